@@ -1,0 +1,3 @@
+//! The terminal face of Fitzroy.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Where it runs: the CPU engine. Knows arrays, not statistics.
+
+pub mod lanes;

@@ -1,0 +1,66 @@
+//! Named arrays with dimensions and labels, and the files they come from.
+
+/// What an array holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Real numbers (whole numbers included).
+    Real(Vec<f64>),
+    /// Labels of categories, one per element.
+    Text(Vec<String>),
+}
+
+/// An array as it was read, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The name by which a model refers to it.
+    pub name: String,
+    /// Length of each axis; empty for a scalar.
+    pub shape: Vec<usize>,
+    /// The elements, last axis fastest.
+    pub values: Values,
+    /// True when every element was written as a whole number.
+    pub whole: bool,
+    /// Where it came from, for messages: a file name, or `--set`.
+    pub source: String,
+}
+
+/// Everything a model may be bound to, by name; later arrays of the same name replace earlier.
+#[derive(Clone, Debug, Default)]
+pub struct Dataset {
+    arrays: Vec<Array>,
+}
+
+impl Dataset {
+    /// A data set without arrays.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `array`, replacing one of the same name.
+    pub fn insert(&mut self, array: Array) {
+        self.arrays.retain(|a| a.name != array.name);
+        self.arrays.push(array);
+    }
+
+    /// Adds a real array from memory.
+    pub fn insert_real(&mut self, name: &str, shape: &[usize], values: Vec<f64>) {
+        let whole = values.iter().all(|v| v.fract() == 0.0);
+        self.insert(Array {
+            name: name.into(),
+            shape: shape.to_vec(),
+            values: Values::Real(values),
+            whole,
+            source: "memory".into(),
+        });
+    }
+
+    /// The array called `name`.
+    pub fn get(&self, name: &str) -> Option<&Array> {
+        self.arrays.iter().find(|a| a.name == name)
+    }
+
+    /// All arrays, in the order they came.
+    pub fn arrays(&self) -> &[Array] {
+        &self.arrays
+    }
+}
