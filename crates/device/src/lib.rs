@@ -1,3 +1,4 @@
 //! Where it runs: the CPU engine. Knows arrays, not statistics.
 
 pub mod lanes;
+pub mod maths;
