@@ -169,26 +169,26 @@ impl<L: Lanes> Reader<L> {
 }
 
 #[inline(always)]
-unsafe fn map1<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L) -> L) {
+unsafe fn map1<L: Lanes, F: Map1>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let to = i.to.block(start);
         let a = Reader::<L>::new(i.from[0], start);
         if let Some(x) = a.scalar {
-            let y = f(x);
+            let y = F::f(x);
             for k in (0..len).step_by(L::N) {
                 y.store(to.add(k));
             }
         } else {
             for k in (0..len).step_by(L::N) {
-                f(a.get::<false>(k)).store(to.add(k));
+                F::f(a.get::<false>(k)).store(to.add(k));
             }
         }
     }
 }
 
 #[inline(always)]
-unsafe fn map2<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L, L) -> L) {
+unsafe fn map2<L: Lanes, F: Map2>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let to = i.to.block(start);
@@ -199,7 +199,7 @@ unsafe fn map2<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L, L) -
         macro_rules! go {
             ($a:literal, $b:literal) => {
                 for k in (0..len).step_by(L::N) {
-                    f(a.get::<$a>(k), b.get::<$b>(k)).store(to.add(k));
+                    F::f(a.get::<$a>(k), b.get::<$b>(k)).store(to.add(k));
                 }
             };
         }
@@ -213,7 +213,7 @@ unsafe fn map2<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L, L) -
 }
 
 #[inline(always)]
-unsafe fn map3<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L, L, L) -> L) {
+unsafe fn map3<L: Lanes, F: Map3>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let to = i.to.block(start);
@@ -221,7 +221,7 @@ unsafe fn map3<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L, L, L
         macro_rules! go {
             ($a:literal, $b:literal, $c:literal) => {
                 for k in (0..len).step_by(L::N) {
-                    f(a.get::<$a>(k), b.get::<$b>(k), c.get::<$c>(k)).store(to.add(k));
+                    F::f(a.get::<$a>(k), b.get::<$b>(k), c.get::<$c>(k)).store(to.add(k));
                 }
             };
         }
@@ -240,13 +240,13 @@ unsafe fn map3<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L, L, L
 
 /// Two results from one operand.
 #[inline(always)]
-unsafe fn pair<L: Lanes>(i: &Bound, start: usize, len: usize, f: impl Fn(L) -> (L, L)) {
+unsafe fn pair<L: Lanes, F: Pair>(i: &Bound, start: usize, len: usize) {
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let (to, also) = (i.to.block(start), i.also_to.block(start));
         let a = Reader::<L>::new(i.from[0], start);
         for k in (0..len).step_by(L::N) {
-            let (x, y) = f(a.get::<true>(k));
+            let (x, y) = F::f(a.get::<true>(k));
             x.store(to.add(k));
             y.store(also.add(k));
         }
@@ -270,27 +270,47 @@ unsafe fn log_add_exp_pair<L: Lanes>(i: &Bound, start: usize, len: usize) {
     }
 }
 
-// Named functions, not closures: only what is sure to be inlined is compiled for the level.
+// Types with a static method, not closures or function values: only what is sure to be inlined is
+// compiled for the level.
 
-#[inline(always)]
-fn same<L: Lanes>(a: L) -> L {
-    a
+/// A function of one register.
+trait Map1 {
+    fn f<L: Lanes>(a: L) -> L;
 }
-#[inline(always)]
-fn select<L: Lanes>(c: L, a: L, b: L) -> L {
-    L::select(c.eq(L::splat(0.0)), b, a)
+/// A function of two registers.
+trait Map2 {
+    fn f<L: Lanes>(a: L, b: L) -> L;
 }
-#[inline(always)]
-fn mul_add<L: Lanes>(a: L, b: L, c: L) -> L {
-    a.fma(b, c)
+/// A function of three registers.
+trait Map3 {
+    fn f<L: Lanes>(a: L, b: L, c: L) -> L;
 }
-#[inline(always)]
-fn sub_mul<L: Lanes>(a: L, b: L, c: L) -> L {
-    a.neg().fma(b, c)
+/// Two functions of one register.
+trait Pair {
+    fn f<L: Lanes>(a: L) -> (L, L);
 }
-#[inline(always)]
-fn mul_sub<L: Lanes>(a: L, b: L, c: L) -> L {
-    a.fma(b, c.neg())
+
+macro_rules! maps {
+    ($($trait:ident $name:ident ($($x:ident),*) -> $out:ty: $f:expr;)*) => {$(
+        struct $name;
+        impl $trait for $name {
+            #[inline(always)]
+            fn f<L: Lanes>($($x: L),*) -> $out {
+                $f
+            }
+        }
+    )*};
+}
+maps! {
+    Map1 Same (a) -> L: a;
+    Map3 Select (c, a, b) -> L: L::select(c.eq(L::splat(0.0)), b, a);
+    Map3 MulAdd (a, b, c) -> L: a.fma(b, c);
+    Map3 SubMul (a, b, c) -> L: a.neg().fma(b, c);
+    Map3 MulSub (a, b, c) -> L: a.fma(b, c.neg());
+    Pair LogNdtrPair (a) -> (L, L): maths::log_ndtr_with_slope(a);
+    Pair SoftplusPair (a) -> (L, L): maths::softplus_with_slope(a);
+    Pair LgammaPair (a) -> (L, L): maths::lgamma_with_digamma(a);
+    Pair SinCosPair (a) -> (L, L): maths::sincos(a);
 }
 
 #[inline(always)]
@@ -305,17 +325,17 @@ unsafe fn block<L: Lanes>(
     // SAFETY: see `LoopRun::run`.
     unsafe {
         match i.code {
-            Code::Copy => map1::<L>(i, start, len, same),
+            Code::Copy => map1::<L, Same>(i, start, len),
             Code::Unary(op) => unary::<L>(op, i, start, len),
             Code::Binary(op) => binary::<L>(op, i, start, len),
-            Code::Select => map3::<L>(i, start, len, select),
-            Code::MulAdd => map3::<L>(i, start, len, mul_add),
-            Code::SubMul => map3::<L>(i, start, len, sub_mul),
-            Code::MulSub => map3::<L>(i, start, len, mul_sub),
-            Code::LogNdtrPair => pair::<L>(i, start, len, maths::log_ndtr_with_slope),
-            Code::SoftplusPair => pair::<L>(i, start, len, maths::softplus_with_slope),
-            Code::LgammaPair => pair::<L>(i, start, len, maths::lgamma_with_digamma),
-            Code::SinCos => pair::<L>(i, start, len, maths::sincos),
+            Code::Select => map3::<L, Select>(i, start, len),
+            Code::MulAdd => map3::<L, MulAdd>(i, start, len),
+            Code::SubMul => map3::<L, SubMul>(i, start, len),
+            Code::MulSub => map3::<L, MulSub>(i, start, len),
+            Code::LogNdtrPair => pair::<L, LogNdtrPair>(i, start, len),
+            Code::SoftplusPair => pair::<L, SoftplusPair>(i, start, len),
+            Code::LgammaPair => pair::<L, LgammaPair>(i, start, len),
+            Code::SinCos => pair::<L, SinCosPair>(i, start, len),
             Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
             Code::GatherRuns(t) => gather_runs::<L>(&plan.runs[t], i, start, len),
             Code::GatherAt(t) => {
@@ -555,12 +575,9 @@ unsafe fn unary<L: Lanes>(op: Unary, i: &Bound, start: usize, len: usize) {
         ($($name:ident $x:ident => $f:expr),* $(,)?) => {
             match op {
                 $(Unary::$name => {
-                    #[inline(always)]
-                    fn f<L: Lanes>($x: L) -> L {
-                        $f
-                    }
+                    maps! { Map1 $name ($x) -> L: $f; }
                     // SAFETY: see `LoopRun::run`.
-                    unsafe { map1::<L>(i, start, len, f::<L>) }
+                    unsafe { map1::<L, $name>(i, start, len) }
                 })*
             }
         };
@@ -604,12 +621,9 @@ unsafe fn binary<L: Lanes>(op: Binary, i: &Bound, start: usize, len: usize) {
         ($($name:ident $a:ident $b:ident => $f:expr),* $(,)?) => {
             match op {
                 $(Binary::$name => {
-                    #[inline(always)]
-                    fn f<L: Lanes>($a: L, $b: L) -> L {
-                        $f
-                    }
+                    maps! { Map2 $name ($a, $b) -> L: $f; }
                     // SAFETY: see `LoopRun::run`.
-                    unsafe { map2::<L>(i, start, len, f::<L>) }
+                    unsafe { map2::<L, $name>(i, start, len) }
                 })*
             }
         };

@@ -133,7 +133,7 @@ impl Schedule {
             uses: vec![0; n],
             steps: BTreeMap::new(),
         };
-        schedule.assign_stages(graph, outputs);
+        schedule.assign_stages(graph);
         schedule.mark_stored(graph, outputs);
         schedule.group(graph);
         schedule
@@ -181,7 +181,7 @@ impl Schedule {
         out
     }
 
-    fn assign_stages(&mut self, graph: &Graph, outputs: &[NodeId]) {
+    fn assign_stages(&mut self, graph: &Graph) {
         let present = |s: &Schedule, id: NodeId| {
             !matches!(s.role[id.index()], Role::Absent | Role::Alias | Role::Leaf)
         };
@@ -199,6 +199,7 @@ impl Schedule {
             self.stage[id.index()] = stage;
             last = last.max(stage);
         }
+        let earliest = self.stage.clone();
         // As late as possible: fewer loops, shorter lives.
         let mut latest = vec![last; graph.nodes().len()];
         for id in graph.node_ids().rev() {
@@ -212,7 +213,38 @@ impl Schedule {
                 *slot = (*slot).min(bound);
             }
         }
-        let _ = outputs;
+        for id in graph.node_ids() {
+            if self.role[id.index()] == Role::Reduction {
+                self.join_producers(graph, id, &earliest);
+            }
+        }
+    }
+
+    /// Moves a sum, and what only leads to it, back into the loop that computes what it adds up:
+    /// reading it there costs less than storing it for a later loop.
+    fn join_producers(&mut self, graph: &Graph, sum: NodeId, earliest: &[usize]) {
+        let stage = self.stage[sum.index()];
+        let (mut cone, mut next) = (vec![sum], 0);
+        let mut back = None;
+        while next < cone.len() {
+            for (from, edge) in self.edges(graph, cone[next]) {
+                if edge != Edge::Along {
+                    continue;
+                }
+                if self.stage[from.index()] < stage {
+                    back = back.max(Some(self.stage[from.index()]));
+                } else if !cone.contains(&from) {
+                    cone.push(from);
+                }
+            }
+            next += 1;
+        }
+        let Some(back) = back else { return };
+        if cone.iter().all(|n| earliest[n.index()] <= back) {
+            for n in cone {
+                self.stage[n.index()] = back;
+            }
+        }
     }
 
     fn mark_stored(&mut self, graph: &Graph, outputs: &[NodeId]) {
