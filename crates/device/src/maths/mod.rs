@@ -69,29 +69,3 @@ pub(crate) fn copy_sign<L: Lanes>(a: L, b: L) -> L {
     let magnitude = L::and_bits(a.to_bits(), L::splat_bits(!(1 << 63)));
     L::from_bits(L::or_bits(magnitude, L::and_bits(b.to_bits(), sign)))
 }
-
-macro_rules! slow { ($($n:ident)*) => {$(
-/// stand-in
-#[inline(always)]
-pub fn $n<L: Lanes>(x: L) -> L { x })*} }
-slow!(sin cos tan asin acos atan erf erfc log_ndtr lgamma digamma trigamma log_i0 i1_over_i0);
-/// stand-in
-#[inline(always)]
-pub fn pow<L: Lanes>(x: L, _y: L) -> L {
-    x
-}
-/// stand-in
-#[inline(always)]
-pub fn log_ndtr_with_slope<L: Lanes>(x: L) -> (L, L) {
-    (x, x)
-}
-/// stand-in
-#[inline(always)]
-pub fn lgamma_with_digamma<L: Lanes>(x: L) -> (L, L) {
-    (x, x)
-}
-/// stand-in
-#[inline(always)]
-pub fn sincos<L: Lanes>(x: L) -> (L, L) {
-    (x, x)
-}
