@@ -228,16 +228,50 @@ impl Graph {
                 Some(self.same(Binary::Mul, a, inverse))
             }
             Binary::Pow => self.simplify_power(a, cb?),
-            // eˣ is positive: a support check on a parameter made positive by exp.
+            // Support checks on what is positive by construction.
             Binary::Lt | Binary::Le => {
-                let positive = ca? <= 0.0 && self.under(Unary::Exp, b).is_some();
+                let holds = (ca.is_some_and(|c| c <= 0.0) && self.is_positive(b))
+                    || (cb.is_some_and(|c| c >= 1.0) && self.is_below_one(a));
+                let fails = cb.is_some_and(|c| c <= 0.0) && self.is_positive(a);
+                if !holds && !fails {
+                    return None;
+                }
                 let dims = self.dims(b).to_vec();
-                positive.then(|| {
-                    let one = self.lit(1.0);
-                    self.broadcast(one, &dims)
-                })
+                let known = self.lit(f64::from(u8::from(holds)));
+                Some(self.broadcast(known, &dims))
             }
             _ => None,
+        }
+    }
+
+    /// True when every element is positive for all parameters, underflow aside.
+    fn is_positive(&self, a: NodeId) -> bool {
+        let node = self.node(a);
+        let input = |k: usize| self.is_positive(node.inputs[k]);
+        match node.op {
+            Op::Const(bits) => f64::from_bits(bits) > 0.0,
+            Op::Unary(Unary::Exp | Unary::InvLogit | Unary::Softplus | Unary::Cosh) => true,
+            Op::Unary(Unary::Sqrt | Unary::Recip) => input(0),
+            Op::Binary(Binary::Add | Binary::Mul | Binary::Div) => input(0) && input(1),
+            Op::Binary(Binary::Sub) => {
+                self.constant(node.inputs[0]).is_some_and(|c| c >= 1.0)
+                    && self.is_below_one(node.inputs[1])
+            }
+            Op::Broadcast | Op::Gather(_) | Op::Relabel | Op::Slice { .. } => input(0),
+            _ => false,
+        }
+    }
+
+    /// True when every element is below 1 for all parameters, rounding aside.
+    fn is_below_one(&self, a: NodeId) -> bool {
+        let node = self.node(a);
+        match node.op {
+            Op::Const(bits) => f64::from_bits(bits) < 1.0,
+            Op::Unary(Unary::InvLogit) => true,
+            Op::Broadcast | Op::Gather(_) | Op::Relabel | Op::Slice { .. } => {
+                self.is_below_one(node.inputs[0])
+            }
+            _ => false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Expressions: graph nodes that look like numbers, so that a formula written over
 //! [`Real`](crate::Real) records itself.
 
-use crate::graph::{DimId, Graph, IndexId, NodeId};
+use crate::graph::{Bindings, DimId, Graph, IndexId, NodeId};
 use crate::op::{Binary, Unary};
 use crate::{Real, Result};
 use std::cell::{Cell, RefCell};
@@ -27,6 +27,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 #[derive(Debug, Default)]
 pub struct Scope {
     graph: RefCell<Graph>,
+    bindings: RefCell<Bindings>,
     trust_support: Cell<bool>,
 }
 
@@ -75,6 +76,75 @@ impl Scope {
     /// See [`Graph::data`].
     pub fn data(&self, name: &str, dims: &[DimId]) -> Expr<'_> {
         self.expr(self.with(|g| g.data(name, dims)))
+    }
+
+    /// A real array with its elements, row-major. Conditions on it are decided at once.
+    ///
+    /// # Panics
+    /// When the number of elements is not that of the dims.
+    #[track_caller]
+    pub fn bound_data(&self, name: &str, dims: &[DimId], values: &[f64]) -> Expr<'_> {
+        assert_eq!(
+            values.len(),
+            self.with(|g| g.len_of(dims)),
+            "as many elements as the dims"
+        );
+        let out = self.data(name, dims);
+        let mut bindings = self.bindings.borrow_mut();
+        if bindings.data.len() < self.with(|g| g.data.len()) {
+            bindings.data.push(values.to_vec());
+        }
+        out
+    }
+
+    /// An index array with its 0-based positions.
+    pub fn bound_index(
+        &self,
+        name: &str,
+        rows: DimId,
+        target: DimId,
+        positions: &[u32],
+    ) -> IndexId {
+        let out = self.index(name, rows, target);
+        let mut bindings = self.bindings.borrow_mut();
+        if bindings.indices.len() < self.with(|g| g.indices.len()) {
+            bindings.indices.push(positions.to_vec());
+        }
+        out
+    }
+
+    /// The graph, complete, and the arrays that were given with their elements.
+    pub fn finish_bound(self) -> (Graph, Bindings) {
+        (self.graph.into_inner(), self.bindings.into_inner())
+    }
+
+    /// The elements of an expression that does not vary; `None` where it does.
+    ///
+    /// # Panics
+    /// When an array it needs was declared without its elements.
+    pub fn known(&self, expr: Expr<'_>) -> Option<Vec<f64>> {
+        let node = self.node(expr);
+        let graph = self.graph.borrow();
+        if graph.varies(node) {
+            return None;
+        }
+        let params = vec![0.0; graph.n_params()];
+        crate::evaluate(&graph, &self.bindings.borrow(), &params, &[node]).pop()
+    }
+
+    /// What a condition comes to, where it is the same for all elements and known.
+    fn decided(&self, condition: Expr<'_>) -> Option<bool> {
+        let known = {
+            let (graph, bindings) = (self.graph.borrow(), self.bindings.borrow());
+            graph.data.len() == bindings.data.len() && graph.indices.len() == bindings.indices.len()
+        };
+        let values = if known {
+            self.known(condition)?
+        } else {
+            return None;
+        };
+        let first = *values.first()? != 0.0;
+        values.iter().all(|&v| (v != 0.0) == first).then_some(first)
     }
 
     /// See [`Graph::index`].
@@ -181,6 +251,15 @@ impl<'g> Expr<'g> {
             }
         }
         let (c, a, b) = (scope.node(self), scope.node(yes), scope.node(no));
+        if let Some(known) = scope.decided(self) {
+            let dims = scope.with(|g| {
+                let both = g.combined_dims(a, b)?;
+                let widest = g.broadcast(a, &both);
+                g.combined_dims(c, widest)
+            })?;
+            let taken = if known { yes } else { no };
+            return Ok(taken.broadcast(scope, &dims));
+        }
         Ok(scope.expr(scope.with(|g| g.select(c, a, b))?))
     }
 
