@@ -10,14 +10,25 @@ pub(super) const LN_2_LOW: f64 = 2.319_046_813_846_299_6e-17;
 /// Adding 1.5·2⁵² leaves the nearest whole number in the low bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
-/// (k, r, (eʳ − 1 − r)/r²) with x = k ln 2 + r, |r| ≤ ln 2/2 and k whole, for |x| < 2⁵⁰.
+/// (k, r) with x = k ln 2 + r, |r| ≤ ln 2/2 and k whole, for |x| < 2⁵⁰.
 #[inline(always)]
-pub(super) fn exp_parts<L: Lanes>(x: L) -> (L, L, L) {
+pub(super) fn exp_reduce<L: Lanes>(x: L) -> (L, L) {
     let rounder = L::splat(ROUNDER);
     let k = x.fma(L::splat(LOG2_E), rounder).sub(rounder);
     let r = k.fma(L::splat(-LN_2), x);
-    let r = k.fma(L::splat(-LN_2_LOW), r);
-    (k, r, polynomial(r, &EXP))
+    (k, k.fma(L::splat(-LN_2_LOW), r))
+}
+
+/// eʳ − 1 for |r| ≤ ln 2/2.
+#[inline(always)]
+fn expm1_of_reduced<L: Lanes>(r: L) -> L {
+    r.mul(r).fma(polynomial(r, &EXP), r)
+}
+
+/// eʳ for |r| ≤ ln 2/2.
+#[inline(always)]
+pub(super) fn exp_of_reduced<L: Lanes>(r: L) -> L {
+    L::splat(1.0).add(expm1_of_reduced(r))
 }
 
 /// eˣ·(1 + low)·2ˢʰⁱᶠᵗ for a tiny `low`, with one rounding at the end.
@@ -25,18 +36,16 @@ pub(super) fn exp_parts<L: Lanes>(x: L) -> (L, L, L) {
 pub(super) fn exp_scaled<L: Lanes>(x: L, low: L, shift: f64) -> L {
     // Beyond these the result is ∞ or 0 whatever the shift; NaN passes through.
     let x = L::splat(-1300.0).greater(L::splat(1300.0).lesser(x));
-    let (k, r, q) = exp_parts(x);
-    let r = r.add(low);
-    let e = L::splat(1.0).add(r.mul(r).fma(q, r));
-    e.scale(k.add(L::splat(shift)))
+    let (k, r) = exp_reduce(x);
+    exp_of_reduced(r.add(low)).scale(k.add(L::splat(shift)))
 }
 
 /// eˣ for x ≤ 0 (or NaN), where it cannot overflow.
 #[inline(always)]
 pub(super) fn exp_of_negative<L: Lanes>(x: L) -> L {
     let x = L::splat(-746.0).greater(x);
-    let (k, r, q) = exp_parts(x);
-    L::splat(1.0).add(r.mul(r).fma(q, r)).scale(k)
+    let (k, r) = exp_reduce(x);
+    exp_of_reduced(r).scale(k)
 }
 
 /// eˣ. 0 at −∞, ∞ at ∞, gradual underflow. Within 1 ulp.
@@ -49,8 +58,8 @@ pub fn exp<L: Lanes>(x: L) -> L {
 #[inline(always)]
 pub(super) fn half_expm1<L: Lanes>(x: L) -> L {
     let clamped = L::splat(-60.0).greater(L::splat(709.9).lesser(x));
-    let (k, r, q) = exp_parts(clamped);
-    let p = r.mul(r).fma(q, r); // eʳ − 1
+    let (k, r) = exp_reduce(clamped);
+    let p = expm1_of_reduced(r);
     let scale = power_of_two(k.sub(L::splat(1.0)));
     scale.fma(p, scale.sub(L::splat(0.5)))
 }

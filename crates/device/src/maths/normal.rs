@@ -1,7 +1,7 @@
 //! The normal family: erf, erfc, erfcx, and ln Φ with its slope.
 
 use super::coefficients::{ERF, ERFCX_DEN, ERFCX_NUM, MILLS_DEN, MILLS_NUM};
-use super::exp_log::{exp_parts, exp_scaled, log_tail};
+use super::exp_log::{exp_of_reduced, exp_reduce, exp_scaled, log_tail};
 use super::{copy_sign, polynomial};
 use crate::lanes::Lanes;
 
@@ -38,9 +38,8 @@ fn erfc_of_positive<L: Lanes>(a: L) -> L {
     let a = L::splat(28.0).lesser(a);
     let square = a.mul(a);
     let low = a.fma(a, square.neg());
-    let (k, r, q) = exp_parts(square.neg());
-    let r = r.sub(low);
-    let e = L::splat(1.0).add(r.mul(r).fma(q, r));
+    let (k, r) = exp_reduce(square.neg());
+    let e = exp_of_reduced(r.sub(low));
     // Scaled last, so that a subnormal result is rounded once.
     e.mul(polynomial(a, &ERFCX_NUM))
         .div(polynomial(a, &ERFCX_DEN))
@@ -91,9 +90,8 @@ pub fn log_ndtr_with_slope<L: Lanes>(x: L) -> (L, L) {
     let b = L::splat(40.0).lesser(a);
     let square = b.mul(b);
     let low = b.fma(b, square.neg());
-    let (k, r, q) = exp_parts(square.mul(L::splat(-0.5)));
-    let r = low.fma(L::splat(-0.5), r);
-    let e = one.add(r.mul(r).fma(q, r)).scale(k);
+    let (k, r) = exp_reduce(square.mul(L::splat(-0.5)));
+    let e = exp_of_reduced(low.fma(L::splat(-0.5), r)).scale(k);
 
     // With 2ᵏ ≤ 1 + a < 2ᵏ⁺¹, 1.5·2ᵏ·N/D lies in [0.6, 1.6]: it needs no splitting.
     let exponent = L::splat_bits(0x7FF0_0000_0000_0000);

@@ -120,5 +120,8 @@ pub fn tan<L: Lanes>(x: L) -> L {
 pub(super) fn sincos_pi<L: Lanes>(x: L) -> (L, L) {
     let r = x.sub(x.round());
     let z = r.mul(r);
-    (r.mul(polynomial(z, &SIN_PI)), polynomial(z, &COS_PI))
+    (
+        r.fma(z.mul(polynomial(z, &SIN_PI)), r),
+        polynomial(z, &COS_PI),
+    )
 }

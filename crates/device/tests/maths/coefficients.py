@@ -80,9 +80,9 @@ def trigonometric():
     p, e = polynomial(lambda z: horner(c, z), 0, top, 5, lambda z: z * z)
     add("COS", "(cos r − 1 + r²/2)/r⁴ in r² ≤ (π/4)²; absolute", p, e)
     top = mpf("0.25")
-    s = [(-1) ** k * pi ** (2 * k) / mp.factorial(2 * k + 1) for k in range(40)]
-    p, e = polynomial(lambda z: horner(s, z), 0, top, 8, lambda z: mpf(1))
-    add("SIN_PI", "sin(πr)/(πr) in r² ≤ ¼; absolute", p, e)
+    s = [(-1) ** (k + 1) * pi ** (2 * k + 2) / mp.factorial(2 * k + 3) for k in range(40)]
+    p, e = polynomial(lambda z: horner(s, z), 0, top, 7, lambda z: z)
+    add("SIN_PI", "(sin(πr)/(πr) − 1)/r² in r² ≤ ¼; the error is that of sin(πr)/(πr)", p, e)
     c = [(-1) ** k * pi ** (2 * k) / mp.factorial(2 * k) for k in range(40)]
     p, e = polynomial(lambda z: horner(c, z), 0, top, 8, lambda z: mpf(1))
     add("COS_PI", "cos(πr) in r² ≤ ¼; absolute", p, e)
@@ -158,8 +158,9 @@ def bessel():
 
     for order in (0, 1):
         f = scaled(order)
-        p, e = polynomial(f, mpf(10) ** -8, mpf(1) / 8, 23, lambda v: 1 / f(v))
-        add(f"I{order}_LARGE", f"I{'₀₁'[order]}(x) e⁻ˣ √x in 1/x ≤ ⅛; relative", p, e)
+        g = lambda u: f((u + 1) / 16)
+        p, e = polynomial(g, mpf(10) ** -8 - 1, 1, 23, lambda u: 1 / g(u))
+        add(f"I{order}_LARGE", f"I{'₀₁'[order]}(x) e⁻ˣ √x in |16/x − 1| ≤ 1; relative", p, e)
 
 
 PARTS = [exponential, logarithm, normal, trigonometric, gamma, bessel]
