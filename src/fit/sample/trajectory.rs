@@ -1,7 +1,7 @@
 //! A Hamiltonian trajectory: leapfrog steps of a target under a metric, ready for the tree.
 
 use super::metric::Metric;
-use super::tree::{Direction, Span, Trajectory};
+use super::tree::{Direction, Place, Span, Trajectory};
 use super::vector::{self, Block};
 use super::{Stream, Target, normals};
 use crate::rng::Purpose;
@@ -68,7 +68,8 @@ struct Mark {
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     ends: [End; 2],
-    marks: Vec<Mark>,
+    first: Vec<Mark>,
+    before: Vec<Mark>,
     gradient: Vec<Block>,
     proposal: Point,
     /// Before a transition the start, after it the draw.
@@ -92,7 +93,8 @@ impl Workspace {
         };
         Workspace {
             ends: [end.clone(), end],
-            marks: vec![mark; max_depth as usize],
+            first: vec![mark.clone(); max_depth as usize + 1],
+            before: vec![mark; max_depth as usize + 1],
             gradient: zeros,
             proposal: Point::new(dim),
             candidate: Point::new(dim),
@@ -219,9 +221,13 @@ impl<T: Target> Trajectory for Hamiltonian<'_, T> {
     }
 
     #[inline]
-    fn mark(&mut self, slot: usize) {
-        let Workspace { ends, marks, .. } = &mut *self.space;
-        let (end, mark) = (&ends[self.side], &mut marks[slot]);
+    fn mark(&mut self, place: Place) {
+        let space = &mut *self.space;
+        let end = &space.ends[self.side];
+        let mark = match place {
+            Place::First(slot) => &mut space.first[slot],
+            Place::Before(slot) => &mut space.before[slot],
+        };
         mark.momentum.copy_from_slice(&end.momentum);
         mark.path.copy_from_slice(&end.path);
     }
@@ -229,21 +235,23 @@ impl<T: Target> Trajectory for Hamiltonian<'_, T> {
     /// p_aᵀM⁻¹s ≤ 0 or p_bᵀM⁻¹s ≤ 0 with s = ρ − ½(p_a + p_b), all of it whitened.
     #[inline]
     fn turns(&self, span: Span) -> bool {
+        let space = &*self.space;
+        let (near, far) = (&space.ends[self.side], &space.ends[1 - self.side]);
+        // Paths run away from the start on both sides: along one side a span's path is the
+        // difference of those of its ends, across the start it is the sum.
+        let along = |b: &[Block], q: &[Block], a: &Mark| {
+            vector::project_difference(b, &a.path, q, &a.momentum)
+        };
+        let across = |b: &[Block], q: &[Block]| vector::project_sum(b, &far.path, q, &far.momentum);
         let (a, b) = match span {
-            Span::Since(slot) => {
-                let (end, mark) = (&self.space.ends[self.side], &self.space.marks[slot]);
-                vector::project(-1.0, &end.path, &mark.path, &end.momentum, &mark.momentum)
+            Span::Whole => across(&near.path, &near.momentum),
+            Span::Since(slot) => along(&near.path, &near.momentum, &space.first[slot]),
+            Span::SinceBefore(slot) => along(&near.path, &near.momentum, &space.before[slot]),
+            Span::Between(a, b) => {
+                let end = &space.first[b];
+                along(&end.path, &end.momentum, &space.first[a])
             }
-            Span::Whole => {
-                let [back, front] = &self.space.ends;
-                vector::project(
-                    1.0,
-                    &front.path,
-                    &back.path,
-                    &front.momentum,
-                    &back.momentum,
-                )
-            }
+            Span::FarTo(slot) => across(&space.first[slot].path, &space.first[slot].momentum),
         };
         a <= 0.0 || b <= 0.0
     }

@@ -25,51 +25,52 @@ fn fold(a: Block) -> f64 {
     (b + d) + (c + e)
 }
 
+/// One value per lane. Whole blocks are read, then worked on, then written: the compiler need not
+/// know that the vectors do not overlap to use vector instructions.
+#[inline(always)]
+fn lanes(f: impl Fn(usize) -> f64) -> Block {
+    [f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)]
+}
+
 /// Σ aᵢ bᵢ.
-#[inline]
+#[inline(never)]
 pub(crate) fn dot(a: &[Block], b: &[Block]) -> f64 {
     let mut sum = [0.0; 8];
     for (a, b) in a.iter().zip(b) {
-        for l in 0..8 {
-            sum[l] += a[l] * b[l];
-        }
+        sum = lanes(|l| sum[l] + a[l] * b[l]);
     }
     fold(sum)
 }
 
 /// y ← y + a x.
-#[inline]
+#[inline(never)]
 pub(crate) fn axpy(a: f64, x: &[Block], y: &mut [Block]) {
     for (x, y) in x.iter().zip(y) {
-        for l in 0..8 {
-            y[l] += a * x[l];
-        }
+        *y = lanes(|l| y[l] + a * x[l]);
     }
 }
 
 /// Out ← a ∘ b, element by element.
-#[inline]
+#[inline(never)]
 pub(crate) fn multiply(a: &[Block], b: &[Block], out: &mut [Block]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        for l in 0..8 {
-            out[l] = a[l] * b[l];
-        }
+        *out = lanes(|l| a[l] * b[l]);
     }
 }
 
 /// First half of a leapfrog without the drift: path ← path + p, then p ← p + half·f.
-#[inline]
+#[inline(never)]
 pub(crate) fn kick(half: f64, force: &[Block], momentum: &mut [Block], path: &mut [Block]) {
     for ((f, p), h) in force.iter().zip(momentum).zip(path) {
-        for l in 0..8 {
-            h[l] += p[l];
-            p[l] += half * f[l];
-        }
+        let before = *p;
+        let after = lanes(|l| before[l] + half * f[l]);
+        *h = lanes(|l| h[l] + before[l]);
+        *p = after;
     }
 }
 
-/// [`kick`] and then the drift q ← q + step·s∘p in one pass.
-#[inline]
+/// [`kick`] and then the drift q ← q + step·s∘p, step = 2·half, in one pass.
+#[inline(never)]
 pub(crate) fn kick_drift(
     half: f64,
     scale: &[Block],
@@ -79,23 +80,24 @@ pub(crate) fn kick_drift(
     position: &mut [Block],
 ) {
     let step = 2.0 * half;
-    for ((((s, f), p), h), q) in scale
+    let rows = scale
         .iter()
         .zip(force)
         .zip(momentum)
         .zip(path)
-        .zip(position)
-    {
-        for l in 0..8 {
-            h[l] += p[l];
-            p[l] += half * f[l];
-            q[l] += step * s[l] * p[l];
-        }
+        .zip(position);
+    for ((((s, f), p), h), q) in rows {
+        let before = *p;
+        let after = lanes(|l| before[l] + half * f[l]);
+        let moved = lanes(|l| q[l] + step * s[l] * after[l]);
+        *h = lanes(|l| h[l] + before[l]);
+        *p = after;
+        *q = moved;
     }
 }
 
 /// Second half of a leapfrog: p ← p + half·f, then path ← path + p. Returns Σ pᵢ².
-#[inline]
+#[inline(never)]
 pub(crate) fn finish_kick(
     half: f64,
     force: &[Block],
@@ -104,17 +106,16 @@ pub(crate) fn finish_kick(
 ) -> f64 {
     let mut sum = [0.0; 8];
     for ((f, p), h) in force.iter().zip(momentum).zip(path) {
-        for l in 0..8 {
-            p[l] += half * f[l];
-            h[l] += p[l];
-            sum[l] += p[l] * p[l];
-        }
+        let after = lanes(|l| p[l] + half * f[l]);
+        sum = lanes(|l| sum[l] + after[l] * after[l]);
+        *h = lanes(|l| h[l] + after[l]);
+        *p = after;
     }
     fold(sum)
 }
 
 /// [`finish_kick`] after f ← s∘g, in one pass.
-#[inline]
+#[inline(never)]
 pub(crate) fn pull_finish_kick(
     half: f64,
     scale: &[Block],
@@ -124,33 +125,48 @@ pub(crate) fn pull_finish_kick(
     path: &mut [Block],
 ) -> f64 {
     let mut sum = [0.0; 8];
-    for ((((s, g), f), p), h) in scale
+    let rows = scale
         .iter()
         .zip(gradient)
         .zip(force)
         .zip(momentum)
-        .zip(path)
-    {
-        for l in 0..8 {
-            f[l] = s[l] * g[l];
-            p[l] += half * f[l];
-            h[l] += p[l];
-            sum[l] += p[l] * p[l];
-        }
+        .zip(path);
+    for ((((s, g), f), p), h) in rows {
+        let pulled = lanes(|l| s[l] * g[l]);
+        let after = lanes(|l| p[l] + half * pulled[l]);
+        sum = lanes(|l| sum[l] + after[l] * after[l]);
+        *h = lanes(|l| h[l] + after[l]);
+        *p = after;
+        *f = pulled;
     }
     fold(sum)
 }
 
-/// Σ (hᵢ + sign·kᵢ) pᵢ and Σ (hᵢ + sign·kᵢ) rᵢ: how two end momenta point along a span.
-#[inline]
-pub(crate) fn project(sign: f64, h: &[Block], k: &[Block], p: &[Block], r: &[Block]) -> (f64, f64) {
+/// Σ sᵢ pᵢ and Σ sᵢ rᵢ with s = h + k: how two end momenta point along a span.
+#[inline(never)]
+pub(crate) fn project_sum(h: &[Block], k: &[Block], p: &[Block], r: &[Block]) -> (f64, f64) {
+    project(h, k, p, r, |h, k| h + k)
+}
+
+/// As [`project_sum`] with s = h − k.
+#[inline(never)]
+pub(crate) fn project_difference(h: &[Block], k: &[Block], p: &[Block], r: &[Block]) -> (f64, f64) {
+    project(h, k, p, r, |h, k| h - k)
+}
+
+#[inline(always)]
+fn project(
+    h: &[Block],
+    k: &[Block],
+    p: &[Block],
+    r: &[Block],
+    combine: impl Fn(f64, f64) -> f64,
+) -> (f64, f64) {
     let (mut a, mut b) = ([0.0; 8], [0.0; 8]);
     for (((h, k), p), r) in h.iter().zip(k).zip(p).zip(r) {
-        for l in 0..8 {
-            let s = h[l] + sign * k[l];
-            a[l] += s * p[l];
-            b[l] += s * r[l];
-        }
+        let s = lanes(|l| combine(h[l], k[l]));
+        a = lanes(|l| a[l] + s[l] * p[l]);
+        b = lanes(|l| b[l] + s[l] * r[l]);
     }
     (fold(a), fold(b))
 }

@@ -16,7 +16,8 @@ struct Integers {
     case: i64,
     ends: [i64; 2],
     forward: usize,
-    marks: [i64; 8],
+    first: [i64; 8],
+    before: [i64; 8],
     proposal: i64,
     candidate: i64,
     log_weight_start: f64,
@@ -48,14 +49,23 @@ impl Trajectory for Integers {
     fn propose(&mut self) {
         self.proposal = self.ends[self.forward];
     }
-    fn mark(&mut self, slot: usize) {
-        self.marks[slot] = self.ends[self.forward];
+    fn mark(&mut self, place: Place) {
+        let here = self.ends[self.forward];
+        match place {
+            Place::First(slot) => self.first[slot] = here,
+            Place::Before(slot) => self.before[slot] = here,
+        }
     }
     fn turns(&self, span: Span) -> bool {
-        match span {
-            Span::Since(slot) => span_turns(self.case, self.marks[slot], self.ends[self.forward]),
-            Span::Whole => span_turns(self.case, self.ends[0], self.ends[1]),
-        }
+        let here = self.ends[self.forward];
+        let (a, b) = match span {
+            Span::Whole => (self.ends[0], self.ends[1]),
+            Span::Since(slot) => (self.first[slot], here),
+            Span::SinceBefore(slot) => (self.before[slot], here),
+            Span::Between(a, b) => (self.first[a], self.first[b]),
+            Span::FarTo(slot) => (self.ends[1 - self.forward], self.first[slot]),
+        };
+        span_turns(self.case, a, b)
     }
     fn join(&mut self) {
         self.candidate = self.proposal;
@@ -121,7 +131,8 @@ fn transition_row(case: i64, start: i64, depth: u32) -> BTreeMap<i64, f64> {
             case,
             ends: [start; 2],
             forward: 0,
-            marks: [i64::MIN; 8],
+            first: [i64::MIN; 8],
+            before: [i64::MIN; 8],
             proposal: i64::MIN,
             candidate: start,
             log_weight_start: log_weight(case, start),
@@ -178,47 +189,63 @@ fn detailed_balance_holds_with_three_levels_of_slots() {
     }
 }
 
-/// Every dyadic span of a subtree is looked at exactly once, and nothing else.
+/// A trajectory that never turns and notes which spans were looked at.
+struct Recorder {
+    ends: [i64; 2],
+    first: [i64; 8],
+    before: [i64; 8],
+    seen: std::cell::RefCell<Vec<(i64, i64)>>,
+}
+
+impl Trajectory for Recorder {
+    fn begin(&mut self, _: Direction) {
+        self.seen.borrow_mut().clear();
+    }
+    fn step(&mut self) -> f64 {
+        self.ends[1] += 1;
+        0.0
+    }
+    fn propose(&mut self) {}
+    fn mark(&mut self, place: Place) {
+        match place {
+            Place::First(slot) => self.first[slot] = self.ends[1],
+            Place::Before(slot) => self.before[slot] = self.ends[1],
+        }
+    }
+    fn turns(&self, span: Span) -> bool {
+        let (a, b) = match span {
+            Span::Whole => (self.ends[0], self.ends[1]),
+            Span::Since(slot) => (self.first[slot], self.ends[1]),
+            Span::SinceBefore(slot) => (self.before[slot], self.ends[1]),
+            Span::Between(a, b) => (self.first[a], self.first[b]),
+            Span::FarTo(slot) => (self.ends[0], self.first[slot]),
+        };
+        self.seen.borrow_mut().push((a, b));
+        false
+    }
+    fn join(&mut self) {}
+}
+
+/// Goes forward and accepts.
+struct Yes;
+
+impl Oracle for Yes {
+    fn accept(&mut self, _: f64) -> bool {
+        true
+    }
+    fn direction(&mut self) -> Direction {
+        Direction::Forward
+    }
+}
+
+/// In the last subtree of 32 leaves, states 32 to 63, and when it is joined to states 0 to 31:
+/// every dyadic span once, and from eight states on each half with the state beyond it.
 #[test]
 fn slots_check_every_dyadic_span_once() {
-    struct Recorder {
-        at: i64,
-        marks: [i64; 8],
-        seen: std::cell::RefCell<Vec<(i64, i64)>>,
-    }
-    impl Trajectory for Recorder {
-        fn begin(&mut self, _: Direction) {
-            self.at = -1;
-            self.seen.borrow_mut().clear();
-        }
-        fn step(&mut self) -> f64 {
-            self.at += 1;
-            0.0
-        }
-        fn propose(&mut self) {}
-        fn mark(&mut self, slot: usize) {
-            self.marks[slot] = self.at;
-        }
-        fn turns(&self, span: Span) -> bool {
-            if let Span::Since(slot) = span {
-                self.seen.borrow_mut().push((self.marks[slot], self.at));
-            }
-            false
-        }
-        fn join(&mut self) {}
-    }
-    struct Yes;
-    impl Oracle for Yes {
-        fn accept(&mut self, _: f64) -> bool {
-            true
-        }
-        fn direction(&mut self) -> Direction {
-            Direction::Forward
-        }
-    }
     let mut trajectory = Recorder {
-        at: 0,
-        marks: [0; 8],
+        ends: [0; 2],
+        first: [0; 8],
+        before: [0; 8],
         seen: Vec::new().into(),
     };
     let growth = grow(&mut trajectory, &mut Yes, 6);
@@ -226,9 +253,15 @@ fn slots_check_every_dyadic_span_once() {
         (growth.depth, growth.n_steps, growth.stop),
         (6, 63, Stop::Depth)
     );
-    let mut expected = Vec::new();
+    let mut expected = vec![(0, 63), (0, 32), (31, 63)];
     for size in [2, 4, 8, 16, 32] {
-        expected.extend((0..32 / size).map(|k| (k * size, k * size + size - 1)));
+        for a in (32..64).step_by(size as usize) {
+            expected.push((a, a + size - 1));
+            if size >= 8 {
+                expected.push((a, a + size / 2));
+                expected.push((a + size / 2 - 1, a + size - 1));
+            }
+        }
     }
     let mut seen = trajectory.seen.into_inner();
     seen.sort_unstable();
