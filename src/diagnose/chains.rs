@@ -92,30 +92,34 @@ pub fn sd(x: &[f64]) -> f64 {
 #[inline]
 pub(crate) fn sum(x: &[f64], f: impl Fn(f64) -> f64) -> f64 {
     let mut sums = [0.0; 8];
-    let blocks = x.chunks_exact(8);
-    let rest = blocks.remainder();
+    let (blocks, rest) = x.as_chunks::<8>();
     for block in blocks {
-        for (s, &v) in sums.iter_mut().zip(block) {
-            *s += f(v);
+        for k in 0..8 {
+            sums[k] += f(block[k]);
         }
     }
     let tail: f64 = rest.iter().map(|&v| f(v)).sum();
     fold(sums) + tail
 }
 
-/// Σ a_i b_i in eight interleaved sums.
+/// Σ a_i b_i and Σ a_i c_i, each in eight interleaved sums. All are as long as `a`.
 #[inline]
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a_blocks, b_blocks) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest = a_blocks.remainder().iter().zip(b_blocks.remainder());
-    for (p, q) in a_blocks.zip(b_blocks) {
-        for ((s, &v), &w) in sums.iter_mut().zip(p).zip(q) {
-            *s += v * w;
+pub(crate) fn dot_two(a: &[f64], b: &[f64], c: &[f64]) -> [f64; 2] {
+    let (mut with_b, mut with_c) = ([0.0; 8], [0.0; 8]);
+    let ((a, a_rest), (b, b_rest), (c, c_rest)) =
+        (a.as_chunks::<8>(), b.as_chunks::<8>(), c.as_chunks::<8>());
+    for ((a, b), c) in a.iter().zip(b).zip(c) {
+        for k in 0..8 {
+            with_b[k] += a[k] * b[k];
+            with_c[k] += a[k] * c[k];
         }
     }
-    let tail: f64 = rest.map(|(v, w)| v * w).sum();
-    fold(sums) + tail
+    let mut ends = [fold(with_b), fold(with_c)];
+    for (k, &a) in a_rest.iter().enumerate() {
+        ends[0] += a * b_rest[k];
+        ends[1] += a * c_rest[k];
+    }
+    ends
 }
 
 fn fold(s: [f64; 8]) -> f64 {

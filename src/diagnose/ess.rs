@@ -197,14 +197,15 @@ pub(crate) fn ess_of_rows(rows: &[&[f64]]) -> f64 {
 /// Geyer's initial positive sequence with room to spare behind it, and the last lag that counts
 /// twice (−1 for none). `None` when a correlation is NaN.
 fn positive_sequence(lags: &mut Lags, n: usize, mean_variance: f64) -> Option<(Vec<f64>, isize)> {
-    let m = lags.at(0) * n as f64 / (n as f64 - 1.0);
+    let m = lags.at_zero() * n as f64 / (n as f64 - 1.0);
     let v = m * (n as f64 - 1.0) / n as f64 + mean_variance;
-    let mut rho = |t: usize| 1.0 - (m - lags.at(t)) / v;
-    let (mut even, mut odd) = (1.0, rho(1));
+    let rho = |a: f64| 1.0 - (m - a) / v;
+    // Rows have two columns or more; lags come in pairs, and lag 0 is known.
+    let (mut even, mut odd) = (1.0, rho(lags.pair(0)[1]));
     let mut r = vec![even, odd];
     let mut t = 1;
     while t + 3 < n && even + odd > 0.0 {
-        (even, odd) = (rho(t + 1), rho(t + 2));
+        [even, odd] = lags.pair(t + 1).map(rho);
         let positive = even + odd >= 0.0;
         r.extend(if positive { [even, odd] } else { [0.0, 0.0] });
         t += 2;

@@ -1,6 +1,6 @@
 //! Autocovariance by lag: summed directly while lags are few, by Fourier transform when many.
 
-use super::chains::{dot, mean, sum};
+use super::chains::{dot_two, mean, sum};
 
 /// Autocovariances a_t = mean over rows of (1/n) Σ_i d_i d_{i+t} with d = x − row mean.
 ///
@@ -8,7 +8,6 @@ use super::chains::{dot, mean, sum};
 pub(crate) struct Lags {
     /// Rows without their means, row after row.
     centred: Vec<f64>,
-    n_rows: usize,
     n: usize,
     direct_limit: usize,
     /// Every lag, once a series turned out to need many.
@@ -26,73 +25,87 @@ impl Lags {
         }
         Lags {
             centred,
-            n_rows: rows.len(),
             n,
             // A transform costs about as much as this many direct sums.
-            direct_limit: 32 * (usize::BITS - n.leading_zeros()) as usize,
+            direct_limit: 8 * (usize::BITS - n.leading_zeros()) as usize,
             all: Vec::new(),
         }
     }
 
-    /// a_t for t below the length of a row.
-    pub(crate) fn at(&mut self, lag: usize) -> f64 {
+    /// a_0.
+    pub(crate) fn at_zero(&self) -> f64 {
+        sum(&self.centred, |d| d * d) / self.centred.len() as f64
+    }
+
+    /// a_t and a_{t+1}, for t + 1 below the length of a row.
+    pub(crate) fn pair(&mut self, lag: usize) -> [f64; 2] {
         if lag < self.direct_limit {
             return self.direct(lag);
         }
         if self.all.is_empty() {
             self.all = self.transform();
         }
-        self.all[lag]
+        [self.all[lag], self.all[lag + 1]]
     }
 
-    fn direct(&self, lag: usize) -> f64 {
-        let kept = self.n - lag;
-        let rows = self.centred.chunks_exact(self.n);
-        let total: f64 = if lag == 0 {
-            sum(&self.centred, |d| d * d)
-        } else {
-            rows.map(|d| dot(&d[..kept], &d[lag..])).sum()
-        };
-        total / (self.n * self.n_rows) as f64
+    fn direct(&self, lag: usize) -> [f64; 2] {
+        let kept = self.n - lag - 1;
+        let mut total = [0.0; 2];
+        for d in self.centred.chunks_exact(self.n) {
+            let [first, second] = dot_two(&d[..kept], &d[lag..lag + kept], &d[lag + 1..]);
+            total[0] += first + d[kept] * d[self.n - 1];
+            total[1] += second;
+        }
+        total.map(|t| t / self.centred.len() as f64)
     }
 
     /// Every lag from the power spectrum of the rows, padded so that nothing wraps around.
+    ///
+    /// Two rows a and b go together as a + ib: the real part of that series' autocovariance is
+    /// the sum of theirs.
     fn transform(&self) -> Vec<f64> {
         let size = (2 * self.n).next_power_of_two();
+        let roots = roots_of_unity(size);
         let mut spectrum = vec![[0.0; 2]; size];
-        for row in self.centred.chunks_exact(self.n) {
-            let mut wave = vec![[0.0; 2]; size];
-            for (w, &d) in wave.iter_mut().zip(row) {
-                w[0] = d;
+        let mut wave = vec![[0.0; 2]; size];
+        for rows in self.centred.chunks(2 * self.n) {
+            wave.fill([0.0; 2]);
+            for (part, row) in rows.chunks_exact(self.n).enumerate() {
+                for (w, &d) in wave.iter_mut().zip(row) {
+                    w[part] = d;
+                }
             }
-            fourier(&mut wave);
+            fourier(&mut wave, &roots);
             for (s, w) in spectrum.iter_mut().zip(&wave) {
                 s[0] += w[0] * w[0] + w[1] * w[1];
             }
         }
-        fourier(&mut spectrum);
-        let scale = 1.0 / (size as f64 * (self.n * self.n_rows) as f64);
+        fourier(&mut spectrum, &roots);
+        let scale = 1.0 / (size as f64 * self.centred.len() as f64);
         spectrum[..self.n].iter().map(|s| s[0] * scale).collect()
     }
 }
 
+/// e^(−2πik/size) for the first half of k.
+fn roots_of_unity(size: usize) -> Vec<[f64; 2]> {
+    let root = |k: usize| {
+        let (sin, cos) = libm::sincos(-std::f64::consts::TAU * k as f64 / size as f64);
+        [cos, sin]
+    };
+    (0..size / 2).map(root).collect()
+}
+
 /// The discrete Fourier transform in place (Cooley and Tukey, radix 2), Σ_j x_j e^(−2πijk/N).
-/// The length must be a power of two.
-fn fourier(x: &mut [[f64; 2]]) {
+/// The length must be a power of two above 1.
+fn fourier(x: &mut [[f64; 2]], roots: &[[f64; 2]]) {
     let n = x.len();
-    let shift = (n.leading_zeros() + 1) % usize::BITS;
+    let shift = n.leading_zeros() + 1;
     for i in 0..n {
         let j = i.reverse_bits() >> shift;
         if i < j {
             x.swap(i, j);
         }
     }
-    let roots: Vec<[f64; 2]> = (0..n / 2)
-        .map(|k| {
-            let (sin, cos) = libm::sincos(-std::f64::consts::TAU * k as f64 / n as f64);
-            [cos, sin]
-        })
-        .collect();
     let mut half = 1;
     while half < n {
         let stride = n / (2 * half);
@@ -118,9 +131,17 @@ pub fn autocorrelation(draws: &[f64], max_lag: usize) -> Vec<f64> {
         return Vec::new();
     }
     let mut lags = Lags::new(&[draws]);
-    let at_zero = lags.at(0);
-    let last = max_lag.min(draws.len() - 1);
-    (0..=last).map(|lag| lags.at(lag) / at_zero).collect()
+    let at_zero = lags.at_zero();
+    let wanted = max_lag.min(draws.len() - 1) + 1;
+    let mut out = vec![at_zero];
+    while out.len() < wanted {
+        // The last pair may begin one lag early, so that both lags exist.
+        let lag = out.len().min(draws.len() - 2);
+        out.truncate(lag);
+        out.extend(lags.pair(lag));
+    }
+    out.truncate(wanted);
+    out.iter().map(|a| a / at_zero).collect()
 }
 
 #[cfg(test)]
@@ -138,12 +159,14 @@ mod tests {
                 .wrapping_add(1442695040888963407);
             (state >> 11) as f64 / (1u64 << 53) as f64
         };
-        let draws: Vec<f64> = (0..1500).map(|_| noise()).collect();
-        let lags = Lags::new(&[&draws[..750], &draws[750..]]);
+        let draws: Vec<f64> = (0..2250).map(|_| noise()).collect();
+        let lags = Lags::new(&[&draws[..750], &draws[750..1500], &draws[1500..]]);
         let all = lags.transform();
-        for lag in 0..750 {
+        for lag in 0..749 {
+            let direct = lags.direct(lag);
+            assert!((all[lag] - direct[0]).abs() < 1e-13 * all[0], "lag {lag}");
             assert!(
-                (all[lag] - lags.direct(lag)).abs() < 1e-13 * all[0],
+                (all[lag + 1] - direct[1]).abs() < 1e-13 * all[0],
                 "lag {lag}"
             );
         }

@@ -5,6 +5,7 @@
 
 mod chains;
 mod lags;
+mod order;
 mod special;
 
 mod energy;
@@ -14,10 +15,14 @@ mod mcse;
 mod ranks;
 mod rhat;
 
+mod element;
+mod summary;
+
 #[cfg(test)]
 mod tests;
 
 pub use chains::{Chains, mean, sd};
+pub use element::{ElementStatistics, StatisticsOptions, element_statistics};
 pub use energy::bfmi;
 pub use ess::{Ess, TailEss, ess};
 pub use interval::{Interval, eti, hdi};
@@ -25,6 +30,7 @@ pub use lags::autocorrelation;
 pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
 pub use rhat::{rhat, rhat_nested};
+pub use summary::{Label, Row, Summary, SummaryOptions, summary};
 
 /// R-hat at or above which a run has not converged.
 pub const RHAT_LIMIT: f64 = 1.01;

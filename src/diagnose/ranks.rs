@@ -1,6 +1,7 @@
 //! Draws in order: ranks, normal scores, quantiles. One sort serves every diagnostic of a scalar.
 
 use super::chains::Chains;
+use super::order;
 use super::special::normal_quantile;
 
 /// Φ⁻¹((r − 3/8)/(S + 1/4)) for every whole and half rank r of S numbers.
@@ -47,10 +48,7 @@ pub struct Ordered<'a> {
 impl<'a> Ordered<'a> {
     /// Sorts the draws of `x`.
     pub fn new(x: Chains<'a>) -> Self {
-        // Adding 0 turns −0 into 0, which ranks must treat as equal.
-        let with_place = x.values().iter().zip(0u32..);
-        let mut kept: Vec<(f64, u32)> = with_place.map(|(&v, i)| (v + 0.0, i)).collect();
-        sort_pairs(&mut kept);
+        let mut kept = order::ascending(x.values());
         let sorted = kept.iter().map(|pair| pair.0).collect();
         let n = x.n_draws();
         if n % 2 == 1 {
@@ -132,11 +130,6 @@ fn scatter_scores(ascending: &[(f64, u32)], scores: &Scores, z: &mut [f64]) {
         }
         start = end;
     }
-}
-
-/// Sorts by value; the order of equal values does not matter.
-fn sort_pairs(pairs: &mut [(f64, u32)]) {
-    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
 }
 
 /// The sorted copy of `x`, which must hold no NaN.
