@@ -9,6 +9,7 @@ mod table;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub(crate) use read::io_message;
 pub use read::{read_binding, read_file, read_setting};
 
 /// What an array holds.

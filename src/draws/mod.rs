@@ -1,6 +1,10 @@
 //! Draws as plain data: groups of variables with named, labelled dimensions.
 
+mod netcdf;
+
 use std::collections::BTreeMap;
+
+pub use netcdf::{read_netcdf, write_netcdf};
 
 /// Labels along a dimension.
 #[derive(Clone, Debug, PartialEq)]
