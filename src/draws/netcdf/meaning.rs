@@ -29,6 +29,9 @@ const ALIASES: [(&str, &str); 14] = [
 /// Statistics that are true or false, whatever type they were stored as.
 const FLAGS: [&str; 3] = ["diverging", "reached_max_treedepth", "nonfinite"];
 
+/// Statistics that count, whatever type they were stored as.
+const COUNTS: [&str; 3] = ["tree_depth", "n_steps", "index_in_trajectory"];
+
 /// Gives sampler statistics our names and types.
 pub(super) fn translate_statistics(variables: &mut [Variable]) {
     for (theirs, ours) in ALIASES {
@@ -50,6 +53,16 @@ pub(super) fn translate_statistics(variables: &mut [Variable]) {
         };
         if let Some(flags) = flags {
             variable.values = Column::Flag(flags);
+        }
+    }
+    for variable in variables
+        .iter_mut()
+        .filter(|v| COUNTS.contains(&v.name.as_str()))
+    {
+        if let Column::Real(values) = &variable.values
+            && values.iter().all(|v| v.fract() == 0.0 && v.abs() < 1e15)
+        {
+            variable.values = Column::Integer(values.iter().map(|&v| v as i64).collect());
         }
     }
 }

@@ -464,3 +464,150 @@ fn a_flipped_byte_never_panics() {
         }
     }
 }
+
+// ---- files of other writers ----
+
+fn golden(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden/traces")
+        .join(file)
+}
+
+/// The uncompressed file of another writer.
+fn foreign(name: &str) -> Vec<u8> {
+    use std::io::Read as _;
+    let packed = fs::read(golden(&format!("{name}.nc.gz"))).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(packed.as_slice())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    bytes
+}
+
+fn as_reals(column: &Column) -> Vec<f64> {
+    match column {
+        Column::Real(v) => v.clone(),
+        Column::Integer(v) => v.iter().map(|&x| x as f64).collect(),
+        Column::Flag(v) => v.iter().map(|&x| f64::from(u8::from(x))).collect(),
+    }
+}
+
+fn strings(value: &serde_json::Value) -> Vec<String> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_str().unwrap().to_string())
+        .collect()
+}
+
+/// Reads a file that ArviZ saved and compares with what xarray says is in it, exactly.
+fn check_foreign(name: &str, renamed: &[(&str, &str)]) {
+    let folder = Folder::new();
+    let path = folder.file("trace.nc");
+    fs::write(&path, foreign(name)).unwrap();
+    let trace = read_netcdf(&path).unwrap();
+    let expected = fs::read(golden(&format!("{name}.json"))).unwrap();
+    let expected: serde_json::Value = serde_json::from_slice(&expected).unwrap();
+    for (dim, labels) in expected["coords"].as_object().unwrap() {
+        let got: Vec<String> = (0..trace.coords[dim].len())
+            .map(|i| trace.coords[dim].text(i))
+            .collect();
+        let same = got
+            .iter()
+            .zip(strings(labels))
+            .all(|(g, l)| *g == l || g.parse::<f64>().ok().is_some_and(|g| Ok(g) == l.parse()));
+        assert!(
+            same && !got.is_empty(),
+            "{name} {dim}: {got:?} for {labels}"
+        );
+    }
+    for (group, variables) in expected["groups"].as_object().unwrap() {
+        let got = trace.group(group).unwrap();
+        let variables = variables.as_object().unwrap();
+        assert_eq!(got.variables.len(), variables.len(), "{name} {group}");
+        for (variable, want) in variables {
+            let ours = renamed.iter().find(|(theirs, _)| theirs == variable);
+            let ours = ours.map_or(variable.as_str(), |(_, ours)| ours);
+            let got = got
+                .variable(ours)
+                .unwrap_or_else(|| panic!("{name} {group} has no {ours}"));
+            let mut got = got.clone();
+            let dims = strings(&want["dims"]);
+            if got.dims != dims {
+                assert_eq!((&got.dims[0][..], &got.dims[1][..]), ("chain", "draw"));
+                transpose_back(&mut got, &dims);
+            }
+            assert_eq!(got.dims, dims, "{name} {group} {variable}");
+            let values: Vec<f64> = strings(&want["values"])
+                .iter()
+                .map(|v| v.parse().unwrap())
+                .collect();
+            let same = as_reals(&got.values)
+                .iter()
+                .zip(&values)
+                .all(|(g, v)| g.to_bits() == v.to_bits() || (g.is_nan() && v.is_nan()));
+            assert!(same && got.shape.iter().product::<usize>() == values.len());
+            let flag = matches!(got.values, Column::Flag(_));
+            assert_eq!(flag, want["kind"] == "b", "{name} {group} {variable}");
+        }
+    }
+}
+
+/// Puts the elements in the order of `dims`, one by one.
+fn transpose_back(variable: &mut Variable, dims: &[String]) {
+    let from: Vec<usize> = dims
+        .iter()
+        .map(|d| variable.dims.iter().position(|v| v == d).unwrap())
+        .collect();
+    let shape: Vec<usize> = from.iter().map(|&axis| variable.shape[axis]).collect();
+    let values = as_reals(&variable.values);
+    let mut out = Vec::new();
+    for flat in 0..values.len() {
+        let (mut rest, mut at) = (flat, vec![0; dims.len()]);
+        for k in (0..dims.len()).rev() {
+            at[from[k]] = rest % shape[k];
+            rest /= shape[k];
+        }
+        let position = at
+            .iter()
+            .zip(&variable.shape)
+            .fold(0, |p, (&i, &n)| p * n + i);
+        out.push(values[position]);
+    }
+    variable.values = Column::Real(out);
+    variable.dims = dims.to_vec();
+    variable.shape = shape;
+}
+
+#[test]
+fn a_pymc_trace_saved_by_arviz_0_reads_as_xarray_reads_it() {
+    check_foreign("pymc", &[]);
+}
+
+#[test]
+fn a_nutpie_trace_reads_with_its_statistics_under_our_names() {
+    let renamed = [
+        ("depth", "tree_depth"),
+        ("maxdepth_reached", "reached_max_treedepth"),
+        ("logp", "lp"),
+        ("mean_tree_accept", "acceptance_rate"),
+    ];
+    check_foreign("nutpie", &renamed);
+}
+
+#[test]
+fn a_numpyro_trace_in_single_precision_is_widened() {
+    check_foreign("numpyro", &[]);
+}
+
+#[test]
+fn a_cmdstan_trace_saved_with_netcdf4_reads_as_xarray_reads_it() {
+    check_foreign("cmdstan", &[]);
+}
+
+#[test]
+fn traces_of_arviz_1_read_also_when_chain_and_draw_do_not_come_first() {
+    check_foreign("arviz1", &[("depth", "tree_depth")]);
+    check_foreign("transposed", &[("depth", "tree_depth")]);
+}
