@@ -1,6 +1,9 @@
 //! Draws as plain data: groups of variables with named, labelled dimensions.
 
+mod netcdf;
+
 pub use crate::data::Labels;
+pub use netcdf::{read_netcdf, write_netcdf};
 use std::collections::BTreeMap;
 
 /// The elements of a variable, row-major over its dimensions.
