@@ -25,7 +25,7 @@ const MODULES: &[(&str, &[&str])] = &[
     // Never `model`: a method takes a compiled function.
     ("fit", &["rng", "draws", "diagnose"]),
     ("report", &["draws", "diagnose"]),
-    ("verify", &[]),
+    ("verify", &["rng"]),
     (
         "run",
         &[
