@@ -3,7 +3,7 @@
 
 mod numerics;
 
-use fitzroy_device::cuda::Driver;
+use fitzroy_device::gpu::Driver;
 use fitzroy_device::probe::{self, Cpu, Streams};
 
 /// One thing that was looked at.

@@ -1,6 +1,6 @@
 //! Which device to run on: what a user may ask for, and what that gives on this machine.
 
-use crate::cuda::Driver;
+use crate::gpu::Driver;
 use fitzroy_graph::{Error, ErrorKind, Result};
 use std::str::FromStr;
 

@@ -1,6 +1,6 @@
 //! Where it runs: the CPU engine. Knows arrays, not statistics.
 
 pub mod choice;
-pub mod cuda;
+pub mod gpu;
 pub mod lanes;
 pub mod probe;
