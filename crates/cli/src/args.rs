@@ -164,7 +164,10 @@ mod tests {
         assert_eq!(count("--threads", "3").unwrap(), 3);
         for text in ["0", "-1", "two", "", "1.5", "99999999999999999999"] {
             let message = count("--threads", text).unwrap_err().to_string();
-            assert!(message.contains("--threads") && message.contains(text), "{message}");
+            assert!(
+                message.contains("--threads") && message.contains(text),
+                "{message}"
+            );
         }
     }
 }

@@ -18,7 +18,11 @@ fn main() -> ExitCode {
         Err(error) => {
             // A closed pipe is no reason to complain.
             let _ = error.print();
-            ExitCode::from(if error.use_stderr() { exit::BAD_INPUT } else { 0 })
+            ExitCode::from(if error.use_stderr() {
+                exit::BAD_INPUT
+            } else {
+                0
+            })
         }
     }
 }

@@ -9,7 +9,9 @@ use fitzroy::Result;
 
 /// Flags of `fitzroy completions`.
 #[derive(Args)]
-#[command(after_help = "Example:\n  fitzroy completions bash > ~/.local/share/bash-completion/completions/fitzroy")]
+#[command(
+    after_help = "Example:\n  fitzroy completions bash > ~/.local/share/bash-completion/completions/fitzroy"
+)]
 pub(crate) struct CompletionsArgs {
     /// The shell to write for
     #[arg(value_enum)]

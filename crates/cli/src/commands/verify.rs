@@ -38,11 +38,19 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
         };
         terminal::out(format_args!("result: {}{reason}", word(passed)));
     }
-    Ok(if passed { Outcome::Done } else { Outcome::NotPassed })
+    Ok(if passed {
+        Outcome::Done
+    } else {
+        Outcome::NotPassed
+    })
 }
 
 fn word(passed: bool) -> &'static str {
-    if passed { Verdict::Pass.word() } else { Verdict::Fail.word() }
+    if passed {
+        Verdict::Pass.word()
+    } else {
+        Verdict::Fail.word()
+    }
 }
 
 fn print_checks(found: &Verification) {
@@ -55,9 +63,9 @@ fn print_checks(found: &Verification) {
         found.rates.memory_gb_per_s, found.rates.arithmetic_gflop_per_s
     ));
     let settings = &found.settings;
-    let budget = settings
-        .memory_budget_bytes
-        .map_or(String::new(), |b| format!(", memory budget {:.1} GiB", gib(b)));
+    let budget = settings.memory_budget_bytes.map_or(String::new(), |b| {
+        format!(", memory budget {:.1} GiB", gib(b))
+    });
     terminal::out(format_args!(
         "settings: --device {} --precision {} --chains {} --threads {}{budget}",
         settings.device, settings.precision, settings.chains, settings.threads
