@@ -3,4 +3,5 @@
 pub mod choice;
 pub mod gpu;
 pub mod lanes;
+pub mod maths;
 pub mod probe;
