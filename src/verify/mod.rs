@@ -144,7 +144,11 @@ fn cpu_check(cpu: &Cpu) -> Check {
     Check {
         name: "cpu",
         verdict: Verdict::Pass,
-        detail: format!("{}, {threads}, {}, {memory}", cpu.model, cpu.simd.name()),
+        detail: format!(
+            "{}, {threads}, {}, {memory}",
+            cpu.model,
+            probe::level_name(cpu.simd)
+        ),
     }
 }
 

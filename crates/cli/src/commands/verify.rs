@@ -6,6 +6,7 @@ use crate::{json, terminal};
 use clap::Args;
 use fitzroy::Result;
 use fitzroy::verify::{Verdict, Verification, gib, verify};
+use fitzroy_device::probe::level_name;
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -87,7 +88,7 @@ fn document(found: &Verification, passed: bool) -> Value {
         "cpu": {
             "model": found.cpu.model,
             "threads": found.cpu.threads,
-            "simd": found.cpu.simd.name(),
+            "simd": level_name(found.cpu.simd),
             "memory": memory,
         },
         "gpu": {"usable": false, "detail": found.driver.advice()},

@@ -3,6 +3,8 @@
 mod memory;
 mod rates;
 
+use crate::lanes::Level;
+
 pub use memory::Memory;
 pub use rates::{MULTIPLY_ADDS_PER_ROUND, Streams, multiply_adds};
 
@@ -14,55 +16,17 @@ pub struct Cpu {
     /// Threads that may run at once: cores less what the system withholds from this process.
     pub threads: usize,
     /// The widest set of vector instructions that Fitzroy uses here.
-    pub simd: Simd,
+    pub simd: Level,
     /// Main memory, where the system tells it.
     pub memory: Option<Memory>,
 }
 
-/// A level of vector instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Simd {
-    /// AVX-512 (F and DQ): eight `f64` at once.
-    Avx512,
-    /// AVX2 with fused multiply-add: four `f64` at once.
-    Avx2,
-    /// The 128-bit instructions that every aarch64 processor has.
-    Neon,
-    /// One `f64` at a time.
-    Scalar,
-}
-
-impl Simd {
-    /// The level of this machine.
-    pub fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
-                return Simd::Avx512;
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                return Simd::Avx2;
-            }
-            Simd::Scalar
-        }
-        #[cfg(target_arch = "aarch64")]
-        {
-            Simd::Neon
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        {
-            Simd::Scalar
-        }
-    }
-
-    /// Its usual name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Simd::Avx512 => "AVX-512",
-            Simd::Avx2 => "AVX2",
-            Simd::Neon => "NEON",
-            Simd::Scalar => "scalar",
-        }
+/// The usual name of a level on this kind of processor.
+pub fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Avx512 => "AVX-512",
+        Level::Avx2 => "AVX2",
+        Level::Scalar => "scalar",
     }
 }
 
@@ -71,7 +35,7 @@ pub fn cpu() -> Cpu {
     Cpu {
         model: model_name().unwrap_or_else(|| std::env::consts::ARCH.to_string()),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        simd: Simd::detect(),
+        simd: Level::detect(),
         memory: Memory::probe(),
     }
 }

@@ -1,7 +1,7 @@
 //! Two loops whose speed says what the processor can do: memory traffic and arithmetic.
 //! They only work; who calls them holds the clock.
 
-use super::Simd;
+use crate::lanes::{Kernel, Lanes, Level};
 
 /// Three long arrays for a triad, a_i = b_i + s c_i: three numbers move per element (McCalpin,
 /// STREAM). Larger than any cache when made with some 4 million elements.
@@ -39,44 +39,40 @@ impl Streams {
 pub const MULTIPLY_ADDS_PER_ROUND: usize = 64;
 
 /// Runs `n` rounds of 64 independent multiply-adds (128 `n` operations) on one thread, in the
-/// widest instructions there are, and returns their sum, so that none can be left out.
+/// widest registers there are, and returns their sum, so that none can be left out.
 ///
 /// Every lane tends to 2 as `n` grows: x <- x/2 + 1.
 pub fn multiply_adds(n: usize) -> f64 {
-    match Simd::detect() {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is detected only where AVX-512 F is there.
-        Simd::Avx512 => unsafe { avx512(n) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: this level is detected only where AVX2 and FMA are there.
-        Simd::Avx2 => unsafe { avx2(n) },
-        #[cfg(target_arch = "aarch64")]
-        Simd::Neon => rounds(n, f64::mul_add),
-        _ => rounds(n, |x, a, b| x * a + b),
-    }
+    Level::detect().run(MultiplyAdds(n))
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn avx512(n: usize) -> f64 {
-    rounds(n, f64::mul_add)
-}
+struct MultiplyAdds(usize);
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn avx2(n: usize) -> f64 {
-    rounds(n, f64::mul_add)
-}
+impl Kernel for MultiplyAdds {
+    type Output = f64;
 
-#[inline(always)]
-fn rounds(n: usize, multiply_add: impl Fn(f64, f64, f64) -> f64) -> f64 {
-    let mut x = [1.0; MULTIPLY_ADDS_PER_ROUND];
-    for _ in 0..n {
-        for lane in &mut x {
-            *lane = multiply_add(*lane, 0.5, 1.0);
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> f64 {
+        // Eight registers at a time hide the latency of a multiply-add.
+        let mut sum = 0.0;
+        let (half, one) = (L::splat(0.5), L::splat(1.0));
+        for _ in 0..MULTIPLY_ADDS_PER_ROUND / (8 * L::N) {
+            let mut x = [one; 8];
+            for _ in 0..self.0 {
+                for register in &mut x {
+                    *register = register.fma(half, one);
+                }
+            }
+            for register in x {
+                let mut lanes = [0.0; 8];
+                assert!(L::N <= lanes.len());
+                // SAFETY: there is room for N numbers, as was just seen.
+                unsafe { register.store(lanes.as_mut_ptr()) };
+                sum += lanes[..L::N].iter().sum::<f64>();
+            }
         }
+        sum
     }
-    x.iter().sum()
 }
 
 #[cfg(test)]
