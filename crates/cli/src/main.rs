@@ -1,4 +1,5 @@
 //! The terminal face of Fitzroy, program `fitzroy`: parses, calls the library, prints.
+#![allow(dead_code)] // The commands that use the rest follow.
 
 mod args;
 mod commands;

@@ -170,6 +170,16 @@ impl Graph {
         &self.indices
     }
 
+    /// All node ids, inputs first.
+    pub fn node_ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// All index ids, in the order of their slots.
+    pub fn index_ids(&self) -> impl Iterator<Item = IndexId> + use<> {
+        (0..self.indices.len() as u32).map(IndexId)
+    }
+
     /// Length of the parameter vector.
     pub fn n_params(&self) -> usize {
         self.n_params

@@ -111,6 +111,13 @@ pub fn log1p<L: Lanes>(x: L) -> L {
     L::select(x.lt(L::splat(f64::INFINITY)), y, x.abs())
 }
 
+/// 2 artanh(s) − 2s for |s| ≤ ⅓.
+#[inline(always)]
+pub(super) fn log_tail<L: Lanes>(s: L) -> L {
+    let z = s.mul(s);
+    s.mul(z).mul(polynomial(z, &LOG_WIDE))
+}
+
 /// ln(1 + e) for 0 ≤ e ≤ 1, given s = e/(2 + e), which may be off by a few ulp.
 #[inline(always)]
 pub(super) fn log1p_of_unit<L: Lanes>(e: L, s: L) -> L {

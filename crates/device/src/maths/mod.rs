@@ -7,16 +7,28 @@
 
 use crate::lanes::Lanes;
 
+mod bessel;
 mod coefficients;
 mod exp_log;
+mod gamma;
 mod hyperbolic;
+mod inverse_trig;
 mod logistic;
+mod normal;
+mod pow;
+mod trig;
 
+pub use bessel::{i1_over_i0, log_i0};
 pub use exp_log::{exp, expm1, log, log1p};
+pub use gamma::{digamma, lgamma, lgamma_with_digamma, trigamma};
 pub use hyperbolic::{cosh, sinh, tanh};
+pub use inverse_trig::{acos, asin, atan};
 pub use logistic::{
     inv_logit, log_add_exp, log_add_exp_with_weight, softplus, softplus_with_slope,
 };
+pub use normal::{erf, erfc, erfcx, log_ndtr, log_ndtr_with_slope};
+pub use pow::pow;
+pub use trig::{cos, sin, sincos, tan};
 
 /// √x, correctly rounded; NaN below 0.
 #[inline(always)]
