@@ -132,7 +132,7 @@ def funnel():
 
 
 def energy():
-    rng = np.random.default_rng(60)
+    rng = np.random.default_rng(61)
     n_households, n_months = 60, 12
     uses = ["always_on", "cooking", "dryer", "electric_car", "pool_pump", "water_heater"]
     usage = np.array([90.0, 30.0, 55.0, 180.0, 110.0, 140.0])
@@ -153,7 +153,7 @@ def energy():
 
 
 def linear():
-    rng = np.random.default_rng(30)
+    rng = np.random.default_rng(31)
     truth = {"intercept": 2.0, "slope": 0.5, "sigma": 0.4}
     x = np.linspace(0.0, 9.0, 30).round(2)
     y = rng.normal(truth["intercept"] + truth["slope"] * x, truth["sigma"]).round(3)
