@@ -28,6 +28,7 @@ mod builder;
 mod check;
 pub mod families;
 pub mod functions;
+pub mod joint;
 mod names;
 mod parse;
 mod print;

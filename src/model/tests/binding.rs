@@ -12,6 +12,8 @@ fn texts(name: &str, values: &[&str]) -> Array {
         values: Values::Text(values.iter().map(|v| (*v).to_owned()).collect()),
         whole: false,
         source: "trial.csv".into(),
+        missing: Vec::new(),
+        note: None,
     }
 }
 

@@ -36,6 +36,8 @@ fn array(line: &str) -> Array {
         values,
         whole,
         source,
+        missing: Vec::new(),
+        note: None,
     }
 }
 
