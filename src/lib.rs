@@ -7,6 +7,7 @@ pub mod draws;
 pub mod fit;
 pub mod model;
 pub mod rng;
+pub mod run;
 pub mod verify;
 
 pub use fitzroy_graph::{Error, ErrorKind, Result};
