@@ -8,5 +8,6 @@ pub mod fit;
 pub mod model;
 pub mod report;
 pub mod rng;
+pub mod verify;
 
 pub use fitzroy_graph::{Error, ErrorKind, Result};
