@@ -1,8 +1,8 @@
 //! One choice of coordinates, compiled: what chains evaluate.
 
+use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::{Coordinates, Graphs, Joint, TermKind};
-use crate::Result;
 use fitzroy_device::cpu::{Function, Workspace};
 use fitzroy_graph::{Binary, NodeId, Op, gradient};
 use std::sync::Arc;
@@ -71,7 +71,11 @@ impl Compiled {
         if terms == Terms::Priors {
             priors_alone(&mut graphs)?;
         }
-        let leaves: Vec<Leaf> = graphs.gradient.iter().map(|p| leaf(&graphs, p.param)).collect();
+        let leaves: Vec<Leaf> = graphs
+            .gradient
+            .iter()
+            .map(|p| leaf(&graphs, p.param))
+            .collect();
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
         let density = Function::compile(&graphs.graph, &graphs.bindings, &outputs)?;
@@ -126,7 +130,9 @@ impl Compiled {
         let mut outputs = vec![self.graphs.density];
         outputs.extend(self.graphs.gradient.iter().map(|p| p.adjoint));
         let needed = graph.needed(&outputs);
-        let computed = graph.node_ids().filter(|&n| needed[n.index()] && graph.varies(n));
+        let computed = graph
+            .node_ids()
+            .filter(|&n| needed[n.index()] && graph.varies(n));
         computed.map(|n| graph.len(n) as f64).sum()
     }
 }
@@ -218,13 +224,23 @@ impl Change {
     /// A map that owns what it needs, for any number of threads.
     pub(super) fn map(self) -> impl Fn(&mut [f64]) + Send + Sync {
         let function = self.from.frames.as_ref();
-        assert!(function.is_some(), "coordinates only change where there are plates");
+        assert!(
+            function.is_some(),
+            "coordinates only change where there are plates"
+        );
         let spare = std::sync::Mutex::new(Vec::<Workspace>::new());
         move |position| {
             let function = self.from.frames.as_ref().expect("checked above");
-            let lock = || spare.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let lock = || {
+                spare
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+            };
             let workspace = lock().pop().unwrap_or_else(|| function.workspace());
-            let mut frames = Frames { function, workspace };
+            let mut frames = Frames {
+                function,
+                workspace,
+            };
             self.apply(&mut frames, position);
             lock().push(frames.workspace);
         }

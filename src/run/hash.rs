@@ -1,7 +1,7 @@
 //! A short fingerprint of a model and its data, to tell runs apart. Not for security.
 
-use crate::model::joint::Joint;
 use crate::model::Content;
+use crate::model::joint::Joint;
 
 /// FNV-1a, 64 bit (Fowler, Noll, Vo).
 struct Fnv(u64);
@@ -49,7 +49,11 @@ mod tests {
     /// From the authors' list of test vectors.
     #[test]
     fn fnv_gives_the_published_values() {
-        for (text, want) in [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8_u64)] {
+        for (text, want) in [
+            ("", 0xcbf2_9ce4_8422_2325),
+            ("a", 0xaf63_dc4c_8601_ec8c),
+            ("foobar", 0x8594_4171_f739_67e8_u64),
+        ] {
             let mut hash = Fnv::new();
             hash.bytes(text.as_bytes());
             assert_eq!(hash.0, want, "{text}");

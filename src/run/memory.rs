@@ -21,7 +21,11 @@ pub struct Estimate {
 
 /// Estimates the memory of a run from sizes alone.
 pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estimate {
-    let size = |name: &str| binding.dim(name).map_or(1.0, |d| binding.dims[d].size as f64);
+    let size = |name: &str| {
+        binding
+            .dim(name)
+            .map_or(1.0, |d| binding.dims[d].size as f64)
+    };
     let dims_of = |name: &str| -> f64 {
         let dims = model.symbols().get(name).map(|s| s.dims.as_slice());
         dims.unwrap_or_default().iter().map(|d| size(d)).product()
@@ -34,7 +38,9 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
         };
         let role = model.symbols().get(name).map(|s| s.role);
         let elements = match statement {
-            Statement::Sampled(s) if s.predicted => s.subscripts.iter().map(|s| extent(s, &size)).product(),
+            Statement::Sampled(s) if s.predicted => {
+                s.subscripts.iter().map(|s| extent(s, &size)).product()
+            }
             _ => dims_of(name),
         };
         match (statement, role) {
@@ -53,8 +59,14 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
     }
     let sampler = &settings.sampler;
     let chains = sampler.chains as f64;
-    let kept = sampler.draws as f64 + if sampler.keep_warmup { sampler.tune as f64 } else { 0.0 };
-    let copies = f64::from(u8::from(settings.log_likelihood)) + f64::from(u8::from(settings.predictive));
+    let kept = sampler.draws as f64
+        + if sampler.keep_warmup {
+            sampler.tune as f64
+        } else {
+            0.0
+        };
+    let copies =
+        f64::from(u8::from(settings.log_likelihood)) + f64::from(u8::from(settings.predictive));
     let numbers = chains * kept * (coordinates + recorded)
         + chains * sampler.tune as f64 * coordinates // Warm-up windows: draws and slopes.
         + chains * sampler.draws as f64 * rows * copies
@@ -77,7 +89,7 @@ fn extent(subscript: &Subscript, size: &dyn Fn(&str) -> f64) -> f64 {
 ///
 /// # Errors
 /// [`ErrorKind::Device`], with both sizes and what to change.
-pub fn check(model: &Model, binding: &Binding, settings: &Settings) -> Result<()> {
+pub(super) fn check(model: &Model, binding: &Binding, settings: &Settings) -> Result<()> {
     let Some(limit) = settings.memory_limit_bytes else {
         return Ok(());
     };

@@ -199,10 +199,17 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
     timing.collecting = (caller.now)() - ended;
     let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
     findings.extend(run.restarts.iter().map(restarted));
-    let positions = run.chains.iter_mut().map(|c| std::mem::take(&mut c.positions));
+    let positions = run
+        .chains
+        .iter_mut()
+        .map(|c| std::mem::take(&mut c.positions));
     Ok(Outcome {
         positions: positions.collect(),
-        group: if settings.prior_only { "prior" } else { "posterior" },
+        group: if settings.prior_only {
+            "prior"
+        } else {
+            "posterior"
+        },
         trace,
         run,
         centring,
@@ -219,7 +226,10 @@ impl Outcome {
     /// Those of [`diagnose`].
     pub fn diagnose(&mut self, options: &SummaryOptions) -> Result<Diagnosis> {
         // Diagnosing looks for `sample_stats`, whatever the draws are of.
-        let renamed = [("prior", "posterior"), ("sample_stats_prior", "sample_stats")];
+        let renamed = [
+            ("prior", "posterior"),
+            ("sample_stats_prior", "sample_stats"),
+        ];
         let groups = |trace: &mut Trace, from: usize, to: usize| {
             for pair in renamed.map(|(a, b)| [a, b]) {
                 let group = trace.groups.iter_mut().find(|g| g.name == pair[from]);

@@ -46,10 +46,13 @@ pub(super) struct ModelPosterior<'a> {
 impl<'a> ModelPosterior<'a> {
     /// Compiles `joint` in its starting coordinates: non-centred wherever they are free.
     pub(super) fn new(joint: &'a Joint, choice: CoordinateChoice, terms: Terms) -> Result<Self> {
-        let asked = joint.plates().iter().map(|plate| match (plate.asked, choice) {
-            (Centring::Auto, CoordinateChoice::AsWritten) => Centring::Centred,
-            (asked, _) => asked,
-        });
+        let asked = joint
+            .plates()
+            .iter()
+            .map(|plate| match (plate.asked, choice) {
+                (Centring::Auto, CoordinateChoice::AsWritten) => Centring::Centred,
+                (asked, _) => asked,
+            });
         let asked: Vec<Centring> = asked.collect();
         let start: Vec<Coordinates> = asked
             .iter()
@@ -95,7 +98,9 @@ impl<'a> ModelPosterior<'a> {
         let points: Vec<f64> = (0..8)
             .flat_map(|i| {
                 let mut rng = Rng::new(0, 0, 0, i, Purpose::Test);
-                (0..dim).map(move |_| 2.0 * rng.uniform() - 1.0).collect::<Vec<_>>()
+                (0..dim)
+                    .map(move |_| 2.0 * rng.uniform() - 1.0)
+                    .collect::<Vec<_>>()
             })
             .collect();
         if !agrees(&self.compiled, written, &self.compiled, &points) {
@@ -124,7 +129,12 @@ impl<'a> ModelPosterior<'a> {
     fn wanted(&self, positions: &[f64], slopes: &[f64]) -> Option<Vec<Coordinates>> {
         let dim = self.compiled.dim;
         let mut frames = self.compiled.frames()?;
-        let mut sums: Vec<Vec<f64>> = self.compiled.places.iter().map(|p| vec![0.0; p.len]).collect();
+        let mut sums: Vec<Vec<f64>> = self
+            .compiled
+            .places
+            .iter()
+            .map(|p| vec![0.0; p.len])
+            .collect();
         let mut n = 0;
         for (position, slope) in positions.chunks_exact(dim).zip(slopes.chunks_exact(dim)) {
             if !slope.iter().all(|g| g.is_finite()) {
@@ -147,13 +157,18 @@ impl<'a> ModelPosterior<'a> {
         }
         let present = &self.compiled.coordinates;
         let choose = |(k, sums): (usize, &Vec<f64>)| match self.asked[k] {
-            Centring::Auto => simplest(sums.iter().map(|&sum| rounded(1.0 - n as f64 / sum)).collect()),
+            Centring::Auto => simplest(
+                sums.iter()
+                    .map(|&sum| rounded(1.0 - n as f64 / sum))
+                    .collect(),
+            ),
             _ => present[k].clone(),
         };
         let wanted: Vec<Coordinates> = sums.iter().enumerate().map(choose).collect();
         let moved = |k: usize| {
             let each = 0..self.compiled.places[k].len;
-            each.map(|j| (centring(&wanted[k], j) - centring(&present[k], j)).abs()).fold(0.0, f64::max)
+            each.map(|j| (centring(&wanted[k], j) - centring(&present[k], j)).abs())
+                .fold(0.0, f64::max)
         };
         let largest = (0..wanted.len()).map(moved).fold(0.0, f64::max);
         (largest > SMALLEST_CHANGE).then_some(wanted)
@@ -212,7 +227,8 @@ fn agrees(
         }
         lowest = lowest.min(difference);
         highest = highest.max(difference);
-        tolerance = tolerance.max(GUARD_TOLERANCE * (1.0 + before.abs()) + rounding(present, &frames, &x));
+        tolerance =
+            tolerance.max(GUARD_TOLERANCE * (1.0 + before.abs()) + rounding(present, &frames, &x));
     }
     !(highest - lowest > tolerance)
 }
@@ -259,7 +275,10 @@ impl Posterior for ModelPosterior<'_> {
         let old = Arc::clone(&self.compiled);
         let new = Compiled::new(self.joint, &wanted, self.terms)
             .expect("the first coordinates compiled, so others do");
-        let written = self.written.as_ref().expect("free plates start non-centred");
+        let written = self
+            .written
+            .as_ref()
+            .expect("free plates start non-centred");
         if agrees(&old, written, &new, positions) {
             self.compiled = new;
         } else {

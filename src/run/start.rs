@@ -37,7 +37,9 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
         if let Some(candidate) = attempt.checked_sub(1) {
             let (seed, stream, chain) = (settings.seed, settings.stream, settings.first_chain);
             let mut rng = Rng::new(seed, stream, chain, candidate, Purpose::Init);
-            point.iter_mut().for_each(|x| *x = 2.0 * rng.uniform() - 1.0);
+            point
+                .iter_mut()
+                .for_each(|x| *x = 2.0 * rng.uniform() - 1.0);
         }
         function.run(&mut workspace, &point);
         for (k, term) in terms.iter().enumerate() {
@@ -64,7 +66,10 @@ fn sentence(joint: &Joint, term: &Term, row: usize, values: &[f64]) -> String {
         _ => None,
     });
     let of = match term.kind {
-        TermKind::Likelihood => format!("the likelihood of `{name}`{place}{}", seen.unwrap_or_default()),
+        TermKind::Likelihood => format!(
+            "the likelihood of `{name}`{place}{}",
+            seen.unwrap_or_default()
+        ),
         TermKind::Prior => format!("the prior of `{name}`{place}"),
         TermKind::Potential => format!("`{name}`{place}"),
     };
@@ -93,10 +98,18 @@ fn slope(joint: &Joint, compiled: &Compiled) -> Option<String> {
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
     function.run(&mut workspace, &vec![0.0; compiled.dim]);
-    let bad = |k: usize| function.output(&workspace, k).iter().any(|g| !g.is_finite());
+    let bad = |k: usize| {
+        function
+            .output(&workspace, k)
+            .iter()
+            .any(|g| !g.is_finite())
+    };
     let k = (0..nodes.len()).find(|&k| bad(k))?;
     let at = compiled.leaf_offset(k);
-    let parameter = joint.parameters().iter().find(|p| (p.offset..p.offset + p.len).contains(&at))?;
+    let parameter = joint
+        .parameters()
+        .iter()
+        .find(|p| (p.offset..p.offset + p.len).contains(&at))?;
     Some(format!(
         "the slope of the log density in `{}` was not finite at 100 points around the centre of \
          the prior, though the log density is; look for a root or a power at 0",

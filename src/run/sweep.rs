@@ -48,8 +48,9 @@ where
             for draw in 0..n_draws {
                 let position = &positions.chains[chain][draw * dim..(draw + 1) * dim];
                 let rows = whole.iter_mut().zip(lengths);
-                let mut rows: Vec<&mut [f64]> =
-                    rows.map(|(all, len)| &mut all[draw * len..(draw + 1) * len]).collect();
+                let mut rows: Vec<&mut [f64]> = rows
+                    .map(|(all, len)| &mut all[draw * len..(draw + 1) * len])
+                    .collect();
                 work(chain, draw, position, &mut rows);
             }
         }
@@ -69,7 +70,9 @@ mod tests {
 
     #[test]
     fn every_draw_of_every_chain_lands_in_its_place() {
-        let chains: Vec<Vec<f64>> = (0..3).map(|c| (0..4).map(|d| f64::from(10 * c + d)).collect()).collect();
+        let chains: Vec<Vec<f64>> = (0..3)
+            .map(|c| (0..4).map(|d| f64::from(10 * c + d)).collect())
+            .collect();
         for threads in [1, 2, 8] {
             let positions = Positions {
                 chains: chains.iter().map(Vec::as_slice).collect(),

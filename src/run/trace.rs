@@ -12,11 +12,12 @@ use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
 use crate::model::{Content, ast};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Everything a trace is made from.
 pub(super) struct Collect<'a> {
     pub(super) joint: &'a Joint,
-    pub(super) compiled: &'a Compiled,
+    pub(super) compiled: &'a Arc<Compiled>,
     pub(super) settings: &'a Settings,
     pub(super) caller: &'a Caller<'a>,
     pub(super) timing: Timing,
@@ -33,7 +34,9 @@ impl Collect<'_> {
     /// The whole trace. Statistics are moved out of `run`, positions stay.
     pub(super) fn trace(&self, run: &mut Run, centring: &[(String, f64)]) -> Result<Trace> {
         let prior = self.settings.prior_only;
-        let name = |posterior: &'static str, of_prior: &'static str| if prior { of_prior } else { posterior };
+        let name = |posterior: &'static str, of_prior: &'static str| {
+            if prior { of_prior } else { posterior }
+        };
         let n_draws = run.n_draws();
         let mut groups = Vec::new();
         let positions = positions(&run.chains, n_draws, self.compiled.dim);
@@ -51,14 +54,18 @@ impl Collect<'_> {
         if self.settings.predictive || prior {
             let variables = self.replicates(|d| d.observed, &positions)?;
             if !variables.is_empty() {
-                groups.push(self.group(name("posterior_predictive", "prior_predictive"), variables));
+                groups
+                    .push(self.group(name("posterior_predictive", "prior_predictive"), variables));
             }
         }
         if self.settings.log_likelihood && !prior {
             groups.push(self.group("log_likelihood", self.log_likelihood(&positions)?));
         }
         let lp = self.written_density(&positions);
-        let statistics = run.chains.iter_mut().map(|c| std::mem::take(&mut c.statistics));
+        let statistics = run
+            .chains
+            .iter_mut()
+            .map(|c| std::mem::take(&mut c.statistics));
         let statistics: Vec<Statistics> = statistics.collect();
         let columns = statistics_columns(&statistics, n_draws, lp);
         groups.push(self.group(name("sample_stats", "sample_stats_prior"), columns));
@@ -118,7 +125,11 @@ impl Collect<'_> {
         Ok(variables(columns, arrays, positions))
     }
 
-    fn replicates(&self, wanted: impl Fn(&Drawn) -> bool, positions: &Positions<'_>) -> Result<Vec<Variable>> {
+    fn replicates(
+        &self,
+        wanted: impl Fn(&Drawn) -> bool,
+        positions: &Positions<'_>,
+    ) -> Result<Vec<Variable>> {
         let replicator = Replicator::new(self.compiled, wanted)?;
         let columns = replicator.variables().iter().map(|v| Column3 {
             name: v.name.clone(),
@@ -149,7 +160,10 @@ impl Collect<'_> {
     /// One variable per likelihood term, named after its data.
     fn log_likelihood(&self, positions: &Positions<'_>) -> Result<Vec<Variable>> {
         let graphs = &self.compiled.graphs;
-        let terms = graphs.terms.iter().filter(|t| t.kind == TermKind::Likelihood);
+        let terms = graphs
+            .terms
+            .iter()
+            .filter(|t| t.kind == TermKind::Likelihood);
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let (mut columns, mut nodes) = (Vec::new(), Vec::new());
         for term in terms {
@@ -164,7 +178,9 @@ impl Collect<'_> {
             let shape: Vec<usize> = shape.collect();
             let dims = match term.dims.len() == shape.len() {
                 true => term.dims.clone(),
-                false => (0..shape.len()).map(|k| format!("{name}_dim_{k}")).collect(),
+                false => (0..shape.len())
+                    .map(|k| format!("{name}_dim_{k}"))
+                    .collect(),
             };
             columns.push(Column3 { name, dims, shape });
             nodes.push(term.node);
@@ -177,7 +193,7 @@ impl Collect<'_> {
     fn written_density(&self, positions: &Positions<'_>) -> Vec<f64> {
         let arrays = sweep(positions, &[1], self.threads(), || {
             let (compiled, mut frames) = (self.compiled, self.compiled.frames());
-            let mut evaluator = Evaluator::borrowed(compiled);
+            let mut evaluator = Evaluator::new(compiled);
             move |_, _, position: &[f64], rows: &mut [&mut [f64]]| {
                 let jacobian = frames.as_mut().map_or(0.0, |frames| {
                     frames.run(position);
@@ -214,10 +230,16 @@ impl Collect<'_> {
             .collect();
         let variable = |array: &crate::model::BoundArray| Variable {
             name: array.name.clone(),
-            dims: array.dims.iter().map(|&d| binding.dims[d].name.clone()).collect(),
+            dims: array
+                .dims
+                .iter()
+                .map(|&d| binding.dims[d].name.clone())
+                .collect(),
             shape: array.dims.iter().map(|&d| binding.dims[d].size).collect(),
             values: match &array.content {
-                Content::Positions { at, .. } => Column::Integer(at.iter().map(|&i| i64::from(i)).collect()),
+                Content::Positions { at, .. } => {
+                    Column::Integer(at.iter().map(|&i| i64::from(i)).collect())
+                }
                 Content::Real(v) if self.whole(&array.name) => {
                     Column::Integer(v.iter().map(|&x| x as i64).collect())
                 }
@@ -226,11 +248,21 @@ impl Collect<'_> {
         };
         let pick = |has_law: bool| {
             let arrays = binding.arrays.iter();
-            arrays.filter(|a| observed.contains(a.name.as_str()) == has_law).map(variable).collect::<Vec<_>>()
+            arrays
+                .filter(|a| observed.contains(a.name.as_str()) == has_law)
+                .map(variable)
+                .collect::<Vec<_>>()
         };
-        let groups = [("observed_data", pick(true)), ("constant_data", pick(false))];
-        let groups = groups.into_iter().filter(|(_, variables)| !variables.is_empty());
-        groups.map(|(name, variables)| self.group(name, variables)).collect()
+        let groups = [
+            ("observed_data", pick(true)),
+            ("constant_data", pick(false)),
+        ];
+        let groups = groups
+            .into_iter()
+            .filter(|(_, variables)| !variables.is_empty());
+        groups
+            .map(|(name, variables)| self.group(name, variables))
+            .collect()
     }
 
     /// Whether data were declared `: int`.
@@ -242,16 +274,31 @@ impl Collect<'_> {
     }
 
     /// Labels of every dim that occurs.
-    fn coords(&self, groups: &[Group], n_draws: usize, n_chains: usize) -> BTreeMap<String, Labels> {
+    fn coords(
+        &self,
+        groups: &[Group],
+        n_draws: usize,
+        n_chains: usize,
+    ) -> BTreeMap<String, Labels> {
         let variables = groups.iter().flat_map(|g| &g.variables);
-        let used: BTreeSet<&str> = variables.flat_map(|v| v.dims.iter().map(String::as_str)).collect();
-        let dims = self.joint.binding().dims.iter().filter(|d| used.contains(d.name.as_str()));
+        let used: BTreeSet<&str> = variables
+            .flat_map(|v| v.dims.iter().map(String::as_str))
+            .collect();
+        let dims = self
+            .joint
+            .binding()
+            .dims
+            .iter()
+            .filter(|d| used.contains(d.name.as_str()));
         let mut coords: BTreeMap<String, Labels> =
             dims.map(|d| (d.name.clone(), d.coordinates())).collect();
         let first = i64::from(self.settings.sampler.first_chain);
         let chains = (0..n_chains as i64).map(|c| first + c).collect();
         coords.insert("chain".into(), Labels::Integers(chains));
-        coords.insert("draw".into(), Labels::Integers((0..n_draws as i64).collect()));
+        coords.insert(
+            "draw".into(),
+            Labels::Integers((0..n_draws as i64).collect()),
+        );
         coords
     }
 
@@ -259,11 +306,23 @@ impl Collect<'_> {
         let text = |value: &str| Attribute::Text(value.into());
         let mut out = vec![
             ("inference_library".into(), text("fitzroy")),
-            ("inference_library_version".into(), text(env!("CARGO_PKG_VERSION"))),
+            (
+                "inference_library_version".into(),
+                text(env!("CARGO_PKG_VERSION")),
+            ),
             ("creation_library".into(), text("fitzroy")),
-            ("creation_library_version".into(), text(env!("CARGO_PKG_VERSION"))),
-            ("sampling_time".into(), Attribute::Real(self.timing.sampling)),
-            ("tuning_steps".into(), Attribute::Integer(self.settings.sampler.tune as i64)),
+            (
+                "creation_library_version".into(),
+                text(env!("CARGO_PKG_VERSION")),
+            ),
+            (
+                "sampling_time".into(),
+                Attribute::Real(self.timing.sampling),
+            ),
+            (
+                "tuning_steps".into(),
+                Attribute::Integer(self.settings.sampler.tune as i64),
+            ),
         ];
         if !self.caller.created_at.is_empty() {
             out.push(("created_at".into(), text(self.caller.created_at)));
@@ -273,23 +332,43 @@ impl Collect<'_> {
 
     fn attributes(&self, run: &Run, centring: &[(String, f64)]) -> Vec<(String, Attribute)> {
         let text = |value: &str| Attribute::Text(value.into());
-        let centring: serde_json::Map<String, serde_json::Value> =
-            centring.iter().map(|(name, c)| (name.clone(), json!(c))).collect();
+        let centring: serde_json::Map<String, serde_json::Value> = centring
+            .iter()
+            .map(|(name, c)| (name.clone(), json!(c)))
+            .collect();
         let metric = run.metrics.first().map_or("none", |m| m.name());
         vec![
             ("fitzroy_version".into(), text(env!("CARGO_PKG_VERSION"))),
             ("fitzroy_model".into(), text(self.joint.model().text())),
             ("fitzroy_hash".into(), text(&fingerprint(self.joint))),
-            ("fitzroy_seed".into(), text(&self.settings.sampler.seed.to_string())),
-            ("fitzroy_settings".into(), text(&settings_json(self.settings).to_string())),
+            (
+                "fitzroy_seed".into(),
+                text(&self.settings.sampler.seed.to_string()),
+            ),
+            (
+                "fitzroy_settings".into(),
+                text(&settings_json(self.settings).to_string()),
+            ),
             ("fitzroy_device".into(), text("cpu")),
             ("fitzroy_precision".into(), text("f64")),
             ("fitzroy_metric".into(), text(metric)),
-            ("fitzroy_centring".into(), text(&serde_json::Value::Object(centring).to_string())),
-            ("fitzroy_gradients".into(), Attribute::Integer(run.gradients as i64)),
-            ("fitzroy_interrupted".into(), Attribute::Integer(i64::from(run.interrupted))),
+            (
+                "fitzroy_centring".into(),
+                text(&serde_json::Value::Object(centring).to_string()),
+            ),
+            (
+                "fitzroy_gradients".into(),
+                Attribute::Integer(run.gradients as i64),
+            ),
+            (
+                "fitzroy_interrupted".into(),
+                Attribute::Integer(i64::from(run.interrupted)),
+            ),
             ("warmup_time".into(), Attribute::Real(self.timing.warmup)),
-            ("sampling_time".into(), Attribute::Real(self.timing.sampling)),
+            (
+                "sampling_time".into(),
+                Attribute::Real(self.timing.sampling),
+            ),
         ]
     }
 
@@ -330,11 +409,18 @@ fn lengths(columns: &[Column3]) -> Vec<usize> {
     columns.iter().map(|c| c.shape.iter().product()).collect()
 }
 
-fn variables(columns: Vec<Column3>, arrays: Vec<Vec<f64>>, positions: &Positions<'_>) -> Vec<Variable> {
+fn variables(
+    columns: Vec<Column3>,
+    arrays: Vec<Vec<f64>>,
+    positions: &Positions<'_>,
+) -> Vec<Variable> {
     let draws = [positions.chains.len(), positions.n_draws];
     let one = |(column, values): (Column3, Vec<f64>)| Variable {
         name: column.name,
-        dims: ["chain".into(), "draw".into()].into_iter().chain(column.dims).collect(),
+        dims: ["chain".into(), "draw".into()]
+            .into_iter()
+            .chain(column.dims)
+            .collect(),
         shape: draws.into_iter().chain(column.shape).collect(),
         values: Column::Real(values),
     };
@@ -344,7 +430,10 @@ fn variables(columns: Vec<Column3>, arrays: Vec<Vec<f64>>, positions: &Positions
 /// One variable per statistic, `lp` replaced by the given.
 fn statistics_columns(chains: &[Statistics], n_draws: usize, lp: Vec<f64>) -> Vec<Variable> {
     fn all<T: Copy>(chains: &[Statistics], pick: impl Fn(&Statistics) -> &[T]) -> Vec<T> {
-        chains.iter().flat_map(|c| pick(c).iter().copied()).collect()
+        chains
+            .iter()
+            .flat_map(|c| pick(c).iter().copied())
+            .collect()
     }
     let real = |pick: fn(&Statistics) -> &[f64]| Column::Real(all(chains, pick));
     let whole = |pick: fn(&Statistics) -> &[i64]| Column::Integer(all(chains, pick));
