@@ -92,7 +92,7 @@ fn a_coarse_step_is_still_exact() {
         metric: MetricKind::Diagonal,
         ..short()
     };
-    check_moments(&Known::normal(5, 10.0, false), &settings, 6.0, 5.0);
+    check_moments(&Known::normal(5, 10.0, false), &settings, 2.0, 5.0);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_mild_funnel_has_its_moments() {
         draws: 1000,
         ..short()
     };
-    check_moments(&Known::Funnel { dim: 4 }, &settings, 8.0, 5.0);
+    check_moments(&Known::Funnel { dim: 4 }, &settings, 3.0, 5.0);
 }
 
 #[test]
@@ -388,7 +388,8 @@ fn statistics_agree_with_one_another() {
 }
 
 /// Dual averaging steers the acceptance of a step size that still moves; the averaged one is
-/// accepted a little more often. Bound: from 0.05 below to 0.15 above what was asked for.
+/// accepted a little more often. Bound: from 0.05 below to 0.2 above what was asked for (seeds 0 to
+/// 999 reach from BELOW to ABOVE).
 #[test]
 fn the_step_size_gives_about_the_wanted_acceptance() {
     for target_accept in [0.6, 0.8, 0.95] {
@@ -401,7 +402,7 @@ fn the_step_size_gives_about_the_wanted_acceptance() {
             let got = run(&Known::normal(20, 100.0, false), &settings).mean_acceptance();
             let above = got - target_accept;
             assert!(
-                above > -0.05 && above < 0.15,
+                above > -0.05 && above < 0.2,
                 "seed {seed}: {got}, not {target_accept}"
             );
         }
