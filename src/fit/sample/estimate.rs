@@ -163,7 +163,7 @@ impl Scaled {
             }
             value = vector::dot(&next, &v) / length;
             v = next;
-            if !(value > 0.0) {
+            if value.is_nan() || value <= 0.0 {
                 return 0.0;
             }
         }

@@ -202,3 +202,43 @@ fn the_right_metric_makes_every_normal_an_oscillator() {
         assert!(end[i].abs() < 1e-5);
     }
 }
+
+/// A span turns or not, whichever end it was grown from; exact but for ties, of which there are
+/// none here. Catches: only one end looked at, the sums of the two sides mixed up.
+#[test]
+fn whether_a_span_turns_does_not_depend_on_the_end_it_grew_from() {
+    let mut target = Known::normal(4, 100.0, true);
+    let mut turned = 0;
+    for metric in metrics(4) {
+        for steps in 1..40 {
+            let (q, p, _) = travel(&mut target, &metric, (&Q, &P), 0.5, steps);
+            let mut verdict = |(q, p): (&[f64], &[f64]), direction, split: usize| {
+                let mut space = Workspace::new(4, 3);
+                vector::load(&mut space.candidate.position, q);
+                assert!(space.candidate.evaluate(&mut target));
+                vector::load(&mut space.ends[0].momentum, p);
+                let mut path =
+                    Hamiltonian::start_with_momentum(&mut target, &metric, &mut space, 0.5);
+                path.begin(direction);
+                path.mark(Place::First(0));
+                path.mark(Place::Before(1));
+                for step in 0..steps {
+                    path.step();
+                    if step == split {
+                        path.mark(Place::First(2));
+                    }
+                }
+                let since = path.turns(Span::Since(0));
+                assert_eq!(since, path.turns(Span::Whole));
+                assert_eq!(since, path.turns(Span::SinceBefore(1)));
+                assert_eq!(path.turns(Span::Between(0, 2)), path.turns(Span::FarTo(2)));
+                since
+            };
+            let forth = verdict((&Q, &P), Direction::Forward, steps / 2);
+            let back = verdict((&q, &p), Direction::Backward, steps / 2);
+            assert_eq!(forth, back, "{steps} steps");
+            turned += usize::from(forth);
+        }
+    }
+    assert!(turned > 10 && turned < 68, "{turned}");
+}
