@@ -7,5 +7,6 @@ pub mod draws;
 pub mod fit;
 pub mod model;
 pub mod rng;
+pub mod verify;
 
 pub use fitzroy_graph::{Error, ErrorKind, Result};

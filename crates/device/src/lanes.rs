@@ -1,6 +1,13 @@
 //! One instruction set for every SIMD level: a register of `f64` lanes and the operations the
 //! vector maths and the block interpreter are written in.
 
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::{F64x4, F64x8};
+
 /// A register of `f64` lanes.
 ///
 /// Wide on purpose: it is an instruction set. Every operation is exact IEEE arithmetic, so a
@@ -49,6 +56,44 @@ pub trait Lanes: Copy {
     /// The largest whole number not above a.
     fn floor(self) -> Self;
 
+    /// `a < b ? a : b`: the second where either is NaN, and where they are equal.
+    #[inline(always)]
+    fn lesser(self, b: Self) -> Self {
+        Self::select(self.lt(b), self, b)
+    }
+    /// `a > b ? a : b`: the second where either is NaN, and where they are equal.
+    #[inline(always)]
+    fn greater(self, b: Self) -> Self {
+        Self::select(b.lt(self), self, b)
+    }
+    /// a·2ᵏ with one rounding, also into the subnormal range or to infinity.
+    ///
+    /// For whole |k| ≤ 1900 and 2⁻⁶⁰ ≤ |a| ≤ 2⁶⁰, or a = 0 or NaN.
+    #[inline(always)]
+    fn scale(self, k: Self) -> Self {
+        // Two factors, so that neither overflows; the first product is exact.
+        let half = k.mul(Self::splat(0.5)).floor();
+        self.mul(power_of_two(half)).mul(power_of_two(k.sub(half)))
+    }
+    /// (m, k) with a = m·2ᵏ and ¾ ≤ m < 1½, for finite a > 0, subnormal or not.
+    ///
+    /// Elsewhere both are some number or NaN.
+    #[inline(always)]
+    fn split(self) -> (Self, Self) {
+        let subnormal = self.lt(Self::splat(f64::MIN_POSITIVE));
+        let normal = Self::select(subnormal, self.mul(Self::splat(TWO_54)), self);
+        // ¾ = 1.5·2⁻¹: counting from it makes every m in [¾, 1½) have the same offset.
+        let three_quarters = Self::splat_bits(0.75f64.to_bits());
+        let offset = Self::sub_bits(normal.to_bits(), three_quarters);
+        let exponent = Self::and_bits(offset, Self::splat_bits(0xFFF0_0000_0000_0000));
+        let m = Self::from_bits(Self::sub_bits(normal.to_bits(), exponent));
+        // The exponent, biased to be positive, in the low bits of 2⁵²; then as a number.
+        let biased = Self::shr_bits::<52>(Self::add_bits(exponent, Self::splat_bits(1 << 62)));
+        let number = Self::from_bits(Self::or_bits(biased, Self::splat_bits(TWO_52.to_bits())));
+        let bias = Self::select(subnormal, Self::splat(1078.0), Self::splat(1024.0));
+        (m, number.sub(Self::splat(TWO_52)).sub(bias))
+    }
+
     /// a < b (false when either is NaN).
     fn lt(self, b: Self) -> Self::Mask;
     /// a ≤ b (false when either is NaN).
@@ -86,131 +131,115 @@ pub trait Lanes: Copy {
     fn shr_bits<const K: i32>(a: Self::Bits) -> Self::Bits;
 }
 
-impl Lanes for f64 {
-    const N: usize = 1;
-    type Mask = bool;
-    type Bits = u64;
+const TWO_52: f64 = 4_503_599_627_370_496.0;
+const TWO_54: f64 = 18_014_398_509_481_984.0;
 
-    #[inline(always)]
-    fn splat(x: f64) -> f64 {
-        x
+/// 2ᵏ for whole −1022 ≤ k ≤ 1023.
+#[inline(always)]
+pub(crate) fn power_of_two<L: Lanes>(k: L) -> L {
+    // k + 1023 lands in the low bits of 2⁵²; shifted up it is the exponent field.
+    let bits = k.add(L::splat(TWO_52 + 1023.0)).to_bits();
+    L::from_bits(L::shl_bits::<52>(bits))
+}
+
+/// How wide the machine's registers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// One number at a time; always there.
+    Scalar,
+    /// x86-64 with AVX2 and FMA: four numbers.
+    Avx2,
+    /// x86-64 with AVX-512 F, DQ, VL and BW: eight numbers.
+    Avx512,
+}
+
+/// Code written once over [`Lanes`], to be run at a [`Level`].
+///
+/// Mark `run` `#[inline(always)]`, and put no closure between it and the lane operations: only
+/// what is inlined into the entry of the level is compiled for that level.
+pub trait Kernel {
+    /// What it returns.
+    type Output;
+    /// The code.
+    fn run<L: Lanes>(self) -> Self::Output;
+}
+
+impl Level {
+    /// The widest level this machine has.
+    pub fn detect() -> Level {
+        if Level::Avx512.is_available() {
+            Level::Avx512
+        } else if Level::Avx2.is_available() {
+            Level::Avx2
+        } else {
+            Level::Scalar
+        }
     }
-    #[inline(always)]
-    unsafe fn load(from: *const f64) -> f64 {
-        // SAFETY: the caller promises one readable number.
-        unsafe { from.read_unaligned() }
+
+    /// Every level this machine has, narrowest first.
+    pub fn available() -> Vec<Level> {
+        let mut levels = vec![Level::Scalar, Level::Avx2, Level::Avx512];
+        levels.retain(|level| level.is_available());
+        levels
     }
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        // SAFETY: the caller promises one writable number.
-        unsafe { to.write_unaligned(self) }
+
+    /// Whether this machine has it.
+    #[inline]
+    pub fn is_available(self) -> bool {
+        match self {
+            Level::Scalar => true,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                Level::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512bw")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Avx2 | Level::Avx512 => false,
+        }
     }
-    #[inline(always)]
-    fn add(self, b: f64) -> f64 {
-        self + b
+
+    /// Number of `f64` lanes.
+    pub fn lanes(self) -> usize {
+        match self {
+            Level::Scalar => 1,
+            Level::Avx2 => 4,
+            Level::Avx512 => 8,
+        }
     }
-    #[inline(always)]
-    fn sub(self, b: f64) -> f64 {
-        self - b
+
+    /// Runs `kernel` in registers of this level.
+    ///
+    /// # Panics
+    /// If this machine does not have the level.
+    #[inline]
+    #[track_caller]
+    pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        assert!(self.is_available(), "this machine has no {self:?}");
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the features were just found.
+            Level::Avx512 => unsafe { run_avx512(kernel) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the features were just found.
+            Level::Avx2 => unsafe { run_avx2(kernel) },
+            _ => kernel.run::<f64>(),
+        }
     }
-    #[inline(always)]
-    fn mul(self, b: f64) -> f64 {
-        self * b
-    }
-    #[inline(always)]
-    fn div(self, b: f64) -> f64 {
-        self / b
-    }
-    #[inline(always)]
-    fn sqrt(self) -> f64 {
-        f64::sqrt(self)
-    }
-    #[inline(always)]
-    fn fma(self, b: f64, c: f64) -> f64 {
-        f64::mul_add(self, b, c)
-    }
-    #[inline(always)]
-    fn neg(self) -> f64 {
-        -self
-    }
-    #[inline(always)]
-    fn abs(self) -> f64 {
-        f64::abs(self)
-    }
-    #[inline(always)]
-    fn round(self) -> f64 {
-        f64::round_ties_even(self)
-    }
-    #[inline(always)]
-    fn floor(self) -> f64 {
-        f64::floor(self)
-    }
-    #[inline(always)]
-    fn lt(self, b: f64) -> bool {
-        self < b
-    }
-    #[inline(always)]
-    fn le(self, b: f64) -> bool {
-        self <= b
-    }
-    #[inline(always)]
-    fn eq(self, b: f64) -> bool {
-        self == b
-    }
-    #[inline(always)]
-    fn and(a: bool, b: bool) -> bool {
-        a & b
-    }
-    #[inline(always)]
-    fn or(a: bool, b: bool) -> bool {
-        a | b
-    }
-    #[inline(always)]
-    fn not(a: bool) -> bool {
-        !a
-    }
-    #[inline(always)]
-    fn select(mask: bool, yes: f64, no: f64) -> f64 {
-        if mask { yes } else { no }
-    }
-    #[inline(always)]
-    fn to_bits(self) -> u64 {
-        f64::to_bits(self)
-    }
-    #[inline(always)]
-    fn from_bits(bits: u64) -> f64 {
-        f64::from_bits(bits)
-    }
-    #[inline(always)]
-    fn splat_bits(x: u64) -> u64 {
-        x
-    }
-    #[inline(always)]
-    fn add_bits(a: u64, b: u64) -> u64 {
-        a.wrapping_add(b)
-    }
-    #[inline(always)]
-    fn sub_bits(a: u64, b: u64) -> u64 {
-        a.wrapping_sub(b)
-    }
-    #[inline(always)]
-    fn and_bits(a: u64, b: u64) -> u64 {
-        a & b
-    }
-    #[inline(always)]
-    fn or_bits(a: u64, b: u64) -> u64 {
-        a | b
-    }
-    #[inline(always)]
-    fn xor_bits(a: u64, b: u64) -> u64 {
-        a ^ b
-    }
-    #[inline(always)]
-    fn shl_bits<const K: i32>(a: u64) -> u64 {
-        a << K
-    }
-    #[inline(always)]
-    fn shr_bits<const K: i32>(a: u64) -> u64 {
-        a >> K
-    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<F64x8>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<F64x4>()
 }

@@ -1,0 +1,129 @@
+//! The normal family: erf, erfc, erfcx, and ln Φ with its slope.
+
+use super::coefficients::{ERF, ERFCX_DEN, ERFCX_NUM, MILLS_DEN, MILLS_NUM};
+use super::exp_log::{exp_of_reduced, exp_reduce, exp_scaled, log_tail};
+use super::{copy_sign, polynomial};
+use crate::lanes::Lanes;
+
+/// √(2/π).
+const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
+/// 1/√π.
+const FRAC_1_SQRT_PI: f64 = 0.564_189_583_547_756_3;
+/// ln 3 in two parts.
+const LN_3: f64 = 1.098_612_288_668_109_8;
+const LN_3_LOW: f64 = -9.071_297_235_001_53e-17;
+/// 2⁴⁰. From here on e^(x²)·erfc(x) is 1/(x√π) to the last bit.
+const FAR: f64 = 1_099_511_627_776.0;
+
+/// Error function. Within 2 ulp.
+#[inline(always)]
+pub fn erf<L: Lanes>(x: L) -> L {
+    let near = x.mul(polynomial(x.mul(x), &ERF));
+    let a = x.abs();
+    let far = copy_sign(L::splat(1.0).sub(erfc_of_positive(a)), x);
+    L::select(a.lt(L::splat(1.0)), near, far)
+}
+
+/// 1 − erf(x), accurate for large x. Within 4 ulp, with gradual underflow.
+#[inline(always)]
+pub fn erfc<L: Lanes>(x: L) -> L {
+    let y = erfc_of_positive(x.abs());
+    L::select(x.lt(L::splat(0.0)), L::splat(2.0).sub(y), y)
+}
+
+/// erfc(a) for a ≥ 0.
+#[inline(always)]
+fn erfc_of_positive<L: Lanes>(a: L) -> L {
+    // erfc(28) is 0 in f64.
+    let a = L::splat(28.0).lesser(a);
+    let square = a.mul(a);
+    let low = a.fma(a, square.neg());
+    let (k, r) = exp_reduce(square.neg());
+    let e = exp_of_reduced(r.sub(low));
+    // Scaled last, so that a subnormal result is rounded once.
+    e.mul(polynomial(a, &ERFCX_NUM))
+        .div(polynomial(a, &ERFCX_DEN))
+        .scale(k)
+}
+
+/// e^(x²)·erfc(x). 0 at ∞, ∞ below about −26.6. Within 4 ulp.
+#[inline(always)]
+pub fn erfcx<L: Lanes>(x: L) -> L {
+    let a = x.abs();
+    let far = L::splat(FAR).lt(a);
+    let near = L::splat(FAR).lesser(a);
+    let num = L::select(far, L::splat(FRAC_1_SQRT_PI), polynomial(near, &ERFCX_NUM));
+    let den = L::select(far, a, polynomial(near, &ERFCX_DEN));
+    let y = num.div(den);
+    // erfcx(−a) = 2e^(a²) − erfcx(a), with a² in two parts.
+    let a = L::splat(28.0).lesser(a);
+    let square = a.mul(a);
+    let low = a.fma(a, square.neg());
+    let mirrored = exp_scaled(square, low, 1.0).sub(y);
+    L::select(x.lt(L::splat(0.0)), mirrored, y)
+}
+
+/// ln Φ(x), the logarithm of the standard normal distribution function. Within 4 ulp.
+#[inline(always)]
+pub fn log_ndtr<L: Lanes>(x: L) -> L {
+    log_ndtr_with_slope(x).0
+}
+
+/// (ln Φ(x), φ(x)/Φ(x)): the value and its derivative. Within 4 and 8 ulp.
+///
+/// With a = |x| and N/D = e^(a²/2)·erfc(a/√2) = 2e^(a²/2)·Φ(−a):
+///
+/// - below 0: ln(½N/D) − ½a², slope √(2/π)·D/N;
+/// - from 0 on, with e = e^(−a²/2): ln(1 − ½eN/D), slope √(2/π)·eD/(2D − eN).
+///
+/// Both logarithms are 2 artanh of a quotient; it and the slope share one division.
+#[inline(always)]
+pub fn log_ndtr_with_slope<L: Lanes>(x: L) -> (L, L) {
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
+    let negative = x.lt(zero);
+    let a = x.abs();
+    let near = L::splat(FAR).lesser(a);
+    let num = polynomial(near, &MILLS_NUM);
+    let den = polynomial(near, &MILLS_DEN);
+
+    // e^(−a²/2), the square in two parts. It is 0 from 40 on.
+    let b = L::splat(40.0).lesser(a);
+    let square = b.mul(b);
+    let low = b.fma(b, square.neg());
+    let (k, r) = exp_reduce(square.mul(L::splat(-0.5)));
+    let e = exp_of_reduced(low.fma(L::splat(-0.5), r)).scale(k);
+
+    // With 2ᵏ ≤ 1 + a < 2ᵏ⁺¹, 1.5·2ᵏ·N/D lies in [0.6, 1.6]: it needs no splitting.
+    let exponent = L::splat_bits(0x7FF0_0000_0000_0000);
+    let half = L::splat_bits(0x0008_0000_0000_0000);
+    let power = L::and_bits(near.add(one).to_bits(), exponent);
+    let k = whole_exponent::<L>(power);
+    let scale = L::from_bits(L::or_bits(power, half));
+
+    // The artanh argument is y·z/(w·z), below 0: (p − D)/(p + D), from 0 on: p/(4D + p).
+    let p = num.mul(L::select(negative, scale, e.neg()));
+    let y = L::select(negative, p.sub(den), p);
+    let w = den.fma(L::select(negative, one, L::splat(4.0)), p);
+    let z = L::select(negative, num, den.fma(L::splat(2.0), p));
+    let inverse = one.div(w.mul(z));
+    let s = y.mul(z).mul(inverse);
+
+    let shift = k.fma(L::splat(std::f64::consts::LN_2), L::splat(LN_3));
+    let base = a.mul(L::splat(-0.5)).fma(a, shift.neg());
+    let base = L::select(negative, base, zero);
+    let low = L::select(negative, L::splat(-LN_3_LOW), zero);
+    let value = base.add(s.add(s).add(log_tail(s).add(low)));
+
+    let weight = w.mul(L::select(negative, one, e));
+    let slope = den.mul(L::splat(SQRT_2_OVER_PI)).mul(weight).mul(inverse);
+    // The slope lies above −x; beyond `FAR` it is −x.
+    (value, x.neg().greater(slope))
+}
+
+/// The k of a power of two 2ᵏ ≥ 1 given by its bits.
+#[inline(always)]
+fn whole_exponent<L: Lanes>(power: L::Bits) -> L {
+    const TWO_52: f64 = 4_503_599_627_370_496.0;
+    let number = L::or_bits(L::shr_bits::<52>(power), L::splat_bits(TWO_52.to_bits()));
+    L::from_bits(number).sub(L::splat(TWO_52 + 1023.0))
+}

@@ -1,0 +1,4 @@
+//! Tests of the diagnostics: golden values, invariances, known answers.
+
+mod golden;
+mod laws;

@@ -1,0 +1,4 @@
+//! Tests of the distributions: golden values, contracts, random draws.
+
+mod draws;
+mod golden;
