@@ -219,6 +219,27 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
     })
 }
 
+/// Number of observed values: elements of the data that have a distribution.
+pub fn n_observations(joint: &Joint) -> usize {
+    use crate::model::ast::Statement;
+    let observed = |name: &str| {
+        joint.model().statements().iter().any(|s| match s {
+            Statement::Sampled(s) => !s.predicted && s.name.text == name,
+            _ => false,
+        })
+    };
+    let binding = joint.binding();
+    let arrays = binding.arrays.iter().filter(|a| observed(&a.name));
+    arrays
+        .map(|a| {
+            a.dims
+                .iter()
+                .map(|&d| binding.dims[d].size)
+                .product::<usize>()
+        })
+        .sum()
+}
+
 impl Outcome {
     /// Examines the draws; the run's own findings come first.
     ///

@@ -97,7 +97,7 @@ impl<'a> ModelPosterior<'a> {
         let dim = self.compiled.dim;
         let points: Vec<f64> = (0..8)
             .flat_map(|i| {
-                let mut rng = Rng::new(0, 0, 0, i, Purpose::Test);
+                let mut rng = Rng::new(0, 0, 0, i, Purpose::Adapt);
                 (0..dim)
                     .map(move |_| 2.0 * rng.uniform() - 1.0)
                     .collect::<Vec<_>>()
