@@ -2,4 +2,5 @@
 
 mod draws;
 mod golden;
+mod structured;
 mod transforms;
