@@ -236,7 +236,7 @@ pub enum Op {
         /// The dims summed over.
         over: Vec<DimId>,
     },
-    /// The same elements under other dims of the same sizes.
+    /// The same elements, in the same order, under other dims.
     Relabel,
     /// Lower Cholesky factor of a symmetric matrix `[k, k']`.
     Cholesky,

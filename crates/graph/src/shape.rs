@@ -359,15 +359,18 @@ impl Graph {
         None
     }
 
-    /// The same elements under other dims of the same sizes.
+    /// The same elements, in the same order, under other dims with as many elements.
     #[track_caller]
     pub fn relabel(&mut self, a: NodeId, dims: &[DimId]) -> NodeId {
-        let sizes = |g: &Graph, d: &[DimId]| d.iter().map(|&d| g.size(d)).collect::<Vec<_>>();
         assert_eq!(
-            sizes(self, self.dims(a)),
-            sizes(self, dims),
-            "relabelling keeps sizes"
+            self.len(a),
+            self.len_of(dims),
+            "relabelling keeps the elements"
         );
+        let a = match self.node(a).op {
+            Op::Relabel => self.node(a).inputs[0],
+            _ => a,
+        };
         if self.dims(a) == dims {
             return a;
         }

@@ -163,7 +163,7 @@ impl Scaled {
             }
             value = vector::dot(&next, &v) / length;
             v = next;
-            if !(value > 0.0) {
+            if value.is_nan() || value <= 0.0 {
                 return 0.0;
             }
         }
@@ -192,7 +192,7 @@ fn pays(x: &Scaled, g: &Scaled, dim: usize, gradient_cost: f64) -> bool {
 /// The dense metric; `None` when the covariances are not positive definite.
 fn dense(x: &Scaled, g: &Scaled, scale: &[f64]) -> Option<Metric> {
     let dim = x.dim;
-    let shrink = (0.1 * dim as f64 / x.rows.len() as f64).min(0.1);
+    let shrink = (0.01 * dim as f64 / x.rows.len() as f64).min(0.1);
     let mut sigma = geometric_mean(&x.covariance(shrink), &g.covariance(shrink))?;
     for i in 0..dim {
         for j in 0..dim {

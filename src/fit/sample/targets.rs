@@ -11,7 +11,8 @@ pub(crate) enum Known {
     Normal { sd: Vec<f64>, mirror: Vec<f64> },
     /// Independent Student-t numbers with 4 degrees of freedom.
     StudentT { dim: usize },
-    /// v ~ N(0, 1), the others N(0, exp(v/2)): Neal's funnel with a third of its width.
+    /// v ~ N(0, 1), the others with sd exp(v/4): Neal's funnel, much milder (he has v ~ N(0, 9)
+    /// and exp(v/2), whose neck no fixed step size can follow).
     Funnel { dim: usize },
     /// A standard normal that is NaN where the first coordinate exceeds 1.
     Cliff { dim: usize },
@@ -52,7 +53,7 @@ impl Known {
                 q.iter().map(|x| 12f64.sqrt() * uniform(x)).collect()
             }
             Known::Funnel { .. } => {
-                let scale = (q[0] / 2.0).exp();
+                let scale = (q[0] / 4.0).exp();
                 let rest = q[1..].iter().map(|x| x / scale);
                 std::iter::once(q[0]).chain(rest).collect()
             }
@@ -108,13 +109,13 @@ impl Target for Known {
             }
             Known::Funnel { dim } => {
                 let (v, n) = (q[0], (*dim - 1) as f64);
-                let precision = (-v).exp();
+                let precision = (-0.5 * v).exp();
                 let sum: f64 = q[1..].iter().map(|x| x * x).sum();
-                g[0] = -v - 0.5 * n + 0.5 * precision * sum;
+                g[0] = -v - 0.25 * n + 0.25 * precision * sum;
                 for (g, x) in g[1..].iter_mut().zip(&q[1..]) {
                     *g = -precision * x;
                 }
-                -0.5 * (v * v + n * v + precision * sum)
+                -0.5 * (v * v + 0.5 * n * v + precision * sum)
             }
             Known::Cliff { .. } => {
                 for (g, x) in g.iter_mut().zip(q) {

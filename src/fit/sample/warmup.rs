@@ -248,15 +248,17 @@ fn restart_stuck<T: Target>(chains: &mut [Chain<T>], iteration: usize) -> Vec<Re
         median(others.map(|(_, m)| *m).collect()) - medians[i]
     };
     let gaps: Vec<f64> = (0..chains.len()).map(gap).collect();
+    // Not for NaN, when there is no other chain.
+    let far_below = |i: usize| gaps[i] > allowed;
     let mut restarts = Vec::new();
     for i in 0..chains.len() {
-        if !(gaps[i] > allowed) {
+        if !far_below(i) {
             chains[i].stuck = 0;
             continue;
         }
         chains[i].stuck += 1;
         if chains[i].stuck >= 2 && !chains[i].restarted {
-            let Some(donor) = (0..chains.len()).find(|&j| !(gaps[j] > allowed)) else {
+            let Some(donor) = (0..chains.len()).find(|&j| !far_below(j)) else {
                 continue;
             };
             let from = chains[donor].space.candidate.clone();

@@ -1,6 +1,12 @@
 //! A model bound to its data: the joint log density as a graph over unconstrained coordinates,
 //! and the way back to the user's variables.
 
+mod build;
+mod function;
+mod sampled;
+mod value;
+mod vector;
+
 use super::{Binding, Model};
 use crate::Result;
 use crate::dist::Scalar;
@@ -188,9 +194,5 @@ impl Joint {
         );
         let mut again = self.clone();
         again.build(coordinates).expect("it was built before")
-    }
-
-    fn build(&mut self, _coordinates: &[Coordinates]) -> Result<Graphs> {
-        Err(crate::Error::new(crate::ErrorKind::Model, "being written"))
     }
 }

@@ -26,7 +26,7 @@ struct Integers {
 /// Log weight of state `i`: within ±2, or (one state in 16) forbidden.
 fn log_weight(case: i64, i: i64) -> f64 {
     let h = hash(&[case, i]);
-    if h % 16 == 0 {
+    if h.is_multiple_of(16) {
         return f64::NEG_INFINITY;
     }
     // One case in four has huge weights, so that the rescaling is exercised too.
@@ -35,7 +35,7 @@ fn log_weight(case: i64, i: i64) -> f64 {
 }
 
 fn span_turns(case: i64, a: i64, b: i64) -> bool {
-    hash(&[case, a.min(b), a.max(b), 7]) % 4 == 0
+    hash(&[case, a.min(b), a.max(b), 7]).is_multiple_of(4)
 }
 
 impl Trajectory for Integers {
