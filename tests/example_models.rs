@@ -78,7 +78,7 @@ fn every_example_binds_to_its_data_and_has_a_finite_log_density() {
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         let joint = Joint::new(&model, binding);
         if NO_DENSITY_YET.contains(&name) {
-            let message = joint.err().expect("take it off the list").to_string();
+            let message = joint.expect_err("take it off the list").to_string();
             assert!(message.contains("is not available here"), "{message}");
             continue;
         }
