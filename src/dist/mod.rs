@@ -16,7 +16,15 @@ mod student;
 mod uniform;
 mod von_mises;
 
+mod categorical;
+mod compound;
+mod lkj;
+mod mv_normal;
+mod shares;
+
+mod registry;
 mod scalar;
+mod structured;
 #[cfg(test)]
 mod tests;
 mod transform;
@@ -24,14 +32,28 @@ mod vector_transform;
 
 pub use beta::{Beta, Kumaraswamy};
 pub use binomial::{Bernoulli, BernoulliLogit, BetaBinomial, Binomial, BinomialLogit, Geometric};
+pub use categorical::{
+    categorical, categorical_logit, draw_categorical, draw_ordered_logistic, ordered_logistic,
+};
+pub use compound::mixture;
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;
 pub use gamma::{Gamma, InverseGamma};
+pub use lkj::{
+    draw_lkj_cholesky, lkj_cholesky, lkj_cholesky_covariance, lkj_correlation, ln_lkj_norm,
+};
+pub use mv_normal::{
+    autoregressive_steps, cholesky, draw_autoregressive, draw_mv_normal_cholesky,
+    draw_zero_sum_normal, mv_normal, mv_normal_cholesky, random_walk_steps, zero_sum_normal,
+};
 pub use normal::{HalfNormal, LogNormal, Normal, SkewNormal, TruncatedNormal};
 pub use other_forms::*;
 pub use poisson::{NegativeBinomial, Poisson, ZeroInflatedPoisson};
+pub use registry::{Entry, Form, entries, entry};
 pub use scalar::Scalar;
+pub use shares::{dirichlet, draw_dirichlet, draw_multinomial, multinomial};
+pub use structured::Structured;
 pub use student::{Cauchy, HalfCauchy, HalfStudentT, StudentT};
 pub use transform::Transform;
 pub use uniform::{DiscreteUniform, Flat, HalfFlat, Triangular, Uniform};

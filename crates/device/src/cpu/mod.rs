@@ -6,6 +6,7 @@ mod lower;
 mod program;
 mod rows;
 mod run;
+mod scalar;
 mod schedule;
 
 use crate::lanes::{Kernel, Lanes, Level};

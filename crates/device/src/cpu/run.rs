@@ -7,6 +7,7 @@
 use super::program::{
     BLOCK, Code, GroupSumPlan, LoopPlan, PARTIALS, Runs, SHORT_RUN, SumPlan, TILE,
 };
+use super::scalar;
 use crate::lanes::Lanes;
 use crate::maths;
 use fitzroy_graph::{Binary, Unary};
@@ -43,6 +44,9 @@ impl LoopRun<'_> {
     /// Runs every block.
     #[inline(always)]
     pub(crate) fn run<L: Lanes>(self) {
+        if self.plan.n == 1 {
+            return scalar::run(self.code, self.plan, self.work, self.fixed);
+        }
         // SAFETY: addresses were made from plans whose arrays have SLACK numbers of room beyond
         // their ends, in arenas that live as long as the workspace and function borrowed here.
         unsafe {
@@ -120,11 +124,12 @@ unsafe fn close_tile<L: Lanes>(sum: &SumPlan, work: *mut f64, tile: usize) {
 #[inline(always)]
 unsafe fn join_tiles(sum: &SumPlan, work: *mut f64, tiles: usize) {
     let mut total = 0.0;
-    for level in 0..usize::BITS as usize {
-        if tiles >> level & 1 == 1 {
-            // SAFETY: see `LoopRun::run`.
-            total += unsafe { *work.add(sum.tree + level) };
-        }
+    let mut left = tiles;
+    while left > 0 {
+        let level = left.trailing_zeros() as usize;
+        left &= left - 1;
+        // SAFETY: see `LoopRun::run`.
+        total += unsafe { *work.add(sum.tree + level) };
     }
     // SAFETY: see `LoopRun::run`.
     unsafe { *work.add(sum.total) = total };
