@@ -49,7 +49,7 @@ fn a_run_prints_its_verdict_and_leaves_its_files_in_a_fresh_folder() {
             "eight-schools.fz",
             "10 parameters, 8 observations",
             "seed 42",
-            "theta non-centred",
+            "coordinates  theta ",
         ]);
         assert_eq!(names(&scratch.0.join(format!("eight-schools-{n}"))), RUN);
     }
@@ -153,6 +153,17 @@ fn overwrite_replaces_a_run_of_ours() {
     let after = fs::read(scratch.0.join("r/trace.nc")).expect("written above");
     assert_ne!(before, after);
     assert_eq!(names(&scratch.0.join("r")), RUN);
+}
+
+#[test]
+fn a_refused_folder_keeps_every_file() {
+    let scratch = Scratch::new("refused");
+    std::fs::create_dir(scratch.0.join("r")).expect("a fresh folder");
+    scratch.file("r/run.json", "somebody else's");
+    sample(&scratch, &["--out", "r", "--quiet"]).ends_with(2);
+    sample(&scratch, &["--out", "r", "--quiet", "--overwrite"]).ends_with(2);
+    let kept = fs::read_to_string(scratch.0.join("r/run.json")).expect("it is still there");
+    assert_eq!(kept, "somebody else's");
 }
 
 #[test]
