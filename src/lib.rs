@@ -6,6 +6,10 @@ pub mod dist;
 pub mod draws;
 pub mod fit;
 pub mod model;
+pub mod report;
 pub mod rng;
+pub mod run;
+pub mod validate;
+pub mod verify;
 
 pub use fitzroy_graph::{Error, ErrorKind, Result};

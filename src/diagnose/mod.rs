@@ -1,1 +1,49 @@
-//! diagnose
+//! Can the draws be trusted? R-hat, effective sample sizes, Monte Carlo errors, intervals and
+//! findings in plain words, as pure functions of draws.
+//!
+//! Every number equals ArviZ's to 1e-10, edge cases included.
+
+mod chains;
+mod lags;
+mod order;
+mod special;
+
+mod energy;
+mod ess;
+mod interval;
+mod mcse;
+mod ranks;
+mod rhat;
+
+mod element;
+mod summary;
+
+mod disagreement;
+mod findings;
+mod sampler;
+mod verdict;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use chains::{Chains, mean, sd};
+pub use element::{ElementStatistics, StatisticsOptions, element_statistics};
+pub use energy::bfmi;
+pub use ess::{Ess, TailEss, ess};
+pub use findings::{Finding, FindingKind};
+pub(crate) use findings::{count, say, thousands};
+pub use interval::{Interval, eti, hdi};
+pub use lags::autocorrelation;
+pub use mcse::{Mcse, mcse};
+pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
+pub use rhat::{rhat, rhat_nested};
+pub(crate) use sampler::percent;
+pub use summary::{Label, Row, Summary, SummaryOptions, summary};
+pub use verdict::{Diagnosis, diagnose};
+
+/// R-hat at or above which a run has not converged.
+pub const RHAT_LIMIT: f64 = 1.01;
+/// Bulk and tail ESS over all chains that a converged run exceeds, in draws.
+pub const ESS_LIMIT: f64 = 400.0;
+/// BFMI below which a chain explores energies too slowly.
+pub const BFMI_LIMIT: f64 = 0.3;

@@ -1,38 +1,10 @@
 //! Draws as plain data: groups of variables with named, labelled dimensions.
 
+mod netcdf;
+
+pub use crate::data::Labels;
+pub use netcdf::{read_netcdf, write_netcdf};
 use std::collections::BTreeMap;
-
-/// Labels along a dimension.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Labels {
-    /// Whole numbers, for example 0, 1, 2, ...
-    Integers(Vec<i64>),
-    /// Names, for example schools.
-    Text(Vec<String>),
-}
-
-impl Labels {
-    /// How many labels there are.
-    pub fn len(&self) -> usize {
-        match self {
-            Labels::Integers(v) => v.len(),
-            Labels::Text(v) => v.len(),
-        }
-    }
-
-    /// True when there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Label `i` as text.
-    pub fn text(&self, i: usize) -> String {
-        match self {
-            Labels::Integers(v) => v[i].to_string(),
-            Labels::Text(v) => v[i].clone(),
-        }
-    }
-}
 
 /// The elements of a variable, row-major over its dimensions.
 #[derive(Clone, Debug, PartialEq)]

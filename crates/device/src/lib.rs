@@ -1,4 +1,8 @@
 //! Where it runs: the CPU engine. Knows arrays, not statistics.
 
+pub mod choice;
+pub mod cpu;
+pub mod gpu;
 pub mod lanes;
 pub mod maths;
+pub mod probe;

@@ -2,9 +2,21 @@
 //! rewrites that make them cheap. No input or output, no hardware, no `unsafe`.
 #![forbid(unsafe_code)]
 
+mod build;
 mod error;
+mod expr;
+mod gradient;
+mod graph;
+mod op;
 mod real;
+pub mod reference;
+mod shape;
 pub mod special;
 
 pub use error::{Error, ErrorKind, Result};
+pub use expr::{Expr, Scope};
+pub use gradient::{Partial, gradient};
+pub use graph::{Bindings, DataId, DataSlot, Dim, DimId, Graph, IndexId, IndexSlot, Node, NodeId};
+pub use op::{Binary, Op, Unary};
 pub use real::Real;
+pub use reference::evaluate;

@@ -1,1 +1,167 @@
-//! NUTS.
+//! NUTS: draws from any log density with a gradient.
+//!
+//! [`sample`] takes a [`Posterior`] and gives a [`Run`]. In reading order: the hot loops
+//! (`vector`, `normals`), the tree, the metric, the trajectory, step size, metric estimation,
+//! starting points, one chain, the warm-up of all chains, and the whole run.
+//!
+//! ```
+//! use fitzroy::fit::sample::{Posterior, Settings, Silent, Target, sample};
+//! use std::sync::atomic::AtomicBool;
+//!
+//! /// Two independent standard normal numbers.
+//! struct Normal;
+//!
+//! impl Target for Normal {
+//!     fn dim(&self) -> usize {
+//!         2
+//!     }
+//!     fn value_and_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+//!         gradient[0] = -x[0];
+//!         gradient[1] = -x[1];
+//!         -0.5 * (x[0] * x[0] + x[1] * x[1])
+//!     }
+//! }
+//!
+//! impl Posterior for Normal {
+//!     type Target = Normal;
+//!     fn dim(&self) -> usize {
+//!         2
+//!     }
+//!     fn target(&self) -> Normal {
+//!         Normal
+//!     }
+//! }
+//!
+//! let settings = Settings { tune: 200, draws: 100, ..Settings::default() };
+//! let run = sample(&mut Normal, &settings, &Silent, &AtomicBool::new(false))?;
+//! assert_eq!(run.chains.len(), 4);
+//! assert_eq!(run.chains[0].positions.len(), 100 * 2);
+//! assert_eq!(run.n_divergences(), 0);
+//! # Ok::<(), fitzroy::Error>(())
+//! ```
+
+mod chain;
+mod dense;
+mod estimate;
+mod metric;
+mod normals;
+mod pool;
+mod run;
+mod settings;
+mod start;
+mod statistics;
+mod step_size;
+mod trajectory;
+mod tree;
+mod vector;
+mod warmup;
+
+pub use metric::MetricKind;
+pub use run::{Restart, Run, sample};
+pub use settings::{Adapt, Init, Settings};
+pub use statistics::{Draws, Statistics};
+pub use tree::MAX_ENERGY_ERROR;
+
+pub(crate) use normals::Stream;
+
+/// A log density and its gradient; every chain owns one, with its workspace.
+pub trait Target {
+    /// Number of unconstrained coordinates.
+    fn dim(&self) -> usize;
+    /// ℓ(`position`), up to a constant, and its slopes into `gradient` (both of length `dim`).
+    ///
+    /// A value that is not finite ends a trajectory as a divergence. Must not allocate if the
+    /// sampler is not to.
+    fn value_and_gradient(&mut self, position: &[f64], gradient: &mut [f64]) -> f64;
+}
+
+/// Maps a position in the old coordinates to the new ones, in place.
+pub type CoordinateMap = Box<dyn Fn(&mut [f64]) + Send + Sync>;
+
+/// What chains sample from: makes targets, and may change its coordinates during warm-up.
+pub trait Posterior: Sync {
+    /// What evaluates it.
+    type Target: Target + Send;
+
+    /// Number of unconstrained coordinates; the same in all coordinate systems.
+    fn dim(&self) -> usize;
+
+    /// A fresh evaluator in the present coordinates.
+    fn target(&self) -> Self::Target;
+
+    /// The point around which starting points are scattered. The origin unless said otherwise.
+    fn centre(&self) -> Vec<f64> {
+        vec![0.0; self.dim()]
+    }
+
+    /// Rough cost of one gradient, in floating-point operations. It only weighs the price of a
+    /// dense metric, and is no measurement, so that a run never depends on timing.
+    fn gradient_cost(&self) -> f64 {
+        50.0 * self.dim() as f64
+    }
+
+    /// Chooses new coordinates from the recent warm-up draws of all chains and the gradients
+    /// there (both row-major, `n × dim`), at the ends of the early warm-up windows.
+    ///
+    /// If they change, returns the map from old to new positions; the sampler then maps every
+    /// stored position and makes new targets. `last` is true for the last chance. Not called
+    /// under [`Adapt::PerChain`].
+    fn recoordinate(
+        &mut self,
+        positions: &[f64],
+        gradients: &[f64],
+        last: bool,
+    ) -> Option<CoordinateMap> {
+        let _ = (positions, gradients, last);
+        None
+    }
+}
+
+/// Which part of a run a chain is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Adapting; these draws are not part of the result.
+    Warmup,
+    /// Drawing.
+    Sampling,
+}
+
+/// A chain has finished a transition.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// Which chain, from 0.
+    pub chain: usize,
+    /// Which part of the run.
+    pub phase: Phase,
+    /// Transitions finished in this part.
+    pub done: usize,
+    /// Transitions in this part.
+    pub total: usize,
+    /// Divergences in this part.
+    pub divergences: usize,
+    /// Step size of this transition.
+    pub step_size: f64,
+    /// Leapfrog steps of this chain so far, warm-up included.
+    pub leapfrogs: u64,
+    /// The draw.
+    pub position: &'a [f64],
+}
+
+/// Is told of every transition, from the threads that run the chains.
+pub trait Observer: Sync {
+    /// A chain has finished a transition. Called for every one: return quickly.
+    fn event(&self, event: &Event<'_>);
+}
+
+/// An observer that does nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _: &Event<'_>) {}
+}
+
+#[cfg(test)]
+mod targets;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+"""One peer on one problem, in this process; prints one JSON object.
+
+    python benches/peers/sample.py PEER PROBLEM [--chains 4] [--tune 1000] [--draws 1000]
+                                   [--target-accept 0.8] [--seed 1]
+
+PEER: nutpie, nutpie-low-rank, numpyro, pymc. PROBLEM: a name in problems.py. Seconds of the whole
+process are for the caller to measure. The effective sample sizes are the least over every
+variable the model records, `z` included, as a sampler's user would see them in a summary;
+`main` leaves `z` out. `answer` is the largest error of a posterior mean in Monte Carlo standard
+errors against the exact posterior: a fast wrong answer should show.
+"""
+
+import argparse
+import json
+import platform
+import sys
+import time
+import warnings
+
+warnings.filterwarnings("ignore")
+PACKAGES = ("arviz", "jax", "numba", "numpy", "numpyro", "nutpie", "pymc", "pytensor")
+
+
+def versions():
+    from importlib.metadata import version
+
+    return {"python": platform.python_version()} | {p: version(p) for p in PACKAGES}
+
+
+def run_nutpie(options, low_rank):
+    import nutpie
+    from problems import PROBLEMS
+
+    build, _, centred, _ = PROBLEMS[options.problem]
+    start = time.perf_counter()
+    compiled = nutpie.compile_pymc_model(build(centred))
+    compiled_at = time.perf_counter()
+    extra = {"low_rank_modified_mass_matrix": True} if low_rank else {}
+    trace = nutpie.sample(compiled, draws=options.draws, tune=options.tune, chains=options.chains,
+                          seed=options.seed, target_accept=options.target_accept,
+                          progress_bar=False, save_warmup=False, **extra)
+    end = time.perf_counter()
+    return trace, compiled_at - start, end - compiled_at
+
+
+def run_pymc(options):
+    import pymc as pm
+    from problems import PROBLEMS
+
+    build, _, centred, _ = PROBLEMS[options.problem]
+    start = time.perf_counter()
+    with build(centred):
+        trace = pm.sample(draws=options.draws, tune=options.tune, chains=options.chains,
+                          random_seed=options.seed, target_accept=options.target_accept,
+                          progressbar=False, compute_convergence_checks=False)
+    total = time.perf_counter() - start
+    sampling = float(trace.posterior.attrs["sampling_time"])
+    return trace, total - sampling, sampling
+
+
+def run_numpyro(options):
+    import numpyro
+
+    numpyro.set_host_device_count(options.chains)
+    numpyro.enable_x64()
+    import arviz
+    import jax
+    from numpyro.infer import MCMC, NUTS
+    from problems import PROBLEMS
+
+    spans = []  # tracing, lowering and compiling nest: keep intervals, not a sum
+
+    def listen(event, seconds, **_):
+        if event.startswith("/jax/core/compile/"):
+            now = time.perf_counter()
+            spans.append((now - seconds, now))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    _, build, centred, _ = PROBLEMS[options.problem]
+    start = time.perf_counter()
+    mcmc = MCMC(NUTS(build(centred), target_accept_prob=options.target_accept),
+                num_warmup=options.tune, num_samples=options.draws, num_chains=options.chains,
+                chain_method="parallel", progress_bar=False)
+    mcmc.run(jax.random.PRNGKey(options.seed))
+    jax.block_until_ready(mcmc.get_samples())
+    total = time.perf_counter() - start
+    compile_s, reached = 0.0, start
+    for begin, end in sorted(spans):
+        compile_s += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return arviz.from_numpyro(mcmc, log_likelihood=False), compile_s, total - compile_s
+
+
+def summarise(trace, problem):
+    """Convergence, and the error against the exact posterior."""
+    import arviz as az
+    import numpy as np
+    from problems import reference
+
+    exact, entries = reference(problem), []
+    for name, array in trace.posterior.data_vars.items():
+        if name.endswith("__"):  # nutpie also keeps the unconstrained values
+            continue
+        values = np.asarray(array)
+        for index in np.ndindex(values.shape[2:]):
+            x = values[(slice(None), slice(None), *index)]
+            mcse = x.std(ddof=1) / np.sqrt(az.ess(x, method="mean"))
+            known = exact.get((name, *index))
+            entries.append((name, az.ess(x, method="bulk"), az.ess(x, method="tail"), az.rhat(x),
+                            abs(x.mean() - known["mean"]) / mcse if known else 0.0))
+    main = [e for e in entries if e[0] != "z"]
+    return {
+        "min_ess_bulk": float(min(e[1] for e in entries)), "min_ess_tail": float(min(e[2] for e in entries)),
+        "max_rhat": float(max(e[3] for e in entries)),
+        "main": {"min_ess_bulk": float(min(e[1] for e in main)), "min_ess_tail": float(min(e[2] for e in main)),
+                 "max_rhat": float(max(e[3] for e in main))},
+        "answer": {"max_abs_z": float(max(e[4] for e in main)), "quantities": len(main)},
+        "divergences": int(np.asarray(trace.sample_stats["diverging"]).sum()),
+    }
+
+
+def main():
+    from problems import PROBLEMS
+
+    runners = {"nutpie": lambda o: run_nutpie(o, False), "nutpie-low-rank": lambda o: run_nutpie(o, True),
+               "numpyro": run_numpyro, "pymc": run_pymc}
+    parser = argparse.ArgumentParser()
+    parser.add_argument("peer", choices=runners)
+    parser.add_argument("problem", choices=PROBLEMS)
+    for name, default in (("chains", 4), ("tune", 1000), ("draws", 1000), ("seed", 1)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--target-accept", type=float, default=0.8)
+    options = parser.parse_args()
+    trace, compile_s, sampling_s = runners[options.peer](options)
+    done = time.perf_counter()
+    result = vars(options) | {"compile_s": compile_s, "sampling_s": sampling_s}
+    result |= summarise(trace, options.problem)
+    result |= {"summary_s": time.perf_counter() - done, "versions": versions()}
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--versions"]:
+        print(json.dumps(versions()))
+    else:
+        main()

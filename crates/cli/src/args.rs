@@ -1,0 +1,192 @@
+//! The command line: what may be said, with the help that explains it.
+
+use crate::commands::{completions, diagnose, models, sample, validate, verify};
+use crate::progress::Style;
+use crate::terminal;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::choice::Choice;
+use std::path::PathBuf;
+
+/// Fits models to data, fast.
+#[derive(Parser)]
+#[command(
+    name = "fitzroy",
+    version,
+    about = "Fits models to data, fast: from a model file and a data file to trusted draws",
+    after_help = "Start here:\n  fitzroy validate    is everything right on this machine?\n  \
+                  fitzroy models      the models that come along\n\n\
+                  Exit codes: 0 done; 1 a check did not pass; 2 bad usage or input; \
+                  130 stopped by Ctrl-C"
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands, in the order of the help.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Samples a model with NUTS
+    Sample(Box<sample::SampleArgs>),
+    /// Says whether the draws of a trace can be trusted
+    Diagnose(diagnose::DiagnoseArgs),
+    /// Samples data with known truth and checks everything on the way
+    Validate(validate::ValidateArgs),
+    /// Checks and measures this machine and recommends settings
+    Verify(verify::VerifyArgs),
+    /// Lists the models that come along, or prints one
+    Models(models::ModelsArgs),
+    /// Prints a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// Flags that every command takes.
+#[derive(Args)]
+pub(crate) struct Common {
+    /// Where to compute: auto, cpu, cuda or cuda:N [env: FITZROY_DEVICE] [default: auto]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Precision of the arithmetic; auto is f64 on the CPU
+    #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
+    precision: Precision,
+    /// Threads to use [env: FITZROY_THREADS] [default: all]
+    #[arg(long, value_name = "N")]
+    threads: Option<String>,
+    /// Seed of all random numbers: the same seed gives the same draws
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub(crate) seed: u64,
+    /// One JSON document on stdout, and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Errors and the verdict only
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// No progress bars and no progress lines
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+    /// Say more
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// Where results go.
+#[derive(Args)]
+pub(crate) struct Output {
+    /// Folder for the results [default: a fresh NAME-1, NAME-2, ...]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an earlier run in --out; a folder that holds anything else is never touched
+    #[arg(long, requires = "out")]
+    pub(crate) overwrite: bool,
+}
+
+/// Precision of the arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Precision {
+    Auto,
+    F64,
+    Mixed,
+    F32,
+}
+
+/// What the common flags and the environment come to on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    /// Threads to use.
+    pub(crate) threads: usize,
+}
+
+impl Common {
+    /// The device that was asked for: the flag, else the environment, else `auto`.
+    ///
+    /// # Errors
+    /// There is no such device name.
+    pub(crate) fn device(&self) -> Result<Choice> {
+        let (from, text) = match (&self.device, environment("FITZROY_DEVICE")) {
+            (Some(text), _) => ("--device", text.clone()),
+            (None, Some(text)) => ("FITZROY_DEVICE", text),
+            (None, None) => return Ok(Choice::Auto),
+        };
+        text.parse().map_err(|error: Error| error.context(from))
+    }
+
+    /// How progress is shown: bars on a terminal, lines in a log, or not at all.
+    pub(crate) fn progress(&self, every_s: f64) -> Style {
+        if self.quiet || self.no_progress {
+            Style::Hidden
+        } else if terminal::is_interactive() {
+            Style::Bars
+        } else {
+            Style::Lines { every_s }
+        }
+    }
+
+    /// Device, precision and threads, checked against what this machine can do.
+    ///
+    /// # Errors
+    /// A value is wrong, or the device that was asked for cannot be used.
+    pub(crate) fn machine(&self) -> Result<Machine> {
+        self.device()?.require_cpu()?;
+        if matches!(self.precision, Precision::Mixed | Precision::F32) {
+            let message = "--precision: this version computes in f64 on the CPU; use auto or f64";
+            return Err(Error::new(ErrorKind::Device, message));
+        }
+        let threads = match (&self.threads, environment("FITZROY_THREADS")) {
+            (Some(text), _) => count("--threads", text)?,
+            (None, Some(text)) => count("FITZROY_THREADS", &text)?,
+            (None, None) => std::thread::available_parallelism().map_or(1, usize::from),
+        };
+        Ok(Machine { threads })
+    }
+}
+
+/// An environment variable that is set and not empty.
+fn environment(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+    (!value.is_empty()).then_some(value)
+}
+
+/// A whole number from 1 to 4096.
+fn count(from: &str, text: &str) -> Result<usize> {
+    match text.parse() {
+        Ok(n @ 1..=4096) => Ok(n),
+        _ => {
+            let message = format!("{from}: needs a whole number from 1 to 4096, not `{text}`");
+            Err(Error::new(ErrorKind::Usage, message))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example_in_its_help() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            let name = command.get_name();
+            let example = format!("fitzroy {name}");
+            assert!(help.is_some_and(|h| h.contains(&example)), "{name}");
+        }
+    }
+
+    #[test]
+    fn counts_are_whole_and_above_zero() {
+        assert_eq!(count("--threads", "3").unwrap(), 3);
+        for text in ["0", "-1", "two", "", "1.5", "99999999999999999999"] {
+            let message = count("--threads", text).unwrap_err().to_string();
+            assert!(
+                message.contains("--threads") && message.contains(text),
+                "{message}"
+            );
+        }
+    }
+}

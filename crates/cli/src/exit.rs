@@ -1,0 +1,36 @@
+//! How a command ended, and the exit code that says so.
+
+use crate::terminal;
+use fitzroy::Result;
+use std::process::ExitCode;
+
+/// The work ran and a check did not pass.
+pub(crate) const NOT_PASSED: u8 = 1;
+/// Bad usage, bad input, or a device that was asked for and cannot be used.
+pub(crate) const BAD_INPUT: u8 = 2;
+/// Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// How a command ended when nothing was wrong with what it was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything asked for was done.
+    Done,
+    /// The work ran and a check did not pass; the command has said which.
+    NotPassed,
+    /// The user stopped it, and the partial result is saved.
+    Interrupted,
+}
+
+/// The exit code of a result; an error is printed on stderr.
+pub(crate) fn code(result: Result<Outcome>) -> ExitCode {
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NotPassed) => ExitCode::from(NOT_PASSED),
+        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(error) => {
+            terminal::note(format_args!("error: {error}"));
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Ctrl-C: the first asks the work to stop and save, the second ends the program at once.
+
+use crate::{exit, terminal};
+use fitzroy::{Error, ErrorKind, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Catches Ctrl-C (and termination by a scheduler) from now on. The flag turns true on the first.
+///
+/// # Errors
+/// The system refuses a handler.
+pub(crate) fn catch() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(exit::INTERRUPTED));
+        }
+        terminal::note("stopping: the draws so far will be saved; Ctrl-C again ends at once");
+    })
+    .map_err(|error| {
+        let message = format!("Ctrl-C cannot be caught on this system: {error}");
+        Error::new(ErrorKind::Device, message)
+    })?;
+    Ok(stop)
+}

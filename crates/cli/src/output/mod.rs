@@ -1,0 +1,199 @@
+//! The folder of a run: fresh, or an earlier run of ours that may be replaced. Nobody's files are
+//! overwritten, and a run that fails before its first result leaves nothing behind.
+
+use fitzroy::{Error, ErrorKind, Result};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Marks a folder as ours; written first, so that an unwritable folder is found before the work.
+const MARKER: &str = "run.json";
+
+/// Everything a run may leave in its folder.
+const FILES: &[&str] = &[
+    MARKER,
+    "progress.json",
+    "trace.nc",
+    "summary.txt",
+    "summary.csv",
+    "summary.json",
+    "report.html",
+    "benchmark_report.txt",
+    "validation.json",
+    "data.csv",
+    "model.fz",
+];
+
+/// The folder of one run.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// True when this run made the folder.
+    made: bool,
+    /// Files of the earlier run that this one has not replaced yet.
+    stale: BTreeSet<String>,
+    /// True once a result is in the folder.
+    kept: bool,
+}
+
+impl Folder {
+    /// Opens `out`, or a fresh `NAME-1`, `NAME-2`, ... in `here`.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written to, or holds something: without `overwrite` anything,
+    /// with it anything that is not a run of ours.
+    pub(crate) fn open(
+        here: &Path,
+        out: Option<&Path>,
+        name: &str,
+        overwrite: bool,
+    ) -> Result<Self> {
+        let mut folder = match out {
+            Some(path) => Self::given(&here.join(path), path, overwrite)?,
+            None => Self::fresh(here, name)?,
+        };
+        let marker = json!({"program": "fitzroy", "version": env!("CARGO_PKG_VERSION")});
+        if let Err(error) = fs::write(folder.path.join(MARKER), format!("{marker:#}\n")) {
+            return Err(unwritable(&folder.path, &error));
+        }
+        folder.stale.remove(MARKER);
+        Ok(folder)
+    }
+
+    fn fresh(here: &Path, name: &str) -> Result<Self> {
+        let mut n = 1_u64;
+        loop {
+            let path = here.join(format!("{name}-{n}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self::new(path, true)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
+                Err(error) => return Err(unwritable(&path, &error)),
+            }
+        }
+    }
+
+    /// `shown` is the path as the user wrote it.
+    fn given(path: &Path, shown: &Path, overwrite: bool) -> Result<Self> {
+        let made = !path.exists();
+        if made {
+            fs::create_dir_all(path).map_err(|error| unwritable(shown, &error))?;
+        } else if !path.is_dir() {
+            let message = format!("--out {}: this is a file, not a folder", shown.display());
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        let mut folder = Self::new(path.to_path_buf(), made);
+        let names = entries(path).map_err(|error| unwritable(shown, &error))?;
+        if names.is_empty() {
+            return Ok(folder);
+        }
+        if !overwrite {
+            let message = format!(
+                "--out {}: the folder is not empty; choose another, or replace an earlier run \
+                 with --overwrite",
+                shown.display()
+            );
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        if let Some(foreign) = foreign(path, &names) {
+            let message = format!(
+                "--overwrite {}: {foreign}, so it is not a run of Fitzroy alone and stays \
+                 untouched; choose another folder",
+                shown.display()
+            );
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        folder.stale = names;
+        Ok(folder)
+    }
+
+    fn new(path: PathBuf, made: bool) -> Self {
+        Folder {
+            path,
+            made,
+            stale: BTreeSet::new(),
+            kept: false,
+        }
+    }
+
+    /// Where the folder is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path of a result that is about to be written; from now on the folder stays.
+    pub(crate) fn file(&mut self, name: &str) -> PathBuf {
+        self.kept = true;
+        self.stale.remove(name);
+        self.path.join(name)
+    }
+
+    /// Writes a text file; it appears under its name when it is complete.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write(&mut self, name: &str, text: &str) -> Result<()> {
+        let path = self.file(name);
+        let partial = path.with_extension("tmp");
+        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&partial);
+            unwritable(&path, &error)
+        })
+    }
+
+    /// Ends a run that has written its results: what is left of the earlier run goes.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        for name in std::mem::take(&mut self.stale) {
+            let path = self.path.join(&name);
+            fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        // Nothing was written: leave no trace. A failure here would hide the first error.
+        if self.stale.is_empty() {
+            let _ = fs::remove_file(self.path.join(MARKER));
+        }
+        if self.made {
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}
+
+fn entries(path: &Path) -> io::Result<BTreeSet<String>> {
+    fs::read_dir(path)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect()
+}
+
+/// What in the folder is not ours, in words; none when all of it is.
+fn foreign(path: &Path, names: &BTreeSet<String>) -> Option<String> {
+    let ours = |name: &String| {
+        (FILES.contains(&name.as_str()) || name.ends_with(".png")) && path.join(name).is_file()
+    };
+    if let Some(name) = names.iter().find(|name| !ours(name)) {
+        return Some(format!("it holds `{name}`"));
+    }
+    let marked = fs::read_to_string(path.join(MARKER))
+        .is_ok_and(|text| text.contains("\"program\": \"fitzroy\""));
+    (!marked).then(|| format!("it has no {MARKER} of ours"))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    let message = format!(
+        "{} cannot be written to: {error}; choose another folder with --out DIR",
+        path.display()
+    );
+    Error::new(ErrorKind::Io, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! The two streams. A closed pipe (`fitzroy models | head`) ends a sentence, not the program.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, Write, stderr, stdout};
+
+/// Prints a line on stdout.
+pub(crate) fn out(text: impl Display) {
+    let _ = writeln!(stdout().lock(), "{text}");
+}
+
+/// Prints a line on stderr.
+pub(crate) fn note(text: impl Display) {
+    let _ = writeln!(stderr().lock(), "{text}");
+}
+
+/// True when stderr is a terminal that can redraw lines.
+pub(crate) fn is_interactive() -> bool {
+    stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}

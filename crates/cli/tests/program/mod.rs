@@ -1,0 +1,121 @@
+//! Runs the program as a user does.
+#![allow(dead_code)] // Each test file uses a part.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What the program said and how it ended.
+pub struct Said {
+    /// The exit code.
+    pub code: i32,
+    /// Everything on stdout.
+    pub out: String,
+    /// Everything on stderr.
+    pub err: String,
+}
+
+impl Said {
+    fn new(output: Output) -> Self {
+        Said {
+            code: output.status.code().expect("the program ends by itself"),
+            out: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
+            err: String::from_utf8(output.stderr).expect("stderr is UTF-8"),
+        }
+    }
+
+    /// The exit code is `code`, and nothing panicked.
+    #[track_caller]
+    pub fn ends_with(self, code: i32) -> Self {
+        let (out, err) = (&self.out, &self.err);
+        assert_eq!(self.code, code, "\nstdout: {out}\nstderr: {err}");
+        assert!(!err.contains("panicked"), "{err}");
+        self
+    }
+
+    /// Every part is somewhere on stderr.
+    #[track_caller]
+    pub fn complains(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.err.contains(part), "no `{part}` in:\n{}", self.err);
+        }
+        self
+    }
+
+    /// The one JSON document on stdout.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e} in:\n{}", self.out))
+    }
+}
+
+/// The program in `folder`, with none of our variables in its environment.
+pub fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fitzroy"));
+    command.current_dir(folder);
+    for variable in ["FITZROY_DEVICE", "FITZROY_THREADS", "FITZROY_CACHE_DIR"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Runs `fitzroy ARGS` in the temporary folder.
+pub fn fitzroy(args: &[&str]) -> Said {
+    run(program(&std::env::temp_dir()).args(args))
+}
+
+/// Runs a prepared command.
+pub fn run(command: &mut Command) -> Said {
+    Said::new(command.output().expect("the program starts"))
+}
+
+/// A folder of its own, removed at the end.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    /// A folder named after the test.
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("fitzroy-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+        Scratch(path)
+    }
+
+    /// Writes a file and gives its path.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("the temporary folder is writable");
+        path
+    }
+
+    /// Runs `fitzroy ARGS` inside.
+    pub fn fitzroy(&self, args: &[&str]) -> Said {
+        run(program(&self.0).args(args))
+    }
+
+    /// Names of everything inside, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("the folder is there");
+        let mut names: Vec<String> = entries
+            .map(|e| {
+                e.expect("readable")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A file of the repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(path)
+}

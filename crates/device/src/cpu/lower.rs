@@ -1,0 +1,240 @@
+//! From a scheduled graph to steps: memory for every stored array, and instructions for loops.
+
+use super::emit::LoopEmitter;
+use super::program::{Arena, KernelPlan, Loc, Motion, SLACK, Step};
+use super::rows::{RowOrder, scalar_core};
+use super::schedule::{Role, Schedule, matrix_product, origin};
+use fitzroy_graph::reference::{evaluate, flat_positions};
+use fitzroy_graph::{Bindings, DimId, Graph, NodeId, Op};
+use std::collections::HashMap;
+
+/// Where an output stands after a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub(crate) loc: Loc,
+    pub(crate) len: usize,
+    /// Position of each element in the user's order, where rows were reordered.
+    pub(crate) positions: Option<Vec<u32>>,
+}
+
+/// A graph being lowered: its memory and its steps.
+pub(crate) struct Lower<'g> {
+    pub(crate) graph: &'g Graph,
+    pub(crate) bindings: &'g Bindings,
+    pub(crate) schedule: Schedule,
+    pub(crate) fixed: Vec<f64>,
+    fixed_at: HashMap<NodeId, usize>,
+    matrix_at: HashMap<(NodeId, DimId), (usize, usize)>,
+    place: Vec<Option<usize>>,
+    pub(crate) work_len: usize,
+    pub(crate) buffers: Vec<usize>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// Rounds up to a whole number of cache lines.
+fn line(n: usize) -> usize {
+    n.div_ceil(8) * 8
+}
+
+impl<'g> Lower<'g> {
+    /// Lowers everything `outputs` need; `order` holds the bound arrays.
+    pub(crate) fn new(graph: &'g Graph, order: &'g RowOrder, outputs: &[NodeId]) -> Self {
+        let needed = graph.needed(outputs);
+        let schedule = Schedule::new(graph, outputs, &needed);
+        let mut lower = Lower {
+            graph,
+            bindings: &order.bindings,
+            schedule,
+            fixed: Vec::new(),
+            fixed_at: HashMap::new(),
+            matrix_at: HashMap::new(),
+            place: vec![None; graph.nodes().len()],
+            work_len: line(graph.n_params() + SLACK),
+            buffers: Vec::new(),
+            steps: Vec::new(),
+        };
+        lower.compute_constants(outputs);
+        for id in graph.node_ids() {
+            let stored = lower.schedule.stored[id.index()];
+            lower.place[id.index()] = match graph.node(id).op {
+                Op::Param { offset } => Some(offset),
+                _ if stored => Some(lower.reserve(graph.len(id))),
+                _ => None,
+            };
+        }
+        let steps = lower.schedule.steps.clone();
+        for ((_, dims), nodes) in steps {
+            match dims {
+                Some(dims) => {
+                    let plan = LoopEmitter::emit(&mut lower, &dims, &nodes);
+                    lower.steps.push(Step::Loop(plan));
+                }
+                None => {
+                    for node in nodes {
+                        let plan = lower.kernel(node);
+                        lower.steps.push(Step::Kernel(plan));
+                    }
+                }
+            }
+        }
+        lower
+    }
+
+    /// Room for `len` numbers in the workspace.
+    pub(crate) fn reserve(&mut self, len: usize) -> usize {
+        let at = self.work_len;
+        self.work_len += line(len + SLACK);
+        at
+    }
+
+    /// Evaluates what does not vary, once.
+    fn compute_constants(&mut self, outputs: &[NodeId]) {
+        let graph = self.graph;
+        let mut frontier: Vec<NodeId> = Vec::new();
+        for id in graph.node_ids() {
+            if self.schedule.role[id.index()] == Role::Absent {
+                continue;
+            }
+            for &input in &graph.node(id).inputs {
+                if !graph.varies(input) {
+                    frontier.push(scalar_core(graph, input).unwrap_or(input));
+                }
+            }
+        }
+        frontier.extend(outputs.iter().filter(|&&o| !graph.varies(o)));
+        frontier.sort_unstable();
+        frontier.dedup();
+        let params = vec![0.0; graph.n_params()];
+        let values = evaluate(graph, self.bindings, &params, &frontier);
+        for (&id, value) in frontier.iter().zip(&values) {
+            let at = self.fix(value);
+            self.fixed_at.insert(id, at);
+        }
+    }
+
+    fn fix(&mut self, value: &[f64]) -> usize {
+        let at = self.fixed.len();
+        self.fixed.extend_from_slice(value);
+        // The last element again, so that nothing strange is computed beyond the end.
+        let pad = value.last().copied().unwrap_or(0.0);
+        self.fixed.resize(at + line(value.len() + SLACK), pad);
+        at
+    }
+
+    /// Where all elements of `node` stand.
+    pub(crate) fn storage(&self, node: NodeId) -> Loc {
+        let graph = self.graph;
+        if !graph.varies(node)
+            && let Some(&at) = self.fixed_at.get(&node)
+        {
+            return Loc {
+                arena: Arena::Fixed,
+                motion: Motion::Stream,
+                at,
+            };
+        }
+        let from = origin(graph, &self.schedule.role, node);
+        let at = self.place[from.index()].expect("what is read from memory has been stored");
+        Loc {
+            arena: Arena::Work,
+            motion: Motion::Stream,
+            at,
+        }
+    }
+
+    /// The operand for reading `input` in a loop, unless it is computed in that loop.
+    pub(crate) fn operand(&self, input: NodeId) -> Loc {
+        let graph = self.graph;
+        let core = scalar_core(graph, input);
+        if !graph.varies(input) {
+            let id = core.unwrap_or(input);
+            let scalar = graph.len(id) == 1 && (core.is_some() || graph.dims(input).is_empty());
+            let at = self.fixed_at[&id];
+            let motion = if scalar {
+                Motion::Scalar
+            } else {
+                Motion::Stream
+            };
+            return Loc {
+                arena: Arena::Fixed,
+                motion,
+                at,
+            };
+        }
+        let mut loc = match core {
+            Some(core) if self.schedule.role[input.index()] == Role::Alias => self.storage(core),
+            _ => self.storage(input),
+        };
+        let scalar = self.schedule.role[input.index()] == Role::Alias && core.is_some();
+        if scalar || graph.dims(input).is_empty() {
+            loc.motion = Motion::Scalar;
+        }
+        loc
+    }
+
+    /// A constant matrix with its columns apart: first column and stride.
+    pub(crate) fn matrix(&mut self, matrix: NodeId, rows: DimId) -> (usize, usize) {
+        if let Some(&found) = self.matrix_at.get(&(matrix, rows)) {
+            return found;
+        }
+        let dims = self.graph.dims(matrix).to_vec();
+        let from = self.fixed_at[&matrix];
+        let values = self.fixed[from..from + self.graph.len(matrix)].to_vec();
+        let columns = if dims[0] == rows { dims[1] } else { dims[0] };
+        let at = flat_positions(self.graph, &[columns, rows], &dims);
+        let n = self.graph.size(rows);
+        let stride = line(n + SLACK);
+        let first = self.fixed.len();
+        for c in 0..self.graph.size(columns) {
+            let column: Vec<f64> = at[c * n..(c + 1) * n]
+                .iter()
+                .map(|&i| values[i as usize])
+                .collect();
+            self.fix(&column);
+        }
+        self.matrix_at.insert((matrix, rows), (first, stride));
+        (first, stride)
+    }
+
+    fn kernel(&self, node: NodeId) -> KernelPlan {
+        let graph = self.graph;
+        let n = graph.node(node);
+        let positions = match &n.op {
+            Op::MaxOver => vec![flat_positions(graph, graph.dims(n.inputs[0]), &n.dims)],
+            Op::Contract { over } => {
+                let all: Vec<DimId> = n.dims.iter().chain(over).copied().collect();
+                n.inputs
+                    .iter()
+                    .map(|&i| flat_positions(graph, &all, graph.dims(i)))
+                    .collect()
+            }
+            _ => vec![],
+        };
+        debug_assert!(
+            matrix_product(graph, node).is_none(),
+            "matrix products run in loops"
+        );
+        KernelPlan {
+            op: n.op.clone(),
+            dims: n.dims.clone(),
+            input_dims: n.inputs.iter().map(|&i| graph.dims(i).to_vec()).collect(),
+            inputs: n
+                .inputs
+                .iter()
+                .map(|&i| (self.storage(i), graph.len(i)))
+                .collect(),
+            to: self.place[node.index()].expect("a kernel's result is stored"),
+            len: graph.len(node),
+            positions,
+        }
+    }
+
+    /// Where an output stands.
+    pub(crate) fn output(&self, order: &RowOrder, node: NodeId) -> Output {
+        Output {
+            loc: self.storage(node),
+            len: self.graph.len(node),
+            positions: order.output_positions(self.graph, self.graph.dims(node)),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The CPU engine: compiles a graph to loops over blocks and runs them with the widest registers
+//! there are.
+
+mod emit;
+mod lower;
+mod program;
+mod rows;
+mod run;
+mod scalar;
+mod schedule;
+
+use crate::lanes::{Kernel, Lanes, Level};
+use fitzroy_graph::reference::kernel;
+use fitzroy_graph::{Bindings, Graph, NodeId, Op, Result};
+use lower::{Lower, Output};
+use program::{Arena, KernelPlan, Loc, Motion, Step};
+use rows::RowOrder;
+use run::{Arg, Bound, LoopRun};
+use std::sync::Arc;
+
+/// A graph made ready to run on the CPU: immutable, shared by any number of workspaces.
+///
+/// ```
+/// use fitzroy_device::cpu::Function;
+/// use fitzroy_graph::{Bindings, Real, Scope};
+/// let scope = Scope::new();
+/// let obs = scope.dim("obs", 3);
+/// let y = scope.data("y", &[obs]);
+/// let total = scope.node(((y - scope.param(0, &[])).exp()).sum_all());
+/// let graph = scope.finish();
+/// let bindings = Bindings { data: vec![vec![0.0, 1.0, 2.0]], indices: vec![] };
+/// let function = Function::compile(&graph, &bindings, &[total])?;
+/// let mut workspace = function.workspace();
+/// function.run(&mut workspace, &[0.0]);
+/// let sum: f64 = [0.0f64, 1.0, 2.0].iter().map(|x| x.exp()).sum();
+/// assert!((function.output(&workspace, 0)[0] - sum).abs() < 1e-14);
+/// # Ok::<(), fitzroy_graph::Error>(())
+/// ```
+pub struct Function {
+    graph: Graph,
+    steps: Vec<Step>,
+    fixed: Arc<Aligned>,
+    work_len: usize,
+    outputs: Vec<Output>,
+    level: Level,
+}
+
+/// Numbers that start on a cache line.
+struct Aligned {
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line([f64; 8]);
+
+impl Aligned {
+    fn zeros(len: usize) -> Self {
+        Aligned {
+            lines: vec![Line([0.0; 8]); len.div_ceil(8) + 1],
+        }
+    }
+
+    fn of(values: &[f64]) -> Self {
+        let mut out = Self::zeros(values.len());
+        for (line, chunk) in out.lines.iter_mut().zip(values.chunks(8)) {
+            line.0[..chunk.len()].copy_from_slice(chunk);
+        }
+        out
+    }
+
+    fn as_ptr(&self) -> *const f64 {
+        self.lines.as_ptr().cast()
+    }
+
+    fn as_mut_ptr(&mut self) -> *mut f64 {
+        self.lines.as_mut_ptr().cast()
+    }
+
+    fn slice(&self, at: usize, len: usize) -> &[f64] {
+        assert!(at + len <= self.lines.len() * 8, "inside the arena");
+        // SAFETY: the lines are contiguous arrays of eight f64, and the range was checked.
+        unsafe { std::slice::from_raw_parts(self.as_ptr().add(at), len) }
+    }
+}
+
+/// Memory for running a function; one per thread.
+pub struct Workspace {
+    work: Aligned,
+    /// Instructions of each loop, with addresses into `work` and `fixed`.
+    loops: Vec<Vec<Bound>>,
+    outputs: Vec<Vec<f64>>,
+    // Keeps the constants alive that `loops` points to.
+    fixed: Arc<Aligned>,
+}
+
+// SAFETY: the pointers in `loops` lead into `work`, which this value owns and whose heap block does
+// not move, and into `fixed`, which is never written after it was made.
+unsafe impl Send for Workspace {}
+
+impl Function {
+    /// Compiles what `outputs` need, for the widest registers of this machine.
+    ///
+    /// # Errors
+    /// When `bindings` do not fit the graph.
+    pub fn compile(graph: &Graph, bindings: &Bindings, outputs: &[NodeId]) -> Result<Function> {
+        Self::compile_for(Level::detect(), graph, bindings, outputs)
+    }
+
+    /// As [`Function::compile`], for one level, which must be available.
+    ///
+    /// # Errors
+    /// When `bindings` do not fit the graph.
+    pub fn compile_for(
+        level: Level,
+        graph: &Graph,
+        bindings: &Bindings,
+        outputs: &[NodeId],
+    ) -> Result<Function> {
+        assert!(level.is_available(), "this machine has no {level:?}");
+        bindings.check(graph)?;
+        let order = RowOrder::new(graph, bindings, &graph.needed(outputs));
+        let lower = Lower::new(graph, &order, outputs);
+        Ok(Function {
+            outputs: outputs.iter().map(|&o| lower.output(&order, o)).collect(),
+            fixed: Arc::new(Aligned::of(&lower.fixed)),
+            work_len: lower.work_len,
+            steps: lower.steps,
+            graph: graph.clone(),
+            level,
+        })
+    }
+
+    /// Length of the parameter vector.
+    pub fn n_params(&self) -> usize {
+        self.graph.n_params()
+    }
+
+    /// Bytes of one workspace.
+    pub fn workspace_bytes(&self) -> usize {
+        8 * (self.work_len + self.outputs.iter().map(|o| o.len).sum::<usize>())
+    }
+
+    /// A workspace for this function.
+    pub fn workspace(&self) -> Workspace {
+        let mut work = Aligned::zeros(self.work_len);
+        let base = work.as_mut_ptr();
+        let fixed = self.fixed.as_ptr().cast_mut();
+        let arg = |loc: Option<Loc>| match loc {
+            None => Arg {
+                at: base,
+                step: 0,
+                scalar: false,
+            },
+            Some(loc) => Arg {
+                // SAFETY: plans only name places inside their arena. Nothing is written through
+                // addresses in `fixed`: results always go to the workspace.
+                at: unsafe {
+                    if loc.arena == Arena::Work {
+                        base.add(loc.at)
+                    } else {
+                        fixed.add(loc.at)
+                    }
+                },
+                step: usize::from(loc.motion == Motion::Stream),
+                scalar: loc.motion == Motion::Scalar,
+            },
+        };
+        let bind = |i: &program::Instr| Bound {
+            code: i.code,
+            to: arg(i.to),
+            also_to: arg(i.also_to),
+            from: i.from.map(arg),
+            n_from: i.from.iter().flatten().count(),
+        };
+        let loops = self.steps.iter().map(|step| match step {
+            Step::Loop(plan) => plan.code.iter().map(bind).collect(),
+            Step::Kernel(_) => Vec::new(),
+        });
+        Workspace {
+            loops: loops.collect(),
+            outputs: self.outputs.iter().map(|o| vec![0.0; o.len]).collect(),
+            fixed: Arc::clone(&self.fixed),
+            work,
+        }
+    }
+
+    /// Runs at `params`; results are read by [`Function::output`].
+    ///
+    /// # Panics
+    /// When `workspace` belongs to another function or `params` is too short.
+    #[track_caller]
+    pub fn run(&self, workspace: &mut Workspace, params: &[f64]) {
+        assert!(
+            Arc::ptr_eq(&self.fixed, &workspace.fixed),
+            "a workspace of this function"
+        );
+        let n = self.graph.n_params();
+        let work = workspace.work.as_mut_ptr();
+        // SAFETY: the workspace starts with room for all parameters; the slice check is explicit.
+        unsafe { std::ptr::copy_nonoverlapping(params[..n].as_ptr(), work, n) };
+        self.level.run(Steps {
+            function: self,
+            loops: &workspace.loops,
+            work,
+        });
+        for (output, to) in self.outputs.iter().zip(&mut workspace.outputs) {
+            let from = match output.loc.arena {
+                Arena::Work => workspace.work.slice(output.loc.at, output.len),
+                Arena::Fixed => self.fixed.slice(output.loc.at, output.len),
+            };
+            match &output.positions {
+                None => to.copy_from_slice(from),
+                Some(at) => to
+                    .iter_mut()
+                    .zip(at)
+                    .for_each(|(to, &p)| *to = from[p as usize]),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn run_kernel(&self, plan: &KernelPlan, work: *mut f64) {
+        let input = |k: usize| {
+            let (loc, len) = plan.inputs[k];
+            let base = if loc.arena == Arena::Work {
+                work.cast_const()
+            } else {
+                self.fixed.as_ptr()
+            };
+            // SAFETY: the plan's arrays lie inside their arenas; inputs and result do not overlap.
+            unsafe { std::slice::from_raw_parts(base.add(loc.at), len) }
+        };
+        // SAFETY: as above.
+        let out = unsafe { std::slice::from_raw_parts_mut(work.add(plan.to), plan.len) };
+        match plan.op {
+            Op::MaxOver => {
+                out.fill(f64::NEG_INFINITY);
+                for (&p, &x) in plan.positions[0].iter().zip(input(0)) {
+                    let o = &mut out[p as usize];
+                    *o = fitzroy_graph::Real::max(*o, x);
+                }
+            }
+            Op::Contract { .. } => {
+                let (a, b) = (input(0), input(1));
+                let terms = plan.positions[0].len() / plan.len.max(1);
+                for (i, o) in out.iter_mut().enumerate() {
+                    let at = i * terms..(i + 1) * terms;
+                    let pairs = plan.positions[0][at.clone()]
+                        .iter()
+                        .zip(&plan.positions[1][at]);
+                    *o = pairs.map(|(&p, &q)| a[p as usize] * b[q as usize]).sum();
+                }
+            }
+            _ => {
+                let dims = plan.input_dims.iter().map(Vec::as_slice).collect();
+                let inputs: Vec<&[f64]> = (0..plan.inputs.len()).map(input).collect();
+                kernel(&self.graph, &plan.op, dims, &plan.dims, &inputs, out);
+            }
+        }
+    }
+
+    /// Output `k` of the last run, in the user's order of rows.
+    pub fn output<'w>(&self, workspace: &'w Workspace, k: usize) -> &'w [f64] {
+        &workspace.outputs[k]
+    }
+}
+
+/// All steps of a function, for one level.
+struct Steps<'a> {
+    function: &'a Function,
+    loops: &'a [Vec<Bound>],
+    work: *mut f64,
+}
+
+impl Kernel for Steps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let fixed = self.function.fixed.as_ptr();
+        for (step, code) in self.function.steps.iter().zip(self.loops) {
+            match step {
+                Step::Loop(plan) => LoopRun {
+                    plan,
+                    code,
+                    work: self.work,
+                    fixed,
+                }
+                .run::<L>(),
+                Step::Kernel(plan) => self.function.run_kernel(plan, self.work),
+            }
+        }
+    }
+}

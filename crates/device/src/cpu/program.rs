@@ -1,0 +1,196 @@
+//! What a compiled function is made of: loops of instructions over blocks, and whole-array steps.
+
+use fitzroy_graph::{Binary, DimId, Op, Unary};
+
+/// Elements of a block; one buffer is 2 KiB.
+pub(crate) const BLOCK: usize = 256;
+/// Elements of a tile: four blocks share one set of partial sums.
+pub(crate) const TILE: usize = 1024;
+/// Partial sums of a tile: element i goes to partial i mod 32.
+pub(crate) const PARTIALS: usize = 32;
+/// Runs shorter than this are summed one by one; longer ones in eight partial sums.
+pub(crate) const SHORT_RUN: usize = 16;
+/// Numbers that may be read or written beyond the end of an array.
+pub(crate) const SLACK: usize = 16;
+
+/// Which memory an operand lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arena {
+    /// The workspace: parameters, results, buffers.
+    Work,
+    /// Constants of the function.
+    Fixed,
+}
+
+/// How an operand moves from block to block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Motion {
+    /// One number, the same for all elements.
+    Scalar,
+    /// A block buffer, reused for every block.
+    Buffer,
+    /// An array, read or written block by block.
+    Stream,
+}
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loc {
+    pub(crate) arena: Arena,
+    pub(crate) motion: Motion,
+    /// First number, in its arena.
+    pub(crate) at: usize,
+}
+
+/// What an instruction does to a block. Operands are named a, b, c.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Code {
+    Copy,
+    Unary(Unary),
+    Binary(Binary),
+    Select,
+    /// a·b + c.
+    MulAdd,
+    /// c − a·b.
+    SubMul,
+    /// a·b − c.
+    MulSub,
+    /// ln Φ(a), and its slope.
+    LogNdtrPair,
+    /// ln(eᵃ + eᵇ), and the weight of a.
+    LogAddExpPair,
+    /// ln(1 + eᵃ), and its slope.
+    SoftplusPair,
+    /// ln Γ(a), and digamma.
+    LgammaPair,
+    /// sin a, cos a.
+    SinCos,
+    /// a looked up by runs.
+    GatherRuns(usize),
+    /// a looked up by positions.
+    GatherAt(usize),
+    /// Σ a, or Σ a·b if there is a b.
+    Sum(usize),
+    /// Sums of runs of a.
+    SumRuns(usize),
+    /// Sums of a by positions.
+    SumAt(usize),
+    /// Matrix (columns apart) times vector a.
+    MatVec(usize),
+    /// Transposed matrix times a, as many sums as columns.
+    MatVecT(usize),
+}
+
+/// One instruction over a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instr {
+    pub(crate) code: Code,
+    pub(crate) to: Option<Loc>,
+    pub(crate) also_to: Option<Loc>,
+    pub(crate) from: [Option<Loc>; 3],
+}
+
+/// Sorted rows as runs: run r holds rows `start[r] .. start[r + 1]` and belongs to `group[r]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Runs {
+    pub(crate) start: Vec<u32>,
+    pub(crate) group: Vec<u32>,
+    /// For each block, the run its first row is in.
+    pub(crate) first_of_block: Vec<u32>,
+}
+
+impl Runs {
+    /// Runs of sorted positions, or `None` where they are not sorted.
+    pub(crate) fn new(positions: &[u32]) -> Option<Runs> {
+        if !positions.is_sorted() {
+            return None;
+        }
+        let (mut start, mut group, mut first_of_block) = (vec![], vec![], vec![]);
+        for (row, &g) in positions.iter().enumerate() {
+            if group.last() != Some(&g) {
+                start.push(row as u32);
+                group.push(g);
+            }
+            if row % BLOCK == 0 {
+                first_of_block.push(group.len() as u32 - 1);
+            }
+        }
+        start.push(positions.len() as u32);
+        Some(Runs {
+            start,
+            group,
+            first_of_block,
+        })
+    }
+
+    /// Mean length of a run.
+    pub(crate) fn mean_len(&self) -> f64 {
+        f64::from(*self.start.last().unwrap_or(&0)) / self.group.len().max(1) as f64
+    }
+}
+
+/// A sum over all elements of a loop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SumPlan {
+    /// Its partial sums, in the workspace.
+    pub(crate) partials: usize,
+    /// Its pairwise tree of tile sums, in the workspace.
+    pub(crate) tree: usize,
+    /// Where the total goes, in the workspace.
+    pub(crate) total: usize,
+}
+
+/// A sum by group.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupSumPlan {
+    pub(crate) runs: Option<Runs>,
+    pub(crate) positions: Vec<u32>,
+    /// Carry of a run that spans blocks, in the workspace: eight numbers.
+    pub(crate) carry: usize,
+    pub(crate) total: usize,
+    pub(crate) len: usize,
+}
+
+/// A data matrix, its columns apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MatrixPlan {
+    /// First column, among the constants.
+    pub(crate) at: usize,
+    /// From column to column.
+    pub(crate) stride: usize,
+    pub(crate) columns: usize,
+    /// For the transposed product: sums by column, one `SumPlan` each from here on.
+    pub(crate) first_sum: usize,
+}
+
+/// Instructions run for every block of an iteration space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoopPlan {
+    pub(crate) n: usize,
+    pub(crate) code: Vec<Instr>,
+    pub(crate) sums: Vec<SumPlan>,
+    pub(crate) groups: Vec<GroupSumPlan>,
+    pub(crate) runs: Vec<Runs>,
+    pub(crate) positions: Vec<Vec<u32>>,
+    pub(crate) matrices: Vec<MatrixPlan>,
+}
+
+/// A step on whole arrays.
+#[derive(Clone, Debug)]
+pub(crate) struct KernelPlan {
+    pub(crate) op: Op,
+    pub(crate) dims: Vec<DimId>,
+    pub(crate) input_dims: Vec<Vec<DimId>>,
+    pub(crate) inputs: Vec<(Loc, usize)>,
+    pub(crate) to: usize,
+    pub(crate) len: usize,
+    /// For maxima and contractions: where each term is read.
+    pub(crate) positions: Vec<Vec<u32>>,
+}
+
+/// One step of a function.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Loop(LoopPlan),
+    Kernel(KernelPlan),
+}

@@ -1,0 +1,111 @@
+//! Other parameterisations of the same distributions, by conversion of the arguments.
+
+use super::formula::positive;
+use super::sampling::Rng;
+use super::*;
+
+/// Declares `$name` as `$base` with arguments `$names`, turned into the base's by a rule
+/// in the form of a closure (which cannot be generic).
+macro_rules! other_form {
+    ($(#[$doc:meta])* $name:ident [$n:literal]: $base:ident, $names:expr, |$given:pat_param| $base_args:expr) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl Univariate<$n> for $name {
+            const ARGS: [Arg; $n] = $names;
+            const SUPPORT: Support = $base::SUPPORT;
+            const OPEN: bool = $base::OPEN;
+
+            fn log_density<R: Real>(y: R, args: [R; $n]) -> R {
+                let $given = args;
+                $base::log_density(y, $base_args)
+            }
+            fn log_cdf<R: Real>(y: R, args: [R; $n]) -> Option<R> {
+                let $given = args;
+                $base::log_cdf(y, $base_args)
+            }
+            fn log_ccdf<R: Real>(y: R, args: [R; $n]) -> Option<R> {
+                let $given = args;
+                $base::log_ccdf(y, $base_args)
+            }
+            fn cdf(y: f64, args: [f64; $n]) -> Option<f64> {
+                let $given = args;
+                $base::cdf(y, $base_args)
+            }
+            fn sample(rng: &mut Rng, args: [f64; $n]) -> f64 {
+                let $given = args;
+                $base::sample(rng, $base_args)
+            }
+        }
+    };
+}
+
+/// The standard deviation of a precision.
+fn sigma_of<R: Real>(tau: R) -> R {
+    R::lit(1.0) / positive(tau).sqrt()
+}
+
+/// A rate from a scale.
+fn inverse<R: Real>([scale]: [R; 1]) -> [R; 1] {
+    [R::lit(1.0) / scale]
+}
+
+other_form!(
+    /// [`Normal`] by precision.
+    NormalPrecision [2]: Normal,
+    [Arg::with_default("mu", 0.0), Arg::needed("tau")],
+    |[mu, tau]| [mu, sigma_of(tau)]
+);
+other_form!(
+    /// [`HalfNormal`] by precision.
+    HalfNormalPrecision [1]: HalfNormal, [Arg::needed("tau")], |[tau]| [sigma_of(tau)]
+);
+other_form!(
+    /// [`LogNormal`] by precision.
+    LogNormalPrecision [2]: LogNormal,
+    [Arg::with_default("mu", 0.0), Arg::needed("tau")],
+    |[mu, tau]| [mu, sigma_of(tau)]
+);
+other_form!(
+    /// [`StudentT`] by inverse squared scale.
+    StudentTPrecision [3]: StudentT,
+    [Arg::needed("nu"), Arg::with_default("mu", 0.0), Arg::needed("lam")],
+    |[nu, mu, lam]| [nu, mu, sigma_of(lam)]
+);
+other_form!(
+    /// [`HalfStudentT`] by inverse squared scale.
+    HalfStudentTPrecision [2]: HalfStudentT,
+    [Arg::needed("nu"), Arg::needed("lam")],
+    |[nu, lam]| [nu, sigma_of(lam)]
+);
+other_form!(
+    /// [`Exponential`] by scale, which is its mean.
+    ExponentialScale [1]: Exponential, [Arg::needed("scale")],
+    |args| inverse(args)
+);
+other_form!(
+    /// [`Gamma`] by mean and standard deviation.
+    GammaMoments [2]: Gamma, [Arg::needed("mu"), Arg::needed("sigma")], |args| Gamma::from_moments(args)
+);
+other_form!(
+    /// [`InverseGamma`] by mean and standard deviation.
+    InverseGammaMoments [2]: InverseGamma,
+    [Arg::needed("mu"), Arg::needed("sigma")], |args| InverseGamma::from_moments(args)
+);
+other_form!(
+    /// [`Beta`] by mean and concentration.
+    BetaMean [2]: Beta, [Arg::needed("mu"), Arg::needed("kappa")], |args| Beta::from_mean(args)
+);
+other_form!(
+    /// [`Beta`] by mean and concentration, under the name PyMC gives it.
+    BetaMeanNu [2]: Beta, [Arg::needed("mu"), Arg::needed("nu")], |args| Beta::from_mean(args)
+);
+other_form!(
+    /// [`Beta`] by mean and standard deviation.
+    BetaMoments [2]: Beta, [Arg::needed("mu"), Arg::needed("sigma")], |args| Beta::from_moments(args)
+);
+other_form!(
+    /// [`NegativeBinomial`] by number of successes and their probability.
+    NegativeBinomialTrials [2]: NegativeBinomial,
+    [Arg::needed("n"), Arg::needed("p")], |args| NegativeBinomial::from_trials(args)
+);

@@ -1,0 +1,127 @@
+//! Counts without an upper end: Poisson, NegativeBinomial, ZeroInflatedPoisson.
+
+use super::formula::{
+    count_ln, is_probability, non_negative, not_count, positive, probability, require, unless,
+};
+use super::sampling::{Rng, gamma_draw, poisson_draw};
+use super::{Arg, Real, Support, Univariate};
+use fitzroy_graph::special::{beta_inc, gamma_q};
+
+/// y ln mu − ln y!, with 0 ln 0 = 0.
+fn poisson_kernel<R: Real>(y: R, mu: R) -> R {
+    count_ln(y, mu) - (y + R::lit(1.0)).lgamma()
+}
+
+/// Poisson(mu): counts of mean mu.
+///
+/// ln P(y) = y ln mu − mu − ln y!. Requires mu ≥ 0.
+/// Source: Johnson, Kemp and Kotz, *Univariate Discrete Distributions*, chapter 4.
+pub struct Poisson;
+
+impl Univariate<1> for Poisson {
+    const ARGS: [Arg; 1] = [Arg::needed("mu")];
+    const SUPPORT: Support = Support::NonNegativeInteger;
+
+    fn log_density<R: Real>(y: R, [mu]: [R; 1]) -> R {
+        unless(not_count(y, 0.0), poisson_kernel(y, mu)) - non_negative(mu)
+    }
+
+    fn cdf(y: f64, [mu]: [f64; 1]) -> Option<f64> {
+        let mu = non_negative(mu);
+        Some(if y < 0.0 {
+            0.0 * mu
+        } else {
+            gamma_q(y.floor() + 1.0, mu)
+        })
+    }
+
+    fn sample(rng: &mut Rng, [mu]: [f64; 1]) -> f64 {
+        poisson_draw(rng, mu)
+    }
+}
+
+/// NegativeBinomial(mu, alpha): Poisson counts whose rate is Gamma(alpha, alpha/mu), of mean mu
+/// and variance mu + mu²/alpha; or (keywords `n`, `p`) the failures before the n-th success:
+/// alpha = n, mu = n(1 − p)/p.
+///
+/// ln P(y) = ln Γ(y + alpha) − ln Γ(alpha) − ln y! − alpha ln(1 + mu/alpha) + y ln(mu/(mu + alpha)).
+///
+/// Requires mu ≥ 0, alpha > 0. The difference of ln Γ costs about 1e-16·alpha ln alpha.
+/// Source: Johnson, Kemp and Kotz, *Univariate Discrete Distributions*, chapter 5.
+pub struct NegativeBinomial;
+
+impl NegativeBinomial {
+    pub(super) fn from_trials<R: Real>([n, p]: [R; 2]) -> [R; 2] {
+        let p = probability(p);
+        [n * (R::lit(1.0) - p) / p, n]
+    }
+}
+
+impl Univariate<2> for NegativeBinomial {
+    const ARGS: [Arg; 2] = [Arg::needed("mu"), Arg::needed("alpha")];
+    const SUPPORT: Support = Support::NonNegativeInteger;
+
+    fn log_density<R: Real>(y: R, [mu, alpha]: [R; 2]) -> R {
+        let kernel =
+            (y + alpha).lgamma() - (y + R::lit(1.0)).lgamma() + count_ln(y, mu / (mu + alpha));
+        let mu = non_negative(mu);
+        let norm = positive(alpha).lgamma() + alpha * (mu / alpha).ln_1p();
+        unless(not_count(y, 0.0), kernel) - norm
+    }
+
+    fn cdf(y: f64, [mu, alpha]: [f64; 2]) -> Option<f64> {
+        let (mu, alpha) = (non_negative(mu), positive(alpha));
+        let total = mu + alpha;
+        Some(if y < 0.0 {
+            0.0 * total
+        } else {
+            beta_inc(alpha, y.floor() + 1.0, alpha / total, mu / total)
+        })
+    }
+
+    fn sample(rng: &mut Rng, [mu, alpha]: [f64; 2]) -> f64 {
+        let rate = gamma_draw(rng, alpha) * (mu / alpha);
+        poisson_draw(rng, rate)
+    }
+}
+
+/// ZeroInflatedPoisson(psi, mu): Poisson(mu) with probability psi, else 0.
+///
+/// ln P(0) = ln(1 − psi + psi e^−mu); ln P(y) = ln psi + ln Poisson(y | mu) for y ≥ 1.
+///
+/// Requires 0 ≤ psi ≤ 1, mu ≥ 0.
+/// Source: Lambert, Technometrics 34 (1992), 1–14.
+pub struct ZeroInflatedPoisson;
+
+impl Univariate<2> for ZeroInflatedPoisson {
+    const ARGS: [Arg; 2] = [Arg::needed("psi"), Arg::needed("mu")];
+    const SUPPORT: Support = Support::NonNegativeInteger;
+
+    fn log_density<R: Real>(y: R, [psi, mu]: [R; 2]) -> R {
+        let count = psi.ln() - mu;
+        let at_zero = (-psi).ln_1p().log_add_exp(count);
+        let value = y
+            .equals(R::lit(0.0))
+            .select(at_zero, poisson_kernel(y, mu) + count);
+        let valid = is_probability(psi) * R::lit(0.0).le(mu);
+        require(valid, unless(not_count(y, 0.0), value))
+    }
+
+    fn cdf(y: f64, [psi, mu]: [f64; 2]) -> Option<f64> {
+        let psi = probability(psi);
+        let count = Poisson::cdf(y, [mu])?;
+        Some(if y < 0.0 {
+            psi * count
+        } else {
+            1.0 - psi + psi * count
+        })
+    }
+
+    fn sample(rng: &mut Rng, [psi, mu]: [f64; 2]) -> f64 {
+        if rng.uniform() < psi {
+            poisson_draw(rng, mu)
+        } else {
+            0.0
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The table of all distributions by name, with their parameterisations.
+
+use super::univariate::{Arg, ArgKind, Support};
+use super::{Scalar, Structured};
+
+/// A distribution as a model names it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// The ways to give its arguments; the first is that of positions.
+    pub forms: Vec<Form>,
+}
+
+/// One parameterisation of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Of a number.
+    Scalar(Scalar),
+    /// Of a vector or matrix, or made of other distributions.
+    Structured(Structured),
+}
+
+impl Form {
+    /// The name of the distribution.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Scalar(form) => form.name(),
+            Form::Structured(form) => form.name(),
+        }
+    }
+
+    /// Names, defaults and kinds of the arguments, in order.
+    pub fn args(self) -> &'static [Arg] {
+        match self {
+            Form::Scalar(form) => form.args(),
+            Form::Structured(form) => form.args(),
+        }
+    }
+
+    /// Where it has mass.
+    pub fn support(self) -> Support {
+        match self {
+            Form::Scalar(form) => form.support(),
+            Form::Structured(form) => form.support(),
+        }
+    }
+}
+
+/// All distributions, scalar ones first.
+///
+/// ```
+/// let beta = fitzroy::dist::entries().into_iter().find(|e| e.name == "Beta").unwrap();
+/// let names = |form: usize| beta.forms[form].args().iter().map(|a| a.name).collect::<Vec<_>>();
+/// assert_eq!(names(0), ["alpha", "beta"]);
+/// assert_eq!(names(1), ["mu", "kappa"]);
+/// ```
+pub fn entries() -> Vec<Entry> {
+    let scalars = Scalar::ALL.iter().map(|&form| Form::Scalar(form));
+    let structured = Structured::ALL.iter().map(|&form| Form::Structured(form));
+    let mut entries: Vec<Entry> = Vec::new();
+    for form in scalars.chain(structured) {
+        match entries.last_mut() {
+            Some(entry) if entry.name == form.name() => entry.forms.push(form),
+            _ => entries.push(Entry {
+                name: form.name(),
+                forms: vec![form],
+            }),
+        }
+    }
+    entries
+}
+
+/// The distribution called `name`.
+pub fn entry(name: &str) -> Option<Entry> {
+    entries().into_iter().find(|entry| entry.name == name)
+}
+
+const fn vector(name: &'static str) -> Arg {
+    Arg::of_kind(name, ArgKind::Vector)
+}
+
+const fn matrix(name: &'static str) -> Arg {
+    Arg::of_kind(name, ArgKind::Matrix)
+}
+
+const P: Arg = vector("p");
+const LOGIT_P: Arg = vector("logit_p");
+const CUTPOINTS: Arg = vector("cutpoints");
+const A: Arg = vector("a");
+const N: Arg = Arg::needed("n");
+const MEANS: Arg = vector("mu");
+const COV: Arg = matrix("cov");
+const CHOL: Arg = matrix("chol");
+const DRIFT: Arg = Arg::with_default("mu", 0.0);
+const RHO: Arg = vector("rho");
+const W: Arg = vector("w");
+const ETA: Arg = Arg::needed("eta");
+const SIGMA: Arg = Arg::with_default("sigma", 1.0);
+const SD_DIST: Arg = Arg::of_kind("sd_dist", ArgKind::Distribution);
+const DIST: Arg = Arg::of_kind("dist", ArgKind::Distribution);
+const INIT: Arg = Arg {
+    name: "init_dist",
+    default: Some(f64::NAN),
+    kind: ArgKind::Distribution,
+};
+const COMPONENTS: Arg = Arg::of_kind("comp_dists", ArgKind::Distributions);
+const LOWER: Arg = Arg::with_default("lower", f64::NEG_INFINITY);
+const UPPER: Arg = Arg::with_default("upper", f64::INFINITY);
+
+impl Structured {
+    /// All of them, the parameterisations of one distribution next to each other.
+    pub const ALL: &'static [Structured] = &[
+        Structured::Categorical,
+        Structured::CategoricalLogit,
+        Structured::OrderedLogistic,
+        Structured::Dirichlet,
+        Structured::Multinomial,
+        Structured::MvNormal,
+        Structured::MvNormalCholesky,
+        Structured::LkjCholeskyCov,
+        Structured::LkjCorr,
+        Structured::ZeroSumNormal,
+        Structured::GaussianRandomWalk,
+        Structured::Ar,
+        Structured::Mixture,
+        Structured::Censored,
+    ];
+
+    /// Name, arguments and support.
+    fn facts(self) -> (&'static str, &'static [Arg], Support) {
+        use Structured as S;
+        match self {
+            S::Categorical => ("Categorical", &[P], Support::Category(0)),
+            S::CategoricalLogit => ("Categorical", &[LOGIT_P], Support::Category(0)),
+            S::OrderedLogistic => {
+                let args = &[ETA, CUTPOINTS];
+                ("OrderedLogistic", args, Support::Category(1))
+            }
+            S::Dirichlet => ("Dirichlet", &[A], Support::Simplex),
+            S::Multinomial => ("Multinomial", &[N, P], Support::Counts(0)),
+            S::MvNormal => ("MvNormal", &[MEANS, COV], Support::RealVector),
+            S::MvNormalCholesky => ("MvNormal", &[MEANS, CHOL], Support::RealVector),
+            S::LkjCholeskyCov => (
+                "LKJCholeskyCov",
+                &[ETA, SD_DIST],
+                Support::CovarianceCholesky,
+            ),
+            S::LkjCorr => ("LKJCorr", &[ETA], Support::CorrelationCholesky),
+            S::ZeroSumNormal => ("ZeroSumNormal", &[SIGMA], Support::ZeroSum),
+            S::GaussianRandomWalk => {
+                let args = &[DRIFT, SIGMA, INIT];
+                ("GaussianRandomWalk", args, Support::RealVector)
+            }
+            S::Ar => ("AR", &[RHO, SIGMA, INIT], Support::RealVector),
+            S::Mixture => ("Mixture", &[W, COMPONENTS], Support::OfComponents),
+            S::Censored => ("Censored", &[DIST, LOWER, UPPER], Support::OfComponents),
+        }
+    }
+
+    /// The name of the distribution.
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
+    /// Names, defaults and kinds of the arguments, in order. An `init_dist` may be left out.
+    pub fn args(self) -> &'static [Arg] {
+        self.facts().1
+    }
+
+    /// Where it has mass.
+    pub fn support(self) -> Support {
+        self.facts().2
+    }
+}

@@ -1,0 +1,37 @@
+//! The list of distributions of vectors and matrices, and of those made of others.
+
+/// A parameterisation of a distribution that is not one formula of one number.
+///
+/// The formulas are functions over slices; the model layer chooses among them by this value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Structured {
+    /// [`categorical`](super::categorical) by probabilities.
+    Categorical,
+    /// [`categorical_logit`](super::categorical_logit).
+    CategoricalLogit,
+    /// [`ordered_logistic`](super::ordered_logistic).
+    OrderedLogistic,
+    /// [`dirichlet`](super::dirichlet).
+    Dirichlet,
+    /// [`multinomial`](super::multinomial).
+    Multinomial,
+    /// [`mv_normal`](super::mv_normal) by covariance.
+    MvNormal,
+    /// [`mv_normal_cholesky`](super::mv_normal_cholesky).
+    MvNormalCholesky,
+    /// [`lkj_cholesky_covariance`](super::lkj_cholesky_covariance).
+    LkjCholeskyCov,
+    /// [`lkj_correlation`](super::lkj_correlation), sampled as
+    /// [`lkj_cholesky`](super::lkj_cholesky).
+    LkjCorr,
+    /// [`zero_sum_normal`](super::zero_sum_normal).
+    ZeroSumNormal,
+    /// [`random_walk_steps`](super::random_walk_steps).
+    GaussianRandomWalk,
+    /// [`autoregressive_steps`](super::autoregressive_steps).
+    Ar,
+    /// [`mixture`](super::mixture).
+    Mixture,
+    /// [`Scalar::censored_log_density`](super::Scalar::censored_log_density).
+    Censored,
+}

@@ -1,0 +1,7 @@
+//! Tests of the distributions: golden values, contracts, random draws.
+
+mod draws;
+mod golden;
+mod graphs;
+mod structured;
+mod transforms;

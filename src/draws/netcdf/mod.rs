@@ -1,0 +1,37 @@
+//! Traces as NetCDF-4 files, the form ArviZ and xarray open.
+//!
+//! A NetCDF-4 file is an HDF5 file in which every dimension is a dataset (a "dimension scale")
+//! and every variable refers to the scales of its axes.
+
+mod meaning;
+mod objects;
+mod read;
+mod write;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use read::read_netcdf;
+pub use write::write_netcdf;
+
+/// Groups whose variables are draws: their first two dimensions are `chain` and `draw`.
+const DRAW_GROUPS: [&str; 10] = [
+    "posterior",
+    "sample_stats",
+    "warmup_posterior",
+    "warmup_sample_stats",
+    "posterior_predictive",
+    "log_likelihood",
+    "prior",
+    "prior_predictive",
+    "sample_stats_prior",
+    "predictions",
+];
+
+/// The other groups of a trace.
+const DATA_GROUPS: [&str; 3] = [
+    "observed_data",
+    "constant_data",
+    "predictions_constant_data",
+];

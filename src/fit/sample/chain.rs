@@ -1,0 +1,262 @@
+//! One chain: its state, its transitions, and what it remembers for adaptation.
+
+use super::metric::Metric;
+use super::normals::Stream;
+use super::statistics::{Draws, Row};
+use super::step_size::{self, DualAveraging};
+use super::trajectory::{Hamiltonian, Workspace};
+use super::tree::{Direction, Growth, Oracle, Stop, Trajectory, grow};
+use super::{Event, Observer, Phase, Target};
+use crate::rng::{Purpose, Rng};
+use std::sync::Arc;
+
+/// Chance from the counter-based generator.
+struct Dice {
+    rng: Rng,
+    directions: u32,
+    spare: Option<f64>,
+}
+
+impl Dice {
+    fn new(stream: Stream, iteration: u32) -> Self {
+        let mut rng = Rng::new(
+            stream.seed,
+            stream.stream,
+            stream.chain,
+            iteration,
+            Purpose::Tree,
+        );
+        let directions = rng.words()[0];
+        Dice {
+            rng,
+            directions,
+            spare: None,
+        }
+    }
+
+    /// A number in [0, 1), two to a block.
+    #[inline]
+    fn uniform(&mut self) -> f64 {
+        if let Some(u) = self.spare.take() {
+            return u;
+        }
+        let w = self.rng.words();
+        let unit = |a: u32, b: u32| {
+            ((u64::from(a) << 32 | u64::from(b)) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        };
+        self.spare = Some(unit(w[2], w[3]));
+        unit(w[0], w[1])
+    }
+}
+
+impl Oracle for Dice {
+    #[inline]
+    fn accept(&mut self, probability: f64) -> bool {
+        probability >= 1.0 || self.uniform() < probability
+    }
+    #[inline]
+    fn direction(&mut self) -> Direction {
+        let bit = self.directions & 1;
+        self.directions >>= 1;
+        if bit == 1 {
+            Direction::Forward
+        } else {
+            Direction::Backward
+        }
+    }
+}
+
+/// Draws of one warm-up window that an estimate may use.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Window {
+    /// Positions, row-major.
+    pub(crate) positions: Vec<f64>,
+    /// Gradients there.
+    pub(crate) gradients: Vec<f64>,
+    /// Log density of every draw of the window.
+    pub(crate) log_densities: Vec<f64>,
+}
+
+/// A draw of a divergent trajectory is only used if it lies more than this many steps away.
+const USEFUL_OFFSET: i64 = 4;
+
+impl Window {
+    fn learn(&mut self, dim: usize, space: &Workspace, diverged: bool) {
+        let draw = &space.candidate;
+        self.log_densities.push(draw.log_density);
+        let moved = draw.offset.abs();
+        if moved > if diverged { USEFUL_OFFSET } else { 0 } {
+            let rows = [
+                (&mut self.positions, &draw.position),
+                (&mut self.gradients, &draw.gradient),
+            ];
+            for (rows, row) in rows {
+                rows.extend_from_slice(&row.as_flattened()[..dim]);
+            }
+        }
+    }
+}
+
+/// One chain.
+pub(crate) struct Chain<T> {
+    /// Its place among the chains of this run.
+    pub(crate) index: usize,
+    /// Its random numbers.
+    pub(crate) stream: Stream,
+    /// Its log density.
+    pub(crate) target: T,
+    /// The metric in force.
+    pub(crate) metric: Arc<Metric>,
+    /// Its state and memory.
+    pub(crate) space: Workspace,
+    /// Step size adaptation; frozen after warm-up.
+    pub(crate) step: DualAveraging,
+    /// The step size after warm-up.
+    pub(crate) step_size: f64,
+    /// Transitions so far, warm-up included: a word of the random counter.
+    pub(crate) iteration: u32,
+    /// Gradients so far.
+    pub(crate) gradients: u64,
+    /// Of them in warm-up.
+    pub(crate) warmup_gradients: u64,
+    /// Draws of the present and of the previous window.
+    pub(crate) windows: [Window; 2],
+    /// Windows in which the chain lay far below the others.
+    pub(crate) stuck: u32,
+    /// Whether it has been restarted.
+    pub(crate) restarted: bool,
+    /// Warm-up draws, if they are kept.
+    pub(crate) warmup: Option<Draws>,
+    /// Draws.
+    pub(crate) draws: Draws,
+    /// Divergences of this phase.
+    pub(crate) divergences: usize,
+    /// Step size searches so far: a word of the random counter.
+    searches: u32,
+}
+
+impl<T: Target> Chain<T> {
+    /// A chain at the origin, not yet started.
+    pub(crate) fn new(index: usize, stream: Stream, target: T, max_depth: u32) -> Self {
+        let dim = target.dim();
+        Chain {
+            index,
+            stream,
+            target,
+            metric: Arc::new(Metric::diagonal(&vec![1.0; dim])),
+            space: Workspace::new(dim, max_depth),
+            step: DualAveraging::new(1.0),
+            step_size: 1.0,
+            iteration: 0,
+            gradients: 0,
+            warmup_gradients: 0,
+            windows: Default::default(),
+            stuck: 0,
+            restarted: false,
+            warmup: None,
+            draws: Draws::default(),
+            divergences: 0,
+            searches: 0,
+        }
+    }
+
+    /// Searches a step size from `guess` and restarts its adaptation there.
+    pub(crate) fn search_step_size(&mut self, guess: f64) {
+        let key = (self.stream, self.searches, Purpose::Adapt);
+        self.searches += 1;
+        let found = step_size::search(guess, |step_size| {
+            self.gradients += 1;
+            let (target, space) = (&mut self.target, &mut self.space);
+            let mut path = Hamiltonian::start(target, &self.metric, space, step_size, key);
+            path.begin(Direction::Forward);
+            let acceptance = libm::exp(path.step()).min(1.0);
+            if acceptance.is_nan() { 0.0 } else { acceptance }
+        });
+        self.step = DualAveraging::new(found);
+    }
+
+    /// One transition with the step size of the phase; records, adapts and reports it.
+    pub(crate) fn advance(&mut self, phase: &PhaseSettings, observer: &dyn Observer) {
+        let warmup = phase.phase == Phase::Warmup;
+        let step_size = if warmup {
+            self.step.current()
+        } else {
+            self.step_size
+        };
+        let key = (self.stream, self.iteration, Purpose::Momentum);
+        let (target, space) = (&mut self.target, &mut self.space);
+        let mut path = Hamiltonian::start(target, &self.metric, space, step_size, key);
+        let energy_start = path.energy_start();
+        let mut dice = Dice::new(self.stream, self.iteration);
+        let growth = grow(&mut path, &mut dice, phase.max_depth);
+        self.iteration += 1;
+        self.gradients += u64::from(growth.n_steps);
+        let diverged = growth.stop == Stop::Diverged;
+        self.divergences += usize::from(diverged);
+        if warmup {
+            let acceptance = growth.acceptance_sum / f64::from(growth.n_steps);
+            self.step.learn(acceptance, phase.target_accept);
+            self.windows[0].learn(self.target.dim(), &self.space, diverged);
+        }
+        self.record(warmup, step_size, energy_start, &growth);
+        observer.event(&Event {
+            chain: self.index,
+            phase: phase.phase,
+            done: self.iteration as usize - phase.start,
+            total: phase.total,
+            divergences: self.divergences,
+            step_size,
+            leapfrogs: self.gradients,
+            position: &self.space.candidate.position.as_flattened()[..self.target.dim()],
+        });
+    }
+
+    /// Writes the transition down.
+    fn record(&mut self, warmup: bool, step_size: f64, energy_start: f64, growth: &Growth) {
+        let draws = if warmup {
+            let Some(draws) = &mut self.warmup else {
+                return;
+            };
+            draws
+        } else {
+            &mut self.draws
+        };
+        let draw = &self.space.candidate;
+        let position = &draw.position.as_flattened()[..self.target.dim()];
+        draws.positions.extend_from_slice(position);
+        draws.statistics.push(Row {
+            diverging: growth.stop == Stop::Diverged,
+            reached_max_treedepth: growth.stop == Stop::Depth,
+            tree_depth: i64::from(growth.depth),
+            n_steps: i64::from(growth.n_steps),
+            energy: draw.energy,
+            energy_error: draw.energy - energy_start,
+            max_energy_error: growth.max_energy_error,
+            acceptance_rate: growth.acceptance_sum / f64::from(growth.n_steps),
+            step_size,
+            step_size_bar: if warmup {
+                self.step.average()
+            } else {
+                self.step_size
+            },
+            lp: draw.log_density,
+            index_in_trajectory: draw.offset,
+            nonfinite: growth.nonfinite,
+        });
+    }
+}
+
+/// What a chain needs to know of the phase it is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PhaseSettings {
+    /// Which phase.
+    pub(crate) phase: Phase,
+    /// Transitions before it.
+    pub(crate) start: usize,
+    /// Transitions in it.
+    pub(crate) total: usize,
+    /// Largest number of doublings.
+    pub(crate) max_depth: u32,
+    /// Acceptance to tune to.
+    pub(crate) target_accept: f64,
+}

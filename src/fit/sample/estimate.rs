@@ -1,0 +1,206 @@
+//! The metric from draws and gradients.
+//!
+//! For a normal target with covariance Σ the gradient is −Σ⁻¹(q − μ), so the covariance of the
+//! gradients is C_g = Σ⁻¹ C_q Σ⁻¹ whatever the draws are, and Σ is the solution of Σ C_g Σ = C_q.
+//! The same equation minimises the Fisher divergence of the whitened target from a standard normal
+//! one. Reference: Seyboldt, Carlson, Carpenter, arXiv:2603.18845.
+
+use super::dense::{Matrix, geometric_mean};
+use super::metric::{Metric, MetricKind};
+use super::vector::{self, Block};
+
+/// Bounds of every variance of a metric.
+const BOUNDS: (f64, f64) = (1e-20, 1e20);
+/// Fewer rows than this say nothing.
+const MIN_ROWS: usize = 10;
+/// Auto never chooses a dense metric above this many coordinates.
+const AUTO_DENSE_MAX_DIM: usize = 256;
+/// Auto chooses a dense metric if it is predicted to save at least this factor.
+const AUTO_MARGIN: f64 = 1.3;
+
+/// What a metric is estimated for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wish {
+    /// The family asked for.
+    pub(crate) kind: MetricKind,
+    /// Floating-point operations of a gradient.
+    pub(crate) gradient_cost: f64,
+}
+
+/// The first metric: M⁻¹ᵢᵢ = 1/|gᵢ|, from the mean slope size over the starting points.
+pub(crate) fn first(slopes: &[f64]) -> Metric {
+    let variance = |g: &f64| {
+        if *g > 0.0 {
+            (1.0 / g).clamp(BOUNDS.0, BOUNDS.1)
+        } else {
+            1.0
+        }
+    };
+    Metric::diagonal(&slopes.iter().map(variance).collect::<Vec<_>>())
+}
+
+/// A metric from `positions` and `gradients` (row-major, n × dim), or `None` when there are too
+/// few. Coordinates that say nothing keep their variance from `before`.
+pub(crate) fn estimate(
+    positions: &[f64],
+    gradients: &[f64],
+    dim: usize,
+    wish: Wish,
+    before: &Metric,
+) -> Option<Metric> {
+    let n = positions.len() / dim;
+    if n < MIN_ROWS {
+        return None;
+    }
+    let (mean_q, var_q) = moments(positions, dim);
+    let (mean_g, var_g) = moments(gradients, dim);
+    let mut variances = before.variances(dim);
+    for i in 0..dim {
+        let variance = (var_q[i] / var_g[i]).sqrt();
+        if variance.is_finite() && variance > 0.0 {
+            variances[i] = variance.clamp(BOUNDS.0, BOUNDS.1);
+        }
+    }
+    let diagonal = Metric::diagonal(&variances);
+    let affordable = match wish.kind {
+        MetricKind::Diagonal => false,
+        MetricKind::Dense => n > dim,
+        MetricKind::Auto => dim > 1 && dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim,
+    };
+    if !affordable {
+        return Some(diagonal);
+    }
+    let scale: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
+    let inverse: Vec<f64> = scale.iter().map(|s| 1.0 / s).collect();
+    // More rows than this no longer pay for the time they take.
+    let stride = n.div_ceil(5 * dim + 300);
+    let x = Scaled::new(positions, &mean_q, &inverse, stride);
+    let g = Scaled::new(gradients, &mean_g, &scale, stride);
+    if wish.kind == MetricKind::Auto && !pays(&x, &g, dim, wish.gradient_cost) {
+        return Some(diagonal);
+    }
+    Some(dense(&x, &g, &scale).unwrap_or(diagonal))
+}
+
+/// Means and variances of the columns.
+fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
+    let n = (rows.len() / dim) as f64;
+    let mut mean = vec![0.0; dim];
+    for row in rows.chunks_exact(dim) {
+        for (m, x) in mean.iter_mut().zip(row) {
+            *m += x / n;
+        }
+    }
+    let mut variance = vec![0.0; dim];
+    for row in rows.chunks_exact(dim) {
+        for ((v, x), m) in variance.iter_mut().zip(row).zip(&mean) {
+            *v += (x - m) * (x - m) / (n - 1.0);
+        }
+    }
+    (mean, variance)
+}
+
+/// Centred and scaled rows, thinned, in whole blocks.
+struct Scaled {
+    rows: Vec<Vec<Block>>,
+    dim: usize,
+}
+
+impl Scaled {
+    fn new(values: &[f64], mean: &[f64], scale: &[f64], stride: usize) -> Self {
+        let dim = mean.len();
+        let rows = values
+            .chunks_exact(dim)
+            .step_by(stride)
+            .map(|row| {
+                let mut out = vector::zeros(dim);
+                for (i, out) in out.as_flattened_mut()[..dim].iter_mut().enumerate() {
+                    *out = (row[i] - mean[i]) * scale[i];
+                }
+                out
+            })
+            .collect();
+        Scaled { rows, dim }
+    }
+
+    /// XᵀX/n with the off-diagonal elements made smaller by the factor 1 − `shrink`.
+    fn covariance(&self, shrink: f64) -> Matrix {
+        let mut out = Matrix::zeros(self.dim);
+        let n = self.rows.len() as f64;
+        for row in &self.rows {
+            for i in 0..self.dim {
+                let blocks = i / 8 + 1;
+                let x = row[i / 8][i % 8] / n;
+                vector::axpy(x, &row[..blocks], &mut out.row_mut(i)[..blocks]);
+            }
+        }
+        for i in 0..self.dim {
+            for j in 0..i {
+                let c = (1.0 - shrink) * out.at(i, j);
+                *out.at_mut(i, j) = c;
+                *out.at_mut(j, i) = c;
+            }
+            // The last block of a row may have run over the diagonal.
+            out.row_mut(i).as_flattened_mut()[self.dim..].fill(0.0);
+        }
+        out
+    }
+
+    /// The largest eigenvalue of XᵀX/n, by power iteration.
+    fn largest_eigenvalue(&self) -> f64 {
+        let n = self.rows.len() as f64;
+        let mut v = vector::zeros(self.dim);
+        // Any start with no special direction; a fixed one keeps runs the same.
+        for (i, v) in v.as_flattened_mut()[..self.dim].iter_mut().enumerate() {
+            *v = 1.0 + 0.5 * ((i * 7919 % 97) as f64 / 97.0 - 0.5) - 2.0 * (i % 3 % 2) as f64;
+        }
+        let mut value = 0.0;
+        for _ in 0..20 {
+            let length = vector::dot(&v, &v).sqrt();
+            let mut next = vector::zeros(self.dim);
+            for row in &self.rows {
+                vector::axpy(vector::dot(row, &v) / (length * n), row, &mut next);
+            }
+            value = vector::dot(&next, &v) / length;
+            v = next;
+            if value.is_nan() || value <= 0.0 {
+                return 0.0;
+            }
+        }
+        value
+    }
+}
+
+/// Whether a dense metric is predicted to save time.
+///
+/// With a diagonal metric the steps per independent draw grow like the square root of the
+/// condition number that is left, the product of the largest eigenvalues of the scaled C_q and
+/// C_g, each divided by what white noise of this size shows, (1 + √(D/n))².
+fn pays(x: &Scaled, g: &Scaled, dim: usize, gradient_cost: f64) -> bool {
+    let noise = {
+        let edge = 1.0 + (dim as f64 / x.rows.len() as f64).sqrt();
+        edge * edge
+    };
+    let condition = x.largest_eigenvalue() * g.largest_eigenvalue() / (noise * noise);
+    let d = dim as f64;
+    let steps_saved = condition.max(1.0).sqrt();
+    let diagonal_cost = gradient_cost + 40.0 * d;
+    let dense_cost = diagonal_cost + 2.0 * d * d;
+    steps_saved * diagonal_cost > AUTO_MARGIN * dense_cost
+}
+
+/// The dense metric; `None` when the covariances are not positive definite.
+fn dense(x: &Scaled, g: &Scaled, scale: &[f64]) -> Option<Metric> {
+    let dim = x.dim;
+    let shrink = (0.01 * dim as f64 / x.rows.len() as f64).min(0.1);
+    let mut sigma = geometric_mean(&x.covariance(shrink), &g.covariance(shrink))?;
+    for i in 0..dim {
+        for j in 0..dim {
+            *sigma.at_mut(i, j) *= scale[i] * scale[j];
+        }
+    }
+    Some(Metric::Dense(sigma.cholesky()?))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Settings of a run.
+
+use super::MetricKind;
+use crate::{Error, ErrorKind, Result};
+
+/// Whose draws a chain adapts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adapt {
+    /// Metric and step size come from all chains together. Better, and the default.
+    Pooled,
+    /// Every chain adapts alone, and so draws the same whatever other chains there are.
+    PerChain,
+}
+
+/// Where chains start.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Init {
+    /// The best (highest finite log density) of 16 points within ±1 of the posterior's centre in
+    /// each coordinate; if none is finite, the first of up to 100 that is.
+    Jitter,
+    /// One point per chain, unconstrained, in the coordinates in force at the start.
+    Points(Vec<Vec<f64>>),
+}
+
+/// Settings of [`super::sample`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Number of chains. Default 4.
+    pub chains: usize,
+    /// Warm-up transitions per chain. Default 1000. With 0 only the step size is searched.
+    pub tune: usize,
+    /// Draws per chain. Default 1000.
+    pub draws: usize,
+    /// Mean acceptance the step size is tuned to, in (0, 1). Default 0.8.
+    pub target_accept: f64,
+    /// Largest number of doublings, 1 to 20; a trajectory has at most 2^this − 1 steps.
+    /// Default 10.
+    pub max_treedepth: u32,
+    /// Family of metrics. Default [`MetricKind::Auto`].
+    pub metric: MetricKind,
+    /// Threads to use, at least 1; more than `chains` are not used. Never changes a draw.
+    /// Default 1.
+    pub threads: usize,
+    /// Seed of all random numbers. Default 0.
+    pub seed: u64,
+    /// Replicate: another value gives independent numbers for the same seed. Default 0.
+    pub stream: u32,
+    /// Number of the first chain among all machines that share a seed. Default 0.
+    pub first_chain: u32,
+    /// Whether the warm-up's draws are returned too. Default false.
+    pub keep_warmup: bool,
+    /// Whose draws a chain adapts to. Default [`Adapt::Pooled`].
+    pub adapt: Adapt,
+    /// Where chains start. Default [`Init::Jitter`].
+    pub init: Init,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            chains: 4,
+            tune: 1000,
+            draws: 1000,
+            target_accept: 0.8,
+            max_treedepth: 10,
+            metric: MetricKind::Auto,
+            threads: 1,
+            seed: 0,
+            stream: 0,
+            first_chain: 0,
+            keep_warmup: false,
+            adapt: Adapt::Pooled,
+            init: Init::Jitter,
+        }
+    }
+}
+
+impl Settings {
+    /// Says which setting cannot be used, for a posterior of `dim` coordinates.
+    pub(crate) fn check(&self, dim: usize) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        if dim == 0 {
+            return usage("nothing to sample: the model has no parameters".into());
+        }
+        if self.chains == 0 {
+            return usage("chains is 0; use at least 1".into());
+        }
+        if self.threads == 0 {
+            return usage("threads is 0; use at least 1".into());
+        }
+        if !(self.target_accept > 0.0 && self.target_accept < 1.0) {
+            return usage(format!(
+                "target acceptance is {}; it must lie between 0 and 1, and 0.8 to 0.99 is usual",
+                self.target_accept
+            ));
+        }
+        if !(1..=20).contains(&self.max_treedepth) {
+            return usage(format!(
+                "maximum tree depth is {}; use 1 to 20 (10 is usual)",
+                self.max_treedepth
+            ));
+        }
+        // Iterations are one word of the random counter.
+        if self.tune.saturating_add(self.draws) > u32::MAX as usize {
+            return usage("tune + draws is above 4294967295; use fewer".into());
+        }
+        if let Init::Points(points) = &self.init {
+            if points.len() != self.chains {
+                return usage(format!(
+                    "{} starting points for {} chains; give one per chain",
+                    points.len(),
+                    self.chains
+                ));
+            }
+            if let Some(i) = points.iter().position(|p| p.len() != dim) {
+                return usage(format!(
+                    "starting point {i} has {} coordinates; the model has {dim}",
+                    points[i].len()
+                ));
+            }
+        }
+        Ok(())
+    }
+}

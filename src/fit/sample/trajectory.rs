@@ -1,0 +1,266 @@
+//! A Hamiltonian trajectory: leapfrog steps of a target under a metric, ready for the tree.
+
+use super::metric::Metric;
+use super::tree::{Direction, Place, Span, Trajectory};
+use super::vector::{self, Block};
+use super::{Stream, Target, normals};
+use crate::rng::Purpose;
+
+/// A place where the log density and its gradient are known.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// Position q.
+    pub(crate) position: Vec<Block>,
+    /// ∇ℓ(q).
+    pub(crate) gradient: Vec<Block>,
+    /// ℓ(q).
+    pub(crate) log_density: f64,
+    /// H there, in the trajectory it was taken from.
+    pub(crate) energy: f64,
+    /// Steps from the start of that trajectory, forward counted positive.
+    pub(crate) offset: i64,
+}
+
+impl Point {
+    /// A point at the origin, not evaluated.
+    pub(crate) fn new(dim: usize) -> Self {
+        Point {
+            position: vector::zeros(dim),
+            gradient: vector::zeros(dim),
+            log_density: f64::NEG_INFINITY,
+            energy: f64::NAN,
+            offset: 0,
+        }
+    }
+
+    /// Evaluates `target` here. True when the value and all slopes are finite.
+    pub(crate) fn evaluate(&mut self, target: &mut impl Target) -> bool {
+        let dim = target.dim();
+        let gradient = &mut self.gradient.as_flattened_mut()[..dim];
+        self.log_density =
+            target.value_and_gradient(&self.position.as_flattened()[..dim], gradient);
+        self.log_density.is_finite() && gradient.iter().all(|g| g.is_finite())
+    }
+}
+
+/// One end of a trajectory.
+#[derive(Clone, Debug)]
+struct End {
+    position: Vec<Block>,
+    /// Whitened momentum π.
+    momentum: Vec<Block>,
+    /// Whitened slope Sᵀ∇ℓ.
+    force: Vec<Block>,
+    /// Σ of π before and after every step from the start: twice the trapezoid sum. Differences of
+    /// it are 2(ρ − ½(π_a + π_b)) for the span between, ρ being the sum of its momenta.
+    path: Vec<Block>,
+    offset: i64,
+}
+
+/// A remembered leaf: what the turning rule needs of it.
+#[derive(Clone, Debug)]
+struct Mark {
+    momentum: Vec<Block>,
+    path: Vec<Block>,
+}
+
+/// All memory of a trajectory, made once per chain.
+#[derive(Clone, Debug)]
+pub(crate) struct Workspace {
+    ends: [End; 2],
+    first: Vec<Mark>,
+    before: Vec<Mark>,
+    gradient: Vec<Block>,
+    proposal: Point,
+    /// Before a transition the start, after it the draw.
+    pub(crate) candidate: Point,
+}
+
+impl Workspace {
+    /// Memory for `dim` parameters and trees of at most `max_depth` doublings.
+    pub(crate) fn new(dim: usize, max_depth: u32) -> Self {
+        let zeros = vector::zeros(dim);
+        let end = End {
+            position: zeros.clone(),
+            momentum: zeros.clone(),
+            force: zeros.clone(),
+            path: zeros.clone(),
+            offset: 0,
+        };
+        let mark = Mark {
+            momentum: zeros.clone(),
+            path: zeros.clone(),
+        };
+        Workspace {
+            ends: [end.clone(), end],
+            first: vec![mark.clone(); max_depth as usize + 1],
+            before: vec![mark; max_depth as usize + 1],
+            gradient: zeros,
+            proposal: Point::new(dim),
+            candidate: Point::new(dim),
+        }
+    }
+}
+
+/// A trajectory in progress.
+pub(crate) struct Hamiltonian<'a, T> {
+    target: &'a mut T,
+    metric: &'a Metric,
+    space: &'a mut Workspace,
+    step_size: f64,
+    energy_start: f64,
+    // Of the leaf just reached.
+    energy: f64,
+    log_density: f64,
+    side: usize,
+}
+
+impl<'a, T: Target> Hamiltonian<'a, T> {
+    /// Starts at `space.candidate` with a fresh momentum.
+    pub(crate) fn start(
+        target: &'a mut T,
+        metric: &'a Metric,
+        space: &'a mut Workspace,
+        step_size: f64,
+        (stream, iteration, purpose): (Stream, u32, Purpose),
+    ) -> Self {
+        let dim = target.dim();
+        let momentum = &mut space.ends[0].momentum;
+        normals::fill(momentum, dim, stream, iteration, purpose);
+        Self::start_with_momentum(target, metric, space, step_size)
+    }
+
+    /// Starts at `space.candidate` with the momentum already in the first end.
+    fn start_with_momentum(
+        target: &'a mut T,
+        metric: &'a Metric,
+        space: &'a mut Workspace,
+        step_size: f64,
+    ) -> Self {
+        let start = &mut space.candidate;
+        let [back, front] = &mut space.ends;
+        back.position.copy_from_slice(&start.position);
+        metric.pull(&start.gradient, &mut back.force);
+        back.path.fill([0.0; 8]);
+        back.offset = 0;
+        front.position.copy_from_slice(&back.position);
+        front.momentum.copy_from_slice(&back.momentum);
+        front.force.copy_from_slice(&back.force);
+        front.path.fill([0.0; 8]);
+        front.offset = 0;
+        let kinetic = 0.5 * vector::dot(&back.momentum, &back.momentum);
+        start.energy = kinetic - start.log_density;
+        start.offset = 0;
+        Hamiltonian {
+            energy_start: start.energy,
+            energy: start.energy,
+            log_density: start.log_density,
+            side: 0,
+            target,
+            metric,
+            space,
+            step_size,
+        }
+    }
+
+    /// H at the start.
+    pub(crate) fn energy_start(&self) -> f64 {
+        self.energy_start
+    }
+}
+
+impl<T: Target> Trajectory for Hamiltonian<'_, T> {
+    #[inline]
+    fn begin(&mut self, direction: Direction) {
+        self.side = usize::from(direction == Direction::Forward);
+    }
+
+    #[inline]
+    fn step(&mut self) -> f64 {
+        let sign = if self.side == 1 { 1 } else { -1 };
+        let half = 0.5 * sign as f64 * self.step_size;
+        let Workspace { ends, gradient, .. } = &mut *self.space;
+        let end = &mut ends[self.side];
+        self.metric.kick_drift(
+            half,
+            &end.force,
+            &mut end.momentum,
+            &mut end.path,
+            &mut end.position,
+        );
+        let dim = self.target.dim();
+        self.log_density = self.target.value_and_gradient(
+            &end.position.as_flattened()[..dim],
+            &mut gradient.as_flattened_mut()[..dim],
+        );
+        let square = self.metric.finish_kick(
+            half,
+            gradient,
+            &mut end.force,
+            &mut end.momentum,
+            &mut end.path,
+        );
+        end.offset += sign;
+        self.energy = 0.5 * square - self.log_density;
+        self.energy_start - self.energy
+    }
+
+    #[inline]
+    fn propose(&mut self) {
+        let Workspace {
+            ends,
+            gradient,
+            proposal,
+            ..
+        } = &mut *self.space;
+        proposal.position.copy_from_slice(&ends[self.side].position);
+        proposal.gradient.copy_from_slice(gradient);
+        proposal.log_density = self.log_density;
+        proposal.energy = self.energy;
+        proposal.offset = ends[self.side].offset;
+    }
+
+    #[inline]
+    fn mark(&mut self, place: Place) {
+        let space = &mut *self.space;
+        let end = &space.ends[self.side];
+        let mark = match place {
+            Place::First(slot) => &mut space.first[slot],
+            Place::Before(slot) => &mut space.before[slot],
+        };
+        mark.momentum.copy_from_slice(&end.momentum);
+        mark.path.copy_from_slice(&end.path);
+    }
+
+    /// p_aᵀM⁻¹s ≤ 0 or p_bᵀM⁻¹s ≤ 0 with s = ρ − ½(p_a + p_b), all of it whitened.
+    #[inline]
+    fn turns(&self, span: Span) -> bool {
+        let space = &*self.space;
+        let (near, far) = (&space.ends[self.side], &space.ends[1 - self.side]);
+        // Paths run away from the start on both sides: along one side a span's path is the
+        // difference of those of its ends, across the start it is the sum.
+        let along = |b: &[Block], q: &[Block], a: &Mark| {
+            vector::project_difference(b, &a.path, q, &a.momentum)
+        };
+        let across = |b: &[Block], q: &[Block]| vector::project_sum(b, &far.path, q, &far.momentum);
+        let (a, b) = match span {
+            Span::Whole => across(&near.path, &near.momentum),
+            Span::Since(slot) => along(&near.path, &near.momentum, &space.first[slot]),
+            Span::SinceBefore(slot) => along(&near.path, &near.momentum, &space.before[slot]),
+            Span::Between(a, b) => {
+                let end = &space.first[b];
+                along(&end.path, &end.momentum, &space.first[a])
+            }
+            Span::FarTo(slot) => across(&space.first[slot].path, &space.first[slot].momentum),
+        };
+        a <= 0.0 || b <= 0.0
+    }
+
+    #[inline]
+    fn join(&mut self) {
+        std::mem::swap(&mut self.space.proposal, &mut self.space.candidate);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! The leapfrog itself: order, reversibility, volume, and that the metric is a metric.
+
+use super::super::dense::Matrix;
+use super::super::targets::Known;
+use super::*;
+
+/// A metric far from the identity, with M⁻¹ = diag(d) + v vᵀ.
+fn dense_metric(dim: usize) -> Metric {
+    let mut inverse_mass = Matrix::zeros(dim);
+    for i in 0..dim {
+        for j in 0..dim {
+            let v = |k: usize| 0.3 + 0.2 * k as f64;
+            *inverse_mass.at_mut(i, j) = v(i) * v(j) + if i == j { 1.0 + i as f64 } else { 0.0 };
+        }
+    }
+    Metric::Dense(inverse_mass.cholesky().expect("positive definite"))
+}
+
+fn metrics(dim: usize) -> [Metric; 2] {
+    let variances: Vec<f64> = (0..dim).map(|i| 0.5 + i as f64).collect();
+    [Metric::diagonal(&variances), dense_metric(dim)]
+}
+
+/// Position and whitened momentum after `steps` forward steps from (`q`, `p`), and the largest
+/// energy error on the way.
+fn travel(
+    target: &mut Known,
+    metric: &Metric,
+    (q, p): (&[f64], &[f64]),
+    step_size: f64,
+    steps: usize,
+) -> (Vec<f64>, Vec<f64>, f64) {
+    let dim = q.len();
+    let mut space = Workspace::new(dim, 3);
+    vector::load(&mut space.candidate.position, q);
+    assert!(space.candidate.evaluate(target));
+    vector::load(&mut space.ends[0].momentum, p);
+    let mut path = Hamiltonian::start_with_momentum(target, metric, &mut space, step_size);
+    path.begin(Direction::Forward);
+    let worst = (0..steps).map(|_| path.step().abs()).fold(0.0, f64::max);
+    let end = &space.ends[1];
+    let vector = |v: &[Block]| v.as_flattened()[..dim].to_vec();
+    (vector(&end.position), vector(&end.momentum), worst)
+}
+
+const Q: [f64; 4] = [0.3, -0.7, 1.1, 0.2];
+const P: [f64; 4] = [0.9, 0.4, -0.6, -1.2];
+
+/// Half the step, a quarter of the error: bound 4 ± 0.2. Catches: a drift 1.3 times too long, a
+/// half kick of 0.6, a kick with the slope of the wrong end.
+#[test]
+fn leapfrog_is_second_order() {
+    for metric in metrics(4) {
+        let mut target = Known::Funnel { dim: 4 };
+        let error =
+            |step: f64, n: usize, target: &mut Known| travel(target, &metric, (&Q, &P), step, n).2;
+        let ratio = error(0.01, 100, &mut target) / error(0.005, 200, &mut target);
+        assert!((ratio - 4.0).abs() < 0.2, "{ratio}");
+    }
+}
+
+/// Bound 1e-10: rounding over 200 steps. Catches: a kick that uses the momentum, a force that is
+/// one step old.
+#[test]
+fn there_and_back_again_ends_at_the_start() {
+    for metric in metrics(4) {
+        let mut target = Known::Funnel { dim: 4 };
+        let (q, p, _) = travel(&mut target, &metric, (&Q, &P), 0.05, 100);
+        let flipped: Vec<f64> = p.iter().map(|p| -p).collect();
+        let (q, p, _) = travel(&mut target, &metric, (&q, &flipped), 0.05, 100);
+        for i in 0..4 {
+            assert!((q[i] - Q[i]).abs() < 1e-10 && (p[i] + P[i]).abs() < 1e-10);
+        }
+    }
+}
+
+/// The determinant of the map of one step, by central differences: 1 ± 1e-6. Catches: a drift
+/// after the second half kick, a metric that is not the transpose of itself in kick and drift.
+#[test]
+fn one_step_keeps_volume() {
+    for metric in metrics(4) {
+        let mut target = Known::Funnel { dim: 4 };
+        let mut jacobian = vec![vec![0.0; 8]; 8];
+        let h = 1e-5;
+        for column in 0..8 {
+            let mut image = |shift: f64| {
+                let (mut q, mut p) = (Q, P);
+                if column < 4 {
+                    q[column] += shift;
+                } else {
+                    p[column - 4] += shift;
+                }
+                let (q, p, _) = travel(&mut target, &metric, (&q, &p), 0.3, 1);
+                [q, p].concat()
+            };
+            for (row, (a, b)) in image(h).iter().zip(image(-h)).enumerate() {
+                jacobian[row][column] = (a - b) / (2.0 * h);
+            }
+        }
+        assert!((determinant(jacobian) - 1.0).abs() < 1e-6);
+    }
+}
+
+/// Gaussian elimination with pivoting.
+fn determinant(mut a: Vec<Vec<f64>>) -> f64 {
+    let n = a.len();
+    let mut product = 1.0;
+    for k in 0..n {
+        let size = |i: &usize| a[*i][k].abs();
+        let pivot = (k..n)
+            .max_by(|i, j| size(i).total_cmp(&size(j)))
+            .expect("k < n");
+        if pivot != k {
+            a.swap(k, pivot);
+            product = -product;
+        }
+        product *= a[k][k];
+        for i in k + 1..n {
+            let factor = a[i][k] / a[k][k];
+            for j in k..n {
+                a[i][j] -= factor * a[k][j];
+            }
+        }
+    }
+    product
+}
+
+/// With p = S⁻ᵀπ: the velocity S π has covariance S Sᵀ = M⁻¹, and pull is the adjoint of spread,
+/// so p has covariance M. Exact to 1e-12. Catches: a factor used untransposed or inverted.
+#[test]
+fn momenta_have_the_covariance_of_the_metric() {
+    let dim = 11;
+    for metric in metrics(dim) {
+        let mut columns = Vec::new();
+        for i in 0..dim {
+            let (mut unit, mut out) = (vector::zeros(dim), vector::zeros(dim));
+            unit[i / 8][i % 8] = 1.0;
+            metric.spread(&unit, &mut out);
+            columns.push(out);
+            // Row i of Sᵀ against column i of S.
+            let mut pulled = vector::zeros(dim);
+            metric.pull(&unit, &mut pulled);
+            for j in 0..=i {
+                let a = columns[j][i / 8][i % 8];
+                assert!((pulled[j / 8][j % 8] - a).abs() < 1e-12);
+            }
+        }
+        for i in 0..dim {
+            for j in 0..dim {
+                let got: f64 = columns
+                    .iter()
+                    .map(|c| c[i / 8][i % 8] * c[j / 8][j % 8])
+                    .sum();
+                let v = |k: usize| 0.3 + 0.2 * k as f64;
+                let want = match (&metric, i == j) {
+                    (Metric::Diagonal(_), true) => 0.5 + i as f64,
+                    (Metric::Diagonal(_), false) => 0.0,
+                    (Metric::Dense(_), same) => {
+                        v(i) * v(j) + if same { 1.0 + i as f64 } else { 0.0 }
+                    }
+                };
+                assert!((got - want).abs() < 1e-12);
+            }
+        }
+        let expected: Vec<f64> = (0..dim)
+            .map(|i| columns.iter().map(|c| c[i / 8][i % 8].powi(2)).sum())
+            .collect();
+        for (a, b) in metric.variances(dim).iter().zip(&expected) {
+            assert!((a - b).abs() < 1e-12);
+        }
+    }
+}
+
+/// Under the metric of its own covariance a normal target is an isotropic oscillator: after a
+/// quarter period, π/2, position and momentum have swapped places. Bound: the error of a
+/// second-order step of π/2/1000.
+#[test]
+fn the_right_metric_makes_every_normal_an_oscillator() {
+    let (dim, steps) = (5, 1000);
+    let mut target = Known::normal(dim, 1e4, true);
+    let Known::Normal { sd, mirror } = &target else {
+        unreachable!("it is a normal")
+    };
+    let mut sigma = Matrix::zeros(dim);
+    let reflect = |i: usize, j: usize| f64::from(u8::from(i == j)) - 2.0 * mirror[i] * mirror[j];
+    for i in 0..dim {
+        for j in 0..dim {
+            *sigma.at_mut(i, j) = (0..dim)
+                .map(|k| reflect(i, k) * sd[k] * sd[k] * reflect(k, j))
+                .sum();
+        }
+    }
+    let metric = Metric::Dense(sigma.cholesky().expect("positive definite"));
+    let quarter = std::f64::consts::FRAC_PI_2 / steps as f64;
+    let p = [1.0, -0.5, 0.25, 2.0, -1.0];
+    let (q, end, _) = travel(&mut target, &metric, (&[0.0; 5], &p), quarter, steps);
+    let (mut whitened, mut expected) = (vector::zeros(dim), vector::zeros(dim));
+    vector::load(&mut whitened, &p);
+    metric.spread(&whitened, &mut expected);
+    for i in 0..dim {
+        assert!((q[i] - expected[i / 8][i % 8]).abs() < 1e-5 * 100.0);
+        assert!(end[i].abs() < 1e-5);
+    }
+}
+
+/// A span turns or not, whichever end it was grown from; exact but for ties, of which there are
+/// none here. Catches: only one end looked at, the sums of the two sides mixed up.
+#[test]
+fn whether_a_span_turns_does_not_depend_on_the_end_it_grew_from() {
+    let mut target = Known::normal(4, 100.0, true);
+    let mut turned = 0;
+    for metric in metrics(4) {
+        for steps in 1..40 {
+            let (q, p, _) = travel(&mut target, &metric, (&Q, &P), 0.5, steps);
+            let mut verdict = |(q, p): (&[f64], &[f64]), direction, split: usize| {
+                let mut space = Workspace::new(4, 3);
+                vector::load(&mut space.candidate.position, q);
+                assert!(space.candidate.evaluate(&mut target));
+                vector::load(&mut space.ends[0].momentum, p);
+                let mut path =
+                    Hamiltonian::start_with_momentum(&mut target, &metric, &mut space, 0.5);
+                path.begin(direction);
+                path.mark(Place::First(0));
+                path.mark(Place::Before(1));
+                for step in 0..steps {
+                    path.step();
+                    if step == split {
+                        path.mark(Place::First(2));
+                    }
+                }
+                let since = path.turns(Span::Since(0));
+                assert_eq!(since, path.turns(Span::Whole));
+                assert_eq!(since, path.turns(Span::SinceBefore(1)));
+                assert_eq!(path.turns(Span::Between(0, 2)), path.turns(Span::FarTo(2)));
+                since
+            };
+            let forth = verdict((&Q, &P), Direction::Forward, steps / 2);
+            let back = verdict((&q, &p), Direction::Backward, steps / 2);
+            assert_eq!(forth, back, "{steps} steps");
+            turned += usize::from(forth);
+        }
+    }
+    assert!(turned > 10 && turned < 68, "{turned}");
+}

@@ -1,0 +1,312 @@
+//! Warm-up: windows at whose ends all chains meet, and metric, step size and coordinates change.
+
+use super::chain::{Chain, PhaseSettings, Window};
+use super::estimate::{self, Wish};
+use super::pool::{Progress, run_all};
+use super::run::{Restart, Session};
+use super::step_size::median;
+use super::trajectory::Point;
+use super::vector::{self, Block};
+use super::{Adapt, Phase, Posterior, Stream, Target, normals};
+use crate::rng::Purpose;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Ends of the windows, as fractions of the warm-up. The rest tunes the step size alone.
+const ENDS: [f64; 7] = [0.02, 0.04, 0.08, 0.16, 0.32, 0.60, 0.85];
+/// Coordinates may change at window ends up to this fraction.
+const LAST_RECOORDINATION: f64 = 0.32;
+/// Chains are compared at window ends from this fraction on; earlier all of them still travel.
+const FIRST_COMPARISON: f64 = 0.08;
+/// A window shorter than this is joined to the next.
+const MIN_WINDOW: usize = 5;
+
+/// The window ends of a warm-up of `tune` transitions, with their nominal fractions.
+fn window_ends(tune: usize) -> Vec<(usize, f64)> {
+    let mut ends = Vec::new();
+    let mut last = 0;
+    for fraction in ENDS {
+        let end = (fraction * tune as f64).ceil() as usize;
+        if end >= last + MIN_WINDOW && end < tune {
+            ends.push((end, fraction));
+            last = end;
+        }
+    }
+    ends
+}
+
+/// Runs the warm-up of all chains; leaves every chain with its final metric and step size.
+pub(crate) fn warm_up<P: Posterior>(
+    posterior: &mut P,
+    chains: &mut [Chain<P::Target>],
+    session: &Session<'_>,
+) -> Vec<Restart> {
+    let settings = session.settings;
+    let mut restarts = Vec::new();
+    first_metric(chains, session);
+    search_all(chains, session, 1.0);
+    let ends = window_ends(settings.tune);
+    let last_change = ends
+        .iter()
+        .rfind(|e| e.1 <= LAST_RECOORDINATION)
+        .map(|e| e.0);
+    let phase = PhaseSettings {
+        phase: Phase::Warmup,
+        start: 0,
+        total: settings.tune,
+        max_depth: settings.max_treedepth,
+        target_accept: settings.target_accept,
+    };
+    for &(end, fraction) in &ends {
+        session.run_until(chains, end, &phase);
+        if session.stop.load(Ordering::Relaxed) {
+            return restarts;
+        }
+        if fraction >= FIRST_COMPARISON {
+            restarts.extend(restart_stuck(chains, end));
+        }
+        if settings.adapt == Adapt::Pooled && last_change.is_some_and(|last| end <= last) {
+            recoordinate(posterior, chains, session, last_change == Some(end));
+        }
+        let wish = Wish {
+            kind: settings.metric,
+            gradient_cost: posterior.gradient_cost(),
+        };
+        match settings.adapt {
+            Adapt::Pooled => adapt_pooled(chains, session, wish),
+            Adapt::PerChain => adapt_alone(chains, session, wish),
+        }
+    }
+    session.run_until(chains, settings.tune, &phase);
+    let pooled = pooled_step_size(chains);
+    for chain in chains.iter_mut() {
+        chain.step_size = match settings.adapt {
+            Adapt::Pooled => pooled,
+            Adapt::PerChain => chain.step.average(),
+        };
+        chain.windows = Default::default();
+        chain.warmup_gradients = chain.gradients;
+        chain.divergences = 0;
+    }
+    restarts
+}
+
+/// Sets the first metric from the slopes at the starting points.
+fn first_metric<T: Target>(chains: &mut [Chain<T>], session: &Session<'_>) {
+    let slopes = |chain: &Chain<T>| -> Vec<f64> {
+        let gradient = chain.space.candidate.gradient.as_flattened();
+        gradient[..chain.target.dim()]
+            .iter()
+            .map(|g| g.abs())
+            .collect()
+    };
+    if session.settings.adapt == Adapt::PerChain {
+        for chain in chains {
+            chain.metric = Arc::new(estimate::first(&slopes(chain)));
+        }
+        return;
+    }
+    let n = chains.len() as f64;
+    let mut mean = vec![0.0; chains[0].target.dim()];
+    for chain in chains.iter() {
+        for (m, g) in mean.iter_mut().zip(slopes(chain)) {
+            *m += g / n;
+        }
+    }
+    let metric = Arc::new(estimate::first(&mean));
+    for chain in chains {
+        chain.metric = Arc::clone(&metric);
+    }
+}
+
+/// Searches the step size of every chain from `guess`.
+fn search_all<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, guess: f64) {
+    run_all(chains, session.settings.threads, |chain| {
+        chain.search_step_size(guess);
+        Progress::Done
+    });
+}
+
+/// The median of the chains' averaged step sizes, those of stuck chains left out.
+fn pooled_step_size<T: Target>(chains: &[Chain<T>]) -> f64 {
+    let logs = |all: bool| -> Vec<f64> {
+        let used = chains.iter().filter(|c| all || c.stuck == 0);
+        used.map(|c| libm::log(c.step.average())).collect()
+    };
+    let moving = logs(false);
+    libm::exp(median(if moving.is_empty() {
+        logs(true)
+    } else {
+        moving
+    }))
+}
+
+/// Metric and step size from the windows of all chains.
+fn adapt_pooled<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish) {
+    let (positions, gradients) = pool_windows(chains);
+    let dim = chains[0].target.dim();
+    let step_size = pooled_step_size(chains);
+    let before = &chains[0].metric;
+    let metric = estimate::estimate(&positions, &gradients, dim, wish, before).map(Arc::new);
+    for chain in chains.iter_mut() {
+        if let Some(metric) = &metric {
+            chain.metric = Arc::clone(metric);
+        }
+        next_window(chain);
+    }
+    search_all(chains, session, step_size);
+}
+
+/// Metric and step size of every chain from its own windows.
+fn adapt_alone<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish) {
+    run_all(chains, session.settings.threads, |chain| {
+        let (positions, gradients) = pool_windows(std::slice::from_ref(chain));
+        let dim = chain.target.dim();
+        let before = &chain.metric;
+        if let Some(metric) = estimate::estimate(&positions, &gradients, dim, wish, before) {
+            chain.metric = Arc::new(metric);
+        }
+        next_window(chain);
+        chain.search_step_size(chain.step.average());
+        Progress::Done
+    });
+}
+
+/// The present window becomes the previous one.
+fn next_window<T>(chain: &mut Chain<T>) {
+    chain.windows.swap(0, 1);
+    chain.windows[0] = Window::default();
+}
+
+/// Positions and gradients of both windows of all chains that are not stuck.
+fn pool_windows<T>(chains: &[Chain<T>]) -> (Vec<f64>, Vec<f64>) {
+    let (mut positions, mut gradients) = (Vec::new(), Vec::new());
+    for chain in chains.iter().filter(|c| c.stuck == 0) {
+        for window in &chain.windows {
+            positions.extend_from_slice(&window.positions);
+            gradients.extend_from_slice(&window.gradients);
+        }
+    }
+    (positions, gradients)
+}
+
+/// Offers the posterior a change of coordinates and carries it out.
+fn recoordinate<P: Posterior>(
+    posterior: &mut P,
+    chains: &mut [Chain<P::Target>],
+    session: &Session<'_>,
+    last: bool,
+) {
+    let (positions, gradients) = pool_windows(chains);
+    let Some(map) = posterior.recoordinate(&positions, &gradients, last) else {
+        return;
+    };
+    let dim = posterior.dim();
+    for chain in chains.iter_mut() {
+        chain.target = posterior.target();
+    }
+    run_all(chains, session.settings.threads, |chain| {
+        let point = &mut chain.space.candidate;
+        map(&mut point.position.as_flattened_mut()[..dim]);
+        point.evaluate(&mut chain.target);
+        chain.gradients += 1;
+        if let Some(kept) = &mut chain.warmup {
+            kept.positions.chunks_exact_mut(dim).for_each(&map);
+        }
+        for window in &mut chain.windows {
+            let Window {
+                positions,
+                gradients,
+                ..
+            } = window;
+            let rows = positions
+                .chunks_exact_mut(dim)
+                .zip(gradients.chunks_exact_mut(dim));
+            for (position, gradient) in rows {
+                map(position);
+                chain.target.value_and_gradient(position, gradient);
+                chain.gradients += 1;
+            }
+        }
+        Progress::Done
+    });
+}
+
+/// Leaves out chains that lie far below the others, and restarts those that did so twice.
+///
+/// Far below: the median log density of the window is more than 10 √(dim/2) under the median of
+/// the other chains' medians; √(dim/2) is the standard deviation of a normal log density.
+fn restart_stuck<T: Target>(chains: &mut [Chain<T>], iteration: usize) -> Vec<Restart> {
+    let dim = chains[0].target.dim();
+    let allowed = 10.0 * (dim as f64 / 2.0).sqrt();
+    let medians: Vec<f64> = chains
+        .iter()
+        .map(|c| median(c.windows[0].log_densities.clone()))
+        .collect();
+    let gap = |i: usize| {
+        let others = medians.iter().enumerate().filter(|(j, _)| *j != i);
+        median(others.map(|(_, m)| *m).collect()) - medians[i]
+    };
+    let gaps: Vec<f64> = (0..chains.len()).map(gap).collect();
+    // Not for NaN, when there is no other chain.
+    let far_below = |i: usize| gaps[i] > allowed;
+    let mut restarts = Vec::new();
+    for i in 0..chains.len() {
+        if !far_below(i) {
+            chains[i].stuck = 0;
+            continue;
+        }
+        chains[i].stuck += 1;
+        if chains[i].stuck >= 2 && !chains[i].restarted {
+            let Some(donor) = (0..chains.len()).find(|&j| !far_below(j)) else {
+                continue;
+            };
+            let from = chains[donor].space.candidate.clone();
+            move_near(&mut chains[i], &from);
+            restarts.push(Restart {
+                chain: i,
+                iteration,
+                gap: gaps[i],
+                from_chain: donor,
+            });
+        }
+    }
+    restarts
+}
+
+/// Puts a chain near `from`: half a standard deviation of the metric away, less if that is not
+/// finite. It stays out of the pool until its old windows are gone.
+fn move_near<T: Target>(chain: &mut Chain<T>, from: &Point) {
+    let dim = chain.target.dim();
+    let mut noise = vector::zeros(dim);
+    let key = Stream { ..chain.stream };
+    // No step size search ever reaches this counter.
+    normals::fill(&mut noise, dim, key, u32::MAX, Purpose::Adapt);
+    let mut shift: Vec<Block> = vector::zeros(dim);
+    chain.metric.spread(&noise, &mut shift);
+    chain.restarted = true;
+    chain.windows = Default::default();
+    for size in [0.5, 0.05, 0.0] {
+        let point = &mut chain.space.candidate;
+        point.position.copy_from_slice(&from.position);
+        vector::axpy(size, &shift, &mut point.position);
+        chain.gradients += 1;
+        if point.evaluate(&mut chain.target) {
+            break;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_double_and_leave_a_tail_for_the_step_size() {
+        let ends = |tune| window_ends(tune).iter().map(|e| e.0).collect::<Vec<_>>();
+        assert_eq!(ends(1000), [20, 40, 80, 160, 320, 600, 850]);
+        assert_eq!(ends(100), [8, 16, 32, 60, 85]);
+        assert_eq!(ends(20), [7, 12, 17]);
+        assert!(ends(0).is_empty() && ends(1).is_empty() && ends(5).is_empty());
+    }
+}

@@ -1,0 +1,269 @@
+//! The functions an expression may call: one row each.
+
+use super::ast::Call;
+use super::names::did_you_mean;
+use super::source::error_at;
+use crate::Result;
+
+/// How a function treats its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Element by element; arguments broadcast over shared dims.
+    Elementwise,
+    /// One argument, reduced over `axis=dim` or over all dims; with several arguments, where the
+    /// function allows them, element by element.
+    Reduction,
+    /// One argument, along `axis=dim` (which may be left out for a vector); dims stay.
+    Along,
+    /// The inner product of two vectors over their one dim.
+    Dot,
+    /// The length of axis `axis` (0-based) of its argument.
+    Size,
+}
+
+/// A function of the language.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: &'static str,
+    /// Names of its arguments; `more` may follow when `variadic`.
+    pub parameters: &'static [&'static str],
+    /// True when further arguments like the last may follow.
+    pub variadic: bool,
+    /// How it treats its arguments.
+    pub shape: Shape,
+    /// Its meaning, in a line.
+    pub meaning: &'static str,
+}
+
+const fn f(
+    name: &'static str,
+    parameters: &'static [&'static str],
+    meaning: &'static str,
+) -> Function {
+    Function {
+        name,
+        parameters,
+        variadic: false,
+        shape: Shape::Elementwise,
+        meaning,
+    }
+}
+
+const fn shaped(
+    name: &'static str,
+    shape: Shape,
+    variadic: bool,
+    meaning: &'static str,
+) -> Function {
+    Function {
+        name,
+        parameters: &["x"],
+        variadic,
+        shape,
+        meaning,
+    }
+}
+
+/// All functions, in the order of the reference.
+pub const FUNCTIONS: [Function; 40] = [
+    f("exp", &["x"], "eˣ"),
+    f("log", &["x"], "natural logarithm"),
+    f("log1p", &["x"], "log(1 + x), accurate near 0"),
+    f("expm1", &["x"], "eˣ − 1, accurate near 0"),
+    f("log2", &["x"], "logarithm to base 2"),
+    f("log10", &["x"], "logarithm to base 10"),
+    f("sqrt", &["x"], "square root"),
+    f("square", &["x"], "x²"),
+    f("abs", &["x"], "absolute value"),
+    f("sin", &["x"], "sine of radians"),
+    f("cos", &["x"], "cosine of radians"),
+    f("tan", &["x"], "tangent of radians"),
+    f("asin", &["x"], "inverse sine, in radians"),
+    f("acos", &["x"], "inverse cosine, in radians"),
+    f("atan", &["x"], "inverse tangent, in radians"),
+    f("sinh", &["x"], "hyperbolic sine"),
+    f("cosh", &["x"], "hyperbolic cosine"),
+    f("tanh", &["x"], "hyperbolic tangent"),
+    f("erf", &["x"], "error function"),
+    f("erfc", &["x"], "1 − erf(x), accurate for large x"),
+    f("logit", &["p"], "log(p / (1 − p))"),
+    f("inv_logit", &["x"], "1 / (1 + e⁻ˣ)"),
+    f("softplus", &["x"], "log(1 + eˣ)"),
+    f("lgamma", &["x"], "log |Γ(x)|"),
+    f("digamma", &["x"], "derivative of lgamma"),
+    f(
+        "log_ndtr",
+        &["x"],
+        "log Φ(x), of the standard normal distribution function",
+    ),
+    f("pow", &["x", "y"], "xʸ, the same as `x ^ y`"),
+    f(
+        "clip",
+        &["x", "lower", "upper"],
+        "x, no less than lower and no more than upper",
+    ),
+    f(
+        "where",
+        &["condition", "a", "b"],
+        "a where the condition is not 0, otherwise b",
+    ),
+    shaped(
+        "log_sum_exp",
+        Shape::Reduction,
+        true,
+        "log Σ eˣ, of one array or of several",
+    ),
+    shaped("sum", Shape::Reduction, false, "sum"),
+    shaped("mean", Shape::Reduction, false, "arithmetic mean"),
+    shaped(
+        "sd",
+        Shape::Reduction,
+        false,
+        "standard deviation, divisor n − 1",
+    ),
+    shaped("var", Shape::Reduction, false, "variance, divisor n − 1"),
+    shaped(
+        "min",
+        Shape::Reduction,
+        true,
+        "least element, or the least of several arguments",
+    ),
+    shaped(
+        "max",
+        Shape::Reduction,
+        true,
+        "greatest element, or the greatest of several arguments",
+    ),
+    shaped("cumsum", Shape::Along, false, "running sum"),
+    shaped("softmax", Shape::Along, false, "eˣ / Σ eˣ"),
+    Function {
+        name: "dot",
+        parameters: &["a", "b"],
+        variadic: false,
+        shape: Shape::Dot,
+        meaning: "Σ a·b over the dim of two vectors, the same as `a @ b`",
+    },
+    Function {
+        name: "size",
+        parameters: &["x", "axis"],
+        variadic: false,
+        shape: Shape::Size,
+        meaning: "length of an axis (0-based) of an array",
+    },
+];
+
+/// Names other languages use, and ours.
+const ELSEWHERE: [(&str, &str); 20] = [
+    ("ln", "log"),
+    ("sigmoid", "inv_logit"),
+    ("expit", "inv_logit"),
+    ("invlogit", "inv_logit"),
+    ("arcsin", "asin"),
+    ("arccos", "acos"),
+    ("arctan", "atan"),
+    ("gammaln", "lgamma"),
+    ("loggamma", "lgamma"),
+    ("logsumexp", "log_sum_exp"),
+    ("logaddexp", "log_sum_exp"),
+    ("log1p_exp", "softplus"),
+    ("fabs", "abs"),
+    ("maximum", "max"),
+    ("minimum", "min"),
+    ("std", "sd"),
+    ("switch", "where"),
+    ("ifelse", "where"),
+    ("inner", "dot"),
+    ("normcdf", "log_ndtr"),
+];
+
+/// The function called `name`.
+pub fn function(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|f| f.name == name)
+}
+
+impl Function {
+    /// How to call it: `clip(x, lower, upper)`.
+    pub fn usage(&self) -> String {
+        let more = if self.variadic { ", ..." } else { "" };
+        let axis = match self.shape {
+            Shape::Reduction | Shape::Along => ", axis=dim",
+            _ => "",
+        };
+        format!("{}({}{axis}{more})", self.name, self.parameters.join(", "))
+    }
+
+    /// True when `axis=dim` may be given.
+    pub fn takes_axis(&self) -> bool {
+        matches!(self.shape, Shape::Reduction | Shape::Along)
+    }
+}
+
+/// What to say about a function that does not exist.
+pub(crate) fn unknown(name: &str) -> String {
+    let ours = ELSEWHERE
+        .iter()
+        .find(|(theirs, _)| name.eq_ignore_ascii_case(theirs));
+    let advice = match ours {
+        Some((_, ours)) => format!("; it is called `{ours}` here"),
+        None => did_you_mean(name, FUNCTIONS.iter().map(|f| f.name)),
+    };
+    format!("unknown function `{name}`{advice}")
+}
+
+/// Checks number and names of the arguments of `call`, a call of `function`.
+pub(crate) fn check_arguments(text: &str, function: &Function, call: &Call) -> Result<()> {
+    let usage = function.usage();
+    let mut given = vec![false; function.parameters.len()];
+    let mut extra = 0;
+    for (position, argument) in call.arguments.iter().enumerate() {
+        let slot = match &argument.name {
+            None if position < given.len() => position,
+            None if function.variadic => {
+                extra += 1;
+                continue;
+            }
+            None => {
+                let n = call.arguments.len();
+                let message = format!(
+                    "`{}` got {n} arguments; it is called as `{usage}`",
+                    function.name
+                );
+                return Err(error_at(text, argument.value.span, message));
+            }
+            Some(name) if name.text == "axis" && function.takes_axis() => continue,
+            Some(name) => match function.parameters.iter().position(|p| *p == name.text) {
+                Some(slot) => slot,
+                None => {
+                    let message = format!(
+                        "`{}` has no argument `{}`; it is called as `{usage}`",
+                        function.name, name.text
+                    );
+                    return Err(error_at(text, name.span, message));
+                }
+            },
+        };
+        if std::mem::replace(&mut given[slot], true) {
+            let message = format!("argument `{}` is given twice", function.parameters[slot]);
+            return Err(error_at(text, argument.value.span, message));
+        }
+    }
+    if let Some(missing) = given.iter().position(|g| !g) {
+        let message = format!(
+            "`{}` lacks its argument `{}`; it is called as `{usage}`",
+            function.name, function.parameters[missing]
+        );
+        return Err(error_at(text, call.span, message));
+    }
+    let axis = call
+        .arguments
+        .iter()
+        .find(|a| a.name.as_ref().is_some_and(|n| n.text == "axis"));
+    match axis {
+        Some(axis) if extra > 0 && function.takes_axis() => {
+            let message = format!("`{}` of several arguments takes no axis", function.name);
+            Err(error_at(text, axis.value.span, message))
+        }
+        _ => Ok(()),
+    }
+}

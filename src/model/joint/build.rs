@@ -1,0 +1,287 @@
+//! Statement by statement, the joint density.
+
+use super::{Coordinates, Drawn, Graphs, Joint, Parameter, Plate, Recorded, Term, TermKind};
+use crate::Result;
+use crate::dist::Real;
+use crate::model::ast::{Computed, Expr, ExprKind, Keep, Span, Statement, Subscript};
+use crate::model::names::did_you_mean;
+use crate::model::{Binding, Model, Role};
+use fitzroy_graph::{DimId, Expr as Value, NodeId, Scope, gradient};
+use std::collections::HashMap;
+
+/// A joint density under construction.
+pub(super) struct Build<'m, 'g> {
+    pub(super) model: &'m Model,
+    pub(super) binding: &'m Binding,
+    pub(super) scope: &'g Scope,
+    /// The graph's dim for each dim of the binding.
+    pub(super) dims: Vec<DimId>,
+    pub(super) names: HashMap<String, Value<'g>>,
+    pub(super) lists: usize,
+    pub(super) coordinates: &'m [Coordinates],
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) plates: Vec<Plate>,
+    pub(super) plate_nodes: Vec<(NodeId, NodeId)>,
+    pub(super) n_params: usize,
+    pub(super) terms: Vec<Term>,
+    pub(super) recorded: Vec<Recorded>,
+    pub(super) computed: Vec<Recorded>,
+    pub(super) predicted: Vec<Recorded>,
+    pub(super) drawn: Vec<Drawn>,
+}
+
+impl Joint {
+    /// Builds the graph for `coordinates` (as-asked where there are none yet).
+    pub(super) fn build(&mut self, coordinates: &[Coordinates]) -> Result<Graphs> {
+        let scope = Scope::new();
+        let dims = self
+            .binding
+            .dims
+            .iter()
+            .map(|d| scope.dim(&d.name, d.size))
+            .collect();
+        let mut build = Build {
+            model: &self.model,
+            binding: &self.binding,
+            scope: &scope,
+            dims,
+            names: HashMap::new(),
+            lists: 0,
+            coordinates,
+            parameters: Vec::new(),
+            plates: Vec::new(),
+            plate_nodes: Vec::new(),
+            n_params: 0,
+            terms: Vec::new(),
+            recorded: Vec::new(),
+            computed: Vec::new(),
+            predicted: Vec::new(),
+            drawn: Vec::new(),
+        };
+        for &at in self.model.order() {
+            build.statement(&self.model.statements()[at])?;
+        }
+        let total = build.total();
+        let density = scope.node(total);
+        let Build {
+            parameters,
+            plates,
+            n_params,
+            terms,
+            mut recorded,
+            computed,
+            predicted,
+            drawn,
+            plate_nodes,
+            ..
+        } = build;
+        recorded.extend(computed);
+        let (mut graph, bindings) = scope.finish_bound();
+        let partials = gradient(&mut graph, density);
+        self.parameters = parameters;
+        self.plates = plates;
+        self.n_params = n_params;
+        Ok(Graphs {
+            graph,
+            bindings,
+            density,
+            gradient: partials,
+            terms,
+            recorded,
+            drawn,
+            predicted,
+            plates: plate_nodes,
+        })
+    }
+}
+
+impl<'g> Build<'_, 'g> {
+    fn total(&self) -> Value<'g> {
+        let sum = |term: &Term| self.scope.expr(term.node).sum_all();
+        self.terms
+            .iter()
+            .map(sum)
+            .fold(Value::lit(0.0), |a, b| a + b)
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<()> {
+        match statement {
+            Statement::Data(_) | Statement::Dim(_) => Ok(()),
+            Statement::Computed(s) => self.computed(s),
+            Statement::Sampled(s) => {
+                let role = self.model.symbols().get(&s.name.text).map(|s| s.role);
+                match role {
+                    _ if s.predicted => self.drawn_later(s),
+                    Some(Role::Parameter) => self.parameter(s),
+                    _ => self.likelihood(s),
+                }
+            }
+            Statement::Target(e) => {
+                let value = self.value(e)?;
+                let line = crate::model::source::line_number(self.model.text(), e.span.start);
+                self.term(&format!("target (line {line})"), TermKind::Potential, value);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds a term of the log density.
+    pub(super) fn term(&mut self, name: &str, kind: TermKind, value: Value<'g>) {
+        let node = self.scope.node(value);
+        let dims = self.dim_names(name, &value.dims()).0;
+        self.terms.push(Term {
+            name: name.into(),
+            kind,
+            node,
+            dims,
+        });
+    }
+
+    /// Names and sizes of dims for a record of `name`; dims the model does not name are numbered.
+    pub(super) fn dim_names(&self, name: &str, dims: &[DimId]) -> (Vec<String>, Vec<usize>) {
+        let one = |(k, &d): (usize, &DimId)| {
+            let known = self.dims.iter().position(|&m| m == d);
+            match known {
+                Some(at) => self.binding.dims[at].name.clone(),
+                None => {
+                    let plain = self.scope.with(|g| g.dim_info(d).name.clone());
+                    if plain.ends_with('\'') {
+                        plain
+                    } else {
+                        format!("{name}_dim_{k}")
+                    }
+                }
+            }
+        };
+        let names = dims.iter().enumerate().map(one).collect();
+        (
+            names,
+            dims.iter()
+                .map(|&d| self.scope.with(|g| g.size(d)))
+                .collect(),
+        )
+    }
+
+    pub(super) fn record(&self, name: &str, value: Value<'g>) -> Recorded {
+        let (dims, shape) = self.dim_names(name, &value.dims());
+        Recorded {
+            name: name.into(),
+            dims,
+            shape,
+            node: self.scope.node(value),
+        }
+    }
+
+    fn computed(&mut self, s: &Computed) -> Result<()> {
+        let name = &s.name.text;
+        let mut value = self.value(&s.value)?;
+        if !s.dims.is_empty() {
+            let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
+            let dims = self.distinct(&dims);
+            value = self.spread(value, &dims, name, s.value.span)?;
+        }
+        self.names.insert(name.clone(), value);
+        match s.keep {
+            Keep::Recorded => {
+                let record = self.record(name, value);
+                self.computed.push(record);
+            }
+            Keep::Predicted => {
+                let record = self.record(name, value);
+                self.predicted.push(record);
+            }
+            Keep::Local => {}
+        }
+        Ok(())
+    }
+
+    /// Repeats `value` to exactly `dims`.
+    pub(super) fn spread(
+        &mut self,
+        value: Value<'g>,
+        dims: &[DimId],
+        name: &str,
+        span: Span,
+    ) -> Result<Value<'g>> {
+        let value = self.fit_list(value, dims);
+        if !value.dims().iter().all(|d| dims.contains(d)) {
+            let (has, needs) = self
+                .scope
+                .with(|g| (g.describe_dims(&value.dims()), g.describe_dims(dims)));
+            let message = format!("`{name}` has dims {needs}, but this has {has}");
+            return Err(self.model.error(span, message));
+        }
+        Ok(value.broadcast(self.scope, dims))
+    }
+
+    /// The graph's dim called `name`.
+    pub(super) fn dim(&self, name: &str) -> DimId {
+        self.dims[self
+            .binding
+            .dim(name)
+            .expect("checking the model found every dim")]
+    }
+
+    /// Dims with a second of the same name replaced by its twin.
+    pub(super) fn distinct(&self, dims: &[DimId]) -> Vec<DimId> {
+        let mut out: Vec<DimId> = Vec::new();
+        for &d in dims {
+            let d = if out.contains(&d) {
+                self.scope.with(|g| g.twin(d))
+            } else {
+                d
+            };
+            out.push(d);
+        }
+        out
+    }
+
+    /// The dims a declaration names between its brackets.
+    pub(super) fn declared_dims(&self, subscripts: &[Subscript]) -> Result<Vec<DimId>> {
+        let one = |s: &Subscript| match s {
+            Subscript::At(Expr {
+                kind: ExprKind::Name(name),
+                ..
+            }) if self.binding.dim(name).is_some() => Ok(self.dim(name)),
+            _ => {
+                let names = self.binding.dims.iter().map(|d| d.name.as_str());
+                let near = match s {
+                    Subscript::At(e) => did_you_mean(&e.to_string(), names),
+                    Subscript::Slice { .. } => String::new(),
+                };
+                Err(self
+                    .model
+                    .error(s.span(), format!("expected the name of a dim{near}")))
+            }
+        };
+        let dims: Result<Vec<DimId>> = subscripts.iter().map(one).collect();
+        Ok(self.distinct(&dims?))
+    }
+
+    /// What a name stands for.
+    pub(super) fn named(&mut self, name: &str, span: Span) -> Result<Value<'g>> {
+        if let Some(&value) = self.names.get(name) {
+            return Ok(value);
+        }
+        if let Some(x) = crate::model::check::constant(name) {
+            return Ok(Value::lit(x));
+        }
+        if let Some(array) = self.binding.array(name) {
+            let dims: Vec<DimId> = array.dims.iter().map(|&d| self.dims[d]).collect();
+            let dims = self.distinct(&dims);
+            let reals = array.reals();
+            let value = match reals[..] {
+                [x] if dims.is_empty() => Value::lit(x),
+                _ => self.scope.bound_data(name, &dims, &reals),
+            };
+            self.names.insert(name.into(), value);
+            return Ok(value);
+        }
+        if let Some(at) = self.binding.dim(name) {
+            return Ok(Value::lit(self.binding.dims[at].size as f64));
+        }
+        Err(self
+            .model
+            .error(span, format!("`{name}` is not defined here")))
+    }
+}

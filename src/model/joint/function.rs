@@ -1,0 +1,207 @@
+//! Functions of the language, by name.
+
+use super::build::Build;
+use crate::Result;
+use crate::dist::Real;
+use crate::model::ast::{Call, Expr, ExprKind, Span};
+use fitzroy_graph::{Binary, DimId, Expr as Value};
+
+fn lit<'g>(x: f64) -> Value<'g> {
+    Value::lit(x)
+}
+
+/// The value of a call; its arguments have been checked by name and number.
+pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> {
+    let name = call.name.text.as_str();
+    let axis = call
+        .arguments
+        .iter()
+        .find(|a| a.name.as_ref().is_some_and(|n| n.text == "axis"));
+    let given = arguments(call);
+    if name == "size" {
+        return size(b, given[0], given[1]);
+    }
+    let mut x = Vec::new();
+    for argument in &given {
+        x.push(b.value(argument)?);
+    }
+    if let Some(out) = elementwise(name, &x) {
+        return Ok(out);
+    }
+    match name {
+        "pow" => pairwise(b, Binary::Pow, &x, call.span),
+        "clip" => {
+            let low = pairwise(b, Binary::Max, &[x[0], x[1]], call.span)?;
+            pairwise(b, Binary::Min, &[low, x[2]], call.span)
+        }
+        "where" => x[0]
+            .try_select(x[1], x[2])
+            .map_err(|e| b.model.error(call.span, e)),
+        "dot" => b.product((x[0], given[0]), (x[1], given[1]), call.span),
+        "min" if x.len() > 1 => pairwise(b, Binary::Min, &x, call.span),
+        "max" if x.len() > 1 => pairwise(b, Binary::Max, &x, call.span),
+        "log_sum_exp" if x.len() > 1 => pairwise(b, Binary::LogAddExp, &x, call.span),
+        _ => {
+            let over = match axis {
+                Some(axis) => vec![axis_dim(b, x[0], &axis.value)?],
+                None => x[0].dims(),
+            };
+            reduction(b, name, x[0], &over, call.span)
+        }
+    }
+}
+
+/// The arguments in the order of the function's parameters, `axis` left out except for `size`.
+fn arguments(call: &Call) -> Vec<&Expr> {
+    let function = crate::model::functions::function(&call.name.text).expect("checked before");
+    let mut slots: Vec<Option<&Expr>> = vec![None; function.parameters.len()];
+    let mut more = Vec::new();
+    for (k, argument) in call.arguments.iter().enumerate() {
+        match &argument.name {
+            None if k < slots.len() => slots[k] = Some(&argument.value),
+            None => more.push(&argument.value),
+            Some(name) => {
+                if let Some(p) = function.parameters.iter().position(|p| *p == name.text) {
+                    slots[p] = Some(&argument.value);
+                }
+            }
+        }
+    }
+    slots.into_iter().flatten().chain(more).collect()
+}
+
+fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
+    let a = *x.first()?;
+    Some(match name {
+        "exp" => a.exp(),
+        "log" => a.ln(),
+        "log1p" => a.ln_1p(),
+        "expm1" => a.exp_m1(),
+        "log2" => a.ln() * lit(std::f64::consts::LOG2_E),
+        "log10" => a.ln() * lit(std::f64::consts::LOG10_E),
+        "sqrt" => a.sqrt(),
+        "square" => a * a,
+        "abs" => a.abs(),
+        "sin" => a.sin(),
+        "cos" => a.cos(),
+        "tan" => a.tan(),
+        "asin" => a.asin(),
+        "acos" => a.acos(),
+        "atan" => a.atan(),
+        "sinh" => a.sinh(),
+        "cosh" => a.cosh(),
+        "tanh" => a.tanh(),
+        "erf" => a.erf(),
+        "erfc" => a.erfc(),
+        "logit" => a.ln() - (-a).ln_1p(),
+        "inv_logit" => a.inv_logit(),
+        "softplus" => a.softplus(),
+        "lgamma" => a.lgamma(),
+        "digamma" => a.digamma(),
+        "log_ndtr" => a.log_ndtr(),
+        _ => return None,
+    })
+}
+
+fn pairwise<'g>(b: &Build<'_, 'g>, op: Binary, x: &[Value<'g>], span: Span) -> Result<Value<'g>> {
+    let mut out = x[0];
+    for &next in &x[1..] {
+        let next = b.fit_list(next, &out.dims());
+        let first = b.fit_list(out, &next.dims());
+        out = first
+            .try_binary(op, next)
+            .map_err(|e| b.model.error(span, e))?;
+    }
+    Ok(out)
+}
+
+/// The dim that `axis=...` names, which the argument must have.
+fn axis_dim<'g>(b: &mut Build<'_, 'g>, x: Value<'g>, axis: &Expr) -> Result<DimId> {
+    let dims = x.dims();
+    if let ExprKind::Name(name) = &axis.kind {
+        let found = b
+            .scope
+            .with(|g| dims.iter().copied().find(|&d| g.dim_info(d).name == *name));
+        if let Some(dim) = found {
+            return Ok(dim);
+        }
+        let sliced = format!("{name}[:");
+        let found = b.scope.with(|g| {
+            dims.iter()
+                .copied()
+                .find(|&d| g.dim_info(d).name.starts_with(&sliced))
+        });
+        if let Some(dim) = found {
+            return Ok(dim);
+        }
+        let has = b.scope.with(|g| g.describe_dims(&dims));
+        return Err(b.model.error(
+            axis.span,
+            format!("no dim `{name}` here: the argument has {has}"),
+        ));
+    }
+    let at = b.number(axis)?;
+    let place = if at < 0.0 { at + dims.len() as f64 } else { at };
+    match dims.get(place as usize) {
+        Some(&dim) if place >= 0.0 && place.fract() == 0.0 => Ok(dim),
+        _ => {
+            let n = dims.len();
+            Err(b.model.error(
+                axis.span,
+                format!("axis {at} is outside: the argument has {n} dims"),
+            ))
+        }
+    }
+}
+
+/// Σ eˣ over `over`, in logarithms, safe from overflow.
+pub(super) fn log_sum_exp<'g>(b: &Build<'_, 'g>, x: Value<'g>, over: &[DimId]) -> Value<'g> {
+    let node = b.scope.node(x);
+    let peak = b.scope.expr(b.scope.with(|g| g.max_over(node, over)));
+    peak + (x - peak).exp().sum_over(over).ln()
+}
+
+fn reduction<'g>(
+    b: &Build<'_, 'g>,
+    name: &str,
+    x: Value<'g>,
+    over: &[DimId],
+    span: Span,
+) -> Result<Value<'g>> {
+    let scope = b.scope;
+    let x = scope.expr(scope.node(x));
+    let count = scope.with(|g| g.len_of(over)) as f64;
+    let largest = |x: Value<'g>| {
+        let node = scope.node(x);
+        scope.expr(scope.with(|g| g.max_over(node, over)))
+    };
+    let variance = || {
+        let deviation = x - x.sum_over(over) * lit(1.0 / count);
+        (deviation * deviation).sum_over(over) * lit(1.0 / (count - 1.0))
+    };
+    Ok(match name {
+        "sum" => x.sum_over(over),
+        "mean" => x.sum_over(over) * lit(1.0 / count),
+        "var" => variance(),
+        "sd" => variance().sqrt(),
+        "max" => largest(x),
+        "min" => -largest(-x),
+        "log_sum_exp" => log_sum_exp(b, x, over),
+        "softmax" => (x - log_sum_exp(b, x, over)).exp(),
+        "cumsum" => {
+            let [axis] = over[..] else {
+                let message = "running sums go along one dim; name it: `cumsum(x, axis=dim)`";
+                return Err(b.model.error(span, message));
+            };
+            let node = scope.node(x);
+            scope.expr(scope.with(|g| g.cum_sum(node, axis, false)))
+        }
+        other => panic!("function `{other}` is in the table and has no meaning"),
+    })
+}
+
+fn size<'g>(b: &mut Build<'_, 'g>, x: &Expr, axis: &Expr) -> Result<Value<'g>> {
+    let value = b.value(x)?;
+    let dim = axis_dim(b, value, axis)?;
+    Ok(lit(b.scope.with(|g| g.size(dim)) as f64))
+}

@@ -1,0 +1,198 @@
+//! A model bound to its data: the joint log density as a graph over unconstrained coordinates,
+//! and the way back to the user's variables.
+
+mod build;
+mod function;
+mod sampled;
+mod value;
+mod vector;
+
+use super::{Binding, Model};
+use crate::Result;
+use crate::dist::Scalar;
+use fitzroy_graph::{Bindings, Graph, NodeId, Partial};
+
+/// A free variable and its place among the unconstrained coordinates.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// Its name in the model.
+    pub name: String,
+    /// Its dims, each an index into [`Binding::dims`].
+    pub dims: Vec<usize>,
+    /// First of its coordinates.
+    pub offset: usize,
+    /// How many coordinates it has.
+    pub len: usize,
+}
+
+/// A parameter with a location and a scale that depend on other parameters: its coordinates can
+/// be chosen element by element.
+///
+/// With c in \[0, 1\] for each element the coordinate is w = c·location + scale^(c−1)·(x −
+/// location): c = 1 is the parameter itself (centred), c = 0 its standardised form (non-centred).
+#[derive(Clone, Debug)]
+pub struct Plate {
+    /// Index into [`Joint::parameters`].
+    pub parameter: usize,
+    /// The coordinates the user asked for.
+    pub asked: super::ast::Centring,
+}
+
+/// The coordinates of one plate.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Coordinates {
+    /// c = 1 for every element.
+    Centred,
+    /// c = 0 for every element.
+    NonCentred,
+    /// One c for each element.
+    Partial(Vec<f64>),
+}
+
+/// What a term of the log density stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TermKind {
+    /// The prior of a parameter, with the Jacobian of its transform.
+    Prior,
+    /// Data given parameters.
+    Likelihood,
+    /// `target += ...`
+    Potential,
+}
+
+/// A term of the log density.
+#[derive(Clone, Debug)]
+pub struct Term {
+    /// The variable it belongs to, or `target` with its line.
+    pub name: String,
+    /// What it stands for.
+    pub kind: TermKind,
+    /// Its elements, not yet summed.
+    pub node: NodeId,
+    /// The dims of `node` where they are dims of the model (for data: those of the observed
+    /// slice), for messages and for `log_likelihood`.
+    pub dims: Vec<String>,
+}
+
+/// A variable that is recorded for every draw.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Its name.
+    pub name: String,
+    /// Names of its dims.
+    pub dims: Vec<String>,
+    /// Sizes of its dims.
+    pub shape: Vec<usize>,
+    /// Its value in the user's terms.
+    pub node: NodeId,
+}
+
+/// A variable that is drawn anew for every draw of the parameters: observed data (their posterior
+/// predictive distribution) or a predicted quantity.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// Its name.
+    pub name: String,
+    /// Names of its dims.
+    pub dims: Vec<String>,
+    /// Sizes of its dims.
+    pub shape: Vec<usize>,
+    /// True for observed data, false for `predict`.
+    pub observed: bool,
+    /// The distribution of each element.
+    pub distribution: Scalar,
+    /// Its arguments, each with as many elements as `shape` has.
+    pub arguments: Vec<NodeId>,
+}
+
+/// Everything one set of coordinates gives: one graph, and the nodes to compile from it.
+#[derive(Clone, Debug)]
+pub struct Graphs {
+    /// The graph.
+    pub graph: Graph,
+    /// Its data.
+    pub bindings: Bindings,
+    /// The log density of the coordinates, Jacobians included; a scalar.
+    pub density: NodeId,
+    /// Its gradient.
+    pub gradient: Vec<Partial>,
+    /// The terms it is the sum of.
+    pub terms: Vec<Term>,
+    /// Parameters, then deterministics, in the order of the model.
+    pub recorded: Vec<Recorded>,
+    /// Observed and predicted variables.
+    pub drawn: Vec<Drawn>,
+    /// `predict NAME = expr`: computed from the parameters alone.
+    pub predicted: Vec<Recorded>,
+    /// For each plate its location and scale, one element per element of the parameter.
+    pub plates: Vec<(NodeId, NodeId)>,
+}
+
+/// A model bound to its data.
+#[derive(Clone, Debug)]
+pub struct Joint {
+    model: Model,
+    binding: Binding,
+    parameters: Vec<Parameter>,
+    plates: Vec<Plate>,
+    n_params: usize,
+}
+
+impl Joint {
+    /// Builds the joint density once, so that every error of dims shows here.
+    ///
+    /// # Errors
+    /// Dims that do not combine, values outside a support, and what the language has no meaning
+    /// for, each with its line and column.
+    pub fn new(model: &Model, binding: Binding) -> Result<Joint> {
+        let mut joint = Joint {
+            model: model.clone(),
+            binding,
+            parameters: Vec::new(),
+            plates: Vec::new(),
+            n_params: 0,
+        };
+        joint.build(&[])?;
+        Ok(joint)
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Dims and data.
+    pub fn binding(&self) -> &Binding {
+        &self.binding
+    }
+
+    /// Number of unconstrained coordinates.
+    pub fn n_params(&self) -> usize {
+        self.n_params
+    }
+
+    /// The free variables, in the order of their coordinates.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The parameters whose coordinates can be chosen.
+    pub fn plates(&self) -> &[Plate] {
+        &self.plates
+    }
+
+    /// The graphs for one choice of coordinates, one for each plate.
+    ///
+    /// # Panics
+    /// When there are not as many as plates.
+    #[track_caller]
+    pub fn graphs(&self, coordinates: &[Coordinates]) -> Graphs {
+        assert_eq!(
+            coordinates.len(),
+            self.plates.len(),
+            "one choice for each plate"
+        );
+        let mut again = self.clone();
+        again.build(coordinates).expect("it was built before")
+    }
+}

@@ -1,0 +1,102 @@
+//! Places in a model's text, and the messages that point at them.
+
+use crate::{Error, ErrorKind};
+use std::fmt::{Display, Write as _};
+
+/// A stretch of a model's text, in bytes.
+///
+/// Spans never take part in comparisons: two models are equal when they say the same, wherever
+/// they say it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl PartialEq for Span {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Span {
+    /// The stretch from the start of `self` to the end of `other`.
+    #[must_use]
+    pub fn to(self, other: Span) -> Span {
+        Span {
+            start: self.start,
+            end: other.end.max(self.end),
+        }
+    }
+}
+
+/// Longest piece of a line that a message shows, in characters.
+const SHOWN: usize = 100;
+
+/// The 1-based line that holds byte `offset` of `text`.
+pub(crate) fn line_number(text: &str, offset: usize) -> usize {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    1 + before.iter().filter(|&&b| b == b'\n').count()
+}
+
+/// An error of the model language at `span`: line, column, the message, the line and a caret.
+pub(crate) fn error_at(text: &str, span: Span, message: impl Display) -> Error {
+    located(ErrorKind::Model, text, span, message)
+}
+
+/// As [`error_at`], of any kind.
+pub(crate) fn located(kind: ErrorKind, text: &str, span: Span, message: impl Display) -> Error {
+    let start = floor_boundary(text, span.start);
+    let end = floor_boundary(text, span.end).max(start);
+    let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+    let line = text[line_start..line_end].trim_end();
+    let column = text[line_start..start].chars().count();
+    let width = text[start..end.min(line_end)].chars().count().max(1);
+    let mut out = String::new();
+    let number = line_number(text, start);
+    write!(out, "line {number}, column {}: {message}", column + 1)
+        .expect("writing to a String cannot fail");
+    out.push_str(&excerpt(line, column, width));
+    Error::new(kind, out)
+}
+
+/// `line` and a caret line under `width` characters from `column`; a long line is cut.
+fn excerpt(line: &str, column: usize, width: usize) -> String {
+    let chars: Vec<char> = line.chars().collect();
+    let first = if chars.len() <= SHOWN {
+        0
+    } else {
+        column.saturating_sub(SHOWN / 2)
+    };
+    let last = chars.len().min(first + SHOWN);
+    let (head, tail) = (
+        if first > 0 { "... " } else { "" },
+        if last < chars.len() { " ..." } else { "" },
+    );
+    let shown: String = chars[first.min(last)..last].iter().collect();
+    let pad: String = head
+        .chars()
+        .map(|_| ' ')
+        .chain((first..column).map(|i| {
+            if chars.get(i) == Some(&'\t') {
+                '\t'
+            } else {
+                ' '
+            }
+        }))
+        .collect();
+    let carets = "^".repeat(width.min(SHOWN));
+    format!("\n    {head}{shown}{tail}\n    {pad}{carets}")
+}
+
+/// The nearest character boundary of `text` at or below `offset`.
+fn floor_boundary(text: &str, offset: usize) -> usize {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

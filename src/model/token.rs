@@ -1,0 +1,220 @@
+//! Words, numbers and signs of a model's text.
+
+use super::source::{Span, error_at};
+use crate::Result;
+
+/// What a token is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// An identifier or a word of the language.
+    Name(String),
+    /// A number.
+    Number(f64),
+    /// A quoted label.
+    Text(String),
+    /// An operator, bracket or separator.
+    Sign(&'static str),
+    /// The end of a line outside brackets.
+    Newline,
+    /// The end of the text.
+    End,
+}
+
+/// A token and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) span: Span,
+}
+
+/// All signs, longer ones first.
+const SIGNS: [&str; 25] = [
+    "**", "+=", "==", "!=", "<=", ">=", "~", "=", "(", ")", "[", "]", "{", "}", ",", ":", "+", "-",
+    "*", "/", "^", "@", "<", ">", "//",
+];
+
+/// Signs of other languages and of typography, and what to write here.
+const FOREIGN: [(&str, &str); 16] = [
+    ("&&", "write `and`"),
+    ("&", "write `and`"),
+    ("||", "write `or`"),
+    ("|", "write `or`"),
+    ("!", "write `not`"),
+    ("%", "there is no remainder operator"),
+    (";", "put each statement on a line of its own"),
+    ("−", "write an ordinary minus, `-`"),
+    ("–", "write an ordinary minus, `-`"),
+    ("×", "write `*`"),
+    ("·", "write `*`"),
+    ("÷", "write `/`"),
+    ("≤", "write `<=`"),
+    ("≥", "write `>=`"),
+    ("“", "write an ordinary quote, `\"`"),
+    ("”", "write an ordinary quote, `\"`"),
+];
+
+/// Splits `text` into tokens; the last is [`Kind::End`]. Newlines inside brackets are dropped.
+pub(crate) fn tokens(text: &str) -> Result<Vec<Token>> {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        depth: 0,
+        out: Vec::new(),
+    };
+    while lexer.at < text.len() {
+        lexer.next()?;
+    }
+    lexer.push(Kind::Newline, text.len(), text.len());
+    lexer.push(Kind::End, text.len(), text.len());
+    Ok(lexer.out)
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    depth: usize,
+    out: Vec<Token>,
+}
+
+impl Lexer<'_> {
+    fn push(&mut self, kind: Kind, start: usize, end: usize) {
+        self.out.push(Token {
+            kind,
+            span: Span { start, end },
+        });
+    }
+
+    fn next(&mut self) -> Result<()> {
+        let rest = &self.text[self.at..];
+        let c = rest
+            .chars()
+            .next()
+            .expect("the caller stops at the end of the text");
+        let start = self.at;
+        match c {
+            '\n' => {
+                self.at += 1;
+                if self.depth == 0 {
+                    self.push(Kind::Newline, start, start);
+                }
+            }
+            '#' => self.at += rest.find('\n').unwrap_or(rest.len()),
+            _ if c.is_whitespace() || c == '\u{feff}' => self.at += c.len_utf8(),
+            '"' | '\'' => self.label(c)?,
+            _ if c.is_ascii_digit() => self.number()?,
+            '.' if rest[1..].starts_with(|d: char| d.is_ascii_digit()) => self.number()?,
+            _ if c.is_alphabetic() || c == '_' => {
+                let end = rest.find(|d: char| !(d.is_alphanumeric() || d == '_'));
+                self.at += end.unwrap_or(rest.len());
+                self.push(Kind::Name(self.text[start..self.at].into()), start, self.at);
+            }
+            _ => self.sign(c)?,
+        }
+        Ok(())
+    }
+
+    fn sign(&mut self, c: char) -> Result<()> {
+        let (rest, start) = (&self.text[self.at..], self.at);
+        let Some(sign) = SIGNS.iter().find(|s| rest.starts_with(**s)) else {
+            let hint = FOREIGN.iter().find(|(s, _)| rest.starts_with(s));
+            let width = hint.map_or(c.len_utf8(), |(s, _)| s.len());
+            let advice = hint.map_or_else(String::new, |(_, advice)| format!("; {advice}"));
+            let span = Span {
+                start,
+                end: start + width,
+            };
+            let shown = &self.text[start..start + width];
+            let message = format!("`{}` has no meaning here{advice}", shown.escape_debug());
+            return Err(error_at(self.text, span, message));
+        };
+        match *sign {
+            "(" | "[" | "{" => self.depth += 1,
+            ")" | "]" | "}" => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        self.at += sign.len();
+        self.push(Kind::Sign(sign), start, self.at);
+        Ok(())
+    }
+
+    /// A number such as `3`, `.5`, `1_000`, `1e-3`.
+    fn number(&mut self) -> Result<()> {
+        let (bytes, start) = (self.text.as_bytes(), self.at);
+        let digits = |mut at: usize| {
+            while at < bytes.len() && (bytes[at].is_ascii_digit() || bytes[at] == b'_') {
+                at += 1;
+            }
+            at
+        };
+        let mut end = digits(start);
+        if bytes.get(end) == Some(&b'.') {
+            end = digits(end + 1);
+        }
+        if matches!(bytes.get(end), Some(b'e' | b'E')) {
+            let signed = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+            if bytes.get(signed).is_some_and(u8::is_ascii_digit) {
+                end = digits(signed);
+            }
+        }
+        let span = Span { start, end };
+        let rest = &self.text[end..];
+        if rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            let word: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+            let number = &self.text[start..end];
+            let message = format!(
+                "`{number}{word}` is neither a number nor a name; a product is written `{number} * {word}`"
+            );
+            return Err(error_at(
+                self.text,
+                Span {
+                    start,
+                    end: end + word.len(),
+                },
+                message,
+            ));
+        }
+        let value: f64 = self.text[start..end]
+            .replace('_', "")
+            .parse()
+            .map_err(|_| error_at(self.text, span, "this is not a number"))?;
+        if value.is_infinite() {
+            let message = "this number is too large for a 64-bit real; write `inf` for infinity";
+            return Err(error_at(self.text, span, message));
+        }
+        self.at = end;
+        self.push(Kind::Number(value), start, end);
+        Ok(())
+    }
+
+    /// A label in quotes; `\"`, `\'` and `\\` stand for themselves.
+    fn label(&mut self, quote: char) -> Result<()> {
+        let start = self.at;
+        let mut out = String::new();
+        let mut escaped = false;
+        for (i, c) in self.text[start + 1..].char_indices() {
+            match c {
+                '\n' => break,
+                _ if escaped => {
+                    out.push(c);
+                    escaped = false;
+                }
+                '\\' => escaped = true,
+                _ if c == quote => {
+                    self.at = start + 1 + i + 1;
+                    self.push(Kind::Text(out), start, self.at);
+                    return Ok(());
+                }
+                _ => out.push(c),
+            }
+        }
+        let span = Span {
+            start,
+            end: start + 1,
+        };
+        Err(error_at(
+            self.text,
+            span,
+            "this quote is not closed on its line",
+        ))
+    }
+}
