@@ -30,7 +30,7 @@ pub(crate) const LOG: [f64; 7] = [
     0.15367919410005565,
 ];
 
-/// the same in s² ≤ 1/9. Error 1.3e-18.
+/// The same in s² ≤ 1/9. Error 1.3e-18.
 pub(crate) const LOG_WIDE: [f64; 10] = [
     0.6666666666666631,
     0.4000000000015724,
@@ -70,7 +70,7 @@ pub(crate) const ERFCX_NUM: [f64; 11] = [
     0.8803065499154566,
 ];
 
-/// its denominator. Error 9.7e-18.
+/// Its denominator. Error 9.7e-18.
 pub(crate) const ERFCX_DEN: [f64; 12] = [
     41409.940673672914,
     147198.52880591078,
@@ -101,7 +101,7 @@ pub(crate) const MILLS_NUM: [f64; 11] = [
     0.786780005181832,
 ];
 
-/// its denominator. Error 9.7e-18.
+/// Its denominator. Error 9.7e-18.
 pub(crate) const MILLS_DEN: [f64; 12] = [
     1184333.3744479157,
     2976856.0285954447,
@@ -221,7 +221,7 @@ pub(crate) const LGAMMA_NUM: [f64; 8] = [
     -0.49152938705293286,
 ];
 
-/// its denominator. Error 1.1e-17.
+/// Its denominator. Error 1.1e-17.
 pub(crate) const LGAMMA_DEN: [f64; 8] = [
     6391.977437787451,
     20355.247204064886,
@@ -233,11 +233,8 @@ pub(crate) const LGAMMA_DEN: [f64; 8] = [
     1.0,
 ];
 
-/// the zero of ψ(1 + v), in two parts. Error 0.0.
-pub(crate) const DIGAMMA_ROOT: [f64; 2] = [
-    0.46163214496836236,
-    -1.5522348162858677e-17,
-];
+/// The zero of ψ(1 + v), in two parts. Error 0.0.
+pub(crate) const DIGAMMA_ROOT: [f64; 2] = [0.46163214496836236, -1.5522348162858677e-17];
 
 /// ψ(1 + v)/(v − root) for 0 ≤ v ≤ 2, numerator; relative. Error 2.1e-17.
 pub(crate) const DIGAMMA_NUM: [f64; 7] = [
@@ -250,7 +247,7 @@ pub(crate) const DIGAMMA_NUM: [f64; 7] = [
     0.008087414509657189,
 ];
 
-/// its denominator. Error 2.1e-17.
+/// Its denominator. Error 2.1e-17.
 pub(crate) const DIGAMMA_DEN: [f64; 7] = [
     10458.077097916908,
     22527.214005962494,

@@ -34,7 +34,7 @@ def logarithm():
     series = [mpf(2) / (2 * k + 3) for k in range(80)]
     tail = lambda z: horner(series, z)
     p, e = polynomial(tail, 0, mpf(1) / 9, 9, lambda z: z / 2)
-    add("LOG_WIDE", "the same in s² ≤ 1/9", p, e)
+    add("LOG_WIDE", "The same in s² ≤ 1/9", p, e)
     series = [mpf(2) / (2 * k + 5) for k in range(60)]
     tail = lambda z: horner(series, z)
     p, e = polynomial(tail, 0, mpf(1) / 25, 6, lambda z: z**2 / 2)
@@ -89,10 +89,10 @@ def normal():
     mills_num, mills_den = (rescaled(num), rescaled(den))
     num, den = well_rounded(num, den, xs)
     add("ERFCX_NUM", "erfcx(x) for x ≥ 0, numerator; the error is relative", num, e)
-    add("ERFCX_DEN", "its denominator", den, e)
+    add("ERFCX_DEN", "Its denominator", den, e)
     num, den = well_rounded(mills_num, mills_den, xs)
     add("MILLS_NUM", "erfcx(t/√2) for t ≥ 0, numerator; relative", num, e)
-    add("MILLS_DEN", "its denominator", den, e)
+    add("MILLS_DEN", "Its denominator", den, e)
     series = [(-1) ** k * 2 / (sqrt(pi) * mp.factorial(k) * (2 * k + 1)) for k in range(60)]
     series[0] -= 1
     g = lambda z: horner(series, z)
@@ -141,14 +141,14 @@ def gamma():
     h = lambda v: g(v) - mpf("0.5")
     num, den, e = rational(h, 0, 2, 7, 7, lambda v: 1 / g(v), lambda t: t)
     add("LGAMMA_NUM", "lgamma(1 + v)/(v (v − 1)) − ½ for 0 ≤ v ≤ 2, numerator; relative", num, e)
-    add("LGAMMA_DEN", "its denominator", den, e)
+    add("LGAMMA_DEN", "Its denominator", den, e)
     root = mp.findroot(lambda x: psi(0, x), mpf("1.4616321449683623")) - 1
     high = mpf(float(root))
-    add("DIGAMMA_ROOT", "the zero of ψ(1 + v), in two parts", [high, root - high], mpf(0))
+    add("DIGAMMA_ROOT", "The zero of ψ(1 + v), in two parts", [high, root - high], mpf(0))
     g = away_from([root], lambda v: psi(0, 1 + v) / (v - root))
     num, den, e = rational(g, 0, 2, 6, 6, lambda v: 1 / g(v), lambda t: t)
     add("DIGAMMA_NUM", "ψ(1 + v)/(v − root) for 0 ≤ v ≤ 2, numerator; relative", num, e)
-    add("DIGAMMA_DEN", "its denominator", den, e)
+    add("DIGAMMA_DEN", "Its denominator", den, e)
     tails = [
         ("LGAMMA_TAIL", "(lgamma(x) − (x − ½) ln x + x − ½ ln 2π)·x in 1/x² ≤ 1/64", 4,
          lambda x: (loggamma(x) - (x - 0.5) * log(x) + x - log(2 * pi) / 2) * x),
@@ -218,6 +218,10 @@ def write(path):
     lines = [HEADER]
     for name, what, values, bound in CONSTANTS:
         lines.append(f"/// {what}. Error {nstr(bound, 2)}.")
+        if len(values) == 2:
+            pair = f"[{number(values[0])}, {number(values[1])}]"
+            lines.append(f"pub(crate) const {name}: [f64; 2] = {pair};\n")
+            continue
         lines.append(f"pub(crate) const {name}: [f64; {len(values)}] = [")
         lines += [f"    {number(v)}," for v in values]
         lines.append("];\n")
