@@ -68,7 +68,8 @@ pub trait Lanes: Copy {
     }
     /// a·2ᵏ with one rounding, also into the subnormal range or to infinity.
     ///
-    /// For whole |k| ≤ 1900 and 2⁻⁶⁰ ≤ |a| ≤ 2⁶⁰, or a = 0 or NaN.
+    /// For whole |k| ≤ 2000, as long as a·2^(k/2) is neither subnormal nor infinite (or a is 0 or
+    /// NaN).
     #[inline(always)]
     fn scale(self, k: Self) -> Self {
         // Two factors, so that neither overflows; the first product is exact.
