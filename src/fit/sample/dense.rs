@@ -109,19 +109,12 @@ impl Lower {
 
     /// y ← y + a L x.
     pub(crate) fn add_times(&self, a: f64, x: &[Block], y: &mut [Block]) {
-        for (i, y) in y.as_flattened_mut()[..self.0.dim].iter_mut().enumerate() {
-            let blocks = i / 8 + 1;
-            *y += a * vector::dot(&self.0.row(i)[..blocks], &x[..blocks]);
-        }
+        vector::triangle_times(a, &self.0.rows, x, y);
     }
 
     /// y ← Lᵀ x.
     pub(crate) fn transpose_times(&self, x: &[Block], y: &mut [Block]) {
-        y.fill([0.0; 8]);
-        for i in 0..self.0.dim {
-            let blocks = i / 8 + 1;
-            vector::axpy(x[i / 8][i % 8], &self.0.row(i)[..blocks], &mut y[..blocks]);
-        }
+        vector::transpose_times(&self.0.rows, x, y);
     }
 
     /// ln det of L Lᵀ.
