@@ -6,6 +6,7 @@ pub mod dist;
 pub mod draws;
 pub mod fit;
 pub mod model;
+pub mod report;
 pub mod rng;
 pub mod verify;
 

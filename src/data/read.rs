@@ -94,6 +94,13 @@ pub fn read_binding(binding: &str) -> Result<Array> {
 
 /// Reads `NAME=VALUE`, where VALUE is a number or a (nested) list such as `[1, 2, 3]`.
 ///
+/// ```
+/// use fitzroy::data::{Values, read_setting};
+/// let array = read_setting("x=[1, 2.5]").unwrap();
+/// assert_eq!((array.name.as_str(), array.shape.as_slice()), ("x", [2_usize].as_slice()));
+/// assert_eq!(array.values, Values::Real(vec![1.0, 2.5]));
+/// ```
+///
 /// # Errors
 /// `Usage` when there is no name, or VALUE is neither.
 pub fn read_setting(setting: &str) -> Result<Array> {

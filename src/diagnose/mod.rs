@@ -18,19 +18,28 @@ mod rhat;
 mod element;
 mod summary;
 
+mod disagreement;
+mod findings;
+mod sampler;
+mod verdict;
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use chains::{Chains, mean, sd};
 pub use element::{ElementStatistics, StatisticsOptions, element_statistics};
 pub use energy::bfmi;
 pub use ess::{Ess, TailEss, ess};
+pub use findings::{Finding, FindingKind};
+pub(crate) use findings::{count, say, thousands};
 pub use interval::{Interval, eti, hdi};
 pub use lags::autocorrelation;
 pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
 pub use rhat::{rhat, rhat_nested};
+pub(crate) use sampler::percent;
 pub use summary::{Label, Row, Summary, SummaryOptions, summary};
+pub use verdict::{Diagnosis, diagnose};
 
 /// R-hat at or above which a run has not converged.
 pub const RHAT_LIMIT: f64 = 1.01;

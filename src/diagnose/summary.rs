@@ -65,16 +65,25 @@ impl std::fmt::Display for Label {
 impl Row {
     /// The element as people write it: `mu`, `theta[3]`, `theta[Choate]`, `omega[2, 0]`.
     pub fn label(&self) -> String {
-        let inside: Vec<String> = match self.labels.is_empty() {
-            true => self.index.iter().map(usize::to_string).collect(),
-            false => self.labels.iter().map(Label::to_string).collect(),
-        };
-        if inside.is_empty() {
-            self.name.clone()
-        } else {
-            format!("{}[{}]", self.name, inside.join(", "))
-        }
+        written(&self.name, &self.index, &self.labels)
     }
+
+    /// The same of an element of a variable that has no row.
+    pub(crate) fn label_of(trace: &Trace, variable: &Variable, element: usize) -> String {
+        let index = index_of(element, &variable.shape[2..]);
+        written(&variable.name, &index, &labels_of(trace, variable, &index))
+    }
+}
+
+fn written(name: &str, index: &[usize], labels: &[Label]) -> String {
+    let inside: Vec<String> = match labels.is_empty() {
+        true => index.iter().map(usize::to_string).collect(),
+        false => labels.iter().map(Label::to_string).collect(),
+    };
+    if inside.is_empty() {
+        return name.into();
+    }
+    format!("{name}[{}]", inside.join(", "))
 }
 
 /// A summary and what it was made from.
@@ -204,13 +213,12 @@ pub(crate) fn shape_of_draws(group: &Group) -> Result<(usize, usize)> {
                 ),
             ));
         }
-        if length != n_chains * n_draws * v.elements() {
+        let needed = n_chains * n_draws * v.elements();
+        if length != needed {
+            let (name, shape) = (&v.name, &v.shape);
             return Err(Error::new(
                 ErrorKind::Data,
-                format!(
-                    "`{}` holds {length} numbers, its shape {:?} needs others",
-                    v.name, v.shape
-                ),
+                format!("`{name}` holds {length} numbers, but its shape {shape:?} needs {needed}"),
             ));
         }
     }
@@ -276,8 +284,8 @@ fn block_rows(
     let end = (start + BLOCK).min(variable.elements());
     let columns = gather(variable, start, end);
     let row = |(element, draws): (usize, Vec<f64>)| {
-        let index = index_of(element, &variable.shape[2..]);
         let x = Chains::new(&draws, n_chains, n_draws);
+        let index = index_of(element, &variable.shape[2..]);
         Row {
             name: variable.name.clone(),
             labels: labels_of(trace, variable, &index),

@@ -1,19 +1,19 @@
 //! Distributions of a share between 0 and 1: Beta and Kumaraswamy.
 
-use super::formula::{ln_1m_exp, ln_beta, positive, require, unless, x_ln_1p_y, x_ln_y};
+use super::formula::{ln_1m_exp, ln_beta, positive, require, unless};
 use super::sampling::{Rng, beta_draw};
 use super::{Arg, Real, Support, Univariate};
 use fitzroy_graph::special::beta_inc;
 
-/// Whether y lies outside [0, 1].
+/// Whether y lies outside (0, 1).
 fn not_share<R: Real>(y: R) -> R {
-    y.lt(R::lit(0.0)).max(R::lit(1.0).lt(y))
+    y.le(R::lit(0.0)).max(R::lit(1.0).le(y))
 }
 
 /// Beta(alpha, beta); or by mean mu and concentration kappa (also called nu): alpha = mu·kappa,
 /// beta = (1 − mu)·kappa; or by mean mu and standard deviation sigma: kappa = mu(1 − mu)/sigma² − 1.
 ///
-/// ln p(y) = (alpha − 1) ln y + (beta − 1) ln(1 − y) − ln B(alpha, beta), for 0 ≤ y ≤ 1.
+/// ln p(y) = (alpha − 1) ln y + (beta − 1) ln(1 − y) − ln B(alpha, beta), for 0 < y < 1.
 ///
 /// Requires alpha > 0, beta > 0.
 /// Source: Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions* 2, chapter 25.
@@ -34,10 +34,11 @@ impl Beta {
 impl Univariate<2> for Beta {
     const ARGS: [Arg; 2] = [Arg::needed("alpha"), Arg::needed("beta")];
     const SUPPORT: Support = Support::UNIT;
+    const OPEN: bool = true;
 
     fn log_density<R: Real>(y: R, [alpha, beta]: [R; 2]) -> R {
         let one = R::lit(1.0);
-        let kernel = x_ln_y(alpha - one, y) + x_ln_1p_y(beta - one, -y);
+        let kernel = (alpha - one) * y.ln() + (beta - one) * (-y).ln_1p();
         unless(not_share(y), kernel) - ln_beta(positive(alpha), positive(beta))
     }
 
@@ -53,7 +54,7 @@ impl Univariate<2> for Beta {
 
 /// Kumaraswamy(a, b), with the closed distribution function 1 − (1 − yᵃ)ᵇ.
 ///
-/// ln p(y) = ln a + ln b + (a − 1) ln y + (b − 1) ln(1 − yᵃ), for 0 ≤ y ≤ 1.
+/// ln p(y) = ln a + ln b + (a − 1) ln y + (b − 1) ln(1 − yᵃ), for 0 < y < 1.
 ///
 /// Requires a > 0, b > 0. Source: Jones, Statistical Methodology 6 (2009), 70–81.
 pub struct Kumaraswamy;
@@ -68,12 +69,12 @@ impl Kumaraswamy {
 impl Univariate<2> for Kumaraswamy {
     const ARGS: [Arg; 2] = [Arg::needed("a"), Arg::needed("b")];
     const SUPPORT: Support = Support::UNIT;
+    const OPEN: bool = true;
 
     fn log_density<R: Real>(y: R, [a, b]: [R; 2]) -> R {
-        let (zero, one) = (R::lit(0.0), R::lit(1.0));
-        let at_flat_end = y.equals(one) * b.equals(one);
-        let upper = at_flat_end.select(zero, (b - one) * Kumaraswamy::ln_rest(y, a));
-        let kernel = x_ln_y(a - one, y) + upper;
+        let one = R::lit(1.0);
+        let ln_y = y.ln();
+        let kernel = (a - one) * ln_y + (b - one) * ln_1m_exp(a * ln_y);
         unless(not_share(y), kernel) + positive(a).ln() + positive(b).ln()
     }
 

@@ -1,8 +1,8 @@
 //! Successes and trials: Bernoulli, Binomial, BetaBinomial, Geometric.
 
 use super::formula::{
-    ln_1m_exp, ln_beta, ln_choose, not_count, positive, probability, require, unless, x_ln_1p_y,
-    x_ln_y,
+    count_ln, count_ln_1m, is_probability, ln_1m_exp, ln_beta, ln_choose, not_count, positive,
+    probability, require, unless,
 };
 use super::sampling::{Rng, beta_draw, binomial_draw};
 use super::{Arg, Bound, Real, Support, Univariate};
@@ -29,10 +29,11 @@ impl Univariate<1> for Bernoulli {
     const SUPPORT: Support = Support::IntegerRange(Bound::At(0.0), Bound::At(1.0));
 
     fn log_density<R: Real>(y: R, [p]: [R; 1]) -> R {
-        let p = probability(p);
         let value = y.equals(R::lit(0.0)).select((-p).ln_1p(), p.ln());
-        let outside = not_successes(y, R::lit(1.0));
-        outside.select(require(R::lit(0.0).le(p), R::lit(f64::NEG_INFINITY)), value)
+        require(
+            is_probability(p),
+            unless(not_successes(y, R::lit(1.0)), value),
+        )
     }
 
     fn log_cdf<R: Real>(y: R, [p]: [R; 1]) -> Option<R> {
@@ -40,7 +41,7 @@ impl Univariate<1> for Bernoulli {
             .lt(R::lit(1.0))
             .select((-probability(p)).ln_1p(), R::lit(0.0));
         Some(require(
-            probability(p).equals(p),
+            is_probability(p),
             unless(y.lt(R::lit(0.0)), at_zero),
         ))
     }
@@ -48,7 +49,7 @@ impl Univariate<1> for Bernoulli {
     fn log_ccdf<R: Real>(y: R, [p]: [R; 1]) -> Option<R> {
         let inside = y.lt(R::lit(0.0)).select(R::lit(0.0), probability(p).ln());
         Some(require(
-            probability(p).equals(p),
+            is_probability(p),
             unless(R::lit(1.0).le(y), inside),
         ))
     }
@@ -70,8 +71,7 @@ impl Univariate<1> for BernoulliLogit {
     fn log_density<R: Real>(y: R, [logit_p]: [R; 1]) -> R {
         let sign = R::lit(1.0) - R::lit(2.0) * y;
         let outside = not_successes(y, R::lit(1.0));
-        let invalid = require(logit_p.equals(logit_p), R::lit(f64::NEG_INFINITY));
-        outside.select(invalid, -(sign * logit_p).softplus())
+        unless(outside, -(sign * logit_p).softplus())
     }
 
     fn log_cdf<R: Real>(y: R, [logit_p]: [R; 1]) -> Option<R> {
@@ -110,9 +110,12 @@ impl Univariate<2> for Binomial {
     const SUPPORT: Support = Support::IntegerRange(Bound::At(0.0), Bound::Arg(0));
 
     fn log_density<R: Real>(y: R, [n, p]: [R; 2]) -> R {
-        let kernel = ln_choose(n, y) + x_ln_y(y, p) + x_ln_1p_y(n - y, -p);
-        let valid = trials(n).equals(n) * probability(p).equals(p);
-        require(valid, unless(not_successes(y, n), kernel))
+        let kernel = count_ln(y, p) + count_ln_1m(n - y, p);
+        let ways = require(trials(n).equals(n), ln_choose(n, y));
+        require(
+            is_probability(p),
+            unless(not_successes(y, n), kernel) + ways,
+        )
     }
 
     fn cdf(y: f64, [n, p]: [f64; 2]) -> Option<f64> {
@@ -137,9 +140,9 @@ impl Univariate<2> for BinomialLogit {
     const SUPPORT: Support = Binomial::SUPPORT;
 
     fn log_density<R: Real>(y: R, [n, logit_p]: [R; 2]) -> R {
-        let kernel = ln_choose(n, y) + y * logit_p - n * logit_p.softplus();
-        let valid = trials(n).equals(n) * logit_p.equals(logit_p);
-        require(valid, unless(not_successes(y, n), kernel))
+        let kernel = y * logit_p - n * logit_p.softplus();
+        let ways = require(trials(n).equals(n), ln_choose(n, y));
+        unless(not_successes(y, n), kernel) + ways
     }
 
     fn cdf(y: f64, [n, logit_p]: [f64; 2]) -> Option<f64> {
@@ -216,7 +219,7 @@ impl Univariate<1> for Geometric {
     const SUPPORT: Support = Support::PositiveInteger;
 
     fn log_density<R: Real>(y: R, [p]: [R; 1]) -> R {
-        let kernel = x_ln_1p_y(y - R::lit(1.0), -p);
+        let kernel = count_ln_1m(y - R::lit(1.0), p);
         unless(not_count(y, 1.0), kernel) + Geometric::chance(p).ln()
     }
 
@@ -225,7 +228,10 @@ impl Univariate<1> for Geometric {
     }
 
     fn log_ccdf<R: Real>(y: R, [p]: [R; 1]) -> Option<R> {
-        Some(x_ln_1p_y(y.max(R::lit(0.0)).floor(), -Geometric::chance(p)))
+        Some(count_ln_1m(
+            y.max(R::lit(0.0)).floor(),
+            Geometric::chance(p),
+        ))
     }
 
     fn sample(rng: &mut Rng, [p]: [f64; 1]) -> f64 {

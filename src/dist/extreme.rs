@@ -6,7 +6,7 @@ use super::{Arg, Bound, Real, Support, Univariate};
 
 /// Weibull(alpha, beta): shape alpha, scale beta.
 ///
-/// ln p(y) = ln alpha − ln beta + (alpha − 1) t − e^(alpha·t), with t = ln(y/beta), for y ≥ 0.
+/// ln p(y) = ln alpha − ln beta + (alpha − 1) t − e^(alpha·t), with t = ln(y/beta), for y > 0.
 ///
 /// Requires alpha > 0, beta > 0.
 /// Source: Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions* 1, chapter 21.
@@ -22,14 +22,13 @@ impl Weibull {
 impl Univariate<2> for Weibull {
     const ARGS: [Arg; 2] = [Arg::needed("alpha"), Arg::needed("beta")];
     const SUPPORT: Support = Support::POSITIVE;
+    const OPEN: bool = true;
 
     fn log_density<R: Real>(y: R, [alpha, beta]: [R; 2]) -> R {
-        let (zero, one) = (R::lit(0.0), R::lit(1.0));
         let (ln_alpha, ln_beta) = (positive(alpha).ln(), positive(beta).ln());
         let t = y.ln() - ln_beta;
-        let at_flat_end = y.equals(zero) * alpha.equals(one);
-        let power = at_flat_end.select(zero, (alpha - one) * t);
-        unless(y.lt(zero), power - (alpha * t).exp()) + (ln_alpha - ln_beta)
+        let kernel = (alpha - R::lit(1.0)) * t - (alpha * t).exp();
+        unless(y.le(R::lit(0.0)), kernel) + (ln_alpha - ln_beta)
     }
 
     fn log_cdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
@@ -128,6 +127,7 @@ impl Univariate<3> for Wald {
         Arg::with_default("alpha", 0.0),
     ];
     const SUPPORT: Support = Support::LowerBounded(Bound::Arg(2));
+    const OPEN: bool = true;
 
     fn log_density<R: Real>(y: R, [mu, lam, alpha]: [R; 3]) -> R {
         let x = y - alpha;

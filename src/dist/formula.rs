@@ -15,9 +15,14 @@ pub(crate) fn non_negative<R: Real>(x: R) -> R {
     require(R::lit(0.0).le(x), x)
 }
 
+/// Whether 0 ≤ x ≤ 1.
+pub(crate) fn is_probability<R: Real>(x: R) -> R {
+    R::lit(0.0).le(x) * x.le(R::lit(1.0))
+}
+
 /// x where 0 ≤ x ≤ 1, else NaN.
 pub(crate) fn probability<R: Real>(x: R) -> R {
-    require(R::lit(0.0).le(x) * x.le(R::lit(1.0)), x)
+    require(is_probability(x), x)
 }
 
 /// x where `ok`, else NaN.
@@ -35,17 +40,26 @@ pub(crate) fn not_count<R: Real>(y: R, lowest: f64) -> R {
     y.lt(R::lit(lowest)).max(R::lit(1.0) - y.floor().equals(y))
 }
 
-/// x ln y, with 0 ln 0 = 0.
-pub(crate) fn x_ln_y<R: Real>(x: R, y: R) -> R {
+/// What stands for ln 0 where it is multiplied by a count: 0 of it is 0, 1 of it is as good as −∞.
+const LN_ZERO: f64 = -1e150;
+
+/// count · ln p, with 0 ln 0 = 0.
+///
+/// The cases of p = 0 are decided at p, apart from the count, so that a sum over counts can take
+/// ln p out of it.
+pub(crate) fn count_ln<R: Real>(count: R, p: R) -> R {
     let zero = R::lit(0.0);
-    // Both must be 0: at x = 0 alone the derivative to x is ln y, which must survive.
-    (x.equals(zero) * y.equals(zero)).select(zero, x * y.ln())
+    let none = p.le(zero);
+    let product = count * none.select(R::lit(LN_ZERO), p.ln());
+    unless(none * zero.lt(count), product)
 }
 
-/// x ln(1 + y), with 0 ln 0 = 0.
-pub(crate) fn x_ln_1p_y<R: Real>(x: R, y: R) -> R {
+/// count · ln(1 − p), with 0 ln 0 = 0.
+pub(crate) fn count_ln_1m<R: Real>(count: R, p: R) -> R {
     let zero = R::lit(0.0);
-    (x.equals(zero) * y.equals(R::lit(-1.0))).select(zero, x * y.ln_1p())
+    let none = (R::lit(1.0) - p).le(zero);
+    let product = count * none.select(R::lit(LN_ZERO), (-p).ln_1p());
+    unless(none * zero.lt(count), product)
 }
 
 /// ln(1 − eᵈ) for d ≤ 0.

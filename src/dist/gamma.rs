@@ -1,6 +1,6 @@
 //! The gamma family: Gamma and InverseGamma.
 
-use super::formula::{positive, unless, x_ln_y};
+use super::formula::{positive, unless};
 use super::sampling::{Rng, gamma_draw, ln_gamma_draw};
 use super::{Arg, Real, Support, Univariate};
 use fitzroy_graph::special::{gamma_p, gamma_q};
@@ -8,7 +8,7 @@ use fitzroy_graph::special::{gamma_p, gamma_q};
 /// Gamma(alpha, beta) by shape and rate, or Gamma(mu, sigma) by mean and standard deviation:
 /// alpha = mu²/sigma², beta = mu/sigma².
 ///
-/// ln p(y) = alpha ln beta − ln Γ(alpha) + (alpha − 1) ln y − beta·y, for y ≥ 0.
+/// ln p(y) = alpha ln beta − ln Γ(alpha) + (alpha − 1) ln y − beta·y, for y > 0.
 ///
 /// Requires alpha > 0, beta > 0 (mu > 0, sigma > 0).
 /// Source: Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions* 1, chapter 17.
@@ -25,11 +25,12 @@ impl Gamma {
 impl Univariate<2> for Gamma {
     const ARGS: [Arg; 2] = [Arg::needed("alpha"), Arg::needed("beta")];
     const SUPPORT: Support = Support::POSITIVE;
+    const OPEN: bool = true;
 
     fn log_density<R: Real>(y: R, [alpha, beta]: [R; 2]) -> R {
-        let kernel = x_ln_y(alpha - R::lit(1.0), y) - beta * y;
+        let kernel = (alpha - R::lit(1.0)) * y.ln() - beta * y;
         let norm = positive(alpha).lgamma() - alpha * positive(beta).ln();
-        unless(y.lt(R::lit(0.0)), kernel) - norm
+        unless(y.le(R::lit(0.0)), kernel) - norm
     }
 
     fn cdf(y: f64, [alpha, beta]: [f64; 2]) -> Option<f64> {
@@ -60,6 +61,7 @@ impl InverseGamma {
 impl Univariate<2> for InverseGamma {
     const ARGS: [Arg; 2] = [Arg::needed("alpha"), Arg::with_default("beta", 1.0)];
     const SUPPORT: Support = Support::POSITIVE;
+    const OPEN: bool = true;
 
     fn log_density<R: Real>(y: R, [alpha, beta]: [R; 2]) -> R {
         let kernel = -(alpha + R::lit(1.0)) * y.ln() - beta / y;

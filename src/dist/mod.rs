@@ -19,6 +19,8 @@ mod von_mises;
 mod scalar;
 #[cfg(test)]
 mod tests;
+mod transform;
+mod vector_transform;
 
 pub use beta::{Beta, Kumaraswamy};
 pub use binomial::{Bernoulli, BernoulliLogit, BetaBinomial, Binomial, BinomialLogit, Geometric};
@@ -31,6 +33,8 @@ pub use other_forms::*;
 pub use poisson::{NegativeBinomial, Poisson, ZeroInflatedPoisson};
 pub use scalar::Scalar;
 pub use student::{Cauchy, HalfCauchy, HalfStudentT, StudentT};
+pub use transform::Transform;
 pub use uniform::{DiscreteUniform, Flat, HalfFlat, Triangular, Uniform};
 pub use univariate::{Arg, ArgKind, Bound, Support, Univariate};
+pub use vector_transform::VectorTransform;
 pub use von_mises::VonMises;

@@ -86,6 +86,7 @@ impl Univariate<2> for LogNormal {
         Arg::with_default("sigma", 1.0),
     ];
     const SUPPORT: Support = Support::POSITIVE;
+    const OPEN: bool = true;
 
     fn log_density<R: Real>(y: R, [mu, sigma]: [R; 2]) -> R {
         let ln_y = y.ln();
@@ -200,7 +201,7 @@ fn truncated_standard(rng: &mut Rng, a: f64, b: f64) -> f64 {
     }
 }
 
-/// SkewNormal(alpha, mu, sigma): location mu, scale sigma, shape alpha (0 is Normal).
+/// SkewNormal(mu, sigma, alpha): location mu, scale sigma, shape alpha (0 is Normal).
 ///
 /// ln p(y) = ln 2 − ½ z² − ln sigma − ½ ln 2π + ln Φ(alpha·z), with z = (y − mu)/sigma.
 ///
@@ -211,23 +212,23 @@ pub struct SkewNormal;
 
 impl Univariate<3> for SkewNormal {
     const ARGS: [Arg; 3] = [
-        Arg::with_default("alpha", 1.0),
         Arg::with_default("mu", 0.0),
         Arg::with_default("sigma", 1.0),
+        Arg::with_default("alpha", 1.0),
     ];
     const SUPPORT: Support = Support::Real;
 
-    fn log_density<R: Real>(y: R, [alpha, mu, sigma]: [R; 3]) -> R {
+    fn log_density<R: Real>(y: R, [mu, sigma, alpha]: [R; 3]) -> R {
         let z = (y - mu) / sigma;
         R::lit(-0.5) * z * z + (alpha * z).log_ndtr() - (sigma.ln() + R::lit(HALF_LN_TWO_PI - LN_2))
     }
 
-    fn cdf(y: f64, [alpha, mu, sigma]: [f64; 3]) -> Option<f64> {
+    fn cdf(y: f64, [mu, sigma, alpha]: [f64; 3]) -> Option<f64> {
         let z = (y - mu) / positive(sigma);
         Some((ndtr(z) - 2.0 * owens_t(z, alpha)).clamp(0.0, 1.0))
     }
 
-    fn sample(rng: &mut Rng, [alpha, mu, sigma]: [f64; 3]) -> f64 {
+    fn sample(rng: &mut Rng, [mu, sigma, alpha]: [f64; 3]) -> f64 {
         let delta = alpha / (1.0 + alpha * alpha).sqrt();
         let (u, v) = (rng.normal(), rng.normal());
         mu + sigma * (delta * u.abs() + (1.0 - delta * delta).max(0.0).sqrt() * v)

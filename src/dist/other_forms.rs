@@ -14,6 +14,7 @@ macro_rules! other_form {
         impl Univariate<$n> for $name {
             const ARGS: [Arg; $n] = $names;
             const SUPPORT: Support = $base::SUPPORT;
+            const OPEN: bool = $base::OPEN;
 
             fn log_density<R: Real>(y: R, args: [R; $n]) -> R {
                 let $given = args;

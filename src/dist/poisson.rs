@@ -1,14 +1,15 @@
 //! Counts without an upper end: Poisson, NegativeBinomial, ZeroInflatedPoisson.
 
-use super::formula::{not_count, positive, probability, require, unless, x_ln_y};
+use super::formula::{
+    count_ln, is_probability, non_negative, not_count, positive, probability, require, unless,
+};
 use super::sampling::{Rng, gamma_draw, poisson_draw};
 use super::{Arg, Real, Support, Univariate};
-use crate::dist::formula::non_negative;
 use fitzroy_graph::special::{beta_inc, gamma_q};
 
 /// y ln mu − ln y!, with 0 ln 0 = 0.
 fn poisson_kernel<R: Real>(y: R, mu: R) -> R {
-    x_ln_y(y, mu) - (y + R::lit(1.0)).lgamma()
+    count_ln(y, mu) - (y + R::lit(1.0)).lgamma()
 }
 
 /// Poisson(mu): counts of mean mu.
@@ -62,7 +63,7 @@ impl Univariate<2> for NegativeBinomial {
 
     fn log_density<R: Real>(y: R, [mu, alpha]: [R; 2]) -> R {
         let kernel =
-            (y + alpha).lgamma() - (y + R::lit(1.0)).lgamma() + x_ln_y(y, mu / (mu + alpha));
+            (y + alpha).lgamma() - (y + R::lit(1.0)).lgamma() + count_ln(y, mu / (mu + alpha));
         let mu = non_negative(mu);
         let norm = positive(alpha).lgamma() + alpha * (mu / alpha).ln_1p();
         unless(not_count(y, 0.0), kernel) - norm
@@ -102,7 +103,7 @@ impl Univariate<2> for ZeroInflatedPoisson {
         let value = y
             .equals(R::lit(0.0))
             .select(at_zero, poisson_kernel(y, mu) + count);
-        let valid = probability(psi).equals(psi) * non_negative(mu).equals(mu);
+        let valid = is_probability(psi) * R::lit(0.0).le(mu);
         require(valid, unless(not_count(y, 0.0), value))
     }
 

@@ -38,6 +38,11 @@ macro_rules! scalars {
                 match self { $(Scalar::$form => $form::SUPPORT,)* }
             }
 
+            /// Whether the ends of the support are excluded; see [`Univariate::OPEN`].
+            pub fn is_open(self) -> bool {
+                match self { $(Scalar::$form => $form::OPEN,)* }
+            }
+
             /// ln p(y): −∞ outside the support, NaN where an argument is invalid.
             ///
             /// # Panics

@@ -7,7 +7,8 @@ use crate::dist::Real;
 ///
 /// `R` is `f64` for a value and a graph expression to record the formula, so no implementation
 /// branches on an `R`. The contract, tested for every distribution:
-/// - outside the support the log density is −∞;
+/// - outside the support the log density is −∞ (an end counts as outside where
+///   [`OPEN`](Univariate::OPEN));
 /// - where an argument is invalid it is NaN, whatever `y` is;
 /// - what depends on arguments alone stands apart from what depends on `y`.
 ///
@@ -21,6 +22,10 @@ pub trait Univariate<const N: usize> {
     const ARGS: [Arg; N];
     /// Where the density is not 0.
     const SUPPORT: Support;
+
+    /// Whether the ends of the support are excluded: the density there would depend on whether an
+    /// argument is below, at or above 1.
+    const OPEN: bool = false;
 
     /// ln p(y), of the density or the probability mass.
     fn log_density<R: Real>(y: R, args: [R; N]) -> R;

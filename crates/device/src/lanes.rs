@@ -96,6 +96,13 @@ pub trait Lanes: Copy {
         let half = k.mul(Self::splat(0.5)).floor();
         self.mul(power_of_two(half)).mul(power_of_two(k.sub(half)))
     }
+    /// The whole k with 2ᵏ ≤ a < 2ᵏ⁺¹, for a normal a > 0.
+    #[inline(always)]
+    fn exponent(self) -> Self {
+        let biased = Self::shr_bits::<52>(self.to_bits());
+        let number = Self::from_bits(Self::or_bits(biased, Self::splat_bits(TWO_52.to_bits())));
+        number.sub(Self::splat(TWO_52 + 1023.0))
+    }
     /// (m, k) with a = m·2ᵏ and ¾ ≤ m < 1½, for finite a > 0, subnormal or not.
     ///
     /// Elsewhere both are some number or NaN.

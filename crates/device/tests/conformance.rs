@@ -269,6 +269,39 @@ fn arrays_over_two_dims_agree() {
     check(&graph, &bindings, &numbers.vec(41), &outputs);
 }
 
+/// Three binomial stages with group effects: sums whose terms come from several stages.
+#[test]
+fn sums_that_wait_for_later_stages_agree() {
+    let mut numbers = Numbers(13);
+    let scope = Scope::new();
+    let (rows, groups) = (scope.dim("rows", 48), scope.dim("groups", 12));
+    let by = scope.index("group", rows, groups);
+    let mut total = Expr::lit(0.0);
+    for stage in 0..3 {
+        let (mu, sigma) = (
+            scope.param(stage * 14, &[]),
+            scope.param(stage * 14 + 1, &[]).exp(),
+        );
+        let z = scope.param(stage * 14 + 2, &[groups]);
+        let eta = mu + sigma * z;
+        let (n, k) = (
+            scope.data(&format!("n{stage}"), &[rows]),
+            scope.data(&format!("k{stage}"), &[rows]),
+        );
+        let likelihood = k * eta.gather(by) - n * eta.softplus().gather(by);
+        total = total + (z * z).sum_all() + likelihood.sum_all() - sigma * sigma;
+    }
+    let node = scope.node(total);
+    let mut graph = scope.finish();
+    let mut outputs = vec![node];
+    outputs.extend(gradient(&mut graph, node).iter().map(|p| p.adjoint));
+    let bindings = Bindings {
+        data: (0..6).map(|_| numbers.vec(48)).collect(),
+        indices: vec![numbers.indices(48, 12)],
+    };
+    check(&graph, &bindings, &numbers.vec(42), &outputs);
+}
+
 #[test]
 fn constants_and_repeated_scalars_can_be_outputs() {
     let mut g = Graph::new();

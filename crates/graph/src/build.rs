@@ -228,6 +228,11 @@ impl Graph {
                 Some(self.same(Binary::Mul, a, inverse))
             }
             Binary::Pow => self.simplify_power(a, cb?),
+            // Asks whether it is NaN; what depends on it then is NaN anyway.
+            Binary::Eq if a == b && self.varies(a) => {
+                let (dims, one) = (self.dims(a).to_vec(), self.lit(1.0));
+                Some(self.broadcast(one, &dims))
+            }
             // Support checks on what is positive by construction.
             Binary::Lt | Binary::Le => {
                 let holds = (ca.is_some_and(|c| c <= 0.0) && self.is_positive(b))

@@ -115,11 +115,11 @@ fn measure(key: &str, x: Chains, superchain: &[usize]) -> f64 {
     }
 }
 
-/// Relative bounds where ArviZ's own rounding is coarser than ours.
+/// Relative bound. At an offset of 1e8 means are rounded to 1.5e-8, in ArviZ as here: with the
+/// offset taken away first its own answer moves by 1.3e-9, and ours lies between the two.
 fn bound(case: &str, key: &str) -> f64 {
-    match case {
-        // ArviZ sums around 1e8 without taking an offset away first.
-        "very large offset" if key.starts_with("mcse") || key.starts_with("ess") => 1e-8,
+    match (case, key) {
+        ("very large offset", "ess_mean" | "mcse_mean") => 1e-9,
         _ => 1e-10,
     }
 }

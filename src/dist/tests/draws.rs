@@ -41,7 +41,7 @@ fn cases() -> Vec<(Scalar, Vec<f64>)> {
         (S::VonMises, &[2.5, 0.0]),
         (S::VonMises, &[2.5, 1.5]),
         (S::VonMises, &[-0.5, 60.0]),
-        (S::SkewNormal, &[-4.0, 1.0, 2.0]),
+        (S::SkewNormal, &[1.0, 2.0, -4.0]),
         (S::ExGaussian, &[0.4, 0.05, 0.2]),
         (S::Wald, &[2.0, 0.7, 0.5]),
         (S::Wald, &[0.5, 20.0, 0.0]),

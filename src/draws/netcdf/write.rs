@@ -1,7 +1,7 @@
 //! Writing a trace.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,22 @@ const CHUNK_BYTES: usize = 8 << 20;
 /// The file is written as `PATH.tmp`, flushed to the disk and renamed, so `path` never holds half
 /// a trace. Beside the trace it needs the memory of one variable of flags, or of one chunk
 /// (8 MiB).
+///
+/// ```
+/// use fitzroy::draws::{Column, Group, Trace, Variable, read_netcdf, write_netcdf};
+/// let mu = Variable {
+///     name: "mu".into(),
+///     dims: vec!["chain".into(), "draw".into()],
+///     shape: vec![1, 3],
+///     values: Column::Real(vec![0.5, -1.0, 2.0]),
+/// };
+/// let posterior = Group { name: "posterior".into(), variables: vec![mu], ..Group::default() };
+/// let trace = Trace { groups: vec![posterior], ..Trace::default() };
+/// let path = std::env::temp_dir().join("fitzroy-example-trace.nc");
+/// write_netcdf(&path, &trace).unwrap();
+/// assert_eq!(read_netcdf(&path).unwrap().groups, trace.groups);
+/// # std::fs::remove_file(path).unwrap();
+/// ```
 ///
 /// # Errors
 /// `Io` when the file cannot be written. `Data` when a variable has not the elements its shape
@@ -62,8 +78,9 @@ fn with_tmp(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Puts the finished file in its place; the content is on the disk already.
+/// Waits until the finished file is on the disk and puts it in its place.
 fn publish(temporary: &Path, path: &Path) -> io::Result<()> {
+    OpenOptions::new().write(true).open(temporary)?.sync_all()?;
     fs::rename(temporary, path)?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -147,7 +164,7 @@ fn plan_variable<'a>(
             variable.dims, variable.shape
         )));
     }
-    let mut axes = Vec::with_capacity(n);
+    let mut axes = Vec::with_capacity(variable.dims.len());
     for (axis, (dim, &size)) in variable.dims.iter().zip(&variable.shape).enumerate() {
         check_name("dimension", dim)?;
         let repeat = variable.dims[..axis].iter().filter(|d| *d == dim).count();
@@ -212,7 +229,8 @@ fn write_file(path: &Path, trace: &Trace, plans: &[Plan]) -> Written<()> {
     for (group, plan) in trace.groups.iter().zip(plans) {
         write_group(&root, group, plan)?;
     }
-    file.close()
+    // The crate's `close` waits for the disk dozens of times; once, by the caller, is enough.
+    file.close_no_sync()
 }
 
 fn write_attributes(target: &H5Group, attributes: &[(String, Attribute)]) -> Written<()> {

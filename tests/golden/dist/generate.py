@@ -59,12 +59,13 @@ def above(lower, f):
     return lambda y, *a: f(y, *a) if y >= lower else mpf(0)
 
 
-def cdf_above(f, lower=0):
+def inside(f, lower=0):
+    """A function that vanishes at and below `lower`."""
     return lambda y, *a: f(y, *a) if y > lower else mpf(0)
 
 
 def share(f):
-    return lambda y, *a: f(y, *a) if 0 <= y <= 1 else mpf(0)
+    return lambda y, *a: f(y, *a) if 0 < y < 1 else mpf(0)  # the ends count as outside
 
 
 def share_cdf(f):
@@ -81,14 +82,12 @@ def count_cdf(mass, lowest=0):
 
 
 def power(x, p):
-    """x^p with 0^0 = 1 and 0^negative = inf."""
-    if x == 0:
-        return mpf(1) if p == 0 else mpf(0) if p > 0 else inf
-    return x**p
+    """x^p with 0^0 = 1."""
+    return mpf(1) if x == 0 and p == 0 else x**p
 
 
 def gamma_pdf(y, a, b):
-    return b**a / gamma(a) * power(y, a - 1) * exp(-b * y)
+    return b**a / gamma(a) * y ** (a - 1) * exp(-b * y)
 
 
 def inverse_gamma_pdf(y, a, b):
@@ -96,11 +95,11 @@ def inverse_gamma_pdf(y, a, b):
 
 
 def beta_pdf(y, a, b):
-    return power(y, a - 1) * power(1 - y, b - 1) / beta(a, b)
+    return y ** (a - 1) * (1 - y) ** (b - 1) / beta(a, b)
 
 
 def kumaraswamy_pdf(y, a, b):
-    return a * b * power(y, a - 1) * power(1 - y**a, b - 1)
+    return a * b * y ** (a - 1) * (1 - y**a) ** (b - 1)
 
 
 def triangular_pdf(y, lower, upper, c):
@@ -137,12 +136,12 @@ def von_mises_cdf(y, mu, kappa):
     return value
 
 
-def skew_pdf(y, alpha, mu, sigma):
+def skew_pdf(y, mu, sigma, alpha):
     z = (y - mu) / sigma
     return 2 / sigma * phi(z) * Phi(alpha * z)
 
 
-def skew_cdf(y, alpha, mu, sigma):
+def skew_cdf(y, mu, sigma, alpha):
     z = (y - mu) / sigma
     mp.dps = 30
     owen = quad(lambda x: exp(-z * z * (1 + x * x) / 2) / (1 + x * x), [0, alpha / 4, alpha]) / (2 * pi)
@@ -228,43 +227,43 @@ COUNTS = [-1, 0, 0.5, 1, 2, 5, 10, 17, 60]
 # form: (density, distribution function, arguments, y, invalid arguments, SciPy's frozen distribution)
 FORMS = {
     "Normal": (lambda y, m, s: phi((y - m) / s) / s, lambda y, m, s: Phi((y - m) / s),
-               [(0, 1), (-2, 0.3), (50, 20), (0, 1e-5)], REAL, [(0, 0), (0, -1), (0, nan)],
+               [(0, 1), (-2, 0.3), (50, 20), (0, 1e-5)], REAL, [(0, 0), (0, -1)],
                lambda m, s: stats.norm(m, s)),
-    "HalfNormal": (above(0, lambda y, s: 2 * phi(y / s) / s), cdf_above(lambda y, s: erf(y / s / sqrt(2))),
+    "HalfNormal": (above(0, lambda y, s: 2 * phi(y / s) / s), inside(lambda y, s: erf(y / s / sqrt(2))),
                    [(1,), (0.1,), (15,)], POSITIVE, [(0,), (-1,)], lambda s: stats.halfnorm(0, s)),
     "StudentT": (student, student_cdf, [(1, 0, 1), (4, 1, 2), (0.5, -3, 0.1), (30, 0, 5), (1e5, 0, 1)], REAL,
                  [(0, 0, 1), (-1, 0, 1), (3, 0, 0), (3, 0, -1)], lambda nu, m, s: stats.t(nu, m, s)),
     "HalfStudentT": (above(0, lambda y, nu, s: 2 * student(y, nu, mpf(0), s)),
-                     cdf_above(lambda y, nu, s: 1 - betai(nu / 2, mpf(1) / 2, nu / (nu + (y / s)**2))),
+                     inside(lambda y, nu, s: 1 - betai(nu / 2, mpf(1) / 2, nu / (nu + (y / s)**2))),
                      [(3, 1), (1, 10), (50, 0.2)], POSITIVE, [(0, 1), (3, 0), (3, -2)], None),
     "Cauchy": (lambda y, a, b: 1 / (pi * b * (1 + ((y - a) / b) ** 2)), lambda y, a, b: cauchy_cdf((y - a) / b),
                [(0, 1), (3, 0.2), (-1, 50)], REAL, [(0, 0), (0, -1)], lambda a, b: stats.cauchy(a, b)),
-    "HalfCauchy": (above(0, lambda y, b: 2 / (pi * b * (1 + (y / b) ** 2))), cdf_above(lambda y, b: 2 * atan(y / b) / pi),
+    "HalfCauchy": (above(0, lambda y, b: 2 / (pi * b * (1 + (y / b) ** 2))), inside(lambda y, b: 2 * atan(y / b) / pi),
                    [(1,), (25,), (0.01,)], POSITIVE, [(0,), (-1,)], lambda b: stats.halfcauchy(0, b)),
     "Laplace": (lambda y, m, b: exp(-abs(y - m) / b) / (2 * b),
                 lambda y, m, b: exp((y - m) / b) / 2 if y < m else 1 - exp((m - y) / b) / 2,
                 [(0, 1), (2, 0.1), (-1, 30)], REAL, [(0, 0), (0, -1)], lambda m, b: stats.laplace(m, b)),
     "Logistic": (lambda y, m, s: exp(-abs(y - m) / s) / s / (1 + exp(-abs(y - m) / s)) ** 2, lambda y, m, s: inv_logit((y - m) / s),
                  [(0, 1), (2, 0.1), (-1, 30)], REAL, [(0, 0), (0, -1)], lambda m, s: stats.logistic(m, s)),
-    "LogNormal": (cdf_above(lambda y, m, s: phi((log(y) - m) / s) / (s * y)), cdf_above(lambda y, m, s: Phi((log(y) - m) / s)),
+    "LogNormal": (inside(lambda y, m, s: phi((log(y) - m) / s) / (s * y)), inside(lambda y, m, s: Phi((log(y) - m) / s)),
                   [(0, 1), (2, 0.3), (-3, 5)], POSITIVE, [(0, 0), (0, -1)], lambda m, s: stats.lognorm(s, 0, np.exp(m))),
-    "Exponential": (above(0, lambda y, lam: lam * exp(-lam * y)), cdf_above(lambda y, lam: -expm1(-lam * y)),
+    "Exponential": (above(0, lambda y, lam: lam * exp(-lam * y)), inside(lambda y, lam: -expm1(-lam * y)),
                     [(1,), (0.05,), (30,)], POSITIVE, [(0,), (-1,)], lambda lam: stats.expon(0, 1 / lam)),
-    "ExponentialScale": (above(0, lambda y, s: exp(-y / s) / s), cdf_above(lambda y, s: -expm1(-y / s)),
+    "ExponentialScale": (above(0, lambda y, s: exp(-y / s) / s), inside(lambda y, s: -expm1(-y / s)),
                          [(1,), (20,)], POSITIVE, [(-1,)], lambda s: stats.expon(0, s)),
-    "Gamma": (above(0, gamma_pdf), cdf_above(lambda y, a, b: lower_gamma(a, b * y)),
+    "Gamma": (inside(gamma_pdf), inside(lambda y, a, b: lower_gamma(a, b * y)),
               [(1, 1), (0.3, 2), (5, 0.5), (200, 10)], POSITIVE, [(0, 1), (1, 0), (-1.5, 1), (1, -1)],
               lambda a, b: stats.gamma(a, 0, 1 / b)),
-    "GammaMoments": (above(0, lambda y, m, s: gamma_pdf(y, m * m / s / s, m / s / s)),
-                     cdf_above(lambda y, m, s: lower_gamma(m * m / s / s, y * m / s / s)),
+    "GammaMoments": (inside(lambda y, m, s: gamma_pdf(y, m * m / s / s, m / s / s)),
+                     inside(lambda y, m, s: lower_gamma(m * m / s / s, y * m / s / s)),
                      [(2, 1), (5, 10)], POSITIVE, [(-2, 1), (2, -1), (2, 0)], lambda m, s: stats.gamma(m * m / s / s, 0, s * s / m)),
-    "InverseGamma": (inverse_gamma_pdf, cdf_above(lambda y, a, b: upper_gamma(a, b / y)),
+    "InverseGamma": (inverse_gamma_pdf, inside(lambda y, a, b: upper_gamma(a, b / y)),
                      [(3, 1), (0.4, 2), (20, 30)], POSITIVE, [(0, 1), (-1.5, 1), (1, 0), (1, -1)], lambda a, b: stats.invgamma(a, 0, b)),
     "InverseGammaMoments": (lambda y, m, s: inverse_gamma_pdf(y, m * m / s / s + 2, m * (m * m / s / s + 1)),
-                            cdf_above(lambda y, m, s: upper_gamma(m * m / s / s + 2, m * (m * m / s / s + 1) / y)),
+                            inside(lambda y, m, s: upper_gamma(m * m / s / s + 2, m * (m * m / s / s + 1) / y)),
                             [(2, 1)], POSITIVE, [(2, -1), (-1, 1)], None),
-    "Weibull": (above(0, lambda y, a, b: a / b * power(y / b, a - 1) * exp(-((y / b) ** a))),
-                cdf_above(lambda y, a, b: -expm1(-((y / b) ** a))),
+    "Weibull": (inside(lambda y, a, b: a / b * (y / b) ** (a - 1) * exp(-((y / b) ** a))),
+                inside(lambda y, a, b: -expm1(-((y / b) ** a))),
                 [(1, 1), (0.5, 2), (3, 10)], POSITIVE, [(0, 1), (1, 0), (-1, 1), (1, -1)], lambda a, b: stats.weibull_min(a, 0, b)),
     "Gumbel": (lambda y, m, b: exp(-(y - m) / b - exp(-(y - m) / b)) / b, lambda y, m, b: exp(-exp(-(y - m) / b)),
                [(0, 1), (5, 3)], [-5, -1, 0, 0.5, 3, 20, 200], [(0, 0), (0, -1)], lambda m, b: stats.gumbel_r(m, b)),
@@ -285,8 +284,8 @@ FORMS = {
                    [(1, 1, 1), (0, 1, 2), (0, 1, -1)], lambda a, b, c: stats.triang((c - a) / (b - a), a, b - a)),
     "VonMises": (von_mises_pdf, von_mises_cdf, [(0, 1), (2, 0), (-3, 5), (1, 200), (0.5, 0.01)],
                  [-4, -3, -1, 0, 0.7, 1, 2.5, 3.1, 4], [(0, -1)], None),
-    "SkewNormal": (skew_pdf, skew_cdf, [(1, 0, 1), (-4, 2, 3), (0.1, 0, 0.5)], [-30, -5, -1, 0, 0.7, 2.5, 9, 30],
-                   [(1, 0, 0), (1, 0, -1)], lambda a, m, s: stats.skewnorm(a, m, s)),
+    "SkewNormal": (skew_pdf, skew_cdf, [(0, 1, 1), (2, 3, -4), (0, 0.5, 0.1)], [-30, -5, -1, 0, 0.7, 2.5, 9, 30],
+                   [(0, 0, 1), (0, -1, 1)], lambda m, s, a: stats.skewnorm(a, m, s)),
     "ExGaussian": (ex_gaussian_pdf, ex_gaussian_cdf, [(0, 1, 1), (0.4, 0.05, 0.2), (300, 50, 100), (0, 1, 0.1)],
                    [-5, -1, 0, 0.5, 0.7, 2.5, 20, 150, 400, 1000], [(0, 0, 1), (0, 1, 0), (0, -1, 1), (0, 1, -1)],
                    lambda m, s, nu: stats.exponnorm(nu / s, m, s)),
@@ -301,11 +300,11 @@ FORMS = {
     "Bernoulli": (bernoulli, count_cdf(bernoulli), [(0.3,), (1e-12,), (0,), (1,)], [-1, 0, 0.5, 1, 2], [(-0.1,), (1.1,)],
                   lambda p: stats.bernoulli(p)),
     "BernoulliLogit": (lambda y, x: bernoulli(y, inv_logit(x)), count_cdf(lambda y, x: bernoulli(y, inv_logit(x))),
-                       [(0,), (3.5,), (-40,), (100,)], [-1, 0, 0.5, 1, 2], [(nan,)], None),
+                       [(0,), (3.5,), (-40,), (100,)], [-1, 0, 0.5, 1, 2], [], None),
     "Binomial": (count(binomial_mass), count_cdf(binomial_mass), [(10, 0.3), (60, 1e-9), (60, 0.75), (0, 0.5), (10, 0), (10, 1)], COUNTS,
                  [(10, -0.1), (10, 1.1), (-1, 0.5), (2.5, 0.5)], lambda n, p: stats.binom(n, p)),
     "BinomialLogit": (count(lambda y, n, x: binomial_mass(y, n, inv_logit(x))), count_cdf(lambda y, n, x: binomial_mass(y, n, inv_logit(x))),
-                      [(10, -1), (60, 2.5), (17, 0), (10, -30)], COUNTS, [(-1, 0), (2.5, 0), (1, nan)], None),
+                      [(10, -1), (60, 2.5), (17, 0), (10, -30)], COUNTS, [(-1, 0), (2.5, 0)], None),
     "BetaBinomial": (count(beta_binomial), count_cdf(beta_binomial), [(1, 1, 10), (0.3, 4, 60), (20, 30, 17)], COUNTS,
                      [(0, 1, 10), (1, 0, 10), (-1.5, 1, 10), (1, 1, -1), (1, 1, 1.5)], lambda a, b, n: stats.betabinom(n, a, b)),
     "Poisson": (count(poisson), count_cdf(poisson), [(1,), (0.01,), (14.5,), (300,), (0,)], COUNTS + [300], [(-1,)],

@@ -199,7 +199,6 @@ impl Schedule {
             self.stage[id.index()] = stage;
             last = last.max(stage);
         }
-        let earliest = self.stage.clone();
         // As late as possible: fewer loops, shorter lives.
         let mut latest = vec![last; graph.nodes().len()];
         for id in graph.node_ids().rev() {
@@ -215,20 +214,24 @@ impl Schedule {
         }
         for id in graph.node_ids() {
             if self.role[id.index()] == Role::Reduction {
-                self.join_producers(graph, id, &earliest);
+                self.join_producers(graph, id);
             }
         }
     }
 
     /// Moves a sum, and what only leads to it, back into the loop that computes what it adds up:
     /// reading it there costs less than storing it for a later loop.
-    fn join_producers(&mut self, graph: &Graph, sum: NodeId, earliest: &[usize]) {
+    fn join_producers(&mut self, graph: &Graph, sum: NodeId) {
         let stage = self.stage[sum.index()];
         let (mut cone, mut next) = (vec![sum], 0);
         let mut back = None;
+        let mut ready = 0;
         while next < cone.len() {
             for (from, edge) in self.edges(graph, cone[next]) {
                 if edge != Edge::Along {
+                    if self.role[from.index()] != Role::Leaf {
+                        ready = ready.max(self.stage[from.index()] + 1);
+                    }
                     continue;
                 }
                 if self.stage[from.index()] < stage {
@@ -240,7 +243,7 @@ impl Schedule {
             next += 1;
         }
         let Some(back) = back else { return };
-        if cone.iter().all(|n| earliest[n.index()] <= back) {
+        if ready <= back {
             for n in cone {
                 self.stage[n.index()] = back;
             }

@@ -92,6 +92,7 @@ impl Lanes for F64x8 {
         lesser(b) = _mm512_min_pd;
         greater(b) = _mm512_max_pd;
         scale(k) = _mm512_scalef_pd;
+        exponent() = _mm512_getexp_pd;
     }
     compare_methods! { __mmask8:
         lt = _mm512_cmp_pd_mask::<_CMP_LT_OQ>;

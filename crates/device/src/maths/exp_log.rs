@@ -120,15 +120,9 @@ pub fn log1p<L: Lanes>(x: L) -> L {
     L::select(x.lt(L::splat(f64::INFINITY)), y, x.abs())
 }
 
-/// 2 artanh(s) − 2s for |s| ≤ ⅓.
+/// 2 artanh(s) = ln((1 + s)/(1 − s)) for |s| ≤ ⅓.
 #[inline(always)]
-pub(super) fn log_tail<L: Lanes>(s: L) -> L {
+pub(super) fn twice_artanh<L: Lanes>(s: L) -> L {
     let z = s.mul(s);
-    s.mul(z).mul(polynomial(z, &LOG_WIDE))
-}
-
-/// ln(1 + e) for 0 ≤ e ≤ 1, given s = e/(2 + e), which may be off by a few ulp.
-#[inline(always)]
-pub(super) fn log1p_of_unit<L: Lanes>(e: L, s: L) -> L {
-    log_parts(L::splat(0.0), e, s, &LOG_WIDE)
+    s.mul(z).fma(polynomial(z, &LOG_WIDE), s.add(s))
 }

@@ -1,6 +1,6 @@
 //! The logistic family: 1/(1 + e⁻ˣ), ln(1 + eˣ), ln(eᵃ + eᵇ).
 
-use super::exp_log::{exp_of_negative, log1p_of_unit};
+use super::exp_log::{exp_of_negative, twice_artanh};
 use crate::lanes::Lanes;
 
 /// 1/(1 + e⁻ˣ). Within 4 ulp, also where it underflows.
@@ -11,15 +11,18 @@ pub fn inv_logit<L: Lanes>(x: L) -> L {
     L::select(x.lt(L::splat(0.0)), e, one).div(one.add(e))
 }
 
-/// (ln(1 + e), 1/(1 + e)) with e = e⁻ᵈ, for d ≥ 0, and e itself; one division for both.
+/// (ln(1 + e), 1/(1 + e) or, where `other` holds, e/(1 + e)) with e = e⁻ᵈ, for d ≥ 0.
+///
+/// ln(1 + e) is 2 artanh(e/(2 + e)); both quotients share one division.
 #[inline(always)]
-fn log1p_exp_and_weight<L: Lanes>(d: L) -> (L, L, L) {
+fn log1p_exp_and_weight<L: Lanes>(d: L, other: L::Mask) -> (L, L) {
     let e = exp_of_negative(d.neg());
     let plus_one = e.add(L::splat(1.0));
     let plus_two = e.add(L::splat(2.0));
     let inverse = L::splat(1.0).div(plus_one.mul(plus_two));
-    let s = e.mul(plus_one.mul(inverse));
-    (log1p_of_unit(e, s), plus_two.mul(inverse), e)
+    let log = twice_artanh(e.mul(plus_one).mul(inverse));
+    let weight = L::select(other, e.mul(plus_two), plus_two).mul(inverse);
+    (log, weight)
 }
 
 /// ln(1 + eˣ). Within 4 ulp.
@@ -31,10 +34,9 @@ pub fn softplus<L: Lanes>(x: L) -> L {
 /// (ln(1 + eˣ), 1/(1 + e⁻ˣ)): the value and its derivative. Within 4 and 8 ulp.
 #[inline(always)]
 pub fn softplus_with_slope<L: Lanes>(x: L) -> (L, L) {
-    let (log1p, weight, e) = log1p_exp_and_weight(x.abs());
-    let negative = x.lt(L::splat(0.0));
-    let value = L::splat(0.0).greater(x).add(log1p);
-    (value, L::select(negative, e.mul(weight), weight))
+    let zero = L::splat(0.0);
+    let (log1p, slope) = log1p_exp_and_weight(x.abs(), x.lt(zero));
+    (zero.greater(x).add(log1p), slope)
 }
 
 /// ln(eᵃ + eᵇ). Within 4 ulp of the larger of |a|, |b| and the result.
@@ -53,7 +55,6 @@ pub fn log_add_exp<L: Lanes>(a: L, b: L) -> L {
 pub fn log_add_exp_with_weight<L: Lanes>(a: L, b: L) -> (L, L) {
     // ∞ − ∞ would be NaN.
     let d = L::select(a.eq(b), L::splat(0.0), a.sub(b));
-    let (log1p, weight, e) = log1p_exp_and_weight(d.abs());
-    let value = a.greater(b).add(log1p);
-    (value, L::select(d.lt(L::splat(0.0)), e.mul(weight), weight))
+    let (log1p, weight) = log1p_exp_and_weight(d.abs(), a.lt(b));
+    (a.greater(b).add(log1p), weight)
 }

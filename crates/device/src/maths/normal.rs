@@ -1,17 +1,20 @@
 //! The normal family: erf, erfc, erfcx, and ln Φ with its slope.
 
 use super::coefficients::{ERF, ERFCX_DEN, ERFCX_NUM, MILLS_DEN, MILLS_NUM};
-use super::exp_log::{exp_of_reduced, exp_reduce, exp_scaled, log_tail};
+use super::exp_log::{exp_of_reduced, exp_reduce, exp_scaled, twice_artanh};
 use super::{copy_sign, polynomial};
 use crate::lanes::Lanes;
+use std::f64::consts::LN_2;
 
 /// √(2/π).
 const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
 /// 1/√π.
 const FRAC_1_SQRT_PI: f64 = 0.564_189_583_547_756_3;
-/// ln 3 in two parts.
-const LN_3: f64 = 1.098_612_288_668_109_8;
-const LN_3_LOW: f64 = -9.071_297_235_001_53e-17;
+/// The bits of the mantissa of 1.47314453125, chosen near 1.5 so that its logarithm, next, is an
+/// f64 to 1e-18.
+const CENTRE_MANTISSA: u64 = 0x7_9200_0000_0000;
+/// ln(2·1.47314453125).
+const LN_TWICE_CENTRE: f64 = 1.080_546_433_559_608;
 /// 2⁴⁰. From here on e^(x²)·erfc(x) is 1/(x√π) to the last bit.
 const FAR: f64 = 1_099_511_627_776.0;
 
@@ -76,7 +79,7 @@ pub fn log_ndtr<L: Lanes>(x: L) -> L {
 /// - below 0: ln(½N/D) − ½a², slope √(2/π)·D/N;
 /// - from 0 on, with e = e^(−a²/2): ln(1 − ½eN/D), slope √(2/π)·eD/(2D − eN).
 ///
-/// Both logarithms are 2 artanh of a quotient; it and the slope share one division.
+/// Both logarithms are taken as 2 artanh of a quotient, so no argument need be formed or split.
 #[inline(always)]
 pub fn log_ndtr_with_slope<L: Lanes>(x: L) -> (L, L) {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
@@ -93,37 +96,23 @@ pub fn log_ndtr_with_slope<L: Lanes>(x: L) -> (L, L) {
     let (k, r) = exp_reduce(square.mul(L::splat(-0.5)));
     let e = exp_of_reduced(low.fma(L::splat(-0.5), r)).scale(k);
 
-    // With 2ᵏ ≤ 1 + a < 2ᵏ⁺¹, 1.5·2ᵏ·N/D lies in [0.6, 1.6]: it needs no splitting.
-    let exponent = L::splat_bits(0x7FF0_0000_0000_0000);
-    let half = L::splat_bits(0x0008_0000_0000_0000);
-    let power = L::and_bits(near.add(one).to_bits(), exponent);
-    let k = whole_exponent::<L>(power);
-    let scale = L::from_bits(L::or_bits(power, half));
+    // With 2ᵏ ≤ 1 + a < 2ᵏ⁺¹ and c = CENTRE·2ᵏ, c·N/D lies in [0.58, 1.55].
+    let power = near.add(one);
+    let k = power.exponent();
+    let power = L::and_bits(power.to_bits(), L::splat_bits(f64::INFINITY.to_bits()));
+    let c = L::from_bits(L::or_bits(power, L::splat_bits(CENTRE_MANTISSA)));
 
-    // The artanh argument is y·z/(w·z), below 0: (p − D)/(p + D), from 0 on: p/(4D + p).
-    let p = num.mul(L::select(negative, scale, e.neg()));
+    // The quotient: below 0 (cN − D)/(cN + D), from 0 on eN/(eN − 4D).
+    let p = num.mul(L::select(negative, c, e));
     let y = L::select(negative, p.sub(den), p);
-    let w = den.fma(L::select(negative, one, L::splat(4.0)), p);
-    let z = L::select(negative, num, den.fma(L::splat(2.0), p));
-    let inverse = one.div(w.mul(z));
-    let s = y.mul(z).mul(inverse);
-
-    let shift = k.fma(L::splat(std::f64::consts::LN_2), L::splat(LN_3));
+    let w = den.fma(L::select(negative, one, L::splat(-4.0)), p);
+    let shift = k.fma(L::splat(LN_2), L::splat(LN_TWICE_CENTRE));
     let base = a.mul(L::splat(-0.5)).fma(a, shift.neg());
-    let base = L::select(negative, base, zero);
-    let low = L::select(negative, L::splat(-LN_3_LOW), zero);
-    let value = base.add(s.add(s).add(log_tail(s).add(low)));
+    let value = L::select(negative, base, zero).add(twice_artanh(y.div(w)));
 
-    let weight = w.mul(L::select(negative, one, e));
-    let slope = den.mul(L::splat(SQRT_2_OVER_PI)).mul(weight).mul(inverse);
+    let root = L::splat(SQRT_2_OVER_PI);
+    let slope_num = den.mul(L::select(negative, root, e.mul(root)));
+    let slope = slope_num.div(L::select(negative, num, den.fma(L::splat(2.0), p.neg())));
     // The slope lies above −x; beyond `FAR` it is −x.
     (value, x.neg().greater(slope))
-}
-
-/// The k of a power of two 2ᵏ ≥ 1 given by its bits.
-#[inline(always)]
-fn whole_exponent<L: Lanes>(power: L::Bits) -> L {
-    const TWO_52: f64 = 4_503_599_627_370_496.0;
-    let number = L::or_bits(L::shr_bits::<52>(power), L::splat_bits(TWO_52.to_bits()));
-    L::from_bits(number).sub(L::splat(TWO_52 + 1023.0))
 }

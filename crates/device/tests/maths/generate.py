@@ -251,7 +251,7 @@ def keep_sign_of_zero(name, x, y):
     if x == 0 and name in odd + ("i1_over_i0",):
         return x
     # What underflows to −0 elsewhere may as well be 0.
-    return mpf(0) if name == "log_ndtr" and x > 38.6 else y
+    return mpf(0) if name == "log_ndtr" and abs(y) < mpf(2) ** -1075 else y
 
 
 def unary(name):

@@ -1,0 +1,270 @@
+//! Findings: what is wrong with a run, in plain words, with value, place and advice.
+
+use std::fmt;
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum FindingKind {
+    /// Some draws are NaN or infinite.
+    NonFinite,
+    /// One or a few chains stayed elsewhere than the others.
+    ChainsApart,
+    /// Chains still move from one place to another.
+    ChainsDrift,
+    /// Chains cover the same place with different widths.
+    ChainsDifferInSpread,
+    /// R-hat is high because chains move slowly everywhere.
+    ChainsMixSlowly,
+    /// R-hat cannot be had from one chain.
+    OneChain,
+    /// Too few draws for any diagnostic.
+    FewDraws,
+    /// Trajectories left the region where the integrator is accurate.
+    Divergences,
+    /// Few effective draws.
+    LowEss,
+    /// Very few effective draws for the number of draws.
+    LowEfficiency,
+    /// Trajectories were cut at the depth limit.
+    DepthHits,
+    /// Energies are explored slowly.
+    LowBfmi,
+    /// One chain uses a far smaller or larger step than the others.
+    OddStepSize,
+    /// A chain was started anew during warm-up.
+    RestartedChain,
+    /// A rewrite of the model was taken back because it changed the density.
+    RewriteUndone,
+    /// An element never changes.
+    Constant,
+    /// Sampler statistics are missing, so some checks were skipped.
+    ChecksSkipped,
+}
+
+/// The advice for every kind of finding.
+const ADVICE: [(FindingKind, &str); 17] = [
+    (
+        FindingKind::NonFinite,
+        "look for a division by zero, a log of a negative number or an overflow in the model; \
+         priors that keep the quantity in range usually cure it",
+    ),
+    (
+        FindingKind::ChainsApart,
+        "the posterior may have several modes, or these chains got stuck: try --init pathfinder, a \
+         longer --tune, and stronger or order-fixing priors",
+    ),
+    (
+        FindingKind::ChainsDrift,
+        "warm-up was too short: try twice the --tune and --draws",
+    ),
+    (
+        FindingKind::ChainsDifferInSpread,
+        "some chains miss part of the distribution: try a longer --tune, a higher --target-accept, \
+         and look for a scale that approaches zero",
+    ),
+    (
+        FindingKind::ChainsMixSlowly,
+        "try --metric dense or low-rank, --centring auto, or more --draws",
+    ),
+    (
+        FindingKind::OneChain,
+        "run --chains 4: only chains from different starts can show that they agree",
+    ),
+    (
+        FindingKind::FewDraws,
+        "take at least 4 draws of each chain; 1000 is usual",
+    ),
+    (
+        FindingKind::Divergences,
+        "try --target-accept 0.95 or 0.99; where they gather at a small scale, write that level \
+         non-centred or use --centring auto",
+    ),
+    (
+        FindingKind::LowEss,
+        "take more --draws; where chains move slowly, try --metric dense or low-rank",
+    ),
+    (
+        FindingKind::LowEfficiency,
+        "more draws will hardly help: change the coordinates (--centring auto), the --metric, or \
+         the priors of parameters that the data do not separate",
+    ),
+    (
+        FindingKind::DepthHits,
+        "draws are valid but costly: try --max-treedepth 12, a longer --tune or --metric dense",
+    ),
+    (
+        FindingKind::LowBfmi,
+        "heavy tails or a funnel keep energies apart: write that level non-centred, use --centring \
+         auto, or tighten the priors of scales",
+    ),
+    (
+        FindingKind::OddStepSize,
+        "that chain adapted in another place than the rest: try a longer --tune or another --seed",
+    ),
+    (
+        FindingKind::RestartedChain,
+        "the chain was far below the others in density; it may have found a second mode: compare \
+         runs with other seeds",
+    ),
+    (
+        FindingKind::RewriteUndone,
+        "the run is valid, sampled as written; please report the model as a defect",
+    ),
+    (
+        FindingKind::Constant,
+        "harmless where the model fixes it; R-hat and ESS say nothing about it",
+    ),
+    (
+        FindingKind::ChecksSkipped,
+        "save the sampler's statistics with the trace to have them checked",
+    ),
+];
+
+impl FindingKind {
+    /// What to do about it.
+    pub fn advice(self) -> &'static str {
+        let row = ADVICE.iter().find(|(kind, _)| *kind == self);
+        row.expect("every kind has a row of advice").1
+    }
+}
+
+/// One thing a person should know about a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What sort of thing.
+    pub kind: FindingKind,
+    /// The number behind it: an R-hat, a count, an ESS in draws, a BFMI.
+    pub value: f64,
+    /// Where: an element, a chain, or the whole run.
+    pub place: String,
+    /// The fact in words, with value and place.
+    pub fact: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl Finding {
+    /// A finding with the advice of its kind.
+    pub fn new(
+        kind: FindingKind,
+        value: f64,
+        place: impl Into<String>,
+        fact: impl Into<String>,
+    ) -> Self {
+        Finding {
+            kind,
+            value,
+            place: place.into(),
+            fact: fact.into(),
+            advice: kind.advice().into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.fact, self.advice)
+    }
+}
+
+/// A number as people say it: three significant digits, thousands set apart.
+pub(crate) fn say(value: f64) -> String {
+    if !value.is_finite() {
+        return match value {
+            v if v.is_nan() => "NaN".into(),
+            v if v > 0.0 => "∞".into(),
+            _ => "−∞".into(),
+        };
+    }
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        return minus(format!("{value:.2e}"));
+    }
+    let whole_digits = if size < 1.0 {
+        1
+    } else {
+        size.log10().floor() as usize + 1
+    };
+    let lead = if size > 0.0 && size < 1.0 {
+        -size.log10().floor() as usize
+    } else {
+        0
+    };
+    let decimals = (3 + lead).saturating_sub(whole_digits);
+    let text = format!("{value:.decimals$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    };
+    if size >= 1e4 {
+        thousands(&text)
+    } else {
+        minus(text)
+    }
+}
+
+/// A count with commas between thousands.
+pub(crate) fn count(n: usize) -> String {
+    thousands(&n.to_string())
+}
+
+/// Sets commas between thousands of the whole part and a true minus sign.
+pub(crate) fn thousands(text: &str) -> String {
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => ("−", rest),
+        None => ("", text),
+    };
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) => (whole, format!(".{fraction}")),
+        None => (digits, String::new()),
+    };
+    let mut out = String::from(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + &fraction
+}
+
+fn minus(text: String) -> String {
+    text.replacen('-', "−", if text.starts_with('-') { 1 } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_said_with_three_digits_or_as_whole_numbers() {
+        for (value, text) in [
+            (0.0, "0"),
+            (4.1234, "4.12"),
+            (-0.01234, "−0.0123"),
+            (123.456, "123"),
+            (1234.5, "1234"),
+            (123_456.0, "123,456"),
+            (1e-9, "1.00e-9"),
+            (-3e12, "−3.00e12"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "−∞"),
+        ] {
+            assert_eq!(say(value), text);
+        }
+        assert_eq!(count(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn every_kind_has_one_row_of_advice() {
+        for (i, (kind, text)) in ADVICE.iter().enumerate() {
+            assert_eq!(
+                *kind as usize, i,
+                "the table stands in the order of the kinds"
+            );
+            assert_eq!(kind.advice(), *text);
+        }
+        assert_eq!(FindingKind::ChecksSkipped as usize + 1, ADVICE.len());
+    }
+}

@@ -1,0 +1,286 @@
+//! What the sampler's own statistics say: divergences, depth, energy, step size.
+
+use super::chains::Chains;
+use super::disagreement::list;
+use super::energy::bfmi;
+use super::findings::{Finding, FindingKind, count, say};
+use super::order::ascending;
+use super::ranks::quantile;
+use super::summary::{Row, gather};
+use super::{BFMI_LIMIT, Summary};
+use crate::draws::{Trace, Variable};
+
+/// The statistics of a trace that checks look at, where it has them.
+pub(crate) struct SamplerStatistics {
+    /// Whether each transition diverged.
+    diverging: Option<Vec<f64>>,
+    /// Whether each trajectory was cut at the depth limit.
+    depth_hits: Option<Vec<f64>>,
+    /// The energy of each transition.
+    energy: Option<Vec<f64>>,
+    /// The step size of each transition.
+    step_size: Option<Vec<f64>>,
+    n_chains: usize,
+    n_draws: usize,
+}
+
+impl SamplerStatistics {
+    /// Picks them out of `sample_stats`, under the names of ArviZ, PyMC and nuts-rs.
+    pub(crate) fn of(trace: &Trace, n_chains: usize, n_draws: usize) -> Self {
+        let group = trace.group("sample_stats");
+        let find = |names: &[&str]| {
+            let usable = |v: &&Variable| v.shape == [n_chains, n_draws];
+            let variable = |name: &&str| group?.variable(name).filter(usable);
+            let found = names.iter().find_map(variable)?;
+            gather(found, 0, 1).pop()
+        };
+        SamplerStatistics {
+            diverging: find(&["diverging"]),
+            depth_hits: find(&["reached_max_treedepth", "maxdepth_reached"]),
+            energy: find(&["energy"]),
+            step_size: find(&["step_size_bar", "step_size"]),
+            n_chains,
+            n_draws,
+        }
+    }
+
+    /// Number of divergent transitions.
+    pub(crate) fn divergences(&self) -> Option<usize> {
+        self.diverging.as_deref().map(ones)
+    }
+
+    /// Number of trajectories cut at the depth limit.
+    pub(crate) fn max_treedepth_hits(&self) -> Option<usize> {
+        self.depth_hits.as_deref().map(ones)
+    }
+
+    /// BFMI by chain; empty without energies.
+    pub(crate) fn bfmi(&self) -> Vec<f64> {
+        let energies = self.energy.as_deref();
+        energies.map_or_else(Vec::new, |e| {
+            bfmi(Chains::new(e, self.n_chains, self.n_draws))
+        })
+    }
+
+    /// Findings of all checks, `names` being the chains' numbers.
+    pub(crate) fn findings(&self, trace: &Trace, group: &str, names: &[String]) -> Vec<Finding> {
+        let divergences = self.divergence_finding(trace, group, names);
+        let depth = self.depth_finding();
+        let energy = bfmi_finding(&self.bfmi(), names);
+        let steps = self.step_size_finding(names);
+        let skipped = self.skipped();
+        [divergences, depth, energy, steps, skipped]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn divergence_finding(&self, trace: &Trace, group: &str, names: &[String]) -> Option<Finding> {
+        let flags = self.diverging.as_deref()?;
+        let n = ones(flags);
+        if n == 0 {
+            return None;
+        }
+        let total = flags.len();
+        let mut fact = format!(
+            "{} of {} transitions diverged ({})",
+            count(n),
+            count(total),
+            percent(n, total)
+        );
+        let mut place = String::from("all chains");
+        let by_chain = |c: usize| ones(&flags[c * self.n_draws..][..self.n_draws]);
+        let most = (0..self.n_chains).max_by_key(|&c| by_chain(c))?;
+        if self.n_chains > 1 && n >= 5 && by_chain(most) * 5 >= n * 4 {
+            place = list(&[most], names);
+            fact += &match by_chain(most) {
+                all if all == n => format!(", all in {place}"),
+                some => format!(", {} of them in {place}", count(some)),
+            };
+        }
+        if let Some(gathering) = gathering(trace, group, flags) {
+            fact += &format!("; they gather at {gathering}");
+        }
+        Some(Finding::new(
+            FindingKind::Divergences,
+            n as f64,
+            place,
+            fact,
+        ))
+    }
+
+    fn depth_finding(&self) -> Option<Finding> {
+        let flags = self.depth_hits.as_deref()?;
+        let (n, total) = (ones(flags), flags.len());
+        (n > 0).then(|| {
+            let fact = format!(
+                "{} of {} trajectories ({}) were cut at the largest tree depth",
+                count(n),
+                count(total),
+                percent(n, total)
+            );
+            Finding::new(FindingKind::DepthHits, n as f64, "all chains", fact)
+        })
+    }
+
+    /// The last step size of one chain against the median of all.
+    fn step_size_finding(&self, names: &[String]) -> Option<Finding> {
+        let steps = self.step_size.as_deref()?;
+        if self.n_chains < 3 || self.n_draws == 0 {
+            return None;
+        }
+        let last: Vec<f64> = steps
+            .chunks_exact(self.n_draws)
+            .map(|s| s[s.len() - 1])
+            .collect();
+        let usual = quantile(&last, 0.5);
+        let oddness = |c: usize| (last[c] / usual).ln().abs();
+        let odd = (0..last.len()).max_by(|&a, &b| oddness(a).total_cmp(&oddness(b)))?;
+        (oddness(odd) > 3f64.ln()).then(|| {
+            let place = list(&[odd], names);
+            let fact = format!(
+                "{place} ended with step size {} where {} is usual",
+                say(last[odd]),
+                say(usual)
+            );
+            Finding::new(FindingKind::OddStepSize, last[odd], place, fact)
+        })
+    }
+
+    /// Names the checks that could not be made.
+    fn skipped(&self) -> Option<Finding> {
+        let checks = [
+            ("divergences", self.diverging.is_none()),
+            ("tree depth", self.depth_hits.is_none()),
+            ("energy (BFMI)", self.energy.is_none()),
+        ];
+        let missing: Vec<&str> = checks.iter().filter(|c| c.1).map(|c| c.0).collect();
+        (!missing.is_empty()).then(|| {
+            let fact = format!(
+                "not checked, because the trace holds no such sampler statistics: {}",
+                missing.join(", ")
+            );
+            let n = missing.len() as f64;
+            Finding::new(FindingKind::ChecksSkipped, n, "sample_stats", fact)
+        })
+    }
+}
+
+/// One finding for all chains whose BFMI is low.
+fn bfmi_finding(by_chain: &[f64], names: &[String]) -> Option<Finding> {
+    let low: Vec<usize> = (0..by_chain.len())
+        .filter(|&c| by_chain[c] < BFMI_LIMIT)
+        .collect();
+    let worst = *low
+        .iter()
+        .min_by(|&&a, &&b| by_chain[a].total_cmp(&by_chain[b]))?;
+    let place = list(&[worst], names);
+    let mut fact = format!(
+        "BFMI {} in {place} (limit {BFMI_LIMIT})",
+        say(by_chain[worst])
+    );
+    let others: Vec<usize> = low.into_iter().filter(|&c| c != worst).collect();
+    if !others.is_empty() {
+        fact += &format!(", and too low in {} as well", list(&others, names));
+    }
+    Some(Finding::new(
+        FindingKind::LowBfmi,
+        by_chain[worst],
+        place,
+        fact,
+    ))
+}
+
+fn ones(flags: &[f64]) -> usize {
+    flags.iter().filter(|&&f| f != 0.0).count()
+}
+
+/// A share in percent, with at least one digit that is not 0.
+pub(crate) fn percent(n: usize, total: usize) -> String {
+    let share = 100.0 * n as f64 / total as f64;
+    let decimals = if share < 0.1 {
+        2
+    } else {
+        usize::from(share < 10.0)
+    };
+    format!("{share:.decimals$} %")
+}
+
+/// Elements looked through for a place where divergences gather.
+const ELEMENTS_SEARCHED: usize = 2000;
+
+/// Where divergent draws lie, if they stand out: "small sigma (median 0.12, all draws 1.9)".
+///
+/// For every element the chance that a divergent draw exceeds another one is found from ranks
+/// (Mann and Whitney). It must be below .3 or above .7 and 4.5 standard errors from ½, which
+/// chance alone does to one in 150,000 elements. Scalars go before elements of vectors.
+fn gathering(trace: &Trace, group: &str, diverging: &[f64]) -> Option<String> {
+    let variables = &trace.group(group)?.variables;
+    if ones(diverging) < 5 || ones(diverging) == diverging.len() {
+        return None;
+    }
+    let mut best: Option<(bool, f64, String)> = None;
+    let mut searched = 0;
+    for variable in variables {
+        let scalar = variable.elements() == 1;
+        let n = variable.elements().min(ELEMENTS_SEARCHED - searched);
+        searched += n;
+        for element in 0..n {
+            let draws = gather(variable, element, element + 1).pop()?;
+            let Some(lean) = leaning(&draws, diverging) else {
+                continue;
+            };
+            let key = (scalar, lean.abs());
+            if best.as_ref().is_none_or(|b| key > (b.0, b.1)) {
+                let label = Row::label_of(trace, variable, element);
+                best = Some((key.0, key.1, describe(&draws, diverging, lean, &label)));
+            }
+        }
+    }
+    best.map(|b| b.2)
+}
+
+/// How far the chance of exceeding is from ½, if far enough to speak of.
+fn leaning(draws: &[f64], diverging: &[f64]) -> Option<f64> {
+    if draws.iter().any(|v| v.is_nan()) {
+        return None;
+    }
+    let order = ascending(draws);
+    let mut rank_sum = 0.0;
+    let mut rank = 0;
+    for equal in order.chunk_by(|a, b| a.0 == b.0) {
+        let average = rank as f64 + (equal.len() as f64 + 1.0) / 2.0;
+        let hits = equal
+            .iter()
+            .filter(|p| diverging[p.1 as usize] != 0.0)
+            .count();
+        rank_sum += average * hits as f64;
+        rank += equal.len();
+    }
+    let (k, size) = (ones(diverging) as f64, draws.len() as f64);
+    let lean = (rank_sum - k * (k + 1.0) / 2.0) / (k * (size - k)) - 0.5;
+    let error = ((size + 1.0) / (12.0 * k * (size - k))).sqrt();
+    (lean.abs() > 0.2 && lean.abs() > 4.5 * error).then_some(lean)
+}
+
+fn describe(draws: &[f64], diverging: &[f64], lean: f64, label: &str) -> String {
+    let pairs = draws.iter().zip(diverging);
+    let there: Vec<f64> = pairs.filter(|(_, f)| **f != 0.0).map(|(&v, _)| v).collect();
+    let size = if lean < 0.0 { "small" } else { "large" };
+    let (here, all) = (quantile(&there, 0.5), quantile(draws, 0.5));
+    format!(
+        "{size} {label} (median {} there, {} over all draws)",
+        say(here),
+        say(all)
+    )
+}
+
+/// The chains' numbers as people know them: their labels, else 0, 1, ..
+pub(crate) fn chain_names(trace: &Trace, summary: &Summary) -> Vec<String> {
+    let labels = trace
+        .coords
+        .get("chain")
+        .filter(|l| l.len() == summary.n_chains);
+    let name = |c: usize| labels.map_or_else(|| c.to_string(), |l| l.text(c));
+    (0..summary.n_chains).map(name).collect()
+}

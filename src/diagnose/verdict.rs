@@ -1,0 +1,299 @@
+//! The verdict on a run: has it converged, and what was found.
+
+use super::chains::Chains;
+use super::disagreement::explain;
+use super::findings::{Finding, FindingKind, count, say};
+use super::sampler::{SamplerStatistics, chain_names};
+use super::summary::unknown_variable;
+use super::summary::{Row, Summary, SummaryOptions, gather, group_of_draws, summary};
+use super::{ESS_LIMIT, RHAT_LIMIT};
+use crate::Result;
+use crate::draws::{Group, Trace};
+
+/// Share of divergent transitions below which a run may have converged.
+const DIVERGENT_LIMIT: f64 = 0.01;
+/// ESS per draw below which draws are worth very little.
+const EFFICIENCY_LIMIT: f64 = 0.001;
+/// Variables whose R-hat gets a finding of its own.
+const VARIABLES_NAMED: usize = 4;
+
+/// A run examined.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnosis {
+    /// The rows that were asked for.
+    pub summary: Summary,
+    /// Largest R-hat over every recorded element that changes; NaN when none has one.
+    pub max_r_hat: f64,
+    /// Smallest bulk ESS over the same elements, in draws.
+    pub min_ess_bulk: f64,
+    /// Smallest tail ESS over the same elements, in draws.
+    pub min_ess_tail: f64,
+    /// Divergent transitions, where the trace tells.
+    pub divergences: Option<usize>,
+    /// Trajectories cut at the depth limit, where the trace tells.
+    pub max_treedepth_hits: Option<usize>,
+    /// BFMI by chain; empty where the trace holds no energies.
+    pub bfmi: Vec<f64>,
+    /// R-hat < 1.01, bulk and tail ESS > 400 over all chains, divergences < 1 %. Looks at every
+    /// recorded element, whichever rows were asked for.
+    pub converged: bool,
+    /// What was found, the gravest first.
+    pub findings: Vec<Finding>,
+}
+
+/// Examines a trace: summary, verdict and findings.
+///
+/// The verdict and the findings are those of the whole group; `options.variables` only chooses
+/// the rows of the summary. Elements that never change have no say in the verdict. Errors are
+/// those of [`summary`].
+pub fn diagnose(trace: &Trace, options: &SummaryOptions) -> Result<Diagnosis> {
+    let group = group_of_draws(trace, &options.group)?;
+    if let Some(unknown) = options
+        .variables
+        .iter()
+        .find(|v| group.variable(v).is_none())
+    {
+        return Err(unknown_variable(group, unknown));
+    }
+    let everything = SummaryOptions {
+        variables: Vec::new(),
+        ..options.clone()
+    };
+    let mut summary = summary(trace, &everything)?;
+    let names = chain_names(trace, &summary);
+    let sampler = SamplerStatistics::of(trace, summary.n_chains, summary.n_draws);
+
+    let mut findings = value_findings(&summary);
+    findings.extend(rhat_findings(group, &summary, &names));
+    findings.extend(ess_findings(&summary));
+    findings.extend(sampler.findings(trace, &options.group, &names));
+    findings.sort_by_key(|f| f.kind);
+
+    let changing: Vec<&Row> = summary.rows.iter().filter(|row| changes(row)).collect();
+    let largest = |a: f64, b: f64| if b > a || a.is_nan() { b } else { a };
+    let smallest = |a: f64, b: f64| if b < a || a.is_nan() { b } else { a };
+    let fold = |pick: fn(&Row) -> f64, worse: fn(f64, f64) -> f64| {
+        changing.iter().map(|row| pick(row)).fold(f64::NAN, worse)
+    };
+    let max_r_hat = fold(|row| row.statistics.r_hat, largest);
+    let min_ess_bulk = fold(|row| row.statistics.ess_bulk, smallest);
+    let min_ess_tail = fold(|row| row.statistics.ess_tail, smallest);
+    let divergences = sampler.divergences();
+    let transitions = (summary.n_chains * summary.n_draws) as f64;
+    let divergent = divergences.unwrap_or(0) as f64 / transitions;
+    let converged = summary.rows.iter().all(finite)
+        && max_r_hat < RHAT_LIMIT
+        && min_ess_bulk > ESS_LIMIT
+        && min_ess_tail > ESS_LIMIT
+        && divergent < DIVERGENT_LIMIT;
+    if !options.variables.is_empty() {
+        summary
+            .rows
+            .retain(|row| options.variables.contains(&row.name));
+    }
+    Ok(Diagnosis {
+        summary,
+        max_r_hat,
+        min_ess_bulk,
+        min_ess_tail,
+        divergences,
+        max_treedepth_hits: sampler.max_treedepth_hits(),
+        bfmi: sampler.bfmi(),
+        converged,
+        findings,
+    })
+}
+
+/// Whether every draw of a row is finite, as its mean tells.
+fn finite(row: &Row) -> bool {
+    row.statistics.mean.is_finite()
+}
+
+fn constant(row: &Row) -> bool {
+    row.statistics.sd == 0.0
+}
+
+/// Whether a row has a say in the verdict.
+fn changes(row: &Row) -> bool {
+    finite(row) && !constant(row)
+}
+
+/// Rows by variable, in the order of the model, those that `choose` picks.
+fn by_variable(summary: &Summary, choose: impl Fn(&Row) -> bool) -> Vec<Vec<&Row>> {
+    let groups = summary.rows.chunk_by(|a, b| a.name == b.name);
+    let picked = groups.map(|rows| rows.iter().filter(|row| choose(row)).collect::<Vec<_>>());
+    picked.filter(|rows| !rows.is_empty()).collect()
+}
+
+/// ", and 3 more elements of theta", or nothing.
+fn and_more(rows: &[&Row]) -> String {
+    match rows.len() - 1 {
+        0 => String::new(),
+        1 => format!(", and 1 more element of {}", rows[0].name),
+        n => format!(", and {} more elements of {}", count(n), rows[0].name),
+    }
+}
+
+/// Values that no diagnostic can use.
+fn value_findings(summary: &Summary) -> Vec<Finding> {
+    let mut out = Vec::new();
+    for rows in by_variable(summary, |row| !finite(row)) {
+        let place = rows[0].label();
+        let fact = format!(
+            "{place} has draws that are NaN or infinite{}",
+            and_more(&rows)
+        );
+        out.push(Finding::new(
+            FindingKind::NonFinite,
+            rows.len() as f64,
+            place,
+            fact,
+        ));
+    }
+    for rows in by_variable(summary, constant) {
+        let place = rows[0].label();
+        let value = rows[0].statistics.mean;
+        let fact = format!("{place} is always {}{}", say(value), constant_more(&rows));
+        out.push(Finding::new(FindingKind::Constant, value, place, fact));
+    }
+    if summary.n_draws < 4 {
+        let fact = format!("the chains have {} draws each", summary.n_draws);
+        let n = summary.n_draws as f64;
+        out.push(Finding::new(FindingKind::FewDraws, n, "all chains", fact));
+    } else if summary.n_chains == 1 {
+        let fact = "there is one chain, so R-hat cannot be had and the run counts as not converged";
+        out.push(Finding::new(FindingKind::OneChain, 1.0, "chain 0", fact));
+    }
+    out
+}
+
+fn constant_more(rows: &[&Row]) -> String {
+    match rows.len() - 1 {
+        0 => String::new(),
+        n => format!(
+            "; so {} {} more of {}",
+            if n == 1 { "is" } else { "are" },
+            count(n),
+            rows[0].name
+        ),
+    }
+}
+
+/// One finding for each of the worst variables, and one for the rest.
+fn rhat_findings(group: &Group, summary: &Summary, names: &[String]) -> Vec<Finding> {
+    let high = |row: &Row| changes(row) && row.statistics.r_hat >= RHAT_LIMIT;
+    let mut variables = by_variable(summary, high);
+    let r_hat = |row: &&Row| row.statistics.r_hat;
+    for rows in &mut variables {
+        rows.sort_by(|a, b| r_hat(b).total_cmp(&r_hat(a)));
+    }
+    variables.sort_by(|a, b| r_hat(&b[0]).total_cmp(&r_hat(&a[0])));
+    let (named, rest) = variables.split_at(variables.len().min(VARIABLES_NAMED));
+    let mut out: Vec<Finding> = named
+        .iter()
+        .filter_map(|rows| rhat_finding(group, summary, rows, names))
+        .collect();
+    if let Some(first) = rest.first() {
+        let more: Vec<&str> = rest
+            .iter()
+            .take(8)
+            .map(|rows| rows[0].name.as_str())
+            .collect();
+        let fact = format!(
+            "R-hat is {RHAT_LIMIT} or more in {} further variables, up to {}: {}{}",
+            rest.len(),
+            rhat_text(r_hat(&first[0])),
+            more.join(", "),
+            if rest.len() > 8 { ", .." } else { "" }
+        );
+        let value = r_hat(&first[0]);
+        let place = first[0].label();
+        out.push(Finding::new(
+            FindingKind::ChainsMixSlowly,
+            value,
+            place,
+            fact,
+        ));
+    }
+    out
+}
+
+fn rhat_finding(
+    group: &Group,
+    summary: &Summary,
+    rows: &[&Row],
+    names: &[String],
+) -> Option<Finding> {
+    let worst = rows[0];
+    let variable = group.variable(&worst.name)?;
+    let flat = worst
+        .index
+        .iter()
+        .zip(&variable.shape[2..])
+        .fold(0, |flat, (i, n)| flat * n + i);
+    let draws = gather(variable, flat, flat + 1).pop()?;
+    let x = Chains::new(&draws, summary.n_chains, summary.n_draws);
+    let (kind, why) = explain(x, names);
+    let place = worst.label();
+    let value = worst.statistics.r_hat;
+    let fact = format!(
+        "R-hat {} at {place} (limit {RHAT_LIMIT}): {why}{}",
+        rhat_text(value),
+        and_more(rows)
+    );
+    Some(Finding::new(kind, value, place, fact))
+}
+
+/// R-hat with as many decimals as tell it from the limit.
+fn rhat_text(r_hat: f64) -> String {
+    match r_hat {
+        r if !r.is_finite() => say(r),
+        r if r < 1.1 => format!("{r:.3}"),
+        r => format!("{r:.2}"),
+    }
+}
+
+/// One finding for the smallest ESS, and one where draws are worth very little.
+fn ess_findings(summary: &Summary) -> Vec<Finding> {
+    let limit = ESS_LIMIT.max(100.0 * summary.n_chains as f64);
+    let smaller = |row: &Row| row.statistics.ess_bulk.min(row.statistics.ess_tail);
+    let low = |row: &&Row| changes(row) && smaller(row) <= limit;
+    let rows: Vec<&Row> = summary.rows.iter().filter(low).collect();
+    let total = (summary.n_chains * summary.n_draws) as f64;
+    let mut out = Vec::new();
+    let all = summary.rows.iter().filter(|row| changes(row));
+    let Some(worst) = all.min_by(|a, b| smaller(a).total_cmp(&smaller(b))) else {
+        return out;
+    };
+    let (ess, place) = (smaller(worst), worst.label());
+    let which = if ess == worst.statistics.ess_bulk {
+        "bulk"
+    } else {
+        "tail"
+    };
+    if !rows.is_empty() {
+        let more = match rows.len() - 1 {
+            0 => String::new(),
+            1 => ", and too few in 1 more element".into(),
+            n => format!(", and too few in {} more elements", count(n)),
+        };
+        let fact = format!(
+            "{which} ESS {} of {} draws at {place} (wanted: above {}){more}",
+            say(ess.round()),
+            count(total as usize),
+            say(limit)
+        );
+        out.push(Finding::new(FindingKind::LowEss, ess, place.clone(), fact));
+    }
+    if ess < EFFICIENCY_LIMIT * total {
+        let share = 100.0 * ess / total;
+        let fact = format!("{place} gains {share:.2} effective draws from every hundred");
+        out.push(Finding::new(
+            FindingKind::LowEfficiency,
+            ess / total,
+            place,
+            fact,
+        ));
+    }
+    out
+}

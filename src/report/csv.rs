@@ -1,0 +1,48 @@
+//! The summary as CSV, in full precision.
+
+use super::json::{interval_key, numbers, spelled};
+use crate::diagnose::{Label, Summary};
+
+/// One line per row: `name`, `index` (positions from 0, separated by spaces), `labels` (separated
+/// by `; `), then the numbers as in the JSON. Fields are quoted where commas or quotes need it.
+pub fn summary_csv(summary: &Summary) -> String {
+    let kind = summary.statistics.ci_kind;
+    let interval = interval_key(kind);
+    let mut out = format!(
+        "name,index,labels,mean,sd,mcse_mean,mcse_sd,ess_bulk,ess_tail,r_hat,{interval}_lower,\
+         {interval}_upper,median\n"
+    );
+    for row in &summary.rows {
+        let index: Vec<String> = row.index.iter().map(usize::to_string).collect();
+        let labels: Vec<String> = row.labels.iter().map(Label::to_string).collect();
+        out += &quoted(&row.name);
+        for field in [index.join(" "), labels.join("; ")] {
+            out.push(',');
+            out += &quoted(&field);
+        }
+        for (_, value) in numbers(row, kind) {
+            out.push(',');
+            out += &number(value);
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The shortest decimal that reads back to the same bits.
+fn number(value: f64) -> String {
+    if value.is_finite() {
+        format!("{value:?}")
+    } else {
+        spelled(value).into()
+    }
+}
+
+/// A field, in quotes where it holds a comma, a quote or a line break.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.into()
+    }
+}
