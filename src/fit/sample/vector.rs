@@ -6,13 +6,68 @@
 //! vector instructions and picks the widest at run time; none uses a fused multiply-add.
 
 use fitzroy_device::lanes::{Kernel, Lanes, Level};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// Eight numbers: one, two or four registers, whatever the machine has.
 pub(crate) type Block = [f64; 8];
 
+/// A vector in whole blocks, each on a cache line of its own.
+///
+/// A register of eight numbers that straddles two lines takes twice as long to load.
+pub(crate) struct Vector {
+    /// The numbers, and room to start at a multiple of a line.
+    memory: Vec<f64>,
+    /// Where the first block starts.
+    start: usize,
+}
+
+impl Vector {
+    fn new(blocks: usize) -> Self {
+        let memory = vec![0.0; 8 * blocks + 7];
+        // The address in numbers; what is missing to the next multiple of eight.
+        let start = (memory.as_ptr().addr() / size_of::<f64>()).wrapping_neg() % 8;
+        Vector { memory, start }
+    }
+}
+
+impl Deref for Vector {
+    type Target = [Block];
+    #[inline]
+    fn deref(&self) -> &[Block] {
+        self.memory[self.start..].as_chunks().0
+    }
+}
+
+impl DerefMut for Vector {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Block] {
+        self.memory[self.start..].as_chunks_mut().0
+    }
+}
+
+impl Clone for Vector {
+    fn clone(&self) -> Self {
+        let mut copy = Vector::new(self.len());
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl fmt::Debug for Vector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_flattened().fmt(f)
+    }
+}
+
 /// A zero vector for `dim` numbers.
-pub(crate) fn zeros(dim: usize) -> Vec<Block> {
-    vec![[0.0; 8]; dim.div_ceil(8)]
+pub(crate) fn zeros(dim: usize) -> Vector {
+    Vector::new(dim.div_ceil(8))
+}
+
+/// A zero matrix of `dim` rows and columns, rows in whole blocks.
+pub(crate) fn zero_square(dim: usize) -> Vector {
+    Vector::new(dim * dim.div_ceil(8))
 }
 
 /// Copies `from` into the front of `to` and leaves the padding alone.
