@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     settings.run.sampler.seed = args.common.seed;
     settings.run.sampler.threads = machine.threads;
     let out = args.output.out.as_deref();
-    let mut folder = Folder::open(Path::new("."), out, "validation", args.output.overwrite)?;
+    let mut folder = Folder::open(Path::new(""), out, "validation", args.output.overwrite)?;
 
     let stop = interrupt::catch()?;
     let sampler = &settings.run.sampler;

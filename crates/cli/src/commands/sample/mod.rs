@@ -174,7 +174,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let joint = bind(&model, &data, &settings)?;
     let name = inputs::name(&args.model);
     let mut folder = Folder::open(
-        Path::new("."),
+        Path::new(""),
         args.output.out.as_deref(),
         &name,
         args.output.overwrite,
