@@ -233,13 +233,13 @@ pub(super) fn agrees(
         tolerance =
             tolerance.max(GUARD_TOLERANCE * (1.0 + before.abs()) + rounding(present, &frames, &x));
     }
-    !(highest - lowest > tolerance)
+    highest - lowest <= tolerance
 }
 
 /// Whether a scale is negative or NaN: the density as written does not exist there, and the
 /// standardised one would not notice.
 fn invalid_scale(compiled: &Compiled, frames: &super::compiled::Frames<'_>) -> bool {
-    let wrong = |k: usize| frames.of(k).1.iter().any(|s| !(*s >= 0.0));
+    let wrong = |k: usize| frames.of(k).1.iter().any(|s| s.is_nan() || *s < 0.0);
     (0..compiled.places.len()).any(wrong)
 }
 

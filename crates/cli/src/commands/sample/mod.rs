@@ -113,7 +113,7 @@ enum Centring {
 
 impl SampleArgs {
     fn settings(&self, machine: Machine) -> Result<Settings> {
-        if !(self.progress_every > 0.0) {
+        if self.progress_every.is_nan() || self.progress_every <= 0.0 {
             let message = format!(
                 "--progress-every is {}; it must be above 0",
                 self.progress_every
