@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::draws::write_netcdf;
 use fitzroy::fit::sample::MetricKind;
+use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
 use fitzroy::run::{self, Caller, CoordinateChoice, Settings, bind, run_json};
 use fitzroy::{Error, ErrorKind, Result};
@@ -190,27 +191,10 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
             .for_each(|w| terminal::note(format_args!("warning: {w}")));
     }
 
-    let stop = interrupt::catch()?;
-    let sampler = &settings.sampler;
-    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
-    let progress = Progress::start(
-        Arc::clone(&board),
-        args.common.progress(args.progress_every),
-    );
-    let now = || clock.seconds();
-    let caller = Caller {
-        observer: &*board,
-        stop: &stop,
-        now: &now,
-        created_at: &timestamp(),
-    };
-    let ran = run::run(&joint, &settings, &caller);
-    drop(progress);
-    let mut outcome = ran?;
-    if outcome.run.n_draws() == 0 {
+    let Some(mut outcome) = chains(args, &joint, &settings, &clock)? else {
         terminal::note("stopped before the first draw: nothing was saved");
         return Ok(Outcome::Interrupted);
-    }
+    };
     let options = SummaryOptions {
         threads: machine.threads,
         ..SummaryOptions::default()
@@ -237,6 +221,31 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// Runs the chains, showing progress and catching Ctrl-C; none when stopped before the first draw.
+fn chains(
+    args: &SampleArgs,
+    joint: &Joint,
+    settings: &Settings,
+    clock: &Clock,
+) -> Result<Option<run::Outcome>> {
+    let stop = interrupt::catch()?;
+    let sampler = &settings.sampler;
+    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
+    let style = args.common.progress(args.progress_every);
+    let progress = Progress::start(Arc::clone(&board), style);
+    let now = || clock.seconds();
+    let caller = Caller {
+        observer: &*board,
+        stop: &stop,
+        now: &now,
+        created_at: &timestamp(),
+    };
+    let ran = run::run(joint, settings, &caller);
+    drop(progress);
+    let outcome = ran?;
+    Ok((outcome.run.n_draws() > 0).then_some(outcome))
 }
 
 /// Writes every file of the run; the draws first.
