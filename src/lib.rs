@@ -8,6 +8,8 @@ pub mod fit;
 pub mod model;
 pub mod report;
 pub mod rng;
+pub mod run;
+pub mod validate;
 pub mod verify;
 
 pub use fitzroy_graph::{Error, ErrorKind, Result};

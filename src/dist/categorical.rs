@@ -5,14 +5,14 @@ use super::formula::{ln_1m_exp, positive};
 use super::sampling::Rng;
 use super::vector_transform::{log_sum_exp, sum};
 
-/// Categorical(p): category y = 0 … K − 1 with probability p[y].
+/// Categorical(p): category y = 0 … K − 1 with probability p\[y].
 ///
-/// ln P(y) = ln p[y] − ln Σp, so that p need only be positive weights.
+/// ln P(y) = ln p\[y] − ln Σp, so that p need only be positive weights.
 pub fn categorical<R: Real>(y: usize, p: &[R]) -> R {
     p[y].ln() - positive(sum(p)).ln()
 }
 
-/// Categorical(logit_p): ln P(y) = logit_p[y] − ln Σ e^logit_p.
+/// Categorical(logit_p): ln P(y) = logit_p\[y] − ln Σ e^logit_p.
 pub fn categorical_logit<R: Real>(y: usize, logit_p: &[R]) -> R {
     logit_p[y] - log_sum_exp(logit_p)
 }
@@ -36,8 +36,8 @@ pub fn draw_categorical(rng: &mut Rng, p: &[f64]) -> Option<usize> {
 /// OrderedLogistic(eta, cutpoints): the category among increasing cutpoints c in which a logistic
 /// variable around eta falls, y = 0 … K with K cutpoints.
 ///
-/// P(y) = F(c[y] − eta) − F(c[y − 1] − eta) with F(x) = 1/(1 + e⁻ˣ); inside,
-/// ln P = −ln(1 + e⁻ᵃ) − ln(1 + eᵇ) + ln(1 − e^(b − a)) for a = c[y] − eta, b = c[y − 1] − eta.
+/// P(y) = F(c\[y] − eta) − F(c\[y − 1] − eta) with F(x) = 1/(1 + e⁻ˣ); inside,
+/// ln P = −ln(1 + e⁻ᵃ) − ln(1 + eᵇ) + ln(1 − e^(b − a)) for a = c\[y] − eta, b = c\[y − 1] − eta.
 ///
 /// NaN where the cutpoints decrease.
 /// Source: McCullagh, Journal of the Royal Statistical Society B 42 (1980), 109–142.

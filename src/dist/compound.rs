@@ -122,7 +122,7 @@ fn between(low: f64, high: f64, whole: bool) -> Option<f64> {
     }
 }
 
-/// Mixture(w, ...): ln Σ w[k] p_k(y), of the weights and the log densities of the components.
+/// Mixture(w, ...): ln Σ w\[k] p_k(y), of the weights and the log densities of the components.
 ///
 /// Requires w ≥ 0 of sum 1.
 pub fn mixture<R: Real>(weights: &[R], log_densities: &[R]) -> R {

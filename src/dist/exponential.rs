@@ -111,7 +111,7 @@ impl Univariate<2> for Logistic {
 pub struct ExGaussian;
 
 impl ExGaussian {
-    /// z and ln[exp(−(y − mu)/nu + ½ r²) Φ(z − r)].
+    /// z and ln\[exp(−(y − mu)/nu + ½ r²) Φ(z − r)].
     fn parts<R: Real>(y: R, [mu, sigma, nu]: [R; 3]) -> (R, R) {
         let ratio = sigma / nu;
         let z = (y - mu) / sigma;

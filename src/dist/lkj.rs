@@ -24,7 +24,7 @@ pub fn ln_lkj_norm<R: Real>(eta: R, k: usize) -> R {
 
 /// LKJ(eta) of the Cholesky factor L of a correlation matrix, over its elements below the diagonal.
 ///
-/// ln p(L) = Σ over rows i ≥ 1 of (k − i + 2 eta − 3) ln L[i][i] − ln norm. Requires eta > 0; 1 is
+/// ln p(L) = Σ over rows i ≥ 1 of (k − i + 2 eta − 3) ln L\[i]\[i] − ln norm. Requires eta > 0; 1 is
 /// uniform over correlation matrices.
 /// Source: Stan Functions Reference, "Cholesky LKJ correlation distribution".
 pub fn lkj_cholesky<R: Real>(factor: &[R], k: usize, eta: R) -> R {
@@ -48,7 +48,7 @@ pub fn lkj_correlation<R: Real>(matrix: &[R], k: usize, eta: R) -> R {
 /// triangle; `log_density_of_sd` gives ln p of one standard deviation.
 ///
 /// Row i of L is sdᵢ times a row of unit length, so that
-/// ln p(L) = Σ ln p(sdᵢ) + ln p_LKJ(L/sd) + Σ [ln(L[i][i]/sdᵢ) − i ln sdᵢ].
+/// ln p(L) = Σ ln p(sdᵢ) + ln p_LKJ(L/sd) + Σ (ln(Lᵢᵢ/sdᵢ) − i ln sdᵢ).
 pub fn lkj_cholesky_covariance<R: Real>(
     factor: &[R],
     k: usize,

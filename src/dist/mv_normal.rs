@@ -25,7 +25,7 @@ pub fn cholesky<R: Real>(matrix: &[R], k: usize) -> Vec<R> {
 
 /// MvNormal(mu, chol) by the lower Cholesky factor L of the covariance, row by row.
 ///
-/// ln p(y) = −½ |z|² − Σ ln L[i][i] − (k/2) ln 2π, with L z = y − mu.
+/// ln p(y) = −½ |z|² − Σ ln L\[i]\[i] − (k/2) ln 2π, with L z = y − mu.
 /// Source: Kotz, Balakrishnan and Johnson, *Continuous Multivariate Distributions* 1, chapter 45.
 pub fn mv_normal_cholesky<R: Real>(y: &[R], mu: &[R], chol: &[R]) -> R {
     let k = y.len();
@@ -70,7 +70,7 @@ pub fn draw_zero_sum_normal(rng: &mut Rng, k: usize, sigma: f64) -> Vec<f64> {
     z.iter().map(|v| v - mean).collect()
 }
 
-/// The steps of GaussianRandomWalk(mu, sigma): Σ ln Normal(y[t] − y[t − 1] | mu, sigma). The log
+/// The steps of GaussianRandomWalk(mu, sigma): Σ ln Normal(y\[t] − y\[t − 1] | mu, sigma). The log
 /// density of the first element comes on top.
 pub fn random_walk_steps<R: Real>(y: &[R], mu: R, sigma: R) -> R {
     let steps = y
@@ -79,7 +79,7 @@ pub fn random_walk_steps<R: Real>(y: &[R], mu: R, sigma: R) -> R {
     sum(&steps.collect::<Vec<R>>())
 }
 
-/// The steps of AR(rho, sigma): Σ ln Normal(y[t] | constant + Σ rho[i]·y[t − 1 − i], sigma) from
+/// The steps of AR(rho, sigma): Σ ln Normal(y\[t] | constant + Σ rho\[i]·y\[t − 1 − i], sigma) from
 /// t = the length of rho. The log densities of the elements before come on top.
 pub fn autoregressive_steps<R: Real>(y: &[R], constant: R, rho: &[R], sigma: R) -> R {
     let step = |t: usize| {
@@ -89,7 +89,7 @@ pub fn autoregressive_steps<R: Real>(y: &[R], constant: R, rho: &[R], sigma: R) 
     sum(&(rho.len()..y.len()).map(step).collect::<Vec<R>>())
 }
 
-/// Continues `start` to `n` elements by the steps of AR(rho, sigma); a random walk is rho = [1]
+/// Continues `start` to `n` elements by the steps of AR(rho, sigma); a random walk is rho = `[1.0]`
 /// with its drift as the constant.
 pub fn draw_autoregressive(
     rng: &mut Rng,

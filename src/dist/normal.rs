@@ -117,11 +117,13 @@ impl Univariate<2> for LogNormal {
 /// Source: Johnson, Kotz and Balakrishnan, *Continuous Univariate Distributions* 1, section 13.10.
 pub struct TruncatedNormal;
 
-/// (x − mu)/sigma where an infinite x has no derivative to mu and sigma instead of a NaN one.
+/// (x − mu)/sigma where an infinite x has no derivative to mu and sigma instead of a NaN one, and
+/// gives ±1e300, which Φ cannot tell from ∞.
 fn standardise<R: Real>(x: R, mu: R, sigma: R) -> R {
     let infinite = R::lit(f64::MAX).lt(x.abs());
     let finite_x = infinite.select(R::lit(0.0), x);
-    infinite.select(x, (finite_x - mu) / sigma)
+    let far = x.max(R::lit(-1e300)).min(R::lit(1e300));
+    infinite.select(far, (finite_x - mu) / sigma)
 }
 
 /// ln(Φ(b) − Φ(a)) for a < b.

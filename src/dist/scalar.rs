@@ -141,6 +141,21 @@ impl Scalar {
         matches!(self, Scalar::Flat | Scalar::HalfFlat)
     }
 
+    /// The places of location and scale among the arguments, where y = location + scale·z with z
+    /// of the same distribution at location 0 and scale 1.
+    pub fn location_scale(self) -> Option<[usize; 2]> {
+        match self {
+            Scalar::StudentT => Some([1, 2]),
+            Scalar::Normal
+            | Scalar::Cauchy
+            | Scalar::Laplace
+            | Scalar::Logistic
+            | Scalar::Gumbel
+            | Scalar::SkewNormal => Some([0, 1]),
+            _ => None,
+        }
+    }
+
     /// Whether a density exists for these arguments.
     ///
     /// # Panics

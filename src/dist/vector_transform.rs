@@ -226,7 +226,7 @@ fn with_minus_sum<R: Real>(u: &[R]) -> Vec<R> {
 
 /// The factor with rows of unit length, and ln |dx/du| over its elements below the diagonal.
 ///
-/// With z = tanh u, x[i][j] = z·√rest, where rest is what the columns before leave of 1; it then
+/// With z = tanh u, x\[i]\[j] = z·√rest, where rest is what the columns before leave of 1; it then
 /// shrinks by 1 − z², whose logarithm is 2(u − softplus(2u) + ln 2).
 fn correlation_cholesky<R: Real>(u: &[R], k: usize) -> (Vec<R>, R) {
     let (zero, one) = (R::lit(0.0), R::lit(1.0));

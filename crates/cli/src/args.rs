@@ -1,6 +1,8 @@
 //! The command line: what may be said, with the help that explains it.
 
-use crate::commands::{completions, models, verify};
+use crate::commands::{completions, diagnose, models, sample, validate, verify};
+use crate::progress::Style;
+use crate::terminal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
@@ -12,7 +14,7 @@ use std::path::PathBuf;
     name = "fitzroy",
     version,
     about = "Fits models to data, fast: from a model file and a data file to trusted draws",
-    after_help = "Start here:\n  fitzroy verify      is this machine fit for work?\n  \
+    after_help = "Start here:\n  fitzroy validate    is everything right on this machine?\n  \
                   fitzroy models      the models that come along\n\n\
                   Exit codes: 0 done; 1 a check did not pass; 2 bad usage or input; \
                   130 stopped by Ctrl-C"
@@ -25,6 +27,12 @@ pub(crate) struct Cli {
 /// The commands, in the order of the help.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Samples a model with NUTS
+    Sample(Box<sample::SampleArgs>),
+    /// Says whether the draws of a trace can be trusted
+    Diagnose(diagnose::DiagnoseArgs),
+    /// Samples data with known truth and checks everything on the way
+    Validate(validate::ValidateArgs),
     /// Checks and measures this machine and recommends settings
     Verify(verify::VerifyArgs),
     /// Lists the models that come along, or prints one
@@ -101,6 +109,17 @@ impl Common {
             (None, None) => return Ok(Choice::Auto),
         };
         text.parse().map_err(|error: Error| error.context(from))
+    }
+
+    /// How progress is shown: bars on a terminal, lines in a log, or not at all.
+    pub(crate) fn progress(&self, every_s: f64) -> Style {
+        if self.quiet || self.no_progress {
+            Style::Hidden
+        } else if terminal::is_interactive() {
+            Style::Bars
+        } else {
+            Style::Lines { every_s }
+        }
     }
 
     /// Device, precision and threads, checked against what this machine can do.

@@ -1,7 +1,7 @@
 //! The terminal face of Fitzroy, program `fitzroy`: parses, calls the library, prints.
-#![allow(dead_code)] // The commands that use the rest follow.
 
 mod args;
+mod clock;
 mod commands;
 mod exit;
 mod interrupt;

@@ -217,7 +217,8 @@ fn matrices_slices_and_whole_array_steps_agree() {
         let steps = g.binary(Binary::Sub, late, early).unwrap();
         let square = g.binary(Binary::Mul, steps, steps).unwrap();
         let sums = g.cum_sum(square, g.dims(square)[0], true);
-        let top = g.max_over(sums, &g.dims(sums).to_vec());
+        let over = g.dims(sums).to_vec();
+        let top = g.max_over(sums, &over);
         let all = g.sum_all(sums);
         g.binary(Binary::Mul, top, all).unwrap()
     });

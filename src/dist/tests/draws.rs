@@ -1,8 +1,10 @@
+//! Random draws against distribution functions.
+
 use crate::dist::*;
 use crate::rng::{Purpose, Rng};
 
 /// Valid arguments for every proper form, several for those whose sampler has several cases.
-fn cases() -> Vec<(Scalar, Vec<f64>)> {
+pub(super) fn cases() -> Vec<(Scalar, Vec<f64>)> {
     use Scalar as S;
     let cases: &[(Scalar, &[f64])] = &[
         (S::Normal, &[1.0, 2.0]),

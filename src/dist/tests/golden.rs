@@ -1,3 +1,5 @@
+//! Densities and distribution functions against golden values.
+
 use crate::dist::*;
 
 /// A row of `scalar.csv`.
@@ -96,5 +98,20 @@ fn every_form_has_golden_rows() {
     let rows = rows();
     for form in Scalar::ALL {
         assert!(rows.iter().any(|row| row.form == *form), "{form:?}");
+    }
+}
+
+#[test]
+fn location_and_scale_move_and_stretch() {
+    for form in Scalar::ALL {
+        let Some([location, scale]) = form.location_scale() else {
+            continue;
+        };
+        let mut args = vec![3.0; form.args().len()];
+        (args[location], args[scale]) = (0.0, 1.0);
+        let standard = form.log_density(0.7, &args);
+        (args[location], args[scale]) = (5.0, 2.0);
+        let moved = form.log_density(5.0 + 2.0 * 0.7, &args);
+        assert!((moved + 2f64.ln() - standard).abs() < 1e-14, "{form:?}");
     }
 }

@@ -2,5 +2,6 @@
 
 mod draws;
 mod golden;
+mod graphs;
 mod structured;
 mod transforms;

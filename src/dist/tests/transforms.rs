@@ -1,3 +1,5 @@
+//! Transforms: round trips and Jacobians.
+
 use crate::dist::*;
 
 const STEP: f64 = 1e-5;
@@ -32,7 +34,7 @@ fn scalar_transforms_stay_finite_far_out() {
         assert!((map.log_jacobian(u) + f64::abs(u)).abs() < 1e-9);
     }
     let turned = Transform::Circular.constrain(1000.0f64);
-    assert!((turned.sin() - 1000f64.sin()).abs() < 1e-12 && turned.abs() <= 3.1416);
+    assert!((turned.sin() - 1000f64.sin()).abs() < 1e-12 && turned.abs() < 3.2);
 }
 
 #[test]

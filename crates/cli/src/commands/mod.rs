@@ -1,7 +1,10 @@
 //! One file per command: its flags, the call into the library, what is printed.
 
 pub(crate) mod completions;
+pub(crate) mod diagnose;
 pub(crate) mod models;
+pub(crate) mod sample;
+pub(crate) mod validate;
 pub(crate) mod verify;
 
 use crate::args::Command;
@@ -11,6 +14,9 @@ use fitzroy::Result;
 /// Runs a command.
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
+        Command::Sample(args) => sample::run(&args),
+        Command::Diagnose(args) => diagnose::run(&args),
+        Command::Validate(args) => validate::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -129,6 +129,20 @@ impl Folder {
         self.path.join(name)
     }
 
+    /// Writes a text file; it appears under its name when it is complete.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write(&mut self, name: &str, text: &str) -> Result<()> {
+        let path = self.file(name);
+        let partial = path.with_extension("tmp");
+        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path));
+        written.map_err(|error| {
+            let _ = fs::remove_file(&partial);
+            unwritable(&path, &error)
+        })
+    }
+
     /// Ends a run that has written its results: what is left of the earlier run goes.
     pub(crate) fn finish(mut self) -> Result<()> {
         for name in std::mem::take(&mut self.stale) {

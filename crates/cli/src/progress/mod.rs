@@ -4,6 +4,7 @@
 mod bars;
 mod lines;
 
+use fitzroy::fit::sample::{Event, Observer, Phase};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -72,7 +73,7 @@ impl Board {
     }
 
     /// Chain `chain` has finished `done` transitions of the warm-up (or else of the draws).
-    pub(crate) fn update(
+    fn update(
         &self,
         chain: usize,
         warmup: bool,
@@ -105,6 +106,19 @@ impl Board {
             draws: self.draws,
             chains: self.chains.iter().map(chain).collect(),
         }
+    }
+}
+
+impl Observer for Board {
+    fn event(&self, event: &Event<'_>) {
+        self.update(
+            event.chain,
+            event.phase == Phase::Warmup,
+            event.done,
+            event.divergences,
+            event.step_size,
+            event.leapfrogs,
+        );
     }
 }
 

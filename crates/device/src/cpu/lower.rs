@@ -124,14 +124,14 @@ impl<'g> Lower<'g> {
     /// Where all elements of `node` stand.
     pub(crate) fn storage(&self, node: NodeId) -> Loc {
         let graph = self.graph;
-        if !graph.varies(node) {
-            if let Some(&at) = self.fixed_at.get(&node) {
-                return Loc {
-                    arena: Arena::Fixed,
-                    motion: Motion::Stream,
-                    at,
-                };
-            }
+        if !graph.varies(node)
+            && let Some(&at) = self.fixed_at.get(&node)
+        {
+            return Loc {
+                arena: Arena::Fixed,
+                motion: Motion::Stream,
+                at,
+            };
         }
         let from = origin(graph, &self.schedule.role, node);
         let at = self.place[from.index()].expect("what is read from memory has been stored");

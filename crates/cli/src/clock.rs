@@ -1,0 +1,57 @@
+//! Time for a library that reads no clock.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Seconds since the program began to work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    /// A clock that starts now.
+    pub(crate) fn start() -> Self {
+        Clock(Instant::now())
+    }
+
+    /// Seconds since the start.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
+}
+
+/// Date and time of now in ISO 8601, UTC: `2025-06-01T12:34:56+00:00`.
+pub(crate) fn timestamp() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    iso(since.map_or(0, |d| d.as_secs()))
+}
+
+/// Seconds since 1970 as a date and a time. The calendar counts years from March, so that the
+/// leap day is the last of its year.
+fn iso(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let shifted = days + 719_468; // Days since 1 March of year 0.
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let months = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * months + 2) / 5 + 1;
+    let month = if months < 10 { months + 3 } else { months - 9 };
+    let year = 400 * era + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}+00:00")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::iso;
+
+    /// From `date -u -d @SECONDS --iso-8601=seconds`.
+    #[test]
+    fn seconds_become_dates() {
+        assert_eq!(iso(0), "1970-01-01T00:00:00+00:00");
+        assert_eq!(iso(951_782_399), "2000-02-28T23:59:59+00:00");
+        assert_eq!(iso(951_782_400), "2000-02-29T00:00:00+00:00");
+        assert_eq!(iso(1_735_689_599), "2024-12-31T23:59:59+00:00");
+        assert_eq!(iso(4_107_542_400), "2100-03-01T00:00:00+00:00");
+    }
+}

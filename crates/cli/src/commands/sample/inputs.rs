@@ -1,0 +1,46 @@
+//! What `sample` is given: a model file, data files, arrays and numbers.
+
+use fitzroy::data::{Dataset, read_binding, read_file, read_setting};
+use fitzroy::model::Model;
+use fitzroy::{Error, ErrorKind, Result};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Reads and parses a model.
+pub(super) fn model(path: &Path) -> Result<Model> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound => {
+                "there is no such file; `fitzroy models` lists examples".into()
+            }
+            io::ErrorKind::InvalidData => "this is not text (UTF-8)".into(),
+            io::ErrorKind::IsADirectory => "this is a folder, not a model file".into(),
+            _ => error.to_string(),
+        };
+        Error::new(ErrorKind::Io, format!("model {shown}: {why}"))
+    })?;
+    Model::parse(&text).map_err(|error| error.context(shown))
+}
+
+/// Everything that was given as data; what comes later replaces what has the same name.
+pub(super) fn data(files: &[PathBuf], bindings: &[String], set: &[String]) -> Result<Dataset> {
+    let mut data = Dataset::new();
+    for file in files {
+        read_file(file)?.into_iter().for_each(|a| data.insert(a));
+    }
+    for binding in bindings {
+        data.insert(read_binding(binding)?);
+    }
+    for setting in set {
+        data.insert(read_setting(setting)?);
+    }
+    Ok(data)
+}
+
+/// The name of a model: its file without the ending.
+pub(super) fn name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or(path.as_os_str());
+    stem.to_string_lossy().into_owned()
+}

@@ -1,0 +1,267 @@
+//! `fitzroy sample MODEL`.
+
+mod inputs;
+mod show;
+
+use crate::args::{Common, Machine, Output};
+use crate::clock::{Clock, timestamp};
+use crate::exit::Outcome;
+use crate::output::Folder;
+use crate::progress::{Board, Progress};
+use crate::{interrupt, json, terminal};
+use clap::{Args, ValueEnum};
+use fitzroy::diagnose::{Diagnosis, SummaryOptions};
+use fitzroy::draws::write_netcdf;
+use fitzroy::fit::sample::MetricKind;
+use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
+use fitzroy::run::{self, Caller, CoordinateChoice, Settings, bind, run_json};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::probe;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Flags of `fitzroy sample`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    fitzroy sample models/eight-schools.fz --data models/eight-schools.csv\n  \
+    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n\n\
+    Writes trace.nc (for ArviZ), summary.txt, summary.csv, summary.json and run.json into --out.")]
+pub(crate) struct SampleArgs {
+    /// The model, a .fz file
+    model: PathBuf,
+    /// One array from a file, as NAME=FILE
+    #[arg(value_name = "NAME=FILE")]
+    bindings: Vec<String>,
+    /// A data file: .json, .json.gz, .csv, .tsv, .npy, .npz; may be given several times
+    #[arg(long, value_name = "FILE")]
+    data: Vec<PathBuf>,
+    /// A number or a list, as NAME=VALUE; may be given several times
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// Chains
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    chains: usize,
+    /// Warm-up transitions per chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    tune: usize,
+    /// Draws per chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    draws: usize,
+    /// Mean acceptance to tune the step size to, between 0 and 1
+    #[arg(long, value_name = "P", default_value_t = 0.8)]
+    target_accept: f64,
+    /// NUTS is what there is
+    #[arg(long, value_enum, hide = true, default_value = "nuts")]
+    #[allow(dead_code)] // One value, so nothing to look at.
+    sampler: Sampler,
+    /// Family of the mass matrix
+    #[arg(long, value_enum, value_name = "KIND", default_value = "auto")]
+    metric: Metric,
+    /// Coordinates of hierarchical parameters: chosen in the warm-up, or as the model writes them
+    #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
+    centring: Centring,
+    /// Largest number of doublings of a trajectory, 1 to 20
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    max_treedepth: u32,
+    /// Chains that run at once, at most [default: --threads]
+    #[arg(long, value_name = "N")]
+    cores: Option<usize>,
+    /// Exit 1 unless the run converged
+    #[arg(long)]
+    strict: bool,
+    /// Keep the draws of the warm-up
+    #[arg(long)]
+    keep_warmup: bool,
+    /// Draw replicates of the observed data
+    #[arg(long)]
+    predictive: bool,
+    /// Keep the log likelihood of every observation
+    #[arg(long)]
+    log_likelihood: bool,
+    /// Sample the priors, without the data
+    #[arg(long, conflicts_with = "log_likelihood")]
+    prior_only: bool,
+    /// Seconds between progress lines in a log
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    progress_every: f64,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Samplers.
+#[derive(Clone, Copy, ValueEnum)]
+enum Sampler {
+    Nuts,
+}
+
+/// Families of metrics.
+#[derive(Clone, Copy, ValueEnum)]
+enum Metric {
+    Auto,
+    Diag,
+    Dense,
+}
+
+/// Choices of coordinates.
+#[derive(Clone, Copy, ValueEnum)]
+enum Centring {
+    Auto,
+    AsWritten,
+}
+
+impl SampleArgs {
+    fn settings(&self, machine: Machine) -> Result<Settings> {
+        if !(self.progress_every > 0.0) {
+            let message = format!(
+                "--progress-every is {}; it must be above 0",
+                self.progress_every
+            );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        if self.cores == Some(0) || self.draws == 0 {
+            let flag = if self.draws == 0 {
+                "--draws"
+            } else {
+                "--cores"
+            };
+            let message = format!("{flag} is 0; use at least 1");
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        let mut settings = Settings {
+            coordinates: match self.centring {
+                Centring::Auto => CoordinateChoice::Auto,
+                Centring::AsWritten => CoordinateChoice::AsWritten,
+            },
+            predictive: self.predictive,
+            log_likelihood: self.log_likelihood,
+            prior_only: self.prior_only,
+            memory_limit_bytes: memory_limit(),
+            ..Settings::default()
+        };
+        let sampler = &mut settings.sampler;
+        sampler.chains = self.chains;
+        sampler.tune = self.tune;
+        sampler.draws = self.draws;
+        sampler.target_accept = self.target_accept;
+        sampler.max_treedepth = self.max_treedepth;
+        sampler.metric = match self.metric {
+            Metric::Auto => MetricKind::Auto,
+            Metric::Diag => MetricKind::Diagonal,
+            Metric::Dense => MetricKind::Dense,
+        };
+        sampler.threads = machine.threads.min(self.cores.unwrap_or(usize::MAX));
+        sampler.seed = self.common.seed;
+        sampler.keep_warmup = self.keep_warmup;
+        Ok(settings)
+    }
+}
+
+/// Nine tenths of the memory that is free now, where the system tells.
+pub(crate) fn memory_limit() -> Option<u64> {
+    probe::cpu().memory.map(|m| m.free_bytes / 10 * 9)
+}
+
+/// Reads, samples, prints, saves.
+pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
+    let clock = Clock::start();
+    let machine = args.common.machine()?;
+    let settings = args.settings(machine)?;
+    let model = inputs::model(&args.model)?;
+    let data = inputs::data(&args.data, &args.bindings, &args.set)?;
+    let joint = bind(&model, &data, &settings)?;
+    let name = inputs::name(&args.model);
+    let mut folder = Folder::open(
+        Path::new(""),
+        args.output.out.as_deref(),
+        &name,
+        args.output.overwrite,
+    )?;
+    let reading = clock.seconds();
+    if !args.common.quiet {
+        show::header(&args.model, &joint, &settings);
+        model
+            .warnings()
+            .iter()
+            .for_each(|w| terminal::note(format_args!("warning: {w}")));
+    }
+
+    let stop = interrupt::catch()?;
+    let sampler = &settings.sampler;
+    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
+    let progress = Progress::start(
+        Arc::clone(&board),
+        args.common.progress(args.progress_every),
+    );
+    let now = || clock.seconds();
+    let caller = Caller {
+        observer: &*board,
+        stop: &stop,
+        now: &now,
+        created_at: &timestamp(),
+    };
+    let ran = run::run(&joint, &settings, &caller);
+    drop(progress);
+    let mut outcome = ran?;
+    if outcome.run.n_draws() == 0 {
+        terminal::note("stopped before the first draw: nothing was saved");
+        return Ok(Outcome::Interrupted);
+    }
+    let options = SummaryOptions {
+        threads: machine.threads,
+        ..SummaryOptions::default()
+    };
+    let diagnosis = outcome.diagnose(&options)?;
+    let facts = run::Machine {
+        model: name,
+        device: probe::cpu().model,
+        reading,
+        total: clock.seconds(),
+    };
+    let document = run_json(&outcome, &settings, &diagnosis, &facts);
+    save(&mut folder, &outcome, &diagnosis, &document)?;
+    if args.common.json {
+        json::print(&document);
+    } else {
+        show::result(&outcome, &diagnosis, &folder, &args.common);
+    }
+    folder.finish()?;
+    Ok(if outcome.run.interrupted {
+        Outcome::Interrupted
+    } else if args.strict && !diagnosis.converged {
+        Outcome::NotPassed
+    } else {
+        Outcome::Done
+    })
+}
+
+/// Writes every file of the run; the draws first.
+fn save(
+    folder: &mut Folder,
+    outcome: &run::Outcome,
+    diagnosis: &Diagnosis,
+    document: &Value,
+) -> Result<()> {
+    write_netcdf(folder.file("trace.nc"), &outcome.trace)?;
+    summaries(folder, diagnosis)?;
+    let mut marked = json!({"program": "fitzroy"});
+    if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {
+        let fields = from.iter().filter(|(key, _)| *key != "summary");
+        to.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    folder.write("run.json", &format!("{marked:#}\n"))
+}
+
+/// Writes the summary as text, CSV and JSON.
+pub(crate) fn summaries(folder: &mut Folder, diagnosis: &Diagnosis) -> Result<()> {
+    let all = fitzroy::report::TextOptions {
+        max_rows: usize::MAX,
+        ..Default::default()
+    };
+    folder.write("summary.txt", &diagnosis_text(diagnosis, &all))?;
+    folder.write("summary.csv", &summary_csv(&diagnosis.summary))?;
+    let document = Value::Object(diagnosis_json(diagnosis));
+    folder.write("summary.json", &format!("{document:#}\n"))
+}

@@ -1,0 +1,120 @@
+//! What `sample` says on the terminal.
+
+use crate::args::Common;
+use crate::output::Folder;
+use crate::terminal;
+use fitzroy::diagnose::Diagnosis;
+use fitzroy::model::joint::Joint;
+use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
+use fitzroy::run::{Outcome, Settings, n_observations};
+use fitzroy_device::lanes::Level;
+use fitzroy_device::probe::level_name;
+use std::path::Path;
+
+/// One line before the work: what will run, and on what.
+pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings) {
+    let file = model
+        .file_name()
+        .unwrap_or(model.as_os_str())
+        .to_string_lossy();
+    let threads = settings.sampler.threads.min(settings.sampler.chains);
+    terminal::note(format_args!(
+        "fitzroy {}  {file}  {}, {}  cpu {}, {}  f64  seed {}",
+        env!("CARGO_PKG_VERSION"),
+        count(joint.n_params(), "parameter"),
+        count(n_observations(joint), "observation"),
+        level_name(Level::detect()),
+        count(threads, "thread"),
+        settings.sampler.seed,
+    ));
+}
+
+/// Verdict, findings, table, times and files.
+pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, common: &Common) {
+    if common.quiet {
+        terminal::out(verdict_line(diagnosis));
+        return;
+    }
+    let (run, timing) = (&outcome.run, &outcome.timing);
+    terminal::note(coordinates(outcome));
+    let draws = run.chains.len() * run.n_draws();
+    terminal::note(format_args!(
+        "all     {}  {:.2} s (compile {:.2}, warm-up {:.2}, sampling {:.2})  {:.1} gradients a draw",
+        count(draws, "draw"),
+        timing.compile + timing.warmup + timing.sampling,
+        timing.compile,
+        timing.warmup,
+        timing.sampling,
+        run.mean_steps(),
+    ));
+    if common.verbose > 0 {
+        for (chain, step) in run.step_sizes.iter().enumerate() {
+            terminal::note(format_args!("chain {chain}  step size {step:.3}"));
+        }
+    }
+    if run.interrupted {
+        terminal::note(format_args!(
+            "stopped early: {} draws per chain were kept",
+            run.n_draws()
+        ));
+    }
+    terminal::note("");
+    if outcome.group == "prior" {
+        terminal::out("these are draws from the prior, without the data");
+    }
+    terminal::out(diagnosis_text(diagnosis, &TextOptions::default()));
+    let path = |name| folder.path().join(name).display().to_string();
+    let names = [
+        "trace.nc",
+        "summary.txt",
+        "summary.csv",
+        "summary.json",
+        "run.json",
+    ];
+    terminal::out(format_args!("wrote {}", names.map(path).join("  ")));
+}
+
+/// `coordinates  mu_group centred (c 0.97)   metric dense`
+fn coordinates(outcome: &Outcome) -> String {
+    let word = |c: f64| match c {
+        c if c > 0.9 => "centred",
+        c if c < 0.1 => "non-centred",
+        _ => "between",
+    };
+    let mut plates: Vec<String> = outcome
+        .centring
+        .iter()
+        .map(|(name, c)| format!("{name} {} (c {c:.2})", word(*c)))
+        .collect();
+    if plates.is_empty() {
+        plates.push("as written".into());
+    }
+    let metric = outcome.run.metrics.first().map_or("none", |m| m.name());
+    format!("coordinates  {}   metric {metric}", plates.join(", "))
+}
+
+/// `1 thread`, `1,000 draws`.
+fn count(n: usize, thing: &str) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    format!("{out} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn counts_read_as_people_write_them() {
+        assert_eq!(count(1, "thread"), "1 thread");
+        assert_eq!(count(103, "parameter"), "103 parameters");
+        assert_eq!(count(1_000, "draw"), "1,000 draws");
+        assert_eq!(count(12_345_678, "draw"), "12,345,678 draws");
+    }
+}

@@ -1,0 +1,132 @@
+//! Loops of one element: the same instructions without the machinery of blocks. Lane functions of
+//! `f64` give the same bits as wide registers do.
+
+use super::operand::Bound;
+use super::program::{Code, LoopPlan};
+use crate::lanes::Lanes;
+use crate::maths;
+use fitzroy_graph::{Binary, Unary};
+
+/// Runs a loop over one element. Addresses as in `run`.
+#[inline(always)]
+pub(super) fn run(code: &[Bound], plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
+    for i in code {
+        // SAFETY: every operand of an instruction is at least one number in an arena that lives as
+        // long as the workspace and function borrowed by the caller.
+        unsafe { one(i, plan, work, fixed) };
+    }
+}
+
+#[inline(always)]
+unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
+    // SAFETY: see `run`.
+    unsafe {
+        let [a, b, c] = i.from.map(|arg| arg.at);
+        let to = i.to.at;
+        match i.code {
+            Code::Copy => *to = *a,
+            Code::Unary(op) => *to = unary(op, *a),
+            Code::Binary(op) => *to = binary(op, *a, *b),
+            Code::Select => *to = if *a == 0.0 { *c } else { *b },
+            Code::MulAdd => *to = Lanes::fma(*a, *b, *c),
+            Code::SubMul => *to = Lanes::fma(-*a, *b, *c),
+            Code::MulSub => *to = Lanes::fma(*a, *b, -*c),
+            Code::LogNdtrPair => (*to, *i.also_to.at) = maths::log_ndtr_with_slope(*a),
+            Code::LogAddExpPair => (*to, *i.also_to.at) = maths::log_add_exp_with_weight(*a, *b),
+            Code::SoftplusPair => (*to, *i.also_to.at) = maths::softplus_with_slope(*a),
+            Code::LgammaPair => (*to, *i.also_to.at) = maths::lgamma_with_digamma(*a),
+            Code::SinCos => (*to, *i.also_to.at) = maths::sincos(*a),
+            Code::GatherRuns(t) => *to = *a.add(plan.runs[t].group[0] as usize),
+            Code::GatherAt(t) => *to = *a.add(plan.positions[t][0] as usize),
+            Code::Sum(s) => {
+                // Added to a partial sum of zero, as in a longer loop.
+                let x = if i.n_from == 2 {
+                    Lanes::fma(*a, *b, 0.0)
+                } else {
+                    0.0 + *a
+                };
+                *work.add(plan.sums[s].total) = x;
+            }
+            Code::SumRuns(g) | Code::SumAt(g) => {
+                let group = &plan.groups[g];
+                let total = work.add(group.total);
+                total.write_bytes(0, group.len);
+                *total.add(group.positions[0] as usize) = 0.0 + *a;
+            }
+            Code::MatVec(m) => {
+                let m = &plan.matrices[m];
+                let mut s = 0.0;
+                for k in 0..m.columns {
+                    s = Lanes::fma(*fixed.add(m.at + k * m.stride), *a.add(k), s);
+                }
+                *to = s;
+            }
+            Code::MatVecT(m) => {
+                let m = &plan.matrices[m];
+                for k in 0..m.columns {
+                    let x = Lanes::fma(*fixed.add(m.at + k * m.stride), *a, 0.0);
+                    *work.add(plan.sums[m.first_sum + k].total) = x;
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn unary(op: Unary, x: f64) -> f64 {
+    match op {
+        Unary::Neg => -x,
+        Unary::Recip => 1.0 / x,
+        Unary::Sqrt => x.sqrt(),
+        Unary::Abs => x.abs(),
+        Unary::Floor => Lanes::floor(x),
+        Unary::Exp => maths::exp(x),
+        Unary::Log => maths::log(x),
+        Unary::Log1p => maths::log1p(x),
+        Unary::Expm1 => maths::expm1(x),
+        Unary::Sin => maths::sin(x),
+        Unary::Cos => maths::cos(x),
+        Unary::Tan => maths::tan(x),
+        Unary::Asin => maths::asin(x),
+        Unary::Acos => maths::acos(x),
+        Unary::Atan => maths::atan(x),
+        Unary::Sinh => maths::sinh(x),
+        Unary::Cosh => maths::cosh(x),
+        Unary::Tanh => maths::tanh(x),
+        Unary::Erf => maths::erf(x),
+        Unary::Erfc => maths::erfc(x),
+        Unary::LogNdtr => maths::log_ndtr(x),
+        Unary::NdtrSlope => maths::log_ndtr_with_slope(x).1,
+        Unary::Lgamma => maths::lgamma(x),
+        Unary::Digamma => maths::digamma(x),
+        Unary::Trigamma => maths::trigamma(x),
+        Unary::LogI0 => maths::log_i0(x),
+        Unary::I1OverI0 => maths::i1_over_i0(x),
+        Unary::InvLogit => maths::inv_logit(x),
+        Unary::Softplus => maths::softplus(x),
+    }
+}
+
+#[inline(always)]
+fn binary(op: Binary, a: f64, b: f64) -> f64 {
+    match op {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / b,
+        Binary::Pow => maths::pow(a, b),
+        Binary::Min => maths::min(a, b),
+        Binary::Max => maths::max(a, b),
+        Binary::LogAddExp => maths::log_add_exp(a, b),
+        Binary::Lt => f64::from(a < b),
+        Binary::Le => f64::from(a <= b),
+        Binary::Eq => f64::from(a == b),
+        Binary::MulZ => {
+            if a == 0.0 {
+                0.0
+            } else {
+                a * b
+            }
+        }
+    }
+}

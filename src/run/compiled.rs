@@ -1,0 +1,311 @@
+//! One choice of coordinates, compiled: what chains evaluate.
+
+use crate::Result;
+use crate::fit::sample::Target;
+use crate::model::joint::{Coordinates, Graphs, Joint, TermKind};
+use fitzroy_device::cpu::{Function, Workspace};
+use fitzroy_graph::{Binary, NodeId, Op, gradient};
+use std::sync::Arc;
+
+/// Which terms of the joint density are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Terms {
+    /// All of them: the posterior.
+    All,
+    /// The priors alone, without data and without `target +=`.
+    Priors,
+}
+
+/// Where one leaf of parameters stands among the coordinates.
+#[derive(Clone, Copy, Debug)]
+struct Leaf {
+    offset: usize,
+    len: usize,
+}
+
+/// The coordinates of one plate among all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// First coordinate.
+    pub(super) offset: usize,
+    /// How many.
+    pub(super) len: usize,
+}
+
+/// A joint density in one choice of coordinates, ready to run; shared by all chains.
+pub(super) struct Compiled {
+    /// The coordinates of each plate.
+    pub(super) coordinates: Vec<Coordinates>,
+    /// What was compiled.
+    pub(super) graphs: Graphs,
+    /// Where each plate stands.
+    pub(super) places: Vec<Place>,
+    /// Log density, then the slope for each leaf.
+    density: Function,
+    leaves: Vec<Leaf>,
+    /// True when the leaves fill all coordinates, each once.
+    complete: bool,
+    /// Location and scale of each plate in turn; none without plates.
+    frames: Option<Function>,
+    /// Number of unconstrained coordinates.
+    pub(super) dim: usize,
+}
+
+/// c of element `j`: 1 is centred, 0 non-centred.
+pub(super) fn centring(coordinates: &Coordinates, j: usize) -> f64 {
+    match coordinates {
+        Coordinates::Centred => 1.0,
+        Coordinates::NonCentred => 0.0,
+        Coordinates::Partial(c) => c[j],
+    }
+}
+
+impl Compiled {
+    /// Builds and compiles `terms` of `joint` in `coordinates`.
+    pub(super) fn new(
+        joint: &Joint,
+        coordinates: &[Coordinates],
+        terms: Terms,
+    ) -> Result<Arc<Compiled>> {
+        let mut graphs = joint.graphs(coordinates);
+        if terms == Terms::Priors {
+            priors_alone(&mut graphs)?;
+        }
+        let leaves: Vec<Leaf> = graphs
+            .gradient
+            .iter()
+            .map(|p| leaf(&graphs, p.param))
+            .collect();
+        let mut outputs = vec![graphs.density];
+        outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
+        let density = Function::compile(&graphs.graph, &graphs.bindings, &outputs)?;
+        let places = joint.plates().iter().map(|plate| {
+            let parameter = &joint.parameters()[plate.parameter];
+            Place {
+                offset: parameter.offset,
+                len: parameter.len,
+            }
+        });
+        let places: Vec<Place> = places.collect();
+        let nodes: Vec<NodeId> = graphs.plates.iter().flat_map(|&(m, s)| [m, s]).collect();
+        let frames = match nodes.is_empty() {
+            true => None,
+            false => Some(Function::compile(&graphs.graph, &graphs.bindings, &nodes)?),
+        };
+        let dim = joint.n_params();
+        Ok(Arc::new(Compiled {
+            coordinates: coordinates.to_vec(),
+            complete: fills(&leaves, dim),
+            graphs,
+            places,
+            density,
+            leaves,
+            frames,
+            dim,
+        }))
+    }
+
+    /// Compiles further nodes of the same graph.
+    pub(super) fn function(&self, outputs: &[NodeId]) -> Result<Function> {
+        Function::compile(&self.graphs.graph, &self.graphs.bindings, outputs)
+    }
+
+    /// Location and scale of the plates, with memory to evaluate them; none without plates.
+    pub(super) fn frames(&self) -> Option<Frames<'_>> {
+        let function = self.frames.as_ref()?;
+        Some(Frames {
+            function,
+            workspace: function.workspace(),
+        })
+    }
+
+    /// The first coordinate of leaf `k` of the gradient.
+    pub(super) fn leaf_offset(&self, k: usize) -> usize {
+        self.leaves[k].offset
+    }
+
+    /// Elements computed for one gradient: a rough measure of its cost.
+    pub(super) fn n_operations(&self) -> f64 {
+        let graph = &self.graphs.graph;
+        let mut outputs = vec![self.graphs.density];
+        outputs.extend(self.graphs.gradient.iter().map(|p| p.adjoint));
+        let needed = graph.needed(&outputs);
+        let computed = graph
+            .node_ids()
+            .filter(|&n| needed[n.index()] && graph.varies(n));
+        computed.map(|n| graph.len(n) as f64).sum()
+    }
+}
+
+/// Replaces the density by the sum of the priors.
+fn priors_alone(graphs: &mut Graphs) -> Result<()> {
+    let mut total = graphs.graph.lit(0.0);
+    for term in graphs.terms.iter().filter(|t| t.kind == TermKind::Prior) {
+        let sum = graphs.graph.sum_all(term.node);
+        total = graphs.graph.binary(Binary::Add, total, sum)?;
+    }
+    graphs.density = total;
+    graphs.gradient = gradient(&mut graphs.graph, total);
+    Ok(())
+}
+
+fn leaf(graphs: &Graphs, param: NodeId) -> Leaf {
+    match graphs.graph.node(param).op {
+        Op::Param { offset } => Leaf {
+            offset,
+            len: graphs.graph.len(param),
+        },
+        _ => panic!("a gradient is taken with respect to parameters"),
+    }
+}
+
+/// Whether the leaves cover `dim` coordinates without gap or overlap.
+fn fills(leaves: &[Leaf], dim: usize) -> bool {
+    let mut sorted = leaves.to_vec();
+    sorted.sort_by_key(|l| l.offset);
+    let end = sorted
+        .iter()
+        .try_fold(0, |at, l| (l.offset == at).then_some(at + l.len));
+    end == Some(dim)
+}
+
+/// Locations and scales of all plates at a position.
+pub(super) struct Frames<'a> {
+    function: &'a Function,
+    workspace: Workspace,
+}
+
+impl Frames<'_> {
+    /// Evaluates them at `position`.
+    pub(super) fn run(&mut self, position: &[f64]) {
+        self.function.run(&mut self.workspace, position);
+    }
+
+    /// Location and scale of every element of plate `k` at the last position.
+    pub(super) fn of(&self, k: usize) -> (&[f64], &[f64]) {
+        let output = |i| self.function.output(&self.workspace, i);
+        (output(2 * k), output(2 * k + 1))
+    }
+}
+
+/// A change from one choice of coordinates to another, with the same values of all variables.
+pub(super) struct Change {
+    from: Arc<Compiled>,
+    to: Vec<Coordinates>,
+}
+
+impl Change {
+    /// From the coordinates of `from` to others.
+    pub(super) fn new(from: &Arc<Compiled>, to: &[Coordinates]) -> Self {
+        Change {
+            from: Arc::clone(from),
+            to: to.to_vec(),
+        }
+    }
+
+    /// Maps a position with the memory of `frames`, which must be those of the old coordinates:
+    /// w' = c' m + s^(c' − c) (w − c m), location m and scale s taken at the old position.
+    pub(super) fn apply(&self, frames: &mut Frames<'_>, position: &mut [f64]) {
+        frames.run(position);
+        for (k, place) in self.from.places.iter().enumerate() {
+            let (location, scale) = frames.of(k);
+            let (old, new) = (&self.from.coordinates[k], &self.to[k]);
+            let slots = &mut position[place.offset..place.offset + place.len];
+            for (j, w) in slots.iter_mut().enumerate() {
+                let (c, d) = (centring(old, j), centring(new, j));
+                if c != d {
+                    let (m, s) = (location[j], scale[j]);
+                    *w = d * m + libm::pow(s, d - c) * (*w - c * m);
+                }
+            }
+        }
+    }
+
+    /// A map that owns what it needs, for any number of threads.
+    pub(super) fn map(self) -> impl Fn(&mut [f64]) + Send + Sync {
+        let function = self.from.frames.as_ref();
+        assert!(
+            function.is_some(),
+            "coordinates only change where there are plates"
+        );
+        let spare = std::sync::Mutex::new(Vec::<Workspace>::new());
+        move |position| {
+            let function = self.from.frames.as_ref().expect("checked above");
+            let lock = || {
+                spare
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+            };
+            let workspace = lock().pop().unwrap_or_else(|| function.workspace());
+            let mut frames = Frames {
+                function,
+                workspace,
+            };
+            self.apply(&mut frames, position);
+            lock().push(frames.workspace);
+        }
+    }
+}
+
+/// Σ (1 − c) ln s over all elements of all plates, at the last position of `frames`: the log
+/// density in `coordinates` less that in the coordinates as written.
+pub(super) fn log_jacobian(coordinates: &[Coordinates], frames: &Frames<'_>) -> f64 {
+    let of_plate = |(k, chosen): (usize, &Coordinates)| -> f64 {
+        let terms = frames.of(k).1.iter().enumerate();
+        terms
+            .map(|(j, &s)| match centring(chosen, j) {
+                1.0 => 0.0,
+                c => (1.0 - c) * libm::log(s),
+            })
+            .sum()
+    };
+    coordinates.iter().enumerate().map(of_plate).sum()
+}
+
+/// Evaluates a compiled density; one for each chain. Allocates nothing after it was made.
+pub(super) struct Evaluator {
+    compiled: Arc<Compiled>,
+    workspace: Workspace,
+}
+
+impl Evaluator {
+    /// An evaluator with memory of its own.
+    pub(super) fn new(compiled: &Arc<Compiled>) -> Self {
+        Evaluator {
+            workspace: compiled.density.workspace(),
+            compiled: Arc::clone(compiled),
+        }
+    }
+
+    /// The log density alone.
+    pub(super) fn value(&mut self, position: &[f64]) -> f64 {
+        let density = &self.compiled.density;
+        density.run(&mut self.workspace, position);
+        density.output(&self.workspace, 0)[0]
+    }
+}
+
+impl Target for Evaluator {
+    fn dim(&self) -> usize {
+        self.compiled.dim
+    }
+
+    fn value_and_gradient(&mut self, position: &[f64], slope: &mut [f64]) -> f64 {
+        let value = self.value(position);
+        let compiled = &*self.compiled;
+        let parts = compiled.leaves.iter().enumerate();
+        let parts = parts.map(|(k, leaf)| {
+            let part = compiled.density.output(&self.workspace, k + 1);
+            (leaf.offset..leaf.offset + leaf.len, part)
+        });
+        if compiled.complete {
+            parts.for_each(|(at, part)| slope[at].copy_from_slice(part));
+        } else {
+            slope.fill(0.0);
+            for (at, part) in parts {
+                slope[at].iter_mut().zip(part).for_each(|(g, p)| *g += p);
+            }
+        }
+        value
+    }
+}

@@ -1,0 +1,128 @@
+//! How much memory a run will need, known before anything large is made.
+
+use super::Settings;
+use crate::model::ast::{Keep, Statement, Subscript};
+use crate::model::{Binding, Model, Role};
+use crate::{Error, ErrorKind, Result};
+
+/// Numbers that a chain keeps for each coordinate while it moves, roughly.
+const PER_COORDINATE: f64 = 64.0;
+
+/// What a run needs, and what needs most of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Bytes of draws, warm-up windows and working memory.
+    pub bytes: f64,
+    /// The variable with the most elements.
+    pub largest: String,
+    /// How many it has.
+    pub largest_elements: f64,
+}
+
+/// Estimates the memory of a run from sizes alone.
+pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estimate {
+    let size = |name: &str| {
+        binding
+            .dim(name)
+            .map_or(1.0, |d| binding.dims[d].size as f64)
+    };
+    let dims_of = |name: &str| -> f64 {
+        let dims = model.symbols().get(name).map(|s| s.dims.as_slice());
+        dims.unwrap_or_default().iter().map(|d| size(d)).product()
+    };
+    let (mut coordinates, mut recorded, mut rows) = (0.0, 0.0, 0.0);
+    let mut largest = (String::new(), 0.0);
+    for statement in model.statements() {
+        let Some(name) = statement.name().map(|n| n.text.as_str()) else {
+            continue;
+        };
+        let role = model.symbols().get(name).map(|s| s.role);
+        let elements = match statement {
+            Statement::Sampled(s) if s.predicted => {
+                s.subscripts.iter().map(|s| extent(s, &size)).product()
+            }
+            _ => dims_of(name),
+        };
+        match (statement, role) {
+            (Statement::Sampled(s), _) if s.predicted => recorded += elements,
+            (Statement::Sampled(_), Some(Role::Parameter)) => {
+                coordinates += elements;
+                recorded += elements;
+            }
+            (Statement::Sampled(_), _) => rows += elements,
+            (Statement::Computed(s), _) if s.keep != Keep::Local => recorded += elements,
+            _ => continue,
+        }
+        if elements > largest.1 {
+            largest = (name.into(), elements);
+        }
+    }
+    let sampler = &settings.sampler;
+    let chains = sampler.chains as f64;
+    let kept = sampler.draws as f64
+        + if sampler.keep_warmup {
+            sampler.tune as f64
+        } else {
+            0.0
+        };
+    let copies =
+        f64::from(u8::from(settings.log_likelihood)) + f64::from(u8::from(settings.predictive));
+    let numbers = chains * kept * (coordinates + recorded)
+        + chains * sampler.tune as f64 * coordinates // Warm-up windows: draws and slopes.
+        + chains * sampler.draws as f64 * rows * copies
+        + chains * PER_COORDINATE * (coordinates + rows);
+    Estimate {
+        bytes: 8.0 * numbers,
+        largest: largest.0,
+        largest_elements: largest.1,
+    }
+}
+
+fn extent(subscript: &Subscript, size: &dyn Fn(&str) -> f64) -> f64 {
+    match subscript {
+        Subscript::At(e) => size(&e.to_string()),
+        Subscript::Slice { .. } => 1.0,
+    }
+}
+
+/// Refuses a run that needs more than the limit of `settings`.
+///
+/// # Errors
+/// [`ErrorKind::Device`], with both sizes and what to change.
+pub(super) fn check(model: &Model, binding: &Binding, settings: &Settings) -> Result<()> {
+    let Some(limit) = settings.memory_limit_bytes else {
+        return Ok(());
+    };
+    let need = estimate(model, binding, settings);
+    if need.bytes <= limit as f64 {
+        return Ok(());
+    }
+    let sampler = &settings.sampler;
+    Err(Error::new(
+        ErrorKind::Device,
+        format!(
+            "{} chains of {} draws need about {} of memory, {} is free; the largest variable is \
+             `{}` with {} elements in each draw; ask for fewer draws or chains, or make its dims \
+             smaller",
+            sampler.chains,
+            sampler.draws,
+            size_text(need.bytes),
+            size_text(limit as f64),
+            need.largest,
+            need.largest_elements,
+        ),
+    ))
+}
+
+/// Bytes as people say them: `3.2 GiB`.
+fn size_text(bytes: f64) -> String {
+    let (mut value, mut unit) = (bytes, "bytes");
+    for next in ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    format!("{value:.1} {unit}")
+}

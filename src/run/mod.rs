@@ -1,0 +1,370 @@
+//! A model, its data and settings in; a trace out.
+//!
+//! ```
+//! use fitzroy::data::Dataset;
+//! use fitzroy::model::Model;
+//! use fitzroy::run::{Caller, Settings, bind, run};
+//!
+//! let model = Model::parse(
+//!     "data y[obs]
+//!      mu    ~ Normal(0, 10)
+//!      sigma ~ HalfNormal(5)
+//!      y[obs] ~ Normal(mu, sigma)",
+//! )?;
+//! let mut data = Dataset::new();
+//! data.insert_real("y", &[4], vec![1.2, 0.7, 2.3, 1.6]);
+//!
+//! let mut settings = Settings::default();
+//! settings.sampler.draws = 500;
+//! let joint = bind(&model, &data, &settings)?;
+//! let outcome = run(&joint, &settings, &Caller::silent())?;
+//! let posterior = outcome.trace.group("posterior").expect("always there");
+//! assert_eq!(posterior.variables[0].name, "mu");
+//! assert_eq!(posterior.variables[0].shape, [4, 500]);
+//! # Ok::<(), fitzroy::Error>(())
+//! ```
+
+mod compiled;
+mod hash;
+mod memory;
+mod posterior;
+mod predictive;
+mod report;
+mod start;
+mod sweep;
+mod trace;
+
+pub use memory::{Estimate, estimate};
+pub use posterior::CoordinateChoice;
+pub use predictive::{Key, Replicated, Replicator};
+pub use report::{Machine, run_json};
+
+use crate::data::Dataset;
+use crate::diagnose::{Diagnosis, Finding, FindingKind, SummaryOptions, diagnose};
+use crate::draws::Trace;
+use crate::fit::sample::{self, Event, Observer, Phase, Run, Silent};
+use crate::model::Model;
+use crate::model::joint::{Coordinates, Joint};
+use crate::{Error, ErrorKind, Result};
+use compiled::{Compiled, Terms, centring};
+use posterior::ModelPosterior;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What to do with a bound model.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Settings of the sampler. Its `threads` also serve what comes after sampling.
+    pub sampler: sample::Settings,
+    /// How coordinates of hierarchical parameters are chosen.
+    pub coordinates: CoordinateChoice,
+    /// Whether replicates of the observed data are drawn (group `posterior_predictive`).
+    pub predictive: bool,
+    /// Whether the log likelihood of every observation is kept (group `log_likelihood`).
+    pub log_likelihood: bool,
+    /// Samples the priors alone: groups `prior`, `prior_predictive` and `sample_stats_prior`.
+    ///
+    /// The draws come from the same sampler, run on the sum of the priors in non-centred
+    /// coordinates; they are Markov chains with an R-hat and an ESS, not independent draws.
+    /// `target +=` is left out. A prior that is improper (`Flat`) is an error.
+    pub prior_only: bool,
+    /// A run that will need more is refused before it starts; none means no limit.
+    pub memory_limit_bytes: Option<u64>,
+}
+
+/// What the library does not know by itself, and whom it tells.
+pub struct Caller<'a> {
+    /// Is told of every transition.
+    pub observer: &'a dyn Observer,
+    /// Ends the run early once true; what there is is kept.
+    pub stop: &'a AtomicBool,
+    /// The time in seconds from any origin.
+    pub now: &'a (dyn Fn() -> f64 + Sync),
+    /// Date and time in ISO 8601 for the file; left out when empty.
+    pub created_at: &'a str,
+}
+
+impl Caller<'static> {
+    /// Nobody: no observer, no clock, no end.
+    pub fn silent() -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Caller {
+            observer: &Silent,
+            stop: &NEVER,
+            now: &|| 0.0,
+            created_at: "",
+        }
+    }
+}
+
+/// Where the time went, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// Building and compiling the density in its first coordinates.
+    pub compile: f64,
+    /// Start and warm-up of the chains, changes of coordinates included.
+    pub warmup: f64,
+    /// Drawing.
+    pub sampling: f64,
+    /// Putting the trace together, replicates and log likelihoods included.
+    pub collecting: f64,
+}
+
+/// What [`run`] gives.
+pub struct Outcome {
+    /// The draws, see [`run`] for its groups.
+    pub trace: Trace,
+    /// What the sampler says; its draws have been moved into `trace`.
+    pub run: Run,
+    /// For each hierarchical parameter the mean of its c: 1 is centred, 0 non-centred.
+    pub centring: Vec<(String, f64)>,
+    /// What happened besides the draws: restarted chains, coordinates taken back.
+    pub findings: Vec<Finding>,
+    /// Where the time went.
+    pub timing: Timing,
+    /// The group of the draws: `posterior` or `prior`.
+    pub group: &'static str,
+    positions: Vec<Vec<f64>>,
+    compiled: Arc<Compiled>,
+}
+
+/// Binds `model` to `data`, checks what a run will need, and builds its density.
+///
+/// # Errors
+/// Data that are missing or do not fit; a run above the memory limit; dims that do not combine.
+pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint> {
+    let binding = model.bind(data)?;
+    memory::check(model, &binding, settings)?;
+    Joint::new(model, binding)
+}
+
+/// Samples a bound model.
+///
+/// Groups of the trace, in the layout of ArviZ:
+/// - `posterior`: parameters and recorded deterministics, on their natural scale;
+/// - `sample_stats`: statistics under ArviZ's names. `lp` is the log density of the model in its
+///   coordinates as written: unconstrained, Jacobians of the transforms included, whatever
+///   coordinates were sampled in (as `lp__` of Stan and `lp` of PyMC). `energy` belongs to the
+///   coordinates that were sampled in;
+/// - `predictions`: whatever the model `predict`s, drawn or computed, for every draw;
+/// - `posterior_predictive`: replicates of the observed data, if asked;
+/// - `log_likelihood`: one element per observation, if asked; a second term about the same data
+///   is called `NAME_2`;
+/// - `observed_data`, `constant_data`: data with and without a distribution; indices are stored as
+///   positions from 0;
+/// - `warmup_posterior`, `warmup_sample_stats`: if the sampler's settings keep the warm-up.
+///
+/// With [`Settings::prior_only`] the first two are `prior` and `sample_stats_prior`, replicates
+/// are always drawn, into `prior_predictive`, and there are no `predictions`' replicates of data.
+///
+/// The same joint density, settings and seed give the same bits for any number of threads.
+///
+/// # Errors
+/// A setting out of range; no start with a finite log density (naming the term that is not
+/// finite, and its row); an improper prior under [`Settings::prior_only`].
+pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Outcome> {
+    let start = (caller.now)();
+    let terms = match settings.prior_only {
+        true => Terms::Priors,
+        false => Terms::All,
+    };
+    if terms == Terms::Priors {
+        refuse_improper(joint)?;
+    }
+    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms)?;
+    let first = Arc::clone(posterior.compiled());
+    let compiled_at = (caller.now)();
+    let watch = Watch::new(caller);
+    let run = sample::sample(&mut posterior, &settings.sampler, &watch, caller.stop)
+        .map_err(|error| start::explain(error, joint, &first, &settings.sampler))?;
+    let ended = (caller.now)();
+    let drawing_from = watch.first_draw().unwrap_or(ended);
+    let mut timing = Timing {
+        compile: compiled_at - start,
+        warmup: drawing_from - compiled_at,
+        sampling: ended - drawing_from,
+        collecting: 0.0,
+    };
+    let compiled = Arc::clone(posterior.compiled());
+    let mut run = run;
+    let collected = trace::Collect {
+        joint,
+        compiled: &compiled,
+        settings,
+        caller,
+        timing,
+    };
+    let centring = mean_centring(joint, &compiled);
+    let trace = collected.trace(&mut run, &centring)?;
+    timing.collecting = (caller.now)() - ended;
+    let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
+    findings.extend(run.restarts.iter().map(restarted));
+    let positions = run
+        .chains
+        .iter_mut()
+        .map(|c| std::mem::take(&mut c.positions));
+    Ok(Outcome {
+        positions: positions.collect(),
+        group: if settings.prior_only {
+            "prior"
+        } else {
+            "posterior"
+        },
+        trace,
+        run,
+        centring,
+        findings,
+        timing,
+        compiled,
+    })
+}
+
+/// Number of observed values: elements of the data that have a distribution.
+pub fn n_observations(joint: &Joint) -> usize {
+    use crate::model::ast::Statement;
+    let observed = |name: &str| {
+        joint.model().statements().iter().any(|s| match s {
+            Statement::Sampled(s) => !s.predicted && s.name.text == name,
+            _ => false,
+        })
+    };
+    let binding = joint.binding();
+    let arrays = binding.arrays.iter().filter(|a| observed(&a.name));
+    arrays
+        .map(|a| {
+            a.dims
+                .iter()
+                .map(|&d| binding.dims[d].size)
+                .product::<usize>()
+        })
+        .sum()
+}
+
+impl Outcome {
+    /// Examines the draws; the run's own findings come first.
+    ///
+    /// # Errors
+    /// Those of [`diagnose`].
+    pub fn diagnose(&mut self, options: &SummaryOptions) -> Result<Diagnosis> {
+        // Diagnosing looks for `sample_stats`, whatever the draws are of.
+        let renamed = [
+            ("prior", "posterior"),
+            ("sample_stats_prior", "sample_stats"),
+        ];
+        let groups = |trace: &mut Trace, from: usize, to: usize| {
+            for pair in renamed.map(|(a, b)| [a, b]) {
+                let group = trace.groups.iter_mut().find(|g| g.name == pair[from]);
+                if let Some(group) = group {
+                    group.name = pair[to].into();
+                }
+            }
+        };
+        let prior = self.group == "prior";
+        if prior {
+            groups(&mut self.trace, 0, 1);
+        }
+        let found = diagnose(&self.trace, options);
+        if prior {
+            groups(&mut self.trace, 1, 0);
+        }
+        let mut found = found?;
+        found.findings.splice(0..0, self.findings.iter().cloned());
+        Ok(found)
+    }
+
+    /// Draws replicates of the observed data from the draws of this run.
+    ///
+    /// # Errors
+    /// None in practice: the same graph was compiled before.
+    pub fn replicator(&self) -> Result<Replicator> {
+        Replicator::new(&self.compiled, |drawn| drawn.observed)
+    }
+
+    /// The unconstrained position of a draw, for a [`Replicator`].
+    pub fn position(&self, chain: usize, draw: usize) -> &[f64] {
+        let dim = self.compiled.dim;
+        &self.positions[chain][draw * dim..(draw + 1) * dim]
+    }
+}
+
+/// The mean c of each plate, by the name of its parameter.
+fn mean_centring(joint: &Joint, compiled: &Compiled) -> Vec<(String, f64)> {
+    let plates = joint.plates().iter().zip(&compiled.coordinates);
+    plates
+        .map(|(plate, coordinates): (_, &Coordinates)| {
+            let parameter = &joint.parameters()[plate.parameter];
+            let sum: f64 = (0..parameter.len).map(|j| centring(coordinates, j)).sum();
+            (parameter.name.clone(), sum / parameter.len.max(1) as f64)
+        })
+        .collect()
+}
+
+fn restarted(restart: &sample::Restart) -> Finding {
+    let place = format!("chain {}", restart.chain);
+    let fact = format!(
+        "{place} was {:.0} below the others in log density and was put next to chain {} at warm-up \
+         transition {}",
+        restart.gap, restart.from_chain, restart.iteration
+    );
+    Finding::new(FindingKind::RestartedChain, restart.gap, place, fact)
+}
+
+fn refuse_improper(joint: &Joint) -> Result<()> {
+    use crate::model::Role;
+    use crate::model::ast::Statement;
+    let model = joint.model();
+    for statement in model.statements() {
+        let Statement::Sampled(s) = statement else {
+            continue;
+        };
+        let role = model.symbols().get(&s.name.text).map(|s| s.role);
+        let law = s.distribution.name.text.as_str();
+        if role == Some(Role::Parameter) && matches!(law, "Flat" | "HalfFlat") {
+            let message = format!(
+                "`{}` has the improper prior {law}(), so there is no prior to draw from; give it a \
+                 proper one",
+                s.name.text
+            );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    Ok(())
+}
+
+/// Passes events on and notes when the first draw was made.
+struct Watch<'a> {
+    caller: &'a Caller<'a>,
+    /// Bits of the time; those of NaN until then.
+    first: AtomicU64,
+}
+
+impl<'a> Watch<'a> {
+    fn new(caller: &'a Caller<'a>) -> Self {
+        Watch {
+            caller,
+            first: AtomicU64::new(f64::NAN.to_bits()),
+        }
+    }
+
+    fn first_draw(&self) -> Option<f64> {
+        let time = f64::from_bits(self.first.load(Ordering::Relaxed));
+        (!time.is_nan()).then_some(time)
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn event(&self, event: &Event<'_>) {
+        let unseen = f64::NAN.to_bits();
+        if event.phase == Phase::Sampling && event.done == 1 {
+            let now = (self.caller.now)().to_bits();
+            // The first chain's time stays.
+            let _ = self
+                .first
+                .compare_exchange(unseen, now, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        self.caller.observer.event(event);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! A model as something to sample from: its coordinates, and when they change.
+
+use super::compiled::{Change, Compiled, Evaluator, Terms, centring, log_jacobian};
+use crate::Result;
+use crate::diagnose::{Finding, FindingKind};
+use crate::fit::sample::{CoordinateMap, Posterior};
+use crate::model::ast::Centring;
+use crate::model::joint::{Coordinates, Joint};
+use crate::rng::{Purpose, Rng};
+use std::sync::Arc;
+
+/// How the coordinates of hierarchical parameters are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CoordinateChoice {
+    /// From the draws of the warm-up, element by element.
+    #[default]
+    Auto,
+    /// As the model writes them: `x ~ Normal(m, s)` is sampled as x itself.
+    AsWritten,
+}
+
+/// Pooled draws below which no choice is made.
+const FEWEST_DRAWS: usize = 10;
+/// Below this c is 0, and above 1 less this it is 1.
+const NEARLY: f64 = 0.1;
+/// A choice that moves no element by more than this is not worth a change.
+const SMALLEST_CHANGE: f64 = 0.05;
+/// Points at which rewritten and written density are compared.
+const GUARD_POINTS: usize = 32;
+/// How far their difference may vary, relative to the log density.
+const GUARD_TOLERANCE: f64 = 1e-8;
+
+/// A bound model in its present coordinates.
+pub(super) struct ModelPosterior<'a> {
+    joint: &'a Joint,
+    terms: Terms,
+    /// What each plate may do.
+    asked: Vec<Centring>,
+    compiled: Arc<Compiled>,
+    /// The density as written, to compare with.
+    written: Option<Arc<Compiled>>,
+    /// Set when rewritten and written density disagreed.
+    undone: Option<Finding>,
+}
+
+impl<'a> ModelPosterior<'a> {
+    /// Compiles `joint` in its starting coordinates: non-centred wherever they are free.
+    pub(super) fn new(joint: &'a Joint, choice: CoordinateChoice, terms: Terms) -> Result<Self> {
+        let asked = joint
+            .plates()
+            .iter()
+            .map(|plate| match (plate.asked, choice) {
+                (Centring::Auto, CoordinateChoice::AsWritten) => Centring::Centred,
+                (asked, _) => asked,
+            });
+        let asked: Vec<Centring> = asked.collect();
+        let start: Vec<Coordinates> = asked
+            .iter()
+            .map(|asked| match asked {
+                Centring::Centred => Coordinates::Centred,
+                Centring::Auto | Centring::NonCentred => Coordinates::NonCentred,
+            })
+            .collect();
+        let as_written = vec![Coordinates::Centred; start.len()];
+        let compiled = Compiled::new(joint, &start, terms)?;
+        let written = match start == as_written {
+            true => None,
+            false => Some(Compiled::new(joint, &as_written, terms)?),
+        };
+        let mut posterior = ModelPosterior {
+            joint,
+            terms,
+            asked,
+            compiled,
+            written,
+            undone: None,
+        };
+        posterior.check_start()?;
+        Ok(posterior)
+    }
+
+    /// The density in the present coordinates.
+    pub(super) fn compiled(&self) -> &Arc<Compiled> {
+        &self.compiled
+    }
+
+    /// What went wrong with the choice of coordinates.
+    pub(super) fn finding(&self) -> Option<&Finding> {
+        self.undone.as_ref()
+    }
+
+    /// Compares the starting coordinates with the model as written; falls back to the latter.
+    fn check_start(&mut self) -> Result<()> {
+        let Some(written) = &self.written else {
+            return Ok(());
+        };
+        let dim = self.compiled.dim;
+        let points: Vec<f64> = (0..8)
+            .flat_map(|i| {
+                let mut rng = Rng::new(0, 0, 0, i, Purpose::Adapt);
+                (0..dim)
+                    .map(move |_| 2.0 * rng.uniform() - 1.0)
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        if !agrees(&self.compiled, written, &self.compiled, &points) {
+            self.compiled = Arc::clone(written);
+            self.give_up();
+        }
+        Ok(())
+    }
+
+    /// No more changes of coordinates.
+    fn give_up(&mut self) {
+        self.asked.fill(Centring::Centred);
+        self.undone = Some(Finding::new(
+            FindingKind::RewriteUndone,
+            f64::NAN,
+            "coordinates",
+            "the density in the chosen coordinates differs from the model as written",
+        ));
+    }
+
+    /// The c of every element of the plates that are free, from draws and their slopes.
+    ///
+    /// Let g = s^c ∂ℓ/∂w be the slope in the standardised coordinate (x − m)/s. For normal effects
+    /// seen with precision I, E[g²] = 1 + s² I, and the coupling with the location vanishes at
+    /// c = s² I/(1 + s² I) = 1 − 1/E[g²] (Papaspiliopoulos, Roberts, Sköld 2007).
+    fn wanted(&self, positions: &[f64], slopes: &[f64]) -> Option<Vec<Coordinates>> {
+        let dim = self.compiled.dim;
+        let mut frames = self.compiled.frames()?;
+        let mut sums: Vec<Vec<f64>> = self
+            .compiled
+            .places
+            .iter()
+            .map(|p| vec![0.0; p.len])
+            .collect();
+        let mut n = 0;
+        for (position, slope) in positions.chunks_exact(dim).zip(slopes.chunks_exact(dim)) {
+            if !slope.iter().all(|g| g.is_finite()) {
+                continue;
+            }
+            n += 1;
+            frames.run(position);
+            for (k, place) in self.compiled.places.iter().enumerate() {
+                let chosen = &self.compiled.coordinates[k];
+                let scale = frames.of(k).1;
+                for (j, sum) in sums[k].iter_mut().enumerate() {
+                    let power = libm::pow(scale[j], centring(chosen, j));
+                    let g = power * slope[place.offset + j];
+                    *sum += g * g;
+                }
+            }
+        }
+        if n < FEWEST_DRAWS {
+            return None;
+        }
+        let present = &self.compiled.coordinates;
+        let choose = |(k, sums): (usize, &Vec<f64>)| match self.asked[k] {
+            Centring::Auto => simplest(
+                sums.iter()
+                    .map(|&sum| rounded(1.0 - n as f64 / sum))
+                    .collect(),
+            ),
+            _ => present[k].clone(),
+        };
+        let wanted: Vec<Coordinates> = sums.iter().enumerate().map(choose).collect();
+        let moved = |k: usize| {
+            let each = 0..self.compiled.places[k].len;
+            each.map(|j| (centring(&wanted[k], j) - centring(&present[k], j)).abs())
+                .fold(0.0, f64::max)
+        };
+        let largest = (0..wanted.len()).map(moved).fold(0.0, f64::max);
+        (largest > SMALLEST_CHANGE).then_some(wanted)
+    }
+}
+
+/// c within [0, 1], with values near the ends moved there.
+fn rounded(c: f64) -> f64 {
+    if c > 1.0 - NEARLY {
+        1.0
+    } else if c >= NEARLY {
+        c
+    } else {
+        0.0 // NaN as well: without any slope there is no reason to centre.
+    }
+}
+
+fn simplest(c: Vec<f64>) -> Coordinates {
+    if c.iter().all(|&c| c == 1.0) {
+        Coordinates::Centred
+    } else if c.iter().all(|&c| c == 0.0) {
+        Coordinates::NonCentred
+    } else {
+        Coordinates::Partial(c)
+    }
+}
+
+/// Whether `new` gives the density of `written` but for the Jacobian and a constant, at some of
+/// the `points`, which are in the coordinates of `present`.
+pub(super) fn agrees(
+    present: &Arc<Compiled>,
+    written: &Arc<Compiled>,
+    new: &Arc<Compiled>,
+    points: &[f64],
+) -> bool {
+    let Some(mut frames) = present.frames() else {
+        return true;
+    };
+    let (mut plain, mut rewritten) = (Evaluator::new(written), Evaluator::new(new));
+    let to_written = Change::new(present, &written.coordinates);
+    let to_new = Change::new(present, &new.coordinates);
+    let dim = present.dim;
+    let n = points.len() / dim;
+    let step = n.div_ceil(GUARD_POINTS).max(1);
+    let (mut lowest, mut highest, mut tolerance) = (f64::INFINITY, f64::NEG_INFINITY, 0.0_f64);
+    let (mut x, mut w) = (vec![0.0; dim], vec![0.0; dim]);
+    for point in points.chunks_exact(dim).step_by(step) {
+        x.copy_from_slice(point);
+        w.copy_from_slice(point);
+        to_written.apply(&mut frames, &mut x);
+        to_new.apply(&mut frames, &mut w);
+        let (before, after) = (plain.value(&x), rewritten.value(&w));
+        let difference = after - before - log_jacobian(&new.coordinates, &frames);
+        if after.is_finite() && invalid_scale(present, &frames) {
+            return false;
+        }
+        if !before.is_finite() || !after.is_finite() {
+            continue;
+        }
+        lowest = lowest.min(difference);
+        highest = highest.max(difference);
+        tolerance =
+            tolerance.max(GUARD_TOLERANCE * (1.0 + before.abs()) + rounding(present, &frames, &x));
+    }
+    !(highest - lowest > tolerance)
+}
+
+/// Whether a scale is negative or NaN: the density as written does not exist there, and the
+/// standardised one would not notice.
+fn invalid_scale(compiled: &Compiled, frames: &super::compiled::Frames<'_>) -> bool {
+    let wrong = |k: usize| frames.of(k).1.iter().any(|s| !(*s >= 0.0));
+    (0..compiled.places.len()).any(wrong)
+}
+
+/// How far rounding alone may move the density as written: (x − m)/s loses digits where s is small.
+fn rounding(compiled: &Compiled, frames: &super::compiled::Frames<'_>, x: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for (k, place) in compiled.places.iter().enumerate() {
+        let (location, scale) = frames.of(k);
+        for j in 0..place.len {
+            let x = x[place.offset + j];
+            let z = (x - location[j]) / scale[j];
+            sum += (1.0 + z.abs()) * (x.abs() + location[j].abs()) / scale[j];
+        }
+    }
+    8.0 * f64::EPSILON * sum
+}
+
+impl Posterior for ModelPosterior<'_> {
+    type Target = Evaluator;
+
+    fn dim(&self) -> usize {
+        self.compiled.dim
+    }
+
+    fn target(&self) -> Evaluator {
+        Evaluator::new(&self.compiled)
+    }
+
+    fn gradient_cost(&self) -> f64 {
+        2.0 * self.compiled.n_operations()
+    }
+
+    fn recoordinate(
+        &mut self,
+        positions: &[f64],
+        gradients: &[f64],
+        _last: bool,
+    ) -> Option<CoordinateMap> {
+        if self.terms == Terms::Priors || !self.asked.contains(&Centring::Auto) {
+            return None;
+        }
+        let wanted = self.wanted(positions, gradients)?;
+        let old = Arc::clone(&self.compiled);
+        let new = Compiled::new(self.joint, &wanted, self.terms)
+            .expect("the first coordinates compiled, so others do");
+        let written = self
+            .written
+            .as_ref()
+            .expect("free plates start non-centred");
+        if agrees(&old, written, &new, positions) {
+            self.compiled = new;
+        } else {
+            self.compiled = Arc::clone(written);
+            self.give_up();
+        }
+        let change = Change::new(&old, &self.compiled.coordinates);
+        Some(Box::new(change.map()))
+    }
+}

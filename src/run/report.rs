@@ -1,0 +1,77 @@
+//! A run as one JSON document.
+
+use super::{Outcome, Settings};
+use crate::diagnose::Diagnosis;
+use crate::report::{diagnosis_json, json_number};
+use serde_json::{Map, Value, json};
+
+/// What ran where, and how long it took from the start of the program.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Name of the model.
+    pub model: String,
+    /// Name of the processor.
+    pub device: String,
+    /// Seconds before [`super::run`]: reading files, binding data.
+    pub reading: f64,
+    /// Seconds from the start to the end.
+    pub total: f64,
+}
+
+/// The document of `sample --json`.
+///
+/// Times are in seconds. `timing_s.compile` includes reading and binding. ESS per second is the
+/// smallest bulk ESS of all elements over the seconds of drawing, and over all seconds.
+pub fn run_json(
+    outcome: &Outcome,
+    settings: &Settings,
+    diagnosis: &Diagnosis,
+    machine: &Machine,
+) -> Value {
+    let (sampler, timing) = (&settings.sampler, &outcome.timing);
+    let per_second = |seconds: f64| match seconds > 0.0 {
+        true => json_number(diagnosis.min_ess_bulk / seconds),
+        false => Value::Null,
+    };
+    let centring: Map<String, Value> = outcome
+        .centring
+        .iter()
+        .map(|(name, c)| (name.clone(), json!(c)))
+        .collect();
+    let metric = outcome.run.metrics.first().map_or("none", |m| m.name());
+    let own = json!({
+        "model": machine.model,
+        "version": env!("CARGO_PKG_VERSION"),
+        "device": {"kind": "cpu", "name": machine.device},
+        "precision": "f64",
+        "seed": sampler.seed,
+        "group": outcome.group,
+        "interrupted": outcome.run.interrupted,
+        "chains": outcome.run.chains.len(),
+        "tune": sampler.tune,
+        "draws": outcome.run.n_draws(),
+        "sampler": "nuts",
+        "target_accept": sampler.target_accept,
+        "metric": metric,
+        "centring": centring,
+        "step_size": outcome.run.step_sizes.iter().map(|&s| json_number(s)).collect::<Vec<_>>(),
+        "timing_s": {
+            "compile": machine.reading + timing.compile,
+            "warmup": timing.warmup,
+            "sampling": timing.sampling,
+            "total": machine.total,
+        },
+        "gradients": outcome.run.gradients,
+        "min_ess_per_second": {
+            "sampling": per_second(timing.sampling),
+            "total": per_second(machine.total),
+        },
+    });
+    let Value::Object(mut document) = own else {
+        unreachable!("it was written as an object");
+    };
+    for (key, value) in diagnosis_json(diagnosis) {
+        document.entry(key).or_insert(value);
+    }
+    Value::Object(document)
+}

@@ -1,0 +1,118 @@
+//! Why no chain could start: the first term of the density that is not finite, and its row.
+
+use super::compiled::Compiled;
+use crate::fit::sample::Settings;
+use crate::model::Content;
+use crate::model::joint::{Joint, Term, TermKind};
+use crate::rng::{Purpose, Rng};
+use crate::{Error, ErrorKind};
+
+/// Points looked at: the centre, and the first candidates of the first chain.
+const POINTS: u32 = 100;
+
+/// Puts the culprit in front of `error`, which says that no start was found.
+pub(super) fn explain(
+    error: Error,
+    joint: &Joint,
+    compiled: &Compiled,
+    settings: &Settings,
+) -> Error {
+    if error.kind() != ErrorKind::Numerics {
+        return error;
+    }
+    match culprit(joint, compiled, settings) {
+        Some(found) => Error::new(ErrorKind::Numerics, format!("no starting point: {found}")),
+        None => error,
+    }
+}
+
+/// The first term that is not finite at the first point where one is not.
+fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<String> {
+    let terms = &compiled.graphs.terms;
+    let nodes: Vec<_> = terms.iter().map(|t| t.node).collect();
+    let function = compiled.function(&nodes).ok()?;
+    let mut workspace = function.workspace();
+    let mut point = vec![0.0; compiled.dim];
+    for attempt in 0..=POINTS {
+        if let Some(candidate) = attempt.checked_sub(1) {
+            let (seed, stream, chain) = (settings.seed, settings.stream, settings.first_chain);
+            let mut rng = Rng::new(seed, stream, chain, candidate, Purpose::Init);
+            point
+                .iter_mut()
+                .for_each(|x| *x = 2.0 * rng.uniform() - 1.0);
+        }
+        function.run(&mut workspace, &point);
+        for (k, term) in terms.iter().enumerate() {
+            let values = function.output(&workspace, k);
+            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
+                return Some(sentence(joint, term, row, values));
+            }
+        }
+    }
+    slope(joint, compiled)
+}
+
+/// What is wrong with a term, where, and what to look at.
+fn sentence(joint: &Joint, term: &Term, row: usize, values: &[f64]) -> String {
+    let value = values[row];
+    let place = match values.len() {
+        1 => String::new(),
+        _ => format!(", row {}", row + 1),
+    };
+    let name = &term.name;
+    let array = joint.binding().array(name);
+    let seen = array.and_then(|array| match &array.content {
+        Content::Real(v) if v.len() == values.len() => Some(format!(" (value {})", v[row])),
+        _ => None,
+    });
+    let of = match term.kind {
+        TermKind::Likelihood => format!(
+            "the likelihood of `{name}`{place}{}",
+            seen.unwrap_or_default()
+        ),
+        TermKind::Prior => format!("the prior of `{name}`{place}"),
+        TermKind::Potential => format!("`{name}`{place}"),
+    };
+    let why = match (value.is_nan(), term.kind) {
+        (true, TermKind::Potential) => "look for a log or a root of a negative number, or 0 / 0",
+        (true, _) => {
+            "an argument of its distribution is not valid there, such as a scale that is not \
+             positive or a probability outside 0 to 1"
+        }
+        (false, TermKind::Likelihood) => {
+            "the model cannot give this value: check the data against the support, or let the \
+             parameters reach it"
+        }
+        (false, _) if value > 0.0 => "the density has no upper bound there; give it a proper prior",
+        (false, _) => "the density is 0 there; check its support",
+    };
+    format!(
+        "the log density was not finite at 100 points around the centre of the prior; {of} is the \
+         first term that is not ({value}): {why}"
+    )
+}
+
+/// The first parameter whose slope is not finite at the centre.
+fn slope(joint: &Joint, compiled: &Compiled) -> Option<String> {
+    let nodes: Vec<_> = compiled.graphs.gradient.iter().map(|p| p.adjoint).collect();
+    let function = compiled.function(&nodes).ok()?;
+    let mut workspace = function.workspace();
+    function.run(&mut workspace, &vec![0.0; compiled.dim]);
+    let bad = |k: usize| {
+        function
+            .output(&workspace, k)
+            .iter()
+            .any(|g| !g.is_finite())
+    };
+    let k = (0..nodes.len()).find(|&k| bad(k))?;
+    let at = compiled.leaf_offset(k);
+    let parameter = joint
+        .parameters()
+        .iter()
+        .find(|p| (p.offset..p.offset + p.len).contains(&at))?;
+    Some(format!(
+        "the slope of the log density in `{}` was not finite at 100 points around the centre of \
+         the prior, though the log density is; look for a root or a power at 0",
+        parameter.name
+    ))
+}

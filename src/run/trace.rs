@@ -1,0 +1,463 @@
+//! Draws and data in the layout of ArviZ.
+
+use super::compiled::{Compiled, Evaluator, log_jacobian};
+use super::hash::fingerprint;
+use super::predictive::{Key, Replicator};
+use super::sweep::{Positions, sweep};
+use super::{Caller, CoordinateChoice, Settings, Timing};
+use crate::Result;
+use crate::draws::{Attribute, Column, Group, Labels, Trace, Variable};
+use crate::fit::sample::{Draws, Run, Statistics};
+use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
+use crate::model::{Content, ast};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Everything a trace is made from.
+pub(super) struct Collect<'a> {
+    pub(super) joint: &'a Joint,
+    pub(super) compiled: &'a Arc<Compiled>,
+    pub(super) settings: &'a Settings,
+    pub(super) caller: &'a Caller<'a>,
+    pub(super) timing: Timing,
+}
+
+/// A variable computed for every draw: its name, dims and sizes.
+struct Column3 {
+    name: String,
+    dims: Vec<String>,
+    shape: Vec<usize>,
+}
+
+impl Collect<'_> {
+    /// The whole trace. Statistics are moved out of `run`, positions stay.
+    pub(super) fn trace(&self, run: &mut Run, centring: &[(String, f64)]) -> Result<Trace> {
+        let prior = self.settings.prior_only;
+        let name = |posterior: &'static str, of_prior: &'static str| {
+            if prior { of_prior } else { posterior }
+        };
+        let n_draws = run.n_draws();
+        let mut groups = Vec::new();
+        let positions = positions(&run.chains, n_draws, self.compiled.dim);
+        groups.push(Group {
+            name: name("posterior", "prior").into(),
+            variables: self.recorded(&self.compiled.graphs.recorded, &positions)?,
+            attributes: self.group_attributes(),
+        });
+        let graphs = &self.compiled.graphs;
+        if graphs.drawn.iter().any(|d| !d.observed) || !graphs.predicted.is_empty() {
+            let mut variables = self.replicates(|d| !d.observed, &positions)?;
+            variables.extend(self.recorded(&graphs.predicted, &positions)?);
+            groups.push(self.group("predictions", variables));
+        }
+        if self.settings.predictive || prior {
+            let variables = self.replicates(|d| d.observed, &positions)?;
+            if !variables.is_empty() {
+                groups
+                    .push(self.group(name("posterior_predictive", "prior_predictive"), variables));
+            }
+        }
+        if self.settings.log_likelihood && !prior {
+            groups.push(self.group("log_likelihood", self.log_likelihood(&positions)?));
+        }
+        let lp = self.written_density(&positions);
+        let statistics = run
+            .chains
+            .iter_mut()
+            .map(|c| std::mem::take(&mut c.statistics));
+        let statistics: Vec<Statistics> = statistics.collect();
+        let columns = statistics_columns(&statistics, n_draws, lp);
+        groups.push(self.group(name("sample_stats", "sample_stats_prior"), columns));
+        for (chain, statistics) in run.chains.iter_mut().zip(statistics) {
+            chain.statistics = statistics;
+        }
+        if let Some(warmup) = &run.warmup {
+            groups.extend(self.warmup(warmup)?);
+        }
+        groups.extend(self.data());
+        Ok(Trace {
+            coords: self.coords(&groups, n_draws, run.chains.len()),
+            groups,
+            attributes: self.attributes(run, centring),
+        })
+    }
+
+    fn group(&self, name: &str, variables: Vec<Variable>) -> Group {
+        Group {
+            name: name.into(),
+            variables,
+            attributes: self.group_attributes(),
+        }
+    }
+
+    /// Values of `records` at every draw.
+    fn recorded(&self, records: &[Recorded], positions: &Positions<'_>) -> Result<Vec<Variable>> {
+        let nodes: Vec<_> = records.iter().map(|r| r.node).collect();
+        let columns = records.iter().map(|r| Column3 {
+            name: r.name.clone(),
+            dims: r.dims.clone(),
+            shape: r.shape.clone(),
+        });
+        self.evaluated(columns.collect(), &nodes, positions)
+    }
+
+    fn evaluated(
+        &self,
+        columns: Vec<Column3>,
+        nodes: &[fitzroy_graph::NodeId],
+        positions: &Positions<'_>,
+    ) -> Result<Vec<Variable>> {
+        if nodes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let function = self.compiled.function(nodes)?;
+        let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
+            let mut workspace = function.workspace();
+            let function = &function;
+            move |_, _, position: &[f64], rows: &mut [&mut [f64]]| {
+                function.run(&mut workspace, position);
+                for (k, row) in rows.iter_mut().enumerate() {
+                    row.copy_from_slice(function.output(&workspace, k));
+                }
+            }
+        });
+        Ok(variables(columns, arrays, positions))
+    }
+
+    fn replicates(
+        &self,
+        wanted: impl Fn(&Drawn) -> bool,
+        positions: &Positions<'_>,
+    ) -> Result<Vec<Variable>> {
+        let replicator = Replicator::new(self.compiled, wanted)?;
+        let columns = replicator.variables().iter().map(|v| Column3 {
+            name: v.name.clone(),
+            dims: v.dims.clone(),
+            shape: v.shape.clone(),
+        });
+        let columns: Vec<Column3> = columns.collect();
+        if columns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sampler = &self.settings.sampler;
+        let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
+            let mut workspace = replicator.workspace();
+            let replicator = &replicator;
+            move |chain: usize, draw: usize, position: &[f64], rows: &mut [&mut [f64]]| {
+                let key = Key {
+                    seed: sampler.seed,
+                    stream: sampler.stream,
+                    chain: sampler.first_chain.wrapping_add(chain as u32),
+                    draw: draw as u32,
+                };
+                replicator.draw(&mut workspace, position, key, rows);
+            }
+        });
+        Ok(variables(columns, arrays, positions))
+    }
+
+    /// One variable per likelihood term, named after its data.
+    fn log_likelihood(&self, positions: &Positions<'_>) -> Result<Vec<Variable>> {
+        let graphs = &self.compiled.graphs;
+        let terms = graphs
+            .terms
+            .iter()
+            .filter(|t| t.kind == TermKind::Likelihood);
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let (mut columns, mut nodes) = (Vec::new(), Vec::new());
+        for term in terms {
+            let count = seen.entry(&term.name).or_default();
+            *count += 1;
+            let name = match *count {
+                1 => term.name.clone(),
+                n => format!("{}_{n}", term.name),
+            };
+            let graph = &graphs.graph;
+            let shape = graph.dims(term.node).iter().map(|&d| graph.size(d));
+            let shape: Vec<usize> = shape.collect();
+            let dims = match term.dims.len() == shape.len() {
+                true => term.dims.clone(),
+                false => (0..shape.len())
+                    .map(|k| format!("{name}_dim_{k}"))
+                    .collect(),
+            };
+            columns.push(Column3 { name, dims, shape });
+            nodes.push(term.node);
+        }
+        self.evaluated(columns, &nodes, positions)
+    }
+
+    /// The log density of every draw in the coordinates as written, Jacobians of the transforms
+    /// included: what was sampled, less Σ (1 − c) ln s.
+    fn written_density(&self, positions: &Positions<'_>) -> Vec<f64> {
+        let arrays = sweep(positions, &[1], self.threads(), || {
+            let (compiled, mut frames) = (self.compiled, self.compiled.frames());
+            let mut evaluator = Evaluator::new(compiled);
+            move |_, _, position: &[f64], rows: &mut [&mut [f64]]| {
+                let jacobian = frames.as_mut().map_or(0.0, |frames| {
+                    frames.run(position);
+                    log_jacobian(&compiled.coordinates, frames)
+                });
+                rows[0][0] = evaluator.value(position) - jacobian;
+            }
+        });
+        arrays.into_iter().next().expect("one array was asked for")
+    }
+
+    fn warmup(&self, chains: &[Draws]) -> Result<[Group; 2]> {
+        let n_draws = chains.first().map_or(0, Draws::len);
+        let positions = positions(chains, n_draws, self.compiled.dim);
+        let recorded = self.recorded(&self.compiled.graphs.recorded, &positions)?;
+        let lp = self.written_density(&positions);
+        let statistics: Vec<Statistics> = chains.iter().map(|c| c.statistics.clone()).collect();
+        let columns = statistics_columns(&statistics, n_draws, lp);
+        Ok([
+            self.group("warmup_posterior", recorded),
+            self.group("warmup_sample_stats", columns),
+        ])
+    }
+
+    /// Data that have a distribution, and data that have none.
+    fn data(&self) -> Vec<Group> {
+        let binding = self.joint.binding();
+        let graphs = &self.compiled.graphs;
+        let observed: BTreeSet<&str> = graphs
+            .terms
+            .iter()
+            .filter(|t| t.kind == TermKind::Likelihood)
+            .map(|t| t.name.as_str())
+            .collect();
+        let variable = |array: &crate::model::BoundArray| Variable {
+            name: array.name.clone(),
+            dims: array
+                .dims
+                .iter()
+                .map(|&d| binding.dims[d].name.clone())
+                .collect(),
+            shape: array.dims.iter().map(|&d| binding.dims[d].size).collect(),
+            values: match &array.content {
+                Content::Positions { at, .. } => {
+                    Column::Integer(at.iter().map(|&i| i64::from(i)).collect())
+                }
+                Content::Real(v) if self.whole(&array.name) => {
+                    Column::Integer(v.iter().map(|&x| x as i64).collect())
+                }
+                Content::Real(v) => Column::Real(v.clone()),
+            },
+        };
+        let pick = |has_law: bool| {
+            let arrays = binding.arrays.iter();
+            arrays
+                .filter(|a| observed.contains(a.name.as_str()) == has_law)
+                .map(variable)
+                .collect::<Vec<_>>()
+        };
+        let groups = [
+            ("observed_data", pick(true)),
+            ("constant_data", pick(false)),
+        ];
+        let groups = groups
+            .into_iter()
+            .filter(|(_, variables)| !variables.is_empty());
+        groups
+            .map(|(name, variables)| self.group(name, variables))
+            .collect()
+    }
+
+    /// Whether data were declared `: int`.
+    fn whole(&self, name: &str) -> bool {
+        self.joint.model().statements().iter().any(|s| match s {
+            ast::Statement::Data(data) => data.whole && data.name.text == name,
+            _ => false,
+        })
+    }
+
+    /// Labels of every dim that occurs.
+    fn coords(
+        &self,
+        groups: &[Group],
+        n_draws: usize,
+        n_chains: usize,
+    ) -> BTreeMap<String, Labels> {
+        let variables = groups.iter().flat_map(|g| &g.variables);
+        let used: BTreeSet<&str> = variables
+            .flat_map(|v| v.dims.iter().map(String::as_str))
+            .collect();
+        let dims = self
+            .joint
+            .binding()
+            .dims
+            .iter()
+            .filter(|d| used.contains(d.name.as_str()));
+        let mut coords: BTreeMap<String, Labels> =
+            dims.map(|d| (d.name.clone(), d.coordinates())).collect();
+        let first = i64::from(self.settings.sampler.first_chain);
+        let chains = (0..n_chains as i64).map(|c| first + c).collect();
+        coords.insert("chain".into(), Labels::Integers(chains));
+        coords.insert(
+            "draw".into(),
+            Labels::Integers((0..n_draws as i64).collect()),
+        );
+        coords
+    }
+
+    fn group_attributes(&self) -> Vec<(String, Attribute)> {
+        let text = |value: &str| Attribute::Text(value.into());
+        let mut out = vec![
+            ("inference_library".into(), text("fitzroy")),
+            (
+                "inference_library_version".into(),
+                text(env!("CARGO_PKG_VERSION")),
+            ),
+            ("creation_library".into(), text("fitzroy")),
+            (
+                "creation_library_version".into(),
+                text(env!("CARGO_PKG_VERSION")),
+            ),
+            (
+                "sampling_time".into(),
+                Attribute::Real(self.timing.sampling),
+            ),
+            (
+                "tuning_steps".into(),
+                Attribute::Integer(self.settings.sampler.tune as i64),
+            ),
+        ];
+        if !self.caller.created_at.is_empty() {
+            out.push(("created_at".into(), text(self.caller.created_at)));
+        }
+        out
+    }
+
+    fn attributes(&self, run: &Run, centring: &[(String, f64)]) -> Vec<(String, Attribute)> {
+        let text = |value: &str| Attribute::Text(value.into());
+        let centring: serde_json::Map<String, serde_json::Value> = centring
+            .iter()
+            .map(|(name, c)| (name.clone(), json!(c)))
+            .collect();
+        let metric = run.metrics.first().map_or("none", |m| m.name());
+        vec![
+            ("fitzroy_version".into(), text(env!("CARGO_PKG_VERSION"))),
+            ("fitzroy_model".into(), text(self.joint.model().text())),
+            ("fitzroy_hash".into(), text(&fingerprint(self.joint))),
+            (
+                "fitzroy_seed".into(),
+                text(&self.settings.sampler.seed.to_string()),
+            ),
+            (
+                "fitzroy_settings".into(),
+                text(&settings_json(self.settings).to_string()),
+            ),
+            ("fitzroy_device".into(), text("cpu")),
+            ("fitzroy_precision".into(), text("f64")),
+            ("fitzroy_metric".into(), text(metric)),
+            (
+                "fitzroy_centring".into(),
+                text(&serde_json::Value::Object(centring).to_string()),
+            ),
+            (
+                "fitzroy_gradients".into(),
+                Attribute::Integer(run.gradients as i64),
+            ),
+            (
+                "fitzroy_interrupted".into(),
+                Attribute::Integer(i64::from(run.interrupted)),
+            ),
+            ("warmup_time".into(), Attribute::Real(self.timing.warmup)),
+            (
+                "sampling_time".into(),
+                Attribute::Real(self.timing.sampling),
+            ),
+        ]
+    }
+
+    fn threads(&self) -> usize {
+        self.settings.sampler.threads
+    }
+}
+
+/// What decides the draws, as one JSON object.
+fn settings_json(settings: &Settings) -> serde_json::Value {
+    let s = &settings.sampler;
+    json!({
+        "chains": s.chains,
+        "tune": s.tune,
+        "draws": s.draws,
+        "target_accept": s.target_accept,
+        "max_treedepth": s.max_treedepth,
+        "metric": s.metric.name(),
+        "first_chain": s.first_chain,
+        "stream": s.stream,
+        "centring": match settings.coordinates {
+            CoordinateChoice::Auto => "auto",
+            CoordinateChoice::AsWritten => "as-written",
+        },
+        "prior_only": settings.prior_only,
+    })
+}
+
+fn positions(chains: &[Draws], n_draws: usize, dim: usize) -> Positions<'_> {
+    Positions {
+        chains: chains.iter().map(|c| c.positions.as_slice()).collect(),
+        n_draws,
+        dim,
+    }
+}
+
+fn lengths(columns: &[Column3]) -> Vec<usize> {
+    columns.iter().map(|c| c.shape.iter().product()).collect()
+}
+
+fn variables(
+    columns: Vec<Column3>,
+    arrays: Vec<Vec<f64>>,
+    positions: &Positions<'_>,
+) -> Vec<Variable> {
+    let draws = [positions.chains.len(), positions.n_draws];
+    let one = |(column, values): (Column3, Vec<f64>)| Variable {
+        name: column.name,
+        dims: ["chain".into(), "draw".into()]
+            .into_iter()
+            .chain(column.dims)
+            .collect(),
+        shape: draws.into_iter().chain(column.shape).collect(),
+        values: Column::Real(values),
+    };
+    columns.into_iter().zip(arrays).map(one).collect()
+}
+
+/// One variable per statistic, `lp` replaced by the given.
+fn statistics_columns(chains: &[Statistics], n_draws: usize, lp: Vec<f64>) -> Vec<Variable> {
+    fn all<T: Copy>(chains: &[Statistics], pick: impl Fn(&Statistics) -> &[T]) -> Vec<T> {
+        chains
+            .iter()
+            .flat_map(|c| pick(c).iter().copied())
+            .collect()
+    }
+    let real = |pick: fn(&Statistics) -> &[f64]| Column::Real(all(chains, pick));
+    let whole = |pick: fn(&Statistics) -> &[i64]| Column::Integer(all(chains, pick));
+    let flag = |pick: fn(&Statistics) -> &[bool]| Column::Flag(all(chains, pick));
+    let columns = [
+        ("lp", Column::Real(lp)),
+        ("acceptance_rate", real(|s| &s.acceptance_rate)),
+        ("diverging", flag(|s| &s.diverging)),
+        ("energy", real(|s| &s.energy)),
+        ("energy_error", real(|s| &s.energy_error)),
+        ("max_energy_error", real(|s| &s.max_energy_error)),
+        ("index_in_trajectory", whole(|s| &s.index_in_trajectory)),
+        ("n_steps", whole(|s| &s.n_steps)),
+        ("nonfinite", flag(|s| &s.nonfinite)),
+        ("reached_max_treedepth", flag(|s| &s.reached_max_treedepth)),
+        ("step_size", real(|s| &s.step_size)),
+        ("step_size_bar", real(|s| &s.step_size_bar)),
+        ("tree_depth", whole(|s| &s.tree_depth)),
+    ];
+    let variable = |(name, values): (&str, Column)| Variable {
+        name: name.into(),
+        dims: vec!["chain".into(), "draw".into()],
+        shape: vec![chains.len(), n_draws],
+        values,
+    };
+    columns.into_iter().map(variable).collect()
+}
