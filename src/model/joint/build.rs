@@ -103,6 +103,7 @@ impl Joint {
             recorded,
             drawn,
             predicted,
+            n_params,
             n_extended: n_params + n_drawn,
             plates: plate_nodes,
         })

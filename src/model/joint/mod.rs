@@ -14,7 +14,7 @@ pub use draw::Draw;
 
 use super::{Binding, Model};
 use crate::Result;
-use fitzroy_graph::{Bindings, Graph, NodeId, Partial};
+use fitzroy_graph::{Bindings, Graph, NodeId, Op, Partial};
 
 /// A free variable and its place among the unconstrained coordinates.
 #[derive(Clone, Debug)]
@@ -139,11 +139,25 @@ pub struct Graphs {
     pub drawn: Vec<Drawn>,
     /// `predict NAME = expr`: computed from the parameters and from drawn variables.
     pub predicted: Vec<Recorded>,
+    /// Number of unconstrained coordinates of the parameters.
+    pub n_params: usize,
     /// Number of coordinates, drawn predictions included. What is drawn or computed after sampling
     /// may read them: the parameters first, then each drawn variable from [`Drawn::feeds`] on.
     pub n_extended: usize,
     /// For each plate its location and scale, one element per element of the parameter.
     pub plates: Vec<(NodeId, NodeId)>,
+}
+
+impl Graphs {
+    /// Whether any of `nodes` reads drawn predictions.
+    pub fn reads_drawn(&self, nodes: &[NodeId]) -> bool {
+        let needed = self.graph.needed(nodes);
+        let mut ids = self.graph.node_ids().filter(|id| needed[id.index()]);
+        ids.any(|id| match self.graph.node(id).op {
+            Op::Param { offset } => offset >= self.n_params,
+            _ => false,
+        })
+    }
 }
 
 /// A model bound to its data.
