@@ -53,7 +53,6 @@ pub(crate) struct SampleArgs {
     target_accept: f64,
     /// NUTS is what there is
     #[arg(long, value_enum, hide = true, default_value = "nuts")]
-    #[allow(dead_code)] // One value, so nothing to look at.
     sampler: Sampler,
     /// Family of the mass matrix
     #[arg(long, value_enum, value_name = "KIND", default_value = "auto")]
@@ -114,7 +113,7 @@ enum Centring {
 
 impl SampleArgs {
     fn settings(&self, machine: Machine) -> Result<Settings> {
-        if !(self.progress_every > 0.0) {
+        if self.progress_every.is_nan() || self.progress_every <= 0.0 {
             let message = format!(
                 "--progress-every is {}; it must be above 0",
                 self.progress_every
@@ -171,7 +170,10 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let settings = args.settings(machine)?;
     let model = inputs::model(&args.model)?;
     let data = inputs::data(&args.data, &args.bindings, &args.set)?;
-    let joint = bind(&model, &data, &settings)?;
+    let joint = bind(&model, &data, &settings).map_err(|error| match error.kind() {
+        ErrorKind::Model => error.context(args.model.display()),
+        _ => error,
+    })?;
     let name = inputs::name(&args.model);
     let mut folder = Folder::open(
         Path::new(""),
