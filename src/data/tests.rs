@@ -1,3 +1,5 @@
+//! Readers: every format and every error.
+
 use std::fs;
 use std::path::PathBuf;
 

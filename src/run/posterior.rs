@@ -198,7 +198,7 @@ fn simplest(c: Vec<f64>) -> Coordinates {
 
 /// Whether `new` gives the density of `written` but for the Jacobian and a constant, at some of
 /// the `points`, which are in the coordinates of `present`.
-fn agrees(
+pub(super) fn agrees(
     present: &Arc<Compiled>,
     written: &Arc<Compiled>,
     new: &Arc<Compiled>,
@@ -222,7 +222,11 @@ fn agrees(
         to_new.apply(&mut frames, &mut w);
         let (before, after) = (plain.value(&x), rewritten.value(&w));
         let difference = after - before - log_jacobian(&new.coordinates, &frames);
-        if !before.is_finite() || !after.is_finite() {
+        if after.is_finite() && invalid_scale(present, &frames) {
+            return false;
+        }
+        // A scale of 0 or infinity leaves nothing to compare.
+        if ![before, after, difference].iter().all(|x| x.is_finite()) {
             continue;
         }
         lowest = lowest.min(difference);
@@ -230,7 +234,15 @@ fn agrees(
         tolerance =
             tolerance.max(GUARD_TOLERANCE * (1.0 + before.abs()) + rounding(present, &frames, &x));
     }
-    !(highest - lowest > tolerance)
+    // Nothing could be compared where the range is empty.
+    highest < lowest || highest - lowest <= tolerance
+}
+
+/// Whether a scale is negative or NaN: the density as written does not exist there, and the
+/// standardised one would not notice.
+fn invalid_scale(compiled: &Compiled, frames: &super::compiled::Frames<'_>) -> bool {
+    let wrong = |k: usize| frames.of(k).1.iter().any(|s| s.is_nan() || *s < 0.0);
+    (0..compiled.places.len()).any(wrong)
 }
 
 /// How far rounding alone may move the density as written: (x − m)/s loses digits where s is small.

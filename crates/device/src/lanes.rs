@@ -35,6 +35,27 @@ pub trait Lanes: Copy {
     /// `to` must be writable for `N` numbers. No alignment is required.
     unsafe fn store(self, to: *mut f64);
 
+    /// Lanes of a block of eight numbers, from number `at` on.
+    ///
+    /// # Panics
+    /// If the block ends before the lanes do.
+    #[inline(always)]
+    fn from_block(block: &[f64; 8], at: usize) -> Self {
+        let part = &block[at..at + Self::N];
+        // SAFETY: the slice has `N` numbers.
+        unsafe { Self::load(part.as_ptr()) }
+    }
+    /// Writes the lanes into a block of eight numbers, from number `at` on.
+    ///
+    /// # Panics
+    /// If the block ends before the lanes do.
+    #[inline(always)]
+    fn to_block(self, block: &mut [f64; 8], at: usize) {
+        let part = &mut block[at..at + Self::N];
+        // SAFETY: the slice has `N` numbers.
+        unsafe { self.store(part.as_mut_ptr()) }
+    }
+
     /// a + b.
     fn add(self, b: Self) -> Self;
     /// a − b.
@@ -68,7 +89,8 @@ pub trait Lanes: Copy {
     }
     /// a·2ᵏ with one rounding, also into the subnormal range or to infinity.
     ///
-    /// For whole |k| ≤ 1900 and 2⁻⁶⁰ ≤ |a| ≤ 2⁶⁰, or a = 0 or NaN.
+    /// For whole |k| ≤ 2000, as long as a·2^(k/2) is neither subnormal nor infinite (or a is 0 or
+    /// NaN).
     #[inline(always)]
     fn scale(self, k: Self) -> Self {
         // Two factors, so that neither overflows; the first product is exact.

@@ -1,3 +1,5 @@
+//! Random draws against distribution functions.
+
 use crate::dist::*;
 use crate::rng::{Purpose, Rng};
 

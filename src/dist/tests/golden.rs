@@ -1,3 +1,5 @@
+//! Densities and distribution functions against golden values.
+
 use crate::dist::*;
 
 /// A row of `scalar.csv`.

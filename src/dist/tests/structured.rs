@@ -1,3 +1,5 @@
+//! Distributions of vectors and matrices against golden values.
+
 use crate::dist::*;
 use crate::rng::{Purpose, Rng};
 

@@ -1,3 +1,5 @@
+//! Transforms: round trips and Jacobians.
+
 use crate::dist::*;
 
 const STEP: f64 = 1e-5;

@@ -1,3 +1,5 @@
+//! Traces written, read back and damaged.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,12 +1,12 @@
 //! Small dense matrices: Cholesky factors, inverses, and the matrix mean behind a dense metric.
 
-use super::vector::{self, Block};
+use super::vector::{self, Block, Vector};
 
 /// A square matrix, rows in whole blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Matrix {
     dim: usize,
-    rows: Vec<Block>,
+    rows: Vector,
 }
 
 impl Matrix {
@@ -14,7 +14,7 @@ impl Matrix {
     pub(crate) fn zeros(dim: usize) -> Self {
         Matrix {
             dim,
-            rows: vec![[0.0; 8]; dim * dim.div_ceil(8)],
+            rows: vector::zero_square(dim),
         }
     }
 
@@ -51,7 +51,7 @@ impl Matrix {
 
     /// self ← a·self + b·other.
     fn combine(&mut self, a: f64, b: f64, other: &Matrix) {
-        for (x, y) in self.rows.iter_mut().zip(&other.rows) {
+        for (x, y) in self.rows.iter_mut().zip(other.rows.iter()) {
             for l in 0..8 {
                 x[l] = a * x[l] + b * y[l];
             }
@@ -109,19 +109,12 @@ impl Lower {
 
     /// y ← y + a L x.
     pub(crate) fn add_times(&self, a: f64, x: &[Block], y: &mut [Block]) {
-        for (i, y) in y.as_flattened_mut()[..self.0.dim].iter_mut().enumerate() {
-            let blocks = i / 8 + 1;
-            *y += a * vector::dot(&self.0.row(i)[..blocks], &x[..blocks]);
-        }
+        vector::triangle_times(a, &self.0.rows, x, y);
     }
 
     /// y ← Lᵀ x.
     pub(crate) fn transpose_times(&self, x: &[Block], y: &mut [Block]) {
-        y.fill([0.0; 8]);
-        for i in 0..self.0.dim {
-            let blocks = i / 8 + 1;
-            vector::axpy(x[i / 8][i % 8], &self.0.row(i)[..blocks], &mut y[..blocks]);
-        }
+        vector::transpose_times(&self.0.rows, x, y);
     }
 
     /// ln det of L Lᵀ.
@@ -149,7 +142,7 @@ impl Lower {
             }
             row[i / 8][i % 8] = 1.0;
             let pivot = 1.0 / self.0.at(i, i);
-            for block in &mut row {
+            for block in row.iter_mut() {
                 for x in block {
                     *x *= pivot;
                 }

@@ -7,7 +7,7 @@
 
 use super::dense::{Matrix, geometric_mean};
 use super::metric::{Metric, MetricKind};
-use super::vector::{self, Block};
+use super::vector::{self, Vector};
 
 /// Bounds of every variance of a metric.
 const BOUNDS: (f64, f64) = (1e-20, 1e20);
@@ -102,7 +102,7 @@ fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
 
 /// Centred and scaled rows, thinned, in whole blocks.
 struct Scaled {
-    rows: Vec<Vec<Block>>,
+    rows: Vec<Vector>,
     dim: usize,
 }
 

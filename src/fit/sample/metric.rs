@@ -6,7 +6,7 @@
 //! is M and every trajectory is that of H = −ℓ + ½ pᵀM⁻¹p.
 
 use super::dense::Lower;
-use super::vector::{self, Block};
+use super::vector::{self, Block, Vector};
 
 /// Which family of metrics was used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl MetricKind {
 #[derive(Clone, Debug)]
 pub(crate) enum Metric {
     /// S = diag(s).
-    Diagonal(Vec<Block>),
+    Diagonal(Vector),
     /// S = L, lower triangular, the Cholesky factor of M⁻¹.
     Dense(Lower),
 }

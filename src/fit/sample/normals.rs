@@ -5,7 +5,8 @@
 //! the loops vectorise. The two agree to a few units in the last place.
 
 use super::vector::Block;
-use crate::rng::{Purpose, philox};
+use crate::rng::Purpose;
+use fitzroy_device::lanes::{Kernel, Lanes, Level};
 
 /// Which stream of normal numbers.
 #[derive(Clone, Copy, Debug)]
@@ -20,32 +21,81 @@ pub(crate) struct Stream {
 
 /// Fills the first `dim` elements of `out` with standard normal numbers, the rest with zeros.
 pub(crate) fn fill(out: &mut [Block], dim: usize, key: Stream, iteration: u32, purpose: Purpose) {
-    let words_key = [key.seed as u32, key.stream ^ (key.seed >> 32) as u32];
-    for (b, pair) in out.chunks_mut(2).enumerate() {
-        let (mut radius, mut angle) = ([0.0; 8], [0.0; 8]);
-        for l in 0..8 {
-            let element = (8 * b + l) as u32;
-            let w = philox([iteration, element, key.chain, purpose as u32], words_key);
-            radius[l] = unit(w[0], w[1]);
-            angle[l] = unit(w[2], w[3]);
-        }
-        let log = logarithm(radius);
-        let (sin, cos) = turn(angle);
-        let mut z = [[0.0; 8]; 2];
-        for l in 0..8 {
-            let r = (-2.0 * log[l]).sqrt();
-            z[l / 4][2 * (l % 4)] = r * cos[l];
-            z[l / 4][2 * (l % 4) + 1] = r * sin[l];
-        }
-        pair.copy_from_slice(&z[..pair.len()]);
-    }
+    Level::detect().run(Fill {
+        out,
+        counter: [iteration, 0, key.chain, purpose as u32],
+        key: [key.seed as u32, key.stream ^ (key.seed >> 32) as u32],
+    });
     out.as_flattened_mut()[dim..].fill(0.0);
+}
+
+/// [`fill`] without its tail, compiled for each level of vector instructions.
+struct Fill<'a> {
+    out: &'a mut [Block],
+    counter: [u32; 4],
+    key: [u32; 2],
+}
+
+impl Kernel for Fill<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        for (b, pair) in self.out.chunks_mut(2).enumerate() {
+            let (mut radius, mut angle) = ([0.0; 8], [0.0; 8]);
+            let words = philox_block(self.counter, 8 * b as u32, self.key);
+            for l in 0..8 {
+                radius[l] = unit(words[0][l], words[1][l]);
+                angle[l] = unit(words[2][l], words[3][l]);
+            }
+            let log = logarithm(radius);
+            let (sin, cos) = turn(angle);
+            let mut z = [[0.0; 8]; 2];
+            for l in 0..8 {
+                let r = (-2.0 * log[l]).sqrt();
+                z[l / 4][2 * (l % 4)] = r * cos[l];
+                z[l / 4][2 * (l % 4) + 1] = r * sin[l];
+            }
+            pair.copy_from_slice(&z[..pair.len()]);
+        }
+    }
+}
+
+/// Eight blocks of [`crate::rng::philox`] at once, for elements `first` to `first + 7`: words by
+/// lane. Lanes are 64 bits wide, for the products.
+#[inline(always)]
+fn philox_block(counter: [u32; 4], first: u32, mut key: [u32; 2]) -> [[u64; 8]; 4] {
+    const LOW: u64 = 0xFFFF_FFFF;
+    let mut c = [[0u64; 8]; 4];
+    for l in 0..8 {
+        c[0][l] = u64::from(counter[0]);
+        c[1][l] = u64::from(first + l as u32);
+        c[2][l] = u64::from(counter[2]);
+        c[3][l] = u64::from(counter[3]);
+    }
+    for round in 0..10 {
+        if round > 0 {
+            key[0] = key[0].wrapping_add(0x9E37_79B9);
+            key[1] = key[1].wrapping_add(0xBB67_AE85);
+        }
+        let (k0, k1) = (u64::from(key[0]), u64::from(key[1]));
+        let before = c;
+        for l in 0..8 {
+            let p0 = (before[0][l] & LOW) * 0xD251_1F53;
+            let p1 = (before[2][l] & LOW) * 0xCD9E_8D57;
+            c[0][l] = (p1 >> 32) ^ before[1][l] ^ k0;
+            c[1][l] = p1 & LOW;
+            c[2][l] = (p0 >> 32) ^ before[3][l] ^ k1;
+            c[3][l] = p0 & LOW;
+        }
+    }
+    c
 }
 
 /// 52 bits of two words as a number in the open interval (0, 1), exact in `f64` arithmetic.
 #[inline(always)]
-fn unit(lo: u32, hi: u32) -> f64 {
-    let bits = (u64::from(hi) << 32 | u64::from(lo)) >> 12;
+fn unit(lo: u64, hi: u64) -> f64 {
+    let bits = (hi << 32 | lo) >> 12;
     // 1.m − (1 − 2⁻⁵³): the conversion of 64-bit integers has no vector form, this has.
     f64::from_bits(0x3FF0_0000_0000_0000 | bits) - (1.0 - 1.0 / (1u64 << 53) as f64)
 }

@@ -227,7 +227,9 @@ fn an_interrupted_run_keeps_the_same_number_of_draws_of_every_chain() {
         };
         let run = sample(&mut target.clone(), &settings, &observer, &stop).expect("it starts");
         let n = run.n_draws();
-        assert!(run.interrupted && n > 50 && n < 500, "{n}");
+        // Chains take turns, so on one thread all get far; on more, who gets how far is chance.
+        assert!(run.interrupted && n < 500, "{n}");
+        assert!(threads > 1 || n > 100, "{n}");
         for (cut, whole) in run.chains.iter().zip(&whole.chains) {
             assert_eq!(cut.len(), n);
             assert_eq!(cut.statistics.diverging.len(), n);

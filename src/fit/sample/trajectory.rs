@@ -2,7 +2,7 @@
 
 use super::metric::Metric;
 use super::tree::{Direction, Place, Span, Trajectory};
-use super::vector::{self, Block};
+use super::vector::{self, Block, Vector};
 use super::{Stream, Target, normals};
 use crate::rng::Purpose;
 
@@ -10,9 +10,9 @@ use crate::rng::Purpose;
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     /// Position q.
-    pub(crate) position: Vec<Block>,
+    pub(crate) position: Vector,
     /// ∇ℓ(q).
-    pub(crate) gradient: Vec<Block>,
+    pub(crate) gradient: Vector,
     /// ℓ(q).
     pub(crate) log_density: f64,
     /// H there, in the trajectory it was taken from.
@@ -46,22 +46,22 @@ impl Point {
 /// One end of a trajectory.
 #[derive(Clone, Debug)]
 struct End {
-    position: Vec<Block>,
+    position: Vector,
     /// Whitened momentum π.
-    momentum: Vec<Block>,
+    momentum: Vector,
     /// Whitened slope Sᵀ∇ℓ.
-    force: Vec<Block>,
+    force: Vector,
     /// Σ of π before and after every step from the start: twice the trapezoid sum. Differences of
     /// it are 2(ρ − ½(π_a + π_b)) for the span between, ρ being the sum of its momenta.
-    path: Vec<Block>,
+    path: Vector,
     offset: i64,
 }
 
 /// A remembered leaf: what the turning rule needs of it.
 #[derive(Clone, Debug)]
 struct Mark {
-    momentum: Vec<Block>,
-    path: Vec<Block>,
+    momentum: Vector,
+    path: Vector,
 }
 
 /// All memory of a trajectory, made once per chain.
@@ -70,7 +70,7 @@ pub(crate) struct Workspace {
     ends: [End; 2],
     first: Vec<Mark>,
     before: Vec<Mark>,
-    gradient: Vec<Block>,
+    gradient: Vector,
     proposal: Point,
     /// Before a transition the start, after it the draw.
     pub(crate) candidate: Point,

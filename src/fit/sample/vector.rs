@@ -2,19 +2,89 @@
 //!
 //! A vector of `dim` numbers is stored in whole blocks, the tail filled with zeros, so no loop has
 //! a remainder. Sums run in eight fixed lanes and are folded in a fixed order: the bits depend
-//! neither on the machine nor on the number of threads.
+//! neither on the machine nor on the number of threads. Every loop is compiled for each level of
+//! vector instructions and picks the widest at run time; none uses a fused multiply-add.
+
+use fitzroy_device::lanes::{Kernel, Lanes, Level};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// Eight numbers: one, two or four registers, whatever the machine has.
 pub(crate) type Block = [f64; 8];
 
+/// A vector in whole blocks, each on a cache line of its own.
+///
+/// A register of eight numbers that straddles two lines takes twice as long to load.
+pub(crate) struct Vector {
+    /// The numbers, and room to start at a multiple of a line.
+    memory: Vec<f64>,
+    /// Where the first block starts.
+    start: usize,
+}
+
+impl Vector {
+    fn new(blocks: usize) -> Self {
+        let memory = vec![0.0; 8 * blocks + 7];
+        // The address in numbers; what is missing to the next multiple of eight.
+        let start = (memory.as_ptr().addr() / size_of::<f64>()).wrapping_neg() % 8;
+        Vector { memory, start }
+    }
+}
+
+impl Deref for Vector {
+    type Target = [Block];
+    #[inline]
+    fn deref(&self) -> &[Block] {
+        self.memory[self.start..].as_chunks().0
+    }
+}
+
+impl DerefMut for Vector {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Block] {
+        self.memory[self.start..].as_chunks_mut().0
+    }
+}
+
+impl Clone for Vector {
+    fn clone(&self) -> Self {
+        let mut copy = Vector::new(self.len());
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
+impl fmt::Debug for Vector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_flattened().fmt(f)
+    }
+}
+
 /// A zero vector for `dim` numbers.
-pub(crate) fn zeros(dim: usize) -> Vec<Block> {
-    vec![[0.0; 8]; dim.div_ceil(8)]
+pub(crate) fn zeros(dim: usize) -> Vector {
+    Vector::new(dim.div_ceil(8))
+}
+
+/// A zero matrix of `dim` rows and columns, rows in whole blocks.
+pub(crate) fn zero_square(dim: usize) -> Vector {
+    Vector::new(dim * dim.div_ceil(8))
 }
 
 /// Copies `from` into the front of `to` and leaves the padding alone.
 pub(crate) fn load(to: &mut [Block], from: &[f64]) {
     to.as_flattened_mut()[..from.len()].copy_from_slice(from);
+}
+
+/// Does something for each register's worth of a block, `at` being its first lane. A macro, for
+/// what is in a closure might not be compiled for the level.
+macro_rules! parts {
+    ($at:ident, $work:expr) => {
+        let mut $at = 0;
+        while $at < 8 {
+            $work;
+            $at += L::N;
+        }
+    };
 }
 
 /// Σ of the lanes, folded as a tree.
@@ -25,148 +95,225 @@ fn fold(a: Block) -> f64 {
     (b + d) + (c + e)
 }
 
-/// One value per lane. Whole blocks are read, then worked on, then written: the compiler need not
-/// know that the vectors do not overlap to use vector instructions.
+/// Σ of lane sums, of which those at multiples of the register's width are used: the same lanes in
+/// the same order at every level.
 #[inline(always)]
-fn lanes(f: impl Fn(usize) -> f64) -> Block {
-    [f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)]
+fn total<L: Lanes>(sums: [L; 8]) -> f64 {
+    let mut lanes = [0.0; 8];
+    parts!(at, sums[at].to_block(&mut lanes, at));
+    fold(lanes)
 }
 
-/// Σ aᵢ bᵢ.
-#[inline(never)]
-pub(crate) fn dot(a: &[Block], b: &[Block]) -> f64 {
-    let mut sum = [0.0; 8];
-    for (a, b) in a.iter().zip(b) {
-        sum = lanes(|l| sum[l] + a[l] * b[l]);
+/// Declares functions whose bodies are compiled once per level of vector instructions.
+///
+/// Each becomes a struct of its arguments, which is what a [`Kernel`] is, and a function that
+/// runs it.
+macro_rules! kernels {
+    ($($(#[$doc:meta])* fn $name:ident as $kernel:ident($($arg:ident: $type:ty),*) -> $out:ty $body:block)*) => {$(
+        struct $kernel<'a> {
+            $($arg: $type,)*
+        }
+
+        impl<'a> Kernel for $kernel<'a> {
+            type Output = $out;
+            #[inline(always)]
+            fn run<L: Lanes>(self) -> $out {
+                let $kernel { $($arg,)* } = self;
+                $body
+            }
+        }
+
+        $(#[$doc])*
+        #[inline]
+        pub(crate) fn $name<'a>($($arg: $type),*) -> $out {
+            Level::detect().run($kernel { $($arg,)* })
+        }
+    )*};
+}
+
+kernels! {
+    /// Σ aᵢ bᵢ.
+    fn dot as Dot(a: &'a [Block], b: &'a [Block]) -> f64 {
+        let mut sum = [L::splat(0.0); 8];
+        for (a, b) in a.iter().zip(b) {
+            parts!(at, sum[at] = sum[at].add(L::from_block(a, at).mul(L::from_block(b, at))));
+        }
+        total(sum)
     }
-    fold(sum)
-}
 
-/// y ← y + a x.
-#[inline(never)]
-pub(crate) fn axpy(a: f64, x: &[Block], y: &mut [Block]) {
-    for (x, y) in x.iter().zip(y) {
-        *y = lanes(|l| y[l] + a * x[l]);
+    /// y ← y + a x.
+    fn axpy as Axpy(a: f64, x: &'a [Block], y: &'a mut [Block]) -> () {
+        let a = L::splat(a);
+        for (x, y) in x.iter().zip(y) {
+            parts!(at, L::from_block(y, at).add(a.mul(L::from_block(x, at))).to_block(y, at));
+        }
     }
-}
 
-/// Out ← a ∘ b, element by element.
-#[inline(never)]
-pub(crate) fn multiply(a: &[Block], b: &[Block], out: &mut [Block]) {
-    for ((a, b), out) in a.iter().zip(b).zip(out) {
-        *out = lanes(|l| a[l] * b[l]);
+    /// Out ← a ∘ b, element by element.
+    fn multiply as Multiply(a: &'a [Block], b: &'a [Block], out: &'a mut [Block]) -> () {
+        for ((a, b), out) in a.iter().zip(b).zip(out) {
+            parts!(at, L::from_block(a, at).mul(L::from_block(b, at)).to_block(out, at));
+        }
     }
-}
 
-/// First half of a leapfrog without the drift: path ← path + p, then p ← p + half·f.
-#[inline(never)]
-pub(crate) fn kick(half: f64, force: &[Block], momentum: &mut [Block], path: &mut [Block]) {
-    for ((f, p), h) in force.iter().zip(momentum).zip(path) {
-        let before = *p;
-        let after = lanes(|l| before[l] + half * f[l]);
-        *h = lanes(|l| h[l] + before[l]);
-        *p = after;
+    /// First half of a leapfrog without the drift: path ← path + p, then p ← p + half·f.
+    fn kick as Kick(
+        half: f64,
+        force: &'a [Block],
+        momentum: &'a mut [Block],
+        path: &'a mut [Block]
+    ) -> () {
+        let half = L::splat(half);
+        for ((f, p), h) in force.iter().zip(momentum).zip(path) {
+            parts!(at, {
+                let before = L::from_block(p, at);
+                L::from_block(h, at).add(before).to_block(h, at);
+                before.add(half.mul(L::from_block(f, at))).to_block(p, at);
+            });
+        }
     }
-}
 
-/// [`kick`] and then the drift q ← q + step·s∘p, step = 2·half, in one pass.
-#[inline(never)]
-pub(crate) fn kick_drift(
-    half: f64,
-    scale: &[Block],
-    force: &[Block],
-    momentum: &mut [Block],
-    path: &mut [Block],
-    position: &mut [Block],
-) {
-    let step = 2.0 * half;
-    let rows = scale
-        .iter()
-        .zip(force)
-        .zip(momentum)
-        .zip(path)
-        .zip(position);
-    for ((((s, f), p), h), q) in rows {
-        let before = *p;
-        let after = lanes(|l| before[l] + half * f[l]);
-        let moved = lanes(|l| q[l] + step * s[l] * after[l]);
-        *h = lanes(|l| h[l] + before[l]);
-        *p = after;
-        *q = moved;
+    /// [`kick`] and then the drift q ← q + step·s∘p, step = 2·half, in one pass.
+    fn kick_drift as KickDrift(
+        half: f64,
+        scale: &'a [Block],
+        force: &'a [Block],
+        momentum: &'a mut [Block],
+        path: &'a mut [Block],
+        position: &'a mut [Block]
+    ) -> () {
+        let (step, half) = (L::splat(2.0 * half), L::splat(half));
+        let rows = scale.iter().zip(force).zip(momentum).zip(path).zip(position);
+        for ((((s, f), p), h), q) in rows {
+            parts!(at, {
+                let before = L::from_block(p, at);
+                let after = before.add(half.mul(L::from_block(f, at)));
+                let drift = step.mul(L::from_block(s, at)).mul(after);
+                L::from_block(h, at).add(before).to_block(h, at);
+                L::from_block(q, at).add(drift).to_block(q, at);
+                after.to_block(p, at);
+            });
+        }
     }
-}
 
-/// Second half of a leapfrog: p ← p + half·f, then path ← path + p. Returns Σ pᵢ².
-#[inline(never)]
-pub(crate) fn finish_kick(
-    half: f64,
-    force: &[Block],
-    momentum: &mut [Block],
-    path: &mut [Block],
-) -> f64 {
-    let mut sum = [0.0; 8];
-    for ((f, p), h) in force.iter().zip(momentum).zip(path) {
-        let after = lanes(|l| p[l] + half * f[l]);
-        sum = lanes(|l| sum[l] + after[l] * after[l]);
-        *h = lanes(|l| h[l] + after[l]);
-        *p = after;
+    /// Second half of a leapfrog: p ← p + half·f, then path ← path + p. Returns Σ pᵢ².
+    fn finish_kick as FinishKick(
+        half: f64,
+        force: &'a [Block],
+        momentum: &'a mut [Block],
+        path: &'a mut [Block]
+    ) -> f64 {
+        let half = L::splat(half);
+        let mut sum = [L::splat(0.0); 8];
+        for ((f, p), h) in force.iter().zip(momentum).zip(path) {
+            parts!(at, {
+                let after = L::from_block(p, at).add(half.mul(L::from_block(f, at)));
+                L::from_block(h, at).add(after).to_block(h, at);
+                after.to_block(p, at);
+                sum[at] = sum[at].add(after.mul(after));
+            });
+        }
+        total(sum)
     }
-    fold(sum)
-}
 
-/// [`finish_kick`] after f ← s∘g, in one pass.
-#[inline(never)]
-pub(crate) fn pull_finish_kick(
-    half: f64,
-    scale: &[Block],
-    gradient: &[Block],
-    force: &mut [Block],
-    momentum: &mut [Block],
-    path: &mut [Block],
-) -> f64 {
-    let mut sum = [0.0; 8];
-    let rows = scale
-        .iter()
-        .zip(gradient)
-        .zip(force)
-        .zip(momentum)
-        .zip(path);
-    for ((((s, g), f), p), h) in rows {
-        let pulled = lanes(|l| s[l] * g[l]);
-        let after = lanes(|l| p[l] + half * pulled[l]);
-        sum = lanes(|l| sum[l] + after[l] * after[l]);
-        *h = lanes(|l| h[l] + after[l]);
-        *p = after;
-        *f = pulled;
+    /// [`finish_kick`] after f ← s∘g, in one pass.
+    fn pull_finish_kick as PullFinishKick(
+        half: f64,
+        scale: &'a [Block],
+        gradient: &'a [Block],
+        force: &'a mut [Block],
+        momentum: &'a mut [Block],
+        path: &'a mut [Block]
+    ) -> f64 {
+        let half = L::splat(half);
+        let mut sum = [L::splat(0.0); 8];
+        let rows = scale.iter().zip(gradient).zip(force).zip(momentum).zip(path);
+        for ((((s, g), f), p), h) in rows {
+            parts!(at, {
+                let pulled = L::from_block(s, at).mul(L::from_block(g, at));
+                let after = L::from_block(p, at).add(half.mul(pulled));
+                L::from_block(h, at).add(after).to_block(h, at);
+                after.to_block(p, at);
+                pulled.to_block(f, at);
+                sum[at] = sum[at].add(after.mul(after));
+            });
+        }
+        total(sum)
     }
-    fold(sum)
-}
 
-/// Σ sᵢ pᵢ and Σ sᵢ rᵢ with s = h + k: how two end momenta point along a span.
-#[inline(never)]
-pub(crate) fn project_sum(h: &[Block], k: &[Block], p: &[Block], r: &[Block]) -> (f64, f64) {
-    project(h, k, p, r, |h, k| h + k)
-}
-
-/// As [`project_sum`] with s = h − k.
-#[inline(never)]
-pub(crate) fn project_difference(h: &[Block], k: &[Block], p: &[Block], r: &[Block]) -> (f64, f64) {
-    project(h, k, p, r, |h, k| h - k)
-}
-
-#[inline(always)]
-fn project(
-    h: &[Block],
-    k: &[Block],
-    p: &[Block],
-    r: &[Block],
-    combine: impl Fn(f64, f64) -> f64,
-) -> (f64, f64) {
-    let (mut a, mut b) = ([0.0; 8], [0.0; 8]);
-    for (((h, k), p), r) in h.iter().zip(k).zip(p).zip(r) {
-        let s = lanes(|l| combine(h[l], k[l]));
-        a = lanes(|l| a[l] + s[l] * p[l]);
-        b = lanes(|l| b[l] + s[l] * r[l]);
+    /// Σ sᵢ pᵢ and Σ sᵢ rᵢ with s = h + k: how two end momenta point along a span.
+    fn project_sum as ProjectSum(
+        h: &'a [Block],
+        k: &'a [Block],
+        p: &'a [Block],
+        r: &'a [Block]
+    ) -> (f64, f64) {
+        let mut sums = [[L::splat(0.0); 8]; 2];
+        for (((h, k), p), r) in h.iter().zip(k).zip(p).zip(r) {
+            parts!(at, {
+                let s = L::from_block(h, at).add(L::from_block(k, at));
+                sums[0][at] = sums[0][at].add(s.mul(L::from_block(p, at)));
+                sums[1][at] = sums[1][at].add(s.mul(L::from_block(r, at)));
+            });
+        }
+        (total(sums[0]), total(sums[1]))
     }
-    (fold(a), fold(b))
+
+    /// As [`project_sum`] with s = h − k.
+    fn project_difference as ProjectDifference(
+        h: &'a [Block],
+        k: &'a [Block],
+        p: &'a [Block],
+        r: &'a [Block]
+    ) -> (f64, f64) {
+        let mut sums = [[L::splat(0.0); 8]; 2];
+        for (((h, k), p), r) in h.iter().zip(k).zip(p).zip(r) {
+            parts!(at, {
+                let s = L::from_block(h, at).sub(L::from_block(k, at));
+                sums[0][at] = sums[0][at].add(s.mul(L::from_block(p, at)));
+                sums[1][at] = sums[1][at].add(s.mul(L::from_block(r, at)));
+            });
+        }
+        (total(sums[0]), total(sums[1]))
+    }
+
+    /// y ← y + a L x, L lower triangular with its rows in whole blocks.
+    fn triangle_times as TriangleTimes(
+        a: f64,
+        rows: &'a [Block],
+        x: &'a [Block],
+        y: &'a mut [Block]
+    ) -> () {
+        for ((i, y), eight) in y.iter_mut().enumerate().zip(rows.chunks(8 * x.len())) {
+            for (y, row) in y.iter_mut().zip(eight.chunks_exact(x.len())) {
+                let mut sum = [L::splat(0.0); 8];
+                for (row, x) in row[..=i].iter().zip(x) {
+                    parts!(at, sum[at] = sum[at].add(L::from_block(row, at).mul(L::from_block(x, at))));
+                }
+                *y += a * total(sum);
+            }
+        }
+    }
+
+    /// y ← Lᵀ x, L lower triangular with its rows in whole blocks.
+    fn transpose_times as TransposeTimes(
+        rows: &'a [Block],
+        x: &'a [Block],
+        y: &'a mut [Block]
+    ) -> () {
+        let width = x.len();
+        y.fill([0.0; 8]);
+        for ((i, x), eight) in x.iter().enumerate().zip(rows.chunks(8 * width)) {
+            // Eight rows at a time, all of them zero beyond block i.
+            for (j, y) in y[..=i].iter_mut().enumerate() {
+                parts!(at, {
+                    let mut sum = L::from_block(y, at);
+                    for (row, x) in eight.chunks_exact(width).zip(x) {
+                        sum = sum.add(L::splat(*x).mul(L::from_block(&row[j], at)));
+                    }
+                    sum.to_block(y, at);
+                });
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use super::pool::{Progress, run_all};
 use super::run::{Restart, Session};
 use super::step_size::median;
 use super::trajectory::Point;
-use super::vector::{self, Block};
+use super::vector::{self, Vector};
 use super::{Adapt, Phase, Posterior, Stream, Target, normals};
 use crate::rng::Purpose;
 use std::sync::Arc;
@@ -282,7 +282,7 @@ fn move_near<T: Target>(chain: &mut Chain<T>, from: &Point) {
     let key = Stream { ..chain.stream };
     // No step size search ever reaches this counter.
     normals::fill(&mut noise, dim, key, u32::MAX, Purpose::Adapt);
-    let mut shift: Vec<Block> = vector::zeros(dim);
+    let mut shift: Vector = vector::zeros(dim);
     chain.metric.spread(&noise, &mut shift);
     chain.restarted = true;
     chain.windows = Default::default();

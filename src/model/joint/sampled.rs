@@ -73,9 +73,10 @@ impl<'g> Build<'_, 'g> {
         if value.dims().iter().all(|d| dims.contains(d)) {
             return Ok(value);
         }
+        let own = value.dims();
         let (has, needs) = self
             .scope
-            .with(|g| (g.describe_dims(&value.dims()), g.describe_dims(dims)));
+            .with(|g| (g.describe_dims(&own), g.describe_dims(dims)));
         let message = format!(
             "`{name}` of `{}` has dims {has}, but `{}` has {needs}; look it up by a column that maps one to the other, or name the dims between brackets",
             s.distribution.name, s.name

@@ -27,7 +27,7 @@ use std::sync::Arc;
     validation.json, data.csv and model.fz."
 )]
 pub(crate) struct ValidateArgs {
-    /// 500 + 500 draws per chain instead of 1000 + 2000
+    /// 500 + 1000 draws per chain instead of 1000 + 2000
     #[arg(long)]
     quick: bool,
     /// Groups
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     settings.run.sampler.seed = args.common.seed;
     settings.run.sampler.threads = machine.threads;
     let out = args.output.out.as_deref();
-    let mut folder = Folder::open(Path::new("."), out, "validation", args.output.overwrite)?;
+    let mut folder = Folder::open(Path::new(""), out, "validation", args.output.overwrite)?;
 
     let stop = interrupt::catch()?;
     let sampler = &settings.run.sampler;

@@ -1,21 +1,28 @@
 //! The CPU engine: compiles a graph to loops over blocks and runs them with the widest registers
 //! there are.
 
+mod check;
 mod emit;
 mod lower;
+mod maps;
+mod operand;
 mod program;
 mod rows;
 mod run;
 mod scalar;
 mod schedule;
+mod sums;
+
+pub use check::self_check;
 
 use crate::lanes::{Kernel, Lanes, Level};
 use fitzroy_graph::reference::kernel;
 use fitzroy_graph::{Bindings, Graph, NodeId, Op, Result};
 use lower::{Lower, Output};
+use operand::{Arg, Bound};
 use program::{Arena, KernelPlan, Loc, Motion, Step};
 use rows::RowOrder;
-use run::{Arg, Bound, LoopRun};
+use run::LoopRun;
 use std::sync::Arc;
 
 /// A graph made ready to run on the CPU: immutable, shared by any number of workspaces.

@@ -1,8 +1,8 @@
 //! Loops of one element: the same instructions without the machinery of blocks. Lane functions of
 //! `f64` give the same bits as wide registers do.
 
+use super::operand::Bound;
 use super::program::{Code, LoopPlan};
-use super::run::Bound;
 use crate::lanes::Lanes;
 use crate::maths;
 use fitzroy_graph::{Binary, Unary};

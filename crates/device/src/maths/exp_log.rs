@@ -21,13 +21,13 @@ pub(super) fn exp_reduce<L: Lanes>(x: L) -> (L, L) {
 
 /// eʳ − 1 for |r| ≤ ln 2/2.
 #[inline(always)]
-fn expm1_of_reduced<L: Lanes>(r: L) -> L {
+pub(super) fn expm1_of_reduced<L: Lanes>(r: L) -> L {
     r.mul(r).fma(polynomial(r, &EXP), r)
 }
 
 /// eʳ for |r| ≤ ln 2/2.
 #[inline(always)]
-pub(super) fn exp_of_reduced<L: Lanes>(r: L) -> L {
+fn exp_of_reduced<L: Lanes>(r: L) -> L {
     L::splat(1.0).add(expm1_of_reduced(r))
 }
 
@@ -74,7 +74,7 @@ pub fn expm1<L: Lanes>(x: L) -> L {
 
 /// ln(2ᵏ(1 + f)) for −½ ≤ f ≤ 1, given s = f/(2 + f).
 #[inline(always)]
-pub(super) fn log_parts<L: Lanes, const N: usize>(k: L, f: L, s: L, c: &[f64; N]) -> L {
+pub(super) fn log_parts<L: Lanes>(k: L, f: L, s: L, c: &[f64]) -> L {
     let z = s.mul(s);
     let half_square = f.mul(f).mul(L::splat(0.5));
     let tail = z.fma(polynomial(z, c), half_square);

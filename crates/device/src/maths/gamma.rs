@@ -62,7 +62,8 @@ fn lgamma_of_positive<L: Lanes>(z: L, at: &Stepped<L>) -> (L, L) {
     let one = L::splat(1.0);
     let v = at.v;
     let quotient = polynomial(v, &LGAMMA_NUM).div(polynomial(v, &LGAMMA_DEN));
-    let near = v.mul(v.sub(one)).mul(quotient);
+    let zeros = v.mul(v.sub(one));
+    let near = zeros.fma(quotient, zeros.mul(L::splat(0.5)));
     let argument = L::select(at.small, z, at.product);
     let log = log(L::select(at.large, z, argument));
     let below_8 = near.add(L::select(at.small, log.neg(), log));

@@ -20,9 +20,8 @@ fn log1p_exp_and_weight<L: Lanes>(d: L, other: L::Mask) -> (L, L) {
     let plus_one = e.add(L::splat(1.0));
     let plus_two = e.add(L::splat(2.0));
     let inverse = L::splat(1.0).div(plus_one.mul(plus_two));
-    let log = twice_artanh(e.mul(plus_one).mul(inverse));
     let weight = L::select(other, e.mul(plus_two), plus_two).mul(inverse);
-    (log, weight)
+    (twice_artanh(e.mul(plus_one).mul(inverse)), weight)
 }
 
 /// ln(1 + eˣ). Within 4 ulp.

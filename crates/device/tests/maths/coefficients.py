@@ -34,7 +34,7 @@ def logarithm():
     series = [mpf(2) / (2 * k + 3) for k in range(80)]
     tail = lambda z: horner(series, z)
     p, e = polynomial(tail, 0, mpf(1) / 9, 9, lambda z: z / 2)
-    add("LOG_WIDE", "the same in s² ≤ 1/9", p, e)
+    add("LOG_WIDE", "The same in s² ≤ 1/9", p, e)
     series = [mpf(2) / (2 * k + 5) for k in range(60)]
     tail = lambda z: horner(series, z)
     p, e = polynomial(tail, 0, mpf(1) / 25, 6, lambda z: z**2 / 2)
@@ -54,21 +54,50 @@ def scaled_erfc(x):
     return total / (x * sqrt(pi))
 
 
+def well_rounded(num, den, xs):
+    """Scales both by the factor in [1, 2) for which rounding the coefficients to f64 hurts least.
+
+    Returns them and the largest relative change of num/den on xs.
+    """
+    shares = []
+    for x in xs:
+        n, d = horner(num, x), horner(den, x)
+        shares.append([float(c * x**j / n) for j, c in enumerate(num)])
+        shares[-1] += [-float(c * x**j / d) for j, c in enumerate(den)]
+    best = None
+    for i in range(4096):
+        scale = 1 + mpf(i) / 4096
+        losses = [float(float(c * scale) / (c * scale) - 1) for c in num + den]
+        worst = max(abs(sum(s * e for s, e in zip(share, losses))) for share in shares)
+        if best is None or worst < best[0]:
+            best = (worst, scale)
+    worst, scale = best
+    print(f"  rounding the coefficients changes the quotient by {worst:.2g}", file=sys.stderr)
+    return [c * scale for c in num], [c * scale for c in den]
+
+
+def rescaled(coefficients):
+    """Of a polynomial in x, those in t = x√2, over a common power of 2."""
+    return [v * mpf(2) ** (5 - mpf(j) / 2) for j, v in enumerate(coefficients)]
+
+
 def normal():
     to_x = lambda t: 2 * t / (1 - t)
     high = 1 - mpf(10) ** -5
     num, den, e = rational(scaled_erfc, 0, high, 10, 11, lambda x: 1 / scaled_erfc(x), to_x)
+    xs = [mpf(k) / 8 for k in range(33)] + [mpf(2) ** (mpf(k) / 2) for k in range(4, 24)]
+    mills_num, mills_den = (rescaled(num), rescaled(den))
+    num, den = well_rounded(num, den, xs)
     add("ERFCX_NUM", "erfcx(x) for x ≥ 0, numerator; the error is relative", num, e)
-    add("ERFCX_DEN", "its denominator", den, e)
-    rescale = lambda c: [v * mpf(2) ** (-mpf(j) / 2) for j, v in enumerate(c)]
-    num, den = rescale(num), rescale(den)
-    lead = den[-1]
-    add("MILLS_NUM", "erfcx(t/√2) for t ≥ 0, numerator; relative", [v / lead for v in num], e)
-    add("MILLS_DEN", "its denominator", [v / lead for v in den], e)
+    add("ERFCX_DEN", "Its denominator", den, e)
+    num, den = well_rounded(mills_num, mills_den, xs)
+    add("MILLS_NUM", "erfcx(t/√2) for t ≥ 0, numerator; relative", num, e)
+    add("MILLS_DEN", "Its denominator", den, e)
     series = [(-1) ** k * 2 / (sqrt(pi) * mp.factorial(k) * (2 * k + 1)) for k in range(60)]
+    series[0] -= 1
     g = lambda z: horner(series, z)
-    p, e = polynomial(g, 0, 1, 11, lambda z: 1 / g(z))
-    add("ERF", "erf(x)/x in x² ≤ 1; the error is relative", p, e)
+    p, e = polynomial(g, 0, 1, 11, lambda z: 1 / (1 + g(z)))
+    add("ERF", "erf(x)/x − 1 in x² ≤ 1; the error is that of erf, relative", p, e)
 
 
 def trigonometric():
@@ -109,16 +138,17 @@ def away_from(points, f, step=mpf(10) ** -20):
 
 def gamma():
     g = away_from([mpf(0), mpf(1)], lambda v: loggamma(1 + v) / (v * (v - 1)))
-    num, den, e = rational(g, 0, 2, 7, 7, lambda v: 1 / g(v), lambda t: t)
-    add("LGAMMA_NUM", "lgamma(1 + v)/(v (v − 1)) for 0 ≤ v ≤ 2, numerator; relative", num, e)
-    add("LGAMMA_DEN", "its denominator", den, e)
+    h = lambda v: g(v) - mpf("0.5")
+    num, den, e = rational(h, 0, 2, 7, 7, lambda v: 1 / g(v), lambda t: t)
+    add("LGAMMA_NUM", "lgamma(1 + v)/(v (v − 1)) − ½ for 0 ≤ v ≤ 2, numerator; relative", num, e)
+    add("LGAMMA_DEN", "Its denominator", den, e)
     root = mp.findroot(lambda x: psi(0, x), mpf("1.4616321449683623")) - 1
     high = mpf(float(root))
-    add("DIGAMMA_ROOT", "the zero of ψ(1 + v), in two parts", [high, root - high], mpf(0))
+    add("DIGAMMA_ROOT", "The zero of ψ(1 + v), in two parts", [high, root - high], mpf(0))
     g = away_from([root], lambda v: psi(0, 1 + v) / (v - root))
     num, den, e = rational(g, 0, 2, 6, 6, lambda v: 1 / g(v), lambda t: t)
     add("DIGAMMA_NUM", "ψ(1 + v)/(v − root) for 0 ≤ v ≤ 2, numerator; relative", num, e)
-    add("DIGAMMA_DEN", "its denominator", den, e)
+    add("DIGAMMA_DEN", "Its denominator", den, e)
     tails = [
         ("LGAMMA_TAIL", "(lgamma(x) − (x − ½) ln x + x − ½ ln 2π)·x in 1/x² ≤ 1/64", 4,
          lambda x: (loggamma(x) - (x - 0.5) * log(x) + x - log(2 * pi) / 2) * x),
@@ -188,6 +218,10 @@ def write(path):
     lines = [HEADER]
     for name, what, values, bound in CONSTANTS:
         lines.append(f"/// {what}. Error {nstr(bound, 2)}.")
+        if len(values) == 2:
+            pair = f"[{number(values[0])}, {number(values[1])}]"
+            lines.append(f"pub(crate) const {name}: [f64; 2] = {pair};\n")
+            continue
         lines.append(f"pub(crate) const {name}: [f64; {len(values)}] = [")
         lines += [f"    {number(v)}," for v in values]
         lines.append("];\n")

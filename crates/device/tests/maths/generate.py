@@ -12,7 +12,7 @@ import struct
 import sys
 import zlib
 
-from mpmath import besseli, cos, cosh, erf, erfc, erfinv, exp, expm1, isinf, isnan, log, log1p
+from mpmath import besseli, cos, cosh, erf, erfc, exp, expm1, isinf, isnan, log, log1p
 from mpmath import acos, asin, atan, loggamma, mp, mpf, pi, psi, sin, sinh, sqrt, tan, tanh
 
 mp.dps = 50
@@ -152,7 +152,6 @@ def log_or_edge(f, zero):
 
 
 # name: (functions, limits by special argument, ranges to fill, branch points, binades as exponents)
-BELOW = {INF: [INF], -INF: [0.0]}
 FUNCTIONS = {
     "exp": ([lambda x: mpf(0) if x < -800 else overflowing(exp, 800)(x)], {INF: [INF], -INF: [0.0]},
             [(-1, 1), (-40, 40), (-746, 710)],

@@ -1,3 +1,5 @@
+//! Special functions against high-precision values.
+
 use super::*;
 
 /// The value of function `name` at `x`.

@@ -89,13 +89,14 @@ fn a_dense_metric_recovers_a_known_covariance() {
 fn condition_left(target: &Known, metric: &Metric) -> f64 {
     let dim = target.dim();
     let mut target = target.clone();
-    let apply = |target: &mut Known, x: &[Block]| {
+    let apply = |target: &mut Known, x: &Vector| {
         let (mut q, mut g, mut out) = (vector::zeros(dim), vector::zeros(dim), vector::zeros(dim));
         metric.spread(x, &mut q);
         let slope = &mut g.as_flattened_mut()[..dim];
         target.value_and_gradient(&q.as_flattened()[..dim], slope);
         metric.pull(&g, &mut out);
-        out.iter().map(|b| b.map(|x| -x)).collect::<Vec<Block>>()
+        out.as_flattened_mut().iter_mut().for_each(|x| *x = -*x);
+        out
     };
     let mut largest = |shift: f64| {
         let mut x = vector::zeros(dim);

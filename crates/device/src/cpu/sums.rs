@@ -1,0 +1,241 @@
+//! Sums, lookups by run, and products with a matrix. The order of every sum is fixed, see `run`.
+
+use super::operand::{Bound, Reader};
+use super::program::{BLOCK, GroupSumPlan, MatrixPlan, PARTIALS, Runs, SHORT_RUN, SumPlan};
+use crate::lanes::Lanes;
+
+/// Joins the partials of a tile and pushes the sum onto the tree: like a carry in binary counting.
+#[inline(always)]
+pub(super) unsafe fn close_tile<L: Lanes>(sum: &SumPlan, work: *mut f64, tile: usize) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let p = work.add(sum.partials);
+        let mut half = PARTIALS / 2;
+        while half >= L::N {
+            for i in (0..half).step_by(L::N) {
+                L::load(p.add(i))
+                    .add(L::load(p.add(i + half)))
+                    .store(p.add(i));
+            }
+            half /= 2;
+        }
+        while half > 0 {
+            for i in 0..half {
+                *p.add(i) += *p.add(i + half);
+            }
+            half /= 2;
+        }
+        let mut s = *p;
+        p.write_bytes(0, PARTIALS);
+        let tree = work.add(sum.tree);
+        let mut level = 0;
+        while tile >> level & 1 == 1 {
+            s += *tree.add(level);
+            level += 1;
+        }
+        *tree.add(level) = s;
+    }
+}
+
+/// Adds up what is left on the tree, lowest level first.
+#[inline(always)]
+pub(super) unsafe fn join_tiles(sum: &SumPlan, work: *mut f64, tiles: usize) {
+    let mut total = 0.0;
+    let mut left = tiles;
+    while left > 0 {
+        let level = left.trailing_zeros() as usize;
+        left &= left - 1;
+        // SAFETY: see `LoopRun::run`.
+        total += unsafe { *work.add(sum.tree + level) };
+    }
+    // SAFETY: see `LoopRun::run`.
+    unsafe { *work.add(sum.total) = total };
+}
+
+/// Adds a block to the 32 partial sums.
+#[inline(always)]
+pub(super) unsafe fn sum<L: Lanes>(partials: *mut f64, a: Reader<L>, len: usize) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let full = len / PARTIALS * PARTIALS;
+        for j in (0..PARTIALS).step_by(L::N) {
+            let mut s = L::load(partials.add(j));
+            for k in (j..full).step_by(PARTIALS) {
+                s = s.add(a.get::<true>(k));
+            }
+            s.store(partials.add(j));
+        }
+        for k in full..len {
+            let x = if a.scalar.is_some() {
+                *a.at
+            } else {
+                *a.at.add(k)
+            };
+            *partials.add(k - full) += x;
+        }
+    }
+}
+
+/// Adds the products of two blocks to the 32 partial sums.
+#[inline(always)]
+pub(super) unsafe fn sum_products<L: Lanes>(
+    partials: *mut f64,
+    a: Reader<L>,
+    b: Reader<L>,
+    len: usize,
+) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let full = len / PARTIALS * PARTIALS;
+        for j in (0..PARTIALS).step_by(L::N) {
+            let mut s = L::load(partials.add(j));
+            for k in (j..full).step_by(PARTIALS) {
+                s = a.get::<true>(k).fma(b.get::<true>(k), s);
+            }
+            s.store(partials.add(j));
+        }
+        for k in full..len {
+            let x = if a.scalar.is_some() {
+                *a.at
+            } else {
+                *a.at.add(k)
+            };
+            let y = if b.scalar.is_some() {
+                *b.at
+            } else {
+                *b.at.add(k)
+            };
+            let p = partials.add(k - full);
+            *p = Lanes::fma(x, y, *p);
+        }
+    }
+}
+
+/// Sums by run; a run that spans blocks carries on.
+#[inline(always)]
+pub(super) unsafe fn sum_runs<L: Lanes>(
+    group: &GroupSumPlan,
+    from: *const f64,
+    work: *mut f64,
+    start: usize,
+    len: usize,
+) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let Some(runs) = &group.runs else { return };
+        let (carry, total) = (work.add(group.carry), work.add(group.total));
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let (mut row, end) = (start, start + len);
+        while row < end {
+            let first = *runs.start.get_unchecked(run) as usize;
+            let last = *runs.start.get_unchecked(run + 1) as usize;
+            let stop = last.min(end);
+            let out = total.add(*runs.group.get_unchecked(run) as usize);
+            if last - first < SHORT_RUN {
+                let mut s = if row == first { 0.0 } else { *carry };
+                for k in row - start..stop - start {
+                    s += *from.add(k);
+                }
+                *(if stop == last { out } else { carry }) = s;
+            } else {
+                if row == first {
+                    carry.write_bytes(0, 8);
+                }
+                add_to_eight::<L>(carry, from.add(row - start), row - first, stop - row);
+                if stop == last {
+                    let c = |k: usize| *carry.add(k);
+                    *out = ((c(0) + c(4)) + (c(2) + c(6))) + ((c(1) + c(5)) + (c(3) + c(7)));
+                }
+            }
+            row = stop;
+            run += 1;
+        }
+    }
+}
+
+/// Adds `len` numbers, of which the first is the run's number `done`, to eight partials.
+#[inline(always)]
+pub(super) unsafe fn add_to_eight<L: Lanes>(
+    carry: *mut f64,
+    from: *const f64,
+    done: usize,
+    len: usize,
+) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let head = ((8 - done % 8) % 8).min(len);
+        for k in 0..head {
+            *carry.add((done + k) % 8) += *from.add(k);
+        }
+        let full = head + (len - head) / 8 * 8;
+        for j in (0..8).step_by(L::N) {
+            let mut s = L::load(carry.add(j));
+            for k in (head + j..full).step_by(8) {
+                s = s.add(L::load(from.add(k)));
+            }
+            s.store(carry.add(j));
+        }
+        for k in full..len {
+            *carry.add(k - full) += *from.add(k);
+        }
+    }
+}
+
+/// Repeats one element per run. Stores may reach beyond a run; the next run overwrites them.
+#[inline(always)]
+pub(super) unsafe fn gather_runs<L: Lanes>(runs: &Runs, i: &Bound, start: usize, len: usize) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let (to, from) = (i.to.block(start), i.from[0].at);
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let (mut row, end) = (start, start + len);
+        while row < end {
+            let stop = (*runs.start.get_unchecked(run + 1) as usize).min(end);
+            let x = L::splat(*from.add(*runs.group.get_unchecked(run) as usize));
+            let mut k = row - start;
+            while k < stop - start {
+                x.store(to.add(k));
+                k += L::N;
+            }
+            row = stop;
+            run += 1;
+        }
+    }
+}
+
+/// Σ over columns of column·v, four registers at a time.
+#[inline(always)]
+pub(super) unsafe fn mat_vec<L: Lanes>(
+    first: *const f64,
+    m: &MatrixPlan,
+    v: *const f64,
+    to: *mut f64,
+    len: usize,
+) {
+    // SAFETY: see `LoopRun::run`; a block is a multiple of four registers, and what is computed
+    // beyond `len` stays inside it or the slack.
+    unsafe {
+        let mut k = 0;
+        while k + 4 * L::N <= len {
+            let mut s = [L::splat(0.0); 4];
+            for c in 0..m.columns {
+                let (column, x) = (first.add(c * m.stride + k), L::splat(*v.add(c)));
+                for (r, s) in s.iter_mut().enumerate() {
+                    *s = L::load(column.add(r * L::N)).fma(x, *s);
+                }
+            }
+            for (r, s) in s.into_iter().enumerate() {
+                s.store(to.add(k + r * L::N));
+            }
+            k += 4 * L::N;
+        }
+        while k < len {
+            let mut s = L::splat(0.0);
+            for c in 0..m.columns {
+                s = L::load(first.add(c * m.stride + k)).fma(L::splat(*v.add(c)), s);
+            }
+            s.store(to.add(k));
+            k += L::N;
+        }
+    }
+}
