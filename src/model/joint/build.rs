@@ -232,10 +232,11 @@ impl<'g> Build<'_, 'g> {
         span: Span,
     ) -> Result<Value<'g>> {
         let value = self.fit_list(value, dims);
-        if !value.dims().iter().all(|d| dims.contains(d)) {
+        let own = value.dims();
+        if !own.iter().all(|d| dims.contains(d)) {
             let (has, needs) = self
                 .scope
-                .with(|g| (g.describe_dims(&value.dims()), g.describe_dims(dims)));
+                .with(|g| (g.describe_dims(&own), g.describe_dims(dims)));
             let message = format!("`{name}` has dims {needs}, but this has {has}");
             return Err(self.model.error(span, message));
         }

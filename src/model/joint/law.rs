@@ -65,6 +65,23 @@ impl<'g> Law<'g> {
         }
     }
 
+    /// The name of what is censored, or of the distribution itself.
+    pub(super) fn innermost(&self) -> &'static str {
+        match self {
+            Law::Censored(part, ..) => part.innermost(),
+            other => other.name(),
+        }
+    }
+
+    /// True where values beyond a bound are recorded as the bound.
+    pub(super) fn is_censored(&self) -> bool {
+        match self {
+            Law::Scalar(..) => false,
+            Law::Mixture(_, parts) => parts.iter().any(Law::is_censored),
+            Law::Censored(..) => true,
+        }
+    }
+
     /// True for whole numbers.
     pub(super) fn is_discrete(&self) -> bool {
         match self {
@@ -320,16 +337,25 @@ impl<'g> Build<'_, 'g> {
         e: &Expr,
         of: Of<'_>,
     ) -> Result<Value<'g>> {
-        if value.dims().iter().all(|d| of.dims.contains(d)) {
+        let own = value.dims();
+        if own.iter().all(|d| of.dims.contains(d)) {
             return Ok(value);
         }
         let (has, needs) = self
             .scope
-            .with(|g| (g.describe_dims(&value.dims()), g.describe_dims(of.dims)));
-        let message = format!(
-            "{what} has dims {has}, but `{}` has {needs}; look it up by a column that maps one to the other, or name the dims between brackets",
-            of.name
-        );
+            .with(|g| (g.describe_dims(&own), g.describe_dims(of.dims)));
+        let list = matches!(e.kind, ExprKind::List(_));
+        let message = if list {
+            format!(
+                "{what} is a list that fits no dim, or more than one: it has dims {has}, but `{}` has {needs}",
+                of.name
+            )
+        } else {
+            format!(
+                "{what} has dims {has}, but `{}` has {needs}; look it up by a column that maps one to the other, or name the dims between brackets",
+                of.name
+            )
+        };
         Err(self.model.error(e.span, message))
     }
 

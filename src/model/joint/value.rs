@@ -185,7 +185,10 @@ impl<'g> Build<'_, 'g> {
         (y, b): (Value<'g>, &Expr),
         span: Span,
     ) -> Result<Value<'g>> {
-        let describe = |v: Value<'g>| self.scope.with(|g| g.describe_dims(&v.dims()));
+        let describe = |v: Value<'g>| {
+            let dims = v.dims();
+            self.scope.with(|g| g.describe_dims(&dims))
+        };
         let fail = |why: &str| {
             let (dx, dy) = (describe(x), describe(y));
             Err(self.model.error(
