@@ -225,7 +225,8 @@ pub(super) fn agrees(
         if after.is_finite() && invalid_scale(present, &frames) {
             return false;
         }
-        if !before.is_finite() || !after.is_finite() {
+        // A scale of 0 or infinity leaves nothing to compare.
+        if ![before, after, difference].iter().all(|x| x.is_finite()) {
             continue;
         }
         lowest = lowest.min(difference);
@@ -233,13 +234,14 @@ pub(super) fn agrees(
         tolerance =
             tolerance.max(GUARD_TOLERANCE * (1.0 + before.abs()) + rounding(present, &frames, &x));
     }
-    !(highest - lowest > tolerance)
+    // Nothing could be compared where the range is empty.
+    highest < lowest || highest - lowest <= tolerance
 }
 
 /// Whether a scale is negative or NaN: the density as written does not exist there, and the
 /// standardised one would not notice.
 fn invalid_scale(compiled: &Compiled, frames: &super::compiled::Frames<'_>) -> bool {
-    let wrong = |k: usize| frames.of(k).1.iter().any(|s| !(*s >= 0.0));
+    let wrong = |k: usize| frames.of(k).1.iter().any(|s| s.is_nan() || *s < 0.0);
     (0..compiled.places.len()).any(wrong)
 }
 
