@@ -24,7 +24,7 @@ fn every_model_in_the_documentation_runs_on_its_data() {
     let wrong = wrong.concat();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let n: usize = counts.iter().sum();
-    assert!(n > 20, "only {n} models were found");
+    assert!(n >= 20, "only {n} models were found");
 }
 
 #[test]
