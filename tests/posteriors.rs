@@ -119,6 +119,11 @@ fn regressions_give_the_reference_posterior() {
 }
 
 #[test]
+fn two_unlabelled_components_give_the_reference_posterior() {
+    check("mixture", "mixture.csv", "mixture", &settings(1000, 0.8));
+}
+
+#[test]
 fn varying_intercepts_give_the_exact_posterior() {
     check("radon", "radon.json", "radon", &settings(1000, 0.8));
     check("artists", "artists.json", "artists", &settings(1000, 0.8));

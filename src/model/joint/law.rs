@@ -65,6 +65,23 @@ impl<'g> Law<'g> {
         }
     }
 
+    /// The name of what is censored, or of the distribution itself.
+    pub(super) fn innermost(&self) -> &'static str {
+        match self {
+            Law::Censored(part, ..) => part.innermost(),
+            other => other.name(),
+        }
+    }
+
+    /// True where values beyond a bound are recorded as the bound.
+    pub(super) fn is_censored(&self) -> bool {
+        match self {
+            Law::Scalar(..) => false,
+            Law::Mixture(_, parts) => parts.iter().any(Law::is_censored),
+            Law::Censored(..) => true,
+        }
+    }
+
     /// True for whole numbers.
     pub(super) fn is_discrete(&self) -> bool {
         match self {
@@ -80,8 +97,10 @@ impl<'g> Law<'g> {
             Law::Scalar(scalar, arguments) => Some(scalar.log_density(y, arguments)),
             Law::Mixture(weights, parts) => mixed(weights, parts, |part| part.log_density(y)),
             Law::Censored(part, lower, upper) => {
-                if let Law::Scalar(scalar, arguments) = &**part {
-                    return scalar.censored_log_density(y, arguments, *lower, *upper);
+                if let Law::Scalar(scalar, arguments) = &**part
+                    && let Some(value) = scalar.censored_log_density(y, arguments, *lower, *upper)
+                {
+                    return Some(value);
                 }
                 let mut value = part.log_density(y)?;
                 if let Some(lower) = *lower {
@@ -102,7 +121,9 @@ impl<'g> Law<'g> {
     /// ln P(Y ≤ y), where a closed form exists.
     pub(super) fn log_cdf(&self, y: Value<'g>) -> Option<Value<'g>> {
         match self {
-            Law::Scalar(scalar, arguments) => scalar.log_cdf(y, arguments),
+            Law::Scalar(scalar, arguments) => scalar
+                .log_cdf(y, arguments)
+                .or_else(|| summed(*scalar, arguments, y)),
             Law::Mixture(weights, parts) => mixed(weights, parts, |part| part.log_cdf(y)),
             Law::Censored(..) => None,
         }
@@ -112,7 +133,10 @@ impl<'g> Law<'g> {
     pub(super) fn log_mass(&self, lower: Value<'g>, upper: Value<'g>) -> Option<Value<'g>> {
         let end = |v: Value<'g>| (!infinite(v)).then_some(v);
         match self {
-            Law::Scalar(scalar, arguments) => scalar.log_mass(end(lower), end(upper), arguments),
+            Law::Scalar(scalar, arguments) => {
+                let closed = scalar.log_mass(end(lower), end(upper), arguments);
+                closed.or_else(|| summed_between(*scalar, arguments, lower, upper))
+            }
             Law::Mixture(weights, parts) => {
                 mixed(weights, parts, |part| part.log_mass(lower, upper))
             }
@@ -187,6 +211,44 @@ fn mixed<'g>(
     let term = |(w, part): (&(Value<'g>, Value<'g>), &Law<'g>)| Some(w.1 + f(part)?);
     let terms: Option<Vec<_>> = weights.iter().zip(parts).map(term).collect();
     Some(log_sum_exp(&terms?))
+}
+
+/// Most terms of a distribution function that is summed.
+const SUMMED: f64 = 1000.0;
+
+/// ln P(Y ≤ y) of counts as the sum of their probabilities, for a known y that is not large.
+fn summed<'g>(scalar: Scalar, arguments: &[Value<'g>], y: Value<'g>) -> Option<Value<'g>> {
+    let y = y.constant().filter(|y| *y < SUMMED)?;
+    let counts = matches!(
+        scalar.support(),
+        Support::NonNegativeInteger
+            | Support::PositiveInteger
+            | Support::IntegerRange(Bound::At(_), _)
+    );
+    let term = |k: u32| scalar.log_density(lit(f64::from(k)), arguments);
+    let terms = (0..=y.max(-1.0) as u32).filter(|k| f64::from(*k) <= y);
+    counts.then(|| log_sum_exp(&terms.map(term).collect::<Vec<_>>()))
+}
+
+/// ln P(lower ≤ Y ≤ upper) from [`summed`] distribution functions.
+fn summed_between<'g>(
+    scalar: Scalar,
+    arguments: &[Value<'g>],
+    lower: Value<'g>,
+    upper: Value<'g>,
+) -> Option<Value<'g>> {
+    let below = match lower.constant()? {
+        low if low.is_infinite() => lit(f64::NEG_INFINITY),
+        low => summed(scalar, arguments, lit(low.ceil() - 1.0))?,
+    };
+    let up_to = match infinite(upper) {
+        true => lit(0.0),
+        false => summed(scalar, arguments, upper)?,
+    };
+    Some(match infinite(below) {
+        true => up_to,
+        false => up_to + (-(below - up_to).exp()).ln_1p(),
+    })
 }
 
 /// The ends that no part goes beyond.
@@ -282,10 +344,18 @@ impl<'g> Build<'_, 'g> {
         let (has, needs) = self
             .scope
             .with(|g| (g.describe_dims(&own), g.describe_dims(of.dims)));
-        let message = format!(
-            "{what} has dims {has}, but `{}` has {needs}; look it up by a column that maps one to the other, or name the dims between brackets",
-            of.name
-        );
+        let list = matches!(e.kind, ExprKind::List(_));
+        let message = if list {
+            format!(
+                "{what} is a list that fits no dim, or more than one: it has dims {has}, but `{}` has {needs}",
+                of.name
+            )
+        } else {
+            format!(
+                "{what} has dims {has}, but `{}` has {needs}; look it up by a column that maps one to the other, or name the dims between brackets",
+                of.name
+            )
+        };
         Err(self.model.error(e.span, message))
     }
 

@@ -7,6 +7,8 @@ mod function;
 mod law;
 mod observed;
 mod sampled;
+#[cfg(test)]
+mod tests;
 mod value;
 mod vector;
 

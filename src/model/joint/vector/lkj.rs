@@ -147,11 +147,8 @@ fn deviations<'g>(b: &mut Build<'_, 'g>, site: &Site<'_>, m: &Square) -> Result<
         dims: &dims,
     };
     let law = b.part(e, of)?;
-    let positive = law
-        .ends()
-        .lower
-        .and_then(|v| v.constant())
-        .is_some_and(|x| x >= 0.0);
+    let known = law.ends().lower.and_then(|v| b.scope.known(v));
+    let positive = known.is_some_and(|v| v.iter().all(|x| *x >= 0.0));
     if !positive {
         let message = format!(
             "standard deviations are positive, but `{}` is not",
