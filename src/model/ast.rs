@@ -203,7 +203,7 @@ pub enum Centring {
     NonCentred,
 }
 
-/// `NAME[dims] ~ DIST(args) limits @ centring`, with or without `predict`.
+/// `NAME[dims] ~ DIST(args) limits ordered @ centring`, with or without `predict`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampled {
     /// A parameter, data (a likelihood term), or a predicted quantity.
@@ -214,6 +214,8 @@ pub struct Sampled {
     pub distribution: Call,
     /// `truncated` or `bounded`.
     pub limits: Option<Limits>,
+    /// `ordered`: elements increase along the last dim.
+    pub ordered: bool,
     /// `@ centred | noncentred | auto`
     pub centring: Centring,
     /// True after `predict`: drawn after sampling.

@@ -188,6 +188,7 @@ impl Builder {
                 subscripts: subscripts?,
                 distribution: distribution.call()?,
                 limits: None,
+                ordered: false,
                 centring: Centring::Auto,
                 predicted,
             }))
@@ -249,6 +250,19 @@ impl Builder {
     #[must_use]
     pub fn bounded(self, lower: impl Into<Piece>, upper: impl Into<Piece>) -> Self {
         self.limited(LimitKind::Bounded, lower.into(), upper.into())
+    }
+
+    /// `ordered` on the parameter just added.
+    #[must_use]
+    pub fn ordered(mut self) -> Self {
+        match self.statements.last_mut() {
+            Some(Statement::Sampled(s)) => s.ordered = true,
+            _ => {
+                let message = "`ordered` must follow a parameter";
+                self.error = self.error.or(Some(Error::new(ErrorKind::Model, message)));
+            }
+        }
+        self
     }
 
     /// `@ centring` on the parameter just added.

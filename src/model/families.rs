@@ -6,6 +6,8 @@ use super::functions;
 use super::names::did_you_mean;
 use super::source::error_at;
 use crate::Result;
+use crate::dist::{self, Arg, ArgKind, Bound, Entry, Form, Scalar, Structured, Support};
+use std::sync::LazyLock;
 
 /// What values a distribution gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,142 +31,94 @@ impl Values {
     }
 }
 
-/// A distribution.
-#[derive(Clone, Copy, Debug)]
+/// A distribution, as the table of [`crate::dist`] has it.
+#[derive(Clone, Debug)]
 pub struct Family {
     /// Its name.
     pub name: &'static str,
-    /// The ways its arguments may be given, the first being that of positions. A name that ends in
-    /// `?` may be left out; one that ends in `*` is a distribution, in `**` one or more of them.
-    pub forms: &'static [&'static [&'static str]],
+    /// The ways its arguments may be given, the first being that of positions.
+    pub forms: Vec<Form>,
     /// The values it gives.
     pub values: Values,
-    /// True when x = location + scale · z with a z free of both.
-    pub location_scale: bool,
+    /// True when a parameter can be sampled in standardised coordinates.
+    pub standardises: bool,
 }
 
-const fn real(name: &'static str, forms: &'static [&'static [&'static str]]) -> Family {
-    Family {
-        name,
-        forms,
-        values: Values::Real,
-        location_scale: false,
-    }
+/// All distributions, scalar ones first.
+pub fn families() -> &'static [Family] {
+    static ALL: LazyLock<Vec<Family>> = LazyLock::new(|| {
+        let family = |entry: Entry| Family {
+            name: entry.name,
+            values: values_in(entry.forms[0].support()),
+            standardises: entry.forms.iter().any(|f| standardises(*f)),
+            forms: entry.forms,
+        };
+        dist::entries().into_iter().map(family).collect()
+    });
+    &ALL
 }
-
-const fn scaled(name: &'static str, forms: &'static [&'static [&'static str]]) -> Family {
-    Family {
-        name,
-        forms,
-        values: Values::Real,
-        location_scale: true,
-    }
-}
-
-const fn whole(
-    name: &'static str,
-    values: Values,
-    forms: &'static [&'static [&'static str]],
-) -> Family {
-    Family {
-        name,
-        forms,
-        values,
-        location_scale: false,
-    }
-}
-
-/// All distributions, in the order of the reference.
-pub const FAMILIES: [Family; 46] = [
-    scaled("Normal", &[&["mu", "sigma"]]),
-    real("HalfNormal", &[&["sigma"]]),
-    scaled("StudentT", &[&["nu", "mu", "sigma"]]),
-    real("HalfStudentT", &[&["nu", "sigma"]]),
-    scaled("Cauchy", &[&["alpha", "beta"]]),
-    real("HalfCauchy", &[&["beta"]]),
-    scaled("Laplace", &[&["mu", "b"]]),
-    scaled("Logistic", &[&["mu", "s"]]),
-    real("LogNormal", &[&["mu", "sigma"]]),
-    real("Exponential", &[&["lam"], &["scale"]]),
-    real("Gamma", &[&["alpha", "beta"], &["mu", "sigma"]]),
-    real("InverseGamma", &[&["alpha", "beta"]]),
-    real("Weibull", &[&["alpha", "beta"]]),
-    scaled("Gumbel", &[&["mu", "beta"]]),
-    real("Pareto", &[&["alpha", "m"]]),
-    real("Beta", &[&["alpha", "beta"], &["mu", "kappa"]]),
-    real("Kumaraswamy", &[&["a", "b"]]),
-    real("Uniform", &[&["lower", "upper"]]),
-    real("Triangular", &[&["lower", "upper", "c"]]),
-    real("VonMises", &[&["mu", "kappa"]]),
-    real("SkewNormal", &[&["mu", "sigma", "alpha"]]),
-    real("ExGaussian", &[&["mu", "sigma", "nu"]]),
-    real("Wald", &[&["mu", "lam", "alpha?"]]),
-    real("Flat", &[&[]]),
-    real("HalfFlat", &[&[]]),
-    real("TruncatedNormal", &[&["mu", "sigma", "lower?", "upper?"]]),
-    whole("Bernoulli", Values::Binary, &[&["p"], &["logit_p"]]),
-    whole(
-        "Binomial",
-        Values::Counts,
-        &[&["n", "p"], &["n", "logit_p"]],
-    ),
-    whole("BetaBinomial", Values::Counts, &[&["n", "alpha", "beta"]]),
-    whole("Poisson", Values::Counts, &[&["mu"]]),
-    whole("NegativeBinomial", Values::Counts, &[&["mu", "alpha"]]),
-    whole("Geometric", Values::Counts, &[&["p"]]),
-    whole("ZeroInflatedPoisson", Values::Counts, &[&["psi", "mu"]]),
-    whole("Categorical", Values::Counts, &[&["p"], &["logit_p"]]),
-    whole("OrderedLogistic", Values::Counts, &[&["eta", "cutpoints"]]),
-    whole("DiscreteUniform", Values::Whole, &[&["lower", "upper"]]),
-    real("Dirichlet", &[&["a"]]),
-    whole("Multinomial", Values::Counts, &[&["n", "p"]]),
-    real("MvNormal", &[&["mu", "cov"], &["mu", "chol"]]),
-    real("LKJCholeskyCov", &[&["eta", "sd_dist*"]]),
-    real("LKJCorr", &[&["eta"]]),
-    real("ZeroSumNormal", &[&["sigma"]]),
-    real("GaussianRandomWalk", &[&["sigma", "mu?", "init?"]]),
-    real("AR", &[&["rho", "sigma"]]),
-    Family {
-        name: "Mixture",
-        forms: &[&["w", "components**"]],
-        values: Values::OfParts,
-        location_scale: false,
-    },
-    Family {
-        name: "Censored",
-        forms: &[&["dist*", "lower?", "upper?"]],
-        values: Values::OfParts,
-        location_scale: false,
-    },
-];
 
 /// The distribution called `name`.
 pub fn family(name: &str) -> Option<&'static Family> {
-    FAMILIES.iter().find(|f| f.name == name)
+    families().iter().find(|f| f.name == name)
+}
+
+fn values_in(support: Support) -> Values {
+    match support {
+        Support::IntegerRange(Bound::At(_), Bound::At(_)) => Values::Binary,
+        Support::IntegerRange(Bound::Arg(_), _) => Values::Whole,
+        Support::OfComponents => Values::OfParts,
+        discrete if discrete.is_discrete() => Values::Counts,
+        _ => Values::Real,
+    }
+}
+
+/// Places of location and scale among the arguments, where x = location + scale · z with a z free
+/// of both.
+pub(crate) fn location_scale(scalar: Scalar) -> Option<(usize, usize)> {
+    match scalar {
+        Scalar::Normal | Scalar::Cauchy | Scalar::Laplace | Scalar::Logistic | Scalar::Gumbel => {
+            Some((0, 1))
+        }
+        Scalar::StudentT => Some((1, 2)),
+        _ => None,
+    }
+}
+
+fn standardises(form: Form) -> bool {
+    match form {
+        Form::Scalar(scalar) => location_scale(scalar).is_some(),
+        Form::Structured(structured) => matches!(
+            structured,
+            Structured::MvNormal
+                | Structured::MvNormalCholesky
+                | Structured::ZeroSumNormal
+                | Structured::GaussianRandomWalk
+        ),
+    }
 }
 
 impl Family {
     /// How to call it: `Gamma(alpha, beta)` or `Gamma(mu=, sigma=)`.
     pub fn usage(&self) -> String {
+        let part = |form: usize, arg: &Arg| {
+            let name = arg.name;
+            match (arg.kind, arg.default) {
+                (ArgKind::Distributions, _) => "Dist(...), ...".into(),
+                (ArgKind::Distribution, None) => "Dist(...)".into(),
+                (ArgKind::Distribution, Some(_)) => format!("{name}=Dist(...)"),
+                (_, Some(x)) => format!("{name}={x}"),
+                (_, None) if form > 0 => format!("{name}="),
+                (_, None) => name.into(),
+            }
+        };
         let form = |i: usize| {
-            let parts: Vec<String> = self.forms[i]
-                .iter()
-                .map(|p| {
-                    let by_name = if i > 0 { "=" } else { "" };
-                    match p.strip_suffix('?') {
-                        Some(p) => format!("{p}=..."),
-                        None if p.ends_with("**") => "Dist(...), ...".into(),
-                        None if p.ends_with('*') => "Dist(...)".into(),
-                        None => format!("{p}{by_name}"),
-                    }
-                })
-                .collect();
+            let parts = self.forms[i].args().iter().map(|arg| part(i, arg));
+            let parts: Vec<String> = parts.collect();
             format!("`{}({})`", self.name, parts.join(", "))
         };
-        (0..self.forms.len())
-            .map(form)
-            .collect::<Vec<_>>()
-            .join(" or ")
+        let all: Vec<String> = (0..self.forms.len()).map(form).collect();
+        all.join(" or ")
     }
 }
 
@@ -174,10 +128,10 @@ pub struct Resolved<'a> {
     /// The distribution.
     pub family: &'static Family,
     /// Which of its forms was used.
-    pub form: usize,
-    /// One value per parameter of the form; `None` where it was left out.
+    pub form: Form,
+    /// One value per argument of the form; `None` where it was left out.
     pub values: Vec<Option<&'a Expr>>,
-    /// Further distributions, for a parameter that takes several.
+    /// Further distributions, for an argument that takes several.
     pub more: Vec<&'a Expr>,
 }
 
@@ -186,16 +140,12 @@ pub fn resolve<'a>(text: &str, call: &'a Call) -> Result<Resolved<'a>> {
     let Some(family) = family(&call.name.text) else {
         return Err(error_at(text, call.name.span, unknown(&call.name.text)));
     };
-    let named = |form: &[&str], name: &str| form.iter().position(|p| plain(p) == name);
+    let has = |form: &Form, name: &str| form.args().iter().any(|arg| arg.name == name);
     let names = || call.arguments.iter().filter_map(|a| a.name.as_ref());
     for name in names() {
-        if family
-            .forms
-            .iter()
-            .all(|form| named(form, &name.text).is_none())
-        {
-            let all = family.forms.iter().flat_map(|f| f.iter().map(|p| plain(p)));
-            let advice = match did_you_mean(&name.text, all) {
+        if !family.forms.iter().any(|form| has(form, &name.text)) {
+            let all = family.forms.iter().flat_map(|f| f.args());
+            let advice = match did_you_mean(&name.text, all.map(|arg| arg.name)) {
                 near if near.is_empty() => "; it".into(),
                 near => format!("{near} It"),
             };
@@ -208,28 +158,29 @@ pub fn resolve<'a>(text: &str, call: &'a Call) -> Result<Resolved<'a>> {
             return Err(error_at(text, name.span, message));
         }
     }
-    let form = (0..family.forms.len())
-        .find(|&i| names().all(|n| named(family.forms[i], &n.text).is_some()));
-    let Some(form) = form else {
+    let mut forms = family.forms.iter();
+    let Some(form) = forms.find(|form| names().all(|n| has(form, &n.text))) else {
         let message = format!("these arguments do not go together; use {}", family.usage());
         return Err(error_at(text, call.span, message));
     };
-    fill(text, family, form, call)
+    fill(text, family, *form, call)
 }
 
 fn fill<'a>(
     text: &str,
     family: &'static Family,
-    form: usize,
+    form: Form,
     call: &'a Call,
 ) -> Result<Resolved<'a>> {
-    let parameters = family.forms[form];
-    let several = parameters.last().is_some_and(|p| p.ends_with("**"));
-    let mut values: Vec<Option<&Expr>> = vec![None; parameters.len()];
+    let args = form.args();
+    let several = args
+        .last()
+        .is_some_and(|a| a.kind == ArgKind::Distributions);
+    let mut values: Vec<Option<&Expr>> = vec![None; args.len()];
     let mut more = Vec::new();
     for (position, argument) in call.arguments.iter().enumerate() {
         let slot = match &argument.name {
-            Some(name) => parameters.iter().position(|p| plain(p) == name.text),
+            Some(name) => args.iter().position(|arg| arg.name == name.text),
             None if position < values.len() => Some(position),
             None if several => {
                 more.push(&argument.value);
@@ -241,17 +192,17 @@ fn fill<'a>(
             return Err(error_at(text, call.span, count_message(family, call)));
         };
         if values[slot].replace(&argument.value).is_some() {
-            let message = format!("argument `{}` is given twice", plain(parameters[slot]));
+            let message = format!("argument `{}` is given twice", args[slot].name);
             return Err(error_at(text, argument.value.span, message));
         }
     }
-    let missing = (0..values.len()).find(|&i| values[i].is_none() && !parameters[i].ends_with('?'));
-    if missing.is_some() {
+    if (0..values.len()).any(|i| values[i].is_none() && args[i].default.is_none()) {
         return Err(error_at(text, call.span, count_message(family, call)));
     }
-    for (value, parameter) in values.iter().zip(parameters) {
+    let part = |kind: ArgKind| matches!(kind, ArgKind::Distribution | ArgKind::Distributions);
+    for (value, arg) in values.iter().zip(args) {
         if let Some(value) = value {
-            check_kind(text, family, value, parameter.ends_with('*'))?;
+            check_kind(text, family, value, part(arg.kind))?;
         }
     }
     for value in &more {
@@ -263,11 +214,6 @@ fn fill<'a>(
         values,
         more,
     })
-}
-
-/// A parameter's name without its marks.
-pub(crate) fn plain(parameter: &str) -> &str {
-    parameter.trim_end_matches(['?', '*'])
 }
 
 fn count_message(family: &Family, call: &Call) -> String {
@@ -332,6 +278,6 @@ pub(crate) fn unknown(name: &str) -> String {
             "`{name}` is a function, not a distribution; a quantity computed from others is written `NAME = ...`"
         );
     }
-    let advice = did_you_mean(name, FAMILIES.iter().map(|f| f.name));
+    let advice = did_you_mean(name, families().iter().map(|f| f.name));
     format!("unknown distribution `{name}`{advice}")
 }

@@ -160,6 +160,9 @@ impl Display for Sampled {
             };
             write!(f, " {word}({}, {})", limits.lower, limits.upper)?;
         }
+        if self.ordered {
+            f.write_str(" ordered")?;
+        }
         match self.centring {
             Centring::Auto => Ok(()),
             Centring::Centred => f.write_str(" @ centred"),

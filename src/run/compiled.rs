@@ -141,8 +141,7 @@ impl Compiled {
 fn priors_alone(graphs: &mut Graphs) -> Result<()> {
     let mut total = graphs.graph.lit(0.0);
     for term in graphs.terms.iter().filter(|t| t.kind == TermKind::Prior) {
-        let sum = graphs.graph.sum_all(term.node);
-        total = graphs.graph.binary(Binary::Add, total, sum)?;
+        total = graphs.graph.binary(Binary::Add, total, term.sum)?;
     }
     graphs.density = total;
     graphs.gradient = gradient(&mut graphs.graph, total);

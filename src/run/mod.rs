@@ -36,7 +36,7 @@ mod trace;
 
 pub use memory::{Estimate, estimate};
 pub use posterior::CoordinateChoice;
-pub use predictive::{Key, Replicated, Replicator};
+pub use predictive::{Desk, Key, Replicator};
 pub use report::{Machine, run_json};
 
 use crate::data::Dataset;
@@ -277,7 +277,7 @@ impl Outcome {
     /// # Errors
     /// None in practice: the same graph was compiled before.
     pub fn replicator(&self) -> Result<Replicator> {
-        Replicator::new(&self.compiled, |drawn| drawn.observed)
+        Replicator::new(&self.compiled, |drawn| drawn.observed, &[])
     }
 
     /// The unconstrained position of a draw, for a [`Replicator`].

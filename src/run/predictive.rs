@@ -2,8 +2,7 @@
 
 use super::compiled::Compiled;
 use crate::Result;
-use crate::dist::Scalar;
-use crate::model::joint::Drawn;
+use crate::model::joint::{Drawn, Recorded};
 use crate::rng::{Purpose, Rng};
 use fitzroy_device::cpu::{Function, Workspace};
 use std::ops::Range;
@@ -22,89 +21,131 @@ pub struct Key {
 }
 
 /// A variable that is drawn anew for every draw of the parameters.
-#[derive(Clone, Debug)]
-pub struct Replicated {
-    /// Its name.
-    pub name: String,
-    /// Names of its dims.
-    pub dims: Vec<String>,
-    /// Sizes of its dims.
-    pub shape: Vec<usize>,
-    distribution: Scalar,
-    /// Its outputs of the function.
+struct Replicated {
+    drawn: Drawn,
+    /// Its outputs of the function of its stage.
     arguments: Range<usize>,
     /// Its place among all drawn variables of the model, a part of its random key.
     order: u32,
+    /// Its place among those of the replicator.
+    place: usize,
 }
 
-/// Draws variables from their distributions given the parameters.
-pub struct Replicator {
-    variables: Vec<Replicated>,
+/// Variables whose arguments are known at the same time.
+struct Stage {
     function: Function,
+    variables: Vec<Replicated>,
+}
+
+/// Draws variables from their distributions given the parameters, and computes what depends on
+/// parameters and drawn variables.
+pub struct Replicator {
+    /// Variables that depend on drawn ones come in later stages.
+    stages: Vec<Stage>,
+    computed: Option<Function>,
+    n_drawn: usize,
+    n_computed: usize,
+    n_extended: usize,
+}
+
+/// Memory for drawing.
+pub struct Desk {
+    stages: Vec<Workspace>,
+    computed: Option<Workspace>,
+    /// The parameters, then the drawn variables that others read.
+    position: Vec<f64>,
 }
 
 /// Streams of a run are told apart in the low bits, variables in the high ones.
 const VARIABLE_SHIFT: u32 = 20;
 
 impl Replicator {
-    /// For the drawn variables that `wanted` picks.
-    pub(super) fn new(compiled: &Compiled, wanted: impl Fn(&Drawn) -> bool) -> Result<Self> {
-        let mut nodes = Vec::new();
-        let mut variables = Vec::new();
-        for (order, drawn) in compiled.graphs.drawn.iter().enumerate() {
-            if !wanted(drawn) {
-                continue;
-            }
-            let start = nodes.len();
-            nodes.extend(&drawn.arguments);
-            variables.push(Replicated {
-                name: drawn.name.clone(),
-                dims: drawn.dims.clone(),
-                shape: drawn.shape.clone(),
-                distribution: drawn.distribution,
-                arguments: start..nodes.len(),
+    /// For the drawn variables that `wanted` picks, and after them `computed` ones.
+    pub(super) fn new(
+        compiled: &Compiled,
+        wanted: impl Fn(&Drawn) -> bool,
+        computed: &[Recorded],
+    ) -> Result<Self> {
+        let graphs = &compiled.graphs;
+        let mut stages: Vec<Vec<Replicated>> = vec![Vec::new()];
+        let picked = graphs.drawn.iter().enumerate().filter(|(_, d)| wanted(d));
+        let mut n_drawn = 0;
+        for (order, drawn) in picked {
+            let replicated = Replicated {
+                drawn: drawn.clone(),
+                arguments: 0..0,
                 order: order as u32,
-            });
+                place: n_drawn,
+            };
+            n_drawn += 1;
+            if graphs.reads_drawn(&drawn.arguments) {
+                stages.push(vec![replicated]);
+            } else {
+                stages[0].push(replicated);
+            }
         }
+        let stage = |mut variables: Vec<Replicated>| {
+            let mut nodes = Vec::new();
+            for variable in &mut variables {
+                let start = nodes.len();
+                nodes.extend(&variable.drawn.arguments);
+                variable.arguments = start..nodes.len();
+            }
+            Ok(Stage {
+                function: compiled.function(&nodes)?,
+                variables,
+            })
+        };
+        let stages: Result<Vec<Stage>> = stages.into_iter().map(stage).collect();
+        let nodes: Vec<_> = computed.iter().map(|r| r.node).collect();
+        let function = (!nodes.is_empty()).then(|| compiled.function(&nodes));
         Ok(Replicator {
-            function: compiled.function(&nodes)?,
-            variables,
+            stages: stages?,
+            computed: function.transpose()?,
+            n_drawn,
+            n_computed: computed.len(),
+            n_extended: graphs.n_extended,
         })
     }
 
-    /// The variables it draws.
-    pub fn variables(&self) -> &[Replicated] {
-        &self.variables
-    }
-
     /// Memory for drawing; one per thread.
-    pub fn workspace(&self) -> Workspace {
-        self.function.workspace()
+    pub fn workspace(&self) -> Desk {
+        Desk {
+            stages: self.stages.iter().map(|s| s.function.workspace()).collect(),
+            computed: self.computed.as_ref().map(Function::workspace),
+            position: vec![0.0; self.n_extended],
+        }
     }
 
-    /// One replicate of every variable at `position`, each into its slice of `out`.
-    pub fn draw(
-        &self,
-        workspace: &mut Workspace,
-        position: &[f64],
-        key: Key,
-        out: &mut [&mut [f64]],
-    ) {
-        self.function.run(workspace, position);
-        for (variable, out) in self.variables.iter().zip(out) {
-            let stream = key.stream ^ (variable.order << VARIABLE_SHIFT);
-            let mut rng = Rng::new(key.seed, stream, key.chain, key.draw, Purpose::Predictive);
-            let given: Vec<&[f64]> = variable
-                .arguments
-                .clone()
-                .map(|k| self.function.output(workspace, k))
-                .collect();
-            let mut arguments = vec![0.0; given.len()];
-            for (i, y) in out.iter_mut().enumerate() {
-                for (argument, values) in arguments.iter_mut().zip(&given) {
-                    *argument = values[i];
+    /// One replicate of every drawn variable at `position`, then every computed one, each into its
+    /// slice of `out`.
+    pub fn draw(&self, desk: &mut Desk, position: &[f64], key: Key, out: &mut [&mut [f64]]) {
+        assert_eq!(
+            out.len(),
+            self.n_drawn + self.n_computed,
+            "a slice for each"
+        );
+        desk.position[..position.len()].copy_from_slice(position);
+        for (stage, workspace) in self.stages.iter().zip(&mut desk.stages) {
+            stage.function.run(workspace, &desk.position);
+            for variable in &stage.variables {
+                let out = &mut out[variable.place];
+                let stream = key.stream ^ (variable.order << VARIABLE_SHIFT);
+                let mut rng = Rng::new(key.seed, stream, key.chain, key.draw, Purpose::Predictive);
+                let outputs = variable.arguments.clone();
+                let given: Vec<&[f64]> = outputs
+                    .map(|k| stage.function.output(workspace, k))
+                    .collect();
+                variable.drawn.draw(&mut rng, &given, out);
+                if let Some(at) = variable.drawn.feeds {
+                    desk.position[at..at + out.len()].copy_from_slice(out);
                 }
-                *y = variable.distribution.sample(&mut rng, &arguments);
+            }
+        }
+        if let (Some(function), Some(workspace)) = (&self.computed, &mut desk.computed) {
+            function.run(workspace, &desk.position);
+            for (k, row) in out[self.n_drawn..].iter_mut().enumerate() {
+                row.copy_from_slice(function.output(workspace, k));
             }
         }
     }

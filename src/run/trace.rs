@@ -46,12 +46,11 @@ impl Collect<'_> {
         });
         let graphs = &self.compiled.graphs;
         if graphs.drawn.iter().any(|d| !d.observed) || !graphs.predicted.is_empty() {
-            let mut variables = self.replicates(|d| !d.observed, &positions)?;
-            variables.extend(self.recorded(&graphs.predicted, &positions)?);
+            let variables = self.replicates(|d| !d.observed, &graphs.predicted, &positions)?;
             groups.push(self.group("predictions", variables));
         }
         if self.settings.predictive || prior {
-            let variables = self.replicates(|d| d.observed, &positions)?;
+            let variables = self.replicates(|d| d.observed, &[], &positions)?;
             if !variables.is_empty() {
                 groups
                     .push(self.group(name("posterior_predictive", "prior_predictive"), variables));
@@ -124,24 +123,31 @@ impl Collect<'_> {
         Ok(variables(columns, arrays, positions))
     }
 
+    /// The drawn variables that `wanted` picks, and what is computed from them.
     fn replicates(
         &self,
         wanted: impl Fn(&Drawn) -> bool,
+        computed: &[Recorded],
         positions: &Positions<'_>,
     ) -> Result<Vec<Variable>> {
-        let replicator = Replicator::new(self.compiled, wanted)?;
-        let columns = replicator.variables().iter().map(|v| Column3 {
-            name: v.name.clone(),
-            dims: v.dims.clone(),
-            shape: v.shape.clone(),
-        });
+        let drawn = self.compiled.graphs.drawn.iter().filter(|d| wanted(d));
+        let drawn = drawn.map(|v| (&v.name, &v.dims, &v.shape));
+        let computed_columns = computed.iter().map(|v| (&v.name, &v.dims, &v.shape));
+        let columns = drawn
+            .chain(computed_columns)
+            .map(|(name, dims, shape)| Column3 {
+                name: name.clone(),
+                dims: dims.clone(),
+                shape: shape.clone(),
+            });
         let columns: Vec<Column3> = columns.collect();
         if columns.is_empty() {
             return Ok(Vec::new());
         }
+        let replicator = Replicator::new(self.compiled, wanted, computed)?;
         let sampler = &self.settings.sampler;
         let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
-            let mut workspace = replicator.workspace();
+            let mut desk = replicator.workspace();
             let replicator = &replicator;
             move |chain: usize, draw: usize, position: &[f64], rows: &mut [&mut [f64]]| {
                 let key = Key {
@@ -150,7 +156,7 @@ impl Collect<'_> {
                     chain: sampler.first_chain.wrapping_add(chain as u32),
                     draw: draw as u32,
                 };
-                replicator.draw(&mut workspace, position, key, rows);
+                replicator.draw(&mut desk, position, key, rows);
             }
         });
         Ok(variables(columns, arrays, positions))

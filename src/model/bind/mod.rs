@@ -104,7 +104,7 @@ fn described(array: &Array) -> String {
 }
 
 /// Element `i` of an array of `shape` in words, counted from 1 as a spreadsheet counts.
-fn place(shape: &[usize], i: usize) -> String {
+pub(super) fn place(shape: &[usize], i: usize) -> String {
     let mut rest = i;
     let mut at = vec![0; shape.len()];
     for (k, &n) in shape.iter().enumerate().rev() {

@@ -184,11 +184,11 @@ impl Checker<'_> {
             );
             return Err(self.error(sampled.name.span, message));
         }
-        let scaled = families::family(&call.name.text).is_some_and(|f| f.location_scale);
+        let scaled = families::family(&call.name.text).is_some_and(|f| f.standardises);
         if sampled.centring == Centring::NonCentred && (!scaled || sampled.limits.is_some()) {
-            let able = families::FAMILIES
+            let able = families::families()
                 .iter()
-                .filter(|f| f.location_scale)
+                .filter(|f| f.standardises)
                 .map(|f| f.name);
             let message = format!(
                 "`@ noncentred` needs a distribution with location and scale and without limits: {}",

@@ -23,6 +23,14 @@ pub(super) struct Build<'m, 'g> {
     pub(super) plates: Vec<Plate>,
     pub(super) plate_nodes: Vec<(NodeId, NodeId)>,
     pub(super) n_params: usize,
+    /// Elements of all predicted variables so far.
+    pub(super) n_drawn: usize,
+    /// Predicted variables: their dims and where they stand after the parameters.
+    pub(super) later: HashMap<String, (Vec<DimId>, usize)>,
+    /// The Cholesky factors of matrices that have been made from one.
+    pub(super) factors: HashMap<NodeId, Value<'g>>,
+    /// Arrays whose elements sum to 1 along one dim by construction.
+    pub(super) unit_sums: Vec<NodeId>,
     pub(super) terms: Vec<Term>,
     pub(super) recorded: Vec<Recorded>,
     pub(super) computed: Vec<Recorded>,
@@ -52,6 +60,10 @@ impl Joint {
             plates: Vec::new(),
             plate_nodes: Vec::new(),
             n_params: 0,
+            n_drawn: 0,
+            later: HashMap::new(),
+            factors: HashMap::new(),
+            unit_sums: Vec::new(),
             terms: Vec::new(),
             recorded: Vec::new(),
             computed: Vec::new(),
@@ -67,6 +79,7 @@ impl Joint {
             parameters,
             plates,
             n_params,
+            n_drawn,
             terms,
             mut recorded,
             computed,
@@ -90,6 +103,8 @@ impl Joint {
             recorded,
             drawn,
             predicted,
+            n_params,
+            n_extended: n_params + n_drawn,
             plates: plate_nodes,
         })
     }
@@ -97,7 +112,7 @@ impl Joint {
 
 impl<'g> Build<'_, 'g> {
     fn total(&self) -> Value<'g> {
-        let sum = |term: &Term| self.scope.expr(term.node).sum_all();
+        let sum = |term: &Term| self.scope.expr(term.sum);
         self.terms
             .iter()
             .map(sum)
@@ -127,12 +142,25 @@ impl<'g> Build<'_, 'g> {
 
     /// Adds a term of the log density.
     pub(super) fn term(&mut self, name: &str, kind: TermKind, value: Value<'g>) {
-        let node = self.scope.node(value);
+        let value = self.scope.expr(self.scope.node(value));
+        self.term_of_sum(name, kind, value, value.sum_all());
+    }
+
+    /// As [`Build::term`], with another expression of the sum.
+    pub(super) fn term_of_sum(
+        &mut self,
+        name: &str,
+        kind: TermKind,
+        value: Value<'g>,
+        sum: Value<'g>,
+    ) {
+        let (node, sum) = (self.scope.node(value), self.scope.node(sum));
         let dims = self.dim_names(name, &value.dims()).0;
         self.terms.push(Term {
             name: name.into(),
             kind,
             node,
+            sum,
             dims,
         });
     }
@@ -277,6 +305,9 @@ impl<'g> Build<'_, 'g> {
             };
             self.names.insert(name.into(), value);
             return Ok(value);
+        }
+        if let Some((dims, offset)) = self.later.get(name) {
+            return Ok(self.scope.param(*offset, dims));
         }
         if let Some(at) = self.binding.dim(name) {
             return Ok(Value::lit(self.binding.dims[at].size as f64));

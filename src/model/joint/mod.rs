@@ -2,15 +2,19 @@
 //! and the way back to the user's variables.
 
 mod build;
+mod draw;
 mod function;
+mod law;
+mod observed;
 mod sampled;
 mod value;
 mod vector;
 
+pub use draw::Draw;
+
 use super::{Binding, Model};
 use crate::Result;
-use crate::dist::Scalar;
-use fitzroy_graph::{Bindings, Graph, NodeId, Partial};
+use fitzroy_graph::{Bindings, Graph, NodeId, Op, Partial};
 
 /// A free variable and its place among the unconstrained coordinates.
 #[derive(Clone, Debug)]
@@ -67,8 +71,10 @@ pub struct Term {
     pub name: String,
     /// What it stands for.
     pub kind: TermKind,
-    /// Its elements, not yet summed.
+    /// Its elements, not yet summed: one for each number, or for each vector.
     pub node: NodeId,
+    /// Their sum, by a shorter way where there is one.
+    pub sum: NodeId,
     /// The dims of `node` where they are dims of the model (for data: those of the observed
     /// slice), for messages and for `log_likelihood`.
     pub dims: Vec<String>,
@@ -99,10 +105,18 @@ pub struct Drawn {
     pub shape: Vec<usize>,
     /// True for observed data, false for `predict`.
     pub observed: bool,
-    /// The distribution of each element.
-    pub distribution: Scalar,
-    /// Its arguments, each with as many elements as `shape` has.
+    /// How many of the last dims one draw of the distribution has: 0 for numbers, 1 for vectors,
+    /// 2 for matrices.
+    pub event_dims: usize,
+    /// How one draw is made.
+    pub law: Draw,
+    /// The arguments of `law`, evaluated at the coordinates; see [`Drawn::draw`].
     pub arguments: Vec<NodeId>,
+    /// Elements of each argument for one draw. An argument that has just as many serves all draws.
+    pub widths: Vec<usize>,
+    /// For `predict`: where the drawn value stands among the coordinates that later predictions
+    /// are evaluated at, which are [`Graphs::n_extended`].
+    pub feeds: Option<usize>,
 }
 
 /// Everything one set of coordinates gives: one graph, and the nodes to compile from it.
@@ -120,12 +134,30 @@ pub struct Graphs {
     pub terms: Vec<Term>,
     /// Parameters, then deterministics, in the order of the model.
     pub recorded: Vec<Recorded>,
-    /// Observed and predicted variables.
+    /// Observed and predicted variables, the predicted ones in an order in which each is drawn
+    /// after those it depends on.
     pub drawn: Vec<Drawn>,
-    /// `predict NAME = expr`: computed from the parameters alone.
+    /// `predict NAME = expr`: computed from the parameters and from drawn variables.
     pub predicted: Vec<Recorded>,
+    /// Number of unconstrained coordinates of the parameters.
+    pub n_params: usize,
+    /// Number of coordinates, drawn predictions included. What is drawn or computed after sampling
+    /// may read them: the parameters first, then each drawn variable from [`Drawn::feeds`] on.
+    pub n_extended: usize,
     /// For each plate its location and scale, one element per element of the parameter.
     pub plates: Vec<(NodeId, NodeId)>,
+}
+
+impl Graphs {
+    /// Whether any of `nodes` reads drawn predictions.
+    pub fn reads_drawn(&self, nodes: &[NodeId]) -> bool {
+        let needed = self.graph.needed(nodes);
+        let mut ids = self.graph.node_ids().filter(|id| needed[id.index()]);
+        ids.any(|id| match self.graph.node(id).op {
+            Op::Param { offset } => offset >= self.n_params,
+            _ => false,
+        })
+    }
 }
 
 /// A model bound to its data.

@@ -212,6 +212,7 @@ impl Parser<'_> {
                 limits = Some(self.limits(kind)?);
             }
         }
+        let ordered = self.take_word("ordered");
         let mut centring = Centring::Auto;
         if self.take_sign("@") {
             centring = match self.kind() {
@@ -223,7 +224,8 @@ impl Parser<'_> {
             self.step();
         }
         if !matches!(self.kind(), Kind::Newline | Kind::End) {
-            let what = "`truncated(...)`, `bounded(...)`, `@ ...` or the end of the line";
+            let what =
+                "`truncated(...)`, `bounded(...)`, `ordered`, `@ ...` or the end of the line";
             return Err(self.expected(what));
         }
         let sampled = Sampled {
@@ -231,6 +233,7 @@ impl Parser<'_> {
             subscripts,
             distribution,
             limits,
+            ordered,
             centring,
             predicted,
         };

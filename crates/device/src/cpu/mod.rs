@@ -48,6 +48,7 @@ pub struct Function {
     steps: Vec<Step>,
     fixed: Arc<Aligned>,
     work_len: usize,
+    n_params: usize,
     outputs: Vec<Output>,
     level: Level,
 }
@@ -126,21 +127,28 @@ impl Function {
     ) -> Result<Function> {
         assert!(level.is_available(), "this machine has no {level:?}");
         bindings.check(graph)?;
-        let order = RowOrder::new(graph, bindings, &graph.needed(outputs));
+        let needed = graph.needed(outputs);
+        let ends = graph.node_ids().map(|id| match graph.node(id).op {
+            Op::Param { offset } if needed[id.index()] => offset + graph.len(id),
+            _ => 0,
+        });
+        let n_params = ends.max().unwrap_or(0);
+        let order = RowOrder::new(graph, bindings, &needed);
         let lower = Lower::new(graph, &order, outputs);
         Ok(Function {
             outputs: outputs.iter().map(|&o| lower.output(&order, o)).collect(),
             fixed: Arc::new(Aligned::of(&lower.fixed)),
             work_len: lower.work_len,
+            n_params,
             steps: lower.steps,
             graph: graph.clone(),
             level,
         })
     }
 
-    /// Length of the parameter vector.
+    /// How many of the first parameters the outputs may depend on.
     pub fn n_params(&self) -> usize {
-        self.graph.n_params()
+        self.n_params
     }
 
     /// Bytes of one workspace.
@@ -202,7 +210,7 @@ impl Function {
             Arc::ptr_eq(&self.fixed, &workspace.fixed),
             "a workspace of this function"
         );
-        let n = self.graph.n_params();
+        let n = self.n_params;
         let work = workspace.work.as_mut_ptr();
         // SAFETY: the workspace starts with room for all parameters; the slice check is explicit.
         unsafe { std::ptr::copy_nonoverlapping(params[..n].as_ptr(), work, n) };
