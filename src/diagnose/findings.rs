@@ -51,8 +51,8 @@ const ADVICE: [(FindingKind, &str); 17] = [
     ),
     (
         FindingKind::ChainsApart,
-        "the posterior may have several modes, or these chains got stuck: try --init pathfinder, a \
-         longer --tune, and stronger or order-fixing priors",
+        "the posterior may have several modes, or these chains got stuck: try a longer --tune, \
+         another --seed, and stronger or order-fixing priors",
     ),
     (
         FindingKind::ChainsDrift,
@@ -65,7 +65,7 @@ const ADVICE: [(FindingKind, &str); 17] = [
     ),
     (
         FindingKind::ChainsMixSlowly,
-        "try --metric dense or low-rank, --centring auto, or more --draws",
+        "try --metric dense, --centring auto, or more --draws",
     ),
     (
         FindingKind::OneChain,
@@ -82,7 +82,7 @@ const ADVICE: [(FindingKind, &str); 17] = [
     ),
     (
         FindingKind::LowEss,
-        "take more --draws; where chains move slowly, try --metric dense or low-rank",
+        "take more --draws; where chains move slowly, try --metric dense",
     ),
     (
         FindingKind::LowEfficiency,
@@ -122,6 +122,11 @@ const ADVICE: [(FindingKind, &str); 17] = [
 ];
 
 impl FindingKind {
+    /// All of them, the gravest first.
+    pub fn all() -> impl Iterator<Item = FindingKind> {
+        ADVICE.iter().map(|(kind, _)| *kind)
+    }
+
     /// What to do about it.
     pub fn advice(self) -> &'static str {
         let row = ADVICE.iter().find(|(kind, _)| *kind == self);

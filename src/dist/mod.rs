@@ -29,6 +29,7 @@ mod structured;
 mod tests;
 mod transform;
 mod vector_transform;
+mod words;
 
 pub use beta::{Beta, Kumaraswamy};
 pub use binomial::{Bernoulli, BernoulliLogit, BetaBinomial, Binomial, BinomialLogit, Geometric};

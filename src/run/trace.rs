@@ -1,17 +1,16 @@
 //! Draws and data in the layout of ArviZ.
 
+mod facts;
+
 use super::compiled::{Compiled, Evaluator, log_jacobian};
-use super::hash::fingerprint;
 use super::predictive::{Key, Replicator};
 use super::sweep::{Positions, sweep};
-use super::{Caller, CoordinateChoice, Settings, Timing};
+use super::{Caller, Settings, Timing};
 use crate::Result;
-use crate::draws::{Attribute, Column, Group, Labels, Trace, Variable};
+use crate::draws::{Column, Group, Trace, Variable};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
-use crate::model::{Content, ast};
-use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything a trace is made from.
@@ -43,7 +42,7 @@ impl Collect<'_> {
         groups.push(Group {
             name: name("posterior", "prior").into(),
             variables: self.recorded(&self.compiled.graphs.recorded, &positions)?,
-            attributes: self.group_attributes(),
+            attributes: self.posterior_attributes(),
         });
         let graphs = &self.compiled.graphs;
         if graphs.drawn.iter().any(|d| !d.observed) || !graphs.predicted.is_empty() {
@@ -224,183 +223,9 @@ impl Collect<'_> {
         ])
     }
 
-    /// Data that have a distribution, and data that have none.
-    fn data(&self) -> Vec<Group> {
-        let binding = self.joint.binding();
-        let graphs = &self.compiled.graphs;
-        let observed: BTreeSet<&str> = graphs
-            .terms
-            .iter()
-            .filter(|t| t.kind == TermKind::Likelihood)
-            .map(|t| t.name.as_str())
-            .collect();
-        let variable = |array: &crate::model::BoundArray| Variable {
-            name: array.name.clone(),
-            dims: array
-                .dims
-                .iter()
-                .map(|&d| binding.dims[d].name.clone())
-                .collect(),
-            shape: array.dims.iter().map(|&d| binding.dims[d].size).collect(),
-            values: match &array.content {
-                Content::Positions { at, .. } => {
-                    Column::Integer(at.iter().map(|&i| i64::from(i)).collect())
-                }
-                Content::Real(v) if self.whole(&array.name) => {
-                    Column::Integer(v.iter().map(|&x| x as i64).collect())
-                }
-                Content::Real(v) => Column::Real(v.clone()),
-            },
-        };
-        let pick = |has_law: bool| {
-            let arrays = binding.arrays.iter();
-            arrays
-                .filter(|a| observed.contains(a.name.as_str()) == has_law)
-                .map(variable)
-                .collect::<Vec<_>>()
-        };
-        let groups = [
-            ("observed_data", pick(true)),
-            ("constant_data", pick(false)),
-        ];
-        let groups = groups
-            .into_iter()
-            .filter(|(_, variables)| !variables.is_empty());
-        groups
-            .map(|(name, variables)| self.group(name, variables))
-            .collect()
-    }
-
-    /// Whether data were declared `: int`.
-    fn whole(&self, name: &str) -> bool {
-        self.joint.model().statements().iter().any(|s| match s {
-            ast::Statement::Data(data) => data.whole && data.name.text == name,
-            _ => false,
-        })
-    }
-
-    /// Labels of every dim that occurs.
-    fn coords(
-        &self,
-        groups: &[Group],
-        n_draws: usize,
-        n_chains: usize,
-    ) -> BTreeMap<String, Labels> {
-        let variables = groups.iter().flat_map(|g| &g.variables);
-        let used: BTreeSet<&str> = variables
-            .flat_map(|v| v.dims.iter().map(String::as_str))
-            .collect();
-        let dims = self
-            .joint
-            .binding()
-            .dims
-            .iter()
-            .filter(|d| used.contains(d.name.as_str()));
-        let mut coords: BTreeMap<String, Labels> =
-            dims.map(|d| (d.name.clone(), d.coordinates())).collect();
-        let first = i64::from(self.settings.sampler.first_chain);
-        let chains = (0..n_chains as i64).map(|c| first + c).collect();
-        coords.insert("chain".into(), Labels::Integers(chains));
-        coords.insert(
-            "draw".into(),
-            Labels::Integers((0..n_draws as i64).collect()),
-        );
-        coords
-    }
-
-    fn group_attributes(&self) -> Vec<(String, Attribute)> {
-        let text = |value: &str| Attribute::Text(value.into());
-        let mut out = vec![
-            ("inference_library".into(), text("fitzroy")),
-            (
-                "inference_library_version".into(),
-                text(env!("CARGO_PKG_VERSION")),
-            ),
-            ("creation_library".into(), text("fitzroy")),
-            (
-                "creation_library_version".into(),
-                text(env!("CARGO_PKG_VERSION")),
-            ),
-            (
-                "sampling_time".into(),
-                Attribute::Real(self.timing.sampling),
-            ),
-            (
-                "tuning_steps".into(),
-                Attribute::Integer(self.settings.sampler.tune as i64),
-            ),
-        ];
-        if !self.caller.created_at.is_empty() {
-            out.push(("created_at".into(), text(self.caller.created_at)));
-        }
-        out
-    }
-
-    fn attributes(&self, run: &Run, centring: &[(String, f64)]) -> Vec<(String, Attribute)> {
-        let text = |value: &str| Attribute::Text(value.into());
-        let centring: serde_json::Map<String, serde_json::Value> = centring
-            .iter()
-            .map(|(name, c)| (name.clone(), json!(c)))
-            .collect();
-        let metric = run.metrics.first().map_or("none", |m| m.name());
-        vec![
-            ("fitzroy_version".into(), text(env!("CARGO_PKG_VERSION"))),
-            ("fitzroy_model".into(), text(self.joint.model().text())),
-            ("fitzroy_hash".into(), text(&fingerprint(self.joint))),
-            (
-                "fitzroy_seed".into(),
-                text(&self.settings.sampler.seed.to_string()),
-            ),
-            (
-                "fitzroy_settings".into(),
-                text(&settings_json(self.settings).to_string()),
-            ),
-            ("fitzroy_device".into(), text("cpu")),
-            ("fitzroy_precision".into(), text("f64")),
-            ("fitzroy_metric".into(), text(metric)),
-            (
-                "fitzroy_centring".into(),
-                text(&serde_json::Value::Object(centring).to_string()),
-            ),
-            (
-                "fitzroy_gradients".into(),
-                Attribute::Integer(run.gradients as i64),
-            ),
-            (
-                "fitzroy_interrupted".into(),
-                Attribute::Integer(i64::from(run.interrupted)),
-            ),
-            ("warmup_time".into(), Attribute::Real(self.timing.warmup)),
-            (
-                "sampling_time".into(),
-                Attribute::Real(self.timing.sampling),
-            ),
-        ]
-    }
-
     fn threads(&self) -> usize {
         self.settings.sampler.threads
     }
-}
-
-/// What decides the draws, as one JSON object.
-fn settings_json(settings: &Settings) -> serde_json::Value {
-    let s = &settings.sampler;
-    json!({
-        "chains": s.chains,
-        "tune": s.tune,
-        "draws": s.draws,
-        "target_accept": s.target_accept,
-        "max_treedepth": s.max_treedepth,
-        "metric": s.metric.name(),
-        "first_chain": s.first_chain,
-        "stream": s.stream,
-        "centring": match settings.coordinates {
-            CoordinateChoice::Auto => "auto",
-            CoordinateChoice::AsWritten => "as-written",
-        },
-        "prior_only": settings.prior_only,
-    })
 }
 
 fn positions(chains: &[Draws], n_draws: usize, dim: usize) -> Positions<'_> {

@@ -105,6 +105,7 @@ pub fn verify(now: &dyn Fn() -> f64) -> Verification {
     let checks = vec![
         cpu_check(&cpu),
         numerics::check(),
+        numerics::engine(),
         Check {
             name: "gpu",
             verdict: Verdict::Skip,

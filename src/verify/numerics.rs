@@ -65,6 +65,28 @@ pub(super) fn check() -> Check {
     }
 }
 
+/// Compares the engine that runs models with the reference interpreter.
+pub(super) fn engine() -> Check {
+    let levels = fitzroy_device::lanes::Level::available().len();
+    let (verdict, detail) = match fitzroy_device::cpu::self_check() {
+        Ok(n) => {
+            let detail = format!(
+                "{n} values of every operation agree with the reference, at {levels} vector levels"
+            );
+            (Verdict::Pass, detail)
+        }
+        Err(wrong) => (
+            Verdict::Fail,
+            format!("{wrong}; do not trust results of this machine"),
+        ),
+    };
+    Check {
+        name: "engine",
+        verdict,
+        detail,
+    }
+}
+
 /// The published answer of Philox4x32-10 for a zero counter and key, and two equal streams.
 fn random_words() -> Option<String> {
     let words = philox([0; 4], [0; 2]);

@@ -12,6 +12,7 @@ Usage: cargo xtask COMMAND
 
   tidy   the house rules that compilers do not check: who imports whom, budgets, forbidden words
   lint   formatting, tidy, clippy and documentation, warnings denied; licences if cargo-deny is there
+  gen    writes what the documentation takes from the code: tables, and what the quickstart prints
   ci     lint, then the two commands of the README: the tests and a quick validation
   help   this text
 ";
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     let passed = match command.as_deref() {
         Some("tidy") => tidy::run(&root()),
         Some("lint") => steps::lint(&root()),
+        Some("gen") => steps::generate(&root()),
         Some("ci") => steps::ci(&root()),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");

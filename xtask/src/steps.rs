@@ -33,6 +33,21 @@ pub(crate) fn lint(root: &Path) -> bool {
         && licences(root)
 }
 
+/// Writes the generated parts of the documentation: the tests that hold them do it.
+pub(crate) fn generate(root: &Path) -> bool {
+    let write = [("FITZROY_GENERATE", "1")];
+    let tests = ["test", "--quiet", "--test", "docs"];
+    let pages = [
+        "test",
+        "--quiet",
+        "-p",
+        "fitzroy-cli",
+        "--test",
+        "quickstart",
+    ];
+    step(root, &tests, &write) && step(root, &pages, &write)
+}
+
 /// Everything: [`lint`], the tests, and a quick validation.
 pub(crate) fn ci(root: &Path) -> bool {
     lint(root)

@@ -4,18 +4,32 @@ use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::Args;
+use fitzroy::dist::{Entry, entries, entry};
+use fitzroy::model::functions::{FUNCTIONS, Function};
 use fitzroy::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
 
 /// Flags of `fitzroy models`.
 #[derive(Args)]
-#[command(after_help = "Example:\n  fitzroy models eight-schools > eight-schools.fz")]
+#[command(
+    after_help = "Examples:\n  fitzroy models eight-schools > eight-schools.fz\n  \
+    fitzroy models --distributions\n  fitzroy models StudentT"
+)]
 pub(crate) struct ModelsArgs {
-    /// The model to print; without it all are listed
+    /// The model or distribution to print; without it all models are listed
     name: Option<String>,
+    /// List the distributions that a model may use
+    #[arg(long, conflicts_with = "name")]
+    distributions: bool,
+    /// List the functions that an expression may use
+    #[arg(long, conflicts_with_all = ["name", "distributions"])]
+    functions: bool,
     #[command(flatten)]
     common: Common,
 }
+
+/// The reference of distributions, which is made from the formulas in the code.
+const REFERENCE: &str = include_str!("../../../../docs/distributions.md");
 
 /// A model that comes along.
 struct Example {
@@ -31,6 +45,9 @@ macro_rules! examples {
         }),+]
     };
 }
+
+/// Characters of a summary that still fit beside a name.
+const LONG_SUMMARY: usize = 90;
 
 /// In the order of models/README.md: the simple ones first.
 const EXAMPLES: &[Example] = examples![
@@ -54,10 +71,16 @@ const EXAMPLES: &[Example] = examples![
 ];
 
 impl Example {
-    /// The comment in its first line.
-    fn summary(&self) -> &'static str {
-        let first = self.text.lines().next().unwrap_or_default();
-        first.trim_start_matches('#').trim()
+    /// The first sentence of the comment it begins with; of a long one what its colon explains.
+    fn summary(&self) -> String {
+        let comment = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        let text = comment.map(str::trim).collect::<Vec<_>>().join(" ");
+        let sentence = text.split(". ").next().unwrap_or_default();
+        let kept = match sentence.split_once(": ") {
+            Some((first, _)) if sentence.len() > LONG_SUMMARY => first,
+            _ => sentence,
+        };
+        kept.trim_end_matches('.').into()
     }
 
     fn document(&self) -> Value {
@@ -67,8 +90,11 @@ impl Example {
 
 /// Prints the list, or one model.
 pub(crate) fn run(args: &ModelsArgs) -> Result<Outcome> {
+    let as_json = args.common.json;
     match &args.name {
-        None if args.common.json => {
+        _ if args.distributions => list_distributions(as_json),
+        _ if args.functions => list_functions(as_json),
+        None if as_json => {
             let models: Vec<Value> = EXAMPLES.iter().map(Example::document).collect();
             json::print(&json!({ "models": models }));
         }
@@ -76,33 +102,107 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<Outcome> {
             for example in EXAMPLES {
                 terminal::out(format_args!("{:26} {}", example.name, example.summary()));
             }
-            terminal::out("\nfitzroy models NAME prints one");
+            terminal::out(
+                "\nfitzroy models NAME prints one; --distributions and --functions list what a \
+                 model may use",
+            );
         }
-        Some(name) => {
-            let example = find(name)?;
-            if args.common.json {
-                json::print(&example.document());
-            } else {
-                terminal::out(example.text.trim_end());
-            }
-        }
+        Some(name) => match (find(name), entry(name)) {
+            (Some(example), _) if as_json => json::print(&example.document()),
+            (Some(example), _) => terminal::out(example.text.trim_end()),
+            (None, Some(found)) if as_json => json::print(&described(&found)),
+            (None, Some(found)) => terminal::out(section(&found)),
+            (None, None) => return Err(unknown(name)),
+        },
     }
     Ok(Outcome::Done)
 }
 
-fn find(name: &str) -> Result<&'static Example> {
-    let found = EXAMPLES.iter().find(|e| e.name == name);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = EXAMPLES.iter().map(|e| e.name).collect();
-        let message = format!("there is no model `{name}`; there are {}", names.join(", "));
-        Error::new(ErrorKind::Usage, message)
+fn list_distributions(as_json: bool) {
+    if as_json {
+        let all: Vec<Value> = entries().iter().map(described).collect();
+        json::print(&json!({ "distributions": all }));
+        return;
+    }
+    for entry in entries() {
+        for (k, usage) in entry.usages().iter().enumerate() {
+            let values = match k {
+                0 => entry.forms[0].support_in_words(),
+                _ => String::new(),
+            };
+            terminal::out(format_args!("{usage:56} {values}").to_string().trim_end());
+        }
+    }
+    terminal::out("\nfitzroy models NAME prints the formula of one");
+}
+
+fn list_functions(as_json: bool) {
+    if as_json {
+        let one = |f: &Function| json!({"name": f.name, "usage": f.usage(), "meaning": f.meaning});
+        let all: Vec<Value> = FUNCTIONS.iter().map(one).collect();
+        json::print(&json!({ "functions": all }));
+        return;
+    }
+    for function in &FUNCTIONS {
+        terminal::out(format_args!("{:32} {}", function.usage(), function.meaning));
+    }
+}
+
+/// A distribution as JSON.
+fn described(entry: &Entry) -> Value {
+    let form = |k: usize| {
+        let form = entry.forms[k];
+        let args = form.args().iter().map(|arg| {
+            let default = arg.default.filter(|x| !x.is_nan()).map(json::number);
+            json!({"name": arg.name, "required": arg.default.is_none(), "default": default})
+        });
+        json!({"usage": entry.usages()[k], "arguments": args.collect::<Vec<_>>()})
+    };
+    json!({
+        "name": entry.name,
+        "values": entry.forms[0].support_in_words(),
+        "truncated": entry.forms[0].can_be_truncated(),
+        "forms": (0..entry.forms.len()).map(form).collect::<Vec<_>>(),
     })
+}
+
+/// The section of the reference about a distribution.
+fn section(entry: &Entry) -> &'static str {
+    let heading = format!("\n### {}\n", entry.name);
+    let found = REFERENCE.split_once(&heading).map(|(_, rest)| rest);
+    let rest = found.expect("a test holds the reference to the table");
+    let end = rest.find("\n### ").or_else(|| rest.find("\n<!--"));
+    rest[..end.unwrap_or(rest.len())].trim()
+}
+
+fn find(name: &str) -> Option<&'static Example> {
+    EXAMPLES.iter().find(|e| e.name == name)
+}
+
+fn unknown(name: &str) -> Error {
+    let names: Vec<&str> = EXAMPLES.iter().map(|e| e.name).collect();
+    let message = format!(
+        "there is no model or distribution `{name}`; the models are {}; --distributions lists the \
+         distributions",
+        names.join(", ")
+    );
+    Error::new(ErrorKind::Usage, message)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::EXAMPLES;
+    use super::{EXAMPLES, section};
+    use fitzroy::dist::entries;
     use std::path::Path;
+
+    #[test]
+    fn every_distribution_has_its_section() {
+        for entry in entries() {
+            let text = section(&entry);
+            assert!(text.contains(entry.name) && !text.contains('#'), "{text}");
+            assert!(text.lines().count() >= 3, "{text}");
+        }
+    }
 
     #[test]
     fn every_model_of_the_folder_is_listed_and_says_what_it_is() {
@@ -117,7 +217,8 @@ mod tests {
         listed.sort_unstable();
         assert_eq!(listed, files);
         for example in EXAMPLES {
-            assert!(example.summary().len() > 10, "{}", example.name);
+            let length = example.summary().chars().count();
+            assert!((11..=100).contains(&length), "{}", example.summary());
         }
     }
 }

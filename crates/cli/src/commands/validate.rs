@@ -27,7 +27,7 @@ use std::sync::Arc;
     validation.json, data.csv and model.fz."
 )]
 pub(crate) struct ValidateArgs {
-    /// 500 + 500 draws per chain instead of 1000 + 2000
+    /// 500 + 1000 draws per chain instead of 1000 + 2000
     #[arg(long)]
     quick: bool,
     /// Groups

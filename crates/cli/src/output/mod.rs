@@ -83,10 +83,15 @@ impl Folder {
             let message = format!("--out {}: this is a file, not a folder", shown.display());
             return Err(Error::new(ErrorKind::Io, message));
         }
-        let mut folder = Self::new(path.to_path_buf(), made);
+        // A folder that is refused must not be cleaned up: it is made a `Folder` at the very end.
+        let open = |stale| {
+            let mut folder = Self::new(path.to_path_buf(), made);
+            folder.stale = stale;
+            folder
+        };
         let names = entries(path).map_err(|error| unwritable(shown, &error))?;
         if names.is_empty() {
-            return Ok(folder);
+            return Ok(open(names));
         }
         if !overwrite {
             let message = format!(
@@ -104,8 +109,7 @@ impl Folder {
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
-        folder.stale = names;
-        Ok(folder)
+        Ok(open(names))
     }
 
     fn new(path: PathBuf, made: bool) -> Self {

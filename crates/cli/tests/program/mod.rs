@@ -1,5 +1,5 @@
 //! Runs the program as a user does.
-#![allow(dead_code)] // Each test file uses a part.
+#![allow(dead_code, unreachable_pub)] // Each test file uses a part.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,6 +1,7 @@
 //! The CPU engine: compiles a graph to loops over blocks and runs them with the widest registers
 //! there are.
 
+mod check;
 mod emit;
 mod lower;
 mod maps;
@@ -11,6 +12,8 @@ mod run;
 mod scalar;
 mod schedule;
 mod sums;
+
+pub use check::self_check;
 
 use crate::lanes::{Kernel, Lanes, Level};
 use fitzroy_graph::reference::kernel;

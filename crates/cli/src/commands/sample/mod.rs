@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::draws::write_netcdf;
 use fitzroy::fit::sample::MetricKind;
+use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
 use fitzroy::run::{self, Caller, CoordinateChoice, Settings, bind, run_json};
 use fitzroy::{Error, ErrorKind, Result};
@@ -53,7 +54,6 @@ pub(crate) struct SampleArgs {
     target_accept: f64,
     /// NUTS is what there is
     #[arg(long, value_enum, hide = true, default_value = "nuts")]
-    #[allow(dead_code)] // One value, so nothing to look at.
     sampler: Sampler,
     /// Family of the mass matrix
     #[arg(long, value_enum, value_name = "KIND", default_value = "auto")]
@@ -114,7 +114,7 @@ enum Centring {
 
 impl SampleArgs {
     fn settings(&self, machine: Machine) -> Result<Settings> {
-        if !(self.progress_every > 0.0) {
+        if self.progress_every.is_nan() || self.progress_every <= 0.0 {
             let message = format!(
                 "--progress-every is {}; it must be above 0",
                 self.progress_every
@@ -171,7 +171,10 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let settings = args.settings(machine)?;
     let model = inputs::model(&args.model)?;
     let data = inputs::data(&args.data, &args.bindings, &args.set)?;
-    let joint = bind(&model, &data, &settings)?;
+    let joint = bind(&model, &data, &settings).map_err(|error| match error.kind() {
+        ErrorKind::Model => error.context(args.model.display()),
+        _ => error,
+    })?;
     let name = inputs::name(&args.model);
     let mut folder = Folder::open(
         Path::new(""),
@@ -188,27 +191,10 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
             .for_each(|w| terminal::note(format_args!("warning: {w}")));
     }
 
-    let stop = interrupt::catch()?;
-    let sampler = &settings.sampler;
-    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
-    let progress = Progress::start(
-        Arc::clone(&board),
-        args.common.progress(args.progress_every),
-    );
-    let now = || clock.seconds();
-    let caller = Caller {
-        observer: &*board,
-        stop: &stop,
-        now: &now,
-        created_at: &timestamp(),
-    };
-    let ran = run::run(&joint, &settings, &caller);
-    drop(progress);
-    let mut outcome = ran?;
-    if outcome.run.n_draws() == 0 {
+    let Some(mut outcome) = chains(args, &joint, &settings, &clock)? else {
         terminal::note("stopped before the first draw: nothing was saved");
         return Ok(Outcome::Interrupted);
-    }
+    };
     let options = SummaryOptions {
         threads: machine.threads,
         ..SummaryOptions::default()
@@ -235,6 +221,31 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// Runs the chains, showing progress and catching Ctrl-C; none when stopped before the first draw.
+fn chains(
+    args: &SampleArgs,
+    joint: &Joint,
+    settings: &Settings,
+    clock: &Clock,
+) -> Result<Option<run::Outcome>> {
+    let stop = interrupt::catch()?;
+    let sampler = &settings.sampler;
+    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
+    let style = args.common.progress(args.progress_every);
+    let progress = Progress::start(Arc::clone(&board), style);
+    let now = || clock.seconds();
+    let caller = Caller {
+        observer: &*board,
+        stop: &stop,
+        now: &now,
+        created_at: &timestamp(),
+    };
+    let ran = run::run(joint, settings, &caller);
+    drop(progress);
+    let outcome = ran?;
+    Ok((outcome.run.n_draws() > 0).then_some(outcome))
 }
 
 /// Writes every file of the run; the draws first.

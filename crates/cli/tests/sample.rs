@@ -1,0 +1,314 @@
+//! `fitzroy sample` and `fitzroy diagnose`, from files to files.
+
+mod program;
+
+use program::{Scratch, program, repository, run};
+use std::fs;
+use std::path::Path;
+
+const RUN: &[&str] = &[
+    "run.json",
+    "summary.csv",
+    "summary.json",
+    "summary.txt",
+    "trace.nc",
+];
+
+/// The arguments for a run on eight schools.
+fn schools(more: &[&str]) -> Vec<String> {
+    let path = |file| repository(file).display().to_string();
+    let mut args = vec!["sample".into(), path("models/eight-schools.fz")];
+    args.extend(["--data".into(), path("models/eight-schools.csv")]);
+    args.extend(more.iter().map(ToString::to_string));
+    args
+}
+
+fn sample(scratch: &Scratch, more: &[&str]) -> program::Said {
+    run(program(&scratch.0).args(schools(more)))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let name = |e: std::io::Result<fs::DirEntry>| e.expect("readable").file_name();
+    let mut names: Vec<String> = entries
+        .map(|e| name(e).to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_prints_its_verdict_and_leaves_its_files_in_a_fresh_folder() {
+    let scratch = Scratch::new("fresh");
+    for n in 1..=2 {
+        let said = sample(&scratch, &["--target-accept", "0.95"]).ends_with(0);
+        for part in ["CONVERGED  R-hat 1.0", "89 % HDI", "theta[7]", "trace.nc"] {
+            assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
+        }
+        said.complains(&[
+            "eight-schools.fz",
+            "10 parameters, 8 observations",
+            "seed 42",
+            "coordinates  theta ",
+        ]);
+        assert_eq!(names(&scratch.0.join(format!("eight-schools-{n}"))), RUN);
+    }
+    let text = |file| fs::read_to_string(scratch.0.join(file)).expect("written above");
+    assert_eq!(
+        text("eight-schools-1/summary.csv"),
+        text("eight-schools-2/summary.csv")
+    );
+}
+
+#[test]
+fn json_is_one_document_with_every_field() {
+    let scratch = Scratch::new("json");
+    let found = sample(&scratch, &["--json", "--out", "r", "--draws", "200"])
+        .ends_with(0)
+        .json();
+    let keys = [
+        "model",
+        "device",
+        "precision",
+        "seed",
+        "chains",
+        "tune",
+        "draws",
+        "sampler",
+        "metric",
+        "centring",
+        "timing_s",
+        "divergences",
+        "max_treedepth_hits",
+        "gradients",
+        "max_rhat",
+        "min_ess_bulk",
+        "min_ess_tail",
+        "min_ess_per_second",
+        "converged",
+        "findings",
+        "summary",
+    ];
+    for key in keys {
+        assert!(!found[key].is_null(), "{key}");
+    }
+    assert_eq!(
+        (&found["model"], &found["seed"], &found["draws"]),
+        (&"eight-schools".into(), &42.into(), &200.into())
+    );
+    for key in ["compile", "warmup", "sampling", "total"] {
+        assert!(
+            found["timing_s"][key].as_f64().is_some_and(|s| s >= 0.0),
+            "{key}"
+        );
+    }
+    let rows = found["summary"].as_array().expect("a list");
+    assert_eq!(rows.len(), 10);
+    assert_eq!(
+        (&rows[0]["name"], &rows[0]["index"]),
+        (&"mu".into(), &serde_json::json!([]))
+    );
+    assert_eq!(rows[9]["index"], serde_json::json!([7]));
+    for key in [
+        "mean",
+        "sd",
+        "mcse_mean",
+        "mcse_sd",
+        "ess_bulk",
+        "ess_tail",
+        "r_hat",
+        "hdi_lower",
+        "hdi_upper",
+        "median",
+    ] {
+        assert!(rows[3][key].is_number(), "{key}");
+    }
+}
+
+#[test]
+fn strict_turns_a_run_that_did_not_converge_into_exit_one() {
+    let scratch = Scratch::new("strict");
+    let short = ["--tune", "20", "--draws", "20", "--quiet"];
+    let said = sample(&scratch, &short).ends_with(0);
+    assert!(said.out.starts_with("NOT CONVERGED  "), "{}", said.out);
+    assert_eq!(said.err, "");
+    sample(&scratch, &[&short[..], &["--strict"]].concat()).ends_with(1);
+    sample(
+        &scratch,
+        &["--strict", "--quiet", "--target-accept", "0.95"],
+    )
+    .ends_with(0);
+}
+
+#[test]
+fn overwrite_replaces_a_run_of_ours() {
+    let scratch = Scratch::new("overwrite");
+    let short = ["--draws", "50", "--quiet", "--out", "r"];
+    sample(&scratch, &[&short[..], &["--seed", "1"]].concat()).ends_with(0);
+    let before = fs::read(scratch.0.join("r/trace.nc")).expect("written above");
+    sample(&scratch, &short)
+        .ends_with(2)
+        .complains(&["--out r", "not empty"]);
+    sample(&scratch, &[&short[..], &["--overwrite"]].concat()).ends_with(0);
+    let after = fs::read(scratch.0.join("r/trace.nc")).expect("written above");
+    assert_ne!(before, after);
+    assert_eq!(names(&scratch.0.join("r")), RUN);
+}
+
+#[test]
+fn a_refused_folder_keeps_every_file() {
+    let scratch = Scratch::new("refused");
+    std::fs::create_dir(scratch.0.join("r")).expect("a fresh folder");
+    scratch.file("r/run.json", "somebody else's");
+    sample(&scratch, &["--out", "r", "--quiet"]).ends_with(2);
+    sample(&scratch, &["--out", "r", "--quiet", "--overwrite"]).ends_with(2);
+    let kept = fs::read_to_string(scratch.0.join("r/run.json")).expect("it is still there");
+    assert_eq!(kept, "somebody else's");
+}
+
+#[test]
+fn a_trace_is_diagnosed_as_the_run_was() {
+    let scratch = Scratch::new("diagnose");
+    let ran = sample(&scratch, &["--json", "--out", "r", "--draws", "300"])
+        .ends_with(0)
+        .json();
+    let found = scratch
+        .fitzroy(&["diagnose", "r/trace.nc", "--json"])
+        .ends_with(0)
+        .json();
+    assert_eq!(found["summary"], ran["summary"]);
+    assert_eq!(
+        (&found["seed"], &found["precision"]),
+        (&42.into(), &"f64".into())
+    );
+    let said = scratch
+        .fitzroy(&["diagnose", "r", "--var", "mu,tau"])
+        .ends_with(0);
+    assert!(
+        said.out.contains("tau") && !said.out.contains("theta"),
+        "{}",
+        said.out
+    );
+    let eti = [
+        "diagnose",
+        "r",
+        "--ci-kind",
+        "eti",
+        "--ci-prob",
+        "0.5",
+        "--ess-tail",
+        "arviz1",
+    ];
+    let said = scratch.fitzroy(&eti).ends_with(0);
+    assert!(
+        said.out.contains("50 % ETI") && said.out.contains(".11"),
+        "{}",
+        said.out
+    );
+    scratch
+        .fitzroy(&["diagnose", "r", "--var", "tua"])
+        .ends_with(2)
+        .complains(&["tua", "tau"]);
+    scratch
+        .fitzroy(&["diagnose", "r", "--ci-prob", "2"])
+        .ends_with(2)
+        .complains(&["between 0 and 1"]);
+    scratch.file("notes.nc", "no trace");
+    scratch
+        .fitzroy(&["diagnose", "notes.nc"])
+        .ends_with(2)
+        .complains(&["notes.nc", "not a NetCDF-4 file"]);
+}
+
+#[test]
+fn arrays_and_numbers_may_be_given_one_by_one() {
+    let scratch = Scratch::new("bindings");
+    scratch.file(
+        "m.fz",
+        "data y[obs], scale\nmu ~ Normal(0, 10)\ny[obs] ~ Normal(mu, scale)\n",
+    );
+    scratch.file("weights.json", "[1.5, 2.5, 3.5]");
+    let args = [
+        "sample",
+        "m.fz",
+        "y=weights.json",
+        "--set",
+        "scale=2",
+        "--json",
+        "--no-progress",
+    ];
+    let found = scratch.fitzroy(&args).ends_with(0).json();
+    // Normal prior and likelihood: precision 3/4 + 1/100.
+    let mean = found["summary"][0]["mean"].as_f64().expect("a number");
+    let mcse = found["summary"][0]["mcse_mean"].as_f64().expect("a number");
+    assert!((mean - 2.5 * 0.75 / 0.76).abs() < 5.0 * mcse, "{mean}");
+}
+
+#[test]
+fn a_log_gets_lines_and_no_control_characters() {
+    let scratch = Scratch::new("log");
+    let said = sample(&scratch, &["--out", "r"]).ends_with(0);
+    said.complains(&["] warm-up ", "] sampling ", "(100 %)"]);
+    let said = sample(&scratch, &["--out", "s"]);
+    assert!(
+        said.err.chars().all(|c| c == '\n' || !c.is_control()),
+        "{:?}",
+        said.err
+    );
+    let said = sample(&scratch, &["--out", "t", "--no-progress"]);
+    assert!(!said.err.contains("warm-up 0/"), "{}", said.err);
+}
+
+/// Sends SIGINT once `ready` stands on the program's stderr.
+#[cfg(unix)]
+fn interrupted(scratch: &Scratch, args: &[&str], ready: &str) -> i32 {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let mut child = program(&scratch.0)
+        .args(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    lines
+        .by_ref()
+        .map_while(Result::ok)
+        .find(|line| line.contains(ready))
+        .expect("it says so before it ends");
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill is there").success());
+    // The pipe must not fill up.
+    lines.for_each(drop);
+    child.wait().expect("it ends").code().expect("by itself")
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_while_drawing_saves_the_draws_so_far() {
+    let scratch = Scratch::new("interrupt");
+    scratch.file("m.fz", "x ~ Normal(0, 1)\n");
+    let args = [
+        "sample", "m.fz", "--tune", "50", "--draws", "3000000", "--out", "r",
+    ];
+    assert_eq!(interrupted(&scratch, &args, "] sampling "), 130);
+    let found = scratch
+        .fitzroy(&["diagnose", "r", "--json"])
+        .ends_with(0)
+        .json();
+    let draws = found["draws"].as_u64().expect("a number");
+    assert!((1..3_000_000).contains(&draws), "{draws}");
+    assert_eq!(names(&scratch.0.join("r")), RUN);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_in_the_warm_up_leaves_nothing() {
+    let scratch = Scratch::new("interrupt-warm-up");
+    scratch.file("m.fz", "x ~ Normal(0, 1)\n");
+    let args = ["sample", "m.fz", "--tune", "3000000", "--out", "r"];
+    assert_eq!(interrupted(&scratch, &args, "] warm-up "), 130);
+    assert_eq!(scratch.names(), ["m.fz"]);
+}
