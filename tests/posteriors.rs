@@ -124,6 +124,19 @@ fn two_unlabelled_components_give_the_reference_posterior() {
 }
 
 #[test]
+fn ordered_categories_vectors_and_series_give_the_reference_posterior() {
+    check("ratings", "ratings.csv", "ratings", &settings(1000, 0.8));
+    check("slopes", "slopes.csv", "slopes", &settings(2000, 0.9));
+    check("trips", "trips.json", "trips", &settings(1000, 0.8));
+    check(
+        "autoregression",
+        "autoregression.csv",
+        "autoregression",
+        &settings(1000, 0.8),
+    );
+}
+
+#[test]
 fn varying_intercepts_give_the_exact_posterior() {
     check("radon", "radon.json", "radon", &settings(1000, 0.8));
     check("artists", "artists.json", "artists", &settings(1000, 0.8));
