@@ -59,25 +59,26 @@ def people(document):
 
 
 def readme(document):
-    lines = []
     who = people(document)
-    lines += ["| effective draws a second | " + " | ".join(WHO[w] for w in who) + " |", "|---|" + "---:|" * len(who)]
+    lines = ["| effective draws a second | " + " | ".join(WHO[w] for w in who) + " |", "|---|" + "---:|" * len(who)]
     models = {p.rsplit("-", 1)[0] for p in document["sampling"]}
     for model in [m for m in MODELS if m in models]:
         for key, text in (("ess_bulk_per_sampling_s", "while sampling"), ("ess_bulk_per_process_s", "whole process")):
             cells = " | ".join(number(best(document, model, w, key)) for w in who)
             lines.append(f"| {MODELS[model]}, {text} | {cells} |")
-    lines += ["", "| value and gradient, one thread | Fitzroy | JAX, jitted, one call | JAX, in a compiled loop |", "|---|---:|---:|---:|"]
+    speed = []
     for problem, by in document["gradients"].items():
         if "jax" in by:
-            cells = [by["fitzroy"]["wall_us"], by["jax"]["call_us"], by["jax"]["in_loop_us"]]
-            lines.append(f"| {GRADIENTS[problem]} | " + " | ".join(f"{number(median(c))} µs" for c in cells) + " |")
+            own, jax = by["fitzroy"]["wall_us"], by["jax"]
+            speed.append(f"{GRADIENTS[problem]}: {number(median(own))} µs (JAX {number(median(jax['call_us']))} µs a call, "
+                         f"{number(median(jax['in_loop_us']))} µs in a compiled loop)")
     v, first = document["validate"], document["first_draw"].values()
     start = max(median(f["shortest_process_s"]) for f in first)
-    lines += ["", f"`fitzroy validate` takes {median(v['process_s']):.1f} s and {number(v['peak_mib']['max'])} MiB, and the first draw "
-              f"comes within {number(1e3 * start)} ms of the start. Smallest bulk ESS over all variables; 4 chains of 1000 + 1000, warm-up "
-              "counted; each program in the better of the two spellings of the model. "
-              f"{place(document)}. [COMPARE.md](COMPARE.md) has every run, `benches/` what it takes to repeat them."]
+    lines += ["", f"Value and gradient on one thread, {'; '.join(speed)}. `fitzroy validate`: {median(v['process_s']):.1f} s, "
+              f"{number(v['peak_mib']['max'])} MiB. From the start of the program to the first draw: at most {number(1e3 * start)} ms.",
+              "", "Smallest bulk ESS of all variables; 4 chains of 1000 + 1000, warm-up counted; each program in the better of two "
+              f"spellings of the model. {place(document)}. [COMPARE.md](COMPARE.md#measured) has all of it, "
+              "[benches](benches/README.md) repeats it."]
     return "\n".join(lines)
 
 
