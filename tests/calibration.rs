@@ -1,0 +1,274 @@
+//! Simulation-based calibration: parameters drawn from the prior, data drawn from them, and the
+//! rank of each parameter among its posterior draws, which must be uniform.
+//!
+//! References: Talts et al. (2018), arXiv:1804.06788; Modrák et al. (2023), arXiv:2211.02383, who
+//! add the likelihood to the ranked quantities, because it sees what the parameters' own ranks miss.
+//!
+//! Bounds: χ² of 16 bins (15 degrees of freedom) and the largest distance of the ECDF from
+//! uniform (Kolmogorov), each at a false-alarm probability of 1e-4: 44.26, and 2.225/√n. Ten
+//! quantities make 20 comparisons: chance alone fails 2 seeds in 1000.
+//!
+//! Catches (each tried): a transform of a positive parameter without its Jacobian; a sampler that
+//! accepts every proposal of a subtree; a half step of 0.6; momenta refreshed from half the spread.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use fitzroy::data::Dataset;
+use fitzroy::draws::Column;
+use fitzroy::model::Model;
+use fitzroy::rng::{Purpose, Rng};
+use fitzroy::run::{Caller, Settings, bind, run};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const SEED: u64 = 1;
+const SIMULATIONS: usize = 500;
+/// Posterior draws kept of each chain, and how many draws apart.
+const KEPT: usize = 32;
+const APART: usize = 6;
+const CHAINS: usize = 4;
+/// Ranks 0 to 127: one draw of 128 is left out.
+const RANKS: usize = CHAINS * KEPT;
+const BINS: usize = 16;
+const CHI_SQUARE: f64 = 44.26;
+const KOLMOGOROV: f64 = 2.225;
+
+/// A model whose prior and likelihood the test can draw from and evaluate by itself.
+struct Problem {
+    model: &'static str,
+    /// Names and numbers of elements of the parameters.
+    parameters: &'static [(&'static str, usize)],
+    prior: fn(&mut Rng) -> Vec<f64>,
+    simulate: fn(&[f64], &mut Rng) -> Vec<f64>,
+    /// Puts data beside those that never change.
+    data: fn(Vec<f64>) -> Dataset,
+    log_likelihood: fn(&[f64], &[f64]) -> f64,
+    /// Ranked elements of the parameters; the log likelihood comes last.
+    ranked: &'static [usize],
+}
+
+/// Ranks of the ranked quantities in one simulation.
+fn ranks(problem: &Problem, model: &Model, number: usize) -> Vec<usize> {
+    let mut rng = Rng::new(SEED, 0, number as u32, 0, Purpose::Test);
+    let truth = (problem.prior)(&mut rng);
+    let y = (problem.simulate)(&truth, &mut rng);
+    let mut settings = Settings::default();
+    settings.sampler.seed = SEED;
+    settings.sampler.stream = number as u32 + 1;
+    settings.sampler.chains = CHAINS;
+    settings.sampler.tune = 400;
+    settings.sampler.draws = KEPT * APART;
+    settings.sampler.target_accept = 0.9;
+    let joint = bind(model, &(problem.data)(y.clone()), &settings).unwrap();
+    let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
+    let group = outcome.trace.group("posterior").unwrap();
+    let columns: Vec<(&Vec<f64>, usize)> = problem
+        .parameters
+        .iter()
+        .map(|&(name, len)| match &group.variable(name).unwrap().values {
+            Column::Real(values) => (values, len),
+            _ => panic!("{name} holds real numbers"),
+        })
+        .collect();
+    let quantities = |x: &[f64]| -> Vec<f64> {
+        let picked = problem.ranked.iter().map(|&k| x[k]);
+        picked.chain([(problem.log_likelihood)(x, &y)]).collect()
+    };
+    let truths = quantities(&truth);
+    let mut below = vec![0; truths.len()];
+    for draw in 1..RANKS {
+        let at = (draw / KEPT) * KEPT * APART + draw % KEPT * APART;
+        let x: Vec<f64> = columns
+            .iter()
+            .flat_map(|(values, len)| values[at * len..(at + 1) * len].to_vec())
+            .collect();
+        let own = quantities(&x);
+        for (k, count) in below.iter_mut().enumerate() {
+            *count += usize::from(own[k] < truths[k]);
+        }
+    }
+    below
+}
+
+/// Ranks of all simulations, `[quantity][simulation]`.
+fn all_ranks(problem: &Problem) -> Vec<Vec<usize>> {
+    let model = Model::parse(problem.model).unwrap();
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(vec![vec![0; SIMULATIONS]; problem.ranked.len() + 1]);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= SIMULATIONS {
+                        break;
+                    }
+                    let own = ranks(problem, &model, number);
+                    let mut all = all.lock().unwrap();
+                    own.iter()
+                        .enumerate()
+                        .for_each(|(k, &r)| all[k][number] = r);
+                }
+            });
+        }
+    });
+    all.into_inner().unwrap()
+}
+
+/// χ² of the bins, and √n times the largest distance from the uniform ECDF.
+fn distances(ranks: &[usize]) -> (f64, f64) {
+    let n = ranks.len() as f64;
+    let mut bins = [0.0; BINS];
+    let mut counts = [0.0; RANKS];
+    for &rank in ranks {
+        bins[rank * BINS / RANKS] += 1.0;
+        counts[rank] += 1.0;
+    }
+    let expected = n / BINS as f64;
+    let chi_square = bins
+        .iter()
+        .map(|b| (b - expected) * (b - expected) / expected);
+    let (mut below, mut largest) = (0.0, 0.0_f64);
+    for (rank, count) in counts.iter().enumerate() {
+        below += count;
+        let uniform = (rank + 1) as f64 / RANKS as f64;
+        largest = largest.max((below / n - uniform).abs());
+    }
+    (chi_square.sum(), n.sqrt() * largest)
+}
+
+fn check_calibrated(problem: &Problem) {
+    for (k, ranks) in all_ranks(problem).iter().enumerate() {
+        let what = problem
+            .ranked
+            .get(k)
+            .map_or("log likelihood".into(), |&at| {
+                let mut rest = at;
+                let found = problem.parameters.iter().find(|(_, len)| {
+                    let inside = rest < *len;
+                    if !inside {
+                        rest -= len;
+                    }
+                    inside
+                });
+                format!("{} [{rest}]", found.unwrap().0)
+            });
+        let (chi_square, kolmogorov) = distances(ranks);
+        assert!(
+            chi_square < CHI_SQUARE && kolmogorov < KOLMOGOROV,
+            "{what}: chi-square {chi_square:.1} (at most {CHI_SQUARE}), ECDF {kolmogorov:.2} (at \
+             most {KOLMOGOROV})"
+        );
+    }
+}
+
+const GROUPS: usize = 8;
+const EACH: usize = 5;
+
+const HIERARCHICAL: Problem = Problem {
+    model: "dim groups = 8
+            data y[obs], group[obs] in groups
+            mu            ~ Normal(1, 2)
+            tau           ~ HalfNormal(1.5)
+            theta[groups] ~ Normal(mu, tau)
+            s             ~ Gamma(3, 2)
+            y[obs]        ~ Normal(theta[group], s)",
+    parameters: &[("mu", 1), ("tau", 1), ("theta", GROUPS), ("s", 1)],
+    prior: |rng| {
+        let (mu, tau) = (1.0 + 2.0 * rng.normal(), 1.5 * rng.normal().abs());
+        let mut x = vec![mu, tau];
+        (0..GROUPS).for_each(|_| x.push(mu + tau * rng.normal()));
+        // A gamma of whole shape is a sum of exponentials.
+        x.push((0..3).map(|_| rng.exponential()).sum::<f64>() / 2.0);
+        x
+    },
+    simulate: |x, rng| {
+        let row = |r: usize| x[2 + r / EACH] + x[10] * rng.normal();
+        (0..GROUPS * EACH).map(row).collect()
+    },
+    data: |y| {
+        let mut data = Dataset::new();
+        let group = (0..y.len()).map(|r| (r / EACH) as f64).collect();
+        data.insert_real("group", &[y.len()], group);
+        data.insert_real("y", &[y.len()], y);
+        data
+    },
+    log_likelihood: |x, y| {
+        let z = |r: usize| (y[r] - x[2 + r / EACH]) / x[10];
+        let row = |r: usize| -0.5 * z(r) * z(r) - x[10].ln();
+        (0..y.len()).map(row).sum()
+    },
+    ranked: &[0, 1, 2, 9, 10],
+};
+
+/// Rows of the regression and its two columns.
+const ROWS: usize = 40;
+
+fn column(k: usize, row: usize) -> f64 {
+    let t = row as f64 / ROWS as f64;
+    if k == 0 {
+        2.0 * t - 1.0
+    } else {
+        (9.0 * t).sin()
+    }
+}
+
+fn log_odds(x: &[f64], row: usize) -> f64 {
+    x[0] + x[1] * column(0, row) + x[2] * column(1, row)
+}
+
+const LOGISTIC: Problem = Problem {
+    model: "data y[obs]: int, x1[obs], x2[obs]
+            a      ~ Normal(0, 1.5)
+            b      ~ Uniform(-3, 3)
+            c      ~ Laplace(0, 1)
+            y[obs] ~ Bernoulli(logit_p=a + b * x1 + c * x2)",
+    parameters: &[("a", 1), ("b", 1), ("c", 1)],
+    prior: |rng| {
+        let sign = if rng.coin() { 1.0 } else { -1.0 };
+        vec![
+            1.5 * rng.normal(),
+            6.0 * rng.uniform() - 3.0,
+            sign * rng.exponential(),
+        ]
+    },
+    simulate: |x, rng| {
+        let row = |r: usize| {
+            f64::from(u8::from(
+                rng.uniform() < 1.0 / (1.0 + (-log_odds(x, r)).exp()),
+            ))
+        };
+        (0..ROWS).map(row).collect()
+    },
+    data: |y| {
+        let mut data = Dataset::new();
+        for (k, name) in ["x1", "x2"].into_iter().enumerate() {
+            data.insert_real(name, &[ROWS], (0..ROWS).map(|r| column(k, r)).collect());
+        }
+        data.insert_real("y", &[ROWS], y);
+        data
+    },
+    log_likelihood: |x, y| {
+        let row = |r: usize| {
+            let t = if y[r] == 1.0 {
+                log_odds(x, r)
+            } else {
+                -log_odds(x, r)
+            };
+            -(-t).exp().ln_1p()
+        };
+        (0..y.len()).map(row).sum()
+    },
+    ranked: &[0, 1, 2],
+};
+
+#[test]
+fn a_hierarchical_model_is_calibrated() {
+    check_calibrated(&HIERARCHICAL);
+}
+
+#[test]
+fn a_logistic_regression_with_an_interval_prior_is_calibrated() {
+    check_calibrated(&LOGISTIC);
+}
