@@ -191,6 +191,26 @@ fn the_mixture_gives_the_reference_posterior() {
 }
 
 #[test]
+fn ordered_ratings_give_the_reference_posterior() {
+    check("ratings", 2500, 0.8);
+}
+
+#[test]
+fn correlated_slopes_give_the_reference_posterior() {
+    check("slopes", 2500, 0.9);
+}
+
+#[test]
+fn shares_of_trips_give_the_reference_posterior() {
+    check("trips", 2500, 0.8);
+}
+
+#[test]
+fn the_autoregression_gives_the_reference_posterior() {
+    check("autoregression", 2500, 0.8);
+}
+
+#[test]
 fn the_random_walk_gives_the_exact_posterior() {
     check("random-walk", 2500, 0.9);
 }
