@@ -13,7 +13,7 @@ use fitzroy::model::joint::{Coordinates, Joint};
 use fitzroy_graph::{Op, evaluate};
 
 /// Name, data file and number of parameters of every example, as `models/README.md` lists them.
-const EXAMPLES: [(&str, &str, usize); 17] = [
+const EXAMPLES: [(&str, &str, usize); 21] = [
     ("linear", "linear.csv", 3),
     ("logistic", "logistic.csv", 5),
     ("poisson", "counts.csv", 3),
@@ -31,6 +31,10 @@ const EXAMPLES: [(&str, &str, usize); 17] = [
     ("pumps", "pumps.csv", 12),
     ("seeds", "seeds.csv", 26),
     ("rats", "rats.csv", 65),
+    ("ratings", "ratings.csv", 6),
+    ("slopes", "slopes.csv", 56),
+    ("trips", "trips.json", 40),
+    ("autoregression", "autoregression.csv", 3),
 ];
 
 fn root() -> PathBuf {

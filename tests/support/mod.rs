@@ -11,7 +11,7 @@ use fitzroy_graph::{NodeId, Op, evaluate};
 use std::path::{Path, PathBuf};
 
 /// Name, data file, and name of the reference posterior of every example model.
-pub(crate) const EXAMPLES: [(&str, &str, &str); 17] = [
+pub(crate) const EXAMPLES: [(&str, &str, &str); 21] = [
     ("linear", "linear.csv", "linear"),
     ("logistic", "logistic.csv", "logistic"),
     ("poisson", "counts.csv", "poisson"),
@@ -41,6 +41,10 @@ pub(crate) const EXAMPLES: [(&str, &str, &str); 17] = [
     ("pumps", "pumps.csv", "pumps"),
     ("seeds", "seeds.csv", "seeds"),
     ("rats", "rats.csv", "rats"),
+    ("ratings", "ratings.csv", "ratings"),
+    ("slopes", "slopes.csv", "slopes"),
+    ("trips", "trips.json", "trips"),
+    ("autoregression", "autoregression.csv", "autoregression"),
 ];
 
 /// A path of the repository.

@@ -161,18 +161,12 @@ fn compute(
                 out,
             );
         }
-        op => kernel(
-            graph,
-            op,
-            node.inputs.iter().map(|i| graph.dims(*i)).collect(),
-            &node.dims,
-            &node
-                .inputs
-                .iter()
-                .map(|i| values[i.index()].as_slice())
-                .collect::<Vec<_>>(),
-            out,
-        ),
+        op => {
+            let last = node.inputs.len() - 1;
+            let dims = [0, last].map(input_dims);
+            let inputs = [0, last].map(|k| input(k).as_slice());
+            kernel(graph, op, dims, &node.dims, inputs, out);
+        }
     }
 }
 
@@ -201,16 +195,17 @@ fn contract(
     }
 }
 
-/// Operations that work on whole arrays, also used by devices for graphs' small matrices.
+/// Operations that work on whole arrays, also used by devices for graphs' small matrices. Takes
+/// one or two inputs, the same one twice where there is one, and allocates nothing.
 ///
 /// # Panics
 /// When `op` is not one of running sums, slices and matrix operations.
 pub fn kernel(
     graph: &Graph,
     op: &Op,
-    input_dims: Vec<&[DimId]>,
+    input_dims: [&[DimId]; 2],
     dims: &[DimId],
-    input: &[&[f64]],
+    input: [&[f64]; 2],
     out: &mut [f64],
 ) {
     match op {
@@ -304,27 +299,25 @@ fn tri_solve(n: usize, m: usize, l: &[f64], transpose: bool, x: &mut [f64]) {
 /// ½ L⁻ᵀ (P + Pᵀ) L⁻¹ with P = the lower triangle of LᵀL̄, its diagonal halved (Murray,
 /// arXiv:1602.07527).
 fn cholesky_adjoint(n: usize, l: &[f64], l_bar: &[f64], out: &mut [f64]) {
-    let mut p = vec![0.0; n * n];
+    out.fill(0.0);
     for i in 0..n {
         for j in 0..=i {
             let dot: f64 = (i..n).map(|k| l[k * n + i] * l_bar[k * n + j]).sum();
             let value = if i == j { 0.5 * dot } else { dot };
-            p[i * n + j] += value;
-            p[j * n + i] += value;
+            out[i * n + j] += value;
+            out[j * n + i] += value;
         }
     }
     // S = L⁻ᵀ P L⁻¹: solve Lᵀ Y = P, then Lᵀ Sᵀ = Yᵀ.
-    tri_solve(n, n, l, true, &mut p);
-    let mut t = vec![0.0; n * n];
+    tri_solve(n, n, l, true, out);
     for i in 0..n {
-        for j in 0..n {
-            t[i * n + j] = p[j * n + i];
-        }
+        (0..i).for_each(|j| out.swap(i * n + j, j * n + i));
     }
-    tri_solve(n, n, l, true, &mut t);
+    tri_solve(n, n, l, true, out);
     for i in 0..n {
-        for j in 0..n {
-            out[i * n + j] = 0.25 * (t[i * n + j] + t[j * n + i]);
+        for j in 0..=i {
+            let mean = 0.25 * (out[i * n + j] + out[j * n + i]);
+            (out[i * n + j], out[j * n + i]) = (mean, mean);
         }
     }
 }

@@ -5,6 +5,7 @@ mod build;
 mod draw;
 mod function;
 mod law;
+mod list;
 mod observed;
 mod sampled;
 #[cfg(test)]

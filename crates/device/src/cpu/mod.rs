@@ -268,9 +268,16 @@ impl Function {
                 }
             }
             _ => {
-                let dims = plan.input_dims.iter().map(Vec::as_slice).collect();
-                let inputs: Vec<&[f64]> = (0..plan.inputs.len()).map(input).collect();
-                kernel(&self.graph, &plan.op, dims, &plan.dims, &inputs, out);
+                let both = [0, plan.inputs.len() - 1];
+                let dims = both.map(|k| plan.input_dims[k].as_slice());
+                kernel(
+                    &self.graph,
+                    &plan.op,
+                    dims,
+                    &plan.dims,
+                    both.map(input),
+                    out,
+                );
             }
         }
     }
