@@ -159,7 +159,7 @@ fn wrong_distributions_are_pointed_at_with_the_nearest() {
         "arguments",
         &[("model.fz", "mu ~ Normal(0, 1, 2)\n")],
         &[],
-        "model.fz: line 1, column 6: `Normal` got 3 arguments; it is called as `Normal(mu=0, sigma=1)` or `Normal(mu=0, tau=)`\n    \
+        "model.fz: line 1, column 6: `Normal` got 3 arguments; it is called as `Normal(mu=0, sigma=1)` or `Normal(mu=0, tau=...)`\n    \
          mu ~ Normal(0, 1, 2)\n         ^^^^^^^^^^^^^^^",
     );
 }
