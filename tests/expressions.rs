@@ -65,7 +65,7 @@ impl World {
 
     /// Position in an array over `dims` of element `k` of one over `wide`.
     fn project(&self, wide: &[usize], dims: &[usize], mut k: usize) -> usize {
-        let mut at = vec![0; 6];
+        let mut at = [0; 6];
         for &d in wide.iter().rev() {
             at[d] = k % self.size(d);
             k /= self.size(d);
@@ -514,7 +514,7 @@ fn case(seed: u32) -> (Case, Vec<f64>) {
             let value = world.eval(&e, &values);
             (e, value)
         };
-        if value.values.iter().any(|v| !(v.abs() < 8.0)) {
+        if value.values.iter().any(|v| v.is_nan() || v.abs() >= 8.0) {
             continue;
         }
         let name = format!("t{}", lets.len());

@@ -1,6 +1,7 @@
 //! What several test files share: models bound to data, and their densities on any level.
 // Every test file uses a part of it.
 #![allow(dead_code)]
+#![allow(clippy::print_stderr)] // a skipped test says so
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
