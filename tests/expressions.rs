@@ -129,7 +129,7 @@ impl World {
 
     fn eval(&self, e: &E, known: &[Array]) -> Array {
         let out = self.eval_one(e, known);
-        self.look(out.values.iter().any(|v| !(v.abs() < LARGE)));
+        self.look(out.values.iter().any(|v| v.is_nan() || v.abs() >= LARGE));
         out
     }
 
