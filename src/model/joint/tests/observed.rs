@@ -326,3 +326,65 @@ fn computed_data_are_checked_like_data() {
         "`z`, row 3: -0.6931471805599453 cannot come from HalfNormal, which gives numbers from 0 on"
     );
 }
+
+/// The cost of one gradient does not grow with the rows where all share their arguments. Catches:
+/// a sum over rows of what does not differ between them.
+#[test]
+fn rows_that_share_their_arguments_cost_nothing_each() {
+    let of_rows =
+        |f: &dyn Fn(f64) -> f64, n: usize| -> Vec<f64> { (0..n).map(|i| f(i as f64)).collect() };
+    let shares = of_rows(&|i| (0.3 + 0.01 * i) % 1.0, 30);
+    let shares: Vec<f64> = shares
+        .iter()
+        .flat_map(|p| [0.5 * p, 0.5 * p, 1.0 - p])
+        .collect();
+    let counts = of_rows(&|i| i % 7.0, 90);
+    let scattered = of_rows(&|i| (i * i) % 11.0, 90);
+    let (kinds, group) = (of_rows(&|i| i % 3.0, 30), of_rows(&|i| i % 2.0, 30));
+    let vectors = "data y[obs, k]\n";
+    let categories = "data y[obs] in k, group[obs] in groups\ndim k = 3\ndim groups = 2\n";
+    let factor = "L[k, k] ~ LKJCholeskyCov(2, HalfNormal(1))";
+    let cases = [
+        (vectors, "a[k] ~ Gamma(2, 1)\ny ~ Dirichlet(a)", &shares),
+        (
+            vectors,
+            "p[k] ~ Dirichlet(2)\ny ~ Multinomial(sum(y, axis=k), p)",
+            &counts,
+        ),
+        (
+            vectors,
+            &format!("m[k] ~ Normal(0, 1)\n{factor}\ny ~ MvNormal(m, chol=L)"),
+            &scattered,
+        ),
+        (
+            categories,
+            "p[k] ~ Dirichlet(2)\ny ~ Categorical(p)",
+            &kinds,
+        ),
+        (
+            categories,
+            "p[groups, k] ~ Dirichlet(2)\ny ~ Categorical(p[group])",
+            &kinds,
+        ),
+        (
+            categories,
+            "z[groups, k] ~ Normal(0, 1)\ny ~ Categorical(logit_p=z[group])",
+            &kinds,
+        ),
+    ];
+    for (head, text, y) in cases {
+        let shape: &[usize] = if y.len() == 90 { &[30, 3] } else { &[30] };
+        let data: &Reals<'_> = &[("y", shape, y), ("group", &[30], &group)];
+        let tested = Tested::new(&format!("{head}{text}"), data);
+        let g = &tested.graphs;
+        let mut outputs = vec![g.density];
+        outputs.extend(g.gradient.iter().map(|p| p.adjoint));
+        let needed = g.graph.needed(&outputs);
+        let by_row = |id: &fitzroy_graph::NodeId| {
+            let mut names = g.graph.dims(*id).iter().map(|&d| &g.graph.dim_info(d).name);
+            needed[id.index()] && g.graph.varies(*id) && names.any(|n| n == "obs")
+        };
+        assert_eq!(g.graph.node_ids().filter(by_row).count(), 0, "{text}");
+        tested.check_gradient();
+    }
+}
