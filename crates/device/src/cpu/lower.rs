@@ -3,7 +3,7 @@
 use super::emit::LoopEmitter;
 use super::program::{Arena, KernelPlan, Loc, Motion, SLACK, Step};
 use super::rows::{RowOrder, scalar_core};
-use super::schedule::{Role, Schedule, matrix_product, origin};
+use super::schedule::{Role, Schedule, matrix_product, origin, reads_by_position};
 use fitzroy_graph::reference::{evaluate, flat_positions};
 use fitzroy_graph::{Bindings, DimId, Graph, NodeId, Op};
 use std::collections::HashMap;
@@ -95,9 +95,13 @@ impl<'g> Lower<'g> {
             if self.schedule.role[id.index()] == Role::Absent {
                 continue;
             }
+            let whole = self.schedule.role[id.index()] == Role::Kernel
+                || reads_by_position(graph, id)
+                || matrix_product(graph, id).is_some();
             for &input in &graph.node(id).inputs {
                 if !graph.varies(input) {
-                    frontier.push(scalar_core(graph, input).unwrap_or(input));
+                    let core = scalar_core(graph, input).filter(|_| !whole);
+                    frontier.push(core.unwrap_or(input));
                 }
             }
         }

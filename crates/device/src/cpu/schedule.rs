@@ -292,7 +292,7 @@ impl Schedule {
 }
 
 /// Nodes that read their input by computed positions, not element by element.
-fn reads_by_position(graph: &Graph, id: NodeId) -> bool {
+pub(crate) fn reads_by_position(graph: &Graph, id: NodeId) -> bool {
     match graph.node(id).op {
         Op::Gather(_) | Op::Slice { .. } => true,
         Op::Broadcast => scalar_core(graph, id).is_none(),
