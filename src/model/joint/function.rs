@@ -34,9 +34,7 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
             let low = pairwise(b, Binary::Max, &[x[0], x[1]], call.span)?;
             pairwise(b, Binary::Min, &[low, x[2]], call.span)
         }
-        "where" => x[0]
-            .try_select(x[1], x[2])
-            .map_err(|e| b.model.error(call.span, e)),
+        "where" => choice(b, &x, call.span),
         "dot" => b.product((x[0], given[0]), (x[1], given[1]), call.span),
         "min" if x.len() > 1 => pairwise(b, Binary::Min, &x, call.span),
         "max" if x.len() > 1 => pairwise(b, Binary::Max, &x, call.span),
@@ -113,6 +111,20 @@ fn pairwise<'g>(b: &Build<'_, 'g>, op: Binary, x: &[Value<'g>], span: Span) -> R
             .map_err(|e| b.model.error(span, e))?;
     }
     Ok(out)
+}
+
+/// `x[0]` decides between `x[1]` and `x[2]`; the dims are those of all three, decided or not.
+fn choice<'g>(b: &Build<'_, 'g>, x: &[Value<'g>], span: Span) -> Result<Value<'g>> {
+    let nodes = [0, 1, 2].map(|k| b.scope.node(x[k]));
+    let dims = b.scope.with(|g| {
+        let both = g.combined_dims(nodes[1], nodes[2])?;
+        let wide = g.broadcast(nodes[1], &both);
+        g.combined_dims(nodes[0], wide)
+    });
+    let dims = dims.map_err(|e| b.model.error(span, e))?;
+    let out = x[0].try_select(x[1], x[2]);
+    let out = out.map_err(|e| b.model.error(span, e))?;
+    Ok(out.broadcast(b.scope, &dims))
 }
 
 /// The dim that `axis=...` names, which the argument must have.
