@@ -179,6 +179,50 @@ def random_walk():
     TRUTH["random-walk"] = truth
 
 
+def ratings():
+    rng = np.random.default_rng(240)
+    truth = {"beta_price": 0.8, "beta_label": 0.5, "cutpoints": [-1.8, -0.4, 0.9, 2.4]}
+    price = rng.normal(size=240).round(3)
+    label = (np.arange(240) % 2).astype(int)
+    latent = truth["beta_price"] * price + truth["beta_label"] * label + rng.logistic(size=240)
+    rating = np.searchsorted(truth["cutpoints"], latent)
+    csv("ratings.csv", {"price": price, "label": label, "rating": rating})
+    TRUTH["ratings"] = truth
+
+
+def slopes():
+    rng = np.random.default_rng(25)
+    truth = {"mu": [2.0, -1.0], "chol_stds": [1.5, 0.8], "correlation": -0.6, "sigma": 0.7}
+    sd, rho = np.array(truth["chol_stds"]), truth["correlation"]
+    cov = np.outer(sd, sd) * np.array([[1.0, rho], [rho, 1.0]])
+    effect = rng.multivariate_normal(truth["mu"], cov, 25)
+    group = np.repeat(np.arange(25), 8)
+    x = rng.uniform(-1.5, 1.5, 200).round(3)
+    y = rng.normal(effect[group, 0] + effect[group, 1] * x, truth["sigma"]).round(4)
+    csv("slopes.csv", {"group": group, "x": x, "y": y})
+    TRUTH["slopes"] = truth | {"effect": effect.round(6)}
+
+
+def trips():
+    rng = np.random.default_rng(12)
+    truth = {"common": [0.45, 0.3, 0.15, 0.1], "concentration": 30.0}
+    share = rng.dirichlet(truth["concentration"] * np.array(truth["common"]), 12)
+    n = rng.integers(40, 200, 12)
+    made = np.array([rng.multinomial(k, p) for k, p in zip(n, share, strict=True)])
+    document("trips.json", {"modes": ["car", "bus", "bicycle", "foot"], "trips": made})
+    TRUTH["trips"] = truth | {"share": share.round(6)}
+
+
+def autoregression():
+    rng = np.random.default_rng(160)
+    truth = {"rho": [0.9, -0.5], "sigma": 0.6}
+    y = [0.0, 0.0]
+    for e in rng.normal(0.0, truth["sigma"], 260):
+        y.append(truth["rho"][0] * y[-1] + truth["rho"][1] * y[-2] + e)
+    csv("autoregression.csv", {"y": np.array(y[-160:]).round(4)})
+    TRUTH["autoregression"] = truth
+
+
 def counts():
     rng = np.random.default_rng(150)
     truth = {"intercept": 0.8, "slope": 0.6, "treatment": -0.5, "dispersion": 2.0}
@@ -229,7 +273,8 @@ def rats():
 
 if __name__ == "__main__":
     for make in (hierarchical, radon, artists, logistic, funnel, energy, linear, mixture,
-                 random_walk, counts, eight_schools, pumps, seeds, rats):
+                 random_walk, counts, eight_schools, pumps, seeds, rats, ratings, slopes, trips,
+                 autoregression):
         make()
     document("truth.json", TRUTH)
     if DIFFERENT:

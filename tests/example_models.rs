@@ -13,7 +13,7 @@ use fitzroy::model::joint::{Coordinates, Joint};
 use fitzroy_graph::{Op, evaluate};
 
 /// Name, data file and number of parameters of every example, as `models/README.md` lists them.
-const EXAMPLES: [(&str, &str, usize); 17] = [
+const EXAMPLES: [(&str, &str, usize); 21] = [
     ("linear", "linear.csv", 3),
     ("logistic", "logistic.csv", 5),
     ("poisson", "counts.csv", 3),
@@ -31,10 +31,11 @@ const EXAMPLES: [(&str, &str, usize); 17] = [
     ("pumps", "pumps.csv", 12),
     ("seeds", "seeds.csv", 26),
     ("rats", "rats.csv", 65),
+    ("ratings", "ratings.csv", 6),
+    ("slopes", "slopes.csv", 56),
+    ("trips", "trips.json", 40),
+    ("autoregression", "autoregression.csv", 3),
 ];
-
-/// Models that need a distribution without a density so far; the test below fails when that changes.
-const NO_DENSITY_YET: [&str; 1] = ["mixture"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
@@ -76,13 +77,7 @@ fn every_example_binds_to_its_data_and_has_a_finite_log_density() {
         let binding = model
             .bind(&data(&format!("models/{file}")))
             .unwrap_or_else(|e| panic!("{name}: {e}"));
-        let joint = Joint::new(&model, binding);
-        if NO_DENSITY_YET.contains(&name) {
-            let message = joint.expect_err("take it off the list").to_string();
-            assert!(message.contains("is not available here"), "{message}");
-            continue;
-        }
-        let joint = joint.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let joint = Joint::new(&model, binding).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(joint.n_params(), n_params, "{name}");
         assert!(
             model.warnings().is_empty(),

@@ -84,7 +84,7 @@ impl World {
 
     /// Position in an array over `dims` of element `k` of one over `wide`.
     fn project(&self, wide: &[usize], dims: &[usize], mut k: usize) -> usize {
-        let mut at = vec![0; 6];
+        let mut at = [0; 6];
         for &d in wide.iter().rev() {
             at[d] = k % self.size(d);
             k /= self.size(d);
@@ -129,7 +129,7 @@ impl World {
 
     fn eval(&self, e: &E, known: &[Array]) -> Array {
         let out = self.eval_one(e, known);
-        self.look(out.values.iter().any(|v| !(v.abs() < LARGE)));
+        self.look(out.values.iter().any(|v| v.is_nan() || v.abs() >= LARGE));
         out
     }
 

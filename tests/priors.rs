@@ -104,7 +104,7 @@ fn wrong(first: &str, fixed: &[f64], statement: &str) -> Option<String> {
     ] {
         let coordinates = everywhere(&both, &choice);
         let mass = mass(&both, &coordinates, fixed, f64::INFINITY) / outer.exp();
-        if !((mass - 1.0).abs() < 1e-8) {
+        if (mass - 1.0).abs().total_cmp(&1e-8).is_ge() {
             return Some(format!("{statement} at {fixed:?}, {choice:?}: {mass}"));
         }
         if coordinates.is_empty() {

@@ -77,7 +77,7 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{entries, entry};
+    use super::super::entry;
 
     #[track_caller]
     fn check(name: &str, usages: &[&str], support: &str) {
@@ -116,6 +116,5 @@ mod tests {
         let can = |name: &str| entry(name).unwrap().forms[0].can_be_truncated();
         assert!(can("Normal") && can("Exponential") && can("Weibull"));
         assert!(!can("Gamma") && !can("Poisson"));
-        assert_eq!(entries().len(), 46);
     }
 }

@@ -1,13 +1,12 @@
 //! Models made statement by statement.
 
 use super::ast::{
-    Argument, BinaryOp, Call, Centring, Computed, Data, Dim, Expr, ExprKind, Extent, Keep,
-    LimitKind, Limits, Name, Sampled, Span, Statement, Subscript, UnaryOp,
+    Call, Centring, Computed, Data, Dim, Expr, ExprKind, Extent, Keep, LimitKind, Limits, Name,
+    Sampled, Statement, Subscript,
 };
 use super::{Model, parse};
 use crate::data::Labels;
 use crate::{Error, ErrorKind, Result};
-use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A part of a statement: text in the language, or a tree.
 #[derive(Clone, Debug)]
@@ -322,81 +321,5 @@ impl Builder {
         }
         let text: String = self.statements.iter().map(|s| format!("{s}\n")).collect();
         Model::parse(&text)
-    }
-}
-
-impl Expr {
-    fn of(kind: ExprKind) -> Expr {
-        Expr {
-            kind,
-            span: Span::default(),
-        }
-    }
-
-    /// The variable, dim or constant called `name`.
-    pub fn name(name: &str) -> Expr {
-        Expr::of(ExprKind::Name(name.into()))
-    }
-
-    /// A number; a negative one becomes a minus and a number, infinity the name `inf`.
-    pub fn number(value: f64) -> Expr {
-        if value.is_sign_negative() {
-            return -Expr::number(-value);
-        }
-        if value.is_infinite() {
-            return Expr::name("inf");
-        }
-        Expr::of(ExprKind::Number(value))
-    }
-
-    /// `name(arguments)`, all by position.
-    pub fn call(name: &str, arguments: impl IntoIterator<Item = Expr>) -> Expr {
-        let arguments = arguments
-            .into_iter()
-            .map(|value| Argument { name: None, value })
-            .collect();
-        Expr::of(ExprKind::Call(Call {
-            name: name.into(),
-            arguments,
-            span: Span::default(),
-        }))
-    }
-
-    /// `self[position]`
-    #[must_use]
-    pub fn at(self, position: Expr) -> Expr {
-        Expr::of(ExprKind::Index(
-            Box::new(self),
-            vec![Subscript::At(position)],
-        ))
-    }
-
-    /// `self op other`
-    #[must_use]
-    pub fn binary(self, op: BinaryOp, other: Expr) -> Expr {
-        Expr::of(ExprKind::Binary(op, Box::new(self), Box::new(other)))
-    }
-}
-
-macro_rules! operator {
-    ($trait:ident, $method:ident) => {
-        impl $trait for Expr {
-            type Output = Expr;
-            fn $method(self, other: Expr) -> Expr {
-                self.binary(BinaryOp::$trait, other)
-            }
-        }
-    };
-}
-
-operator!(Add, add);
-operator!(Sub, sub);
-operator!(Mul, mul);
-operator!(Div, div);
-
-impl Neg for Expr {
-    type Output = Expr;
-    fn neg(self) -> Expr {
-        Expr::of(ExprKind::Unary(UnaryOp::Neg, Box::new(self)))
     }
 }

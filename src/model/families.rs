@@ -6,7 +6,7 @@ use super::functions;
 use super::names::did_you_mean;
 use super::source::error_at;
 use crate::Result;
-use crate::dist::{self, Arg, ArgKind, Bound, Entry, Form, Scalar, Structured, Support};
+use crate::dist::{self, ArgKind, Bound, Entry, Form, Scalar, Structured, Support};
 use std::sync::LazyLock;
 
 /// What values a distribution gives.
@@ -99,26 +99,11 @@ fn standardises(form: Form) -> bool {
 }
 
 impl Family {
-    /// How to call it: `Gamma(alpha, beta)` or `Gamma(mu=, sigma=)`.
+    /// How to call it: `Gamma(alpha, beta)` or `Gamma(mu=..., sigma=...)`.
     pub fn usage(&self) -> String {
-        let part = |form: usize, arg: &Arg| {
-            let name = arg.name;
-            match (arg.kind, arg.default) {
-                (ArgKind::Distributions, _) => "Dist(...), ...".into(),
-                (ArgKind::Distribution, None) => "Dist(...)".into(),
-                (ArgKind::Distribution, Some(_)) => format!("{name}=Dist(...)"),
-                (_, Some(x)) => format!("{name}={x}"),
-                (_, None) if form > 0 => format!("{name}="),
-                (_, None) => name.into(),
-            }
-        };
-        let form = |i: usize| {
-            let parts = self.forms[i].args().iter().map(|arg| part(i, arg));
-            let parts: Vec<String> = parts.collect();
-            format!("`{}({})`", self.name, parts.join(", "))
-        };
-        let all: Vec<String> = (0..self.forms.len()).map(form).collect();
-        all.join(" or ")
+        let forms = self.forms.iter().enumerate();
+        let all = forms.map(|(k, form)| format!("`{}`", form.usage(k > 0)));
+        all.collect::<Vec<_>>().join(" or ")
     }
 }
 

@@ -34,6 +34,7 @@ mod parse;
 mod print;
 mod source;
 mod token;
+mod tree;
 
 #[cfg(test)]
 mod tests;

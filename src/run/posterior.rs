@@ -23,6 +23,8 @@ pub enum CoordinateChoice {
 const FEWEST_DRAWS: usize = 10;
 /// Below this c is 0, and above 1 less this it is 1.
 const NEARLY: f64 = 0.1;
+/// The quantile of the scale at which c is taken.
+const LOW_SCALE: f64 = 0.02;
 /// A choice that moves no element by more than this is not worth a change.
 const SMALLEST_CHANGE: f64 = 0.05;
 /// Points at which rewritten and written density are compared.
@@ -125,15 +127,17 @@ impl<'a> ModelPosterior<'a> {
     ///
     /// Let g = s^c ∂ℓ/∂w be the slope in the standardised coordinate (x − m)/s. For normal effects
     /// seen with precision I, E[g²] = 1 + s² I, and the coupling with the location vanishes at
-    /// c = s² I/(1 + s² I) = 1 − 1/E[g²] (Papaspiliopoulos, Roberts, Sköld 2007).
+    /// c = s² I/(1 + s² I) (Papaspiliopoulos, Roberts, Sköld 2007). That c depends on s. Too large
+    /// a c at a small s is a funnel, in which chains diverge or stick; too small a c at a large s
+    /// is a mere correlation. So I is taken from the means of g² and s², and c at a low quantile
+    /// of s: where the scale may be near 0, the coordinates stay standardised.
     fn wanted(&self, positions: &[f64], slopes: &[f64]) -> Option<Vec<Coordinates>> {
         let dim = self.compiled.dim;
         let mut frames = self.compiled.frames()?;
-        let mut sums: Vec<Vec<f64>> = self
-            .compiled
-            .places
+        let places = &self.compiled.places;
+        let mut tallies: Vec<Vec<Tally>> = places
             .iter()
-            .map(|p| vec![0.0; p.len])
+            .map(|p| vec![Tally::default(); p.len])
             .collect();
         let mut n = 0;
         for (position, slope) in positions.chunks_exact(dim).zip(slopes.chunks_exact(dim)) {
@@ -142,13 +146,12 @@ impl<'a> ModelPosterior<'a> {
             }
             n += 1;
             frames.run(position);
-            for (k, place) in self.compiled.places.iter().enumerate() {
+            for (k, place) in places.iter().enumerate() {
                 let chosen = &self.compiled.coordinates[k];
                 let scale = frames.of(k).1;
-                for (j, sum) in sums[k].iter_mut().enumerate() {
+                for (j, tally) in tallies[k].iter_mut().enumerate() {
                     let power = libm::pow(scale[j], centring(chosen, j));
-                    let g = power * slope[place.offset + j];
-                    *sum += g * g;
+                    tally.add(power * slope[place.offset + j], scale[j]);
                 }
             }
         }
@@ -156,15 +159,11 @@ impl<'a> ModelPosterior<'a> {
             return None;
         }
         let present = &self.compiled.coordinates;
-        let choose = |(k, sums): (usize, &Vec<f64>)| match self.asked[k] {
-            Centring::Auto => simplest(
-                sums.iter()
-                    .map(|&sum| rounded(1.0 - n as f64 / sum))
-                    .collect(),
-            ),
+        let choose = |(k, tallies): (usize, &mut Vec<Tally>)| match self.asked[k] {
+            Centring::Auto => simplest(tallies.iter_mut().map(|t| rounded(t.centring())).collect()),
             _ => present[k].clone(),
         };
-        let wanted: Vec<Coordinates> = sums.iter().enumerate().map(choose).collect();
+        let wanted: Vec<Coordinates> = tallies.iter_mut().enumerate().map(choose).collect();
         let moved = |k: usize| {
             let each = 0..self.compiled.places[k].len;
             each.map(|j| (centring(&wanted[k], j) - centring(&present[k], j)).abs())
@@ -172,6 +171,35 @@ impl<'a> ModelPosterior<'a> {
         };
         let largest = (0..wanted.len()).map(moved).fold(0.0, f64::max);
         (largest > SMALLEST_CHANGE).then_some(wanted)
+    }
+}
+
+/// What the draws say about one element of a plate.
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    /// Σ g².
+    slopes: f64,
+    /// The scale at every draw.
+    scales: Vec<f64>,
+}
+
+impl Tally {
+    fn add(&mut self, slope: f64, scale: f64) {
+        self.slopes += slope * slope;
+        self.scales.push(scale);
+    }
+
+    /// c, see [`ModelPosterior::wanted`].
+    fn centring(&mut self) -> f64 {
+        let n = self.scales.len();
+        let mean_square = self.scales.iter().map(|s| s * s).sum::<f64>() / n as f64;
+        let information = (self.slopes / n as f64 - 1.0) / mean_square;
+        let at = (LOW_SCALE * n as f64) as usize;
+        let (_, &mut low, _) = self
+            .scales
+            .select_nth_unstable_by(at.min(n - 1), f64::total_cmp);
+        let ratio = low * low * information;
+        ratio / (1.0 + ratio)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What several test files share: models bound to data, and their densities on any level.
 // Every test file uses a part of it.
 #![allow(dead_code)]
+#![allow(clippy::print_stderr)] // a skipped test says so
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
@@ -11,7 +12,7 @@ use fitzroy_graph::{NodeId, Op, evaluate};
 use std::path::{Path, PathBuf};
 
 /// Name, data file, and name of the reference posterior of every example model.
-pub(crate) const EXAMPLES: [(&str, &str, &str); 17] = [
+pub(crate) const EXAMPLES: [(&str, &str, &str); 21] = [
     ("linear", "linear.csv", "linear"),
     ("logistic", "logistic.csv", "logistic"),
     ("poisson", "counts.csv", "poisson"),
@@ -41,6 +42,10 @@ pub(crate) const EXAMPLES: [(&str, &str, &str); 17] = [
     ("pumps", "pumps.csv", "pumps"),
     ("seeds", "seeds.csv", "seeds"),
     ("rats", "rats.csv", "rats"),
+    ("ratings", "ratings.csv", "ratings"),
+    ("slopes", "slopes.csv", "slopes"),
+    ("trips", "trips.json", "trips"),
+    ("autoregression", "autoregression.csv", "autoregression"),
 ];
 
 /// A path of the repository.

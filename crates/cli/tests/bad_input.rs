@@ -108,6 +108,19 @@ fn an_index_out_of_range_is_placed_with_the_range() {
 }
 
 #[test]
+fn a_run_without_data_says_how_to_give_them() {
+    let scratch = Scratch::new("no-data");
+    scratch.file(
+        "m.fz",
+        "data y[obs]\nmu ~ Normal(0, 1)\ny ~ Normal(mu, 1)\n",
+    );
+    scratch
+        .fitzroy(&["sample", "m.fz"])
+        .ends_with(2)
+        .complains(&["no data were given", "`y`", "--data"]);
+}
+
+#[test]
 fn a_missing_value_is_placed() {
     for cell in ["", "NaN", "NA"] {
         check_sample(
@@ -146,7 +159,7 @@ fn wrong_distributions_are_pointed_at_with_the_nearest() {
         "arguments",
         &[("model.fz", "mu ~ Normal(0, 1, 2)\n")],
         &[],
-        "model.fz: line 1, column 6: `Normal` got 3 arguments; it is called as `Normal(mu, sigma)`\n    \
+        "model.fz: line 1, column 6: `Normal` got 3 arguments; it is called as `Normal(mu=0, sigma=1)` or `Normal(mu=0, tau=...)`\n    \
          mu ~ Normal(0, 1, 2)\n         ^^^^^^^^^^^^^^^",
     );
 }

@@ -106,13 +106,21 @@ fn lookups_and_group_sums_agree_for_all_run_lengths() {
         (1000, 100),
         (1000, 3),
         (5000, 7),
+        (1000, 101),
         (300, 300),
     ] {
-        for sorted in [false, true] {
+        for order in ["random", "sorted", "dealt", "dealt with gaps"] {
             let mut numbers = Numbers(n as u64 + groups as u64);
             let mut index = numbers.indices(n, groups);
-            if sorted {
-                index.sort_unstable();
+            match order {
+                "sorted" => index.sort_unstable(),
+                "dealt" => index = (0..n).map(|row| (row % groups) as u32).collect(),
+                "dealt with gaps" => {
+                    let late = |row: usize| row > n / 2 && row % groups % 37 == 5;
+                    let group = |row: usize| if late(row) { 0 } else { row % groups };
+                    index = (0..n).map(|row| group(row) as u32).collect();
+                }
+                _ => {}
             }
             let scope = Scope::new();
             let (obs, group) = (scope.dim("obs", n), scope.dim("groups", groups));

@@ -169,7 +169,29 @@ impl Checker<'_> {
                 return Err(self.error(limits.lower.span, message));
             }
         }
+        if sampled.ordered {
+            self.ordered(sampled, symbol)?;
+        }
         self.centring(sampled, symbol)
+    }
+
+    /// `ordered` is for parameters with a dim and without limits.
+    fn ordered(&self, sampled: &Sampled, symbol: &Symbol) -> Result<()> {
+        let name = &sampled.name;
+        let message = match (&sampled.limits, symbol.role) {
+            (_, role) if role != Role::Parameter => {
+                format!("`ordered` is for parameters, and `{name}` is none")
+            }
+            (Some(_), _) => "`ordered` cannot be combined with limits".into(),
+            _ if sampled.subscripts.is_empty() => {
+                format!("`ordered` needs a dim, as in `{name}[k]`")
+            }
+            _ if sampled.centring == Centring::NonCentred => {
+                "`ordered` elements have their own coordinates; leave `@ noncentred` out".into()
+            }
+            _ => return Ok(()),
+        };
+        Err(self.error(name.span, message))
     }
 
     fn centring(&self, sampled: &Sampled, symbol: &Symbol) -> Result<()> {

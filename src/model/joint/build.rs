@@ -232,8 +232,8 @@ impl<'g> Build<'_, 'g> {
         span: Span,
     ) -> Result<Value<'g>> {
         let value = self.fit_list(value, dims);
-        if !value.dims().iter().all(|d| dims.contains(d)) {
-            let own = value.dims();
+        let own = value.dims();
+        if !own.iter().all(|d| dims.contains(d)) {
             let (has, needs) = self
                 .scope
                 .with(|g| (g.describe_dims(&own), g.describe_dims(dims)));

@@ -5,8 +5,11 @@ mod build;
 mod draw;
 mod function;
 mod law;
+mod list;
 mod observed;
 mod sampled;
+#[cfg(test)]
+mod tests;
 mod value;
 mod vector;
 

@@ -36,6 +36,11 @@ impl<'g> Build<'_, 'g> {
         let Some(law) = self.law(&s.distribution, of)? else {
             return super::vector::parameter(self, s, &dims);
         };
+        if law.is_censored() {
+            let message =
+                "a censored quantity is observed; a parameter takes the distribution itself";
+            return Err(self.model.error(s.distribution.span, message));
+        }
         if s.ordered {
             return super::vector::ordered(self, s, &dims, &law);
         }
@@ -79,11 +84,7 @@ impl<'g> Build<'_, 'g> {
         let trusted = self.scope.trust_support(matches!(law, Law::Scalar(..)));
         let density = law.log_density(x);
         self.scope.trust_support(trusted);
-        let Some(mut density) = density else {
-            let message =
-                "a censored quantity is observed; a parameter takes the distribution itself";
-            return Err(self.model.error(s.distribution.span, message));
-        };
+        let mut density = density.expect("only censored distributions may lack a density");
         if let (Some((lower, upper)), Some(LimitKind::Truncated)) = (limits, kind(s)) {
             density = density - self.log_mass(s, law, lower, upper)?;
         }
@@ -229,10 +230,6 @@ impl<'g> Build<'_, 'g> {
             name: &s.name,
             dims: &dims,
         };
-        if s.ordered {
-            let message = format!("`ordered` is for parameters, and `{name}` is observed");
-            return Err(self.model.error(s.distribution.span, message));
-        }
         let Some(law) = self.law(&s.distribution, of)? else {
             return super::vector::likelihood(self, y, observed);
         };
@@ -243,8 +240,8 @@ impl<'g> Build<'_, 'g> {
         self.scope.trust_support(before);
         let Some(mut density) = density else {
             let message = format!(
-                "`{}` cannot be censored here: its distribution function has no closed form",
-                s.distribution
+                "`{}` cannot be censored: its distribution function has no closed form",
+                law.innermost()
             );
             return Err(self.model.error(s.distribution.span, message));
         };

@@ -1,6 +1,7 @@
 //! Every message of the language, as a user sees it.
 
 use super::super::Model;
+use super::super::joint::Joint;
 use crate::data::{Array, Dataset, Values};
 use std::fmt::Write as _;
 
@@ -9,6 +10,8 @@ use std::fmt::Write as _;
 const LANGUAGE: &str = include_str!("language_messages.txt");
 /// The same for models that meet data, with the data as `NAME = values` lines after `with`.
 const BINDING: &str = include_str!("binding_messages.txt");
+/// The same for models whose density is built from their data.
+const JOINT: &str = include_str!("joint_messages.txt");
 
 /// One value of `NAME = 1 2; 3 4`: numbers or words, rows separated by semicolons.
 fn array(line: &str) -> Array {
@@ -54,7 +57,7 @@ fn check_messages(file: &str, golden: &str) {
             if input.contains("\nwith") {
                 let mut set = Dataset::new();
                 data.lines().for_each(|line| set.insert(array(line)));
-                model.bind(&set)?;
+                Joint::new(&model, model.bind(&set)?)?;
             }
             Ok(model)
         });
@@ -91,4 +94,9 @@ fn the_language_says_line_column_and_what_was_expected() {
 #[test]
 fn binding_says_variable_place_and_sizes() {
     check_messages("binding_messages.txt", BINDING);
+}
+
+#[test]
+fn building_the_density_says_what_does_not_fit() {
+    check_messages("joint_messages.txt", JOINT);
 }

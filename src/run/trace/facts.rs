@@ -77,14 +77,15 @@ impl Collect<'_> {
         let used: BTreeSet<&str> = variables
             .flat_map(|v| v.dims.iter().map(String::as_str))
             .collect();
-        let dims = self
-            .joint
-            .binding()
-            .dims
-            .iter()
-            .filter(|d| used.contains(d.name.as_str()));
-        let mut coords: BTreeMap<String, Labels> =
-            dims.map(|d| (d.name.clone(), d.coordinates())).collect();
+        let mut coords: BTreeMap<String, Labels> = BTreeMap::new();
+        for dim in &self.joint.binding().dims {
+            // The columns of a square matrix are called as its rows.
+            for name in [dim.name.clone(), format!("{}'", dim.name)] {
+                if used.contains(name.as_str()) {
+                    coords.insert(name, dim.coordinates());
+                }
+            }
+        }
         let first = i64::from(self.settings.sampler.first_chain);
         let chains = (0..n_chains as i64).map(|c| first + c).collect();
         coords.insert("chain".into(), Labels::Integers(chains));

@@ -188,12 +188,48 @@ def seeds():
     sample("r", dist.Binomial(d["n"], logits=eta), d["r"])
 
 
+def ratings():
+    d = table("ratings.csv")
+    eta = sample("beta_price", dist.Normal(0, 1)) * d["price"] + sample("beta_label", dist.Normal(0, 1)) * d["label"]
+    cuts = sample("cutpoints", dist.ImproperUniform(dist.constraints.ordered_vector, (), (4,)))
+    numpyro.factor("_cutpoints", dist.Normal(0, 3).log_prob(cuts).sum())
+    sample("rating", dist.OrderedLogistic(eta, cuts), d["rating"])
+
+
+def slopes():
+    d = table("slopes.csv")
+    mu = sample("mu", dist.Normal(0, 5).expand([2]))
+    sd = sample("chol_stds", dist.HalfNormal(2).expand([2]))
+    factor = sample("_factor", dist.LKJCholesky(2, 2.0))
+    record("correlation", factor[1, 0])
+    z = sample("_z", dist.Normal(0, 1).expand([25, 2]))
+    effect = record("effect", mu + z @ (sd[:, None] * factor).T)
+    mean = effect[d["group"], 0] + effect[d["group"], 1] * d["x"]
+    sample("y", dist.Normal(mean, sample("sigma", dist.HalfNormal(2))), d["y"])
+
+
+def trips():
+    d = table("trips.json")
+    common = sample("common", dist.Dirichlet(2.0 * jnp.ones(4)))
+    concentration = sample("concentration", dist.Gamma(2, 0.05))
+    share = sample("share", dist.Dirichlet(concentration * common).expand([12]))
+    sample("trips", dist.Multinomial(d["trips"].sum(1), share), d["trips"])
+
+
+def autoregression():
+    y = table("autoregression.csv")["y"]
+    rho, sigma = sample("rho", dist.Normal(0, 0.5).expand([2])), sample("sigma", dist.HalfNormal(1))
+    sample("start", dist.Normal(0, 2), y[:2])
+    sample("y", dist.Normal(rho[0] * y[1:-1] + rho[1] * y[:-2], sigma), y[2:])
+
+
 # Name of the model: (function, data file). Those of EXACT are solved by exact.py.
 SAMPLED = {
     "logistic": (logistic, "logistic.csv"), "conversion-funnel": (conversion_funnel, "conversion-funnel.csv"),
     "energy": (energy, "energy.json"), "mixture": (mixture, "mixture.csv"),
     "poisson": (poisson, "counts.csv"), "negative-binomial": (negative_binomial, "counts.csv"),
-    "seeds": (seeds, "seeds.csv"),
+    "seeds": (seeds, "seeds.csv"), "ratings": (ratings, "ratings.csv"), "slopes": (slopes, "slopes.csv"),
+    "trips": (trips, "trips.json"), "autoregression": (autoregression, "autoregression.csv"),
 }
 EXACT = {
     "hierarchical": (hierarchical, "hierarchical.csv"), "eight-schools": (eight_schools, "eight-schools.csv"),

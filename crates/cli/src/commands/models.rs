@@ -68,6 +68,10 @@ const EXAMPLES: &[Example] = examples![
     "pumps",
     "seeds",
     "rats",
+    "ratings",
+    "slopes",
+    "trips",
+    "autoregression",
 ];
 
 impl Example {

@@ -2,7 +2,7 @@
 
 use super::lower::Lower;
 use super::program::{
-    Arena, BLOCK, Code, GroupSumPlan, Instr, Loc, LoopPlan, MatrixPlan, Motion, PARTIALS, Runs,
+    Arena, BLOCK, Code, Division, GroupSumPlan, Instr, Loc, LoopPlan, MatrixPlan, Motion, PARTIALS,
     SLACK, SumPlan,
 };
 use super::schedule::{MatrixProduct, Role, matrix_product};
@@ -342,11 +342,10 @@ impl<'l, 'g> LoopEmitter<'l, 'g> {
         };
         let from = self.vector(input);
         let carry = self.lower.reserve(8);
-        let runs = Runs::new(&positions);
-        let code = if runs.is_some() {
-            Code::SumRuns
-        } else {
-            Code::SumAt
+        let (code, runs): (fn(usize) -> Code, _) = match Division::new(&positions) {
+            Division::Level(runs) => (Code::SumRuns, Some(runs)),
+            Division::Rising(runs) => (Code::SumRising, Some(runs)),
+            Division::Scattered => (Code::SumAt, None),
         };
         let len = graph.len(node);
         self.plan.groups.push(GroupSumPlan {
@@ -395,10 +394,14 @@ impl<'l, 'g> LoopEmitter<'l, 'g> {
         };
         let from = self.lower.storage(input);
         let to = self.target(node);
-        let code = match Runs::new(&positions) {
-            Some(runs) if runs.mean_len() >= WORTH_RUNS => {
+        let code = match Division::new(&positions) {
+            Division::Level(runs) if runs.mean_len() >= WORTH_RUNS => {
                 self.plan.runs.push(runs);
                 Code::GatherRuns(self.plan.runs.len() - 1)
+            }
+            Division::Rising(runs) => {
+                self.plan.runs.push(runs);
+                Code::GatherRising(self.plan.runs.len() - 1)
             }
             _ => {
                 self.plan.positions.push(positions);

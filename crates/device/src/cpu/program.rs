@@ -10,6 +10,8 @@ pub(crate) const TILE: usize = 1024;
 pub(crate) const PARTIALS: usize = 32;
 /// Runs shorter than this are summed one by one; longer ones in eight partial sums.
 pub(crate) const SHORT_RUN: usize = 16;
+/// Mean length from which rising runs are worth a loop of their own.
+pub(crate) const WORTH_RISING: f64 = 8.0;
 /// Numbers that may be read or written beyond the end of an array.
 pub(crate) const SLACK: usize = 16;
 
@@ -67,12 +69,16 @@ pub(crate) enum Code {
     SinCos,
     /// a looked up by runs.
     GatherRuns(usize),
+    /// a looked up by rising runs.
+    GatherRising(usize),
     /// a looked up by positions.
     GatherAt(usize),
     /// Σ a, or Σ a·b if there is a b.
     Sum(usize),
     /// Sums of runs of a.
     SumRuns(usize),
+    /// Sums of a by rising runs.
+    SumRising(usize),
     /// Sums of a by positions.
     SumAt(usize),
     /// Matrix (columns apart) times vector a.
@@ -90,7 +96,8 @@ pub(crate) struct Instr {
     pub(crate) from: [Option<Loc>; 3],
 }
 
-/// Sorted rows as runs: run r holds rows `start[r] .. start[r + 1]` and belongs to `group[r]`.
+/// Rows as runs: run r holds rows `start[r] .. start[r + 1]`. All belong to `group[r]`, or, where
+/// runs are rising, to `group[r]`, `group[r] + 1`, and so on.
 #[derive(Clone, Debug)]
 pub(crate) struct Runs {
     pub(crate) start: Vec<u32>,
@@ -102,12 +109,19 @@ pub(crate) struct Runs {
 impl Runs {
     /// Runs of sorted positions, or `None` where they are not sorted.
     pub(crate) fn new(positions: &[u32]) -> Option<Runs> {
-        if !positions.is_sorted() {
-            return None;
-        }
+        positions.is_sorted().then(|| Self::split(positions, 0))
+    }
+
+    /// Runs of positions that rise by one from row to row.
+    pub(crate) fn rising(positions: &[u32]) -> Runs {
+        Self::split(positions, 1)
+    }
+
+    /// The longest runs in which the position grows by `step` from row to row.
+    fn split(positions: &[u32], step: u32) -> Runs {
         let (mut start, mut group, mut first_of_block) = (vec![], vec![], vec![]);
         for (row, &g) in positions.iter().enumerate() {
-            if group.last() != Some(&g) {
+            if row == 0 || g != positions[row - 1] + step {
                 start.push(row as u32);
                 group.push(g);
             }
@@ -116,16 +130,44 @@ impl Runs {
             }
         }
         start.push(positions.len() as u32);
-        Some(Runs {
+        Runs {
             start,
             group,
             first_of_block,
-        })
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.group.len()
     }
 
     /// Mean length of a run.
     pub(crate) fn mean_len(&self) -> f64 {
         f64::from(*self.start.last().unwrap_or(&0)) / self.group.len().max(1) as f64
+    }
+}
+
+/// How the positions of rows are best stepped through.
+pub(crate) enum Division {
+    /// Runs of one position.
+    Level(Runs),
+    /// Runs of rising positions.
+    Rising(Runs),
+    /// One by one.
+    Scattered,
+}
+
+impl Division {
+    /// The division into fewest runs.
+    pub(crate) fn new(positions: &[u32]) -> Division {
+        let rising = Runs::rising(positions);
+        match Runs::new(positions) {
+            Some(level) if level.len() <= rising.len() => Division::Level(level),
+            _ if rising.mean_len() >= WORTH_RISING => Division::Rising(rising),
+            Some(level) => Division::Level(level),
+            None => Division::Scattered,
+        }
     }
 }
 

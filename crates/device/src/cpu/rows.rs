@@ -1,6 +1,9 @@
 //! Row order: rows are sorted once, by the index that costs most, so that lookups by it become
-//! runs and sums by it become sums of runs.
+//! runs and sums by it become sums of runs. Where groups have few rows each and about equally
+//! many, the first rows of all groups come first, then the second rows, and so on: then lookups
+//! are copies of stretches and sums add stretches.
 
+use super::program::{Runs, WORTH_RISING};
 use fitzroy_graph::{Bindings, DimId, Graph, IndexId, NodeId, Op};
 
 /// A reordering of the rows of some dims, applied to everything bound.
@@ -20,15 +23,28 @@ impl RowOrder {
         };
         for (dim, index) in choose(graph, needed) {
             let keys = &order.bindings.indices[index.index()];
-            if keys.is_sorted() {
-                continue;
+            let mut from = by_group(keys);
+            if !order.has_nested(graph, dim, index, &from)
+                && let Some(dealt) = by_rank(keys, &from)
+            {
+                from = dealt;
             }
-            let mut from: Vec<u32> = (0..keys.len() as u32).collect();
-            from.sort_by_key(|&row| keys[row as usize]); // stable: ties keep their order
-            order.apply(graph, dim, &from);
-            order.from.push((dim, from));
+            if !from.is_sorted() {
+                order.apply(graph, dim, &from);
+                order.from.push((dim, from));
+            }
         }
         order
+    }
+
+    /// True when the order `from`, by `index`, also sorts another index over `dim`.
+    fn has_nested(&self, graph: &Graph, dim: DimId, index: IndexId, from: &[u32]) -> bool {
+        graph.index_ids().any(|other| {
+            let keys = &self.bindings.indices[other.index()];
+            other != index
+                && graph.index_slots()[other.index()].rows == dim
+                && from.is_sorted_by_key(|&row| keys[row as usize])
+        })
     }
 
     fn apply(&mut self, graph: &Graph, dim: DimId, from: &[u32]) {
@@ -54,6 +70,27 @@ impl RowOrder {
         }
         Some(at.iter().map(|&x| x as u32).collect())
     }
+}
+
+/// Rows sorted by group; those of a group keep their order.
+fn by_group(keys: &[u32]) -> Vec<u32> {
+    let mut from: Vec<u32> = (0..keys.len() as u32).collect();
+    from.sort_by_key(|&row| keys[row as usize]); // stable
+    from
+}
+
+/// Rows dealt out: the first of every group, then the second of every group, and so on; `None`
+/// where that gives no longer runs than `sorted`, the order by group.
+fn by_rank(keys: &[u32], sorted: &[u32]) -> Option<Vec<u32>> {
+    let groups = sorted.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]);
+    let n_groups = groups.clone().count();
+    let mut ranked: Vec<(usize, u32)> =
+        groups.flat_map(|g| g.iter().copied().enumerate()).collect();
+    ranked.sort_by_key(|&(rank, _)| rank); // stable: groups keep their order
+    let from: Vec<u32> = ranked.into_iter().map(|(_, row)| row).collect();
+    let dealt: Vec<u32> = from.iter().map(|&row| keys[row as usize]).collect();
+    let runs = Runs::rising(&dealt);
+    (runs.len() < n_groups && runs.mean_len() >= WORTH_RISING).then_some(from)
 }
 
 /// Reorders an array along `dim`, if it has it: new row i is old row `from[i]`, or with `back`

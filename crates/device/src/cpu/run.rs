@@ -2,13 +2,17 @@
 //!
 //! Sums have a fixed order, whatever the level: tiles of 1,024 elements, in a tile element i goes
 //! to partial i mod 32, partials join by halves (16, 8, 4, 2, 1), tiles join in a pairwise tree.
-//! Runs shorter than `SHORT_RUN` are summed one by one; longer ones in eight partials.
+//! Runs shorter than `SHORT_RUN` are summed one by one; longer ones in eight partials; where rows
+//! do not stand in runs of one group, each group's sum grows row by row.
 
 use super::maps::{self, log_add_exp_pair, map1, map3, pair};
 use super::operand::{Bound, Reader};
 use super::program::{BLOCK, Code, LoopPlan, PARTIALS, TILE};
 use super::scalar;
-use super::sums::{close_tile, gather_runs, join_tiles, mat_vec, sum, sum_products, sum_runs};
+use super::sums::{
+    close_tile, gather_rising, gather_runs, join_tiles, mat_vec, sum, sum_products, sum_rising,
+    sum_runs,
+};
 use crate::lanes::Lanes;
 
 /// A loop ready to run.
@@ -89,6 +93,7 @@ unsafe fn block<L: Lanes>(
             Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
             Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
             Code::GatherRuns(t) => gather_runs::<L>(&plan.runs[t], i, start, len),
+            Code::GatherRising(t) => gather_rising::<L>(&plan.runs[t], i, start, len),
             Code::GatherAt(t) => {
                 let (to, from) = (i.to.block(start), i.from[0].at);
                 for (k, &p) in plan.positions[t][start..start + len].iter().enumerate() {
@@ -107,6 +112,9 @@ unsafe fn block<L: Lanes>(
             }
             Code::SumRuns(g) => {
                 sum_runs::<L>(&plan.groups[g], i.from[0].block(start), work, start, len);
+            }
+            Code::SumRising(g) => {
+                sum_rising::<L>(&plan.groups[g], i.from[0].block(start), work, start, len);
             }
             Code::SumAt(g) => {
                 let group = &plan.groups[g];

@@ -36,7 +36,9 @@ unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
             Code::SoftplusPair => (*to, *i.also_to.at) = maths::softplus_with_slope(*a),
             Code::LgammaPair => (*to, *i.also_to.at) = maths::lgamma_with_digamma(*a),
             Code::SinCos => (*to, *i.also_to.at) = maths::sincos(*a),
-            Code::GatherRuns(t) => *to = *a.add(plan.runs[t].group[0] as usize),
+            Code::GatherRuns(t) | Code::GatherRising(t) => {
+                *to = *a.add(plan.runs[t].group[0] as usize)
+            }
             Code::GatherAt(t) => *to = *a.add(plan.positions[t][0] as usize),
             Code::Sum(s) => {
                 // Added to a partial sum of zero, as in a longer loop.
@@ -47,7 +49,7 @@ unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
                 };
                 *work.add(plan.sums[s].total) = x;
             }
-            Code::SumRuns(g) | Code::SumAt(g) => {
+            Code::SumRuns(g) | Code::SumRising(g) | Code::SumAt(g) => {
                 let group = &plan.groups[g];
                 let total = work.add(group.total);
                 total.write_bytes(0, group.len);

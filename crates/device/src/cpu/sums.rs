@@ -203,6 +203,63 @@ pub(super) unsafe fn gather_runs<L: Lanes>(runs: &Runs, i: &Bound, start: usize,
     }
 }
 
+/// Copies one stretch per run. Stores may reach beyond a run; the next run overwrites them.
+#[inline(always)]
+pub(super) unsafe fn gather_rising<L: Lanes>(runs: &Runs, i: &Bound, start: usize, len: usize) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let (to, from) = (i.to.block(start), i.from[0].at);
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let (mut row, end) = (start, start + len);
+        while row < end {
+            let done = row - *runs.start.get_unchecked(run) as usize;
+            let stop = (*runs.start.get_unchecked(run + 1) as usize).min(end);
+            let from = from.add(*runs.group.get_unchecked(run) as usize + done);
+            let to = to.add(row - start);
+            for k in (0..stop - row).step_by(L::N) {
+                L::load(from.add(k)).store(to.add(k));
+            }
+            row = stop;
+            run += 1;
+        }
+    }
+}
+
+/// Adds one stretch per run to the sums, which start at zero.
+#[inline(always)]
+pub(super) unsafe fn sum_rising<L: Lanes>(
+    group: &GroupSumPlan,
+    from: *const f64,
+    work: *mut f64,
+    start: usize,
+    len: usize,
+) {
+    // SAFETY: see `LoopRun::run`. What stands behind the last sum of a stretch is another sum, so
+    // the rest of a register is added one by one.
+    unsafe {
+        let Some(runs) = &group.runs else { return };
+        let total = work.add(group.total);
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let (mut row, end) = (start, start + len);
+        while row < end {
+            let done = row - *runs.start.get_unchecked(run) as usize;
+            let stop = (*runs.start.get_unchecked(run + 1) as usize).min(end);
+            let total = total.add(*runs.group.get_unchecked(run) as usize + done);
+            let (from, n) = (from.add(row - start), stop - row);
+            let full = n / L::N * L::N;
+            for k in (0..full).step_by(L::N) {
+                let sum = L::load(total.add(k)).add(L::load(from.add(k)));
+                sum.store(total.add(k));
+            }
+            for k in full..n {
+                *total.add(k) += *from.add(k);
+            }
+            row = stop;
+            run += 1;
+        }
+    }
+}
+
 /// Σ over columns of column·v, four registers at a time.
 #[inline(always)]
 pub(super) unsafe fn mat_vec<L: Lanes>(

@@ -61,7 +61,7 @@ fn factor<'g>(
         let values: Vec<f64> = (0..k * k).map(|c| f(c / k, c % k)).collect();
         b.scope.bound_data(&site.tag(what), &both, &values)
     };
-    let unit = data("unit matrix", &|i, j| f64::from(i == j));
+    let unit = unit_matrix(b, site, m);
     let Some(v) = v else {
         return (unit, -ln_lkj_norm(eta, k));
     };
@@ -105,13 +105,21 @@ fn spread<'g>(b: &Build<'_, 'g>, site: &Site<'_>, m: &Square, v: Value<'g>) -> V
     b.relabel(b.scope.expr(longer).gather(index), &[m.rows, m.columns])
 }
 
-/// L Lᵀ
+/// L Lᵀ of rows of length 1, its diagonal exactly 1.
 fn product<'g>(b: &Build<'_, 'g>, site: &Site<'_>, m: &Square, l: Value<'g>) -> Result<Value<'g>> {
     let inner = b.scope.dim(&format!("{}: inner", site.s.name), m.k);
     let left = b.scope.node(b.relabel(l, &[m.rows, inner]));
     let right = b.scope.node(b.relabel(l, &[m.columns, inner]));
-    Ok(b.scope
-        .expr(b.scope.with(|g| g.contract(left, right, &[inner]))?))
+    let all = b.scope.with(|g| g.contract(left, right, &[inner]))?;
+    let unit = unit_matrix(b, site, m);
+    Ok(unit.select(unit, b.scope.expr(all)))
+}
+
+fn unit_matrix<'g>(b: &Build<'_, 'g>, site: &Site<'_>, m: &Square) -> Value<'g> {
+    let both = [m.rows, m.columns];
+    let values = (0..m.k * m.k).map(|c| f64::from(c / m.k == c % m.k));
+    let values: Vec<f64> = values.collect();
+    b.scope.bound_data(&site.tag("unit matrix"), &both, &values)
 }
 
 /// The dim of the elements below the diagonal; `None` if there are none.
@@ -147,11 +155,8 @@ fn deviations<'g>(b: &mut Build<'_, 'g>, site: &Site<'_>, m: &Square) -> Result<
         dims: &dims,
     };
     let law = b.part(e, of)?;
-    let positive = law
-        .ends()
-        .lower
-        .and_then(|v| v.constant())
-        .is_some_and(|x| x >= 0.0);
+    let known = law.ends().lower.and_then(|v| b.scope.known(v));
+    let positive = known.is_some_and(|v| v.iter().all(|x| *x >= 0.0));
     if !positive {
         let message = format!(
             "standard deviations are positive, but `{}` is not",

@@ -104,9 +104,9 @@ fn site<'a>(b: &Build<'_, '_>, s: &'a Sampled, dims: &[DimId]) -> Result<(Struct
     let Form::Structured(form) = resolved.form else {
         panic!("scalar distributions were handled before")
     };
-    if let Some(limits) = &s.limits {
-        let message = format!("`{}` cannot be limited", form.name());
-        return Err(b.model.error(limits.lower.span, message));
+    if s.limits.is_some() {
+        let message = format!("`{}` cannot be truncated or bounded", form.name());
+        return Err(b.model.error(s.distribution.span, message));
     }
     if s.ordered {
         let message = format!(

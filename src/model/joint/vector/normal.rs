@@ -141,10 +141,9 @@ pub(super) fn observed<'g>(
     let volume = log_volume(b, factor, &v);
     let rows = lit(-0.5) * squares(b, factor, y - mean, &v) - volume;
     let shared = mean.dims().iter().all(|d| *d == v.event);
-    let sum = match scatter(observed.values, v.k).filter(|_| shared) {
-        Some(scatter) => Some(shared_sum(b, site, &v, (mean, factor, volume), scatter)),
-        None => None,
-    };
+    let sum = scatter(observed.values, v.k)
+        .filter(|_| shared)
+        .map(|scatter| shared_sum(b, site, &v, (mean, factor, volume), scatter));
     b.vector_term(observed, &v.outer, rows, sum);
     draw(b, site, form, true)
 }
@@ -266,7 +265,7 @@ pub(super) fn zero_sum_observed<'g>(
             row.iter().sum::<f64>(),
             row.iter().map(|x| x.abs()).sum::<f64>(),
         );
-        if !(total.abs() <= SUM_TOLERANCE * size.max(1.0)) {
+        if total.is_nan() || total.abs() > SUM_TOLERANCE * size.max(1.0) {
             let why = format!("these numbers sum to {total}, not to 0");
             return Err(b.wrong_row(observed, &v, i, &why));
         }

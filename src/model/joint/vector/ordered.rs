@@ -19,13 +19,10 @@ pub(super) fn parameter<'g>(
     dims: &[DimId],
     law: &Law<'g>,
 ) -> Result<()> {
-    let Some((&event, outer)) = dims.split_last() else {
-        let message = format!("`ordered` needs a dim, as in `{}[k]`", s.name);
-        return Err(b.model.error(s.name.span, message));
-    };
+    let (&event, outer) = dims.split_last().expect("checked to have a dim");
     let ends = law.ends();
-    if s.limits.is_some() || ends.upper.is_some() {
-        let message = "`ordered` needs a distribution without an upper end and without limits";
+    if ends.upper.is_some() {
+        let message = "`ordered` needs a distribution without an upper end";
         return Err(b.model.error(s.distribution.span, message));
     }
     let v = Vector {

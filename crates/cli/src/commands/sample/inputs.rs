@@ -1,7 +1,7 @@
 //! What `sample` is given: a model file, data files, arrays and numbers.
 
 use fitzroy::data::{Dataset, read_binding, read_file, read_setting};
-use fitzroy::model::Model;
+use fitzroy::model::{Model, Role};
 use fitzroy::{Error, ErrorKind, Result};
 use std::fs;
 use std::io;
@@ -37,6 +37,18 @@ pub(super) fn data(files: &[PathBuf], bindings: &[String], set: &[String]) -> Re
         data.insert(read_setting(setting)?);
     }
     Ok(data)
+}
+
+/// Says what a model needs, where no data were given.
+pub(super) fn no_data(model: &Model) -> Error {
+    let declared = model.symbols().iter();
+    let names = declared.filter(|(_, symbol)| symbol.role == Role::Data);
+    let names: Vec<String> = names.map(|(name, _)| format!("`{name}`")).collect();
+    let message = format!(
+        "no data were given, and the model declares {}; name a file with --data FILE",
+        names.join(", ")
+    );
+    Error::new(ErrorKind::Data, message)
 }
 
 /// The name of a model: its file without the ending.

@@ -173,6 +173,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let data = inputs::data(&args.data, &args.bindings, &args.set)?;
     let joint = bind(&model, &data, &settings).map_err(|error| match error.kind() {
         ErrorKind::Model => error.context(args.model.display()),
+        ErrorKind::Data if data.arrays().is_empty() => inputs::no_data(&model),
         _ => error,
     })?;
     let name = inputs::name(&args.model);
