@@ -1,8 +1,11 @@
 //! Whole runs of every example model against posteriors from sources that share no code with this
 //! one (tests/golden/posteriors/README.md).
 //!
-//! A mean, standard deviation or quantile must lie within [`BOUND`] combined Monte Carlo standard
-//! errors of the reference. Seeds are fixed, so a test either always passes or never.
+//! A mean or standard deviation must lie within [`BOUND`] combined Monte Carlo standard errors of
+//! the reference, a quantile within [`QUANTILE_BOUND`]: its standard error is the distance of two
+//! draws, noisy itself where effective draws are few. There are 5,000 comparisons; were errors
+//! normal and known, chance would fail one seed in 350. Seeds are fixed, so a test either always
+//! passes or never.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -13,8 +16,11 @@ use fitzroy::run::{Caller, CoordinateChoice, Outcome, Settings, bind, run};
 use serde_json::Value;
 use support::{EXAMPLES, example, text};
 
-/// Largest difference, in combined Monte Carlo standard errors.
+/// Largest difference of means and standard deviations, in combined Monte Carlo standard errors.
 const BOUND: f64 = 5.0;
+
+/// The same for quantiles.
+const QUANTILE_BOUND: f64 = 6.0;
 
 const SEED: u64 = 42;
 
@@ -22,6 +28,7 @@ const SEED: u64 = 42;
 struct Comparison {
     what: String,
     z: f64,
+    bound: f64,
 }
 
 fn settings(draws: usize, target_accept: f64) -> Settings {
@@ -83,7 +90,12 @@ fn compared(outcome: &Outcome, reference: &str) -> Vec<Comparison> {
         ] {
             let error = mcse(chains(), kind).hypot(number(&format!("mcse_{key}")));
             let wanted = number(key);
+            let bound = match kind {
+                Mcse::Quantile(_) => QUANTILE_BOUND,
+                _ => BOUND,
+            };
             all.push(Comparison {
+                bound,
                 z: (own - wanted) / error,
                 what: format!("{key} of {name} {index:?}: {own}, reference {wanted} +- {error}"),
             });
@@ -96,7 +108,7 @@ fn compared(outcome: &Outcome, reference: &str) -> Vec<Comparison> {
 fn agrees(model: &str, all: &[Comparison]) {
     let far: Vec<String> = all
         .iter()
-        .filter(|c| c.z.is_nan() || c.z.abs() >= BOUND)
+        .filter(|c| c.z.is_nan() || c.z.abs() >= c.bound)
         .map(|c| format!("{}: z {:.2}", c.what, c.z))
         .collect();
     assert!(far.is_empty(), "{model}: {far:#?}");
@@ -177,12 +189,12 @@ fn artists_give_the_exact_posterior() {
 
 #[test]
 fn the_conversion_funnel_gives_the_reference_posterior() {
-    check("conversion-funnel", 2500, 0.8);
+    check("conversion-funnel", 2500, 0.95);
 }
 
 #[test]
 fn energy_gives_the_reference_posterior() {
-    check("energy", 2500, 0.8);
+    check("energy", 2500, 0.95);
 }
 
 #[test]
@@ -212,7 +224,7 @@ fn the_autoregression_gives_the_reference_posterior() {
 
 #[test]
 fn the_random_walk_gives_the_exact_posterior() {
-    check("random-walk", 2500, 0.9);
+    check("random-walk", 2500, 0.95);
 }
 
 #[test]
