@@ -5,7 +5,7 @@
 /// The formulas are functions over slices; the model layer chooses among them by this value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Structured {
-    /// [`categorical`](super::categorical) by probabilities.
+    /// [`categorical`](fn@super::categorical) by probabilities.
     Categorical,
     /// [`categorical_logit`](super::categorical_logit).
     CategoricalLogit,
@@ -15,7 +15,7 @@ pub enum Structured {
     Dirichlet,
     /// [`multinomial`](super::multinomial).
     Multinomial,
-    /// [`mv_normal`](super::mv_normal) by covariance.
+    /// [`mv_normal`](fn@super::mv_normal) by covariance.
     MvNormal,
     /// [`mv_normal_cholesky`](super::mv_normal_cholesky).
     MvNormalCholesky,

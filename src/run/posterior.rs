@@ -126,7 +126,7 @@ impl<'a> ModelPosterior<'a> {
     /// The c of every element of the plates that are free, from draws and their slopes.
     ///
     /// Let g = s^c ∂ℓ/∂w be the slope in the standardised coordinate (x − m)/s. For normal effects
-    /// seen with precision I, E[g²] = 1 + s² I, and the coupling with the location vanishes at
+    /// seen with precision I, E\[g²\] = 1 + s² I, and the coupling with the location vanishes at
     /// c = s² I/(1 + s² I) (Papaspiliopoulos, Roberts, Sköld 2007). That c depends on s. Too large
     /// a c at a small s is a funnel, in which chains diverge or stick; too small a c at a large s
     /// is a mere correlation. So I is taken from the means of g² and s², and c at a low quantile

@@ -62,7 +62,11 @@ impl Comments {
                 }
                 let whole = std::mem::take(&mut comment).join("\n");
                 if structured && let Some(variant) = line.strip_suffix(',') {
-                    if let Some(item) = whole.split("(super::").nth(1) {
+                    if let Some(item) = whole
+                        .replace("(fn@super::", "(super::")
+                        .split("(super::")
+                        .nth(1)
+                    {
                         let item = item.split(')').next().unwrap();
                         item_of.insert(variant.into(), item.rsplit("::").next().unwrap().into());
                     }

@@ -1,5 +1,5 @@
 //! Expressions: graph nodes that look like numbers, so that a formula written over
-//! [`Real`](crate::Real) records itself.
+//! [`Real`] records itself.
 
 use crate::graph::{Bindings, DimId, Graph, IndexId, NodeId};
 use crate::op::{Binary, Unary};

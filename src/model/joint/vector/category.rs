@@ -112,7 +112,7 @@ impl<'g> Table<'g> {
     }
 }
 
-/// Observed categories with weights p, or with logit_p of them: ln P(y) = ln p[y] − ln Σp.
+/// Observed categories with weights p, or with logit_p of them: ln P(y) = ln p\[y\] − ln Σp.
 pub(super) fn observed(
     b: &mut Build<'_, '_>,
     site: &Site<'_>,
@@ -167,7 +167,7 @@ fn last<'g>(b: &Build<'_, 'g>, x: Value<'g>, axis: DimId, dims: &[DimId]) -> Val
 
 /// Observed ordered categories: a logistic variable around eta among increasing cutpoints c.
 ///
-/// ln P(y) = −softplus(eta − c[y]) − softplus(c[y−1] − eta) + ln(1 − e^(c[y−1] − c[y])), where the
+/// ln P(y) = −softplus(eta − c\[y\]) − softplus(c[y−1] − eta) + ln(1 − e^(c[y−1] − c\[y\])), where the
 /// first category lacks the terms of its lower cutpoint and the last those of its upper one.
 pub(super) fn ordered_observed(
     b: &mut Build<'_, '_>,

@@ -44,7 +44,7 @@ fn square(b: &Build<'_, '_>, site: &Site<'_>) -> Result<Square> {
 /// the diagonal, and its log density over v.
 ///
 /// Element (i, j) is tanh(v) e^(E/2), with E the sum of ln(1 − tanh² v) over the columns before;
-/// on the diagonal e^(E/2). The density is that of LKJ(eta), Σ (k − i + 2 eta − 3) ln L[i][i] less
+/// on the diagonal e^(E/2). The density is that of LKJ(eta), Σ (k − i + 2 eta − 3) ln L\[i\]\[i\] less
 /// its norm (rows i from 0), plus the logarithm of the Jacobian, Σ E/2 + ln(1 − tanh² v).
 /// References: Lewandowski, Kurowicka and Joe, Journal of Multivariate Analysis 100 (2009); Stan
 /// Reference Manual, "Cholesky factors of correlation matrices".

@@ -72,7 +72,7 @@ fn not_a_covariance(m: &[f64], k: usize) -> Option<String> {
     (!definite).then(|| "this covariance is not positive definite".into())
 }
 
-/// Σ ln L[i][i] + (k/2) ln 2π
+/// Σ ln L\[i\]\[i\] + (k/2) ln 2π
 fn log_volume<'g>(b: &Build<'_, 'g>, factor: Value<'g>, v: &Vector) -> Value<'g> {
     let node = b.scope.node(factor);
     let diagonal = b.scope.expr(b.scope.with(|g| g.diagonal(node)));

@@ -72,7 +72,7 @@ fn walk<'g>(b: &mut Build<'_, 'g>, site: &Site<'_>) -> Result<Walk<'g>> {
     })
 }
 
-/// ln p(y[0]) + Σ ln Normal(y[t] − y[t − 1] | drift, sigma)
+/// ln p(y\[0\]) + Σ ln Normal(y\[t\] − y[t − 1] | drift, sigma)
 fn walk_density<'g>(
     b: &Build<'_, 'g>,
     site: &Site<'_>,
@@ -88,8 +88,8 @@ fn walk_density<'g>(
 
 /// A walk from standard normal innovations, or itself if `@ centred`.
 ///
-/// x[0] = location + scale·u[0] where its distribution has them, else by the transform of its
-/// support; x[t] = x[t − 1] + mu + sigma·u[t].
+/// x\[0\] = location + scale·u\[0\] where its distribution has them, else by the transform of its
+/// support; x\[t\] = x[t − 1] + mu + sigma·u\[t\].
 pub(super) fn walk_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
     let w = walk(b, site)?;
     let v = &w.v;
@@ -237,7 +237,7 @@ fn autoregression<'g>(b: &mut Build<'_, 'g>, site: &Site<'_>) -> Result<Autoregr
     })
 }
 
-/// Σ ln p(y[t]) over the first elements + Σ ln Normal(y[t] | Σ rho[i]·y[t − 1 − i], sigma)
+/// Σ ln p(y\[t\]) over the first elements + Σ ln Normal(y\[t\] | Σ rho\[i\]·y[t − 1 − i], sigma)
 fn autoregressive_density<'g>(
     b: &Build<'_, 'g>,
     site: &Site<'_>,
