@@ -30,6 +30,7 @@ mod memory;
 mod posterior;
 mod predictive;
 mod report;
+mod saved;
 mod start;
 mod sweep;
 mod trace;

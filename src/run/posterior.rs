@@ -1,6 +1,7 @@
 //! A model as something to sample from: its coordinates, and when they change.
 
 use super::compiled::{Change, Compiled, Evaluator, Terms, centring, log_jacobian};
+use super::saved;
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
 use crate::fit::sample::{CoordinateMap, Posterior};
@@ -300,6 +301,29 @@ impl Posterior for ModelPosterior<'_> {
 
     fn gradient_cost(&self) -> f64 {
         2.0 * self.compiled.n_operations()
+    }
+
+    /// What each plate is sampled in, then whether a choice had to be taken back.
+    fn coordinates(&self) -> Vec<u8> {
+        let mut bytes = saved::to_bytes(&self.compiled.coordinates);
+        bytes.push(u8::from(self.undone.is_some()));
+        bytes
+    }
+
+    fn restore(&mut self, coordinates: &[u8]) -> Result<()> {
+        let lengths: Vec<usize> = self.compiled.places.iter().map(|p| p.len).collect();
+        let (undone, plates) = match coordinates.split_last() {
+            Some((undone, plates)) => (*undone != 0, plates),
+            None => (false, coordinates),
+        };
+        let saved = saved::from_bytes(plates, &lengths)?;
+        if saved != self.compiled.coordinates {
+            self.compiled = Compiled::new(self.joint, &saved, self.terms)?;
+        }
+        if undone && self.undone.is_none() {
+            self.give_up();
+        }
+        Ok(())
     }
 
     fn recoordinate(

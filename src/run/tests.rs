@@ -27,6 +27,55 @@ fn short() -> Settings {
     settings
 }
 
+/// Exact. Catches: coordinates of plates that do not go through a checkpoint.
+#[test]
+fn a_model_goes_on_from_a_checkpoint_in_its_own_coordinates() {
+    use crate::fit::sample::{Block, Checkpoint, Next, sample, sample_in_blocks};
+    let settings = short();
+    let joint = schools(&settings);
+    let never = AtomicBool::new(false);
+    let fresh = || ModelPosterior::new(&joint, CoordinateChoice::Auto, Terms::All).unwrap();
+    let mut first = fresh();
+    let whole = sample(&mut first, &settings.sampler, &Silent, &never).unwrap();
+    for at in [30, 100, 250, 320] {
+        let mut saved = Vec::new();
+        let mut blocks = |block: &Block<'_>| {
+            let done = block.done
+                + if block.phase == Phase::Sampling {
+                    300
+                } else {
+                    0
+                };
+            saved = block.checkpoint().to_bytes();
+            if done < at {
+                Next::After(at - done)
+            } else {
+                Next::Stop
+            }
+        };
+        let sampler = &settings.sampler;
+        let part =
+            sample_in_blocks(&mut fresh(), sampler, &Silent, &never, None, &mut blocks).unwrap();
+        let saved = Checkpoint::from_bytes(&saved).unwrap();
+        let mut second = fresh();
+        let mut quietly = |_: &Block<'_>| Next::After(usize::MAX);
+        let rest = sample_in_blocks(
+            &mut second,
+            sampler,
+            &Silent,
+            &never,
+            Some(&saved),
+            &mut quietly,
+        );
+        for (c, rest) in rest.unwrap().chains.iter().enumerate() {
+            let mut both = part.chains[c].clone();
+            both.extend(rest);
+            assert!(both == whole.chains[c], "chain {c}, checkpoint at {at}");
+        }
+        assert_eq!(second.compiled().coordinates, first.compiled().coordinates);
+    }
+}
+
 fn reals(variable: &Variable) -> &[f64] {
     match &variable.values {
         Column::Real(v) => v,

@@ -6,7 +6,7 @@ use super::statistics::{Draws, Row};
 use super::step_size::{self, DualAveraging};
 use super::trajectory::{Hamiltonian, Workspace};
 use super::tree::{Direction, Growth, Oracle, Stop, Trajectory, grow};
-use super::{Event, Observer, Phase, Target};
+use super::{Event, Observer, Phase, Settings, Target};
 use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ pub(crate) struct Chain<T> {
     /// Divergences of this phase.
     pub(crate) divergences: usize,
     /// Step size searches so far: a word of the random counter.
-    searches: u32,
+    pub(crate) searches: u32,
 }
 
 impl<T: Target> Chain<T> {
@@ -259,4 +259,21 @@ pub(crate) struct PhaseSettings {
     pub(crate) max_depth: u32,
     /// Acceptance to tune to.
     pub(crate) target_accept: f64,
+}
+
+impl PhaseSettings {
+    /// What `settings` say about a phase.
+    pub(crate) fn of(phase: Phase, settings: &Settings) -> Self {
+        let (start, total) = match phase {
+            Phase::Warmup => (0, settings.tune),
+            Phase::Sampling => (settings.tune, settings.draws),
+        };
+        PhaseSettings {
+            phase,
+            start,
+            total,
+            max_depth: settings.max_treedepth,
+            target_accept: settings.target_accept,
+        }
+    }
 }

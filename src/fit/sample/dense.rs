@@ -107,6 +107,23 @@ impl Lower {
         self.0.row(i)
     }
 
+    /// The numbers up to the diagonal, row by row.
+    pub(crate) fn numbers(&self) -> Vec<f64> {
+        let rows = (0..self.0.dim).map(|i| &self.row(i).as_flattened()[..=i]);
+        rows.flatten().copied().collect()
+    }
+
+    /// The matrix with these numbers; `None` when there are too few or too many.
+    pub(crate) fn from_numbers(dim: usize, mut numbers: &[f64]) -> Option<Self> {
+        let mut matrix = Matrix::zeros(dim);
+        for i in 0..dim {
+            let (row, rest) = numbers.split_at_checked(i + 1)?;
+            vector::load(matrix.row_mut(i), row);
+            numbers = rest;
+        }
+        numbers.is_empty().then_some(Lower(matrix))
+    }
+
     /// y ← y + a L x.
     pub(crate) fn add_times(&self, a: f64, x: &[Block], y: &mut [Block]) {
         vector::triangle_times(a, &self.0.rows, x, y);

@@ -118,6 +118,27 @@ impl Metric {
         }
     }
 
+    /// Its family as a number, and its numbers.
+    pub(crate) fn numbers(&self, dim: usize) -> (u64, Vec<f64>) {
+        match self {
+            Metric::Diagonal(scale) => (0, scale.as_flattened()[..dim].to_vec()),
+            Metric::Dense(factor) => (1, factor.numbers()),
+        }
+    }
+
+    /// The metric that [`Metric::numbers`] were of; `None` when there are too few or too many.
+    pub(crate) fn from_numbers(kind: u64, dim: usize, numbers: &[f64]) -> Option<Self> {
+        match kind {
+            0 if numbers.len() == dim => {
+                let mut scale = vector::zeros(dim);
+                vector::load(&mut scale, numbers);
+                Some(Metric::Diagonal(scale))
+            }
+            1 => Some(Metric::Dense(Lower::from_numbers(dim, numbers)?)),
+            _ => None,
+        }
+    }
+
     /// The diagonal of M⁻¹.
     pub(crate) fn variances(&self, dim: usize) -> Vec<f64> {
         match self {

@@ -39,8 +39,59 @@
 //! assert_eq!(run.n_divergences(), 0);
 //! # Ok::<(), fitzroy::Error>(())
 //! ```
+//!
+//! # Blocks, checkpoints, going on
+//!
+//! [`sample_in_blocks`] shows the run in blocks: all chains meet after the number of transitions
+//! that the last block asked for, at the ends of the warm-up's windows and at the end. A [`Block`]
+//! has the new draws and can make a [`Checkpoint`], which goes through bytes and from which a run
+//! goes on, bit for bit as if it had never stopped.
+//!
+//! ```
+//! # use fitzroy::fit::sample::{Posterior, Settings, Silent, Target};
+//! # use fitzroy::fit::sample::{Block, Checkpoint, Next, sample, sample_in_blocks};
+//! # use std::sync::atomic::AtomicBool;
+//! # struct Normal;
+//! # impl Target for Normal {
+//! #     fn dim(&self) -> usize { 1 }
+//! #     fn value_and_gradient(&mut self, x: &[f64], gradient: &mut [f64]) -> f64 {
+//! #         gradient[0] = -x[0];
+//! #         -0.5 * x[0] * x[0]
+//! #     }
+//! # }
+//! # impl Posterior for Normal {
+//! #     type Target = Normal;
+//! #     fn dim(&self) -> usize { 1 }
+//! #     fn target(&self) -> Normal { Normal }
+//! # }
+//! # let never = AtomicBool::new(false);
+//! let settings = Settings { tune: 100, draws: 60, ..Settings::default() };
+//! let mut saved = Vec::new();
+//! let mut stop_after_20 = |block: &Block<'_>| {
+//!     // Here a program would write the draws `block.new` and then the checkpoint.
+//!     saved = block.checkpoint().to_bytes();
+//!     match block.done == 20 && !block.new.is_empty() {
+//!         true => Next::Stop,
+//!         false => Next::After(10),
+//!     }
+//! };
+//! let first =
+//!     sample_in_blocks(&mut Normal, &settings, &Silent, &never, None, &mut stop_after_20)?;
+//!
+//! let from = Checkpoint::from_bytes(&saved)?;
+//! let mut quietly = |_: &Block<'_>| Next::After(usize::MAX);
+//! let rest =
+//!     sample_in_blocks(&mut Normal, &settings, &Silent, &never, Some(&from), &mut quietly)?;
+//! assert_eq!((first.n_draws(), rest.first_draw, rest.n_draws()), (20, 20, 40));
+//! let whole = sample(&mut Normal, &settings, &Silent, &never)?;
+//! let both = [&first.chains[0].positions[..], &rest.chains[0].positions[..]].concat();
+//! assert_eq!(both, whole.chains[0].positions);
+//! # Ok::<(), fitzroy::Error>(())
+//! ```
 
+mod blocks;
 mod chain;
+mod checkpoint;
 mod dense;
 mod estimate;
 mod metric;
@@ -56,13 +107,17 @@ mod tree;
 mod vector;
 mod warmup;
 
+pub use blocks::{Block, Blocks, Next};
+pub use checkpoint::Checkpoint;
 pub use metric::MetricKind;
-pub use run::{Restart, Run, sample};
+pub use run::{Restart, Run, sample, sample_in_blocks};
 pub use settings::{Adapt, Init, Settings};
 pub use statistics::{Draws, Statistics};
 pub use tree::MAX_ENERGY_ERROR;
 
 pub(crate) use normals::Stream;
+
+use crate::Result;
 
 /// A log density and its gradient; every chain owns one, with its workspace.
 pub trait Target {
@@ -98,6 +153,23 @@ pub trait Posterior: Sync {
     /// dense metric, and is no measurement, so that a run never depends on timing.
     fn gradient_cost(&self) -> f64 {
         50.0 * self.dim() as f64
+    }
+
+    /// The present coordinates, for a checkpoint; [`Posterior::restore`] understands them.
+    /// Nothing unless said otherwise.
+    fn coordinates(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Goes back to coordinates that [`Posterior::coordinates`] gave, perhaps of another process.
+    ///
+    /// # Errors
+    /// They are not of this posterior.
+    fn restore(&mut self, coordinates: &[u8]) -> Result<()> {
+        match coordinates {
+            [] => Ok(()),
+            _ => Err(checkpoint::wrong("it is of another posterior")),
+        }
     }
 
     /// Chooses new coordinates from the recent warm-up draws of all chains and the gradients

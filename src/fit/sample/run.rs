@@ -1,6 +1,8 @@
 //! The whole run: start, warm up, draw, collect.
 
+use super::blocks::{Blocks, Next, Pacer};
 use super::chain::{Chain, PhaseSettings};
+use super::checkpoint::Checkpoint;
 use super::pool::{Progress, run_all};
 use super::statistics::{Draws, Statistics};
 use super::{MetricKind, Observer, Phase, Posterior, Settings, Stream, Target, start, warmup};
@@ -29,6 +31,9 @@ pub struct Run {
     pub dim: usize,
     /// Draws of every chain, all of the same length.
     pub chains: Vec<Draws>,
+    /// Number of the first of these draws: 0, or how many the run that this one continues had
+    /// made before its checkpoint.
+    pub first_draw: usize,
     /// Warm-up draws of every chain, if they were to be kept. Positions are in the final
     /// coordinates; `lp` and `energy` are those of the coordinates at the time.
     pub warmup: Option<Vec<Draws>>,
@@ -44,7 +49,8 @@ pub struct Run {
     pub warmup_gradients: u64,
     /// Chains that were restarted in warm-up.
     pub restarts: Vec<Restart>,
-    /// The run was stopped early; all chains are cut to the same number of draws, perhaps 0.
+    /// The run was stopped from outside before it was done; all chains are cut to the same number
+    /// of draws, perhaps 0.
     pub interrupted: bool,
 }
 
@@ -100,12 +106,80 @@ pub(crate) struct Session<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
+/// What changes while a run goes on.
+pub(crate) struct State<T> {
+    /// The chains.
+    pub(crate) chains: Vec<Chain<T>>,
+    /// Chains that were restarted so far.
+    pub(crate) restarts: Vec<Restart>,
+    /// The phase that goes on.
+    pub(crate) phase: Phase,
+}
+
+impl<T> State<T> {
+    /// The transition at which all chains stand.
+    pub(crate) fn iteration(&self) -> usize {
+        self.chains[0].iteration as usize
+    }
+}
+
 /// Transitions a chain makes before another may have its thread.
 const SLICE: usize = 16;
 
 impl Session<'_> {
+    /// Chains at the origin, not yet started.
+    pub(crate) fn new_chains<P: Posterior>(&self, posterior: &P) -> Vec<Chain<P::Target>> {
+        let settings = self.settings;
+        let chain = |index: usize| {
+            let stream = Stream {
+                seed: settings.seed,
+                stream: settings.stream,
+                chain: settings.first_chain.wrapping_add(index as u32),
+            };
+            let mut chain = Chain::new(index, stream, posterior.target(), settings.max_treedepth);
+            if settings.keep_warmup {
+                chain.warmup = Some(Draws::with_capacity(settings.tune, posterior.dim()));
+            }
+            chain
+        };
+        (0..settings.chains).map(chain).collect()
+    }
+
+    /// Advances all chains to `iteration`, showing the blocks on the way; the last one is left to
+    /// the caller. False when the run is over before.
+    pub(crate) fn advance<P: Posterior>(
+        &self,
+        posterior: &P,
+        state: &mut State<P::Target>,
+        pacer: &mut Pacer<'_>,
+        iteration: usize,
+    ) -> bool {
+        let phase = PhaseSettings::of(state.phase, self.settings);
+        loop {
+            let now = state.iteration();
+            let next = now.saturating_add(pacer.left).min(iteration);
+            if state.phase == Phase::Sampling {
+                for chain in &mut state.chains {
+                    chain.draws.reserve(next - now, posterior.dim());
+                }
+            }
+            self.run_until(&mut state.chains, next, &phase);
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            pacer.left -= next - now;
+            if next >= iteration {
+                return true;
+            }
+            self.show(posterior, state, pacer);
+            if pacer.stopped {
+                return false;
+            }
+        }
+    }
+
     /// Advances all chains to `iteration`, or until stopped.
-    pub(crate) fn run_until<T: Target + Send>(
+    fn run_until<T: Target + Send>(
         &self,
         chains: &mut [Chain<T>],
         iteration: usize,
@@ -120,6 +194,25 @@ impl Session<'_> {
             }
             Progress::More
         });
+    }
+
+    /// Shows a block where all chains stand. True when the run goes on.
+    pub(crate) fn show<P: Posterior>(
+        &self,
+        posterior: &P,
+        state: &State<P::Target>,
+        pacer: &mut Pacer<'_>,
+    ) -> bool {
+        let (done, draws) = match state.phase {
+            Phase::Warmup => (state.iteration(), Vec::new()),
+            Phase::Sampling => (
+                state.iteration() - self.settings.tune,
+                state.chains.iter().map(|c| &c.draws).collect(),
+            ),
+        };
+        let save = || Checkpoint::of(posterior, state, self.settings);
+        pacer.show(state.phase, done, draws, &save);
+        !pacer.stopped
     }
 }
 
@@ -139,57 +232,73 @@ pub fn sample<P: Posterior>(
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Run> {
+    let mut never = |_: &super::Block<'_>| Next::After(usize::MAX);
+    sample_in_blocks(posterior, settings, observer, stop, None, &mut never)
+}
+
+/// [`sample`], shown in blocks, perhaps going on from a checkpoint.
+///
+/// `blocks` is called before the first transition, at the ends of the warm-up's windows, at the
+/// end of the warm-up and of the run, and in between as often as it asks for ([`Next::After`]).
+/// All chains wait for it. Neither blocks nor checkpoints change a draw: with `from` given, the
+/// run makes the draws that the first one would have made after it, bit for bit, and may be asked
+/// for more or fewer `draws` (counted from the start of the first run) than that one.
+///
+/// # Errors
+///
+/// Those of [`sample`]; [`crate::ErrorKind::Usage`] for a checkpoint of other settings,
+/// [`crate::ErrorKind::Data`] for one of another posterior.
+pub fn sample_in_blocks<P: Posterior>(
+    posterior: &mut P,
+    settings: &Settings,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+    from: Option<&Checkpoint>,
+    blocks: Blocks<'_>,
+) -> Result<Run> {
     settings.check(posterior.dim())?;
     let session = Session {
         settings,
         observer,
         stop,
     };
-    let mut chains = start_chains(posterior, &session)?;
-    let restarts = warmup::warm_up(posterior, &mut chains, &session);
-    let dim = posterior.dim();
-    if !stop.load(Ordering::Relaxed) {
-        for chain in &mut chains {
-            chain.draws = Draws::with_capacity(settings.draws, dim);
-        }
-        let phase = PhaseSettings {
-            phase: Phase::Sampling,
-            start: settings.tune,
-            total: settings.draws,
-            max_depth: settings.max_treedepth,
-            target_accept: settings.target_accept,
-        };
-        session.run_until(&mut chains, settings.tune + settings.draws, &phase);
+    let mut state = match from {
+        Some(checkpoint) => checkpoint.restore(posterior, &session)?,
+        None => begin(posterior, &session)?,
+    };
+    let first_draw = match state.phase {
+        Phase::Warmup => 0,
+        Phase::Sampling => state.iteration() - settings.tune,
+    };
+    let mut pacer = Pacer::new(blocks);
+    let go_on = session.show(posterior, &state, &mut pacer)
+        && (state.phase == Phase::Sampling
+            || warmup::warm_up(posterior, &mut state, &session, &mut pacer));
+    let end = settings.tune + settings.draws;
+    if go_on && state.iteration() < end && session.advance(posterior, &mut state, &mut pacer, end) {
+        session.show(posterior, &state, &mut pacer);
     }
-    Ok(collect(chains, dim, restarts, settings))
+    let asked_to_end = pacer.stopped;
+    Ok(collect(
+        state,
+        posterior.dim(),
+        settings,
+        first_draw,
+        asked_to_end,
+    ))
 }
 
-/// Makes the chains and puts each at its starting point.
-fn start_chains<P: Posterior>(
-    posterior: &P,
-    session: &Session<'_>,
-) -> Result<Vec<Chain<P::Target>>> {
-    let settings = session.settings;
+/// Puts every chain at its starting point, with a first metric and step size.
+fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::Target>> {
     let (dim, centre) = (posterior.dim(), posterior.centre());
     assert_eq!(
         centre.len(),
         dim,
         "a posterior's centre has one number per coordinate"
     );
-    let mut chains: Vec<_> = (0..settings.chains)
-        .map(|index| {
-            let stream = Stream {
-                seed: settings.seed,
-                stream: settings.stream,
-                chain: settings.first_chain.wrapping_add(index as u32),
-            };
-            let mut chain = Chain::new(index, stream, posterior.target(), settings.max_treedepth);
-            if settings.keep_warmup {
-                chain.warmup = Some(Draws::with_capacity(settings.tune, dim));
-            }
-            (chain, Ok(0))
-        })
-        .collect();
+    let settings = session.settings;
+    let chains = session.new_chains(posterior);
+    let mut chains: Vec<_> = chains.into_iter().map(|chain| (chain, Ok(0))).collect();
     run_all(&mut chains, settings.threads, |(chain, outcome)| {
         let point = &mut chain.space.candidate;
         let target = &mut chain.target;
@@ -200,16 +309,28 @@ fn start_chains<P: Posterior>(
         chain.gradients += u64::from(outcome?);
         Ok(chain)
     });
-    started.collect()
+    let mut chains: Vec<_> = started.collect::<Result<_>>()?;
+    warmup::begin(&mut chains, session);
+    Ok(State {
+        chains,
+        restarts: Vec::new(),
+        phase: Phase::Warmup,
+    })
 }
 
 /// Puts the result together; after an interruption all chains are cut to the same length.
 fn collect<T>(
-    mut chains: Vec<Chain<T>>,
+    state: State<T>,
     dim: usize,
-    restarts: Vec<Restart>,
     settings: &Settings,
+    first_draw: usize,
+    asked_to_end: bool,
 ) -> Run {
+    let State {
+        mut chains,
+        restarts,
+        ..
+    } = state;
     let cut = |all: Vec<&mut Draws>| {
         let shortest = all.iter().map(|d| d.len()).min().unwrap_or(0);
         all.into_iter().for_each(|d| d.truncate(shortest, dim));
@@ -233,7 +354,8 @@ fn collect<T>(
         gradients: chains.iter().map(|c| c.gradients).sum(),
         warmup_gradients,
         restarts,
-        interrupted: n_draws < settings.draws,
+        first_draw,
+        interrupted: !asked_to_end && first_draw + n_draws < settings.draws,
         chains: chains.into_iter().map(|c| c.draws).collect(),
     }
 }

@@ -1,5 +1,8 @@
 //! What is recorded of every draw.
 
+use super::checkpoint::{Reader, Writer};
+use crate::Result;
+
 /// The draws of one chain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draws {
@@ -18,6 +21,12 @@ impl Draws {
         }
     }
 
+    /// Makes room for `n` more draws of `dim` numbers.
+    pub(crate) fn reserve(&mut self, n: usize, dim: usize) {
+        self.positions.reserve(n.saturating_mul(dim));
+        self.statistics.reserve(n);
+    }
+
     /// Number of draws.
     pub fn len(&self) -> usize {
         self.statistics.lp.len()
@@ -28,10 +37,49 @@ impl Draws {
         self.len() == 0
     }
 
+    /// Adds the draws that another run made after these.
+    pub fn extend(&mut self, later: &Draws) {
+        self.positions.extend_from_slice(&later.positions);
+        self.statistics.extend(&later.statistics);
+    }
+
     /// Keeps the first `n` draws.
     pub(crate) fn truncate(&mut self, n: usize, dim: usize) {
         self.positions.truncate(n * dim);
         self.statistics.truncate(n);
+    }
+}
+
+/// A number as 64 bits.
+trait Bits {
+    fn bits(self) -> u64;
+    fn of_bits(bits: u64) -> Self;
+}
+
+impl Bits for f64 {
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
+    fn of_bits(bits: u64) -> Self {
+        f64::from_bits(bits)
+    }
+}
+
+impl Bits for i64 {
+    fn bits(self) -> u64 {
+        self as u64
+    }
+    fn of_bits(bits: u64) -> Self {
+        bits as i64
+    }
+}
+
+impl Bits for bool {
+    fn bits(self) -> u64 {
+        u64::from(self)
+    }
+    fn of_bits(bits: u64) -> Self {
+        bits != 0
     }
 }
 
@@ -53,6 +101,27 @@ macro_rules! statistics {
         impl Statistics {
             fn with_capacity(n: usize) -> Self {
                 Statistics { $($name: Vec::with_capacity(n),)* }
+            }
+            fn reserve(&mut self, n: usize) {
+                $(self.$name.reserve(n);)*
+            }
+            /// Writes all columns.
+            pub(crate) fn write(&self, to: &mut Writer) {
+                to.word(self.lp.len() as u64);
+                $(self.$name.iter().for_each(|x| to.word(x.bits()));)*
+            }
+            /// Reads what was written.
+            pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self> {
+                let n = from.length(8)?;
+                let mut all = Statistics::with_capacity(n);
+                $(for _ in 0..n {
+                    all.$name.push(<$type>::of_bits(from.word()?));
+                })*
+                Ok(all)
+            }
+            /// Adds the rows of another.
+            pub(crate) fn extend(&mut self, rows: &Statistics) {
+                $(self.$name.extend_from_slice(&rows.$name);)*
             }
             fn truncate(&mut self, n: usize) {
                 $(self.$name.truncate(n);)*

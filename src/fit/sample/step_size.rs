@@ -31,6 +31,28 @@ impl DualAveraging {
         }
     }
 
+    /// All it knows, for [`DualAveraging::from_numbers`].
+    pub(crate) fn numbers(&self) -> [f64; 5] {
+        [
+            self.mu,
+            self.error,
+            self.log_step,
+            self.log_average,
+            self.count,
+        ]
+    }
+
+    /// What [`DualAveraging::numbers`] were of.
+    pub(crate) fn from_numbers([mu, error, log_step, log_average, count]: [f64; 5]) -> Self {
+        DualAveraging {
+            mu,
+            error,
+            log_step,
+            log_average,
+            count,
+        }
+    }
+
     /// The step size to try next.
     pub(crate) fn current(&self) -> f64 {
         libm::exp(self.log_step)

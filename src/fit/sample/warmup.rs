@@ -1,16 +1,16 @@
 //! Warm-up: windows at whose ends all chains meet, and metric, step size and coordinates change.
 
-use super::chain::{Chain, PhaseSettings, Window};
+use super::blocks::Pacer;
+use super::chain::{Chain, Window};
 use super::estimate::{self, Wish};
 use super::pool::{Progress, run_all};
-use super::run::{Restart, Session};
+use super::run::{Restart, Session, State};
 use super::step_size::median;
 use super::trajectory::Point;
 use super::vector::{self, Vector};
 use super::{Adapt, Phase, Posterior, Stream, Target, normals};
 use crate::rng::Purpose;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Ends of the windows, as fractions of the warm-up. The rest tunes the step size alone.
 const ENDS: [f64; 7] = [0.02, 0.04, 0.08, 0.16, 0.32, 0.60, 0.85];
@@ -35,35 +35,35 @@ fn window_ends(tune: usize) -> Vec<(usize, f64)> {
     ends
 }
 
-/// Runs the warm-up of all chains; leaves every chain with its final metric and step size.
-pub(crate) fn warm_up<P: Posterior>(
-    posterior: &mut P,
-    chains: &mut [Chain<P::Target>],
-    session: &Session<'_>,
-) -> Vec<Restart> {
-    let settings = session.settings;
-    let mut restarts = Vec::new();
+/// Gives every chain its first metric and step size.
+pub(crate) fn begin<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>) {
     first_metric(chains, session);
     search_all(chains, session, 1.0);
+}
+
+/// Runs what is left of the warm-up of all chains; leaves every chain with its final metric and
+/// step size. False when the run is over before.
+pub(crate) fn warm_up<P: Posterior>(
+    posterior: &mut P,
+    state: &mut State<P::Target>,
+    session: &Session<'_>,
+    pacer: &mut Pacer<'_>,
+) -> bool {
+    let settings = session.settings;
     let ends = window_ends(settings.tune);
     let last_change = ends
         .iter()
         .rfind(|e| e.1 <= LAST_RECOORDINATION)
         .map(|e| e.0);
-    let phase = PhaseSettings {
-        phase: Phase::Warmup,
-        start: 0,
-        total: settings.tune,
-        max_depth: settings.max_treedepth,
-        target_accept: settings.target_accept,
-    };
-    for &(end, fraction) in &ends {
-        session.run_until(chains, end, &phase);
-        if session.stop.load(Ordering::Relaxed) {
-            return restarts;
+    // A checkpoint at the end of a window was made after its estimates.
+    let begun = state.iteration();
+    for &(end, fraction) in ends.iter().filter(|e| e.0 > begun) {
+        if !session.advance(posterior, state, pacer, end) {
+            return false;
         }
+        let chains = &mut state.chains;
         if fraction >= FIRST_COMPARISON {
-            restarts.extend(restart_stuck(chains, end));
+            state.restarts.extend(restart_stuck(chains, end));
         }
         if settings.adapt == Adapt::Pooled && last_change.is_some_and(|last| end <= last) {
             recoordinate(posterior, chains, session, last_change == Some(end));
@@ -76,11 +76,22 @@ pub(crate) fn warm_up<P: Posterior>(
             Adapt::Pooled => adapt_pooled(chains, session, wish),
             Adapt::PerChain => adapt_alone(chains, session, wish),
         }
+        if !session.show(posterior, state, pacer) {
+            return false;
+        }
     }
-    session.run_until(chains, settings.tune, &phase);
-    let pooled = pooled_step_size(chains);
-    for chain in chains.iter_mut() {
-        chain.step_size = match settings.adapt {
+    if !session.advance(posterior, state, pacer, settings.tune) {
+        return false;
+    }
+    finish(state, session);
+    session.show(posterior, state, pacer)
+}
+
+/// Freezes metric and step size.
+fn finish<T: Target>(state: &mut State<T>, session: &Session<'_>) {
+    let pooled = pooled_step_size(&state.chains);
+    for chain in &mut state.chains {
+        chain.step_size = match session.settings.adapt {
             Adapt::Pooled => pooled,
             Adapt::PerChain => chain.step.average(),
         };
@@ -88,7 +99,7 @@ pub(crate) fn warm_up<P: Posterior>(
         chain.warmup_gradients = chain.gradients;
         chain.divergences = 0;
     }
-    restarts
+    state.phase = Phase::Sampling;
 }
 
 /// Sets the first metric from the slopes at the starting points.

@@ -1,0 +1,382 @@
+//! Checkpoints: all that a run needs to go on as if it had never stopped.
+//!
+//! Random numbers have no state but their counters, so a chain is its position with the slope
+//! there, its step size, its metric and, in warm-up, the draws of its windows.
+
+mod bytes;
+
+pub(crate) use bytes::{Reader, Writer, wrong};
+
+use super::chain::{Chain, Window};
+use super::metric::Metric;
+use super::run::{Restart, Session, State};
+use super::settings::Settings;
+use super::statistics::Draws;
+use super::step_size::DualAveraging;
+use super::{Phase, Posterior, vector};
+use crate::{Error, ErrorKind, Result};
+use std::sync::Arc;
+
+/// The state of a run between two transitions, as plain data.
+///
+/// It belongs to one version of the program, one posterior and one set of settings. Of the
+/// settings, `draws` and `threads` may be others when the run goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    phase: Phase,
+    dim: usize,
+    /// The settings that must not change, by name.
+    fixed: Vec<(&'static str, u64)>,
+    /// What [`Posterior::coordinates`] gave.
+    coordinates: Vec<u8>,
+    restarts: Vec<Restart>,
+    /// Every metric once.
+    metrics: Vec<(u64, Vec<f64>)>,
+    chains: Vec<ChainState>,
+}
+
+/// One chain.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ChainState {
+    metric: usize,
+    position: Vec<f64>,
+    gradient: Vec<f64>,
+    log_density: f64,
+    averaging: [f64; 5],
+    step_size: f64,
+    /// Iteration, gradients, those of the warm-up, times stuck, whether restarted, divergences of
+    /// the phase, step size searches.
+    counts: [u64; 7],
+    /// Positions, gradients and log densities of both windows.
+    windows: [[Vec<f64>; 3]; 2],
+    warmup: Option<Draws>,
+}
+
+impl Checkpoint {
+    /// The phase that goes on.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Transitions of that phase that every chain has finished.
+    pub fn done(&self) -> usize {
+        let iteration = self.chains[0].counts[0] as usize;
+        match self.phase {
+            Phase::Warmup => iteration,
+            Phase::Sampling => iteration - self.tune(),
+        }
+    }
+
+    /// Draws made so far, per chain.
+    pub fn n_draws(&self) -> usize {
+        match self.phase {
+            Phase::Warmup => 0,
+            Phase::Sampling => self.done(),
+        }
+    }
+
+    /// What [`Posterior::coordinates`] gave when it was made.
+    pub fn coordinates(&self) -> &[u8] {
+        &self.coordinates
+    }
+
+    fn tune(&self) -> usize {
+        let tune = self.fixed.iter().find(|(name, _)| *name == "tune");
+        tune.map_or(0, |(_, n)| *n as usize)
+    }
+
+    /// The state of a run.
+    pub(crate) fn of<P: Posterior>(
+        posterior: &P,
+        state: &State<P::Target>,
+        settings: &Settings,
+    ) -> Self {
+        let dim = posterior.dim();
+        let mut metrics: Vec<&Arc<Metric>> = Vec::new();
+        let chains = state.chains.iter().map(|chain| {
+            let known = metrics.iter().position(|m| Arc::ptr_eq(m, &chain.metric));
+            let metric = known.unwrap_or_else(|| {
+                metrics.push(&chain.metric);
+                metrics.len() - 1
+            });
+            ChainState::of(chain, metric, dim)
+        });
+        Checkpoint {
+            chains: chains.collect(),
+            phase: state.phase,
+            dim,
+            fixed: fixed(settings),
+            coordinates: posterior.coordinates(),
+            restarts: state.restarts.clone(),
+            metrics: metrics.iter().map(|m| m.numbers(dim)).collect(),
+        }
+    }
+
+    /// The run it was made of, ready to go on.
+    ///
+    /// # Errors
+    /// Other settings, another posterior.
+    pub(crate) fn restore<P: Posterior>(
+        &self,
+        posterior: &mut P,
+        session: &Session<'_>,
+    ) -> Result<State<P::Target>> {
+        let dim = posterior.dim();
+        if dim != self.dim {
+            return Err(wrong(&format!(
+                "it is of a model with {} coordinates, this one has {dim}",
+                self.dim
+            )));
+        }
+        let settings = session.settings;
+        for ((name, then), (_, now)) in self.fixed.iter().zip(fixed(settings)) {
+            if *then != now {
+                let message = format!(
+                    "the run to continue was made with another `{name}`; give the same, or start \
+                     a new run"
+                );
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        }
+        posterior.restore(&self.coordinates)?;
+        let metrics = self.metrics.iter().map(|(kind, numbers)| {
+            let metric = Metric::from_numbers(*kind, dim, numbers);
+            metric
+                .map(Arc::new)
+                .ok_or_else(|| wrong("a metric has the wrong size"))
+        });
+        let metrics: Vec<_> = metrics.collect::<Result<_>>()?;
+        let mut chains = session.new_chains(posterior);
+        if chains.len() != self.chains.len() {
+            return Err(wrong("it has another number of chains"));
+        }
+        for (chain, state) in chains.iter_mut().zip(&self.chains) {
+            let metric = metrics.get(state.metric);
+            let metric = metric.ok_or_else(|| wrong("a metric is missing"))?;
+            chain.metric = Arc::clone(metric);
+            state.load(chain, dim)?;
+        }
+        Ok(State {
+            chains,
+            restarts: self.restarts.clone(),
+            phase: self.phase,
+        })
+    }
+
+    /// As bytes, which [`Checkpoint::from_bytes`] reads.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut to = Writer::new();
+        to.word(u64::from(self.phase == Phase::Sampling));
+        to.word(self.dim as u64);
+        to.word(self.fixed.len() as u64);
+        self.fixed.iter().for_each(|(_, bits)| to.word(*bits));
+        to.bytes(&self.coordinates);
+        to.word(self.restarts.len() as u64);
+        for r in &self.restarts {
+            to.word(r.chain as u64);
+            to.word(r.iteration as u64);
+            to.word(r.from_chain as u64);
+            to.real(r.gap);
+        }
+        to.word(self.metrics.len() as u64);
+        for (kind, numbers) in &self.metrics {
+            to.word(*kind);
+            to.reals(numbers);
+        }
+        to.word(self.chains.len() as u64);
+        self.chains.iter().for_each(|c| c.write(&mut to));
+        to.finish()
+    }
+
+    /// From bytes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Data`] for anything but the undamaged bytes of a checkpoint of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut from = Reader::new(bytes)?;
+        let phase = match from.word()? {
+            0 => Phase::Warmup,
+            _ => Phase::Sampling,
+        };
+        let dim = from.word()? as usize;
+        let names = fixed(&Settings::default());
+        if from.length(8)? != names.len() {
+            return Err(wrong("it holds other settings than this version has"));
+        }
+        let fixed = names.into_iter().map(|(name, _)| Ok((name, from.word()?)));
+        let fixed = fixed.collect::<Result<_>>()?;
+        let coordinates = from.bytes()?;
+        let restarts = (0..from.length(32)?).map(|_| {
+            Ok(Restart {
+                chain: from.word()? as usize,
+                iteration: from.word()? as usize,
+                from_chain: from.word()? as usize,
+                gap: from.real()?,
+            })
+        });
+        let restarts = restarts.collect::<Result<_>>()?;
+        let metrics = (0..from.length(16)?).map(|_| Ok((from.word()?, from.reals()?)));
+        let metrics = metrics.collect::<Result<_>>()?;
+        let chains = (0..from.length(64)?).map(|_| ChainState::read(&mut from));
+        let chains: Vec<ChainState> = chains.collect::<Result<_>>()?;
+        from.finish()?;
+        let checkpoint = Checkpoint {
+            phase,
+            dim,
+            fixed,
+            coordinates,
+            restarts,
+            metrics,
+            chains,
+        };
+        checkpoint.check()?;
+        Ok(checkpoint)
+    }
+
+    /// What the rest of the code relies on.
+    fn check(&self) -> Result<()> {
+        let Some(first) = self.chains.first() else {
+            return Err(wrong("it has no chains"));
+        };
+        let iteration = first.counts[0];
+        let together = self.chains.iter().all(|c| c.counts[0] == iteration);
+        let tune = self.tune() as u64;
+        let in_phase = match self.phase {
+            Phase::Warmup => iteration <= tune,
+            Phase::Sampling => iteration >= tune,
+        };
+        match together && in_phase {
+            true => Ok(()),
+            false => Err(wrong("its chains do not stand at one place")),
+        }
+    }
+}
+
+/// The settings that must be the same when a run goes on, in the order of the format.
+fn fixed(s: &Settings) -> Vec<(&'static str, u64)> {
+    vec![
+        ("chains", s.chains as u64),
+        ("tune", s.tune as u64),
+        ("target_accept", s.target_accept.to_bits()),
+        ("max_treedepth", u64::from(s.max_treedepth)),
+        ("metric", s.metric as u64),
+        ("seed", s.seed),
+        ("stream", u64::from(s.stream)),
+        ("first_chain", u64::from(s.first_chain)),
+        ("keep_warmup", u64::from(s.keep_warmup)),
+        ("adapt", s.adapt as u64),
+    ]
+}
+
+impl ChainState {
+    fn of<T>(chain: &Chain<T>, metric: usize, dim: usize) -> Self {
+        let point = &chain.space.candidate;
+        let counts = [
+            u64::from(chain.iteration),
+            chain.gradients,
+            chain.warmup_gradients,
+            u64::from(chain.stuck),
+            u64::from(chain.restarted),
+            chain.divergences as u64,
+            u64::from(chain.searches),
+        ];
+        let windows = [0, 1].map(|k| {
+            let w = &chain.windows[k];
+            [&w.positions, &w.gradients, &w.log_densities].map(Clone::clone)
+        });
+        ChainState {
+            metric,
+            position: point.position.as_flattened()[..dim].to_vec(),
+            gradient: point.gradient.as_flattened()[..dim].to_vec(),
+            log_density: point.log_density,
+            averaging: chain.step.numbers(),
+            step_size: chain.step_size,
+            counts,
+            windows,
+            warmup: chain.warmup.clone(),
+        }
+    }
+
+    fn load<T>(&self, chain: &mut Chain<T>, dim: usize) -> Result<()> {
+        let per_row = |[q, g, l]: &[Vec<f64>; 3]| {
+            q.len() == g.len() && q.len().is_multiple_of(dim) && q.len() / dim <= l.len()
+        };
+        let kept = self.warmup.as_ref();
+        let whole = [&self.position, &self.gradient].map(|v| v.len() == dim) == [true; 2]
+            && self.windows.iter().all(per_row)
+            && kept.is_none_or(|w| w.positions.len() == w.len() * dim)
+            && kept.is_some() == chain.warmup.is_some();
+        if !whole {
+            return Err(wrong("a list has the wrong length"));
+        }
+        let point = &mut chain.space.candidate;
+        vector::load(&mut point.position, &self.position);
+        vector::load(&mut point.gradient, &self.gradient);
+        point.log_density = self.log_density;
+        chain.step = DualAveraging::from_numbers(self.averaging);
+        chain.step_size = self.step_size;
+        chain.windows = self.windows.clone().map(|[q, g, l]| Window {
+            positions: q,
+            gradients: g,
+            log_densities: l,
+        });
+        chain.warmup = self.warmup.clone();
+        chain.iteration = self.counts[0] as u32;
+        chain.gradients = self.counts[1];
+        chain.warmup_gradients = self.counts[2];
+        chain.stuck = self.counts[3] as u32;
+        chain.restarted = self.counts[4] != 0;
+        chain.divergences = self.counts[5] as usize;
+        chain.searches = self.counts[6] as u32;
+        Ok(())
+    }
+
+    fn write(&self, to: &mut Writer) {
+        to.word(self.metric as u64);
+        to.reals(&self.position);
+        to.reals(&self.gradient);
+        to.real(self.log_density);
+        self.averaging.iter().for_each(|x| to.real(*x));
+        to.real(self.step_size);
+        self.counts.iter().for_each(|n| to.word(*n));
+        self.windows
+            .iter()
+            .flatten()
+            .for_each(|list| to.reals(list));
+        to.word(u64::from(self.warmup.is_some()));
+        if let Some(draws) = &self.warmup {
+            to.reals(&draws.positions);
+            draws.statistics.write(to);
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        let mut state = ChainState {
+            metric: from.word()? as usize,
+            position: from.reals()?,
+            gradient: from.reals()?,
+            log_density: from.real()?,
+            ..ChainState::default()
+        };
+        for x in &mut state.averaging {
+            *x = from.real()?;
+        }
+        state.step_size = from.real()?;
+        for n in &mut state.counts {
+            *n = from.word()?;
+        }
+        for list in state.windows.iter_mut().flatten() {
+            *list = from.reals()?;
+        }
+        if from.word()? != 0 {
+            state.warmup = Some(Draws {
+                positions: from.reals()?,
+                statistics: super::Statistics::read(from)?,
+            });
+        }
+        Ok(state)
+    }
+}
+
+#[cfg(test)]
+mod tests;
