@@ -200,7 +200,7 @@ impl Function {
 }
 
 /// What to say about a function that does not exist.
-pub(crate) fn unknown(name: &str) -> String {
+pub fn unknown(name: &str) -> String {
     let ours = ELSEWHERE
         .iter()
         .find(|(theirs, _)| name.eq_ignore_ascii_case(theirs));
@@ -212,7 +212,10 @@ pub(crate) fn unknown(name: &str) -> String {
 }
 
 /// Checks number and names of the arguments of `call`, a call of `function`.
-pub(crate) fn check_arguments(text: &str, function: &Function, call: &Call) -> Result<()> {
+///
+/// # Errors
+/// Names what is missing, given twice or unknown, and how the function is called.
+pub fn check_arguments(text: &str, function: &Function, call: &Call) -> Result<()> {
     let usage = function.usage();
     let mut given = vec![false; function.parameters.len()];
     let mut extra = 0;

@@ -39,6 +39,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+pub use source::error_at;
 pub use bind::{Binding, BoundArray, BoundDim, Content};
 pub use builder::{Builder, Piece};
 pub use check::{Level, Role, Symbol};
@@ -148,5 +149,18 @@ impl Expr {
     /// Reads an expression, for example `a * exp(-b * t) + c`. Names are not checked.
     pub fn parse(text: &str) -> Result<Expr> {
         parse::expression(text)
+    }
+
+    /// Reads a formula: `let NAME = EXPRESSION` as often as wanted, separated by `;` or by lines,
+    /// then the expression that is its value. Names are not checked.
+    ///
+    /// ```
+    /// # use fitzroy::model::ast::Expr;
+    /// let (lets, value) = Expr::parse_formula("let u = (x - m) / s; a * exp(-u^2 / 2)")?;
+    /// assert_eq!((lets[0].0.text.as_str(), value.to_string().as_str()), ("u", "a * exp(-u ^ 2 / 2)"));
+    /// # Ok::<(), fitzroy::Error>(())
+    /// ```
+    pub fn parse_formula(text: &str) -> Result<(Vec<(Name, Expr)>, Expr)> {
+        parse::block(&text.replace(';', "\n"))
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn line_number(text: &str, offset: usize) -> usize {
 }
 
 /// An error of the model language at `span`: line, column, the message, the line and a caret.
-pub(crate) fn error_at(text: &str, span: Span, message: impl Display) -> Error {
+pub fn error_at(text: &str, span: Span, message: impl Display) -> Error {
     located(ErrorKind::Model, text, span, message)
 }
 

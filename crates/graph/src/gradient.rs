@@ -154,7 +154,7 @@ fn rule(g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId
 }
 
 /// f′(a), given y = f(a); `None` where it is 0.
-fn unary_partial(g: &mut Graph, op: Unary, a: NodeId, y: NodeId) -> Option<NodeId> {
+pub(crate) fn unary_partial(g: &mut Graph, op: Unary, a: NodeId, y: NodeId) -> Option<NodeId> {
     use Unary::*;
     let one = g.lit(1.0);
     let mul = |g: &mut Graph, a, b| g.bin(Binary::Mul, a, b);
@@ -249,7 +249,7 @@ fn unary_partial(g: &mut Graph, op: Unary, a: NodeId, y: NodeId) -> Option<NodeI
     })
 }
 
-fn binary_rule(
+pub(crate) fn binary_rule(
     g: &mut Graph,
     op: Binary,
     inputs: &[NodeId],

@@ -11,6 +11,7 @@ mod op;
 mod real;
 pub mod reference;
 mod shape;
+mod tangent;
 pub mod special;
 
 pub use error::{Error, ErrorKind, Result};
@@ -20,3 +21,4 @@ pub use graph::{Bindings, DataId, DataSlot, Dim, DimId, Graph, IndexId, IndexSlo
 pub use op::{Binary, Op, Unary};
 pub use real::Real;
 pub use reference::evaluate;
+pub use tangent::tangent;

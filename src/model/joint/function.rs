@@ -68,7 +68,9 @@ fn arguments(call: &Call) -> Vec<&Expr> {
     slots.into_iter().flatten().chain(more).collect()
 }
 
-fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
+/// The elementwise function called `name`, of arguments already checked; `None` when the
+/// function is of another shape.
+pub fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
     let a = *x.first()?;
     Some(match name {
         "exp" => a.exp(),

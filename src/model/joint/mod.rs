@@ -14,6 +14,7 @@ mod value;
 mod vector;
 
 pub use draw::Draw;
+pub use function::elementwise;
 
 use super::{Binding, Model};
 use crate::Result;

@@ -46,6 +46,31 @@ pub(crate) fn expression(text: &str) -> Result<Expr> {
     }
 }
 
+/// `let NAME = EXPRESSION` as often as wanted, then one expression.
+pub(crate) fn block(text: &str) -> Result<(Vec<(Name, Expr)>, Expr)> {
+    let mut parser = Parser::new(text)?;
+    let mut lets = Vec::new();
+    loop {
+        parser.skip_newlines();
+        parser.operations = 0;
+        if !parser.take_word("let") {
+            break;
+        }
+        let name = parser.name("a name after `let`")?;
+        parser.need("=", "`=`")?;
+        lets.push((name, parser.expr()?));
+        if *parser.kind() != Kind::Newline {
+            return Err(parser.expected("an operator or the end of the statement"));
+        }
+    }
+    let out = parser.expr()?;
+    parser.skip_newlines();
+    match parser.kind() {
+        Kind::End => Ok((lets, out)),
+        _ => Err(parser.expected("an operator or the end of the expression")),
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     tokens: Vec<Token>,

@@ -8,12 +8,14 @@ mod maps;
 mod operand;
 mod program;
 mod rows;
+mod rowwise;
 mod run;
 mod scalar;
 mod schedule;
 mod sums;
 
 pub use check::self_check;
+pub use rowwise::{RowProgram, RowWorkspace, TILE_ROWS};
 
 use crate::lanes::{Kernel, Lanes, Level};
 use fitzroy_graph::reference::kernel;

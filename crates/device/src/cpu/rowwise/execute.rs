@@ -1,0 +1,170 @@
+//! Running a row program: every instruction over a block, then the outputs to where they go.
+
+use super::super::maps::{self, log_add_exp_pair, map1, map3, pair};
+use super::super::operand::Bound;
+use super::super::program::{BLOCK, Code, PARTIALS, TILE};
+use super::BUFFER;
+use super::dots;
+use crate::lanes::{Kernel, Lanes};
+
+/// Where the outputs of a block stand.
+#[derive(Clone, Copy)]
+pub(super) struct Outputs<'a> {
+    pub(super) buffers: *mut f64,
+    pub(super) products: &'a [usize],
+    pub(super) alone: &'a [usize],
+}
+
+impl Outputs<'_> {
+    pub(super) fn product(&self, k: usize) -> *mut f64 {
+        self.buffers.wrapping_add(self.products[k] * BUFFER)
+    }
+
+    pub(super) fn alone(&self, k: usize) -> *mut f64 {
+        self.buffers.wrapping_add(self.alone[k] * BUFFER)
+    }
+
+    fn each(&self) -> impl Iterator<Item = *mut f64> + '_ {
+        let all = self.products.iter().chain(self.alone);
+        all.map(|&b| self.buffers.wrapping_add(b * BUFFER))
+    }
+}
+
+/// What becomes of the outputs of a block.
+pub(super) enum Sink<'a> {
+    /// Nothing: there are none.
+    Nothing,
+    /// Summed tile by tile.
+    Tiles {
+        outputs: Outputs<'a>,
+        partials: *mut f64,
+        sums: &'a mut [f64],
+        tile: &'a mut dyn FnMut(&[f64]),
+    },
+    /// Copied.
+    Rows {
+        outputs: Outputs<'a>,
+        to: &'a mut [Vec<f64>],
+    },
+    /// Summed for eight problems side by side.
+    Eight {
+        outputs: Outputs<'a>,
+        partials: *mut f64,
+        n_rows: &'a [usize; 8],
+    },
+}
+
+/// A run over `n` rows.
+pub(super) struct Run<'a> {
+    pub(super) fill: &'a [Bound],
+    pub(super) fill_len: usize,
+    pub(super) code: &'a [Bound],
+    /// The same code for the last rows, which fill no block.
+    pub(super) tail_code: &'a [Bound],
+    pub(super) n: usize,
+    pub(super) sink: Sink<'a>,
+}
+
+impl Kernel for Run<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(mut self) {
+        // SAFETY: operands were bound to arrays that live as long as the workspace and columns
+        // borrowed by the caller. Columns are read up to their last whole block; the rest was
+        // copied to buffers, which have room for a block and a register.
+        unsafe {
+            // One loop for the code that fills and the code of blocks, so that the maths is
+            // compiled once per level.
+            let (mut code, mut start, mut len) = (self.fill, 0, self.fill_len);
+            let mut filling = true;
+            loop {
+                for instr in code {
+                    row_instr::<L>(instr, start, len);
+                }
+                if !filling {
+                    self.sink.take::<L>(start, len, self.n);
+                    start += len;
+                }
+                if start >= self.n {
+                    break;
+                }
+                filling = false;
+                len = BLOCK.min(self.n - start);
+                code = if len == BLOCK { self.code } else { self.tail_code };
+            }
+        }
+    }
+}
+
+impl Sink<'_> {
+    /// Takes the outputs of the rows `start .. start + len`.
+    #[inline(always)]
+    unsafe fn take<L: Lanes>(&mut self, start: usize, len: usize, n: usize) {
+        // SAFETY: see `run`.
+        unsafe {
+            match self {
+                Sink::Nothing => {}
+                Sink::Tiles {
+                    outputs,
+                    partials,
+                    sums,
+                    tile,
+                } => {
+                    let padded = len.next_multiple_of(PARTIALS);
+                    for at in outputs.each() {
+                        at.add(len).write_bytes(0, padded - len);
+                    }
+                    dots::block::<L, PARTIALS>(outputs, *partials, padded);
+                    let end = start + len;
+                    if end.is_multiple_of(TILE) || end == n {
+                        dots::close::<L>(*partials, sums);
+                        tile(sums);
+                    }
+                }
+                Sink::Rows { outputs, to } => {
+                    for (to, from) in to.iter_mut().zip(outputs.each()) {
+                        let from = std::slice::from_raw_parts(from.cast_const(), len);
+                        to[start..start + len].copy_from_slice(from);
+                    }
+                }
+                Sink::Eight {
+                    outputs,
+                    partials,
+                    n_rows,
+                } => {
+                    for (problem, &rows) in n_rows.iter().enumerate() {
+                        for row in rows.max(start / 8)..(start + len) / 8 {
+                            for at in outputs.each() {
+                                *at.add(8 * row + problem - start) = 0.0;
+                            }
+                        }
+                    }
+                    dots::block::<L, 8>(outputs, *partials, len);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn row_instr<L: Lanes>(i: &Bound, start: usize, len: usize) {
+    // SAFETY: see `Run::run`.
+    unsafe {
+        match i.code {
+            Code::Copy => map1::<L, maps::Same>(i, start, len),
+            Code::Unary(op) => maps::unary::<L>(op, i, start, len),
+            Code::Binary(op) => maps::binary::<L>(op, i, start, len),
+            Code::Select => map3::<L, maps::Select>(i, start, len),
+            Code::MulAdd => map3::<L, maps::MulAdd>(i, start, len),
+            Code::SubMul => map3::<L, maps::SubMul>(i, start, len),
+            Code::MulSub => map3::<L, maps::MulSub>(i, start, len),
+            Code::LogNdtrPair => pair::<L, maps::LogNdtrPair>(i, start, len),
+            Code::SoftplusPair => pair::<L, maps::SoftplusPair>(i, start, len),
+            Code::LgammaPair => pair::<L, maps::LgammaPair>(i, start, len),
+            Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
+            Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
+            _ => unreachable!("row programs are elementwise"),
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! Row programs: a formula evaluated block by block over columns that stand anywhere, with the
+//! products of its outputs summed while they are in cache.
+//!
+//! [`RowProgram::accumulate`] sums `o_a · o_b` over rows for every pair of outputs, and some
+//! outputs alone, in the canonical order of the engine: tiles of 1,024 rows, in a tile row i goes
+//! to partial i mod 32, partials join by halves. What becomes of the sums of tiles is the
+//! caller's, so data may come in pieces of whole tiles. [`RowProgram::evaluate`] returns the
+//! outputs themselves. [`RowProgram::accumulate_eight`] runs eight small problems side by side,
+//! each with its own parameters and rows.
+
+mod compile;
+mod dots;
+mod execute;
+
+#[cfg(test)]
+mod tests;
+
+use super::Aligned;
+use super::operand::{Arg, Bound};
+use super::program::{BLOCK, Code, PARTIALS, SLACK, TILE};
+use crate::lanes::Level;
+use execute::{Outputs, Run, Sink};
+use fitzroy_graph::{DimId, Graph, NodeId};
+
+/// Rows of a tile: pieces of data must hold whole tiles, but for the last.
+pub const TILE_ROWS: usize = TILE;
+
+/// An operand of a row instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The same number for every row.
+    Scalar(usize),
+    /// A block buffer.
+    Buffer(usize),
+    /// A column of the data.
+    Column(usize),
+}
+
+/// One instruction over a block of rows, or, in the code of scalars, over eight copies.
+#[derive(Clone, Copy, Debug)]
+struct RowInstr {
+    code: Code,
+    to: Place,
+    also_to: Option<Place>,
+    from: [Option<Place>; 3],
+}
+
+/// A formula over rows, ready to run on the CPU; immutable.
+///
+/// ```
+/// use fitzroy_device::cpu::RowProgram;
+/// use fitzroy_graph::{Real, Scope};
+/// let scope = Scope::new();
+/// let rows = scope.dim("rows", 1000);
+/// let x = scope.data("x", &[rows]);
+/// let y = scope.node((x * scope.param(0, &[])).exp());
+/// let x = scope.node(x);
+/// let program = RowProgram::compile(&scope.finish(), rows, &[x, y], &[]);
+/// let mut workspace = program.workspace();
+/// program.set_parameters(&mut workspace, &[-0.5]);
+/// let column: Vec<f64> = (0..3).map(f64::from).collect();
+/// program.accumulate(&mut workspace, &[&column], &mut |sums| {
+///     assert_eq!(sums[0], 5.0); // Σ x²; then Σ x y and Σ y²
+/// });
+/// ```
+pub struct RowProgram {
+    level: Level,
+    n_params: usize,
+    /// Initial values of the scalars: constants, and room for the rest.
+    scalars: Vec<f64>,
+    /// Instructions among scalars.
+    uniform: Vec<RowInstr>,
+    /// Fills buffers that hold the same number in every row.
+    fill: Vec<RowInstr>,
+    /// Instructions over rows.
+    code: Vec<RowInstr>,
+    n_buffers: usize,
+    n_columns: usize,
+    /// Buffers whose products are summed.
+    products: Vec<usize>,
+    /// Buffers that are summed alone.
+    alone: Vec<usize>,
+}
+
+/// Memory for running a row program; one per thread.
+pub struct RowWorkspace {
+    /// Eight copies of each scalar, or the scalars of eight problems.
+    scalars: Aligned,
+    /// Scalars of eight problems repeated along a block; empty until needed.
+    repeated: Aligned,
+    buffers: Aligned,
+    /// The last rows of the columns, with room to read on.
+    tail: Aligned,
+    partials: Aligned,
+    fill: Vec<Bound>,
+    code: Vec<Bound>,
+    tail_code: Vec<Bound>,
+    sums: Vec<f64>,
+}
+
+// SAFETY: the pointers among the bound instructions lead into arrays this value owns, whose heap
+// blocks do not move, or into columns; every call that reads them makes them anew.
+unsafe impl Send for RowWorkspace {}
+
+/// Numbers a buffer has room for.
+const BUFFER: usize = BLOCK + SLACK;
+
+impl RowProgram {
+    /// Compiles `products` (outputs whose pairwise products are summed) and `alone` (outputs that
+    /// are summed), for the widest registers of this machine.
+    ///
+    /// Every node they need has dims `[rows]` or none; columns are the data slots of `graph`, in
+    /// its order.
+    ///
+    /// # Panics
+    /// When a node has other dims or is not elementwise.
+    pub fn compile(graph: &Graph, rows: DimId, products: &[NodeId], alone: &[NodeId]) -> Self {
+        Self::compile_for(Level::detect(), graph, rows, products, alone)
+    }
+
+    /// As [`RowProgram::compile`], for one level, which must be available.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn compile_for(
+        level: Level,
+        graph: &Graph,
+        rows: DimId,
+        products: &[NodeId],
+        alone: &[NodeId],
+    ) -> Self {
+        assert!(level.is_available(), "this machine has no {level:?}");
+        compile::compile(level, graph, rows, products, alone)
+    }
+
+    /// How many parameters it reads.
+    pub fn n_params(&self) -> usize {
+        self.n_params
+    }
+
+    /// How many sums there are: the pairs a ≤ b of products, row by row, then those alone.
+    pub fn n_sums(&self) -> usize {
+        let q = self.products.len();
+        q * (q + 1) / 2 + self.alone.len()
+    }
+
+    /// How many outputs it has, products first.
+    pub fn n_outputs(&self) -> usize {
+        self.products.len() + self.alone.len()
+    }
+
+    /// Bytes of one workspace.
+    pub fn workspace_bytes(&self) -> usize {
+        let numbers = 8 * self.scalars.len()
+            + (self.n_buffers + self.n_columns) * BUFFER
+            + self.n_sums() * (PARTIALS + 1);
+        8 * numbers
+    }
+
+    /// A workspace for this program.
+    pub fn workspace(&self) -> RowWorkspace {
+        RowWorkspace {
+            scalars: Aligned::zeros(8 * self.scalars.len() + SLACK),
+            repeated: Aligned::zeros(0),
+            buffers: Aligned::zeros(self.n_buffers * BUFFER),
+            tail: Aligned::zeros(self.n_columns * BUFFER),
+            partials: Aligned::zeros(self.n_sums() * PARTIALS + SLACK),
+            fill: Vec::with_capacity(self.uniform.len().max(self.fill.len())),
+            code: Vec::with_capacity(self.code.len()),
+            tail_code: Vec::with_capacity(self.code.len()),
+            sums: vec![0.0; self.n_sums()],
+        }
+    }
+
+    /// Sets the parameters of the following runs over rows.
+    ///
+    /// # Panics
+    /// When there are too few.
+    #[track_caller]
+    pub fn set_parameters(&self, workspace: &mut RowWorkspace, params: &[f64]) {
+        let params = &params[..self.n_params];
+        self.set_scalars(workspace, params.iter().map(|&x| [x; 8]));
+    }
+
+    /// Constants and parameters into their slots, and what follows from them.
+    fn set_scalars(&self, workspace: &mut RowWorkspace, params: impl Iterator<Item = [f64; 8]>) {
+        let rest = self.scalars[self.n_params..].iter().map(|&x| [x; 8]);
+        for (line, x) in workspace.scalars.lines.iter_mut().zip(params.chain(rest)) {
+            line.0 = x;
+        }
+        let scalars = workspace.scalars.as_mut_ptr();
+        bind(&mut workspace.fill, &self.uniform, |place| match place {
+            Place::Scalar(k) => Arg {
+                at: scalars.wrapping_add(8 * k),
+                step: 1,
+                scalar: false,
+            },
+            other => unreachable!("{other:?} among scalars"),
+        });
+        self.level.run(Run {
+            fill: &workspace.fill,
+            fill_len: 8,
+            code: &[],
+            tail_code: &[],
+            n: 0,
+            sink: Sink::Nothing,
+        });
+    }
+
+    /// Sums products and outputs over the rows of `columns`; `tile` gets the sums of each tile in
+    /// turn, [`RowProgram::n_sums`] numbers.
+    ///
+    /// # Panics
+    /// When columns are missing or differ in length.
+    #[track_caller]
+    pub fn accumulate(
+        &self,
+        workspace: &mut RowWorkspace,
+        columns: &[&[f64]],
+        tile: &mut dyn FnMut(&[f64]),
+    ) {
+        let n = self.bind_rows(workspace, columns);
+        workspace.partials.lines.fill(super::Line([0.0; 8]));
+        self.level.run(Run {
+            fill: &workspace.fill,
+            fill_len: BLOCK,
+            code: &workspace.code,
+            tail_code: &workspace.tail_code,
+            n,
+            sink: Sink::Tiles {
+                outputs: self.outputs(workspace.buffers.as_mut_ptr()),
+                partials: workspace.partials.as_mut_ptr(),
+                sums: &mut workspace.sums,
+                tile,
+            },
+        });
+    }
+
+    /// Writes the outputs, products first, for the rows of `columns` into `to`.
+    ///
+    /// # Panics
+    /// When columns are missing, or columns and `to` differ in length.
+    #[track_caller]
+    pub fn evaluate(
+        &self,
+        workspace: &mut RowWorkspace,
+        columns: &[&[f64]],
+        to: &mut [Vec<f64>],
+    ) {
+        let n = self.bind_rows(workspace, columns);
+        assert_eq!(to.len(), self.n_outputs(), "one array per output");
+        assert!(to.iter().all(|t| t.len() == n), "as many rows as the columns");
+        self.level.run(Run {
+            fill: &workspace.fill,
+            fill_len: BLOCK,
+            code: &workspace.code,
+            tail_code: &workspace.tail_code,
+            n,
+            sink: Sink::Rows {
+                outputs: self.outputs(workspace.buffers.as_mut_ptr()),
+                to,
+            },
+        });
+    }
+
+    /// Sums over the rows of eight problems at once: row i of problem k stands at 8 i + k of each
+    /// column, its parameters at `params[..][k]`, its sums go to `out[..][k]`. Problem k has
+    /// `n_rows[k]` rows; what stands beyond must be finite for the formula and does not count.
+    ///
+    /// Rows are summed in their order.
+    ///
+    /// # Panics
+    /// When columns are missing, differ in length or are no multiple of eight.
+    #[track_caller]
+    pub fn accumulate_eight(
+        &self,
+        workspace: &mut RowWorkspace,
+        params: &[[f64; 8]],
+        columns: &[&[f64]],
+        n_rows: &[usize; 8],
+        out: &mut [[f64; 8]],
+    ) {
+        let n = self.check(columns);
+        assert!(n.is_multiple_of(8), "rows of eight problems");
+        assert_eq!(out.len(), self.n_sums(), "one place per sum");
+        self.set_scalars(workspace, params[..self.n_params].iter().copied());
+        let wide = self.scalars.len() * BUFFER;
+        if workspace.repeated.lines.len() * 8 < wide {
+            workspace.repeated = Aligned::zeros(wide);
+        }
+        for (k, line) in workspace.scalars.lines[..self.scalars.len()].iter().enumerate() {
+            let lines = &mut workspace.repeated.lines[k * BUFFER / 8..];
+            lines[..BLOCK / 8].fill(*line);
+        }
+        let repeated = workspace.repeated.as_mut_ptr();
+        let buffers = workspace.buffers.as_mut_ptr();
+        let place = |place| match place {
+            Place::Scalar(k) => fixed(repeated.wrapping_add(k * BUFFER)),
+            Place::Buffer(k) => fixed(buffers.wrapping_add(k * BUFFER)),
+            Place::Column(c) => moving(columns[c].as_ptr()),
+        };
+        bind(&mut workspace.fill, &self.fill, place);
+        bind(&mut workspace.code, &self.code, place);
+        workspace.partials.lines.fill(super::Line([0.0; 8]));
+        self.level.run(Run {
+            fill: &workspace.fill,
+            fill_len: BLOCK,
+            code: &workspace.code,
+            tail_code: &workspace.code,
+            n,
+            sink: Sink::Eight {
+                outputs: self.outputs(buffers),
+                partials: workspace.partials.as_mut_ptr(),
+                n_rows,
+            },
+        });
+        for (k, to) in out.iter_mut().enumerate() {
+            *to = workspace.partials.lines[k * PARTIALS / 8].0;
+        }
+    }
+
+    fn outputs(&self, buffers: *mut f64) -> Outputs<'_> {
+        Outputs {
+            buffers,
+            products: &self.products,
+            alone: &self.alone,
+        }
+    }
+
+    /// The number of rows.
+    #[track_caller]
+    fn check(&self, columns: &[&[f64]]) -> usize {
+        assert!(columns.len() >= self.n_columns, "one column per data slot");
+        let n = columns.first().map_or(0, |c| c.len());
+        assert!(columns.iter().all(|c| c.len() == n), "columns of one length");
+        n
+    }
+
+    /// Addresses of all operands, and a copy of the last rows that fill no block.
+    #[track_caller]
+    fn bind_rows(&self, workspace: &mut RowWorkspace, columns: &[&[f64]]) -> usize {
+        let n = self.check(columns);
+        let scalars = workspace.scalars.as_mut_ptr();
+        let buffers = workspace.buffers.as_mut_ptr();
+        let tail = workspace.tail.as_mut_ptr();
+        let place = |place| match place {
+            Place::Scalar(k) => Arg {
+                at: scalars.wrapping_add(8 * k),
+                step: 0,
+                scalar: true,
+            },
+            Place::Buffer(k) => fixed(buffers.wrapping_add(k * BUFFER)),
+            Place::Column(c) => moving(columns[c].as_ptr()),
+        };
+        bind(&mut workspace.fill, &self.fill, place);
+        bind(&mut workspace.code, &self.code, place);
+        let rest = n % BLOCK;
+        if rest == 0 {
+            return n;
+        }
+        bind(&mut workspace.tail_code, &self.code, |at| match at {
+            Place::Column(c) => fixed(tail.wrapping_add(c * BUFFER)),
+            other => place(other),
+        });
+        for (c, column) in columns[..self.n_columns].iter().enumerate() {
+            let last = &column[n - rest..];
+            let lines = &mut workspace.tail.lines[c * BUFFER / 8..(c + 1) * BUFFER / 8];
+            let pad = last[rest - 1];
+            for (line, eight) in lines.iter_mut().zip(last.chunks(8)) {
+                line.0 = [pad; 8];
+                line.0[..eight.len()].copy_from_slice(eight);
+            }
+            for line in &mut lines[rest.div_ceil(8)..] {
+                line.0 = [pad; 8];
+            }
+        }
+        n
+    }
+}
+
+/// An operand that stays where it is.
+fn fixed(at: *mut f64) -> Arg {
+    Arg {
+        at,
+        step: 0,
+        scalar: false,
+    }
+}
+
+/// An operand that moves with the rows; it is only read.
+fn moving(at: *const f64) -> Arg {
+    Arg {
+        at: at.cast_mut(),
+        step: 1,
+        scalar: false,
+    }
+}
+
+/// Instructions with addresses.
+fn bind(to: &mut Vec<Bound>, code: &[RowInstr], place: impl Fn(Place) -> Arg) {
+    to.clear();
+    let nowhere = fixed(std::ptr::null_mut());
+    to.extend(code.iter().map(|i| Bound {
+        code: i.code,
+        to: place(i.to),
+        also_to: i.also_to.map_or(nowhere, &place),
+        from: i.from.map(|from| from.map_or(nowhere, &place)),
+        n_from: i.from.iter().flatten().count(),
+    }));
+}

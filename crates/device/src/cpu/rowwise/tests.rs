@@ -1,0 +1,107 @@
+//! Row programs against the reference interpreter, at every level and length.
+
+use super::*;
+use fitzroy_graph::{Bindings, Expr, Real, Scope, evaluate};
+
+/// A formula with fusions, a pair, a constant output and an output that is a column.
+fn formula(scope: &Scope, n: usize) -> (DimId, [NodeId; 8]) {
+    let rows = scope.dim("rows", n);
+    let (x, y) = (scope.data("x", &[rows]), scope.data("y", &[rows]));
+    let [a, b, c] = [0, 1, 2].map(|k| scope.param(k, &[]));
+    let e = (-(b * x)).exp();
+    let ones = Expr::lit(1.0).broadcast(scope, &[rows]);
+    let r = a * e + c - y;
+    let s = (x * c).sin();
+    let t = (x * c).cos();
+    let w = Real::select(x.lt(b), s * e - y, (a + b).exp() + t);
+    (rows, [e, r, x, ones, s, t, w, r * r].map(|v| scope.node(v)))
+}
+
+fn columns(n: usize) -> [Vec<f64>; 2] {
+    let x = |i: usize| (i * 37 % 101) as f64 / 40.0;
+    let y = |i: usize| (i * 61 % 89) as f64 / 50.0 - 0.5;
+    [(0..n).map(x).collect(), (0..n).map(y).collect()]
+}
+
+#[test]
+fn outputs_and_sums_are_those_of_the_reference_at_every_level_and_length() {
+    let params = [1.3, 0.7, 0.4];
+    for n in [1, 7, 8, 31, 32, 33, 255, 256, 257, 1000, 1024, 1025, 3000] {
+        let scope = Scope::new();
+        let (rows, nodes) = formula(&scope, n);
+        let graph = scope.finish();
+        let data = columns(n);
+        let bindings = Bindings {
+            data: data.to_vec(),
+            indices: vec![],
+        };
+        let want = evaluate(&graph, &bindings, &params, &nodes);
+        let mut first: Option<Vec<f64>> = None;
+        for level in Level::available() {
+            let program = RowProgram::compile_for(level, &graph, rows, &nodes[..7], &nodes[7..]);
+            let mut workspace = program.workspace();
+            program.set_parameters(&mut workspace, &params);
+            let columns = [&data[0][..], &data[1][..]];
+            let mut out = vec![vec![0.0; n]; 8];
+            program.evaluate(&mut workspace, &columns, &mut out);
+            for (got, want) in out.iter().flatten().zip(want.iter().flatten()) {
+                assert!((got - want).abs() <= 1e-14 * (1.0 + want.abs()), "{got} {want}");
+            }
+            let mut sums = vec![0.0; program.n_sums()];
+            let mut bits = Vec::new();
+            program.accumulate(&mut workspace, &columns, &mut |tile| {
+                bits.extend_from_slice(tile);
+                sums.iter_mut().zip(tile).for_each(|(s, t)| *s += t);
+            });
+            let mut at = 0;
+            for a in 0..7 {
+                for b in a..7 {
+                    let terms = || (0..n).map(|i| want[a][i] * want[b][i]);
+                    let (sum, size): (f64, f64) = (terms().sum(), terms().map(f64::abs).sum());
+                    assert!((sums[at] - sum).abs() <= 1e-13 * size, "n {n}, {a} {b}");
+                    at += 1;
+                }
+            }
+            let alone: f64 = want[7].iter().sum();
+            assert!((sums[at] - alone).abs() <= 1e-13 * alone);
+            assert_eq!(&bits, first.get_or_insert_with(|| bits.clone()), "{level:?} differs");
+        }
+    }
+}
+
+#[test]
+fn eight_problems_side_by_side_are_the_same_as_one_by_one() {
+    let scope = Scope::new();
+    let (rows, nodes) = formula(&scope, 1);
+    let graph = scope.finish();
+    let n_rows = [49, 3, 49, 17, 1, 48, 33, 40];
+    let n = 49;
+    let data: Vec<[Vec<f64>; 2]> = (0..8).map(|k| columns(n + k)).collect();
+    let mut wide = [vec![0.0; 8 * n], vec![0.0; 8 * n]];
+    for (column, wide) in wide.iter_mut().enumerate() {
+        for (at, value) in wide.iter_mut().enumerate() {
+            *value = data[at % 8][column][at / 8];
+        }
+    }
+    let params: [[f64; 8]; 3] = [1.3, 0.7, 0.4].map(|p| [0, 1, 2, 3, 4, 5, 6, 7].map(|k| {
+        p + 0.1 * f64::from(k)
+    }));
+    for level in Level::available() {
+        let program = RowProgram::compile_for(level, &graph, rows, &nodes[..7], &nodes[7..]);
+        let mut workspace = program.workspace();
+        let mut out = vec![[0.0; 8]; program.n_sums()];
+        let columns = [&wide[0][..], &wide[1][..]];
+        program.accumulate_eight(&mut workspace, &params, &columns, &n_rows, &mut out);
+        for k in 0..8 {
+            let own = params.map(|p| p[k]);
+            program.set_parameters(&mut workspace, &own);
+            let columns = [&data[k][0][..n_rows[k]], &data[k][1][..n_rows[k]]];
+            program.accumulate(&mut workspace, &columns, &mut |tile| {
+                for (s, &want) in tile.iter().enumerate() {
+                    let got = out[s][k];
+                    assert!((got - want).abs() <= 1e-12 * (1.0 + want.abs()), "{got} {want}");
+                }
+            });
+        }
+    }
+}
