@@ -39,10 +39,10 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use source::error_at;
 pub use bind::{Binding, BoundArray, BoundDim, Content};
 pub use builder::{Builder, Piece};
 pub use check::{Level, Role, Symbol};
+pub use source::error_at;
 
 use crate::{Error, Result};
 use ast::{Expr, Name, Span, Statement};

@@ -25,11 +25,16 @@ fn main() {
             let start = Instant::now();
             for _ in 0..repeats {
                 program.set_parameters(&mut workspace, &[2.0, 0.5, 0.3]);
-                program.accumulate(&mut workspace, &[&x[..len], &y[..len]], &mut |s| total += s[0]);
+                program.accumulate(&mut workspace, &[&x[..len], &y[..len]], &mut |s| {
+                    total += s[0]
+                });
             }
             best = best.min(start.elapsed().as_secs_f64() / repeats as f64);
         }
         let ns = best * 1e9 / len as f64;
-        println!("{len} rows: {:.1} us a pass, {ns:.3} ns a row (check {total:.3e})", best * 1e6);
+        println!(
+            "{len} rows: {:.1} us a pass, {ns:.3} ns a row (check {total:.3e})",
+            best * 1e6
+        );
     }
 }

@@ -11,8 +11,8 @@ mod op;
 mod real;
 pub mod reference;
 mod shape;
-mod tangent;
 pub mod special;
+mod tangent;
 
 pub use error::{Error, ErrorKind, Result};
 pub use expr::{Expr, Scope};

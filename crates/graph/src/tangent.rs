@@ -84,7 +84,10 @@ fn rule(g: &mut Graph, id: NodeId, along: &[Option<NodeId>]) -> Option<NodeId> {
         Op::Gather(index) => first.map(|t| g.gather(t, index)),
         Op::Sum => {
             let over = g.dims(node.inputs[0]).to_vec();
-            let over: Vec<_> = over.into_iter().filter(|d| !node.dims.contains(d)).collect();
+            let over: Vec<_> = over
+                .into_iter()
+                .filter(|d| !node.dims.contains(d))
+                .collect();
             first.map(|t| g.sum(t, &over))
         }
         other => panic!("{other:?} has no rule in forward mode"),

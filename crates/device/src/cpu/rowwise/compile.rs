@@ -114,7 +114,11 @@ impl Compiler<'_> {
     }
 
     fn find_pairs(&mut self, needed: &[bool]) {
-        let ids: Vec<NodeId> = self.graph.node_ids().filter(|id| needed[id.index()]).collect();
+        let ids: Vec<NodeId> = self
+            .graph
+            .node_ids()
+            .filter(|id| needed[id.index()])
+            .collect();
         for &node in &ids {
             let partner = match self.op(node) {
                 Op::Unary(Unary::LogNdtr) => Unary::NdtrSlope,

@@ -91,7 +91,11 @@ impl Kernel for Run<'_> {
                 }
                 filling = false;
                 len = BLOCK.min(self.n - start);
-                code = if len == BLOCK { self.code } else { self.tail_code };
+                code = if len == BLOCK {
+                    self.code
+                } else {
+                    self.tail_code
+                };
             }
         }
     }

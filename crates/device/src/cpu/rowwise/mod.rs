@@ -241,15 +241,13 @@ impl RowProgram {
     /// # Panics
     /// When columns are missing, or columns and `to` differ in length.
     #[track_caller]
-    pub fn evaluate(
-        &self,
-        workspace: &mut RowWorkspace,
-        columns: &[&[f64]],
-        to: &mut [Vec<f64>],
-    ) {
+    pub fn evaluate(&self, workspace: &mut RowWorkspace, columns: &[&[f64]], to: &mut [Vec<f64>]) {
         let n = self.bind_rows(workspace, columns);
         assert_eq!(to.len(), self.n_outputs(), "one array per output");
-        assert!(to.iter().all(|t| t.len() == n), "as many rows as the columns");
+        assert!(
+            to.iter().all(|t| t.len() == n),
+            "as many rows as the columns"
+        );
         self.level.run(Run {
             fill: &workspace.fill,
             fill_len: BLOCK,
@@ -288,7 +286,10 @@ impl RowProgram {
         if workspace.repeated.lines.len() * 8 < wide {
             workspace.repeated = Aligned::zeros(wide);
         }
-        for (k, line) in workspace.scalars.lines[..self.scalars.len()].iter().enumerate() {
+        for (k, line) in workspace.scalars.lines[..self.scalars.len()]
+            .iter()
+            .enumerate()
+        {
             let lines = &mut workspace.repeated.lines[k * BUFFER / 8..];
             lines[..BLOCK / 8].fill(*line);
         }
@@ -332,7 +333,10 @@ impl RowProgram {
     fn check(&self, columns: &[&[f64]]) -> usize {
         assert!(columns.len() >= self.n_columns, "one column per data slot");
         let n = columns.first().map_or(0, |c| c.len());
-        assert!(columns.iter().all(|c| c.len() == n), "columns of one length");
+        assert!(
+            columns.iter().all(|c| c.len() == n),
+            "columns of one length"
+        );
         n
     }
 

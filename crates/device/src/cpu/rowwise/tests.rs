@@ -45,7 +45,10 @@ fn outputs_and_sums_are_those_of_the_reference_at_every_level_and_length() {
             let mut out = vec![vec![0.0; n]; 8];
             program.evaluate(&mut workspace, &columns, &mut out);
             for (got, want) in out.iter().flatten().zip(want.iter().flatten()) {
-                assert!((got - want).abs() <= 1e-14 * (1.0 + want.abs()), "{got} {want}");
+                assert!(
+                    (got - want).abs() <= 1e-14 * (1.0 + want.abs()),
+                    "{got} {want}"
+                );
             }
             let mut sums = vec![0.0; program.n_sums()];
             let mut bits = Vec::new();
@@ -64,7 +67,11 @@ fn outputs_and_sums_are_those_of_the_reference_at_every_level_and_length() {
             }
             let alone: f64 = want[7].iter().sum();
             assert!((sums[at] - alone).abs() <= 1e-13 * alone);
-            assert_eq!(&bits, first.get_or_insert_with(|| bits.clone()), "{level:?} differs");
+            assert_eq!(
+                &bits,
+                first.get_or_insert_with(|| bits.clone()),
+                "{level:?} differs"
+            );
         }
     }
 }
@@ -83,9 +90,8 @@ fn eight_problems_side_by_side_are_the_same_as_one_by_one() {
             *value = data[at % 8][column][at / 8];
         }
     }
-    let params: [[f64; 8]; 3] = [1.3, 0.7, 0.4].map(|p| [0, 1, 2, 3, 4, 5, 6, 7].map(|k| {
-        p + 0.1 * f64::from(k)
-    }));
+    let params: [[f64; 8]; 3] =
+        [1.3, 0.7, 0.4].map(|p| [0, 1, 2, 3, 4, 5, 6, 7].map(|k| p + 0.1 * f64::from(k)));
     for level in Level::available() {
         let program = RowProgram::compile_for(level, &graph, rows, &nodes[..7], &nodes[7..]);
         let mut workspace = program.workspace();
@@ -99,7 +105,10 @@ fn eight_problems_side_by_side_are_the_same_as_one_by_one() {
             program.accumulate(&mut workspace, &columns, &mut |tile| {
                 for (s, &want) in tile.iter().enumerate() {
                     let got = out[s][k];
-                    assert!((got - want).abs() <= 1e-12 * (1.0 + want.abs()), "{got} {want}");
+                    assert!(
+                        (got - want).abs() <= 1e-12 * (1.0 + want.abs()),
+                        "{got} {want}"
+                    );
                 }
             });
         }
