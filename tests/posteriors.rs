@@ -127,7 +127,7 @@ fn check(model: &str, draws: usize, target_accept: f64) -> Outcome {
 #[track_caller]
 fn check_with(model: &str, settings: &Settings) -> Outcome {
     let (_, _, reference) = EXAMPLES.iter().find(|e| e.0 == model).unwrap();
-    let mut outcome = sampled(model, settings);
+    let outcome = sampled(model, settings);
     agrees(model, &compared(&outcome, reference));
     let diagnosis = outcome.diagnose(&Default::default()).unwrap();
     assert!(diagnosis.converged, "{model}: {:?}", diagnosis.findings);

@@ -4,7 +4,8 @@
 //! et al., Bayesian Analysis 16 (2021).
 
 use super::chains::{Chains, mean, variance};
-use super::lags::Lags;
+use super::flags::Flags;
+use super::lags::{Autocovariance, Lags};
 use super::ranks::{Ordered, Scores};
 
 /// For which estimate the effective sample size is asked.
@@ -119,8 +120,13 @@ fn ess_local(draws: &Ordered, p: f64, q: f64) -> f64 {
 }
 
 fn ess_indicator(draws: &Ordered, holds: impl Fn(f64) -> bool) -> f64 {
-    let flags: Vec<f64> = draws.x.values().iter().map(|&v| flag(holds(v))).collect();
-    ess_mean(&flags, &draws.x)
+    let halves = draws.x.halves();
+    let n = halves[0].len();
+    let mut flags = Flags::new(&halves, holds);
+    if flags.constant() {
+        return (halves.len() * n) as f64;
+    }
+    ess_of_lags(&mut flags, halves.len(), n)
 }
 
 fn flag(holds: bool) -> f64 {
@@ -174,9 +180,19 @@ pub(crate) fn ess_of_rows(rows: &[&[f64]]) -> f64 {
         r if r < 1e-15 => return size,
         _ => {}
     }
-    let mut lags = Lags::new(rows);
-    let rho = positive_sequence(&mut lags, n, row_mean_variance(rows));
-    let Some((mut r, last)) = rho else {
+    ess_of_lags(&mut Lags::new(rows), rows.len(), n)
+}
+
+/// ESS of `n_rows` rows of length `n` that are not all equal.
+fn ess_of_lags(lags: &mut impl Autocovariance, n_rows: usize, n: usize) -> f64 {
+    let size = (n_rows * n) as f64;
+    let means = lags.row_means();
+    let mean_variance = if means.len() < 2 {
+        0.0
+    } else {
+        variance(means, 1)
+    };
+    let Some((mut r, last)) = positive_sequence(lags, n, mean_variance) else {
         return f64::NAN;
     };
     let mut t = 1;
@@ -196,7 +212,11 @@ pub(crate) fn ess_of_rows(rows: &[&[f64]]) -> f64 {
 
 /// Geyer's initial positive sequence with room to spare behind it, and the last lag that counts
 /// twice (−1 for none). `None` when a correlation is NaN.
-fn positive_sequence(lags: &mut Lags, n: usize, mean_variance: f64) -> Option<(Vec<f64>, isize)> {
+fn positive_sequence(
+    lags: &mut impl Autocovariance,
+    n: usize,
+    mean_variance: f64,
+) -> Option<(Vec<f64>, isize)> {
     let m = lags.at_zero() * n as f64 / (n as f64 - 1.0);
     let v = m * (n as f64 - 1.0) / n as f64 + mean_variance;
     let rho = |a: f64| 1.0 - (m - a) / v;
@@ -216,15 +236,6 @@ fn positive_sequence(lags: &mut Lags, n: usize, mean_variance: f64) -> Option<(V
     }
     let nan = even.is_nan() || odd.is_nan() || r.iter().any(|v| v.is_nan());
     (!nan).then_some((r, last))
-}
-
-/// The variance of the row means; 0 for one row.
-fn row_mean_variance(rows: &[&[f64]]) -> f64 {
-    if rows.len() < 2 {
-        return 0.0;
-    }
-    let means: Vec<f64> = rows.iter().map(|row| mean(row)).collect();
-    variance(&means, 1)
 }
 
 /// Largest minus smallest element; NaN when any is NaN.

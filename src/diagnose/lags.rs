@@ -2,12 +2,24 @@
 
 use super::chains::{dot_two, mean, sum};
 
+/// Autocovariances of rows of equal length, by lag, see [`Lags`].
+pub(crate) trait Autocovariance {
+    /// a_0.
+    fn at_zero(&self) -> f64;
+    /// a_t and a_{t+1}, for t + 1 below the length of a row.
+    fn pair(&mut self, lag: usize) -> [f64; 2];
+    /// The mean of every row.
+    fn row_means(&self) -> &[f64];
+}
+
 /// Autocovariances a_t = mean over rows of (1/n) Σ_i d_i d_{i+t} with d = x − row mean.
 ///
 /// Most series need a few dozen lags; the caller asks one by one and stops when it has enough.
 pub(crate) struct Lags {
     /// Rows without their means, row after row.
     centred: Vec<f64>,
+    /// The mean of every row.
+    means: Vec<f64>,
     n: usize,
     direct_limit: usize,
     /// Every lag, once a series turned out to need many.
@@ -19,33 +31,20 @@ impl Lags {
     pub(crate) fn new(rows: &[&[f64]]) -> Self {
         let n = rows[0].len();
         let mut centred = Vec::with_capacity(rows.len() * n);
+        let mut means = Vec::with_capacity(rows.len());
         for row in rows {
             let m = mean(row);
+            means.push(m);
             centred.extend(row.iter().map(|v| v - m));
         }
         Lags {
             centred,
+            means,
             n,
             // A transform costs about as much as this many direct sums.
             direct_limit: 8 * (usize::BITS - n.leading_zeros()) as usize,
             all: Vec::new(),
         }
-    }
-
-    /// a_0.
-    pub(crate) fn at_zero(&self) -> f64 {
-        sum(&self.centred, |d| d * d) / self.centred.len() as f64
-    }
-
-    /// a_t and a_{t+1}, for t + 1 below the length of a row.
-    pub(crate) fn pair(&mut self, lag: usize) -> [f64; 2] {
-        if lag < self.direct_limit {
-            return self.direct(lag);
-        }
-        if self.all.is_empty() {
-            self.all = self.transform();
-        }
-        [self.all[lag], self.all[lag + 1]]
     }
 
     fn direct(&self, lag: usize) -> [f64; 2] {
@@ -83,6 +82,26 @@ impl Lags {
         fourier(&mut spectrum, &roots);
         let scale = 1.0 / (size as f64 * self.centred.len() as f64);
         spectrum[..self.n].iter().map(|s| s[0] * scale).collect()
+    }
+}
+
+impl Autocovariance for Lags {
+    fn at_zero(&self) -> f64 {
+        sum(&self.centred, |d| d * d) / self.centred.len() as f64
+    }
+
+    fn pair(&mut self, lag: usize) -> [f64; 2] {
+        if lag < self.direct_limit {
+            return self.direct(lag);
+        }
+        if self.all.is_empty() {
+            self.all = self.transform();
+        }
+        [self.all[lag], self.all[lag + 1]]
+    }
+
+    fn row_means(&self) -> &[f64] {
+        &self.means
     }
 }
 

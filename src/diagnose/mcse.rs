@@ -2,10 +2,10 @@
 //!
 //! Reference: Vehtari et al., Bayesian Analysis 16 (2021), section 4.
 
-use super::chains::{Chains, mean, sd};
+use super::chains::{Chains, mean, sd, sum};
 use super::ess::{ess_mean, ess_quantile, squared_deviations};
 use super::ranks::Ordered;
-use super::special::beta_quantile;
+use fitzroy_graph::special::beta_inc_inv;
 
 /// The estimate whose Monte Carlo standard error is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +45,11 @@ pub(crate) fn mcse_mean(x: &Chains) -> f64 {
 pub(crate) fn mcse_sd(x: &Chains) -> f64 {
     let u = squared_deviations(x.values());
     let n_effective = ess_mean(&u, x);
-    let fourth: Vec<f64> = u.iter().map(|v| v * v).collect();
+    // Means as x₀ + mean(x − x₀), see `mean`.
+    let first = u[0] * u[0];
+    let fourth = first + sum(&u, |v| v * v - first) / u.len() as f64;
     let variance = mean(&u);
-    ((mean(&fourth) - variance * variance) / n_effective / variance / 4.0).sqrt()
+    ((fourth - variance * variance) / n_effective / variance / 4.0).sqrt()
 }
 
 /// Half the distance between the draws that bound the quantile: with E its ESS, those at the
@@ -60,10 +62,10 @@ fn mcse_quantile(draws: &Ordered, p: f64) -> f64 {
     }
     let size = draws.sorted.len() as f64;
     // Draws counted from 0; the comparisons also keep both inside the range.
-    let low = (beta_quantile(0.1586553, a, b) * size - 1.0)
+    let low = (beta_inc_inv(0.1586553, a, b) * size - 1.0)
         .max(0.0)
         .floor();
-    let high = (beta_quantile(0.8413447, a, b) * size - 1.0)
+    let high = (beta_inc_inv(0.8413447, a, b) * size - 1.0)
         .min(size - 1.0)
         .ceil();
     (draws.sorted[high as usize] - draws.sorted[low as usize]) / 2.0

@@ -6,10 +6,11 @@
 mod chains;
 mod lags;
 mod order;
-mod special;
+mod threads;
 
 mod energy;
 mod ess;
+mod flags;
 mod interval;
 mod mcse;
 mod ranks;
@@ -17,6 +18,9 @@ mod rhat;
 
 mod element;
 mod summary;
+
+mod agreement;
+mod loo;
 
 mod disagreement;
 mod findings;
@@ -26,6 +30,7 @@ mod verdict;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use agreement::{Agreeing, Agreement, agreement};
 pub use chains::{Chains, mean, sd};
 pub use element::{ElementStatistics, StatisticsOptions, element_statistics};
 pub use energy::bfmi;
@@ -34,6 +39,7 @@ pub use findings::{Finding, FindingKind};
 pub(crate) use findings::{count, say, thousands};
 pub use interval::{Interval, eti, hdi};
 pub use lags::autocorrelation;
+pub use loo::{Compared, Comparison, Loo, Pointwise, compare, loo, loo_pit};
 pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
 pub use rhat::{rhat, rhat_nested};

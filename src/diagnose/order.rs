@@ -4,35 +4,47 @@
 const DIGIT_BITS: u32 = 11;
 const PASSES: usize = 3;
 
+/// Low bits of a word that hold the place; those above hold what is sorted by.
+const PLACE_BITS: u32 = u64::BITS - DIGIT_BITS * PASSES as u32;
+
 /// Values with their places in `x`, ascending; the order of equal values does not matter. Zeros
-/// lose their sign, for they are equal. `x` must hold no NaN and fewer than 2³² numbers.
+/// lose their sign, for they are equal. `x` must hold no NaN and fewer than 2³¹ numbers.
 ///
-/// A radix sort on the leading 33 bits of the span of the numbers leaves runs that differ in
-/// lower bits only; those are usually single numbers and are sorted by comparison.
+/// A radix sort on the leading 33 bits of the span of the numbers, with the place in the other 31,
+/// leaves runs that differ in lower bits only; those are usually single numbers and are sorted by
+/// comparison.
 pub(crate) fn ascending(x: &[f64]) -> Vec<(f64, u32)> {
-    let pairs = x.iter().zip(0u32..).map(|(&v, i)| (v + 0.0, i));
     if x.len() < 256 {
+        let pairs = x.iter().zip(0u32..).map(|(&v, i)| (v + 0.0, i));
         let mut pairs: Vec<(f64, u32)> = pairs.collect();
         pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         return pairs;
     }
-    let mut keys: Vec<(u64, u32)> = pairs.map(|(v, i)| (key(v), i)).collect();
-    let least = keys.iter().map(|k| k.0).min().unwrap_or(0);
-    let most = keys.iter().map(|k| k.0).max().unwrap_or(0);
+    let mut words: Vec<u64> = x.iter().map(|&v| key(v + 0.0)).collect();
+    let (least, most) = words
+        .iter()
+        .fold((u64::MAX, 0), |(low, high), &k| (low.min(k), high.max(k)));
     // After this shift the span fills the word from the top.
     let shift = (most - least).leading_zeros() % u64::BITS;
-    let spread = |key: u64| (key - least) << shift;
-    keys.iter_mut().for_each(|k| k.0 = spread(k.0));
-    radix(&mut keys);
-    let prefix = |k: &(u64, u32)| k.0 >> (u64::BITS - DIGIT_BITS * PASSES as u32);
-    for run in keys.chunk_by_mut(|a, b| prefix(a) == prefix(b)) {
-        if run.len() > 1 {
-            run.sort_unstable_by_key(|k| k.0);
-        }
+    for (word, place) in words.iter_mut().zip(0u64..) {
+        *word = (*word - least) << shift >> PLACE_BITS << PLACE_BITS | place;
     }
-    keys.iter()
-        .map(|&(_, i)| (x[i as usize] + 0.0, i))
-        .collect()
+    radix(&mut words);
+    let place = |word: u64| (word & ((1 << PLACE_BITS) - 1)) as u32;
+    let pair = |&word: &u64| (x[place(word) as usize] + 0.0, place(word));
+    let mut pairs: Vec<(f64, u32)> = words.iter().map(pair).collect();
+    let mut start = 0;
+    while start < words.len() {
+        let mut end = start + 1;
+        while end < words.len() && words[end] >> PLACE_BITS == words[start] >> PLACE_BITS {
+            end += 1;
+        }
+        if end - start > 1 {
+            pairs[start..end].sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        }
+        start = end;
+    }
+    pairs
 }
 
 /// A number that is ordered as `v` is.
@@ -46,30 +58,29 @@ fn key(v: f64) -> u64 {
 }
 
 /// Sorts by the leading bits, the lowest digit first.
-fn radix(keys: &mut Vec<(u64, u32)>) {
+fn radix(words: &mut Vec<u64>) {
     const BUCKETS: usize = 1 << DIGIT_BITS;
-    let place = |key: u64, pass: usize| {
-        let up = DIGIT_BITS * (PASSES - pass) as u32;
-        (key >> (u64::BITS - up)) as usize % BUCKETS
+    let digit = |word: u64, pass: usize| {
+        (word >> (PLACE_BITS + DIGIT_BITS * pass as u32)) as usize % BUCKETS
     };
     let mut counts = vec![[0u32; BUCKETS]; PASSES];
-    for &(key, _) in keys.iter() {
+    for &word in words.iter() {
         for (pass, count) in counts.iter_mut().enumerate() {
-            count[place(key, pass)] += 1;
+            count[digit(word, pass)] += 1;
         }
     }
-    let mut other = vec![(0, 0); keys.len()];
+    let mut other = vec![0; words.len()];
     for (pass, starts) in counts.iter_mut().enumerate() {
         let mut total = 0;
         for start in starts.iter_mut() {
             total += std::mem::replace(start, total);
         }
-        for &pair in keys.iter() {
-            let start = &mut starts[place(pair.0, pass)];
-            other[*start as usize] = pair;
+        for &word in words.iter() {
+            let start = &mut starts[digit(word, pass)];
+            other[*start as usize] = word;
             *start += 1;
         }
-        std::mem::swap(keys, &mut other);
+        std::mem::swap(words, &mut other);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::chains::Chains;
 use super::order;
-use super::special::normal_quantile;
+use fitzroy_graph::special::ndtri;
 
 /// Φ⁻¹((r − 3/8)/(S + 1/4)) for every whole and half rank r of S numbers.
 ///
@@ -18,7 +18,7 @@ impl Scores {
     pub fn new(size: usize) -> Self {
         let score = |twice: usize| {
             let rank = twice as f64 / 2.0;
-            normal_quantile((rank - 0.375) / (size as f64 + 0.25))
+            ndtri((rank - 0.375) / (size as f64 + 0.25))
         };
         Scores {
             by_twice_rank: (0..=2 * size).map(score).collect(),
@@ -79,30 +79,22 @@ impl<'a> Ordered<'a> {
         }
         // The lower half falls towards the median and the upper half rises from it, so merging
         // the two sorts the distances.
-        let (below, above) = self.kept.split_at(self.kept.len() / 2);
-        let mut below = below
-            .iter()
-            .rev()
-            .map(|&(v, i)| ((v - median).abs(), i))
-            .peekable();
-        let mut above = above
-            .iter()
-            .map(|&(v, i)| ((v - median).abs(), i))
-            .peekable();
-        let mut folded = Vec::with_capacity(self.kept.len());
-        loop {
-            let from_below = match (below.peek(), above.peek()) {
-                (Some(b), Some(a)) => b.0 <= a.0,
-                (Some(_), None) => true,
-                (None, Some(_)) => false,
-                (None, None) => break,
-            };
-            folded.extend(if from_below {
-                below.next()
+        let distance = |(v, place): (f64, u32)| ((v - median).abs(), place);
+        let kept = &self.kept;
+        let (mut below, mut above) = (kept.len() / 2, kept.len() / 2);
+        let mut folded = Vec::with_capacity(kept.len());
+        while below > 0 && above < kept.len() {
+            let (low, high) = (distance(kept[below - 1]), distance(kept[above]));
+            if low.0 <= high.0 {
+                folded.push(low);
+                below -= 1;
             } else {
-                above.next()
-            });
+                folded.push(high);
+                above += 1;
+            }
         }
+        folded.extend(kept[..below].iter().rev().map(|&pair| distance(pair)));
+        folded.extend(kept[above..].iter().map(|&pair| distance(pair)));
         let mut z = vec![0.0; self.x.values().len()];
         scatter_scores(&folded, scores, &mut z);
         Some(z)

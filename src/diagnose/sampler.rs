@@ -25,9 +25,14 @@ pub(crate) struct SamplerStatistics {
 }
 
 impl SamplerStatistics {
-    /// Picks them out of `sample_stats`, under the names of ArviZ, PyMC and nuts-rs.
-    pub(crate) fn of(trace: &Trace, n_chains: usize, n_draws: usize) -> Self {
-        let group = trace.group("sample_stats");
+    /// Picks those that belong to the draws of `group`, under the names of ArviZ, PyMC and
+    /// nuts-rs.
+    pub(crate) fn of(trace: &Trace, group: &str, n_chains: usize, n_draws: usize) -> Self {
+        let group = trace.group(match group {
+            "prior" => "sample_stats_prior",
+            "warmup_posterior" => "warmup_sample_stats",
+            _ => "sample_stats",
+        });
         let find = |names: &[&str]| {
             let usable = |v: &&Variable| v.shape == [n_chains, n_draws];
             let variable = |name: &&str| group?.variable(name).filter(usable);

@@ -3,9 +3,9 @@
 use super::chains::Chains;
 use super::element::{ElementStatistics, StatisticsOptions, element_statistics};
 use super::ranks::Scores;
+use super::threads::on_threads;
 use crate::draws::{Column, Group, Labels, Trace, Variable};
 use crate::{Error, ErrorKind, Result};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What to summarise, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -250,26 +250,11 @@ fn all_rows(
     };
     let blocks: Vec<(usize, usize)> = (0..variables.len()).flat_map(blocks_of).collect();
     let scores = Scores::new(2 * n_chains * (n_draws / 2));
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        while let Some(&(v, start)) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let rows = block_rows(trace, variables[v], start, &scores, options.statistics);
-            done.push(((v, start), rows));
-        }
-        done
+    let rows = |_: &mut (), job: usize| {
+        let (v, start) = blocks[job];
+        block_rows(trace, variables[v], start, &scores, options.statistics)
     };
-    let helpers = options.threads.clamp(1, blocks.len().max(1)) - 1;
-    let mut parts = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
-        let mut parts = work();
-        for handle in handles {
-            parts.extend(handle.join().expect("a summary thread does not panic"));
-        }
-        parts
-    });
-    parts.sort_by_key(|(place, _)| *place);
-    parts.into_iter().flat_map(|(_, rows)| rows).collect()
+    on_threads(blocks.len(), options.threads, || (), rows).concat()
 }
 
 /// The rows of up to [`BLOCK`] elements from `start` on.
@@ -299,19 +284,29 @@ fn block_rows(
 /// The draws of elements `start..end`, each chain after chain.
 pub(crate) fn gather(variable: &Variable, start: usize, end: usize) -> Vec<Vec<f64>> {
     let stride = variable.elements();
-    let n = variable.shape[0] * variable.shape[1];
-    let mut columns: Vec<Vec<f64>> = (start..end).map(|_| Vec::with_capacity(n)).collect();
-    let mut fill = |at: &dyn Fn(usize) -> f64| {
-        for draw in 0..n {
-            for (k, column) in columns.iter_mut().enumerate() {
-                column.push(at(draw * stride + start + k));
-            }
-        }
-    };
     match &variable.values {
-        Column::Real(v) => fill(&|i| v[i]),
-        Column::Integer(v) => fill(&|i| v[i] as f64),
-        Column::Flag(v) => fill(&|i| f64::from(u8::from(v[i]))),
+        Column::Real(v) => columns(v, stride, start..end, |x| x),
+        Column::Integer(v) => columns(v, stride, start..end, |x| x as f64),
+        Column::Flag(v) => columns(v, stride, start..end, |x| f64::from(u8::from(x))),
+    }
+}
+
+/// The columns `wanted` of rows of `stride` values.
+fn columns<T: Copy>(
+    values: &[T],
+    stride: usize,
+    wanted: std::ops::Range<usize>,
+    real: impl Fn(T) -> f64,
+) -> Vec<Vec<f64>> {
+    if stride == 1 && wanted.len() == 1 {
+        return vec![values.iter().map(|&v| real(v)).collect()];
+    }
+    let n = values.len() / stride.max(1);
+    let mut columns: Vec<Vec<f64>> = wanted.clone().map(|_| vec![0.0; n]).collect();
+    for (draw, row) in values.chunks_exact(stride.max(1)).enumerate() {
+        for (column, &v) in columns.iter_mut().zip(&row[wanted.clone()]) {
+            column[draw] = real(v);
+        }
     }
     columns
 }

@@ -61,7 +61,7 @@ pub fn diagnose(trace: &Trace, options: &SummaryOptions) -> Result<Diagnosis> {
     };
     let mut summary = summary(trace, &everything)?;
     let names = chain_names(trace, &summary);
-    let sampler = SamplerStatistics::of(trace, summary.n_chains, summary.n_draws);
+    let sampler = SamplerStatistics::of(trace, &options.group, summary.n_chains, summary.n_draws);
 
     let mut findings = value_findings(&summary);
     findings.extend(rhat_findings(group, &summary, &names));

@@ -1,9 +1,11 @@
 //! Draws as plain data: groups of variables with named, labelled dimensions.
 
 mod netcdf;
+mod open;
 
 pub use crate::data::Labels;
-pub use netcdf::{read_netcdf, write_netcdf};
+pub use open::read_trace;
+pub use netcdf::{Flush, read_netcdf, write_netcdf, write_netcdf_with};
 use std::collections::BTreeMap;
 
 /// The elements of a variable, row-major over its dimensions.

@@ -246,29 +246,12 @@ impl Outcome {
     ///
     /// # Errors
     /// Those of [`diagnose`].
-    pub fn diagnose(&mut self, options: &SummaryOptions) -> Result<Diagnosis> {
-        // Diagnosing looks for `sample_stats`, whatever the draws are of.
-        let renamed = [
-            ("prior", "posterior"),
-            ("sample_stats_prior", "sample_stats"),
-        ];
-        let groups = |trace: &mut Trace, from: usize, to: usize| {
-            for pair in renamed.map(|(a, b)| [a, b]) {
-                let group = trace.groups.iter_mut().find(|g| g.name == pair[from]);
-                if let Some(group) = group {
-                    group.name = pair[to].into();
-                }
-            }
+    pub fn diagnose(&self, options: &SummaryOptions) -> Result<Diagnosis> {
+        let options = SummaryOptions {
+            group: self.group.into(),
+            ..options.clone()
         };
-        let prior = self.group == "prior";
-        if prior {
-            groups(&mut self.trace, 0, 1);
-        }
-        let found = diagnose(&self.trace, options);
-        if prior {
-            groups(&mut self.trace, 1, 0);
-        }
-        let mut found = found?;
+        let mut found = diagnose(&self.trace, &options)?;
         found.findings.splice(0..0, self.findings.iter().cloned());
         Ok(found)
     }

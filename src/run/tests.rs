@@ -269,7 +269,7 @@ fn draws_of_the_prior_ignore_the_data() {
     let mut data = Dataset::new();
     data.insert_real("y", &[2], vec![100.0, 200.0]);
     let joint = bind(&Model::parse(model).unwrap(), &data, &settings).unwrap();
-    let mut outcome = run(&joint, &settings, &Caller::silent()).unwrap();
+    let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
     let names: Vec<&str> = outcome
         .trace
         .groups

@@ -153,7 +153,7 @@ fn sampled(
     let joint = bind(&model, &data, &settings.run)?;
     clock.lap("data and model");
 
-    let mut outcome = run::run(&joint, &settings.run, caller)?;
+    let outcome = run::run(&joint, &settings.run, caller)?;
     let timing = outcome.timing;
     clock.split(&[
         ("compile", timing.compile),

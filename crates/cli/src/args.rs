@@ -1,6 +1,6 @@
 //! The command line: what may be said, with the help that explains it.
 
-use crate::commands::{completions, diagnose, models, sample, validate, verify};
+use crate::commands::{compare, completions, diagnose, models, sample, validate, verify};
 use crate::progress::Style;
 use crate::terminal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Sample(Box<sample::SampleArgs>),
     /// Says whether the draws of a trace can be trusted
     Diagnose(diagnose::DiagnoseArgs),
+    /// Ranks models by how well they predict, or compares two runs of one model
+    Compare(compare::CompareArgs),
     /// Samples data with known truth and checks everything on the way
     Validate(validate::ValidateArgs),
     /// Checks and measures this machine and recommends settings

@@ -13,7 +13,7 @@ mod write;
 mod tests;
 
 pub use read::read_netcdf;
-pub use write::write_netcdf;
+pub use write::{Flush, write_netcdf, write_netcdf_with};
 
 /// Groups whose variables are draws: their first two dimensions are `chain` and `draw`.
 const DRAW_GROUPS: [&str; 10] = [

@@ -10,11 +10,17 @@ use rust_hdf5::{H5Dataset, H5File, H5Group, H5Type, Hdf5Error};
 use super::super::{Attribute, Column, Group, Labels, Trace, Variable};
 use crate::{Error, ErrorKind, Result};
 
-/// Elements per draw in one chunk, at most.
-const CHUNK_ELEMENTS: usize = 64;
-
-/// Bytes in one chunk, at most.
-const CHUNK_BYTES: usize = 8 << 20;
+/// How long a finished file is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flush {
+    /// Until it is on the disk, where it outlasts a loss of power. That takes tens of
+    /// milliseconds.
+    #[default]
+    Disk,
+    /// Not at all: the system writes it within seconds. It outlasts the end of the program, not a
+    /// loss of power; for results that are as quickly made again.
+    Later,
+}
 
 /// Writes `trace` as a NetCDF-4 file that ArviZ (0.x and 1.x) opens by `from_netcdf`.
 ///
@@ -26,8 +32,9 @@ const CHUNK_BYTES: usize = 8 << 20;
 /// `NAME_dim`.
 ///
 /// The file is written as `PATH.tmp`, flushed to the disk and renamed, so `path` never holds half
-/// a trace. Beside the trace it needs the memory of one variable of flags, or of one chunk
-/// (8 MiB).
+/// a trace. Variables lie in one piece each, as whole arrays are what is read: chunks of one chain
+/// and 64 elements cost twice the time to write and a fifth more room. Beside the trace it needs
+/// the memory of one variable of flags.
 ///
 /// ```
 /// use fitzroy::draws::{Column, Group, Trace, Variable, read_netcdf, write_netcdf};
@@ -49,6 +56,14 @@ const CHUNK_BYTES: usize = 8 << 20;
 /// `Io` when the file cannot be written. `Data` when a variable has not the elements its shape
 /// says, or labels and size of a dimension differ; nothing is left behind.
 pub fn write_netcdf(path: impl AsRef<Path>, trace: &Trace) -> Result<()> {
+    write_netcdf_with(path, trace, Flush::Disk)
+}
+
+/// [`write_netcdf`], choosing whether to wait for the disk.
+///
+/// # Errors
+/// Those of [`write_netcdf`].
+pub fn write_netcdf_with(path: impl AsRef<Path>, trace: &Trace, flush: Flush) -> Result<()> {
     let path = path.as_ref();
     let temporary = with_tmp(path);
     let written = plan(trace).and_then(|plans| {
@@ -56,7 +71,7 @@ pub fn write_netcdf(path: impl AsRef<Path>, trace: &Trace) -> Result<()> {
         File::create(&temporary).map_err(|error| io_error(&error))?;
         write_file(&temporary, trace, &plans)
             .map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?;
-        publish(&temporary, path).map_err(|error| io_error(&error))
+        publish(&temporary, path, flush).map_err(|error| io_error(&error))
     });
     written.map_err(|error| {
         let _ = fs::remove_file(&temporary);
@@ -78,8 +93,11 @@ fn with_tmp(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Waits until the finished file is on the disk and puts it in its place.
-fn publish(temporary: &Path, path: &Path) -> io::Result<()> {
+/// Puts the finished file in its place, once it is on the disk if that is asked.
+fn publish(temporary: &Path, path: &Path, flush: Flush) -> io::Result<()> {
+    if flush == Flush::Later {
+        return fs::rename(temporary, path);
+    }
     OpenOptions::new().write(true).open(temporary)?.sync_all()?;
     fs::rename(temporary, path)?;
     let folder = match path.parent() {
@@ -299,10 +317,7 @@ fn write_variable(group: &H5Group, variable: &Variable) -> Written<H5Dataset> {
     let shape = variable.shape.as_slice();
     match &variable.values {
         Column::Real(values) => {
-            let mut builder = group.new_dataset::<f64>().shape(shape).fill_value(f64::NAN);
-            if let Some(chunk) = chunk_shape(variable, 8) {
-                builder = builder.chunk(&chunk);
-            }
+            let builder = group.new_dataset::<f64>().shape(shape).fill_value(f64::NAN);
             let dataset = builder.create(name)?;
             write_all(&dataset, values)?;
             dataset
@@ -313,20 +328,12 @@ fn write_variable(group: &H5Group, variable: &Variable) -> Written<H5Dataset> {
             Ok(dataset)
         }
         Column::Integer(values) => {
-            let mut builder = group.new_dataset::<i64>().shape(shape);
-            if let Some(chunk) = chunk_shape(variable, 8) {
-                builder = builder.chunk(&chunk);
-            }
-            let dataset = builder.create(name)?;
+            let dataset = group.new_dataset::<i64>().shape(shape).create(name)?;
             write_all(&dataset, values)?;
             Ok(dataset)
         }
         Column::Flag(values) => {
-            let mut builder = group.new_dataset::<i8>().shape(shape);
-            if let Some(chunk) = chunk_shape(variable, 1) {
-                builder = builder.chunk(&chunk);
-            }
-            let dataset = builder.create(name)?;
+            let dataset = group.new_dataset::<i8>().shape(shape).create(name)?;
             let bytes: Vec<i8> = values.iter().map(|&flag| i8::from(flag)).collect();
             write_all(&dataset, &bytes)?;
             dataset
@@ -337,24 +344,4 @@ fn write_variable(group: &H5Group, variable: &Variable) -> Written<H5Dataset> {
             Ok(dataset)
         }
     }
-}
-
-/// One chain and at most [`CHUNK_ELEMENTS`] elements of each draw, so that the draws of one
-/// element lie close together. `None` (contiguous) where nothing is gained.
-fn chunk_shape(variable: &Variable, element_bytes: usize) -> Option<Vec<usize>> {
-    let shape = &variable.shape;
-    let draws =
-        variable.dims.len() >= 2 && variable.dims[0] == "chain" && variable.dims[1] == "draw";
-    if !draws || shape.contains(&0) {
-        return None;
-    }
-    let mut chunk = vec![1; shape.len()];
-    let mut room = CHUNK_ELEMENTS;
-    for axis in (2..shape.len()).rev() {
-        chunk[axis] = shape[axis].min(room);
-        room /= chunk[axis];
-    }
-    let elements: usize = chunk[2..].iter().product();
-    chunk[1] = shape[1].min((CHUNK_BYTES / (elements * element_bytes)).max(1));
-    Some(chunk)
 }

@@ -5,9 +5,9 @@ use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Interval, StatisticsOptions, SummaryOptions, TailEss, diagnose};
-use fitzroy::draws::{Attribute, Trace, read_netcdf};
+use fitzroy::draws::{Attribute, Trace, read_trace};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, verdict_line};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::Result;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -51,15 +51,8 @@ enum Tail {
 /// Reads the trace and prints what the draws say.
 pub(crate) fn run(args: &DiagnoseArgs) -> Result<Outcome> {
     let machine = args.common.machine()?;
-    let mut path = args.trace.clone();
-    if path.is_dir() {
-        path.push("trace.nc");
-    }
-    if path.extension().is_some_and(|e| e == "zarr") {
-        let message = format!("{}: this version reads NetCDF traces (.nc)", path.display());
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
-    let trace = read_netcdf(&path)?;
+    let path = &args.trace;
+    let trace = read_trace(path)?;
     let options = SummaryOptions {
         statistics: StatisticsOptions {
             ci_prob: args.ci_prob,

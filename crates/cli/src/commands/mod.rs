@@ -1,5 +1,6 @@
 //! One file per command: its flags, the call into the library, what is printed.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod diagnose;
 pub(crate) mod models;
@@ -16,6 +17,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Sample(args) => sample::run(&args),
         Command::Diagnose(args) => diagnose::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Models(args) => models::run(&args),

@@ -1,4 +1,4 @@
-//! The incomplete beta function.
+//! The incomplete beta function and its inverse.
 
 use super::{deviance, stirling_error};
 use std::f64::consts::PI;
@@ -29,6 +29,41 @@ pub fn beta_inc(a: f64, b: f64, x: f64, y: f64) -> f64 {
     } else {
         1.0 - (front * a / n * fraction(b, a, y)).min(1.0)
     }
+}
+
+/// The x with I_x(a, b) = p, for a and b of at least 1: bisection that takes Newton steps where
+/// they stay inside the bracket. NaN when an argument is NaN.
+pub fn beta_inc_inv(p: f64, a: f64, b: f64) -> f64 {
+    if p.is_nan() || a.is_nan() || b.is_nan() {
+        return f64::NAN;
+    }
+    let scale = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b);
+    let (mut low, mut high) = (0.0, 1.0);
+    let mut x = a / (a + b);
+    for _ in 0..200 {
+        let excess = beta_inc(a, b, x, 1.0 - x) - p;
+        if excess > 0.0 {
+            high = x;
+        } else {
+            low = x;
+        }
+        let slope = libm::exp(scale + (a - 1.0) * libm::log(x) + (b - 1.0) * libm::log1p(-x));
+        let step = excess / slope;
+        if step.abs() <= 1e-15 * x {
+            return x;
+        }
+        let newton = x - step;
+        let next = if newton > low && newton < high {
+            newton
+        } else {
+            0.5 * (low + high)
+        };
+        if next == x {
+            return x;
+        }
+        x = next;
+    }
+    x
 }
 
 /// The continued fraction of a·B(a, b)·I_x(a, b) / (xᵃ yᵇ).

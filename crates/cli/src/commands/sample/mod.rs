@@ -11,7 +11,7 @@ use crate::progress::{Board, Progress};
 use crate::{interrupt, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::draws::write_netcdf;
+use fitzroy::draws::{Flush, write_netcdf_with};
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
@@ -192,7 +192,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
             .for_each(|w| terminal::note(format_args!("warning: {w}")));
     }
 
-    let Some(mut outcome) = chains(args, &joint, &settings, &clock)? else {
+    let Some(outcome) = chains(args, &joint, &settings, &clock)? else {
         terminal::note("stopped before the first draw: nothing was saved");
         return Ok(Outcome::Interrupted);
     };
@@ -200,7 +200,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         threads: machine.threads,
         ..SummaryOptions::default()
     };
-    let diagnosis = outcome.diagnose(&options)?;
+    let diagnosis = examine(&mut folder, &outcome, &options, &clock)?;
     let facts = run::Machine {
         model: name,
         device: probe::cpu().model,
@@ -249,14 +249,37 @@ fn chains(
     Ok((outcome.run.n_draws() > 0).then_some(outcome))
 }
 
-/// Writes every file of the run; the draws first.
+/// Seconds of work below which results are not waited for until they are on the disk: flushing
+/// would take longer than to make them again.
+const SHORT_S: f64 = 2.0;
+
+/// Writes the draws, and examines them meanwhile.
+fn examine(
+    folder: &mut Folder,
+    outcome: &run::Outcome,
+    options: &SummaryOptions,
+    clock: &Clock,
+) -> Result<Diagnosis> {
+    let path = folder.file("trace.nc");
+    let flush = match clock.seconds() < SHORT_S {
+        true => Flush::Later,
+        false => Flush::Disk,
+    };
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| write_netcdf_with(&path, &outcome.trace, flush));
+        let found = outcome.diagnose(options);
+        writer.join().expect("writing returns its errors")?;
+        found
+    })
+}
+
+/// Writes what is said about the draws.
 fn save(
     folder: &mut Folder,
     outcome: &run::Outcome,
     diagnosis: &Diagnosis,
     document: &Value,
 ) -> Result<()> {
-    write_netcdf(folder.file("trace.nc"), &outcome.trace)?;
     summaries(folder, diagnosis)?;
     let mut marked = json!({"program": "fitzroy"});
     if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {
