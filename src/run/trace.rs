@@ -59,7 +59,7 @@ impl Collect<'_> {
         if self.settings.log_likelihood && !prior {
             groups.push(self.group("log_likelihood", self.log_likelihood(&positions)?));
         }
-        let lp = self.written_lp(&run.chains, &positions);
+        let lp = self.written_density(&positions);
         let statistics = run
             .chains
             .iter_mut()
@@ -194,25 +194,7 @@ impl Collect<'_> {
     }
 
     /// The log density of every draw in the coordinates as written, Jacobians of the transforms
-    /// included: what the sampler says, whose coordinates no longer change, less Σ (1 − c) ln s.
-    fn written_lp(&self, chains: &[Draws], positions: &Positions<'_>) -> Vec<f64> {
-        let sampled = chains.iter().flat_map(|c| &c.statistics.lp[..positions.n_draws]);
-        let mut lp: Vec<f64> = sampled.copied().collect();
-        if self.compiled.frames().is_some() {
-            let jacobians = sweep(positions, &[1], self.threads(), || {
-                let mut frames = self.compiled.frames().expect("there are plates");
-                let compiled = self.compiled;
-                move |_, _, position: &[f64], rows: &mut [&mut [f64]]| {
-                    frames.run(position);
-                    rows[0][0] = log_jacobian(&compiled.coordinates, &frames);
-                }
-            });
-            lp.iter_mut().zip(&jacobians[0]).for_each(|(lp, j)| *lp -= j);
-        }
-        lp
-    }
-
-    /// The same for draws of the warm-up, which were made in several coordinates: evaluated anew.
+    /// included: what was sampled, less Σ (1 − c) ln s.
     fn written_density(&self, positions: &Positions<'_>) -> Vec<f64> {
         let arrays = sweep(positions, &[1], self.threads(), || {
             let (compiled, mut frames) = (self.compiled, self.compiled.frames());
