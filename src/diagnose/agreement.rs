@@ -172,7 +172,13 @@ fn element(name: String, first: &Variable, second: &Variable, i: usize) -> Agree
         [mean(&draws[0]), mean(&draws[1])],
         [sd(&draws[0]), sd(&draws[1])],
     );
-    let percent = |gap: f64, of: f64| if gap == 0.0 { 0.0 } else { 100.0 * gap.abs() / of };
+    let percent = |gap: f64, of: f64| {
+        if gap == 0.0 {
+            0.0
+        } else {
+            100.0 * gap.abs() / of
+        }
+    };
     let scale = means[0].abs().max(sds[0]);
     Agreeing {
         name,

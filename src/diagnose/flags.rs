@@ -132,7 +132,10 @@ mod tests {
             let draws: Vec<f64> = (0..3 * n).map(|_| rng.uniform()).collect();
             let rows: Vec<&[f64]> = draws.chunks_exact(n).collect();
             let mut flags = Flags::new(&rows, |v| v < 0.2);
-            let numbers: Vec<f64> = draws.iter().map(|&v| f64::from(u8::from(v < 0.2))).collect();
+            let numbers: Vec<f64> = draws
+                .iter()
+                .map(|&v| f64::from(u8::from(v < 0.2)))
+                .collect();
             let mut plain = Lags::new(&numbers.chunks_exact(n).collect::<Vec<_>>());
             assert!((flags.at_zero() - plain.at_zero()).abs() < 1e-13);
             for lag in (0..n - 1).step_by(2) {

@@ -4,8 +4,8 @@ mod netcdf;
 mod open;
 
 pub use crate::data::Labels;
-pub use open::read_trace;
 pub use netcdf::{Flush, read_netcdf, write_netcdf, write_netcdf_with};
+pub use open::read_trace;
 use std::collections::BTreeMap;
 
 /// The elements of a variable, row-major over its dimensions.

@@ -74,8 +74,12 @@ pub fn compare(models: &[(String, Loo)]) -> Result<Comparison> {
         let dse = (n as f64 * variance(&d, 0)).sqrt();
         let caution = match elpd_diff {
             0.0 => None,
-            _ if n < FEW_OBSERVATIONS => Some(format!("fewer than {FEW_OBSERVATIONS} observations")),
-            d if d.abs() < SMALL_DIFFERENCE => Some(format!("differs by less than {SMALL_DIFFERENCE}")),
+            _ if n < FEW_OBSERVATIONS => {
+                Some(format!("fewer than {FEW_OBSERVATIONS} observations"))
+            }
+            d if d.abs() < SMALL_DIFFERENCE => {
+                Some(format!("differs by less than {SMALL_DIFFERENCE}"))
+            }
             _ => None,
         };
         Compared {
@@ -113,7 +117,9 @@ fn check(models: &[(String, Loo)]) -> Result<()> {
     for (name, loo) in models {
         if !loo.elpd.is_finite() {
             let at = loo.pointwise.iter().position(|x| !x.elpd.is_finite());
-            let place = at.map_or(String::new(), |i| format!(" ({} is the first)", loo.names[i]));
+            let place = at.map_or(String::new(), |i| {
+                format!(" ({} is the first)", loo.names[i])
+            });
             return data(format!(
                 "`{name}` has log likelihoods that are not finite{place}, so it has no elpd"
             ));
@@ -149,10 +155,17 @@ fn by_chance(sorted: &[&[f64]]) -> Option<String> {
     let difference = |m: &&[f64]| m.iter().zip(base).map(|(a, b)| a - b).sum::<f64>();
     let differences: Vec<f64> = sorted.iter().map(difference).collect();
     let median = super::super::quantile(&differences, 0.5);
-    let upper: Vec<f64> = differences.iter().copied().filter(|&d| d >= median).collect();
+    let upper: Vec<f64> = differences
+        .iter()
+        .copied()
+        .filter(|&d| d >= median)
+        .collect();
     let sd = (upper.iter().map(|d| d * d).sum::<f64>() / upper.len() as f64).sqrt();
     let expected = sd * ndtri(1.0 - 0.5 / (sorted.len() - 1) as f64);
-    let most = differences.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let most = differences
+        .iter()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
     (most <= expected).then(|| {
         format!(
             "the best of {} models may be the best by chance: average them by their weights \

@@ -11,7 +11,7 @@ mod compare;
 mod psis;
 mod stacking;
 
-pub use compare::{Comparison, Compared, compare};
+pub use compare::{Compared, Comparison, compare};
 
 use super::chains::{Chains, variance};
 use super::ess::ess_mean;
@@ -110,7 +110,9 @@ pub fn loo(trace: &Trace, variable: Option<&str>, threads: usize) -> Result<Loo>
         k_limit,
         pointwise,
         observed: observed.map(|v| reals(&v.values)),
-        names: (0..n).map(|i| Row::label_of(trace, likelihood, i)).collect(),
+        names: (0..n)
+            .map(|i| Row::label_of(trace, likelihood, i))
+            .collect(),
     })
 }
 

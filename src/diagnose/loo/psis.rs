@@ -63,11 +63,16 @@ impl Psis {
         let least = tail[0].0;
         if -least < f64::MIN_POSITIVE {
             let all = self.log_weights.iter().all(|&w| w == 0.0);
-            return if all { f64::NEG_INFINITY } else { f64::INFINITY };
+            return if all {
+                f64::NEG_INFINITY
+            } else {
+                f64::INFINITY
+            };
         }
         let floor = libm::exp(cutoff.0);
         self.tail.clear();
-        self.tail.extend(tail.iter().map(|t| libm::exp(t.0) - floor));
+        self.tail
+            .extend(tail.iter().map(|t| libm::exp(t.0) - floor));
         let Some((k, sigma)) = fit(&self.tail) else {
             return f64::NAN;
         };
@@ -99,7 +104,8 @@ pub(crate) fn fit(x: &[f64]) -> Option<(f64, f64)> {
     let mean_log = |b: f64| mean_log1p(x, -b);
     let candidates: Vec<(f64, f64)> = (1..=m)
         .map(|i| {
-            let b = (1.0 - (m as f64 / (i as f64 - 0.5)).sqrt()) / (3.0 * quartile) + 1.0 / x[n - 1];
+            let b =
+                (1.0 - (m as f64 / (i as f64 - 0.5)).sqrt()) / (3.0 * quartile) + 1.0 / x[n - 1];
             let k = mean_log(b);
             (b, n as f64 * (libm::log(-b / k) - k - 1.0))
         })
@@ -162,7 +168,11 @@ mod tests {
     fn weights_sum_to_one_and_equal_draws_weigh_the_same() {
         let mut psis = Psis::default();
         assert_eq!(psis.smooth(&[-1.5; 100], 1.0), f64::NEG_INFINITY);
-        assert!(psis.log_weights.iter().all(|w| (w + 100f64.ln()).abs() < 1e-14));
+        assert!(
+            psis.log_weights
+                .iter()
+                .all(|w| (w + 100f64.ln()).abs() < 1e-14)
+        );
         // One draw far above the rest: the tail is that draw and equal ones.
         let mut two = [-1.0; 100];
         two[..3].fill(-9.0);

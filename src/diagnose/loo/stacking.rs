@@ -73,7 +73,9 @@ impl Problem {
                 let share = pk / mixed / n as f64;
                 self.slopes[k] += share;
                 let row = &mut self.curvature[k * self.n_models..][..self.n_models];
-                row.iter_mut().zip(p).for_each(|(c, pl)| *c += share * pl / mixed);
+                row.iter_mut()
+                    .zip(p)
+                    .for_each(|(c, pl)| *c += share * pl / mixed);
             }
         }
         value
@@ -81,7 +83,11 @@ impl Problem {
 
     /// How far the largest slope is above 1.
     fn excess(&self) -> f64 {
-        let most = self.slopes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let most = self
+            .slopes
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max);
         most - 1.0
     }
 
@@ -135,7 +141,10 @@ impl Problem {
                 free.iter().zip(&solved).for_each(|(&k, x)| d[k] = *x);
                 return Some(d);
             }
-            free = (0..free.len()).filter(|&i| stays(i)).map(|i| free[i]).collect();
+            free = (0..free.len())
+                .filter(|&i| stays(i))
+                .map(|i| free[i])
+                .collect();
         }
     }
 }
@@ -161,7 +170,11 @@ fn solve(mut a: Vec<f64>, m: usize) -> Option<Vec<f64>> {
             }
         }
     }
-    Some((0..m).map(|r| a[r * width + m] / a[r * width + r]).collect())
+    Some(
+        (0..m)
+            .map(|r| a[r * width + m] / a[r * width + r])
+            .collect(),
+    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use crate::diagnose::agreement;
 fn run(seed: u64, shift: f64, spread: f64) -> Run {
     let mut run = Run::new(4, 500);
     run.scalar("mu", run.normals(seed, 0, 1.0 + shift, spread, 0.4));
-    let theta: Vec<Vec<f64>> = (1..4).map(|k| run.normals(seed, k, 0.0, 2.0, 0.2)).collect();
+    let theta: Vec<Vec<f64>> = (1..4)
+        .map(|k| run.normals(seed, k, 0.0, 2.0, 0.2))
+        .collect();
     run.variable("theta", &[("school", 3)], &theta);
     run.scalar("fixed", vec![2.0; 2000]);
     run
@@ -52,5 +54,9 @@ fn what_runs_have_not_in_common_is_named_or_refused() {
     draws[3] = f64::NAN;
     broken.trace.groups[0].variables.retain(|v| v.name != "mu");
     broken.scalar("mu", draws);
-    assert!(!agreement(&first.trace, &broken.trace, &[], 1).unwrap().agree);
+    assert!(
+        !agreement(&first.trace, &broken.trace, &[], 1)
+            .unwrap()
+            .agree
+    );
 }

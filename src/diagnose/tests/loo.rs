@@ -23,7 +23,11 @@ impl Lcg {
 
 fn variable(name: &str, shape: &[usize], values: Vec<f64>) -> Variable {
     let dims = ["chain", "draw", "obs"];
-    let dims = if shape.len() == 1 { &dims[2..] } else { &dims[..shape.len()] };
+    let dims = if shape.len() == 1 {
+        &dims[2..]
+    } else {
+        &dims[..shape.len()]
+    };
     Variable {
         name: name.into(),
         dims: dims.iter().map(|d| d.to_string()).collect(),
@@ -88,7 +92,10 @@ fn traces(recipe: &Value, models: &[Value]) -> Vec<(Trace, f64)> {
         let groups = vec![
             group("posterior", variable("mu", &full[..2], mu.clone())),
             group("log_likelihood", variable("y", &full, all)),
-            group("posterior_predictive", variable("y", &full, replicated.clone())),
+            group(
+                "posterior_predictive",
+                variable("y", &full, replicated.clone()),
+            ),
             group("observed_data", variable("y", &full[2..], y.clone())),
         ];
         let trace = Trace {
@@ -104,7 +111,10 @@ fn traces(recipe: &Value, models: &[Value]) -> Vec<(Trace, f64)> {
 fn close(what: &str, got: f64, want: &Value, bound: f64) {
     let want = want.as_f64().unwrap_or(f64::NAN);
     let gap = (got - want).abs() / want.abs().max(1e-3);
-    assert!(gap <= bound, "{what}: got {got:?}, ArviZ {want:?}, off by {gap:.1e}");
+    assert!(
+        gap <= bound,
+        "{what}: got {got:?}, ArviZ {want:?}, off by {gap:.1e}"
+    );
 }
 
 /// Bound: 1e-9 relative (the asked 1e-8 with a digit to spare), for weights 1e-8 absolute against
@@ -139,8 +149,17 @@ fn cross_validation_and_comparison_agree_with_arviz() {
         let want = &case["compare"];
         for (rank, model) in compared.models.iter().enumerate() {
             let at = |key: &str| format!("{name}, rank {rank}, {key}");
-            assert_eq!(Some(model.place as u64), want["order"][rank].as_u64(), "{name}");
-            close(&at("elpd_diff"), model.elpd_diff, &want["elpd_diff"][rank], 1e-9);
+            assert_eq!(
+                Some(model.place as u64),
+                want["order"][rank].as_u64(),
+                "{name}"
+            );
+            close(
+                &at("elpd_diff"),
+                model.elpd_diff,
+                &want["elpd_diff"][rank],
+                1e-9,
+            );
             close(&at("dse"), model.dse, &want["dse"][rank], 1e-9);
             match want["p_worse"][rank].is_null() {
                 true => assert!(model.p_worse.is_nan()),
@@ -148,8 +167,16 @@ fn cross_validation_and_comparison_agree_with_arviz() {
             }
             let weight = |key: &str| want[key][rank].as_f64().expect("a weight");
             let (exact, arviz) = (weight("weights"), weight("arviz_weights"));
-            assert!((model.weight - exact).abs() < 1e-8, "{name} {} {exact}", model.weight);
-            assert!((model.weight - arviz).abs() < 5e-3, "{name} {} {arviz}", model.weight);
+            assert!(
+                (model.weight - exact).abs() < 1e-8,
+                "{name} {} {exact}",
+                model.weight
+            );
+            assert!(
+                (model.weight - arviz).abs() < 5e-3,
+                "{name} {} {arviz}",
+                model.weight
+            );
             let flagged = want["diag_diff"][rank] != "";
             assert_eq!(model.caution.is_some(), flagged, "{name} rank {rank}");
         }
@@ -185,7 +212,10 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     let mut other = good.clone();
     other.observed = Some(vec![0.5, 2.5]);
     let text = message(pair(&other));
-    assert!(text.contains("other data") && text.contains("2.5"), "{text}");
+    assert!(
+        text.contains("other data") && text.contains("2.5"),
+        "{text}"
+    );
     other.pointwise.pop();
     assert!(message(pair(&other)).contains("1 observations"));
 

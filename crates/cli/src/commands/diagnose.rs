@@ -4,10 +4,10 @@ use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
+use fitzroy::Result;
 use fitzroy::diagnose::{Interval, StatisticsOptions, SummaryOptions, TailEss, diagnose};
 use fitzroy::draws::{Attribute, Trace, read_trace};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, verdict_line};
-use fitzroy::Result;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 

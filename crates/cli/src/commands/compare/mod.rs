@@ -14,10 +14,12 @@ use std::path::{Path, PathBuf};
 
 /// Flags of `fitzroy compare`.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  fitzroy compare pooled/trace.nc hierarchical/trace.nc\n  \
+#[command(
+    after_help = "Examples:\n  fitzroy compare pooled/trace.nc hierarchical/trace.nc\n  \
     fitzroy compare --posteriors seed-1 seed-2\n\n\
     Models are ranked by PSIS-LOO; sample them with --log-likelihood. With --posteriors two runs \
-    of one model are compared, and the exit code is 1 if they differ.")]
+    of one model are compared, and the exit code is 1 if they differ."
+)]
 pub(crate) struct CompareArgs {
     /// Traces, or folders of runs
     #[arg(required = true, value_name = "TRACE")]
@@ -128,7 +130,14 @@ mod tests {
 
     #[test]
     fn traces_are_named_after_their_file_or_folder() {
-        let paths = ["a/trace.nc", "b/trace.nc", "pymc.nc", "c/run.zarr", "x/a", "trace.nc"];
+        let paths = [
+            "a/trace.nc",
+            "b/trace.nc",
+            "pymc.nc",
+            "c/run.zarr",
+            "x/a",
+            "trace.nc",
+        ];
         let names = names(&paths.map(PathBuf::from));
         assert_eq!(names, ["a", "b", "pymc", "c", "a-2", "trace"]);
     }
