@@ -208,7 +208,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         total: clock.seconds(),
     };
     let document = run_json(&outcome, &settings, &diagnosis, &facts);
-    save(&mut folder, &outcome, &diagnosis, &document)?;
+    save(&mut folder, &diagnosis, &document)?;
     if args.common.json {
         json::print(&document);
     } else {
@@ -274,12 +274,7 @@ fn examine(
 }
 
 /// Writes what is said about the draws.
-fn save(
-    folder: &mut Folder,
-    outcome: &run::Outcome,
-    diagnosis: &Diagnosis,
-    document: &Value,
-) -> Result<()> {
+fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value) -> Result<()> {
     summaries(folder, diagnosis)?;
     let mut marked = json!({"program": "fitzroy"});
     if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {
