@@ -1,6 +1,8 @@
 //! The command line: what may be said, with the help that explains it.
 
-use crate::commands::{compare, completions, diagnose, models, sample, validate, verify};
+use crate::commands::{
+    bench, compare, completions, curve_fit, diagnose, models, sample, validate, verify,
+};
 use crate::progress::Style;
 use crate::terminal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -29,6 +31,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Samples a model with NUTS
     Sample(Box<sample::SampleArgs>),
+    /// Fits a curve to data by least squares
+    CurveFit(Box<curve_fit::CurveFitArgs>),
     /// Says whether the draws of a trace can be trusted
     Diagnose(diagnose::DiagnoseArgs),
     /// Ranks models by how well they predict, or compares two runs of one model
@@ -37,6 +41,8 @@ pub(crate) enum Command {
     Validate(validate::ValidateArgs),
     /// Checks and measures this machine and recommends settings
     Verify(verify::VerifyArgs),
+    /// Measures this machine on standard problems
+    Bench(bench::BenchArgs),
     /// Lists the models that come along, or prints one
     Models(models::ModelsArgs),
     /// Prints a completion script for a shell

@@ -10,13 +10,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// # Errors
 /// The system refuses a handler.
 pub(crate) fn catch() -> Result<Arc<AtomicBool>> {
+    catch_with("stopping: the draws so far will be saved")
+}
+
+/// As [`catch`], saying `what` happens now.
+///
+/// # Errors
+/// The system refuses a handler.
+pub(crate) fn catch_with(what: &'static str) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
-        terminal::note("stopping: the draws so far will be saved; Ctrl-C again ends at once");
+        terminal::note(format_args!("{what}; Ctrl-C again ends at once"));
     })
     .map_err(|error| {
         let message = format!("Ctrl-C cannot be caught on this system: {error}");

@@ -10,7 +10,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/graph", &[]),
     ("crates/device", &["fitzroy-graph"]),
     (".", &["fitzroy-graph", "fitzroy-device"]),
-    ("crates/cli", &["fitzroy", "fitzroy-device"]),
+    (
+        "crates/curve-fit",
+        &["fitzroy", "fitzroy-device", "fitzroy-graph"],
+    ),
+    ("crates/cli", &["fitzroy", "fitzroy-curve-fit", "fitzroy-device"]),
     ("xtask", &[]),
 ];
 

@@ -1,7 +1,9 @@
 //! One file per command: its flags, the call into the library, what is printed.
 
+pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod curve_fit;
 pub(crate) mod diagnose;
 pub(crate) mod models;
 pub(crate) mod sample;
@@ -16,10 +18,12 @@ use fitzroy::Result;
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Sample(args) => sample::run(&args),
+        Command::CurveFit(args) => curve_fit::run(&args),
         Command::Diagnose(args) => diagnose::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions(args) => completions::run(&args),
     }

@@ -23,6 +23,11 @@ const FILES: &[&str] = &[
     "benchmark_report.txt",
     "validation.json",
     "data.csv",
+    "fit.json",
+    "fits.csv",
+    "parameters.csv",
+    "prediction.csv",
+    "fit.svg",
     "model.fz",
 ];
 

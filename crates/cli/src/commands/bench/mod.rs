@@ -1,0 +1,30 @@
+//! `fitzroy bench WHAT`: measures this machine; asserts the answers before it reports a time.
+
+mod curve_fit;
+
+use crate::exit::Outcome;
+use clap::{Args, Subcommand};
+use fitzroy::Result;
+
+/// Flags of `fitzroy bench`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  fitzroy bench curve-fit --preset quick")]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What is measured.
+#[derive(Subcommand)]
+enum What {
+    /// Curve fits from 1,000 to 10 million rows, and 10,000 small ones
+    #[command(after_help = "Example:\n  fitzroy bench curve-fit --preset standard --json")]
+    CurveFit(curve_fit::CurveFitBench),
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
+    match &args.what {
+        What::CurveFit(args) => curve_fit::run(args),
+    }
+}

@@ -1,0 +1,150 @@
+//! `--batch-by COLUMN`: a fit for every group of rows.
+
+use super::{CurveFitArgs, usage};
+use crate::clock::Clock;
+use crate::exit::Outcome;
+use crate::{interrupt, json, terminal};
+use fitzroy::data::{Array, Values};
+use fitzroy::Result;
+use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
+use fitzroy_curve_fit::fit::Plan;
+use fitzroy_curve_fit::method::Status;
+use fitzroy_curve_fit::report::grouped;
+use fitzroy_curve_fit::source::{Missing, Request, assemble};
+use fitzroy_curve_fit::{Formula, Options};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Fits every group and writes one row per fit.
+pub(super) fn run(
+    args: &CurveFitArgs,
+    column: &str,
+    arrays: Vec<Array>,
+    formula: &Formula,
+    request: &Request,
+    options: &Options,
+    clock: &Clock,
+) -> Result<Outcome> {
+    let mut arrays = arrays;
+    let Some(at) = arrays.iter().position(|a| a.name == column) else {
+        let names: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
+        let all = names.join(", ");
+        return Err(usage(format!("--batch-by: there is no column `{column}`; the columns are {all}")));
+    };
+    if !request.range.is_empty() {
+        return Err(usage("--batch-by and --range do not go together; cut the file before".into()));
+    }
+    if matches!(request.missing, Missing::Drop) {
+        let message = "--batch-by needs no --missing drop: a group with gaps fails alone";
+        return Err(usage(message.into()));
+    }
+    let groups = match &arrays[at].values {
+        Values::Real(values) => Groups::by_number(values),
+        Values::Text(cells) => Groups::by_label(cells),
+    };
+    let used = formula.roles(&[column], &[]);
+    if used.is_ok_and(|roles| roles.predictors.is_empty()) {
+        arrays.remove(at);
+    }
+    // A group with gaps is that group's failure, not the batch's.
+    let request = Request {
+        unchecked: true,
+        ..request.clone()
+    };
+    let assembled = assemble(arrays, formula, &request)?;
+    let data = assembled.data;
+    let roles = formula.roles(&data.names(), &data.label_columns())?;
+    let plan = Plan::new(formula, roles, data.has_sigma(), options)?;
+    let table = data.table(&plan.roles.predictors)?;
+    let stop = interrupt::catch_with("stopping: fits so far will be written")?;
+    let before = clock.seconds();
+    let batch = fit_many(&plan, &table, &groups, options, &stop)?;
+    let seconds = clock.seconds() - before;
+    let counts = counts(&batch);
+    let (n, good) = (groups.len(), batch.status.iter().filter(|s| s.converged()).count());
+    let mut folder = crate::output::Folder::open(
+        Path::new("."),
+        args.output.out.as_deref(),
+        "curve-fit",
+        args.output.overwrite,
+    )?;
+    let path = folder.path().join("fits.csv");
+    folder.write("fits.csv", &csv(column, &batch, &groups))?;
+    let document = json!({
+        "model": formula.text(), "batch_by": column, "fits": n, "converged": good,
+        "status_counts": counts.iter().map(|(s, n)| (s.to_string(), json!(n)))
+            .collect::<serde_json::Map<_, _>>(),
+        "alone": batch.n_alone, "rows": data.n_rows(), "parameters": batch.names,
+        "file": path.display().to_string(),
+        "timing_s": {"fit": seconds, "total": clock.seconds()},
+    });
+    folder.write("fit.json", &format!("{document:#}\n"))?;
+    folder.finish()?;
+    if args.common.json {
+        json::print(&document);
+    } else {
+        let each: Vec<String> =
+            counts.iter().map(|(s, n)| format!("{} {}", grouped(*n), s.replace('_', " "))).collect();
+        terminal::out(format_args!(
+            "{}   {} fits by {column}, {} rows: {} converged in {:.1} ms ({})\n{}",
+            formula.text(),
+            grouped(n),
+            grouped(data.n_rows()),
+            grouped(good),
+            1e3 * seconds,
+            each.join(", "),
+            path.display()
+        ));
+    }
+    Ok(if batch.status.contains(&Status::Interrupted) {
+        Outcome::Interrupted
+    } else if args.strict && good < n {
+        Outcome::NotPassed
+    } else {
+        Outcome::Done
+    })
+}
+
+/// How many fits ended in each way, most frequent first.
+fn counts(batch: &Batch) -> Vec<(&'static str, usize)> {
+    let mut out: Vec<(&'static str, usize)> = Vec::new();
+    for status in &batch.status {
+        match out.iter_mut().find(|(name, _)| *name == status.name()) {
+            Some((_, n)) => *n += 1,
+            None => out.push((status.name(), 1)),
+        }
+    }
+    out.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    out
+}
+
+/// One row per fit.
+fn csv(column: &str, batch: &Batch, groups: &Groups) -> String {
+    let p = batch.names.len();
+    let mut out = format!("{column},rows,status,converged,chi2,evaluations");
+    for name in &batch.names {
+        let _ = write!(out, ",{name},{name}_se");
+    }
+    out.push('\n');
+    for k in 0..groups.len() {
+        let label = &groups.labels[k];
+        let quoted = label.contains([',', '"', '\n']);
+        let label = if quoted { format!("\"{}\"", label.replace('"', "\"\"")) } else { label.clone() };
+        let status = batch.status[k];
+        let _ = write!(
+            out,
+            "{label},{},{},{},{},{}",
+            groups.rows(k).len(),
+            status.name(),
+            status.converged(),
+            2.0 * batch.cost[k],
+            batch.evaluations[k]
+        );
+        for a in 0..p {
+            let _ = write!(out, ",{},{}", batch.theta[k * p + a], batch.se[k * p + a]);
+        }
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,56 @@
+//! Flags of the form NAME=VALUE.
+
+use fitzroy::{Error, ErrorKind, Result};
+
+fn usage(message: String) -> Error {
+    Error::new(ErrorKind::Usage, message)
+}
+
+/// NAME=TEXT, one per flag.
+pub(super) fn texts(flag: &str, given: &[String]) -> Result<Vec<(String, String)>> {
+    let split = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((name.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err(usage(format!("{flag} {text}: is written {flag} NAME=VALUE"))),
+    };
+    given.iter().map(split).collect()
+}
+
+/// NAME=NUMBER, several separated by commas.
+pub(super) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>> {
+    let parts: Vec<String> = given.iter().flat_map(|g| g.split(',').map(str::to_string)).collect();
+    let number = |(name, text): (String, String)| match text.parse() {
+        Ok(x) => Ok((name, x)),
+        Err(_) => Err(usage(format!("{flag} {name}={text}: `{text}` is not a number"))),
+    };
+    texts(flag, &parts)?.into_iter().map(number).collect()
+}
+
+/// NAME=LO:HI; an empty side is infinite.
+fn intervals(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
+    let wrong = |name: &str, text: &str| {
+        usage(format!("{flag} {name}={text}: is written {flag} NAME=LO:HI, such as b=0: or b=:5"))
+    };
+    let interval = |(name, text): (String, String)| {
+        let (low, high) = text.split_once(':').ok_or_else(|| wrong(&name, &text))?;
+        let side = |part: &str, open: f64| match part.trim() {
+            "" => Ok(open),
+            part => part.parse::<f64>().map_err(|_| wrong(&name, &text)),
+        };
+        let (low, high) = (side(low, f64::NEG_INFINITY)?, side(high, f64::INFINITY)?);
+        Ok((name, low, high))
+    };
+    texts(flag, given)?.into_iter().map(interval).collect()
+}
+
+/// NAME=LO:HI, several separated by commas.
+pub(super) fn bounds(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
+    let parts: Vec<String> = given.iter().flat_map(|g| g.split(',').map(str::to_string)).collect();
+    intervals(flag, &parts)
+}
+
+/// COLUMN=LO:HI.
+pub(super) fn ranges(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
+    intervals(flag, given)
+}

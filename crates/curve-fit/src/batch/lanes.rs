@@ -1,0 +1,328 @@
+//! Eight fits side by side: each lane a problem of its own, refilled when it is done.
+
+use super::step::{Eight, Step};
+use super::{Fits, Groups};
+use crate::fit::Plan;
+use crate::method::{Limits, Status};
+use crate::pass::Columns;
+use fitzroy_device::cpu::RowWorkspace;
+use fitzroy_device::lanes::Level;
+
+/// A lane at work.
+#[derive(Clone, Copy)]
+struct Lane {
+    /// Which fit; `usize::MAX` when there is none left.
+    fit: usize,
+    /// True until the start was evaluated.
+    fresh: bool,
+    cost: f64,
+    nu: f64,
+    evaluations: usize,
+}
+
+/// Relative change of every parameter at which a fit of a batch has converged.
+const SMALL: f64 = 1e-9;
+
+/// Everything eight lanes need; nothing is allocated between fits.
+pub(super) struct Lanes<'a> {
+    plan: &'a Plan,
+    data: &'a Columns<'a>,
+    groups: &'a Groups,
+    starts: &'a [f64],
+    limits: Limits,
+    level: Level,
+    workspace: RowWorkspace,
+    params: Vec<Eight>,
+    columns: Vec<Vec<f64>>,
+    n_rows: [usize; 8],
+    lanes: [Lane; 8],
+    here: Vec<Eight>,
+    there: Vec<Eight>,
+    theta: Vec<Eight>,
+    trial: Vec<Eight>,
+    scale: Vec<Eight>,
+    work: Vec<Eight>,
+    starting: Vec<Eight>,
+    /// Room for the errors of one fit.
+    factor: Vec<f64>,
+    lambda: Eight,
+    predicted: Eight,
+    change: Eight,
+}
+
+impl<'a> Lanes<'a> {
+    /// `starts` holds the free parameters of every fit, one after the other.
+    pub(super) fn new(
+        plan: &'a Plan,
+        data: &'a Columns<'a>,
+        groups: &'a Groups,
+        starts: &'a [f64],
+        longest: usize,
+        limits: Limits,
+    ) -> Self {
+        let p = plan.free.len();
+        let sums = plan.programs.pass.n_sums();
+        let zero = [0.0; 8];
+        Lanes {
+            plan,
+            data,
+            groups,
+            starts,
+            limits,
+            level: Level::detect(),
+            workspace: plan.programs.pass.workspace(),
+            params: vec![zero; 2 * p + 1],
+            columns: vec![vec![0.0; 8 * longest]; plan.programs.columns().count()],
+            n_rows: [0; 8],
+            lanes: [Lane {
+                fit: usize::MAX,
+                fresh: true,
+                cost: f64::NAN,
+                nu: 2.0,
+                evaluations: 0,
+            }; 8],
+            here: vec![zero; sums],
+            there: vec![zero; sums],
+            theta: vec![zero; p],
+            trial: vec![zero; p],
+            scale: vec![zero; p],
+            work: vec![zero; p * (p + 1) / 2 + 2 * p],
+            starting: vec![zero; p],
+            factor: vec![0.0; p * p + 2 * p],
+            lambda: zero,
+            predicted: zero,
+            change: zero,
+        }
+    }
+
+    /// Puts fit `fit` into lane `k`.
+    fn load(&mut self, k: usize, fit: usize) {
+        let rows = self.groups.rows(fit);
+        for (c, wide) in self.columns.iter_mut().enumerate() {
+            let column = self.data.column(c);
+            let mut last = 0.0;
+            for (slot, &row) in wide[k..].iter_mut().step_by(8).zip(rows) {
+                last = column[row as usize];
+                *slot = last;
+            }
+            // What stands beyond must be harmless for the formula: the last row again.
+            for slot in wide[k..].iter_mut().step_by(8).skip(rows.len()) {
+                *slot = last;
+            }
+        }
+        self.n_rows[k] = rows.len();
+        let p = self.trial.len();
+        for a in 0..p {
+            self.trial[a][k] = self.starts[fit * p + a];
+            self.scale[a][k] = 0.0;
+        }
+        self.lambda[k] = 1e-3;
+        self.lanes[k] = Lane {
+            fit,
+            fresh: true,
+            cost: f64::NAN,
+            nu: 2.0,
+            evaluations: 0,
+        };
+    }
+
+    /// Fits every fit that `queue` gives.
+    pub(super) fn run(&mut self, queue: &mut dyn Iterator<Item = usize>, out: &mut Fits<'_>) {
+        let p = self.trial.len();
+        for k in 0..8 {
+            if let Some(fit) = queue.next() {
+                self.load(k, fit);
+            }
+        }
+        // Idle lanes repeat a busy one's rows, so that they compute something harmless.
+        while self.lanes.iter().any(|l| l.fit != usize::MAX) {
+            self.params[..p].copy_from_slice(&self.trial);
+            let longest = self.busy_rows();
+            let views: Vec<&[f64]> = self.columns.iter().map(|c| &c[..8 * longest]).collect();
+            let pass = &self.plan.programs.pass;
+            pass.accumulate_eight(
+                &mut self.workspace,
+                &self.params,
+                &views,
+                &self.n_rows,
+                &mut self.there,
+            );
+            let mut accept = [0.0; 8];
+            for k in 0..8 {
+                if self.lanes[k].fit != usize::MAX && self.judge(k, out) {
+                    accept[k] = 1.0;
+                }
+            }
+            for k in 0..8 {
+                let idle = self.lanes[k].fit == usize::MAX;
+                if idle {
+                    match queue.next() {
+                        Some(fit) => self.load(k, fit),
+                        None => self.n_rows[k] = 0,
+                    }
+                }
+            }
+            // Lanes just loaded keep their start as trial point: the step below moves them.
+            self.starting.copy_from_slice(&self.trial);
+            self.level.run(Step {
+                p,
+                there: &self.there,
+                here: &mut self.here,
+                theta: &mut self.theta,
+                trial: &mut self.trial,
+                accept: &accept,
+                scale: &mut self.scale,
+                lambda: &self.lambda,
+                predicted: &mut self.predicted,
+                change: &mut self.change,
+                work: &mut self.work,
+            });
+            for k in (0..8).filter(|&k| self.lanes[k].fresh) {
+                for a in 0..p {
+                    self.trial[a][k] = self.starting[a][k];
+                    self.scale[a][k] = 0.0;
+                }
+            }
+        }
+    }
+
+    fn busy_rows(&self) -> usize {
+        let busy = self.lanes.iter().zip(&self.n_rows).filter(|(l, _)| l.fit != usize::MAX);
+        busy.map(|(_, &n)| n).max().unwrap_or(0)
+    }
+
+    /// What becomes of the trial point of lane `k`: true when it is accepted. A lane that is done
+    /// gives its result and is idle.
+    fn judge(&mut self, k: usize, out: &mut Fits<'_>) -> bool {
+        let p = self.trial.len();
+        let cost = 0.5 * self.there[(p + 1) * (p + 2) / 2 - 1][k];
+        let finite = self.there.iter().all(|s| s[k].is_finite());
+        let lane = &mut self.lanes[k];
+        lane.evaluations += 1;
+        if lane.fresh {
+            lane.fresh = false;
+            if !finite {
+                self.finish(k, Status::NonFinite, out, false);
+                return false;
+            }
+            lane.cost = cost;
+            if cost == 0.0 {
+                self.finish(k, Status::ExactFit, out, true);
+            }
+            return true;
+        }
+        let (predicted, change) = (self.predicted[k], self.change[k]);
+        let ratio = (lane.cost - cost) / predicted;
+        let level = predicted <= 1e-14 * lane.cost && cost <= lane.cost * (1.0 + 1e-13);
+        let better = finite && (ratio > 1e-4 && predicted > 0.0 || level);
+        if better {
+            lane.cost = cost;
+            let q = ratio.min(1.0);
+            let factor = if level { 0.1 } else { (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1) };
+            self.lambda[k] = (self.lambda[k] * factor).max(1e-20);
+            lane.nu = 2.0;
+        } else {
+            self.lambda[k] = (self.lambda[k] * lane.nu).max(1e-14);
+            lane.nu = (2.0 * lane.nu).min(64.0);
+        }
+        let small = change <= SMALL.max(self.limits.xtol);
+        let status = if cost == 0.0 {
+            Some(Status::ExactFit)
+        } else if better && small {
+            Some(Status::SmallStep)
+        } else if better && predicted <= self.limits.ftol * cost {
+            Some(Status::SmallReduction)
+        } else if !better && change < 1e-14 {
+            let hidden = predicted <= 1e-12 * lane.cost;
+            Some(if hidden { Status::Rounding } else { Status::NoProgress })
+        } else if self.lambda[k] > 1e12 || !predicted.is_finite() && self.lambda[k] > 1.0 {
+            Some(Status::DampingLimit)
+        } else if lane.evaluations >= self.limits.max_evaluations {
+            Some(Status::EvaluationLimit)
+        } else {
+            None
+        };
+        if let Some(status) = status {
+            self.finish(k, status, out, better);
+        }
+        better
+    }
+
+    /// Writes the result of lane `k`, at the trial point if that was accepted.
+    fn finish(&mut self, k: usize, status: Status, out: &mut Fits<'_>, at_trial: bool) {
+        let lane = &mut self.lanes[k];
+        let (sums, theta) = if at_trial {
+            (&self.there, &self.trial)
+        } else {
+            (&self.here, &self.theta)
+        };
+        let p = theta.len();
+        let fit = lane.fit;
+        lane.fit = usize::MAX;
+        out.status[fit] = status;
+        out.evaluations[fit] = lane.evaluations as u32;
+        out.cost[fit] = if at_trial || !lane.fresh { lane.cost } else { f64::NAN };
+        for a in 0..p {
+            out.theta[fit * p + a] = theta[a][k];
+        }
+        if status == Status::NonFinite {
+            for a in 0..p {
+                out.theta[fit * p + a] = self.trial[a][k];
+            }
+            return;
+        }
+        let q = p + 1;
+        let entry = |a: usize, b: usize| sums[a * q + b - a * (a + 1) / 2][k];
+        let scaled = errors(p, entry, &mut self.factor);
+        let dof = self.n_rows[k].saturating_sub(p);
+        let s2 = if out.absolute_sigma { 1.0 } else { 2.0 * out.cost[fit] / dof as f64 };
+        for a in 0..p {
+            let se = (self.factor[p * p + a] * s2).sqrt();
+            let known = scaled && status.converged() && (dof > 0 || out.absolute_sigma);
+            out.se[fit * p + a] = if known { se } else { f64::NAN };
+        }
+    }
+}
+
+/// The diagonal of A⁻¹ into `work[p²..]`, by Cholesky in scaled variables; false when A is not
+/// positive definite.
+fn errors(p: usize, entry: impl Fn(usize, usize) -> f64, work: &mut [f64]) -> bool {
+    let (l, rest) = work.split_at_mut(p * p);
+    let (diagonal, scale) = rest.split_at_mut(p);
+    for k in 0..p {
+        scale[k] = entry(k, k).sqrt();
+    }
+    for j in 0..p {
+        for i in j..p {
+            let mut s = entry(j, i) / (scale[i] * scale[j]);
+            for k in 0..j {
+                s -= l[i * p + k] * l[j * p + k];
+            }
+            // The diagonal holds 1/L_jj.
+            if i == j {
+                if s.is_nan() || s <= 1e-15 {
+                    return false;
+                }
+                l[j * p + j] = 1.0 / s.sqrt();
+            } else {
+                l[i * p + j] = s * l[j * p + j];
+            }
+        }
+    }
+    // Columns of L⁻¹ replace those of L, the last column first.
+    for k in 0..p {
+        let mut sum = l[k * p + k] * l[k * p + k];
+        // x solves L x = e_k; kept above the diagonal, row k.
+        for i in k + 1..p {
+            let mut s = -l[i * p + k] * l[k * p + k];
+            for j in k + 1..i {
+                s -= l[i * p + j] * l[k * p + j];
+            }
+            let x = s * l[i * p + i];
+            l[k * p + i] = x;
+            sum += x * x;
+        }
+        diagonal[k] = sum / (scale[k] * scale[k]);
+    }
+    true
+}

@@ -1,0 +1,461 @@
+//! From a minimum to a result: rank, covariance, intervals, findings.
+
+use super::data::Data;
+use super::estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
+use super::options::{CovarianceKind, Options};
+use super::plan::Plan;
+use super::problem::Problem;
+use super::solve::Solution;
+use super::start::StartRule;
+use crate::formula::{Loss, Setting};
+use crate::method::Status;
+use crate::method::dense::{Triangle, inverse};
+use crate::method::statistics::{
+    Rank, rank, rank_of_normal, sandwich, t_quantile, triangle_columns, triangle_inverse,
+};
+use crate::pass::Table;
+use fitzroy::Result;
+use fitzroy_device::cpu::TILE_ROWS;
+
+/// Condition of the scaled Jacobian up to which its normal matrix is inverted; beyond, QR.
+const NORMAL_IS_FINE: f64 = 1e4;
+/// Degrees of freedom below which a warning is due.
+const LOW_DOF: usize = 3;
+
+/// The result of `solution`.
+pub(crate) fn conclude(
+    plan: &Plan,
+    table: &dyn Table,
+    options: &Options,
+    solution: Solution,
+) -> Result<Estimate> {
+    let p = plan.free.len();
+    let n = table.n_rows();
+    let theta = solution.minimum.theta.clone();
+    let status = solution.minimum.status;
+    let at_bound: Vec<bool> = (0..p).map(|k| plan.bounds.touches(k, theta[k])).collect();
+    let inside: Vec<usize> = (0..p).filter(|&k| !at_bound[k]).collect();
+    let mut problem = Problem::new(&plan.programs, table, options.threads, solution.scale);
+    let robust = plan.programs.loss().is_robust();
+    let counts = plan.programs.loss() == Loss::Poisson;
+    let finite = solution.minimum.moments.is_finite();
+    let mut chi2 = 2.0 * solution.minimum.moments.cost;
+    let mut plain = None;
+    if robust && finite {
+        let sums = problem.sums_of(&plan.programs.plain, &theta)?;
+        chi2 = *sums.last().expect("r²");
+        plain = Some(unpack(&sums, p));
+    }
+    let normal = plain.unwrap_or_else(|| solution.minimum.moments.normal.clone());
+    let (ranked, bread) = if finite && !inside.is_empty() {
+        bread(plan, &mut problem, &theta, &normal, &inside, counts)?
+    } else {
+        (Rank { rank: 0, condition: f64::NAN, undetermined: None }, None)
+    };
+    let dof = n.saturating_sub(p);
+    let mut covariance_status = if !status.converged() {
+        CovarianceStatus::NotConverged
+    } else if ranked.undetermined.is_some() {
+        CovarianceStatus::RankDeficient
+    } else if dof == 0 && !options.absolute_sigma && !counts {
+        CovarianceStatus::ZeroDof
+    } else if at_bound.iter().any(|&b| b) {
+        CovarianceStatus::AtBound
+    } else {
+        CovarianceStatus::Ok
+    };
+    let kind = match options.covariance {
+        CovarianceKind::Auto if counts => "fisher",
+        CovarianceKind::Auto | CovarianceKind::Sandwich if robust => "sandwich",
+        CovarianceKind::Hc0 | CovarianceKind::Sandwich => "hc0",
+        CovarianceKind::Hc3 => "hc3",
+        _ => "classic",
+    };
+    let mut pcov = vec![f64::NAN; p * p];
+    let shown = matches!(covariance_status, CovarianceStatus::Ok | CovarianceStatus::AtBound);
+    if let (true, Some(bread)) = (shown, bread) {
+        let m = inside.len();
+        let s2 = if options.absolute_sigma || counts { 1.0 } else { chi2 / dof as f64 };
+        let inner = match kind {
+            "sandwich" => influence(plan, &mut problem, &theta, &normal, &inside, dof)?,
+            "hc0" => squares(plan, &mut problem, &theta, &bread, &inside, false)?,
+            "hc3" => squares(plan, &mut problem, &theta, &bread, &inside, true)?,
+            _ => Some(bread.iter().map(|x| x * s2).collect()),
+        };
+        match inner {
+            Some(inner) => {
+                for (i, &a) in inside.iter().enumerate() {
+                    for (j, &b) in inside.iter().enumerate() {
+                        pcov[a * p + b] = inner[i * m + j];
+                    }
+                }
+            }
+            None => covariance_status = CovarianceStatus::RankDeficient,
+        }
+    }
+    let t = if options.absolute_sigma || counts || dof == 0 {
+        t_quantile(0.5 + options.confidence / 2.0, f64::INFINITY)
+    } else {
+        t_quantile(0.5 + options.confidence / 2.0, dof as f64)
+    };
+    let parameters = parameters(plan, options, &solution, &pcov, &at_bound, t)?;
+    let mut estimate = Estimate {
+        model: plan.formula.text().to_string(),
+        predictors: plan.roles.predictors.clone(),
+        parameters,
+        free: plan.names(),
+        linear: plan.programs.linear().to_vec(),
+        popt: theta,
+        pcov,
+        covariance_kind: kind,
+        covariance_status,
+        status,
+        loss: plan.programs.loss().name(),
+        f_scale: solution.scale,
+        absolute_sigma: options.absolute_sigma,
+        weighted: plan.weighted,
+        n,
+        n_dropped: 0,
+        dof,
+        cost: solution.minimum.moments.cost,
+        chi2,
+        confidence: options.confidence,
+        condition: ranked.condition,
+        rank: ranked.rank,
+        evaluations: solution.minimum.evaluations,
+        full_reads: solution.full_reads + problem.reads,
+        subsample_rows: solution.subsample_rows,
+        finish: solution.finish,
+        method: solution.method,
+        minima: minima(&solution.costs, options.multistart),
+        findings: solution.findings,
+        flags: Vec::new(),
+    };
+    let advice = Advice {
+        plan,
+        options,
+        at_bound: &at_bound,
+        inside: &inside,
+        ranked: &ranked,
+        last_fall: solution.minimum.last_fall,
+    };
+    advice.give(&mut estimate);
+    Ok(estimate)
+}
+
+/// The normal matrix from sums of products of `[J…, r]`.
+fn unpack(sums: &[f64], p: usize) -> Vec<f64> {
+    let mut normal = vec![0.0; p * p];
+    let mut at = 0;
+    for a in 0..p {
+        for b in a..p {
+            (normal[a * p + b], normal[b * p + a]) = (sums[at], sums[at]);
+            at += 1;
+        }
+        at += 1;
+    }
+    normal
+}
+
+fn part(full: &[f64], p: usize, inside: &[usize]) -> Vec<f64> {
+    inside.iter().flat_map(|&a| inside.iter().map(move |&b| full[a * p + b])).collect()
+}
+
+/// Rank, and (JᵀJ)⁻¹ of the parameters inside their bounds: by the normal matrix where its
+/// condition allows, else by QR.
+fn bread(
+    plan: &Plan,
+    problem: &mut Problem<'_>,
+    theta: &[f64],
+    normal: &[f64],
+    inside: &[usize],
+    counts: bool,
+) -> Result<(Rank, Option<Vec<f64>>)> {
+    let (p, m) = (theta.len(), inside.len());
+    let n = problem.reader.table.n_rows();
+    let own = part(normal, p, inside);
+    let quick = rank_of_normal(&own, m, n);
+    if quick.condition < NORMAL_IS_FINE || counts {
+        let inverse = inverse(&own, m);
+        return Ok((quick, inverse));
+    }
+    let mut triangle = Triangle::new(p + 1, TILE_ROWS);
+    problem.triangle_of(&plan.programs.plain, theta, &mut triangle)?;
+    if m < p {
+        // Columns of parameters at a bound leave: again, of the triangle's rows.
+        let columns = triangle_columns(&triangle, p + 1);
+        let kept: Vec<Vec<f64>> = inside.iter().map(|&k| columns[k].clone()).collect();
+        triangle = Triangle::new(m, p + 1);
+        triangle.add(&kept);
+    }
+    let ranked = rank(triangle_columns(&triangle, m), n);
+    let full = ranked.rank == m;
+    Ok((ranked, full.then(|| triangle_inverse(&triangle, m))))
+}
+
+/// n/(n−p) H⁻¹BH⁻¹ of a robust fit.
+fn influence(
+    plan: &Plan,
+    problem: &mut Problem<'_>,
+    theta: &[f64],
+    normal: &[f64],
+    inside: &[usize],
+    dof: usize,
+) -> Result<Option<Vec<f64>>> {
+    let (p, n) = (theta.len(), problem.reader.table.n_rows() as f64);
+    let sums = problem.sums_of(&plan.programs.influence(), theta)?;
+    let mean = sums[p * (p + 1) / 2] / n;
+    let c2 = problem.scale * problem.scale;
+    let h: Vec<f64> = part(normal, p, inside).iter().map(|x| x * mean / c2).collect();
+    let mut full = vec![0.0; p * p];
+    let mut at = 0;
+    for a in 0..p {
+        for b in a..p {
+            (full[a * p + b], full[b * p + a]) = (sums[at] / c2, sums[at] / c2);
+            at += 1;
+        }
+    }
+    let v = sandwich(&h, &part(&full, p, inside), inside.len());
+    Ok(v.map(|v| v.iter().map(|x| x * n / dof.max(1) as f64).collect()))
+}
+
+/// (JᵀJ)⁻¹ (Σ r²jjᵀ) (JᵀJ)⁻¹, with r/(1 − h) for r if `leverage`.
+fn squares(
+    plan: &Plan,
+    problem: &mut Problem<'_>,
+    theta: &[f64],
+    bread: &[f64],
+    inside: &[usize],
+    leverage: bool,
+) -> Result<Option<Vec<f64>>> {
+    let (p, m) = (theta.len(), inside.len());
+    let params = problem.params(theta);
+    let mut filling = vec![0.0; m * m];
+    problem.reads += 1;
+    problem.reader.rows(&plan.programs.plain, &params, &mut |_, out| {
+        let mut j = vec![0.0; m];
+        for i in 0..out[p].len() {
+            for (j, &k) in j.iter_mut().zip(inside) {
+                *j = out[k][i];
+            }
+            let mut r = out[p][i];
+            if leverage {
+                let mut h = 0.0;
+                for a in 0..m {
+                    for b in 0..m {
+                        h += j[a] * bread[a * m + b] * j[b];
+                    }
+                }
+                r /= 1.0 - h;
+            }
+            for a in 0..m {
+                for b in 0..m {
+                    filling[a * m + b] += r * r * j[a] * j[b];
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let Some(normal) = inverse(bread, m) else {
+        return Ok(None);
+    };
+    Ok(sandwich(&normal, &filling, m))
+}
+
+/// Values, errors and intervals of all parameters; those of ties by the delta method.
+fn parameters(
+    plan: &Plan,
+    options: &Options,
+    solution: &Solution,
+    pcov: &[f64],
+    at_bound: &[bool],
+    t: f64,
+) -> Result<Vec<Fitted>> {
+    let p = plan.free.len();
+    let theta = &solution.minimum.theta;
+    let mut out = Vec::new();
+    for (k, parameter) in plan.roles.parameters.iter().enumerate() {
+        let free = plan.free.iter().position(|&f| f == k);
+        let (value, se, kind) = match (&plan.settings[k], free) {
+            (Setting::Free, Some(at)) => (theta[at], pcov[at * p + at].sqrt(), Kind::Free),
+            (Setting::Fixed(x), _) => (*x, f64::NAN, Kind::Fixed),
+            (Setting::Tied(tie), _) => {
+                let (value, slope) = crate::formula::tie_value(tie, &plan.roles, &plan.settings, theta)?;
+                let mut variance = 0.0;
+                for a in 0..p {
+                    for b in 0..p {
+                        if slope[a] != 0.0 && slope[b] != 0.0 {
+                            variance += slope[a] * pcov[a * p + b] * slope[b];
+                        }
+                    }
+                }
+                (value, variance.sqrt(), Kind::Tied)
+            }
+            (Setting::Free, None) => unreachable!("free parameters are listed"),
+        };
+        out.push(Fitted {
+            name: parameter.name.clone(),
+            value,
+            se,
+            ci_lower: value - t * se,
+            ci_upper: value + t * se,
+            start: free.map(|at| solution.start.theta[at]),
+            start_rule: free.map_or(StartRule::None, |at| solution.start.rules[at]),
+            lower: free.map_or(f64::NEG_INFINITY, |at| plan.bounds.lower[at]),
+            upper: free.map_or(f64::INFINITY, |at| plan.bounds.upper[at]),
+            at_bound: free.is_some_and(|at| at_bound[at]),
+            kind,
+        });
+    }
+    let _ = options;
+    Ok(out)
+}
+
+/// Distinct minima of several starts.
+fn minima(costs: &[f64], n_starts: usize) -> Option<Minima> {
+    if n_starts <= 1 || costs.is_empty() {
+        return None;
+    }
+    let mut sorted = costs.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs().max(f64::MIN_POSITIVE);
+    let n_best = sorted.iter().filter(|&&c| same(c, sorted[0])).count();
+    let mut distinct: Vec<f64> = Vec::new();
+    for c in sorted {
+        if distinct.last().is_none_or(|&d| !same(c, d)) {
+            distinct.push(c);
+        }
+    }
+    Some(Minima {
+        n_starts,
+        n_best,
+        costs: distinct,
+    })
+}
+
+/// What a person should know about a result.
+struct Advice<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    at_bound: &'a [bool],
+    inside: &'a [usize],
+    ranked: &'a Rank,
+    last_fall: f64,
+}
+
+impl Advice<'_> {
+    fn give(&self, e: &mut Estimate) {
+        let say = |e: &mut Estimate, text: String| e.findings.push(text);
+        match e.status {
+            Status::EvaluationLimit | Status::TimeLimit => {
+                let what = if e.status == Status::TimeLimit {
+                    "the time limit was reached".to_string()
+                } else {
+                    format!("{} evaluations", e.evaluations)
+                };
+                let fall = 100.0 * self.last_fall;
+                say(e, format!("not converged: {what}; cost still falling {fall:.2} % per step"));
+            }
+            Status::DampingLimit | Status::NoProgress => {
+                let text = "not converged: no step reduced the cost any further; try other \
+                            starting values (--p0, --multistart)";
+                say(e, text.into());
+            }
+            Status::NonFinite => say(e, "not converged: the model has no finite value".into()),
+            Status::Interrupted => say(e, "not converged: interrupted".into()),
+            _ => {}
+        }
+        for k in (0..self.at_bound.len()).filter(|&k| self.at_bound[k]) {
+            let lower = e.popt[k] <= self.plan.bounds.lower[k];
+            let (side, at) = if lower { ("lower", self.plan.bounds.lower[k]) } else { ("upper", self.plan.bounds.upper[k]) };
+            let name = self.plan.name(k);
+            say(e, format!("{name} is at its {side} bound {at}; no standard error for it"));
+        }
+        if self.at_bound.iter().any(|&b| b) {
+            e.flags.push("at_bound");
+        }
+        if let Some(v) = &self.ranked.undetermined {
+            e.flags.push("rank_deficient");
+            let text = self.rank_words(v);
+            say(e, text);
+        }
+        if e.dof < LOW_DOF {
+            e.flags.push("low_degrees_of_freedom");
+            let (n, p) = (e.n, e.popt.len());
+            say(e, format!("{n} rows and {p} parameters: intervals rest on {} degrees of freedom", e.dof));
+        }
+        if let Some(m) = &e.minima
+            && m.costs.len() > 1
+        {
+            let text = format!(
+                "{} distinct minima; {} of {} starts reached the best",
+                m.costs.len(),
+                m.n_best,
+                m.n_starts
+            );
+            e.flags.push("multiple_minima");
+            say(e, text);
+        }
+        let _ = self.options;
+    }
+
+    /// Which parameters cannot be told apart.
+    fn rank_words(&self, v: &[f64]) -> String {
+        let peak = v.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        let names: Vec<&str> = self
+            .inside
+            .iter()
+            .zip(v)
+            .filter(|(_, x)| x.abs() > 0.05 * peak)
+            .map(|(&k, _)| self.plan.name(k))
+            .collect();
+        if let [one] = names[..] {
+            let k = self.inside.iter().position(|&k| self.plan.name(k) == one).unwrap_or(0);
+            let what = if self.plan.programs.unused()[self.inside[k]] {
+                "the model does not depend on it"
+            } else {
+                "no row is sensitive to it here"
+            };
+            return format!("{one} cannot be determined: {what}; fix it with --fix {one}=VALUE");
+        }
+        let signs: Vec<f64> = v.iter().filter(|x| x.abs() > 0.05 * peak).copied().collect();
+        // What the data leave free is the direction v; with two parameters, name their correlation.
+        let correlation = match signs[..] {
+            [a, b] => format!(" (correlation {})", if a * b < 0.0 { "-1" } else { "1" }),
+            _ => String::new(),
+        };
+        let list = match names.split_last() {
+            Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            _ => "the parameters".to_string(),
+        };
+        format!("{list} cannot be told apart{correlation}: fix one, or add rows that separate them")
+    }
+}
+
+/// Refuses fewer rows than parameters, and negative counts.
+///
+/// # Errors
+/// Says how many rows and which parameters, or which row.
+pub fn check_rows(plan: &Plan, data: &Data<'_>) -> Result<()> {
+    use fitzroy::{Error, ErrorKind};
+    let (n, p) = (data.n_rows(), plan.free.len());
+    if n < p || n == 0 {
+        let names = plan.names().join(", ");
+        let rows = if n == 1 { "row" } else { "rows" };
+        let message =
+            format!("{n} {rows} cannot determine {p} parameters ({names}); fix one or add rows");
+        return Err(Error::new(ErrorKind::Data, message));
+    }
+    if plan.programs.loss() == Loss::Poisson {
+        if data.has_sigma() {
+            let message = "--likelihood poisson takes its errors from the counts; leave out --sigma";
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        if let Some(row) = data.y.iter().position(|&y| y < 0.0) {
+            let y = data.y[row];
+            let message = format!("row {}, column y: {y} is no count; counts are 0 or more", row + 1);
+            return Err(Error::new(ErrorKind::Data, message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Fits: from a formula, data and options to an estimate.
+
+mod conclude;
+mod data;
+mod estimate;
+mod options;
+mod plan;
+mod predict;
+mod problem;
+mod quality;
+mod solve;
+mod start;
+
+pub use conclude::check_rows;
+pub use data::{Data, Sigma};
+pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
+pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, values};
+pub use plan::Plan;
+pub use predict::{Prediction, predict, profile};
+pub use quality::{Quality, quality};
+pub use start::StartRule;
+
+use crate::formula::Formula;
+use crate::method::{Next, Observer};
+use crate::pass::Table;
+use fitzroy::Result;
+use std::sync::{Arc, Mutex};
+
+/// Rows up to which all values are looked at before a fit; above, the first pass shows what is
+/// not finite.
+const LOOKED_AT: usize = 65_536;
+
+/// A curve ready to be fitted, any number of times.
+///
+/// ```
+/// use fitzroy_curve_fit::{CurveFit, Data, Options, values};
+/// let x: Vec<f64> = (0..50).map(|i| f64::from(i) * 0.1).collect();
+/// let y: Vec<f64> = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3).collect();
+/// let fitter = CurveFit::compile("a*exp(-b*x)+c")?;
+/// let options = Options { p0: values([("b", 1.0)]), ..Options::default() };
+/// let estimate = fitter.fit(&Data::new(&y).with("x", &x), &options)?;
+/// assert!(estimate.converged());
+/// assert!((estimate.popt[1] - 0.5).abs() < 1e-9);
+/// # Ok::<(), fitzroy::Error>(())
+/// ```
+pub struct CurveFit {
+    formula: Formula,
+    /// Plans made before, by everything that goes into them.
+    plans: Mutex<Vec<(Key, Arc<Plan>)>>,
+}
+
+/// What a plan depends on.
+struct Key {
+    columns: Vec<String>,
+    labels: Vec<(String, Vec<String>)>,
+    weighted: bool,
+    fixed: Vec<(String, f64)>,
+    tied: Vec<(String, String)>,
+    bounds: Vec<(String, f64, f64)>,
+    loss: crate::formula::Loss,
+}
+
+impl Key {
+    fn new(data: &Data<'_>, options: &Options) -> Key {
+        Key {
+            columns: data.names().into_iter().map(str::to_string).collect(),
+            labels: data.labels.clone(),
+            weighted: data.has_sigma(),
+            fixed: options.fixed.clone(),
+            tied: options.tied.clone(),
+            bounds: options.bounds.clone(),
+            loss: options.loss,
+        }
+    }
+
+    fn fits(&self, data: &Data<'_>, options: &Options) -> bool {
+        let names = data.columns.iter().map(|(name, _)| name);
+        self.loss == options.loss
+            && self.weighted == data.has_sigma()
+            && self.columns.iter().eq(names)
+            && self.labels == data.labels
+            && self.fixed == options.fixed
+            && self.tied == options.tied
+            && self.bounds == options.bounds
+    }
+}
+
+/// Plans a fitter remembers.
+const REMEMBERED: usize = 16;
+
+impl CurveFit {
+    /// Reads a formula or the name of a built-in curve.
+    ///
+    /// # Errors
+    /// What does not parse.
+    pub fn compile(text: &str) -> Result<CurveFit> {
+        Ok(CurveFit {
+            formula: Formula::parse(text)?,
+            plans: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The formula.
+    pub fn formula(&self) -> &Formula {
+        &self.formula
+    }
+
+    /// Divides names into roles, checks options and compiles; remembered for the next call.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn plan(&self, data: &Data<'_>, options: &Options) -> Result<Arc<Plan>> {
+        let mut plans = self.plans.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, plan)) = plans.iter().find(|(key, _)| key.fits(data, options)) {
+            return Ok(Arc::clone(plan));
+        }
+        let roles = self.formula.roles(&data.names(), &data.label_columns())?;
+        let plan = Arc::new(Plan::new(&self.formula, roles, data.has_sigma(), options)?);
+        if plans.len() >= REMEMBERED {
+            plans.remove(0);
+        }
+        plans.push((Key::new(data, options), Arc::clone(&plan)));
+        Ok(plan)
+    }
+
+    /// Fits `data`.
+    ///
+    /// # Errors
+    /// What is wrong with data or options; a fit that does not converge is no error.
+    pub fn fit(&self, data: &Data<'_>, options: &Options) -> Result<Estimate> {
+        self.fit_watched(data, options, &mut |_| Next::Continue)
+    }
+
+    /// As [`CurveFit::fit`], with an observer that sees every step and may stop the fit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fit_watched(
+        &self,
+        data: &Data<'_>,
+        options: &Options,
+        observer: &mut Observer<'_>,
+    ) -> Result<Estimate> {
+        let plan = self.plan(data, options)?;
+        conclude::check_rows(&plan, data)?;
+        if data.n_rows() <= LOOKED_AT || options.loss.is_robust() {
+            data.check_finite(&plan.roles.predictors)?;
+        }
+        let table = data.table(&plan.roles.predictors)?;
+        fit_table(&plan, &table, options, observer)
+    }
+}
+
+/// Fits a plan to a table whose columns are the plan's predictors, the response and 1/σ.
+///
+/// # Errors
+/// The data cannot be read, or the start is not usable.
+pub fn fit_table(
+    plan: &Plan,
+    table: &dyn Table,
+    options: &Options,
+    observer: &mut Observer<'_>,
+) -> Result<Estimate> {
+    check_options(options)?;
+    let solution = solve::solve(plan, table, options, observer)?;
+    conclude::conclude(plan, table, options, solution)
+}
+
+fn check_options(options: &Options) -> Result<()> {
+    use fitzroy::{Error, ErrorKind};
+    let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    let ci = options.confidence;
+    if !(ci > 0.0 && ci < 1.0) {
+        return refuse(format!("--ci {ci}: needs a probability between 0 and 1, such as 0.95"));
+    }
+    if let Scale::Fixed(c) = options.f_scale
+        && !(c > 0.0 && c.is_finite())
+    {
+        return refuse(format!("--f-scale {c}: needs a positive number, in units of the residuals"));
+    }
+    for (name, x) in &options.p0 {
+        if !x.is_finite() {
+            return refuse(format!("p0 {name} = {x}: needs a finite number"));
+        }
+    }
+    Ok(())
+}
+
+/// Fits `text` to `data`: one call, for a fit or two; in a loop make a [`CurveFit`] once.
+///
+/// # Errors
+/// As [`CurveFit::fit`].
+pub fn curve_fit(text: &str, data: &Data<'_>, options: &Options) -> Result<Estimate> {
+    CurveFit::compile(text)?.fit(data, options)
+}

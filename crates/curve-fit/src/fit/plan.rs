@@ -1,0 +1,131 @@
+//! From formula, columns and options to a plan: roles, free parameters, bounds, programs.
+
+use super::options::Options;
+use crate::formula::{Formula, Programs, Roles, Setting};
+use crate::method::Bounds;
+use fitzroy::{Error, ErrorKind, Result};
+use std::sync::Arc;
+
+/// Everything about a fit that does not depend on the numbers in the data.
+#[derive(Clone)]
+pub struct Plan {
+    /// The formula.
+    pub formula: Formula,
+    /// Predictors and parameters.
+    pub roles: Roles,
+    /// What each parameter is.
+    pub settings: Vec<Setting>,
+    /// Which parameters are free, by position among all.
+    pub free: Vec<usize>,
+    /// Bounds of the free parameters.
+    pub bounds: Bounds,
+    /// True when rows have a σ.
+    pub weighted: bool,
+    /// The compiled derivatives.
+    pub programs: Arc<Programs>,
+}
+
+fn usage(message: String) -> Error {
+    Error::new(ErrorKind::Usage, message)
+}
+
+impl Plan {
+    /// Checks names and values of `options` against `roles`, and compiles.
+    ///
+    /// # Errors
+    /// Unknown names, bounds in the wrong order, ties that use columns or each other.
+    pub fn new(formula: &Formula, roles: Roles, weighted: bool, options: &Options) -> Result<Plan> {
+        let names: Vec<String> = roles.parameters.iter().map(|p| p.name.clone()).collect();
+        let find = |what: &str, name: &str| {
+            names.iter().position(|n| n == name).ok_or_else(|| {
+                usage(format!(
+                    "{what}: the model has no parameter `{name}`; its parameters are {}",
+                    names.join(", ")
+                ))
+            })
+        };
+        let mut settings = vec![Setting::Free; names.len()];
+        for (name, value) in &options.fixed {
+            if !value.is_finite() {
+                return Err(usage(format!("--fix {name}: needs a finite number, not {value}")));
+            }
+            settings[find("--fix", name)?] = Setting::Fixed(*value);
+        }
+        for (name, text) in &options.tied {
+            let k = find("--tie", name)?;
+            let tie = Formula::parse(text).map_err(|e| e.context(format!("--tie {name}")))?;
+            check_tie(&tie, name, &roles, &options.tied)?;
+            settings[k] = Setting::Tied(tie);
+        }
+        let is_free = |k: &usize| matches!(settings[*k], Setting::Free);
+        let free: Vec<usize> = (0..names.len()).filter(is_free).collect();
+        for (name, _) in &options.p0 {
+            find("--p0", name)?;
+        }
+        let mut bounds = Bounds::none(free.len());
+        let builtin = formula.builtin().and_then(|b| b.entry).map_or(&[][..], |e| e.bounds);
+        let own = builtin.iter().map(|&(name, low, high)| (name.to_string(), low, high));
+        for (name, low, high) in own.chain(options.bounds.iter().cloned()) {
+            let k = find("--bound", &name)?;
+            if low >= high || low.is_nan() || high.is_nan() {
+                return Err(usage(format!(
+                    "--bound {name}={low}:{high}: the lower bound must be below the upper; hold \
+                     a parameter with --fix {name}={low}"
+                )));
+            }
+            match free.iter().position(|&f| f == k) {
+                Some(at) => (bounds.lower[at], bounds.upper[at]) = (low, high),
+                None => {
+                    return Err(usage(format!(
+                        "--bound {name}: this parameter is fixed or tied and has no bounds"
+                    )));
+                }
+            }
+        }
+        let programs = Programs::new(formula, &roles, &settings, weighted, options.loss)?;
+        Ok(Plan {
+            formula: formula.clone(),
+            roles,
+            settings,
+            free,
+            bounds,
+            weighted,
+            programs: Arc::new(programs),
+        })
+    }
+
+    /// Name of free parameter `k`.
+    pub fn name(&self, k: usize) -> &str {
+        &self.roles.parameters[self.free[k]].name
+    }
+
+    /// Names of the free parameters.
+    pub fn names(&self) -> Vec<String> {
+        (0..self.free.len()).map(|k| self.name(k).to_string()).collect()
+    }
+}
+
+/// A tie is a formula of free parameters.
+fn check_tie(tie: &Formula, name: &str, roles: &Roles, ties: &[(String, String)]) -> Result<()> {
+    let columns: Vec<&str> = roles.predictors.iter().map(String::as_str).collect();
+    let Ok(used) = tie.roles(&columns, &[]) else {
+        return Ok(()); // no name at all: a number
+    };
+    if let Some(column) = used.predictors.first() {
+        return Err(usage(format!(
+            "--tie {name}: a tie is a formula of parameters, and `{column}` is a column"
+        )));
+    }
+    for p in &used.parameters {
+        if roles.parameters.iter().all(|q| q.name != p.name) {
+            return Err(usage(format!("--tie {name}: the model has no parameter `{}`", p.name)));
+        }
+        if p.name == name || ties.iter().any(|(other, _)| *other == p.name) {
+            return Err(usage(format!(
+                "--tie {name}: `{}` is tied itself; write the tie in free parameters",
+                p.name
+            )));
+        }
+    }
+    Ok(())
+}

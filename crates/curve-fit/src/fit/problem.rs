@@ -1,0 +1,146 @@
+//! A curve over data as an objective: one pass gives cost, gradient and normal matrix.
+
+use crate::formula::{Loss, Programs};
+use crate::method::dense::Triangle;
+use crate::method::{Moments, Objective};
+use crate::pass::{Columns, Reader, Table};
+use fitzroy::Result;
+use fitzroy::rng::{Purpose, Rng};
+use fitzroy_device::cpu::{RowProgram, TILE_ROWS};
+use std::borrow::Cow;
+
+/// Rows up to which a second pass for the acceleration of a step is cheap.
+const CHEAP_ROWS: usize = 20_000;
+/// Rows of the progressive start: one tile in each stratum, so many rows from it.
+pub(crate) const STRATA: usize = 256;
+const ROWS_OF_TILE: usize = 64;
+
+/// A curve over data.
+pub(crate) struct Problem<'a> {
+    pub(crate) programs: &'a Programs,
+    pub(crate) reader: Reader<'a>,
+    /// Scale C of the loss.
+    pub(crate) scale: f64,
+    params: Vec<f64>,
+    sums: Vec<f64>,
+    bent: Vec<f64>,
+    /// Passes over all rows of this table.
+    pub(crate) reads: usize,
+}
+
+impl<'a> Problem<'a> {
+    pub(crate) fn new(programs: &'a Programs, table: &'a dyn Table, threads: usize, scale: f64) -> Self {
+        Problem {
+            reader: Reader::new(table, threads),
+            scale,
+            params: vec![0.0; 2 * programs.n_free() + 1],
+            sums: vec![0.0; programs.pass.n_sums()],
+            bent: vec![0.0; programs.second.n_sums()],
+            reads: 0,
+            programs,
+        }
+    }
+
+    /// Parameters of the programs.
+    pub(crate) fn params(&self, theta: &[f64]) -> Vec<f64> {
+        let mut params = vec![0.0; self.params.len()];
+        params[..theta.len()].copy_from_slice(theta);
+        *params.last_mut().expect("the scale") = self.scale;
+        params
+    }
+
+    /// Sums of products of `program` at `theta`.
+    pub(crate) fn sums_of(&mut self, program: &RowProgram, theta: &[f64]) -> Result<Vec<f64>> {
+        let mut out = vec![0.0; program.n_sums()];
+        let params = self.params(theta);
+        // A program of the moment: its workspaces are not kept.
+        Reader::new(self.reader.table, self.reader.threads).sums(program, &params, &mut out)?;
+        self.reads += 1;
+        Ok(out)
+    }
+
+    /// The triangle of the outputs of `program` at `theta`, tile by tile.
+    pub(crate) fn triangle_of(
+        &mut self,
+        program: &RowProgram,
+        theta: &[f64],
+        triangle: &mut Triangle,
+    ) -> Result<()> {
+        let params = self.params(theta);
+        self.reads += 1;
+        self.reader.rows(program, &params, &mut |_, columns| {
+            triangle.add(columns);
+            Ok(())
+        })
+    }
+
+    /// About 16,384 rows spread over all, a function of the number of rows and the seed alone.
+    pub(crate) fn subsample(&self, seed: u64) -> Result<Columns<'static>> {
+        let table = self.reader.table;
+        let n_tiles = table.n_rows() / TILE_ROWS;
+        let strata = STRATA.min(n_tiles);
+        let mut rng = Rng::new(seed, 0, 0, 0, Purpose::Data);
+        let mut out: Vec<Vec<f64>> = Vec::new();
+        for stratum in 0..strata {
+            let (first, end) = (stratum * n_tiles / strata, (stratum + 1) * n_tiles / strata);
+            let within = (rng.uniform() * (end - first) as f64) as usize;
+            let tile = (first + within).min(end - 1);
+            let rows = tile * TILE_ROWS..(tile + 1) * TILE_ROWS;
+            table.visit(rows, &mut |_, columns| {
+                out.resize(columns.len(), Vec::new());
+                let step = TILE_ROWS / ROWS_OF_TILE;
+                for (to, from) in out.iter_mut().zip(columns) {
+                    to.extend(from.iter().skip(step / 2).step_by(step));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Columns::new(out.into_iter().map(Cow::Owned).collect()))
+    }
+}
+
+impl Objective for Problem<'_> {
+    fn moments(&mut self, theta: &[f64], out: &mut Moments) -> Result<()> {
+        let p = theta.len();
+        self.params[..p].copy_from_slice(theta);
+        self.params[2 * p] = self.scale;
+        let program = &self.programs.pass;
+        self.reader.sums(program, &self.params, &mut self.sums)?;
+        self.reads += 1;
+        let mut at = 0;
+        for a in 0..p {
+            for b in a..p {
+                out.normal[a * p + b] = self.sums[at];
+                out.normal[b * p + a] = self.sums[at];
+                at += 1;
+            }
+            out.gradient[a] = self.sums[at];
+            at += 1;
+        }
+        out.cost = match self.programs.loss() {
+            Loss::Linear => 0.5 * self.sums[at],
+            Loss::Poisson => self.sums[at + 1],
+            _ => 0.5 * self.scale * self.scale * self.sums[at + 1],
+        };
+        Ok(())
+    }
+
+    fn bend(&mut self, theta: &[f64], direction: &[f64], out: &mut [f64]) -> Result<bool> {
+        let cheap = self.reader.table.n_rows() <= CHEAP_ROWS;
+        if !cheap || self.programs.loss() != Loss::Linear {
+            return Ok(false);
+        }
+        let p = theta.len();
+        self.params[..p].copy_from_slice(theta);
+        self.params[p..2 * p].copy_from_slice(direction);
+        let program = &self.programs.second;
+        self.reader.sums(program, &self.params, &mut self.bent)?;
+        let mut at = 0;
+        for (a, out) in out.iter_mut().enumerate() {
+            at += p - a;
+            *out = self.bent[at];
+            at += 1;
+        }
+        Ok(true)
+    }
+}

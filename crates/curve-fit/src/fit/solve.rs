@@ -1,0 +1,477 @@
+//! From a plan and a table to the minimum: start, progressive start, both methods.
+
+use super::options::{Finish, Method, Options, Progressive, Scale};
+use super::plan::Plan;
+use super::problem::Problem;
+use super::start::{self, Start, StartRule};
+use crate::formula::{Loss, Programs};
+use crate::method::{
+    Limits, Minimum, Moments, Next, Objective, Observer, Status, lm, varpro,
+};
+use crate::pass::Table;
+use fitzroy::{Error, ErrorKind, Result};
+
+/// Rows above which a fit starts on some of them.
+const MANY_ROWS: usize = 50_000;
+/// Rows below which projection is cheap.
+const CHEAP_ROWS: usize = 10_000;
+/// Evaluations after which a descent was not smooth.
+const SMOOTH: usize = 40;
+/// A scaled step below this is taken without another read.
+const BLIND_STEP: f64 = 1e-5;
+/// Most reads of all rows before the progressive start is given up.
+const MOST_READS: usize = 20;
+
+/// What a minimisation found, and how.
+pub(crate) struct Solution {
+    pub(crate) minimum: Minimum,
+    pub(crate) start: Start,
+    pub(crate) method: String,
+    pub(crate) scale: f64,
+    pub(crate) subsample_rows: usize,
+    pub(crate) finish: &'static str,
+    pub(crate) full_reads: usize,
+    pub(crate) costs: Vec<f64>,
+    pub(crate) findings: Vec<String>,
+}
+
+/// Minimises.
+pub(crate) fn solve(
+    plan: &Plan,
+    table: &dyn Table,
+    options: &Options,
+    observer: &mut Observer<'_>,
+) -> Result<Solution> {
+    let n = table.n_rows();
+    let mut problem = Problem::new(&plan.programs, table, options.threads, 1.0);
+    problem.scale = match options.f_scale {
+        Scale::Fixed(c) => c,
+        Scale::Auto if plan.programs.loss().is_robust() => auto_scale(plan, table, options)?,
+        Scale::Auto => 1.0,
+    };
+    let mut findings = Vec::new();
+    let large = match options.progressive {
+        Progressive::Auto => n > MANY_ROWS,
+        Progressive::On => n >= 4 * 1024,
+        Progressive::Off => false,
+    };
+    let before = problem.reads;
+    // Starting values are looked for on the subsample where there is one.
+    let sub = if large { Some(problem.subsample(options.seed)?) } else { None };
+    let (mut start, first, costs) = {
+        let few: &dyn Table = match &sub {
+            Some(sub) => sub,
+            None => table,
+        };
+        let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
+        let (starts, start) = all_starts(plan, options, &mut small)?;
+        check_start(plan, &mut small, &start)?;
+        let limits = if large { rough(&options.limits) } else { options.limits };
+        let (found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
+        if !large {
+            problem.reads = small.reads;
+        }
+        (start, found, costs)
+    };
+    let (mut minimum, mut method) = first;
+    let mut finish = "exact";
+    if large && minimum.status != Status::Interrupted {
+        let evaluations = minimum.evaluations;
+        match finish_on_all(&mut problem, plan, options, &minimum.theta, observer)? {
+            Some((found, how)) => {
+                minimum = found;
+                finish = how;
+                method = format!("{method}+gauss-newton");
+            }
+            None => {
+                let led = "the subsample led elsewhere; refitted on all rows";
+                findings.push(led.to_string());
+                let from = start.theta.clone();
+                check_start(plan, &mut problem, &start)?;
+                (minimum, method) = descend(plan, options, &mut problem, &from, &options.limits, observer)?;
+                start.theta = from;
+            }
+        }
+        minimum.evaluations += evaluations;
+    }
+    Ok(Solution {
+        minimum,
+        start,
+        method,
+        scale: problem.scale,
+        subsample_rows: sub.map_or(0, |s| s.n_rows()),
+        finish,
+        full_reads: problem.reads - before,
+        costs,
+        findings,
+    })
+}
+
+/// Limits for the subsample, whose minimum is only a start.
+fn rough(limits: &Limits) -> Limits {
+    Limits {
+        xtol: limits.xtol.max(1e-6),
+        ftol: limits.ftol.max(1e-12),
+        gtol: limits.gtol,
+        max_evaluations: limits.max_evaluations,
+    }
+}
+
+fn all_starts(
+    plan: &Plan,
+    options: &Options,
+    problem: &mut Problem<'_>,
+) -> Result<(Vec<Vec<f64>>, Start)> {
+    let start = start::start(plan, options, problem)?;
+    for (k, &x) in start.theta.iter().enumerate() {
+        let (low, high) = (plan.bounds.lower[k], plan.bounds.upper[k]);
+        if start.rules[k] == StartRule::Given && !(x >= low && x <= high) {
+            let name = plan.name(k);
+            let side = |b: f64| if b.is_finite() { b.to_string() } else { String::new() };
+            let message = format!(
+                "p0 {name} = {x} lies outside its bound {}:{}; choose a value inside",
+                side(low),
+                side(high)
+            );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    let starts = if options.multistart > 1 {
+        start::many(plan, options, problem)?
+    } else {
+        vec![start.theta.clone()]
+    };
+    Ok((starts, start))
+}
+
+/// The best of descents from all starts, and the costs they reached.
+fn best_of(
+    plan: &Plan,
+    options: &Options,
+    problem: &mut Problem<'_>,
+    starts: &[Vec<f64>],
+    limits: &Limits,
+    observer: &mut Observer<'_>,
+) -> Result<((Minimum, String), Vec<f64>)> {
+    let mut best: Option<(Minimum, String)> = None;
+    let (mut costs, mut evaluations) = (Vec::new(), 0);
+    for from in starts {
+        let found = descend(plan, options, problem, from, limits, observer)?;
+        evaluations += found.0.evaluations;
+        let stop = found.0.status == Status::Interrupted;
+        if found.0.moments.is_finite() {
+            costs.push(found.0.moments.cost);
+        }
+        let better = |b: &(Minimum, String)| {
+            !b.0.moments.is_finite() || found.0.moments.cost < b.0.moments.cost
+        };
+        if best.as_ref().is_none_or(better) {
+            best = Some(found);
+        }
+        if stop {
+            break;
+        }
+    }
+    let mut best = best.expect("there is a start");
+    best.0.evaluations = evaluations;
+    Ok((best, costs))
+}
+
+/// One descent: damped steps, and projection where they did not go smoothly.
+fn descend(
+    plan: &Plan,
+    options: &Options,
+    problem: &mut Problem<'_>,
+    from: &[f64],
+    limits: &Limits,
+    observer: &mut Observer<'_>,
+) -> Result<(Minimum, String)> {
+    let programs: &Programs = &plan.programs;
+    let bounds = &plan.bounds;
+    let projection = programs.projection().filter(|v| {
+        // Solved parameters know no bounds, and β is not kept inside any.
+        v.linear.iter().chain(&v.nonlinear).all(|&k| !bounds.binds(k))
+    });
+    if options.method == Method::Varpro && projection.is_none() {
+        let message = "--method varpro needs linear loss, parameters that enter linearly, and no \
+                       bounds; use --method lm";
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let mut from = from.to_vec();
+    if programs.loss() == Loss::Tukey {
+        from = huber_first(plan, options, problem, &from)?;
+    }
+    let mut best = if options.method == Method::Varpro {
+        None
+    } else {
+        Some(lm::minimise(problem, &from, bounds, limits, observer)?)
+    };
+    let mut method = "lm".to_string();
+    let smooth = best.as_ref().is_some_and(|b| b.status.converged() && b.evaluations <= SMOOTH);
+    let cheap = problem.reader.table.n_rows() <= 2 * CHEAP_ROWS;
+    let wanted = options.method == Method::Varpro || options.method == Method::Auto && cheap;
+    let interrupted = best.as_ref().is_some_and(|b| b.status == Status::Interrupted);
+    let Some(projection) = projection.filter(|_| wanted && !smooth && !interrupted) else {
+        return Ok((best.expect("damped steps ran"), method));
+    };
+    let spent = best.as_ref().map_or(0, |b| b.evaluations);
+    let found = varpro::minimise(projection, &from, limits, &mut |theta, triangle| {
+        problem.triangle_of(&projection.program, theta, triangle)
+    }, observer)?;
+    if let Some(found) = found {
+        let mut moments = Moments::new(from.len());
+        problem.moments(&found.theta, &mut moments)?;
+        let lower = best.as_ref().is_none_or(|b| {
+            let tie = (b.moments.cost - found.cost).abs() <= 1e-9 * found.cost;
+            !b.moments.is_finite()
+                || (!tie && found.cost < b.moments.cost)
+                || tie && !b.status.converged() && found.status.converged()
+        });
+        if lower && moments.is_finite() {
+            method = "varpro".into();
+            best = Some(Minimum {
+                theta: found.theta,
+                moments,
+                status: found.status,
+                evaluations: found.evaluations,
+                last_fall: 0.0,
+            });
+        }
+        if let Some(best) = &mut best {
+            best.evaluations = spent + found.evaluations;
+        }
+    }
+    match best {
+        Some(best) => Ok((best, method)),
+        None => {
+            let message = "variable projection could not start: some column of the linear \
+                           parameters is not finite or depends on the others; use --method lm";
+            Err(Error::new(ErrorKind::Numerics, message))
+        }
+    }
+}
+
+/// Tukey's loss has local minima far out: its start is the end of a Huber fit.
+fn huber_first(
+    plan: &Plan,
+    options: &Options,
+    problem: &Problem<'_>,
+    from: &[f64],
+) -> Result<Vec<f64>> {
+    let programs = with_loss(plan, Loss::Huber)?;
+    let scale = problem.scale * 1.345 / 4.685;
+    let mut gentle = Problem::new(&programs, problem.reader.table, options.threads, scale);
+    let limits = rough(&options.limits);
+    let found = lm::minimise(&mut gentle, from, &plan.bounds, &limits, &mut |_| Next::Continue)?;
+    Ok(if found.moments.is_finite() { found.theta } else { from.to_vec() })
+}
+
+fn with_loss(plan: &Plan, loss: Loss) -> Result<Programs> {
+    Programs::new(&plan.formula, &plan.roles, &plan.settings, plan.weighted, loss)
+}
+
+/// C = k·1.4826·MAD of the residuals of a robust fit, on the subsample of a large table.
+fn auto_scale(plan: &Plan, table: &dyn Table, options: &Options) -> Result<f64> {
+    let programs = with_loss(plan, Loss::Cauchy)?;
+    let whole = Problem::new(&programs, table, 1, 1.0);
+    let sub = if table.n_rows() > MANY_ROWS { Some(whole.subsample(options.seed)?) } else { None };
+    let few: &dyn Table = match &sub {
+        Some(sub) => sub,
+        None => table,
+    };
+    let plain = Plan {
+        programs: std::sync::Arc::new(with_loss(plan, Loss::Linear)?),
+        ..plan.clone()
+    };
+    let mut small = Problem::new(&plain.programs, few, 1, 1.0);
+    let mut theta = start::start(&plain, options, &mut small)?.theta;
+    let mut c = 1.0;
+    for round in 0..4 {
+        let mad = median_size(&programs, few, &theta)?;
+        // Exact data have no spread: any scale will do.
+        if !(mad > 0.0 && mad.is_finite()) {
+            break;
+        }
+        c = 1.4826 * mad;
+        if round < 3 {
+            let mut robust = Problem::new(&programs, few, 1, 2.385 * c);
+            let limits = rough(&options.limits);
+            let found = lm::minimise(&mut robust, &theta, &plan.bounds, &limits, &mut |_| Next::Continue)?;
+            if found.moments.is_finite() {
+                theta = found.theta;
+            }
+        }
+    }
+    let k = match plan.programs.loss() {
+        Loss::Cauchy | Loss::Arctan => 2.385,
+        Loss::Tukey => 4.685,
+        _ => 1.345,
+    };
+    Ok(k * c)
+}
+
+/// The median absolute residual at `theta`.
+fn median_size(programs: &Programs, table: &dyn Table, theta: &[f64]) -> Result<f64> {
+    let problem = Problem::new(programs, table, 1, 1.0);
+    let mut sizes = Vec::with_capacity(table.n_rows());
+    let params = problem.params(theta);
+    problem.reader.rows(&programs.plain, &params, &mut |_, out| {
+        sizes.extend(out[theta.len()].iter().map(|r| r.abs()));
+        Ok(())
+    })?;
+    let middle = sizes.len() / 2;
+    let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
+    Ok(*median)
+}
+
+/// Gauss–Newton steps on all rows from the minimum of a subsample; `None` where they do not lead
+/// down.
+fn finish_on_all(
+    problem: &mut Problem<'_>,
+    plan: &Plan,
+    options: &Options,
+    theta: &[f64],
+    observer: &mut Observer<'_>,
+) -> Result<Option<(Minimum, &'static str)>> {
+    if plan.bounds.any() || plan.programs.loss().is_robust() {
+        // Steps that meet a bound, or converge linearly, are for the damped method.
+        let found = lm::minimise(problem, theta, &plan.bounds, &options.limits, observer)?;
+        return Ok(found.moments.is_finite().then_some((found, "exact")));
+    }
+    let p = theta.len();
+    let mut theta = theta.to_vec();
+    let mut here = Moments::new(p);
+    let mut before = f64::INFINITY;
+    for read in 1..=MOST_READS {
+        problem.moments(&theta, &mut here)?;
+        let report = crate::method::Progress {
+            iteration: read,
+            cost: here.cost,
+            theta: &theta,
+            lambda: 0.0,
+        };
+        let stop = match observer(&report) {
+            Next::Continue => None,
+            Next::OutOfTime => Some(Status::TimeLimit),
+            Next::Interrupt => Some(Status::Interrupted),
+        };
+        if !here.is_finite() || here.cost > before * (1.0 + 1e-12) {
+            return Ok(None);
+        }
+        before = here.cost;
+        let minimum = |theta: Vec<f64>, moments: Moments, status: Status| Minimum {
+            theta,
+            moments,
+            status,
+            evaluations: read,
+            last_fall: 0.0,
+        };
+        if let Some(status) = stop {
+            return Ok(Some((minimum(theta, here, status), "exact")));
+        }
+        if here.cost == 0.0 {
+            return Ok(Some((minimum(theta, here, Status::ExactFit), "exact")));
+        }
+        let Some(inverse) = crate::method::dense::inverse(&here.normal, p) else {
+            return Ok(None);
+        };
+        let (mut length, mut size, mut fall) = (0.0, 0.0, 0.0);
+        let mut next = theta.clone();
+        for k in 0..p {
+            let step: f64 = -(0..p).map(|j| inverse[k * p + j] * here.gradient[j]).sum::<f64>();
+            length += here.normal[k * p + k] * step * step;
+            size += here.normal[k * p + k] * theta[k] * theta[k];
+            fall -= 0.5 * here.gradient[k] * step;
+            next[k] += step;
+        }
+        let blind = length.sqrt() <= BLIND_STEP * size.sqrt();
+        if blind && options.finish == Finish::Fast {
+            here.cost -= fall;
+            return Ok(Some((minimum(next, here, Status::SmallStep), "fast")));
+        }
+        if blind {
+            // Exact: on to the end by the damped method, whose first steps are these.
+            let found = lm::minimise(problem, &next, &plan.bounds, &options.limits, observer)?;
+            return Ok(found.moments.is_finite().then_some((found, "exact")));
+        }
+        theta = next;
+    }
+    Ok(None)
+}
+
+/// Refuses a start at which the curve is not finite, naming the row and why.
+fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<()> {
+    let p = start.theta.len();
+    let mut moments = Moments::new(p);
+    problem.moments(&start.theta, &mut moments)?;
+    if moments.is_finite() {
+        return Ok(());
+    }
+    let params = problem.params(&start.theta);
+    let columns: Vec<String> = plan.programs.columns().map(str::to_string).collect();
+    let table = problem.reader.table;
+    // Data first: a NaN there is no fault of the start.
+    crate::pass::visit_all(table, &mut |first, values| {
+        for (name, values) in columns.iter().zip(values) {
+            if let Some(row) = values.iter().position(|x| !x.is_finite()) {
+                let name = if name == crate::formula::RESPONSE { "y" } else { name };
+                return Err(super::data::not_finite(first + row, name, values[row]));
+            }
+        }
+        Ok(())
+    })?;
+    let mut found = None;
+    let curve = plan.programs.curve();
+    problem.reader.rows(&curve, &params, &mut |first, out| {
+        let n = out[0].len();
+        let bad = (0..n).find(|&i| out[..=p].iter().any(|o| !o[i].is_finite()));
+        if found.is_none() {
+            found = bad.map(|i| (first + i, out[p][i]));
+        }
+        Ok(())
+    })?;
+    let at: Vec<String> = start
+        .theta
+        .iter()
+        .enumerate()
+        .map(|(k, x)| format!("{} = {x}", plan.name(k)))
+        .collect();
+    let message = match found {
+        Some((row, value)) => {
+            let x = row_of(table, row, plan.roles.predictors.len())?;
+            let named = plan.roles.predictors.iter().zip(x);
+            let x: Vec<String> = named.map(|(name, x)| format!("{name} = {x}")).collect();
+            format!(
+                "the model is not finite at the start: row {}, {} gives {value} with {}; choose \
+                 other starting values (--p0)",
+                row + 1,
+                x.join(", "),
+                at.join(", ")
+            )
+        }
+        None if plan.programs.loss() == Loss::Poisson => format!(
+            "the model is not positive everywhere at the start ({}), and counts need a positive \
+             mean; choose other starting values (--p0)",
+            at.join(", ")
+        ),
+        None => format!(
+            "the sum of squares overflows at the start ({}); choose other starting values (--p0)",
+            at.join(", ")
+        ),
+    };
+    Err(Error::new(ErrorKind::Numerics, message))
+}
+
+/// The predictors of one row.
+fn row_of(table: &dyn Table, row: usize, n: usize) -> Result<Vec<f64>> {
+    let tile = row / fitzroy_device::cpu::TILE_ROWS * fitzroy_device::cpu::TILE_ROWS;
+    let end = (tile + fitzroy_device::cpu::TILE_ROWS).min(table.n_rows());
+    let mut out = Vec::new();
+    table.visit(tile..end, &mut |first, columns| {
+        if row >= first && row - first < columns[0].len() {
+            out = columns[..n].iter().map(|c| c[row - first]).collect();
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}

@@ -1,0 +1,439 @@
+//! From a formula to row programs: residual, partials, weights, and the columns of projection.
+
+use super::build::{Recorder, Setting};
+use super::{Formula, Roles};
+use fitzroy::dist::Real;
+use fitzroy::Result;
+use fitzroy_device::cpu::RowProgram;
+use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
+
+/// What is minimised: F = ½ C² Σ ρ((r/C)²), with r = (f − y)/σ, or half the Poisson deviance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loss {
+    /// ρ(z) = z: least squares.
+    #[default]
+    Linear,
+    /// ρ(z) = 2(√(1+z) − 1).
+    SoftL1,
+    /// ρ(z) = z up to 1, then 2√z − 1.
+    Huber,
+    /// ρ(z) = ln(1 + z).
+    Cauchy,
+    /// ρ(z) = arctan z.
+    Arctan,
+    /// ρ(z) = (1 − (1−z)³)/3 up to 1, then ⅓.
+    Tukey,
+    /// Counts: F = Σ m − y + y ln(y/m), half the deviance.
+    Poisson,
+}
+
+impl Loss {
+    /// Names as on the command line; `poisson` is a likelihood there.
+    pub const NAMES: [(&'static str, Loss); 6] = [
+        ("linear", Loss::Linear),
+        ("soft_l1", Loss::SoftL1),
+        ("huber", Loss::Huber),
+        ("cauchy", Loss::Cauchy),
+        ("arctan", Loss::Arctan),
+        ("tukey", Loss::Tukey),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, loss)| *loss == self);
+        found.map_or("poisson", |(name, _)| name)
+    }
+
+    /// True for the losses that bound the pull of outliers.
+    pub fn is_robust(self) -> bool {
+        !matches!(self, Loss::Linear | Loss::Poisson)
+    }
+}
+
+/// Names of the columns that a fit adds to the predictors.
+pub(crate) const RESPONSE: &str = "(y)";
+pub(crate) const WEIGHT: &str = "(1/sigma)";
+
+/// The columns of variable projection; see `method::varpro`.
+pub struct Projection {
+    /// Outputs: bases φ_k, cross partials ∂φ_k/∂β_j, partials ∂φ₀/∂β_j, then r at c = 0.
+    pub program: RowProgram,
+    /// Linear parameters, by position among the free.
+    pub linear: Vec<usize>,
+    /// The other free parameters.
+    pub nonlinear: Vec<usize>,
+    /// (k, j) of each cross partial, as positions in `linear` and `nonlinear`.
+    pub cross: Vec<(usize, usize)>,
+    /// j of each partial ∂φ₀/∂β_j.
+    pub base: Vec<usize>,
+}
+
+/// A formula with its derivatives, compiled for one choice of columns, fixed and tied parameters.
+pub struct Programs {
+    graph: Graph,
+    rows: DimId,
+    /// ∂r/∂θ of the free parameters.
+    jacobian: Vec<NodeId>,
+    residual: NodeId,
+    curve: NodeId,
+    response: NodeId,
+    loss: Loss,
+    n_free: usize,
+    linear: Vec<bool>,
+    unused: Vec<bool>,
+    /// Sums of one pass: products of `[J…, r]` (weighted as the loss has it), and Σ ρ if the loss
+    /// is not linear.
+    pub pass: RowProgram,
+    /// Outputs `[J…, r]`, not weighted by the loss.
+    pub plain: RowProgram,
+    /// Products of `[J…, k]`, k the second derivative of r along a direction.
+    pub second: RowProgram,
+    projection: Option<Projection>,
+}
+
+/// Most columns that variable projection may need.
+const MOST_COLUMNS: usize = 24;
+
+impl Programs {
+    /// Compiles `formula`; `weighted` adds a column 1/σ.
+    ///
+    /// Parameters of every program: the free ones, a direction of as many, and the scale C.
+    ///
+    /// # Errors
+    /// What [`Formula::roles`] did not find out: ties that use columns.
+    pub fn new(
+        formula: &Formula,
+        roles: &Roles,
+        settings: &[Setting],
+        weighted: bool,
+        loss: Loss,
+    ) -> Result<Programs> {
+        let p = settings.iter().filter(|s| matches!(s, Setting::Free)).count();
+        let scope = Scope::new();
+        let rows = scope.dim("rows", 1);
+        for name in &roles.predictors {
+            scope.data(name, &[rows]);
+        }
+        let y = scope.data(RESPONSE, &[rows]);
+        let free: Vec<Value<'_>> = (0..2 * p + 1).map(|k| scope.param(k, &[])).collect();
+        let mut recorder = Recorder {
+            scope: &scope,
+            rows,
+            roles,
+            settings,
+            free: free[..p].to_vec(),
+        };
+        let curve = recorder.formula(formula)?.broadcast(&scope, &[rows]);
+        let curve = scope.node(curve);
+        let weight = weighted.then(|| scope.node(scope.data(WEIGHT, &[rows])));
+        let y = scope.node(y);
+        let params: Vec<NodeId> = free.iter().map(|&v| scope.node(v)).collect();
+        let weigh = |f: NodeId| {
+            scope.with(|g| {
+                let r = g.binary(Binary::Sub, f, y).expect("both over rows");
+                weight.map_or(r, |w| g.binary(Binary::Mul, r, w).expect("both over rows"))
+            })
+        };
+        let residual = weigh(curve);
+        let jacobian: Vec<NodeId> = (0..p)
+            .map(|k| scope.with(|g| slope(g, residual, params[k])))
+            .collect();
+        let depends = |node: NodeId, k: usize| scope.with(|g| depends(g, node, k));
+        let mut linear = vec![false; p];
+        for k in 0..p {
+            let apart = |l: usize| !linear[l] || !depends(jacobian[k], l) && !depends(jacobian[l], k);
+            linear[k] = depends(residual, k) && !depends(jacobian[k], k) && (0..k).all(apart);
+        }
+        let unused: Vec<bool> = (0..p).map(|k| !depends(residual, k)).collect();
+        let candidates = p > 0 && linear.iter().any(|&l| l) && loss == Loss::Linear;
+        let base = if candidates {
+            for k in (0..p).filter(|&k| linear[k]) {
+                recorder.free[k] = Value::lit(0.0);
+            }
+            let base = recorder.formula(formula)?.broadcast(&scope, &[rows]);
+            Some(weigh(scope.node(base)))
+        } else {
+            None
+        };
+        let directions = &params[p..2 * p];
+        let second = scope.with(|g| second_along(g, residual, &params[..p], directions));
+        let (weighed, cost) = {
+            let c = free[2 * p];
+            let parts = Parts {
+                scope: &scope,
+                residual,
+                curve,
+                y,
+                c,
+                one: Value::lit(1.0),
+            };
+            parts.weighed(loss, &jacobian)
+        };
+        let mut graph = scope.finish();
+        let projection = base.and_then(|r0| {
+            project(&mut graph, rows, &linear, &jacobian, &params[..p], r0)
+        });
+        let compile = |products: &[NodeId], alone: &[NodeId]| {
+            RowProgram::compile(&graph, rows, products, alone)
+        };
+        let plain: Vec<NodeId> = jacobian.iter().copied().chain([residual]).collect();
+        let bent: Vec<NodeId> = jacobian.iter().copied().chain([second]).collect();
+        let cost: Vec<NodeId> = cost.into_iter().collect();
+        Ok(Programs {
+            pass: compile(&weighed, &cost),
+            plain: compile(&plain, &[]),
+            second: compile(&bent, &[]),
+            projection,
+            jacobian,
+            residual,
+            curve,
+            response: y,
+            loss,
+            n_free: p,
+            linear,
+            unused,
+            graph,
+            rows,
+        })
+    }
+
+    /// Number of free parameters.
+    pub fn n_free(&self) -> usize {
+        self.n_free
+    }
+
+    /// What is minimised.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// Which free parameters enter linearly, together.
+    pub fn linear(&self) -> &[bool] {
+        &self.linear
+    }
+
+    /// Which free parameters the residual does not depend on.
+    pub fn unused(&self) -> &[bool] {
+        &self.unused
+    }
+
+    /// The columns every program reads, in order.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.graph.data_slots().iter().map(|slot| slot.name.as_str())
+    }
+
+    /// The columns of variable projection, where it applies.
+    pub fn projection(&self) -> Option<&Projection> {
+        self.projection.as_ref()
+    }
+
+    /// Products of `[ψ j…]` and Σ ψ′, for the sandwich of a robust loss; for a linear one
+    /// products of `[r j…]`. ψ(u) = u ρ′(u²), u = r/C.
+    pub fn influence(&self) -> RowProgram {
+        let mut graph = self.graph.clone();
+        let g = &mut graph;
+        let wide = |g: &mut Graph, x: f64| {
+            let x = g.lit(x);
+            g.broadcast(x, &[self.rows])
+        };
+        let c = g.param(2 * self.n_free, &[]);
+        let c = g.broadcast(c, &[self.rows]);
+        let two = |g: &mut Graph, op: Binary, a: NodeId, b: NodeId| g.binary(op, a, b).expect("over rows");
+        let u = two(g, Binary::Div, self.residual, c);
+        let z = two(g, Binary::Mul, u, u);
+        let one = wide(g, 1.0);
+        let (weight, slope) = match self.loss {
+            Loss::Linear | Loss::Poisson => (c, one),
+            Loss::SoftL1 => {
+                // w = (1+z)^−½, ψ′ = w³
+                let sum = two(g, Binary::Add, z, one);
+                let root = g.unary(Unary::Sqrt, sum);
+                let w = g.unary(Unary::Recip, root);
+                let square = two(g, Binary::Mul, w, w);
+                (w, two(g, Binary::Mul, square, w))
+            }
+            Loss::Huber => {
+                let inside = two(g, Binary::Le, z, one);
+                let size = g.unary(Unary::Abs, u);
+                let outside = g.unary(Unary::Recip, size);
+                let zero = wide(g, 0.0);
+                let w = g.select(inside, one, outside).expect("over rows");
+                (w, g.select(inside, one, zero).expect("over rows"))
+            }
+            Loss::Cauchy => {
+                // w = 1/(1+z), ψ′ = (1−z) w²
+                let sum = two(g, Binary::Add, z, one);
+                let w = g.unary(Unary::Recip, sum);
+                let square = two(g, Binary::Mul, w, w);
+                let rest = two(g, Binary::Sub, one, z);
+                (w, two(g, Binary::Mul, rest, square))
+            }
+            Loss::Arctan => {
+                // w = 1/(1+z²), ψ′ = (1 − 3z²) w²
+                let square = two(g, Binary::Mul, z, z);
+                let sum = two(g, Binary::Add, square, one);
+                let w = g.unary(Unary::Recip, sum);
+                let three = wide(g, 3.0);
+                let thrice = two(g, Binary::Mul, three, square);
+                let rest = two(g, Binary::Sub, one, thrice);
+                let w2 = two(g, Binary::Mul, w, w);
+                (w, two(g, Binary::Mul, rest, w2))
+            }
+            Loss::Tukey => {
+                // w = (1−z)², ψ′ = (1−z)(1−5z), both 0 outside
+                let inside = two(g, Binary::Lt, z, one);
+                let rest = two(g, Binary::Sub, one, z);
+                let (zero, five) = (wide(g, 0.0), wide(g, 5.0));
+                let rest = g.select(inside, rest, zero).expect("over rows");
+                let w = two(g, Binary::Mul, rest, rest);
+                let fivefold = two(g, Binary::Mul, five, z);
+                let other = two(g, Binary::Sub, one, fivefold);
+                (w, two(g, Binary::Mul, rest, other))
+            }
+        };
+        let psi = two(g, Binary::Mul, u, weight);
+        let products: Vec<NodeId> = self
+            .jacobian
+            .iter()
+            .map(|&j| g.binary(Binary::Mul, psi, j).expect("over rows"))
+            .collect();
+        RowProgram::compile(&graph, self.rows, &products, &[slope])
+    }
+
+    /// Outputs `[∂f/∂θ…, f, y]`: the curve itself, not weighted by σ. Reads all columns, but the
+    /// values of y do not matter to the others.
+    pub fn curve(&self) -> RowProgram {
+        let mut graph = self.graph.clone();
+        let mut nodes = Vec::new();
+        for k in 0..self.n_free {
+            let param = graph.param(k, &[]);
+            nodes.push(slope(&mut graph, self.curve, param));
+        }
+        nodes.extend([self.curve, self.response]);
+        RowProgram::compile(&graph, self.rows, &nodes, &[])
+    }
+}
+
+/// ∂y/∂param, with the dims of y.
+fn slope(g: &mut Graph, y: NodeId, param: NodeId) -> NodeId {
+    let one = g.lit(1.0);
+    tangent(g, y, &[(param, one)])
+}
+
+/// The second derivative of y along `directions`.
+fn second_along(g: &mut Graph, y: NodeId, params: &[NodeId], directions: &[NodeId]) -> NodeId {
+    let seeds: Vec<(NodeId, NodeId)> = params.iter().copied().zip(directions.iter().copied()).collect();
+    let first = tangent(g, y, &seeds);
+    tangent(g, first, &seeds)
+}
+
+/// Whether `node` depends on parameter `k`.
+fn depends(g: &Graph, node: NodeId, k: usize) -> bool {
+    let needed = g.needed(&[node]);
+    let mut ids = g.node_ids();
+    ids.any(|id| needed[id.index()] && g.node(id).op == Op::Param { offset: k })
+}
+
+/// The residual and its weights as the loss has them.
+struct Parts<'g> {
+    scope: &'g Scope,
+    residual: NodeId,
+    curve: NodeId,
+    y: NodeId,
+    c: Value<'g>,
+    one: Value<'g>,
+}
+
+impl<'g> Parts<'g> {
+    /// `[√w J…, √w r]` and ρ.
+    fn weighed(&self, loss: Loss, jacobian: &[NodeId]) -> (Vec<NodeId>, Option<NodeId>) {
+        let scope = self.scope;
+        let one = self.one;
+        let lit = Value::lit;
+        let residual = scope.expr(self.residual);
+        let all: Vec<NodeId> = jacobian.iter().copied().chain([self.residual]).collect();
+        if loss == Loss::Poisson {
+            return self.poisson(jacobian);
+        }
+        if loss == Loss::Linear {
+            return (all, None);
+        }
+        let u = residual / self.c;
+        let z = u * u;
+        let (root, rho) = match loss {
+            Loss::SoftL1 => {
+                let root = (z + one).sqrt();
+                ((one / root).sqrt(), lit(2.0) * (root - one))
+            }
+            Loss::Huber => {
+                let (inside, size) = (z.le(one), u.abs());
+                let root = inside.select(one, (one / size).sqrt());
+                (root, inside.select(z, lit(2.0) * size - one))
+            }
+            Loss::Cauchy => ((one / (z + one)).sqrt(), z.ln_1p()),
+            Loss::Arctan => ((one / (z * z + one)).sqrt(), z.atan()),
+            _ => {
+                let inside = z.lt(one);
+                let rest = one - z;
+                let third = lit(1.0 / 3.0);
+                let rho = (one - rest * rest * rest) * third;
+                (inside.select(rest, lit(0.0)), inside.select(rho, third))
+            }
+        };
+        let weighed = all.iter().map(|&n| scope.node(scope.expr(n) * root));
+        (weighed.collect(), Some(scope.node(rho)))
+    }
+
+    /// Fisher's matrix and the gradient of half the deviance: `[∂m/√m…, (m − y)/√m]`.
+    fn poisson(&self, jacobian: &[NodeId]) -> (Vec<NodeId>, Option<NodeId>) {
+        let scope = self.scope;
+        let (m, y) = (scope.expr(self.curve), scope.expr(self.y));
+        let root = self.one / m.sqrt();
+        let weighed = jacobian.iter().chain([&self.residual]);
+        let weighed = weighed.map(|&n| scope.node(scope.expr(n) * root)).collect();
+        let zero = Value::lit(0.0);
+        let log = zero.lt(y).select(y * (y / m).ln() - y, zero);
+        let half_deviance = zero.lt(m).select(m + log, Value::lit(f64::NAN));
+        (weighed, Some(scope.node(half_deviance)))
+    }
+}
+
+fn project(
+    graph: &mut Graph,
+    rows: DimId,
+    is_linear: &[bool],
+    jacobian: &[NodeId],
+    params: &[NodeId],
+    r0: NodeId,
+) -> Option<Projection> {
+    let all = 0..is_linear.len();
+    let linear: Vec<usize> = all.clone().filter(|&k| is_linear[k]).collect();
+    let nonlinear: Vec<usize> = all.filter(|&k| !is_linear[k]).collect();
+    let mut outputs: Vec<NodeId> = linear.iter().map(|&k| jacobian[k]).collect();
+    let mut cross = Vec::new();
+    for (k, &at) in linear.iter().enumerate() {
+        for (j, &b) in nonlinear.iter().enumerate() {
+            let d = slope(graph, jacobian[at], params[b]);
+            if graph.constant(d) != Some(0.0) {
+                cross.push((k, j));
+                outputs.push(d);
+            }
+        }
+    }
+    let mut base = Vec::new();
+    for (j, &b) in nonlinear.iter().enumerate() {
+        let d = slope(graph, r0, params[b]);
+        if graph.constant(d) != Some(0.0) {
+            base.push(j);
+            outputs.push(d);
+        }
+    }
+    outputs.push(r0);
+    (outputs.len() <= MOST_COLUMNS).then(|| Projection {
+        program: RowProgram::compile(graph, rows, &outputs, &[]),
+        linear,
+        nonlinear,
+        cross,
+        base,
+    })
+}

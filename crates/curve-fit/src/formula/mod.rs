@@ -1,0 +1,82 @@
+//! Formulas: from the text of a curve to a graph over rows, with its partial derivatives.
+
+mod build;
+mod derive;
+mod names;
+mod template;
+mod tie;
+
+pub use build::Setting;
+pub use derive::{Loss, Programs, Projection};
+pub use names::{Parameter, Roles};
+pub(crate) use derive::{RESPONSE, WEIGHT};
+pub(crate) use tie::tie_value;
+pub use tie::computed_column;
+
+use crate::library;
+use fitzroy::model::ast::{Expr, Name};
+use fitzroy::{Error, ErrorKind, Result};
+
+/// A curve as it was written: what its names stand for depends on the data.
+///
+/// ```
+/// use fitzroy_curve_fit::Formula;
+/// let formula = Formula::parse("a * exp(-b * t) + c")?;
+/// let roles = formula.roles(&["t", "counts"], &[])?;
+/// assert_eq!(roles.predictors, ["t"]);
+/// let names: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
+/// assert_eq!(names, ["a", "b", "c"]);
+/// # Ok::<(), fitzroy::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Formula {
+    /// As written, with built-in curves written out.
+    text: String,
+    lets: Vec<(Name, Expr)>,
+    value: Expr,
+    /// The built-in curve it is, when it is one and nothing else.
+    builtin: Option<library::Use>,
+}
+
+impl Formula {
+    /// Reads a formula: an expression of the model language, perhaps after
+    /// `let NAME = EXPRESSION;`, or the name of a built-in curve, or both.
+    ///
+    /// # Errors
+    /// What does not parse, with line, column and caret.
+    pub fn parse(text: &str) -> Result<Formula> {
+        if text.trim().is_empty() {
+            let message = "the model is empty; write a formula such as a*exp(-b*x)+c";
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        let builtin = library::whole(text);
+        let text = match &builtin {
+            Some(found) => found.text(),
+            None => text.to_string(),
+        };
+        let (lets, value) = Expr::parse_formula(&text)?;
+        let (lets, value) = template::write_out(&text, lets, value)?;
+        Ok(Formula {
+            text,
+            lets,
+            value,
+            builtin,
+        })
+    }
+
+    /// The formula as text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The built-in curve it is, if it is one and nothing else.
+    pub fn builtin(&self) -> Option<&library::Use> {
+        self.builtin.as_ref()
+    }
+
+    /// An error about this formula at an expression of it.
+    fn error(&self, span: fitzroy::model::ast::Span, message: impl std::fmt::Display) -> Error {
+        let lined = self.text.replace(';', "\n");
+        fitzroy::model::error_at(&lined, span, message)
+    }
+}

@@ -1,0 +1,26 @@
+//! Least squares for curves: any formula, from ten points to files larger than memory, and
+//! thousands of small fits, with error bars that are right.
+//!
+//! The modules stand in the order in which data flow: [`library`] built-in curves, [`formula`]
+//! from text to derivatives, [`pass`] one pass through the data, [`method`] least squares for
+//! anything that gives cost, gradient and normal matrix, [`fit`] all of it together, [`source`] files and how their
+//! columns become data, [`report`] text and
+//! JSON.
+//!
+//! Nothing here prints, reads a clock or the environment, or keeps global state.
+#![forbid(unsafe_code)]
+
+pub mod library;
+pub mod formula;
+pub mod pass;
+pub mod method;
+pub mod fit;
+pub mod batch;
+pub mod source;
+pub mod report;
+
+pub use fit::{
+    CovarianceKind, CurveFit, Data, Estimate, Finish, Method, Options, Progressive, Scale, Sigma,
+    curve_fit, values,
+};
+pub use formula::{Formula, Loss};

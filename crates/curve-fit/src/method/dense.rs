@@ -1,0 +1,241 @@
+//! Small dense matrices, row by row: Cholesky, Householder QR, singular values.
+
+/// Factors the symmetric `a` (n × n) as L Lᵀ in place of its lower triangle; false when it is not
+/// positive definite.
+pub fn cholesky(a: &mut [f64], n: usize) -> bool {
+    for j in 0..n {
+        let mut d = a[j * n + j];
+        for k in 0..j {
+            d -= a[j * n + k] * a[j * n + k];
+        }
+        // Also false for NaN.
+        if !(d > 0.0 && d.is_finite()) {
+            return false;
+        }
+        let d = d.sqrt();
+        a[j * n + j] = d;
+        for i in j + 1..n {
+            let mut s = a[i * n + j];
+            for k in 0..j {
+                s -= a[i * n + k] * a[j * n + k];
+            }
+            a[i * n + j] = s / d;
+        }
+    }
+    true
+}
+
+/// Solves L Lᵀ x = b in place.
+pub fn cholesky_solve(l: &[f64], n: usize, b: &mut [f64]) {
+    for i in 0..n {
+        for k in 0..i {
+            b[i] -= l[i * n + k] * b[k];
+        }
+        b[i] /= l[i * n + i];
+    }
+    for i in (0..n).rev() {
+        for k in i + 1..n {
+            b[i] -= l[k * n + i] * b[k];
+        }
+        b[i] /= l[i * n + i];
+    }
+}
+
+/// The inverse of a symmetric positive definite matrix; `None` when it is not.
+pub fn inverse(a: &[f64], n: usize) -> Option<Vec<f64>> {
+    // In scaled variables, so that units do not enter.
+    let d: Vec<f64> = (0..n).map(|k| a[k * n + k].sqrt()).collect();
+    if d.iter().any(|&x| !(x > 0.0 && x.is_finite())) {
+        return None;
+    }
+    let mut l: Vec<f64> = (0..n * n).map(|i| a[i] / d[i / n] / d[i % n]).collect();
+    if !cholesky(&mut l, n) {
+        return None;
+    }
+    let mut out = vec![0.0; n * n];
+    for k in 0..n {
+        let mut e = vec![0.0; n];
+        e[k] = 1.0;
+        cholesky_solve(&l, n, &mut e);
+        for i in 0..n {
+            out[i * n + k] = e[i] / d[i] / d[k];
+        }
+    }
+    for i in 0..n {
+        for k in 0..i {
+            let mean = 0.5 * (out[i * n + k] + out[k * n + i]);
+            (out[i * n + k], out[k * n + i]) = (mean, mean);
+        }
+    }
+    Some(out)
+}
+
+/// A triangle R with RᵀR = ΣCᵀC over blocks of rows C: Householder QR, block by block.
+///
+/// Columns are stored one after the other.
+#[derive(Clone, Debug)]
+pub struct Triangle {
+    n: usize,
+    /// Column k at `k * height`; rows below the triangle are room for a block.
+    work: Vec<f64>,
+    height: usize,
+}
+
+impl Triangle {
+    /// The triangle of no rows, for `n` columns in blocks of up to `block` rows.
+    pub fn new(n: usize, block: usize) -> Self {
+        let height = n + block;
+        Triangle {
+            n,
+            work: vec![0.0; n * height],
+            height,
+        }
+    }
+
+    /// Back to no rows.
+    pub fn clear(&mut self) {
+        self.work.fill(0.0);
+    }
+
+    /// Adds a block of rows, given by columns of equal length.
+    ///
+    /// # Panics
+    /// When the block has more rows than there is room for.
+    #[track_caller]
+    pub fn add(&mut self, columns: &[Vec<f64>]) {
+        let rows = columns[0].len();
+        assert!(self.n + rows <= self.height, "a block of at most the size asked for");
+        for (k, column) in columns.iter().enumerate() {
+            let at = k * self.height + self.n;
+            self.work[at..at + rows].copy_from_slice(column);
+        }
+        for k in 0..self.n {
+            self.reflect(k, rows);
+        }
+    }
+
+    /// Eliminates column k below the triangle. Rows between the diagonal and the block are zero.
+    fn reflect(&mut self, k: usize, rows: usize) {
+        let (n, height) = (self.n, self.height);
+        let (before, after) = self.work.split_at_mut((k + 1) * height);
+        let own = &mut before[k * height..];
+        let (head, block) = own.split_at_mut(n);
+        let v = &mut block[..rows];
+        let below: f64 = v.iter().map(|x| x * x).sum();
+        if below == 0.0 {
+            return;
+        }
+        let x = head[k];
+        let norm = (x * x + below).sqrt();
+        let pivot = if x > 0.0 { x + norm } else { x - norm };
+        head[k] = if x > 0.0 { -norm } else { norm };
+        let beta = 2.0 / (pivot * pivot + below);
+        for column in after.chunks_mut(height) {
+            let (head, block) = column.split_at_mut(n);
+            let w = &mut block[..rows];
+            let dot: f64 = v.iter().zip(w.iter()).map(|(a, b)| a * b).sum();
+            let t = beta * (pivot * head[k] + dot);
+            head[k] -= t * pivot;
+            for (w, v) in w.iter_mut().zip(v.iter()) {
+                *w -= t * v;
+            }
+        }
+        v.fill(0.0);
+    }
+
+    /// R_ij, 0 below the diagonal.
+    pub fn at(&self, i: usize, j: usize) -> f64 {
+        if i > j { 0.0 } else { self.work[j * self.height + i] }
+    }
+
+    /// Number of columns.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+}
+
+/// Singular values of an m × n matrix given by columns, largest first, and the right singular
+/// vectors: one-sided Jacobi rotations.
+pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let n = columns.len();
+    let unit = |k: usize| (0..n).map(|i| f64::from(u8::from(i == k))).collect();
+    let mut v: Vec<Vec<f64>> = (0..n).map(unit).collect();
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(x, y)| x * y).sum() };
+    for _ in 0..60 {
+        let mut turned = false;
+        for i in 0..n {
+            for j in i + 1..n {
+                let (a, b) = (dot(&columns[i], &columns[i]), dot(&columns[j], &columns[j]));
+                let c = dot(&columns[i], &columns[j]);
+                if c.abs() <= 1e-16 * (a * b).sqrt() || c == 0.0 {
+                    continue;
+                }
+                turned = true;
+                let zeta = (b - a) / (2.0 * c);
+                let t = zeta.signum() / (zeta.abs() + (1.0 + zeta * zeta).sqrt());
+                let t = if zeta == 0.0 { 1.0 } else { t };
+                let cos = 1.0 / (1.0 + t * t).sqrt();
+                for set in [&mut *columns, &mut v] {
+                    let (left, right) = set.split_at_mut(j);
+                    for (x, y) in left[i].iter_mut().zip(right[0].iter_mut()) {
+                        (*x, *y) = (cos * (*x - t * *y), cos * (t * *x + *y));
+                    }
+                }
+            }
+        }
+        if !turned {
+            break;
+        }
+    }
+    let mut order: Vec<(f64, usize)> = (0..n).map(|k| (dot(&columns[k], &columns[k]).sqrt(), k)).collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let values = order.iter().map(|o| o.0).collect();
+    let vectors = order.iter().map(|o| v[o.1].clone()).collect();
+    (values, vectors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_triangle_of_blocks_has_the_gram_matrix_of_all_rows() {
+        let column = |k: usize| (0..50).map(move |i| ((i * (k + 3) * 17) % 29) as f64 - 14.0);
+        let all: Vec<Vec<f64>> = (0..4).map(|k| column(k).collect()).collect();
+        let mut r = Triangle::new(4, 16);
+        for start in (0..50).step_by(16) {
+            let end = (start + 16).min(50);
+            let block: Vec<Vec<f64>> = all.iter().map(|c| c[start..end].to_vec()).collect();
+            r.add(&block);
+        }
+        for i in 0..4 {
+            for j in 0..4 {
+                let want: f64 = all[i].iter().zip(&all[j]).map(|(a, b)| a * b).sum();
+                let got: f64 = (0..4).map(|k| r.at(k, i) * r.at(k, j)).sum();
+                assert!((got - want).abs() < 1e-10 * want.abs().max(1.0), "{got} {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_inverse_times_its_matrix_is_one() {
+        let a = [4.0, 1.0, 1e-3, 1.0, 3.0, 2e-3, 1e-3, 2e-3, 1e-5];
+        let b = inverse(&a, 3).expect("positive definite");
+        for i in 0..3 {
+            for j in 0..3 {
+                let got: f64 = (0..3).map(|k| a[i * 3 + k] * b[k * 3 + j]).sum();
+                let want = f64::from(u8::from(i == j));
+                assert!((got - want).abs() < 1e-9, "{got}");
+            }
+        }
+        assert!(inverse(&[1.0, 2.0, 2.0, 1.0], 2).is_none());
+    }
+
+    #[test]
+    fn singular_values_of_a_known_matrix() {
+        // [[3, 0], [4, 5]] has 3√5 and √5.
+        let (s, v) = singular(&mut [vec![3.0, 4.0], vec![0.0, 5.0]]);
+        assert!((s[0] - 3.0 * 5f64.sqrt()).abs() < 1e-13 && (s[1] - 5f64.sqrt()).abs() < 1e-13);
+        assert!((v[0][0].abs() - 0.5f64.sqrt()).abs() < 1e-13);
+    }
+}

@@ -1,0 +1,360 @@
+//! Levenberg and Marquardt's method in scaled variables, with bounds and geodesic acceleration.
+//!
+//! D = diag(d), d_a the running maximum of √A_aa; Â = D⁻¹AD⁻¹, ĝ = D⁻¹g. A step solves
+//! (Â + λI) v = −ĝ among the parameters that no bound holds, and is clipped to the box. λ follows
+//! Nielsen's rule with 1/10 in place of 1/3. References: Marquardt 1963; Moré 1978; Nielsen 1999;
+//! Transtrum and Sethna, arXiv:1201.5885.
+
+use super::dense::{cholesky, cholesky_solve};
+use super::{Bounds, Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status};
+use fitzroy::Result;
+
+/// First damping.
+const LAMBDA: f64 = 1e-3;
+/// Damping beyond which no step helps.
+const LAMBDA_MAX: f64 = 1e12;
+/// Least and largest factors of the damping.
+const LAMBDA_MIN: f64 = 1e-20;
+const LAMBDA_RESTART: f64 = 1e-14;
+/// A step that reduces the cost by less than this part of what was expected is refused.
+const ACCEPT: f64 = 1e-4;
+/// Geodesic acceleration must be shorter than this part of the step, halved.
+const GEODESIC: f64 = 0.75;
+/// Rejected steps in a row after which a clipped problem is given up.
+const MOST_REJECTED: usize = 60;
+
+/// A minimisation by damped steps, and its memory.
+struct Descent<'a> {
+    objective: &'a mut dyn Objective,
+    bounds: &'a Bounds,
+    limits: &'a Limits,
+    p: usize,
+    theta: Vec<f64>,
+    here: Moments,
+    there: Moments,
+    scale: Vec<f64>,
+    lambda: f64,
+    nu: f64,
+    evaluations: usize,
+    held: Vec<bool>,
+    factor: Vec<f64>,
+    free: Vec<usize>,
+    step: Vec<f64>,
+    trial: Vec<f64>,
+    bend: Vec<f64>,
+    last_fall: f64,
+    geodesic: bool,
+}
+
+/// A trial step.
+struct Trial {
+    /// Expected reduction of the cost.
+    predicted: f64,
+    /// Largest change of a parameter, relative to its size.
+    change: f64,
+    /// True when the acceleration was too long to be trusted.
+    refused: bool,
+}
+
+/// Minimises from `start`, which lies within `bounds`.
+///
+/// # Errors
+/// The data cannot be read.
+pub fn minimise(
+    objective: &mut dyn Objective,
+    start: &[f64],
+    bounds: &Bounds,
+    limits: &Limits,
+    observer: &mut Observer<'_>,
+) -> Result<Minimum> {
+    let p = start.len();
+    let mut descent = Descent {
+        objective,
+        bounds,
+        limits,
+        p,
+        theta: start.to_vec(),
+        here: Moments::new(p),
+        there: Moments::new(p),
+        scale: vec![0.0; p],
+        lambda: LAMBDA,
+        nu: 2.0,
+        evaluations: 0,
+        held: vec![false; p],
+        factor: vec![0.0; p * p],
+        free: Vec::with_capacity(p),
+        step: vec![0.0; p],
+        trial: vec![0.0; p],
+        bend: vec![0.0; p],
+        last_fall: 1.0,
+        geodesic: true,
+    };
+    let status = descent.run(observer)?;
+    Ok(Minimum {
+        theta: descent.theta,
+        moments: descent.here,
+        status,
+        evaluations: descent.evaluations,
+        last_fall: descent.last_fall,
+    })
+}
+
+impl Descent<'_> {
+    fn run(&mut self, observer: &mut Observer<'_>) -> Result<Status> {
+        self.objective.moments(&self.theta, &mut self.here)?;
+        self.evaluations = 1;
+        if !self.here.is_finite() {
+            return Ok(Status::NonFinite);
+        }
+        let (mut small, mut iteration, mut rejected) = (0, 0, 0);
+        let mut last = None;
+        loop {
+            if self.here.cost == 0.0 {
+                return Ok(Status::ExactFit);
+            }
+            self.rescale();
+            self.hold();
+            if self.free.is_empty() || self.gradient_is_small() {
+                small += 1;
+                last = Some(Status::SmallGradient);
+                if small >= 2 || self.free.is_empty() {
+                    return Ok(Status::SmallGradient);
+                }
+            }
+            let report = Progress {
+                iteration,
+                cost: self.here.cost,
+                theta: &self.theta,
+                lambda: self.lambda,
+            };
+            match observer(&report) {
+                Next::Continue => {}
+                Next::OutOfTime => return Ok(Status::TimeLimit),
+                Next::Interrupt => return Ok(Status::Interrupted),
+            }
+            if self.evaluations >= self.limits.max_evaluations {
+                return Ok(Status::EvaluationLimit);
+            }
+            iteration += 1;
+            let trial = self.propose()?;
+            let accepted = !trial.refused && self.try_step(&trial)?;
+            if accepted {
+                rejected = 0;
+                let step_small = trial.change <= self.limits.xtol;
+                let gain_small = trial.predicted <= self.limits.ftol * self.here.cost;
+                if step_small || gain_small {
+                    small += 1;
+                    last = Some(if step_small {
+                        Status::SmallStep
+                    } else {
+                        Status::SmallReduction
+                    });
+                } else if last != Some(Status::SmallGradient) || !self.gradient_is_small() {
+                    small = 0;
+                }
+                if let (true, Some(status)) = (small >= 2, last) {
+                    return Ok(status);
+                }
+            } else {
+                rejected += 1;
+                if trial.change < 1e-14 && !trial.refused {
+                    let hidden = trial.predicted <= 1e-12 * self.here.cost;
+                    return Ok(if hidden { Status::Rounding } else { Status::NoProgress });
+                }
+                if self.lambda > LAMBDA_MAX || rejected > MOST_REJECTED {
+                    return Ok(Status::DampingLimit);
+                }
+            }
+        }
+    }
+
+    /// d_a = running maximum of √A_aa, 1 where it is still 0.
+    fn rescale(&mut self) {
+        for k in 0..self.p {
+            let size = self.here.normal[k * self.p + k].sqrt();
+            let before = if self.scale[k] == 1.0 { 0.0 } else { self.scale[k] };
+            let d = size.max(before);
+            self.scale[k] = if d > 0.0 { d } else { 1.0 };
+        }
+    }
+
+    /// Which parameters a bound holds, and which are free.
+    fn hold(&mut self) {
+        self.held = self.bounds.active(&self.theta, &self.here.gradient);
+        self.free.clear();
+        self.free.extend((0..self.p).filter(|&k| !self.held[k]));
+    }
+
+    fn gradient_is_small(&self) -> bool {
+        let root = (2.0 * self.here.cost).sqrt();
+        let small = |&k: &usize| {
+            (self.here.gradient[k] / self.scale[k]).abs() <= self.limits.gtol * root
+        };
+        self.free.iter().all(small)
+    }
+
+    /// Factors Â + λI of the free parameters; raises λ until it is positive definite.
+    fn factorise(&mut self) {
+        let m = self.free.len();
+        loop {
+            for (i, &a) in self.free.iter().enumerate() {
+                for (j, &b) in self.free[..=i].iter().enumerate() {
+                    let x = self.here.normal[a * self.p + b] / (self.scale[a] * self.scale[b]);
+                    self.factor[i * m + j] = x;
+                }
+                self.factor[i * m + i] += self.lambda;
+            }
+            if cholesky(&mut self.factor[..m * m], m) || self.lambda > LAMBDA_MAX {
+                return;
+            }
+            self.lambda = (10.0 * self.lambda).max(LAMBDA_RESTART);
+        }
+    }
+
+    /// The next step, into `self.step` and `self.trial`.
+    fn propose(&mut self) -> Result<Trial> {
+        self.factorise();
+        let (m, p) = (self.free.len(), self.p);
+        let mut v: Vec<f64> = self.free.iter().map(|&k| -self.here.gradient[k] / self.scale[k]).collect();
+        cholesky_solve(&self.factor[..m * m], m, &mut v);
+        self.step.fill(0.0);
+        for (i, &k) in self.free.iter().enumerate() {
+            self.step[k] = v[i] / self.scale[k];
+        }
+        let vv: f64 = v.iter().map(|x| x * x).sum();
+        let gv: f64 = (0..p).map(|k| self.here.gradient[k] * self.step[k]).sum();
+        let mut predicted = 0.5 * (self.lambda * vv - gv);
+        let mut refused = false;
+        if self.geodesic {
+            // `step` is the direction; `bend` becomes Jᵀk, then the acceleration.
+            let asked = self.objective.bend(&self.theta, &self.step, &mut self.bend)?;
+            self.geodesic = asked;
+            if asked {
+                let mut a: Vec<f64> = self.free.iter().map(|&k| -self.bend[k] / self.scale[k]).collect();
+                cholesky_solve(&self.factor[..m * m], m, &mut a);
+                let aa: f64 = a.iter().map(|x| 0.25 * x * x).sum();
+                if !aa.is_finite() || 2.0 * aa.sqrt() > GEODESIC * vv.sqrt() {
+                    refused = aa.is_finite();
+                } else {
+                    for (i, &k) in self.free.iter().enumerate() {
+                        self.step[k] += 0.5 * a[i] / self.scale[k];
+                    }
+                }
+            }
+        }
+        if refused {
+            self.reject();
+        }
+        let clipped = self.clip();
+        if clipped {
+            predicted = self.decrease();
+            if predicted <= 0.0 {
+                self.cut();
+                predicted = self.decrease();
+            }
+        }
+        let length = (0..p).map(|k| (self.scale[k] * self.theta[k]).powi(2)).sum::<f64>().sqrt();
+        let mut change: f64 = 0.0;
+        for &k in &self.free {
+            let delta = (self.trial[k] - self.theta[k]).abs();
+            let own = self.theta[k].abs();
+            // Near 0 a parameter has no size of its own.
+            let near_zero = own * self.scale[k] <= 1e-8 * length;
+            let relative = if near_zero {
+                delta * self.scale[k] / length
+            } else {
+                delta / own
+            };
+            change = change.max(if delta == 0.0 { 0.0 } else { relative });
+        }
+        Ok(Trial {
+            predicted,
+            change,
+            refused,
+        })
+    }
+
+    /// The trial point; true when a bound cut the step.
+    fn clip(&mut self) -> bool {
+        let mut cut = false;
+        for k in 0..self.p {
+            let x = self.theta[k] + self.step[k];
+            self.trial[k] = self.bounds.clip(k, x);
+            if self.trial[k] != x {
+                cut = true;
+                self.step[k] = self.trial[k] - self.theta[k];
+            }
+        }
+        cut
+    }
+
+    /// −gᵀs − ½ sᵀAs.
+    fn decrease(&self) -> f64 {
+        let mut sum = 0.0;
+        for i in 0..self.p {
+            let row = &self.here.normal[i * self.p..(i + 1) * self.p];
+            let curved: f64 = row.iter().zip(&self.step).map(|(a, s)| a * s).sum();
+            sum -= self.step[i] * (self.here.gradient[i] + 0.5 * curved);
+        }
+        sum
+    }
+
+    /// A step along the scaled gradient up to the first bound: the clipped step went uphill.
+    fn cut(&mut self) {
+        let mut far = f64::INFINITY;
+        for k in 0..self.p {
+            let s = if self.held[k] {
+                0.0
+            } else {
+                -self.here.gradient[k] / (self.scale[k] * self.scale[k])
+            };
+            self.step[k] = s;
+            let room = if s > 0.0 {
+                (self.bounds.upper[k] - self.theta[k]) / s
+            } else if s < 0.0 {
+                (self.bounds.lower[k] - self.theta[k]) / s
+            } else {
+                f64::INFINITY
+            };
+            far = far.min(room);
+        }
+        let down: f64 = -self.step.iter().zip(&self.here.gradient).map(|(s, g)| s * g).sum::<f64>();
+        let mut curved = 0.0;
+        for i in 0..self.p {
+            for j in 0..self.p {
+                curved += self.step[i] * self.here.normal[i * self.p + j] * self.step[j];
+            }
+        }
+        let best = if curved > 0.0 { down / curved } else { far };
+        let t = best.min(far) / (1.0 + self.lambda);
+        self.step.iter_mut().for_each(|s| *s *= t);
+        self.clip();
+    }
+
+    /// Evaluates the trial point; true when it is the new best.
+    fn try_step(&mut self, trial: &Trial) -> Result<bool> {
+        self.objective.moments(&self.trial, &mut self.there)?;
+        self.evaluations += 1;
+        let (before, after) = (self.here.cost, self.there.cost);
+        let ratio = (before - after) / trial.predicted;
+        let level = trial.predicted <= 1e-14 * before && after <= before * (1.0 + 1e-13);
+        let better = self.there.is_finite() && (ratio > ACCEPT && trial.predicted > 0.0 || level);
+        if !better {
+            self.reject();
+            return Ok(false);
+        }
+        self.last_fall = (before - after) / before;
+        std::mem::swap(&mut self.here, &mut self.there);
+        std::mem::swap(&mut self.theta, &mut self.trial);
+        let q = ratio.min(1.0);
+        let factor = if level { 0.1 } else { (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1) };
+        self.lambda = (self.lambda * factor).max(LAMBDA_MIN);
+        self.nu = 2.0;
+        Ok(true)
+    }
+
+    fn reject(&mut self) {
+        self.lambda = (self.lambda * self.nu).max(LAMBDA_RESTART);
+        self.nu = (2.0 * self.nu).min(64.0);
+    }
+}

@@ -1,0 +1,229 @@
+//! Methods: least squares for anything that gives cost, gradient and normal matrix.
+
+pub mod dense;
+pub mod lm;
+pub mod starts;
+pub mod statistics;
+pub mod varpro;
+
+use fitzroy::Result;
+
+/// Cost, gradient and normal matrix at one point: all that one pass gives.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// F = ½ C² Σ ρ((r/C)²); NaN or infinite where the formula has no value.
+    pub cost: f64,
+    /// g_a = Σ w r ∂r/∂θ_a.
+    pub gradient: Vec<f64>,
+    /// A_ab = Σ w ∂r/∂θ_a ∂r/∂θ_b, row by row.
+    pub normal: Vec<f64>,
+}
+
+impl Moments {
+    /// Room for `p` parameters.
+    pub fn new(p: usize) -> Self {
+        Moments {
+            cost: f64::NAN,
+            gradient: vec![0.0; p],
+            normal: vec![0.0; p * p],
+        }
+    }
+
+    /// True when every number is finite.
+    pub fn is_finite(&self) -> bool {
+        self.cost.is_finite()
+            && self.gradient.iter().all(|x| x.is_finite())
+            && self.normal.iter().all(|x| x.is_finite())
+    }
+}
+
+/// What is minimised.
+pub trait Objective {
+    /// Cost, gradient and normal matrix at `theta`.
+    ///
+    /// # Errors
+    /// The data cannot be read. Overflow is no error: the cost is then not finite.
+    fn moments(&mut self, theta: &[f64], out: &mut Moments) -> Result<()>;
+
+    /// Jᵀk, k the second derivative of the residuals along `direction`; false where that is not
+    /// worth its pass.
+    ///
+    /// # Errors
+    /// The data cannot be read.
+    fn bend(&mut self, theta: &[f64], direction: &[f64], out: &mut [f64]) -> Result<bool>;
+}
+
+/// How a fit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The steps became small: converged.
+    SmallStep,
+    /// The expected reduction became small: converged.
+    SmallReduction,
+    /// The gradient became small: converged.
+    SmallGradient,
+    /// The curve goes through all points: converged.
+    ExactFit,
+    /// Rounding hides any further reduction: converged.
+    Rounding,
+    /// The limit of evaluations was reached.
+    EvaluationLimit,
+    /// The time limit was reached.
+    TimeLimit,
+    /// No step of any length reduced the cost.
+    DampingLimit,
+    /// Steps became tiny while the cost should still fall.
+    NoProgress,
+    /// The formula had no finite value.
+    NonFinite,
+    /// Stopped from outside.
+    Interrupted,
+}
+
+impl Status {
+    const NAMES: [(Status, &'static str); 11] = [
+        (Status::SmallStep, "small_step"),
+        (Status::SmallReduction, "small_reduction"),
+        (Status::SmallGradient, "small_gradient"),
+        (Status::ExactFit, "exact_fit"),
+        (Status::Rounding, "rounding"),
+        (Status::EvaluationLimit, "evaluation_limit"),
+        (Status::TimeLimit, "time_limit"),
+        (Status::DampingLimit, "damping_limit"),
+        (Status::NoProgress, "no_progress"),
+        (Status::NonFinite, "non_finite"),
+        (Status::Interrupted, "interrupted"),
+    ];
+
+    /// True when the answer can be trusted to be a minimum; a limit never is.
+    pub fn converged(self) -> bool {
+        matches!(
+            self,
+            Status::SmallStep
+                | Status::SmallReduction
+                | Status::SmallGradient
+                | Status::ExactFit
+                | Status::Rounding
+        )
+    }
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(s, _)| *s == self);
+        found.expect("every status has a name").1
+    }
+}
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Relative change of every parameter.
+    pub xtol: f64,
+    /// Expected reduction, relative to the cost.
+    pub ftol: f64,
+    /// Scaled gradient, relative to √(2F).
+    pub gtol: f64,
+    /// Most evaluations of the residuals.
+    pub max_evaluations: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            xtol: 1e-11,
+            ftol: 1e-18,
+            gtol: 1e-12,
+            max_evaluations: 5000,
+        }
+    }
+}
+
+/// What an observer sees after each step.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'p> {
+    /// Steps tried.
+    pub iteration: usize,
+    /// Cost at the best point.
+    pub cost: f64,
+    /// The best point.
+    pub theta: &'p [f64],
+    /// Damping.
+    pub lambda: f64,
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Go on.
+    Continue,
+    /// The time is over.
+    OutOfTime,
+    /// Stop: somebody asked.
+    Interrupt,
+}
+
+/// Watches a fit, and may stop it.
+pub type Observer<'o> = dyn FnMut(&Progress<'_>) -> Next + 'o;
+
+/// A box of lower and upper bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bounds {
+    /// Lower bounds; −∞ where there is none.
+    pub lower: Vec<f64>,
+    /// Upper bounds; ∞ where there is none.
+    pub upper: Vec<f64>,
+}
+
+impl Bounds {
+    /// No bounds on `p` parameters.
+    pub fn none(p: usize) -> Self {
+        Bounds {
+            lower: vec![f64::NEG_INFINITY; p],
+            upper: vec![f64::INFINITY; p],
+        }
+    }
+
+    /// True when parameter `k` has a bound.
+    pub fn binds(&self, k: usize) -> bool {
+        self.lower[k] > f64::NEG_INFINITY || self.upper[k] < f64::INFINITY
+    }
+
+    /// True when any parameter has a bound.
+    pub fn any(&self) -> bool {
+        (0..self.lower.len()).any(|k| self.binds(k))
+    }
+
+    /// True when `x` is at or beyond a bound of parameter `k`.
+    pub fn touches(&self, k: usize, x: f64) -> bool {
+        x <= self.lower[k] || x >= self.upper[k]
+    }
+
+    /// Parameters at a bound with the gradient pushing outward.
+    fn active(&self, theta: &[f64], gradient: &[f64]) -> Vec<bool> {
+        let held = |k: usize| {
+            theta[k] <= self.lower[k] && gradient[k] > 0.0
+                || theta[k] >= self.upper[k] && gradient[k] < 0.0
+        };
+        (0..theta.len()).map(held).collect()
+    }
+
+    /// The nearest point inside.
+    pub fn clip(&self, k: usize, x: f64) -> f64 {
+        x.max(self.lower[k]).min(self.upper[k])
+    }
+}
+
+/// A finished minimisation.
+#[derive(Clone, Debug)]
+pub struct Minimum {
+    /// The best point.
+    pub theta: Vec<f64>,
+    /// Cost, gradient and normal matrix there.
+    pub moments: Moments,
+    /// How it ended.
+    pub status: Status,
+    /// Evaluations of the residuals.
+    pub evaluations: usize,
+    /// Relative fall of the cost in the last step, for advice when a limit was hit.
+    pub last_fall: f64,
+}

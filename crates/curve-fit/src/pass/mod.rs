@@ -1,0 +1,169 @@
+//! One pass through the data: sums of products in the canonical order, wherever the data stand.
+
+mod table;
+mod tree;
+
+pub use table::{Columns, Pieces, Table, Visitor, visit_all};
+pub use tree::TileTree;
+
+use fitzroy::Result;
+use fitzroy_device::cpu::{RowProgram, RowWorkspace, TILE_ROWS};
+use std::ops::Range;
+
+/// How data are read: threads, and what may stop a pass.
+pub struct Reader<'d> {
+    /// The data.
+    pub table: &'d dyn Table,
+    /// Threads that share a pass.
+    pub threads: usize,
+    slots: Vec<Slot>,
+}
+
+/// What the threads need for one program.
+struct Slot {
+    program: *const RowProgram,
+    workspaces: Vec<RowWorkspace>,
+    trees: Vec<TileTree>,
+}
+
+/// Rows from which a second thread pays.
+const WORTH_THREADS: usize = 65_536;
+
+impl<'d> Reader<'d> {
+    /// Reads `table` with up to `threads` threads.
+    pub fn new(table: &'d dyn Table, threads: usize) -> Self {
+        let threads = if table.n_rows() < WORTH_THREADS {
+            1
+        } else {
+            threads.clamp(1, table.n_rows() / (WORTH_THREADS / 2))
+        };
+        Reader {
+            table,
+            threads,
+            slots: Vec::new(),
+        }
+    }
+
+    /// Sums of `program` at `params` over all rows, into `out`.
+    ///
+    /// The order of sums is a function of the number of rows alone: tiles of 1,024 rows, joined
+    /// in pairs, so threads and pieces change no bit.
+    ///
+    /// # Errors
+    /// The data cannot be read.
+    pub fn sums(&mut self, program: &RowProgram, params: &[f64], out: &mut [f64]) -> Result<()> {
+        let (table, threads) = (self.table, self.threads);
+        let n = table.n_rows();
+        let Slot {
+            workspaces, trees, ..
+        } = self.prepare(program, params);
+        if threads == 1 {
+            let (tree, workspace) = (&mut trees[0], &mut workspaces[0]);
+            tree.clear();
+            run(program, workspace, table, 0..n, tree)?;
+            tree.total(out);
+            return Ok(());
+        }
+        let (level, shares) = shares(n.div_ceil(TILE_ROWS), threads);
+        let mut whole = TileTree::new(program.n_sums());
+        let mut done: Vec<Result<()>> = Vec::new();
+        std::thread::scope(|scope| {
+            let jobs = shares.iter().zip(workspaces).zip(trees.iter_mut());
+            let handles: Vec<_> = jobs
+                .map(|((tiles, workspace), tree)| {
+                    scope.spawn(move || {
+                        tree.clear();
+                        tree.join_up_to(level);
+                        let rows = tiles.start * TILE_ROWS..(tiles.end * TILE_ROWS).min(n);
+                        run(program, workspace, table, rows, tree)
+                    })
+                })
+                .collect();
+            let joined = handles.into_iter().map(|h| h.join().expect("a pass does not panic"));
+            done.extend(joined);
+        });
+        done.into_iter().collect::<Result<()>>()?;
+        for tree in &trees[..shares.len()] {
+            whole.append(tree);
+        }
+        whole.total(out);
+        Ok(())
+    }
+
+    /// Workspaces for `program` at `params`, one per thread.
+    fn prepare(&mut self, program: &RowProgram, params: &[f64]) -> &mut Slot {
+        let found = self.slots.iter().position(|s| std::ptr::eq(s.program, program));
+        let at = found.unwrap_or_else(|| {
+            let n = self.threads;
+            self.slots.push(Slot {
+                program,
+                workspaces: (0..n).map(|_| program.workspace()).collect(),
+                trees: (0..n).map(|_| TileTree::new(program.n_sums())).collect(),
+            });
+            self.slots.len() - 1
+        });
+        let slot = &mut self.slots[at];
+        for workspace in &mut slot.workspaces {
+            program.set_parameters(workspace, params);
+        }
+        slot
+    }
+
+    /// Outputs of `program` at `params`, tile by tile, in the order of rows: `take` gets the
+    /// first row of a piece of at most 1,024, and one array per output.
+    ///
+    /// # Errors
+    /// The data cannot be read, or `take` fails.
+    pub fn rows(
+        &self,
+        program: &RowProgram,
+        params: &[f64],
+        take: &mut dyn FnMut(usize, &[Vec<f64>]) -> Result<()>,
+    ) -> Result<()> {
+        let mut workspace = program.workspace();
+        program.set_parameters(&mut workspace, params);
+        let mut out = vec![Vec::new(); program.n_outputs()];
+        self.table.visit(0..self.table.n_rows(), &mut |first, columns| {
+            let n = columns.first().map_or(0, |c| c.len());
+            for start in (0..n).step_by(TILE_ROWS) {
+                let end = (start + TILE_ROWS).min(n);
+                let piece: Vec<&[f64]> = columns.iter().map(|c| &c[start..end]).collect();
+                out.iter_mut().for_each(|o| o.resize(end - start, 0.0));
+                program.evaluate(&mut workspace, &piece, &mut out);
+                take(first + start, &out)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Adds the tiles of `rows` to `tree`.
+fn run(
+    program: &RowProgram,
+    workspace: &mut RowWorkspace,
+    table: &dyn Table,
+    rows: Range<usize>,
+    tree: &mut TileTree,
+) -> Result<()> {
+    table.visit(rows, &mut |_, columns| {
+        program.accumulate(workspace, columns, &mut |sums| tree.push(sums));
+        Ok(())
+    })
+}
+
+/// Consecutive shares of `n_tiles` tiles, each starting at a multiple of 2^level, small enough
+/// for four pieces per thread; and that level.
+fn shares(n_tiles: usize, threads: usize) -> (u32, Vec<Range<usize>>) {
+    let unit = (n_tiles / (4 * threads)).max(1);
+    let level = unit.ilog2();
+    let unit = 1 << level;
+    let units = n_tiles.div_ceil(unit);
+    let mut out = Vec::new();
+    for t in 0..threads {
+        let at = |t: usize| (units * t / threads * unit).min(n_tiles);
+        if at(t) < at(t + 1) {
+            out.push(at(t)..at(t + 1));
+        }
+    }
+    (level, out)
+}

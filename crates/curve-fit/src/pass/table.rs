@@ -1,0 +1,95 @@
+//! Data by rows: columns in memory, or anything that can show a stretch of rows piece by piece.
+
+use fitzroy::Result;
+use fitzroy_device::cpu::TILE_ROWS;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// What gets a piece: its first row and its columns.
+pub type Visitor<'v> = dyn FnMut(usize, &[&[f64]]) -> Result<()> + 'v;
+
+/// Columns of equal length, in the order of the programs that read them.
+pub trait Table: Sync {
+    /// Number of rows.
+    fn n_rows(&self) -> usize;
+
+    /// Shows the rows of `range`, which starts at a multiple of a tile, in order and in pieces of
+    /// whole tiles (but for the last).
+    ///
+    /// # Errors
+    /// The data cannot be read, or `visit` fails.
+    fn visit(&self, range: Range<usize>, visit: &mut Visitor<'_>) -> Result<()>;
+}
+
+/// Columns in memory.
+#[derive(Clone, Debug)]
+pub struct Columns<'d> {
+    columns: Vec<Cow<'d, [f64]>>,
+}
+
+impl<'d> Columns<'d> {
+    /// The columns; all of one length.
+    ///
+    /// # Panics
+    /// When they differ in length.
+    #[track_caller]
+    pub fn new(columns: Vec<Cow<'d, [f64]>>) -> Self {
+        let n = columns.first().map_or(0, |c| c.len());
+        assert!(columns.iter().all(|c| c.len() == n), "columns of one length");
+        Columns { columns }
+    }
+
+    /// One column.
+    pub fn column(&self, k: usize) -> &[f64] {
+        &self.columns[k]
+    }
+
+    /// Some rows, as a table of their own.
+    pub(crate) fn take(&self, rows: &[usize]) -> Columns<'static> {
+        let pick = |c: &Cow<'_, [f64]>| rows.iter().map(|&i| c[i]).collect::<Vec<f64>>();
+        Columns {
+            columns: self.columns.iter().map(|c| Cow::Owned(pick(c))).collect(),
+        }
+    }
+}
+
+impl Table for Columns<'_> {
+    fn n_rows(&self) -> usize {
+        self.columns.first().map_or(0, |c| c.len())
+    }
+
+    fn visit(&self, range: Range<usize>, visit: &mut Visitor<'_>) -> Result<()> {
+        let columns: Vec<&[f64]> = self.columns.iter().map(|c| &c[range.clone()]).collect();
+        visit(range.start, &columns)
+    }
+}
+
+/// Columns of a table that is small enough to keep, and for checks: every piece in turn.
+///
+/// # Errors
+/// The data cannot be read.
+pub fn visit_all(table: &dyn Table, visit: &mut Visitor<'_>) -> Result<()> {
+    table.visit(0..table.n_rows(), visit)
+}
+
+/// A table cut into pieces of `tiles` tiles, for tests of the order of sums.
+pub struct Pieces<'t> {
+    /// The table.
+    pub table: &'t dyn Table,
+    /// Tiles of a piece.
+    pub tiles: usize,
+}
+
+impl Table for Pieces<'_> {
+    fn n_rows(&self) -> usize {
+        self.table.n_rows()
+    }
+
+    fn visit(&self, range: Range<usize>, visit: &mut Visitor<'_>) -> Result<()> {
+        for start in range.clone().step_by(self.tiles * TILE_ROWS) {
+            let end = (start + self.tiles * TILE_ROWS).min(range.end);
+            self.table.visit(start..end, visit)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,7 @@
+//! What a person or a program reads of a fit: text, JSON, CSV. Plain data in, text out.
+
+mod json;
+mod text;
+
+pub use json::{estimate_json, number};
+pub use text::{Timing, csv, grouped, significant, text};

@@ -1,0 +1,293 @@
+//! Columns of files by role: predictors, response, sigma; renamed, computed, cut, checked.
+
+use crate::fit::{Data, Sigma};
+use crate::formula::{Formula, computed_column};
+use fitzroy::data::{Array, Values};
+use fitzroy::{Error, ErrorKind, Result};
+use std::borrow::Cow;
+
+/// What to do with rows in which something is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Missing {
+    /// An error that names the first.
+    #[default]
+    Error,
+    /// Leave them out.
+    Drop,
+}
+
+/// Where sigma come from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum SigmaOf {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// A column.
+    Column(String),
+    /// A number for all rows.
+    Number(f64),
+}
+
+/// What is asked of the columns.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// New name and column: `t=time`.
+    pub rename: Vec<(String, String)>,
+    /// A column or a formula of columns; `None` is `y`, else the only column that is not used.
+    pub y: Option<String>,
+    /// Sigma.
+    pub sigma: SigmaOf,
+    /// Column, least and largest value kept.
+    pub range: Vec<(String, f64, f64)>,
+    /// Rows in which something is missing.
+    pub missing: Missing,
+    /// Leaves gaps to the fits, each of which fails alone.
+    pub unchecked: bool,
+}
+
+/// Data of a fit, and what was found on the way.
+#[derive(Debug)]
+pub struct Assembled {
+    /// The data.
+    pub data: Data<'static>,
+    /// What the response is.
+    pub y: String,
+    /// Rows left out for missing values.
+    pub n_dropped: usize,
+}
+
+fn data_error(message: String) -> Error {
+    Error::new(ErrorKind::Data, message)
+}
+
+/// Columns of numbers and of labels.
+struct Columns {
+    numbers: Vec<(String, Vec<f64>)>,
+    labels: Vec<(String, Vec<String>)>,
+    /// Columns that are nearly numbers, and why not.
+    spoilt: Vec<(String, String)>,
+}
+
+impl Columns {
+    fn names(&self) -> Vec<&str> {
+        let numbers = self.numbers.iter().map(|c| c.0.as_str());
+        numbers.chain(self.labels.iter().map(|c| c.0.as_str())).collect()
+    }
+
+    fn number(&self, name: &str, what: &str) -> Result<usize> {
+        if let Some(k) = self.numbers.iter().position(|c| c.0 == name) {
+            return Ok(k);
+        }
+        if let Some((_, why)) = self.spoilt.iter().find(|c| c.0 == name) {
+            return Err(data_error(why.clone()));
+        }
+        let all = self.names().join(", ");
+        Err(data_error(format!("{what}: there is no column `{name}`; the columns are {all}")))
+    }
+}
+
+/// Assigns the columns of `arrays` to the roles in `formula`.
+///
+/// # Errors
+/// Columns that are missing, not numeric (a decimal comma, say) or of different lengths; values
+/// that are missing, unless dropped.
+pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Result<Assembled> {
+    let mut columns = sort(arrays)?;
+    for (name, column) in &request.rename {
+        let what = format!("--x {name}={column}");
+        if let Some(k) = columns.labels.iter().position(|c| c.0 == *column) {
+            columns.labels[k].0.clone_from(name);
+        } else {
+            let k = columns.number(column, &what)?;
+            columns.numbers[k].0.clone_from(name);
+        }
+    }
+    let used = used_columns(formula, &columns)?;
+    let (y_name, y) = response(&columns, formula, request, &used)?;
+    let sigma = match &request.sigma {
+        SigmaOf::Unknown => Sigma::Unknown,
+        SigmaOf::Number(s) => Sigma::Same(*s),
+        SigmaOf::Column(name) => {
+            let k = columns.number(name, "--sigma")?;
+            Sigma::Each(Cow::Owned(columns.numbers[k].1.clone()))
+        }
+    };
+    let keep = ranges(&columns, request, y.len())?;
+    let mut data = Data::new(y);
+    let mut predictors = Vec::new();
+    for name in &used {
+        if let Some((_, values)) = columns.labels.iter().find(|c| c.0 == *name) {
+            data = data.with_labels(name, values);
+        } else {
+            let k = columns.number(name, "the model")?;
+            data = data.with(name, std::mem::take(&mut columns.numbers[k].1));
+        }
+        predictors.push(name.clone());
+    }
+    data = data.with_sigma(sigma);
+    if let Some(keep) = keep {
+        data = data.only(&keep);
+        if data.n_rows() == 0 {
+            return Err(data_error("--range leaves no row".into()));
+        }
+    }
+    let mut n_dropped = 0;
+    match request.missing {
+        Missing::Error if request.unchecked => {}
+        Missing::Error => data.check_finite(&predictors)?,
+        Missing::Drop => (data, n_dropped) = data.without_missing(&predictors),
+    }
+    Ok(Assembled {
+        data,
+        y: y_name,
+        n_dropped,
+    })
+}
+
+/// Numbers and labels apart; matrices become one column per column.
+fn sort(arrays: Vec<Array>) -> Result<Columns> {
+    let mut out = Columns {
+        numbers: Vec::new(),
+        labels: Vec::new(),
+        spoilt: Vec::new(),
+    };
+    for array in arrays {
+        let Array {
+            name,
+            shape,
+            values,
+            source,
+            note,
+            ..
+        } = array;
+        match (values, shape.as_slice()) {
+            (Values::Real(values), [_] | []) => out.numbers.push((name, values)),
+            (Values::Real(values), [rows, width]) => {
+                for k in 0..*width {
+                    let column = (0..*rows).map(|i| values[i * width + k]).collect();
+                    out.numbers.push((format!("{name}{k}"), column));
+                }
+            }
+            (Values::Text(cells), [_]) => {
+                if let Some(note) = note {
+                    let comma = cells.iter().any(|c| {
+                        c.contains(',') && c.replacen(',', ".", 1).parse::<f64>().is_ok()
+                    });
+                    let advice = if comma {
+                        "numbers seem to have decimal commas; write them with a point"
+                    } else {
+                        "remove or mend those cells"
+                    };
+                    let why = format!("{source}: column `{name}` is not numeric ({note}); {advice}");
+                    out.spoilt.push((name.clone(), why));
+                } else if let Some(cell) = cells.first()
+                    && cell.replacen(',', ".", 1).parse::<f64>().is_ok()
+                {
+                    let why = format!(
+                        "{source}: column `{name}` holds `{cell}`: numbers seem to have decimal \
+                         commas; write them with a point"
+                    );
+                    out.spoilt.push((name.clone(), why));
+                }
+                out.labels.push((name, cells));
+            }
+            (_, shape) => {
+                let message = format!("{source}: `{name}` has shape {shape:?}; a column has one axis");
+                return Err(data_error(message));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Columns that occur in the formula; built-in curves find theirs.
+fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
+    let names = columns.names();
+    // Labels do not matter for which names occur: each stands for itself here.
+    let labels: Vec<(&str, &[String])> =
+        columns.labels.iter().map(|c| (c.0.as_str(), &[][..])).collect();
+    for (name, why) in &columns.spoilt {
+        let text = formula.names(&[name.as_str()], &[]);
+        if text.is_ok_and(|roles| !roles.predictors.is_empty()) {
+            return Err(data_error(why.clone()));
+        }
+    }
+    let roles = formula.names(&names, &labels)?;
+    if roles.predictors.is_empty() {
+        let all = names.join(", ");
+        let first = names.first().copied().unwrap_or("COLUMN");
+        let parameters: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
+        let name = if parameters.contains(&"x") { "x" } else { parameters.first().copied().unwrap_or("x") };
+        return Err(data_error(format!(
+            "no column ({all}) occurs in the model `{}`; rename one with --x {name}={first}",
+            formula.text()
+        )));
+    }
+    Ok(roles.predictors)
+}
+
+/// The response: a column, a formula of columns, `y`, or the only column that is left.
+fn response(
+    columns: &Columns,
+    formula: &Formula,
+    request: &Request,
+    used: &[String],
+) -> Result<(String, Vec<f64>)> {
+    let sigma = match &request.sigma {
+        SigmaOf::Column(name) => name.as_str(),
+        _ => "",
+    };
+    let name = match &request.y {
+        Some(text) => text.clone(),
+        None if columns.names().contains(&"y") && !used.iter().any(|u| u == "y") => "y".into(),
+        None => {
+            let free: Vec<&str> = columns
+                .names()
+                .into_iter()
+                .filter(|n| !used.iter().any(|u| u == n) && *n != sigma)
+                .collect();
+            match free[..] {
+                [one] => one.to_string(),
+                [] => {
+                    let message = format!(
+                        "no column is left for the response: the model `{}` uses all of them; \
+                         name it with --y",
+                        formula.text()
+                    );
+                    return Err(data_error(message));
+                }
+                _ => {
+                    let message =
+                        format!("which column is the response? Name one with --y: {}", free.join(", "));
+                    return Err(data_error(message));
+                }
+            }
+        }
+    };
+    if columns.numbers.iter().any(|c| c.0 == name) || columns.spoilt.iter().any(|c| c.0 == name) {
+        let k = columns.number(&name, "--y")?;
+        return Ok((name, columns.numbers[k].1.clone()));
+    }
+    let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if plain {
+        columns.number(&name, "--y")?;
+    }
+    let formula = Formula::parse(&name).map_err(|e| e.context("--y"))?;
+    let values = computed_column(&formula, &columns.numbers).map_err(|e| e.context("--y"))?;
+    Ok((name, values))
+}
+
+/// Which rows the ranges keep; `None` for all.
+fn ranges(columns: &Columns, request: &Request, n: usize) -> Result<Option<Vec<bool>>> {
+    if request.range.is_empty() {
+        return Ok(None);
+    }
+    let mut keep = vec![true; n];
+    for (name, low, high) in &request.range {
+        let k = columns.number(name, "--range")?;
+        for (keep, x) in keep.iter_mut().zip(&columns.numbers[k].1) {
+            *keep &= x >= low && x <= high;
+        }
+    }
+    Ok(Some(keep))
+}

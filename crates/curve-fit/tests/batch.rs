@@ -1,0 +1,98 @@
+//! Many small fits: as good as single ones, and independent of each other.
+
+use fitzroy::rng::{Purpose, Rng};
+use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
+use fitzroy_curve_fit::fit::{Plan, fit_table};
+use fitzroy_curve_fit::method::{Next, Status};
+use fitzroy_curve_fit::pass::Columns;
+use fitzroy_curve_fit::{Formula, Options, values};
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+
+/// Spots on a 7 × 7 grid; fit k has 49 − k mod 5 rows.
+fn spots(fits: &[u32]) -> (Columns<'static>, Groups) {
+    let (mut x, mut y, mut z, mut labels) = (vec![], vec![], vec![], vec![]);
+    for &k in fits {
+        let mut rng = Rng::new(11, 0, 0, k, Purpose::Test);
+        let (x0, y0) = (3.0 + 0.5 * rng.normal(), 3.0 + 0.5 * rng.normal());
+        for i in 0..49 - k % 5 {
+            let (u, v) = (f64::from(i % 7), f64::from(i / 7));
+            let r2 = (u - x0).powi(2) + (v - y0).powi(2);
+            x.push(u);
+            y.push(v);
+            z.push(10.0 * (-r2 / (2.0 * 1.2 * 1.2)).exp() + 2.0 + 0.2 * rng.normal());
+            labels.push(f64::from(k));
+        }
+    }
+    let groups = Groups::by_number(&labels);
+    (Columns::new([x, y, z].into_iter().map(Cow::Owned).collect()), groups)
+}
+
+fn plan_and_options() -> (Plan, Options) {
+    let options = Options {
+        p0: values([("a", 8.0), ("x0", 3.0), ("y0", 3.0), ("s", 1.0), ("c", 1.0)]),
+        ..Options::default()
+    };
+    let formula = Formula::parse("a*exp(-((x-x0)^2+(y-y0)^2)/(2*s^2))+c").unwrap();
+    let roles = formula.roles(&["x", "y"], &[]).unwrap();
+    (Plan::new(&formula, roles, false, &options).unwrap(), options)
+}
+
+fn fit(fits: &[u32], threads: usize) -> Batch {
+    let (table, groups) = spots(fits);
+    let (plan, options) = plan_and_options();
+    let options = Options { threads, ..options };
+    fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap()
+}
+
+#[test]
+fn a_batch_gives_what_single_fits_give() {
+    let all: Vec<u32> = (0..300).collect();
+    let batch = fit(&all, 1);
+    assert!(batch.n_alone < 3, "{} alone", batch.n_alone);
+    let (plan, options) = plan_and_options();
+    for k in (0..300).step_by(7) {
+        let (table, _) = spots(&[k]);
+        let single = fit_table(&plan, &table, &options, &mut |_| Next::Continue).unwrap();
+        let at = k as usize * 5;
+        assert!(batch.status[k as usize].converged());
+        for (got, want) in batch.theta[at..at + 5].iter().zip(&single.popt) {
+            assert!((got - want).abs() <= 1e-9 * want.abs(), "fit {k}: {got} {want}");
+        }
+        for (got, want) in batch.se[at..at + 5].iter().zip(&single.se()) {
+            assert!((got - want).abs() <= 1e-6 * want, "fit {k}: {got} {want}");
+        }
+    }
+}
+
+fn bits(batch: &Batch, k: usize) -> Vec<u64> {
+    let theta = &batch.theta[5 * k..5 * k + 5];
+    theta.iter().chain(&batch.se[5 * k..5 * k + 5]).map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn a_fit_does_not_depend_on_its_neighbours_nor_on_threads() {
+    let forward: Vec<u32> = (0..100).collect();
+    let backward: Vec<u32> = (0..100).rev().collect();
+    let (one, two) = (fit(&forward, 1), fit(&backward, 3));
+    for k in 0..100 {
+        assert_eq!(bits(&one, k), bits(&two, 99 - k), "fit {k}");
+    }
+}
+
+#[test]
+fn a_spoilt_fit_leaves_the_others_untouched() {
+    let all: Vec<u32> = (0..40).collect();
+    let clean = fit(&all, 1);
+    let (table, groups) = spots(&all);
+    let (plan, options) = plan_and_options();
+    let mut z = table.column(2).to_vec();
+    z[groups.rows(13)[5] as usize] = f64::NAN;
+    let columns = [table.column(0).to_vec(), table.column(1).to_vec(), z];
+    let table = Columns::new(columns.into_iter().map(Cow::Owned).collect());
+    let spoilt = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
+    assert_eq!(spoilt.status[13], Status::NonFinite);
+    for k in (0..40).filter(|&k| k != 13) {
+        assert_eq!(bits(&clean, k), bits(&spoilt, k), "fit {k}");
+    }
+}
