@@ -28,11 +28,26 @@ fn a_formula_is_fitted_printed_and_written() {
     scratch.file("decay.csv", &decay(','));
     let model = ["--model", "a*exp(-b*t)+c", "decay.csv", "--y", "counts"];
     let said = fit(&scratch, &model).ends_with(0);
-    for part in ["predictors: t", "parameters: a, b, c (a, c linear)", "converged", "SE", "R2"] {
+    for part in [
+        "predictors: t",
+        "parameters: a, b, c (a, c linear)",
+        "converged",
+        "SE",
+        "R2",
+    ] {
         assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
     }
     let mut args = model.to_vec();
-    args.extend(["--sigma", "err", "--bound", "b=0:", "--json", "--out", "fit", "--profile"]);
+    args.extend([
+        "--sigma",
+        "err",
+        "--bound",
+        "b=0:",
+        "--json",
+        "--out",
+        "fit",
+        "--profile",
+    ]);
     let document = fit(&scratch, &args).ends_with(0).json();
     let b = &document["parameters"][1];
     assert_eq!((&b["name"], &b["at_bound"]), (&"b".into(), &false.into()));
@@ -45,7 +60,10 @@ fn a_formula_is_fitted_printed_and_written() {
     let names = ["fit.json", "parameters.csv", "run.json", "summary.txt"];
     let mut written: Vec<_> = std::fs::read_dir(scratch.0.join("fit")).unwrap().collect();
     written.sort_by_key(|e| e.as_ref().unwrap().file_name());
-    let written: Vec<_> = written.into_iter().map(|e| e.unwrap().file_name()).collect();
+    let written: Vec<_> = written
+        .into_iter()
+        .map(|e| e.unwrap().file_name())
+        .collect();
     assert_eq!(written, names);
 }
 
@@ -54,13 +72,24 @@ fn predictions_and_residuals_are_written_by_row() {
     let scratch = Scratch::new("curve-predict");
     scratch.file("decay.csv", &decay(','));
     scratch.file("new.csv", "t\n0\n1.5\n30\n");
-    let args = ["--model", "a*exp(-b*t)+c", "decay.csv", "--y", "counts", "--out", "o"];
+    let args = [
+        "--model",
+        "a*exp(-b*t)+c",
+        "decay.csv",
+        "--y",
+        "counts",
+        "--out",
+        "o",
+    ];
     let mut args = args.to_vec();
     args.extend(["--predict", "new.csv", "--residuals", "r.csv", "--quiet"]);
     fit(&scratch, &args).ends_with(0);
     let text = std::fs::read_to_string(scratch.0.join("o/prediction.csv")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "t,value,se,lower,upper,prediction_lower,prediction_upper");
+    assert_eq!(
+        lines[0],
+        "t,value,se,lower,upper,prediction_lower,prediction_upper"
+    );
     let row: Vec<f64> = lines[2].split(',').map(|x| x.parse().unwrap()).collect();
     assert!((row[1] - (2.0 * (-0.75f64).exp() + 0.3)).abs() < 0.05);
     assert!(row[5] < row[3] && row[3] < row[1] && row[1] < row[4] && row[4] < row[6]);
@@ -76,18 +105,41 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
         for i in 0..12 {
             let x = f64::from(i);
             let y = f64::from(pixel) * x + 3.0 + 0.1 * f64::from((i * 7 + pixel) % 5);
-            let y = if pixel == 7 && i == 3 { "NaN".to_string() } else { y.to_string() };
+            let y = if pixel == 7 && i == 3 {
+                "NaN".to_string()
+            } else {
+                y.to_string()
+            };
             text += &format!("p{pixel},{x},{y}\n");
         }
     }
     scratch.file("pixels.csv", &text);
-    let args = ["--model", "linear", "pixels.csv", "--batch-by", "pixel", "--out", "o", "--json"];
+    let args = [
+        "--model",
+        "linear",
+        "pixels.csv",
+        "--batch-by",
+        "pixel",
+        "--out",
+        "o",
+        "--json",
+    ];
     let document = fit(&scratch, &args).ends_with(0).json();
-    assert_eq!((&document["fits"], &document["converged"]), (&20.into(), &19.into()));
+    assert_eq!(
+        (&document["fits"], &document["converged"]),
+        (&20.into(), &19.into())
+    );
     let text = std::fs::read_to_string(scratch.0.join("o/fits.csv")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "pixel,rows,status,converged,chi2,evaluations,a,a_se,b,b_se");
-    assert!(lines[8].starts_with("p7,12,non_finite,false"), "{}", lines[8]);
+    assert_eq!(
+        lines[0],
+        "pixel,rows,status,converged,chi2,evaluations,a,a_se,b,b_se"
+    );
+    assert!(
+        lines[8].starts_with("p7,12,non_finite,false"),
+        "{}",
+        lines[8]
+    );
     let a: f64 = lines[20].split(',').nth(6).unwrap().parse().unwrap();
     assert!((a - 19.0).abs() < 0.1, "{a}");
     let mut strict = args.to_vec();
@@ -101,7 +153,14 @@ fn data_sets_share_parameters() {
     let scratch = Scratch::new("curve-sets");
     scratch.file("l.csv", "x,y\n0,1\n1,3.1\n2,4.9\n3,7\n");
     scratch.file("r.csv", "x,y\n0,11\n1,12.9\n2,15.1\n3,17\n");
-    let args = ["--model", "a*x+b[set]", "--data-set", "left=l.csv", "--data-set", "right=r.csv"];
+    let args = [
+        "--model",
+        "a*x+b[set]",
+        "--data-set",
+        "left=l.csv",
+        "--data-set",
+        "right=r.csv",
+    ];
     let mut args = args.to_vec();
     args.push("--json");
     let document = fit(&scratch, &args).ends_with(0).json();
@@ -130,51 +189,112 @@ fn wrong_formulas_columns_and_flags_are_named() {
         let all: Vec<&str> = args.iter().chain(&y).copied().collect();
         check_bad(name, &good, &all, parts);
     };
-    check("cf-caret", &["--model", "a*expp(t)"], &["line 1, column 3", "did you mean `exp`?", "^^^^"]);
-    check("cf-none", &["--model", "a*x+b"], &["no column (t, counts, err)", "--x x=t"]);
-    check("cf-p0", &["--model", "a*t+b", "--p0", "q=1"], &["no parameter `q`", "a, b"]);
-    check("cf-p0-text", &["--model", "a*t+b", "--p0", "a=one"], &["--p0 a=one", "not a number"]);
-    check("cf-bound", &["--model", "a*t+b", "--bound", "a=3"], &["--bound a=3", "NAME=LO:HI"]);
-    check("cf-order", &["--model", "a*t+b", "--bound", "a=3:1"], &["must be below"]);
+    check(
+        "cf-caret",
+        &["--model", "a*expp(t)"],
+        &["line 1, column 3", "did you mean `exp`?", "^^^^"],
+    );
+    check(
+        "cf-none",
+        &["--model", "a*x+b"],
+        &["no column (t, counts, err)", "--x x=t"],
+    );
+    check(
+        "cf-p0",
+        &["--model", "a*t+b", "--p0", "q=1"],
+        &["no parameter `q`", "a, b"],
+    );
+    check(
+        "cf-p0-text",
+        &["--model", "a*t+b", "--p0", "a=one"],
+        &["--p0 a=one", "not a number"],
+    );
+    check(
+        "cf-bound",
+        &["--model", "a*t+b", "--bound", "a=3"],
+        &["--bound a=3", "NAME=LO:HI"],
+    );
+    check(
+        "cf-order",
+        &["--model", "a*t+b", "--bound", "a=3:1"],
+        &["must be below"],
+    );
     check(
         "cf-outside",
         &["--model", "a*exp(-b*t)", "--p0", "b=-1", "--bound", "b=0:"],
         &["p0 b = -1 lies outside its bound 0:"],
     );
-    check("cf-sigma", &["--model", "a*t+b", "--sigma", "0"], &["sigma: 0"]);
-    check("cf-sigma-col", &["--model", "a*t+b", "--sigma", "s"], &["no column `s`"]);
+    check(
+        "cf-sigma",
+        &["--model", "a*t+b", "--sigma", "0"],
+        &["sigma: 0"],
+    );
+    check(
+        "cf-sigma-col",
+        &["--model", "a*t+b", "--sigma", "s"],
+        &["no column `s`"],
+    );
     check(
         "cf-start",
         &["--model", "a*exp(b*t)", "--p0", "a=1,b=400"],
         &["not finite at the start", "b = 400"],
     );
-    check_bad("cf-y", &good, &["--model", "a*t+b"], &["Name one with --y: counts, err"]);
+    check_bad(
+        "cf-y",
+        &good,
+        &["--model", "a*t+b"],
+        &["Name one with --y: counts, err"],
+    );
 }
 
 #[test]
 fn wrong_files_are_named() {
     let line = ["--model", "a*t+b", "--y", "counts"];
     let spoilt = decay(',').replacen("0.3,", "NaN,", 1);
-    check_bad("cf-nan", &spoilt, &line, &["row 4", "column t", "--missing drop"]);
+    check_bad(
+        "cf-nan",
+        &spoilt,
+        &line,
+        &["row 4", "column t", "--missing drop"],
+    );
     check_bad("cf-semicolon", &decay(';'), &line, &["separated by `;`"]);
     let comma = "t\tcounts\n0\t1,5\n1\t2,5\n2\t3,5\n";
     let scratch = Scratch::new("cf-comma");
     scratch.file("d.tsv", comma);
     let said = fit(&scratch, &["d.tsv", "--model", "a*t+b"]).ends_with(2);
     said.complains(&["decimal commas", "counts"]);
-    check_bad("cf-few", "t,counts\n1,2\n", &line, &["1 row cannot determine 2 parameters (a, b)"]);
+    check_bad(
+        "cf-few",
+        "t,counts\n1,2\n",
+        &line,
+        &["1 row cannot determine 2 parameters (a, b)"],
+    );
     let scratch = Scratch::new("cf-npy");
     std::fs::write(scratch.0.join("t.npy"), b"\x93NUMPY\x01\x00").unwrap();
-    fit(&scratch, &["t.npy", "--model", "a*t+b"]).ends_with(2).complains(&["t.npy", "cut short"]);
-    fit(&scratch, &["--model", "a*t+b"]).ends_with(2).complains(&["no data"]);
-    fit(&scratch, &["--model", "a*t+b", "gone.csv"]).ends_with(2).complains(&["no such file"]);
+    fit(&scratch, &["t.npy", "--model", "a*t+b"])
+        .ends_with(2)
+        .complains(&["t.npy", "cut short"]);
+    fit(&scratch, &["--model", "a*t+b"])
+        .ends_with(2)
+        .complains(&["no data"]);
+    fit(&scratch, &["--model", "a*t+b", "gone.csv"])
+        .ends_with(2)
+        .complains(&["no such file"]);
 }
 
 #[test]
 fn a_limit_is_no_success() {
     let scratch = Scratch::new("cf-strict");
     scratch.file("d.csv", &decay(','));
-    let args = ["--model", "a*exp(-b*t)+c", "d.csv", "--y", "counts", "--method", "lm"];
+    let args = [
+        "--model",
+        "a*exp(-b*t)+c",
+        "d.csv",
+        "--y",
+        "counts",
+        "--method",
+        "lm",
+    ];
     let mut args = args.to_vec();
     args.extend(["--p0", "a=9,b=9,c=9", "--max-evals", "2"]);
     let said = fit(&scratch, &args).ends_with(0);

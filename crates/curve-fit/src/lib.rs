@@ -10,14 +10,14 @@
 //! Nothing here prints, reads a clock or the environment, or keeps global state.
 #![forbid(unsafe_code)]
 
-pub mod library;
-pub mod formula;
-pub mod pass;
-pub mod method;
-pub mod fit;
 pub mod batch;
-pub mod source;
+pub mod fit;
+pub mod formula;
+pub mod library;
+pub mod method;
+pub mod pass;
 pub mod report;
+pub mod source;
 
 pub use fit::{
     CovarianceKind, CurveFit, Data, Estimate, Finish, Method, Options, Progressive, Scale, Sigma,

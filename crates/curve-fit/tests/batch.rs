@@ -25,7 +25,10 @@ fn spots(fits: &[u32]) -> (Columns<'static>, Groups) {
         }
     }
     let groups = Groups::by_number(&labels);
-    (Columns::new([x, y, z].into_iter().map(Cow::Owned).collect()), groups)
+    (
+        Columns::new([x, y, z].into_iter().map(Cow::Owned).collect()),
+        groups,
+    )
 }
 
 fn plan_and_options() -> (Plan, Options) {
@@ -35,7 +38,10 @@ fn plan_and_options() -> (Plan, Options) {
     };
     let formula = Formula::parse("a*exp(-((x-x0)^2+(y-y0)^2)/(2*s^2))+c").unwrap();
     let roles = formula.roles(&["x", "y"], &[]).unwrap();
-    (Plan::new(&formula, roles, false, &options).unwrap(), options)
+    (
+        Plan::new(&formula, roles, false, &options).unwrap(),
+        options,
+    )
 }
 
 fn fit(fits: &[u32], threads: usize) -> Batch {
@@ -57,7 +63,10 @@ fn a_batch_gives_what_single_fits_give() {
         let at = k as usize * 5;
         assert!(batch.status[k as usize].converged());
         for (got, want) in batch.theta[at..at + 5].iter().zip(&single.popt) {
-            assert!((got - want).abs() <= 1e-9 * want.abs(), "fit {k}: {got} {want}");
+            assert!(
+                (got - want).abs() <= 1e-9 * want.abs(),
+                "fit {k}: {got} {want}"
+            );
         }
         for (got, want) in batch.se[at..at + 5].iter().zip(&single.se()) {
             assert!((got - want).abs() <= 1e-6 * want, "fit {k}: {got} {want}");
@@ -67,7 +76,11 @@ fn a_batch_gives_what_single_fits_give() {
 
 fn bits(batch: &Batch, k: usize) -> Vec<u64> {
     let theta = &batch.theta[5 * k..5 * k + 5];
-    theta.iter().chain(&batch.se[5 * k..5 * k + 5]).map(|x| x.to_bits()).collect()
+    theta
+        .iter()
+        .chain(&batch.se[5 * k..5 * k + 5])
+        .map(|x| x.to_bits())
+        .collect()
 }
 
 #[test]

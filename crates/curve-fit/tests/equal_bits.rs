@@ -8,9 +8,14 @@ use std::borrow::Cow;
 
 /// A decay with ripples in place of noise.
 fn table(n: usize) -> Columns<'static> {
-    let x: Vec<f64> = (0..n).map(|i| (i * 7919 % n) as f64 * 5.0 / n as f64).collect();
+    let x: Vec<f64> = (0..n)
+        .map(|i| (i * 7919 % n) as f64 * 5.0 / n as f64)
+        .collect();
     let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
-    let y = x.iter().enumerate().map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
+    let y = x
+        .iter()
+        .enumerate()
+        .map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
     let y = y.collect();
     Columns::new(vec![Cow::Owned(x), Cow::Owned(y)])
 }
@@ -37,9 +42,16 @@ fn pieces_and_threads_change_no_bit() {
         let whole = table(n);
         let want = fit(&whole, 1, Progressive::Auto);
         for tiles in [1, 7, 1000] {
-            let pieces = Pieces { table: &whole, tiles };
+            let pieces = Pieces {
+                table: &whole,
+                tiles,
+            };
             for threads in [1, 2, 7] {
-                assert_eq!(fit(&pieces, threads, Progressive::Auto), want, "{n} {tiles} {threads}");
+                assert_eq!(
+                    fit(&pieces, threads, Progressive::Auto),
+                    want,
+                    "{n} {tiles} {threads}"
+                );
             }
         }
     }
@@ -52,12 +64,21 @@ fn sorted_periodic_and_clustered_rows_end_where_a_full_fit_ends() {
     let orders: [fn(usize, usize) -> f64; 3] = [
         |i, n| i as f64 * 5.0 / n as f64,
         |i, _| (i % 64) as f64 * 5.0 / 64.0,
-        |i, n| if i < n - 500 { 0.1 * (i as f64 / n as f64) } else { 5.0 * (i % 100) as f64 / 100.0 },
+        |i, n| {
+            if i < n - 500 {
+                0.1 * (i as f64 / n as f64)
+            } else {
+                5.0 * (i % 100) as f64 / 100.0
+            }
+        },
     ];
     for order in orders {
         let x: Vec<f64> = (0..n).map(|i| order(i, n)).collect();
         let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
-        let y = x.iter().enumerate().map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
+        let y = x
+            .iter()
+            .enumerate()
+            .map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
         let y: Vec<f64> = y.collect();
         let table = Columns::new(vec![Cow::Owned(x), Cow::Owned(y)]);
         let (fast, reads) = fit(&table, 1, Progressive::Auto);

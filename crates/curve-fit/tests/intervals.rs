@@ -1,9 +1,7 @@
 //! Simulated coverage of intervals.
 
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_curve_fit::{
-    CovarianceKind, CurveFit, Data, Loss, Options, Scale, values,
-};
+use fitzroy_curve_fit::{CovarianceKind, CurveFit, Data, Loss, Options, Scale, values};
 
 const SIMULATIONS: u32 = 2000;
 

@@ -14,7 +14,10 @@ const CRATES: &[(&str, &[&str])] = &[
         "crates/curve-fit",
         &["fitzroy", "fitzroy-device", "fitzroy-graph"],
     ),
-    ("crates/cli", &["fitzroy", "fitzroy-curve-fit", "fitzroy-device"]),
+    (
+        "crates/cli",
+        &["fitzroy", "fitzroy-curve-fit", "fitzroy-device"],
+    ),
     ("xtask", &[]),
 ];
 

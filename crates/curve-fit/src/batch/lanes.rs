@@ -187,7 +187,11 @@ impl<'a> Lanes<'a> {
     }
 
     fn busy_rows(&self) -> usize {
-        let busy = self.lanes.iter().zip(&self.n_rows).filter(|(l, _)| l.fit != usize::MAX);
+        let busy = self
+            .lanes
+            .iter()
+            .zip(&self.n_rows)
+            .filter(|(l, _)| l.fit != usize::MAX);
         busy.map(|(_, &n)| n).max().unwrap_or(0)
     }
 
@@ -218,7 +222,11 @@ impl<'a> Lanes<'a> {
         if better {
             lane.cost = cost;
             let q = ratio.min(1.0);
-            let factor = if level { 0.1 } else { (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1) };
+            let factor = if level {
+                0.1
+            } else {
+                (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1)
+            };
             self.lambda[k] = (self.lambda[k] * factor).max(1e-20);
             lane.nu = 2.0;
         } else {
@@ -234,7 +242,11 @@ impl<'a> Lanes<'a> {
             Some(Status::SmallReduction)
         } else if !better && change < 1e-14 {
             let hidden = predicted <= 1e-12 * lane.cost;
-            Some(if hidden { Status::Rounding } else { Status::NoProgress })
+            Some(if hidden {
+                Status::Rounding
+            } else {
+                Status::NoProgress
+            })
         } else if self.lambda[k] > 1e12 || !predicted.is_finite() && self.lambda[k] > 1.0 {
             Some(Status::DampingLimit)
         } else if lane.evaluations >= self.limits.max_evaluations {
@@ -261,7 +273,11 @@ impl<'a> Lanes<'a> {
         lane.fit = usize::MAX;
         out.status[fit] = status;
         out.evaluations[fit] = lane.evaluations as u32;
-        out.cost[fit] = if at_trial || !lane.fresh { lane.cost } else { f64::NAN };
+        out.cost[fit] = if at_trial || !lane.fresh {
+            lane.cost
+        } else {
+            f64::NAN
+        };
         for a in 0..p {
             out.theta[fit * p + a] = theta[a][k];
         }
@@ -275,7 +291,11 @@ impl<'a> Lanes<'a> {
         let entry = |a: usize, b: usize| sums[a * q + b - a * (a + 1) / 2][k];
         let scaled = errors(p, entry, &mut self.factor);
         let dof = self.n_rows[k].saturating_sub(p);
-        let s2 = if out.absolute_sigma { 1.0 } else { 2.0 * out.cost[fit] / dof as f64 };
+        let s2 = if out.absolute_sigma {
+            1.0
+        } else {
+            2.0 * out.cost[fit] / dof as f64
+        };
         for a in 0..p {
             let se = (self.factor[p * p + a] * s2).sqrt();
             let known = scaled && status.converged() && (dof > 0 || out.absolute_sigma);

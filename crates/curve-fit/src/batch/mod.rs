@@ -172,7 +172,9 @@ pub fn fit_many(
     }
     batch.n_alone = alone.len();
     let results: Vec<(usize, Option<crate::fit::Estimate>)> =
-        each(&alone, options.threads, stop, |k| one(plan, table, groups, options, &starts, k));
+        each(&alone, options.threads, stop, |k| {
+            one(plan, table, groups, options, &starts, k)
+        });
     for (k, found) in results {
         match found {
             Some(found) => {
@@ -200,17 +202,25 @@ fn share(
 ) {
     let (n, p) = (groups.len(), plan.free.len());
     // Neighbours of like length waste least.
-    let mut order: Vec<usize> = (0..n).filter(|&k| groups.rows(k).len() >= p.max(1)).collect();
+    let mut order: Vec<usize> = (0..n)
+        .filter(|&k| groups.rows(k).len() >= p.max(1))
+        .collect();
     order.sort_by_key(|&k| groups.rows(k).len());
     let threads = options.threads.clamp(1, n.div_ceil(SHARE).max(1));
     let shares = order.len().div_ceil(threads).max(1);
     let parts: Vec<&[usize]> = order.chunks(shares).collect();
     let run = |part: &[usize]| {
         let mut own = Own::new(part.len(), p);
-        let longest = part.iter().map(|&k| groups.rows(k).len()).max().unwrap_or(0);
+        let longest = part
+            .iter()
+            .map(|&k| groups.rows(k).len())
+            .max()
+            .unwrap_or(0);
         let local = Local { groups, part };
-        let own_starts: Vec<f64> =
-            part.iter().flat_map(|&k| starts[k * p..(k + 1) * p].iter().copied()).collect();
+        let own_starts: Vec<f64> = part
+            .iter()
+            .flat_map(|&k| starts[k * p..(k + 1) * p].iter().copied())
+            .collect();
         let groups = local.groups();
         let mut lanes =
             lanes::Lanes::new(plan, table, &groups, &own_starts, longest, options.limits);
@@ -223,8 +233,14 @@ fn share(
     } else {
         std::thread::scope(|scope| {
             let run = &run;
-            let handles: Vec<_> = parts.iter().map(|part| scope.spawn(move || run(part))).collect();
-            handles.into_iter().map(|h| h.join().expect("fits do not panic")).collect()
+            let handles: Vec<_> = parts
+                .iter()
+                .map(|part| scope.spawn(move || run(part)))
+                .collect();
+            handles
+                .into_iter()
+                .map(|h| h.join().expect("fits do not panic"))
+                .collect()
         })
     };
     for (part, own) in parts.iter().zip(done) {
@@ -313,8 +329,13 @@ fn each<T: Send>(
         return work();
     }
     std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads.min(items.len())).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().flat_map(|h| h.join().expect("fits do not panic")).collect()
+        let handles: Vec<_> = (0..threads.min(items.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
+        handles
+            .into_iter()
+            .flat_map(|h| h.join().expect("fits do not panic"))
+            .collect()
     })
 }
 
@@ -333,7 +354,10 @@ fn one(
         return None;
     }
     let own = table.take(&rows);
-    let p0 = plan.names().into_iter().zip(starts[k * p..(k + 1) * p].iter().copied());
+    let p0 = plan
+        .names()
+        .into_iter()
+        .zip(starts[k * p..(k + 1) * p].iter().copied());
     let options = Options {
         p0: p0.collect(),
         threads: 1,
@@ -344,7 +368,12 @@ fn one(
 
 /// Starting values of every fit: given, by the rule of the built-in curve for each, or those of
 /// the first fit that can be started, for all.
-fn starts(plan: &Plan, table: &Columns<'_>, groups: &Groups, options: &Options) -> Result<Vec<f64>> {
+fn starts(
+    plan: &Plan,
+    table: &Columns<'_>,
+    groups: &Groups,
+    options: &Options,
+) -> Result<Vec<f64>> {
     let (n, p) = (groups.len(), plan.free.len());
     let mut common = vec![f64::NAN; p];
     for (name, x) in &options.p0 {
@@ -362,10 +391,16 @@ fn starts(plan: &Plan, table: &Columns<'_>, groups: &Groups, options: &Options) 
             let x: Vec<Vec<f64>> = (0..n_x).map(|c| own.column(c).to_vec()).collect();
             let found = (entry.start)(&Sample::new(&x, own.column(n_x)));
             for (a, given) in common.iter().enumerate() {
-                let at = entry.parameters.iter().position(|name| *name == plan.name(a));
+                let at = entry
+                    .parameters
+                    .iter()
+                    .position(|name| *name == plan.name(a));
                 let own = at.map_or(1.0, |at| found[at]);
                 let own = if own.is_finite() { own } else { 1.0 };
-                out.push(plan.bounds.clip(a, if given.is_nan() { own } else { *given }));
+                out.push(
+                    plan.bounds
+                        .clip(a, if given.is_nan() { own } else { *given }),
+                );
             }
         }
         return Ok(out);
@@ -388,7 +423,10 @@ fn starts(plan: &Plan, table: &Columns<'_>, groups: &Groups, options: &Options) 
             *x = if x.is_nan() { 1.0 } else { *x };
         }
     }
-    let one = common.iter().enumerate().map(|(k, &x)| plan.bounds.clip(k, x));
+    let one = common
+        .iter()
+        .enumerate()
+        .map(|(k, &x)| plan.bounds.clip(k, x));
     let one: Vec<f64> = one.collect();
     Ok(std::iter::repeat_n(one, n).flatten().collect())
 }

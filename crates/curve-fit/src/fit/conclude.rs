@@ -50,7 +50,14 @@ pub(crate) fn conclude(
     let (ranked, bread) = if finite && !inside.is_empty() {
         bread(plan, &mut problem, &theta, &normal, &inside, counts)?
     } else {
-        (Rank { rank: 0, condition: f64::NAN, undetermined: None }, None)
+        (
+            Rank {
+                rank: 0,
+                condition: f64::NAN,
+                undetermined: None,
+            },
+            None,
+        )
     };
     let dof = n.saturating_sub(p);
     let mut covariance_status = if !status.converged() {
@@ -72,10 +79,17 @@ pub(crate) fn conclude(
         _ => "classic",
     };
     let mut pcov = vec![f64::NAN; p * p];
-    let shown = matches!(covariance_status, CovarianceStatus::Ok | CovarianceStatus::AtBound);
+    let shown = matches!(
+        covariance_status,
+        CovarianceStatus::Ok | CovarianceStatus::AtBound
+    );
     if let (true, Some(bread)) = (shown, bread) {
         let m = inside.len();
-        let s2 = if options.absolute_sigma || counts { 1.0 } else { chi2 / dof as f64 };
+        let s2 = if options.absolute_sigma || counts {
+            1.0
+        } else {
+            chi2 / dof as f64
+        };
         let inner = match kind {
             "sandwich" => influence(plan, &mut problem, &theta, &normal, &inside, dof)?,
             "hc0" => squares(plan, &mut problem, &theta, &bread, &inside, false)?,
@@ -158,7 +172,10 @@ fn unpack(sums: &[f64], p: usize) -> Vec<f64> {
 }
 
 fn part(full: &[f64], p: usize, inside: &[usize]) -> Vec<f64> {
-    inside.iter().flat_map(|&a| inside.iter().map(move |&b| full[a * p + b])).collect()
+    inside
+        .iter()
+        .flat_map(|&a| inside.iter().map(move |&b| full[a * p + b]))
+        .collect()
 }
 
 /// Rank, and (JᵀJ)⁻¹ of the parameters inside their bounds: by the normal matrix where its
@@ -206,7 +223,10 @@ fn influence(
     let sums = problem.sums_of(&plan.programs.influence(), theta)?;
     let mean = sums[p * (p + 1) / 2] / n;
     let c2 = problem.scale * problem.scale;
-    let h: Vec<f64> = part(normal, p, inside).iter().map(|x| x * mean / c2).collect();
+    let h: Vec<f64> = part(normal, p, inside)
+        .iter()
+        .map(|x| x * mean / c2)
+        .collect();
     let mut full = vec![0.0; p * p];
     let mut at = 0;
     for a in 0..p {
@@ -232,30 +252,32 @@ fn squares(
     let params = problem.params(theta);
     let mut filling = vec![0.0; m * m];
     problem.reads += 1;
-    problem.reader.rows(&plan.programs.plain, &params, &mut |_, out| {
-        let mut j = vec![0.0; m];
-        for i in 0..out[p].len() {
-            for (j, &k) in j.iter_mut().zip(inside) {
-                *j = out[k][i];
-            }
-            let mut r = out[p][i];
-            if leverage {
-                let mut h = 0.0;
+    problem
+        .reader
+        .rows(&plan.programs.plain, &params, &mut |_, out| {
+            let mut j = vec![0.0; m];
+            for i in 0..out[p].len() {
+                for (j, &k) in j.iter_mut().zip(inside) {
+                    *j = out[k][i];
+                }
+                let mut r = out[p][i];
+                if leverage {
+                    let mut h = 0.0;
+                    for a in 0..m {
+                        for b in 0..m {
+                            h += j[a] * bread[a * m + b] * j[b];
+                        }
+                    }
+                    r /= 1.0 - h;
+                }
                 for a in 0..m {
                     for b in 0..m {
-                        h += j[a] * bread[a * m + b] * j[b];
+                        filling[a * m + b] += r * r * j[a] * j[b];
                     }
                 }
-                r /= 1.0 - h;
             }
-            for a in 0..m {
-                for b in 0..m {
-                    filling[a * m + b] += r * r * j[a] * j[b];
-                }
-            }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        })?;
     let Some(normal) = inverse(bread, m) else {
         return Ok(None);
     };
@@ -280,7 +302,8 @@ fn parameters(
             (Setting::Free, Some(at)) => (theta[at], pcov[at * p + at].sqrt(), Kind::Free),
             (Setting::Fixed(x), _) => (*x, f64::NAN, Kind::Fixed),
             (Setting::Tied(tie), _) => {
-                let (value, slope) = crate::formula::tie_value(tie, &plan.roles, &plan.settings, theta)?;
+                let (value, slope) =
+                    crate::formula::tie_value(tie, &plan.roles, &plan.settings, theta)?;
                 let mut variance = 0.0;
                 for a in 0..p {
                     for b in 0..p {
@@ -354,7 +377,10 @@ impl Advice<'_> {
                     format!("{} evaluations", e.evaluations)
                 };
                 let fall = 100.0 * self.last_fall;
-                say(e, format!("not converged: {what}; cost still falling {fall:.2} % per step"));
+                say(
+                    e,
+                    format!("not converged: {what}; cost still falling {fall:.2} % per step"),
+                );
             }
             Status::DampingLimit | Status::NoProgress => {
                 let text = "not converged: no step reduced the cost any further; try other \
@@ -367,9 +393,16 @@ impl Advice<'_> {
         }
         for k in (0..self.at_bound.len()).filter(|&k| self.at_bound[k]) {
             let lower = e.popt[k] <= self.plan.bounds.lower[k];
-            let (side, at) = if lower { ("lower", self.plan.bounds.lower[k]) } else { ("upper", self.plan.bounds.upper[k]) };
+            let (side, at) = if lower {
+                ("lower", self.plan.bounds.lower[k])
+            } else {
+                ("upper", self.plan.bounds.upper[k])
+            };
             let name = self.plan.name(k);
-            say(e, format!("{name} is at its {side} bound {at}; no standard error for it"));
+            say(
+                e,
+                format!("{name} is at its {side} bound {at}; no standard error for it"),
+            );
         }
         if self.at_bound.iter().any(|&b| b) {
             e.flags.push("at_bound");
@@ -382,7 +415,13 @@ impl Advice<'_> {
         if e.dof < LOW_DOF {
             e.flags.push("low_degrees_of_freedom");
             let (n, p) = (e.n, e.popt.len());
-            say(e, format!("{n} rows and {p} parameters: intervals rest on {} degrees of freedom", e.dof));
+            say(
+                e,
+                format!(
+                    "{n} rows and {p} parameters: intervals rest on {} degrees of freedom",
+                    e.dof
+                ),
+            );
         }
         if let Some(m) = &e.minima
             && m.costs.len() > 1
@@ -410,7 +449,11 @@ impl Advice<'_> {
             .map(|(&k, _)| self.plan.name(k))
             .collect();
         if let [one] = names[..] {
-            let k = self.inside.iter().position(|&k| self.plan.name(k) == one).unwrap_or(0);
+            let k = self
+                .inside
+                .iter()
+                .position(|&k| self.plan.name(k) == one)
+                .unwrap_or(0);
             let what = if self.plan.programs.unused()[self.inside[k]] {
                 "the model does not depend on it"
             } else {
@@ -418,7 +461,11 @@ impl Advice<'_> {
             };
             return format!("{one} cannot be determined: {what}; fix it with --fix {one}=VALUE");
         }
-        let signs: Vec<f64> = v.iter().filter(|x| x.abs() > 0.05 * peak).copied().collect();
+        let signs: Vec<f64> = v
+            .iter()
+            .filter(|x| x.abs() > 0.05 * peak)
+            .copied()
+            .collect();
         // What the data leave free is the direction v; with two parameters, name their correlation.
         let correlation = match signs[..] {
             [a, b] => format!(" (correlation {})", if a * b < 0.0 { "-1" } else { "1" }),
@@ -448,12 +495,16 @@ pub fn check_rows(plan: &Plan, data: &Data<'_>) -> Result<()> {
     }
     if plan.programs.loss() == Loss::Poisson {
         if data.has_sigma() {
-            let message = "--likelihood poisson takes its errors from the counts; leave out --sigma";
+            let message =
+                "--likelihood poisson takes its errors from the counts; leave out --sigma";
             return Err(Error::new(ErrorKind::Usage, message));
         }
         if let Some(row) = data.y.iter().position(|&y| y < 0.0) {
             let y = data.y[row];
-            let message = format!("row {}, column y: {y} is no count; counts are 0 or more", row + 1);
+            let message = format!(
+                "row {}, column y: {y} is no count; counts are 0 or more",
+                row + 1
+            );
             return Err(Error::new(ErrorKind::Data, message));
         }
     }

@@ -85,7 +85,9 @@ impl<'d> Data<'d> {
     /// Columns of labels and their labels.
     pub fn label_columns(&self) -> Vec<(&str, &[String])> {
         let pairs = self.labels.iter();
-        pairs.map(|(name, labels)| (name.as_str(), labels.as_slice())).collect()
+        pairs
+            .map(|(name, labels)| (name.as_str(), labels.as_slice()))
+            .collect()
     }
 
     /// A column by name.
@@ -168,7 +170,9 @@ impl<'d> Data<'d> {
     /// # Errors
     /// Names the first such row.
     pub fn check_finite(&self, predictors: &[String]) -> Result<()> {
-        let own = predictors.iter().filter_map(|name| Some((name.as_str(), self.column(name)?)));
+        let own = predictors
+            .iter()
+            .filter_map(|name| Some((name.as_str(), self.column(name)?)));
         for (name, values) in own.chain([("y", self.y.as_ref())]) {
             if let Some(row) = values.iter().position(|x| !x.is_finite()) {
                 return Err(not_finite(row, name, values[row]));

@@ -110,7 +110,10 @@ impl CurveFit {
     /// # Errors
     /// As [`Plan::new`].
     pub fn plan(&self, data: &Data<'_>, options: &Options) -> Result<Arc<Plan>> {
-        let mut plans = self.plans.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut plans = self
+            .plans
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some((_, plan)) = plans.iter().find(|(key, _)| key.fits(data, options)) {
             return Ok(Arc::clone(plan));
         }
@@ -171,12 +174,16 @@ fn check_options(options: &Options) -> Result<()> {
     let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));
     let ci = options.confidence;
     if !(ci > 0.0 && ci < 1.0) {
-        return refuse(format!("--ci {ci}: needs a probability between 0 and 1, such as 0.95"));
+        return refuse(format!(
+            "--ci {ci}: needs a probability between 0 and 1, such as 0.95"
+        ));
     }
     if let Scale::Fixed(c) = options.f_scale
         && !(c > 0.0 && c.is_finite())
     {
-        return refuse(format!("--f-scale {c}: needs a positive number, in units of the residuals"));
+        return refuse(format!(
+            "--f-scale {c}: needs a positive number, in units of the residuals"
+        ));
     }
     for (name, x) in &options.p0 {
         if !x.is_finite() {

@@ -140,5 +140,8 @@ impl Default for Options {
 
 /// Pairs of names and values, for `p0` and `fixed`.
 pub fn values<const N: usize>(pairs: [(&str, f64); N]) -> Vec<(String, f64)> {
-    pairs.iter().map(|(name, x)| ((*name).to_string(), *x)).collect()
+    pairs
+        .iter()
+        .map(|(name, x)| ((*name).to_string(), *x))
+        .collect()
 }

@@ -47,7 +47,9 @@ impl Plan {
         let mut settings = vec![Setting::Free; names.len()];
         for (name, value) in &options.fixed {
             if !value.is_finite() {
-                return Err(usage(format!("--fix {name}: needs a finite number, not {value}")));
+                return Err(usage(format!(
+                    "--fix {name}: needs a finite number, not {value}"
+                )));
             }
             settings[find("--fix", name)?] = Setting::Fixed(*value);
         }
@@ -63,8 +65,13 @@ impl Plan {
             find("--p0", name)?;
         }
         let mut bounds = Bounds::none(free.len());
-        let builtin = formula.builtin().and_then(|b| b.entry).map_or(&[][..], |e| e.bounds);
-        let own = builtin.iter().map(|&(name, low, high)| (name.to_string(), low, high));
+        let builtin = formula
+            .builtin()
+            .and_then(|b| b.entry)
+            .map_or(&[][..], |e| e.bounds);
+        let own = builtin
+            .iter()
+            .map(|&(name, low, high)| (name.to_string(), low, high));
         for (name, low, high) in own.chain(options.bounds.iter().cloned()) {
             let k = find("--bound", &name)?;
             if low >= high || low.is_nan() || high.is_nan() {
@@ -101,7 +108,9 @@ impl Plan {
 
     /// Names of the free parameters.
     pub fn names(&self) -> Vec<String> {
-        (0..self.free.len()).map(|k| self.name(k).to_string()).collect()
+        (0..self.free.len())
+            .map(|k| self.name(k).to_string())
+            .collect()
     }
 }
 
@@ -118,7 +127,10 @@ fn check_tie(tie: &Formula, name: &str, roles: &Roles, ties: &[(String, String)]
     }
     for p in &used.parameters {
         if roles.parameters.iter().all(|q| q.name != p.name) {
-            return Err(usage(format!("--tie {name}: the model has no parameter `{}`", p.name)));
+            return Err(usage(format!(
+                "--tie {name}: the model has no parameter `{}`",
+                p.name
+            )));
         }
         if p.name == name || ties.iter().any(|(other, _)| *other == p.name) {
             return Err(usage(format!(

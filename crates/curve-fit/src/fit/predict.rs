@@ -1,9 +1,9 @@
 //! Predictions with bands, and profile-likelihood intervals.
 
 use super::estimate::{Estimate, Kind};
+use super::fit_table;
 use super::options::Options;
 use super::plan::Plan;
-use super::{fit_table};
 use crate::method::Next;
 use crate::method::statistics::t_quantile;
 use crate::pass::{Columns, Reader, Table};
@@ -49,7 +49,11 @@ pub fn predict(
     let mut params = vec![0.0; 2 * p + 1];
     params[..p].copy_from_slice(&estimate.popt);
     let t = quantile(estimate);
-    let s2 = if estimate.absolute_sigma { 1.0 } else { estimate.reduced_chi2() };
+    let s2 = if estimate.absolute_sigma {
+        1.0
+    } else {
+        estimate.reduced_chi2()
+    };
     let mut out = Prediction::default();
     let curve = plan.programs.curve();
     Reader::new(&table, 1).rows(&curve, &params, &mut |first, rows| {
@@ -65,7 +69,11 @@ pub fn predict(
             }
             let value = rows[p][i];
             let own = sigma.map_or(1.0, |s| s[first + i]);
-            let spread = if estimate.loss == "poisson" { value } else { s2 * own * own };
+            let spread = if estimate.loss == "poisson" {
+                value
+            } else {
+                s2 * own * own
+            };
             let (se, wide) = (variance.sqrt(), (variance + spread).sqrt());
             out.value.push(value);
             out.se.push(se);
@@ -82,7 +90,11 @@ pub fn predict(
 /// The quantile behind the intervals of `estimate`.
 pub(crate) fn quantile(estimate: &Estimate) -> f64 {
     let known = estimate.absolute_sigma || estimate.loss == "poisson" || estimate.dof == 0;
-    let dof = if known { f64::INFINITY } else { estimate.dof as f64 };
+    let dof = if known {
+        f64::INFINITY
+    } else {
+        estimate.dof as f64
+    };
     t_quantile(0.5 + estimate.confidence / 2.0, dof)
 }
 
@@ -98,7 +110,11 @@ pub fn profile(
     estimate: &Estimate,
     name: &str,
 ) -> Result<Option<(f64, f64)>> {
-    let Some(own) = estimate.parameters.iter().find(|f| f.name == name && f.kind == Kind::Free) else {
+    let Some(own) = estimate
+        .parameters
+        .iter()
+        .find(|f| f.name == name && f.kind == Kind::Free)
+    else {
         return Ok(None);
     };
     if !own.se.is_finite() || !estimate.converged() {
@@ -111,8 +127,12 @@ pub fn profile(
         estimate.reduced_chi2()
     };
     let goal = estimate.cost + 0.5 * s2 * t * t;
-    let mut rest: Vec<(String, f64)> =
-        estimate.free.iter().cloned().zip(estimate.popt.iter().copied()).collect();
+    let mut rest: Vec<(String, f64)> = estimate
+        .free
+        .iter()
+        .cloned()
+        .zip(estimate.popt.iter().copied())
+        .collect();
     rest.retain(|(n, _)| n != name);
     let fixed = |value: f64| -> Options {
         let mut options = options.clone();
@@ -129,19 +149,32 @@ pub fn profile(
         let plan = Plan::new(&plan.formula, plan.roles.clone(), plan.weighted, &options)?;
         if plan.free.is_empty() {
             use crate::method::{Moments, Objective};
-            let mut problem = super::problem::Problem::new(&plan.programs, table, 1, estimate.f_scale);
+            let mut problem =
+                super::problem::Problem::new(&plan.programs, table, 1, estimate.f_scale);
             let mut moments = Moments::new(0);
             problem.moments(&[], &mut moments)?;
             return Ok(moments.cost);
         }
         let found = fit_table(&plan, table, &options, &mut |_| Next::Continue)?;
-        rest = found.free.iter().cloned().zip(found.popt.iter().copied()).collect();
+        rest = found
+            .free
+            .iter()
+            .cloned()
+            .zip(found.popt.iter().copied())
+            .collect();
         Ok(found.cost)
     };
     let mut ends = [f64::NAN; 2];
     for (end, sign) in ends.iter_mut().zip([-1.0, 1.0]) {
         let limit = if sign < 0.0 { own.lower } else { own.upper };
-        *end = crossing(own.value, own.se * t * sign, limit, estimate.cost, goal, &mut cost_at)?;
+        *end = crossing(
+            own.value,
+            own.se * t * sign,
+            limit,
+            estimate.cost,
+            goal,
+            &mut cost_at,
+        )?;
     }
     Ok(Some((ends[0], ends[1])))
 }
@@ -165,7 +198,11 @@ fn crossing(
             outside = limit;
         }
         let cost = cost_at(outside)?;
-        at_outside = if cost.is_finite() { excess(cost) } else { f64::INFINITY };
+        at_outside = if cost.is_finite() {
+            excess(cost)
+        } else {
+            f64::INFINITY
+        };
         if at_outside >= target {
             break;
         }
@@ -176,13 +213,21 @@ fn crossing(
         outside += 2.0 * (outside - from);
     }
     if at_outside < target {
-        return Ok(if step > 0.0 { f64::INFINITY } else { f64::NEG_INFINITY });
+        return Ok(if step > 0.0 {
+            f64::INFINITY
+        } else {
+            f64::NEG_INFINITY
+        });
     }
     for _ in 0..40 {
         let share = ((target - at_inside) / (at_outside - at_inside)).clamp(0.05, 0.95);
         let middle = inside + share * (outside - inside);
         let cost = cost_at(middle)?;
-        let at = if cost.is_finite() { excess(cost) } else { f64::INFINITY };
+        let at = if cost.is_finite() {
+            excess(cost)
+        } else {
+            f64::INFINITY
+        };
         if (at - target).abs() <= 1e-7 * target {
             return Ok(middle);
         }

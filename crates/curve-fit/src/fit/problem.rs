@@ -29,7 +29,12 @@ pub(crate) struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    pub(crate) fn new(programs: &'a Programs, table: &'a dyn Table, threads: usize, scale: f64) -> Self {
+    pub(crate) fn new(
+        programs: &'a Programs,
+        table: &'a dyn Table,
+        threads: usize,
+        scale: f64,
+    ) -> Self {
         Problem {
             reader: Reader::new(table, threads),
             scale,

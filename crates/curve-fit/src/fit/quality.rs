@@ -43,7 +43,10 @@ pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Qu
     let params = problem.params(&estimate.popt);
     let columns: Vec<&str> = plan.programs.columns().collect();
     let weight_at = columns.iter().position(|c| *c == crate::formula::WEIGHT);
-    let y_at = columns.iter().position(|c| *c == crate::formula::RESPONSE).expect("the response");
+    let y_at = columns
+        .iter()
+        .position(|c| *c == crate::formula::RESPONSE)
+        .expect("the response");
     // Means first, so that sums of squares are about them.
     let (mut sw, mut swy, mut log_w) = (0.0, 0.0, 0.0);
     crate::pass::visit_all(table, &mut |_, c| {
@@ -104,7 +107,11 @@ impl Sums {
         }
         self.above += f64::from(u8::from(r > 0.0));
         self.last = Some(r);
-        self.log_counts += if y > 0.0 { y * f.ln() - f - libm::lgamma(y + 1.0) } else { -f };
+        self.log_counts += if y > 0.0 {
+            y * f.ln() - f - libm::lgamma(y + 1.0)
+        } else {
+            -f
+        };
     }
 
     fn finish(&self, e: &Estimate, log_w: f64) -> Quality {
@@ -117,13 +124,19 @@ impl Sums {
         } else if e.absolute_sigma {
             (-0.5 * (chi2 + n * (2.0 * PI).ln()) + log_w, p)
         } else {
-            (-0.5 * n * ((2.0 * PI * chi2 / n).ln() + 1.0) + log_w, p + 1.0)
+            (
+                -0.5 * n * ((2.0 * PI * chi2 / n).ln() + 1.0) + log_w,
+                p + 1.0,
+            )
         };
         let [m1, m2, m3, m4] = self.r.map(|x| x / n);
         let variance = m2 - m1 * m1;
         let third = m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3);
         let fourth = m4 - 4.0 * m1 * m3 + 6.0 * m1 * m1 * m2 - 3.0 * m1.powi(4);
-        let (skew, excess) = (third / variance.powf(1.5), fourth / (variance * variance) - 3.0);
+        let (skew, excess) = (
+            third / variance.powf(1.5),
+            fourth / (variance * variance) - 3.0,
+        );
         let jarque_bera = n / 6.0 * (skew * skew + excess * excess / 4.0);
         let (up, down) = (self.above, n - self.above);
         let expected = 1.0 + 2.0 * up * down / n;

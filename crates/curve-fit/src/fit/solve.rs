@@ -3,11 +3,9 @@
 use super::options::{Finish, Method, Options, Progressive, Scale};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::start::{self, Start, StartRule};
+use super::start::{self, Start};
 use crate::formula::{Loss, Programs};
-use crate::method::{
-    Limits, Minimum, Moments, Next, Objective, Observer, Status, lm, varpro,
-};
+use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Status, lm, varpro};
 use crate::pass::Table;
 use fitzroy::{Error, ErrorKind, Result};
 
@@ -57,7 +55,11 @@ pub(crate) fn solve(
     };
     let before = problem.reads;
     // Starting values are looked for on the subsample where there is one.
-    let sub = if large { Some(problem.subsample(options.seed)?) } else { None };
+    let sub = if large {
+        Some(problem.subsample(options.seed)?)
+    } else {
+        None
+    };
     let (mut start, first, costs) = {
         let few: &dyn Table = match &sub {
             Some(sub) => sub,
@@ -66,7 +68,11 @@ pub(crate) fn solve(
         let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
         let (starts, start) = all_starts(plan, options, &mut small)?;
         check_start(plan, &mut small, &start)?;
-        let limits = if large { rough(&options.limits) } else { options.limits };
+        let limits = if large {
+            rough(&options.limits)
+        } else {
+            options.limits
+        };
         let (found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
         if !large {
             problem.reads = small.reads;
@@ -88,7 +94,14 @@ pub(crate) fn solve(
                 findings.push(led.to_string());
                 let from = start.theta.clone();
                 check_start(plan, &mut problem, &start)?;
-                (minimum, method) = descend(plan, options, &mut problem, &from, &options.limits, observer)?;
+                (minimum, method) = descend(
+                    plan,
+                    options,
+                    &mut problem,
+                    &from,
+                    &options.limits,
+                    observer,
+                )?;
                 start.theta = from;
             }
         }
@@ -122,12 +135,18 @@ fn all_starts(
     options: &Options,
     problem: &mut Problem<'_>,
 ) -> Result<(Vec<Vec<f64>>, Start)> {
-    let start = start::start(plan, options, problem)?;
-    for (k, &x) in start.theta.iter().enumerate() {
+    for k in 0..plan.free.len() {
         let (low, high) = (plan.bounds.lower[k], plan.bounds.upper[k]);
-        if start.rules[k] == StartRule::Given && !(x >= low && x <= high) {
-            let name = plan.name(k);
-            let side = |b: f64| if b.is_finite() { b.to_string() } else { String::new() };
+        let name = plan.name(k);
+        let given = options.p0.iter().rev().find(|(n, _)| n == name);
+        if let Some(&(_, x)) = given.filter(|(_, x)| *x < low || *x > high) {
+            let side = |b: f64| {
+                if b.is_finite() {
+                    b.to_string()
+                } else {
+                    String::new()
+                }
+            };
             let message = format!(
                 "p0 {name} = {x} lies outside its bound {}:{}; choose a value inside",
                 side(low),
@@ -136,6 +155,7 @@ fn all_starts(
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
+    let start = start::start(plan, options, problem)?;
     let starts = if options.multistart > 1 {
         start::many(plan, options, problem)?
     } else {
@@ -190,7 +210,10 @@ fn descend(
     let bounds = &plan.bounds;
     let projection = programs.projection().filter(|v| {
         // Solved parameters know no bounds, and β is not kept inside any.
-        v.linear.iter().chain(&v.nonlinear).all(|&k| !bounds.binds(k))
+        v.linear
+            .iter()
+            .chain(&v.nonlinear)
+            .all(|&k| !bounds.binds(k))
     });
     if options.method == Method::Varpro && projection.is_none() {
         let message = "--method varpro needs linear loss, parameters that enter linearly, and no \
@@ -207,17 +230,25 @@ fn descend(
         Some(lm::minimise(problem, &from, bounds, limits, observer)?)
     };
     let mut method = "lm".to_string();
-    let smooth = best.as_ref().is_some_and(|b| b.status.converged() && b.evaluations <= SMOOTH);
+    let smooth = best
+        .as_ref()
+        .is_some_and(|b| b.status.converged() && b.evaluations <= SMOOTH);
     let cheap = problem.reader.table.n_rows() <= 2 * CHEAP_ROWS;
     let wanted = options.method == Method::Varpro || options.method == Method::Auto && cheap;
-    let interrupted = best.as_ref().is_some_and(|b| b.status == Status::Interrupted);
+    let interrupted = best
+        .as_ref()
+        .is_some_and(|b| b.status == Status::Interrupted);
     let Some(projection) = projection.filter(|_| wanted && !smooth && !interrupted) else {
         return Ok((best.expect("damped steps ran"), method));
     };
     let spent = best.as_ref().map_or(0, |b| b.evaluations);
-    let found = varpro::minimise(projection, &from, limits, &mut |theta, triangle| {
-        problem.triangle_of(&projection.program, theta, triangle)
-    }, observer)?;
+    let found = varpro::minimise(
+        projection,
+        &from,
+        limits,
+        &mut |theta, triangle| problem.triangle_of(&projection.program, theta, triangle),
+        observer,
+    )?;
     if let Some(found) = found {
         let mut moments = Moments::new(from.len());
         problem.moments(&found.theta, &mut moments)?;
@@ -262,19 +293,35 @@ fn huber_first(
     let scale = problem.scale * 1.345 / 4.685;
     let mut gentle = Problem::new(&programs, problem.reader.table, options.threads, scale);
     let limits = rough(&options.limits);
-    let found = lm::minimise(&mut gentle, from, &plan.bounds, &limits, &mut |_| Next::Continue)?;
-    Ok(if found.moments.is_finite() { found.theta } else { from.to_vec() })
+    let found = lm::minimise(&mut gentle, from, &plan.bounds, &limits, &mut |_| {
+        Next::Continue
+    })?;
+    Ok(if found.moments.is_finite() {
+        found.theta
+    } else {
+        from.to_vec()
+    })
 }
 
 fn with_loss(plan: &Plan, loss: Loss) -> Result<Programs> {
-    Programs::new(&plan.formula, &plan.roles, &plan.settings, plan.weighted, loss)
+    Programs::new(
+        &plan.formula,
+        &plan.roles,
+        &plan.settings,
+        plan.weighted,
+        loss,
+    )
 }
 
 /// C = k·1.4826·MAD of the residuals of a robust fit, on the subsample of a large table.
 fn auto_scale(plan: &Plan, table: &dyn Table, options: &Options) -> Result<f64> {
     let programs = with_loss(plan, Loss::Cauchy)?;
     let whole = Problem::new(&programs, table, 1, 1.0);
-    let sub = if table.n_rows() > MANY_ROWS { Some(whole.subsample(options.seed)?) } else { None };
+    let sub = if table.n_rows() > MANY_ROWS {
+        Some(whole.subsample(options.seed)?)
+    } else {
+        None
+    };
     let few: &dyn Table = match &sub {
         Some(sub) => sub,
         None => table,
@@ -296,7 +343,9 @@ fn auto_scale(plan: &Plan, table: &dyn Table, options: &Options) -> Result<f64> 
         if round < 3 {
             let mut robust = Problem::new(&programs, few, 1, 2.385 * c);
             let limits = rough(&options.limits);
-            let found = lm::minimise(&mut robust, &theta, &plan.bounds, &limits, &mut |_| Next::Continue)?;
+            let found = lm::minimise(&mut robust, &theta, &plan.bounds, &limits, &mut |_| {
+                Next::Continue
+            })?;
             if found.moments.is_finite() {
                 theta = found.theta;
             }
@@ -315,10 +364,12 @@ fn median_size(programs: &Programs, table: &dyn Table, theta: &[f64]) -> Result<
     let problem = Problem::new(programs, table, 1, 1.0);
     let mut sizes = Vec::with_capacity(table.n_rows());
     let params = problem.params(theta);
-    problem.reader.rows(&programs.plain, &params, &mut |_, out| {
-        sizes.extend(out[theta.len()].iter().map(|r| r.abs()));
-        Ok(())
-    })?;
+    problem
+        .reader
+        .rows(&programs.plain, &params, &mut |_, out| {
+            sizes.extend(out[theta.len()].iter().map(|r| r.abs()));
+            Ok(())
+        })?;
     let middle = sizes.len() / 2;
     let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
     Ok(*median)
@@ -378,7 +429,9 @@ fn finish_on_all(
         let (mut length, mut size, mut fall) = (0.0, 0.0, 0.0);
         let mut next = theta.clone();
         for k in 0..p {
-            let step: f64 = -(0..p).map(|j| inverse[k * p + j] * here.gradient[j]).sum::<f64>();
+            let step: f64 = -(0..p)
+                .map(|j| inverse[k * p + j] * here.gradient[j])
+                .sum::<f64>();
             length += here.normal[k * p + k] * step * step;
             size += here.normal[k * p + k] * theta[k] * theta[k];
             fall -= 0.5 * here.gradient[k] * step;
@@ -414,7 +467,11 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
     crate::pass::visit_all(table, &mut |first, values| {
         for (name, values) in columns.iter().zip(values) {
             if let Some(row) = values.iter().position(|x| !x.is_finite()) {
-                let name = if name == crate::formula::RESPONSE { "y" } else { name };
+                let name = if name == crate::formula::RESPONSE {
+                    "y"
+                } else {
+                    name
+                };
                 return Err(super::data::not_finite(first + row, name, values[row]));
             }
         }

@@ -87,8 +87,9 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         projectable && linear[k] && rules[k] == StartRule::Automatic
     };
     let ranges: Vec<(f64, f64)> = (0..p).map(|k| range(plan, &sample, k)).collect();
-    let open: Vec<usize> =
-        (0..p).filter(|&k| rules[k] == StartRule::Automatic && !solved(k, &rules)).collect();
+    let open: Vec<usize> = (0..p)
+        .filter(|&k| rules[k] == StartRule::Automatic && !solved(k, &rules))
+        .collect();
     let cube = if open.is_empty() {
         vec![Vec::new()]
     } else {
@@ -184,7 +185,10 @@ fn range(plan: &Plan, sample: &Sample, k: usize) -> (f64, f64) {
         }
         None => (0.05, 20.0),
     };
-    (suggested.0.max(low), suggested.1.min(high.max(suggested.0.max(low) + 1.0)))
+    (
+        suggested.0.max(low),
+        suggested.1.min(high.max(suggested.0.max(low) + 1.0)),
+    )
 }
 
 /// A point of a range: by its logarithm where both ends are positive and far apart.
@@ -197,7 +201,11 @@ fn spread((low, high): (f64, f64), u: f64) -> f64 {
 }
 
 /// Starts of a multi-start: the first as for one, the others across bounds or ranges.
-pub(crate) fn many(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -> Result<Vec<Vec<f64>>> {
+pub(crate) fn many(
+    plan: &Plan,
+    options: &Options,
+    problem: &mut Problem<'_>,
+) -> Result<Vec<Vec<f64>>> {
     let p = plan.free.len();
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
     let ranges: Vec<(f64, f64)> = (0..p).map(|k| range(plan, &sample, k)).collect();
@@ -215,4 +223,3 @@ pub(crate) fn many(plan: &Plan, options: &Options, problem: &mut Problem<'_>) ->
     }
     Ok(out)
 }
-

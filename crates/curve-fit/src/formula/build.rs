@@ -132,9 +132,8 @@ impl<'r, 'g> Recorder<'r, 'g> {
         let function = fitzroy::model::functions::function(name).expect("checked with the roles");
         let mut x = Vec::new();
         for p in function.parameters {
-            let named = |a: &&fitzroy::model::ast::Argument| {
-                a.name.as_ref().is_some_and(|n| n.text == *p)
-            };
+            let named =
+                |a: &&fitzroy::model::ast::Argument| a.name.as_ref().is_some_and(|n| n.text == *p);
             if let Some(argument) = call.arguments.iter().find(named) {
                 x.push((p, self.expr(f, local, &argument.value)?));
             }

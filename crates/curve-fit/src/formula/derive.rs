@@ -2,8 +2,8 @@
 
 use super::build::{Recorder, Setting};
 use super::{Formula, Roles};
-use fitzroy::dist::Real;
 use fitzroy::Result;
+use fitzroy::dist::Real;
 use fitzroy_device::cpu::RowProgram;
 use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
 
@@ -108,7 +108,10 @@ impl Programs {
         weighted: bool,
         loss: Loss,
     ) -> Result<Programs> {
-        let p = settings.iter().filter(|s| matches!(s, Setting::Free)).count();
+        let p = settings
+            .iter()
+            .filter(|s| matches!(s, Setting::Free))
+            .count();
         let scope = Scope::new();
         let rows = scope.dim("rows", 1);
         for name in &roles.predictors {
@@ -141,7 +144,8 @@ impl Programs {
         let depends = |node: NodeId, k: usize| scope.with(|g| depends(g, node, k));
         let mut linear = vec![false; p];
         for k in 0..p {
-            let apart = |l: usize| !linear[l] || !depends(jacobian[k], l) && !depends(jacobian[l], k);
+            let apart =
+                |l: usize| !linear[l] || !depends(jacobian[k], l) && !depends(jacobian[l], k);
             linear[k] = depends(residual, k) && !depends(jacobian[k], k) && (0..k).all(apart);
         }
         let unused: Vec<bool> = (0..p).map(|k| !depends(residual, k)).collect();
@@ -170,9 +174,8 @@ impl Programs {
             parts.weighed(loss, &jacobian)
         };
         let mut graph = scope.finish();
-        let projection = base.and_then(|r0| {
-            project(&mut graph, rows, &linear, &jacobian, &params[..p], r0)
-        });
+        let projection =
+            base.and_then(|r0| project(&mut graph, rows, &linear, &jacobian, &params[..p], r0));
         let compile = |products: &[NodeId], alone: &[NodeId]| {
             RowProgram::compile(&graph, rows, products, alone)
         };
@@ -219,7 +222,10 @@ impl Programs {
 
     /// The columns every program reads, in order.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
-        self.graph.data_slots().iter().map(|slot| slot.name.as_str())
+        self.graph
+            .data_slots()
+            .iter()
+            .map(|slot| slot.name.as_str())
     }
 
     /// The columns of variable projection, where it applies.
@@ -238,7 +244,9 @@ impl Programs {
         };
         let c = g.param(2 * self.n_free, &[]);
         let c = g.broadcast(c, &[self.rows]);
-        let two = |g: &mut Graph, op: Binary, a: NodeId, b: NodeId| g.binary(op, a, b).expect("over rows");
+        let two = |g: &mut Graph, op: Binary, a: NodeId, b: NodeId| {
+            g.binary(op, a, b).expect("over rows")
+        };
         let u = two(g, Binary::Div, self.residual, c);
         let z = two(g, Binary::Mul, u, u);
         let one = wide(g, 1.0);
@@ -322,7 +330,11 @@ fn slope(g: &mut Graph, y: NodeId, param: NodeId) -> NodeId {
 
 /// The second derivative of y along `directions`.
 fn second_along(g: &mut Graph, y: NodeId, params: &[NodeId], directions: &[NodeId]) -> NodeId {
-    let seeds: Vec<(NodeId, NodeId)> = params.iter().copied().zip(directions.iter().copied()).collect();
+    let seeds: Vec<(NodeId, NodeId)> = params
+        .iter()
+        .copied()
+        .zip(directions.iter().copied())
+        .collect();
     let first = tangent(g, y, &seeds);
     tangent(g, first, &seeds)
 }

@@ -8,10 +8,10 @@ mod tie;
 
 pub use build::Setting;
 pub use derive::{Loss, Programs, Projection};
-pub use names::{Parameter, Roles};
 pub(crate) use derive::{RESPONSE, WEIGHT};
-pub(crate) use tie::tie_value;
+pub use names::{Parameter, Roles};
 pub use tie::computed_column;
+pub(crate) use tie::tie_value;
 
 use crate::library;
 use fitzroy::model::ast::{Expr, Name};
@@ -67,6 +67,18 @@ impl Formula {
     /// The formula as text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Its `let` statements, in order.
+    pub fn statements(&self) -> impl Iterator<Item = (&str, &Expr)> {
+        self.lets
+            .iter()
+            .map(|(name, value)| (name.text.as_str(), value))
+    }
+
+    /// Its value.
+    pub fn value(&self) -> &Expr {
+        &self.value
     }
 
     /// The built-in curve it is, if it is one and nothing else.

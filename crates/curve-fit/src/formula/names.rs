@@ -159,7 +159,9 @@ impl<'f> Finder<'f> {
             return refuse("the index must be a column that tells the data sets apart".into());
         };
         if self.columns.contains(&base.as_str()) {
-            return refuse(format!("`{base}` is a column, which has its value in each row"));
+            return refuse(format!(
+                "`{base}` is a column, which has its value in each row"
+            ));
         }
         let Some((_, labels)) = self.labels.iter().find(|(name, _)| name == column) else {
             return refuse(format!(
@@ -233,7 +235,9 @@ fn meet(e: &Expr, parameter: &str, roles: &Roles, found: &mut Option<(bool, usiz
         }
         ExprKind::Unary(_, a) => meet(a, parameter, roles, found),
         ExprKind::Call(call) => {
-            call.arguments.iter().for_each(|a| meet(&a.value, parameter, roles, found));
+            call.arguments
+                .iter()
+                .for_each(|a| meet(&a.value, parameter, roles, found));
         }
         _ => {}
     }

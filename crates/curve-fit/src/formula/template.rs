@@ -10,7 +10,9 @@ pub(super) fn write_out(
     lets: Vec<(Name, Expr)>,
     value: Expr,
 ) -> Result<(Vec<(Name, Expr)>, Expr)> {
-    let lets = lets.into_iter().map(|(name, e)| Ok((name, expand(text, e)?)));
+    let lets = lets
+        .into_iter()
+        .map(|(name, e)| Ok((name, expand(text, e)?)));
     Ok((lets.collect::<Result<_>>()?, expand(text, value)?))
 }
 
@@ -23,16 +25,29 @@ fn expand(text: &str, e: Expr) -> Result<Expr> {
         let kind = ExprKind::Call(call);
         return Ok(Expr { kind, span });
     };
-    let names: Vec<&str> = entry.predictors.iter().chain(entry.parameters).copied().collect();
+    let names: Vec<&str> = entry
+        .predictors
+        .iter()
+        .chain(entry.parameters)
+        .copied()
+        .collect();
     if names.len() != call.arguments.len() || call.arguments.iter().any(|a| a.name.is_some()) {
-        let message = format!("`{0}` is called as `{0}({1})`", entry.name, names.join(", "));
+        let message = format!(
+            "`{0}` is called as `{0}({1})`",
+            entry.name,
+            names.join(", ")
+        );
         let lined = text.replace(';', "\n");
         return Err(fitzroy::model::error_at(&lined, call.span, message));
     }
     let known = "built-in formulas parse; a test reads them";
     let (lets, value) = Expr::parse_formula(entry.formula).expect(known);
     let arguments = call.arguments.into_iter().map(|a| a.value);
-    let mut known: Vec<(String, Expr)> = names.iter().map(ToString::to_string).zip(arguments).collect();
+    let mut known: Vec<(String, Expr)> = names
+        .iter()
+        .map(ToString::to_string)
+        .zip(arguments)
+        .collect();
     for (name, value) in lets {
         let value = substitute(value, &known)?;
         known.push((name.text, value));

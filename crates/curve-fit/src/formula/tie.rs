@@ -70,7 +70,10 @@ pub fn computed_column(formula: &Formula, columns: &[(String, Vec<f64>)]) -> Res
         .filter_map(|slot| columns.iter().find(|(n, _)| *n == slot.name))
         .map(|(_, values)| values.as_slice())
         .collect();
-    let n = read.first().or(columns.first().map(|c| c.1.as_slice()).as_ref()).map_or(0, |c| c.len());
+    let n = read
+        .first()
+        .or(columns.first().map(|c| c.1.as_slice()).as_ref())
+        .map_or(0, |c| c.len());
     let mut workspace = program.workspace();
     program.set_parameters(&mut workspace, &[]);
     let mut out = [vec![0.0; n]];

@@ -36,7 +36,9 @@ pub struct Use {
 
 impl std::fmt::Debug for Use {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Use").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Use")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 

@@ -141,7 +141,8 @@ impl Sample {
 }
 
 fn range(v: &[f64]) -> (f64, f64) {
-    v.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| {
-        (low.min(x), high.max(x))
-    })
+    v.iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| {
+            (low.min(x), high.max(x))
+        })
 }

@@ -114,7 +114,13 @@ fn plain() -> Vec<Entry> {
             |s| {
                 let (low, high) = s.y_range();
                 let mean = s.y.iter().sum::<f64>() / s.y.len() as f64;
-                vec![(high - low) / 2.0, 1.0 / s.span(0), s.frequency(), 0.0, mean]
+                vec![
+                    (high - low) / 2.0,
+                    1.0 / s.span(0),
+                    s.frequency(),
+                    0.0,
+                    mean,
+                ]
             },
         ),
     ]
@@ -222,7 +228,9 @@ fn steps() -> Vec<Entry> {
 fn planes() -> Vec<Entry> {
     let round = |s: &Sample| {
         let (low, high) = s.y_range();
-        let top = (0..s.y.len()).max_by(|&a, &b| s.y[a].total_cmp(&s.y[b])).unwrap_or(0);
+        let top = (0..s.y.len())
+            .max_by(|&a, &b| s.y[a].total_cmp(&s.y[b]))
+            .unwrap_or(0);
         let width = s.span(0).min(s.span(1)) / 5.0;
         vec![high - low, s.x[0][top], s.x[1][top], width, low]
     };
@@ -243,9 +251,19 @@ fn planes() -> Vec<Entry> {
         "A spot with two widths, turned by an angle.",
         |s| {
             let (low, high) = s.y_range();
-            let top = (0..s.y.len()).max_by(|&a, &b| s.y[a].total_cmp(&s.y[b])).unwrap_or(0);
+            let top = (0..s.y.len())
+                .max_by(|&a, &b| s.y[a].total_cmp(&s.y[b]))
+                .unwrap_or(0);
             let (x0, y0) = (s.x[0][top], s.x[1][top]);
-            vec![high - low, x0, y0, s.span(0) / 5.0, s.span(1) / 7.0, 0.1, low]
+            vec![
+                high - low,
+                x0,
+                y0,
+                s.span(0) / 5.0,
+                s.span(1) / 7.0,
+                0.1,
+                low,
+            ]
         },
     );
     turned.predictors = &["x", "y"];

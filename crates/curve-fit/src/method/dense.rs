@@ -104,7 +104,10 @@ impl Triangle {
     #[track_caller]
     pub fn add(&mut self, columns: &[Vec<f64>]) {
         let rows = columns[0].len();
-        assert!(self.n + rows <= self.height, "a block of at most the size asked for");
+        assert!(
+            self.n + rows <= self.height,
+            "a block of at most the size asked for"
+        );
         for (k, column) in columns.iter().enumerate() {
             let at = k * self.height + self.n;
             self.work[at..at + rows].copy_from_slice(column);
@@ -145,7 +148,11 @@ impl Triangle {
 
     /// R_ij, 0 below the diagonal.
     pub fn at(&self, i: usize, j: usize) -> f64 {
-        if i > j { 0.0 } else { self.work[j * self.height + i] }
+        if i > j {
+            0.0
+        } else {
+            self.work[j * self.height + i]
+        }
     }
 
     /// Number of columns.
@@ -187,7 +194,9 @@ pub fn singular(columns: &mut [Vec<f64>]) -> (Vec<f64>, Vec<Vec<f64>>) {
             break;
         }
     }
-    let mut order: Vec<(f64, usize)> = (0..n).map(|k| (dot(&columns[k], &columns[k]).sqrt(), k)).collect();
+    let mut order: Vec<(f64, usize)> = (0..n)
+        .map(|k| (dot(&columns[k], &columns[k]).sqrt(), k))
+        .collect();
     order.sort_by(|a, b| b.0.total_cmp(&a.0));
     let values = order.iter().map(|o| o.0).collect();
     let vectors = order.iter().map(|o| v[o.1].clone()).collect();
@@ -212,7 +221,10 @@ mod tests {
             for j in 0..4 {
                 let want: f64 = all[i].iter().zip(&all[j]).map(|(a, b)| a * b).sum();
                 let got: f64 = (0..4).map(|k| r.at(k, i) * r.at(k, j)).sum();
-                assert!((got - want).abs() < 1e-10 * want.abs().max(1.0), "{got} {want}");
+                assert!(
+                    (got - want).abs() < 1e-10 * want.abs().max(1.0),
+                    "{got} {want}"
+                );
             }
         }
     }

@@ -157,9 +157,16 @@ impl Descent<'_> {
                 }
             } else {
                 rejected += 1;
+                if self.is_exact() {
+                    return Ok(Status::ExactFit);
+                }
                 if trial.change < 1e-14 && !trial.refused {
                     let hidden = trial.predicted <= 1e-12 * self.here.cost;
-                    return Ok(if hidden { Status::Rounding } else { Status::NoProgress });
+                    return Ok(if hidden {
+                        Status::Rounding
+                    } else {
+                        Status::NoProgress
+                    });
                 }
                 if self.lambda > LAMBDA_MAX || rejected > MOST_REJECTED {
                     return Ok(Status::DampingLimit);
@@ -168,11 +175,26 @@ impl Descent<'_> {
         }
     }
 
+    /// True when the residuals are the rounding of the curve itself.
+    fn is_exact(&self) -> bool {
+        let size: f64 = self
+            .scale
+            .iter()
+            .zip(&self.theta)
+            .map(|(d, x)| (d * x).powi(2))
+            .sum();
+        2.0 * self.here.cost <= 1e-29 * size
+    }
+
     /// d_a = running maximum of √A_aa, 1 where it is still 0.
     fn rescale(&mut self) {
         for k in 0..self.p {
             let size = self.here.normal[k * self.p + k].sqrt();
-            let before = if self.scale[k] == 1.0 { 0.0 } else { self.scale[k] };
+            let before = if self.scale[k] == 1.0 {
+                0.0
+            } else {
+                self.scale[k]
+            };
             let d = size.max(before);
             self.scale[k] = if d > 0.0 { d } else { 1.0 };
         }
@@ -187,9 +209,8 @@ impl Descent<'_> {
 
     fn gradient_is_small(&self) -> bool {
         let root = (2.0 * self.here.cost).sqrt();
-        let small = |&k: &usize| {
-            (self.here.gradient[k] / self.scale[k]).abs() <= self.limits.gtol * root
-        };
+        let small =
+            |&k: &usize| (self.here.gradient[k] / self.scale[k]).abs() <= self.limits.gtol * root;
         self.free.iter().all(small)
     }
 
@@ -215,7 +236,11 @@ impl Descent<'_> {
     fn propose(&mut self) -> Result<Trial> {
         self.factorise();
         let (m, p) = (self.free.len(), self.p);
-        let mut v: Vec<f64> = self.free.iter().map(|&k| -self.here.gradient[k] / self.scale[k]).collect();
+        let mut v: Vec<f64> = self
+            .free
+            .iter()
+            .map(|&k| -self.here.gradient[k] / self.scale[k])
+            .collect();
         cholesky_solve(&self.factor[..m * m], m, &mut v);
         self.step.fill(0.0);
         for (i, &k) in self.free.iter().enumerate() {
@@ -227,10 +252,16 @@ impl Descent<'_> {
         let mut refused = false;
         if self.geodesic {
             // `step` is the direction; `bend` becomes Jᵀk, then the acceleration.
-            let asked = self.objective.bend(&self.theta, &self.step, &mut self.bend)?;
+            let asked = self
+                .objective
+                .bend(&self.theta, &self.step, &mut self.bend)?;
             self.geodesic = asked;
             if asked {
-                let mut a: Vec<f64> = self.free.iter().map(|&k| -self.bend[k] / self.scale[k]).collect();
+                let mut a: Vec<f64> = self
+                    .free
+                    .iter()
+                    .map(|&k| -self.bend[k] / self.scale[k])
+                    .collect();
                 cholesky_solve(&self.factor[..m * m], m, &mut a);
                 let aa: f64 = a.iter().map(|x| 0.25 * x * x).sum();
                 if !aa.is_finite() || 2.0 * aa.sqrt() > GEODESIC * vv.sqrt() {
@@ -253,7 +284,10 @@ impl Descent<'_> {
                 predicted = self.decrease();
             }
         }
-        let length = (0..p).map(|k| (self.scale[k] * self.theta[k]).powi(2)).sum::<f64>().sqrt();
+        let length = (0..p)
+            .map(|k| (self.scale[k] * self.theta[k]).powi(2))
+            .sum::<f64>()
+            .sqrt();
         let mut change: f64 = 0.0;
         for &k in &self.free {
             let delta = (self.trial[k] - self.theta[k]).abs();
@@ -318,7 +352,12 @@ impl Descent<'_> {
             };
             far = far.min(room);
         }
-        let down: f64 = -self.step.iter().zip(&self.here.gradient).map(|(s, g)| s * g).sum::<f64>();
+        let down: f64 = -self
+            .step
+            .iter()
+            .zip(&self.here.gradient)
+            .map(|(s, g)| s * g)
+            .sum::<f64>();
         let mut curved = 0.0;
         for i in 0..self.p {
             for j in 0..self.p {
@@ -347,7 +386,11 @@ impl Descent<'_> {
         std::mem::swap(&mut self.here, &mut self.there);
         std::mem::swap(&mut self.theta, &mut self.trial);
         let q = ratio.min(1.0);
-        let factor = if level { 0.1 } else { (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1) };
+        let factor = if level {
+            0.1
+        } else {
+            (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1)
+        };
         self.lambda = (self.lambda * factor).max(LAMBDA_MIN);
         self.nu = 2.0;
         Ok(true)

@@ -78,7 +78,9 @@ fn coordinate(i: u32, k: usize) -> f64 {
             }
         }
     }
-    let x = (0..32).filter(|b| gray >> b & 1 == 1).fold(0, |x, b| x ^ v[b]);
+    let x = (0..32)
+        .filter(|b| gray >> b & 1 == 1)
+        .fold(0, |x, b| x ^ v[b]);
     f64::from(x) / 4_294_967_296.0
 }
 

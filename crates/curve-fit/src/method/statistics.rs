@@ -31,19 +31,27 @@ pub fn rank(mut columns: Vec<Vec<f64>>, n_rows: usize) -> Rank {
     let rank = values.iter().filter(|&&s| s > limit).count();
     let undetermined = (rank < p).then(|| {
         let last = &vectors[p - 1];
-        let peak = last.iter().fold(0.0, |m: f64, x| if x.abs() > m.abs() { *x } else { m });
+        let peak = last
+            .iter()
+            .fold(0.0, |m: f64, x| if x.abs() > m.abs() { *x } else { m });
         last.iter().map(|x| x / peak).collect()
     });
     Rank {
         rank,
-        condition: if rank < p { f64::INFINITY } else { largest / smallest },
+        condition: if rank < p {
+            f64::INFINITY
+        } else {
+            largest / smallest
+        },
         undetermined,
     }
 }
 
 /// Columns of the first `p` columns of a triangle.
 pub fn triangle_columns(r: &Triangle, p: usize) -> Vec<Vec<f64>> {
-    (0..p).map(|k| (0..p).map(|i| r.at(i, k)).collect()).collect()
+    (0..p)
+        .map(|k| (0..p).map(|i| r.at(i, k)).collect())
+        .collect()
 }
 
 /// (RᵀR)⁻¹ of the first `p` columns of a triangle: R⁻¹R⁻ᵀ.
@@ -70,16 +78,26 @@ pub fn triangle_inverse(r: &Triangle, p: usize) -> Vec<f64> {
 pub fn rank_of_normal(a: &[f64], p: usize, n_rows: usize) -> Rank {
     let d: Vec<f64> = (0..p).map(|k| a[k * p + k].sqrt()).collect();
     let size = |k: usize| if d[k] > 0.0 { d[k] } else { 1.0 };
-    let scaled: Vec<f64> = (0..p * p).map(|i| a[i] / size(i / p) / size(i % p)).collect();
+    let scaled: Vec<f64> = (0..p * p)
+        .map(|i| a[i] / size(i / p) / size(i % p))
+        .collect();
     let mut l = scaled.clone();
     if super::dense::cholesky(&mut l, p) {
-        let columns = (0..p).map(|i| (0..p).map(|k| if k <= i { l[i * p + k] } else { 0.0 }).collect());
+        let columns = (0..p).map(|i| {
+            (0..p)
+                .map(|k| if k <= i { l[i * p + k] } else { 0.0 })
+                .collect()
+        });
         return rank(columns.collect(), n_rows);
     }
     // Not positive definite in rounding: the eigenvectors of the matrix itself.
     let mut columns: Vec<Vec<f64>> = scaled.chunks(p).map(<[f64]>::to_vec).collect();
     let (values, vectors) = singular(&mut columns);
-    let short = values.iter().filter(|&&s| s > 1e-14 * values[0]).count().min(p - 1);
+    let short = values
+        .iter()
+        .filter(|&&s| s > 1e-14 * values[0])
+        .count()
+        .min(p - 1);
     Rank {
         rank: short,
         condition: f64::INFINITY,

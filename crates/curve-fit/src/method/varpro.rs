@@ -110,7 +110,10 @@ pub(crate) fn minimise(
             continue;
         };
         let beta: Vec<f64> = here.beta.iter().zip(&step).map(|(b, s)| b + s).collect();
-        let moved = beta.iter().zip(&here.beta).map(|(a, b)| (a - b).abs() / b.abs().max(1e-300));
+        let moved = beta
+            .iter()
+            .zip(&here.beta)
+            .map(|(a, b)| (a - b).abs() / b.abs().max(1e-300));
         let change = moved.fold(0.0, f64::max);
         evaluations += 1;
         let next = point(projection, beta, reduce, &mut triangle)?;
@@ -122,10 +125,18 @@ pub(crate) fn minimise(
                 let gain_small = predicted <= limits.ftol * here.cost;
                 here = next;
                 let q = ratio.min(1.0);
-                let factor = if level { 0.1 } else { (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1) };
+                let factor = if level {
+                    0.1
+                } else {
+                    (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1)
+                };
                 lambda = (lambda * factor).max(1e-20);
                 nu = 2.0;
-                small = if change <= limits.xtol || gain_small { small + 1 } else { 0 };
+                small = if change <= limits.xtol || gain_small {
+                    small + 1
+                } else {
+                    0
+                };
                 if small >= 2 {
                     break Status::SmallStep;
                 }
@@ -135,7 +146,11 @@ pub(crate) fn minimise(
                 nu = (2.0 * nu).min(64.0);
                 if change < 1e-14 {
                     let hidden = predicted <= 1e-12 * here.cost;
-                    break if hidden { Status::Rounding } else { Status::NoProgress };
+                    break if hidden {
+                        Status::Rounding
+                    } else {
+                        Status::NoProgress
+                    };
                 }
                 if lambda > 1e12 {
                     break Status::DampingLimit;
@@ -241,7 +256,11 @@ fn damped(here: &Point, scale: &[f64], lambda: f64) -> Option<(Vec<f64>, f64)> {
         return None;
     }
     let gradient = |k: usize| -> f64 {
-        here.slopes[k].iter().zip(&here.rest).map(|(a, b)| a * b).sum()
+        here.slopes[k]
+            .iter()
+            .zip(&here.rest)
+            .map(|(a, b)| a * b)
+            .sum()
     };
     let mut predicted = 0.0;
     for (k, s) in step.iter().enumerate() {

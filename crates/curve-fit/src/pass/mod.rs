@@ -79,7 +79,9 @@ impl<'d> Reader<'d> {
                     })
                 })
                 .collect();
-            let joined = handles.into_iter().map(|h| h.join().expect("a pass does not panic"));
+            let joined = handles
+                .into_iter()
+                .map(|h| h.join().expect("a pass does not panic"));
             done.extend(joined);
         });
         done.into_iter().collect::<Result<()>>()?;
@@ -92,7 +94,10 @@ impl<'d> Reader<'d> {
 
     /// Workspaces for `program` at `params`, one per thread.
     fn prepare(&mut self, program: &RowProgram, params: &[f64]) -> &mut Slot {
-        let found = self.slots.iter().position(|s| std::ptr::eq(s.program, program));
+        let found = self
+            .slots
+            .iter()
+            .position(|s| std::ptr::eq(s.program, program));
         let at = found.unwrap_or_else(|| {
             let n = self.threads;
             self.slots.push(Slot {
@@ -123,17 +128,18 @@ impl<'d> Reader<'d> {
         let mut workspace = program.workspace();
         program.set_parameters(&mut workspace, params);
         let mut out = vec![Vec::new(); program.n_outputs()];
-        self.table.visit(0..self.table.n_rows(), &mut |first, columns| {
-            let n = columns.first().map_or(0, |c| c.len());
-            for start in (0..n).step_by(TILE_ROWS) {
-                let end = (start + TILE_ROWS).min(n);
-                let piece: Vec<&[f64]> = columns.iter().map(|c| &c[start..end]).collect();
-                out.iter_mut().for_each(|o| o.resize(end - start, 0.0));
-                program.evaluate(&mut workspace, &piece, &mut out);
-                take(first + start, &out)?;
-            }
-            Ok(())
-        })
+        self.table
+            .visit(0..self.table.n_rows(), &mut |first, columns| {
+                let n = columns.first().map_or(0, |c| c.len());
+                for start in (0..n).step_by(TILE_ROWS) {
+                    let end = (start + TILE_ROWS).min(n);
+                    let piece: Vec<&[f64]> = columns.iter().map(|c| &c[start..end]).collect();
+                    out.iter_mut().for_each(|o| o.resize(end - start, 0.0));
+                    program.evaluate(&mut workspace, &piece, &mut out);
+                    take(first + start, &out)?;
+                }
+                Ok(())
+            })
     }
 }
 

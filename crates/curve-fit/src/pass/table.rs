@@ -35,7 +35,10 @@ impl<'d> Columns<'d> {
     #[track_caller]
     pub fn new(columns: Vec<Cow<'d, [f64]>>) -> Self {
         let n = columns.first().map_or(0, |c| c.len());
-        assert!(columns.iter().all(|c| c.len() == n), "columns of one length");
+        assert!(
+            columns.iter().all(|c| c.len() == n),
+            "columns of one length"
+        );
         Columns { columns }
     }
 

@@ -136,7 +136,8 @@ mod tests {
         let mut tree = TileTree::new(2);
         (0..45).for_each(|k| tree.push(&tile(k)));
         let mut again = TileTree::new(2);
-        tree.parts().for_each(|(level, sums)| again.restore(level, sums));
+        tree.parts()
+            .for_each(|(level, sums)| again.restore(level, sums));
         (45..100).for_each(|k| again.push(&tile(k)));
         let mut out = [0.0; 2];
         again.total(&mut out);

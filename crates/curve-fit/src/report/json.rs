@@ -15,7 +15,11 @@ fn matrix(values: &[f64], p: usize) -> Value {
 }
 
 /// The fields of a fit, to which a caller may add its own.
-pub fn estimate_json(e: &Estimate, quality: Option<&Quality>, timing: &Timing) -> Map<String, Value> {
+pub fn estimate_json(
+    e: &Estimate,
+    quality: Option<&Quality>,
+    timing: &Timing,
+) -> Map<String, Value> {
     let p = e.popt.len();
     let parameters: Vec<Value> = e
         .parameters
@@ -77,7 +81,10 @@ pub fn estimate_json(e: &Estimate, quality: Option<&Quality>, timing: &Timing) -
         ("evaluations", json!(e.evaluations)),
         ("subsample_rows", json!(e.subsample_rows)),
         ("minima", json!(minima)),
-        ("rows_per_second", number(e.n as f64 * e.full_reads as f64 / timing.fit)),
+        (
+            "rows_per_second",
+            number(e.n as f64 * e.full_reads as f64 / timing.fit),
+        ),
         (
             "timing_s",
             json!({"read": timing.read, "compile": timing.compile, "fit": timing.fit,
@@ -85,5 +92,8 @@ pub fn estimate_json(e: &Estimate, quality: Option<&Quality>, timing: &Timing) -
         ),
         ("findings", json!(e.findings)),
     ];
-    fields.into_iter().map(|(k, v)| (k.to_string(), v)).collect()
+    fields
+        .into_iter()
+        .map(|(k, v)| (k.to_string(), v))
+        .collect()
 }

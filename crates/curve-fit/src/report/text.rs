@@ -19,7 +19,11 @@ pub struct Timing {
 /// `x` with `digits` significant digits, without an exponent where it is short.
 pub fn significant(x: f64, digits: usize) -> String {
     if !x.is_finite() {
-        return if x.is_nan() { "-".into() } else { format!("{x}") };
+        return if x.is_nan() {
+            "-".into()
+        } else {
+            format!("{x}")
+        };
     }
     if x == 0.0 {
         return "0".into();
@@ -70,7 +74,11 @@ pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, threads: u
     let mut line = |text: String| {
         let _ = writeln!(out, "{text}");
     };
-    let what = if e.loss == "poisson" { "deviance" } else { "chi2" };
+    let what = if e.loss == "poisson" {
+        "deviance"
+    } else {
+        "chi2"
+    };
     line(format!(
         "{what} {} with {} degrees of freedom ({} each)",
         significant(e.chi2, 6),
@@ -94,12 +102,17 @@ pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, threads: u
         ));
     }
     let errors = match e.covariance_status {
-        CovarianceStatus::Ok | CovarianceStatus::AtBound => format!("errors: {}", e.covariance_kind),
+        CovarianceStatus::Ok | CovarianceStatus::AtBound => {
+            format!("errors: {}", e.covariance_kind)
+        }
         CovarianceStatus::RankDeficient => "no errors: parameters are not determined".into(),
         CovarianceStatus::ZeroDof => "no errors: as many parameters as rows".into(),
         CovarianceStatus::NotConverged => "no errors: not converged".into(),
     };
-    line(format!("{errors}; condition {}", significant(e.condition, 3)));
+    line(format!(
+        "{errors}; condition {}",
+        significant(e.condition, 3)
+    ));
     correlations(&mut out, e);
     for finding in &e.findings {
         let _ = writeln!(out, "! {finding}");
@@ -135,8 +148,18 @@ fn head(out: &mut String, e: &Estimate, timing: &Timing, threads: usize) {
         0 => String::new(),
         n => format!(" + {}-row start", grouped(n)),
     };
-    let verdict = if e.converged() { "converged" } else { "NOT CONVERGED" };
-    let plural = |n: usize, one: &str, many: &str| if n == 1 { one.to_string() } else { many.to_string() };
+    let verdict = if e.converged() {
+        "converged"
+    } else {
+        "NOT CONVERGED"
+    };
+    let plural = |n: usize, one: &str, many: &str| {
+        if n == 1 {
+            one.to_string()
+        } else {
+            many.to_string()
+        }
+    };
     let _ = writeln!(
         out,
         "{verdict}: {}, {} {}{start}, {} rows{dropped}, cpu, {threads} {}, {} after {} compile",
@@ -152,36 +175,59 @@ fn head(out: &mut String, e: &Estimate, timing: &Timing, threads: usize) {
 
 fn note(f: &Fitted) -> String {
     let bound = |b: f64, side: &str| {
-        let what = if f.at_bound && f.value == b { "active" } else { "not active" };
-        if b.is_finite() { format!("{side} bound {b}: {what}") } else { String::new() }
+        let what = if f.at_bound && f.value == b {
+            "active"
+        } else {
+            "not active"
+        };
+        if b.is_finite() {
+            format!("{side} bound {b}: {what}")
+        } else {
+            String::new()
+        }
     };
     match f.kind {
         Kind::Fixed => "fixed".into(),
         Kind::Tied => "tied".into(),
         Kind::Free => {
             let both = [bound(f.lower, "lower"), bound(f.upper, "upper")];
-            both.iter().filter(|s| !s.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+            both.iter()
+                .filter(|s| !s.is_empty())
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ")
         }
     }
 }
 
 fn table(out: &mut String, e: &Estimate) {
-    let level = format!("{} % interval", significant(100.0 * e.confidence, 3));
+    let level = format!("{} % interval", (1e4 * e.confidence).round() / 100.0);
     let header = ["name", "value", "SE", &level, "start", "note"].map(str::to_string);
     let mut rows = vec![header];
     for f in &e.parameters {
         let start = match (f.start_rule, f.start) {
             (StartRule::Linear, _) => "solved".into(),
-            (StartRule::Given, Some(x)) => significant(x, 4).trim_end_matches(['0']).trim_end_matches('.').to_string(),
+            (StartRule::Given, Some(x)) => significant(x, 4)
+                .trim_end_matches(['0'])
+                .trim_end_matches('.')
+                .to_string(),
             (StartRule::None, _) | (_, None) => String::new(),
             (_, Some(x)) => format!("{} found", significant(x, 3)),
         };
         let interval = if f.se.is_finite() {
-            format!("{} ... {}", beside(f.ci_lower, f.se), beside(f.ci_upper, f.se))
+            format!(
+                "{} ... {}",
+                beside(f.ci_lower, f.se),
+                beside(f.ci_upper, f.se)
+            )
         } else {
             "-".into()
         };
-        let start = if start.is_empty() && f.start == Some(0.0) { "0".into() } else { start };
+        let start = if start.is_empty() && f.start == Some(0.0) {
+            "0".into()
+        } else {
+            start
+        };
         rows.push([
             f.name.clone(),
             beside(f.value, f.se),

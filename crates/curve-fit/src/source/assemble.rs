@@ -71,7 +71,9 @@ struct Columns {
 impl Columns {
     fn names(&self) -> Vec<&str> {
         let numbers = self.numbers.iter().map(|c| c.0.as_str());
-        numbers.chain(self.labels.iter().map(|c| c.0.as_str())).collect()
+        numbers
+            .chain(self.labels.iter().map(|c| c.0.as_str()))
+            .collect()
     }
 
     fn number(&self, name: &str, what: &str) -> Result<usize> {
@@ -82,7 +84,9 @@ impl Columns {
             return Err(data_error(why.clone()));
         }
         let all = self.names().join(", ");
-        Err(data_error(format!("{what}: there is no column `{name}`; the columns are {all}")))
+        Err(data_error(format!(
+            "{what}: there is no column `{name}`; the columns are {all}"
+        )))
     }
 }
 
@@ -170,15 +174,16 @@ fn sort(arrays: Vec<Array>) -> Result<Columns> {
             }
             (Values::Text(cells), [_]) => {
                 if let Some(note) = note {
-                    let comma = cells.iter().any(|c| {
-                        c.contains(',') && c.replacen(',', ".", 1).parse::<f64>().is_ok()
-                    });
+                    let comma = cells
+                        .iter()
+                        .any(|c| c.contains(',') && c.replacen(',', ".", 1).parse::<f64>().is_ok());
                     let advice = if comma {
                         "numbers seem to have decimal commas; write them with a point"
                     } else {
                         "remove or mend those cells"
                     };
-                    let why = format!("{source}: column `{name}` is not numeric ({note}); {advice}");
+                    let why =
+                        format!("{source}: column `{name}` is not numeric ({note}); {advice}");
                     out.spoilt.push((name.clone(), why));
                 } else if let Some(cell) = cells.first()
                     && cell.replacen(',', ".", 1).parse::<f64>().is_ok()
@@ -192,7 +197,8 @@ fn sort(arrays: Vec<Array>) -> Result<Columns> {
                 out.labels.push((name, cells));
             }
             (_, shape) => {
-                let message = format!("{source}: `{name}` has shape {shape:?}; a column has one axis");
+                let message =
+                    format!("{source}: `{name}` has shape {shape:?}; a column has one axis");
                 return Err(data_error(message));
             }
         }
@@ -204,8 +210,11 @@ fn sort(arrays: Vec<Array>) -> Result<Columns> {
 fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
     let names = columns.names();
     // Labels do not matter for which names occur: each stands for itself here.
-    let labels: Vec<(&str, &[String])> =
-        columns.labels.iter().map(|c| (c.0.as_str(), &[][..])).collect();
+    let labels: Vec<(&str, &[String])> = columns
+        .labels
+        .iter()
+        .map(|c| (c.0.as_str(), &[][..]))
+        .collect();
     for (name, why) in &columns.spoilt {
         let text = formula.names(&[name.as_str()], &[]);
         if text.is_ok_and(|roles| !roles.predictors.is_empty()) {
@@ -217,7 +226,11 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
         let all = names.join(", ");
         let first = names.first().copied().unwrap_or("COLUMN");
         let parameters: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
-        let name = if parameters.contains(&"x") { "x" } else { parameters.first().copied().unwrap_or("x") };
+        let name = if parameters.contains(&"x") {
+            "x"
+        } else {
+            parameters.first().copied().unwrap_or("x")
+        };
         return Err(data_error(format!(
             "no column ({all}) occurs in the model `{}`; rename one with --x {name}={first}",
             formula.text()
@@ -257,8 +270,10 @@ fn response(
                     return Err(data_error(message));
                 }
                 _ => {
-                    let message =
-                        format!("which column is the response? Name one with --y: {}", free.join(", "));
+                    let message = format!(
+                        "which column is the response? Name one with --y: {}",
+                        free.join(", ")
+                    );
                     return Err(data_error(message));
                 }
             }

@@ -1,5 +1,7 @@
 //! Files, and how their columns become the data of a fit.
 
 mod assemble;
+mod stream;
 
 pub use assemble::{Assembled, Missing, Request, SigmaOf, assemble};
+pub use stream::{FileColumn, FileTable, decode_table, memory_needed, table_header};

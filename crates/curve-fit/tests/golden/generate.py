@@ -43,7 +43,7 @@ bound = curve_fit(f, x, y, p0=(1, 1, 0.5), bounds=([0, 0, 0.35], [5, 5, 1]), jac
 out["bounded"] = {"popt": bound[0].tolist()}
 for loss in ["soft_l1", "huber", "cauchy", "arctan"]:
     r = least_squares(
-        lambda p: f(x, *p) - outliers, p0, jac=lambda p: jac(x, *p), loss=loss, f_scale=0.05,
+        lambda p: f(x, *p) - outliers, (2.0, 0.8, 0.3), jac=lambda p: jac(x, *p), loss=loss, f_scale=0.05,
         xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=5000,
     )
     out[loss] = {"popt": r.x.tolist(), "cost": float(r.cost)}

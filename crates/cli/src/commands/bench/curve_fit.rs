@@ -83,14 +83,19 @@ const SMALL_ROWS: usize = 49;
 fn data(case: &Case, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
     let x: Vec<f64> = (0..n).map(|i| RANGE * i as f64 / n as f64).collect();
     let mut rng = Rng::new(seed, n as u32, 0, 0, Purpose::Data);
-    let y = x.iter().map(|&x| (case.curve)(x) + NOISE * rng.normal()).collect();
+    let y = x
+        .iter()
+        .map(|&x| (case.curve)(x) + NOISE * rng.normal())
+        .collect();
     (x, y)
 }
 
 /// One column as an NPY file.
 fn write_npy(path: &Path, values: &[f64]) -> Result<()> {
-    let mut header =
-        format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({},), }}", values.len());
+    let mut header = format!(
+        "{{'descr': '<f8', 'fortran_order': False, 'shape': ({},), }}",
+        values.len()
+    );
     while (header.len() + 11) % 64 != 0 {
         header.push(' ');
     }
@@ -100,7 +105,10 @@ fn write_npy(path: &Path, values: &[f64]) -> Result<()> {
     bytes.extend(header.as_bytes());
     values.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
     fs::write(path, bytes).map_err(|error| {
-        Error::new(ErrorKind::Io, format!("--write-data {}: {error}", path.display()))
+        Error::new(
+            ErrorKind::Io,
+            format!("--write-data {}: {error}", path.display()),
+        )
     })
 }
 
@@ -118,7 +126,10 @@ fn time(repeats: usize, mut run: impl FnMut() -> Result<()>) -> Result<[f64; 3]>
 }
 
 fn wrong(what: &str) -> Error {
-    Error::new(ErrorKind::Numerics, format!("{what}: the answer is wrong, so no time is reported"))
+    Error::new(
+        ErrorKind::Numerics,
+        format!("{what}: the answer is wrong, so no time is reported"),
+    )
 }
 
 /// Measures, asserts, prints.
@@ -131,7 +142,10 @@ pub(crate) fn run(args: &CurveFitBench) -> Result<Outcome> {
     };
     if let Some(folder) = &args.write_data {
         fs::create_dir_all(folder).map_err(|error| {
-            Error::new(ErrorKind::Io, format!("--write-data {}: {error}", folder.display()))
+            Error::new(
+                ErrorKind::Io,
+                format!("--write-data {}: {error}", folder.display()),
+            )
         })?;
     }
     let mut rows = Vec::new();
@@ -181,7 +195,9 @@ fn measure(case: &Case, n: usize, threads: usize, args: &CurveFitBench) -> Resul
     let compile = start.elapsed().as_secs_f64();
     let found = fitter.fit(&columns, &options)?;
     let near = case.truth.iter().all(|(name, truth)| {
-        found.parameter(name).is_some_and(|p| (p.value - truth).abs() < 6.0 * p.se)
+        found
+            .parameter(name)
+            .is_some_and(|p| (p.value - truth).abs() < 6.0 * p.se)
     });
     if !(found.converged() && near) {
         return Err(wrong(&format!("{} of {n} rows", case.name)));
@@ -221,7 +237,10 @@ fn batch(threads: usize, args: &CurveFitBench) -> Result<Value> {
     let formula = Formula::parse("a*exp(-((x-x0)^2+(y-y0)^2)/(2*s^2))+c")?;
     let start = [("a", 8.0), ("x0", 3.0), ("y0", 3.0), ("s", 1.0), ("c", 1.0)];
     let options = Options {
-        p0: start.iter().map(|(name, v)| ((*name).to_string(), *v)).collect(),
+        p0: start
+            .iter()
+            .map(|(name, v)| ((*name).to_string(), *v))
+            .collect(),
         threads,
         ..Options::default()
     };
@@ -232,15 +251,19 @@ fn batch(threads: usize, args: &CurveFitBench) -> Result<Value> {
     let stop = AtomicBool::new(false);
     let found = fit_many(&plan, &table, &groups, &options, &stop)?;
     let good = found.status.iter().filter(|s| s.converged()).count();
-    let at = plan.names().iter().position(|name| name == "x0").unwrap_or(0);
-    let near = (0..SMALL_FITS).all(|k| {
-        (found.theta[5 * k + at] - truth[k]).abs() < 8.0 * found.se[5 * k + at]
-    });
+    let at = plan
+        .names()
+        .iter()
+        .position(|name| name == "x0")
+        .unwrap_or(0);
+    let near = (0..SMALL_FITS)
+        .all(|k| (found.theta[5 * k + at] - truth[k]).abs() < 8.0 * found.se[5 * k + at]);
     if good < SMALL_FITS || !near {
         return Err(wrong(&format!("{} of {SMALL_FITS} small fits", good)));
     }
-    let [median, least, most] =
-        time(15, || fit_many(&plan, &table, &groups, &options, &stop).map(drop))?;
+    let [median, least, most] = time(15, || {
+        fit_many(&plan, &table, &groups, &options, &stop).map(drop)
+    })?;
     let evaluations: u64 = found.evaluations.iter().map(|&e| u64::from(e)).sum();
     Ok(json!({
         "problem": "spots", "rows": n, "parameters": 5, "fits": SMALL_FITS, "median_s": median,
@@ -271,9 +294,22 @@ fn line(row: &Value) -> String {
 fn csv(rows: &[Value]) -> String {
     let mut out = "problem,rows,parameters,median_s,min_s,max_s,repeats,evaluations\n".to_string();
     for row in rows {
-        let keys = ["rows", "parameters", "median_s", "min_s", "max_s", "repeats", "evaluations"];
+        let keys = [
+            "rows",
+            "parameters",
+            "median_s",
+            "min_s",
+            "max_s",
+            "repeats",
+            "evaluations",
+        ];
         let cells: Vec<String> = keys.iter().map(|k| row[*k].to_string()).collect();
-        let _ = writeln!(out, "{},{}", row["problem"].as_str().unwrap_or_default(), cells.join(","));
+        let _ = writeln!(
+            out,
+            "{},{}",
+            row["problem"].as_str().unwrap_or_default(),
+            cells.join(",")
+        );
     }
     out
 }

@@ -4,8 +4,8 @@ use super::{CurveFitArgs, usage};
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
-use fitzroy::data::{Array, Values};
 use fitzroy::Result;
+use fitzroy::data::{Array, Values};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
 use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::method::Status;
@@ -30,10 +30,14 @@ pub(super) fn run(
     let Some(at) = arrays.iter().position(|a| a.name == column) else {
         let names: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
         let all = names.join(", ");
-        return Err(usage(format!("--batch-by: there is no column `{column}`; the columns are {all}")));
+        return Err(usage(format!(
+            "--batch-by: there is no column `{column}`; the columns are {all}"
+        )));
     };
     if !request.range.is_empty() {
-        return Err(usage("--batch-by and --range do not go together; cut the file before".into()));
+        return Err(usage(
+            "--batch-by and --range do not go together; cut the file before".into(),
+        ));
     }
     if matches!(request.missing, Missing::Drop) {
         let message = "--batch-by needs no --missing drop: a group with gaps fails alone";
@@ -62,7 +66,10 @@ pub(super) fn run(
     let batch = fit_many(&plan, &table, &groups, options, &stop)?;
     let seconds = clock.seconds() - before;
     let counts = counts(&batch);
-    let (n, good) = (groups.len(), batch.status.iter().filter(|s| s.converged()).count());
+    let (n, good) = (
+        groups.len(),
+        batch.status.iter().filter(|s| s.converged()).count(),
+    );
     let mut folder = crate::output::Folder::open(
         Path::new("."),
         args.output.out.as_deref(),
@@ -84,8 +91,10 @@ pub(super) fn run(
     if args.common.json {
         json::print(&document);
     } else {
-        let each: Vec<String> =
-            counts.iter().map(|(s, n)| format!("{} {}", grouped(*n), s.replace('_', " "))).collect();
+        let each: Vec<String> = counts
+            .iter()
+            .map(|(s, n)| format!("{} {}", grouped(*n), s.replace('_', " ")))
+            .collect();
         terminal::out(format_args!(
             "{}   {} fits by {column}, {} rows: {} converged in {:.1} ms ({})\n{}",
             formula.text(),
@@ -130,7 +139,11 @@ fn csv(column: &str, batch: &Batch, groups: &Groups) -> String {
     for k in 0..groups.len() {
         let label = &groups.labels[k];
         let quoted = label.contains([',', '"', '\n']);
-        let label = if quoted { format!("\"{}\"", label.replace('"', "\"\"")) } else { label.clone() };
+        let label = if quoted {
+            format!("\"{}\"", label.replace('"', "\"\""))
+        } else {
+            label.clone()
+        };
         let status = batch.status[k];
         let _ = write!(
             out,

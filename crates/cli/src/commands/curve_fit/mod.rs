@@ -1,27 +1,27 @@
 //! `fitzroy curve-fit --model EXPR|NAME DATA...`
 
 mod batch;
+mod large;
 mod pairs;
+mod show;
 
 use crate::args::Common;
 use crate::clock::Clock;
 use crate::exit::Outcome;
-use crate::{interrupt, json, terminal};
+use crate::interrupt;
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::{self, Estimate, Plan, Prediction, Quality, fit_table};
+use fitzroy_curve_fit::fit::{self, Estimate, Plan, fit_table};
 use fitzroy_curve_fit::method::starts::Design;
 use fitzroy_curve_fit::method::{Limits, Next, Status};
-use fitzroy_curve_fit::report::{self, Timing};
+use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{Assembled, Missing, Request, SigmaOf, assemble};
 use fitzroy_curve_fit::{
-    CovarianceKind, Data, Finish, Formula, Loss, Method, Options, Progressive, Scale,
+    CovarianceKind, Finish, Formula, Loss, Method, Options, Progressive, Scale,
 };
 use pairs::{bounds, ranges, texts, values};
-use serde_json::{Map, Value, json};
-use std::fmt::Write as _;
-use std::fs;
-use std::path::{Path, PathBuf};
+use show::Results;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Flags of `fitzroy curve-fit`.
@@ -56,7 +56,13 @@ pub(crate) struct CurveFitArgs {
     #[arg(long, value_name = "COLUMN=LO:HI")]
     range: Vec<String>,
     /// Rows with missing or infinite values
-    #[arg(long, alias = "nan-policy", value_enum, default_value = "error", value_name = "POLICY")]
+    #[arg(
+        long,
+        alias = "nan-policy",
+        value_enum,
+        default_value = "error",
+        value_name = "POLICY"
+    )]
     missing: MissingRows,
     /// Starting values: a=1,b=2
     #[arg(long, value_name = "NAME=X,...", allow_hyphen_values = true)]
@@ -123,12 +129,19 @@ pub(crate) struct CurveFitArgs {
     /// A fit for every group of rows that share a value of this column
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["predict", "residuals", "profile"])]
     batch_by: Option<String>,
+    /// Leaves the columns in their files and reads them in pieces within this much memory
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["batch_by", "predict", "residuals",
+          "profile", "to_model", "data_set", "range", "out"])]
+    memory_limit: Option<String>,
     /// Writes the curve with its bands at the rows of this file to OUT/prediction.csv
     #[arg(long, value_name = "FILE", requires = "out")]
     predict: Option<PathBuf>,
     /// Writes predictors, response, curve and residuals
     #[arg(long, value_name = "FILE")]
     residuals: Option<PathBuf>,
+    /// Writes the same curve as a model for `fitzroy sample`
+    #[arg(long, value_name = "FILE.fz")]
+    to_model: Option<PathBuf>,
     /// Exit code 1 when the fit did not converge
     #[arg(long)]
     strict: bool,
@@ -191,7 +204,9 @@ impl CurveFitArgs {
     fn options(&self, threads: usize) -> Result<Options> {
         let loss = if self.likelihood == Likelihood::Poisson {
             if self.loss != "linear" {
-                return Err(usage("--likelihood poisson has its own loss; leave out --loss".into()));
+                return Err(usage(
+                    "--likelihood poisson has its own loss; leave out --loss".into(),
+                ));
             }
             Loss::Poisson
         } else {
@@ -204,7 +219,9 @@ impl CurveFitArgs {
                 usage(format!("--f-scale {text}: needs a positive number or auto"))
             })?),
         };
-        let kind = CovarianceKind::NAMES.iter().find(|(name, _)| *name == self.covariance);
+        let kind = CovarianceKind::NAMES
+            .iter()
+            .find(|(name, _)| *name == self.covariance);
         Ok(Options {
             p0: values("--p0", &self.p0)?,
             fixed: values("--fix", &self.fix)?,
@@ -273,6 +290,9 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     let machine = args.common.machine()?;
     let options = args.options(machine.threads)?;
     let formula = Formula::parse(&args.model).map_err(|e| e.context("--model"))?;
+    if let Some(limit) = &args.memory_limit {
+        return large::run(args, limit, &formula, &options, &clock);
+    }
     let request = args.request()?;
     let arrays = arrays(args)?;
     if let Some(column) = &args.batch_by {
@@ -293,7 +313,9 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     let stop = interrupt::catch_with("stopping: the fit ends with the best point so far")?;
     let before = clock.seconds();
     let mut estimate = fit_table(&plan, &table, &options, &mut |_| {
-        let late = args.time_limit.is_some_and(|limit| clock.seconds() - before > limit);
+        let late = args
+            .time_limit
+            .is_some_and(|limit| clock.seconds() - before > limit);
         if stop.load(Ordering::Relaxed) {
             Next::Interrupt
         } else if late {
@@ -336,7 +358,9 @@ fn arrays(args: &CurveFitArgs) -> Result<Vec<fitzroy::data::Array>> {
     }
     let sets = texts("--data-set", &args.data_set)?;
     if sets.is_empty() && out.is_empty() {
-        return Err(usage("no data: name a file (CSV, TSV, NPY, NPZ, JSON)".into()));
+        return Err(usage(
+            "no data: name a file (CSV, TSV, NPY, NPZ, JSON)".into(),
+        ));
     }
     let mut labels = Vec::new();
     for (name, file) in &sets {
@@ -413,150 +437,4 @@ fn profiles(
         }
     }
     Ok(out)
-}
-
-/// Everything there is to show and to write.
-struct Results<'r> {
-    args: &'r CurveFitArgs,
-    plan: &'r Plan,
-    data: &'r Data<'static>,
-    y: &'r str,
-    estimate: &'r Estimate,
-    quality: &'r Quality,
-    timing: &'r Timing,
-    profiles: Vec<(String, f64, f64)>,
-}
-
-impl Results<'_> {
-    fn json(&self) -> Value {
-        let mut document = Map::new();
-        let args = self.args;
-        document.insert("device".into(), json!({"kind": "cpu"}));
-        document.insert("precision".into(), json!("f64"));
-        document.insert("seed".into(), json!(args.common.seed));
-        document.insert("y".into(), json!(self.y));
-        document.extend(report::estimate_json(self.estimate, Some(self.quality), self.timing));
-        if !self.profiles.is_empty() {
-            let all = self.profiles.iter().map(|(name, low, high)| {
-                json!({"name": name, "ci_lower": json::number(*low), "ci_upper": json::number(*high)})
-            });
-            document.insert("profile".into(), all.collect());
-        }
-        Value::Object(document)
-    }
-
-    fn text(&self, threads: usize) -> String {
-        let mut out = report::text(self.estimate, Some(self.quality), self.timing, threads);
-        for (name, low, high) in &self.profiles {
-            let (low, high) = (report::significant(*low, 7), report::significant(*high, 7));
-            let _ = writeln!(out, "profile interval of {name}: {low} ... {high}");
-        }
-        out
-    }
-
-    fn show(&self, threads: usize) {
-        if self.args.common.json {
-            json::print(&self.json());
-        } else if self.args.common.quiet {
-            let e = self.estimate;
-            for f in &e.parameters {
-                terminal::out(format_args!("{} {} {}", f.name, f.value, f.se));
-            }
-            for finding in &e.findings {
-                terminal::note(format_args!("! {finding}"));
-            }
-        } else {
-            terminal::out(self.text(threads).trim_end());
-        }
-    }
-
-    fn write(&self) -> Result<()> {
-        let args = self.args;
-        if let Some(path) = &args.residuals {
-            self.residuals(path)?;
-        }
-        let Some(out) = &args.output.out else {
-            return Ok(());
-        };
-        let here = Path::new(".");
-        let mut folder =
-            crate::output::Folder::open(here, Some(out), "curve-fit", args.output.overwrite)?;
-        folder.write("fit.json", &format!("{:#}\n", self.json()))?;
-        folder.write("summary.txt", &self.text(1))?;
-        folder.write("parameters.csv", &report::csv(self.estimate))?;
-        if let Some(path) = &args.predict {
-            folder.write("prediction.csv", &self.prediction(path)?)?;
-        }
-        folder.finish()
-    }
-
-    /// The curve with its bands at the rows of a file.
-    fn prediction(&self, path: &Path) -> Result<String> {
-        let arrays = fitzroy::data::read_file(path)?;
-        let renames = texts("--x", &self.args.x)?;
-        let mut columns: Vec<Vec<f64>> = Vec::new();
-        let names = &self.plan.roles.predictors;
-        for name in names {
-            let column = renames.iter().find(|(new, _)| new == name).map_or(name, |(_, old)| old);
-            let found = arrays.iter().find(|a| a.name == *column).map(|a| &a.values);
-            match found {
-                Some(fitzroy::data::Values::Real(values)) => columns.push(values.clone()),
-                Some(fitzroy::data::Values::Text(cells)) => {
-                    columns.push(self.positions(name, cells)?);
-                }
-                None => {
-                    let message =
-                        format!("--predict {}: there is no column `{column}`", path.display());
-                    return Err(Error::new(ErrorKind::Data, message));
-                }
-            }
-        }
-        let views: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
-        let p: Prediction = fit::predict(self.plan, self.estimate, &views, None)?;
-        let mut text = names.join(",");
-        text += ",value,se,lower,upper,prediction_lower,prediction_upper\n";
-        for i in 0..p.value.len() {
-            for column in &columns {
-                let _ = write!(text, "{},", column[i]);
-            }
-            let _ = writeln!(
-                text,
-                "{},{},{},{},{},{}",
-                p.value[i], p.se[i], p.lower[i], p.upper[i], p.prediction_lower[i],
-                p.prediction_upper[i]
-            );
-        }
-        Ok(text)
-    }
-
-    /// Positions of labels among those of the fit.
-    fn positions(&self, name: &str, cells: &[String]) -> Result<Vec<f64>> {
-        let known = self.data.label_columns();
-        let labels = known.iter().find(|(n, _)| *n == name).map_or(&[][..], |(_, l)| *l);
-        let place = |cell: &String| match labels.iter().position(|l| l == cell) {
-            Some(at) => Ok(at as f64),
-            None => {
-                let message = format!("--predict: `{cell}` in column `{name}` was not in the fit");
-                Err(Error::new(ErrorKind::Data, message))
-            }
-        };
-        cells.iter().map(place).collect()
-    }
-
-    fn residuals(&self, path: &Path) -> Result<()> {
-        let names = &self.plan.roles.predictors;
-        let views: Vec<&[f64]> = names.iter().filter_map(|n| self.data.column(n)).collect();
-        let p = fit::predict(self.plan, self.estimate, &views, None)?;
-        let mut text = format!("{},y,curve,residual\n", names.join(","));
-        for (i, y) in self.data.response().iter().enumerate() {
-            for view in &views {
-                let _ = write!(text, "{},", view[i]);
-            }
-            let _ = writeln!(text, "{y},{},{}", p.value[i], y - p.value[i]);
-        }
-        fs::write(path, text).map_err(|error| {
-            let message = format!("--residuals {}: {error}", path.display());
-            Error::new(ErrorKind::Io, message)
-        })
-    }
 }

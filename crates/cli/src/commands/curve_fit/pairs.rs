@@ -12,17 +12,24 @@ pub(super) fn texts(flag: &str, given: &[String]) -> Result<Vec<(String, String)
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
             Ok((name.trim().to_string(), value.trim().to_string()))
         }
-        _ => Err(usage(format!("{flag} {text}: is written {flag} NAME=VALUE"))),
+        _ => Err(usage(format!(
+            "{flag} {text}: is written {flag} NAME=VALUE"
+        ))),
     };
     given.iter().map(split).collect()
 }
 
 /// NAME=NUMBER, several separated by commas.
 pub(super) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>> {
-    let parts: Vec<String> = given.iter().flat_map(|g| g.split(',').map(str::to_string)).collect();
+    let parts: Vec<String> = given
+        .iter()
+        .flat_map(|g| g.split(',').map(str::to_string))
+        .collect();
     let number = |(name, text): (String, String)| match text.parse() {
         Ok(x) => Ok((name, x)),
-        Err(_) => Err(usage(format!("{flag} {name}={text}: `{text}` is not a number"))),
+        Err(_) => Err(usage(format!(
+            "{flag} {name}={text}: `{text}` is not a number"
+        ))),
     };
     texts(flag, &parts)?.into_iter().map(number).collect()
 }
@@ -30,7 +37,9 @@ pub(super) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>>
 /// NAME=LO:HI; an empty side is infinite.
 fn intervals(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
     let wrong = |name: &str, text: &str| {
-        usage(format!("{flag} {name}={text}: is written {flag} NAME=LO:HI, such as b=0: or b=:5"))
+        usage(format!(
+            "{flag} {name}={text}: is written {flag} NAME=LO:HI, such as b=0: or b=:5"
+        ))
     };
     let interval = |(name, text): (String, String)| {
         let (low, high) = text.split_once(':').ok_or_else(|| wrong(&name, &text))?;
@@ -46,7 +55,10 @@ fn intervals(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
 
 /// NAME=LO:HI, several separated by commas.
 pub(super) fn bounds(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
-    let parts: Vec<String> = given.iter().flat_map(|g| g.split(',').map(str::to_string)).collect();
+    let parts: Vec<String> = given
+        .iter()
+        .flat_map(|g| g.split(',').map(str::to_string))
+        .collect();
     intervals(flag, &parts)
 }
 

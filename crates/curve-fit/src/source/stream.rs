@@ -1,0 +1,272 @@
+//! Columns that stay in files: read piece by piece, in whole tiles, within a limit of memory.
+
+use crate::pass::{Table, Visitor};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::cpu::TILE_ROWS;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A column of f64, little end first, in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileColumn {
+    /// The file.
+    pub path: PathBuf,
+    /// Where its first number stands.
+    pub offset: u64,
+    /// How many numbers there are.
+    pub n_rows: usize,
+    /// True for a column of σ that is read as 1/σ.
+    pub inverse: bool,
+}
+
+fn broken(path: &Path, message: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Data, format!("{}: {message}", path.display()))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+    let message = match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; check the path".to_string(),
+        std::io::ErrorKind::UnexpectedEof => "the file is cut short; fetch it again".to_string(),
+        _ => error.to_string(),
+    };
+    Error::new(ErrorKind::Io, format!("{}: {message}", path.display()))
+}
+
+impl FileColumn {
+    /// The one-dimensional array of f64 in an NPY file; nothing but its header is read.
+    ///
+    /// # Errors
+    /// Another shape or type, a damaged header, a file that is cut short.
+    pub fn npy(path: &Path) -> Result<FileColumn> {
+        let mut file = File::open(path).map_err(|e| unreadable(path, &e))?;
+        let mut head = [0; 10];
+        let cut = |_| broken(path, "the NPY header is cut short");
+        file.read_exact(&mut head).map_err(cut)?;
+        if &head[..6] != b"\x93NUMPY" {
+            return Err(broken(
+                path,
+                "not an NPY file (it does not begin with \\x93NUMPY)",
+            ));
+        }
+        let (length, start) = if head[6] == 1 {
+            (u64::from(u16::from_le_bytes([head[8], head[9]])), 10)
+        } else {
+            let mut rest = [0; 2];
+            file.read_exact(&mut rest).map_err(cut)?;
+            (
+                u64::from(u32::from_le_bytes([head[8], head[9], rest[0], rest[1]])),
+                12,
+            )
+        };
+        let mut text = vec![0; length as usize];
+        file.read_exact(&mut text).map_err(cut)?;
+        let text = String::from_utf8_lossy(&text);
+        if !text.contains("'<f8'") {
+            let message = "a file larger than memory must hold f64, little end first ('<f8')";
+            return Err(broken(path, message));
+        }
+        let shape = text.split_once("'shape':").and_then(|(_, rest)| {
+            let inside = rest.split_once('(')?.1.split_once(')')?.0;
+            inside.trim().trim_end_matches(',').parse::<usize>().ok()
+        });
+        let Some(n_rows) = shape else {
+            return Err(broken(
+                path,
+                "a column has one axis; this array has another shape",
+            ));
+        };
+        let offset = start + length;
+        let bytes = file.metadata().map_err(|e| unreadable(path, &e))?.len();
+        let needed = offset + 8 * n_rows as u64;
+        if bytes < needed {
+            let message = format!(
+                "{n_rows} rows need {needed} bytes, the file holds {bytes}; it is cut short"
+            );
+            return Err(broken(path, message));
+        }
+        Ok(FileColumn {
+            path: path.into(),
+            offset,
+            n_rows,
+            inverse: false,
+        })
+    }
+}
+
+/// Columns of a CSV or TSV file, written once as numbers into `folder`, row by row, so that
+/// passes need not parse them again. Names of the columns and where they are.
+///
+/// # Errors
+/// A cell of a wanted column that is no finite number, by line; rows of different lengths.
+pub fn decode_table(
+    path: &Path,
+    delimiter: u8,
+    wanted: &[String],
+    folder: &Path,
+) -> Result<Vec<FileColumn>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .from_path(path)
+        .map_err(|e| broken(path, e))?;
+    let header = reader.headers().map_err(|e| broken(path, e))?.clone();
+    let mut places = Vec::new();
+    for name in wanted {
+        let Some(at) = header.iter().position(|h| h.trim() == name) else {
+            let all = header.iter().collect::<Vec<_>>().join(", ");
+            return Err(broken(
+                path,
+                format!("there is no column `{name}`; the columns are {all}"),
+            ));
+        };
+        places.push(at);
+    }
+    let file = |k: usize| folder.join(format!("column-{k}.f64"));
+    let mut files = Vec::new();
+    for k in 0..wanted.len() {
+        let to = File::create(file(k)).map_err(|e| unreadable(&file(k), &e))?;
+        files.push(BufWriter::with_capacity(1 << 16, to));
+    }
+    let mut record = csv::ByteRecord::new();
+    let mut n_rows = 0;
+    while reader
+        .read_byte_record(&mut record)
+        .map_err(|e| broken(path, e))?
+    {
+        for (k, &at) in places.iter().enumerate() {
+            let cell = String::from_utf8_lossy(&record[at]);
+            let value: f64 = cell.trim().parse().unwrap_or(f64::NAN);
+            if !value.is_finite() {
+                let message = format!(
+                    "row {}, column {}: `{}` is no finite number; remove the row",
+                    n_rows + 1,
+                    wanted[k],
+                    cell.trim()
+                );
+                return Err(broken(path, message));
+            }
+            let written = files[k].write_all(&value.to_le_bytes());
+            written.map_err(|e| unreadable(&file(k), &e))?;
+        }
+        n_rows += 1;
+    }
+    for (k, to) in files.iter_mut().enumerate() {
+        to.flush().map_err(|e| unreadable(&file(k), &e))?;
+    }
+    let column = |k: usize| FileColumn {
+        path: file(k),
+        offset: 0,
+        n_rows,
+        inverse: false,
+    };
+    Ok((0..wanted.len()).map(column).collect())
+}
+
+/// Names of the columns of a CSV or TSV file.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn table_header(path: &Path, delimiter: u8) -> Result<Vec<String>> {
+    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(delimiter)
+        .from_reader(BufReader::new(file));
+    let header = reader.headers().map_err(|e| broken(path, e))?;
+    Ok(header.iter().map(|h| h.trim().to_string()).collect())
+}
+
+/// A table whose columns are read from files whenever they are needed.
+#[derive(Clone, Debug)]
+pub struct FileTable {
+    columns: Vec<FileColumn>,
+    n_rows: usize,
+    /// Rows of a piece: whole tiles.
+    chunk_rows: usize,
+}
+
+/// Rows of a piece beyond which nothing is gained.
+const LARGE_PIECE: usize = 64 * TILE_ROWS;
+
+/// Bytes that reading pieces of `chunk_rows` rows takes.
+pub fn memory_needed(n_columns: usize, chunk_rows: usize, threads: usize) -> usize {
+    // Every thread decodes one column at a time from bytes to numbers.
+    8 * chunk_rows * (n_columns + 1) * threads
+}
+
+impl FileTable {
+    /// The columns, in the order of the programs, read with `threads` threads in at most
+    /// `memory_limit_bytes`.
+    ///
+    /// # Errors
+    /// Columns of different lengths; a limit too small for one tile per thread.
+    pub fn new(
+        columns: Vec<FileColumn>,
+        memory_limit_bytes: usize,
+        threads: usize,
+    ) -> Result<FileTable> {
+        let n_rows = columns.first().map_or(0, |c| c.n_rows);
+        if let Some(other) = columns.iter().find(|c| c.n_rows != n_rows) {
+            let message = format!("{} rows, the first column has {n_rows}", other.n_rows);
+            return Err(broken(&other.path, message));
+        }
+        let tile = memory_needed(columns.len(), TILE_ROWS, threads);
+        let tiles = memory_limit_bytes / tile;
+        if tiles == 0 {
+            let message = format!(
+                "--memory-limit: needs {tile} bytes at least for tiles and sums, the limit is \
+                 {memory_limit_bytes}"
+            );
+            return Err(Error::new(ErrorKind::Device, message));
+        }
+        Ok(FileTable {
+            columns,
+            n_rows,
+            chunk_rows: (tiles * TILE_ROWS).min(LARGE_PIECE),
+        })
+    }
+}
+
+impl Table for FileTable {
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    fn visit(&self, range: Range<usize>, visit: &mut Visitor<'_>) -> Result<()> {
+        let mut files = Vec::new();
+        for column in &self.columns {
+            let fail = |e: std::io::Error| unreadable(&column.path, &e);
+            let mut file = File::open(&column.path).map_err(fail)?;
+            let at = column.offset + 8 * range.start as u64;
+            file.seek(SeekFrom::Start(at)).map_err(fail)?;
+            files.push(file);
+        }
+        let size = self.chunk_rows.min(range.len());
+        let mut bytes = vec![0u8; 8 * size];
+        let mut numbers = vec![vec![0.0; size]; files.len()];
+        for start in range.clone().step_by(self.chunk_rows) {
+            let n = self.chunk_rows.min(range.end - start);
+            for ((file, column), numbers) in files.iter_mut().zip(&self.columns).zip(&mut numbers) {
+                let bytes = &mut bytes[..8 * n];
+                file.read_exact(bytes)
+                    .map_err(|e| unreadable(&column.path, &e))?;
+                for (x, b) in numbers.iter_mut().zip(bytes.chunks_exact(8)) {
+                    *x = f64::from_le_bytes(b.try_into().expect("eight bytes"));
+                }
+                if column.inverse {
+                    for (i, x) in numbers[..n].iter_mut().enumerate() {
+                        if x.is_nan() || *x <= 0.0 {
+                            let row = start + i + 1;
+                            let message = format!("row {row}, sigma: {x} is not positive");
+                            return Err(broken(&column.path, message));
+                        }
+                        *x = 1.0 / *x;
+                    }
+                }
+            }
+            let views: Vec<&[f64]> = numbers.iter().map(|c| &c[..n]).collect();
+            visit(start, &views)?;
+        }
+        Ok(())
+    }
+}
