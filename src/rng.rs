@@ -20,8 +20,10 @@ pub enum Purpose {
     Data = 4,
     /// Anything a test needs.
     Test = 5,
-    /// Exact draws of parameters that were integrated out, and other work of the warm-up.
+    /// Work of the warm-up.
     Adapt = 6,
+    /// Exact draws of parameters that were integrated out.
+    Integrated = 7,
 }
 
 /// One block of Philox4x32-10: four words from a counter and a key.

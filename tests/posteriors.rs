@@ -16,6 +16,7 @@ mod support;
 
 use fitzroy::diagnose::{Chains, Mcse, mcse, mean, quantile, sd};
 use fitzroy::draws::Column;
+use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{Caller, CoordinateChoice, Outcome, Settings, bind, run};
 use serde_json::Value;
 use support::{EXAMPLES, example, text};
@@ -158,8 +159,20 @@ fn eight_schools_as_written_gives_the_same_posterior() {
 /// 40,000 draws of the main example, so that even a hundredth of a standard deviation shows.
 #[test]
 fn three_levels_give_the_exact_posterior_in_centred_coordinates() {
-    let outcome = check("hierarchical", 10_000, 0.8);
+    let settings = Settings {
+        rewrites: Rewrites::NONE,
+        ..settings(10_000, 0.8)
+    };
+    let outcome = check_with("hierarchical", &settings);
     assert_eq!(outcome.centring, [("mu_group".to_string(), 1.0)]);
+}
+
+/// With the effects and their mean integrated out.
+#[test]
+fn three_levels_give_the_exact_posterior_with_everything_rewritten() {
+    let outcome = check("hierarchical", 10_000, 0.8);
+    assert_eq!(outcome.rewrites[0].parameters, ["mu_group", "mu_pop"]);
+    assert!(outcome.centring.is_empty());
 }
 
 #[test]

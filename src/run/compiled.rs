@@ -4,7 +4,7 @@ use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::{Coordinates, Graphs, Joint, TermKind};
 use fitzroy_device::cpu::{Function, Workspace};
-use fitzroy_graph::{Binary, NodeId, Op, gradient};
+use fitzroy_graph::{Binary, NodeId, Op, Unary, gradient};
 use std::sync::Arc;
 
 /// Which terms of the joint density are sampled.
@@ -30,6 +30,10 @@ pub(super) struct Place {
     pub(super) offset: usize,
     /// How many.
     pub(super) len: usize,
+    /// False where it is integrated out: its coordinates are never changed.
+    pub(super) sampled: bool,
+    /// The c that the model is written in.
+    pub(super) written: f64,
 }
 
 /// A joint density in one choice of coordinates, ready to run; shared by all chains.
@@ -45,10 +49,21 @@ pub(super) struct Compiled {
     leaves: Vec<Leaf>,
     /// True when the leaves fill all coordinates, each once.
     complete: bool,
-    /// Location and scale of each plate in turn; none without plates.
+    /// Location and scale of each sampled plate in turn; none without such plates.
     frames: Option<Function>,
-    /// Number of unconstrained coordinates.
+    /// Where each plate stands in `frames`.
+    slots: Vec<usize>,
+    /// Location and scale of every plate, the density of all coordinates, and the coordinates of
+    /// what is integrated out.
+    whole: Function,
+    /// The log density in the coordinates as written.
+    pub(super) lp: NodeId,
+    /// Number of sampled coordinates, the first of all.
     pub(super) dim: usize,
+    /// Number of unconstrained coordinates; those beyond `dim` hold standard normal numbers.
+    pub(super) full: usize,
+    /// First coordinate and number of coordinates of each parameter that is integrated out.
+    integrated: Vec<(usize, usize)>,
 }
 
 /// c of element `j`: 1 is centred, 0 non-centred.
@@ -67,7 +82,24 @@ impl Compiled {
         coordinates: &[Coordinates],
         terms: Terms,
     ) -> Result<Arc<Compiled>> {
-        let mut graphs = joint.graphs(coordinates);
+        Self::of(joint, joint.graphs(coordinates), coordinates, terms)
+    }
+
+    /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out.
+    pub(super) fn plain(
+        joint: &Joint,
+        coordinates: &[Coordinates],
+        terms: Terms,
+    ) -> Result<Arc<Compiled>> {
+        Self::of(joint, joint.plain_graphs(coordinates), coordinates, terms)
+    }
+
+    fn of(
+        joint: &Joint,
+        mut graphs: Graphs,
+        coordinates: &[Coordinates],
+        terms: Terms,
+    ) -> Result<Arc<Compiled>> {
         if terms == Terms::Priors {
             priors_alone(&mut graphs)?;
         }
@@ -79,23 +111,54 @@ impl Compiled {
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
         let density = Function::compile(&graphs.graph, &graphs.bindings, &outputs)?;
+        let gone = |k: usize| graphs.restored.iter().any(|(p, _)| *p == k);
         let places = joint.plates().iter().map(|plate| {
             let parameter = &joint.parameters()[plate.parameter];
             Place {
                 offset: parameter.offset,
                 len: parameter.len,
+                sampled: !gone(plate.parameter),
+                written: f64::from(u8::from(!plate.standardised)),
             }
         });
         let places: Vec<Place> = places.collect();
-        let nodes: Vec<NodeId> = graphs.plates.iter().flat_map(|&(m, s)| [m, s]).collect();
+        let (mut slots, mut nodes) = (Vec::new(), Vec::new());
+        for (place, &(m, s)) in places.iter().zip(&graphs.plates) {
+            slots.push(nodes.len() / 2);
+            if place.sampled {
+                nodes.extend([m, s]);
+            }
+        }
         let frames = match nodes.is_empty() {
             true => None,
             false => Some(Function::compile(&graphs.graph, &graphs.bindings, &nodes)?),
         };
-        let dim = joint.n_params();
+        let total = match graphs.conditional {
+            Some(conditional) => graphs
+                .graph
+                .binary(Binary::Add, graphs.density, conditional)?,
+            None => graphs.density,
+        };
+        let lp = as_written(&mut graphs, total, coordinates, &places)?;
+        let mut nodes: Vec<NodeId> = graphs.plates.iter().flat_map(|&(m, s)| [m, s]).collect();
+        nodes.push(total);
+        nodes.extend(graphs.restored.iter().map(|(_, node)| node));
+        let whole = Function::compile(&graphs.graph, &graphs.bindings, &nodes)?;
+        let of = |&(k, _): &(usize, NodeId)| {
+            let parameter = &joint.parameters()[k];
+            (parameter.offset, parameter.len)
+        };
+        let integrated: Vec<(usize, usize)> = graphs.restored.iter().map(of).collect();
+        let full = joint.n_params();
+        let dim = full - integrated.iter().map(|i| i.1).sum::<usize>();
         Ok(Arc::new(Compiled {
             coordinates: coordinates.to_vec(),
             complete: fills(&leaves, dim),
+            slots,
+            whole,
+            lp,
+            full,
+            integrated,
             graphs,
             places,
             density,
@@ -110,13 +173,27 @@ impl Compiled {
         Function::compile(&self.graphs.graph, &self.graphs.bindings, outputs)
     }
 
-    /// Location and scale of the plates, with memory to evaluate them; none without plates.
+    /// Location and scale of the sampled plates, with memory to evaluate them at sampled
+    /// coordinates; none without such plates.
     pub(super) fn frames(&self) -> Option<Frames<'_>> {
         let function = self.frames.as_ref()?;
         Some(Frames {
+            compiled: self,
             function,
             workspace: function.workspace(),
+            whole: false,
         })
+    }
+
+    /// Location and scale of all plates and the density of all coordinates, with memory to
+    /// evaluate them.
+    pub(super) fn whole(&self) -> Frames<'_> {
+        Frames {
+            compiled: self,
+            function: &self.whole,
+            workspace: self.whole.workspace(),
+            whole: true,
+        }
     }
 
     /// The first coordinate of leaf `k` of the gradient.
@@ -135,6 +212,42 @@ impl Compiled {
             .filter(|&n| needed[n.index()] && graph.varies(n));
         computed.map(|n| graph.len(n) as f64).sum()
     }
+}
+
+/// `total` less [`log_jacobian`].
+fn as_written(
+    graphs: &mut Graphs,
+    total: NodeId,
+    coordinates: &[Coordinates],
+    places: &[Place],
+) -> Result<NodeId> {
+    let graph = &mut graphs.graph;
+    let mut out = total;
+    for (k, (chosen, place)) in coordinates.iter().zip(places).enumerate() {
+        let scale = graphs.plates[k].1;
+        let log = graph.unary(Unary::Log, scale);
+        let power = match chosen {
+            Coordinates::Centred => graph.lit(place.written - 1.0),
+            Coordinates::NonCentred => graph.lit(place.written),
+            Coordinates::Partial(c) => {
+                let dims = graph.dims(scale).to_vec();
+                let powers = c.iter().map(|c| place.written - c).collect();
+                let n = graph.data_slots().len();
+                let data = graph.data(&format!("power of plate {k}"), &dims);
+                if graph.data_slots().len() > n {
+                    graphs.bindings.data.push(powers);
+                }
+                data
+            }
+        };
+        if graph.constant(power) == Some(0.0) {
+            continue;
+        }
+        let powers = graph.binary(Binary::Mul, power, log)?;
+        let sum = graph.sum_all(powers);
+        out = graph.binary(Binary::Sub, out, sum)?;
+    }
+    Ok(out)
 }
 
 /// Replaces the density by the sum of the priors.
@@ -170,8 +283,11 @@ fn fills(leaves: &[Leaf], dim: usize) -> bool {
 
 /// Locations and scales of all plates at a position.
 pub(super) struct Frames<'a> {
+    compiled: &'a Compiled,
     function: &'a Function,
     workspace: Workspace,
+    /// Whether all plates are there, or the sampled ones alone.
+    whole: bool,
 }
 
 impl Frames<'_> {
@@ -183,7 +299,28 @@ impl Frames<'_> {
     /// Location and scale of every element of plate `k` at the last position.
     pub(super) fn of(&self, k: usize) -> (&[f64], &[f64]) {
         let output = |i| self.function.output(&self.workspace, i);
-        (output(2 * k), output(2 * k + 1))
+        let at = if self.whole {
+            k
+        } else {
+            self.compiled.slots[k]
+        };
+        (output(2 * at), output(2 * at + 1))
+    }
+
+    /// The log density of all coordinates at the last position; only of [`Compiled::whole`].
+    pub(super) fn density(&self) -> f64 {
+        let at = 2 * self.compiled.places.len();
+        self.function.output(&self.workspace, at)[0]
+    }
+
+    /// Replaces standard normal numbers by the coordinates they stand for at the last position,
+    /// which are those of [`Compiled::plain`]; only of [`Compiled::whole`].
+    pub(super) fn restore(&self, position: &mut [f64]) {
+        let first = 2 * self.compiled.places.len() + 1;
+        for (k, &(offset, len)) in self.compiled.integrated.iter().enumerate() {
+            let values = self.function.output(&self.workspace, first + k);
+            position[offset..offset + len].copy_from_slice(values);
+        }
     }
 }
 
@@ -206,7 +343,18 @@ impl Change {
     /// w' = c' m + s^(c' − c) (w − c m), location m and scale s taken at the old position.
     pub(super) fn apply(&self, frames: &mut Frames<'_>, position: &mut [f64]) {
         frames.run(position);
-        for (k, place) in self.from.places.iter().enumerate() {
+        self.shift(frames, position, |place| place.sampled);
+    }
+
+    /// The same of the plates that `which` picks, at the last position of `frames`.
+    pub(super) fn shift(
+        &self,
+        frames: &Frames<'_>,
+        position: &mut [f64],
+        which: impl Fn(&Place) -> bool,
+    ) {
+        let places = self.from.places.iter().enumerate();
+        for (k, place) in places.filter(|(_, place)| which(place)) {
             let (location, scale) = frames.of(k);
             let (old, new) = (&self.from.coordinates[k], &self.to[k]);
             let slots = &mut position[place.offset..place.offset + place.len];
@@ -237,8 +385,10 @@ impl Change {
             };
             let workspace = lock().pop().unwrap_or_else(|| function.workspace());
             let mut frames = Frames {
+                compiled: &self.from,
                 function,
                 workspace,
+                whole: false,
             };
             self.apply(&mut frames, position);
             lock().push(frames.workspace);
@@ -246,15 +396,16 @@ impl Change {
     }
 }
 
-/// Σ (1 − c) ln s over all elements of all plates, at the last position of `frames`: the log
-/// density in `coordinates` less that in the coordinates as written.
+/// Σ (c₀ − c) ln s over all elements of all plates, at the last position of `frames`: the log
+/// density in `coordinates` less that in the coordinates as written, c₀.
 pub(super) fn log_jacobian(coordinates: &[Coordinates], frames: &Frames<'_>) -> f64 {
     let of_plate = |(k, chosen): (usize, &Coordinates)| -> f64 {
+        let written = frames.compiled.places[k].written;
         let terms = frames.of(k).1.iter().enumerate();
         terms
-            .map(|(j, &s)| match centring(chosen, j) {
-                1.0 => 0.0,
-                c => (1.0 - c) * libm::log(s),
+            .map(|(j, &s)| match written - centring(chosen, j) {
+                0.0 => 0.0,
+                power => power * libm::log(s),
             })
             .sum()
     };

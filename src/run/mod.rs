@@ -26,6 +26,7 @@
 
 mod compiled;
 mod hash;
+mod integrated;
 mod memory;
 mod posterior;
 mod predictive;
@@ -45,7 +46,7 @@ use crate::diagnose::{Diagnosis, Finding, FindingKind, SummaryOptions, diagnose}
 use crate::draws::Trace;
 use crate::fit::sample::{self, Event, Observer, Phase, Run, Silent};
 use crate::model::Model;
-use crate::model::joint::{Coordinates, Joint};
+use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
 use compiled::{Compiled, Terms, centring};
 use posterior::ModelPosterior;
@@ -59,6 +60,9 @@ pub struct Settings {
     pub sampler: sample::Settings,
     /// How coordinates of hierarchical parameters are chosen.
     pub coordinates: CoordinateChoice,
+    /// Which rewrites of the density are allowed. Coordinates as written leave no room for
+    /// `collapse` and `recognise`, and [`Settings::prior_only`] for none.
+    pub rewrites: Rewrites,
     /// Whether replicates of the observed data are drawn (group `posterior_predictive`).
     pub predictive: bool,
     /// Whether the log likelihood of every observation is kept (group `log_likelihood`).
@@ -119,6 +123,8 @@ pub struct Outcome {
     pub run: Run,
     /// For each hierarchical parameter the mean of its c: 1 is centred, 0 non-centred.
     pub centring: Vec<(String, f64)>,
+    /// What was rewritten.
+    pub rewrites: Vec<Rewrote>,
     /// What happened besides the draws: restarted chains, coordinates taken back.
     pub findings: Vec<Finding>,
     /// Where the time went.
@@ -165,14 +171,52 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 /// finite, and its row); an improper prior under [`Settings::prior_only`].
 pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Outcome> {
     let start = (caller.now)();
+    if settings.prior_only {
+        refuse_improper(joint)?;
+    }
+    let allowed = allowed(settings);
+    if allowed != Rewrites::NONE
+        && let Some(outcome) = attempt(&joint.rewritten(allowed), settings, caller, start)?
+    {
+        return Ok(outcome);
+    }
+    let outcome = attempt(joint, settings, caller, start)?;
+    let mut outcome = outcome.expect("nothing is refused where nothing is integrated out");
+    if allowed != Rewrites::NONE {
+        outcome.findings.insert(0, posterior::undone());
+    }
+    Ok(outcome)
+}
+
+/// The rewrites that settings leave room for.
+fn allowed(settings: &Settings) -> Rewrites {
+    let rewrites = settings.rewrites;
+    match settings.coordinates {
+        _ if settings.prior_only => Rewrites::NONE,
+        CoordinateChoice::Auto => rewrites,
+        CoordinateChoice::AsWritten => Rewrites {
+            collapse: false,
+            recognise: false,
+            ..rewrites
+        },
+    }
+}
+
+/// One run; none where the density as rewritten turned out to be another than that as written.
+fn attempt(
+    joint: &Joint,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    start: f64,
+) -> Result<Option<Outcome>> {
     let terms = match settings.prior_only {
         true => Terms::Priors,
         false => Terms::All,
     };
-    if terms == Terms::Priors {
-        refuse_improper(joint)?;
-    }
     let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms)?;
+    if posterior.is_refused() {
+        return Ok(None);
+    }
     let first = Arc::clone(posterior.compiled());
     let compiled_at = (caller.now)();
     let watch = Watch::new(caller);
@@ -188,6 +232,11 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
     };
     let compiled = Arc::clone(posterior.compiled());
     let mut run = run;
+    integrated::draw(&mut run, &compiled, &settings.sampler);
+    posterior.check_draws(&integrated::every_hundredth(&run, compiled.full));
+    if posterior.is_refused() {
+        return Ok(None);
+    }
     let collected = trace::Collect {
         joint,
         compiled: &compiled,
@@ -204,8 +253,9 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
         .chains
         .iter_mut()
         .map(|c| std::mem::take(&mut c.positions));
-    Ok(Outcome {
+    Ok(Some(Outcome {
         positions: positions.collect(),
+        rewrites: compiled.graphs.done.clone(),
         group: if settings.prior_only {
             "prior"
         } else {
@@ -217,7 +267,7 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
         findings,
         timing,
         compiled,
-    })
+    }))
 }
 
 /// Number of observed values: elements of the data that have a distribution.
@@ -266,7 +316,7 @@ impl Outcome {
 
     /// The unconstrained position of a draw, for a [`Replicator`].
     pub fn position(&self, chain: usize, draw: usize) -> &[f64] {
-        let dim = self.compiled.dim;
+        let dim = self.compiled.full;
         &self.positions[chain][draw * dim..(draw + 1) * dim]
     }
 }
@@ -274,7 +324,8 @@ impl Outcome {
 /// The mean c of each plate, by the name of its parameter.
 fn mean_centring(joint: &Joint, compiled: &Compiled) -> Vec<(String, f64)> {
     let plates = joint.plates().iter().zip(&compiled.coordinates);
-    plates
+    let sampled = plates.filter(|(plate, _)| !joint.is_integrated(plate.parameter));
+    sampled
         .map(|(plate, coordinates): (_, &Coordinates)| {
             let parameter = &joint.parameters()[plate.parameter];
             let sum: f64 = (0..parameter.len).map(|j| centring(coordinates, j)).sum();

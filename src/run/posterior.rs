@@ -44,6 +44,10 @@ pub(super) struct ModelPosterior<'a> {
     written: Option<Arc<Compiled>>,
     /// Set when rewritten and written density disagreed.
     undone: Option<Finding>,
+    /// Set when they did and nothing can be taken back, since coordinates are integrated out.
+    refused: bool,
+    /// Whether the density has been compared at draws of the warm-up.
+    compared: bool,
 }
 
 impl<'a> ModelPosterior<'a> {
@@ -53,6 +57,7 @@ impl<'a> ModelPosterior<'a> {
             .plates()
             .iter()
             .map(|plate| match (plate.asked, choice) {
+                _ if joint.is_integrated(plate.parameter) => Centring::NonCentred,
                 (Centring::Auto, CoordinateChoice::AsWritten) => Centring::Centred,
                 (asked, _) => asked,
             });
@@ -64,11 +69,16 @@ impl<'a> ModelPosterior<'a> {
                 Centring::Auto | Centring::NonCentred => Coordinates::NonCentred,
             })
             .collect();
-        let as_written = vec![Coordinates::Centred; start.len()];
+        let as_written = joint.plates().iter().map(|plate| match plate.standardised {
+            true => Coordinates::NonCentred,
+            false => Coordinates::Centred,
+        });
+        let as_written: Vec<Coordinates> = as_written.collect();
         let compiled = Compiled::new(joint, &start, terms)?;
-        let written = match start == as_written {
+        let same = start == as_written && compiled.graphs.done.is_empty();
+        let written = match same {
             true => None,
-            false => Some(Compiled::new(joint, &as_written, terms)?),
+            false => Some(Compiled::plain(joint, &as_written, terms)?),
         };
         let mut posterior = ModelPosterior {
             joint,
@@ -77,9 +87,38 @@ impl<'a> ModelPosterior<'a> {
             compiled,
             written,
             undone: None,
+            refused: false,
+            compared: false,
         };
-        posterior.check_start()?;
+        posterior.check_start();
         Ok(posterior)
+    }
+
+    /// True when rewritten and written density disagreed and the run has to start again as written.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused
+    }
+
+    /// Compares rewritten and written density at draws, rows of all coordinates.
+    pub(super) fn check_draws(&mut self, draws: &[f64]) {
+        if let Some(written) = &self.written
+            && !agrees(&self.compiled, written, &self.compiled, draws)
+        {
+            self.refused = true;
+        }
+    }
+
+    /// Some of the `positions`, with standard normal numbers for what is integrated out.
+    fn extended(&self, positions: &[f64]) -> Vec<f64> {
+        let (dim, full) = (self.compiled.dim, self.compiled.full);
+        let step = (positions.len() / dim).div_ceil(GUARD_POINTS).max(1);
+        let mut out = Vec::new();
+        for (i, position) in positions.chunks_exact(dim).step_by(step).enumerate() {
+            let mut rng = Rng::new(0, 1, 0, i as u32, Purpose::Adapt);
+            out.extend_from_slice(position);
+            out.extend((dim..full).map(|_| rng.normal()));
+        }
+        out
     }
 
     /// The density in the present coordinates.
@@ -93,9 +132,9 @@ impl<'a> ModelPosterior<'a> {
     }
 
     /// Compares the starting coordinates with the model as written; falls back to the latter.
-    fn check_start(&mut self) -> Result<()> {
+    fn check_start(&mut self) {
         let Some(written) = &self.written else {
-            return Ok(());
+            return;
         };
         let dim = self.compiled.dim;
         let points: Vec<f64> = (0..8)
@@ -106,22 +145,26 @@ impl<'a> ModelPosterior<'a> {
                     .collect::<Vec<_>>()
             })
             .collect();
+        let points = self.extended(&points);
         if !agrees(&self.compiled, written, &self.compiled, &points) {
+            self.take_back();
+        }
+    }
+
+    /// Goes back to the density as written, or asks for a run that does.
+    fn take_back(&mut self) {
+        if self.compiled.full > self.compiled.dim {
+            self.refused = true;
+        } else if let Some(written) = &self.written {
             self.compiled = Arc::clone(written);
             self.give_up();
         }
-        Ok(())
     }
 
     /// No more changes of coordinates.
     fn give_up(&mut self) {
         self.asked.fill(Centring::Centred);
-        self.undone = Some(Finding::new(
-            FindingKind::RewriteUndone,
-            f64::NAN,
-            "coordinates",
-            "the density in the chosen coordinates differs from the model as written",
-        ));
+        self.undone = Some(undone());
     }
 
     /// The c of every element of the plates that are free, from draws and their slopes.
@@ -138,7 +181,7 @@ impl<'a> ModelPosterior<'a> {
         let places = &self.compiled.places;
         let mut tallies: Vec<Vec<Tally>> = places
             .iter()
-            .map(|p| vec![Tally::default(); p.len])
+            .map(|p| vec![Tally::default(); if p.sampled { p.len } else { 0 }])
             .collect();
         let mut n = 0;
         for (position, slope) in positions.chunks_exact(dim).zip(slopes.chunks_exact(dim)) {
@@ -147,7 +190,7 @@ impl<'a> ModelPosterior<'a> {
             }
             n += 1;
             frames.run(position);
-            for (k, place) in places.iter().enumerate() {
+            for (k, place) in places.iter().enumerate().filter(|(_, p)| p.sampled) {
                 let chosen = &self.compiled.coordinates[k];
                 let scale = frames.of(k).1;
                 for (j, tally) in tallies[k].iter_mut().enumerate() {
@@ -225,21 +268,29 @@ fn simplest(c: Vec<f64>) -> Coordinates {
     }
 }
 
+/// What is said when a rewrite was taken back.
+pub(super) fn undone() -> Finding {
+    Finding::new(
+        FindingKind::RewriteUndone,
+        f64::NAN,
+        "coordinates",
+        "the density in the chosen coordinates differs from the model as written",
+    )
+}
+
 /// Whether `new` gives the density of `written` but for the Jacobian and a constant, at some of
-/// the `points`, which are in the coordinates of `present`.
+/// the `points`, which are rows of all coordinates of `present`.
 pub(super) fn agrees(
     present: &Arc<Compiled>,
     written: &Arc<Compiled>,
     new: &Arc<Compiled>,
     points: &[f64],
 ) -> bool {
-    let Some(mut frames) = present.frames() else {
-        return true;
-    };
-    let (mut plain, mut rewritten) = (Evaluator::new(written), Evaluator::new(new));
+    let (mut frames, mut rewritten) = (present.whole(), new.whole());
+    let mut plain = Evaluator::new(written);
     let to_written = Change::new(present, &written.coordinates);
     let to_new = Change::new(present, &new.coordinates);
-    let dim = present.dim;
+    let dim = present.full;
     let n = points.len() / dim;
     let step = n.div_ceil(GUARD_POINTS).max(1);
     let (mut lowest, mut highest, mut tolerance) = (f64::INFINITY, f64::NEG_INFINITY, 0.0_f64);
@@ -247,9 +298,12 @@ pub(super) fn agrees(
     for point in points.chunks_exact(dim).step_by(step) {
         x.copy_from_slice(point);
         w.copy_from_slice(point);
-        to_written.apply(&mut frames, &mut x);
-        to_new.apply(&mut frames, &mut w);
-        let (before, after) = (plain.value(&x), rewritten.value(&w));
+        frames.run(point);
+        frames.restore(&mut x);
+        to_written.shift(&frames, &mut x, |_| true);
+        to_new.shift(&frames, &mut w, |place| place.sampled);
+        rewritten.run(&w);
+        let (before, after) = (plain.value(&x), rewritten.density());
         let difference = after - before - log_jacobian(&new.coordinates, &frames);
         if after.is_finite() && invalid_scale(present, &frames) {
             return false;
@@ -332,7 +386,15 @@ impl Posterior for ModelPosterior<'_> {
         gradients: &[f64],
         _last: bool,
     ) -> Option<CoordinateMap> {
-        if self.terms == Terms::Priors || !self.asked.contains(&Centring::Auto) {
+        if self.terms == Terms::Priors {
+            return None;
+        }
+        if !self.compared && self.compiled.full > self.compiled.dim {
+            let points = self.extended(positions);
+            self.check_draws(&points);
+            self.compared = true;
+        }
+        if !self.asked.contains(&Centring::Auto) {
             return None;
         }
         let wanted = self.wanted(positions, gradients)?;
@@ -343,11 +405,13 @@ impl Posterior for ModelPosterior<'_> {
             .written
             .as_ref()
             .expect("free plates start non-centred");
-        if agrees(&old, written, &new, positions) {
+        if agrees(&old, written, &new, &self.extended(positions)) {
             self.compiled = new;
         } else {
-            self.compiled = Arc::clone(written);
-            self.give_up();
+            self.take_back();
+        }
+        if self.refused {
+            return None;
         }
         let change = Change::new(&old, &self.compiled.coordinates);
         Some(Box::new(change.map()))

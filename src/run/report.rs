@@ -2,6 +2,7 @@
 
 use super::{Outcome, Settings};
 use crate::diagnose::Diagnosis;
+use crate::model::joint::Rewrote;
 use crate::report::{diagnosis_json, json_number};
 use serde_json::{Map, Value, json};
 
@@ -14,14 +15,24 @@ pub struct Machine {
     pub device: String,
     /// Seconds before [`super::run`]: reading files, binding data.
     pub reading: f64,
-    /// Seconds from the start to the end.
+    /// Seconds from the start until the draws were on the disk.
+    pub written: f64,
+    /// Seconds from the start to the end, diagnostics included.
     pub total: f64,
+}
+
+/// What was rewritten, as a list of objects.
+pub(super) fn rewrites_json(done: &[Rewrote]) -> Value {
+    let one = |r: &Rewrote| json!({"kind": r.kind, "parameters": r.parameters, "what": r.what});
+    done.iter().map(one).collect()
 }
 
 /// The document of `sample --json`.
 ///
-/// Times are in seconds. `timing_s.compile` includes reading and binding. ESS per second is the
-/// smallest bulk ESS of all elements over the seconds of drawing, and over all seconds.
+/// Times are in seconds. `timing_s.compile` includes reading and binding, `collecting` puts the
+/// trace together, `written` is when the draws were on the disk. ESS per second is the smallest
+/// bulk ESS of all elements over the seconds of drawing, until the draws were on the disk, and
+/// over all seconds.
 pub fn run_json(
     outcome: &Outcome,
     settings: &Settings,
@@ -54,16 +65,20 @@ pub fn run_json(
         "target_accept": sampler.target_accept,
         "metric": metric,
         "centring": centring,
+        "rewrites": rewrites_json(&outcome.rewrites),
         "step_size": outcome.run.step_sizes.iter().map(|&s| json_number(s)).collect::<Vec<_>>(),
         "timing_s": {
             "compile": machine.reading + timing.compile,
             "warmup": timing.warmup,
             "sampling": timing.sampling,
+            "collecting": timing.collecting,
+            "written": machine.written,
             "total": machine.total,
         },
         "gradients": outcome.run.gradients,
         "min_ess_per_second": {
             "sampling": per_second(timing.sampling),
+            "written": per_second(machine.written),
             "total": per_second(machine.total),
         },
     });

@@ -32,7 +32,7 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
     let nodes: Vec<_> = terms.iter().map(|t| t.node).collect();
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
-    let mut point = vec![0.0; compiled.dim];
+    let mut point = vec![0.0; compiled.full];
     for attempt in 0..=POINTS {
         if let Some(candidate) = attempt.checked_sub(1) {
             let (seed, stream, chain) = (settings.seed, settings.stream, settings.first_chain);
@@ -97,7 +97,7 @@ fn slope(joint: &Joint, compiled: &Compiled) -> Option<String> {
     let nodes: Vec<_> = compiled.graphs.gradient.iter().map(|p| p.adjoint).collect();
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
-    function.run(&mut workspace, &vec![0.0; compiled.dim]);
+    function.run(&mut workspace, &vec![0.0; compiled.full]);
     let bad = |k: usize| {
         function
             .output(&workspace, k)

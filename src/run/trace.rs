@@ -2,7 +2,7 @@
 
 mod facts;
 
-use super::compiled::{Compiled, Evaluator, log_jacobian};
+use super::compiled::Compiled;
 use super::predictive::{Key, Replicator};
 use super::sweep::{Positions, sweep};
 use super::{Caller, Settings, Timing};
@@ -38,10 +38,11 @@ impl Collect<'_> {
         };
         let n_draws = run.n_draws();
         let mut groups = Vec::new();
-        let positions = positions(&run.chains, n_draws, self.compiled.dim);
+        let positions = positions(&run.chains, n_draws, self.compiled.full);
+        let (variables, lp) = self.recorded(&positions)?;
         groups.push(Group {
             name: name("posterior", "prior").into(),
-            variables: self.recorded(&self.compiled.graphs.recorded, &positions)?,
+            variables,
             attributes: self.posterior_attributes(),
         });
         let graphs = &self.compiled.graphs;
@@ -59,7 +60,6 @@ impl Collect<'_> {
         if self.settings.log_likelihood && !prior {
             groups.push(self.group("log_likelihood", self.log_likelihood(&positions)?));
         }
-        let lp = self.written_density(&positions);
         let statistics = run
             .chains
             .iter_mut()
@@ -89,15 +89,28 @@ impl Collect<'_> {
         }
     }
 
-    /// Values of `records` at every draw.
-    fn recorded(&self, records: &[Recorded], positions: &Positions<'_>) -> Result<Vec<Variable>> {
-        let nodes: Vec<_> = records.iter().map(|r| r.node).collect();
+    /// What is recorded of every draw, and the log density in the coordinates as written, Jacobians
+    /// of the transforms included.
+    fn recorded(&self, positions: &Positions<'_>) -> Result<(Vec<Variable>, Vec<f64>)> {
+        let records = &self.compiled.graphs.recorded;
+        let mut nodes: Vec<_> = records.iter().map(|r| r.node).collect();
         let columns = records.iter().map(|r| Column3 {
             name: r.name.clone(),
             dims: r.dims.clone(),
             shape: r.shape.clone(),
         });
-        self.evaluated(columns.collect(), &nodes, positions)
+        let mut columns: Vec<Column3> = columns.collect();
+        nodes.push(self.compiled.lp);
+        columns.push(Column3 {
+            name: "lp".into(),
+            dims: Vec::new(),
+            shape: Vec::new(),
+        });
+        let mut variables = self.evaluated(columns, &nodes, positions)?;
+        match variables.pop().map(|v| v.values) {
+            Some(Column::Real(lp)) => Ok((variables, lp)),
+            _ => unreachable!("lp was computed last"),
+        }
     }
 
     fn evaluated(
@@ -193,28 +206,10 @@ impl Collect<'_> {
         self.evaluated(columns, &nodes, positions)
     }
 
-    /// The log density of every draw in the coordinates as written, Jacobians of the transforms
-    /// included: what was sampled, less Σ (1 − c) ln s.
-    fn written_density(&self, positions: &Positions<'_>) -> Vec<f64> {
-        let arrays = sweep(positions, &[1], self.threads(), || {
-            let (compiled, mut frames) = (self.compiled, self.compiled.frames());
-            let mut evaluator = Evaluator::new(compiled);
-            move |_, _, position: &[f64], rows: &mut [&mut [f64]]| {
-                let jacobian = frames.as_mut().map_or(0.0, |frames| {
-                    frames.run(position);
-                    log_jacobian(&compiled.coordinates, frames)
-                });
-                rows[0][0] = evaluator.value(position) - jacobian;
-            }
-        });
-        arrays.into_iter().next().expect("one array was asked for")
-    }
-
     fn warmup(&self, chains: &[Draws]) -> Result<[Group; 2]> {
         let n_draws = chains.first().map_or(0, Draws::len);
-        let positions = positions(chains, n_draws, self.compiled.dim);
-        let recorded = self.recorded(&self.compiled.graphs.recorded, &positions)?;
-        let lp = self.written_density(&positions);
+        let positions = positions(chains, n_draws, self.compiled.full);
+        let (recorded, lp) = self.recorded(&positions)?;
         let statistics: Vec<Statistics> = chains.iter().map(|c| c.statistics.clone()).collect();
         let columns = statistics_columns(&statistics, n_draws, lp);
         Ok([

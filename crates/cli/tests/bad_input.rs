@@ -300,3 +300,14 @@ fn settings_out_of_range_are_named() {
         check_sample("settings", &files, &args, message);
     }
 }
+
+#[test]
+fn an_unknown_kind_of_rewrite_is_answered_with_the_kinds_there_are() {
+    check_sample(
+        "rewrites",
+        &[("model.fz", LINE), ("line.csv", GOOD)],
+        &["--data", "line.csv", "--rewrites", "collapse,sums"],
+        "--rewrites: `sums` is no kind of rewrite; use auto, off, or some of sufficient, collapse, \
+         recognise, dedup separated by commas",
+    );
+}

@@ -49,7 +49,8 @@ fn a_run_prints_its_verdict_and_leaves_its_files_in_a_fresh_folder() {
             "eight-schools.fz",
             "10 parameters, 8 observations",
             "seed 42",
-            "coordinates  theta ",
+            "rewritten   collapse: theta, mu integrated out of 8 rows of y",
+            "coordinates  as written",
         ]);
         assert_eq!(names(&scratch.0.join(format!("eight-schools-{n}"))), RUN);
     }
@@ -77,6 +78,7 @@ fn json_is_one_document_with_every_field() {
         "sampler",
         "metric",
         "centring",
+        "rewrites",
         "timing_s",
         "divergences",
         "max_treedepth_hits",

@@ -250,7 +250,7 @@ impl Graph {
     }
 
     /// True when every element is positive for all parameters, underflow aside.
-    fn is_positive(&self, a: NodeId) -> bool {
+    pub fn is_positive(&self, a: NodeId) -> bool {
         let node = self.node(a);
         let input = |k: usize| self.is_positive(node.inputs[k]);
         match node.op {

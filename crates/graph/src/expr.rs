@@ -113,6 +113,14 @@ impl Scope {
         out
     }
 
+    /// The positions of an index that was given with them.
+    ///
+    /// # Panics
+    /// When it was declared without.
+    pub fn index_positions(&self, index: IndexId) -> Vec<u32> {
+        self.bindings.borrow().indices[index.index()].clone()
+    }
+
     /// The graph, complete, and the arrays that were given with their elements.
     pub fn finish_bound(self) -> (Graph, Bindings) {
         (self.graph.into_inner(), self.bindings.into_inner())

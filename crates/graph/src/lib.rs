@@ -9,6 +9,7 @@ mod gradient;
 mod graph;
 mod op;
 mod real;
+mod rebuild;
 pub mod reference;
 mod shape;
 pub mod special;

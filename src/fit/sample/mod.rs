@@ -115,7 +115,7 @@ pub use settings::{Adapt, Init, Settings};
 pub use statistics::{Draws, Statistics};
 pub use tree::MAX_ENERGY_ERROR;
 
-pub(crate) use normals::Stream;
+pub(crate) use normals::{Stream, fill as fill_normals};
 
 use crate::Result;
 

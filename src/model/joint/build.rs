@@ -1,5 +1,6 @@
 //! Statement by statement, the joint density.
 
+use super::rewrite::{Latent, NormalTerm, Rewrites};
 use super::{Coordinates, Drawn, Graphs, Joint, Parameter, Plate, Recorded, Term, TermKind};
 use crate::Result;
 use crate::dist::Real;
@@ -23,6 +24,11 @@ pub(super) struct Build<'m, 'g> {
     pub(super) plates: Vec<Plate>,
     pub(super) plate_nodes: Vec<(NodeId, NodeId)>,
     pub(super) n_params: usize,
+    /// Where each parameter starts among the coordinates; in the order of the model if empty.
+    pub(super) layout: &'m [usize],
+    /// Parameters with a normal prior, and normal likelihoods.
+    pub(super) latents: Vec<Latent>,
+    pub(super) normals: Vec<NormalTerm>,
     /// Elements of all predicted variables so far.
     pub(super) n_drawn: usize,
     /// Predicted variables: their dims and where they stand after the parameters.
@@ -39,20 +45,18 @@ pub(super) struct Build<'m, 'g> {
 }
 
 impl Joint {
-    /// Builds the graph for `coordinates` (as-asked where there are none yet).
-    pub(super) fn build(&mut self, coordinates: &[Coordinates]) -> Result<Graphs> {
-        let scope = Scope::new();
-        let dims = self
-            .binding
-            .dims
-            .iter()
-            .map(|d| scope.dim(&d.name, d.size))
-            .collect();
+    /// All statements, in `coordinates` (as-asked where there are none yet).
+    fn statements<'m, 'g>(
+        &'m self,
+        scope: &'g Scope,
+        coordinates: &'m [Coordinates],
+    ) -> Result<Build<'m, 'g>> {
+        let dims = self.binding.dims.iter();
         let mut build = Build {
             model: &self.model,
             binding: &self.binding,
-            scope: &scope,
-            dims,
+            scope,
+            dims: dims.map(|d| scope.dim(&d.name, d.size)).collect(),
             names: HashMap::new(),
             lists: 0,
             coordinates,
@@ -60,6 +64,9 @@ impl Joint {
             plates: Vec::new(),
             plate_nodes: Vec::new(),
             n_params: 0,
+            layout: &self.layout,
+            latents: Vec::new(),
+            normals: Vec::new(),
             n_drawn: 0,
             later: HashMap::new(),
             factors: HashMap::new(),
@@ -73,6 +80,38 @@ impl Joint {
         for &at in self.model.order() {
             build.statement(&self.model.statements()[at])?;
         }
+        Ok(build)
+    }
+
+    /// Which parameters `rewrites` integrate out, of those that `allowed` names.
+    pub(super) fn would_integrate(
+        &self,
+        rewrites: Rewrites,
+        allowed: &[bool],
+    ) -> Result<Vec<bool>> {
+        let scope = Scope::new();
+        let mut build = self.statements(&scope, &[])?;
+        build.recognise(rewrites);
+        Ok(build.rewrite(rewrites, allowed, false).integrated)
+    }
+
+    /// Builds the graph for `coordinates` (as-asked where there are none yet).
+    pub(super) fn build(
+        &mut self,
+        coordinates: &[Coordinates],
+        rewrites: Rewrites,
+    ) -> Result<Graphs> {
+        let scope = Scope::new();
+        let mut build = self.statements(&scope, coordinates)?;
+        let mut done = build.recognise(self.rewrites);
+        let allowed: &[bool] = match rewrites.collapse {
+            true => &self.integrated,
+            false => &[],
+        };
+        let outcome = build.rewrite(rewrites, allowed, true);
+        done.retain(|r| !r.parameters.iter().any(|p| self.is_integrated_by_name(p)));
+        done.extend(outcome.done);
+        done.extend(build.count_rows(rewrites, &outcome.rewritten));
         let total = build.total();
         let density = scope.node(total);
         let Build {
@@ -106,6 +145,9 @@ impl Joint {
             n_params,
             n_extended: n_params + n_drawn,
             plates: plate_nodes,
+            conditional: outcome.conditional,
+            restored: outcome.restored,
+            done,
         })
     }
 }

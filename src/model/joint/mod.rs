@@ -7,6 +7,7 @@ mod function;
 mod law;
 mod list;
 mod observed;
+mod rewrite;
 mod sampled;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ mod vector;
 
 pub use draw::Draw;
 pub use function::elementwise;
+pub use rewrite::{Rewrites, Rewrote};
 
 use super::{Binding, Model};
 use crate::Result;
@@ -44,6 +46,9 @@ pub struct Plate {
     pub parameter: usize,
     /// The coordinates the user asked for.
     pub asked: super::ast::Centring,
+    /// True where the model itself writes standard normal numbers, as `mu + sigma * z`: the
+    /// parameter is z, and c = 0 is the model as written.
+    pub standardised: bool,
 }
 
 /// The coordinates of one plate.
@@ -150,6 +155,15 @@ pub struct Graphs {
     pub n_extended: usize,
     /// For each plate its location and scale, one element per element of the parameter.
     pub plates: Vec<(NodeId, NodeId)>,
+    /// ln p(integrated parameters | sampled ones, data) in their coordinates; none where nothing
+    /// is integrated out. Where something is, `density` is that of the sampled coordinates alone,
+    /// the coordinates of integrated parameters hold standard normal numbers, and all that is
+    /// recorded, drawn or computed reads those.
+    pub conditional: Option<NodeId>,
+    /// For each integrated parameter (an index into [`Joint::parameters`]) its coordinates.
+    pub restored: Vec<(usize, NodeId)>,
+    /// What was rewritten.
+    pub done: Vec<Rewrote>,
 }
 
 impl Graphs {
@@ -172,6 +186,11 @@ pub struct Joint {
     parameters: Vec<Parameter>,
     plates: Vec<Plate>,
     n_params: usize,
+    rewrites: Rewrites,
+    /// Whether each parameter is integrated out.
+    integrated: Vec<bool>,
+    /// Where each parameter starts among the coordinates; in order where empty.
+    layout: Vec<usize>,
 }
 
 impl Joint {
@@ -187,9 +206,66 @@ impl Joint {
             parameters: Vec::new(),
             plates: Vec::new(),
             n_params: 0,
+            rewrites: Rewrites::NONE,
+            integrated: Vec::new(),
+            layout: Vec::new(),
         };
-        joint.build(&[])?;
+        joint.build(&[], Rewrites::NONE)?;
         Ok(joint)
+    }
+
+    /// The same density with the allowed rewrites. Where parameters are integrated out the order
+    /// of the coordinates changes: those that are sampled come first.
+    ///
+    /// # Panics
+    /// When `self` has been rewritten before.
+    pub fn rewritten(&self, rewrites: Rewrites) -> Joint {
+        assert_eq!(self.rewrites, Rewrites::NONE, "a model is rewritten once");
+        let mut out = self.clone();
+        out.rewrites = rewrites;
+        out.integrated = vec![true; self.parameters.len()];
+        loop {
+            let found = out.would_integrate(rewrites, &out.integrated);
+            let found = found.expect("it was built before");
+            let settled = found == out.integrated;
+            out.integrated = found;
+            if settled || !out.integrated.contains(&true) {
+                break;
+            }
+        }
+        let len = |k: usize| self.parameters[k].len;
+        let mut at = 0;
+        out.layout = vec![0; self.parameters.len()];
+        for last in [false, true] {
+            for k in (0..self.parameters.len()).filter(|&k| out.integrated[k] == last) {
+                out.layout[k] = at;
+                at += len(k);
+            }
+        }
+        out.build(&[], rewrites).expect("it was built before");
+        out
+    }
+
+    /// Which rewrites are allowed.
+    pub fn rewrites(&self) -> Rewrites {
+        self.rewrites
+    }
+
+    /// Whether parameter `k` is integrated out.
+    pub fn is_integrated(&self, k: usize) -> bool {
+        self.integrated.get(k).copied().unwrap_or(false)
+    }
+
+    fn is_integrated_by_name(&self, name: &str) -> bool {
+        let mut all = self.parameters.iter().enumerate();
+        all.any(|(k, p)| p.name == name && self.is_integrated(k))
+    }
+
+    /// Number of unconstrained coordinates that are sampled, the first of all.
+    pub fn n_sampled(&self) -> usize {
+        let integrated = self.parameters.iter().enumerate();
+        let integrated = integrated.filter(|(k, _)| self.is_integrated(*k));
+        self.n_params - integrated.map(|(_, p)| p.len).sum::<usize>()
     }
 
     /// The model.
@@ -202,7 +278,7 @@ impl Joint {
         &self.binding
     }
 
-    /// Number of unconstrained coordinates.
+    /// Number of unconstrained coordinates of all parameters.
     pub fn n_params(&self) -> usize {
         self.n_params
     }
@@ -223,12 +299,29 @@ impl Joint {
     /// When there are not as many as plates.
     #[track_caller]
     pub fn graphs(&self, coordinates: &[Coordinates]) -> Graphs {
+        self.graphs_with(coordinates, self.rewrites)
+    }
+
+    /// As [`Joint::graphs`], without sums in place of rows and with nothing integrated out: the
+    /// density as written, of coordinates in the same order.
+    ///
+    /// # Panics
+    /// When there are not as many as plates.
+    #[track_caller]
+    pub fn plain_graphs(&self, coordinates: &[Coordinates]) -> Graphs {
+        self.graphs_with(coordinates, Rewrites::NONE)
+    }
+
+    #[track_caller]
+    fn graphs_with(&self, coordinates: &[Coordinates], rewrites: Rewrites) -> Graphs {
         assert_eq!(
             coordinates.len(),
             self.plates.len(),
             "one choice for each plate"
         );
         let mut again = self.clone();
-        again.build(coordinates).expect("it was built before")
+        again
+            .build(coordinates, rewrites)
+            .expect("it was built before")
     }
 }

@@ -3,9 +3,10 @@
 use super::build::Build;
 use super::law::{Ends, Law, Of, infinite};
 use super::observed::Observed;
+use super::rewrite::{Latent, NormalTerm};
 use super::{Coordinates, Draw, Drawn, Parameter, Plate, TermKind};
 use crate::Result;
-use crate::dist::Real;
+use crate::dist::{Real, Scalar};
 use crate::model::ast::{Centring, Expr, ExprKind, LimitKind, Limits, Sampled};
 use crate::model::families::location_scale;
 use fitzroy_graph::{DimId, Expr as Value};
@@ -69,7 +70,25 @@ impl<'g> Build<'_, 'g> {
         let x = x.broadcast(self.scope, &dims);
         let density = self.prior_density(s, &law, x, limits)?;
         self.define(s, x, density + log_slope, &dims);
+        if let Law::Scalar(Scalar::Normal, arguments) = &law
+            && limits.is_none()
+            && s.centring == Centring::Auto
+        {
+            self.latent(u, arguments[0], arguments[1]);
+        }
         Ok(())
+    }
+
+    /// Notes that the last parameter has a normal prior in its coordinate.
+    fn latent(&mut self, u: Value<'g>, mean: Value<'g>, sd: Value<'g>) {
+        let node = |v| self.scope.node(v);
+        self.latents.push(Latent {
+            parameter: self.parameters.len() - 1,
+            node: node(u),
+            mean: node(mean),
+            sd: node(sd),
+            term: self.terms.len() - 1,
+        });
     }
 
     /// ln p(x) of a parameter whose transform keeps it inside the support.
@@ -120,7 +139,9 @@ impl<'g> Build<'_, 'g> {
         shape: &[DimId],
         len: usize,
     ) -> Value<'g> {
-        let offset = self.n_params;
+        let in_order = self.n_params;
+        let laid_out = self.layout.get(self.parameters.len());
+        let offset = laid_out.copied().unwrap_or(in_order);
         self.n_params += len;
         let bound = |d: &DimId| self.dims.iter().position(|m| m == d);
         self.parameters.push(Parameter {
@@ -145,6 +166,9 @@ impl<'g> Build<'_, 'g> {
         let mut standard = arguments.clone();
         standard[location] = lit(0.0);
         standard[scale] = lit(1.0);
+        let standard_normal = *scalar == Scalar::Normal
+            && chosen == Coordinates::NonCentred
+            && s.centring == Centring::Auto;
         let (x, density) = match chosen {
             Coordinates::Centred => (w, scalar.log_density(w, arguments)),
             Coordinates::NonCentred => (m + sd * w, scalar.log_density(w, &standard)),
@@ -163,8 +187,12 @@ impl<'g> Build<'_, 'g> {
         self.plates.push(Plate {
             parameter: self.parameters.len() - 1,
             asked: s.centring,
+            standardised: false,
         });
         self.define(s, x.broadcast(self.scope, dims), density, dims);
+        if standard_normal {
+            self.latent(w, lit(0.0), lit(1.0));
+        }
     }
 
     /// Lower and upper limit, where the statement has any.
@@ -254,6 +282,14 @@ impl<'g> Build<'_, 'g> {
         }
         let density = density.broadcast(self.scope, &dims);
         self.term(name, TermKind::Likelihood, density);
+        if let (Law::Scalar(Scalar::Normal, arguments), None) = (&law, limits) {
+            self.normals.push(NormalTerm {
+                term: self.terms.len() - 1,
+                y: self.scope.node(y),
+                mean: self.scope.node(arguments[0]),
+                sd: self.scope.node(arguments[1]),
+            });
+        }
         self.draw_numbers(s, &law, limits, &dims, true);
         Ok(())
     }

@@ -166,6 +166,10 @@ impl Collect<'_> {
                 text(&serde_json::Value::Object(centring).to_string()),
             ),
             (
+                "fitzroy_rewrites".into(),
+                text(&super::super::report::rewrites_json(&self.compiled.graphs.done).to_string()),
+            ),
+            (
                 "fitzroy_gradients".into(),
                 Attribute::Integer(run.gradients as i64),
             ),
@@ -198,6 +202,7 @@ fn settings_json(settings: &Settings) -> serde_json::Value {
             CoordinateChoice::Auto => "auto",
             CoordinateChoice::AsWritten => "as-written",
         },
+        "rewrites": settings.rewrites.name(),
         "prior_only": settings.prior_only,
     })
 }

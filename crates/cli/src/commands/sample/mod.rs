@@ -61,6 +61,9 @@ pub(crate) struct SampleArgs {
     /// Coordinates of hierarchical parameters: chosen in the warm-up, or as the model writes them
     #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
     centring: Centring,
+    /// Rewrites of the model: auto, off, or some of sufficient,collapse,recognise,dedup
+    #[arg(long, value_name = "KINDS", default_value = "auto")]
+    rewrites: String,
     /// Largest number of doublings of a trajectory, 1 to 20
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_treedepth: u32,
@@ -135,6 +138,10 @@ impl SampleArgs {
                 Centring::Auto => CoordinateChoice::Auto,
                 Centring::AsWritten => CoordinateChoice::AsWritten,
             },
+            rewrites: self
+                .rewrites
+                .parse()
+                .map_err(|error: Error| error.context("--rewrites"))?,
             predictive: self.predictive,
             log_likelihood: self.log_likelihood,
             prior_only: self.prior_only,
@@ -200,11 +207,12 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         threads: machine.threads,
         ..SummaryOptions::default()
     };
-    let diagnosis = examine(&mut folder, &outcome, &options, &clock)?;
+    let (diagnosis, written) = examine(&mut folder, &outcome, &options, &clock)?;
     let facts = run::Machine {
         model: name,
         device: probe::cpu().model,
         reading,
+        written,
         total: clock.seconds(),
     };
     let document = run_json(&outcome, &settings, &diagnosis, &facts);
@@ -253,23 +261,26 @@ fn chains(
 /// would take longer than to make them again.
 const SHORT_S: f64 = 2.0;
 
-/// Writes the draws, and examines them meanwhile.
+/// Writes the draws, and examines them meanwhile. The second is the time when they were written.
 fn examine(
     folder: &mut Folder,
     outcome: &run::Outcome,
     options: &SummaryOptions,
     clock: &Clock,
-) -> Result<Diagnosis> {
+) -> Result<(Diagnosis, f64)> {
     let path = folder.file("trace.nc");
     let flush = match clock.seconds() < SHORT_S {
         true => Flush::Later,
         false => Flush::Disk,
     };
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| write_netcdf_with(&path, &outcome.trace, flush));
+        let writer = scope.spawn(|| {
+            write_netcdf_with(&path, &outcome.trace, flush)?;
+            Ok(clock.seconds())
+        });
         let found = outcome.diagnose(options);
-        writer.join().expect("writing returns its errors")?;
-        found
+        let written = writer.join().expect("writing returns its errors")?;
+        Ok((found?, written))
     })
 }
 

@@ -36,6 +36,12 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
         return;
     }
     let (run, timing) = (&outcome.run, &outcome.timing);
+    for rewrote in &outcome.rewrites {
+        terminal::note(format_args!(
+            "rewritten   {}: {}",
+            rewrote.kind, rewrote.what
+        ));
+    }
     terminal::note(coordinates(outcome));
     let draws = run.chains.len() * run.n_draws();
     terminal::note(format_args!(

@@ -1,0 +1,206 @@
+//! Rewrites of the joint density: exact, and only where a pattern matches in full.
+
+mod find;
+mod gram;
+mod kinds;
+mod linear;
+mod normal;
+mod recognise;
+mod repeated;
+mod small;
+mod wide;
+
+pub use kinds::{Rewrites, Rewrote};
+
+use super::build::Build;
+use super::{Term, TermKind};
+use crate::dist::Real;
+use find::Block;
+use fitzroy_graph::{Expr as Value, NodeId, Scope};
+use std::collections::HashMap;
+
+/// A parameter with an untruncated normal prior, whose coordinate is the number itself.
+#[derive(Clone, Debug)]
+pub(super) struct Latent {
+    /// Index among the parameters.
+    pub(super) parameter: usize,
+    /// Its coordinate.
+    pub(super) node: NodeId,
+    /// Mean and standard deviation of its prior.
+    pub(super) mean: NodeId,
+    pub(super) sd: NodeId,
+    /// The term of its prior.
+    pub(super) term: usize,
+}
+
+/// An untruncated normal likelihood.
+#[derive(Clone, Debug)]
+pub(super) struct NormalTerm {
+    pub(super) term: usize,
+    pub(super) y: NodeId,
+    pub(super) mean: NodeId,
+    pub(super) sd: NodeId,
+}
+
+/// Location and scale of a parameter whose coordinates may be chosen later.
+#[derive(Clone, Copy, Debug)]
+struct Movable {
+    parameter: usize,
+    location: NodeId,
+    scale: NodeId,
+}
+
+/// Everything a search for patterns looks at.
+struct Sites<'a, 'g> {
+    scope: &'g Scope,
+    terms: &'a [Term],
+    latents: &'a [Latent],
+    normals: &'a [NormalTerm],
+    /// Which parameters may be integrated out.
+    allowed: &'a [bool],
+    plates: Vec<Movable>,
+}
+
+/// What a joint density became.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    /// Whether each parameter is integrated out.
+    pub(super) integrated: Vec<bool>,
+    /// ln p(integrated parameters | the others, data), in their coordinates.
+    pub(super) conditional: Option<NodeId>,
+    /// The coordinates of each integrated parameter.
+    pub(super) restored: Vec<(usize, NodeId)>,
+    /// Terms that are sums now.
+    pub(super) rewritten: Vec<usize>,
+    /// What was done, in words.
+    pub(super) done: Vec<Rewrote>,
+}
+
+impl<'g> Build<'_, 'g> {
+    /// Finds the normal likelihoods to rewrite, one after the other, each seeing what the one
+    /// before left; with `write` false only which parameters would be integrated out. Only
+    /// parameters that `allowed` names are, so that the choice does not hang on the coordinates
+    /// of the others.
+    pub(super) fn rewrite(&mut self, rewrites: Rewrites, allowed: &[bool], write: bool) -> Outcome {
+        let mut outcome = Outcome {
+            integrated: vec![false; self.parameters.len()],
+            ..Outcome::default()
+        };
+        let mut conditional = Value::lit(0.0);
+        let mut replaced: HashMap<NodeId, NodeId> = HashMap::new();
+        for which in 0..self.normals.len() {
+            let Some(block) = self.block(which, rewrites, allowed, &outcome.integrated) else {
+                continue;
+            };
+            for normal in block.integrated() {
+                let latent = &self.latents[normal.latent];
+                outcome.integrated[latent.parameter] = true;
+                self.terms[latent.term].sum = self.scope.node(Value::lit(0.0));
+            }
+            if !write {
+                continue;
+            }
+            let name = format!("{} ({which})", self.terms[block.term].name);
+            outcome.done.push(self.words(&block));
+            outcome.rewritten.push(block.term);
+            let rewritten = normal::write(self.scope, &block, &name);
+            self.terms[block.term].sum = self.scope.node(rewritten.density);
+            conditional = conditional + rewritten.conditional;
+            for (old, new) in rewritten.drawn {
+                let new = self.scope.node(new);
+                replaced.insert(old, new);
+                let latent = self.latents.iter().find(|l| l.node == old);
+                let latent = latent.expect("only latents are integrated out");
+                outcome.restored.push((latent.parameter, new));
+            }
+        }
+        assert!(
+            !write || allowed.is_empty() || outcome.integrated == allowed,
+            "what is integrated out does not change with the coordinates of the others"
+        );
+        if !replaced.is_empty() {
+            outcome.conditional = Some(self.scope.node(conditional));
+            self.replace(&replaced);
+        }
+        outcome
+    }
+
+    fn block(
+        &self,
+        which: usize,
+        rewrites: Rewrites,
+        allowed: &[bool],
+        gone: &[bool],
+    ) -> Option<Block> {
+        let known = self.plates.iter().zip(&self.plate_nodes);
+        let plates = known.filter(|(p, _)| !gone[p.parameter]);
+        let sites = Sites {
+            scope: self.scope,
+            terms: &self.terms,
+            latents: &self.latents,
+            normals: &self.normals,
+            allowed,
+            plates: plates
+                .map(|(plate, &(location, scale))| Movable {
+                    parameter: plate.parameter,
+                    location,
+                    scale,
+                })
+                .collect(),
+        };
+        let collapsed = rewrites
+            .collapse
+            .then(|| sites.block(which, true))
+            .flatten();
+        let one_stays = |block: &Block| {
+            let now = block.integrated().map(|n| self.latents[n.latent].parameter);
+            let now: Vec<usize> = now.collect();
+            (0..gone.len()).any(|p| !gone[p] && !now.contains(&p))
+        };
+        if let Some(block) = collapsed
+            && block.integrated().next().is_some()
+            && one_stays(&block)
+        {
+            return Some(block);
+        }
+        rewrites
+            .sufficient
+            .then(|| sites.block(which, false))
+            .flatten()
+    }
+
+    fn words(&self, block: &Block) -> Rewrote {
+        let name = |n: &find::Normal| {
+            self.parameters[self.latents[n.latent].parameter]
+                .name
+                .clone()
+        };
+        let term = &self.terms[block.term];
+        debug_assert_eq!(term.kind, TermKind::Likelihood);
+        Rewrote::normal(
+            &term.name,
+            block.y.len(),
+            block.integrated().map(name).collect(),
+        )
+    }
+
+    /// Puts other nodes in the place of coordinates, wherever anything is computed from them.
+    fn replace(&mut self, replaced: &HashMap<NodeId, NodeId>) {
+        let mut nodes: Vec<&mut NodeId> = Vec::new();
+        for term in &mut self.terms {
+            nodes.extend([&mut term.node, &mut term.sum]);
+        }
+        let records = [&mut self.recorded, &mut self.computed, &mut self.predicted];
+        for records in records {
+            nodes.extend(records.iter_mut().map(|r| &mut r.node));
+        }
+        nodes.extend(self.drawn.iter_mut().flat_map(|d| &mut d.arguments));
+        nodes.extend(self.plate_nodes.iter_mut().flat_map(|(m, s)| [m, s]));
+        for normal in &mut self.normals {
+            nodes.extend([&mut normal.mean, &mut normal.sd]);
+        }
+        let old: Vec<NodeId> = nodes.iter().map(|n| **n).collect();
+        let new = self.scope.with(|g| g.substitute(&old, replaced));
+        nodes.into_iter().zip(new).for_each(|(to, from)| *to = from);
+    }
+}

@@ -1,0 +1,147 @@
+//! `a + b * z` with standard normal z, as `Normal(a, b)` written by hand.
+//!
+//! Any choice of c is exact where b is positive; a single form `a + b * z` in the density means
+//! that it is worth while. z used in several forms, or a b of unknown sign, is left alone.
+
+use super::super::build::Build;
+use super::super::{Coordinates, Plate};
+use super::{Latent, Rewrites, Rewrote};
+use crate::dist::Real;
+use crate::model::ast::Centring;
+use fitzroy_graph::{Binary, Expr as Value, NodeId, Op};
+use std::collections::HashMap;
+
+/// Where z stands: `b * z`, and `a + b * z` where that is its only use.
+struct Form {
+    scale: NodeId,
+    product: NodeId,
+    sum: Option<(NodeId, NodeId)>,
+}
+
+impl<'g> Build<'_, 'g> {
+    /// Adds a plate for every z that is used in one form, and puts its chosen coordinates in.
+    pub(in super::super) fn recognise(&mut self, rewrites: Rewrites) -> Vec<Rewrote> {
+        let mut done = Vec::new();
+        if !rewrites.recognise {
+            return done;
+        }
+        for at in 0..self.latents.len() {
+            let latent = self.latents[at].clone();
+            let parameter = latent.parameter;
+            if self.plates.iter().any(|p| p.parameter == parameter) {
+                continue;
+            }
+            let Some(form) = self.form(&latent) else {
+                continue;
+            };
+            done.push(self.recognised(&latent, &form));
+        }
+        done
+    }
+
+    fn is(&self, node: NodeId, x: f64) -> bool {
+        self.scope.with(|g| g.constant(node)) == Some(x)
+    }
+
+    /// The one form in which the density uses a standard normal z.
+    fn form(&self, latent: &Latent) -> Option<Form> {
+        if !self.is(latent.mean, 0.0) || !self.is(latent.sd, 1.0) {
+            return None;
+        }
+        let others = self
+            .terms
+            .iter()
+            .enumerate()
+            .filter(|(t, _)| *t != latent.term);
+        let roots: Vec<NodeId> = others.map(|(_, t)| t.sum).collect();
+        self.scope.with(|g| {
+            let needed = g.needed(&roots);
+            let users = |of: NodeId| -> Vec<NodeId> {
+                let uses = |n: &NodeId| needed[n.index()] && g.node(*n).inputs.contains(&of);
+                g.node_ids().filter(uses).collect()
+            };
+            let other = |node: NodeId, of: NodeId| {
+                let inputs = &g.node(node).inputs;
+                let rest = inputs.iter().find(|i| **i != of)?;
+                (g.dims(node) == g.dims(of)).then_some(*rest)
+            };
+            let [product] = users(latent.node)[..] else {
+                return None;
+            };
+            let scale = other(product, latent.node)?;
+            let is_product = g.node(product).op == Op::Binary(Binary::Mul);
+            if !is_product || !g.varies(scale) || !g.is_positive(scale) {
+                return None;
+            }
+            let depends = g.dependents(&[latent.node]);
+            let sum = match users(product)[..] {
+                [sum] if g.node(sum).op == Op::Binary(Binary::Add) => {
+                    let location = other(sum, product);
+                    location.filter(|l| !depends[l.index()]).map(|l| (sum, l))
+                }
+                _ => None,
+            };
+            (!depends[scale.index()]).then_some(Form {
+                scale,
+                product,
+                sum,
+            })
+        })
+    }
+
+    /// Notes the plate of a recognised z, and puts its coordinates in.
+    fn recognised(&mut self, latent: &Latent, form: &Form) -> Rewrote {
+        let scope = self.scope;
+        let which = self.plates.len();
+        let dims = scope.with(|g| g.dims(latent.node).to_vec());
+        let (w, b) = (scope.expr(latent.node), scope.expr(form.scale));
+        let a = match form.sum {
+            Some((_, location)) => scope.expr(location),
+            None => Value::lit(0.0),
+        };
+        let name = self.parameters[latent.parameter].name.clone();
+        let chosen = self.coordinates.get(which).cloned();
+        self.plates.push(Plate {
+            parameter: latent.parameter,
+            asked: Centring::Auto,
+            standardised: true,
+        });
+        let node = |v: Value<'g>| scope.node(v.broadcast(scope, &dims));
+        self.plate_nodes.push((node(a), node(b)));
+        let (z, log_power) = match chosen {
+            None | Some(Coordinates::NonCentred) => (w, None),
+            Some(Coordinates::Centred) => ((w - a) / b, Some(b.ln())),
+            Some(Coordinates::Partial(c)) => {
+                let c = scope.bound_data(&format!("centring of {name}"), &dims, &c);
+                let log_power = c * b.ln();
+                ((w - c * a) * (-log_power).exp(), Some(log_power))
+            }
+        };
+        let what = format!("{name} recognised as the standardised form of a normal variable");
+        if let Some(log_power) = log_power {
+            let centred = self.coordinates.get(which) == Some(&Coordinates::Centred);
+            let product = if centred { w - a } else { b * z };
+            let mut replaced =
+                HashMap::from([(latent.node, node(z)), (form.product, node(product))]);
+            if let Some((sum, _)) = form.sum {
+                replaced.insert(sum, node(if centred { w } else { a + product }));
+            }
+            self.replace(&replaced);
+            let density = Value::lit(-0.5) * z * z
+                - Value::lit(0.5 * libm::log(2.0 * std::f64::consts::PI))
+                - log_power;
+            let density = scope.expr(node(density));
+            let term = &mut self.terms[latent.term];
+            term.node = scope.node(density);
+            term.sum = scope.node(density.sum_all());
+            // Its coordinate is no standard normal number any more.
+            let own = |l: &Latent| l.parameter != latent.parameter;
+            self.latents.retain(own);
+        }
+        Rewrote {
+            kind: "recognise",
+            parameters: vec![name],
+            what,
+        }
+    }
+}

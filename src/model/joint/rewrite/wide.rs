@@ -1,0 +1,213 @@
+//! The marginal of many coefficients, by matrices.
+
+use super::normal::{Coefficients, Writer, lit};
+use super::small::stacked;
+use crate::dist::Real;
+use fitzroy_graph::{DimId, Expr as Value, Scope};
+
+/// a·b summed over `over`.
+fn contract<'g>(scope: &'g Scope, a: Value<'g>, b: Value<'g>, over: DimId) -> Value<'g> {
+    let (a, b) = (scope.node(a), scope.node(b));
+    let product = scope.with(|g| g.contract(a, b, &[over]));
+    scope.expr(product.expect("both have the dim"))
+}
+
+/// Arrays one after the other, over `dim`.
+fn joined<'g>(scope: &'g Scope, parts: &[(Value<'g>, usize)], dim: DimId) -> Value<'g> {
+    let (mut sum, mut at) = (lit(0.0), 0);
+    for &(value, len) in parts {
+        let node = scope.node(value);
+        let placed = scope.with(|g| {
+            let part = g.slice_dim(dim, len);
+            let flat = g.relabel(node, &[part]);
+            g.unslice(flat, part, dim, at)
+        });
+        sum = sum + scope.expr(placed);
+        at += len;
+    }
+    sum
+}
+
+/// A part of the rows and columns of M.
+struct Part<'a> {
+    name: &'a str,
+    rows: std::ops::Range<usize>,
+    columns: std::ops::Range<usize>,
+    dims: Vec<DimId>,
+}
+
+impl<'g> Writer<'_, 'g> {
+    /// A part of M over its dims.
+    fn part(&self, part: &Part<'_>) -> Value<'g> {
+        let (sums, width) = (self.sums, self.sums.width);
+        let cut = |from: &[f64]| -> Vec<f64> {
+            let rows = part.rows.clone();
+            rows.flat_map(|r| from[r * width..][part.columns.clone()].to_vec())
+                .collect()
+        };
+        let data = |what: &str, dims: &[DimId], values: &[f64]| match dims {
+            [] => lit(values[0]),
+            _ => self
+                .scope
+                .bound_data(&format!("{}: {what}", part.name), dims, values),
+        };
+        let within = data("within", &part.dims, &cut(&sums.within)) * self.precision;
+        let Some(weights) = self.weights else {
+            return within;
+        };
+        if let [class] = &sums.classes[..] {
+            return within + data("between", &part.dims, &cut(&class.between)) * weights;
+        }
+        let classes = weights.dims()[0];
+        let dims: Vec<DimId> = [classes]
+            .into_iter()
+            .chain(part.dims.iter().copied())
+            .collect();
+        let values: Vec<f64> = sums.classes.iter().flat_map(|c| cut(&c.between)).collect();
+        let between = self
+            .scope
+            .bound_data(&format!("{}: between", part.name), &dims, &values);
+        within + contract(self.scope, weights, between, classes)
+    }
+}
+
+/// The coefficients of a block of many columns.
+pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'g> {
+    let (scope, width) = (w.scope, w.sums.width);
+    let (p, _) = w.block.widths();
+    let given_dim = scope.dim(&format!("{name}: given"), width - p);
+    let given_twin = scope.with(|g| g.twin(given_dim));
+    let sampled = w.sampled_parts(given_dim);
+    let part = |what: &str, rows: std::ops::Range<usize>, columns, dims: &[DimId]| {
+        w.part(&Part {
+            name: &format!("{name}: {what}"),
+            rows,
+            columns,
+            dims: dims.to_vec(),
+        })
+    };
+    let m_given = part("given", p..width, p..width, &[given_dim, given_twin]);
+    let half = contract(
+        scope,
+        m_given,
+        relabelled(scope, sampled, given_twin),
+        given_twin,
+    );
+    let mut quadratic = (half * sampled).sum_all();
+    let mut of = Coefficients {
+        quadratic,
+        log_factor: lit(0.0),
+        standard: Vec::new(),
+        residual: None,
+    };
+    let mut coefficients = None;
+    if p > 0 {
+        let dim = scope.dim(&format!("{name}: coefficients"), p);
+        let twin = scope.with(|g| g.twin(dim));
+        let (t, delta) = w.spread_parts(dim, name);
+        let m_cross = part("cross", 0..p, p..width, &[dim, given_dim]);
+        let h = contract(scope, m_cross, sampled, given_dim);
+        let m_own = part("own", 0..p, 0..p, &[dim, twin]);
+        let identity: Vec<f64> = (0..p * p).map(|i| f64::from(i % (p + 1) == 0)).collect();
+        let identity = scope.bound_data(&format!("{name}: identity"), &[dim, twin], &identity);
+        let both = [dim, twin];
+        let t_rows = t.broadcast(scope, &both);
+        let t_columns = relabelled(scope, t.broadcast(scope, &[dim]), twin).broadcast(scope, &both);
+        let lambda = scope.node(identity + m_own * (t_rows * t_columns));
+        let square: f64 = delta.iter().map(|d| d * d).sum();
+        let delta = scope.bound_data(&format!("{name}: delta"), &[dim], &delta);
+        let target = scope.node((t * h + delta).broadcast(scope, &[dim]));
+        let factor = scope.with(|g| g.cholesky(lambda));
+        let u = scope.expr(scope.with(|g| g.tri_solve(factor, target, false)));
+        let diagonal = scope.expr(scope.with(|g| g.diagonal(factor)));
+        quadratic = quadratic - (u * u).sum_all() + lit(square);
+        let moved = scope.node(u + w.noise_parts(dim));
+        let zeta = scope.expr(scope.with(|g| g.tri_solve(factor, moved, true)));
+        of = Coefficients {
+            quadratic,
+            log_factor: diagonal.ln().sum_all(),
+            standard: w.split(zeta, dim),
+            residual: None,
+        };
+        coefficients = Some((t * zeta, dim));
+    }
+    of.residual = w.groups.map(|groups| {
+        let means = |from: usize, to: usize| -> Vec<f64> {
+            let rows = w.sums.groups.means.chunks_exact(width);
+            rows.flat_map(|row| row[from..to].iter().copied()).collect()
+        };
+        let data = |what: &str, dims: &[DimId], values: &[f64]| {
+            scope.bound_data(&format!("{name}: means of {what}"), dims, values)
+        };
+        let given = data("given", &[groups, given_dim], &means(p, width));
+        let rest = contract(scope, given, sampled, given_dim);
+        match coefficients {
+            Some((b, dim)) => {
+                let own = data("own", &[groups, dim], &means(0, p));
+                rest - contract(scope, own, b.broadcast(scope, &[dim]), dim)
+            }
+            None => rest,
+        }
+    });
+    of
+}
+
+fn relabelled<'g>(scope: &'g Scope, value: Value<'g>, dim: DimId) -> Value<'g> {
+    super::normal::flat(scope, value, dim)
+}
+
+impl<'g> Writer<'_, 'g> {
+    /// f: minus the sampled columns less their shift, then 1.
+    fn sampled_parts(&self, dim: DimId) -> Value<'g> {
+        let (mut parts, mut fixed, mut at) = (Vec::new(), Vec::new(), 0);
+        for part in &self.block.columns {
+            if part.integrated.is_none() {
+                parts.push((-self.scope.expr(part.leaf), part.len));
+                fixed.extend_from_slice(&self.sums.shift[at..at + part.len]);
+            }
+            at += part.len;
+        }
+        fixed.push(1.0);
+        let name = self.scope.with(|g| g.dim_info(dim).name.clone());
+        let fixed = self
+            .scope
+            .bound_data(&format!("{name}: shift"), &[dim], &fixed);
+        match parts.is_empty() {
+            true => fixed,
+            false => joined(self.scope, &parts, dim) + fixed,
+        }
+    }
+
+    /// Spreads of the integrated coefficients over `dim`, and their δ.
+    fn spread_parts(&self, dim: DimId, name: &str) -> (Value<'g>, Vec<f64>) {
+        let (all, delta) = self.spreads(name);
+        let known: Option<Vec<f64>> = all.iter().map(|t| t.constant()).collect();
+        let t = match known {
+            Some(values) => self
+                .scope
+                .bound_data(&format!("{name}: spreads"), &[dim], &values),
+            None => stacked(self.scope, &all, dim),
+        };
+        (t, delta)
+    }
+
+    /// Standard normal numbers in the place of the integrated coefficients.
+    fn noise_parts(&self, dim: DimId) -> Value<'g> {
+        let integrated = self.block.columns.iter();
+        let parts =
+            integrated.filter_map(|c| Some((self.scope.expr(c.integrated.as_ref()?.node), c.len)));
+        joined(self.scope, &parts.collect::<Vec<_>>(), dim)
+    }
+
+    /// The parts of an array over all integrated coefficients.
+    fn split(&self, zeta: Value<'g>, dim: DimId) -> Vec<Value<'g>> {
+        let node = self.scope.node(zeta);
+        let (mut out, mut at) = (Vec::new(), 0);
+        for part in self.block.columns.iter().filter(|c| c.integrated.is_some()) {
+            let cut = self.scope.with(|g| g.slice(node, dim, at, part.len));
+            out.push(self.scope.expr(cut.expect("it is inside")));
+            at += part.len;
+        }
+        out
+    }
+}

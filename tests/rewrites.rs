@@ -1,0 +1,566 @@
+//! Rewrites of the density against the density as written: on every example, on models that only
+//! look as if they could be rewritten, and in every choice of coordinates.
+//!
+//! The identity that is tested: ln p(what stays) + ln p(what was integrated out | what stays) is
+//! the log density as written, constants included. Bound: 1e-9 relative; sums over rows cancel a
+//! few digits of the 16.
+//!
+//! Catches: a wrong power of a scale, a lost Jacobian of a coefficient, rows of another group, a
+//! prior counted twice, a pattern that matches what it should not.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use fitzroy::data::Dataset;
+use fitzroy::diagnose::FindingKind;
+use fitzroy::model::joint::{Coordinates, Graphs, Joint, Rewrites};
+use fitzroy::rng::{Purpose, Rng};
+use fitzroy::run::{Caller, Outcome, Settings, run};
+use fitzroy_graph::{NodeId, evaluate};
+use support::{EXAMPLES, example_joint, joint};
+
+const BOUND: f64 = 1e-9;
+
+/// Coordinates in which nothing is chosen yet.
+fn at_start(joint: &Joint) -> Vec<Coordinates> {
+    vec![Coordinates::NonCentred; joint.plates().len()]
+}
+
+fn values(graphs: &Graphs, x: &[f64], nodes: &[NodeId]) -> Vec<Vec<f64>> {
+    let mut all = x.to_vec();
+    all.resize(graphs.n_extended.max(x.len()), 0.3);
+    evaluate(&graphs.graph, &graphs.bindings, &all, nodes)
+}
+
+/// Sampled coordinates within ±1, standard normal numbers after them.
+fn point(joint: &Joint, number: u32) -> Vec<f64> {
+    let mut rng = Rng::new(11, 0, 0, number, Purpose::Test);
+    let sampled = joint.n_sampled();
+    let one = |k: usize| match k < sampled {
+        true => 2.0 * rng.uniform() - 1.0,
+        false => rng.normal(),
+    };
+    (0..joint.n_params()).map(one).collect()
+}
+
+/// The identity, and that everything recorded is what the model as written records.
+#[track_caller]
+fn check_identity(rewritten: &Joint, what: &str) {
+    let coordinates = at_start(rewritten);
+    let (new, plain) = (
+        rewritten.graphs(&coordinates),
+        rewritten.plain_graphs(&coordinates),
+    );
+    let mut compared = 0;
+    for number in 0..4 {
+        let u = point(rewritten, number);
+        let mut nodes = vec![new.density];
+        nodes.extend(new.conditional);
+        let total: f64 = values(&new, &u, &nodes).concat().iter().sum();
+        let mut x = u.clone();
+        for &(k, node) in &new.restored {
+            let parameter = &rewritten.parameters()[k];
+            let own = values(&new, &u, &[node]).remove(0);
+            x[parameter.offset..parameter.offset + parameter.len].copy_from_slice(&own);
+        }
+        let written = values(&plain, &x, &[plain.density])[0][0];
+        if !written.is_finite() {
+            continue;
+        }
+        compared += 1;
+        assert!(
+            (total - written).abs() <= BOUND * (1.0 + written.abs()),
+            "{what}: {total} rewritten, {written} as written"
+        );
+        for (a, b) in new.recorded.iter().zip(&plain.recorded) {
+            let got = values(&new, &u, &[a.node]).remove(0);
+            let want = values(&plain, &x, &[b.node]).remove(0);
+            for (got, want) in got.iter().zip(&want) {
+                let same = got == want || (got - want).abs() <= BOUND * (1.0 + want.abs());
+                assert!(same, "{what}, {}: {got} and {want}", a.name);
+            }
+        }
+    }
+    assert!(compared > 0, "{what}: nothing could be compared");
+}
+
+fn integrated(joint: &Joint) -> Vec<&str> {
+    let all = joint.parameters().iter().enumerate();
+    let gone = all.filter(|(k, _)| joint.is_integrated(*k));
+    gone.map(|(_, p)| p.name.as_str()).collect()
+}
+
+fn kinds(joint: &Joint) -> Vec<&'static str> {
+    let graphs = joint.graphs(&at_start(joint));
+    graphs.done.iter().map(|r| r.kind).collect()
+}
+
+#[test]
+fn every_example_keeps_its_density_under_every_kind_of_rewrite() {
+    for (name, file, _) in EXAMPLES {
+        let Some(plain) = example_joint(name, file) else {
+            continue;
+        };
+        for kinds in ["auto", "sufficient", "collapse", "recognise", "dedup"] {
+            let rewritten = plain.rewritten(kinds.parse().unwrap());
+            check_identity(&rewritten, &format!("{name} with {kinds}"));
+        }
+    }
+}
+
+#[test]
+fn the_examples_are_rewritten_as_the_documentation_says() {
+    let rewritten = |name: &str| {
+        let (_, file, _) = EXAMPLES.iter().find(|e| e.0 == name).unwrap();
+        example_joint(name, file).unwrap().rewritten(Rewrites::ALL)
+    };
+    let expected: [(&str, usize, &[&str]); 9] = [
+        ("linear", 1, &["intercept", "slope"]),
+        ("hierarchical", 2, &["mu_pop", "mu_group"]),
+        ("hierarchical-noncentred", 2, &["mu_pop", "z"]),
+        ("eight-schools", 1, &["mu", "theta"]),
+        ("eight-schools-noncentred", 1, &["mu", "z"]),
+        ("artists", 2, &["mu", "effect", "beta"]),
+        ("radon", 2, &["gamma_0", "gamma_1", "alpha", "beta_floor"]),
+        ("logistic", 5, &[]),
+        ("seeds", 26, &[]),
+    ];
+    for (name, sampled, gone) in expected {
+        let joint = rewritten(name);
+        assert_eq!(integrated(&joint), gone, "{name}");
+        assert_eq!(joint.n_sampled(), sampled, "{name}");
+    }
+    // Its coordinate is free, so there is nothing to recognise; nor is anything repeated.
+    assert_eq!(kinds(&rewritten("seeds")), Vec::<&str>::new());
+    assert_eq!(kinds(&rewritten("random-walk")), Vec::<&str>::new());
+}
+
+/// Twelve rows in four groups, the last without any.
+fn data() -> Dataset {
+    let mut rng = Rng::new(5, 0, 0, 0, Purpose::Test);
+    let mut data = Dataset::new();
+    let y: Vec<f64> = (0..12).map(|_| 2.0 + rng.normal()).collect();
+    data.insert_real("y", &[12], y);
+    data.insert_real("x", &[12], (0..12).map(|_| rng.normal()).collect());
+    data.insert_real("w", &[12], (0..12).map(|_| 0.5 + rng.uniform()).collect());
+    data.insert_real("more", &[4], (0..4).map(|_| rng.normal()).collect());
+    data.insert_real("g", &[12], (0..12).map(|i| f64::from(i % 3)).collect());
+    data
+}
+
+const HEAD: &str = "data y[obs], x[obs], w[obs], more[groups], g[obs] in groups\n\
+                    m ~ Normal(1, 3)\n";
+
+/// One way to write a part of the model, and whether the effects may then be integrated out.
+type Choice = (&'static str, bool);
+
+/// Every combination of priors, likelihoods and other uses: 5 × 9 × 10 models.
+#[test]
+fn effects_are_integrated_out_exactly_where_the_model_is_linear_and_normal() {
+    let effects: [Choice; 5] = [
+        ("t ~ HalfNormal(2)\ne[groups] ~ Normal(m, t)", true),
+        (
+            "t ~ HalfNormal(2)\nz[groups] ~ Normal(0, 1)\ne[groups] = m + t * z",
+            true,
+        ),
+        ("t ~ HalfNormal(2)\ne[groups] ~ StudentT(4, m, t)", false),
+        (
+            "t ~ HalfNormal(2)\ne[groups] ~ Normal(m, t) bounded(-9, inf)",
+            false,
+        ),
+        (
+            "t ~ HalfNormal(2)\ne[groups] ~ Normal(m, t) @ centred",
+            false,
+        ),
+    ];
+    let likelihoods: [Choice; 9] = [
+        ("s ~ HalfNormal(1)\ny[obs] ~ Normal(e[g], s)", true),
+        (
+            "s ~ Exponential(1)\ny[obs] ~ Normal(3 - 2 * e[g] * x, s * w)",
+            true,
+        ),
+        (
+            "b ~ Normal(0, 2)\nk ~ Flat()\ny[obs] ~ Normal(e[g] + b * x + k * w, w)",
+            true,
+        ),
+        ("y[obs] ~ StudentT(5, e[g], 1)", false),
+        ("y[obs] ~ Normal(e[g], 1) truncated(-20, 20)", false),
+        ("y[obs] ~ Normal(e[g], exp(0.1 * e[g]))", false),
+        ("k ~ Normal(0, 1)\ny[obs] ~ Normal(k * e[g], 1)", false),
+        ("y[obs] ~ Normal(exp(0.1 * e[g]), 1)", false),
+        ("y[obs] ~ Normal(e[g] + 0.1 * e[g] ^ 2, 1)", false),
+    ];
+    let uses: [Choice; 10] = [
+        ("", true),
+        ("twice[groups] = 2 * e", true),
+        ("predict next[groups] ~ Normal(e, 1)", true),
+        ("a ~ Normal(m, 1)", true),
+        ("target += 0.1 * t", true),
+        ("target += -0.1 * e[0] ^ 2", false),
+        ("more[groups] ~ Normal(e, 1)", false),
+        ("a ~ Normal(sum(e), 1)", false),
+        ("a ~ HalfNormal(exp(0.1 * e[1]))", false),
+        ("a ~ Normal(0, 1) bounded(-inf, 30 + e[2])", false),
+    ];
+    for (effect, plain_prior) in effects {
+        for (likelihood, linear) in likelihoods {
+            for (other, free) in uses {
+                let text = format!("{HEAD}{effect}\n{likelihood}\n{other}");
+                let plain = joint(&text, &data());
+                let rewritten = plain.rewritten(Rewrites::ALL);
+                let gone = integrated(&rewritten);
+                let expected = plain_prior && linear && free;
+                let got = gone.iter().any(|n| matches!(*n, "e" | "z"));
+                assert_eq!(got, expected, "{text}\nintegrated out: {gone:?}");
+                check_identity(&rewritten, &text);
+            }
+        }
+    }
+}
+
+/// What else may look linear and normal, or be it in an unusual way: the model, and what is
+/// integrated out.
+#[test]
+fn coefficients_are_integrated_out_only_where_that_is_right() {
+    let cases: [(&str, &[&str]); 18] = [
+        // A predictor that is a parameter: given its factor it is an effect of each row. Not with
+        // a prior that is not normal.
+        (
+            "p[obs] ~ Laplace(0, 1)\nb ~ Normal(0, 1)\ny[obs] ~ Normal(m + b * p, 1)",
+            &[],
+        ),
+        (
+            "p[obs] ~ Normal(0, 1)\nb ~ Normal(0, 1)\ny[obs] ~ Normal(m + b * p, 1)",
+            &["m", "p"],
+        ),
+        // Many columns, most of which stay.
+        (
+            "dim four = 4\nk[four] ~ Laplace(0, 1)\n\
+             y[obs] ~ Normal(m + k[0] * x + k[1] * w + k[2] * x ^ 2 + k[3] * w ^ 2, 1)",
+            &["m"],
+        ),
+        // z in two forms, and twice in one.
+        (
+            "s ~ HalfNormal(1)\nz ~ Normal(0, 1)\ny[obs] ~ Normal(m + s * z + z ^ 2, 1)",
+            &["m"],
+        ),
+        (
+            "s ~ HalfNormal(1)\nz ~ Normal(0, 1)\ny[obs] ~ Normal(s * z + exp(m) * z, 1)",
+            &[],
+        ),
+        (
+            "s ~ HalfNormal(1)\nz ~ Normal(0, 1)\ny[obs] ~ Normal(m + s * z + x * (s * z), s)",
+            &["m", "z"],
+        ),
+        // One scale for the effects and for the noise.
+        (
+            "s ~ HalfNormal(1)\ne[groups] ~ Normal(m, s)\ny[obs] ~ Normal(e[g], s)",
+            &["m", "e"],
+        ),
+        // The scale of one effect is another.
+        (
+            "h ~ Normal(0, 1)\ne[groups] ~ Normal(m, exp(h))\ny[obs] ~ Normal(e[g] + h * x, 1)",
+            &["m", "e"],
+        ),
+        // A common mean of coefficients, and coefficients that share a variable.
+        (
+            "s ~ HalfNormal(1)\nb ~ Normal(m, s)\nc ~ Normal(m, s)\ny[obs] ~ Normal(b * x + c * w, 1)",
+            &["m", "b", "c"],
+        ),
+        (
+            "b ~ Normal(0, 2)\ns ~ HalfNormal(1)\ny[obs] ~ Normal((m + b) * x + b * w, s)",
+            &["m", "b"],
+        ),
+        // Weights that differ by group, and a prior that does.
+        (
+            "s ~ HalfNormal(1)\ne[groups] ~ Normal(m, s * [1, 2, 3, 4])\ny[obs] ~ Normal(e[g], s)",
+            &["m", "e"],
+        ),
+        (
+            "s ~ HalfNormal(1)\ne[groups] ~ Normal(more, 2)\ny[obs] ~ Normal(e[g] + m, s)",
+            &["m", "e"],
+        ),
+        // A location that stays, and one that is not linear.
+        (
+            "k ~ StudentT(3, 0, 1)\ns ~ HalfNormal(1)\ne[groups] ~ Normal(k, s)\ny[obs] ~ Normal(e[g], s)",
+            &["e"],
+        ),
+        (
+            "s ~ HalfNormal(1)\ne[groups] ~ Normal(exp(m), s)\ny[obs] ~ Normal(e[g], s)",
+            &["e"],
+        ),
+        // Noise by group.
+        ("s[groups] ~ HalfNormal(1)\ny[obs] ~ Normal(m, s[g])", &[]),
+        // A vector by element, and by slice.
+        (
+            "dim two = 2\nb[two] ~ Normal(0, 2)\ns ~ HalfNormal(1)\ny[obs] ~ Normal(b[0] * x + b[1] * w, s)",
+            &["b"],
+        ),
+        // Two likelihoods with coefficients of their own.
+        (
+            "s ~ HalfNormal(1)\nb ~ Normal(0, 1)\ny[obs] ~ Normal(m * x, s)\nmore[groups] ~ Normal(b, s)",
+            &["m", "b"],
+        ),
+        // Truncated and ordered ones are no normal coordinates.
+        (
+            "s ~ HalfNormal(1)\nb ~ Normal(0, 1) truncated(0, inf)\ny[obs] ~ Normal(m + b * x, s)",
+            &["m"],
+        ),
+    ];
+    for (text, expected) in cases {
+        let text = format!("{HEAD}{text}");
+        let rewritten = joint(&text, &data()).rewritten(Rewrites::ALL);
+        assert_eq!(integrated(&rewritten), expected, "{text}");
+        check_identity(&rewritten, &text);
+    }
+}
+
+/// Nothing is left to sample: one parameter has to stay.
+#[test]
+fn something_is_always_sampled() {
+    let plain = joint(&format!("{HEAD}y[obs] ~ Normal(m, 1)"), &data());
+    let rewritten = plain.rewritten(Rewrites::ALL);
+    assert_eq!(rewritten.n_sampled(), 1);
+    check_identity(&rewritten, "a mean with known noise");
+}
+
+/// Catches: sums whose digits a large offset eats. The data lie 1e6 from the prior's centre, the
+/// column 2e3 from 0.
+#[test]
+fn offsets_cost_no_digits() {
+    let text = "data y[obs], year[obs], g[obs] in groups\n\
+                a ~ Normal(0, 1e7)\nb ~ Normal(0, 100)\nt ~ HalfNormal(5)\ns ~ HalfNormal(5)\n\
+                e[groups] ~ Normal(a, t)\ny[obs] ~ Normal(e[g] + b * year, s)";
+    let mut rng = Rng::new(6, 0, 0, 0, Purpose::Test);
+    let mut data = Dataset::new();
+    let y: Vec<f64> = (0..90).map(|_| 1e6 + rng.normal()).collect();
+    data.insert_real("y", &[90], y);
+    data.insert_real(
+        "year",
+        &[90],
+        (0..90).map(|i| 2000.0 + f64::from(i % 20)).collect(),
+    );
+    data.insert_real("g", &[90], (0..90).map(|i| f64::from(i % 9)).collect());
+    let rewritten = joint(text, &data).rewritten(Rewrites::ALL);
+    assert_eq!(integrated(&rewritten), ["a", "b", "e"]);
+    check_identity(&rewritten, "offsets");
+}
+
+/// z recognised: with any c the density is that of z with the Jacobian −c ln s.
+#[test]
+fn a_recognised_effect_has_the_same_density_in_any_coordinates() {
+    let text = "data n[obs]: int, y[obs]: int, g[obs] in groups\n\
+                m ~ Normal(0, 1)\ns ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\n\
+                e[groups] = m + s * z\ny[obs] ~ Binomial(n, logit_p=e[g])";
+    let mut data = Dataset::new();
+    data.insert_real("n", &[6], vec![9.0; 6]);
+    data.insert_real("y", &[6], vec![1.0, 4.0, 8.0, 2.0, 9.0, 5.0]);
+    data.insert_real("g", &[6], vec![0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
+    let rewritten = joint(text, &data).rewritten(Rewrites::ALL);
+    assert_eq!(kinds(&rewritten), ["recognise"]);
+    assert_eq!(rewritten.plates().len(), 1);
+    assert!(rewritten.plates()[0].standardised);
+    let plain = rewritten.graphs(&[Coordinates::NonCentred]);
+    let c = [0.0, 0.4, 1.0];
+    for chosen in [Coordinates::Centred, Coordinates::Partial(c.to_vec())] {
+        let new = rewritten.graphs(std::slice::from_ref(&chosen));
+        for number in 0..4 {
+            let u = point(&rewritten, number);
+            let frame = values(&plain, &u, &[plain.plates[0].0, plain.plates[0].1]);
+            let (mut w, mut jacobian) = (u.clone(), 0.0);
+            let at = rewritten
+                .parameters()
+                .iter()
+                .find(|p| p.name == "z")
+                .unwrap()
+                .offset;
+            for j in 0..3 {
+                let c = if chosen == Coordinates::Centred {
+                    1.0
+                } else {
+                    c[j]
+                };
+                let (a, b) = (frame[0][j], frame[1][j]);
+                w[at + j] = c * a + b.powf(c) * u[at + j];
+                jacobian += c * b.ln();
+            }
+            let before = values(&plain, &u, &[plain.density])[0][0];
+            let after = values(&new, &w, &[new.density])[0][0];
+            let error = (after + jacobian - before).abs();
+            assert!(error <= BOUND * (1.0 + before.abs()), "{chosen:?}: {error}");
+            for (a, b) in new.recorded.iter().zip(&plain.recorded) {
+                let pair = [values(&new, &w, &[a.node]), values(&plain, &u, &[b.node])].concat();
+                for (a, b) in pair[0].iter().zip(&pair[1]) {
+                    assert!((a - b).abs() <= BOUND * (1.0 + b.abs()), "{a} {b}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_a_standard_normal_in_one_form_is_recognised() {
+    let head = "data y[obs]: int, g[obs] in groups\nm ~ Normal(0, 1)\ns ~ HalfNormal(1)\n";
+    let cases = [
+        (
+            "z[groups] ~ Normal(0, 1)\ny[obs] ~ Poisson(exp(m + (s * z)[g]))",
+            1,
+        ),
+        (
+            "z[groups] ~ Normal(0, 1)\ny[obs] ~ Poisson(exp(m + s * z[g]))",
+            1,
+        ),
+        (
+            "z[groups] ~ Normal(0, 1)\nlet e = s * z\ny[obs] ~ Poisson(exp(m + e[g]) + exp(e[g]))",
+            1,
+        ),
+        (
+            "z[groups] ~ Normal(0, 1)\ny[obs] ~ Poisson(exp(m + s * z[g] + z[g] ^ 2))",
+            0,
+        ),
+        (
+            "z[groups] ~ Normal(0, 1)\ny[obs] ~ Poisson(exp(m + m * z[g]))",
+            0,
+        ),
+        (
+            "z[groups] ~ Normal(0, 1)\ny[obs] ~ Poisson(exp(m + 2 * z[g]))",
+            0,
+        ),
+        (
+            "z[groups] ~ Normal(0, 2)\ny[obs] ~ Poisson(exp(m + s * z[g]))",
+            0,
+        ),
+        (
+            "z[groups] ~ Normal(0, 1) @ noncentred\ny[obs] ~ Poisson(exp(m + s * z[g]))",
+            0,
+        ),
+        (
+            "z[groups] ~ StudentT(3, 0, 1)\ny[obs] ~ Poisson(exp(m + s * z[g]))",
+            0,
+        ),
+    ];
+    let mut data = Dataset::new();
+    data.insert_real("y", &[6], vec![1.0, 4.0, 8.0, 2.0, 9.0, 5.0]);
+    data.insert_real("g", &[6], vec![0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
+    for (text, n) in cases {
+        let text = format!("{head}{text}");
+        let rewritten = joint(&text, &data).rewritten(Rewrites::ALL);
+        assert_eq!(rewritten.plates().len(), n, "{text}");
+        check_identity(&rewritten, &text);
+    }
+}
+
+#[test]
+fn repeated_rows_of_any_likelihood_are_counted() {
+    let cases = [
+        ("y[obs] ~ Bernoulli(logit_p=a + b * x)", 60, true),
+        ("y[obs] ~ Binomial(3, logit_p=a + b * x + c[g])", 60, true),
+        ("y[obs] ~ Poisson(exp(a + b * x))", 60, true),
+        ("y[obs] ~ Normal(exp(a) * x, exp(b))", 60, true),
+        // Rows that depend on their place.
+        ("y[obs] ~ Poisson(exp(a + 0.1 * cumsum(b * x)))", 60, false),
+        (
+            "p[obs] ~ Normal(0, 1)\ny[obs] ~ Poisson(exp(a + b * p))",
+            60,
+            false,
+        ),
+        // Too few copies.
+        ("y[obs] ~ Poisson(exp(a + b * x))", 9, false),
+    ];
+    for (text, n, counted) in cases {
+        let text = format!(
+            "data y[obs]: int, x[obs], g[obs] in groups\na ~ Normal(0, 1)\nb ~ Normal(0, 1)\n\
+             c[groups] ~ Normal(0, 1)\n{text}"
+        );
+        let mut data = Dataset::new();
+        let column = |f: fn(u32) -> u32| (0..n).map(|i| f64::from(f(i))).collect::<Vec<_>>();
+        data.insert_real("y", &[n as usize], column(|i| i % 2));
+        data.insert_real("x", &[n as usize], column(|i| i % 3));
+        data.insert_real("g", &[n as usize], column(|i| (i / 3) % 2));
+        let rewritten = joint(&text, &data).rewritten("dedup".parse().unwrap());
+        let expected = if counted { vec!["dedup"] } else { vec![] };
+        assert_eq!(kinds(&rewritten), expected, "{text}");
+        check_identity(&rewritten, &text);
+    }
+}
+
+#[test]
+fn kinds_can_be_switched_off_one_by_one() {
+    let plain = example_joint("hierarchical", "hierarchical.csv").unwrap();
+    let n = |kinds: &str| plain.rewritten(kinds.parse().unwrap()).n_sampled();
+    assert_eq!(
+        [n("off"), n("sufficient,recognise,dedup"), n("collapse")],
+        [103, 103, 2]
+    );
+    assert_eq!(
+        kinds(&plain.rewritten("sufficient".parse().unwrap())),
+        ["sufficient"]
+    );
+    assert_eq!(
+        kinds(&plain.rewritten("off".parse().unwrap())),
+        Vec::<&str>::new()
+    );
+}
+
+fn sampled(joint: &Joint, rewrites: Rewrites) -> Outcome {
+    let mut settings = Settings {
+        rewrites,
+        ..Settings::default()
+    };
+    settings.sampler.tune = 300;
+    settings.sampler.draws = 100;
+    settings.sampler.keep_warmup = true;
+    run(joint, &settings, &Caller::silent()).unwrap()
+}
+
+/// Names, dims and shapes of all groups.
+fn layout(outcome: &Outcome) -> Vec<(String, String, Vec<String>, Vec<usize>)> {
+    let groups = outcome.trace.groups.iter();
+    let of = |g: &fitzroy::draws::Group| {
+        let one = |v: &fitzroy::draws::Variable| {
+            let dims = v.dims.clone();
+            (g.name.clone(), v.name.clone(), dims, v.shape.clone())
+        };
+        g.variables.iter().map(one).collect::<Vec<_>>()
+    };
+    groups.flat_map(of).collect()
+}
+
+#[test]
+fn a_trace_has_the_same_variables_whatever_was_rewritten() {
+    for (name, file) in [
+        ("hierarchical-noncentred", "hierarchical.csv"),
+        ("radon", "radon.json"),
+    ] {
+        let plain = example_joint(name, file).unwrap();
+        let (on, off) = (
+            sampled(&plain, Rewrites::ALL),
+            sampled(&plain, Rewrites::NONE),
+        );
+        assert_eq!(layout(&on), layout(&off), "{name}");
+        assert_eq!(on.rewrites.len(), 1, "{name}");
+        assert!(on.findings.is_empty() && off.rewrites.is_empty(), "{name}");
+        let said = on
+            .trace
+            .attributes
+            .iter()
+            .find(|a| a.0 == "fitzroy_rewrites");
+        assert!(
+            format!("{:?}", said.unwrap().1).contains("collapse"),
+            "{name}"
+        );
+    }
+}
+
+/// The scale of the effects is negative for half of its prior, where the model as written has no
+/// density and the one with the effects integrated out has.
+#[test]
+fn a_density_that_is_another_is_taken_back_with_a_finding() {
+    let text =
+        format!("{HEAD}t ~ Normal(0, 1)\ne[groups] ~ Normal(m, t)\ny[obs] ~ Normal(e[g], 1)");
+    let plain = joint(&text, &data());
+    assert_eq!(integrated(&plain.rewritten(Rewrites::ALL)), ["m", "e"]);
+    let outcome = sampled(&plain, Rewrites::ALL);
+    assert_eq!(outcome.findings[0].kind, FindingKind::RewriteUndone);
+    assert!(outcome.rewrites.is_empty());
+}
