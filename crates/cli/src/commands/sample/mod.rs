@@ -274,7 +274,7 @@ fn examine(
         false => Flush::Disk,
     };
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
+        let writer = scope.spawn(|| -> Result<f64> {
             write_netcdf_with(&path, &outcome.trace, flush)?;
             Ok(clock.seconds())
         });
