@@ -158,49 +158,49 @@ type Choice = (&'static str, bool);
 #[test]
 fn effects_are_integrated_out_exactly_where_the_model_is_linear_and_normal() {
     let effects: [Choice; 5] = [
-        ("t ~ HalfNormal(2)\ne[groups] ~ Normal(m, t)", true),
+        ("t ~ HalfNormal(2)\nu[groups] ~ Normal(m, t)", true),
         (
-            "t ~ HalfNormal(2)\nz[groups] ~ Normal(0, 1)\ne[groups] = m + t * z",
+            "t ~ HalfNormal(2)\nz[groups] ~ Normal(0, 1)\nu[groups] = m + t * z",
             true,
         ),
-        ("t ~ HalfNormal(2)\ne[groups] ~ StudentT(4, m, t)", false),
+        ("t ~ HalfNormal(2)\nu[groups] ~ StudentT(4, m, t)", false),
         (
-            "t ~ HalfNormal(2)\ne[groups] ~ Normal(m, t) bounded(-9, inf)",
+            "t ~ HalfNormal(2)\nu[groups] ~ Normal(m, t) bounded(-9, inf)",
             false,
         ),
         (
-            "t ~ HalfNormal(2)\ne[groups] ~ Normal(m, t) @ centred",
+            "t ~ HalfNormal(2)\nu[groups] ~ Normal(m, t) @ centred",
             false,
         ),
     ];
     let likelihoods: [Choice; 9] = [
-        ("s ~ HalfNormal(1)\ny[obs] ~ Normal(e[g], s)", true),
+        ("s ~ HalfNormal(1)\ny[obs] ~ Normal(u[g], s)", true),
         (
-            "s ~ Exponential(1)\ny[obs] ~ Normal(3 - 2 * e[g] * x, s * w)",
+            "s ~ Exponential(1)\ny[obs] ~ Normal(3 - 2 * u[g] * x, s * w)",
             true,
         ),
         (
-            "b ~ Normal(0, 2)\nk ~ Flat()\ny[obs] ~ Normal(e[g] + b * x + k * w, w)",
+            "b ~ Normal(0, 2)\nk ~ Flat()\ny[obs] ~ Normal(u[g] + b * x + k * w, w)",
             true,
         ),
-        ("y[obs] ~ StudentT(5, e[g], 1)", false),
-        ("y[obs] ~ Normal(e[g], 1) truncated(-20, 20)", false),
-        ("y[obs] ~ Normal(e[g], exp(0.1 * e[g]))", false),
-        ("k ~ Normal(0, 1)\ny[obs] ~ Normal(k * e[g], 1)", false),
-        ("y[obs] ~ Normal(exp(0.1 * e[g]), 1)", false),
-        ("y[obs] ~ Normal(e[g] + 0.1 * e[g] ^ 2, 1)", false),
+        ("y[obs] ~ StudentT(5, u[g], 1)", false),
+        ("y[obs] ~ Normal(u[g], 1) truncated(-20, 20)", false),
+        ("y[obs] ~ Normal(u[g], exp(0.1 * u[g]))", false),
+        ("k ~ Normal(0, 1)\ny[obs] ~ Normal(k * u[g], 1)", false),
+        ("y[obs] ~ Normal(exp(0.1 * u[g]), 1)", false),
+        ("y[obs] ~ Normal(u[g] + 0.1 * u[g] ^ 2, 1)", false),
     ];
     let uses: [Choice; 10] = [
         ("", true),
-        ("twice[groups] = 2 * e", true),
-        ("predict next[groups] ~ Normal(e, 1)", true),
+        ("twice[groups] = 2 * u", true),
+        ("predict next[groups] ~ Normal(u, 1)", true),
         ("a ~ Normal(m, 1)", true),
         ("target += 0.1 * t", true),
-        ("target += -0.1 * e[0] ^ 2", false),
-        ("more[groups] ~ Normal(e, 1)", false),
-        ("a ~ Normal(sum(e), 1)", false),
-        ("a ~ HalfNormal(exp(0.1 * e[1]))", false),
-        ("a ~ Normal(0, 1) bounded(-inf, 30 + e[2])", false),
+        ("target += -0.1 * u[0] ^ 2", false),
+        ("more[groups] ~ Normal(u, 1)", false),
+        ("a ~ Normal(sum(u), 1)", false),
+        ("a ~ HalfNormal(exp(0.1 * u[1]))", false),
+        ("a ~ Normal(0, 1) bounded(-inf, 30 + u[2])", false),
     ];
     for (effect, plain_prior) in effects {
         for (likelihood, linear) in likelihoods {
@@ -210,7 +210,7 @@ fn effects_are_integrated_out_exactly_where_the_model_is_linear_and_normal() {
                 let rewritten = plain.rewritten(Rewrites::ALL);
                 let gone = integrated(&rewritten);
                 let expected = plain_prior && linear && free;
-                let got = gone.iter().any(|n| matches!(*n, "e" | "z"));
+                let got = gone.iter().any(|n| matches!(*n, "u" | "z"));
                 assert_eq!(got, expected, "{text}\nintegrated out: {gone:?}");
                 check_identity(&rewritten, &text);
             }
@@ -254,13 +254,13 @@ fn coefficients_are_integrated_out_only_where_that_is_right() {
         ),
         // One scale for the effects and for the noise.
         (
-            "s ~ HalfNormal(1)\ne[groups] ~ Normal(m, s)\ny[obs] ~ Normal(e[g], s)",
-            &["m", "e"],
+            "s ~ HalfNormal(1)\nu[groups] ~ Normal(m, s)\ny[obs] ~ Normal(u[g], s)",
+            &["m", "u"],
         ),
         // The scale of one effect is another.
         (
-            "h ~ Normal(0, 1)\ne[groups] ~ Normal(m, exp(h))\ny[obs] ~ Normal(e[g] + h * x, 1)",
-            &["m", "e"],
+            "h ~ Normal(0, 1)\nu[groups] ~ Normal(m, exp(h))\ny[obs] ~ Normal(u[g] + h * x, 1)",
+            &["m", "u"],
         ),
         // A common mean of coefficients, and coefficients that share a variable.
         (
@@ -273,21 +273,21 @@ fn coefficients_are_integrated_out_only_where_that_is_right() {
         ),
         // Weights that differ by group, and a prior that does.
         (
-            "s ~ HalfNormal(1)\ne[groups] ~ Normal(m, s * [1, 2, 3, 4])\ny[obs] ~ Normal(e[g], s)",
-            &["m", "e"],
+            "s ~ HalfNormal(1)\nu[groups] ~ Normal(m, s * [1, 2, 3, 4])\ny[obs] ~ Normal(u[g], s)",
+            &["m", "u"],
         ),
         (
-            "s ~ HalfNormal(1)\ne[groups] ~ Normal(more, 2)\ny[obs] ~ Normal(e[g] + m, s)",
-            &["m", "e"],
+            "s ~ HalfNormal(1)\nu[groups] ~ Normal(more, 2)\ny[obs] ~ Normal(u[g] + m, s)",
+            &["m", "u"],
         ),
         // A location that stays, and one that is not linear.
         (
-            "k ~ StudentT(3, 0, 1)\ns ~ HalfNormal(1)\ne[groups] ~ Normal(k, s)\ny[obs] ~ Normal(e[g], s)",
-            &["e"],
+            "k ~ StudentT(3, 0, 1)\ns ~ HalfNormal(1)\nu[groups] ~ Normal(k, s)\ny[obs] ~ Normal(u[g], s)",
+            &["u"],
         ),
         (
-            "s ~ HalfNormal(1)\ne[groups] ~ Normal(exp(m), s)\ny[obs] ~ Normal(e[g], s)",
-            &["e"],
+            "s ~ HalfNormal(1)\nu[groups] ~ Normal(exp(m), s)\ny[obs] ~ Normal(u[g], s)",
+            &["u"],
         ),
         // Noise by group.
         ("s[groups] ~ HalfNormal(1)\ny[obs] ~ Normal(m, s[g])", &[]),
@@ -330,7 +330,7 @@ fn something_is_always_sampled() {
 fn offsets_cost_no_digits() {
     let text = "data y[obs], year[obs], g[obs] in groups\n\
                 a ~ Normal(0, 1e7)\nb ~ Normal(0, 100)\nt ~ HalfNormal(5)\ns ~ HalfNormal(5)\n\
-                e[groups] ~ Normal(a, t)\ny[obs] ~ Normal(e[g] + b * year, s)";
+                u[groups] ~ Normal(a, t)\ny[obs] ~ Normal(u[g] + b * year, s)";
     let mut rng = Rng::new(6, 0, 0, 0, Purpose::Test);
     let mut data = Dataset::new();
     let y: Vec<f64> = (0..90).map(|_| 1e6 + rng.normal()).collect();
@@ -342,7 +342,7 @@ fn offsets_cost_no_digits() {
     );
     data.insert_real("g", &[90], (0..90).map(|i| f64::from(i % 9)).collect());
     let rewritten = joint(text, &data).rewritten(Rewrites::ALL);
-    assert_eq!(integrated(&rewritten), ["a", "b", "e"]);
+    assert_eq!(integrated(&rewritten), ["a", "b", "u"]);
     check_identity(&rewritten, "offsets");
 }
 
@@ -351,7 +351,7 @@ fn offsets_cost_no_digits() {
 fn a_recognised_effect_has_the_same_density_in_any_coordinates() {
     let text = "data n[obs]: int, y[obs]: int, g[obs] in groups\n\
                 m ~ Normal(0, 1)\ns ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\n\
-                e[groups] = m + s * z\ny[obs] ~ Binomial(n, logit_p=e[g])";
+                u[groups] = m + s * z\ny[obs] ~ Binomial(n, logit_p=u[g])";
     let mut data = Dataset::new();
     data.insert_real("n", &[6], vec![9.0; 6]);
     data.insert_real("y", &[6], vec![1.0, 4.0, 8.0, 2.0, 9.0, 5.0]);
@@ -411,7 +411,7 @@ fn only_a_standard_normal_in_one_form_is_recognised() {
             1,
         ),
         (
-            "z[groups] ~ Normal(0, 1)\nlet e = s * z\ny[obs] ~ Poisson(exp(m + e[g]) + exp(e[g]))",
+            "z[groups] ~ Normal(0, 1)\nlet u = s * z\ny[obs] ~ Poisson(exp(m + u[g]) + exp(u[g]))",
             1,
         ),
         (
@@ -557,9 +557,9 @@ fn a_trace_has_the_same_variables_whatever_was_rewritten() {
 #[test]
 fn a_density_that_is_another_is_taken_back_with_a_finding() {
     let text =
-        format!("{HEAD}t ~ Normal(0, 1)\ne[groups] ~ Normal(m, t)\ny[obs] ~ Normal(e[g], 1)");
+        format!("{HEAD}t ~ Normal(0, 1)\nu[groups] ~ Normal(m, t)\ny[obs] ~ Normal(u[g], 1)");
     let plain = joint(&text, &data());
-    assert_eq!(integrated(&plain.rewritten(Rewrites::ALL)), ["m", "e"]);
+    assert_eq!(integrated(&plain.rewritten(Rewrites::ALL)), ["m", "u"]);
     let outcome = sampled(&plain, Rewrites::ALL);
     assert_eq!(outcome.findings[0].kind, FindingKind::RewriteUndone);
     assert!(outcome.rewrites.is_empty());

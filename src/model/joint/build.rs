@@ -91,7 +91,7 @@ impl Joint {
     ) -> Result<Vec<bool>> {
         let scope = Scope::new();
         let mut build = self.statements(&scope, &[])?;
-        build.recognise(rewrites);
+        build.recognise(rewrites, None);
         Ok(build.rewrite(rewrites, allowed, false).integrated)
     }
 
@@ -103,7 +103,7 @@ impl Joint {
     ) -> Result<Graphs> {
         let scope = Scope::new();
         let mut build = self.statements(&scope, coordinates)?;
-        let mut done = build.recognise(self.rewrites);
+        let mut done = build.recognise(self.rewrites, self.recognised.as_deref());
         let allowed: &[bool] = match rewrites.collapse {
             true => &self.integrated,
             false => &[],

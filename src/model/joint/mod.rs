@@ -189,6 +189,8 @@ pub struct Joint {
     rewrites: Rewrites,
     /// Whether each parameter is integrated out.
     integrated: Vec<bool>,
+    /// Parameters that were recognised as standardised, once that is known.
+    recognised: Option<Vec<usize>>,
     /// Where each parameter starts among the coordinates; in order where empty.
     layout: Vec<usize>,
 }
@@ -208,6 +210,7 @@ impl Joint {
             n_params: 0,
             rewrites: Rewrites::NONE,
             integrated: Vec::new(),
+            recognised: None,
             layout: Vec::new(),
         };
         joint.build(&[], Rewrites::NONE)?;
@@ -243,6 +246,8 @@ impl Joint {
             }
         }
         out.build(&[], rewrites).expect("it was built before");
+        let recognised = out.plates.iter().filter(|p| p.standardised);
+        out.recognised = Some(recognised.map(|p| p.parameter).collect());
         out
     }
 

@@ -19,24 +19,45 @@ struct Form {
 }
 
 impl<'g> Build<'_, 'g> {
-    /// Adds a plate for every z that is used in one form, and puts its chosen coordinates in.
-    pub(in super::super) fn recognise(&mut self, rewrites: Rewrites) -> Vec<Rewrote> {
+    /// Adds a plate for every z that is used in one form, and puts its chosen coordinates in. Where
+    /// `known` names the parameters that were recognised before, it is those and no others.
+    pub(in super::super) fn recognise(
+        &mut self,
+        rewrites: Rewrites,
+        known: Option<&[usize]>,
+    ) -> Vec<Rewrote> {
         let mut done = Vec::new();
         if !rewrites.recognise {
             return done;
         }
-        for at in 0..self.latents.len() {
-            let latent = self.latents[at].clone();
+        for latent in self.latents.clone() {
             let parameter = latent.parameter;
-            if self.plates.iter().any(|p| p.parameter == parameter) {
+            let is_plate = self.plates.iter().any(|p| p.parameter == parameter);
+            if is_plate || known.is_some_and(|known| !known.contains(&parameter)) {
                 continue;
             }
-            let Some(form) = self.form(&latent) else {
-                continue;
-            };
-            done.push(self.recognised(&latent, &form));
+            match self.form(&latent) {
+                Some(form) => done.push(self.recognised(&latent, &form)),
+                None if known.is_some() => self.keep_place(&latent),
+                None => {}
+            }
         }
         done
+    }
+
+    /// A plate whose coordinates are z, whatever is chosen: its location is 0, its scale 1.
+    fn keep_place(&mut self, latent: &Latent) {
+        let dims = self.scope.with(|g| g.dims(latent.node).to_vec());
+        let node = |x: f64| {
+            let value = Value::lit(x).broadcast(self.scope, &dims);
+            self.scope.node(value)
+        };
+        self.plate_nodes.push((node(0.0), node(1.0)));
+        self.plates.push(Plate {
+            parameter: latent.parameter,
+            asked: Centring::Auto,
+            standardised: true,
+        });
     }
 
     fn is(&self, node: NodeId, x: f64) -> bool {
@@ -53,7 +74,9 @@ impl<'g> Build<'_, 'g> {
             .iter()
             .enumerate()
             .filter(|(t, _)| *t != latent.term);
-        let roots: Vec<NodeId> = others.map(|(_, t)| t.sum).collect();
+        let mut roots: Vec<NodeId> = others.map(|(_, t)| t.sum).collect();
+        // The density of other plates comes to contain these as soon as they are centred.
+        roots.extend(self.plate_nodes.iter().flat_map(|(m, s)| [*m, *s]));
         self.scope.with(|g| {
             let needed = g.needed(&roots);
             let users = |of: NodeId| -> Vec<NodeId> {
