@@ -1,7 +1,7 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, diagnose, models, sample, validate, verify,
+    bench, compare, completions, curve_fit, diagnose, models, sample, validate, verify, weather,
 };
 use crate::progress::Style;
 use crate::terminal;
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Validate(validate::ValidateArgs),
     /// Checks and measures this machine and recommends settings
     Verify(verify::VerifyArgs),
+    /// Trains and scores regional weather forecasts
+    Weather(Box<weather::WeatherArgs>),
     /// Measures this machine on standard problems
     Bench(bench::BenchArgs),
     /// Lists the models that come along, or prints one
@@ -150,13 +152,13 @@ impl Common {
 }
 
 /// An environment variable that is set and not empty.
-fn environment(name: &str) -> Option<String> {
+pub(crate) fn environment(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     (!value.is_empty()).then_some(value)
 }
 
 /// A whole number from 1 to 4096.
-fn count(from: &str, text: &str) -> Result<usize> {
+pub(crate) fn count(from: &str, text: &str) -> Result<usize> {
     match text.parse() {
         Ok(n @ 1..=4096) => Ok(n),
         _ => {

@@ -5,4 +5,5 @@ pub mod cpu;
 pub mod gpu;
 pub mod lanes;
 pub mod maths;
+pub mod nn;
 pub mod probe;

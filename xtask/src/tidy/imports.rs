@@ -14,9 +14,15 @@ const CRATES: &[(&str, &[&str])] = &[
         "crates/curve-fit",
         &["fitzroy", "fitzroy-device", "fitzroy-graph"],
     ),
+    ("crates/weather", &["fitzroy", "fitzroy-device"]),
     (
         "crates/cli",
-        &["fitzroy", "fitzroy-curve-fit", "fitzroy-device"],
+        &[
+            "fitzroy",
+            "fitzroy-curve-fit",
+            "fitzroy-device",
+            "fitzroy-weather",
+        ],
     ),
     ("xtask", &[]),
 ];

@@ -9,6 +9,7 @@ pub(crate) mod models;
 pub(crate) mod sample;
 pub(crate) mod validate;
 pub(crate) mod verify;
+pub(crate) mod weather;
 
 use crate::args::Command;
 use crate::exit::Outcome;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Compare(args) => compare::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Weather(args) => weather::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -1,6 +1,7 @@
 //! `fitzroy bench WHAT`: measures this machine; asserts the answers before it reports a time.
 
 mod curve_fit;
+mod weather;
 
 use crate::exit::Outcome;
 use clap::{Args, Subcommand};
@@ -8,7 +9,9 @@ use fitzroy::Result;
 
 /// Flags of `fitzroy bench`.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  fitzroy bench curve-fit --preset quick")]
+#[command(
+    after_help = "Examples:\n  fitzroy bench curve-fit --preset quick\n  fitzroy bench weather --latent-size 64"
+)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     what: What,
@@ -20,11 +23,14 @@ enum What {
     /// Curve fits from 1,000 to 10 million rows, and 10,000 small ones
     #[command(after_help = "Example:\n  fitzroy bench curve-fit --preset standard --json")]
     CurveFit(curve_fit::CurveFitBench),
+    /// Training steps of a graph network
+    Weather(weather::WeatherBench),
 }
 
 /// Measures and prints.
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     match &args.what {
         What::CurveFit(args) => curve_fit::run(args),
+        What::Weather(args) => weather::run(args),
     }
 }

@@ -1,0 +1,157 @@
+//! What the subcommands share: the machine, the data, and how they are named.
+
+use crate::args::{count, environment};
+use clap::{Args, ValueEnum};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::choice::Choice;
+use fitzroy_device::probe::Memory;
+use fitzroy_weather::data::{Archive, Chosen, SplitBy};
+use fitzroy_weather::time::Time;
+use fitzroy_weather::train::Checkpoint;
+use std::path::PathBuf;
+
+/// Device, threads, seed and how results are told.
+#[derive(Args)]
+pub(super) struct Machine {
+    /// Where to compute: auto, cpu, cuda or cuda:N [env: FITZROY_DEVICE] [default: auto]
+    #[arg(long, value_name = "DEVICE", conflicts_with = "platform")]
+    device: Option<String>,
+    /// Where to compute, in the words of JAX
+    #[arg(long, alias = "jax-platform", value_enum, value_name = "PLATFORM")]
+    platform: Option<Platform>,
+    /// Accepted for old job files, without effect
+    #[arg(long, value_name = "FLAGS", hide = true)]
+    xla_flags: Option<String>,
+    /// Precision: auto and f32 on the CPU
+    #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
+    precision: Precision,
+    /// Threads to use [env: FITZROY_THREADS] [default: all]
+    #[arg(long, value_name = "N")]
+    threads: Option<String>,
+    /// Seed of all random numbers
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub(super) seed: u64,
+    /// One JSON document on stdout, and nothing else there
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Errors and the verdict only
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// No progress lines
+    #[arg(long)]
+    pub(super) no_progress: bool,
+    /// Say more
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Platform {
+    Auto,
+    Cpu,
+    Gpu,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Precision {
+    Auto,
+    F32,
+    Tf32,
+    Bf16,
+    Mixed,
+    F64,
+}
+
+impl Machine {
+    /// Threads, once everything asked for is known to be here.
+    pub(super) fn threads(&self) -> Result<usize> {
+        let choice = match (&self.device, self.platform, environment("FITZROY_DEVICE")) {
+            (Some(text), ..) => text.parse()?,
+            (None, Some(Platform::Gpu), _) => Choice::Gpu(None),
+            (None, Some(Platform::Cpu), _) => Choice::Cpu,
+            (None, _, Some(text)) => text.parse()?,
+            _ => Choice::Auto,
+        };
+        choice.require_cpu()?;
+        let fail = |message: &str| Err(Error::new(ErrorKind::Device, message));
+        match self.precision {
+            Precision::Auto | Precision::F32 => {}
+            Precision::Tf32 | Precision::Bf16 | Precision::Mixed => {
+                return fail("--precision: tf32 and bf16 need a GPU; use auto or f32 on the CPU");
+            }
+            Precision::F64 => {
+                return fail("--precision f64: networks are trained in f32; use auto or f32");
+            }
+        }
+        match (&self.threads, environment("FITZROY_THREADS")) {
+            (Some(text), _) => count("--threads", text),
+            (None, Some(text)) => count("FITZROY_THREADS", &text),
+            (None, None) => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        }
+    }
+
+    /// True when progress is to be told.
+    pub(super) fn talks(&self) -> bool {
+        !self.quiet && !self.no_progress
+    }
+
+    /// Tells what was asked for and has no effect here.
+    pub(super) fn warn(&self) {
+        if self.xla_flags.is_some() {
+            crate::terminal::note("--xla-flags has no effect: nothing here is compiled by XLA");
+        }
+    }
+}
+
+/// Where the data are.
+#[derive(Args)]
+pub(super) struct Data {
+    /// CF NetCDF-4 files of one region; several are one series
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    pub(super) data: Vec<PathBuf>,
+}
+
+impl Data {
+    /// Reads the files.
+    pub(super) fn read(&self, chosen: &Chosen) -> Result<Archive> {
+        Archive::read(&self.data, chosen, free_bytes())
+    }
+
+    /// Reads the files with the channels of a checkpoint, and others beside them.
+    pub(super) fn read_for(&self, checkpoint: &Checkpoint, others: &[PathBuf]) -> Result<Archive> {
+        let (mut variables, mut levels) = (Vec::<String>::new(), Vec::<f64>::new());
+        for channel in checkpoint.identity["channels"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let name = channel["variable"].as_str().unwrap_or_default().to_string();
+            if !variables.contains(&name) {
+                variables.push(name);
+            }
+            if let Some(level) = channel["level"].as_f64().filter(|p| !levels.contains(p)) {
+                levels.push(level);
+            }
+        }
+        let mut paths = self.data.clone();
+        paths.extend_from_slice(others);
+        Archive::read(&paths, &Chosen { variables, levels }, free_bytes())
+    }
+}
+
+/// The split that a checkpoint was trained with.
+pub(super) fn saved_split(checkpoint: &Checkpoint) -> Result<SplitBy> {
+    let time = |field: &str| {
+        let text = checkpoint.settings[field].as_str().unwrap_or_default();
+        Time::parse(text).map_err(|e| e.context(format!("the checkpoint's {field}")))
+    };
+    Ok(SplitBy::Borders {
+        validation: time("validation_start")?,
+        test: time("test_start")?,
+    })
+}
+
+/// Memory that is free, where the system tells it.
+pub(super) fn free_bytes() -> Option<u64> {
+    Memory::probe().map(|memory| memory.free_bytes)
+}

@@ -1,0 +1,127 @@
+//! `fitzroy weather evaluate`.
+
+use super::common::{Data, Machine, saved_split};
+use crate::clock::Clock;
+use crate::exit::Outcome;
+use crate::output::Folder;
+use crate::{interrupt, json, terminal};
+use clap::Args;
+use fitzroy::Result;
+use fitzroy_device::nn::Pool;
+use fitzroy_weather::data::Splits;
+use fitzroy_weather::evaluate::{Options, csv, document, evaluate, table};
+use fitzroy_weather::time::Time;
+use fitzroy_weather::train::{Problem, find};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// Flags of `fitzroy weather evaluate`.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  fitzroy weather evaluate --data synthetic.nc --checkpoint \
+    run/best.safetensors --leads 8 --strict\n\n\
+    Scores the test split beside persistence, climatology and a linear model of the 3 x 3\n\
+    neighbourhood. The data must hold the training records too: the baselines are fitted to them.\n\
+    --strict ends with 1 unless the model is below the linear model at the first lead and below\n\
+    persistence at every lead to 48 hours, on every variable."
+)]
+pub(crate) struct EvaluateArgs {
+    #[command(flatten)]
+    data: Data,
+    /// Checkpoint, or a folder of them
+    #[arg(long, value_name = "FILE|DIR")]
+    checkpoint: PathBuf,
+    /// First initial time
+    #[arg(long, value_name = "DATE")]
+    test_start_time: Option<String>,
+    /// Last initial time
+    #[arg(long, value_name = "DATE")]
+    test_end_time: Option<String>,
+    /// Steps ahead to score
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    leads: usize,
+    /// Initial times at most, evenly spread; 0: all
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    max_starts: usize,
+    /// Score the model alone
+    #[arg(long)]
+    no_baselines: bool,
+    /// Exit 1 unless the model beats its baselines
+    #[arg(long)]
+    strict: bool,
+    /// Folder for scores.json and scores.csv [default: a fresh evaluation-1, ...]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    machine: Machine,
+}
+
+/// Scores a checkpoint.
+pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
+    let threads = args.machine.threads()?;
+    args.machine.warn();
+    let clock = Clock::start();
+    let date = |name: &str, text: &Option<String>| {
+        let parsed = text.as_deref().map(Time::parse).transpose();
+        parsed.map_err(|error| error.context(name))
+    };
+    let options = Options {
+        leads: args.leads,
+        from: date("--test-start-time", &args.test_start_time)?,
+        until: date("--test-end-time", &args.test_end_time)?,
+        starts_max: args.max_starts,
+        baselines: !args.no_baselines,
+    };
+    let found = find(&args.checkpoint)?;
+    found.notes.iter().for_each(terminal::note);
+    let archive = args.data.read_for(&found.checkpoint, &[])?;
+    let splits = Splits::new(&archive, &saved_split(&found.checkpoint)?)?;
+    let problem = Problem::restore(archive, splits, &found.checkpoint)?;
+    let mut folder = Folder::open(Path::new(""), args.out.as_deref(), "evaluation", false)?;
+    let stop = interrupt::catch_with("stopping: nothing will be scored")?;
+    let mut pool = Pool::new(threads);
+    let mut next_s = 10.0;
+    let mut progress = |done: usize, all: usize| {
+        if args.machine.talks() && clock.seconds() > next_s {
+            next_s = clock.seconds() + 10.0;
+            terminal::note(format_args!("forecast {done} of {all}"));
+        }
+        !stop.load(Ordering::Relaxed)
+    };
+    let parameters = found.checkpoint.best_parameters();
+    let scored = evaluate(&problem, parameters, &mut pool, &options, &mut progress)?;
+    let Some(scored) = scored else {
+        terminal::note("stopped early: nothing was scored");
+        return Ok(Outcome::Interrupted);
+    };
+    let scores = document(&scored);
+    folder.write("scores.json", &format!("{scores:#}\n"))?;
+    folder.write("scores.csv", &csv(&scored))?;
+    let failures = scored.failures();
+    if args.machine.json {
+        json::print(&scores);
+    } else {
+        if !args.machine.quiet {
+            terminal::out(table(&scored).trim_end());
+            terminal::out(format_args!("wrote {}", folder.path().display()));
+        }
+        for failure in failures.iter().take(8) {
+            terminal::out(format_args!("behind: {failure}"));
+        }
+        if failures.len() > 8 {
+            terminal::out(format_args!("... and {} more", failures.len() - 8));
+        }
+        if options.baselines && failures.is_empty() && problem.is_forecast() {
+            terminal::out(
+                "ahead of the linear model at the first lead, and of persistence to 48 h",
+            );
+        }
+    }
+    folder.finish()?;
+    let behind = args.strict && !failures.is_empty();
+    Ok(if behind {
+        Outcome::NotPassed
+    } else {
+        Outcome::Done
+    })
+}

@@ -1,0 +1,457 @@
+//! The flags of `fitzroy weather train`, and the problem and settings they describe.
+
+use super::common::{Data, Machine, free_bytes};
+use crate::output::Folder;
+use clap::{Args, ValueEnum};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::nn::Recompute;
+use fitzroy_weather::data::{Chosen, SplitBy, Splits};
+use fitzroy_weather::graph::Boxes;
+use fitzroy_weather::time::Time;
+use fitzroy_weather::train::{
+    Architecture, GraphKind, LossKind, Plan, Problem, Settings, Task, Weighting, plan,
+};
+use std::path::{Path, PathBuf};
+
+/// Flags of `fitzroy weather train`.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  fitzroy weather train --data synthetic.nc --latent-size 64 \
+    --num-gnn-layers 4 --num-epochs 20 --learning-rate 1e-3 --out run\n  \
+    fitzroy weather train --data synthetic.nc --dry-run\n  \
+    fitzroy weather train --data synthetic.nc --resume-from run ...the same settings...\n\n\
+    Checkpoints, best.safetensors, metrics.jsonl and TensorBoard's events lie in --out. Ctrl-C\n\
+    writes a checkpoint and ends with 130; --resume-from goes on from it bit for bit."
+)]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    data: Data,
+    /// Folder for the results [default: a fresh weather-1, weather-2, ...]
+    #[arg(long, visible_alias = "output-dir", value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Variables to use [default: those known, else all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    variables: Vec<String>,
+    /// Levels to use, hPa [default: all]
+    #[arg(long, value_name = "HPA", value_delimiter = ',')]
+    levels: Vec<f64>,
+    /// What to learn
+    #[arg(long, value_enum, value_name = "TASK", default_value = "forecast")]
+    task: TaskName,
+    /// Which graph [default: mesh for forecast, flat for precip]
+    #[arg(long, value_enum, value_name = "GRAPH")]
+    graph: Option<GraphName>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    boxes: BoxArgs,
+    #[command(flatten)]
+    split: SplitArgs,
+    #[command(flatten)]
+    loop_: LoopArgs,
+    /// Outer cells that are forced with the truth (forecast)
+    #[arg(long, value_name = "CELLS", default_value_t = 3)]
+    boundary_width: usize,
+    /// Go on from a checkpoint, or from the newest of a folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(super) resume_from: Option<PathBuf>,
+    /// Say what would be trained, and whether it fits, and stop
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    #[command(flatten)]
+    pub(super) machine: Machine,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum TaskName {
+    Forecast,
+    Precip,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum GraphName {
+    Flat,
+    Mesh,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum LossName {
+    Mse,
+    Mae,
+    Huber,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum RecomputeName {
+    None,
+    Mlp,
+}
+
+/// Sizes of the network.
+#[derive(Args)]
+struct NetworkArgs {
+    /// Width of node and edge states
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    latent_size: usize,
+    /// Message layers
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    num_gnn_layers: usize,
+    /// Width of hidden layers [default: 256, or the latent size where that is smaller]
+    #[arg(long, value_name = "N")]
+    mlp_hidden_size: Option<usize>,
+    /// Hidden layers of every perceptron
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    mlp_num_hidden_layers: usize,
+}
+
+/// The two boxes of `--task precip`.
+#[derive(Args)]
+struct BoxArgs {
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 25.0,
+        help_heading = "Boxes (precip)"
+    )]
+    downstream_lat_min: f64,
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 40.0,
+        help_heading = "Boxes (precip)"
+    )]
+    downstream_lat_max: f64,
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 110.0,
+        help_heading = "Boxes (precip)"
+    )]
+    downstream_lon_min: f64,
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 125.0,
+        help_heading = "Boxes (precip)"
+    )]
+    downstream_lon_max: f64,
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 25.0,
+        help_heading = "Boxes (precip)"
+    )]
+    upstream_lat_min: f64,
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 50.0,
+        help_heading = "Boxes (precip)"
+    )]
+    upstream_lat_max: f64,
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 70.0,
+        help_heading = "Boxes (precip)"
+    )]
+    upstream_lon_min: f64,
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 110.0,
+        help_heading = "Boxes (precip)"
+    )]
+    upstream_lon_max: f64,
+    /// Neighbours within the downstream box
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 8,
+        help_heading = "Boxes (precip)"
+    )]
+    intra_k: usize,
+    /// Upstream neighbours of a boundary node
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 32,
+        help_heading = "Boxes (precip)"
+    )]
+    inter_k: usize,
+    /// Nodes up to this longitude receive from upstream
+    #[arg(
+        long,
+        value_name = "DEG",
+        default_value_t = 111.0,
+        help_heading = "Boxes (precip)"
+    )]
+    boundary_lon: f64,
+    /// Rain above this counts more, mm
+    #[arg(
+        long,
+        value_name = "MM",
+        default_value_t = 10.0,
+        help_heading = "Boxes (precip)"
+    )]
+    high_precip_threshold: f64,
+    /// How much more it counts
+    #[arg(
+        long,
+        value_name = "X",
+        default_value_t = 3.0,
+        help_heading = "Boxes (precip)"
+    )]
+    high_precip_weight: f64,
+}
+
+/// Which records train, validate and test.
+#[derive(Args)]
+struct SplitArgs {
+    /// Last year that trains
+    #[arg(long, value_name = "YEAR", requires = "val_end_year")]
+    train_end_year: Option<i64>,
+    /// Last year that validates; later years test
+    #[arg(long, value_name = "YEAR", requires = "train_end_year")]
+    val_end_year: Option<i64>,
+    /// Records from this date on test
+    #[arg(long, value_name = "DATE", conflicts_with = "train_end_year")]
+    test_start_date: Option<String>,
+    /// Share that trains
+    #[arg(long, value_name = "SHARE", default_value_t = 0.7)]
+    train_ratio: f64,
+    /// Share that validates [default: 0.15; 0.3 with a date]
+    #[arg(long, value_name = "SHARE")]
+    val_ratio: Option<f64>,
+}
+
+/// The training loop.
+#[derive(Args)]
+struct LoopArgs {
+    /// Windows of a batch, or auto: the largest power of two that fits 80 % of the free memory
+    #[arg(long, value_name = "N|auto", default_value = "4")]
+    batch_size: String,
+    /// Passes over the data
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    num_epochs: u64,
+    /// Optimiser steps at most
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
+    /// Batches whose gradients are summed for a step
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    accumulate: usize,
+    /// Highest learning rate
+    #[arg(long, value_name = "RATE", default_value_t = 1e-4)]
+    learning_rate: f64,
+    /// Steps of warm-up [default: a tenth of the decay, at most 1000]
+    #[arg(long, value_name = "N")]
+    warmup_steps: Option<u64>,
+    /// Step at which a tenth of the rate is left [default: the last]
+    #[arg(long, value_name = "N")]
+    decay_steps: Option<u64>,
+    /// Longest gradient
+    #[arg(long, value_name = "NORM", default_value_t = 1.0)]
+    gradient_clip_norm: f64,
+    /// Weight decay
+    #[arg(long, value_name = "X", default_value_t = 1e-5)]
+    weight_decay: f64,
+    /// Average parameters with this weight of the past, and validate with the average
+    #[arg(long, value_name = "BETA")]
+    ema: Option<f64>,
+    /// Lengths of forecasts in training, as 1,2,4 or with epochs as 1:20,2:5
+    #[arg(long, value_name = "STEPS", default_value = "1")]
+    rollout_steps: String,
+    /// Penalty of errors
+    #[arg(long, value_enum, value_name = "LOSS", default_value = "mse")]
+    loss: LossName,
+    /// Weights of variables, as TEM=1,precipitation=0.5
+    #[arg(long, value_name = "NAME=X", value_delimiter = ',')]
+    loss_weights: Vec<String>,
+    /// What the backward pass computes again to save memory
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "none")]
+    recompute: RecomputeName,
+    /// Steps between validations
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    validation_frequency: u64,
+    /// Steps between checkpoints
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    checkpoint_frequency: u64,
+    /// Validations without improvement that end the run
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    early_stopping_patience: u64,
+    /// Checkpoints kept beside the best
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    keep: usize,
+    /// Steps between log lines
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    log_every: u64,
+    /// Make batches on a thread of their own (the default)
+    #[arg(long, conflicts_with = "no_prefetch")]
+    use_prefetch: bool,
+    /// Make batches between steps
+    #[arg(long)]
+    no_prefetch: bool,
+    /// Batches made ahead
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    prefetch_buffer_size: usize,
+    /// No event file for TensorBoard
+    #[arg(long)]
+    no_tensorboard: bool,
+}
+
+impl TrainArgs {
+    pub(super) fn problem(&self) -> Result<Problem> {
+        let chosen = Chosen {
+            variables: self.variables.clone(),
+            levels: self.levels.clone(),
+        };
+        let archive = self.data.read(&chosen)?;
+        let s = &self.split;
+        let by = match (&s.test_start_date, s.train_end_year.zip(s.val_end_year)) {
+            (Some(text), _) => SplitBy::TestFrom {
+                start: Time::parse(text).map_err(|e| e.context("--test-start-date"))?,
+                train: s.train_ratio,
+                validation: s.val_ratio.unwrap_or(0.3),
+            },
+            (None, Some((train_end, validation_end))) => SplitBy::Years {
+                train_end,
+                validation_end,
+            },
+            (None, None) => SplitBy::Ratios {
+                train: s.train_ratio,
+                validation: s.val_ratio.unwrap_or(0.15),
+            },
+        };
+        let splits = Splits::new(&archive, &by)?;
+        let b = &self.boxes;
+        let task = match self.task {
+            TaskName::Forecast => Task::Forecast {
+                boundary_width: self.boundary_width,
+            },
+            TaskName::Precip => Task::Precip(Boxes {
+                downstream: [
+                    b.downstream_lat_min,
+                    b.downstream_lat_max,
+                    b.downstream_lon_min,
+                    b.downstream_lon_max,
+                ],
+                upstream: [
+                    b.upstream_lat_min,
+                    b.upstream_lat_max,
+                    b.upstream_lon_min,
+                    b.upstream_lon_max,
+                ],
+                intra_k: b.intra_k,
+                inter_k: b.inter_k,
+                boundary_lon: b.boundary_lon,
+            }),
+        };
+        let graph = match (self.graph, self.task) {
+            (Some(GraphName::Mesh), _) | (None, TaskName::Forecast) => GraphKind::Mesh,
+            _ => GraphKind::Flat,
+        };
+        let n = &self.network;
+        let architecture = Architecture {
+            graph,
+            latent: n.latent_size,
+            n_layers: n.num_gnn_layers,
+            hidden: n.mlp_hidden_size.unwrap_or(n.latent_size.min(256)),
+            n_hidden: n.mlp_num_hidden_layers,
+        };
+        let mut variables = Vec::new();
+        for text in &self.loop_.loss_weights {
+            let wrong = || {
+                let message = format!("--loss-weights {text}: write NAME=WEIGHT");
+                Error::new(ErrorKind::Usage, message)
+            };
+            let (name, weight) = text.split_once('=').ok_or_else(wrong)?;
+            variables.push((name.to_string(), weight.parse().map_err(|_| wrong())?));
+        }
+        let weighting = Weighting {
+            loss: match self.loop_.loss {
+                LossName::Mse => LossKind::Mse,
+                LossName::Mae => LossKind::Mae,
+                LossName::Huber => LossKind::Huber,
+            },
+            variables,
+            heavy: (b.high_precip_weight, b.high_precip_threshold),
+        };
+        Problem::new(archive, splits, task, architecture, weighting, None)
+    }
+
+    pub(super) fn settings(&self, problem: &Problem, threads: usize) -> Result<(Settings, Plan)> {
+        let l = &self.loop_;
+        let mut settings = Settings {
+            batch_size: 1,
+            n_epochs: l.num_epochs,
+            max_steps: l.max_steps,
+            accumulate: l.accumulate,
+            rollout_steps: l.rollout_steps.clone(),
+            learning_rate: l.learning_rate,
+            warmup_steps: l.warmup_steps,
+            decay_steps: l.decay_steps,
+            clip_norm: l.gradient_clip_norm,
+            weight_decay: l.weight_decay,
+            average: l.ema,
+            recompute: match l.recompute {
+                RecomputeName::None => Recompute::None,
+                RecomputeName::Mlp => Recompute::Mlp,
+            },
+            patience: l.early_stopping_patience,
+            validation_frequency: l.validation_frequency,
+            checkpoint_frequency: l.checkpoint_frequency,
+            keep: l.keep,
+            log_every: l.log_every,
+            prefetch: if l.no_prefetch {
+                0
+            } else {
+                l.prefetch_buffer_size
+            },
+            seed: self.machine.seed,
+            threads,
+            memory_bytes: free_bytes().map(|free| free / 10 * 9),
+            tensorboard: !l.no_tensorboard,
+        };
+        if l.batch_size == "auto" {
+            settings.memory_bytes = free_bytes().map(|free| free / 10 * 8);
+            let mut found = plan(problem, &settings)?;
+            let mut next = Settings {
+                batch_size: 2,
+                ..settings.clone()
+            };
+            while next.batch_size <= 1024 {
+                let Ok(larger) = plan(problem, &next) else {
+                    break;
+                };
+                (settings, found) = (next.clone(), larger);
+                next.batch_size *= 2;
+            }
+            return Ok((settings, found));
+        }
+        settings.batch_size = l.batch_size.parse().map_err(|_| {
+            let message = format!(
+                "--batch-size {}: needs a whole number or auto",
+                l.batch_size
+            );
+            Error::new(ErrorKind::Usage, message)
+        })?;
+        let found = plan(problem, &settings)?;
+        Ok((settings, found))
+    }
+
+    /// The folder: the given one, that of the checkpoint, or a fresh one.
+    pub(super) fn folder(&self, from: Option<&Path>) -> Result<PathBuf> {
+        let given = self.out.as_deref();
+        if let Some(from) = from
+            && given.is_none_or(|out| Some(out) == from.parent())
+        {
+            return Ok(from.parent().unwrap_or(Path::new(".")).to_path_buf());
+        }
+        let mut folder = Folder::open(Path::new(""), given, "weather", false)?;
+        // Keeps the folder: checkpoints will lie in it.
+        folder.file("run.json");
+        let path = folder.path().to_path_buf();
+        folder.finish()?;
+        Ok(path)
+    }
+}

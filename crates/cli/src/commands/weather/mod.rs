@@ -1,0 +1,52 @@
+//! `fitzroy weather`: a file per subcommand.
+
+mod common;
+mod evaluate;
+mod flags;
+mod predict;
+mod preprocess;
+mod synth;
+mod train;
+
+use crate::exit::Outcome;
+use clap::{Args, Subcommand};
+use fitzroy::Result;
+
+/// Flags of `fitzroy weather`.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  fitzroy weather synth --days 300 --out synthetic.nc\n  \
+    fitzroy weather train --data synthetic.nc --latent-size 64 --num-gnn-layers 4 --out run\n  \
+    fitzroy weather evaluate --data synthetic.nc --checkpoint run/best.safetensors\n\n\
+    From synthetic data to a scored forecast: docs/weather.md."
+)]
+pub(crate) struct WeatherArgs {
+    #[command(subcommand)]
+    command: WeatherCommand,
+}
+
+/// What to do.
+#[derive(Subcommand)]
+enum WeatherCommand {
+    /// Makes a synthetic atmosphere to try things on
+    Synth(synth::SynthArgs),
+    /// Brings an archive of text files into one NetCDF file
+    Preprocess(preprocess::PreprocessArgs),
+    /// Trains a graph network, or goes on with it
+    Train(Box<flags::TrainArgs>),
+    /// Scores a model beside persistence, climatology and a linear model
+    Evaluate(Box<evaluate::EvaluateArgs>),
+    /// Makes a forecast and writes it as NetCDF
+    Predict(Box<predict::PredictArgs>),
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(args: &WeatherArgs) -> Result<Outcome> {
+    match &args.command {
+        WeatherCommand::Synth(args) => synth::run(args),
+        WeatherCommand::Preprocess(args) => preprocess::run(args),
+        WeatherCommand::Train(args) => train::run(args),
+        WeatherCommand::Evaluate(args) => evaluate::run(args),
+        WeatherCommand::Predict(args) => predict::run(args),
+    }
+}

@@ -1,0 +1,195 @@
+//! `fitzroy weather train`.
+
+use super::flags::TrainArgs;
+use crate::clock::Clock;
+use crate::exit::Outcome;
+use crate::{interrupt, json, terminal};
+use fitzroy::Result;
+use fitzroy_weather::train::{Caller, Ended, Event, Plan, Settings, find, train};
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Trains.
+pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
+    let threads = args.machine.threads()?;
+    args.machine.warn();
+    let clock = Clock::start();
+    let problem = args.problem()?;
+    let (settings, planned) = args.settings(&problem, threads)?;
+    if args.dry_run {
+        if args.machine.json {
+            json::print(&plan_json(&planned, &settings));
+        } else {
+            terminal::out(plan_text(&planned, &settings));
+        }
+        return Ok(Outcome::Done);
+    }
+    let found = args.resume_from.as_deref().map(find).transpose()?;
+    if let Some(found) = &found {
+        for note in &found.notes {
+            terminal::note(note);
+        }
+        let step = found.checkpoint.progress.step;
+        terminal::note(format_args!(
+            "going on from {}, step {step}",
+            found.path.display()
+        ));
+        found
+            .checkpoint
+            .agree(&problem.identity(), planned.n_parameters)?;
+    }
+    let folder = args.folder(found.as_ref().map(|f| f.path.as_path()))?;
+    if args.machine.talks() {
+        terminal::note(plan_text(&planned, &settings));
+    }
+    let stop = interrupt::catch_with("stopping: a checkpoint will be written")?;
+    let talks = args.machine.talks();
+    let observer = |event: &Event<'_>| {
+        if talks {
+            tell(event, args.machine.verbose);
+        }
+    };
+    let caller = Caller {
+        now: &|| clock.seconds(),
+        wall_time: &|| {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH);
+            since.map_or(0.0, |d| d.as_secs_f64())
+        },
+        stop: &stop,
+        observer: &observer,
+    };
+    let outcome = train(
+        &problem,
+        &settings,
+        found.map(|f| f.checkpoint),
+        &folder,
+        &caller,
+    )?;
+    let p = &outcome.progress;
+    let document = json!({
+        "out": folder.display().to_string(), "seed": settings.seed,
+        "ended": format!("{:?}", outcome.ended).to_lowercase(), "steps": p.step,
+        "epoch": p.epoch, "last_loss": json::number(outcome.last_loss),
+        "best_validation_loss": p.best_loss.map_or(Value::Null, json::number),
+        "skipped_updates": p.n_skipped, "data_wait": json::number(outcome.data_wait),
+        "first_step_s": json::number(outcome.step_s.0),
+        "median_step_s": json::number(outcome.step_s.1), "total_s": clock.seconds(),
+        "parameters": planned.n_parameters,
+    });
+    if args.machine.json {
+        json::print(&document);
+    } else {
+        let best = p
+            .best_loss
+            .map_or("none".to_string(), |loss| format!("{loss:.5}"));
+        terminal::out(format_args!(
+            "{} steps, last loss {:.5}, best validation loss {best}, {:.1} s; data wait {:.1} %",
+            p.step,
+            outcome.last_loss,
+            clock.seconds(),
+            100.0 * outcome.data_wait
+        ));
+        terminal::out(format_args!("wrote {}", folder.display()));
+    }
+    if outcome.data_wait > 0.1 {
+        terminal::note(
+            "more than a tenth of the time was spent waiting for data: raise \
+             --prefetch-buffer-size, or train with fewer threads so that one is left for data",
+        );
+    }
+    Ok(match outcome.ended {
+        Ended::Finished | Ended::Early => Outcome::Done,
+        Ended::Interrupted => Outcome::Interrupted,
+        Ended::Diverged => {
+            terminal::note(
+                "the gradient was not finite three times in a row; the last good checkpoint \
+                 stands. Lower --learning-rate, or look at the data",
+            );
+            Outcome::NotPassed
+        }
+    })
+}
+
+fn tell(event: &Event<'_>, verbose: bool) {
+    match event {
+        Event::Step {
+            step,
+            planned,
+            epoch,
+            loss,
+            rate,
+            norm,
+            samples_per_s,
+            gflops,
+            data_wait,
+            eta_s,
+        } => terminal::note(format_args!(
+            "step {step}/{planned}  epoch {epoch}  loss {loss:.5}  rate {rate:.2e}  \
+             norm {norm:.3}  {samples_per_s:.1} samples/s  {gflops:.1} GFLOP/s  \
+             wait {:.1} %  ETA {eta_s:.0} s",
+            100.0 * data_wait
+        )),
+        Event::Validation { step, loss, best } => {
+            let mark = if *best { "  best so far" } else { "" };
+            terminal::note(format_args!("step {step}  validation loss {loss:.5}{mark}"));
+        }
+        Event::Saved(path) if verbose => {
+            terminal::note(format_args!("saved {}", path.display()));
+        }
+        Event::Saved(_) => {}
+        Event::Note(text) => terminal::note(text),
+    }
+}
+
+fn plan_text(plan: &Plan, settings: &Settings) -> String {
+    let sets: Vec<String> = plan
+        .sets
+        .iter()
+        .map(|(name, n)| format!("{name} {n}"))
+        .collect();
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64);
+    let parts: Vec<String> = plan
+        .bytes
+        .iter()
+        .map(|(name, bytes)| format!("{name} {}", mib(*bytes)))
+        .collect();
+    format!(
+        "{}; {} nodes pruned\n{} parameters; {:.2} GFLOP a step of {} x {} windows\n\
+         memory {}: {}\n{} training windows ({} records lost to gaps and borders); {} steps an \
+         epoch, {} planned; seed {}, {} threads",
+        sets.join(", "),
+        plan.n_pruned,
+        plan.n_parameters,
+        plan.flops_per_step as f64 / 1e9,
+        settings.accumulate,
+        settings.batch_size,
+        mib(plan.total_bytes()),
+        parts.join(", "),
+        plan.windows.0,
+        plan.windows.1,
+        plan.steps.0,
+        plan.steps.1,
+        settings.seed,
+        settings.threads,
+    )
+}
+
+fn plan_json(plan: &Plan, settings: &Settings) -> Value {
+    let bytes: serde_json::Map<String, Value> = plan
+        .bytes
+        .iter()
+        .map(|(name, bytes)| (name.to_string(), (*bytes).into()))
+        .collect();
+    let sets: serde_json::Map<String, Value> = plan
+        .sets
+        .iter()
+        .map(|(name, n)| (name.clone(), (*n).into()))
+        .collect();
+    json!({
+        "sets": sets, "pruned": plan.n_pruned, "parameters": plan.n_parameters,
+        "flops_per_step": plan.flops_per_step, "bytes": bytes,
+        "total_bytes": plan.total_bytes(), "fits": true, "batch_size": settings.batch_size,
+        "steps_per_epoch": plan.steps.0, "planned_steps": plan.steps.1,
+        "training_windows": plan.windows.0, "records_lost": plan.windows.1,
+    })
+}

@@ -1,0 +1,369 @@
+//! `fitzroy weather` as a user meets it: from synthetic data to a forecast, and what goes wrong.
+
+mod program;
+
+use program::{Scratch, fitzroy, program};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Twelve days of weather on 9 x 9 points, made in a moment.
+fn synthetic(scratch: &Scratch, name: &str, more: &[&str]) -> String {
+    let mut args = vec![
+        "weather",
+        "synth",
+        "--grid",
+        "16",
+        "--days",
+        "12",
+        "--spinup",
+        "4",
+        "--lat-min",
+        "35",
+        "--lat-max",
+        "55",
+        "--lon-min",
+        "-10",
+        "--lon-max",
+        "10",
+        "--resolution",
+        "2.5",
+        "--out",
+        name,
+    ];
+    args.extend_from_slice(more);
+    scratch.fitzroy(&args).ends_with(0);
+    name.to_string()
+}
+
+/// Flags of a network that trains in a moment.
+const SMALL: [&str; 14] = [
+    "--latent-size",
+    "16",
+    "--num-gnn-layers",
+    "1",
+    "--mlp-num-hidden-layers",
+    "1",
+    "--boundary-width",
+    "1",
+    "--learning-rate",
+    "1e-3",
+    "--validation-frequency",
+    "4",
+    "--decay-steps",
+    "30",
+];
+
+fn train(more: &[&'static str]) -> Vec<&'static str> {
+    let mut args = vec!["weather", "train", "--data", "a.nc"];
+    args.extend_from_slice(&SMALL);
+    args.extend_from_slice(more);
+    args
+}
+
+#[test]
+fn synthetic_data_become_a_scored_forecast() {
+    let scratch = Scratch::new("weather-chain");
+    synthetic(&scratch, "a.nc", &[]);
+    let said = scratch.fitzroy(&train(&["--max-steps", "6", "--out", "run", "--json"]));
+    let trained = said.ends_with(0).json();
+    assert_eq!(trained["steps"], 6);
+    assert!(trained["best_validation_loss"].as_f64().unwrap() > 0.0);
+    for name in [
+        "best.safetensors",
+        "checkpoint-00000006.safetensors",
+        "metrics.jsonl",
+    ] {
+        assert!(scratch.0.join("run").join(name).exists(), "{name}");
+    }
+    let scored = scratch.fitzroy(&[
+        "weather",
+        "evaluate",
+        "--data",
+        "a.nc",
+        "--checkpoint",
+        "run/best.safetensors",
+        "--leads",
+        "2",
+        "--out",
+        "scores",
+        "--json",
+    ]);
+    let scored = scored.ends_with(0).json();
+    let scores = scored["scores"].as_array().unwrap();
+    // Four methods, two leads, five variables on two levels and rain.
+    assert_eq!(scores.len(), 4 * 2 * 11);
+    assert!(
+        scores
+            .iter()
+            .all(|s| s["rmse"].as_f64().unwrap().is_finite())
+    );
+    scratch
+        .fitzroy(&[
+            "weather",
+            "predict",
+            "--data",
+            "a.nc",
+            "--checkpoint",
+            "run",
+            "--initial-time",
+            "2000-01-10",
+            "--num-steps",
+            "3",
+            "--output",
+            "forecast.nc",
+        ])
+        .ends_with(0);
+    // What was written can be read as data again, and holds three times: too few to train on.
+    let said = scratch.fitzroy(&["weather", "train", "--data", "forecast.nc", "--dry-run"]);
+    said.ends_with(2).complains(&["3 records are too few"]);
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_trained() {
+    let scratch = Scratch::new("weather-dry");
+    synthetic(&scratch, "a.nc", &[]);
+    let plan = scratch
+        .fitzroy(&train(&["--dry-run", "--json"]))
+        .ends_with(0)
+        .json();
+    assert_eq!(plan["sets"]["nodes grid"], 81);
+    assert!(plan["parameters"].as_u64().unwrap() > 1000 && plan["fits"] == true);
+    assert_eq!(scratch.names(), ["a.nc"]);
+    let auto = scratch.fitzroy(&train(&["--dry-run", "--json", "--batch-size", "auto"]));
+    assert!(auto.ends_with(0).json()["batch_size"].as_u64().unwrap() >= 16);
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_an_error() {
+    let scratch = Scratch::new("weather-gpu");
+    synthetic(&scratch, "a.nc", &[]);
+    for flags in [
+        ["--device", "cuda"],
+        ["--platform", "gpu"],
+        ["--jax-platform", "gpu"],
+    ] {
+        let mut args = train(&["--max-steps", "1"]);
+        args.extend_from_slice(&flags);
+        scratch.fitzroy(&args).ends_with(2).complains(&["CUDA"]);
+    }
+    let said = scratch.fitzroy(&train(&["--precision", "bf16"]));
+    said.ends_with(2).complains(&["--precision", "need a GPU"]);
+    let said = scratch.fitzroy(&train(&["--precision", "f64"]));
+    said.ends_with(2).complains(&["trained in f32"]);
+    scratch
+        .fitzroy(&train(&["--platform", "tpu"]))
+        .ends_with(2)
+        .complains(&["tpu"]);
+    assert_eq!(scratch.names(), ["a.nc"]);
+}
+
+#[test]
+fn data_that_do_not_fit_are_refused_with_what_is_there() {
+    let scratch = Scratch::new("weather-data");
+    synthetic(&scratch, "a.nc", &[]);
+    synthetic(&scratch, "other.nc", &["--lat-max", "52.5"]);
+    let refused = |args: &[&'static str], parts: &[&str]| {
+        scratch.fitzroy(args).ends_with(2).complains(parts);
+    };
+    refused(
+        &train(&["--variables", "TEM,humidity"]),
+        &["`humidity` is missing", "GPH"],
+    );
+    refused(&train(&["--levels", "500"]), &["no level 500", "250, 850"]);
+    refused(
+        &["weather", "train", "--data", "a.nc", "other.nc"],
+        &["latitude", "one grid"],
+    );
+    refused(
+        &["weather", "train", "--data", "a.nc", "a.nc"],
+        &["time goes back", "sort"],
+    );
+    refused(
+        &["weather", "train", "--data", "missing.nc"],
+        &["missing.nc"],
+    );
+    refused(
+        &train(&["--test-start-date", "1990-01-01"]),
+        &["training split is empty"],
+    );
+    refused(
+        &train(&["--test-start-date", "yesterday"]),
+        &["--test-start-date", "2020-06-01"],
+    );
+    refused(
+        &train(&["--train-end-year", "2000", "--val-end-year", "2001"]),
+        &["split is empty"],
+    );
+    refused(
+        &train(&["--batch-size", "500"]),
+        &["--batch-size 500", "windows"],
+    );
+    refused(&train(&["--batch-size", "many"]), &["--batch-size many"]);
+    refused(
+        &train(&["--task", "precip"]),
+        &["downstream box", "does not lie on the grid"],
+    );
+    refused(
+        &train(&["--graph", "flat"]),
+        &["--graph flat", "--graph mesh"],
+    );
+    refused(&train(&["--rollout-steps", "0"]), &["--rollout-steps 0"]);
+    refused(&train(&["--warmup-steps", "99"]), &["--warmup-steps 99"]);
+    refused(
+        &train(&["--loss-weights", "XYZ=1"]),
+        &["--loss-weights XYZ"],
+    );
+    scratch.file("text.nc", "no data");
+    refused(
+        &["weather", "train", "--data", "text.nc"],
+        &["not a NetCDF-4 file"],
+    );
+    assert_eq!(scratch.names(), ["a.nc", "other.nc", "text.nc"]);
+}
+
+#[test]
+fn checkpoints_of_other_models_and_damaged_ones_are_named() {
+    let scratch = Scratch::new("weather-checkpoint");
+    synthetic(&scratch, "a.nc", &[]);
+    scratch
+        .fitzroy(&train(&[
+            "--max-steps",
+            "4",
+            "--checkpoint-frequency",
+            "2",
+            "--out",
+            "run",
+            "--quiet",
+        ]))
+        .ends_with(0);
+    let mut other = vec!["weather", "train", "--data", "a.nc", "--latent-size", "24"];
+    other.extend_from_slice(&SMALL[2..]);
+    other.extend_from_slice(&["--resume-from", "run"]);
+    scratch
+        .fitzroy(&other)
+        .ends_with(2)
+        .complains(&["another model", "latent_size: 16 saved, 24 here"]);
+    let said = scratch.fitzroy(&train(&["--seed", "7", "--resume-from", "run"]));
+    said.ends_with(2).complains(&["seed: 42 saved, 7 here"]);
+    // The newest is cut short: the one before it is used, and that is said.
+    let newest = scratch.0.join("run/checkpoint-00000004.safetensors");
+    let bytes = std::fs::read(&newest).unwrap();
+    std::fs::write(&newest, &bytes[..bytes.len() / 2]).unwrap();
+    let said = scratch.fitzroy(&train(&["--max-steps", "4", "--resume-from", "run"]));
+    said.ends_with(0)
+        .complains(&["damaged", "the one before it", "step 2"]);
+    assert_eq!(std::fs::read(&newest).unwrap(), bytes);
+    let said = scratch.fitzroy(&[
+        "weather",
+        "predict",
+        "--data",
+        "a.nc",
+        "--checkpoint",
+        "run",
+        "--initial-time",
+        "2000-01-12T18",
+        "--num-steps",
+        "4",
+        "--output",
+        "f.nc",
+    ]);
+    said.ends_with(2)
+        .complains(&["no record of 2000-01-13", "--boundary"]);
+    let said = scratch.fitzroy(&[
+        "weather",
+        "evaluate",
+        "--data",
+        "a.nc",
+        "--checkpoint",
+        "run",
+        "--test-start-time",
+        "2020-01-01",
+    ]);
+    said.ends_with(2).complains(&["no forecast", "test split"]);
+}
+
+/// Starts a run in the background.
+fn start(scratch: &Scratch, more: &[&'static str]) -> std::process::Child {
+    let mut command = program(&scratch.0);
+    command
+        .args(train(more))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.spawn().expect("the program starts")
+}
+
+fn newest(scratch: &Scratch, out: &str) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(scratch.0.join(out)).ok()?;
+    let paths = entries.filter_map(|e| Some(e.ok()?.path()));
+    paths
+        .filter(|p| {
+            let name = p
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            name.starts_with("checkpoint-") && name.ends_with(".safetensors")
+        })
+        .max()
+}
+
+/// Killed at whatever step it was, then resumed: the same last checkpoint, byte by byte.
+#[test]
+fn a_killed_run_goes_on_to_the_same_bytes() {
+    let scratch = Scratch::new("weather-kill");
+    synthetic(&scratch, "a.nc", &[]);
+    let often = ["--num-epochs", "3", "--checkpoint-frequency", "1"];
+    let into = |out: &'static str| [&often[..], &["--out", out]].concat();
+    start(&scratch, &into("whole"))
+        .wait()
+        .expect("the run ends");
+    let mut killed = start(&scratch, &into("killed"));
+    while newest(&scratch, "killed").is_none() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    killed.kill().expect("the run can be killed");
+    killed.wait().expect("the run ends");
+    let resume = ["--resume-from", "killed", "--threads", "1", "--no-prefetch"];
+    scratch
+        .fitzroy(&train(&[&often[..], &resume].concat()))
+        .ends_with(0);
+    let (a, b) = (
+        newest(&scratch, "whole").unwrap(),
+        newest(&scratch, "killed").unwrap(),
+    );
+    assert_eq!(a.file_name(), b.file_name());
+    assert!(std::fs::read(a).unwrap() == std::fs::read(b).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_writes_a_checkpoint_and_ends_with_130() {
+    let scratch = Scratch::new("weather-interrupt");
+    synthetic(&scratch, "a.nc", &[]);
+    let mut child = start(&scratch, &["--num-epochs", "100000", "--out", "run"]);
+    // The first validation has passed: the loop is running.
+    while !scratch.0.join("run/best.safetensors").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let id = child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(sent.expect("kill is there").success());
+    assert_eq!(child.wait().expect("the run ends").code(), Some(130));
+    assert!(newest(&scratch, "run").is_some());
+}
+
+#[test]
+fn synthetic_settings_out_of_range_are_refused() {
+    for (flags, part) in [
+        (["--grid", "50"], "power of two"),
+        (["--levels", "12"], "2 to 11"),
+        (["--days", "0"], "--days"),
+    ] {
+        let mut args = vec!["weather", "synth", "--out", "never.nc"];
+        args.extend_from_slice(&flags);
+        fitzroy(&args).ends_with(2).complains(&[part]);
+    }
+}

@@ -1,0 +1,317 @@
+//! A fixed training task to time, and to compare with other programs: a limited-area graph
+//! network whose graph, parameters and data follow from one hash, so that any program can make
+//! them again (`benches/peers/weather.py` does).
+
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::nn::{
+    AdamW, EdgeSet, Input, Network, NodeSet, Pool, Recompute, Spec, Stage, Workspace, norm_squared,
+};
+
+use crate::train::Schedule;
+
+/// Sizes of the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Width of states and hidden layers.
+    pub latent: usize,
+    /// Points along each side of the grid; even.
+    pub side: usize,
+    /// Message layers on the mesh.
+    pub n_layers: usize,
+    /// Samples of a batch.
+    pub batch: usize,
+    /// Numbers that go in and come out of a grid point.
+    pub channels: (usize, usize),
+}
+
+impl Size {
+    /// The published size: 1,600 grid and 400 mesh nodes, 6,400 + 3,200 + 6,400 edges, 4 layers,
+    /// 40 numbers in and 17 out.
+    pub fn published(latent: usize, batch: usize) -> Self {
+        Size {
+            latent,
+            side: 40,
+            n_layers: 4,
+            batch,
+            channels: (40, 17),
+        }
+    }
+
+    /// A small one, for a test of a hundred steps.
+    pub fn small() -> Self {
+        Size {
+            latent: 16,
+            side: 12,
+            n_layers: 2,
+            batch: 2,
+            channels: (5, 3),
+        }
+    }
+}
+
+/// Number `i` of stream `seed`, in (−1, 1): the upper 24 bits of splitmix64.
+///
+/// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+fn hashed(seed: u64, i: u64) -> f64 {
+    let mut z = (seed << 32 | i)
+        .wrapping_add(1)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^= z >> 31;
+    (z >> 40) as f64 / (1_u64 << 23) as f64 - 1.0
+}
+
+fn stream(seed: u64, n: usize) -> Vec<f64> {
+    (0..n as u64).map(|i| hashed(seed, i)).collect()
+}
+
+/// The network: mesh nodes stand on every second grid point, both grids are periodic.
+pub fn spec(size: Size) -> Spec {
+    let (side, half) = (size.side as i64, size.side as i64 / 2);
+    let grid = |y: i64, x: i64| (y.rem_euclid(side) * side + x.rem_euclid(side)) as u32;
+    let mesh = |y: i64, x: i64| (y.rem_euclid(half) * half + x.rem_euclid(half)) as u32;
+    let (mut up, mut within, mut down) = (Vec::new(), Vec::new(), Vec::new());
+    for y in 0..half {
+        for x in 0..half {
+            for dy in -1..3 {
+                for dx in -1..3 {
+                    up.push((mesh(y, x), grid(2 * y + dy, 2 * x + dx)));
+                }
+            }
+            for (dy, dx) in [
+                (-1, -1),
+                (-1, 0),
+                (-1, 1),
+                (0, -1),
+                (0, 1),
+                (1, -1),
+                (1, 0),
+                (1, 1),
+            ] {
+                within.push((mesh(y, x), mesh(y + dy, x + dx)));
+            }
+        }
+    }
+    for y in 0..side {
+        for x in 0..side {
+            for (dy, dx) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                down.push((grid(y, x), mesh(y / 2 + dy, x / 2 + dx)));
+            }
+        }
+    }
+    let edges = |name: &str, (from, to), mut pairs: Vec<(u32, u32)>, seed| {
+        pairs.sort_unstable();
+        EdgeSet {
+            name: String::from(name),
+            from,
+            to,
+            features: stream(seed, pairs.len() * 3),
+            receivers: pairs.iter().map(|p| p.0).collect(),
+            senders: pairs.iter().map(|p| p.1).collect(),
+            channels: 3,
+        }
+    };
+    let stage = |name: String, edges: &[usize], nodes: &[usize]| Stage {
+        name,
+        edges: edges.to_vec(),
+        nodes: nodes.to_vec(),
+    };
+    let mut stages = vec![stage("encode".into(), &[0], &[1, 0])];
+    stages.extend((0..size.n_layers).map(|k| stage(format!("layer{k}"), &[1], &[1])));
+    stages.push(stage("process_to_grid".into(), &[2], &[0]));
+    let n_mesh = (half * half) as usize;
+    Spec {
+        latent: size.latent,
+        hidden: size.latent,
+        n_hidden: 1,
+        nodes: vec![
+            NodeSet {
+                name: "grid".into(),
+                n: size.side * size.side,
+                input: Input::Samples {
+                    channels: size.channels.0,
+                },
+            },
+            NodeSet {
+                name: "mesh".into(),
+                n: n_mesh,
+                input: Input::Fixed {
+                    channels: 2,
+                    values: stream(11, n_mesh * 2),
+                },
+            },
+        ],
+        edges: vec![
+            edges("up", (0, 1), up, 12),
+            edges("mesh", (1, 1), within, 13),
+            edges("down", (1, 0), down, 14),
+        ],
+        stages,
+        output: 0,
+        out_channels: size.channels.1,
+    }
+}
+
+/// The task under way: mean square error against fixed targets, AdamW with clipping at 1 and a
+/// warm-up of 10 steps to 1e-3, decaying over 100.
+pub struct Trial {
+    network: Network,
+    workspace: Workspace<f32>,
+    pool: Pool,
+    schedule: Schedule,
+    parameters: Vec<f32>,
+    m: Vec<f32>,
+    v: Vec<f32>,
+    gradient: Vec<f32>,
+    targets: Vec<f32>,
+    step: u64,
+}
+
+impl Trial {
+    /// Sets the task up on `threads` threads.
+    ///
+    /// # Errors
+    /// The side is odd or below 6.
+    pub fn new(size: Size, threads: usize) -> Result<Self> {
+        if size.side % 2 != 0 || size.side < 6 {
+            let message = format!(
+                "a side of {} points: needs an even number from 6",
+                size.side
+            );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        let network = Network::new(&spec(size), Recompute::None)?;
+        let pool = Pool::new(threads);
+        let mut workspace = network.workspace(size.batch, 1, &pool);
+        let n_grid = size.batch * size.side * size.side;
+        let input = network.input(&mut workspace, 0, 0);
+        let values = stream(15, n_grid * size.channels.0);
+        input
+            .iter_mut()
+            .zip(values)
+            .for_each(|(to, x)| *to = x as f32);
+        let n = network.n_parameters();
+        let mut parameters = vec![0.0_f32; n];
+        for (number, array) in network.parameters().iter().enumerate() {
+            let part = &mut parameters[array.offset..array.offset + array.n()];
+            match array.shape.as_slice() {
+                [k, _] => {
+                    let scale = (3.0 / *k as f64).sqrt();
+                    let values = stream(1000 + number as u64, part.len());
+                    part.iter_mut()
+                        .zip(values)
+                        .for_each(|(to, x)| *to = (scale * x) as f32);
+                }
+                _ if array.name.ends_with("gamma") => part.fill(1.0),
+                _ => {}
+            }
+        }
+        Ok(Trial {
+            workspace,
+            pool,
+            schedule: Schedule::new(1e-3, Some(10), Some(100), 100)?,
+            parameters,
+            m: vec![0.0; n],
+            v: vec![0.0; n],
+            gradient: vec![0.0; n],
+            targets: stream(16, n_grid * size.channels.1)
+                .iter()
+                .map(|&x| x as f32)
+                .collect(),
+            step: 0,
+            network,
+        })
+    }
+
+    /// Multiply-adds of a training step, times two.
+    pub fn flops(&self) -> u64 {
+        6 * self.network.multiply_adds(self.workspace.batch())
+    }
+
+    /// Number of parameters.
+    pub fn n_parameters(&self) -> usize {
+        self.network.n_parameters()
+    }
+
+    /// One training step; the loss before it.
+    pub fn step(&mut self) -> f64 {
+        let (network, pool) = (&self.network, &mut self.pool);
+        network.embed(&mut self.workspace, pool, &self.parameters);
+        network.forward(&mut self.workspace, pool, &self.parameters, 0);
+        let n = self.targets.len();
+        let mut loss = 0.0;
+        let out = network.output(&mut self.workspace, 0);
+        let scale = 2.0 / n as f32;
+        for (x, target) in out.iter_mut().zip(&self.targets) {
+            let r = *x - target;
+            loss += f64::from(r * r);
+            *x = scale * r;
+        }
+        // The slope has the place of the output's numbers, in an array of its own.
+        network.copy_output_to_slope(&mut self.workspace, 0);
+        self.gradient.fill(0.0);
+        network.begin_backward(&mut self.workspace, pool, &self.parameters);
+        let (parameters, gradient) = (&self.parameters, &mut self.gradient);
+        network.backward(&mut self.workspace, pool, parameters, gradient, 0, false);
+        network.end_backward(&mut self.workspace, pool, parameters, gradient);
+        let norm = norm_squared(&self.gradient).sqrt();
+        let rate = self.schedule.rate(self.step);
+        self.step += 1;
+        let factor = (1.0 / norm).min(1.0);
+        AdamW::default().step(
+            pool,
+            self.step,
+            rate,
+            factor,
+            &mut self.parameters,
+            &self.gradient,
+            &mut self.m,
+            &mut self.v,
+        );
+        loss / n as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred steps beside JAX, from the same parameters and data; the losses were written by
+    /// `benches/peers/weather.py --golden`. Bound: 1e-4, for f32 sums in other orders.
+    /// Catches: a wrong term anywhere in forward, backward, clipping, schedule or optimiser.
+    #[test]
+    fn a_hundred_steps_follow_jax() {
+        let text = include_str!("../tests/golden/trajectory.json");
+        let golden: serde_json::Value = serde_json::from_str(text).unwrap();
+        let mut trial = Trial::new(Size::small(), 2).unwrap();
+        assert_eq!(golden["parameters"], trial.n_parameters());
+        let losses = golden["losses"].as_array().unwrap();
+        assert_eq!(losses.len(), 101);
+        for (step, expected) in losses.iter().enumerate() {
+            let (found, expected) = (trial.step(), expected.as_f64().unwrap());
+            assert!(
+                (found / expected - 1.0).abs() < 1e-4,
+                "step {step}: {found}, {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_published_task_has_the_published_size() {
+        let spec = spec(Size::published(64, 4));
+        let nodes: Vec<usize> = spec.nodes.iter().map(|set| set.n).collect();
+        let edges: Vec<usize> = spec.edges.iter().map(|set| set.senders.len()).collect();
+        assert_eq!((nodes, edges), (vec![1600, 400], vec![6400, 3200, 6400]));
+        assert!(
+            Trial::new(
+                Size {
+                    side: 7,
+                    ..Size::small()
+                },
+                1
+            )
+            .is_err()
+        );
+    }
+}

@@ -1,0 +1,347 @@
+//! All records of all files in memory: time by time, node by node, channel by channel.
+
+use crate::files::{Axes, Dims, FieldFile};
+use crate::time::Time;
+use fitzroy::{Error, ErrorKind, Result};
+use std::path::PathBuf;
+
+/// Variables that are used when none are named, with their units.
+const KNOWN: &[(&str, &[&str])] = &[
+    ("DPT", &["K", "kelvin"]),
+    ("TEM", &["K", "kelvin"]),
+    ("GPH", &["m", "gpm", "metre", "meter"]),
+    ("U", &["m s-1", "m/s", "m s**-1"]),
+    ("V", &["m s-1", "m/s", "m s**-1"]),
+    ("precipitation", &["mm", "kg m-2"]),
+];
+
+/// The variable that is scored as rain.
+const RAIN: &str = "precipitation";
+
+/// One number of a node's state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Channel {
+    /// Variable.
+    pub variable: String,
+    /// Pressure level in hPa, where it has one.
+    pub level: Option<f64>,
+    /// Units, where the file tells them.
+    pub units: String,
+}
+
+impl Channel {
+    /// `TEM 850 hPa`, `precipitation`.
+    pub fn label(&self) -> String {
+        match self.level {
+            Some(level) => format!("{} {level} hPa", self.variable),
+            None => self.variable.clone(),
+        }
+    }
+
+    /// True for rain: not negative, and scored by thresholds.
+    pub fn is_rain(&self) -> bool {
+        self.variable == RAIN
+    }
+}
+
+/// Which variables and levels to read; empty lists mean all that are known.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// Names of variables.
+    pub variables: Vec<String>,
+    /// Levels in hPa.
+    pub levels: Vec<f64>,
+}
+
+/// A region's data.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    /// Times of the records, ascending.
+    pub times: Vec<Time>,
+    /// Seconds from one record to the next, where no gap is.
+    pub step_s: i64,
+    /// Latitudes, ascending.
+    pub lat: Vec<f64>,
+    /// Longitudes, ascending.
+    pub lon: Vec<f64>,
+    /// What a node holds.
+    pub channels: Vec<Channel>,
+    /// Static fields by name.
+    pub statics: Vec<(String, Vec<f32>)>,
+    /// (time, node, channel); nodes row by row from the south-west.
+    pub values: Vec<f32>,
+}
+
+fn data_error(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Data, message)
+}
+
+impl Archive {
+    /// Nodes of the grid.
+    pub fn n_nodes(&self) -> usize {
+        self.lat.len() * self.lon.len()
+    }
+
+    /// Numbers of a record.
+    pub fn record_len(&self) -> usize {
+        self.n_nodes() * self.channels.len()
+    }
+
+    /// The state at a time.
+    pub fn record(&self, time: usize) -> &[f32] {
+        let n = self.record_len();
+        &self.values[time * n..(time + 1) * n]
+    }
+
+    /// Reads files; together they must be one series.
+    ///
+    /// # Errors
+    /// A file cannot be read; a variable or level is missing; units, grids or levels differ;
+    /// times repeat or are out of order; values are missing; it would not fit into
+    /// `memory_bytes`.
+    pub fn read(paths: &[PathBuf], chosen: &Chosen, memory_bytes: Option<u64>) -> Result<Self> {
+        let mut files = Vec::new();
+        for path in paths {
+            files.push((path.display().to_string(), FieldFile::open(path)?));
+        }
+        if files.is_empty() {
+            return Err(Error::new(ErrorKind::Usage, "--data: no file was given"));
+        }
+        files.sort_by_key(|(_, file)| file.axes.times.first().copied());
+        check_grids(&files)?;
+        let axes = files[0].1.axes.clone();
+        let channels = channels(&files[0], chosen)?;
+        let mut archive = Archive {
+            times: Vec::new(),
+            step_s: 0,
+            lat: axes.lat.clone(),
+            lon: axes.lon.clone(),
+            statics: Vec::new(),
+            channels,
+            values: Vec::new(),
+        };
+        let n_times: usize = files.iter().map(|(_, f)| f.axes.times.len()).sum();
+        let needed = (n_times * archive.record_len()) as u64 * 4;
+        if let Some(free) = memory_bytes.filter(|&free| needed > free) {
+            let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
+            return Err(Error::new(
+                ErrorKind::Device,
+                format!(
+                    "the data need {:.1} GiB of memory, {:.1} GiB is free; read fewer files, \
+                     --variables or --levels",
+                    gib(needed),
+                    gib(free)
+                ),
+            ));
+        }
+        for (path, file) in &files {
+            archive.append(path, file, &axes)?;
+        }
+        check_times(&archive.times)?;
+        archive.step_s = usual_step(&archive.times);
+        for held in files[0]
+            .1
+            .variables
+            .iter()
+            .filter(|v| v.dims == Dims::Fixed)
+        {
+            let mut field = Vec::new();
+            files[0]
+                .1
+                .read(&held.name, |_, values| field = values.to_vec())?;
+            if field.iter().all(|x| x.is_finite()) {
+                archive.statics.push((held.name.clone(), field));
+            }
+        }
+        Ok(archive)
+    }
+
+    fn append(&mut self, path: &str, file: &FieldFile, axes: &Axes) -> Result<()> {
+        let (n, n_channels) = (self.n_nodes(), self.channels.len());
+        let start = self.values.len();
+        let n_times = file.axes.times.len();
+        self.values
+            .resize(start + n_times * n * n_channels, f32::NAN);
+        let mut variables: Vec<&str> = self.channels.iter().map(|c| c.variable.as_str()).collect();
+        variables.dedup();
+        for variable in variables {
+            let held = file.variables.iter().find(|v| v.name == variable);
+            let held = held.ok_or_else(|| missing(path, file, variable))?;
+            let own: Vec<(usize, usize)> = self
+                .channels
+                .iter()
+                .enumerate()
+                .filter(|(_, c)| c.variable == variable)
+                .map(|(k, c)| {
+                    let level = |p: f64| axes.levels.iter().position(|q| (p - q).abs() < 0.01);
+                    (k, c.level.and_then(level).unwrap_or(0))
+                })
+                .collect();
+            let values = &mut self.values[start..];
+            let mut gone: Option<(usize, usize, usize)> = None;
+            file.read(&held.name, |time, record| {
+                for &(channel, level) in &own {
+                    let field = &record[level * n..(level + 1) * n];
+                    let bad = field.iter().filter(|x| !x.is_finite()).count();
+                    if bad > 0 && gone.is_none() {
+                        gone = Some((time, channel, bad));
+                    }
+                    for (node, &x) in field.iter().enumerate() {
+                        values[(time * n + node) * n_channels + channel] = x;
+                    }
+                }
+            })
+            .map_err(|error| error.context(format!("{path}: `{variable}`")))?;
+            if let Some((time, channel, bad)) = gone {
+                return Err(data_error(format!(
+                    "{path}: {} has {bad} of {n} values missing or not finite at {}; fill or cut \
+                     them out first, nothing is guessed",
+                    self.channels[channel].label(),
+                    file.axes.times[time].iso()
+                )));
+            }
+        }
+        self.times.extend(&file.axes.times);
+        Ok(())
+    }
+}
+
+fn missing(path: &str, file: &FieldFile, variable: &str) -> Error {
+    let held: Vec<&str> = file.variables.iter().map(|v| v.name.as_str()).collect();
+    let has = if held.is_empty() {
+        "none".to_string()
+    } else {
+        held.join(", ")
+    };
+    data_error(format!(
+        "{path}: variable `{variable}` is missing; on the grid (time, [level,] lat, lon) the \
+         file has {has}"
+    ))
+}
+
+fn check_grids(files: &[(String, FieldFile)]) -> Result<()> {
+    let (first_path, first) = &files[0];
+    for (path, file) in &files[1..] {
+        let close = |a: &[f64], b: &[f64]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4)
+        };
+        let (a, b) = (&first.axes, &file.axes);
+        for (name, a, b) in [
+            ("latitude", &a.lat, &b.lat),
+            ("longitude", &a.lon, &b.lon),
+            ("level", &a.levels, &b.levels),
+        ] {
+            if !close(a, b) {
+                let range = |v: &[f64]| match (v.first(), v.last()) {
+                    (Some(low), Some(high)) => format!("{} from {low} to {high}", v.len()),
+                    _ => "none".into(),
+                };
+                return Err(data_error(format!(
+                    "{path}: {name} ({}) differs from {first_path} ({}); bring all files to one \
+                     grid first",
+                    range(b),
+                    range(a)
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The channels to read from the first file.
+fn channels((path, file): &(String, FieldFile), chosen: &Chosen) -> Result<Vec<Channel>> {
+    let over_time = || file.variables.iter().filter(|v| v.dims != Dims::Fixed);
+    let names: Vec<String> = if !chosen.variables.is_empty() {
+        chosen.variables.clone()
+    } else {
+        let known = KNOWN.iter().map(|(name, _)| *name);
+        let known: Vec<String> = known
+            .filter(|name| over_time().any(|v| v.name == *name))
+            .map(Into::into)
+            .collect();
+        if known.is_empty() {
+            over_time().map(|v| v.name.clone()).collect()
+        } else {
+            known
+        }
+    };
+    let mut channels = Vec::new();
+    for name in &names {
+        let held = over_time().find(|v| v.name == *name);
+        let held = held.ok_or_else(|| missing(path, file, name))?;
+        let units = held.units.clone().unwrap_or_default();
+        if let Some((_, fit)) = KNOWN.iter().find(|(known, _)| known == name)
+            && !units.is_empty()
+            && !fit.contains(&units.as_str())
+        {
+            return Err(data_error(format!(
+                "{path}: `{name}` is in `{units}`, needed is {}; convert it first",
+                fit[0]
+            )));
+        }
+        let channel = |level| Channel {
+            variable: name.clone(),
+            level,
+            units: units.clone(),
+        };
+        if held.dims == Dims::Time {
+            channels.push(channel(None));
+            continue;
+        }
+        let all = &file.axes.levels;
+        let wanted = if chosen.levels.is_empty() {
+            all
+        } else {
+            &chosen.levels
+        };
+        for &level in wanted {
+            if !all.iter().any(|p| (p - level).abs() < 0.01) {
+                let has: Vec<String> = all.iter().map(|p| p.to_string()).collect();
+                return Err(data_error(format!(
+                    "{path}: `{name}` has no level {level} hPa; the file has {}",
+                    has.join(", ")
+                )));
+            }
+            channels.push(channel(Some(level)));
+        }
+    }
+    if channels.is_empty() {
+        return Err(data_error(format!(
+            "{path}: no variable lies on (time, [level,] lat, lon)"
+        )));
+    }
+    Ok(channels)
+}
+
+fn check_times(times: &[Time]) -> Result<()> {
+    for (k, pair) in times.windows(2).enumerate() {
+        if pair[1] <= pair[0] {
+            let what = if pair[1] == pair[0] {
+                "repeats"
+            } else {
+                "goes back"
+            };
+            return Err(data_error(format!(
+                "time {what}: record {} is {} after {}; sort the records and keep each time once",
+                k + 1,
+                pair[1].iso(),
+                pair[0].iso()
+            )));
+        }
+    }
+    if times.len() < 4 {
+        return Err(data_error(format!(
+            "{} records are too few to learn from",
+            times.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The most frequent difference of neighbouring times.
+fn usual_step(times: &[Time]) -> i64 {
+    let mut steps: Vec<i64> = times.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    steps.sort_unstable();
+    let runs = steps.chunk_by(|a, b| a == b);
+    runs.max_by_key(|run| run.len()).map_or(1, |run| run[0])
+}

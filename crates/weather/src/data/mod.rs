@@ -1,0 +1,11 @@
+//! Data of a region: what is read, how it is split, normalised, and cut into windows.
+
+mod archive;
+mod forcing;
+mod normaliser;
+mod split;
+
+pub use archive::{Archive, Channel, Chosen};
+pub use forcing::{FORCINGS, forcings, statics};
+pub use normaliser::Normaliser;
+pub use split::{Split, SplitBy, Splits, windows};

@@ -1,0 +1,13 @@
+//! Gridded fields in files: CF NetCDF-4, written and read.
+
+mod preprocess;
+mod read;
+mod write;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use preprocess::{Gathered, TextArchive, gather};
+pub use read::{Axes, Dims, FieldFile, Held};
+pub use write::{GridFile, GridHeader, GridVariable};

@@ -1,0 +1,201 @@
+//! Writing CF NetCDF-4, one record at a time.
+
+use crate::time::Time;
+use fitzroy::{Error, ErrorKind, Result};
+use rust_hdf5::{H5Dataset, H5File, H5Type, Hdf5Error};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A variable on the grid.
+#[derive(Clone, Debug)]
+pub struct GridVariable {
+    /// Its name in the file.
+    pub name: String,
+    /// CF units.
+    pub units: String,
+    /// What it is.
+    pub long_name: String,
+    /// True for dims (time, level, lat, lon), false for (time, lat, lon).
+    pub has_levels: bool,
+}
+
+/// Axes and variables of a file.
+#[derive(Clone, Debug)]
+pub struct GridHeader {
+    /// The global attribute `title`.
+    pub title: String,
+    /// Times of the records.
+    pub times: Vec<Time>,
+    /// Pressure levels, hPa.
+    pub levels: Vec<f64>,
+    /// Latitudes, degrees north.
+    pub lat: Vec<f64>,
+    /// Longitudes, degrees east.
+    pub lon: Vec<f64>,
+    /// Variables over time.
+    pub variables: Vec<GridVariable>,
+    /// Variables (lat, lon) with their values.
+    pub statics: Vec<(GridVariable, Vec<f32>)>,
+    /// zlib level, 0 to 9.
+    pub compression: u32,
+}
+
+/// A NetCDF-4 file that is being written; it takes its name when it is finished.
+pub struct GridFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Option<H5File>,
+    datasets: Vec<H5Dataset>,
+    header: GridHeader,
+}
+
+fn failed(error: Hdf5Error) -> Error {
+    Error::new(ErrorKind::Io, error.to_string())
+}
+
+type Written<T> = std::result::Result<T, Hdf5Error>;
+
+fn text(dataset: &H5Dataset, name: &str, value: &str) -> Written<()> {
+    let attribute = dataset.new_attr::<i8>().shape(()).create(name)?;
+    attribute.write_string(value)
+}
+
+impl GridFile {
+    /// Starts the file, with its axes and static fields.
+    ///
+    /// # Errors
+    /// The file cannot be made. The message begins with the path.
+    pub fn create(path: &Path, header: GridHeader) -> Result<Self> {
+        let place = || format!("writing {}", path.display());
+        let mut temporary = path.as_os_str().to_owned();
+        temporary.push(".tmp");
+        let temporary = PathBuf::from(temporary);
+        // Made here first, for the HDF5 crate hides why it could not.
+        fs::File::create(&temporary)
+            .map_err(|error| Error::new(ErrorKind::Io, error.to_string()).context(place()))?;
+        let mut grid = GridFile {
+            path: path.to_path_buf(),
+            temporary,
+            file: None,
+            datasets: Vec::new(),
+            header,
+        };
+        grid.begin()
+            .map_err(|error| failed(error).context(place()))?;
+        Ok(grid)
+    }
+
+    fn begin(&mut self) -> Written<()> {
+        let header = &self.header;
+        let options = H5File::options().track_order(true).no_locking();
+        let file = options.create(&self.temporary)?;
+        file.set_attr_string("Conventions", "CF-1.8")?;
+        file.set_attr_string("title", &header.title)?;
+        let hours: Vec<f64> = header.times.iter().map(|t| t.0 as f64 / 3600.0).collect();
+        let mut scales = Vec::new();
+        for (name, values, units, standard) in [
+            ("time", &hours, "hours since 1970-01-01 00:00:00", "time"),
+            ("level", &header.levels, "hPa", "air_pressure"),
+            ("lat", &header.lat, "degrees_north", "latitude"),
+            ("lon", &header.lon, "degrees_east", "longitude"),
+        ] {
+            let scale = file
+                .new_dataset::<f64>()
+                .shape([values.len()])
+                .create(name)?;
+            if !values.is_empty() {
+                scale.write_raw(values)?;
+            }
+            scale.set_scale(Some(name))?;
+            text(&scale, "units", units)?;
+            text(&scale, "standard_name", standard)?;
+            if name == "time" {
+                text(&scale, "calendar", "standard")?;
+            }
+            scales.push(scale);
+        }
+        let sizes: Vec<usize> = scales.iter().map(H5Dataset::shape).map(|s| s[0]).collect();
+        let describe = |dataset: &H5Dataset, variable: &GridVariable, axes: &[usize]| {
+            text(dataset, "units", &variable.units)?;
+            text(dataset, "long_name", &variable.long_name)?;
+            for (axis, &scale) in axes.iter().enumerate() {
+                dataset.attach_scale(axis, &scales[scale])?;
+            }
+            Written::Ok(())
+        };
+        for (variable, values) in &header.statics {
+            let dataset = file.new_dataset::<f32>().shape([sizes[2], sizes[3]]);
+            let dataset = dataset.create(&variable.name)?;
+            dataset.write_raw(values)?;
+            describe(&dataset, variable, &[2, 3])?;
+        }
+        for variable in &header.variables {
+            let axes: &[usize] = if variable.has_levels {
+                &[0, 1, 2, 3]
+            } else {
+                &[0, 2, 3]
+            };
+            let shape: Vec<usize> = axes.iter().map(|&k| sizes[k]).collect();
+            let mut chunk = shape.clone();
+            chunk[0] = 1;
+            let mut builder = file.new_dataset::<f32>().shape(&shape).chunk(&chunk);
+            if header.compression > 0 {
+                builder = builder.shuffle_deflate(header.compression);
+            }
+            let dataset = builder.fill_value(f32::NAN).create(&variable.name)?;
+            let fill = dataset.new_attr::<f32>().shape([1]).create("_FillValue")?;
+            fill.write_array(&[f32::NAN])?;
+            describe(&dataset, variable, axes)?;
+            self.datasets.push(dataset);
+        }
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// Writes record `time` of variable `variable`: all its levels, south to north as in the
+    /// header.
+    ///
+    /// # Errors
+    /// The disk is full or gone.
+    pub fn write(&mut self, time: usize, variable: usize, values: &[f32]) -> Result<()> {
+        let dataset = &self.datasets[variable];
+        let mut bytes = Vec::with_capacity(values.len() * f32::element_size());
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+        // One record is one chunk; chunks count along the first axis.
+        dataset
+            .write_chunk(time, &bytes)
+            .map_err(|error| failed(error).context(format!("writing {}", self.path.display())))
+    }
+
+    /// Completes the file and gives it its name.
+    ///
+    /// # Errors
+    /// The disk is full or gone.
+    pub fn finish(mut self) -> Result<()> {
+        let place = format!("writing {}", self.path.display());
+        self.datasets.clear();
+        if let Some(file) = self.file.take() {
+            file.close_no_sync()
+                .map_err(|error| failed(error).context(&place))?;
+        }
+        let publish = || -> std::io::Result<()> {
+            fs::OpenOptions::new()
+                .write(true)
+                .open(&self.temporary)?
+                .sync_all()?;
+            fs::rename(&self.temporary, &self.path)
+        };
+        publish().map_err(|error| Error::new(ErrorKind::Io, error.to_string()).context(place))
+    }
+}
+
+impl Drop for GridFile {
+    fn drop(&mut self) {
+        self.datasets.clear();
+        self.file.take();
+        // Gone already when the file was finished.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}

@@ -1,0 +1,14 @@
+//! Regional weather: data, graphs, networks, training, forecasts and their scores.
+//!
+//! Data flow so: [`time`] dates, [`files`] CF NetCDF, [`synth`] an atmosphere to try things on,
+//! [`data`] a region's records, [`graph`] who sends to whom, [`mod@train`] the loop,
+//! [`evaluate`] forecasts and scores; [`bench`] a task to time.
+
+pub mod bench;
+pub mod data;
+pub mod evaluate;
+pub mod files;
+pub mod graph;
+pub mod synth;
+pub mod time;
+pub mod train;

@@ -1,0 +1,195 @@
+//! Logs of a run for other programs: `metrics.jsonl`, and TensorBoard's event file.
+//!
+//! An event file is a row of records: length (u64), masked CRC-32C of it, data, masked CRC-32C
+//! of the data; the data are protocol buffers of the message `Event`.
+//! Source: tensorflow/core/lib/io/record_writer.cc and core/util/event.proto.
+
+use fitzroy::{Error, ErrorKind, Result};
+use serde_json::{Map, Value};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+/// Writes both logs.
+pub struct Recorder {
+    lines: File,
+    events: Option<File>,
+    path: String,
+}
+
+/// CRC-32C (Castagnoli), bit by bit: records are short.
+fn crc32c(data: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for &byte in data {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0x82F6_3B78 & (crc & 1).wrapping_neg());
+        }
+    }
+    !crc
+}
+
+/// TensorFlow's mask, so that checksums of checksums stay apart.
+fn masked(data: &[u8]) -> u32 {
+    crc32c(data).rotate_right(15).wrapping_add(0xA282_EAD8)
+}
+
+fn varint(mut n: u64, out: &mut Vec<u8>) {
+    while n >= 128 {
+        out.push(n as u8 | 128);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+/// A field of bytes.
+fn bytes(number: u64, data: &[u8], out: &mut Vec<u8>) {
+    varint(number << 3 | 2, out);
+    varint(data.len() as u64, out);
+    out.extend_from_slice(data);
+}
+
+fn record(data: &[u8]) -> Vec<u8> {
+    let length = (data.len() as u64).to_le_bytes();
+    let mut out = length.to_vec();
+    out.extend_from_slice(&masked(&length).to_le_bytes());
+    out.extend_from_slice(data);
+    out.extend_from_slice(&masked(data).to_le_bytes());
+    out
+}
+
+/// An event with a wall time in seconds, and the rest of its fields.
+fn event(wall_time: f64, rest: &[u8]) -> Vec<u8> {
+    let mut out = vec![1 << 3 | 1];
+    out.extend_from_slice(&wall_time.to_le_bytes());
+    out.extend_from_slice(rest);
+    out
+}
+
+impl Recorder {
+    /// Opens the logs in a folder; a run that goes on adds to `metrics.jsonl` and starts another
+    /// event file, named after its wall time.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn open(folder: &Path, wall_time: f64, tensorboard: bool) -> Result<Self> {
+        let path = folder.display().to_string();
+        let failed = |error: std::io::Error| {
+            Error::new(
+                ErrorKind::Io,
+                format!("{path} cannot be written to: {error}"),
+            )
+        };
+        let lines = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(folder.join("metrics.jsonl"))
+            .map_err(failed)?;
+        let mut events = None;
+        if tensorboard {
+            let name = format!("events.out.tfevents.{:010}.fitzroy", wall_time as u64);
+            let mut file = File::create(folder.join(name)).map_err(failed)?;
+            let mut version = Vec::new();
+            bytes(3, b"brain.Event:2", &mut version);
+            file.write_all(&record(&event(wall_time, &version)))
+                .map_err(failed)?;
+            events = Some(file);
+        }
+        Ok(Recorder {
+            lines,
+            events,
+            path,
+        })
+    }
+
+    /// Adds numbers of a step.
+    ///
+    /// # Errors
+    /// The disk is full or gone.
+    pub fn add(&mut self, wall_time: f64, step: u64, values: &[(&str, f64)]) -> Result<()> {
+        let mut line = Map::new();
+        line.insert("step".into(), step.into());
+        line.insert("time".into(), wall_time.into());
+        let mut summary = Vec::new();
+        for &(name, value) in values {
+            let shown = match value {
+                x if x.is_finite() => Value::from(x),
+                x if x.is_nan() => "NaN".into(),
+                x if x > 0.0 => "Infinity".into(),
+                _ => "-Infinity".into(),
+            };
+            line.insert(name.into(), shown);
+            let mut one = Vec::new();
+            bytes(1, name.as_bytes(), &mut one);
+            one.push(2 << 3 | 5);
+            one.extend_from_slice(&(value as f32).to_le_bytes());
+            bytes(1, &one, &mut summary);
+        }
+        let mut rest = Vec::new();
+        varint(2 << 3, &mut rest);
+        varint(step, &mut rest);
+        bytes(5, &summary, &mut rest);
+        let write = || -> std::io::Result<()> {
+            writeln!(self.lines, "{}", Value::Object(line))?;
+            if let Some(events) = &mut self.events {
+                events.write_all(&record(&event(wall_time, &rest)))?;
+            }
+            Ok(())
+        };
+        write().map_err(|error| {
+            Error::new(
+                ErrorKind::Io,
+                format!("{} cannot be written to: {error}", self.path),
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3720, B.4: 32 bytes of zeros, of ones, and 0 to 31.
+    #[test]
+    fn checksums_are_those_of_the_standard() {
+        assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
+        assert_eq!(crc32c(&[0xFF; 32]), 0x62A8_AB43);
+        let row: Vec<u8> = (0..32).collect();
+        assert_eq!(crc32c(&row), 0x46DD_794E);
+    }
+
+    #[test]
+    fn records_can_be_taken_apart_again() {
+        let folder = std::env::temp_dir().join(format!("fitzroy-events-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut recorder = Recorder::open(&folder, 1.5e9, true).unwrap();
+        recorder
+            .add(1.5e9 + 1.0, 300, &[("loss", 0.25), ("rate", f64::NAN)])
+            .unwrap();
+        drop(recorder);
+        let data = std::fs::read(folder.join("events.out.tfevents.1500000000.fitzroy")).unwrap();
+        let (mut at, mut records) = (0, Vec::new());
+        while at < data.len() {
+            let length = u64::from_le_bytes(*data[at..].first_chunk().unwrap()) as usize;
+            let crc = u32::from_le_bytes(*data[at + 8..].first_chunk().unwrap());
+            assert_eq!(crc, masked(&data[at..at + 8]));
+            let body = &data[at + 12..at + 12 + length];
+            let crc = u32::from_le_bytes(*data[at + 12 + length..].first_chunk().unwrap());
+            assert_eq!(crc, masked(body));
+            records.push(body.to_vec());
+            at += length + 16;
+        }
+        assert_eq!(records.len(), 2);
+        assert!(records[0].ends_with(b"brain.Event:2"));
+        // Step 300 as a varint, then the name and the value.
+        assert_eq!(&records[1][9..12], [2 << 3, 0xAC, 0x02]);
+        assert!(records[1].windows(4).any(|w| w == b"loss"));
+        assert!(records[1].windows(4).any(|w| w == 0.25_f32.to_le_bytes()));
+        let lines = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+        assert!(
+            lines.contains("\"loss\":0.25") && lines.contains("\"rate\":\"NaN\""),
+            "{lines}"
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

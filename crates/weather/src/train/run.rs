@@ -1,0 +1,520 @@
+//! The training loop.
+
+use super::batch::{Batch, order};
+use super::checkpoint::{Checkpoint, Progress, newest};
+use super::events::Recorder;
+use super::model::{Learner, initial};
+use super::plan::{Settings, plan, usage};
+use super::problem::Problem;
+use super::schedule::{Rollouts, Schedule};
+use crate::data::Split;
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::nn::{AdamW, Parameter, Pool, norm_squared};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
+/// Updates with a gradient that is not finite, one after the other, that end a run.
+const BAD_UPDATES_MAX: u64 = 3;
+
+/// What happens while training.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A step of which a line is due.
+    Step {
+        /// Steps done.
+        step: u64,
+        /// Steps planned.
+        planned: u64,
+        /// Epoch.
+        epoch: u64,
+        /// Mean loss since the last line.
+        loss: f64,
+        /// Learning rate.
+        rate: f64,
+        /// Length of the gradient before clipping.
+        norm: f64,
+        /// Windows per second since the last line.
+        samples_per_s: f64,
+        /// 10⁹ floating-point operations per second.
+        gflops: f64,
+        /// Share of time that was spent waiting for data.
+        data_wait: f64,
+        /// Seconds that remain at this pace.
+        eta_s: f64,
+    },
+    /// A validation.
+    Validation {
+        /// Steps done.
+        step: u64,
+        /// Loss over all validation windows.
+        loss: f64,
+        /// Whether it is the smallest so far.
+        best: bool,
+    },
+    /// A checkpoint was written.
+    Saved(&'a Path),
+    /// Something to tell.
+    Note(String),
+}
+
+/// The world outside: clock, stop flag, ears.
+pub struct Caller<'a> {
+    /// Seconds since some moment.
+    pub now: &'a dyn Fn() -> f64,
+    /// Seconds since 1970, for logs.
+    pub wall_time: &'a dyn Fn() -> f64,
+    /// Becomes true when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    /// Hears what happens.
+    pub observer: &'a dyn Fn(&Event<'_>),
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All steps were done.
+    Finished,
+    /// Validation did not improve any more.
+    Early,
+    /// The user stopped it; a checkpoint was written.
+    Interrupted,
+    /// Gradients were not finite; the last good checkpoint stands.
+    Diverged,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why it ended.
+    pub ended: Ended,
+    /// Where it stands.
+    pub progress: Progress,
+    /// Loss of the last step.
+    pub last_loss: f64,
+    /// Best checkpoint, if there was a validation.
+    pub best: Option<PathBuf>,
+    /// Share of time that was spent waiting for data.
+    pub data_wait: f64,
+    /// Seconds of the first step, and the median of the others.
+    pub step_s: (f64, f64),
+}
+
+/// What a resumed run must agree on to go on as if it had not stopped.
+fn settings_json(problem: &Problem, s: &Settings, schedule: &Schedule) -> Value {
+    let first = |range: &std::ops::Range<usize>| problem.archive.times[range.start].iso();
+    json!({
+        "validation_start": first(&problem.splits.validation),
+        "test_start": first(&problem.splits.test),
+        "batch_size": s.batch_size, "accumulate": s.accumulate,
+        "rollout_steps": s.rollout_steps, "learning_rate": s.learning_rate,
+        "warmup_steps": schedule.warmup, "decay_steps": schedule.decay,
+        "clip_norm": s.clip_norm, "weight_decay": s.weight_decay, "ema": s.average,
+        "seed": s.seed,
+    })
+}
+
+/// The state of a run.
+struct Run<'a> {
+    problem: &'a Problem,
+    settings: &'a Settings,
+    caller: &'a Caller<'a>,
+    folder: &'a Path,
+    pool: Pool,
+    learner: Learner,
+    arrays: Vec<Parameter>,
+    checkpoint: Checkpoint,
+    gradient: Vec<f32>,
+    schedule: Schedule,
+    rollouts: Rollouts,
+    planned: u64,
+    flops: u64,
+    recorder: Recorder,
+    best: Option<PathBuf>,
+    last_loss: f64,
+    last_norm: f64,
+    /// Since the last line: losses, steps, start, waiting.
+    since: (f64, u64, f64, f64),
+    /// Since the start: start, waiting.
+    whole: (f64, f64),
+    durations: Vec<f64>,
+}
+
+/// Trains a problem in a folder, from a checkpoint where one is given.
+///
+/// # Errors
+/// As [`plan`]; the checkpoint is of another problem or other settings; a file cannot be written.
+pub fn train(
+    problem: &Problem,
+    settings: &Settings,
+    from: Option<Checkpoint>,
+    folder: &Path,
+    caller: &Caller<'_>,
+) -> Result<Outcome> {
+    let plan = plan(problem, settings)?;
+    let rollouts = Rollouts::parse(&settings.rollout_steps, settings.n_epochs)?;
+    let s = settings;
+    let saved = |name: &str| from.as_ref().and_then(|c| c.settings[name].as_u64());
+    // The end of the schedule does not move when a run goes on, whatever --num-epochs says then.
+    let decay = s.decay_steps.or(saved("decay_steps"));
+    let warmup = s.warmup_steps.or(saved("warmup_steps"));
+    let schedule = Schedule::new(s.learning_rate, warmup, decay, plan.steps.1)?;
+    let pool = Pool::new(s.threads);
+    let learner = Learner::new(
+        problem,
+        &pool,
+        s.batch_size,
+        rollouts.longest(),
+        s.recompute,
+    )?;
+    let network = &learner.predictor.network;
+    let own = settings_json(problem, s, &schedule);
+    let checkpoint = match from {
+        Some(checkpoint) => {
+            checkpoint.agree(&problem.identity(), network.n_parameters())?;
+            agree_on_settings(&checkpoint.settings, &own)?;
+            checkpoint
+        }
+        None => {
+            let parameters = initial(network, s.seed);
+            let zeros = vec![0.0; parameters.len()];
+            Checkpoint {
+                identity: problem.identity(),
+                normaliser: problem.normaliser.to_json(),
+                settings: own,
+                progress: Progress::default(),
+                m: zeros.clone(),
+                v: zeros,
+                average: s.average.map(|_| parameters.clone()),
+                parameters,
+            }
+        }
+    };
+    let now = (caller.now)();
+    let best = folder.join("best.safetensors");
+    let mut run = Run {
+        problem,
+        settings,
+        caller,
+        folder,
+        arrays: network.parameters().to_vec(),
+        gradient: vec![0.0; checkpoint.parameters.len()],
+        pool,
+        learner,
+        checkpoint,
+        schedule,
+        rollouts,
+        planned: plan.steps.1,
+        flops: plan.flops_per_step,
+        recorder: Recorder::open(folder, (caller.wall_time)(), s.tensorboard)?,
+        best: best.exists().then_some(best),
+        last_loss: f64::NAN,
+        last_norm: f64::NAN,
+        since: (0.0, 0, now, 0.0),
+        whole: (now, 0.0),
+        durations: Vec::new(),
+    };
+    let ended = run.epochs()?;
+    let total = (caller.now)() - run.whole.0;
+    let mut later = run.durations.split_off(1.min(run.durations.len()));
+    later.sort_by(f64::total_cmp);
+    let median = later.get(later.len() / 2).copied().unwrap_or(f64::NAN);
+    Ok(Outcome {
+        ended,
+        progress: run.checkpoint.progress.clone(),
+        last_loss: run.last_loss,
+        best: run.best.clone(),
+        data_wait: if total > 0.0 {
+            run.whole.1 / total
+        } else {
+            0.0
+        },
+        step_s: (run.durations.first().copied().unwrap_or(f64::NAN), median),
+    })
+}
+
+fn agree_on_settings(saved: &Value, own: &Value) -> Result<()> {
+    let differing: Vec<String> = own
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| saved[name.as_str()] != **value)
+        .map(|(name, value)| format!("{name}: {} saved, {value} here", saved[name.as_str()]))
+        .collect();
+    if differing.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "--resume-from goes on exactly where the run stopped, which needs the same settings: {}",
+        differing.join("; ")
+    );
+    Err(usage(message))
+}
+
+impl Run<'_> {
+    fn epochs(&mut self) -> Result<Ended> {
+        while self.checkpoint.progress.epoch < self.settings.n_epochs {
+            if let Some(ended) = self.epoch()? {
+                return Ok(ended);
+            }
+            self.checkpoint.progress.epoch += 1;
+            self.checkpoint.progress.position = 0;
+        }
+        self.finish(Ended::Finished)
+    }
+
+    fn finish(&mut self, ended: Ended) -> Result<Ended> {
+        if ended != Ended::Interrupted && ended != Ended::Diverged {
+            self.validate()?;
+        }
+        if ended != Ended::Diverged {
+            self.save()?;
+        }
+        Ok(ended)
+    }
+
+    /// What is left of an epoch; why the run ends, if it does.
+    fn epoch(&mut self) -> Result<Option<Ended>> {
+        let (problem, s) = (self.problem, self.settings);
+        let epoch = self.checkpoint.progress.epoch;
+        let steps = self.rollouts.steps(epoch);
+        let order = order(&problem.windows(Split::Train, steps).0, s.seed, epoch);
+        let left = order
+            .get(self.checkpoint.progress.position..)
+            .unwrap_or(&[]);
+        let groups: Vec<&[u32]> = left.chunks_exact(s.batch_size).collect();
+        let n_updates = groups.len() / s.accumulate;
+        let groups = &groups[..n_updates * s.accumulate];
+        std::thread::scope(|scope| {
+            let (give, take) = mpsc::sync_channel::<Batch>(s.prefetch.max(1));
+            if s.prefetch > 0 {
+                scope.spawn(move || {
+                    for starts in groups {
+                        let mut batch = Batch::default();
+                        batch.fill(problem, starts, steps);
+                        // Nobody listens any more: the run has ended.
+                        if give.send(batch).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            let mut own = Batch::default();
+            for update in groups.chunks(s.accumulate) {
+                let start = (self.caller.now)();
+                self.gradient.fill(0.0);
+                let mut loss = 0.0;
+                for starts in update {
+                    let before = (self.caller.now)();
+                    if s.prefetch > 0 {
+                        own = take.recv().map_err(|_| {
+                            Error::new(ErrorKind::Data, "the thread that reads data has stopped")
+                        })?;
+                    } else {
+                        own.fill(problem, starts, steps);
+                    }
+                    let waited = (self.caller.now)() - before;
+                    self.since.3 += waited;
+                    self.whole.1 += waited;
+                    loss += self.learn(&own);
+                }
+                self.update(loss / s.accumulate as f64);
+                self.durations.push((self.caller.now)() - start);
+                self.checkpoint.progress.position += s.batch_size * s.accumulate;
+                if let Some(ended) = self.after_update()? {
+                    return Ok(Some(ended));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn learn(&mut self, batch: &Batch) -> f64 {
+        let parameters = &self.checkpoint.parameters;
+        self.learner.predictor.embed(&mut self.pool, parameters);
+        self.learner.learn(
+            self.problem,
+            &mut self.pool,
+            parameters,
+            batch,
+            &mut self.gradient,
+        )
+    }
+
+    /// Clips, steps, averages.
+    fn update(&mut self, loss: f64) {
+        let s = self.settings;
+        let count = s.accumulate as f64;
+        let norm = norm_squared(&self.gradient).sqrt() / count;
+        let rate = self.schedule.rate(self.checkpoint.progress.step);
+        (self.last_loss, self.last_norm) = (loss, norm);
+        let progress = &mut self.checkpoint.progress;
+        progress.step += 1;
+        if !norm.is_finite() {
+            progress.n_skipped += 1;
+            progress.in_a_row += 1;
+            let note = format!(
+                "step {}: the gradient is not finite, update skipped",
+                progress.step
+            );
+            (self.caller.observer)(&Event::Note(note));
+            return;
+        }
+        progress.in_a_row = 0;
+        self.since.0 += loss;
+        self.since.1 += 1;
+        let factor = (s.clip_norm / norm).min(1.0) / count;
+        let adamw = AdamW {
+            weight_decay: s.weight_decay,
+            ..AdamW::default()
+        };
+        let Checkpoint {
+            parameters,
+            m,
+            v,
+            average,
+            progress,
+            ..
+        } = &mut self.checkpoint;
+        let t = progress.step - progress.n_skipped;
+        adamw.step(
+            &mut self.pool,
+            t,
+            rate,
+            factor,
+            parameters,
+            &self.gradient,
+            m,
+            v,
+        );
+        if let (Some(average), Some(most)) = (average, s.average) {
+            let past = most.min((1.0 + t as f64) / (10.0 + t as f64)) as f32;
+            for (mean, x) in average.iter_mut().zip(parameters) {
+                *mean = past * *mean + (1.0 - past) * *x;
+            }
+        }
+    }
+
+    fn after_update(&mut self) -> Result<Option<Ended>> {
+        let s = self.settings;
+        let step = self.checkpoint.progress.step;
+        if self.checkpoint.progress.in_a_row >= BAD_UPDATES_MAX {
+            return self.finish(Ended::Diverged).map(Some);
+        }
+        if step % s.log_every == 0 || step == 1 {
+            self.log()?;
+        }
+        if self.caller.stop.load(Ordering::Relaxed) {
+            return self.finish(Ended::Interrupted).map(Some);
+        }
+        if step >= self.planned && s.max_steps.is_some_and(|most| step >= most) {
+            return self.finish(Ended::Finished).map(Some);
+        }
+        if step % s.validation_frequency == 0 {
+            self.validate()?;
+            if self.checkpoint.progress.patience >= s.patience {
+                return self.finish(Ended::Early).map(Some);
+            }
+        }
+        if step % s.checkpoint_frequency == 0 {
+            self.save()?;
+        }
+        Ok(None)
+    }
+
+    fn log(&mut self) -> Result<()> {
+        let now = (self.caller.now)();
+        let (losses, steps, start, waited) = std::mem::replace(&mut self.since, (0.0, 0, now, 0.0));
+        let seconds = (now - start).max(1e-9);
+        let progress = &self.checkpoint.progress;
+        let per_step = seconds / steps.max(1) as f64;
+        let samples = (self.settings.batch_size * self.settings.accumulate) as f64;
+        let rate = self.schedule.rate(progress.step - 1);
+        let loss = losses / steps as f64;
+        let remaining = self.planned.saturating_sub(progress.step) as f64;
+        (self.caller.observer)(&Event::Step {
+            step: progress.step,
+            planned: self.planned,
+            epoch: progress.epoch,
+            loss,
+            rate,
+            norm: self.last_norm,
+            samples_per_s: samples / per_step,
+            gflops: self.flops as f64 / per_step / 1e9,
+            data_wait: waited / seconds,
+            eta_s: remaining * per_step,
+        });
+        let values = [
+            ("train/loss", loss),
+            ("train/learning_rate", rate),
+            ("train/gradient_norm", self.last_norm),
+            ("train/samples_per_s", samples / per_step),
+            ("train/data_wait", waited / seconds),
+        ];
+        self.recorder
+            .add((self.caller.wall_time)(), progress.step, &values)
+    }
+
+    /// Loss over all validation windows; keeps the best checkpoint.
+    fn validate(&mut self) -> Result<()> {
+        let (problem, size) = (self.problem, self.settings.batch_size);
+        let windows = problem.windows(Split::Validation, 1).0;
+        let parameters = self.checkpoint.best_parameters().to_vec();
+        self.learner.predictor.embed(&mut self.pool, &parameters);
+        let (mut sum, mut count) = (0.0, 0.0);
+        let mut batch = Batch::default();
+        let mut starts = Vec::new();
+        for group in windows.chunks(size) {
+            starts.clear();
+            starts.extend_from_slice(group);
+            // A short group is filled up with its last window, which does not count.
+            starts.resize(size, group[group.len() - 1]);
+            batch.fill(problem, &starts, 1);
+            let loss = self.learner.forecast(
+                problem,
+                &mut self.pool,
+                &parameters,
+                &batch,
+                group.len(),
+                false,
+            );
+            sum += loss * group.len() as f64;
+            count += group.len() as f64;
+        }
+        let loss = sum / count;
+        let progress = &mut self.checkpoint.progress;
+        let best = loss.is_finite() && progress.best_loss.is_none_or(|least| loss < least);
+        if best {
+            progress.best_loss = Some(loss);
+            progress.patience = 0;
+            let path = self.folder.join("best.safetensors");
+            self.checkpoint.save(&path, &self.arrays)?;
+            self.best = Some(path);
+        } else {
+            progress.patience += 1;
+        }
+        let step = self.checkpoint.progress.step;
+        (self.caller.observer)(&Event::Validation { step, loss, best });
+        self.recorder.add(
+            (self.caller.wall_time)(),
+            step,
+            &[("validation/loss", loss)],
+        )
+    }
+
+    /// Writes a checkpoint and removes the oldest.
+    fn save(&mut self) -> Result<()> {
+        let step = self.checkpoint.progress.step;
+        let path = self
+            .folder
+            .join(format!("checkpoint-{step:08}.safetensors"));
+        self.checkpoint.save(&path, &self.arrays)?;
+        for old in newest(self.folder).into_iter().skip(self.settings.keep) {
+            // An old checkpoint that stays does no harm.
+            let _ = std::fs::remove_file(old);
+        }
+        (self.caller.observer)(&Event::Saved(&path));
+        Ok(())
+    }
+}

@@ -1,0 +1,411 @@
+//! Training against itself: stopped and resumed, cut into parts, recomputed.
+
+use super::*;
+use crate::data::{Archive, Channel, SplitBy, Splits};
+use crate::time::Time;
+use fitzroy_device::nn::Recompute;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Two waves that move east over a small grid; learnable, and different at every point.
+fn archive(n_times: usize) -> Archive {
+    let lat: Vec<f64> = (0..9).map(|k| 40.0 + k as f64).collect();
+    let lon: Vec<f64> = (0..10).map(|k| k as f64).collect();
+    let mut values = Vec::new();
+    for t in 0..n_times {
+        for y in 0..9 {
+            for x in 0..10 {
+                let phase = 0.6 * x as f64 - 0.3 * t as f64;
+                values.push((280.0 + 5.0 * (phase + 0.2 * y as f64).sin()) as f32);
+                values.push((3.0 * (phase * 1.3 - 0.4 * y as f64).cos()) as f32);
+                values.push((2.0 + 30.0 * phase.sin().powi(9)).max(0.0) as f32);
+            }
+        }
+    }
+    let channel = |variable: &str, level| Channel {
+        variable: variable.into(),
+        level,
+        units: "".into(),
+    };
+    Archive {
+        times: (0..n_times).map(|k| Time(21_600 * k as i64)).collect(),
+        step_s: 21_600,
+        lat,
+        lon,
+        channels: vec![
+            channel("TEM", Some(850.0)),
+            channel("U", Some(850.0)),
+            channel("precipitation", None),
+        ],
+        statics: Vec::new(),
+        values,
+    }
+}
+
+fn problem_of(archive: Archive, task: Task, graph: GraphKind) -> Problem {
+    let by = SplitBy::Ratios {
+        train: 0.6,
+        validation: 0.2,
+    };
+    let splits = Splits::new(&archive, &by).unwrap();
+    let architecture = Architecture {
+        graph,
+        latent: 16,
+        n_layers: 2,
+        hidden: 16,
+        n_hidden: 1,
+    };
+    Problem::new(
+        archive,
+        splits,
+        task,
+        architecture,
+        Weighting::default(),
+        None,
+    )
+    .unwrap()
+}
+
+fn problem() -> Problem {
+    problem_of(
+        archive(60),
+        Task::Forecast { boundary_width: 1 },
+        GraphKind::Mesh,
+    )
+}
+
+fn settings() -> Settings {
+    Settings {
+        batch_size: 4,
+        n_epochs: 3,
+        learning_rate: 3e-3,
+        warmup_steps: Some(2),
+        decay_steps: Some(40),
+        validation_frequency: 7,
+        checkpoint_frequency: 5,
+        average: Some(0.9),
+        log_every: 3,
+        ..Settings::default()
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("fitzroy-train-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(problem: &Problem, settings: &Settings, from: Option<Checkpoint>, folder: &Path) -> Outcome {
+    let stop = AtomicBool::new(false);
+    let caller = Caller {
+        now: &|| 0.0,
+        wall_time: &|| 1e9,
+        stop: &stop,
+        observer: &|_| {},
+    };
+    train(problem, settings, from, folder, &caller).unwrap()
+}
+
+fn last(folder: &Path) -> Checkpoint {
+    Checkpoint::load(&newest(folder)[0]).unwrap()
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_bit_for_bit_with_any_threads() {
+    let problem = problem();
+    let whole = Folder::new("whole");
+    run(&problem, &settings(), None, &whole.0);
+    let expected = last(&whole.0);
+    for (threads, prefetch, stop_at) in [(1, 4, 11), (2, 0, 4)] {
+        let parts = Folder::new(&format!("parts{threads}"));
+        let settings = Settings {
+            threads,
+            prefetch,
+            ..settings()
+        };
+        let first = Settings {
+            max_steps: Some(stop_at),
+            ..settings.clone()
+        };
+        run(&problem, &first, None, &parts.0);
+        let checkpoint = last(&parts.0);
+        assert_eq!(checkpoint.progress.step, stop_at);
+        run(&problem, &settings, Some(checkpoint), &parts.0);
+        let found = last(&parts.0);
+        assert_eq!(found.progress.step, expected.progress.step);
+        assert!(
+            found.parameters == expected.parameters,
+            "{threads} threads, prefetch {prefetch}"
+        );
+        assert!(found.m == expected.m && found.v == expected.v);
+        assert!(found.average == expected.average);
+    }
+}
+
+#[test]
+fn summed_halves_and_recomputed_layers_are_the_same_step() {
+    let problem = problem();
+    let losses = |settings: Settings| {
+        let folder = Folder::new(&format!(
+            "same{}{}",
+            settings.batch_size, settings.accumulate
+        ));
+        let settings = Settings {
+            max_steps: Some(4),
+            average: None,
+            ..settings
+        };
+        run(&problem, &settings, None, &folder.0);
+        last(&folder.0).parameters
+    };
+    let eight = losses(Settings {
+        batch_size: 8,
+        ..settings()
+    });
+    let halves = losses(Settings {
+        batch_size: 4,
+        accumulate: 2,
+        ..settings()
+    });
+    let worst = eight
+        .iter()
+        .zip(&halves)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max);
+    // Four steps of at most 3e-3 each; sums in another order change the last bits.
+    assert!(worst < 1e-4, "{worst}");
+    let recomputed = losses(Settings {
+        batch_size: 8,
+        recompute: Recompute::Mlp,
+        ..settings()
+    });
+    assert!(eight == recomputed);
+}
+
+/// Gradient of a forecast of three steps against central differences of its loss, in f32: the
+/// bound is its rounding. Catches: a slope that is lost between steps.
+#[test]
+fn gradients_run_through_all_steps_of_a_forecast() {
+    let problem = problem();
+    let mut pool = fitzroy_device::nn::Pool::new(1);
+    let mut learner = Learner::new(&problem, &pool, 2, 3, Recompute::None).unwrap();
+    let mut theta = initial(&learner.predictor.network, 1);
+    let mut batch = Batch::default();
+    batch.fill(&problem, &[5, 9], 3);
+    let mut gradient = vec![0.0; theta.len()];
+    learner.predictor.embed(&mut pool, &theta);
+    let loss = learner.learn(&problem, &mut pool, &theta, &batch, &mut gradient);
+    let mut value = |theta: &[f32]| {
+        learner.predictor.embed(&mut pool, theta);
+        learner.forecast(&problem, &mut pool, theta, &batch, 2, false)
+    };
+    assert!((value(&theta) - loss).abs() < 1e-6 * loss);
+    // Along the gradient the loss must change by its length.
+    let length = gradient
+        .iter()
+        .map(|g| f64::from(g * g))
+        .sum::<f64>()
+        .sqrt();
+    let h = 1e-3 * loss / length;
+    let start = theta.clone();
+    let mut moved = |sign: f64| {
+        for ((x, x0), g) in theta.iter_mut().zip(&start).zip(&gradient) {
+            *x = x0 + (sign * h / length) as f32 * g;
+        }
+        value(&theta)
+    };
+    let slope = (moved(1.0) - moved(-1.0)) / (2.0 * h);
+    assert!((slope / length - 1.0).abs() < 5e-3, "{slope} and {length}");
+}
+
+#[test]
+fn four_samples_can_be_learnt_by_heart() {
+    let problem = problem_of(
+        archive(40),
+        Task::Forecast { boundary_width: 1 },
+        GraphKind::Mesh,
+    );
+    let mut pool = fitzroy_device::nn::Pool::new(2);
+    let mut learner = Learner::new(&problem, &pool, 4, 1, Recompute::None).unwrap();
+    let mut theta = initial(&learner.predictor.network, 1);
+    let mut batch = Batch::default();
+    batch.fill(&problem, &[1, 2, 3, 4], 1);
+    let n = theta.len();
+    let (mut m, mut v) = (vec![0.0; n], vec![0.0; n]);
+    let mut loss = f64::INFINITY;
+    for step in 1..=600 {
+        let mut gradient = vec![0.0; n];
+        learner.predictor.embed(&mut pool, &theta);
+        loss = learner.learn(&problem, &mut pool, &theta, &batch, &mut gradient);
+        let rate = 5e-3 * (1.0 - step as f64 / 620.0);
+        let adamw = fitzroy_device::nn::AdamW {
+            weight_decay: 0.0,
+            ..Default::default()
+        };
+        adamw.step(
+            &mut pool, step, rate, 1.0, &mut theta, &gradient, &mut m, &mut v,
+        );
+    }
+    assert!(loss < 1e-3, "{loss}");
+}
+
+#[test]
+fn rain_is_learnt_downstream_of_pruned_boxes() {
+    let boxes = crate::graph::Boxes {
+        downstream: [41.0, 46.0, 5.0, 9.0],
+        upstream: [40.0, 48.0, 0.0, 5.0],
+        intra_k: 4,
+        inter_k: 6,
+        boundary_lon: 6.0,
+    };
+    let problem = problem_of(archive(60), Task::Precip(boxes), GraphKind::Flat);
+    assert!(problem.n_pruned > 0);
+    let folder = Folder::new("rain");
+    let outcome = run(
+        &problem,
+        &Settings {
+            max_steps: Some(20),
+            ..settings()
+        },
+        None,
+        &folder.0,
+    );
+    assert!(outcome.last_loss.is_finite());
+    let refused = plan(
+        &problem,
+        &Settings {
+            rollout_steps: "2".into(),
+            ..settings()
+        },
+    );
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("cannot be carried on")
+    );
+}
+
+#[test]
+fn a_damaged_checkpoint_gives_way_to_the_one_before() {
+    let problem = problem();
+    let folder = Folder::new("damaged");
+    run(
+        &problem,
+        &Settings {
+            max_steps: Some(10),
+            ..settings()
+        },
+        None,
+        &folder.0,
+    );
+    let files = newest(&folder.0);
+    assert!(files.len() >= 2);
+    let mut bytes = std::fs::read(&files[0]).unwrap();
+    let middle = bytes.len() - 100;
+    bytes[middle] ^= 1;
+    std::fs::write(&files[0], &bytes).unwrap();
+    for place in [folder.0.clone(), files[0].clone()] {
+        let found = find(&place).unwrap();
+        assert_eq!(found.path, files[1]);
+        assert!(found.notes[0].contains("damaged"), "{:?}", found.notes);
+    }
+    bytes.truncate(100);
+    std::fs::write(&files[1], &bytes).unwrap();
+    assert!(find(&folder.0).unwrap_err().to_string().contains("damaged"));
+}
+
+#[test]
+fn a_checkpoint_of_another_model_names_what_differs() {
+    let problem = problem();
+    let folder = Folder::new("other");
+    run(
+        &problem,
+        &Settings {
+            max_steps: Some(3),
+            ..settings()
+        },
+        None,
+        &folder.0,
+    );
+    let checkpoint = last(&folder.0);
+    let other = problem_of(
+        archive(60),
+        Task::Forecast { boundary_width: 2 },
+        GraphKind::Mesh,
+    );
+    let error = checkpoint
+        .agree(&other.identity(), checkpoint.parameters.len())
+        .unwrap_err();
+    assert!(error.to_string().contains("task: "), "{error}");
+    let mut changed = archive(60);
+    changed.channels[1].variable = "V".into();
+    let other = problem_of(
+        changed,
+        Task::Forecast { boundary_width: 1 },
+        GraphKind::Mesh,
+    );
+    let error = checkpoint
+        .agree(&other.identity(), checkpoint.parameters.len())
+        .unwrap_err();
+    assert!(error.to_string().contains("channels: "), "{error}");
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_before_the_first_step() {
+    let problem = problem();
+    let refused = |change: fn(&mut Settings)| {
+        let mut settings = settings();
+        change(&mut settings);
+        plan(&problem, &settings).unwrap_err().to_string()
+    };
+    assert!(refused(|s| s.batch_size = 0).contains("--batch-size"));
+    assert!(refused(|s| s.batch_size = 1000).contains("smaller batch"));
+    assert!(refused(|s| s.average = Some(1.5)).contains("--ema"));
+    assert!(refused(|s| s.clip_norm = -1.0).contains("--gradient-clip-norm"));
+    assert!(refused(|s| s.memory_bytes = Some(100_000)).contains("is free; use"));
+    let size = plan(&problem, &settings()).unwrap().total_bytes();
+    assert!(size > 100_000);
+}
+
+#[test]
+fn gaps_and_borders_cost_windows() {
+    let mut data = archive(30);
+    for time in &mut data.times[15..] {
+        time.0 += 3600;
+    }
+    let by = SplitBy::Ratios {
+        train: 0.7,
+        validation: 0.15,
+    };
+    let splits = Splits::new(&data, &by).unwrap();
+    let (windows, dropped) = crate::data::windows(&data, &splits.train, 1);
+    assert_eq!(splits.train, 0..21);
+    // Records 0 and 20 lack a neighbour; 14 and 15 have the gap beside them.
+    assert_eq!((windows.len(), dropped), (17, 4));
+    assert!(!windows.contains(&14) && !windows.contains(&15) && !windows.contains(&0));
+    let early = SplitBy::TestFrom {
+        start: Time(0),
+        train: 0.7,
+        validation: 0.3,
+    };
+    let error = Splits::new(&data, &early).unwrap_err().to_string();
+    assert!(error.contains("training split is empty"), "{error}");
+    let shares = SplitBy::Ratios {
+        train: 0.9,
+        validation: 0.2,
+    };
+    assert!(Splits::new(&data, &shares).is_err());
+}
