@@ -117,9 +117,9 @@ impl Plan {
 /// A tie is a formula of free parameters.
 fn check_tie(tie: &Formula, name: &str, roles: &Roles, ties: &[(String, String)]) -> Result<()> {
     let columns: Vec<&str> = roles.predictors.iter().map(String::as_str).collect();
-    let Ok(used) = tie.roles(&columns, &[]) else {
-        return Ok(()); // no name at all: a number
-    };
+    let used = tie
+        .names(&columns, &[])
+        .map_err(|e| e.context(format!("--tie {name}")))?;
     if let Some(column) = used.predictors.first() {
         return Err(usage(format!(
             "--tie {name}: a tie is a formula of parameters, and `{column}` is a column"

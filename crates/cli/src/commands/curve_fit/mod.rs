@@ -34,7 +34,7 @@ use std::sync::atomic::Ordering;
 pub(crate) struct CurveFitArgs {
     /// Files with the columns: CSV, TSV, NPY, NPZ, JSON
     data: Vec<PathBuf>,
-    /// A formula, or the name of a built-in curve (`fitzroy models --curves`)
+    /// A formula, or the name of a built-in curve such as gaussian or polynomial(3)
     #[arg(long, value_name = "EXPR|NAME")]
     model: String,
     /// A file of one of several data sets; a column `set` tells them apart
