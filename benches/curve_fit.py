@@ -1,6 +1,7 @@
 """Fits the problems of `fitzroy bench curve-fit` with other programs, in the same run.
 
-    python benches/curve_fit.py [--preset quick|standard|publication] [--peers scipy,lmfit,optimistix,nlsq] [--what NAME]
+    python benches/curve_fit.py [--preset quick|standard|publication] [--peers scipy,lmfit,optimistix,nlsq]
+                                  [--peer-rows 1000,1000000] [--seconds 2] [--what NAME]
 
 Runs the release binary on one thread, then every peer that can be imported on the very same data,
 asserts that parameters agree to 1e-6 relative, and writes benches/results/DATE-NAME.json with
@@ -144,7 +145,10 @@ def main():
     parser.add_argument("--preset", default="standard")
     parser.add_argument("--peers", default=",".join(PEERS))
     parser.add_argument("--what", default="curve-fit")
+    parser.add_argument("--seconds", type=float, default=2.0, help="least seconds of repeats of each peer")
+    parser.add_argument("--peer-rows", default="", help="sizes the peers fit, by default all")
     args = parser.parse_args()
+    peer_rows = {int(n) for n in args.peer_rows.split(",") if n}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         load = os.getloadavg()
@@ -161,11 +165,11 @@ def main():
             for who, make in peers:
                 for row in ours["rows"]:
                     case = CASES.get(row["problem"])
-                    if case is None:
+                    if case is None or (peer_rows and row["rows"] not in peer_rows):
                         continue
                     stem = f"{row['problem']}-{row['rows']}"
                     x, y = np.load(folder / f"{stem}-x.npy"), np.load(folder / f"{stem}-y.npy")
-                    measured, popt = timed(make(case, x, y))
+                    measured, popt = timed(make(case, x, y), args.seconds)
                     want = np.array([v for _, v in row["popt"]])
                     off = np.max(np.abs((np.asarray(popt) - want) / want))
                     # Peers stop at their own tolerances, and optimistix at 1e-8 of the cost.

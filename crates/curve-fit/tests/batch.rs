@@ -109,3 +109,14 @@ fn a_spoilt_fit_leaves_the_others_untouched() {
         assert_eq!(bits(&clean, k), bits(&spoilt, k), "fit {k}");
     }
 }
+
+#[test]
+fn a_fit_with_too_few_rows_says_so() {
+    let (table, _) = spots(&[0, 1]);
+    let (plan, options) = plan_and_options();
+    let of: Vec<f64> = (0..97).map(|i| if i < 3 { 7.0 } else { 8.0 }).collect();
+    let groups = Groups::by_number(&of);
+    let found = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
+    assert_eq!(found.status[0], Status::TooFewRows);
+    assert!(found.se[..5].iter().all(|s| s.is_nan()));
+}

@@ -161,11 +161,16 @@ pub fn fit_many(
         evaluations: vec![0; n],
         n_alone: 0,
     };
+    for (k, status) in batch.status.iter_mut().enumerate() {
+        if groups.rows(k).len() < p {
+            *status = Status::TooFewRows;
+        }
+    }
     if in_lanes {
         share(plan, table, groups, options, &starts, &mut batch, stop);
     }
     let alone: Vec<usize> = (0..n)
-        .filter(|&k| !batch.status[k].converged() && (!in_lanes || groups.rows(k).len() >= p))
+        .filter(|&k| !batch.status[k].converged() && batch.status[k] != Status::TooFewRows)
         .collect();
     if stop.load(Ordering::Relaxed) {
         return Ok(batch);

@@ -78,10 +78,12 @@ pub enum Status {
     NonFinite,
     /// Stopped from outside.
     Interrupted,
+    /// A fit of a batch with fewer rows than parameters.
+    TooFewRows,
 }
 
 impl Status {
-    const NAMES: [(Status, &'static str); 11] = [
+    const NAMES: [(Status, &'static str); 12] = [
         (Status::SmallStep, "small_step"),
         (Status::SmallReduction, "small_reduction"),
         (Status::SmallGradient, "small_gradient"),
@@ -93,6 +95,7 @@ impl Status {
         (Status::NoProgress, "no_progress"),
         (Status::NonFinite, "non_finite"),
         (Status::Interrupted, "interrupted"),
+        (Status::TooFewRows, "too_few_rows"),
     ];
 
     /// True when the answer can be trusted to be a minimum; a limit never is.
