@@ -4,8 +4,9 @@ use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::{Coordinates, Graphs, Joint, TermKind};
 use fitzroy_device::cpu::{Function, Workspace};
+use fitzroy_device::gpu::text::{Source, emit};
 use fitzroy_graph::{Binary, NodeId, Op, Unary, gradient};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Which terms of the joint density are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub(super) struct Compiled {
     pub(super) full: usize,
     /// First coordinate and number of coordinates of each parameter that is integrated out.
     integrated: Vec<(usize, usize)>,
+    /// The density as text, once it was asked for.
+    source: OnceLock<Arc<Source>>,
 }
 
 /// c of element `j`: 1 is centred, 0 non-centred.
@@ -165,7 +168,25 @@ impl Compiled {
             leaves,
             frames,
             dim,
+            source: OnceLock::new(),
         }))
+    }
+
+    /// The log density and its gradient as text for a kernel.
+    pub(super) fn source(&self) -> Result<Arc<Source>> {
+        if let Some(source) = self.source.get() {
+            return Ok(Arc::clone(source));
+        }
+        let graphs = &self.graphs;
+        let slopes: Vec<(usize, NodeId)> = self
+            .leaves
+            .iter()
+            .zip(&graphs.gradient)
+            .map(|(leaf, partial)| (leaf.offset, partial.adjoint))
+            .collect();
+        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+        let source = emit(graph, bindings, graphs.density, &slopes, self.dim)?;
+        Ok(Arc::clone(self.source.get_or_init(|| Arc::new(source))))
     }
 
     /// Compiles further nodes of the same graph.

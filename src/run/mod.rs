@@ -25,6 +25,7 @@
 //! ```
 
 mod compiled;
+mod device;
 mod hash;
 mod integrated;
 mod memory;
@@ -36,6 +37,7 @@ mod start;
 mod sweep;
 mod trace;
 
+pub use device::{Device, team};
 pub use memory::{Estimate, estimate};
 pub use posterior::CoordinateChoice;
 pub use predictive::{Desk, Key, Replicator};
@@ -49,6 +51,7 @@ use crate::model::Model;
 use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
 use compiled::{Compiled, Terms, centring};
+use fitzroy_device::gpu::text::Source;
 use posterior::ModelPosterior;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -73,6 +76,8 @@ pub struct Settings {
     /// coordinates; they are Markov chains with an R-hat and an ESS, not independent draws.
     /// `target +=` is left out. A prior that is improper (`Flat`) is an error.
     pub prior_only: bool,
+    /// Where transitions are made. Threads of this process by default.
+    pub device: Device,
     /// A run that will need more is refused before it starts; none means no limit.
     pub memory_limit_bytes: Option<u64>,
 }
@@ -217,6 +222,7 @@ fn attempt(
     if posterior.is_refused() {
         return Ok(None);
     }
+    posterior.on(&settings.device, settings.sampler.chains)?;
     let first = Arc::clone(posterior.compiled());
     let compiled_at = (caller.now)();
     let watch = Watch::new(caller);
@@ -268,6 +274,46 @@ fn attempt(
         timing,
         compiled,
     }))
+}
+
+/// The kernel that samples `joint` on a machine, in the coordinates that a run starts in: text for
+/// people to read.
+///
+/// # Errors
+/// As [`run`].
+pub fn kernel_text(joint: &Joint, settings: &Settings) -> Result<String> {
+    let source = kernel_source(joint, settings)?;
+    let sampler = &settings.sampler;
+    let team = team(source.dim, sampler.chains);
+    Ok(sample::kernel::readable(
+        &source,
+        team,
+        sampler.max_treedepth,
+    ))
+}
+
+/// The density that such a kernel samples.
+///
+/// # Errors
+/// As [`run`].
+pub fn kernel_source(joint: &Joint, settings: &Settings) -> Result<Arc<Source>> {
+    let terms = match settings.prior_only {
+        true => Terms::Priors,
+        false => Terms::All,
+    };
+    let joint = joint.rewritten(allowed(settings));
+    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms)?;
+    posterior.compiled().source()
+}
+
+/// Words of eight bytes that `n_chains` chains of `joint` take on a machine for kernels.
+///
+/// # Errors
+/// As [`run`].
+pub fn kernel_memory_words(joint: &Joint, settings: &Settings, n_chains: usize) -> Result<u64> {
+    let source = kernel_source(joint, settings)?;
+    let depth = settings.sampler.max_treedepth;
+    Ok(sample::kernel::memory_words(&source, n_chains, depth) as u64)
 }
 
 /// Number of observed values: elements of the data that have a distribution.

@@ -1,9 +1,11 @@
 //! A model as something to sample from: its coordinates, and when they change.
 
 use super::compiled::{Change, Compiled, Evaluator, Terms, centring, log_jacobian};
+use super::device::Device;
 use super::saved;
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
+use crate::fit::sample::kernel::Remote;
 use crate::fit::sample::{CoordinateMap, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Coordinates, Joint};
@@ -48,6 +50,8 @@ pub(super) struct ModelPosterior<'a> {
     refused: bool,
     /// Whether the density has been compared at draws of the warm-up.
     compared: bool,
+    /// Where transitions are made, and for how many chains.
+    device: (Device, usize),
 }
 
 impl<'a> ModelPosterior<'a> {
@@ -89,6 +93,7 @@ impl<'a> ModelPosterior<'a> {
             undone: None,
             refused: false,
             compared: false,
+            device: (Device::threads(), 0),
         };
         posterior.check_start();
         Ok(posterior)
@@ -119,6 +124,15 @@ impl<'a> ModelPosterior<'a> {
             out.extend((dim..full).map(|_| rng.normal()));
         }
         out
+    }
+
+    /// Has the transitions of `n_chains` chains made on `device`.
+    pub(super) fn on(&mut self, device: &Device, n_chains: usize) -> Result<()> {
+        self.device = (device.clone(), n_chains);
+        match device.is_machine() {
+            true => self.compiled.source().map(|_| ()),
+            false => Ok(()),
+        }
     }
 
     /// The density in the present coordinates.
@@ -344,6 +358,18 @@ fn rounding(compiled: &Compiled, frames: &super::compiled::Frames<'_>, x: &[f64]
 
 impl Posterior for ModelPosterior<'_> {
     type Target = Evaluator;
+
+    fn remote(&self) -> Option<Remote<'_>> {
+        let (device, n_chains) = &self.device;
+        if !device.is_machine() {
+            return None;
+        }
+        let source = self.compiled.source();
+        device.remote(
+            source.expect("the first coordinates gave a text"),
+            *n_chains,
+        )
+    }
 
     fn dim(&self) -> usize {
         self.compiled.dim

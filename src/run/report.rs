@@ -49,11 +49,15 @@ pub fn run_json(
         .iter()
         .map(|(name, c)| (name.clone(), json!(c)))
         .collect();
+    let kind = match settings.device.is_machine() {
+        true => "cuda",
+        false => "cpu",
+    };
     let metric = outcome.run.metrics.first().map_or("none", |m| m.name());
     let own = json!({
         "model": machine.model,
         "version": env!("CARGO_PKG_VERSION"),
-        "device": {"kind": "cpu", "name": machine.device},
+        "device": {"kind": kind, "name": machine.device},
         "precision": "f64",
         "seed": sampler.seed,
         "group": outcome.group,

@@ -1,9 +1,12 @@
 //! Is this machine fit for work: what it is, whether its arithmetic is right, how fast it is,
 //! and which settings follow.
 
+mod gpus;
 mod numerics;
 
-use fitzroy_device::gpu::Driver;
+pub use gpus::{Gpu, Gpus};
+
+use fitzroy_device::gpu::Places;
 use fitzroy_device::probe::{self, Cpu, Streams};
 
 /// One thing that was looked at.
@@ -68,15 +71,15 @@ pub struct Settings {
 pub struct Verification {
     /// The processor and the memory.
     pub cpu: Cpu,
-    /// The GPU driver.
-    pub driver: Driver,
+    /// The GPUs, their driver and the compiler of their kernels.
+    pub gpus: Gpus,
     /// The checks in the order in which they ran.
     pub checks: Vec<Check>,
     /// Measured speeds.
     pub rates: Rates,
     /// Recommended settings.
     pub settings: Settings,
-    /// GPUs that passed; none in this version.
+    /// GPUs that passed.
     pub gpus_passed: usize,
 }
 
@@ -92,26 +95,33 @@ const STREAM_ELEMENTS: usize = 4 << 20;
 /// How long each speed is measured, in seconds.
 const MEASURE_S: f64 = 0.05;
 
-/// Looks at the machine, checks its arithmetic and measures it; takes about a third of a second.
+/// How much of a GPU is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Teams of one size.
+    Usual,
+    /// Teams of every size.
+    Conformance,
+}
+
+/// Looks at the machine, checks its arithmetic and measures it; takes about a third of a second,
+/// and a few seconds more for every GPU.
 ///
-/// `now` tells the time in seconds from any origin: the library holds no clock of its own.
-pub fn verify(now: &dyn Fn() -> f64) -> Verification {
+/// `now` tells the time in seconds from any origin, and `gpus` where the libraries of a GPU may lie
+/// and how much is checked (none: GPUs are left alone). The library holds no clock and reads no
+/// environment.
+pub fn verify(now: &dyn Fn() -> f64, gpus: Option<(&Places, Depth)>) -> Verification {
     let cpu = probe::cpu();
-    let driver = Driver::probe();
+    let gpus = gpus.map_or_else(Gpus::default, |(places, depth)| {
+        gpus::look(places, now, depth)
+    });
     let rates = Rates {
         memory_gb_per_s: memory_rate(now),
         arithmetic_gflop_per_s: arithmetic_rate(now),
     };
-    let checks = vec![
-        cpu_check(&cpu),
-        numerics::check(),
-        numerics::engine(),
-        Check {
-            name: "gpu",
-            verdict: Verdict::Skip,
-            detail: driver.advice(),
-        },
-    ];
+    let mut checks = vec![cpu_check(&cpu), numerics::check(), numerics::engine()];
+    checks.extend(gpus.checks.iter().cloned());
+    let gpus_passed = gpus.found.iter().filter(|g| g.passed).count();
     let settings = Settings {
         device: "cpu",
         precision: "f64",
@@ -121,11 +131,11 @@ pub fn verify(now: &dyn Fn() -> f64) -> Verification {
     };
     Verification {
         cpu,
-        driver,
+        gpus,
         checks,
         rates,
         settings,
-        gpus_passed: 0,
+        gpus_passed,
     }
 }
 
@@ -207,10 +217,15 @@ mod tests {
     #[test]
     fn this_machine_passes_and_a_missing_gpu_is_no_failure() {
         let ticks = Cell::new(0.0);
-        let found = verify(&|| {
+        let now = || {
             ticks.set(ticks.get() + 1.0);
             ticks.get()
-        });
+        };
+        let nowhere = Places {
+            driver: Some("/nowhere/libcuda.so.1".into()),
+            ..Places::default()
+        };
+        let found = verify(&now, Some((&nowhere, Depth::Usual)));
         assert!(found.passed(), "{:#?}", found.checks);
         assert_eq!(found.gpus_passed, 0);
         assert!(found.checks.iter().any(|c| c.verdict == Verdict::Skip));

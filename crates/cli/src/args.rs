@@ -57,9 +57,12 @@ pub(crate) struct Common {
     /// Where to compute: auto, cpu, cuda or cuda:N [env: FITZROY_DEVICE] [default: auto]
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// Precision of the arithmetic; auto is f64 on the CPU
+    /// Precision of the arithmetic; auto is f64
     #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
     precision: Precision,
+    /// Compiler for GPU kernels: libnvrtc.so.12 or its folder [env: FITZROY_NVRTC]
+    #[arg(long = "nvrtc", value_name = "PATH")]
+    compiler: Option<PathBuf>,
     /// Threads to use [env: FITZROY_THREADS] [default: all]
     #[arg(long, value_name = "N")]
     threads: Option<String>,
@@ -132,16 +135,36 @@ impl Common {
         }
     }
 
-    /// Device, precision and threads, checked against what this machine can do.
+    /// Device, precision and threads of a command that computes on the CPU alone.
     ///
     /// # Errors
     /// A value is wrong, or the device that was asked for cannot be used.
     pub(crate) fn machine(&self) -> Result<Machine> {
         self.device()?.require_cpu()?;
+        self.check_precision()?;
+        self.threads()
+    }
+
+    /// Where the libraries of a GPU may lie.
+    pub(crate) fn places(&self) -> fitzroy_device::gpu::Places {
+        crate::device::places(self.compiler.clone())
+    }
+
+    /// Refuses what this version does not compute in.
+    pub(crate) fn check_precision(&self) -> Result<()> {
         if matches!(self.precision, Precision::Mixed | Precision::F32) {
-            let message = "--precision: this version computes in f64 on the CPU; use auto or f64";
+            let message = "--precision: this version computes in f64 on every device; use auto or \
+                           f64";
             return Err(Error::new(ErrorKind::Device, message));
         }
+        Ok(())
+    }
+
+    /// Threads to use.
+    ///
+    /// # Errors
+    /// The number is wrong.
+    pub(crate) fn threads(&self) -> Result<Machine> {
         let threads = match (&self.threads, environment("FITZROY_THREADS")) {
             (Some(text), _) => count("--threads", text)?,
             (None, Some(text)) => count("FITZROY_THREADS", &text)?,

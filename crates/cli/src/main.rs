@@ -3,6 +3,7 @@
 mod args;
 mod clock;
 mod commands;
+mod device;
 mod exit;
 mod interrupt;
 mod json;

@@ -1,13 +1,12 @@
 //! Which device to run on: what a user may ask for, and what that gives on this machine.
 
-use crate::gpu::Driver;
 use fitzroy_graph::{Error, ErrorKind, Result};
 use std::str::FromStr;
 
 /// A device as a user asks for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The fastest that can be used; the CPU in this version.
+    /// What is known to be faster; the CPU as long as nobody has measured otherwise.
     #[default]
     Auto,
     /// The processor.
@@ -49,7 +48,7 @@ impl Choice {
         match self {
             Choice::Auto | Choice::Cpu => Ok(()),
             Choice::Gpu(_) => {
-                let advice = Driver::probe().advice();
+                let advice = "this command computes on the CPU alone; use --device cpu or auto";
                 Err(Error::new(ErrorKind::Device, advice).context("--device cuda"))
             }
         }

@@ -189,6 +189,19 @@ impl<T: Target> Chain<T> {
         let energy_start = path.energy_start();
         let mut dice = Dice::new(self.stream, self.iteration);
         let growth = grow(&mut path, &mut dice, phase.max_depth);
+        self.conclude(phase, step_size, energy_start, &growth, observer);
+    }
+
+    /// Books a transition that has just been made, here or elsewhere; the draw is the candidate.
+    pub(crate) fn conclude(
+        &mut self,
+        phase: &PhaseSettings,
+        step_size: f64,
+        energy_start: f64,
+        growth: &Growth,
+        observer: &dyn Observer,
+    ) {
+        let warmup = phase.phase == Phase::Warmup;
         self.iteration += 1;
         self.gradients += u64::from(growth.n_steps);
         let diverged = growth.stop == Stop::Diverged;
@@ -198,7 +211,7 @@ impl<T: Target> Chain<T> {
             self.step.learn(acceptance, phase.target_accept);
             self.windows[0].learn(self.target.dim(), &self.space, diverged);
         }
-        self.record(warmup, step_size, energy_start, &growth);
+        self.record(warmup, step_size, energy_start, growth);
         observer.event(&Event {
             chain: self.index,
             phase: phase.phase,

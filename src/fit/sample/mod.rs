@@ -94,6 +94,7 @@ mod chain;
 mod checkpoint;
 mod dense;
 mod estimate;
+pub mod kernel;
 mod metric;
 mod normals;
 mod pool;
@@ -185,6 +186,12 @@ pub trait Posterior: Sync {
         last: bool,
     ) -> Option<CoordinateMap> {
         let _ = (positions, gradients, last);
+        None
+    }
+
+    /// What makes the transitions instead of threads of this process; none unless said otherwise.
+    /// Asked for before every stretch of transitions, for the present coordinates.
+    fn remote(&self) -> Option<kernel::Remote<'_>> {
         None
     }
 }

@@ -5,8 +5,11 @@ use super::chain::{Chain, PhaseSettings};
 use super::checkpoint::Checkpoint;
 use super::pool::{Progress, run_all};
 use super::statistics::{Draws, Statistics};
-use super::{MetricKind, Observer, Phase, Posterior, Settings, Stream, Target, start, warmup};
-use crate::Result;
+use super::{
+    MetricKind, Observer, Phase, Posterior, Settings, Stream, Target, kernel, start, warmup,
+};
+use crate::{Error, Result};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A chain that was stuck in warm-up and was moved next to another one.
@@ -104,6 +107,8 @@ pub(crate) struct Session<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// Whether to stop.
     pub(crate) stop: &'a AtomicBool,
+    /// What went wrong where transitions are made.
+    pub(crate) failed: OnceLock<Error>,
 }
 
 /// What changes while a run goes on.
@@ -163,7 +168,17 @@ impl Session<'_> {
                     chain.draws.reserve(next - now, posterior.dim());
                 }
             }
-            self.run_until(&mut state.chains, next, &phase);
+            match posterior.remote() {
+                None => self.run_until(&mut state.chains, next, &phase),
+                Some(remote) => {
+                    let made = kernel::advance(&remote, &mut state.chains, next, &phase, self);
+                    if let Err(error) = made {
+                        // The run is over; the first failure is the one to report.
+                        let _ = self.failed.set(error);
+                        return false;
+                    }
+                }
+            }
             if self.stop.load(Ordering::Relaxed) {
                 return false;
             }
@@ -261,6 +276,7 @@ pub fn sample_in_blocks<P: Posterior>(
         settings,
         observer,
         stop,
+        failed: OnceLock::new(),
     };
     let mut state = match from {
         Some(checkpoint) => checkpoint.restore(posterior, &session)?,
@@ -277,6 +293,9 @@ pub fn sample_in_blocks<P: Posterior>(
     let end = settings.tune + settings.draws;
     if go_on && state.iteration() < end && session.advance(posterior, &mut state, &mut pacer, end) {
         session.show(posterior, &state, &mut pacer);
+    }
+    if let Some(error) = session.failed.into_inner() {
+        return Err(error);
     }
     let asked_to_end = pacer.stopped;
     Ok(collect(

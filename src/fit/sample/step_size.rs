@@ -71,9 +71,14 @@ impl DualAveraging {
         // Bounds far outside anything useful, so that a hopeless target ends in no infinity.
         let log_step = self.mu - self.count.sqrt() / GAMMA * self.error;
         self.log_step = log_step.clamp(-60.0, 60.0);
-        let weight = libm::pow(self.count, -KAPPA);
+        let weight = forgetting(self.count);
         self.log_average = weight * self.log_step + (1.0 - weight) * self.log_average;
     }
+}
+
+/// The weight t^−κ of the newest of `count` step sizes in their average.
+pub(crate) fn forgetting(count: f64) -> f64 {
+    libm::pow(count, -KAPPA)
 }
 
 /// Acceptance at which the search stops.

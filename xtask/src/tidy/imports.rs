@@ -24,6 +24,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "fitzroy-weather",
         ],
     ),
+    ("crates/gpu-day", &["fitzroy", "fitzroy-device"]),
     ("xtask", &[]),
 ];
 

@@ -2,10 +2,11 @@
 
 use crate::args::Common;
 use crate::exit::Outcome;
-use crate::{json, terminal};
+use crate::{device, json, terminal};
 use clap::Args;
 use fitzroy::Result;
-use fitzroy::verify::{Verdict, Verification, gib, verify};
+use fitzroy::verify::{Depth, Gpu, Verdict, Verification, gib, verify};
+use fitzroy_device::choice::Choice;
 use fitzroy_device::probe::level_name;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -17,15 +18,29 @@ pub(crate) struct VerifyArgs {
     /// Fail (exit 1) unless a GPU passes
     #[arg(long)]
     require_gpu: bool,
+    /// Run the whole suite of operations on every GPU, with teams of every size
+    #[arg(long)]
+    conformance: bool,
     #[command(flatten)]
     common: Common,
 }
 
 /// Looks at the machine and prints what it found.
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
-    args.common.machine()?;
+    args.common.threads()?;
+    args.common.check_precision()?;
+    let places = args.common.places();
+    // A GPU that was asked for and cannot be used is an error here as everywhere.
+    if let Choice::Gpu(number) = args.common.device()? {
+        device::open(&places, number.unwrap_or(0))?;
+    }
     let start = Instant::now();
-    let found = verify(&|| start.elapsed().as_secs_f64());
+    let depth = match args.conformance {
+        true => Depth::Conformance,
+        false => Depth::Usual,
+    };
+    let now = || start.elapsed().as_secs_f64();
+    let found = verify(&now, Some((&places, depth)));
     let passed = found.passed() && (!args.require_gpu || found.gpus_passed > 0);
     if args.common.json {
         json::print(&document(&found, passed));
@@ -63,6 +78,9 @@ fn print_checks(found: &Verification) {
         "rates: memory {:.1} GB/s, arithmetic {:.1} GFLOP/s (f64, one thread)",
         found.rates.memory_gb_per_s, found.rates.arithmetic_gflop_per_s
     ));
+    for gpu in &found.gpus.found {
+        terminal::out(format_args!("{}", words(gpu)));
+    }
     let settings = &found.settings;
     let budget = settings.memory_budget_bytes.map_or(String::new(), |b| {
         format!(", memory budget {:.1} GiB", gib(b))
@@ -71,6 +89,71 @@ fn print_checks(found: &Verification) {
         "settings: --device {} --precision {} --chains {} --threads {}{budget}",
         settings.device, settings.precision, settings.chains, settings.threads
     ));
+}
+
+/// What follows for runs on a GPU.
+fn words(gpu: &Gpu) -> String {
+    let index = gpu.description.index;
+    let name = gpu.description.short_name();
+    let Some(rates) = &gpu.rates else {
+        return format!("cuda:{index} ({name}): cannot be used, see above");
+    };
+    let slow = match rates.f64_tflop_per_s < rates.f32_tflop_per_s / 8.0 {
+        true => "; its f64 is slow, so the CPU may well be faster",
+        false => "",
+    };
+    format!(
+        "cuda:{index} ({name}): copy {:.0} GB/s, {:.2} TFLOP/s f64, {:.2} TFLOP/s f32; \
+         --device cuda:{index} --precision f64, --chains 4 for heavy models and up to {} for small \
+         ones, memory budget {:.1} GiB{slow}",
+        rates.copy_gb_per_s,
+        rates.f64_tflop_per_s,
+        rates.f32_tflop_per_s,
+        gpu.chains,
+        gib(gpu.memory_budget_bytes)
+    )
+}
+
+fn gpu_document(gpu: &Gpu) -> Value {
+    let d = &gpu.description;
+    let rates = gpu.rates.map(|r| {
+        json!({
+            "copy_gb_per_s": json::number(r.copy_gb_per_s),
+            "f64_tflop_per_s": json::number(r.f64_tflop_per_s),
+            "f32_tflop_per_s": json::number(r.f32_tflop_per_s),
+        })
+    });
+    json!({
+        "index": d.index,
+        "name": d.name,
+        "short_name": d.short_name(),
+        "capability": format!("{}.{}", d.capability.0, d.capability.1),
+        "multiprocessors": d.multiprocessors,
+        "memory": {"total_bytes": d.memory_bytes, "free_bytes": d.free_bytes},
+        "ecc": d.ecc,
+        "clock_mhz": d.clock_mhz,
+        "memory_clock_mhz": d.memory_clock_mhz,
+        "watchdog": d.watchdog,
+        "bus_id": d.bus_id,
+        "passed": gpu.passed,
+        "compile_s": gpu.compile_s,
+        "values_compared": gpu.compared,
+        "rates": rates,
+        "settings": {
+            "precision": "f64",
+            "chains": gpu.chains,
+            "memory_budget_bytes": gpu.memory_budget_bytes,
+        },
+    })
+}
+
+fn library_document(library: &Option<(String, (u32, u32))>) -> Value {
+    match library {
+        Some((path, (major, minor))) => {
+            json!({"path": path, "version": format!("{major}.{minor}")})
+        }
+        None => Value::Null,
+    }
 }
 
 fn document(found: &Verification, passed: bool) -> Value {
@@ -91,8 +174,13 @@ fn document(found: &Verification, passed: bool) -> Value {
             "simd": level_name(found.cpu.simd),
             "memory": memory,
         },
-        "gpu": {"usable": false, "detail": found.driver.advice()},
-        "gpus": [],
+        "gpu": {
+            "usable": found.gpus_passed > 0,
+            "driver": library_document(&found.gpus.driver),
+            "nvrtc": library_document(&found.gpus.compiler),
+            "troubles": found.gpus.troubles,
+        },
+        "gpus": found.gpus.found.iter().map(gpu_document).collect::<Vec<_>>(),
         "checks": checks,
         "rates": {
             "memory_gb_per_s": json::number(found.rates.memory_gb_per_s),

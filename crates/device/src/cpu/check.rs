@@ -19,9 +19,7 @@ const BOUND: f64 = 1e-11;
 /// The first value that is wrong, in words.
 pub fn self_check() -> Result<usize, String> {
     let (graph, bindings, outputs) = problem();
-    let params: Vec<f64> = (0..ROWS + GROUPS + 3)
-        .map(|i| 0.05 + 0.9 * fraction(i, 7919))
-        .collect();
+    let params = point();
     let expected = evaluate(&graph, &bindings, &params, &outputs);
     let mut compared = 0;
     for level in Level::available() {
@@ -45,12 +43,19 @@ pub fn self_check() -> Result<usize, String> {
     Ok(compared)
 }
 
+/// Where the check is made.
+pub(crate) fn point() -> Vec<f64> {
+    (0..ROWS + GROUPS + 3)
+        .map(|i| 0.05 + 0.9 * fraction(i, 7919))
+        .collect()
+}
+
 /// Numbers in [0, 1) that look random.
 fn fraction(i: usize, step: usize) -> f64 {
     ((i * step + 13) % 10_007) as f64 / 10_007.0
 }
 
-fn problem() -> (Graph, Bindings, Vec<NodeId>) {
+pub(crate) fn problem() -> (Graph, Bindings, Vec<NodeId>) {
     let mut g = Graph::new();
     let (rows, groups, columns) = (
         g.dim("rows", ROWS),

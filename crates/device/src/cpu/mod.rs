@@ -1,13 +1,13 @@
 //! The CPU engine: compiles a graph to loops over blocks and runs them with the widest registers
 //! there are.
 
-mod check;
+pub(crate) mod check;
 mod emit;
-mod lower;
+pub(crate) mod lower;
 mod maps;
 mod operand;
-mod program;
-mod rows;
+pub(crate) mod program;
+pub(crate) mod rows;
 mod rowwise;
 mod run;
 mod scalar;

@@ -137,6 +137,16 @@ impl Runs {
         }
     }
 
+    /// The position of every row; `rising` says which kind of runs these are.
+    pub(crate) fn positions(&self, rising: bool) -> Vec<u32> {
+        let run = |(&group, bounds): (&u32, &[u32])| {
+            let rows = 0..bounds[1] - bounds[0];
+            rows.map(move |row| group + u32::from(rising) * row)
+        };
+        let runs = self.group.iter().zip(self.start.windows(2));
+        runs.flat_map(run).collect()
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.group.len()

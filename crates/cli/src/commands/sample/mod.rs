@@ -8,14 +8,16 @@ use crate::clock::{Clock, timestamp};
 use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::progress::{Board, Progress};
-use crate::{interrupt, json, terminal};
+use crate::{device, interrupt, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::draws::{Flush, write_netcdf_with};
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::run::{self, Caller, CoordinateChoice, Settings, bind, run_json};
+use fitzroy::run::{
+    self, Caller, CoordinateChoice, Settings, bind, kernel_memory_words, kernel_text, run_json,
+};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
@@ -85,6 +87,9 @@ pub(crate) struct SampleArgs {
     /// Sample the priors, without the data
     #[arg(long, conflicts_with = "log_likelihood")]
     prior_only: bool,
+    /// Write the kernel that a GPU would run to FILE, or to stdout for -, and stop
+    #[arg(long = "dump-cuda", value_name = "FILE|-")]
+    dump_kernel: Option<PathBuf>,
     /// Seconds between progress lines in a log
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     progress_every: f64,
@@ -174,8 +179,12 @@ pub(crate) fn memory_limit() -> Option<u64> {
 /// Reads, samples, prints, saves.
 pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let clock = Clock::start();
-    let machine = args.common.machine()?;
-    let settings = args.settings(machine)?;
+    let machine = args.common.threads()?;
+    let mut settings = args.settings(machine)?;
+    let chosen = match args.dump_kernel {
+        Some(_) => None,
+        None => Some(args.common.choose()?),
+    };
     let model = inputs::model(&args.model)?;
     let data = inputs::data(&args.data, &args.bindings, &args.set)?;
     let joint = bind(&model, &data, &settings).map_err(|error| match error.kind() {
@@ -183,6 +192,12 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         ErrorKind::Data if data.arrays().is_empty() => inputs::no_data(&model),
         _ => error,
     })?;
+    let Some(chosen) = chosen else {
+        return dump(args, &joint, &settings);
+    };
+    let words = |chains| kernel_memory_words(&joint, &settings, chains);
+    device::check_memory(&chosen, |n| Ok(8 * words(n)?), args.chains)?;
+    settings.device = chosen.device.clone();
     let name = inputs::name(&args.model);
     let mut folder = Folder::open(
         Path::new(""),
@@ -192,7 +207,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     )?;
     let reading = clock.seconds();
     if !args.common.quiet {
-        show::header(&args.model, &joint, &settings);
+        show::header(&args.model, &joint, &settings, &chosen);
         model
             .warnings()
             .iter()
@@ -210,7 +225,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let (diagnosis, written) = examine(&mut folder, &outcome, &options, &clock)?;
     let facts = run::Machine {
         model: name,
-        device: probe::cpu().model,
+        device: chosen.name,
         reading,
         written,
         total: clock.seconds(),
@@ -230,6 +245,20 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// Writes the kernel for people to read.
+fn dump(args: &SampleArgs, joint: &Joint, settings: &Settings) -> Result<Outcome> {
+    let text = kernel_text(joint, settings)?;
+    match args.dump_kernel.as_deref() {
+        Some(path) if path != Path::new("-") => {
+            std::fs::write(path, text).map_err(|error| {
+                Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
+            })?;
+        }
+        _ => terminal::out(text),
+    }
+    Ok(Outcome::Done)
 }
 
 /// Runs the chains, showing progress and catching Ctrl-C; none when stopped before the first draw.

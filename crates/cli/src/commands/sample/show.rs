@@ -1,6 +1,7 @@
 //! What `sample` says on the terminal.
 
 use crate::args::Common;
+use crate::device::Chosen;
 use crate::output::Folder;
 use crate::terminal;
 use fitzroy::diagnose::Diagnosis;
@@ -12,7 +13,7 @@ use fitzroy_device::probe::level_name;
 use std::path::Path;
 
 /// One line before the work: what will run, and on what.
-pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings) {
+pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings, chosen: &Chosen) {
     let file = model
         .file_name()
         .unwrap_or(model.as_os_str())
@@ -27,6 +28,12 @@ pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings) {
         count(threads, "thread"),
         settings.sampler.seed,
     ));
+    if chosen.is_news {
+        terminal::note(format_args!(
+            "device: {} ({}), {}",
+            chosen.label, chosen.name, chosen.reason
+        ));
+    }
 }
 
 /// Verdict, findings, table, times and files.

@@ -1,0 +1,45 @@
+//! What `sample` says of GPUs, on a machine that shows none.
+
+mod program;
+
+use program::{fitzroy, program, repository, run};
+
+fn sample(arguments: &[&str]) -> Vec<String> {
+    let path = |name: &str| repository(name).display().to_string();
+    let mut all = vec!["sample".into(), path("models/eight-schools.fz")];
+    all.extend(["--data".into(), path("models/eight-schools.csv")]);
+    all.extend(arguments.iter().map(|a| a.to_string()));
+    all
+}
+
+#[test]
+fn a_run_on_a_gpu_that_is_not_there_is_refused_with_a_remedy() {
+    run(program(&std::env::temp_dir())
+        .args(sample(&["--device", "cuda"]))
+        .env("CUDA_VISIBLE_DEVICES", ""))
+    .ends_with(2)
+    .complains(&["--device cuda:0", "; "]);
+}
+
+#[test]
+fn the_kernel_of_a_model_is_printed_without_a_gpu() {
+    let arguments = sample(&["--dump-cuda", "-"]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let said = fitzroy(&arguments).ends_with(0);
+    for part in [
+        "#define TEAM 128",
+        "value_and_gradient(",
+        "ENTRY void advance(",
+        "m_exp(",
+    ] {
+        assert!(said.out.contains(part), "no `{part}`");
+    }
+}
+
+#[test]
+fn a_compiler_that_is_named_and_not_there_changes_nothing_without_a_gpu() {
+    run(program(&std::env::temp_dir())
+        .args(["verify", "--nvrtc", "/nowhere/libnvrtc.so.12", "--quiet"])
+        .env("CUDA_VISIBLE_DEVICES", ""))
+    .ends_with(0);
+}

@@ -1,0 +1,315 @@
+//! A GPU as a [`Machine`]: its context, its memory, its program.
+
+use super::cache::Cache;
+use super::compiler::{Compiler, OPTIONS, Places};
+use super::driver::{Description, Driver};
+use super::machine::{Machine, Program};
+use super::text::for_device;
+use super::trouble::Trouble;
+use fitzroy_graph::Result;
+use std::ffi::{c_uint, c_void};
+
+/// Where a program came from and what it takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// Whether it was compiled, and not found among those kept.
+    pub compiled: bool,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes that a thread spills or keeps in arrays.
+    pub local_bytes: u32,
+}
+
+/// A GPU that is in use.
+pub struct Gpu {
+    driver: Driver,
+    compiler: Compiler,
+    cache: Option<Cache>,
+    handle: i32,
+    context: *mut c_void,
+    /// What the driver says of it.
+    pub description: Description,
+    program: Option<Ready>,
+    slots: Vec<(u64, usize)>,
+    events: [*mut c_void; 2],
+    /// Of the program that was loaded last.
+    pub loaded: Loaded,
+    /// Why compiled kernels could not be kept.
+    pub cache_note: Option<String>,
+}
+
+// SAFETY: a context may be used from any thread that makes it its current one, which every method
+// does first; the driver's functions may be called from any thread.
+unsafe impl Send for Gpu {}
+
+struct Ready {
+    program: Program,
+    module: *mut c_void,
+    function: *mut c_void,
+}
+
+/// Threads of a block that holds several teams.
+const BLOCK: usize = 128;
+/// Threads of a warp.
+const WARP: usize = 32;
+
+impl Gpu {
+    /// Takes GPU `index` into use and finds a compiler for it.
+    ///
+    /// # Errors
+    /// No driver, no such GPU, no compiler, or the GPU is busy.
+    pub fn open(places: &Places, index: usize) -> std::result::Result<Gpu, Trouble> {
+        let driver = Driver::open(places)?;
+        let description = driver.describe(index)?;
+        let compiler = Compiler::find(places, driver.version, description.arch())?;
+        Self::with(driver, compiler, description, places)
+    }
+
+    fn with(
+        driver: Driver,
+        compiler: Compiler,
+        description: Description,
+        places: &Places,
+    ) -> std::result::Result<Gpu, Trouble> {
+        let handle = driver.handle(description.index)?;
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the pointer is to memory of this function.
+        let status = unsafe { (driver.functions.context_retain)(&mut context, handle) };
+        driver.check("cuDevicePrimaryCtxRetain", status)?;
+        let mut gpu = Gpu {
+            driver,
+            compiler,
+            cache: places.cache.as_deref().map(Cache::new),
+            handle,
+            context,
+            description,
+            program: None,
+            slots: Vec::new(),
+            events: [std::ptr::null_mut(); 2],
+            loaded: Loaded::default(),
+            cache_note: None,
+        };
+        gpu.enter()?;
+        for k in 0..2 {
+            // SAFETY: the pointer is to memory of the GPU's own record.
+            let status = unsafe { (gpu.driver.functions.event_create)(&mut gpu.events[k], 0) };
+            gpu.driver.check("cuEventCreate", status)?;
+        }
+        gpu.description.free_bytes = gpu.free_bytes();
+        Ok(gpu)
+    }
+
+    /// The driver it belongs to.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// What compiles for it.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    /// Makes its context the current one of this thread.
+    fn enter(&self) -> std::result::Result<(), Trouble> {
+        // SAFETY: the context was retained and is released only when this value goes.
+        let status = unsafe { (self.driver.functions.context_current)(self.context) };
+        self.driver.check("cuCtxSetCurrent", status)
+    }
+
+    /// Bytes of its memory that are free now.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.enter().ok()?;
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are to numbers of this function.
+        let status = unsafe { (self.driver.functions.free_memory)(&mut free, &mut total) };
+        (status == 0).then_some(free as u64)
+    }
+
+    /// The cubin of a program, from the cache or compiled.
+    fn cubin(&mut self, program: &Program) -> std::result::Result<Vec<u8>, Trouble> {
+        let text = for_device(program);
+        let arch = self.description.arch();
+        let arch = self.compiler.arch_for(arch).unwrap_or(arch);
+        let (major, minor) = self.compiler.version;
+        let key = format!(
+            "nvrtc {major}.{minor} sm_{arch} {}\n{text}",
+            OPTIONS.join(" ")
+        );
+        if let Some(cubin) = self.cache.as_ref().and_then(|c| c.read(&key)) {
+            self.loaded.compiled = false;
+            return Ok(cubin);
+        }
+        let cubin = self.compiler.compile(&text, arch)?;
+        self.loaded.compiled = true;
+        if let Some(cache) = &self.cache {
+            self.cache_note = cache.write(&key, &cubin).err();
+        }
+        Ok(cubin)
+    }
+
+    fn load_program(&mut self, program: &Program) -> std::result::Result<(), Trouble> {
+        let cubin = self.cubin(program)?;
+        self.enter()?;
+        self.unload();
+        let f = &self.driver.functions;
+        let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the bytes are a whole cubin; the driver copies them.
+        let status = unsafe { (f.module_load)(&mut module, cubin.as_ptr().cast()) };
+        self.driver.check("cuModuleLoadData", status)?;
+        // SAFETY: the module was loaded and the name ends with a zero byte.
+        let status = unsafe { (f.function)(&mut function, module, c"advance".as_ptr()) };
+        self.driver.check("cuModuleGetFunction", status)?;
+        let attribute = |which| {
+            let mut value = 0;
+            // SAFETY: the function belongs to the module that was loaded.
+            let status = unsafe { (f.function_attribute)(&mut value, which, function) };
+            if status == 0 { value as u32 } else { 0 }
+        };
+        // CU_FUNC_ATTRIBUTE_NUM_REGS and _LOCAL_SIZE_BYTES.
+        (self.loaded.registers, self.loaded.local_bytes) = (attribute(4), attribute(3));
+        self.program = Some(Ready {
+            program: program.clone(),
+            module,
+            function,
+        });
+        Ok(())
+    }
+
+    fn unload(&mut self) {
+        if let Some(ready) = self.program.take() {
+            // SAFETY: the module was loaded here, and nothing of it runs: every launch is waited
+            // for.
+            unsafe { (self.driver.functions.module_unload)(ready.module) };
+        }
+    }
+
+    fn allocate(&mut self, slot: usize, words: usize) -> std::result::Result<u64, Trouble> {
+        self.enter()?;
+        if self.slots.len() <= slot {
+            self.slots.resize(slot + 1, (0, 0));
+        }
+        let (at, len) = self.slots[slot];
+        if len >= words {
+            return Ok(at);
+        }
+        let f = &self.driver.functions;
+        if at != 0 {
+            // SAFETY: it was allocated here and nothing that runs uses it.
+            unsafe { (f.free)(at) };
+            self.slots[slot] = (0, 0);
+        }
+        let mut at = 0;
+        // SAFETY: the pointer is to a number of this function.
+        let status = unsafe { (f.allocate)(&mut at, 8 * words) };
+        match self.driver.check("cuMemAlloc", status) {
+            Err(Trouble::OutOfMemory { .. }) => Err(Trouble::OutOfMemory {
+                needed: 8 * words as u64,
+                free: self.free_bytes(),
+            }),
+            Err(other) => Err(other),
+            Ok(()) => {
+                self.slots[slot] = (at, words);
+                Ok(at)
+            }
+        }
+    }
+
+    fn run(&mut self, job: u64, n_teams: usize) -> std::result::Result<f64, Trouble> {
+        self.enter()?;
+        let ready = self.program.as_ref().expect("a program was loaded");
+        let team = ready.program.team;
+        // Warps may share a block, for they meet by warp; larger teams meet by block.
+        let block = if team == WARP { BLOCK } else { team };
+        let grid = n_teams.div_ceil(block / team);
+        let mut job = job;
+        let mut arguments: [*mut c_void; 1] = [(&raw mut job).cast()];
+        let (f, none) = (&self.driver.functions, std::ptr::null_mut());
+        // SAFETY: the events were made here.
+        let status = unsafe { (f.event_record)(self.events[0], none) };
+        self.driver.check("cuEventRecord", status)?;
+        // SAFETY: the entry takes one pointer, to a job in this GPU's memory; the sizes behind it
+        // are those of the text.
+        let status = unsafe {
+            (f.launch)(
+                ready.function,
+                grid as c_uint,
+                1,
+                1,
+                block as c_uint,
+                1,
+                1,
+                0,
+                none,
+                arguments.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        self.driver.check("cuLaunchKernel", status)?;
+        // SAFETY: as above.
+        let status = unsafe { (f.event_record)(self.events[1], none) };
+        self.driver.check("cuEventRecord", status)?;
+        // SAFETY: as above.
+        let status = unsafe { (f.event_wait)(self.events[1]) };
+        self.driver.check("cuEventSynchronize", status)?;
+        let mut milliseconds = 0.0;
+        // SAFETY: both events have happened.
+        let status =
+            unsafe { (f.event_between)(&mut milliseconds, self.events[0], self.events[1]) };
+        self.driver.check("cuEventElapsedTime", status)?;
+        Ok(f64::from(milliseconds) / 1e3)
+    }
+}
+
+impl Machine for Gpu {
+    fn load(&mut self, program: &Program) -> Result<()> {
+        match &self.program {
+            Some(ready) if ready.program == *program => Ok(()),
+            _ => Ok(self.load_program(program)?),
+        }
+    }
+
+    fn reserve(&mut self, slot: usize, words: usize) -> Result<u64> {
+        Ok(self.allocate(slot, words)?)
+    }
+
+    fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
+        self.enter()?;
+        let bytes = std::mem::size_of_val(words);
+        // SAFETY: the address is inside memory reserved here, and the words are there to be read.
+        let status = unsafe { (self.driver.functions.write)(at, words.as_ptr().cast(), bytes) };
+        Ok(self.driver.check("cuMemcpyHtoD", status)?)
+    }
+
+    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
+        self.enter()?;
+        let bytes = std::mem::size_of_val(words);
+        // SAFETY: the address is inside memory reserved here, and the words may be written.
+        let status = unsafe { (self.driver.functions.read)(words.as_mut_ptr().cast(), at, bytes) };
+        Ok(self.driver.check("cuMemcpyDtoH", status)?)
+    }
+
+    fn launch(&mut self, job: u64, n_teams: usize) -> Result<f64> {
+        Ok(self.run(job, n_teams)?)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if self.enter().is_err() {
+            return;
+        }
+        self.unload();
+        let f = &self.driver.functions;
+        // SAFETY: all of it was made here, and nothing that runs uses it.
+        unsafe {
+            (f.context_wait)();
+            for (at, _) in self.slots.iter().filter(|s| s.0 != 0) {
+                (f.free)(*at);
+            }
+            for event in self.events.iter().filter(|e| !e.is_null()) {
+                (f.event_destroy)(*event);
+            }
+            (f.context_release)(self.handle);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Kernel texts on this processor: compiled as C++, one thread or many fibers in shuffled order.
+//!
+//! It serves tests of the texts, where there is no GPU: the same words, the same order of
+//! operations, and barriers that are missed when one is forgotten. It is no device to work on.
+
+use super::machine::{Machine, Program};
+use super::text::{COMMON, HOST_HEADER, Source};
+use fitzroy_graph::{Error, ErrorKind, Result};
+use libloading::Library;
+use std::ffi::c_void;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What makes the entry callable from outside.
+pub const LAUNCHER: &str = "
+static void host_work(void *job)
+{
+    advance((const Job *)job);
+}
+
+extern \"C\" int host_launch(int n_threads, unsigned seed, const void *job, int n_teams)
+{
+    for (int team = 0; team < n_teams; ++team) {
+        team_now = team;
+        if (fibers_run(n_threads, seed + team, host_work, (void *)job))
+            return 1;
+    }
+    return 0;
+}
+";
+
+/// What a density is called with.
+#[repr(C)]
+struct Call {
+    q: *const f64,
+    g: *mut f64,
+    w: *mut f64,
+    fixed: *const f64,
+    table: *const u32,
+    values: *mut f64,
+}
+
+/// The same in C.
+const CALL: &str = "
+struct Call { const double *q; double *g, *w; const double *fixed; const unsigned *table; double *values; };
+";
+
+/// One thread's part of a call.
+const WORK: &str = "
+static void work(void *argument)
+{
+    const Call *c = (const Call *)argument;
+    c->values[THREAD] = value_and_gradient(c->q, c->g, c->w, c->fixed, c->table);
+}
+";
+
+/// A density seen from outside.
+const ENTRY: &str = "
+extern \"C\" int runNUMBER(int n_threads, unsigned seed, void *call, int)
+{
+    return fibers_run(n_threads, seed, nNUMBER::work, call);
+}
+";
+
+/// A kernel text as a library of this process.
+pub struct HostLibrary {
+    library: Library,
+    folder: PathBuf,
+    /// Lines with a barrier.
+    barriers: Vec<usize>,
+}
+
+impl Drop for HostLibrary {
+    fn drop(&mut self) {
+        // What cannot be removed stays in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What a barrier looks like in a text.
+pub const BARRIER: &str = "SYNC();";
+
+/// Counts the folders of this process.
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+
+fn failure(text: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Device, text)
+}
+
+impl HostLibrary {
+    /// Whether `g++` runs here.
+    pub fn has_compiler() -> bool {
+        let found = Command::new("g++").arg("--version").output();
+        found.is_ok_and(|o| o.status.success())
+    }
+
+    /// Compiles `text`, which follows the host's header and the shared functions.
+    ///
+    /// # Errors
+    /// There is no `g++`, or it does not take the text: what it says.
+    pub fn compile(text: &str) -> Result<HostLibrary> {
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("fitzroy-host-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let io = |e: std::io::Error| failure(format!("{}: {e}", folder.display()));
+        std::fs::create_dir_all(&folder).map_err(io)?;
+        let (source, library) = (folder.join("kernel.cpp"), folder.join("kernel.so"));
+        let whole = format!("{HOST_HEADER}\n{COMMON}\n{text}");
+        std::fs::write(&source, &whole).map_err(io)?;
+        let lines = whole.lines().zip(1..);
+        let barriers = lines.filter(|(l, _)| l.contains(BARRIER)).map(|l| l.1);
+        let flags = [
+            "-std=c++17",
+            "-O1",
+            "-ffp-contract=off",
+            "-fPIC",
+            "-shared",
+            "-w",
+        ];
+        let output = Command::new("g++")
+            .args(flags)
+            .arg(&source)
+            .arg("-o")
+            .arg(&library)
+            .output()
+            .map_err(|e| failure(format!("g++ could not be started: {e}; install it")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said: Vec<&str> = said.lines().take(20).collect();
+            return Err(failure(format!("g++: {}", said.join("\n"))));
+        }
+        Self::open(&library, folder, barriers.collect())
+    }
+
+    fn open(path: &Path, folder: PathBuf, barriers: Vec<usize>) -> Result<HostLibrary> {
+        // SAFETY: the library was just compiled from a text of ours; it has no initialisers that
+        // do anything but set its own memory.
+        let library = unsafe { Library::new(path) };
+        let library = library.map_err(|e| failure(format!("{}: {e}", path.display())))?;
+        Ok(HostLibrary {
+            library,
+            folder,
+            barriers,
+        })
+    }
+
+    /// Has the threads pass by barrier number `barrier` of the text; none restores all.
+    fn leave_out(&mut self, barrier: Option<usize>) -> Result<()> {
+        let line = barrier.map_or(0, |b| self.barriers[b]);
+        // SAFETY: the header declares it as an `int`.
+        let place = unsafe { self.library.get::<*mut i32>(b"barrier_left_out") };
+        let place = place.map_err(|e| failure(format!("barrier_left_out: {e}")))?;
+        // SAFETY: nothing of the library runs now.
+        unsafe { **place = line as i32 };
+        Ok(())
+    }
+
+    /// Compiles several densities at once, for [`HostLibrary::value_and_gradient`].
+    ///
+    /// # Errors
+    /// Those of [`HostLibrary::compile`].
+    pub fn densities(sources: &[&Source]) -> Result<HostLibrary> {
+        let mut text = String::from(CALL);
+        for (k, source) in sources.iter().enumerate() {
+            text += &format!("namespace n{k} {{\n{}{WORK}}}\n", source.text);
+            text += &ENTRY.replace("NUMBER", &k.to_string());
+        }
+        Self::compile(&text)
+    }
+
+    /// Density number `k`, which is `source`, at `q` with a team of `n_threads`: the values that
+    /// its threads return, and the gradient.
+    ///
+    /// # Errors
+    /// The threads stopped at different barriers.
+    ///
+    /// # Panics
+    /// When `q` has not as many numbers as the density.
+    pub fn value_and_gradient(
+        &mut self,
+        k: usize,
+        source: &Source,
+        q: &[f64],
+        n_threads: usize,
+        seed: u32,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
+        assert_eq!(q.len(), source.dim, "as many numbers as the density has");
+        let mut values = vec![f64::NAN; n_threads];
+        let mut gradient = vec![f64::NAN; source.dim];
+        let mut work = vec![f64::NAN; source.n_work];
+        let mut call = Call {
+            q: q.as_ptr(),
+            g: gradient.as_mut_ptr(),
+            w: work.as_mut_ptr(),
+            fixed: source.fixed.as_ptr(),
+            table: source.table.as_ptr(),
+            values: values.as_mut_ptr(),
+        };
+        let argument = (&raw mut call).cast();
+        // SAFETY: the memory has the sizes that the text was written for.
+        unsafe { self.call(&format!("run{k}"), n_threads, seed, argument, 1)? };
+        Ok((values, gradient))
+    }
+
+    /// Calls `extern "C" int NAME(int n_threads, unsigned seed, void *argument, int count)`.
+    ///
+    /// # Errors
+    /// No such function, or its threads stopped at different barriers.
+    ///
+    /// # Safety
+    /// The function must read and write only what `argument` leads to.
+    unsafe fn call(
+        &mut self,
+        name: &str,
+        n_threads: usize,
+        seed: u32,
+        argument: *mut c_void,
+        count: usize,
+    ) -> Result<()> {
+        type Entry = unsafe extern "C" fn(i32, u32, *mut c_void, i32) -> i32;
+        // SAFETY: every entry of a host text has this type.
+        let entry = unsafe { self.library.get::<Entry>(name.as_bytes()) };
+        let entry = entry.map_err(|e| failure(format!("{name}: {e}")))?;
+        // SAFETY: promised by the caller.
+        match unsafe { entry(n_threads as i32, seed, argument, count as i32) } {
+            0 => Ok(()),
+            _ => Err(failure(
+                "the threads of a team stopped at different barriers",
+            )),
+        }
+    }
+}
+
+/// This processor as a [`Machine`].
+pub struct HostMachine {
+    n_threads: usize,
+    seed: u32,
+    left_out: Option<usize>,
+    loaded: Option<(Program, HostLibrary)>,
+    slots: Vec<Vec<u64>>,
+}
+
+impl HostMachine {
+    /// A machine whose teams have `n_threads` threads, at most 256, in an order drawn with `seed`.
+    pub fn new(n_threads: usize, seed: u32) -> Self {
+        assert!((1..=256).contains(&n_threads), "1 to 256 threads");
+        HostMachine {
+            n_threads,
+            seed,
+            left_out: None,
+            loaded: None,
+            slots: Vec::new(),
+        }
+    }
+
+    /// Has threads pass by barrier number `barrier` of the text from now on: a fault to be found.
+    pub fn leave_out(&mut self, barrier: Option<usize>) {
+        self.left_out = barrier;
+    }
+
+    /// The words of memory that start at address `at`.
+    fn words(&mut self, at: u64, len: usize) -> Result<&mut [u64]> {
+        let inside = |slot: &&mut Vec<u64>| {
+            let start = slot.as_ptr() as u64;
+            at >= start && at + 8 * len as u64 <= start + 8 * slot.len() as u64
+        };
+        let slot = self.slots.iter_mut().find(inside);
+        let slot = slot.ok_or_else(|| failure("an address outside every memory"))?;
+        let first = ((at - slot.as_ptr() as u64) / 8) as usize;
+        Ok(&mut slot[first..first + len])
+    }
+}
+
+impl Machine for HostMachine {
+    fn load(&mut self, program: &Program) -> Result<()> {
+        if self.loaded.as_ref().is_none_or(|(p, _)| p != program) {
+            let library = HostLibrary::compile(&format!("{}{LAUNCHER}", program.text))?;
+            self.loaded = Some((program.clone(), library));
+        }
+        Ok(())
+    }
+
+    fn reserve(&mut self, slot: usize, words: usize) -> Result<u64> {
+        if self.slots.len() <= slot {
+            self.slots.resize(slot + 1, Vec::new());
+        }
+        if self.slots[slot].len() < words {
+            // What a kernel reads before it writes shows as NaN.
+            self.slots[slot] = vec![f64::NAN.to_bits(); words];
+        }
+        Ok(self.slots[slot].as_ptr() as u64)
+    }
+
+    fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
+        self.words(at, words.len())?.copy_from_slice(words);
+        Ok(())
+    }
+
+    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
+        words.copy_from_slice(self.words(at, words.len())?);
+        Ok(())
+    }
+
+    fn launch(&mut self, job: u64, n_teams: usize) -> Result<f64> {
+        let (threads, seed) = (self.n_threads, self.seed);
+        self.seed = seed.wrapping_add(n_teams as u32);
+        let (_, library) = self.loaded.as_mut().expect("a program was loaded");
+        library.leave_out(self.left_out)?;
+        // SAFETY: the job leads to memory of this machine, whose sizes the caller took from the
+        // same text.
+        unsafe { library.call("host_launch", threads, seed, job as *mut c_void, n_teams)? };
+        Ok(f64::NAN)
+    }
+}

@@ -1,0 +1,123 @@
+//! Every elementwise operation as C: what is one expression stands in place, the others are
+//! functions printed from the definitions in `maths`.
+
+use super::printer::{Number, function};
+use crate::maths;
+use fitzroy_graph::{Binary, Unary};
+
+/// The operation applied to the expression `a`.
+pub(crate) fn unary(op: Unary, a: &str) -> String {
+    match op {
+        Unary::Neg => format!("-{a}"),
+        Unary::Recip => format!("1.0 / {a}"),
+        Unary::Sqrt => format!("sqrt({a})"),
+        Unary::Abs => format!("fabs({a})"),
+        Unary::Floor => format!("floor({a})"),
+        op => format!("m_{}({a})", format!("{op:?}").to_lowercase()),
+    }
+}
+
+/// The operation applied to the expressions `a` and `b`.
+pub(crate) fn binary(op: Binary, a: &str, b: &str) -> String {
+    match op {
+        Binary::Add => format!("{a} + {b}"),
+        Binary::Sub => format!("{a} - {b}"),
+        Binary::Mul => format!("{a} * {b}"),
+        Binary::Div => format!("{a} / {b}"),
+        Binary::Lt => format!("{a} < {b} ? 1.0 : 0.0"),
+        Binary::Le => format!("{a} <= {b} ? 1.0 : 0.0"),
+        Binary::Eq => format!("{a} == {b} ? 1.0 : 0.0"),
+        Binary::MulZ => format!("{a} == 0.0 ? 0.0 : {a} * {b}"),
+        op => format!("m_{}({a}, {b})", format!("{op:?}").to_lowercase()),
+    }
+}
+
+type Printed = fn() -> String;
+
+/// Declares the table of functions: name in C, number of arguments, definition.
+macro_rules! functions {
+    ($($name:literal ($($x:ident),*) => $results:expr;)*) => {
+        /// Names and texts of all functions.
+        const FUNCTIONS: &[(&str, Printed)] = &[$(($name, || {
+            let n_args = [$(stringify!($x)),*].len();
+            function($name, n_args, |args| {
+                let [$($x),*] = *args else { return vec![] };
+                $results.to_vec()
+            })
+        }),)*];
+    };
+}
+
+fn both((first, second): (Number, Number)) -> [Number; 2] {
+    [first, second]
+}
+
+functions! {
+    "m_exp"(x) => [maths::exp(x)];
+    "m_log"(x) => [maths::log(x)];
+    "m_log1p"(x) => [maths::log1p(x)];
+    "m_expm1"(x) => [maths::expm1(x)];
+    "m_sin"(x) => [maths::sin(x)];
+    "m_cos"(x) => [maths::cos(x)];
+    "m_tan"(x) => [maths::tan(x)];
+    "m_asin"(x) => [maths::asin(x)];
+    "m_acos"(x) => [maths::acos(x)];
+    "m_atan"(x) => [maths::atan(x)];
+    "m_sinh"(x) => [maths::sinh(x)];
+    "m_cosh"(x) => [maths::cosh(x)];
+    "m_tanh"(x) => [maths::tanh(x)];
+    "m_erf"(x) => [maths::erf(x)];
+    "m_erfc"(x) => [maths::erfc(x)];
+    "m_logndtr"(x) => [maths::log_ndtr(x)];
+    "m_ndtrslope"(x) => [maths::log_ndtr_with_slope(x).1];
+    "m_lgamma"(x) => [maths::lgamma(x)];
+    "m_digamma"(x) => [maths::digamma(x)];
+    "m_trigamma"(x) => [maths::trigamma(x)];
+    "m_logi0"(x) => [maths::log_i0(x)];
+    "m_i1overi0"(x) => [maths::i1_over_i0(x)];
+    "m_invlogit"(x) => [maths::inv_logit(x)];
+    "m_softplus"(x) => [maths::softplus(x)];
+    "m_pow"(x, y) => [maths::pow(x, y)];
+    "m_min"(x, y) => [maths::min(x, y)];
+    "m_max"(x, y) => [maths::max(x, y)];
+    "m_logaddexp"(x, y) => [maths::log_add_exp(x, y)];
+    "m_logndtr_pair"(x) => both(maths::log_ndtr_with_slope(x));
+    "m_logaddexp_pair"(x, y) => both(maths::log_add_exp_with_weight(x, y));
+    "m_softplus_pair"(x) => both(maths::softplus_with_slope(x));
+    "m_lgamma_pair"(x) => both(maths::lgamma_with_digamma(x));
+    "m_sincos_pair"(x) => both(maths::sincos(x));
+}
+
+/// The functions that `text` calls, as C.
+pub(crate) fn called(text: &str) -> String {
+    let calls = |name: &str| text.contains(&format!("{name}("));
+    let printed = FUNCTIONS.iter().filter(|(name, _)| calls(name));
+    printed.map(|(_, print)| print() + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_its_expression_or_its_function() {
+        let known = |text: String| match text.split_once('(') {
+            Some((name, _)) if name.starts_with("m_") => {
+                assert!(FUNCTIONS.iter().any(|(n, _)| *n == name), "{name}");
+            }
+            _ => {}
+        };
+        Unary::ALL.iter().for_each(|&op| known(unary(op, "a")));
+        Binary::ALL
+            .iter()
+            .for_each(|&op| known(binary(op, "a", "b")));
+    }
+
+    #[test]
+    fn only_what_is_called_is_printed() {
+        let text = called("y = m_exp(x) + m_logaddexp_pair(a, b, &c);");
+        assert!(text.contains("double m_exp(double x)"));
+        assert!(text.contains("double m_logaddexp_pair(double x, double y, double *second)"));
+        assert!(!text.contains("m_logaddexp(double"));
+    }
+}

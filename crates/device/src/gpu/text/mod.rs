@@ -1,0 +1,236 @@
+//! The value and gradient of a graph as C: text that a GPU's compiler and a C++ compiler read.
+//!
+//! The text is written from the same steps that the CPU engine runs, so that in `f64` both give
+//! the same bits: the same row order, the same fused operations, the same order of every sum.
+//! A team of threads shares the work: each owns elements, none adds into another's memory, and
+//! `SYNC()` stands where a thread reads what another wrote.
+
+mod arrays;
+mod functions;
+mod kernels;
+mod loops;
+mod positions;
+mod printer;
+mod sums;
+
+use crate::cpu::lower::Lower;
+use crate::cpu::program::{Arena, Loc, Step};
+use crate::cpu::rows::RowOrder;
+use crate::gpu::Program;
+use arrays::{Access, Arrays};
+use fitzroy_graph::{Bindings, Graph, NodeId, Result};
+use positions::Tables;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+/// The text of a log density and its gradient, and the numbers that it reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// `value_and_gradient(q, g, w, fixed, table)` and the functions that it calls.
+    pub text: String,
+    /// Numbers behind `fixed`: data, and what follows from data alone.
+    pub fixed: Vec<f64>,
+    /// Whole numbers behind `table`: positions.
+    pub table: Vec<u32>,
+    /// Numbers behind `w`, the memory of one team.
+    pub n_work: usize,
+    /// Numbers behind `q` and `g`.
+    pub dim: usize,
+}
+
+/// What a whole text starts with on a GPU: the words it is written in.
+pub const DEVICE_HEADER: &str = include_str!("device.c");
+/// The same for a C++ compiler of this machine, on which the same text runs for tests.
+pub const HOST_HEADER: &str = include_str!("host.c");
+/// Functions that texts share; to follow the header.
+pub const COMMON: &str = include_str!("common.c");
+
+/// The whole text of a program for a GPU.
+pub fn for_device(program: &Program) -> String {
+    let Program { text, team } = program;
+    format!("#define TEAM {team}\n{DEVICE_HEADER}\n{COMMON}\n{text}")
+}
+
+/// Writes `value` and its slopes. `slopes` are nodes and where each starts in `g`, of `dim`
+/// numbers.
+///
+/// # Errors
+/// When `bindings` do not fit the graph.
+pub fn emit(
+    graph: &Graph,
+    bindings: &Bindings,
+    value: NodeId,
+    slopes: &[(usize, NodeId)],
+    dim: usize,
+) -> Result<Source> {
+    bindings.check(graph)?;
+    let mut outputs = vec![value];
+    outputs.extend(slopes.iter().map(|s| s.1));
+    let order = RowOrder::new(graph, bindings, &graph.needed(&outputs));
+    let lower = Lower::new(graph, &order, &outputs);
+    let mut writer = Writer::new(&lower);
+    for step in &lower.steps {
+        match step {
+            Step::Loop(plan) if plan.n == 1 => writer.single(plan),
+            Step::Loop(plan) => writer.many(plan),
+            Step::Kernel(plan) => writer.kernel(plan),
+        }
+    }
+    let starts: Vec<usize> = slopes.iter().map(|s| s.0).collect();
+    writer.results(&lower, &order, &outputs, &starts, dim);
+    Ok(writer.finish(dim))
+}
+
+/// A text being written.
+struct Writer<'a> {
+    body: String,
+    /// Numbers known to every thread, by their address in the workspace.
+    known: HashMap<usize, String>,
+    arrays: Arrays,
+    tables: Tables,
+    fixed: &'a [f64],
+    graph: &'a Graph,
+    n_names: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn new(lower: &'a Lower<'_>) -> Self {
+        Writer {
+            body: String::new(),
+            known: HashMap::new(),
+            arrays: Arrays::new(lower),
+            tables: Tables::default(),
+            fixed: &lower.fixed,
+            graph: lower.graph,
+            n_names: 0,
+        }
+    }
+
+    fn name(&mut self) -> String {
+        self.n_names += 1;
+        format!("t{}", self.n_names)
+    }
+
+    /// Adds a step: a barrier first, if it reads what other threads wrote.
+    fn step(&mut self, text: &str) {
+        if self.arrays.take_barrier() {
+            self.body.push_str("    SYNC();\n");
+        }
+        self.body.push_str(text);
+    }
+
+    /// Element `index` of the array at `loc`; `access` says which elements this thread reads.
+    fn element(&mut self, loc: Loc, len: usize, index: &str, access: Access) -> String {
+        match loc.arena {
+            Arena::Fixed => subscript("fixed", loc.at, index),
+            Arena::Work if self.arrays.is_parameter(loc.at) => subscript("q", loc.at, index),
+            Arena::Work => {
+                self.arrays.read(loc.at, len, access);
+                subscript("w", self.arrays.place(loc.at), index)
+            }
+        }
+    }
+
+    /// The one number at `loc`.
+    fn scalar(&mut self, loc: Loc) -> String {
+        if loc.arena == Arena::Fixed {
+            let text = printer::literal(self.fixed[loc.at]);
+            return if text.len() <= LONGEST_LITERAL {
+                text
+            } else {
+                format!("fixed[{}]", loc.at)
+            };
+        }
+        match self.known.get(&loc.at) {
+            Some(name) => name.clone(),
+            None => self.element(loc, 1, "", Access::Any),
+        }
+    }
+
+    /// Gradient and value leave.
+    fn results(
+        &mut self,
+        lower: &Lower<'_>,
+        order: &RowOrder,
+        outputs: &[NodeId],
+        starts: &[usize],
+        dim: usize,
+    ) {
+        let parts: Vec<_> = outputs.iter().map(|&o| lower.output(order, o)).collect();
+        let mut covered: Vec<(usize, usize)> = starts
+            .iter()
+            .zip(&parts[1..])
+            .map(|(&s, p)| (s, s + p.len))
+            .collect();
+        covered.sort_unstable();
+        let end = covered
+            .iter()
+            .try_fold(0, |at, &(from, to)| (from == at).then_some(to));
+        let complete = end == Some(dim);
+        if !complete {
+            self.step(&format!(
+                "    for (int i = THREAD; i < {dim}; i += TEAM)\n        g[i] = 0.0;\n"
+            ));
+        }
+        for (&start, part) in starts.iter().zip(&parts[1..]) {
+            // An element that is added to belongs to the thread that cleared it.
+            let (head, at, to, assign) = if complete {
+                let head = format!("int i = THREAD; i < {}", part.len);
+                (head, "i".to_string(), subscript("g", start, "i"), "=")
+            } else {
+                let end = start + part.len;
+                let head = format!("int i = THREAD; i < {end}");
+                let at = format!("(i - {start})");
+                (head, at, format!("if (i >= {start}) g[i]"), "+=")
+            };
+            let from = if part.len == 1 {
+                self.scalar(part.loc)
+            } else {
+                let access = match (&part.positions, complete) {
+                    (None, true) => Access::Along,
+                    _ => Access::Any,
+                };
+                let index = match &part.positions {
+                    Some(positions) => self.tables.index(0, positions, &at),
+                    None => at,
+                };
+                self.element(part.loc, part.len, &index, access)
+            };
+            self.step(&format!(
+                "    for ({head}; i += TEAM)\n        {to} {assign} {from};\n"
+            ));
+        }
+        let value = self.scalar(parts[0].loc);
+        self.step("");
+        let _ = writeln!(self.body, "    return {value};");
+    }
+
+    fn finish(self, dim: usize) -> Source {
+        let n_work = self.arrays.n_work();
+        let body = format!(
+            "/* The log density at q, which every thread returns, and its slopes into g. */\n\
+             APART double value_and_gradient(const double *q, double *g, double *w,\n    \
+             const double *fixed, const unsigned *table)\n{{\n{}}}\n",
+            self.body
+        );
+        Source {
+            text: format!("{}{body}", functions::called(&body)),
+            fixed: self.fixed.to_vec(),
+            table: self.tables.numbers,
+            n_work,
+            dim,
+        }
+    }
+}
+
+/// Constants longer than this stay in `fixed`, so that other data need no other text.
+const LONGEST_LITERAL: usize = 6;
+
+/// `name[at + index]`, either part left out where it adds nothing.
+fn subscript(name: &str, at: usize, index: &str) -> String {
+    match (at, index) {
+        (_, "") => format!("{name}[{at}]"),
+        (0, _) => format!("{name}[{index}]"),
+        _ => format!("{name}[{at} + {index}]"),
+    }
+}

@@ -1,0 +1,295 @@
+//! Sums as C, in the CPU's order: 32 partial sums for every 1,024 elements, joined by halves and
+//! then tile by tile; sums by group in the order of their rows. Each sum has one owner.
+
+use super::Writer;
+use super::arrays::Access;
+use super::loops::{Term, Turn};
+use super::subscript;
+use crate::cpu::program::{Code, GroupSumPlan, Instr, MatrixPlan, PARTIALS, SHORT_RUN, TILE};
+use std::fmt::Write as _;
+
+/// A sum over the elements of a loop, to be written after it.
+pub(super) enum Reduction {
+    /// Of one or of the product of two.
+    Total { terms: Vec<Term>, total: usize },
+    /// By group.
+    Groups {
+        term: Term,
+        plan: usize,
+        by_runs: bool,
+    },
+    /// Of the columns of a matrix, each times the term.
+    Columns {
+        term: Term,
+        matrix: MatrixPlan,
+        total: usize,
+    },
+}
+
+impl Writer<'_> {
+    /// Notes a sum; its terms are stored in the loop that computes them.
+    pub(super) fn reduction(&mut self, turn: &mut Turn<'_>, instr: &Instr) {
+        let operands = instr.from.iter().flatten();
+        let mut terms: Vec<Term> = operands.map(|&loc| self.term(turn, loc)).collect();
+        let plan = turn.plan;
+        let reduction = match instr.code {
+            Code::Sum(s) => Reduction::Total {
+                terms,
+                total: plan.sums[s].total,
+            },
+            Code::MatVecT(m) => Reduction::Columns {
+                term: terms.remove(0),
+                matrix: plan.matrices[m],
+                total: plan.sums[plan.matrices[m].first_sum].total,
+            },
+            Code::SumRuns(g) | Code::SumRising(g) | Code::SumAt(g) => Reduction::Groups {
+                term: terms.remove(0),
+                plan: g,
+                by_runs: matches!(instr.code, Code::SumRuns(_)),
+            },
+            other => unreachable!("{other:?} is no sum"),
+        };
+        if plan.n == 1 {
+            self.sum_of_one(turn, reduction);
+        } else {
+            turn.reductions.push(reduction);
+        }
+    }
+
+    /// Writes the sums of a loop.
+    pub(super) fn reduce(&mut self, turn: Turn<'_>) {
+        for reduction in turn.reductions {
+            match reduction {
+                Reduction::Total { terms, total } => self.total(&terms, turn.plan.n, total),
+                Reduction::Groups {
+                    term,
+                    plan,
+                    by_runs,
+                } => self.groups(&term, &turn.plan.groups[plan], by_runs),
+                Reduction::Columns {
+                    term,
+                    matrix,
+                    total,
+                } => self.columns(&term, &matrix, turn.plan.n, total),
+            }
+        }
+    }
+
+    /// Element `j` of a term; `access` says which elements this thread reads.
+    fn term_at(&mut self, term: &Term, n: usize, j: &str, access: Access) -> String {
+        match term {
+            Term::Same(value) => value.clone(),
+            Term::Array(loc) => self.element(*loc, n, j, access),
+            Term::Added(at) => {
+                self.arrays.read_place(*at, n, access);
+                subscript("w", *at, j)
+            }
+        }
+    }
+
+    /// Σ a or Σ a·b: partial sums, then their total, which every thread knows.
+    fn total(&mut self, terms: &[Term], n: usize, total: usize) {
+        let x: Vec<String> = terms
+            .iter()
+            .map(|t| self.term_at(t, n, "j", Access::Any))
+            .collect();
+        let add = match x.as_slice() {
+            [a, b] => format!("s = fma({a}, {b}, s)"),
+            _ => format!("s = s + {}", x[0]),
+        };
+        let tiles = n.div_ceil(TILE);
+        let partials = self.partial_sums(n, 1, "", &add);
+        self.arrays
+            .read_place(partials, tiles * PARTIALS, Access::Any);
+        self.step("");
+        let name = self.name();
+        let sum = if tiles == 1 {
+            format!("0.0 + join_lanes(w + {partials})")
+        } else {
+            let sums = self.tile_sums(partials, tiles);
+            format!("join_tiles(w + {sums}, {tiles})")
+        };
+        let at = self.arrays.place(total);
+        let _ = write!(
+            self.body,
+            "    const double {name} = {sum};\n    if (THREAD == 0) w[{at}] = {name};\n"
+        );
+        self.arrays.wrote(at, 1, Access::Along);
+        self.known.insert(total, name);
+    }
+
+    /// 32 partial sums for each tile of each of `n_sums` sums; `c` counts these. Their place.
+    fn partial_sums(&mut self, n: usize, n_sums: usize, head: &str, add: &str) -> usize {
+        let per_sum = n.div_ceil(TILE) * PARTIALS;
+        let all = per_sum * n_sums;
+        let at = self.arrays.reserve(all);
+        let count = if n_sums == 1 {
+            ("k".to_string(), "")
+        } else {
+            (format!("k % {per_sum}"), head)
+        };
+        let (first, end) = if n <= TILE {
+            (count.0, format!("{n}"))
+        } else {
+            let tile = format!("({}) / {PARTIALS}", count.0);
+            (
+                format!("{tile} * {TILE} + k % {PARTIALS}"),
+                format!("LEAST({n}, ({tile} + 1) * {TILE})"),
+            )
+        };
+        self.step(&format!(
+            "    for (int k = THREAD; k < {all}; k += TEAM) {{\n{}        double s = 0.0;\n        \
+             for (int j = {first}; j < {end}; j += {PARTIALS})\n            {add};\n        \
+             w[{at} + k] = s;\n    }}\n",
+            count.1
+        ));
+        self.arrays.wrote(at, all, Access::Along);
+        at
+    }
+
+    /// Joins the partial sums of each tile; where the sums of the tiles are.
+    fn tile_sums(&mut self, partials: usize, tiles: usize) -> usize {
+        let sums = self.arrays.reserve(tiles);
+        self.step(&format!(
+            "    for (int k = THREAD; k < {tiles}; k += TEAM)\n        \
+             w[{sums} + k] = join_lanes(w + {partials} + k * {PARTIALS});\n"
+        ));
+        self.arrays.wrote(sums, tiles, Access::Along);
+        self.arrays.read_place(sums, tiles, Access::Any);
+        self.step("");
+        sums
+    }
+
+    /// Σ over rows of each column times the term.
+    fn columns(&mut self, term: &Term, matrix: &MatrixPlan, n: usize, total: usize) {
+        let tiles = n.div_ceil(TILE);
+        let x = self.term_at(term, n, "j", Access::Any);
+        let head = format!("        const int c = k / {};\n", tiles * PARTIALS);
+        let c = if matrix.columns == 1 {
+            format!("{}", matrix.at)
+        } else {
+            format!("{} + c * {}", matrix.at, matrix.stride)
+        };
+        let add = format!("s = fma(fixed[{c} + j], {x}, s)");
+        let partials = self.partial_sums(n, matrix.columns, &head, &add);
+        let all = tiles * matrix.columns;
+        self.arrays
+            .read_place(partials, all * PARTIALS, Access::Any);
+        self.step("");
+        let sums = if tiles == 1 {
+            format!("0.0 + join_lanes(w + {partials} + c * {PARTIALS})")
+        } else {
+            let sums = self.tile_sums(partials, all);
+            format!("join_tiles(w + {sums} + c * {tiles}, {tiles})")
+        };
+        let at = self.arrays.place(total);
+        self.step(&format!(
+            "    for (int c = THREAD; c < {}; c += TEAM)\n        w[{at} + c] = {sums};\n",
+            matrix.columns
+        ));
+        self.arrays.wrote(at, matrix.columns, Access::Along);
+    }
+
+    /// Sums by group: the owner of a group adds its rows in their order, long runs in eight parts.
+    fn groups(&mut self, term: &Term, plan: &GroupSumPlan, by_runs: bool) {
+        let (n, len) = (plan.positions.len(), plan.len);
+        let rows = self.tables.rows_of(&plan.positions, len);
+        let own = plan.positions.iter().zip(0..).all(|(&p, i)| p == i);
+        let access = if own { Access::Along } else { Access::Any };
+        let j = if own { "g" } else { &rows.row };
+        let x = self.term_at(term, n, j, access);
+        let at = self.arrays.place(plan.total);
+        let mut counts = vec![0usize; len];
+        plan.positions.iter().for_each(|&p| counts[p as usize] += 1);
+        let long = by_runs && counts.iter().any(|&c| c >= SHORT_RUN);
+        let (first, end, step) = (&rows.first, &rows.end, rows.step);
+        if !long {
+            let body = if own {
+                format!("0.0 + {x}")
+            } else {
+                "s".to_string()
+            };
+            let sum = if own {
+                String::new()
+            } else {
+                format!(
+                    "        double s = 0.0;\n        \
+                     for (int j = {first}; j < {end}; j += {step})\n            s = s + {x};\n"
+                )
+            };
+            self.step(&format!(
+                "    for (int g = THREAD; g < {len}; g += TEAM) {{\n{sum}        \
+                 w[{at} + g] = {body};\n    }}\n"
+            ));
+            self.arrays.wrote(at, len, Access::Along);
+            return;
+        }
+        // Rows of a run stand together, so the step is 1.
+        let parts = self.arrays.reserve(8 * len);
+        self.step(&format!(
+            "    for (int k = THREAD; k < {}; k += TEAM) {{\n        const int g = k / 8;\n        \
+             const bool is_short = {end} - {first} < {SHORT_RUN};\n        double s = 0.0;\n        \
+             for (int j = {first} + (is_short ? 0 : k % 8); j < {end}; j += is_short ? 1 : 8)\n            \
+             s = s + {x};\n        w[{parts} + k] = s;\n    }}\n",
+            8 * len
+        ));
+        self.arrays.wrote(parts, 8 * len, Access::Along);
+        self.arrays.read_place(parts, 8 * len, Access::Any);
+        let whole = format!("{end} - {first} < {SHORT_RUN}");
+        self.step(&format!(
+            "    for (int g = THREAD; g < {len}; g += TEAM) {{\n        \
+             const double *p = w + {parts} + 8 * g;\n        w[{at} + g] = {whole} ? p[0]\n            \
+             : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));\n    }}\n"
+        ));
+        self.arrays.wrote(at, len, Access::Along);
+    }
+
+    /// The sums of a loop over one element, which every thread knows.
+    fn sum_of_one(&mut self, turn: &mut Turn<'_>, reduction: Reduction) {
+        let value = |term: &Term| match term {
+            Term::Same(value) => value.clone(),
+            other => unreachable!("{other:?} in a loop over one element"),
+        };
+        match reduction {
+            Reduction::Total { terms, total } => {
+                let text = match terms.as_slice() {
+                    [a, b] => format!("fma({}, {}, 0.0)", value(a), value(b)),
+                    terms => format!("0.0 + {}", value(&terms[0])),
+                };
+                let name = self.name();
+                let at = self.arrays.place(total);
+                let _ = write!(
+                    turn.text,
+                    "    const double {name} = {text};\n    if (THREAD == 0) w[{at}] = {name};\n"
+                );
+                turn.written.push((at, 1));
+                self.known.insert(total, name);
+            }
+            Reduction::Groups { term, plan, .. } => {
+                let plan = &turn.plan.groups[plan];
+                let (at, len, to) = (self.arrays.place(plan.total), plan.len, plan.positions[0]);
+                let x = value(&term);
+                let _ = write!(
+                    turn.text,
+                    "    for (int g = THREAD; g < {len}; g += TEAM)\n        \
+                     w[{at} + g] = g == {to} ? 0.0 + {x} : 0.0;\n"
+                );
+                turn.written.push((at, len));
+            }
+            Reduction::Columns {
+                term,
+                matrix,
+                total,
+            } => {
+                let (at, x) = (self.arrays.place(total), value(&term));
+                let _ = write!(
+                    turn.text,
+                    "    for (int c = THREAD; c < {}; c += TEAM)\n        \
+                     w[{at} + c] = fma(fixed[{} + c * {}], {x}, 0.0);\n",
+                    matrix.columns, matrix.at, matrix.stride
+                );
+                turn.written.push((at, matrix.columns));
+            }
+        }
+    }
+}

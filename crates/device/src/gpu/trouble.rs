@@ -1,0 +1,244 @@
+//! Everything that can be wrong with a GPU, each with what to do about it.
+
+use fitzroy_graph::{Error, ErrorKind};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a GPU cannot be used, or stopped being usable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The driver's library was found nowhere.
+    NoDriver,
+    /// A library of the driver or of the compiler is there and cannot be opened.
+    Unreadable {
+        /// The library.
+        library: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// A library lacks a function.
+    TooOld {
+        /// The library.
+        library: PathBuf,
+        /// The function.
+        function: String,
+    },
+    /// The library that CUDA's toolkit has for linking alone.
+    Stub,
+    /// The driver in the kernel and its library are of different versions.
+    DriverMismatch,
+    /// A device file may not be opened.
+    NotPermitted {
+        /// The file.
+        file: PathBuf,
+    },
+    /// `CUDA_VISIBLE_DEVICES` hides every GPU.
+    Hidden {
+        /// Its value.
+        visible: String,
+    },
+    /// The driver sees no GPU.
+    NoDevice,
+    /// There is no GPU of that number.
+    NoSuchDevice {
+        /// The number asked for.
+        asked: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// Another process has the GPU to itself, or nobody may compute on it.
+    Busy,
+    /// The driver is not up yet.
+    NotReady,
+    /// The compiler was found nowhere.
+    NoCompiler {
+        /// The places that were looked at, and why what lay there would not do.
+        rejected: Vec<String>,
+    },
+    /// The compiler does not take a text of ours.
+    Refused {
+        /// What it says.
+        log: String,
+    },
+    /// Too little memory.
+    OutOfMemory {
+        /// Bytes asked for at last.
+        needed: u64,
+        /// Bytes free, where the driver tells.
+        free: Option<u64>,
+    },
+    /// The watchdog of a GPU with a display ended a kernel.
+    Watchdog,
+    /// The GPU's memory is damaged.
+    Uncorrectable,
+    /// Anything else that the driver says.
+    Driver {
+        /// The function that failed.
+        call: &'static str,
+        /// Its code.
+        code: i32,
+        /// What the driver calls it.
+        name: String,
+    },
+}
+
+impl Trouble {
+    /// What is meant by a code that `call` returned.
+    pub(crate) fn of(call: &'static str, code: i32, name: String) -> Trouble {
+        match code {
+            2 => Trouble::OutOfMemory {
+                needed: 0,
+                free: None,
+            },
+            34 => Trouble::Stub,
+            46 => Trouble::Busy,
+            100 => Trouble::NoDevice,
+            214 | 220 => Trouble::Uncorrectable,
+            702 => Trouble::Watchdog,
+            802 => Trouble::NotReady,
+            803 | 804 => Trouble::DriverMismatch,
+            _ => Trouble::Driver { call, code, name },
+        }
+    }
+
+    /// A short name that never changes, for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Trouble::NoDriver => "no-driver",
+            Trouble::Unreadable { .. } => "unreadable-library",
+            Trouble::TooOld { .. } => "too-old",
+            Trouble::Stub => "stub",
+            Trouble::DriverMismatch => "driver-mismatch",
+            Trouble::NotPermitted { .. } => "not-permitted",
+            Trouble::Hidden { .. } => "hidden",
+            Trouble::NoDevice => "no-device",
+            Trouble::NoSuchDevice { .. } => "no-such-device",
+            Trouble::Busy => "busy",
+            Trouble::NotReady => "not-ready",
+            Trouble::NoCompiler { .. } => "no-nvrtc",
+            Trouble::Refused { .. } => "refused",
+            Trouble::OutOfMemory { .. } => "out-of-memory",
+            Trouble::Watchdog => "watchdog",
+            Trouble::Uncorrectable => "uncorrectable",
+            Trouble::Driver { .. } => "driver",
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Trouble::NoDriver => {
+                "on a machine with an NVIDIA GPU install its driver; start a container with \
+                 --gpus all (Docker, Podman) or --nv (Apptainer); on a cluster ask for a GPU"
+            }
+            Trouble::Unreadable { .. } => {
+                "install the package it belongs to again, for this processor"
+            }
+            Trouble::TooOld { .. } => "install a driver of CUDA 11 or newer (450 or above)",
+            Trouble::Stub => "take the folder `stubs` of the CUDA toolkit out of LD_LIBRARY_PATH",
+            Trouble::DriverMismatch => {
+                "the driver was updated: restart the machine; in a container take the CUDA \
+                 compatibility folder out of LD_LIBRARY_PATH"
+            }
+            Trouble::NotPermitted { .. } => {
+                "join the group that owns it (often `video` or `render`), or ask whoever runs the \
+                 machine; in a container pass the device on"
+            }
+            Trouble::Hidden { .. } => "unset CUDA_VISIBLE_DEVICES or set it to the number of a GPU",
+            Trouble::NoDevice => {
+                "see what `nvidia-smi -L` lists; in a container or a job ask for a GPU"
+            }
+            Trouble::NoSuchDevice { .. } => "numbers start at 0; `fitzroy verify` lists them",
+            Trouble::Busy => {
+                "wait for the other process, take another GPU, or have the compute mode set back \
+                 (`nvidia-smi -c DEFAULT`)"
+            }
+            Trouble::NotReady => "wait until the driver's services run (fabric manager, MIG)",
+            Trouble::NoCompiler { .. } => {
+                "pip install nvidia-cuda-nvrtc-cu12 in the active Python environment, or load the \
+                 cluster's CUDA module (module load cuda), or say --nvrtc PATH"
+            }
+            Trouble::Refused { .. } => "please report it, with the text that --dump-cuda gives",
+            Trouble::OutOfMemory { .. } => {
+                "run fewer chains, free the GPU (`nvidia-smi` lists who uses it), or compute with \
+                 --device cpu"
+            }
+            Trouble::Watchdog => {
+                "this GPU also serves a display, whose watchdog ends long kernels: take another \
+                 one, or run without a display"
+            }
+            Trouble::Uncorrectable => {
+                "the result cannot be trusted: reset or replace the GPU (`nvidia-smi -q -d ECC`)"
+            }
+            Trouble::Driver { .. } => "`fitzroy verify` tells more; --device cpu works without it",
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+        match self {
+            Trouble::NoDriver => f.write_str("no CUDA driver was found (libcuda.so.1)"),
+            Trouble::Unreadable { library, reason } => {
+                write!(f, "{} cannot be opened: {reason}", library.display())
+            }
+            Trouble::TooOld { library, function } => {
+                write!(f, "{} is too old: it has no {function}", library.display())
+            }
+            Trouble::Stub => {
+                f.write_str("the libcuda.so.1 that was found is the toolkit's stub, not a driver")
+            }
+            Trouble::DriverMismatch => {
+                f.write_str("the driver in the kernel and its libcuda.so.1 do not fit together")
+            }
+            Trouble::NotPermitted { file } => {
+                write!(f, "{} may not be opened by this user", file.display())
+            }
+            Trouble::Hidden { visible } => {
+                write!(
+                    f,
+                    "CUDA_VISIBLE_DEVICES is `{visible}`, which hides every GPU"
+                )
+            }
+            Trouble::NoDevice => f.write_str("the CUDA driver sees no GPU"),
+            Trouble::NoSuchDevice { asked, count } => {
+                write!(f, "there is no cuda:{asked}; GPUs here: {count}")
+            }
+            Trouble::Busy => f.write_str(
+                "the GPU is taken: another process has it to itself, or computing is prohibited",
+            ),
+            Trouble::NotReady => f.write_str("the CUDA driver is not ready yet"),
+            Trouble::NoCompiler { rejected } => {
+                f.write_str("no usable NVRTC (libnvrtc.so.12) was found")?;
+                match rejected.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, " ({})", rejected.join("; ")),
+                }
+            }
+            Trouble::Refused { log } => write!(f, "NVRTC does not take the kernel: {log}"),
+            Trouble::OutOfMemory { needed, free } => {
+                write!(f, "the GPU has too little memory")?;
+                match free {
+                    Some(free) => write!(
+                        f,
+                        ": {} MiB were needed, {} MiB are free",
+                        mib(*needed),
+                        mib(*free)
+                    ),
+                    None => Ok(()),
+                }
+            }
+            Trouble::Watchdog => f.write_str("a kernel ran too long and was ended"),
+            Trouble::Uncorrectable => f.write_str("the GPU found a memory error it cannot correct"),
+            Trouble::Driver { call, code, name } => write!(f, "{call} failed: {name} ({code})"),
+        }
+    }
+}
+
+impl From<Trouble> for Error {
+    fn from(trouble: Trouble) -> Error {
+        let message = format!("{trouble}; {}", trouble.remedy());
+        Error::new(ErrorKind::Device, message)
+    }
+}

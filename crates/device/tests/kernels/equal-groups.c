@@ -1,0 +1,68 @@
+/* The log density at q, which every thread returns, and its slopes into g. */
+APART double value_and_gradient(const double *q, double *g, double *w,
+    const double *fixed, const unsigned *table)
+{
+    const double t1 = -q[0];
+    const double t2 = m_exp(t1);
+    if (THREAD == 0) w[0] = t2;
+    const double t3 = t2 * t2;
+    const double t4 = t3 * (-0.5);
+    if (THREAD == 0) w[1] = t4;
+    const double t5 = t4 * 2.0;
+    const double t6 = -t5;
+    if (THREAD == 0) w[2] = t6;
+    for (int i = THREAD; i < 1200; i += TEAM) {
+        const double t7 = q[1 + i % 100];
+        const double t8 = fixed[i] - t7;
+        w[207 + i] = t8;
+        w[1407 + i] = t8;
+        w[2607 + i] = t8;
+    }
+    SYNC();
+    for (int k = THREAD; k < 64; k += TEAM) {
+        double s = 0.0;
+        for (int j = (k) / 32 * 1024 + k % 32; j < LEAST(1200, ((k) / 32 + 1) * 1024); j += 32)
+            s = fma(w[207 + j], w[1407 + j], s);
+        w[3807 + k] = s;
+    }
+    SYNC();
+    for (int k = THREAD; k < 2; k += TEAM)
+        w[3871 + k] = join_lanes(w + 3807 + k * 32);
+    SYNC();
+    const double t9 = join_tiles(w + 3871, 2);
+    if (THREAD == 0) w[103] = t9;
+    for (int g = THREAD; g < 100; g += TEAM) {
+        double s = 0.0;
+        for (int j = g; j < 1200; j += 100)
+            s = s + w[2607 + j];
+        w[3 + g] = s;
+    }
+    for (int k = THREAD; k < 32; k += TEAM) {
+        double s = 0.0;
+        for (int j = k; j < 100; j += 32)
+            s = fma(q[1 + j], q[1 + j], s);
+        w[3873 + k] = s;
+    }
+    SYNC();
+    const double t10 = 0.0 + join_lanes(w + 3873);
+    if (THREAD == 0) w[104] = t10;
+    const double t11 = q[0] * 1200.0;
+    const double t12 = fma(t4, t9, -t11);
+    const double t13 = fma((-0.5), t10, t12);
+    if (THREAD == 0) w[105] = t13;
+    const double t14 = (-0.5) * t9;
+    const double t15 = t2 * 2.0;
+    const double t16 = t14 * t15;
+    const double t17 = fma(-t2, t16, fixed[1288]);
+    if (THREAD == 0) w[106] = t17;
+    for (int i = THREAD; i < 100; i += TEAM) {
+        const double t18 = t6 * w[3 + i];
+        const double t19 = fma((-1.0), q[1 + i], t18);
+        w[107 + i] = t19;
+    }
+    for (int i = THREAD; i < 100; i += TEAM)
+        g[1 + i] = w[107 + i];
+    for (int i = THREAD; i < 1; i += TEAM)
+        g[i] = t17;
+    return t13;
+}

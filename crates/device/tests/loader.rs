@@ -1,0 +1,246 @@
+//! Every way in which a GPU can fail to be there, with libraries made for the purpose, and the whole
+//! way from a text to numbers through a driver and a compiler that are none.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+use fitzroy_device::gpu::text::HOST_HEADER;
+use fitzroy_device::gpu::{Driver, Gpu, Machine, Places, Program, Trouble, conformance};
+use fitzroy_graph::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A folder of this test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("fitzroy-loader-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// Compiles a library of `fake/`; none without a compiler, which is said.
+    fn library(&self, source: &str, name: &str, defines: &[&str]) -> Option<PathBuf> {
+        if !HostLibrary::has_compiler() {
+            assert!(
+                std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
+                "there is no g++"
+            );
+            eprintln!("skipped: there is no g++");
+            return None;
+        }
+        let path = self.0.join(name);
+        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fake")
+            .join(source);
+        let made = Command::new("g++")
+            .args(["-std=c++17", "-O0", "-fPIC", "-shared", "-w", "-o"])
+            .arg(&path)
+            .args(defines.iter().map(|d| format!("-D{d}")))
+            .arg(from)
+            .arg("-ldl")
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        Some(path)
+    }
+
+    /// A driver and, if `compiler` says how, a compiler.
+    fn places(&self, driver: &[&str], compiler: Option<&[&str]>) -> Option<Places> {
+        let mut places = Places {
+            driver: Some(self.library("driver.cpp", "libcuda.so.1", driver)?),
+            compiler: Some(self.0.join("nowhere.so")),
+            ..Places::default()
+        };
+        if let Some(defines) = compiler {
+            let (header, launcher) = (self.0.join("header.c"), self.0.join("launcher.c"));
+            std::fs::write(&header, HOST_HEADER).unwrap();
+            std::fs::write(&launcher, LAUNCHER).unwrap();
+            let text = |name: &str, path: &Path| format!("{name}=\"{}\"", path.display());
+            let own = [
+                text("HOST_HEADER", &header),
+                text("LAUNCHER", &launcher),
+                text("FOLDER", &self.0),
+            ];
+            let mut all: Vec<&str> = own.iter().map(String::as_str).collect();
+            all.extend(defines);
+            places.compiler = Some(self.library("compiler.cpp", "libnvrtc.so.12", &all)?);
+        }
+        Some(places)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[track_caller]
+fn trouble<T>(result: Result<T, Trouble>) -> Trouble {
+    let Err(trouble) = result else {
+        panic!("it should not have worked");
+    };
+    // Every trouble has a message, a remedy and a name.
+    let error = Error::from(trouble.clone()).to_string();
+    assert!(error.contains(trouble.remedy()) && error.len() > trouble.remedy().len() + 10);
+    assert!(!trouble.name().is_empty());
+    trouble
+}
+
+#[test]
+fn a_driver_that_is_nowhere_or_no_library_is_told_apart() {
+    let folder = Folder::new();
+    let at = |path: PathBuf| Places {
+        driver: Some(path),
+        ..Places::default()
+    };
+    let missing = trouble(Driver::open(&at("/nowhere/libcuda.so.1".into())));
+    assert_eq!(missing.name(), "unreadable-library");
+    let text = folder.0.join("libcuda.so.1");
+    std::fs::write(&text, "this is no library").unwrap();
+    let found = trouble(Driver::open(&at(text)));
+    assert!(matches!(&found, Trouble::Unreadable { reason, .. } if !reason.is_empty()));
+    let Some(whole) = folder.library("driver.cpp", "whole.so", &[]) else {
+        return;
+    };
+    let bytes = std::fs::read(whole).unwrap();
+    let cut = folder.0.join("cut.so");
+    std::fs::write(&cut, &bytes[..bytes.len() / 3]).unwrap();
+    assert_eq!(trouble(Driver::open(&at(cut))).name(), "unreadable-library");
+}
+
+#[test]
+fn what_the_driver_answers_becomes_a_message_with_a_remedy() {
+    let cases: [(&[&str], Option<&str>, &str); 9] = [
+        (&["OLD"], None, "too-old"),
+        (&["INIT=34"], None, "stub"),
+        (&["INIT=803"], None, "driver-mismatch"),
+        (&["INIT=802"], None, "not-ready"),
+        (&["INIT=100"], None, "no-device"),
+        (&["INIT=100"], Some(""), "hidden"),
+        (&["COUNT=0"], None, "no-device"),
+        (&["COUNT=0"], Some("7"), "hidden"),
+        (&["INIT=999"], None, "driver"),
+    ];
+    for (defines, visible, name) in cases {
+        let folder = Folder::new();
+        let Some(mut places) = folder.places(defines, None) else {
+            return;
+        };
+        places.visible = visible.map(String::from);
+        let found = trouble(Driver::open_with(&places, &folder.0));
+        assert_eq!(found.name(), name, "{defines:?}: {found}");
+    }
+}
+
+#[test]
+fn a_gpu_that_is_not_there_busy_or_without_a_compiler_is_said() {
+    let folder = Folder::new();
+    let Some(places) = folder.places(&[], None) else {
+        return;
+    };
+    let found = trouble(Gpu::open(&places, 3));
+    assert_eq!(found, Trouble::NoSuchDevice { asked: 3, count: 1 });
+    let found = trouble(Gpu::open(&places, 0));
+    assert!(
+        matches!(&found, Trouble::NoCompiler { rejected } if rejected.len() == 1),
+        "{found}"
+    );
+    for (defines, part) in [
+        ("MAJOR=13", "is version 13, the driver only takes CUDA 12"),
+        ("ARCHS=50,60", "does not compile for sm_90"),
+    ] {
+        let folder = Folder::new();
+        let places = folder.places(&[], Some(&[defines])).unwrap();
+        let found = trouble(Gpu::open(&places, 0));
+        assert!(found.to_string().contains(part), "{found}");
+    }
+    let folder = Folder::new();
+    let places = folder.places(&["RETAIN=46"], Some(&[])).unwrap();
+    assert_eq!(trouble(Gpu::open(&places, 0)), Trouble::Busy);
+}
+
+#[test]
+fn a_file_of_the_driver_that_may_not_be_opened_is_named() {
+    // The superuser may open everything, so it is only seen by others.
+    let folder = Folder::new();
+    let file = folder.0.join("nvidiactl");
+    std::fs::write(&file, "").unwrap();
+    let mut permissions = std::fs::metadata(&file).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o000);
+    std::fs::set_permissions(&file, permissions).unwrap();
+    if std::fs::File::open(&file).is_ok() {
+        eprintln!("skipped: this user may open everything");
+        return;
+    }
+    let Some(places) = folder.places(&["INIT=100"], None) else {
+        return;
+    };
+    let found = trouble(Driver::open_with(&places, &folder.0));
+    assert_eq!(found, Trouble::NotPermitted { file });
+}
+
+#[test]
+fn a_text_goes_all_the_way_to_numbers_and_is_kept() {
+    let folder = Folder::new();
+    let Some(mut places) = folder.places(&[], Some(&[])) else {
+        return;
+    };
+    places.cache = Some(folder.0.join("cache"));
+    let mut gpu = Gpu::open(&places, 0).unwrap();
+    assert_eq!(gpu.description.short_name(), "H200");
+    assert_eq!(gpu.description.free_bytes, Some(1 << 30));
+    assert!(conformance(&mut gpu, 32).is_ok_and(|n| n > 40_000));
+    assert!(gpu.loaded.compiled && gpu.cache_note.is_none());
+    // Another process finds what was compiled.
+    let mut again = Gpu::open(&places, 0).unwrap();
+    assert!(conformance(&mut again, 32).is_ok());
+    assert!(!again.loaded.compiled);
+    // A cache that cannot be written is a note.
+    places.cache = Some("/proc/nowhere".into());
+    let mut unkept = Gpu::open(&places, 0).unwrap();
+    assert!(conformance(&mut unkept, 64).is_ok());
+    assert!(
+        unkept
+            .cache_note
+            .as_ref()
+            .is_some_and(|n| n.contains("/proc/nowhere"))
+    );
+}
+
+#[test]
+fn too_little_memory_a_refused_text_and_a_watchdog_are_said() {
+    let folder = Folder::new();
+    let Some(places) = folder.places(&["MEMORY=1048576"], Some(&[])) else {
+        return;
+    };
+    let mut gpu = Gpu::open(&places, 0).unwrap();
+    let error = gpu.reserve(0, 1 << 20).unwrap_err().to_string();
+    assert!(
+        error.contains("8 MiB were needed, 1 MiB are free"),
+        "{error}"
+    );
+    let wrong = Program {
+        text: "this is no kernel".into(),
+        team: 32,
+    };
+    let error = gpu.load(&wrong).unwrap_err().to_string();
+    assert!(error.contains("NVRTC does not take the kernel"), "{error}");
+    let folder = Folder::new();
+    let places = folder.places(&["LAUNCH=702"], Some(&[])).unwrap();
+    let mut gpu = Gpu::open(&places, 0).unwrap();
+    let error = conformance(&mut gpu, 32).unwrap_err().to_string();
+    assert!(
+        error.contains("whose watchdog ends long kernels"),
+        "{error}"
+    );
+}

@@ -1,0 +1,345 @@
+//! Transitions made by a kernel: all chains at once, on a GPU or whatever stands in for one.
+//!
+//! The kernel makes transitions and nothing else. Starting points, step size searches, metrics and
+//! coordinates are made by the same code as on the CPU, from the rows that the kernel hands back,
+//! and every chain's books are kept here. In `f64` the rows have the bits that the CPU's own
+//! transitions would have had.
+
+use super::chain::{Chain, PhaseSettings};
+use super::metric::Metric;
+use super::run::Session;
+use super::tree::{Growth, Stop};
+use super::{Phase, Target};
+use crate::Result;
+use crate::rng::Purpose;
+use fitzroy_device::gpu::text::{Source, for_device};
+use fitzroy_device::gpu::{Machine, Program};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The transition, as text over `value_and_gradient`.
+const TRANSITION: &str = include_str!("transition.c");
+
+/// Where and with what chains are advanced instead of on threads of this process.
+#[derive(Clone)]
+pub struct Remote<'a> {
+    /// The log density in its present coordinates.
+    pub source: Arc<Source>,
+    /// What runs it.
+    pub machine: &'a Mutex<dyn Machine + 'a>,
+    /// Threads to a chain: 32 or a multiple of it.
+    pub team: usize,
+}
+
+/// The whole kernel for one density: what a machine compiles after its header.
+pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
+    let text = format!(
+        "#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
+         #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n\n{}\n{TRANSITION}",
+        source.dim,
+        source.n_work,
+        Purpose::Momentum as u32,
+        Purpose::Tree as u32,
+        source.text
+    );
+    Program { text, team }
+}
+
+/// What a whole text of a kernel for a GPU looks like, for people to read.
+pub fn readable(source: &Source, team: usize, max_treedepth: u32) -> String {
+    let program = program(source, team, max_treedepth);
+    for_device(&program)
+}
+
+// The layout of `transition.c`, which a test compares.
+const STATE_EXTRA: usize = 9;
+const ROW_HEAD: usize = 11;
+const N_VECTORS: usize = 12;
+const N_SUMS: usize = 32;
+
+/// Memories of the machine.
+#[derive(Clone, Copy)]
+enum Slot {
+    Job,
+    Fixed,
+    Table,
+    States,
+    Memory,
+    Metric,
+    Forgetting,
+    Rows,
+}
+
+/// Rows of one launch take at most this many bytes.
+const ROWS_BYTES: usize = 64 << 20;
+/// Transitions of the first launch of a stretch, and of all where nobody measures.
+const FIRST_LAUNCH: usize = 8;
+/// How long a launch should last, in seconds: Ctrl-C waits for no longer.
+const LAUNCH_S: f64 = 0.1;
+
+/// Words that the kernel needs for `n_chains` chains, rows of a launch and data included.
+pub fn memory_words(source: &Source, n_chains: usize, max_treedepth: u32) -> usize {
+    let per_chain = chain_words(source, max_treedepth) + 2 * source.dim + STATE_EXTRA;
+    let data = source.fixed.len() + source.table.len().div_ceil(2);
+    let metric = source.dim * source.dim.div_ceil(8) * 8;
+    let rows = n_chains * (ROW_HEAD + 2 * source.dim) * FIRST_LAUNCH;
+    n_chains * per_chain + data + metric + rows.max(ROWS_BYTES / 8)
+}
+
+/// Words of memory of one chain at work.
+fn chain_words(source: &Source, max_treedepth: u32) -> usize {
+    let vectors = N_VECTORS + 1 + 4 * (max_treedepth as usize + 1);
+    vectors * source.dim + N_SUMS + source.n_work
+}
+
+/// A stretch of transitions on a machine.
+struct Stretch<'m> {
+    machine: std::sync::MutexGuard<'m, dyn Machine + 'm>,
+    n_chains: usize,
+    dim: usize,
+}
+
+impl Stretch<'_> {
+    fn send(&mut self, slot: Slot, words: &[u64]) -> Result<u64> {
+        let at = self.machine.reserve(slot as usize, words.len().max(1))?;
+        if !words.is_empty() {
+            self.machine.write(at, words)?;
+        }
+        Ok(at)
+    }
+
+    fn send_numbers(&mut self, slot: Slot, numbers: &[f64]) -> Result<u64> {
+        let words: Vec<u64> = numbers.iter().map(|x| x.to_bits()).collect();
+        self.send(slot, &words)
+    }
+}
+
+/// Advances all chains to `iteration`, or until stopped.
+///
+/// # Errors
+/// Those of the machine.
+pub(crate) fn advance<T: Target>(
+    remote: &Remote<'_>,
+    chains: &mut [Chain<T>],
+    iteration: usize,
+    phase: &PhaseSettings,
+    session: &Session<'_>,
+) -> Result<()> {
+    let source = &*remote.source;
+    let mut stretch = Stretch {
+        machine: remote
+            .machine
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner),
+        n_chains: chains.len(),
+        dim: source.dim,
+    };
+    let program = program(source, remote.team, phase.max_depth);
+    stretch.machine.load(&program)?;
+    let mut job = prepare(&mut stretch, source, chains, phase, session)?;
+    let row = ROW_HEAD + 2 * stretch.dim;
+    let most = (ROWS_BYTES / (8 * row * stretch.n_chains)).max(1);
+    let mut n = FIRST_LAUNCH;
+    let mut rows = Vec::new();
+    loop {
+        let left = iteration - chains[0].iteration as usize;
+        if left == 0 || session.stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        n = n.clamp(1, most).min(left);
+        rows.resize(stretch.n_chains * n * row, 0u64);
+        job.rows = stretch.machine.reserve(Slot::Rows as usize, rows.len())?;
+        job.n_transitions = n as u64;
+        let at = stretch.send(Slot::Job, &job.words())?;
+        let seconds = stretch.machine.launch(at, stretch.n_chains)?;
+        stretch.machine.read(job.rows, &mut rows)?;
+        // Transition by transition, as if the chains had taken turns.
+        for t in 0..n {
+            for (k, chain) in chains.iter_mut().enumerate() {
+                let from = (k * n + t) * row;
+                absorb(chain, phase, &rows[from..from + row], session);
+            }
+        }
+        if seconds > 0.0 {
+            n = (n as f64 * (LAUNCH_S / seconds).clamp(0.25, 4.0)) as usize;
+        }
+        // The kernel has kept its own state for the next launch.
+        job.fresh = 0;
+    }
+}
+
+/// What `struct Job` holds, in its order.
+#[derive(Clone, Copy, Default)]
+struct Job {
+    fixed: u64,
+    table: u64,
+    states: u64,
+    memory: u64,
+    metric: u64,
+    forgetting: u64,
+    rows: u64,
+    metric_stride: u64,
+    is_dense: u64,
+    n_chains: u64,
+    n_transitions: u64,
+    is_warmup: u64,
+    max_depth: u64,
+    seed: u64,
+    stream: u64,
+    fresh: u64,
+    target_accept: u64,
+}
+
+impl Job {
+    fn words(&self) -> [u64; 17] {
+        [
+            self.fixed,
+            self.table,
+            self.states,
+            self.memory,
+            self.metric,
+            self.forgetting,
+            self.rows,
+            self.metric_stride,
+            self.is_dense,
+            self.n_chains,
+            self.n_transitions,
+            self.is_warmup,
+            self.max_depth,
+            self.seed,
+            self.stream,
+            self.fresh,
+            self.target_accept,
+        ]
+    }
+}
+
+/// Brings data, metric and the state of the chains to the machine.
+fn prepare<T: Target>(
+    stretch: &mut Stretch<'_>,
+    source: &Source,
+    chains: &[Chain<T>],
+    phase: &PhaseSettings,
+    session: &Session<'_>,
+) -> Result<Job> {
+    let settings = session.settings;
+    let table: Vec<u64> = source
+        .table
+        .chunks(2)
+        .map(|pair| u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32)
+        .collect();
+    let states: Vec<f64> = chains
+        .iter()
+        .flat_map(|c| state_of(c, stretch.dim))
+        .collect();
+    let (metric, metric_stride, is_dense) = metric_of(chains, stretch.dim);
+    let forgetting: Vec<f64> = (0..=settings.tune)
+        .map(|count| super::step_size::forgetting(count as f64))
+        .collect();
+    let memory = chain_words(source, phase.max_depth) * stretch.n_chains;
+    Ok(Job {
+        fixed: stretch.send_numbers(Slot::Fixed, &source.fixed)?,
+        table: stretch.send(Slot::Table, &table)?,
+        states: stretch.send_numbers(Slot::States, &states)?,
+        memory: stretch.machine.reserve(Slot::Memory as usize, memory)?,
+        metric: stretch.send_numbers(Slot::Metric, &metric)?,
+        forgetting: stretch.send_numbers(Slot::Forgetting, &forgetting)?,
+        rows: 0,
+        metric_stride: metric_stride as u64,
+        is_dense: u64::from(is_dense),
+        n_chains: stretch.n_chains as u64,
+        n_transitions: 0,
+        is_warmup: u64::from(phase.phase == Phase::Warmup),
+        max_depth: u64::from(phase.max_depth),
+        seed: settings.seed,
+        stream: u64::from(settings.stream),
+        fresh: 0,
+        target_accept: phase.target_accept.to_bits(),
+    })
+}
+
+/// A chain's state, in the order of `transition.c`.
+fn state_of<T>(chain: &Chain<T>, dim: usize) -> Vec<f64> {
+    let point = &chain.space.candidate;
+    let mut state = point.position.as_flattened()[..dim].to_vec();
+    state.extend_from_slice(&point.gradient.as_flattened()[..dim]);
+    let [mu, error, log_step, log_average, count] = chain.step.numbers();
+    state.extend([
+        point.log_density,
+        f64::from(chain.iteration),
+        f64::from(chain.stream.chain),
+        mu,
+        error,
+        log_step,
+        log_average,
+        count,
+        chain.step_size,
+    ]);
+    state
+}
+
+/// The factors S of all chains, once if they share one; the step from one to the next; whether
+/// they are triangles.
+fn metric_of<T>(chains: &[Chain<T>], dim: usize) -> (Vec<f64>, usize, bool) {
+    let shared = chains
+        .iter()
+        .all(|c| Arc::ptr_eq(&c.metric, &chains[0].metric));
+    let is_dense = chains.iter().any(|c| matches!(*c.metric, Metric::Dense(_)));
+    let n = if shared { 1 } else { chains.len() };
+    let padded = dim.div_ceil(8) * 8;
+    let mut numbers = Vec::new();
+    for chain in &chains[..n] {
+        match &*chain.metric {
+            Metric::Dense(factor) => {
+                (0..dim).for_each(|i| numbers.extend_from_slice(factor.row(i).as_flattened()));
+            }
+            Metric::Diagonal(scale) if is_dense => {
+                // Chains that adapt alone may differ in kind: a triangle of a diagonal.
+                for i in 0..dim {
+                    let mut row = vec![0.0; padded];
+                    row[i] = scale.as_flattened()[i];
+                    numbers.extend(row);
+                }
+            }
+            Metric::Diagonal(scale) => numbers.extend_from_slice(&scale.as_flattened()[..dim]),
+        }
+    }
+    let stride = if shared { 0 } else { numbers.len() / n };
+    (numbers, stride, is_dense)
+}
+
+/// Takes one transition into the books of its chain.
+fn absorb<T: Target>(
+    chain: &mut Chain<T>,
+    phase: &PhaseSettings,
+    row: &[u64],
+    session: &Session<'_>,
+) {
+    let x = |i: usize| f64::from_bits(row[i]);
+    let growth = Growth {
+        stop: match x(0) as u32 {
+            0 => Stop::Turned,
+            1 => Stop::Diverged,
+            _ => Stop::Depth,
+        },
+        depth: x(1) as u32,
+        n_steps: x(2) as u32,
+        max_energy_error: x(5),
+        acceptance_sum: x(6),
+        nonfinite: x(10) != 0.0,
+    };
+    let point = &mut chain.space.candidate;
+    let dim = (row.len() - ROW_HEAD) / 2;
+    let (position, gradient) = row[ROW_HEAD..].split_at(dim);
+    let load = |to: &mut [f64], from: &[u64]| {
+        to.iter_mut()
+            .zip(from)
+            .for_each(|(t, f)| *t = f64::from_bits(*f));
+    };
+    load(point.position.as_flattened_mut(), position);
+    load(point.gradient.as_flattened_mut(), gradient);
+    point.energy = x(3);
+    point.log_density = x(8);
+    point.offset = x(9) as i64;
+    chain.conclude(phase, x(7), x(4), &growth, session.observer);
+}

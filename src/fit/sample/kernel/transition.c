@@ -1,0 +1,701 @@
+/* NUTS for a team of threads, one team to a chain: the same operations in the same order as the
+   CPU's sampler, so that in f64 the draws have the same bits. A thread owns the elements
+   i = THREAD, THREAD + TEAM, ... of every vector; all threads compute the same control scalars.
+   SYNC() stands where a thread reads what another wrote. */
+
+/* What the host and the kernel agree on: 8-byte words. */
+struct Job {
+    const double *fixed;     /* the density's numbers */
+    const unsigned *table;   /* and its positions */
+    double *states;          /* STATE numbers a chain */
+    double *memory;          /* MEMORY numbers a chain */
+    const double *metric;    /* S: a diagonal, or the rows of a lower triangle */
+    const double *forgetting; /* t^-0.75 by count, for the averaged step size */
+    double *rows;            /* n_transitions rows of ROW numbers a chain */
+    wide_t metric_stride;    /* numbers from one chain's metric to the next; 0 if shared */
+    wide_t is_dense;
+    wide_t n_chains;
+    wide_t n_transitions;
+    wide_t is_warmup;
+    wide_t max_depth;
+    wide_t seed;
+    wide_t stream;
+    wide_t fresh;            /* whether the density at the start must be evaluated again */
+    double target_accept;
+};
+
+enum { PADDED = (DIM + 7) / 8 * 8 };
+
+/* A chain's state between launches: its point and slope, then these. */
+enum {
+    S_LOG_DENSITY,
+    S_ITERATION,
+    S_CHAIN,
+    S_MU,
+    S_ERROR,
+    S_LOG_STEP,
+    S_LOG_AVERAGE,
+    S_COUNT,
+    S_STEP_SIZE,
+    N_SCALARS,
+    STATE = 2 * DIM + N_SCALARS
+};
+
+/* What is written of a transition, then the point and its slope. */
+enum {
+    R_STOP,
+    R_DEPTH,
+    R_STEPS,
+    R_ENERGY,
+    R_ENERGY_START,
+    R_MAX_ENERGY_ERROR,
+    R_ACCEPTANCE_SUM,
+    R_STEP_SIZE,
+    R_LOG_DENSITY,
+    R_OFFSET,
+    R_NONFINITE,
+    R_POINT,
+    ROW = R_POINT + 2 * DIM
+};
+
+enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
+
+/* Vectors of a chain, DIM numbers each: both ends, the slope, proposal and candidate. */
+enum { POSITION, MOMENTUM, FORCE, PATH, END };
+enum { GRADIENT = 2 * END, POINTS, MARKS = POINTS + 4, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
+enum { MEMORY = SUMS_AT * DIM + 32 + N_WORK };
+
+#define MAX_ENERGY_ERROR 1000.0
+#define REBASE 300.0
+#define EACH(i) for (int i = THREAD; i < DIM; i += TEAM)
+
+/* e^x by the same steps as the library function of the CPU's sampler (FreeBSD, e_exp.c; copyright
+   1993 Sun Microsystems, whose notice allows use, copying and change while it is kept). */
+FUNCTION double k_scale(double x, int n)
+{
+    double y = x;
+    if (n > 1023) {
+        y = y * FROM_BITS(0x7fe0000000000000ull);
+        n -= 1023;
+    } else if (n < -1022) {
+        y = y * (FROM_BITS(0x0010000000000000ull) * 9007199254740992.0);
+        n += 1022 - 53;
+    }
+    return y * FROM_BITS((bits_t)(1023 + n) << 52);
+}
+
+APART double k_exp(double x)
+{
+    if (x != x)
+        return x;
+    if (x > 709.782712893383973096)
+        return x * FROM_BITS(0x7fe0000000000000ull);
+    if (x < -745.13321910194110842)
+        return 0.0;
+    const unsigned high = (unsigned)(TO_BITS(x) >> 32) & 0x7fffffffu;
+    const int sign = x < 0.0;
+    int k = 0;
+    double hi = x, lo = 0.0;
+    if (high > 0x3fd62e42u) {
+        if (high >= 0x3ff0a2b2u)
+            k = (int)(1.44269504088896338700e+00 * x + (sign ? -0.5 : 0.5));
+        else
+            k = 1 - sign - sign;
+        hi = x - (double)k * 6.93147180369123816490e-01;
+        lo = (double)k * 1.90821492927058770002e-10;
+        x = hi - lo;
+    } else if (high <= 0x3e300000u) {
+        return 1.0 + x;
+    }
+    const double xx = x * x;
+    const double p = 4.13813679705723846039e-08;
+    const double c = x
+        - xx
+            * (1.66666666666666019037e-01
+                + xx
+                    * (-2.77777777770155933842e-03
+                        + xx
+                            * (6.61375632143793436117e-05
+                                + xx * (-1.65339022054652515390e-06 + xx * p))));
+    const double y = 1.0 + (x * c / (2.0 - c) - lo + hi);
+    return k == 0 ? y : k_scale(y, k);
+}
+
+/* Philox4x32-10. */
+struct Words {
+    unsigned w[4];
+};
+
+APART Words philox(unsigned c0, unsigned c1, unsigned c2, unsigned c3, unsigned k0, unsigned k1)
+{
+    for (int round = 0; round < 10; ++round) {
+        if (round > 0) {
+            k0 += 0x9E3779B9u;
+            k1 += 0xBB67AE85u;
+        }
+        const wide_t p0 = (wide_t)c0 * 0xD2511F53u;
+        const wide_t p1 = (wide_t)c2 * 0xCD9E8D57u;
+        c0 = (unsigned)(p1 >> 32) ^ c1 ^ k0;
+        c2 = (unsigned)(p0 >> 32) ^ c3 ^ k1;
+        c1 = (unsigned)p1;
+        c3 = (unsigned)p0;
+    }
+    Words words;
+    words.w[0] = c0;
+    words.w[1] = c1;
+    words.w[2] = c2;
+    words.w[3] = c3;
+    return words;
+}
+
+/* 52 bits as a number in (0, 1). */
+FUNCTION double open_unit(unsigned low, unsigned high)
+{
+    const bits_t bits = ((bits_t)high << 32 | low) >> 12;
+    return FROM_BITS(0x3FF0000000000000ull | bits) - (1.0 - 1.0 / 9007199254740992.0);
+}
+
+FUNCTION double k_log(double x)
+{
+    const bits_t shifted = TO_BITS(x) - 0x3FE6A09E667F3BCDull + 0x3FF0000000000000ull;
+    const bits_t m_bits = (shifted & 0x000FFFFFFFFFFFFFull) + 0x3FE6A09E667F3BCDull;
+    const double k = FROM_BITS(0x4330000000000000ull | (shifted >> 52)) - 4503599627371519.0;
+    const double f = FROM_BITS(m_bits) - 1.0;
+    const double s = f / (2.0 + f);
+    const double z = s * s;
+    double tail = 2.0 / 21.0;
+    tail = tail * z + 2.0 / 19.0;
+    tail = tail * z + 2.0 / 17.0;
+    tail = tail * z + 2.0 / 15.0;
+    tail = tail * z + 2.0 / 13.0;
+    tail = tail * z + 2.0 / 11.0;
+    tail = tail * z + 2.0 / 9.0;
+    tail = tail * z + 2.0 / 7.0;
+    tail = tail * z + 2.0 / 5.0;
+    tail = tail * z + 2.0 / 3.0;
+    const double ln_m = f - s * (f - z * tail);
+    return k * 6.93147180369123816490e-01 + (ln_m + k * 1.90821492927058770002e-10);
+}
+
+/* Sine and cosine of 2 pi u. */
+FUNCTION double k_turn(double u, double *cosine)
+{
+    const double round = 6755399441055744.0;
+    const double quarters = 4.0 * u;
+    const double rounded = quarters + round;
+    const bits_t quadrant = TO_BITS(rounded);
+    const double x = (quarters - (rounded - round)) * 1.5707963267948966;
+    const double z = x * x;
+    double s = 0.0, c = 0.0;
+    s = s * z + -1.0 / 121645100408832000.0;
+    s = s * z + 1.0 / 355687428096000.0;
+    s = s * z + -1.0 / 1307674368000.0;
+    s = s * z + 1.0 / 6227020800.0;
+    s = s * z + -1.0 / 39916800.0;
+    s = s * z + 1.0 / 362880.0;
+    s = s * z + -1.0 / 5040.0;
+    s = s * z + 1.0 / 120.0;
+    s = s * z + -1.0 / 6.0;
+    c = c * z + -1.0 / 6402373705728000.0;
+    c = c * z + 1.0 / 20922789888000.0;
+    c = c * z + -1.0 / 87178291200.0;
+    c = c * z + 1.0 / 479001600.0;
+    c = c * z + -1.0 / 3628800.0;
+    c = c * z + 1.0 / 40320.0;
+    c = c * z + -1.0 / 720.0;
+    c = c * z + 1.0 / 24.0;
+    c = c * z + -1.0 / 2.0;
+    const double sine = x + x * (z * s);
+    const double one_less = 1.0 + z * c;
+    const double a = quadrant & 1 ? one_less : sine;
+    const double b = quadrant & 1 ? sine : one_less;
+    *cosine = FROM_BITS(TO_BITS(b) ^ (((quadrant + 1) & 2) << 62));
+    return FROM_BITS(TO_BITS(a) ^ ((quadrant & 2) << 62));
+}
+
+/* The directions and acceptances of one transition. */
+struct Dice {
+    unsigned key[2], iteration, chain, block, directions;
+    double spare;
+    bool has_spare;
+};
+
+FUNCTION Words next_words(Dice *dice)
+{
+    const Words words
+        = philox(dice->iteration, dice->block, dice->chain, PURPOSE_TREE, dice->key[0], dice->key[1]);
+    dice->block += 1;
+    return words;
+}
+
+FUNCTION double unit(unsigned a, unsigned b)
+{
+    return (double)(((bits_t)a << 32 | b) >> 11) * (1.0 / 9007199254740992.0);
+}
+
+FUNCTION bool accept(Dice *dice, double probability)
+{
+    if (probability >= 1.0)
+        return true;
+    double u;
+    if (dice->has_spare) {
+        u = dice->spare;
+        dice->has_spare = false;
+    } else {
+        const Words words = next_words(dice);
+        u = unit(words.w[0], words.w[1]);
+        dice->spare = unit(words.w[2], words.w[3]);
+        dice->has_spare = true;
+    }
+    return u < probability;
+}
+
+/* A chain at work. */
+struct Chain {
+    const Job *job;
+    const double *metric;
+    double *m;    /* its vectors */
+    double *sums; /* two sets of 16 partial sums, used in turn */
+    double *w;    /* memory of the density */
+    int turn, side, candidate, offset[2];
+    double step_size, energy_start, energy, log_density;
+    double point_energy[2], point_log_density[2];
+    int point_offset[2];
+};
+
+FUNCTION double *vector_of(const Chain *chain, int k)
+{
+    return chain->m + k * DIM;
+}
+
+FUNCTION double *point_of(const Chain *chain, int which)
+{
+    return vector_of(chain, POINTS + 2 * which);
+}
+
+FUNCTION double fold_eight(const double *p)
+{
+    return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+}
+
+/* The next set of partial sums: while some threads read one, others may write the other. */
+FUNCTION double *next_sums(Chain *chain)
+{
+    chain->turn ^= 1;
+    return chain->sums + 16 * chain->turn;
+}
+
+/* The sum of a_i b_i in eight lanes; what it reads must have been shared before. */
+FUNCTION double dot(Chain *chain, const double *a, const double *b)
+{
+    double *p = next_sums(chain);
+    for (int k = THREAD; k < 8; k += TEAM) {
+        double s = 0.0;
+        for (int i = k; i < DIM; i += 8)
+            s = s + a[i] * b[i];
+        p[k] = s;
+    }
+    SYNC();
+    return fold_eight(p);
+}
+
+/* Whether a span turns: with s = h + k or h - k, whether s.p or s.r is not positive. */
+APART bool span_turns(
+    double *sums, const double *h, const double *k, bool across, const double *p, const double *r)
+{
+    for (int item = THREAD; item < 16; item += TEAM) {
+        const double *x = item < 8 ? p : r;
+        double s = 0.0;
+        for (int i = item % 8; i < DIM; i += 8) {
+            const double along = across ? h[i] + k[i] : h[i] - k[i];
+            s = s + along * x[i];
+        }
+        sums[item] = s;
+    }
+    SYNC();
+    return fold_eight(sums) <= 0.0 || fold_eight(sums + 8) <= 0.0;
+}
+
+/* force <- S' gradient; both the gradient and, for a dense metric, the rows are read whole. */
+FUNCTION double pulled(const Chain *chain, const double *gradient, int i)
+{
+    if (!chain->job->is_dense)
+        return chain->metric[i] * gradient[i];
+    double s = 0.0;
+    for (int r = i / 8 * 8; r < DIM; ++r)
+        s = s + gradient[r] * chain->metric[r * PADDED + i];
+    return s;
+}
+
+/* Row i of S times x, in eight lanes. */
+FUNCTION double row_times(const Chain *chain, const double *x, int i)
+{
+    const double *row = chain->metric + i * PADDED;
+    const int end = LEAST(DIM, (i / 8 + 1) * 8);
+    double s[8];
+    for (int lane = 0; lane < 8; ++lane)
+        s[lane] = 0.0;
+    for (int block = 0; block < end; block += 8)
+        for (int lane = 0; lane < 8; ++lane)
+            if (block + lane < end)
+                s[lane] = s[lane] + row[block + lane] * x[block + lane];
+    return fold_eight(s);
+}
+
+/* Standard normal momenta, two to a block of random words. */
+FUNCTION void draw_momentum(const Chain *chain, double *p, unsigned iteration, const Dice *dice)
+{
+    for (int e = THREAD; e < (DIM + 1) / 2; e += TEAM) {
+        const Words words = philox(
+            iteration, (unsigned)e, dice->chain, PURPOSE_MOMENTUM, dice->key[0], dice->key[1]);
+        const double radius = sqrt(-2.0 * k_log(open_unit(words.w[0], words.w[1])));
+        double cosine;
+        const double sine = k_turn(open_unit(words.w[2], words.w[3]), &cosine);
+        p[2 * e] = radius * cosine;
+        if (2 * e + 1 < DIM)
+            p[2 * e + 1] = radius * sine;
+    }
+}
+
+/* Starts a trajectory at the candidate. */
+FUNCTION void start(Chain *chain, const Dice *dice)
+{
+    double *back = vector_of(chain, 0), *front = vector_of(chain, END);
+    const double *q = point_of(chain, chain->candidate), *g = q + DIM;
+    draw_momentum(chain, back + MOMENTUM * DIM, dice->iteration, dice);
+    SYNC();
+    EACH(i)
+    {
+        const double force = pulled(chain, g, i);
+        back[POSITION * DIM + i] = q[i];
+        back[FORCE * DIM + i] = force;
+        back[PATH * DIM + i] = 0.0;
+        front[POSITION * DIM + i] = q[i];
+        front[MOMENTUM * DIM + i] = back[MOMENTUM * DIM + i];
+        front[FORCE * DIM + i] = force;
+        front[PATH * DIM + i] = 0.0;
+    }
+    const double *p = back + MOMENTUM * DIM;
+    const double kinetic = 0.5 * dot(chain, p, p);
+    const int at = chain->candidate;
+    chain->offset[0] = 0;
+    chain->offset[1] = 0;
+    chain->log_density = chain->point_log_density[at];
+    chain->energy_start = kinetic - chain->log_density;
+    chain->energy = chain->energy_start;
+    chain->point_energy[at] = chain->energy_start;
+    chain->point_offset[at] = 0;
+}
+
+/* One leapfrog step of the side that grows; the log weight of the leaf. */
+FUNCTION double leapfrog(Chain *chain)
+{
+    const double sign = chain->side == 1 ? 1.0 : -1.0;
+    const double half = 0.5 * sign * chain->step_size;
+    const double step = 2.0 * half;
+    double *end = vector_of(chain, chain->side * END);
+    double *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
+    double *h = end + PATH * DIM, *g = vector_of(chain, GRADIENT);
+    EACH(i)
+    {
+        const double before = p[i];
+        const double after = before + half * f[i];
+        if (!chain->job->is_dense)
+            q[i] = q[i] + step * chain->metric[i] * after;
+        h[i] = h[i] + before;
+        p[i] = after;
+    }
+    if (chain->job->is_dense) {
+        SYNC(); /* dense */
+        EACH(i)
+        q[i] = q[i] + step * row_times(chain, p, i);
+    }
+    SYNC();
+    chain->log_density = value_and_gradient(q, g, chain->w, chain->job->fixed, chain->job->table);
+    SYNC();
+    EACH(i)
+    {
+        const double force = pulled(chain, g, i);
+        const double after = p[i] + half * force;
+        h[i] = h[i] + after;
+        f[i] = force;
+        p[i] = after;
+    }
+    SYNC();
+    const double square = dot(chain, p, p);
+    chain->offset[chain->side] += chain->side == 1 ? 1 : -1;
+    chain->energy = 0.5 * square - chain->log_density;
+    return chain->energy_start - chain->energy;
+}
+
+/* The leaf just reached becomes the candidate of the subtree. */
+FUNCTION void propose(Chain *chain)
+{
+    const int to = 1 - chain->candidate;
+    const double *q = vector_of(chain, chain->side * END + POSITION);
+    const double *g = vector_of(chain, GRADIENT);
+    double *point = point_of(chain, to);
+    EACH(i)
+    {
+        point[i] = q[i];
+        point[DIM + i] = g[i];
+    }
+    chain->point_energy[to] = chain->energy;
+    chain->point_log_density[to] = chain->log_density;
+    chain->point_offset[to] = chain->offset[chain->side];
+}
+
+/* Remembered leaves: slot s holds momentum and path of its first leaf and of the leaf before. */
+FUNCTION double *mark_of(const Chain *chain, int slot, int before)
+{
+    return vector_of(chain, MARKS + 4 * slot + 2 * before);
+}
+
+FUNCTION void mark(const Chain *chain, int slot, int before)
+{
+    const double *end = vector_of(chain, chain->side * END);
+    double *to = mark_of(chain, slot, before);
+    EACH(i)
+    {
+        to[i] = end[MOMENTUM * DIM + i];
+        to[DIM + i] = end[PATH * DIM + i];
+    }
+}
+
+/* From a remembered leaf to the leaf just reached. */
+FUNCTION bool turns_since(Chain *chain, int slot, int before)
+{
+    const double *end = vector_of(chain, chain->side * END);
+    const double *a = mark_of(chain, slot, before);
+    return span_turns(next_sums(chain), end + PATH * DIM, a + DIM, false, end + MOMENTUM * DIM, a);
+}
+
+FUNCTION bool turns_between(Chain *chain, int first, int last)
+{
+    const double *a = mark_of(chain, first, 0), *b = mark_of(chain, last, 0);
+    return span_turns(next_sums(chain), b + DIM, a + DIM, false, b, a);
+}
+
+FUNCTION bool turns_far_to(Chain *chain, int slot)
+{
+    const double *far = vector_of(chain, (1 - chain->side) * END);
+    const double *b = mark_of(chain, slot, 0);
+    return span_turns(next_sums(chain), b + DIM, far + PATH * DIM, true, b, far + MOMENTUM * DIM);
+}
+
+FUNCTION bool turns_whole(Chain *chain)
+{
+    const double *near = vector_of(chain, chain->side * END);
+    const double *far = vector_of(chain, (1 - chain->side) * END);
+    return span_turns(next_sums(chain), near + PATH * DIM, far + PATH * DIM, true, near + MOMENTUM * DIM,
+        far + MOMENTUM * DIM);
+}
+
+FUNCTION int ones(unsigned x)
+{
+    int n = 0;
+    for (; x; x &= x - 1)
+        ++n;
+    return n;
+}
+
+/* Sums of weights, of the trajectory and of the growing subtree, and what is recorded. */
+struct Tree {
+    double base, total, subtree, acceptance_sum, max_energy_error;
+    int depth, n_steps, stop;
+    bool nonfinite;
+};
+
+FUNCTION bool leaf_turns(Chain *chain, int slot, unsigned size)
+{
+    if (turns_since(chain, slot, 0))
+        return true;
+    return size >= 8 && (turns_between(chain, slot, slot + 1) || turns_since(chain, slot + 1, 1));
+}
+
+/* Grows one subtree; true when it must be discarded, tree->stop says why. */
+FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves, int joint)
+{
+    tree->subtree = 0.0;
+    for (unsigned leaf = 0; leaf < leaves; ++leaf) {
+        const double log_weight = leapfrog(chain);
+        tree->n_steps += 1;
+        if (fabs(log_weight) > fabs(tree->max_energy_error))
+            tree->max_energy_error = -log_weight;
+        if (!(fabs(log_weight) < FROM_BITS(0x7ff0000000000000ull))) {
+            tree->nonfinite = true;
+            tree->max_energy_error = FROM_BITS(0x7ff0000000000000ull);
+            tree->stop = DIVERGED;
+            return true;
+        }
+        if (log_weight - tree->base > REBASE) {
+            const double factor = k_exp(tree->base - log_weight);
+            tree->total = tree->total * factor;
+            tree->subtree = tree->subtree * factor;
+            tree->base = log_weight;
+        }
+        const double weight = k_exp(log_weight - tree->base);
+        tree->acceptance_sum = tree->acceptance_sum
+            + (tree->base == 0.0 ? LEAST(weight, 1.0) : k_exp(LEAST(log_weight, 0.0)));
+        if (log_weight < -MAX_ENERGY_ERROR) {
+            tree->stop = DIVERGED;
+            return true;
+        }
+        tree->subtree = tree->subtree + weight;
+        if (leaf == 0 || accept(dice, weight / tree->subtree))
+            propose(chain);
+        if (leaf == 0 && joint >= 0)
+            mark(chain, joint, 0);
+        const int slot = ones(leaf >> 1);
+        if ((leaf & 1) == 0) {
+            if (leaves > 1)
+                mark(chain, slot, 0);
+            continue;
+        }
+        for (int k = 0; leaf >> k & 1; ++k)
+            if (leaf_turns(chain, slot - k, 2u << k)) {
+                tree->stop = TURNED;
+                return true;
+            }
+        const unsigned next = leaf + 1;
+        if (next < leaves && next % 4 == 0)
+            mark(chain, ones(next >> 1), 1);
+    }
+    return false;
+}
+
+/* One transition; the candidate is the draw. */
+FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
+{
+    tree->base = 0.0;
+    tree->total = 1.0;
+    tree->acceptance_sum = 0.0;
+    tree->max_energy_error = 0.0;
+    tree->depth = 0;
+    tree->n_steps = 0;
+    tree->stop = AT_DEPTH;
+    tree->nonfinite = false;
+    while (tree->depth < max_depth) {
+        chain->side = dice->directions & 1 ? 1 : 0;
+        dice->directions >>= 1;
+        const unsigned leaves = 1u << tree->depth;
+        tree->depth += 1;
+        const int joint = 2 * leaves >= 8 ? MAX_DEPTH : -1;
+        if (joint >= 0)
+            mark(chain, joint, 1);
+        if (grow_subtree(chain, tree, dice, leaves, joint))
+            return;
+        const double ratio = tree->subtree / tree->total;
+        if (accept(dice, ratio < 1.0 ? ratio : 1.0))
+            chain->candidate = 1 - chain->candidate;
+        tree->total = tree->total + tree->subtree;
+        if (turns_whole(chain)
+            || (joint >= 0 && (turns_far_to(chain, joint) || turns_since(chain, joint, 1)))) {
+            tree->stop = TURNED;
+            return;
+        }
+    }
+}
+
+/* Dual averaging of the step size. */
+FUNCTION void learn(double *state, double acceptance, double target, const double *forgetting)
+{
+    state[S_COUNT] = state[S_COUNT] + 1.0;
+    const double weight = 1.0 / (state[S_COUNT] + 10.0);
+    state[S_ERROR] = (1.0 - weight) * state[S_ERROR] + weight * (target - acceptance);
+    const double log_step = state[S_MU] - sqrt(state[S_COUNT]) / 0.05 * state[S_ERROR];
+    state[S_LOG_STEP] = log_step < -60.0 ? -60.0 : log_step > 60.0 ? 60.0 : log_step;
+    const double forget = forgetting[(int)state[S_COUNT]];
+    state[S_LOG_AVERAGE] = forget * state[S_LOG_STEP] + (1.0 - forget) * state[S_LOG_AVERAGE];
+}
+
+FUNCTION void write_row(
+    const Chain *chain, const Tree *tree, double step_size, double *row)
+{
+    const int at = chain->candidate;
+    if (THREAD == 0) {
+        row[R_STOP] = tree->stop;
+        row[R_DEPTH] = tree->depth;
+        row[R_STEPS] = tree->n_steps;
+        row[R_ENERGY] = chain->point_energy[at];
+        row[R_ENERGY_START] = chain->energy_start;
+        row[R_MAX_ENERGY_ERROR] = tree->max_energy_error;
+        row[R_ACCEPTANCE_SUM] = tree->acceptance_sum;
+        row[R_STEP_SIZE] = step_size;
+        row[R_LOG_DENSITY] = chain->point_log_density[at];
+        row[R_OFFSET] = chain->point_offset[at];
+        row[R_NONFINITE] = tree->nonfinite ? 1.0 : 0.0;
+    }
+    const double *q = point_of(chain, at);
+    EACH(i)
+    {
+        row[R_POINT + i] = q[i];
+        row[R_POINT + DIM + i] = q[DIM + i];
+    }
+}
+
+ENTRY void advance(const Job *job)
+{
+    const int index = TEAM_INDEX;
+    if (index >= (int)job->n_chains)
+        return;
+    double *saved = job->states + (wide_t)index * STATE;
+    Chain chain;
+    chain.job = job;
+    chain.metric = job->metric + (wide_t)index * job->metric_stride;
+    chain.m = job->memory + (wide_t)index * MEMORY;
+    chain.sums = chain.m + SUMS_AT * DIM;
+    chain.w = chain.sums + 32;
+    chain.turn = 0;
+    chain.candidate = 0;
+    double scalar[N_SCALARS];
+    for (int i = 0; i < N_SCALARS; ++i)
+        scalar[i] = saved[2 * DIM + i];
+    double *point = point_of(&chain, 0);
+    EACH(i)
+    {
+        point[i] = saved[i];
+        point[DIM + i] = saved[DIM + i];
+    }
+    if (job->fresh) {
+        double *g = vector_of(&chain, GRADIENT);
+        SYNC(); /* fresh */
+        scalar[S_LOG_DENSITY] = value_and_gradient(point, g, chain.w, job->fixed, job->table);
+        SYNC(); /* fresh */
+        EACH(i)
+        point[DIM + i] = g[i];
+    }
+    chain.point_log_density[0] = scalar[S_LOG_DENSITY];
+    Dice dice;
+    dice.key[0] = (unsigned)job->seed;
+    dice.key[1] = (unsigned)job->stream ^ (unsigned)(job->seed >> 32);
+    dice.chain = (unsigned)scalar[S_CHAIN];
+    double *row = job->rows + (wide_t)index * job->n_transitions * ROW;
+    for (wide_t n = 0; n < job->n_transitions; ++n, row += ROW) {
+        const double step_size
+            = job->is_warmup ? k_exp(scalar[S_LOG_STEP]) : scalar[S_STEP_SIZE];
+        chain.step_size = step_size;
+        dice.iteration = (unsigned)scalar[S_ITERATION];
+        dice.block = 0;
+        dice.has_spare = false;
+        dice.directions = next_words(&dice).w[0];
+        start(&chain, &dice);
+        Tree tree;
+        grow(&chain, &tree, &dice, (int)job->max_depth);
+        scalar[S_ITERATION] = scalar[S_ITERATION] + 1.0;
+        if (job->is_warmup)
+            learn(scalar, tree.acceptance_sum / tree.n_steps, job->target_accept, job->forgetting);
+        write_row(&chain, &tree, step_size, row);
+    }
+    const int at = chain.candidate;
+    const double *q = point_of(&chain, at);
+    EACH(i)
+    {
+        saved[i] = q[i];
+        saved[DIM + i] = q[DIM + i];
+    }
+    scalar[S_LOG_DENSITY] = chain.point_log_density[at];
+    if (THREAD == 0)
+        for (int i = 0; i < N_SCALARS; ++i)
+            saved[2 * DIM + i] = scalar[i];
+}

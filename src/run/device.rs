@@ -1,0 +1,70 @@
+//! What a run is made on: threads of this process, or a machine for kernels.
+
+use crate::fit::sample::kernel::Remote;
+use fitzroy_device::gpu::Machine;
+use fitzroy_device::gpu::text::Source;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+/// Where the transitions of a run are made.
+#[derive(Clone, Default)]
+pub struct Device {
+    machine: Option<Arc<Mutex<dyn Machine>>>,
+}
+
+/// Teams of a warp pay where there are many chains of few numbers each.
+const MANY_CHAINS: usize = 64;
+/// Coordinates above which a warp is too small for a chain.
+const FEW_COORDINATES: usize = 256;
+/// Threads of a block that has a chain to itself.
+const BLOCK_TEAM: usize = 128;
+/// Threads of a warp.
+const WARP_TEAM: usize = 32;
+
+/// Threads to a chain, for `n_chains` chains of `dim` coordinates.
+pub fn team(dim: usize, n_chains: usize) -> usize {
+    if dim <= FEW_COORDINATES && n_chains >= MANY_CHAINS {
+        WARP_TEAM
+    } else {
+        BLOCK_TEAM
+    }
+}
+
+impl Device {
+    /// Threads of this process.
+    pub fn threads() -> Self {
+        Self::default()
+    }
+
+    /// A machine for kernels.
+    pub fn machine(machine: impl Machine + 'static) -> Self {
+        Device {
+            machine: Some(Arc::new(Mutex::new(machine))),
+        }
+    }
+
+    /// Whether it is a machine for kernels.
+    pub fn is_machine(&self) -> bool {
+        self.machine.is_some()
+    }
+
+    /// What advances the chains of `source`; none on threads.
+    pub(super) fn remote(&self, source: Arc<Source>, n_chains: usize) -> Option<Remote<'_>> {
+        let machine = self.machine.as_deref()?;
+        let team = team(source.dim, n_chains);
+        Some(Remote {
+            source,
+            machine,
+            team,
+        })
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.is_machine() {
+            true => "Device::machine",
+            false => "Device::threads",
+        })
+    }
+}

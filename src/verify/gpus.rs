@@ -1,0 +1,216 @@
+//! GPUs: whether each can be used, whether its arithmetic is that of the CPU, how fast it is, and
+//! what follows for a run.
+
+use super::{Check, Depth, Verdict, gib};
+use fitzroy_device::gpu::{self, Description, Driver, Places, Rates, Trouble};
+
+/// What was found of GPUs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Gpus {
+    /// The driver's library and the newest CUDA it serves, as major and minor version.
+    pub driver: Option<(String, (u32, u32))>,
+    /// The compiler's library and version, as the first usable GPU found it.
+    pub compiler: Option<(String, (u32, u32))>,
+    /// Every GPU.
+    pub found: Vec<Gpu>,
+    /// What is wrong, if anything is: names that programs may rely on.
+    pub troubles: Vec<&'static str>,
+    /// One line for each thing that was looked at.
+    pub checks: Vec<Check>,
+}
+
+/// One GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gpu {
+    /// What the driver says of it.
+    pub description: Description,
+    /// Whether everything that was tried went well.
+    pub passed: bool,
+    /// Seconds to compile, or to find, the kernel of the check and load it.
+    pub compile_s: Option<f64>,
+    /// Values that had the bits of the CPU.
+    pub compared: usize,
+    /// Measured speeds.
+    pub rates: Option<Rates>,
+    /// `--chains` that keep it busy with small models.
+    pub chains: usize,
+    /// Bytes that a run should stay below.
+    pub memory_budget_bytes: u64,
+}
+
+/// Teams that the check is run with: a warp, and blocks.
+const TEAMS: [usize; 4] = [32, 64, 128, 256];
+/// Chains to a multiprocessor when there are many: four warps.
+const CHAINS_PER_MULTIPROCESSOR: usize = 4;
+
+/// Looks at every GPU.
+pub(super) fn look(places: &Places, now: &dyn Fn() -> f64, depth: Depth) -> Gpus {
+    let mut gpus = Gpus::default();
+    let driver = match Driver::open(places) {
+        Ok(driver) => driver,
+        Err(trouble) => {
+            // Nothing there is no failure; something there that does not work is one.
+            let absent = matches!(
+                trouble,
+                Trouble::NoDriver | Trouble::NoDevice | Trouble::Hidden { .. }
+            ) || places.driver.is_some() && !exists(places);
+            gpus.note("gpu", &trouble, absent);
+            return gpus;
+        }
+    };
+    let (major, minor) = driver.version;
+    gpus.driver = Some((driver.path.display().to_string(), driver.version));
+    gpus.checks.push(Check {
+        name: "driver",
+        verdict: Verdict::Pass,
+        detail: format!("CUDA {major}.{minor}, {}", driver.path.display()),
+    });
+    for index in 0..driver.n_devices() {
+        match examine(places, &driver, index, now, depth, &mut gpus) {
+            Ok(gpu) => gpus.found.push(gpu),
+            Err(trouble) => gpus.note("gpu", &trouble, false),
+        }
+    }
+    gpus
+}
+
+fn exists(places: &Places) -> bool {
+    places.driver.as_ref().is_some_and(|path| path.exists())
+}
+
+impl Gpus {
+    fn note(&mut self, name: &'static str, trouble: &Trouble, absent: bool) {
+        self.troubles.push(trouble.name());
+        self.checks.push(Check {
+            name,
+            verdict: match absent {
+                true => Verdict::Skip,
+                false => Verdict::Fail,
+            },
+            detail: format!("{trouble}; {}", trouble.remedy()),
+        });
+    }
+}
+
+/// Takes one GPU into use, checks and measures it.
+fn examine(
+    places: &Places,
+    driver: &Driver,
+    index: usize,
+    now: &dyn Fn() -> f64,
+    depth: Depth,
+    gpus: &mut Gpus,
+) -> Result<Gpu, Trouble> {
+    let description = driver.describe(index)?;
+    let mut found = Gpu {
+        chains: description.multiprocessors as usize * CHAINS_PER_MULTIPROCESSOR,
+        memory_budget_bytes: description.memory_bytes / 10 * 9,
+        description,
+        passed: false,
+        compile_s: None,
+        compared: 0,
+        rates: None,
+    };
+    let mut gpu = match gpu::Gpu::open(places, index) {
+        Ok(gpu) => gpu,
+        Err(trouble) => {
+            gpus.checks
+                .push(describe(&found.description, Verdict::Fail));
+            gpus.note("gpu", &trouble, false);
+            return Ok(found);
+        }
+    };
+    let compiler = gpu.compiler();
+    if gpus.compiler.is_none() {
+        let (major, minor) = compiler.version;
+        let path = compiler.path.display().to_string();
+        gpus.checks.push(Check {
+            name: "nvrtc",
+            verdict: Verdict::Pass,
+            detail: format!("{major}.{minor}, {path}"),
+        });
+        gpus.compiler = Some((path, compiler.version));
+    }
+    found.description = gpu.description.clone();
+    if let Some(free) = found.description.free_bytes {
+        found.memory_budget_bytes = free / 10 * 9;
+    }
+    gpus.checks
+        .push(describe(&found.description, Verdict::Pass));
+    let teams = match depth {
+        Depth::Usual => &TEAMS[..1],
+        Depth::Conformance => &TEAMS[..],
+    };
+    let start = now();
+    for &team in teams {
+        match gpu::conformance(&mut gpu, team) {
+            Ok(n) => found.compared += n,
+            Err(error) => {
+                gpus.checks.push(Check {
+                    name: "arithmetic",
+                    verdict: Verdict::Fail,
+                    detail: format!("{error}"),
+                });
+                return Ok(found);
+            }
+        }
+    }
+    found.compile_s = Some(now() - start);
+    let made = if gpu.loaded.compiled {
+        "compiled"
+    } else {
+        "kept from before"
+    };
+    let mut detail = format!(
+        "{} values have the bits of the CPU ({made}, loaded and run in {:.2} s)",
+        found.compared,
+        now() - start
+    );
+    if let Some(note) = &gpu.cache_note {
+        detail += &format!("; compiled kernels are not kept: {note}");
+    }
+    gpus.checks.push(Check {
+        name: "arithmetic",
+        verdict: Verdict::Pass,
+        detail,
+    });
+    let multiprocessors = found.description.multiprocessors as usize;
+    match gpu::rates(&mut gpu, multiprocessors) {
+        Ok(rates) => found.rates = Some(rates),
+        Err(error) => gpus.checks.push(Check {
+            name: "rates",
+            verdict: Verdict::Fail,
+            detail: format!("{error}"),
+        }),
+    }
+    found.passed = found.rates.is_some();
+    Ok(found)
+}
+
+/// The line of a GPU.
+fn describe(gpu: &Description, verdict: Verdict) -> Check {
+    let memory = match gpu.free_bytes {
+        Some(free) => format!("{:.1} of {:.1} GiB free", gib(free), gib(gpu.memory_bytes)),
+        None => format!("{:.1} GiB", gib(gpu.memory_bytes)),
+    };
+    let mut detail = format!(
+        "{}: {}, {}.{}, {} multiprocessors, {memory}, ECC {}, {} MHz, memory {} MHz, {}",
+        gpu.index,
+        gpu.name,
+        gpu.capability.0,
+        gpu.capability.1,
+        gpu.multiprocessors,
+        if gpu.ecc { "on" } else { "off" },
+        gpu.clock_mhz,
+        gpu.memory_clock_mhz,
+        gpu.bus_id
+    );
+    if gpu.watchdog {
+        detail += "; it serves a display, whose watchdog ends long kernels";
+    }
+    Check {
+        name: "gpu",
+        verdict,
+        detail,
+    }
+}

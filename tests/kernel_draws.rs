@@ -1,0 +1,180 @@
+//! The sampler's kernel, compiled as C++ and run here, makes the draws of the CPU's sampler, bit
+//! for bit: with one thread, and with many in shuffled order. A barrier that is taken away shows.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+mod support;
+
+use fitzroy::Result;
+use fitzroy::draws::Column;
+use fitzroy::fit::sample::{Adapt, MetricKind};
+use fitzroy::model::joint::Joint;
+use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, kernel_text, run};
+use fitzroy_device::gpu::host::{BARRIER, HostLibrary, HostMachine};
+use fitzroy_device::gpu::{Machine, Program};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+fn has_compiler() -> bool {
+    let found = HostLibrary::has_compiler();
+    assert!(
+        found || std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
+        "FITZROY_REQUIRE_GXX is set and there is no g++"
+    );
+    if !found {
+        eprintln!("skipped: there is no g++");
+    }
+    found
+}
+
+fn settings(tune: usize, draws: usize) -> Settings {
+    let mut settings = Settings::default();
+    settings.sampler.chains = 3;
+    settings.sampler.tune = tune;
+    settings.sampler.draws = draws;
+    settings.sampler.seed = 11;
+    settings.sampler.keep_warmup = true;
+    settings
+}
+
+fn sampled(joint: &Joint, settings: &Settings, device: Device) -> Result<Outcome> {
+    let settings = Settings {
+        device,
+        ..settings.clone()
+    };
+    run(joint, &settings, &Caller::silent())
+}
+
+/// Every number of every group but the facts about the run, by name, as bits.
+fn bits(outcome: &Outcome) -> Vec<(String, Vec<u64>)> {
+    let mut all = Vec::new();
+    for group in &outcome.trace.groups {
+        for variable in &group.variables {
+            let name = format!("{}/{}", group.name, variable.name);
+            let bits = match &variable.values {
+                Column::Real(x) => x.iter().map(|x| x.to_bits()).collect(),
+                Column::Integer(x) => x.iter().map(|&x| x as u64).collect(),
+                Column::Flag(x) => x.iter().map(|&x| u64::from(x)).collect(),
+            };
+            all.push((name, bits));
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn assert_same_draws(joint: &Joint, settings: &Settings, threads: usize, what: &str) {
+    let cpu = sampled(joint, settings, Device::threads()).unwrap();
+    let machine = Device::machine(HostMachine::new(threads, 5));
+    let kernel = sampled(joint, settings, machine).unwrap_or_else(|e| panic!("{what}: {e}"));
+    for ((name, a), (_, b)) in bits(&cpu).iter().zip(&bits(&kernel)) {
+        let first = a.iter().zip(b).position(|(x, y)| x != y);
+        assert_eq!(
+            first, None,
+            "{what}, {threads} threads: {name} differs from there on"
+        );
+        assert_eq!(a.len(), b.len(), "{what}: {name}");
+    }
+    assert_eq!(cpu.run.gradients, kernel.run.gradients, "{what}");
+}
+
+#[test]
+fn one_thread_makes_the_draws_of_the_cpu_whatever_the_metric_and_the_coordinates() {
+    if !has_compiler() {
+        return;
+    }
+    for (name, file) in [
+        ("eight-schools", "eight-schools.csv"),
+        ("hierarchical", "hierarchical.csv"),
+        ("mixture", "mixture.csv"),
+    ] {
+        let joint = support::example_joint(name, file).unwrap();
+        assert_same_draws(&joint, &settings(150, 60), 1, name);
+    }
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    for metric in [MetricKind::Diagonal, MetricKind::Dense] {
+        let mut settings = settings(100, 40);
+        settings.coordinates = CoordinateChoice::AsWritten;
+        settings.sampler.metric = metric;
+        settings.sampler.max_treedepth = 6;
+        settings.sampler.adapt = Adapt::PerChain;
+        assert_same_draws(&joint, &settings, 1, metric.name());
+    }
+}
+
+#[test]
+fn teams_of_many_threads_make_the_same_draws() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("hierarchical", "hierarchical.csv").unwrap();
+    for threads in [32, 128] {
+        assert_same_draws(&joint, &settings(20, 4), threads, "hierarchical");
+    }
+}
+
+/// A machine that the test can still reach.
+struct Shared(Arc<Mutex<HostMachine>>);
+
+impl Shared {
+    fn machine(&self) -> MutexGuard<'_, HostMachine> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl Machine for Shared {
+    fn load(&mut self, program: &Program) -> Result<()> {
+        self.machine().load(program)
+    }
+    fn reserve(&mut self, slot: usize, words: usize) -> Result<u64> {
+        self.machine().reserve(slot, words)
+    }
+    fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
+        self.machine().write(at, words)
+    }
+    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
+        self.machine().read(at, words)
+    }
+    fn launch(&mut self, job: u64, n_teams: usize) -> Result<f64> {
+        self.machine().launch(job, n_teams)
+    }
+}
+
+/// Barriers that are taken away one by one: draws differ, or threads stop at different places. Not
+/// every one shows at this size (where a thread reads what it wrote itself), so at least a quarter
+/// is asked for; those around sums, momenta and a dense metric always show. Three orders of threads.
+#[test]
+fn barriers_that_are_taken_away_are_missed() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    let mut settings = settings(40, 3);
+    settings.sampler.chains = 1;
+    settings.sampler.metric = MetricKind::Dense;
+    settings.coordinates = CoordinateChoice::AsWritten;
+    let expected = bits(&sampled(&joint, &settings, Device::threads()).unwrap());
+    let text = kernel_text(&joint, &settings).unwrap();
+    let barriers: Vec<&str> = text.lines().filter(|l| l.contains(BARRIER)).collect();
+    let machine = Arc::new(Mutex::new(HostMachine::new(32, 1)));
+    let device = Device::machine(Shared(Arc::clone(&machine)));
+    let differs = |barrier| {
+        machine.lock().unwrap().leave_out(barrier);
+        match sampled(&joint, &settings, device.clone()) {
+            Ok(outcome) => bits(&outcome) != expected,
+            Err(_) => true,
+        }
+    };
+    assert!(
+        !differs(None),
+        "with all barriers the draws are those of the CPU"
+    );
+    // Only the first launch after a change of precision evaluates the start again.
+    let used = barriers
+        .iter()
+        .enumerate()
+        .filter(|b| !b.1.contains("fresh"));
+    let missed = used.filter(|b| (0..3).any(|_| differs(Some(b.0))));
+    let missed: Vec<&&str> = missed.map(|b| b.1).collect();
+    let all = barriers.len();
+    assert!(4 * missed.len() >= all, "of {all} barriers: {missed:?}");
+}
