@@ -23,12 +23,12 @@ pub(super) unsafe fn block<L: Lanes, const STRIDE: usize>(
     unsafe {
         match q {
             0 => {}
-            1 => square::<L, 1, STRIDE>(o, 0, partials, len),
-            2 => square::<L, 2, STRIDE>(o, 0, partials, len),
-            3 => square::<L, 3, STRIDE>(o, 0, partials, len),
-            4 => square::<L, 4, STRIDE>(o, 0, partials, len),
-            5 => square::<L, 5, STRIDE>(o, 0, partials, len),
-            6 => square::<L, 6, STRIDE>(o, 0, partials, len),
+            1 => square1::<L, STRIDE>(o, 0, partials, len),
+            2 => square2::<L, STRIDE>(o, 0, partials, len),
+            3 => square3::<L, STRIDE>(o, 0, partials, len),
+            4 => square4::<L, STRIDE>(o, 0, partials, len),
+            5 => square5::<L, STRIDE>(o, 0, partials, len),
+            6 => square6::<L, STRIDE>(o, 0, partials, len),
             _ => groups::<L, STRIDE>(o, partials, len),
         }
         for k in 0..o.alone.len() {
@@ -52,120 +52,112 @@ unsafe fn groups<L: Lanes, const STRIDE: usize>(o: &Outputs<'_>, partials: *mut 
     unsafe {
         for first in (0..q).step_by(GROUP) {
             match q - first {
-                1 => square::<L, 1, STRIDE>(o, first, partials, len),
-                2 => square::<L, 2, STRIDE>(o, first, partials, len),
-                3 => square::<L, 3, STRIDE>(o, first, partials, len),
-                _ => square::<L, 4, STRIDE>(o, first, partials, len),
+                1 => square1::<L, STRIDE>(o, first, partials, len),
+                2 => square2::<L, STRIDE>(o, first, partials, len),
+                3 => square3::<L, STRIDE>(o, first, partials, len),
+                _ => square4::<L, STRIDE>(o, first, partials, len),
             }
             for second in (first + GROUP..q).step_by(GROUP) {
                 match q - second {
-                    1 => rectangle::<L, 1, STRIDE>(o, [first, second], partials, len),
-                    2 => rectangle::<L, 2, STRIDE>(o, [first, second], partials, len),
-                    3 => rectangle::<L, 3, STRIDE>(o, [first, second], partials, len),
-                    _ => rectangle::<L, 4, STRIDE>(o, [first, second], partials, len),
+                    1 => rectangle1::<L, STRIDE>(o, [first, second], partials, len),
+                    2 => rectangle2::<L, STRIDE>(o, [first, second], partials, len),
+                    3 => rectangle3::<L, STRIDE>(o, [first, second], partials, len),
+                    _ => rectangle4::<L, STRIDE>(o, [first, second], partials, len),
                 }
             }
         }
     }
 }
 
-/// Which sum the product of columns a ≤ b of q is.
+/// Where the partials of the product of columns a and b of q begin.
 #[inline(always)]
-fn pair(q: usize, a: usize, b: usize) -> usize {
-    a * q + b - a * (a + 1) / 2
+fn place(q: usize, a: usize, b: usize) -> usize {
+    let (a, b) = if a < b { (a, b) } else { (b, a) };
+    (a * q + b - a * (a + 1) / 2) * PARTIALS
 }
 
-/// The products of `P` columns from `first` on among each other.
-#[inline(always)]
-unsafe fn square<L: Lanes, const P: usize, const STRIDE: usize>(
-    o: &Outputs<'_>,
-    first: usize,
-    partials: *mut f64,
-    len: usize,
-) {
-    let q = o.products.len();
-    // SAFETY: see `block`.
-    unsafe {
-        let mut from = [partials; P];
-        for a in 0..P {
-            from[a] = o.product(first + a);
-        }
-        for j in (0..STRIDE).step_by(L::N) {
-            let mut sums = [[L::splat(0.0); P]; P];
-            for a in 0..P {
-                for b in a..P {
-                    let to = partials.add(pair(q, first + a, first + b) * PARTIALS + j);
-                    sums[a][b] = L::load(to);
-                }
-            }
-            for i in (j..len).step_by(STRIDE) {
-                let mut x = [L::splat(0.0); P];
-                for a in 0..P {
-                    x[a] = L::load(from[a].add(i));
-                }
-                for a in 0..P {
-                    for b in a..P {
-                        sums[a][b] = x[a].fma(x[b], sums[a][b]);
+// Indices are written out by macros: only accumulators with constant places stay in registers
+// (with loops over arrays a pass was ten times slower).
+
+/// The products of some columns, from `first` on, among each other.
+macro_rules! squares {
+    ($($name:ident: $($a:literal [$($b:literal)*]),*;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name<L: Lanes, const STRIDE: usize>(
+            o: &Outputs<'_>,
+            first: usize,
+            partials: *mut f64,
+            len: usize,
+        ) {
+            let q = o.products.len();
+            // SAFETY: see `block`.
+            unsafe {
+                let from = [$(o.product(first + $a)),*];
+                for j in (0..STRIDE).step_by(L::N) {
+                    let to = [$([$(partials.add(place(q, first + $a, first + $b) + j)),*]),*];
+                    // What lies below the diagonal is never used.
+                    let mut sums = [$([$(L::load(to[$a][$b])),*]),*];
+                    for i in (j..len).step_by(STRIDE) {
+                        let x = [$(L::load(from[$a].add(i))),*];
+                        $($(if $b >= $a {
+                            sums[$a][$b] = x[$a].fma(x[$b], sums[$a][$b]);
+                        })*)*
                     }
-                }
-            }
-            for a in 0..P {
-                for b in a..P {
-                    let to = partials.add(pair(q, first + a, first + b) * PARTIALS + j);
-                    sums[a][b].store(to);
+                    $($(if $b >= $a {
+                        sums[$a][$b].store(to[$a][$b]);
+                    })*)*
                 }
             }
         }
-    }
+    )*};
+}
+squares! {
+    square1: 0 [0];
+    square2: 0 [0 1], 1 [0 1];
+    square3: 0 [0 1 2], 1 [0 1 2], 2 [0 1 2];
+    square4: 0 [0 1 2 3], 1 [0 1 2 3], 2 [0 1 2 3], 3 [0 1 2 3];
+    square5: 0 [0 1 2 3 4], 1 [0 1 2 3 4], 2 [0 1 2 3 4], 3 [0 1 2 3 4], 4 [0 1 2 3 4];
+    square6: 0 [0 1 2 3 4 5], 1 [0 1 2 3 4 5], 2 [0 1 2 3 4 5], 3 [0 1 2 3 4 5], 4 [0 1 2 3 4 5], 5 [0 1 2 3 4 5];
 }
 
-/// The products of `GROUP` columns with `P` later ones.
-#[inline(always)]
-unsafe fn rectangle<L: Lanes, const P: usize, const STRIDE: usize>(
-    o: &Outputs<'_>,
-    first: [usize; 2],
-    partials: *mut f64,
-    len: usize,
-) {
-    let q = o.products.len();
-    // SAFETY: see `block`.
-    unsafe {
-        let mut left = [partials; GROUP];
-        let mut right = [partials; P];
-        for a in 0..GROUP {
-            left[a] = o.product(first[0] + a);
-        }
-        for b in 0..P {
-            right[b] = o.product(first[1] + b);
-        }
-        for j in (0..STRIDE).step_by(L::N) {
-            let mut sums = [[L::splat(0.0); P]; GROUP];
-            for a in 0..GROUP {
-                for b in 0..P {
-                    let at = pair(q, first[0] + a, first[1] + b);
-                    sums[a][b] = L::load(partials.add(at * PARTIALS + j));
-                }
-            }
-            for i in (j..len).step_by(STRIDE) {
-                let mut x = [L::splat(0.0); P];
-                for b in 0..P {
-                    x[b] = L::load(right[b].add(i));
-                }
-                for a in 0..GROUP {
-                    let y = L::load(left[a].add(i));
-                    for b in 0..P {
-                        sums[a][b] = y.fma(x[b], sums[a][b]);
+/// The products of `GROUP` columns with some later ones.
+macro_rules! rectangles {
+    ($($name:ident, $right:tt: $($a:literal [$($b:literal)*]),*;)*) => {$(
+        #[inline(always)]
+        unsafe fn $name<L: Lanes, const STRIDE: usize>(
+            o: &Outputs<'_>,
+            first: [usize; 2],
+            partials: *mut f64,
+            len: usize,
+        ) {
+            let q = o.products.len();
+            // SAFETY: see `block`.
+            unsafe {
+                let left = [$(o.product(first[0] + $a)),*];
+                let right = rectangles!(@right o, first, $right);
+                for j in (0..STRIDE).step_by(L::N) {
+                    let to = [$([$(partials.add(place(q, first[0] + $a, first[1] + $b) + j)),*]),*];
+                    let mut sums = [$([$(L::load(to[$a][$b])),*]),*];
+                    for i in (j..len).step_by(STRIDE) {
+                        $(
+                            let y = L::load(left[$a].add(i));
+                            $(sums[$a][$b] = y.fma(L::load(right[$b].add(i)), sums[$a][$b]);)*
+                        )*
                     }
-                }
-            }
-            for a in 0..GROUP {
-                for b in 0..P {
-                    let at = pair(q, first[0] + a, first[1] + b);
-                    sums[a][b].store(partials.add(at * PARTIALS + j));
+                    $($(sums[$a][$b].store(to[$a][$b]);)*)*
                 }
             }
         }
-    }
+    )*};
+    (@right $o:ident, $first:ident, [$($b:literal)*]) => {
+        [$($o.product($first[1] + $b)),*]
+    };
+}
+rectangles! {
+    rectangle1, [0]: 0 [0], 1 [0], 2 [0], 3 [0];
+    rectangle2, [0 1]: 0 [0 1], 1 [0 1], 2 [0 1], 3 [0 1];
+    rectangle3, [0 1 2]: 0 [0 1 2], 1 [0 1 2], 2 [0 1 2], 3 [0 1 2];
+    rectangle4, [0 1 2 3]: 0 [0 1 2 3], 1 [0 1 2 3], 2 [0 1 2 3], 3 [0 1 2 3];
 }
 
 /// Joins the partials of every sum by halves (16, 8, 4, 2, 1) and clears them.
