@@ -44,7 +44,7 @@ pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
 pub use rhat::{rhat, rhat_nested};
 pub(crate) use sampler::percent;
-pub use summary::{Label, Row, Summary, SummaryOptions, summary};
+pub use summary::{Label, Row, Summary, SummaryOptions, summary, unknown_variable};
 pub use verdict::{Diagnosis, diagnose};
 
 /// R-hat at or above which a run has not converged.

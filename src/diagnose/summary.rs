@@ -69,7 +69,7 @@ impl Row {
     }
 
     /// The same of an element of a variable that has no row.
-    pub(crate) fn label_of(trace: &Trace, variable: &Variable, element: usize) -> String {
+    pub fn label_of(trace: &Trace, variable: &Variable, element: usize) -> String {
         let index = index_of(element, &variable.shape[2..]);
         written(&variable.name, &index, &labels_of(trace, variable, &index))
     }
@@ -152,7 +152,7 @@ fn chosen<'a>(group: &'a Group, names: &[String]) -> Result<Vec<&'a Variable>> {
 }
 
 /// An error that offers the names closest to `unknown`.
-pub(crate) fn unknown_variable(group: &Group, unknown: &str) -> Error {
+pub fn unknown_variable(group: &Group, unknown: &str) -> Error {
     let mut names: Vec<&str> = group.variables.iter().map(|v| v.name.as_str()).collect();
     names.sort_by_key(|name| edit_distance(name, unknown));
     let nearest = names[..names.len().min(3)].join(", ");

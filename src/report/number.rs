@@ -15,7 +15,7 @@ pub(crate) fn supported_decimals(error: f64) -> Option<i32> {
 /// `value` with the digits that `error` supports, but never coarser than the first digit of the
 /// standard deviation `sd`; with three significant digits where there is no error to go by. Very
 /// large and very small numbers are written with an exponent.
-pub(crate) fn rounded(value: f64, error: f64, sd: f64) -> String {
+pub fn rounded(value: f64, error: f64, sd: f64) -> String {
     if !value.is_finite() {
         return not_finite(value);
     }
@@ -54,7 +54,7 @@ fn scientific(value: f64, decimals: i32) -> String {
 }
 
 /// A whole number of draws, thousands set apart.
-pub(crate) fn whole(value: f64) -> String {
+pub fn whole(value: f64) -> String {
     if value.is_finite() {
         thousands(&format!("{value:.0}"))
     } else {
@@ -63,7 +63,7 @@ pub(crate) fn whole(value: f64) -> String {
 }
 
 /// R-hat with two decimals, or three where two would hide on which side of the limit it lies.
-pub(crate) fn r_hat(value: f64) -> String {
+pub fn r_hat(value: f64) -> String {
     match value {
         v if !v.is_finite() => not_finite(v),
         v if v > 1.005 && v < 1.1 => format!("{v:.3}"),

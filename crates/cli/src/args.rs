@@ -1,7 +1,8 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, diagnose, models, sample, validate, verify, weather,
+    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, validate,
+    verify, weather,
 };
 use crate::progress::Style;
 use crate::terminal;
@@ -37,6 +38,10 @@ pub(crate) enum Command {
     Diagnose(diagnose::DiagnoseArgs),
     /// Ranks models by how well they predict, or compares two runs of one model
     Compare(compare::CompareArgs),
+    /// Draws one figure of a trace
+    Plot(plot::PlotArgs),
+    /// Writes the report of a run or of a trace as one HTML file
+    Report(report::ReportArgs),
     /// Samples data with known truth and checks everything on the way
     Validate(validate::ValidateArgs),
     /// Checks and measures this machine and recommends settings

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 const RUN: &[&str] = &[
+    "report.html",
     "run.json",
     "summary.csv",
     "summary.json",

@@ -33,6 +33,11 @@ fn the_main_job_passes_and_leaves_its_evidence() {
     for file in [
         "trace.nc",
         "summary.txt",
+        "report.html",
+        "trace_plot.png",
+        "posterior_plot.png",
+        "forest_plot.png",
+        "performance_comparison.png",
         "summary.csv",
         "summary.json",
         "benchmark_report.txt",

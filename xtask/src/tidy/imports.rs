@@ -15,12 +15,14 @@ const CRATES: &[(&str, &[&str])] = &[
         &["fitzroy", "fitzroy-device", "fitzroy-graph"],
     ),
     ("crates/weather", &["fitzroy", "fitzroy-device"]),
+    ("crates/report", &["fitzroy"]),
     (
         "crates/cli",
         &[
             "fitzroy",
             "fitzroy-curve-fit",
             "fitzroy-device",
+            "fitzroy-report",
             "fitzroy-weather",
         ],
     ),

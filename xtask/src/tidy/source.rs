@@ -43,6 +43,7 @@ impl Source {
             "crates/graph/src/",
             "crates/device/src/",
             "crates/weather/src/",
+            "crates/report/src/",
         ]
         .iter()
         .any(|folder| self.path.starts_with(folder))

@@ -6,8 +6,11 @@ pub(crate) mod completions;
 pub(crate) mod curve_fit;
 pub(crate) mod diagnose;
 pub(crate) mod models;
+pub(crate) mod plot;
+pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod validate;
+mod validation_report;
 pub(crate) mod verify;
 pub(crate) mod weather;
 
@@ -22,6 +25,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::CurveFit(args) => curve_fit::run(&args),
         Command::Diagnose(args) => diagnose::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Plot(args) => plot::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Weather(args) => weather::run(&args),

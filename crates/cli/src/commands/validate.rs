@@ -1,6 +1,7 @@
 //! `fitzroy validate`.
 
 use super::sample::{memory_limit, summaries};
+use super::validation_report;
 use crate::args::{Common, Output};
 use crate::clock::{Clock, timestamp};
 use crate::exit::Outcome;
@@ -23,8 +24,9 @@ use std::sync::Arc;
     after_help = "Examples:\n  fitzroy validate\n  fitzroy validate --quick --out check\n\n\
     Looks at the machine, makes a three-level data set with known truth, samples it, and checks\n\
     convergence, truth and predictions. Exit 0 when every check that applies passed, else 1.\n\
-    Writes trace.nc, summary.txt, summary.csv, summary.json, benchmark_report.txt,\n\
-    validation.json, data.csv and model.fz."
+    Writes report.html, trace.nc, summary.txt, summary.csv, summary.json, benchmark_report.txt,\n\
+    validation.json, data.csv, model.fz, and as pictures trace_plot.png, posterior_plot.png,\n\
+    forest_plot.png and performance_comparison.png."
 )]
 pub(crate) struct ValidateArgs {
     /// 500 + 1000 draws per chain instead of 1000 + 2000
@@ -84,6 +86,9 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     let before = clock.seconds();
     save(&mut folder, &found)?;
     found.timing.push(("files", clock.seconds() - before));
+    let before = clock.seconds();
+    let reported = validation_report::write(&mut folder, &found, &validation_json(&found));
+    found.timing.push(("report", clock.seconds() - before));
     let passed = found.passed();
     let report = report_text(&found);
     let verdict = if passed { "PASS" } else { "FAIL" };
@@ -104,7 +109,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
         terminal::out(format_args!("result: {verdict}"));
     }
     folder.finish()?;
-    Ok(if passed {
+    Ok(if passed && reported {
         Outcome::Done
     } else {
         Outcome::NotPassed

@@ -143,9 +143,17 @@ impl Folder {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn write(&mut self, name: &str, text: &str) -> Result<()> {
+        self.write_bytes(name, text.as_bytes())
+    }
+
+    /// The same for any file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.file(name);
         let partial = path.with_extension("tmp");
-        let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, &path));
+        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|error| {
             let _ = fs::remove_file(&partial);
             unwritable(&path, &error)

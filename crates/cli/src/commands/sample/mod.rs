@@ -29,7 +29,8 @@ use std::sync::Arc;
 #[command(after_help = "Examples:\n  \
     fitzroy sample models/eight-schools.fz --data models/eight-schools.csv\n  \
     fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n\n\
-    Writes trace.nc (for ArviZ), summary.txt, summary.csv, summary.json and run.json into --out.")]
+    Writes trace.nc (for ArviZ), summary.txt, summary.csv, summary.json, run.json and report.html\n\
+    into --out.")]
 pub(crate) struct SampleArgs {
     /// The model, a .fz file
     model: PathBuf,
@@ -93,6 +94,9 @@ pub(crate) struct SampleArgs {
     /// Seconds between progress lines in a log
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     progress_every: f64,
+    /// No report.html
+    #[arg(long)]
+    no_report: bool,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
@@ -237,10 +241,17 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     } else {
         show::result(&outcome, &diagnosis, &folder, &args.common);
     }
+    // After the table, for which people wait.
+    let reported = args.no_report
+        || super::report::write_run(&mut folder, &outcome.trace, &diagnosis, &document);
+    if reported && !args.no_report && !args.common.quiet && !args.common.json {
+        let path = folder.path().join("report.html");
+        terminal::out(format_args!("wrote {}", path.display()));
+    }
     folder.finish()?;
     Ok(if outcome.run.interrupted {
         Outcome::Interrupted
-    } else if args.strict && !diagnosis.converged {
+    } else if !reported || args.strict && !diagnosis.converged {
         Outcome::NotPassed
     } else {
         Outcome::Done

@@ -1,0 +1,247 @@
+//! `fitzroy plot TRACE --kind KIND`.
+
+use crate::exit::Outcome;
+use crate::terminal;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use fitzroy::draws::{Trace, read_trace};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_report::draw::{Theme, pdf, png, svg};
+use fitzroy_report::figure::{Posterior, Style};
+use fitzroy_report::report::{FigureOptions, Kind, figure_of};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Flags of `fitzroy plot`.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  fitzroy plot out/trace.nc --kind trace --var mu,tau --out trace.png\n  \
+    fitzroy plot pymc.nc --kind posterior --var 'theta[Choate]' --reference 0 --rope -1,1\n  \
+    fitzroy plot cpu.nc gpu.nc --kind forest --out both.svg\n\n\
+    docs/report.md says how to read each kind."
+)]
+pub(crate) struct PlotArgs {
+    /// A trace, written by Fitzroy or by ArviZ, or the folder of a run; a forest takes several
+    #[arg(required = true)]
+    trace: Vec<PathBuf>,
+    /// What to draw
+    #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(names()))]
+    kind: String,
+    /// Variables or elements to show, as mu,theta[3] [default: scalars, then the worst]
+    #[arg(long, value_name = "NAMES")]
+    var: Option<String>,
+    /// The file; its ending chooses the format: .png, .svg or .pdf [default: KIND_plot.png]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    overwrite: bool,
+    /// Light lines on a dark ground
+    #[arg(long)]
+    dark: bool,
+    /// Reference values of posteriors: one number for all, or NAME=VALUE,NAME=VALUE
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
+    reference: Option<String>,
+    /// Region of practical equivalence of posteriors: LOW,HIGH
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true)]
+    rope: Option<String>,
+    /// Width in pixels, 300 to 4000; PNG has one and a half as many
+    #[arg(long, value_name = "PIXELS", default_value_t = 1100.0)]
+    width: f64,
+    /// Probability inside intervals
+    #[arg(long, value_name = "P", default_value_t = 0.89)]
+    ci_prob: f64,
+}
+
+fn names() -> Vec<&'static str> {
+    Kind::all().map(|(name, _)| name).collect()
+}
+
+/// Reads the trace, draws, writes one file.
+pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
+    let (_, kind) = Kind::all()
+        .find(|(name, _)| *name == args.kind)
+        .expect("the parser knows the same names");
+    let out = match &args.out {
+        Some(path) => path.clone(),
+        None => PathBuf::from(format!("{}_plot.png", args.kind)),
+    };
+    let format = Format::of(&out)?;
+    if out.exists() && !args.overwrite {
+        let message = format!(
+            "{}: the file is there already; choose another --out, or replace it with --overwrite",
+            out.display()
+        );
+        return Err(Error::new(ErrorKind::Io, message));
+    }
+    let options = options(args)?;
+    let traces: Result<Vec<Trace>> = args.trace.iter().map(|p| read_trace(p)).collect();
+    let traces = traces?;
+    let shown: Vec<String> = args.trace.iter().map(|p| p.display().to_string()).collect();
+    let scene = figure_of(&traces.iter().collect::<Vec<_>>(), &shown, kind, &options)
+        .map_err(|error| error.context(shown.join(", ")))?;
+    let theme = if args.dark { Theme::Dark } else { Theme::Light };
+    let bytes = match format {
+        Format::Png => png(&scene, theme, 1.5)?,
+        Format::Svg => svg(&scene, theme).into_bytes(),
+        Format::Pdf => pdf(&scene, theme),
+    };
+    write(&out, &bytes)?;
+    terminal::out(format_args!("wrote {}", out.display()));
+    Ok(Outcome::Done)
+}
+
+fn options(args: &PlotArgs) -> Result<FigureOptions> {
+    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    if !(300.0..=4000.0).contains(&args.width) {
+        return usage(format!(
+            "--width is {}; it must lie between 300 and 4000",
+            args.width
+        ));
+    }
+    if !(args.ci_prob > 0.0 && args.ci_prob < 1.0) {
+        return usage(format!(
+            "--ci-prob is {}; it must lie between 0 and 1",
+            args.ci_prob
+        ));
+    }
+    Ok(FigureOptions {
+        variables: args.var.as_deref().map(split_names).unwrap_or_default(),
+        compare: Posterior {
+            reference: references(args.reference.as_deref().unwrap_or_default())?,
+            rope: rope(args.rope.as_deref())?,
+        },
+        style: Style {
+            width: args.width,
+            ci_prob: args.ci_prob,
+            ..Style::default()
+        },
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+    })
+}
+
+/// Names separated by commas; commas in brackets belong to the name.
+fn split_names(text: &str) -> Vec<String> {
+    let (mut out, mut depth) = (vec![String::new()], 0);
+    for c in text.chars() {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        match (c, out.last_mut()) {
+            (',', _) if depth <= 0 => out.push(String::new()),
+            (c, Some(name)) => name.push(c),
+            _ => {}
+        }
+    }
+    let names = out.iter().map(|name| name.trim().to_string());
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+fn references(text: &str) -> Result<Vec<(String, f64)>> {
+    split_names(text)
+        .iter()
+        .map(|part| {
+            let (name, value) = part.rsplit_once('=').unwrap_or(("", part));
+            Ok((name.trim().to_string(), number("--reference", value)?))
+        })
+        .collect()
+}
+
+fn rope(text: Option<&str>) -> Result<Option<[f64; 2]>> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let ends: Result<Vec<f64>> = text.split(',').map(|part| number("--rope", part)).collect();
+    match ends?[..] {
+        [low, high] if low < high => Ok(Some([low, high])),
+        _ => {
+            let message = format!("--rope: needs two ascending numbers as LOW,HIGH, not `{text}`");
+            Err(Error::new(ErrorKind::Usage, message))
+        }
+    }
+}
+
+fn number(flag: &str, text: &str) -> Result<f64> {
+    let value = text.trim().parse().ok().filter(|v: &f64| v.is_finite());
+    value.ok_or_else(|| {
+        let message = format!("{flag}: `{text}` is not a number");
+        Error::new(ErrorKind::Usage, message)
+    })
+}
+
+/// Formats of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Png,
+    Svg,
+    Pdf,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Format> {
+        let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase());
+        match ending.as_deref() {
+            Some("png") => Ok(Format::Png),
+            Some("svg") => Ok(Format::Svg),
+            Some("pdf") => Ok(Format::Pdf),
+            _ => {
+                let message = format!(
+                    "--out {}: figures are written as .png, .svg or .pdf",
+                    path.display()
+                );
+                Err(Error::new(ErrorKind::Usage, message))
+            }
+        }
+    }
+}
+
+/// Writes a file that appears under its name when it is complete.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".tmp");
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        let message = format!("{} cannot be written: {error}", path.display());
+        Error::new(ErrorKind::Io, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_in_brackets_belong_to_the_name() {
+        assert_eq!(
+            split_names("mu, omega[0, 2],tau,"),
+            ["mu", "omega[0, 2]", "tau"]
+        );
+        assert_eq!(split_names(""), [""; 0]);
+    }
+
+    #[test]
+    fn references_are_for_all_or_for_one() {
+        let found = references("0,theta[a=b, 2]=-1.5").unwrap();
+        let expected = [(String::new(), 0.0), ("theta[a=b, 2]".into(), -1.5)];
+        assert_eq!(found, expected);
+        for text in ["x", "mu=", "mu=nan"] {
+            assert!(references(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rope_has_two_ascending_ends() {
+        assert_eq!(rope(Some("-1, 2")).unwrap(), Some([-1.0, 2.0]));
+        for text in ["1", "2,1", "1,2,3", "a,b", ""] {
+            assert!(rope(Some(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn endings_choose_the_format() {
+        assert_eq!(Format::of(Path::new("a/b.PNG")).unwrap(), Format::Png);
+        for name in ["a", "a.jpg", ".png"] {
+            let message = Format::of(Path::new(name)).unwrap_err().to_string();
+            assert!(message.contains(".svg"), "{message}");
+        }
+    }
+}

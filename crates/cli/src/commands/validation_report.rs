@@ -1,0 +1,82 @@
+//! The report and the pictures of `fitzroy validate`.
+
+use super::report::{command, finish};
+use crate::output::Folder;
+use fitzroy::Result;
+use fitzroy::validate::{Truth, Validation};
+use fitzroy_report::draw::{Scene, Theme, png};
+use fitzroy_report::figure::{Posterior, Style};
+use fitzroy_report::report::{
+    Contender, FigureOptions, Kind, RunFacts, figure_of, performance_figure, validation_page,
+};
+use fitzroy_report::source::Source;
+use serde_json::Value;
+
+/// Writes `report.html` and four pictures; true when none failed. The draws are saved already.
+pub(crate) fn write(folder: &mut Folder, found: &Validation, document: &Value) -> bool {
+    let truths: Vec<(String, f64)> = [
+        ("mu_pop", Truth::MU_POP),
+        ("sigma_pop", Truth::SIGMA_POP),
+        ("sigma_obs", Truth::SIGMA_OBS),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
+    .into();
+    let contenders = [contender(found)];
+    let trace = &found.outcome.trace;
+    let mut page = || {
+        let mut facts = RunFacts::from_document(document, "validation");
+        facts.truths = truths.clone();
+        facts.command = command();
+        let source = Source::new(trace)?;
+        let page = validation_page(&source, &found.diagnosis, &facts, &contenders)?;
+        folder.write("report.html", &page.html())
+    };
+    let mut fine = finish("report.html", page());
+    let population: Vec<String> = truths.iter().map(|(name, _)| name.clone()).collect();
+    let figure = |kind: Kind, variables: &[String]| {
+        let options = FigureOptions {
+            variables: variables.to_vec(),
+            compare: Posterior {
+                reference: truths.clone(),
+                rope: None,
+            },
+            style: Style::default(),
+            threads: found.settings.run.sampler.threads,
+        };
+        figure_of(&[trace], &["CPU".into()], kind, &options)
+    };
+    let pictures: [(&str, Result<Scene>); 4] = [
+        ("trace_plot.png", figure(Kind::Trace, &population)),
+        ("posterior_plot.png", figure(Kind::Posterior, &population)),
+        ("forest_plot.png", figure(Kind::Forest, &[])),
+        (
+            "performance_comparison.png",
+            Ok(performance_figure(&contenders)),
+        ),
+    ];
+    for (name, scene) in pictures {
+        let bytes = scene.and_then(|scene| png(&scene, Theme::Light, 1.5));
+        fine &= finish(
+            name,
+            bytes.and_then(|bytes| folder.write_bytes(name, &bytes)),
+        );
+    }
+    fine
+}
+
+/// The run on the CPU, for bars of time.
+fn contender(found: &Validation) -> Contender {
+    let t = &found.outcome.timing;
+    let stages = [
+        ("compile", t.compile),
+        ("warm-up", t.warmup),
+        ("sampling", t.sampling),
+        ("trace", t.collecting),
+    ];
+    Contender {
+        name: "CPU".into(),
+        stages: stages.map(|(name, s)| (name.to_string(), s)).into(),
+        ess_per_s: found.diagnosis.min_ess_bulk / t.sampling,
+        memory_bytes: None,
+    }
+}

@@ -1,0 +1,190 @@
+//! A chart of one's own: lines, points and bands on one pair of axes, for reports of other work.
+
+use super::Style;
+use crate::draw::{AxisSpec, Fill, Group, Ink, Key, Labels, Panel, Scene, Stroke, grid, legend};
+
+/// Something drawn on a chart, in the order given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Layer {
+    /// A curve through points, broken where a number is not finite.
+    Line {
+        /// Its name in the legend; nothing for none.
+        name: String,
+        /// Across.
+        x: Vec<f64>,
+        /// Up.
+        y: Vec<f64>,
+        /// How it is drawn.
+        stroke: Stroke,
+    },
+    /// Dots.
+    Points {
+        /// Its name in the legend; nothing for none.
+        name: String,
+        /// Across.
+        x: Vec<f64>,
+        /// Up.
+        y: Vec<f64>,
+        /// Colour.
+        ink: Ink,
+        /// Diameter in pixels.
+        size: f64,
+    },
+    /// The area between two curves.
+    Band {
+        /// Its name in the legend; nothing for none.
+        name: String,
+        /// Across.
+        x: Vec<f64>,
+        /// Lower curve.
+        low: Vec<f64>,
+        /// Upper curve.
+        high: Vec<f64>,
+        /// Colour.
+        ink: Ink,
+    },
+}
+
+/// One pair of axes with layers on it. Ranges left at `[0, 0]` are taken from the layers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// Bold, upper left.
+    pub title: String,
+    /// Left to right.
+    pub x: AxisSpec,
+    /// Bottom to top.
+    pub y: AxisSpec,
+    /// The lowest first.
+    pub layers: Vec<Layer>,
+}
+
+impl Chart {
+    /// A chart whose ranges come from its layers.
+    pub fn new(title: impl Into<String>, x_name: &str, y_name: &str, layers: Vec<Layer>) -> Self {
+        let xs = layers.iter().flat_map(|l| l.x().iter().copied());
+        let ys = layers.iter().flat_map(Layer::ys);
+        Chart {
+            title: title.into(),
+            x: AxisSpec::around(x_name, xs),
+            y: AxisSpec::around(y_name, ys).grid(),
+            layers,
+        }
+    }
+
+    /// The same with logarithmic axes, across and up.
+    #[must_use]
+    pub fn log(mut self, across: bool, up: bool) -> Self {
+        let positive = |values: Vec<f64>| values.into_iter().filter(|v| *v > 0.0);
+        if across {
+            let all = self.layers.iter().flat_map(|l| l.x().to_vec()).collect();
+            self.x.range = spread(positive(all));
+            self.x = self.x.log();
+        }
+        if up {
+            let all = self.layers.iter().flat_map(Layer::ys).collect();
+            self.y.range = spread(positive(all));
+            self.y = self.y.log();
+        }
+        self
+    }
+}
+
+/// Least and greatest, a twentieth of a decade further apart.
+fn spread(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let start = [f64::INFINITY, 0.0];
+    let [low, high] = values
+        .filter(|v| v.is_finite())
+        .fold(start, |[a, b]: [f64; 2], v| [a.min(v), b.max(v)]);
+    [low / 1.12, high * 1.12]
+}
+
+impl Layer {
+    fn x(&self) -> &[f64] {
+        match self {
+            Layer::Line { x, .. } | Layer::Points { x, .. } | Layer::Band { x, .. } => x,
+        }
+    }
+
+    fn ys(&self) -> Vec<f64> {
+        match self {
+            Layer::Line { y, .. } | Layer::Points { y, .. } => y.clone(),
+            Layer::Band { low, high, .. } => [low.as_slice(), high].concat(),
+        }
+    }
+
+    fn key(&self) -> Option<Key> {
+        let key = match self {
+            Layer::Line { name, stroke, .. } => Key::line(
+                name,
+                Stroke {
+                    width: stroke.width.max(1.5),
+                    ..*stroke
+                },
+            ),
+            Layer::Points { name, ink, .. } => Key::dot(name, *ink),
+            Layer::Band { name, ink, .. } => Key::area(name, *ink, BAND),
+        };
+        (!key.label.is_empty()).then_some(key)
+    }
+}
+
+const BAND: f64 = 0.18;
+
+/// Charts in rows of `columns`, each `height` pixels high, with one legend above them that names
+/// each layer once.
+pub fn charts(title: &str, all: &[Chart], columns: usize, height: f64, style: &Style) -> Scene {
+    let mut scene = Scene::new(style.width, 0.0, title);
+    let mut keys: Vec<Key> = Vec::new();
+    for key in all
+        .iter()
+        .flat_map(|c| c.layers.iter().filter_map(Layer::key))
+    {
+        if keys.iter().all(|k| k.label != key.label) {
+            keys.push(key);
+        }
+    }
+    let top = 12.0 + legend(&mut scene, &keys, [16.0, 8.0], style.width - 32.0);
+    let (cells, total) = grid(all.len(), columns, style.width, height, top);
+    scene.height = total;
+    for (chart, cell) in all.iter().zip(cells) {
+        let panel = Panel::new(cell, &chart.title, chart.x.clone(), chart.y.clone());
+        let axes = panel.draw(&mut scene);
+        scene.open(Group {
+            clip: Some(axes.rect),
+            data: Vec::new(),
+        });
+        for layer in &chart.layers {
+            match layer {
+                Layer::Line { x, y, stroke, .. } => scene.lines(vec![axes.curve(x, y)], *stroke),
+                Layer::Points {
+                    x, y, ink, size, ..
+                } => {
+                    let dots = axes.curve(x, y);
+                    let finite = dots.into_iter().filter(|p| p.iter().all(|v| v.is_finite()));
+                    scene.dots(&finite.collect::<Vec<_>>(), *size, *ink, 0.8);
+                }
+                Layer::Band {
+                    x, low, high, ink, ..
+                } => {
+                    let fill = Fill {
+                        ink: *ink,
+                        opacity: BAND,
+                    };
+                    scene.path(vec![axes.between(x, low, high)], true, Some(fill), None);
+                }
+            }
+        }
+        scene.close();
+    }
+    scene
+}
+
+/// An axis of names at whole numbers.
+impl AxisSpec {
+    /// An axis of names at 0, 1, ..
+    pub fn names(title: &str, names: &[String]) -> Self {
+        let places = names.iter().enumerate();
+        let places = places.map(|(k, n)| (k as f64, n.clone())).collect();
+        AxisSpec::new(title, [-0.5, names.len().max(1) as f64 - 0.5]).labels(Labels::Names(places))
+    }
+}

@@ -1,0 +1,16 @@
+//! Figures and pages of a trace.
+
+mod facts;
+mod kind;
+mod loo;
+mod sampling;
+mod text;
+mod validation;
+
+#[cfg(test)]
+mod tests;
+
+pub use facts::RunFacts;
+pub use kind::{FigureOptions, Kind, figure_of};
+pub use sampling::sampling_page;
+pub use validation::{Contender, performance_figure, validation_page};
