@@ -445,7 +445,8 @@ fn only_a_standard_normal_in_one_form_is_recognised() {
     for (text, n) in cases {
         let text = format!("{head}{text}");
         let rewritten = joint(&text, &data).rewritten(Rewrites::ALL);
-        assert_eq!(rewritten.plates().len(), n, "{text}");
+        let recognised = rewritten.plates().iter().filter(|p| p.standardised);
+        assert_eq!(recognised.count(), n, "{text}");
         check_identity(&rewritten, &text);
     }
 }

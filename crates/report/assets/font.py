@@ -62,8 +62,12 @@ def quadratic(font):
     builder.setupGlyphOrder(order)
     builder.setupCharacterMap(font.getBestCmap())
     builder.setupGlyf(glyphs)
+    advance = {n: font["hmtx"][n][0] for n in order}
+    cmap = font.getBestCmap()
+    # The designer's digits of one width differ by a thousandth after interpolation.
+    advance.update({cmap[ord(d)]: advance[cmap[ord("0")]] for d in "0123456789"})
     builder.setupHorizontalMetrics(
-        {n: (font["hmtx"][n][0], getattr(glyphs[n], "xMin", 0)) for n in order}
+        {n: (advance[n], getattr(glyphs[n], "xMin", 0)) for n in order}
     )
     hhea, os2 = font["hhea"], font["OS/2"]
     builder.setupHorizontalHeader(ascent=hhea.ascent, descent=hhea.descent)

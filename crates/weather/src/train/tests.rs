@@ -245,11 +245,11 @@ fn four_samples_can_be_learnt_by_heart() {
     let n = theta.len();
     let (mut m, mut v) = (vec![0.0; n], vec![0.0; n]);
     let mut loss = f64::INFINITY;
-    for step in 1..=600 {
+    for step in 1..=1000 {
         let mut gradient = vec![0.0; n];
         learner.predictor.embed(&mut pool, &theta);
         loss = learner.learn(&problem, &mut pool, &theta, &batch, &mut gradient);
-        let rate = 5e-3 * (1.0 - step as f64 / 620.0);
+        let rate = 5e-3 * (1.0 - step as f64 / 1020.0);
         let adamw = fitzroy_device::nn::AdamW {
             weight_decay: 0.0,
             ..Default::default()
