@@ -1,4 +1,5 @@
 //! Many small fits: as good as single ones, and independent of each other.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};

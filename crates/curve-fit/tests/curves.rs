@@ -1,5 +1,6 @@
 //! Built-in curves find their own starts; formulas know their linear parameters and refuse what
 //! they cannot do.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::fit::Plan;
@@ -154,9 +155,15 @@ fn linear_parameters_are_found_and_near_misses_are_not() {
 
 fn line() -> (Vec<f64>, Vec<f64>) {
     let x: Vec<f64> = (0..20).map(f64::from).collect();
-    let y = x
-        .iter()
-        .map(|x| 3.0 * x + 1.0 + if *x as usize % 2 == 0 { 0.1 } else { -0.1 });
+    let y = x.iter().map(|x| {
+        3.0 * x
+            + 1.0
+            + if (*x as usize).is_multiple_of(2) {
+                0.1
+            } else {
+                -0.1
+            }
+    });
     let y = y.collect();
     (x, y)
 }

@@ -1,4 +1,5 @@
 //! The same rows give the same bits: in memory, in pieces, with any number of threads.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy_curve_fit::fit::{Plan, fit_table};
 use fitzroy_curve_fit::method::Next;

@@ -1,4 +1,5 @@
 //! Fits of files piece by piece: the same bits as in memory, within the limit, and broken files.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy_curve_fit::fit::{Plan, fit_table};
 use fitzroy_curve_fit::method::Next;

@@ -1,4 +1,5 @@
 //! Simulated coverage of intervals.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::{CovarianceKind, CurveFit, Data, Loss, Options, Scale, values};

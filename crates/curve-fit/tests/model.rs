@@ -1,4 +1,5 @@
 //! A fit handed to the sampler as a model.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy::model::Model;
 use fitzroy_curve_fit::fit::Plan;

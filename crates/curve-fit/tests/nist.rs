@@ -1,5 +1,6 @@
 //! The 27 problems of NIST's reference datasets for nonlinear regression, from both starts, with
 //! default settings.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Method, Options};
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! The same fits as SciPy: values, covariance, bounds, robust losses.
+#![allow(clippy::unwrap_used)]
 
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Loss, Options, Scale, Sigma, values};
 use serde_json::Value;

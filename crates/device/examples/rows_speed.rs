@@ -1,4 +1,5 @@
 //! Speed of a row program: one pass over `a·exp(−b·x) + c` with its products.
+#![allow(clippy::print_stdout)]
 
 use fitzroy_device::cpu::RowProgram;
 use fitzroy_graph::{Real, Scope};

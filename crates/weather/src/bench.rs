@@ -174,7 +174,7 @@ impl Trial {
     /// # Errors
     /// The side is odd or below 6.
     pub fn new(size: Size, threads: usize) -> Result<Self> {
-        if size.side % 2 != 0 || size.side < 6 {
+        if !size.side.is_multiple_of(2) || size.side < 6 {
             let message = format!(
                 "a side of {} points: needs an even number from 6",
                 size.side

@@ -79,7 +79,11 @@ fn traces(recipe: &Value, models: &[Value]) -> Vec<(Trace, f64)> {
     }
     let one = |model: &Value| {
         let (a, b, s) = (real(&model[0]), real(&model[1]), real(&model[2]));
-        let log_scale = if s == 2.0 { 0.6931471805599453 } else { 0.0 };
+        let log_scale = if s == 2.0 {
+            std::f64::consts::LN_2
+        } else {
+            0.0
+        };
         let constant = -HALF_LOG_TWO_PI - log_scale;
         let term = |m: f64, y: f64| {
             let residual = (y - (a + b * m)) / s;

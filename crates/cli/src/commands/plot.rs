@@ -75,7 +75,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
         return Err(Error::new(ErrorKind::Io, message));
     }
     let options = options(args)?;
-    let traces: Result<Vec<Trace>> = args.trace.iter().map(|p| read_trace(p)).collect();
+    let traces: Result<Vec<Trace>> = args.trace.iter().map(read_trace).collect();
     let traces = traces?;
     let shown: Vec<String> = args.trace.iter().map(|p| p.display().to_string()).collect();
     let scene = figure_of(&traces.iter().collect::<Vec<_>>(), &shown, kind, &options)

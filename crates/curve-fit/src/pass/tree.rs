@@ -54,7 +54,7 @@ impl TileTree {
         while level < self.highest && self.parts.last().is_some_and(|p| p.level == level) {
             let before = self.parts.pop().expect("just seen");
             for (sum, first) in own.iter_mut().zip(&before.sums) {
-                *sum = first + *sum;
+                *sum += first;
             }
             self.spare.push(before.sums);
             level += 1;
@@ -79,7 +79,7 @@ impl TileTree {
         }
         for part in parts {
             for (sum, first) in out.iter_mut().zip(&part.sums) {
-                *sum = first + *sum;
+                *sum += first;
             }
         }
     }

@@ -26,7 +26,7 @@ impl Ticks {
         let decimals = (-(step * (1.0 + 1e-9)).log10().floor()).max(0.0) as usize;
         let size = low.abs().max(high.abs());
         let exponent = match size {
-            s if s >= 1e6 || s < 1e-3 => (s * (1.0 + 1e-9)).log10().floor() as i32,
+            s if !(1e-3..1e6).contains(&s) => (s * (1.0 + 1e-9)).log10().floor() as i32,
             _ => 0,
         };
         let label = |&v: &f64| match exponent {

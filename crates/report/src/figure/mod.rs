@@ -149,7 +149,7 @@ pub(crate) fn count(n: usize) -> String {
     let text = n.to_string();
     let mut out = String::new();
     for (i, digit) in text.chars().enumerate() {
-        if i > 0 && (text.len() - i) % 3 == 0 {
+        if i > 0 && (text.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

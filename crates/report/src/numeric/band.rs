@@ -150,10 +150,10 @@ impl Counts {
     fn binomial(&mut self, n: usize, p: f64) {
         if p <= 0.0 || p >= 1.0 {
             let sure = if p <= 0.0 { 0 } else { n };
-            return self.from_mode(sure, sure, sure, |_| 0.0);
+            return self.weights_around(sure, sure, sure, |_| 0.0);
         }
         let odds = p / (1.0 - p);
-        self.from_mode(0, n, ((n + 1) as f64 * p) as usize, |k| {
+        self.weights_around(0, n, ((n + 1) as f64 * p) as usize, |k| {
             (n - k) as f64 / (k + 1) as f64 * odds
         });
     }
@@ -163,7 +163,7 @@ impl Counts {
         let (least, most) = ((drawn + marked).saturating_sub(all), drawn.min(marked));
         let mode = (drawn + 1) as f64 * (marked + 1) as f64 / (all + 2) as f64;
         let (all, marked, drawn) = (all as f64, marked as f64, drawn as f64);
-        self.from_mode(least, most, mode as usize, |k| {
+        self.weights_around(least, most, mode as usize, |k| {
             let k = k as f64;
             (marked - k) * (drawn - k) / ((k + 1.0) * (all - marked - drawn + k + 1.0))
         });
@@ -171,7 +171,13 @@ impl Counts {
 
     /// Outwards from the most likely count, by the ratio of neighbours p(k + 1)/p(k), as far as
     /// probabilities matter; then they are made to sum to 1.
-    fn from_mode(&mut self, least: usize, most: usize, mode: usize, ratio: impl Fn(usize) -> f64) {
+    fn weights_around(
+        &mut self,
+        least: usize,
+        most: usize,
+        mode: usize,
+        ratio: impl Fn(usize) -> f64,
+    ) {
         const SMALL: f64 = 1e-13;
         self.p.resize(self.p.len().max(most + 1), 0.0);
         let mode = mode.clamp(least, most);

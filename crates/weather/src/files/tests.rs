@@ -79,7 +79,7 @@ fn packed_numbers_and_falling_latitudes_are_put_right() {
         &[0, 3600, 7200, 10_800, 18_000],
         "seconds since 1970-01-01",
     );
-    let archive = Archive::read(&[path.0.clone()], &Chosen::default(), None).unwrap();
+    let archive = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None).unwrap();
     assert_eq!(archive.lat, [56.0, 57.0, 58.0]);
     assert_eq!((archive.step_s, archive.channels.len()), (3600, 1));
     // The north row of the file, 0 to 3, is the last row here.
@@ -91,7 +91,7 @@ fn packed_numbers_and_falling_latitudes_are_put_right() {
 #[test]
 fn wrong_times_missing_values_and_foreign_units_are_refused() {
     let read = |path: &Temporary, chosen: &Chosen| {
-        Archive::read(&[path.0.clone()], chosen, None)
+        Archive::read(std::slice::from_ref(&path.0), chosen, None)
             .unwrap_err()
             .to_string()
     };
@@ -108,7 +108,7 @@ fn wrong_times_missing_values_and_foreign_units_are_refused() {
         levels: Vec::new(),
     };
     assert!(read(&path, &chosen).contains("`sst` is missing"));
-    let few = Archive::read(&[path.0.clone()], &Chosen::default(), Some(10));
+    let few = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), Some(10));
     assert!(few.unwrap_err().to_string().contains("is free"));
 }
 
@@ -144,7 +144,7 @@ fn written(path: &Temporary, unit: &str, hole: f32) {
 fn what_is_written_is_read_back() {
     let path = Temporary::new("written");
     written(&path, "K", 1.0);
-    let archive = Archive::read(&[path.0.clone()], &Chosen::default(), None).unwrap();
+    let archive = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None).unwrap();
     assert_eq!(archive.channels.len(), 2);
     // Node 1, both levels.
     assert_eq!(&archive.record(2)[2..4], [250.0 + 25.0, 250.0 + 31.0]);
@@ -153,7 +153,7 @@ fn what_is_written_is_read_back() {
         variables: vec!["TEM".into()],
         levels: vec![850.0],
     };
-    let one = Archive::read(&[path.0.clone()], &chosen, None).unwrap();
+    let one = Archive::read(std::slice::from_ref(&path.0), &chosen, None).unwrap();
     assert_eq!(one.record(2)[1], 250.0 + 31.0);
 }
 
@@ -161,7 +161,7 @@ fn what_is_written_is_read_back() {
 fn holes_and_units_are_named_with_their_place() {
     let path = Temporary::new("holes");
     let read = || {
-        Archive::read(&[path.0.clone()], &Chosen::default(), None)
+        Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None)
             .unwrap_err()
             .to_string()
     };

@@ -163,22 +163,21 @@ impl Kernel for Pass<'_> {
                     while at < 8 {
                         let a = load::<L>(self.from, source(0), at);
                         let b = load::<L>(self.from, source(1), at);
-                        let out: [Complex<L>; 4];
-                        if radix == 2 {
-                            out = [plus(a, b), minus(a, b), a, b];
+                        let out = if radix == 2 {
+                            [plus(a, b), minus(a, b), a, b]
                         } else {
                             let c = load::<L>(self.from, source(2), at);
                             let d = load::<L>(self.from, source(3), at);
                             let (sum_ac, difference_ac) = (plus(a, c), minus(a, c));
                             let (sum_bd, bd) = (plus(b, d), minus(b, d));
                             let i_bd = (bd.1.neg(), bd.0);
-                            out = [
+                            [
                                 plus(sum_ac, sum_bd),
                                 turned(minus(difference_ac, i_bd), w1),
                                 turned(minus(sum_ac, sum_bd), w2),
                                 turned(plus(difference_ac, i_bd), w3),
-                            ];
-                        }
+                            ]
+                        };
                         for (k, value) in out.iter().take(radix).enumerate() {
                             value.0.to_block(&mut self.to.re[target(k)], at);
                             value.1.to_block(&mut self.to.im[target(k)], at);

@@ -83,7 +83,7 @@ fn usage(message: String) -> Error {
 /// Whole steps from `from` to `to` in `step`, ends included.
 fn axis(name: &str, (from, to): (f64, f64), step: f64) -> Result<Vec<f64>> {
     let n = ((to - from) / step + 1e-6).floor();
-    if !(from.is_finite() && to.is_finite() && step > 0.0) || !(2.0..=2000.0).contains(&n) {
+    if !(from.is_finite() && to.is_finite() && step > 0.0 && (2.0..=2000.0).contains(&n)) {
         let message = format!(
             "{name} from {from} to {to} in steps of {step} degrees: needs 3 to 2001 points"
         );

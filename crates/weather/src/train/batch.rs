@@ -66,7 +66,7 @@ pub fn order(windows: &[u32], seed: u64, epoch: u64) -> Vec<u32> {
     for last in (1..order.len()).rev() {
         let words = philox([last as u32, epoch as u32, (epoch >> 32) as u32, 0], key);
         let bits = u64::from(words[0]) << 32 | u64::from(words[1]);
-        let pick = (u128::from(bits) * (last as u128 + 1) >> 64) as usize;
+        let pick = ((u128::from(bits) * (last as u128 + 1)) >> 64) as usize;
         order.swap(last, pick);
     }
     order

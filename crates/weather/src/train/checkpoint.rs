@@ -283,7 +283,7 @@ pub fn newest(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<(u64, PathBuf)> = entries
         .filter_map(|e| Some((step(&e.path())?, e.path())))
         .collect();
-    found.sort_by(|a, b| b.0.cmp(&a.0));
+    found.sort_by_key(|f| std::cmp::Reverse(f.0));
     found.into_iter().map(|(_, path)| path).collect()
 }
 

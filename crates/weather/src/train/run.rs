@@ -402,7 +402,7 @@ impl Run<'_> {
         if self.checkpoint.progress.in_a_row >= BAD_UPDATES_MAX {
             return self.finish(Ended::Diverged).map(Some);
         }
-        if step % s.log_every == 0 || step == 1 {
+        if step.is_multiple_of(s.log_every) || step == 1 {
             self.log()?;
         }
         if self.caller.stop.load(Ordering::Relaxed) {
@@ -411,13 +411,13 @@ impl Run<'_> {
         if step >= self.planned && s.max_steps.is_some_and(|most| step >= most) {
             return self.finish(Ended::Finished).map(Some);
         }
-        if step % s.validation_frequency == 0 {
+        if step.is_multiple_of(s.validation_frequency) {
             self.validate()?;
             if self.checkpoint.progress.patience >= s.patience {
                 return self.finish(Ended::Early).map(Some);
             }
         }
-        if step % s.checkpoint_frequency == 0 {
+        if step.is_multiple_of(s.checkpoint_frequency) {
             self.save()?;
         }
         Ok(None)
