@@ -2,7 +2,7 @@
 //!
 //! Data flow so: [`time`] dates, [`files`] CF NetCDF, [`synth`] an atmosphere to try things on,
 //! [`data`] a region's records, [`graph`] who sends to whom, [`mod@train`] the loop,
-//! [`evaluate`] forecasts and scores; [`bench`] a task to time.
+//! [`evaluate`] forecasts and scores; [`mod@bench`] a task to time.
 
 pub mod bench;
 pub mod data;

@@ -27,8 +27,12 @@ pub(crate) struct PlotArgs {
     /// What to draw
     #[arg(long, value_name = "KIND", value_parser = PossibleValuesParser::new(names()))]
     kind: String,
-    /// Variables or elements to show, as mu,theta[3] [default: scalars, then the worst]
-    #[arg(long, value_name = "NAMES")]
+    /// Variables or elements to show.
+    #[arg(
+        help = "Variables or elements to show, as mu,theta[3] [default: scalars, then the worst]",
+        long,
+        value_name = "NAMES"
+    )]
     var: Option<String>,
     /// The file; its ending chooses the format: .png, .svg or .pdf [default: KIND_plot.png]
     #[arg(long, value_name = "FILE")]
