@@ -27,6 +27,7 @@
 mod compiled;
 mod hash;
 mod integrated;
+mod kept;
 mod memory;
 mod posterior;
 mod predictive;
@@ -36,6 +37,7 @@ mod start;
 mod sweep;
 mod trace;
 
+pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use memory::{Estimate, estimate};
 pub use posterior::CoordinateChoice;
 pub use predictive::{Desk, Key, Replicator};
@@ -43,7 +45,7 @@ pub use report::{Machine, run_json};
 
 use crate::data::Dataset;
 use crate::diagnose::{Diagnosis, Finding, FindingKind, SummaryOptions, diagnose};
-use crate::draws::Trace;
+use crate::draws::{Group, Trace};
 use crate::fit::sample::{self, Event, Observer, Phase, Run, Silent};
 use crate::model::Model;
 use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
@@ -131,6 +133,8 @@ pub struct Outcome {
     pub timing: Timing,
     /// The group of the draws: `posterior` or `prior`.
     pub group: &'static str,
+    /// What is left to publish of a run that was kept, see [`Kept::finish`].
+    pub kept: Option<Kept>,
     positions: Vec<Vec<f64>>,
     compiled: Arc<Compiled>,
 }
@@ -170,17 +174,49 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 /// A setting out of range; no start with a finite log density (naming the term that is not
 /// finite, and its row); an improper prior under [`Settings::prior_only`].
 pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Outcome> {
+    run_with(joint, settings, caller, None)
+}
+
+/// [`run`], kept while it goes on, and perhaps going on from an earlier one.
+///
+/// Draws are published in a Zarr store block by block with the sampler's state, see [`Keeping`].
+/// The draws are those of [`run`], bit for bit, however often the run was stopped and resumed; the
+/// trace holds all of them, those of earlier sessions included.
+///
+/// # Errors
+/// Those of [`run`]; a store that cannot be written to, with what is safe.
+pub fn run_kept(
+    joint: &Joint,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    keeping: &Keeping<'_>,
+) -> Result<Outcome> {
+    run_with(joint, settings, caller, Some(keeping))
+}
+
+fn run_with(
+    joint: &Joint,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    keeping: Option<&Keeping<'_>>,
+) -> Result<Outcome> {
     let start = (caller.now)();
     if settings.prior_only {
         refuse_improper(joint)?;
     }
     let allowed = allowed(settings);
-    if allowed != Rewrites::NONE
-        && let Some(outcome) = attempt(&joint.rewritten(allowed), settings, caller, start)?
-    {
-        return Ok(outcome);
+    let refused = keeping.is_some_and(|k| k.from.as_ref().is_some_and(Saved::as_written));
+    let attempt =
+        |joint: &Joint, text: Density| attempt(joint, text, settings, caller, keeping, start);
+    if allowed != Rewrites::NONE && !refused {
+        if let Some(outcome) = attempt(&joint.rewritten(allowed), Density::Rewritten)? {
+            return Ok(outcome);
+        }
+        if let Some(keeping) = keeping {
+            kept::discard(keeping)?;
+        }
     }
-    let outcome = attempt(joint, settings, caller, start)?;
+    let outcome = attempt(joint, Density::AsWritten)?;
     let mut outcome = outcome.expect("nothing is refused where nothing is integrated out");
     if allowed != Rewrites::NONE {
         outcome.findings.insert(0, posterior::undone());
@@ -202,11 +238,22 @@ fn allowed(settings: &Settings) -> Rewrites {
     }
 }
 
+/// What is sampled from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Density {
+    /// As the rewrites made it, or as written where there are none.
+    Rewritten,
+    /// As the model writes it, perhaps because the other one was refused.
+    AsWritten,
+}
+
 /// One run; none where the density as rewritten turned out to be another than that as written.
 fn attempt(
     joint: &Joint,
+    density: Density,
     settings: &Settings,
     caller: &Caller<'_>,
+    keeping: Option<&Keeping<'_>>,
     start: f64,
 ) -> Result<Option<Outcome>> {
     let terms = match settings.prior_only {
@@ -220,14 +267,30 @@ fn attempt(
     let first = Arc::clone(posterior.compiled());
     let compiled_at = (caller.now)();
     let watch = Watch::new(caller);
-    let run = sample::sample(&mut posterior, &settings.sampler, &watch, caller.stop)
-        .map_err(|error| start::explain(error, joint, &first, &settings.sampler))?;
+    let sampled = match keeping {
+        None => sample::sample(&mut posterior, &settings.sampler, &watch, caller.stop)
+            .map(|run| (run, None)),
+        Some(keeping) => {
+            let shared = kept::Shared {
+                joint,
+                settings,
+                caller,
+                keeping,
+                watch: &watch,
+                density,
+            };
+            let kept = kept::sample(&mut posterior, &shared);
+            kept.map(|(run, kept)| (run, Some(kept)))
+        }
+    };
+    let (run, kept) =
+        sampled.map_err(|error| start::explain(error, joint, &first, &settings.sampler))?;
     let ended = (caller.now)();
     let drawing_from = watch.first_draw().unwrap_or(ended);
     let mut timing = Timing {
         compile: compiled_at - start,
         warmup: drawing_from - compiled_at,
-        sampling: ended - drawing_from,
+        sampling: ended - drawing_from + kept.as_ref().map_or(0.0, |k| k.earlier_s),
         collecting: 0.0,
     };
     let compiled = Arc::clone(posterior.compiled());
@@ -245,7 +308,13 @@ fn attempt(
         timing,
     };
     let centring = mean_centring(joint, &compiled);
-    let trace = collected.trace(&mut run, &centring)?;
+    let before = keeping.and_then(|k| k.from.as_ref());
+    let before = before.filter(|saved| saved.n_draws() > 0);
+    let parts = kept.iter().flat_map(|k| &k.parts);
+    let earlier = before.map(|saved| saved.groups()).into_iter();
+    let earlier: Vec<&[Group]> = earlier.chain(parts.map(Vec::as_slice)).collect();
+    let mut rest = kept.as_ref().and_then(|k| k.rest(&mut run));
+    let trace = collected.trace(rest.as_mut().unwrap_or(&mut run), &centring, &earlier)?;
     timing.collecting = (caller.now)() - ended;
     let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
     findings.extend(run.restarts.iter().map(restarted));
@@ -267,6 +336,7 @@ fn attempt(
         findings,
         timing,
         compiled,
+        kept,
     }))
 }
 
@@ -304,6 +374,11 @@ impl Outcome {
         let mut found = diagnose(&self.trace, &options)?;
         found.findings.splice(0..0, self.findings.iter().cloned());
         Ok(found)
+    }
+
+    /// Draws per chain, those of the sessions that this one continues included.
+    pub fn n_draws(&self) -> usize {
+        self.trace.n_draws(self.group)
     }
 
     /// Draws replicates of the observed data from the draws of this run.
@@ -371,14 +446,29 @@ struct Watch<'a> {
     caller: &'a Caller<'a>,
     /// Bits of the time; those of NaN until then.
     first: AtomicU64,
+    /// Bits of the time at which the end was asked for; those of NaN until then.
+    asked: AtomicU64,
+    /// Ends a kept run between two meetings of its chains.
+    hard: AtomicBool,
 }
+
+/// Seconds that a kept run which was asked to end may take to the next meeting of its chains, where
+/// its state can be saved.
+const PATIENCE_S: f64 = 1.0;
 
 impl<'a> Watch<'a> {
     fn new(caller: &'a Caller<'a>) -> Self {
         Watch {
             caller,
             first: AtomicU64::new(f64::NAN.to_bits()),
+            asked: AtomicU64::new(f64::NAN.to_bits()),
+            hard: AtomicBool::new(false),
         }
+    }
+
+    /// Turns true once the run has been asked to end and no meeting came.
+    fn hard_stop(&self) -> &AtomicBool {
+        &self.hard
     }
 
     fn first_draw(&self) -> Option<f64> {
@@ -396,6 +486,15 @@ impl Observer for Watch<'_> {
             let _ = self
                 .first
                 .compare_exchange(unseen, now, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        if self.caller.stop.load(Ordering::Relaxed) {
+            let now = (self.caller.now)();
+            let asked = f64::from_bits(self.asked.load(Ordering::Relaxed));
+            if asked.is_nan() {
+                self.asked.store(now.to_bits(), Ordering::Relaxed);
+            } else if now - asked > PATIENCE_S {
+                self.hard.store(true, Ordering::Relaxed);
+            }
         }
         self.caller.observer.event(event);
     }

@@ -1,6 +1,7 @@
 //! A model as something to sample from: its coordinates, and when they change.
 
 use super::compiled::{Change, Compiled, Evaluator, Terms, centring, log_jacobian};
+use super::kept::Shown;
 use super::saved;
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
@@ -8,7 +9,7 @@ use crate::fit::sample::{CoordinateMap, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the coordinates of hierarchical parameters are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(super) struct ModelPosterior<'a> {
     refused: bool,
     /// Whether the density has been compared at draws of the warm-up.
     compared: bool,
+    /// The density in force as the chains see it, for others to look at while they run.
+    shown: Shown,
 }
 
 impl<'a> ModelPosterior<'a> {
@@ -80,6 +83,7 @@ impl<'a> ModelPosterior<'a> {
             true => None,
             false => Some(Compiled::plain(joint, &as_written, terms)?),
         };
+        let shown = Arc::new(Mutex::new(Arc::clone(&compiled)));
         let mut posterior = ModelPosterior {
             joint,
             terms,
@@ -89,6 +93,7 @@ impl<'a> ModelPosterior<'a> {
             undone: None,
             refused: false,
             compared: false,
+            shown,
         };
         posterior.check_start();
         Ok(posterior)
@@ -124,6 +129,11 @@ impl<'a> ModelPosterior<'a> {
     /// The density in the present coordinates.
     pub(super) fn compiled(&self) -> &Arc<Compiled> {
         &self.compiled
+    }
+
+    /// The density that chains evaluate, kept up to date while they run.
+    pub(super) fn shown(&self) -> Shown {
+        Arc::clone(&self.shown)
     }
 
     /// What went wrong with the choice of coordinates.
@@ -350,6 +360,8 @@ impl Posterior for ModelPosterior<'_> {
     }
 
     fn target(&self) -> Evaluator {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        *shown = Arc::clone(&self.compiled);
         Evaluator::new(&self.compiled)
     }
 

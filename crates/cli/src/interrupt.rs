@@ -1,4 +1,5 @@
-//! Ctrl-C: the first asks the work to stop and save, the second ends the program at once.
+//! Ctrl-C: the first asks the work to stop and save, the second ends the program at once. So do
+//! the signals by which schedulers announce the end of a job (SIGTERM, SIGUSR1).
 
 use crate::{exit, terminal};
 use fitzroy::{Error, ErrorKind, Result};
@@ -30,5 +31,12 @@ pub(crate) fn catch_with(what: &'static str) -> Result<Arc<AtomicBool>> {
         let message = format!("Ctrl-C cannot be caught on this system: {error}");
         Error::new(ErrorKind::Device, message)
     })?;
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGUSR1, Arc::clone(&stop)).map_err(
+        |error| {
+            let message = format!("SIGUSR1 cannot be caught on this system: {error}");
+            Error::new(ErrorKind::Device, message)
+        },
+    )?;
     Ok(stop)
 }

@@ -7,7 +7,7 @@ use crate::args::{Common, Machine, Output};
 use crate::clock::{Clock, timestamp};
 use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::progress::{Board, Progress};
+use crate::progress::{Board, PROGRESS, Progress, State};
 use crate::{interrupt, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
@@ -15,7 +15,9 @@ use fitzroy::draws::{Flush, write_netcdf_with};
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::run::{self, Caller, CoordinateChoice, Settings, bind, run_json};
+use fitzroy::run::{
+    self, Caller, CoordinateChoice, Keeping, STREAM, Saved, Settings, bind, run_json,
+};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
@@ -26,8 +28,10 @@ use std::sync::Arc;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     fitzroy sample models/eight-schools.fz --data models/eight-schools.csv\n  \
-    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n\n\
-    Writes trace.nc (for ArviZ), summary.txt, summary.csv, summary.json and run.json into --out.")]
+    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n  \
+    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 9000 --out growth --resume\n\n\
+    Writes trace.nc (for ArviZ), run.zarr (the draws while they are made), run.state (to go on \
+    from), summary.txt, summary.csv, summary.json, run.json and progress.json into --out.")]
 pub(crate) struct SampleArgs {
     /// The model, a .fz file
     model: PathBuf,
@@ -85,6 +89,13 @@ pub(crate) struct SampleArgs {
     /// Sample the priors, without the data
     #[arg(long, conflicts_with = "log_likelihood")]
     prior_only: bool,
+    /// Go on with the run in --out: one that was stopped or killed, or a finished one with more
+    /// --draws. The draws are those of a run that was never stopped
+    #[arg(long, requires = "out", conflicts_with = "overwrite")]
+    resume: bool,
+    /// Seconds between publications of the draws in run.zarr, at least
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, hide = true)]
+    publish_every: f64,
     /// Seconds between progress lines in a log
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     progress_every: f64,
@@ -122,6 +133,10 @@ impl SampleArgs {
                 "--progress-every is {}; it must be above 0",
                 self.progress_every
             );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        if self.publish_every.is_nan() || self.publish_every < 0.0 {
+            let message = "--publish-every must be 0 or above";
             return Err(Error::new(ErrorKind::Usage, message));
         }
         if self.cores == Some(0) || self.draws == 0 {
@@ -184,12 +199,30 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         _ => error,
     })?;
     let name = inputs::name(&args.model);
-    let mut folder = Folder::open(
-        Path::new(""),
-        args.output.out.as_deref(),
-        &name,
-        args.output.overwrite,
-    )?;
+    let mut folder = match (args.resume, &args.output.out) {
+        (true, Some(out)) => Folder::resume(Path::new(""), out)?,
+        _ => Folder::open(
+            Path::new(""),
+            args.output.out.as_deref(),
+            &name,
+            args.output.overwrite,
+        )?,
+    };
+    let from = match args.resume {
+        true => run::open(folder.path(), &joint, &settings)?,
+        false => None,
+    };
+    if let Some(saved) = &from
+        && saved.n_draws() >= settings.sampler.draws
+        && folder.path().join("trace.nc").is_file()
+    {
+        terminal::note(format_args!(
+            "the run in {} has its {} draws per chain; ask for more with --draws",
+            folder.path().display(),
+            saved.n_draws()
+        ));
+        return Ok(Outcome::Done);
+    }
     let reading = clock.seconds();
     if !args.common.quiet {
         show::header(&args.model, &joint, &settings);
@@ -199,15 +232,19 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
             .for_each(|w| terminal::note(format_args!("warning: {w}")));
     }
 
-    let Some(outcome) = chains(args, &joint, &settings, &clock)? else {
-        terminal::note("stopped before the first draw: nothing was saved");
-        return Ok(Outcome::Interrupted);
+    if let Some(saved) = from.as_ref().filter(|_| !args.common.quiet) {
+        terminal::note(format_args!("going on from {}", saved.place()));
+    }
+    let mut outcome = match chains(args, &joint, &settings, &clock, &mut folder, from)? {
+        Ended::Drawn(outcome) => *outcome,
+        Ended::Early => return Ok(Outcome::Interrupted),
+        Ended::Unwritable => return Ok(Outcome::NotPassed),
     };
     let options = SummaryOptions {
         threads: machine.threads,
         ..SummaryOptions::default()
     };
-    let (diagnosis, written) = examine(&mut folder, &outcome, &options, &clock)?;
+    let (diagnosis, written) = examine(&mut folder, &mut outcome, &options, &clock)?;
     let facts = run::Machine {
         model: name,
         device: probe::cpu().model,
@@ -232,18 +269,34 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     })
 }
 
-/// Runs the chains, showing progress and catching Ctrl-C; none when stopped before the first draw.
+/// How sampling ended.
+enum Ended {
+    /// There are draws.
+    Drawn(Box<run::Outcome>),
+    /// It was stopped before the first draw.
+    Early,
+    /// The draws could no longer be written.
+    Unwritable,
+}
+
+/// Runs the chains, keeping the draws, showing progress and catching Ctrl-C.
 fn chains(
     args: &SampleArgs,
     joint: &Joint,
     settings: &Settings,
     clock: &Clock,
-) -> Result<Option<run::Outcome>> {
+    folder: &mut Folder,
+    from: Option<Saved>,
+) -> Result<Ended> {
     let stop = interrupt::catch()?;
     let sampler = &settings.sampler;
     let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
+    if let Some(saved) = from.as_ref().filter(|saved| saved.n_draws() > 0) {
+        board.goes_on_after(sampler.tune + saved.n_draws());
+    }
     let style = args.common.progress(args.progress_every);
-    let progress = Progress::start(Arc::clone(&board), style);
+    let file = folder.path().join(PROGRESS);
+    let progress = Progress::with_file(Arc::clone(&board), style, Some(file));
     let now = || clock.seconds();
     let caller = Caller {
         observer: &*board,
@@ -251,10 +304,43 @@ fn chains(
         now: &now,
         created_at: &timestamp(),
     };
-    let ran = run::run(joint, settings, &caller);
+    let keeping = Keeping {
+        folder: folder.path(),
+        from,
+        first_s: args.publish_every.min(SHORT_S),
+        every_s: args.publish_every,
+        live: &*board,
+    };
+    let ran = run::run_kept(joint, settings, &caller, &keeping);
+    drop(keeping);
+    board.set_state(match &ran {
+        Err(_) => State::Failed,
+        Ok(outcome) if outcome.run.interrupted => State::Interrupted,
+        Ok(_) => State::Finished,
+    });
     drop(progress);
-    let outcome = ran?;
-    Ok((outcome.run.n_draws() > 0).then_some(outcome))
+    if folder.path().join(STREAM).is_dir() {
+        folder.keep();
+    }
+    let mut outcome = match ran {
+        Err(error) if error.kind() == ErrorKind::Io => {
+            terminal::note(format_args!("error: {error}"));
+            return Ok(Ended::Unwritable);
+        }
+        other => other?,
+    };
+    if outcome.n_draws() > 0 {
+        return Ok(Ended::Drawn(Box::new(outcome)));
+    }
+    let kept = outcome.kept.take().filter(|kept| kept.resumable());
+    let Some(mut kept) = kept else {
+        terminal::note("stopped before the first draw: nothing was saved");
+        return Ok(Ended::Early);
+    };
+    folder.keep();
+    kept.finish(&outcome.trace, Flush::Disk)?;
+    terminal::note("stopped in the warm-up: --resume goes on from there");
+    Ok(Ended::Early)
 }
 
 /// Seconds of work below which results are not waited for until they are on the disk: flushing
@@ -264,7 +350,7 @@ const SHORT_S: f64 = 2.0;
 /// Writes the draws, and examines them meanwhile. The second is the time when they were written.
 fn examine(
     folder: &mut Folder,
-    outcome: &run::Outcome,
+    outcome: &mut run::Outcome,
     options: &SummaryOptions,
     clock: &Clock,
 ) -> Result<(Diagnosis, f64)> {
@@ -273,10 +359,16 @@ fn examine(
         true => Flush::Later,
         false => Flush::Disk,
     };
+    let mut kept = outcome.kept.take();
+    let outcome = &*outcome;
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| -> Result<f64> {
             write_netcdf_with(&path, &outcome.trace, flush)?;
-            Ok(clock.seconds())
+            let written_s = clock.seconds();
+            if let Some(kept) = &mut kept {
+                kept.finish(&outcome.trace, flush)?;
+            }
+            Ok(written_s)
         });
         let found = outcome.diagnose(options);
         let written = writer.join().expect("writing returns its errors")?;

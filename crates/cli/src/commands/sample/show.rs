@@ -43,7 +43,7 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
         ));
     }
     terminal::note(coordinates(outcome));
-    let draws = run.chains.len() * run.n_draws();
+    let draws = run.chains.len() * outcome.n_draws();
     terminal::note(format_args!(
         "all     {}  {:.2} s (compile {:.2}, warm-up {:.2}, sampling {:.2})  {:.1} gradients a draw",
         count(draws, "draw"),
@@ -60,8 +60,8 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
     }
     if run.interrupted {
         terminal::note(format_args!(
-            "stopped early: {} draws per chain were kept",
-            run.n_draws()
+            "stopped early: {} draws per chain were kept; --resume goes on",
+            outcome.n_draws()
         ));
     }
     terminal::note("");
