@@ -18,6 +18,9 @@ except ImportError as error:
 
 
 def main(store, file):
+    if zarr.__version__.startswith("2."):
+        print("skipped: zarr 3, which needs Python 3.11, reads version 3 of the format")
+        return
     tree = xr.open_datatree(store, engine="zarr")
     want = xr.open_datatree(file, engine="h5netcdf")
     for name, group in want.children.items():

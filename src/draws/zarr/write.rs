@@ -37,6 +37,7 @@ pub struct ZarrStream {
     draw_groups: Vec<String>,
     chunk_draws: usize,
     n_draws: usize,
+    n_published: usize,
 }
 
 impl ZarrStream {
@@ -76,6 +77,7 @@ impl ZarrStream {
             draw_groups: Vec::new(),
             chunk_draws: chunk_draws.max(1),
             n_draws: 0,
+            n_published: 0,
         };
         for group in template
             .groups
@@ -90,6 +92,11 @@ impl ZarrStream {
     /// Draws per chain appended so far.
     pub fn n_draws(&self) -> usize {
         self.n_draws
+    }
+
+    /// Draws per chain that readers see.
+    pub fn n_published(&self) -> usize {
+        self.n_published
     }
 
     /// Draws after which the present chunk is full.
@@ -291,6 +298,7 @@ impl ZarrStream {
         if flush == Flush::Disk {
             flush_folder(&self.root);
         }
+        self.n_published = self.n_draws;
         Ok(())
     }
 
@@ -309,6 +317,7 @@ impl ZarrStream {
         let mut stream = Self::with_chunks(root, template, chunk_draws)?;
         stream.n_draws = n_draws - n_draws % stream.chunk_draws;
         stream.append(tail, Flush::Later)?;
+        stream.n_published = n_draws;
         Ok(stream)
     }
 }

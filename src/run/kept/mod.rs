@@ -80,7 +80,7 @@ impl Kept {
 
     /// Draws per chain that readers of the stream see.
     pub fn published(&self) -> usize {
-        self.stream.as_ref().map_or(0, ZarrStream::n_draws)
+        self.stream.as_ref().map_or(0, ZarrStream::n_published)
     }
 
     /// Whether the run can be resumed as it stands.

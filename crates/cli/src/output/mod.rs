@@ -239,6 +239,14 @@ fn foreign(path: &Path, names: &BTreeSet<String>) -> Option<String> {
         if folder_of_ours(name) {
             return true;
         }
+        // What a run that was killed was about to write.
+        let name = match name.strip_suffix(".tmp") {
+            Some(partial) if path.join(name).is_file() => {
+                let stem = |file: &str| file.split('.').next() == partial.split('.').next();
+                return FILES.iter().any(|file| stem(file));
+            }
+            _ => name,
+        };
         (FILES.contains(&name.as_str()) || name.ends_with(".png")) && path.join(name).is_file()
     };
     if let Some(name) = names.iter().find(|name| !ours(name)) {
