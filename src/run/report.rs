@@ -62,6 +62,7 @@ pub fn run_json(
         "seed": sampler.seed,
         "group": outcome.group,
         "interrupted": outcome.run.interrupted,
+        "until_reached": outcome.run.until_reached,
         "chains": outcome.run.chains.len(),
         "tune": sampler.tune,
         "draws": outcome.run.n_draws(),

@@ -8,6 +8,8 @@ mod x86;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{F64x4, F64x8};
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 /// A register of `f64` lanes.
 ///
 /// Wide on purpose: it is an instruction set. Every operation is exact IEEE arithmetic, so a
@@ -257,6 +259,31 @@ impl Level {
             // SAFETY: the features were just found.
             Level::Avx2 => unsafe { run_avx2(kernel) },
             _ => kernel.run::<f64>(),
+        }
+    }
+}
+
+/// The widest level of this machine, plus one; 0 before anybody looked.
+static WIDEST: AtomicU8 = AtomicU8::new(0);
+
+/// Runs `kernel` in the widest registers of this machine.
+///
+/// The same as [`Level::run`] on [`Level::detect`], which look at nine features each time: that
+/// is a third of a loop over a hundred numbers.
+#[inline]
+pub fn run_widest<K: Kernel>(kernel: K) -> K::Output {
+    match WIDEST.load(Ordering::Relaxed) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: 3 is only stored when the features were found.
+        3 => unsafe { run_avx512(kernel) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: 2 is only stored when the features were found.
+        2 => unsafe { run_avx2(kernel) },
+        1 => kernel.run::<f64>(),
+        _ => {
+            let level = Level::detect();
+            WIDEST.store(1 + level as u8, Ordering::Relaxed);
+            level.run(kernel)
         }
     }
 }

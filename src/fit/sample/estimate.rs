@@ -6,6 +6,7 @@
 //! one. Reference: Seyboldt, Carlson, Carpenter, arXiv:2603.18845.
 
 use super::dense::{Matrix, geometric_mean};
+use super::low_rank;
 use super::metric::{Metric, MetricKind};
 use super::vector::{self, Vector};
 
@@ -15,8 +16,14 @@ const BOUNDS: (f64, f64) = (1e-20, 1e20);
 const MIN_ROWS: usize = 10;
 /// Auto never chooses a dense metric above this many coordinates.
 const AUTO_DENSE_MAX_DIM: usize = 256;
-/// Auto chooses a dense metric if it is predicted to save at least this factor.
+/// A dearer metric is chosen if it is predicted to save at least this factor.
 const AUTO_MARGIN: f64 = 1.3;
+/// Draws that a low-rank metric is made from, at most.
+const LOW_RANK_ROWS: usize = 128;
+/// Directions of a low-rank metric, at most.
+const LOW_RANK_MOST: usize = 16;
+/// A variance within this factor of 1 may be noise.
+const DOUBT: f64 = 2.0;
 
 /// What a metric is estimated for.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +32,13 @@ pub(crate) struct Wish {
     pub(crate) kind: MetricKind,
     /// Floating-point operations of a gradient.
     pub(crate) gradient_cost: f64,
+}
+
+impl Wish {
+    /// The price of a leapfrog whose metric takes so many operations more than a diagonal one.
+    fn price(self, metric: usize, dim: usize) -> f64 {
+        self.gradient_cost + 40.0 * dim as f64 + metric as f64
+    }
 }
 
 /// The first metric: M⁻¹ᵢᵢ = 1/|gᵢ|, from the mean slope size over the starting points.
@@ -62,24 +76,67 @@ pub(crate) fn estimate(
         }
     }
     let diagonal = Metric::diagonal(&variances);
-    let affordable = match wish.kind {
-        MetricKind::Diagonal => false,
-        MetricKind::Dense => n > dim,
-        MetricKind::Auto => dim > 1 && dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim,
-    };
-    if !affordable {
+    if wish.kind == MetricKind::Diagonal || dim == 1 {
         return Some(diagonal);
     }
     let scale: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
     let inverse: Vec<f64> = scale.iter().map(|s| 1.0 / s).collect();
-    // More rows than this no longer pay for the time they take.
-    let stride = n.div_ceil(5 * dim + 300);
-    let x = Scaled::new(positions, &mean_q, &inverse, stride);
-    let g = Scaled::new(gradients, &mean_g, &scale, stride);
-    if wish.kind == MetricKind::Auto && !pays(&x, &g, dim, wish.gradient_cost) {
+    // More rows than `most` no longer pay for the time they take.
+    let thinned = |most: usize| {
+        let stride = n.div_ceil(most);
+        let x = Scaled::new(positions, &mean_q, &inverse, stride);
+        (x, Scaled::new(gradients, &mean_g, &scale, stride))
+    };
+    let full = |otherwise| {
+        let (x, g) = thinned(5 * dim + 300);
+        Some(dense(&x, &g, &scale).unwrap_or(otherwise))
+    };
+    if wish.kind == MetricKind::Dense {
+        return if n > dim {
+            full(diagonal)
+        } else {
+            Some(diagonal)
+        };
+    }
+    let (x, g) = thinned(LOW_RANK_ROWS);
+    let spectrum = low_rank::spectrum(&x.rows, &g.rows, dim);
+    let (rank, price) = best_rank(&spectrum.variances, dim, wish);
+    let affordable = dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim;
+    if wish.kind == MetricKind::Auto && affordable && price > wish.price(2 * dim * dim, dim) {
+        return full(diagonal);
+    }
+    if rank == 0 {
         return Some(diagonal);
     }
-    Some(dense(&x, &g, &scale).unwrap_or(diagonal))
+    let (variances, directions) = (&spectrum.variances[..rank], &spectrum.directions[..rank]);
+    Some(Metric::low_rank(&scale, variances, directions))
+}
+
+/// How many of the directions a low-rank metric should take, and the price of an independent draw
+/// below which a dense one must stay to be taken instead. `variances` are those along the directions, farthest from 1 first.
+///
+/// The steps per independent draw grow like the root of the condition number that is left. A
+/// variance within a factor of [`DOUBT`] of 1 may be noise, and is not worth a direction.
+fn best_rank(variances: &[f64], dim: usize, wish: Wish) -> (usize, f64) {
+    let cost = |rank: usize| {
+        let (mut widest, mut narrowest) = (1.0_f64, 1.0_f64);
+        for v in &variances[rank..] {
+            widest = widest.max(v / DOUBT);
+            narrowest = narrowest.min(v * DOUBT);
+        }
+        (widest / narrowest).sqrt() * wish.price(8 * rank * dim, dim)
+    };
+    let most = match wish.kind {
+        MetricKind::Auto | MetricKind::LowRank => variances.len().min(LOW_RANK_MOST),
+        MetricKind::Diagonal | MetricKind::Dense => 0,
+    };
+    let plain = cost(0);
+    let better = (1..=most).map(|rank| (rank, AUTO_MARGIN * cost(rank)));
+    let best = better.min_by(|a, b| a.1.total_cmp(&b.1));
+    match best {
+        Some((rank, cost)) if cost < plain => (rank, cost / AUTO_MARGIN),
+        _ => (0, plain / AUTO_MARGIN),
+    }
 }
 
 /// Means and variances of the columns.
@@ -145,48 +202,6 @@ impl Scaled {
         }
         out
     }
-
-    /// The largest eigenvalue of XᵀX/n, by power iteration.
-    fn largest_eigenvalue(&self) -> f64 {
-        let n = self.rows.len() as f64;
-        let mut v = vector::zeros(self.dim);
-        // Any start with no special direction; a fixed one keeps runs the same.
-        for (i, v) in v.as_flattened_mut()[..self.dim].iter_mut().enumerate() {
-            *v = 1.0 + 0.5 * ((i * 7919 % 97) as f64 / 97.0 - 0.5) - 2.0 * (i % 3 % 2) as f64;
-        }
-        let mut value = 0.0;
-        for _ in 0..20 {
-            let length = vector::dot(&v, &v).sqrt();
-            let mut next = vector::zeros(self.dim);
-            for row in &self.rows {
-                vector::axpy(vector::dot(row, &v) / (length * n), row, &mut next);
-            }
-            value = vector::dot(&next, &v) / length;
-            v = next;
-            if value.is_nan() || value <= 0.0 {
-                return 0.0;
-            }
-        }
-        value
-    }
-}
-
-/// Whether a dense metric is predicted to save time.
-///
-/// With a diagonal metric the steps per independent draw grow like the square root of the
-/// condition number that is left, the product of the largest eigenvalues of the scaled C_q and
-/// C_g, each divided by what white noise of this size shows, (1 + √(D/n))².
-fn pays(x: &Scaled, g: &Scaled, dim: usize, gradient_cost: f64) -> bool {
-    let noise = {
-        let edge = 1.0 + (dim as f64 / x.rows.len() as f64).sqrt();
-        edge * edge
-    };
-    let condition = x.largest_eigenvalue() * g.largest_eigenvalue() / (noise * noise);
-    let d = dim as f64;
-    let steps_saved = condition.max(1.0).sqrt();
-    let diagonal_cost = gradient_cost + 40.0 * d;
-    let dense_cost = diagonal_cost + 2.0 * d * d;
-    steps_saved * diagonal_cost > AUTO_MARGIN * dense_cost
 }
 
 /// The dense metric; `None` when the covariances are not positive definite.

@@ -95,8 +95,11 @@ mod checkpoint;
 mod dense;
 mod estimate;
 pub mod kernel;
+mod low_rank;
 mod metric;
+mod normal_path;
 mod normals;
+mod pathfinder;
 mod pool;
 mod run;
 mod settings;
@@ -105,6 +108,7 @@ mod statistics;
 mod step_size;
 mod trajectory;
 mod tree;
+mod until;
 mod vector;
 mod warmup;
 
@@ -115,6 +119,7 @@ pub use run::{Restart, Run, sample, sample_in_blocks};
 pub use settings::{Adapt, Init, Settings};
 pub use statistics::{Draws, Statistics};
 pub use tree::MAX_ENERGY_ERROR;
+pub use until::Until;
 
 pub(crate) use normals::{Stream, fill as fill_normals};
 

@@ -6,7 +6,7 @@
 
 use super::vector::Block;
 use crate::rng::Purpose;
-use fitzroy_device::lanes::{Kernel, Lanes, Level};
+use fitzroy_device::lanes::{Kernel, Lanes, run_widest};
 
 /// Which stream of normal numbers.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Stream {
 
 /// Fills the first `dim` elements of `out` with standard normal numbers, the rest with zeros.
 pub(crate) fn fill(out: &mut [Block], dim: usize, key: Stream, iteration: u32, purpose: Purpose) {
-    Level::detect().run(Fill {
+    run_widest(Fill {
         out,
         counter: [iteration, 0, key.chain, purpose as u32],
         key: [key.seed as u32, key.stream ^ (key.seed >> 32) as u32],

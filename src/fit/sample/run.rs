@@ -5,9 +5,9 @@ use super::chain::{Chain, PhaseSettings};
 use super::checkpoint::Checkpoint;
 use super::pool::{Progress, run_all};
 use super::statistics::{Draws, Statistics};
-use super::{
-    MetricKind, Observer, Phase, Posterior, Settings, Stream, Target, kernel, start, warmup,
-};
+use super::until::{FIRST_LOOK, Look};
+use super::{Init, MetricKind, Observer, Phase, Posterior, Settings, Stream, Target};
+use super::{kernel, pathfinder, start, until, warmup};
 use crate::{Error, Result};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +52,8 @@ pub struct Run {
     pub warmup_gradients: u64,
     /// Chains that were restarted in warm-up.
     pub restarts: Vec<Restart>,
+    /// Whether the draws are as good as [`Settings::until`] asks; `None` when it asks nothing.
+    pub until_reached: Option<bool>,
     /// The run was stopped from outside before it was done; all chains are cut to the same number
     /// of draws, perhaps 0.
     pub interrupted: bool,
@@ -290,21 +292,46 @@ pub fn sample_in_blocks<P: Posterior>(
     let go_on = session.show(posterior, &state, &mut pacer)
         && (state.phase == Phase::Sampling
             || warmup::warm_up(posterior, &mut state, &session, &mut pacer));
-    let end = settings.tune + settings.draws;
-    if go_on && state.iteration() < end && session.advance(posterior, &mut state, &mut pacer, end) {
-        session.show(posterior, &state, &mut pacer);
+    let mut reached = settings.until.map(|_| false);
+    if go_on && state.iteration() < settings.tune + settings.draws {
+        draw(posterior, &mut state, &session, &mut pacer, &mut reached);
     }
     if let Some(error) = session.failed.into_inner() {
         return Err(error);
     }
-    let asked_to_end = pacer.stopped;
-    Ok(collect(
-        state,
-        posterior.dim(),
-        settings,
-        first_draw,
-        asked_to_end,
-    ))
+    let ended = pacer.stopped || reached == Some(true);
+    let mut run = collect(state, posterior.dim(), settings, first_draw, ended);
+    run.until_reached = reached;
+    Ok(run)
+}
+
+/// Makes the draws: all of them, or until they are good enough.
+fn draw<P: Posterior>(
+    posterior: &P,
+    state: &mut State<P::Target>,
+    session: &Session<'_>,
+    pacer: &mut Pacer<'_>,
+    reached: &mut Option<bool>,
+) {
+    let settings = session.settings;
+    let (begun, end) = (state.iteration(), settings.tune + settings.draws);
+    let mut next = match settings.until {
+        Some(_) => (begun + FIRST_LOOK).min(end),
+        None => end,
+    };
+    while session.advance(posterior, state, pacer, next) {
+        if let Some(until) = settings.until {
+            let draws: Vec<&Draws> = state.chains.iter().map(|c| &c.draws).collect();
+            match until::look(&draws, posterior.dim(), until, settings.threads) {
+                Look::Reached => *reached = Some(true),
+                Look::Again(n) => next = (begun + n).min(end),
+            }
+        }
+        if *reached == Some(true) || state.iteration() >= end {
+            session.show(posterior, state, pacer);
+            return;
+        }
+    }
 }
 
 /// Puts every chain at its starting point, with a first metric and step size.
@@ -329,6 +356,9 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
         Ok(chain)
     });
     let mut chains: Vec<_> = started.collect::<Result<_>>()?;
+    if settings.init == Init::Pathfinder {
+        pathfinder::move_chains(&mut chains, session);
+    }
     warmup::begin(&mut chains, session);
     Ok(State {
         chains,
@@ -343,7 +373,7 @@ fn collect<T>(
     dim: usize,
     settings: &Settings,
     first_draw: usize,
-    asked_to_end: bool,
+    ended: bool,
 ) -> Run {
     let State {
         mut chains,
@@ -374,7 +404,8 @@ fn collect<T>(
         warmup_gradients,
         restarts,
         first_draw,
-        interrupted: !asked_to_end && first_draw + n_draws < settings.draws,
+        until_reached: None,
+        interrupted: !ended && first_draw + n_draws < settings.draws,
         chains: chains.into_iter().map(|c| c.draws).collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! Settings of a run.
 
-use super::MetricKind;
+use super::{MetricKind, Until};
 use crate::{Error, ErrorKind, Result};
 
 /// Whose draws a chain adapts to.
@@ -18,6 +18,10 @@ pub enum Init {
     /// The best (highest finite log density) of 16 points within ±1 of the posterior's centre in
     /// each coordinate; if none is finite, the first of up to 100 that is.
     Jitter,
+    /// From there along a path to the mode, and by draws from the best normal approximation on the
+    /// way: the paths of all chains are pooled and resampled by importance (Zhang et al. 2022).
+    /// Under [`Adapt::PerChain`] every chain has its own path.
+    Pathfinder,
     /// One point per chain, unconstrained, in the coordinates in force at the start.
     Points(Vec<Vec<f64>>),
 }
@@ -29,7 +33,7 @@ pub struct Settings {
     pub chains: usize,
     /// Warm-up transitions per chain. Default 1000. With 0 only the step size is searched.
     pub tune: usize,
-    /// Draws per chain. Default 1000.
+    /// Draws per chain; with [`Settings::until`] at most so many. Default 1000.
     pub draws: usize,
     /// Mean acceptance the step size is tuned to, in (0, 1). Default 0.8.
     pub target_accept: f64,
@@ -53,6 +57,8 @@ pub struct Settings {
     pub adapt: Adapt,
     /// Where chains start. Default [`Init::Jitter`].
     pub init: Init,
+    /// When the draws are good enough to end before all are made. Default never.
+    pub until: Option<Until>,
 }
 
 impl Default for Settings {
@@ -71,6 +77,7 @@ impl Default for Settings {
             keep_warmup: false,
             adapt: Adapt::Pooled,
             init: Init::Jitter,
+            until: None,
         }
     }
 }
@@ -104,6 +111,9 @@ impl Settings {
         if self.tune.saturating_add(self.draws) > u32::MAX as usize {
             return usage("tune + draws is above 4294967295; use fewer".into());
         }
+        if let Some(until) = self.until {
+            check_until(until, self.chains)?;
+        }
         if let Init::Points(points) = &self.init {
             if points.len() != self.chains {
                 return usage(format!(
@@ -121,4 +131,23 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// A bound that no run can reach, or that every run reaches, is a mistake.
+fn check_until(until: Until, chains: usize) -> Result<()> {
+    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    if let Some(ess) = until.ess.filter(|e| !(*e > 0.0 && e.is_finite())) {
+        return usage(format!(
+            "the ESS to reach is {ess}; it must be above 0, and 400 or more is usual"
+        ));
+    }
+    if let Some(rhat) = until.rhat.filter(|r| !(*r > 1.0 && r.is_finite())) {
+        return usage(format!(
+            "the R-hat to reach is {rhat}; it must be above 1, and 1.01 is usual"
+        ));
+    }
+    if until.rhat.is_some() && chains < 2 {
+        return usage("one chain has no R-hat; use at least 2 chains".into());
+    }
+    Ok(())
 }

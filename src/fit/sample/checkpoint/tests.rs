@@ -128,7 +128,7 @@ fn a_run_that_stops_and_goes_on_makes_the_draws_of_the_whole() {
     for (metric, adapt) in [
         (MetricKind::Diagonal, Adapt::Pooled),
         (MetricKind::Dense, Adapt::PerChain),
-        (MetricKind::Dense, Adapt::Pooled),
+        (MetricKind::LowRank, Adapt::Pooled),
     ] {
         let settings = settings(metric, adapt);
         let want = bits(&[&whole(&settings)]);

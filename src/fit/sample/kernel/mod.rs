@@ -284,13 +284,18 @@ fn metric_of<T>(chains: &[Chain<T>], dim: usize) -> (Vec<f64>, usize, bool) {
     let shared = chains
         .iter()
         .all(|c| Arc::ptr_eq(&c.metric, &chains[0].metric));
-    let is_dense = chains.iter().any(|c| matches!(*c.metric, Metric::Dense(_)));
+    let is_dense = chains.iter().any(|c| !matches!(*c.metric, Metric::Diagonal(_)));
     let n = if shared { 1 } else { chains.len() };
     let padded = dim.div_ceil(8) * 8;
     let mut numbers = Vec::new();
     for chain in &chains[..n] {
         match &*chain.metric {
             Metric::Dense(factor) => {
+                (0..dim).for_each(|i| numbers.extend_from_slice(factor.row(i).as_flattened()));
+            }
+            // The same M⁻¹ by another factor, which is what a device has.
+            Metric::LowRank(_) => {
+                let factor = chain.metric.triangle(dim);
                 (0..dim).for_each(|i| numbers.extend_from_slice(factor.row(i).as_flattened()));
             }
             Metric::Diagonal(scale) if is_dense => {
