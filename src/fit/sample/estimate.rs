@@ -18,8 +18,10 @@ const MIN_ROWS: usize = 10;
 const AUTO_DENSE_MAX_DIM: usize = 256;
 /// A dearer metric is chosen if it is predicted to save at least this factor.
 const AUTO_MARGIN: f64 = 1.3;
+/// Up to so many coordinates auto only asks whether a dense metric pays.
+const AUTO_SMALL_DIM: usize = 64;
 /// Draws that a low-rank metric is made from, at most.
-const LOW_RANK_ROWS: usize = 128;
+const LOW_RANK_ROWS: usize = 96;
 /// Directions of a low-rank metric, at most.
 const LOW_RANK_MOST: usize = 16;
 /// A variance within this factor of 1 may be noise.
@@ -98,8 +100,18 @@ pub(crate) fn estimate(
             Some(diagonal)
         };
     }
+    if wish.kind == MetricKind::Auto && dim <= AUTO_SMALL_DIM {
+        // A dense product costs next to nothing here.
+        let (x, g) = thinned(5 * dim + 300);
+        return if n >= 2 * dim && pays(&x, &g, dim, wish.gradient_cost) {
+            full(diagonal)
+        } else {
+            Some(diagonal)
+        };
+    }
     let (x, g) = thinned(LOW_RANK_ROWS);
-    let spectrum = low_rank::spectrum(&x.rows, &g.rows, dim);
+    let mut improved = scale.clone();
+    let spectrum = low_rank::spectrum(x.rows, g.rows, &mut improved);
     let (rank, price) = best_rank(&spectrum.variances, dim, wish);
     let affordable = dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim;
     if wish.kind == MetricKind::Auto && affordable && price > wish.price(2 * dim * dim, dim) {
@@ -109,11 +121,12 @@ pub(crate) fn estimate(
         return Some(diagonal);
     }
     let (variances, directions) = (&spectrum.variances[..rank], &spectrum.directions[..rank]);
-    Some(Metric::low_rank(&scale, variances, directions))
+    Some(Metric::low_rank(&improved, variances, directions))
 }
 
 /// How many of the directions a low-rank metric should take, and the price of an independent draw
-/// below which a dense one must stay to be taken instead. `variances` are those along the directions, farthest from 1 first.
+/// below which a dense one must stay to be taken instead. `variances` are those along the
+/// directions, farthest from 1 first.
 ///
 /// The steps per independent draw grow like the root of the condition number that is left. A
 /// variance within a factor of [`DOUBT`] of 1 may be noise, and is not worth a direction.
@@ -202,6 +215,48 @@ impl Scaled {
         }
         out
     }
+
+    /// The largest eigenvalue of XᵀX/n, by power iteration.
+    fn largest_eigenvalue(&self) -> f64 {
+        let n = self.rows.len() as f64;
+        let mut v = vector::zeros(self.dim);
+        // Any start with no special direction; a fixed one keeps runs the same.
+        for (i, v) in v.as_flattened_mut()[..self.dim].iter_mut().enumerate() {
+            *v = 1.0 + 0.5 * ((i * 7919 % 97) as f64 / 97.0 - 0.5) - 2.0 * (i % 3 % 2) as f64;
+        }
+        let mut value = 0.0;
+        for _ in 0..20 {
+            let length = vector::dot(&v, &v).sqrt();
+            let mut next = vector::zeros(self.dim);
+            for row in &self.rows {
+                vector::axpy(vector::dot(row, &v) / (length * n), row, &mut next);
+            }
+            value = vector::dot(&next, &v) / length;
+            v = next;
+            if value.is_nan() || value <= 0.0 {
+                return 0.0;
+            }
+        }
+        value
+    }
+}
+
+/// Whether a dense metric is predicted to save time.
+///
+/// With a diagonal metric the steps per independent draw grow like the square root of the
+/// condition number that is left, the product of the largest eigenvalues of the scaled C_q and
+/// C_g, each divided by what white noise of this size shows, (1 + √(D/n))².
+fn pays(x: &Scaled, g: &Scaled, dim: usize, gradient_cost: f64) -> bool {
+    let noise = {
+        let edge = 1.0 + (dim as f64 / x.rows.len() as f64).sqrt();
+        edge * edge
+    };
+    let condition = x.largest_eigenvalue() * g.largest_eigenvalue() / (noise * noise);
+    let d = dim as f64;
+    let steps_saved = condition.max(1.0).sqrt();
+    let diagonal_cost = gradient_cost + 40.0 * d;
+    let dense_cost = diagonal_cost + 2.0 * d * d;
+    steps_saved * diagonal_cost > AUTO_MARGIN * dense_cost
 }
 
 /// The dense metric; `None` when the covariances are not positive definite.

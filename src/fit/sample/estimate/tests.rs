@@ -64,18 +64,17 @@ fn a_dense_metric_recovers_a_known_covariance() {
     for seed in super::super::tests::seeds(5) {
         let target = Known::normal(dim, 1e4, true);
         let (q, g) = draws(&target, 2 * dim, seed);
-        for kind in [MetricKind::Dense, MetricKind::Auto] {
-            let metric = estimate(&q, &g, dim, wish(kind), &identity(dim)).expect("enough rows");
-            assert_eq!(metric.kind(), MetricKind::Dense);
-            let left = condition_left(&target, &metric);
-            assert!(left < 10.0, "seed {seed}: {left}");
-        }
+        let kind = MetricKind::Dense;
+        let metric = estimate(&q, &g, dim, wish(kind), &identity(dim)).expect("enough rows");
+        assert_eq!(metric.kind(), MetricKind::Dense);
+        let left = condition_left(&target, &metric);
+        assert!(left < 10.0, "seed {seed}: {left}");
     }
 }
 
 /// The condition number of the whitened target that is left of 100, with 40 to 128 draws in 300
-/// coordinates. A diagonal metric leaves 100. Bound 2.5: what scaling by the diagonal spreads over
-/// the other directions and what doubt leaves. Passes on 1000 of 1000 seeds. Catches: directions
+/// coordinates. A diagonal metric leaves 100. Bound 4: what few draws leave of the
+/// scales (1.1 to 2 in an independent program). Catches: directions
 /// of the draws alone (the narrow ones stay), noise taken for directions, a direction that is
 /// used before it was scaled back, an eigenvector taken as a column.
 #[test]
@@ -90,7 +89,7 @@ fn a_low_rank_metric_recovers_a_few_directions_from_few_draws() {
                 let metric = metric.expect("enough rows");
                 assert_eq!(metric.kind(), MetricKind::LowRank);
                 let left = condition_left(&target, &metric);
-                assert!(left < 2.5, "{count} {sd} seed {seed}: {left}");
+                assert!(left < 4.0, "{count} {sd} seed {seed}: {left}");
             }
         }
     }
@@ -143,26 +142,45 @@ fn condition_left(target: &Known, metric: &Metric) -> f64 {
 }
 
 #[test]
-fn auto_stays_diagonal_where_a_dense_metric_would_not_pay() {
-    let chosen = |condition: f64, rotated: bool, dim: usize, n: usize, cost: f64| {
-        let (q, g) = draws(&Known::normal(dim, condition, rotated), n, 3);
+fn auto_takes_the_metric_that_pays() {
+    let chosen = |target: &Known, n: usize, cost: f64| {
+        let dim = Target::dim(target);
+        let (q, g) = draws(target, n, 3);
         let wish = Wish {
             kind: MetricKind::Auto,
             gradient_cost: cost,
         };
-        estimate(&q, &g, dim, wish, &identity(dim))
-            .expect("enough rows")
-            .kind()
+        let metric = estimate(&q, &g, dim, wish, &identity(dim));
+        metric.expect("enough rows").kind()
     };
-    // Nothing to gain.
-    assert_eq!(chosen(1e4, false, 30, 200, 1e3), MetricKind::Diagonal);
-    // Too few draws for a dense metric, and for any but a diagonal one.
-    assert_eq!(chosen(1e4, true, 30, 50, 1e3), MetricKind::LowRank);
-    assert_eq!(chosen(1e4, true, 30, 15, 1e3), MetricKind::LowRank);
-    // Little to gain and a cheap gradient; a dear one; much to gain.
-    assert_eq!(chosen(4.0, true, 100, 400, 1e2), MetricKind::Diagonal);
-    assert_eq!(chosen(1e4, true, 100, 400, 1e6), MetricKind::Dense);
-    assert_eq!(chosen(1e6, true, 30, 200, 1e3), MetricKind::Dense);
+    let waves = |count| Known::Waves {
+        dim: 100,
+        count,
+        sd: 30.0,
+    };
+    // Nothing to gain, in many and in few coordinates.
+    assert_eq!(
+        chosen(&Known::normal(100, 1e4, false), 200, 1e3),
+        MetricKind::Diagonal
+    );
+    assert_eq!(
+        chosen(&Known::normal(30, 1e4, false), 200, 1e3),
+        MetricKind::Diagonal
+    );
+    // Few coordinates: too few draws; much to gain.
+    assert_eq!(
+        chosen(&Known::normal(30, 1e4, true), 50, 1e3),
+        MetricKind::Diagonal
+    );
+    assert_eq!(
+        chosen(&Known::normal(30, 1e6, true), 200, 1e3),
+        MetricKind::Dense
+    );
+    // A few directions, whatever a gradient costs.
+    assert_eq!(chosen(&waves(3), 60, 1e2), MetricKind::LowRank);
+    assert_eq!(chosen(&waves(3), 400, 1e3), MetricKind::LowRank);
+    // More directions than a low-rank metric has: a dense one, where there are draws for it.
+    assert_eq!(chosen(&waves(40), 400, 1e5), MetricKind::Dense);
 }
 
 #[test]

