@@ -203,7 +203,9 @@ impl Metric {
                 vector::axpy(column[j / 8][j % 8], &column, inverse_mass.row_mut(j));
             }
         }
-        inverse_mass.cholesky().expect("a metric is positive definite")
+        inverse_mass
+            .cholesky()
+            .expect("a metric is positive definite")
     }
 
     /// Its family as a number, and its numbers.

@@ -284,7 +284,9 @@ fn metric_of<T>(chains: &[Chain<T>], dim: usize) -> (Vec<f64>, usize, bool) {
     let shared = chains
         .iter()
         .all(|c| Arc::ptr_eq(&c.metric, &chains[0].metric));
-    let is_dense = chains.iter().any(|c| !matches!(*c.metric, Metric::Diagonal(_)));
+    let is_dense = chains
+        .iter()
+        .any(|c| !matches!(*c.metric, Metric::Diagonal(_)));
     let n = if shared { 1 } else { chains.len() };
     let padded = dim.div_ceil(8) * 8;
     let mut numbers = Vec::new();
