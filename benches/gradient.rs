@@ -1,4 +1,4 @@
-//! Value and gradient of two log densities on one thread: the answer first, then the time.
+//! Value and gradient of log densities on one thread: the answer first, then the time.
 //!
 //!     cargo bench --bench gradient [-- [--seconds 2] [--repeats 25] [--only mixture] [--spin SECONDS]]
 //!
@@ -7,8 +7,12 @@
 //! answers are those of `benches/peers/gradient.py`. `--spin` only evaluates, for a profiler.
 #![allow(clippy::print_stdout)]
 
+#[path = "problems/logistic.rs"]
+mod logistic;
 #[path = "problems/mixture.rs"]
 mod mixture;
+#[path = "problems/random.rs"]
+mod random;
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
@@ -31,18 +35,36 @@ struct Problem {
     reference: Option<&'static str>,
 }
 
-const PROBLEMS: [Problem; 3] = [
+const PROBLEMS: [Problem; 6] = [
+    Problem {
+        name: "eight-schools",
+        model: "models/eight-schools.fz",
+        data: || table("models/eight-schools.csv"),
+        reference: Some("eight-schools"),
+    },
     Problem {
         name: "hierarchical-noncentred",
         model: "models/hierarchical-noncentred.fz",
-        data: hierarchical,
+        data: || table("models/hierarchical.csv"),
         reference: Some("hierarchical-noncentred"),
     },
     Problem {
         name: "hierarchical-centred",
         model: "models/hierarchical.fz",
-        data: hierarchical,
+        data: || table("models/hierarchical.csv"),
         reference: None,
+    },
+    Problem {
+        name: "artists",
+        model: "models/artists.fz",
+        data: || table("models/artists.json"),
+        reference: Some("artists"),
+    },
+    Problem {
+        name: "logistic",
+        model: "benches/problems/logistic.fz",
+        data: binary,
+        reference: Some("logistic"),
     },
     Problem {
         name: "mixture",
@@ -56,16 +78,24 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn hierarchical() -> Dataset {
+fn table(path: &str) -> Dataset {
     let mut data = Dataset::new();
-    let arrays = read_file(repository("models/hierarchical.csv")).expect("part of the repository");
+    let arrays = read_file(repository(path)).expect("part of the repository");
     arrays.into_iter().for_each(|array| data.insert(array));
+    data
+}
+
+fn binary() -> Dataset {
+    let (x, y) = logistic::rows();
+    let mut data = Dataset::new();
+    data.insert_real("x", &[logistic::N_ROWS, logistic::N_COLUMNS], x);
+    data.insert_real("y", &[logistic::N_ROWS], y);
     data
 }
 
 fn trials() -> Dataset {
     let (subject, ticks) = mixture::ticks();
-    assert_eq!(mixture::checksum(&ticks), mixture::CHECKSUM);
+    assert_eq!(random::checksum(&ticks), mixture::CHECKSUM);
     assert_eq!(ticks.len(), mixture::N_TRIALS);
     assert!(subject.iter().all(|&s| s < mixture::N_SUBJECTS));
     let (n, mut data) = (ticks.len(), Dataset::new());

@@ -6,6 +6,7 @@ mod emit;
 pub(crate) mod lower;
 mod maps;
 mod operand;
+mod products;
 pub(crate) mod program;
 pub(crate) mod rows;
 mod rowwise;

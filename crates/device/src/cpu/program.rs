@@ -8,6 +8,10 @@ pub(crate) const BLOCK: usize = 256;
 pub(crate) const TILE: usize = 1024;
 /// Partial sums of a tile: element i goes to partial i mod 32.
 pub(crate) const PARTIALS: usize = 32;
+/// Numbers of a matrix that one block reads: half of a first cache of 32 KiB.
+const BLOCK_OF_MATRIX: usize = 2048;
+/// Levels of the tree that joins tiles.
+pub(crate) const TREE: usize = 64;
 /// Runs shorter than this are summed one by one; longer ones in eight partial sums.
 pub(crate) const SHORT_RUN: usize = 16;
 /// Mean length from which rising runs are worth a loop of their own.
@@ -81,7 +85,7 @@ pub(crate) enum Code {
     SumRising(usize),
     /// Sums of a by positions.
     SumAt(usize),
-    /// Matrix (columns apart) times vector a.
+    /// Matrix times vector a.
     MatVec(usize),
     /// Transposed matrix times a, as many sums as columns.
     MatVecT(usize),
@@ -147,6 +151,16 @@ impl Runs {
         runs.flat_map(run).collect()
     }
 
+    /// The run that `row` is in.
+    #[inline(always)]
+    pub(crate) fn containing(&self, row: usize) -> usize {
+        let mut run = self.first_of_block[row / BLOCK] as usize;
+        while self.start[run + 1] as usize <= row {
+            run += 1;
+        }
+        run
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.group.len()
@@ -203,16 +217,23 @@ pub(crate) struct GroupSumPlan {
     pub(crate) len: usize,
 }
 
-/// A data matrix, its columns apart.
+/// A data matrix, in panels of `PARTIALS` rows: of each panel, one column after the other. Both
+/// products then read it from front to back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatrixPlan {
-    /// First column, among the constants.
+    /// First panel, among the constants.
     pub(crate) at: usize,
-    /// From column to column.
-    pub(crate) stride: usize,
     pub(crate) columns: usize,
-    /// For the transposed product: sums by column, one `SumPlan` each from here on.
+    /// For the transposed product: sums by column, one `SumPlan` each from here on, whose partial
+    /// sums lie one after the other.
     pub(crate) first_sum: usize,
+}
+
+impl MatrixPlan {
+    /// The panel that starts at row `start`, a multiple of `PARTIALS`.
+    pub(crate) fn panel(&self, start: usize) -> usize {
+        self.at + start * self.columns
+    }
 }
 
 /// Instructions run for every block of an iteration space.
@@ -225,6 +246,15 @@ pub(crate) struct LoopPlan {
     pub(crate) runs: Vec<Runs>,
     pub(crate) positions: Vec<Vec<u32>>,
     pub(crate) matrices: Vec<MatrixPlan>,
+}
+
+impl LoopPlan {
+    /// Rows of a block: a power of two from `PARTIALS` to `BLOCK`, fewer where matrices are wide.
+    pub(crate) fn block(&self) -> usize {
+        let columns = self.matrices.iter().map(|m| m.columns).max().unwrap_or(0);
+        let fit = (BLOCK_OF_MATRIX / columns.max(1)).max(1);
+        (1 << fit.ilog2()).clamp(PARTIALS, BLOCK)
+    }
 }
 
 /// A step on whole arrays.

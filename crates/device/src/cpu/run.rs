@@ -7,11 +7,11 @@
 
 use super::maps::{self, log_add_exp_pair, map1, map3, pair};
 use super::operand::{Bound, Reader};
-use super::program::{BLOCK, Code, LoopPlan, PARTIALS, TILE};
+use super::products::{mat_vec, mat_vec_transposed};
+use super::program::{Code, LoopPlan, PARTIALS, TILE};
 use super::scalar;
 use super::sums::{
-    close_tile, gather_rising, gather_runs, join_tiles, mat_vec, sum, sum_products, sum_rising,
-    sum_runs,
+    close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising, sum_runs,
 };
 use crate::lanes::Lanes;
 
@@ -34,10 +34,10 @@ impl LoopRun<'_> {
         // their ends, in arenas that live as long as the workspace and function borrowed here.
         unsafe {
             self.clear();
-            let n = self.plan.n;
+            let (n, block_len) = (self.plan.n, self.plan.block());
             let mut start = 0;
             while start < n {
-                let len = BLOCK.min(n - start);
+                let len = block_len.min(n - start);
                 for instr in self.code {
                     block::<L>(self.plan, instr, self.work, self.fixed, start, len);
                 }
@@ -124,27 +124,16 @@ unsafe fn block<L: Lanes>(
                 }
             }
             Code::MatVec(m) => {
-                let m = &plan.matrices[m];
-                mat_vec::<L>(
-                    fixed.add(m.at + start),
-                    m,
-                    i.from[0].at,
-                    i.to.block(start),
-                    len,
-                );
+                let (m, v) = (&plan.matrices[m], i.from[0].at);
+                let panel = fixed.add(m.panel(start));
+                mat_vec::<L>(panel, m, v, i.to.block(start), len);
             }
             Code::MatVecT(m) => {
-                let m = &plan.matrices[m];
-                let g = Reader::<L>::new(i.from[0], start);
-                for c in 0..m.columns {
-                    let column = fixed.add(m.at + c * m.stride + start);
-                    let column = Reader::<L> {
-                        at: column,
-                        scalar: None,
-                    };
-                    let partials = work.add(plan.sums[m.first_sum + c].partials);
-                    sum_products::<L>(partials, column, g, len);
-                }
+                let (m, g) = (&plan.matrices[m], i.from[0].block(start));
+                // Without columns there are no sums either.
+                let first = plan.sums.get(m.first_sum).map_or(0, |sum| sum.partials);
+                let (panel, partials) = (fixed.add(m.panel(start)), work.add(first));
+                mat_vec_transposed::<L>(panel, m, partials, g, len);
             }
         }
     }

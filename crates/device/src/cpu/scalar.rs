@@ -2,7 +2,7 @@
 //! `f64` give the same bits as wide registers do.
 
 use super::operand::Bound;
-use super::program::{Code, LoopPlan};
+use super::program::{Code, LoopPlan, PARTIALS};
 use crate::lanes::Lanes;
 use crate::maths;
 use fitzroy_graph::{Binary, Unary};
@@ -59,14 +59,14 @@ unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
                 let m = &plan.matrices[m];
                 let mut s = 0.0;
                 for k in 0..m.columns {
-                    s = Lanes::fma(*fixed.add(m.at + k * m.stride), *a.add(k), s);
+                    s = Lanes::fma(*fixed.add(m.at + k * PARTIALS), *a.add(k), s);
                 }
                 *to = s;
             }
             Code::MatVecT(m) => {
                 let m = &plan.matrices[m];
                 for k in 0..m.columns {
-                    let x = Lanes::fma(*fixed.add(m.at + k * m.stride), *a, 0.0);
+                    let x = Lanes::fma(*fixed.add(m.at + k * PARTIALS), *a, 0.0);
                     *work.add(plan.sums[m.first_sum + k].total) = x;
                 }
             }
