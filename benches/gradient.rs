@@ -1,6 +1,7 @@
 //! Value and gradient of log densities on one thread: the answer first, then the time.
 //!
-//!     cargo bench --bench gradient [-- [--seconds 2] [--repeats 25] [--only mixture] [--spin SECONDS]]
+//!     cargo bench --bench gradient [-- [--seconds 2] [--repeats 25] [--only mixture] [--spin SECONDS]
+//!         [--engine auto|interpreter|emitter]]
 //!
 //! Prints one JSON object: microseconds of one evaluation, its result copied out, in wall time and
 //! in time on the processor, which other programs on the machine disturb less. Problems and
@@ -17,7 +18,8 @@ mod random;
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Coordinates, Joint};
-use fitzroy_device::cpu::{Function, Workspace};
+use fitzroy_device::cpu::{Engine, Function, Workspace};
+use fitzroy_device::lanes::Level;
 use fitzroy_graph::Op;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -121,8 +123,14 @@ impl Density {
         let graphs = joint.graphs(&vec![Coordinates::Centred; joint.plates().len()]);
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let function =
-            Function::compile(&graphs.graph, &graphs.bindings, &outputs).expect("it compiles");
+        let engine = match option("--engine", String::new()).as_str() {
+            "interpreter" => Engine::Interpreter,
+            "emitter" => Engine::Emitter,
+            _ => Engine::Auto,
+        };
+        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+        let function = Function::compile_for(Level::detect(), engine, graph, bindings, &outputs)
+            .expect("it compiles");
         let offset = |p: &fitzroy_graph::Partial| match graphs.graph.node(p.param).op {
             Op::Param { offset } => offset,
             _ => panic!("a gradient is with respect to a parameter"),
@@ -252,6 +260,7 @@ fn measure(problem: &Problem, all: &Value) -> Value {
     let (batch, wall, cpu) = time(call, seconds, option("--repeats", 25));
     assert!(sum.is_finite());
     json!({
+        "engine": density.function.engine().name(), "note": density.function.engine_note(),
         "parameters": at.len(), "prepare_s": compile_s, "worst_error": worst, "calls": batch,
         "repeats": wall.len(), "wall_us": summary(wall), "cpu_us": summary(cpu),
     })
@@ -268,7 +277,7 @@ fn main() {
     {
         out.insert(problem.name.into(), measure(problem, &all));
     }
-    let level = format!("{:?}", fitzroy_device::lanes::Level::detect());
+    let level = format!("{:?}", Level::detect());
     out.insert("simd".into(), json!(level));
     println!("{}", Value::Object(out));
 }

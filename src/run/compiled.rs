@@ -3,8 +3,9 @@
 use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::{Coordinates, Graphs, Joint, TermKind};
-use fitzroy_device::cpu::{Function, Workspace};
+use fitzroy_device::cpu::{Engine, Function, Workspace};
 use fitzroy_device::gpu::text::{Source, emit};
+use fitzroy_device::lanes::Level;
 use fitzroy_graph::{Binary, NodeId, Op, Unary, gradient};
 use std::sync::{Arc, OnceLock};
 
@@ -79,13 +80,14 @@ pub(super) fn centring(coordinates: &Coordinates, j: usize) -> f64 {
 }
 
 impl Compiled {
-    /// Builds and compiles `terms` of `joint` in `coordinates`.
+    /// Builds and compiles `terms` of `joint` in `coordinates`, the density for `engine`.
     pub(super) fn new(
         joint: &Joint,
         coordinates: &[Coordinates],
         terms: Terms,
+        engine: Engine,
     ) -> Result<Arc<Compiled>> {
-        Self::of(joint, joint.graphs(coordinates), coordinates, terms)
+        Self::of(joint, joint.graphs(coordinates), coordinates, terms, engine)
     }
 
     /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out.
@@ -93,8 +95,15 @@ impl Compiled {
         joint: &Joint,
         coordinates: &[Coordinates],
         terms: Terms,
+        engine: Engine,
     ) -> Result<Arc<Compiled>> {
-        Self::of(joint, joint.plain_graphs(coordinates), coordinates, terms)
+        Self::of(
+            joint,
+            joint.plain_graphs(coordinates),
+            coordinates,
+            terms,
+            engine,
+        )
     }
 
     fn of(
@@ -102,6 +111,7 @@ impl Compiled {
         mut graphs: Graphs,
         coordinates: &[Coordinates],
         terms: Terms,
+        engine: Engine,
     ) -> Result<Arc<Compiled>> {
         if terms == Terms::Priors {
             priors_alone(&mut graphs)?;
@@ -113,7 +123,8 @@ impl Compiled {
             .collect();
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let density = Function::compile(&graphs.graph, &graphs.bindings, &outputs)?;
+        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+        let density = Function::compile_for(Level::detect(), engine, graph, bindings, &outputs)?;
         let gone = |k: usize| graphs.restored.iter().any(|(p, _)| *p == k);
         let places = joint.plates().iter().map(|plate| {
             let parameter = &joint.parameters()[plate.parameter];
@@ -187,6 +198,16 @@ impl Compiled {
         let (graph, bindings) = (&graphs.graph, &graphs.bindings);
         let source = emit(graph, bindings, graphs.density, &slopes, self.dim)?;
         Ok(Arc::clone(self.source.get_or_init(|| Arc::new(source))))
+    }
+
+    /// What evaluates the density: `emitter`, or `interpreter` and, in brackets, why the emitter
+    /// does not.
+    pub(super) fn engine(&self) -> String {
+        let name = self.density.engine().name();
+        match self.density.engine_note() {
+            Some(note) => format!("{name} ({note})"),
+            None => name.into(),
+        }
     }
 
     /// Compiles further nodes of the same graph.

@@ -34,7 +34,8 @@ fn a_model_goes_on_from_a_checkpoint_in_its_own_coordinates() {
     let settings = short();
     let joint = schools(&settings);
     let never = AtomicBool::new(false);
-    let fresh = || ModelPosterior::new(&joint, CoordinateChoice::Auto, Terms::All).unwrap();
+    let fresh =
+        || ModelPosterior::new(&joint, CoordinateChoice::Auto, Terms::All, Engine::Auto).unwrap();
     let mut first = fresh();
     let whole = sample(&mut first, &settings.sampler, &Silent, &never).unwrap();
     for at in [30, 100, 250, 320] {
@@ -99,7 +100,7 @@ fn a_change_of_coordinates_keeps_values_and_changes_the_density_by_its_jacobian(
         Coordinates::Centred,
         Coordinates::Partial(mixed),
     ];
-    let compiled = all.map(|c| Compiled::new(&joint, &[c], Terms::All).unwrap());
+    let compiled = all.map(|c| Compiled::new(&joint, &[c], Terms::All, Engine::Auto).unwrap());
     let position: Vec<f64> = (0..10).map(|i| 0.3 * f64::from(i) - 1.1).collect();
     let values = |compiled: &Arc<Compiled>, x: &[f64]| {
         let nodes: Vec<_> = compiled.graphs.recorded.iter().map(|r| r.node).collect();
@@ -130,7 +131,8 @@ fn a_change_of_coordinates_keeps_values_and_changes_the_density_by_its_jacobian(
 #[test]
 fn slopes_agree_with_central_differences() {
     let joint = schools(&Settings::default());
-    let compiled = Compiled::new(&joint, &[Coordinates::NonCentred], Terms::All).unwrap();
+    let compiled =
+        Compiled::new(&joint, &[Coordinates::NonCentred], Terms::All, Engine::Auto).unwrap();
     let mut evaluator = Evaluator::new(&compiled);
     let mut x: Vec<f64> = (0..10).map(|i| 0.2 * f64::from(i) - 0.7).collect();
     let mut slope = vec![f64::NAN; 10];
@@ -156,7 +158,7 @@ fn the_guard_sees_a_density_that_is_not_the_models() {
     data.insert_real("sigma", &[8], vec![9.0; 8]);
     let model = Model::parse(SCHOOLS).unwrap();
     let other = bind(&model, &data, &Settings::default()).unwrap();
-    let compile = |joint, c| Compiled::new(joint, &[c], Terms::All).unwrap();
+    let compile = |joint, c| Compiled::new(joint, &[c], Terms::All, Engine::Auto).unwrap();
     let present = compile(&joint, Coordinates::NonCentred);
     let points: Vec<f64> = (0..200).map(|i| libm::sin(f64::from(i))).collect();
     let right = compile(&joint, Coordinates::Centred);

@@ -249,12 +249,22 @@ impl Level {
     #[track_caller]
     pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         assert!(self.is_available(), "this machine has no {self:?}");
+        // SAFETY: the level was just found.
+        unsafe { self.run_found(kernel) }
+    }
+
+    /// As [`Level::run`], for a level that was found before.
+    ///
+    /// # Safety
+    /// [`Level::is_available`] must have said yes on this machine.
+    #[inline]
+    pub(crate) unsafe fn run_found<K: Kernel>(self, kernel: K) -> K::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the features were just found.
+            // SAFETY: the caller has found the features.
             Level::Avx512 => unsafe { run_avx512(kernel) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the features were just found.
+            // SAFETY: the caller has found the features.
             Level::Avx2 => unsafe { run_avx2(kernel) },
             _ => kernel.run::<f64>(),
         }

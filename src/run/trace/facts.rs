@@ -160,6 +160,7 @@ impl Collect<'_> {
             ),
             ("fitzroy_device".into(), text("cpu")),
             ("fitzroy_precision".into(), text("f64")),
+            ("fitzroy_engine".into(), text(&self.compiled.engine())),
             ("fitzroy_metric".into(), text(metric)),
             (
                 "fitzroy_centring".into(),

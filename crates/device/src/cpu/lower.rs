@@ -17,6 +17,14 @@ pub(crate) struct Output {
     pub(crate) positions: Option<Vec<u32>>,
 }
 
+impl Output {
+    /// Room for it in the user's order; none where it need not be put in order.
+    pub(crate) fn in_order(&self) -> Vec<f64> {
+        let len = self.positions.as_ref().map_or(0, Vec::len);
+        vec![0.0; len]
+    }
+}
+
 /// A graph being lowered: its memory and its steps.
 pub(crate) struct Lower<'g> {
     pub(crate) graph: &'g Graph,

@@ -20,7 +20,7 @@ pub(crate) const WORTH_RISING: f64 = 8.0;
 pub(crate) const SLACK: usize = 16;
 
 /// Which memory an operand lies in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Arena {
     /// The workspace: parameters, results, buffers.
     Work,
@@ -29,7 +29,7 @@ pub(crate) enum Arena {
 }
 
 /// How an operand moves from block to block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Motion {
     /// One number, the same for all elements.
     Scalar,
@@ -40,7 +40,7 @@ pub(crate) enum Motion {
 }
 
 /// An operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Loc {
     pub(crate) arena: Arena,
     pub(crate) motion: Motion,
@@ -89,7 +89,17 @@ pub(crate) enum Code {
     MatVec(usize),
     /// Transposed matrix times a, as many sums as columns.
     MatVecT(usize),
+    /// The machine code of the loop, in place of its other instructions.
+    Native,
 }
+
+/// Machine code for a block of a loop: the arenas, the bytes before the block in every array, and
+/// its rows.
+#[cfg(target_arch = "x86_64")]
+pub(crate) type Entry = unsafe extern "sysv64" fn(*mut f64, *const f64, usize, usize);
+/// There is none on other machines.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) type Entry = unsafe extern "C" fn(*mut f64, *const f64, usize, usize);
 
 /// One instruction over a block.
 #[derive(Clone, Copy, Debug)]
@@ -246,6 +256,8 @@ pub(crate) struct LoopPlan {
     pub(crate) runs: Vec<Runs>,
     pub(crate) positions: Vec<Vec<u32>>,
     pub(crate) matrices: Vec<MatrixPlan>,
+    /// What `Code::Native` calls.
+    pub(crate) native: Option<Entry>,
 }
 
 impl LoopPlan {

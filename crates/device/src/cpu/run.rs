@@ -8,7 +8,7 @@
 use super::maps::{self, log_add_exp_pair, map1, map3, pair};
 use super::operand::{Bound, Reader};
 use super::products::{mat_vec, mat_vec_transposed};
-use super::program::{Code, LoopPlan, PARTIALS, TILE};
+use super::program::{Code, LoopPlan, TILE};
 use super::scalar;
 use super::sums::{
     close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising, sum_runs,
@@ -55,12 +55,9 @@ impl LoopRun<'_> {
         }
     }
 
+    /// Group sums start at zero; partial sums were left there by the tile before.
     #[inline(always)]
     unsafe fn clear(&self) {
-        for sum in &self.plan.sums {
-            // SAFETY: see `run`.
-            unsafe { self.work.add(sum.partials).write_bytes(0, PARTIALS) };
-        }
         for group in &self.plan.groups {
             // SAFETY: see `run`.
             unsafe { self.work.add(group.total).write_bytes(0, group.len) };
@@ -134,6 +131,10 @@ unsafe fn block<L: Lanes>(
                 let first = plan.sums.get(m.first_sum).map_or(0, |sum| sum.partials);
                 let (panel, partials) = (fixed.add(m.panel(start)), work.add(first));
                 mat_vec_transposed::<L>(panel, m, partials, g, len);
+            }
+            Code::Native => {
+                let entry = plan.native.expect("its code was made with the instruction");
+                entry(work, fixed, 8 * start, len);
             }
         }
     }

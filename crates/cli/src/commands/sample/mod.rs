@@ -19,6 +19,7 @@ use fitzroy::run::{
     self, Caller, CoordinateChoice, Settings, bind, kernel_memory_words, kernel_text, run_json,
 };
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::cpu::Engine;
 use fitzroy_device::probe;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -66,6 +67,9 @@ pub(crate) struct SampleArgs {
     /// Rewrites of the model: auto, off, or some of sufficient,collapse,recognise,dedup
     #[arg(long, value_name = "KINDS", default_value = "auto")]
     rewrites: String,
+    /// What evaluates the density; all give the same draws, and the trace says which one did
+    #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
+    engine: EngineChoice,
     /// Largest number of doublings of a trajectory, 1 to 20
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_treedepth: u32,
@@ -120,6 +124,17 @@ enum Centring {
     AsWritten,
 }
 
+/// Engines.
+#[derive(Clone, Copy, ValueEnum)]
+enum EngineChoice {
+    /// Machine code where this machine can have it
+    Auto,
+    /// The block interpreter
+    Interpreter,
+    /// Machine code, compared with the interpreter before it is used
+    Emitter,
+}
+
 impl SampleArgs {
     fn settings(&self, machine: Machine) -> Result<Settings> {
         if self.progress_every.is_nan() || self.progress_every <= 0.0 {
@@ -142,6 +157,11 @@ impl SampleArgs {
             coordinates: match self.centring {
                 Centring::Auto => CoordinateChoice::Auto,
                 Centring::AsWritten => CoordinateChoice::AsWritten,
+            },
+            engine: match self.engine {
+                EngineChoice::Auto => Engine::Auto,
+                EngineChoice::Interpreter => Engine::Interpreter,
+                EngineChoice::Emitter => Engine::Emitter,
             },
             rewrites: self
                 .rewrites

@@ -3,6 +3,7 @@
 use super::arrays::Access;
 use super::functions;
 use super::sums::Reduction;
+use super::sums::matrix_entry;
 use super::{Writer, subscript};
 use crate::cpu::program::{Arena, Code, Instr, Loc, LoopPlan, Motion};
 use std::collections::HashMap;
@@ -200,13 +201,13 @@ impl Writer<'_> {
         self.assign(turn, to, &text);
     }
 
-    /// One row of a matrix times a vector; columns stand apart.
+    /// One row of a matrix times a vector.
     fn matrix_row(&mut self, turn: &mut Turn<'_>, instr: &Instr, m: usize) {
         let m = turn.plan.matrices[m];
         let vector = instr.from[0].expect("has an operand");
         let to = instr.to.expect("has a result");
         let i = if turn.plan.n == 1 { "0" } else { "i" };
-        let entry = format!("fixed[{} + c * {} + {i}]", m.at, m.stride);
+        let entry = matrix_entry(&m, i);
         let x = self.element(vector, m.columns, "c", Access::Any);
         let (name, indent) = (self.name(), turn.indent);
         let _ = writeln!(turn.text, "{indent}double {name} = 0.0;");

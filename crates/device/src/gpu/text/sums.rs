@@ -165,12 +165,8 @@ impl Writer<'_> {
         let tiles = n.div_ceil(TILE);
         let x = self.term_at(term, n, "j", Access::Any);
         let head = format!("        const int c = k / {};\n", tiles * PARTIALS);
-        let c = if matrix.columns == 1 {
-            format!("{}", matrix.at)
-        } else {
-            format!("{} + c * {}", matrix.at, matrix.stride)
-        };
-        let add = format!("s = fma(fixed[{c} + j], {x}, s)");
+        let entry = matrix_entry(matrix, "j");
+        let add = format!("s = fma({entry}, {x}, s)");
         let partials = self.partial_sums(n, matrix.columns, &head, &add);
         let all = tiles * matrix.columns;
         self.arrays
@@ -286,10 +282,20 @@ impl Writer<'_> {
                     turn.text,
                     "    for (int c = THREAD; c < {}; c += TEAM)\n        \
                      w[{at} + c] = fma(fixed[{} + c * {}], {x}, 0.0);\n",
-                    matrix.columns, matrix.at, matrix.stride
+                    matrix.columns, matrix.at, PARTIALS
                 );
                 turn.written.push((at, matrix.columns));
             }
         }
+    }
+}
+
+/// Row `i` and column `c` of a matrix in panels.
+pub(super) fn matrix_entry(m: &MatrixPlan, i: &str) -> String {
+    let (at, panel) = (m.at, PARTIALS * m.columns);
+    if m.columns == 1 {
+        format!("fixed[{at} + {i}]")
+    } else {
+        format!("fixed[{at} + {i} / {PARTIALS} * {panel} + c * {PARTIALS} + {i} % {PARTIALS}]")
     }
 }
