@@ -6,6 +6,7 @@
 
 mod assemble;
 mod body;
+mod operations;
 mod pages;
 mod registers;
 mod tape;
