@@ -123,6 +123,15 @@ pub trait Lanes: Copy {
         (m, number.sub(Self::splat(TWO_52)).sub(bias))
     }
 
+    /// Runs `kernel` over these lanes in a function of its own, which is never inlined.
+    ///
+    /// For what stands inside a loop over many kinds of work: otherwise the constants of all kinds
+    /// are put into registers, and from there on the stack, before the loop.
+    #[inline(always)]
+    fn apart<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run::<Self>()
+    }
+
     /// a < b (false when either is NaN).
     fn lt(self, b: Self) -> Self::Mask;
     /// a ≤ b (false when either is NaN).
@@ -275,6 +284,20 @@ impl Level {
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
 fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<F64x8>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+#[inline(never)]
+fn apart_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<F64x8>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+#[inline(never)]
+fn apart_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<F64x4>()
 }
 
 #[cfg(target_arch = "x86_64")]

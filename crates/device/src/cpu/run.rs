@@ -13,7 +13,7 @@ use super::scalar;
 use super::sums::{
     close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising, sum_runs,
 };
-use crate::lanes::Lanes;
+use crate::lanes::{Kernel, Lanes};
 
 /// A loop ready to run.
 pub(crate) struct LoopRun<'p> {
@@ -28,7 +28,7 @@ impl LoopRun<'_> {
     #[inline(always)]
     pub(crate) fn run<L: Lanes>(self) {
         if self.plan.n == 1 {
-            return scalar::run(self.code, self.plan, self.work, self.fixed);
+            return self.single::<L>();
         }
         // SAFETY: addresses were made from plans whose arrays have SLACK numbers of room beyond
         // their ends, in arenas that live as long as the workspace and function borrowed here.
@@ -55,6 +55,16 @@ impl LoopRun<'_> {
         }
     }
 
+    #[inline(always)]
+    fn single<L: Lanes>(self) {
+        if let (Some(entry), 1) = (self.plan.native, self.code.len()) {
+            // SAFETY: see `run`; the code was made for this loop.
+            unsafe { entry(self.work, self.fixed, 0, 1) };
+        } else {
+            L::apart(Single(self));
+        }
+    }
+
     /// Group sums start at zero; partial sums were left there by the tile before.
     #[inline(always)]
     unsafe fn clear(&self) {
@@ -77,18 +87,6 @@ unsafe fn block<L: Lanes>(
     // SAFETY: see `LoopRun::run`.
     unsafe {
         match i.code {
-            Code::Copy => map1::<L, maps::Same>(i, start, len),
-            Code::Unary(op) => maps::unary::<L>(op, i, start, len),
-            Code::Binary(op) => maps::binary::<L>(op, i, start, len),
-            Code::Select => map3::<L, maps::Select>(i, start, len),
-            Code::MulAdd => map3::<L, maps::MulAdd>(i, start, len),
-            Code::SubMul => map3::<L, maps::SubMul>(i, start, len),
-            Code::MulSub => map3::<L, maps::MulSub>(i, start, len),
-            Code::LogNdtrPair => pair::<L, maps::LogNdtrPair>(i, start, len),
-            Code::SoftplusPair => pair::<L, maps::SoftplusPair>(i, start, len),
-            Code::LgammaPair => pair::<L, maps::LgammaPair>(i, start, len),
-            Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
-            Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
             Code::GatherRuns(t) => gather_runs::<L>(&plan.runs[t], i, start, len),
             Code::GatherRising(t) => gather_rising::<L>(&plan.runs[t], i, start, len),
             Code::GatherAt(t) => {
@@ -136,6 +134,57 @@ unsafe fn block<L: Lanes>(
                 let entry = plan.native.expect("its code was made with the instruction");
                 entry(work, fixed, 8 * start, len);
             }
+            _ => L::apart(Elementwise {
+                instr: i,
+                start,
+                len,
+            }),
         }
+    }
+}
+
+/// An instruction that works element by element, over a block.
+struct Elementwise<'a> {
+    instr: &'a Bound,
+    start: usize,
+    len: usize,
+}
+
+impl Kernel for Elementwise<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let (i, start, len) = (self.instr, self.start, self.len);
+        // SAFETY: see `LoopRun::run`.
+        unsafe {
+            match i.code {
+                Code::Copy => map1::<L, maps::Same>(i, start, len),
+                Code::Unary(op) => maps::unary::<L>(op, i, start, len),
+                Code::Binary(op) => maps::binary::<L>(op, i, start, len),
+                Code::Select => map3::<L, maps::Select>(i, start, len),
+                Code::MulAdd => map3::<L, maps::MulAdd>(i, start, len),
+                Code::SubMul => map3::<L, maps::SubMul>(i, start, len),
+                Code::MulSub => map3::<L, maps::MulSub>(i, start, len),
+                Code::LogNdtrPair => pair::<L, maps::LogNdtrPair>(i, start, len),
+                Code::SoftplusPair => pair::<L, maps::SoftplusPair>(i, start, len),
+                Code::LgammaPair => pair::<L, maps::LgammaPair>(i, start, len),
+                Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
+                Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
+                _ => unreachable!("all others are sums, look-ups and products"),
+            }
+        }
+    }
+}
+
+/// A loop of one element.
+struct Single<'a>(LoopRun<'a>);
+
+impl Kernel for Single<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        scalar::run(self.0.code, self.0.plan, self.0.work, self.0.fixed);
     }
 }
