@@ -1,6 +1,7 @@
 //! Checks of the repository, run by people and by CI: `cargo xtask help` lists them.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod licences;
 mod steps;
 mod tidy;
 
@@ -11,7 +12,7 @@ const HELP: &str = "\
 Usage: cargo xtask COMMAND
 
   tidy   the house rules that compilers do not check: who imports whom, budgets, forbidden words
-  lint   formatting, tidy, clippy and documentation, warnings denied; licences if cargo-deny is there
+  lint   formatting, tidy, clippy and documentation, warnings denied; licences
   gen    writes what the documentation takes from the code: tables, and what the quickstart prints
   ci     lint, then the two commands of the README: the tests and a quick validation
   help   this text

@@ -30,7 +30,8 @@ pub(crate) fn lint(root: &Path) -> bool {
             ],
             &[("RUSTDOCFLAGS", "-D warnings")],
         )
-        && licences(root)
+        && crate::licences::run(root)
+        && advisories(root)
 }
 
 /// Writes the generated parts of the documentation: the tests that hold them do it.
@@ -59,8 +60,8 @@ pub(crate) fn ci(root: &Path) -> bool {
         )
 }
 
-/// Licences and advisories of the dependencies, where `cargo-deny` is installed.
-fn licences(root: &Path) -> bool {
+/// Advisories and sources of the dependencies, where `cargo-deny` is installed.
+fn advisories(root: &Path) -> bool {
     let installed = Command::new("cargo")
         .args(["deny", "--version"])
         .stdout(Stdio::null())
