@@ -1,9 +1,11 @@
 //! Draws as plain data: groups of variables with named, labelled dimensions.
 
+mod merge;
 mod netcdf;
 mod open;
 
 pub use crate::data::Labels;
+pub use merge::{Part, merge};
 pub use netcdf::{Flush, read_netcdf, write_netcdf, write_netcdf_with};
 pub use open::read_trace;
 use std::collections::BTreeMap;
