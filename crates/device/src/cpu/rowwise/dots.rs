@@ -76,8 +76,8 @@ fn place(q: usize, a: usize, b: usize) -> usize {
     (a * q + b - a * (a + 1) / 2) * PARTIALS
 }
 
-// Indices are written out by macros: only accumulators with constant places stay in registers
-// (with loops over arrays a pass was ten times slower).
+// Indices are written out by macros, so that accumulators have constant places and can stay in
+// registers.
 
 /// The products of some columns, from `first` on, among each other.
 macro_rules! squares {
