@@ -27,11 +27,25 @@ impl Weight {
 }
 
 /// The font as a web font, for pages.
-pub fn woff2(weight: Weight) -> &'static [u8] {
+fn woff2(weight: Weight) -> &'static [u8] {
     match weight {
         Weight::Regular => include_bytes!("../../assets/inter-regular.woff2"),
         Weight::Bold => include_bytes!("../../assets/inter-bold.woff2"),
     }
+}
+
+/// The style rules that hold the font itself, for files that must look alike on every machine.
+pub(crate) fn font_faces() -> String {
+    let face = |(weight, number)| {
+        let font = super::base64::encode(woff2(weight));
+        format!(
+            "@font-face{{font-family:Inter;font-weight:{number};src:url(data:font/woff2;\
+             base64,{font}) format('woff2')}}"
+        )
+    };
+    [(Weight::Regular, "400"), (Weight::Bold, "600")]
+        .map(face)
+        .concat()
 }
 
 /// The glyph of a character; what the font lacks is drawn as a box, never dropped.

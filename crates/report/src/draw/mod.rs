@@ -1,6 +1,7 @@
 //! The figure layer: a list of shapes, axes to place data on, and writers of SVG, PNG and PDF.
 
 mod axes;
+pub(crate) mod base64;
 mod font;
 mod legend;
 mod panel;
@@ -16,7 +17,8 @@ mod tests;
 
 pub(crate) use axes::range_of;
 pub use axes::{Axes, Scale};
-pub use font::{Weight, fitted, text_width, woff2};
+pub(crate) use font::font_faces;
+pub use font::{Weight, fitted, text_width};
 pub use legend::{Key, legend};
 pub use panel::{AxisSpec, Labels, Panel, grid};
 pub use pdf::pdf;

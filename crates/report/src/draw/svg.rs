@@ -1,6 +1,6 @@
 //! A scene as SVG text.
 
-use super::font::Weight;
+use super::font::{Weight, font_faces};
 use super::scene::{Align, Group, Item, Path, Point, Scene, Text};
 use super::theme::{Ink, Theme};
 
@@ -10,13 +10,17 @@ const FONTS: &str = "Inter,'Helvetica Neue',Helvetica,Arial,'DejaVu Sans',sans-s
 /// A figure as a file of its own.
 pub fn svg(scene: &Scene, theme: Theme) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    out += &inline_svg(scene, theme);
+    out += &element(scene, theme, &format!("<style>{}</style>", font_faces()));
     out.push('\n');
     out
 }
 
-/// A figure as an element of a page.
+/// A figure as an element of a page, which has the font.
 pub(crate) fn inline_svg(scene: &Scene, theme: Theme) -> String {
+    element(scene, theme, "")
+}
+
+fn element(scene: &Scene, theme: Theme, style: &str) -> String {
     let mut out = String::with_capacity(1 << 16);
     out += "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ";
     number(&mut out, scene.width);
@@ -28,6 +32,7 @@ pub(crate) fn inline_svg(scene: &Scene, theme: Theme) -> String {
     number(&mut out, scene.height);
     out += &format!("\" font-family=\"{FONTS}\" role=\"img\">");
     out += &format!("<title>{}</title>", escaped(&scene.title));
+    out += style;
     if theme != Theme::Page {
         let paper = theme.colour(Ink::Paper);
         out += &format!("<rect width=\"100%\" height=\"100%\" fill=\"{paper}\"/>");

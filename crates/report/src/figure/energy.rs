@@ -74,7 +74,7 @@ fn by_chain(scene: &mut Scene, cell: Rect, energy: &Series) {
     let y = AxisSpec::new("BFMI", [0.0, 1.1 * highest]).grid();
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let note = match least.is_finite() {
-        true => format!("least {}, should exceed {BFMI_LIMIT} (dashed)", said(least)),
+        true => format!("least {}; dashed: {BFMI_LIMIT}", said(least)),
         false => format!("should exceed {BFMI_LIMIT}"),
     };
     let axes = Panel::new(cell, "BFMI", x, y).note(note).draw(scene);

@@ -7,6 +7,9 @@ use crate::draw::{
 };
 use fitzroy::diagnose::{ESS_LIMIT, RHAT_LIMIT};
 
+/// Room between the names and the intervals.
+const LABEL_GAP: f64 = 20.0;
+
 /// One number in one trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForestColumn {
@@ -63,7 +66,7 @@ pub fn forest_figure(
     let labels = rows
         .iter()
         .map(|r| text_width(&r.label, SIZE, Weight::Regular));
-    let left = labels.fold(60.0, f64::max).min(style.width * 0.34) + 12.0;
+    let left = labels.fold(60.0, f64::max).min(style.width * 0.34) + LABEL_GAP;
     for block in blocks(rows) {
         top = draw_block(&mut scene, block, names.len(), left, top, style);
     }
@@ -170,7 +173,7 @@ fn draw_block(
     }
     for (k, r) in rows.iter().enumerate() {
         let middle = axes.y.pixel(k as f64 + 0.5);
-        let label = fitted(&r.label, left - 20.0, SIZE, Weight::Regular);
+        let label = fitted(&r.label, left - LABEL_GAP, SIZE, Weight::Regular);
         let place = [axes.rect.x - 8.0, middle + 0.36 * SIZE];
         scene.text(
             Text::new(label, place, SIZE)

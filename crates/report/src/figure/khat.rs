@@ -31,7 +31,8 @@ pub fn khat_figure(k: &[f64], labels: &[String], limit: f64, style: &Style) -> S
         let y = axes.y.pixel(at);
         let line = Stroke::new(Ink::Bad, 1.4).dashed(5.0, 3.0);
         scene.line([axes.rect.x, y], [axes.rect.right(), y], line);
-        let place = [axes.rect.right() - 4.0, y - 5.0];
+        let below = if at < 1.0 { 14.0 } else { -5.0 };
+        let place = [axes.rect.right() - 4.0, y + below];
         let text = Text::new(words, place, 11.0)
             .align(Align::End)
             .ink(Ink::Bad);

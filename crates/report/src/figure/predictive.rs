@@ -59,7 +59,7 @@ pub fn predictive_figure(data: &Predictive, style: &Style) -> Scene {
     let (cells, height) = grid(4, 4, style.width, 170.0, top + 258.0);
     let statistics: [(&str, fn(&[f64]) -> f64); 4] = [
         ("mean", mean),
-        ("standard deviation", sd),
+        ("sd", sd),
         ("least", |x| x.iter().copied().fold(f64::INFINITY, f64::min)),
         ("greatest", |x| {
             x.iter().copied().fold(f64::NEG_INFINITY, f64::max)
@@ -285,7 +285,7 @@ fn test_statistic(
         let p = format!("p = {}", said((above * 1000.0).round() / 1000.0));
         match &curve {
             Some(_) => p,
-            None => format!("{p}, replicates all alike"),
+            None => format!("{p}, all alike"),
         }
     });
     let axes = Panel::new(cell, name, x, y).note(note).draw(scene);

@@ -1,6 +1,6 @@
 //! Draws inside a page, for figures that can be zoomed.
 
-use super::base64;
+use crate::draw::base64;
 use crate::figure::Series;
 use serde_json::{Value, json};
 

@@ -11,7 +11,6 @@
 //! assert!(html.starts_with("<!DOCTYPE html>") && html.contains("Forty plants."));
 //! ```
 
-mod base64;
 mod block;
 mod data;
 mod table;
@@ -24,7 +23,7 @@ pub(crate) use data::json_text;
 pub use data::{Live, LiveSeries};
 pub use table::{Cell, Column, Table};
 
-use crate::draw::{Theme, Weight, escaped, woff2};
+use crate::draw::{Theme, escaped, font_faces};
 use serde_json::{Map, json};
 
 const STYLE: &str = include_str!("../../assets/page.css");
@@ -95,13 +94,7 @@ impl Page {
                 style-src 'unsafe-inline';script-src 'unsafe-inline';font-src data:;\
                 img-src data:\"><meta name=\"color-scheme\" content=\"light dark\">";
         *out += &format!("<title>{}</title><style>", escaped(&self.title));
-        for (weight, number) in [(Weight::Regular, "400"), (Weight::Bold, "600")] {
-            let font = base64::encode(woff2(weight));
-            *out += &format!(
-                "@font-face{{font-family:Inter;font-weight:{number};src:url(data:font/woff2;\
-                 base64,{font}) format('woff2')}}"
-            );
-        }
+        *out += &font_faces();
         let (light, dark) = (Theme::Light.variables(), Theme::Dark.variables());
         *out += &format!(
             ":root{{{light}color-scheme:light}}\

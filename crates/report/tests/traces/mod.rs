@@ -4,7 +4,7 @@
 use fitzroy::draws::{Attribute, Column, Group, Labels, Trace, Variable};
 
 /// Nearly normal numbers, the same everywhere.
-pub fn noise(seed: u64, n: usize) -> Vec<f64> {
+pub(crate) fn noise(seed: u64, n: usize) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1);
     let mut uniform = || {
         state = state
@@ -29,7 +29,7 @@ fn variable(name: &str, shape: &[usize], values: Column) -> Variable {
 }
 
 /// A group of variables.
-pub fn group(name: &str, variables: Vec<Variable>) -> Group {
+pub(crate) fn group(name: &str, variables: Vec<Variable>) -> Group {
     Group {
         name: name.into(),
         variables,
@@ -38,7 +38,7 @@ pub fn group(name: &str, variables: Vec<Variable>) -> Group {
 }
 
 /// `mu`, `tau` and `theta` of `elements`, with statistics, divergences and predictions.
-pub fn trace(n_chains: usize, n_draws: usize, elements: usize) -> Trace {
+pub(crate) fn trace(n_chains: usize, n_draws: usize, elements: usize) -> Trace {
     let n = n_chains * n_draws;
     let real = |seed: u64, n: usize| Column::Real(noise(seed, n));
     let both = [n_chains, n_draws];
@@ -89,7 +89,7 @@ pub fn trace(n_chains: usize, n_draws: usize, elements: usize) -> Trace {
 }
 
 /// Gives the elements of `theta` labels.
-pub fn label(trace: &mut Trace, labels: Vec<String>) {
+pub(crate) fn label(trace: &mut Trace, labels: Vec<String>) {
     trace
         .coords
         .insert("theta_dim_0".into(), Labels::Text(labels));
