@@ -21,6 +21,7 @@ mod compound;
 mod lkj;
 mod mv_normal;
 mod shares;
+mod stop_signal;
 
 mod registry;
 mod scalar;
@@ -54,6 +55,9 @@ pub use poisson::{NegativeBinomial, Poisson, ZeroInflatedPoisson};
 pub use registry::{Entry, Form, entries, entry};
 pub use scalar::Scalar;
 pub use shares::{dirichlet, draw_dirichlet, draw_multinomial, multinomial};
+pub use stop_signal::{
+    Race, Racer, StopTime, StopWindow, gauss_legendre, rate_after, stop_signal, wald_race,
+};
 pub use structured::Structured;
 pub use student::{Cauchy, HalfCauchy, HalfStudentT, StudentT};
 pub use transform::Transform;

@@ -104,6 +104,31 @@ const INIT: Arg = Arg {
     default: Some(f64::NAN),
     kind: ArgKind::Distribution,
 };
+const RACE: [Arg; 5] = [
+    Arg::needed("rt"),
+    Arg::needed("t0"),
+    Arg::needed("B"),
+    Arg::needed("v_plus"),
+    Arg::needed("v_minus"),
+];
+const STOP_SIGNAL: [Arg; 16] = [
+    RACE[0],
+    Arg::needed("ssd"),
+    RACE[1],
+    RACE[2],
+    RACE[3],
+    RACE[4],
+    Arg::needed("v0"),
+    Arg::needed("g"),
+    Arg::needed("stop_mu"),
+    Arg::needed("stop_sigma"),
+    Arg::needed("stop_tau"),
+    Arg::needed("pgf"),
+    Arg::needed("ptf"),
+    Arg::with_default("stop_lb", 0.05),
+    Arg::with_default("deadline", f64::INFINITY),
+    Arg::with_default("nodes", 24.0),
+];
 const COMPONENTS: Arg = Arg::of_kind("comp_dists", ArgKind::Distributions);
 const LOWER: Arg = Arg::with_default("lower", f64::NEG_INFINITY);
 const UPPER: Arg = Arg::with_default("upper", f64::INFINITY);
@@ -123,6 +148,8 @@ impl Structured {
         Structured::ZeroSumNormal,
         Structured::GaussianRandomWalk,
         Structured::Ar,
+        Structured::StopSignal,
+        Structured::WaldRace,
         Structured::Mixture,
         Structured::Censored,
     ];
@@ -153,6 +180,8 @@ impl Structured {
                 ("GaussianRandomWalk", args, Support::RealVector)
             }
             S::Ar => ("AR", &[RHO, SIGMA, INIT], Support::RealVector),
+            S::StopSignal => ("StopSignal", &STOP_SIGNAL, Support::NonNegativeInteger),
+            S::WaldRace => ("WaldRace", &RACE, Support::PositiveInteger),
             S::Mixture => ("Mixture", &[W, COMPONENTS], Support::OfComponents),
             S::Censored => ("Censored", &[DIST, LOWER, UPPER], Support::OfComponents),
         }

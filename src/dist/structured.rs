@@ -30,6 +30,10 @@ pub enum Structured {
     GaussianRandomWalk,
     /// [`autoregressive_steps`](super::autoregressive_steps).
     Ar,
+    /// [`stop_signal`](fn@super::stop_signal).
+    StopSignal,
+    /// [`wald_race`](super::wald_race).
+    WaldRace,
     /// [`mixture`](super::mixture).
     Mixture,
     /// [`Scalar::censored_log_density`](super::Scalar::censored_log_density).

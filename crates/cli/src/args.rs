@@ -1,8 +1,8 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, validate,
-    verify, weather,
+    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, stop_signal,
+    validate, verify, weather,
 };
 use crate::progress::Style;
 use crate::terminal;
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Validate(validate::ValidateArgs),
     /// Checks and measures this machine and recommends settings
     Verify(verify::VerifyArgs),
+    /// Simulates, fits and checks stop-signal tasks
+    StopSignal(Box<stop_signal::StopSignalArgs>),
     /// Trains and scores regional weather forecasts
     Weather(Box<weather::WeatherArgs>),
     /// Measures this machine on standard problems

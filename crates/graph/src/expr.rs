@@ -271,6 +271,17 @@ impl<'g> Expr<'g> {
         Ok(scope.expr(scope.with(|g| g.select(c, a, b))?))
     }
 
+    /// This value with known slopes: pairs of an x and ∂/∂x. See [`Graph::with_slopes`].
+    #[track_caller]
+    pub fn with_slopes(self, slopes: &[(Self, Self)]) -> Self {
+        let Repr::Node(scope, value) = self.0 else {
+            return self;
+        };
+        let nodes = slopes.iter().map(|(x, s)| (scope.node(*x), scope.node(*s)));
+        let nodes: Vec<_> = nodes.collect();
+        scope.expr(scope.with(|g| g.with_slopes(value, &nodes)))
+    }
+
     /// Repeats to `dims`, a superset of its own. A constant stays one.
     #[track_caller]
     pub fn broadcast(self, scope: &'g Scope, dims: &[DimId]) -> Self {
@@ -335,7 +346,7 @@ impl<'g> Real for Expr<'g> {
     functions!(
         exp Exp, ln Log, ln_1p Log1p, exp_m1 Expm1, sqrt Sqrt, abs Abs, sin Sin, cos Cos,
         tan Tan, asin Asin, acos Acos, atan Atan, sinh Sinh, cosh Cosh, tanh Tanh, erf Erf,
-        erfc Erfc, log_ndtr LogNdtr, lgamma Lgamma, digamma Digamma, log_i0 LogI0,
+        erfc Erfc, erfcx Erfcx, log_ndtr LogNdtr, lgamma Lgamma, digamma Digamma, log_i0 LogI0,
         inv_logit InvLogit, softplus Softplus, floor Floor
     );
     functions_of_two!(

@@ -102,6 +102,10 @@ fn rule(g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId
                 .expect("the adjoint has the node's dims");
             vec![(1, yes), (2, no)]
         }
+        Op::WithSlopes => (1..node.inputs.len())
+            .step_by(2)
+            .map(|slot| (slot, times(g, d, node.inputs[slot + 1])))
+            .collect(),
         Op::Broadcast => {
             let added: Vec<_> = node
                 .dims
@@ -223,6 +227,14 @@ pub(crate) fn unary_partial(g: &mut Graph, op: Unary, a: NodeId, y: NodeId) -> O
                 -two_over_root_pi
             });
             mul(g, c, bell)
+        }
+        Erfcx => {
+            // 2a·y − 2/√π
+            let c = g.lit(std::f64::consts::FRAC_2_SQRT_PI);
+            let two = g.lit(2.0);
+            let product = mul(g, a, y);
+            let twice = mul(g, two, product);
+            g.bin(Binary::Sub, twice, c)
         }
         LogNdtr => g.unary(NdtrSlope, a),
         NdtrSlope => {

@@ -27,6 +27,8 @@ pub enum Unary {
     Tanh,
     Erf,
     Erfc,
+    /// e^(x²)·erfc(x).
+    Erfcx,
     LogNdtr,
     /// φ(x)/Φ(x), the slope of `LogNdtr`.
     NdtrSlope,
@@ -64,7 +66,7 @@ pub enum Binary {
 
 impl Unary {
     /// Every one of them, for conformance suites.
-    pub const ALL: [Unary; 29] = [
+    pub const ALL: [Unary; 30] = [
         Unary::Neg,
         Unary::Recip,
         Unary::Sqrt,
@@ -85,6 +87,7 @@ impl Unary {
         Unary::Tanh,
         Unary::Erf,
         Unary::Erfc,
+        Unary::Erfcx,
         Unary::LogNdtr,
         Unary::NdtrSlope,
         Unary::Lgamma,
@@ -119,6 +122,7 @@ impl Unary {
             Unary::Tanh => Real::tanh(x),
             Unary::Erf => Real::erf(x),
             Unary::Erfc => Real::erfc(x),
+            Unary::Erfcx => special::erfcx(x),
             Unary::LogNdtr => special::log_ndtr(x),
             Unary::NdtrSlope => special::log_ndtr_slope(x),
             Unary::Lgamma => Real::lgamma(x),
@@ -200,6 +204,10 @@ pub enum Op {
     Binary(Binary),
     /// `select(c, a, b)`: a where c ≠ 0, else b.
     Select,
+    /// Its first input, whose slopes are known: the others are pairs (x, ∂/∂x), elementwise. The
+    /// first input is not differentiated. For integrals and tails, where the formula of the slope
+    /// is shorter and more accurate than the slope of the formula. Devices never see it.
+    WithSlopes,
     /// Repeats (and, if need be, reorders axes) to the node's dims, a superset of the input's.
     Broadcast,
     /// Sums over the dims of the input that the node lacks.

@@ -52,6 +52,8 @@ pub trait Real:
     fn erf(self) -> Self;
     /// 1 − erf(x), accurate for large x.
     fn erfc(self) -> Self;
+    /// e^(x²)·erfc(x).
+    fn erfcx(self) -> Self;
     /// ln Φ(x), the logarithm of the standard normal distribution function.
     fn log_ndtr(self) -> Self;
     /// ln |Γ(x)|.
@@ -139,6 +141,9 @@ impl Real for f64 {
     }
     fn erfc(self) -> f64 {
         libm::erfc(self)
+    }
+    fn erfcx(self) -> f64 {
+        special::erfcx(self)
     }
     fn log_ndtr(self) -> f64 {
         special::log_ndtr(self)

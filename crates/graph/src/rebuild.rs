@@ -55,6 +55,26 @@ impl Graph {
         roots.iter().map(|r| new[r.index()]).collect()
     }
 
+    /// The same computation without [`Op::WithSlopes`], for a device: its outputs there.
+    pub fn without_slopes(&self, outputs: &[NodeId]) -> Option<(Graph, Vec<NodeId>)> {
+        let given = |node: &crate::graph::Node| node.op == Op::WithSlopes;
+        if !self.nodes.iter().any(given) {
+            return None;
+        }
+        let mut graph = self.clone();
+        let mut new: Vec<NodeId> = Vec::with_capacity(self.nodes.len());
+        for (at, node) in self.nodes.iter().enumerate() {
+            let inputs: Vec<NodeId> = node.inputs.iter().map(|i| new[i.index()]).collect();
+            new.push(match node.op {
+                Op::WithSlopes => inputs[0],
+                _ if inputs == node.inputs => NodeId(at as u32),
+                _ => graph.push(node.op.clone(), inputs, node.dims.clone()),
+            });
+        }
+        let outputs = outputs.iter().map(|o| new[o.index()]).collect();
+        Some((graph, outputs))
+    }
+
     /// The nodes over dim `rows` that `root` is computed from, inputs first, down to the first that
     /// do not vary. None where a row depends on other rows, or is a parameter of its own.
     pub fn row_by_row(&self, root: NodeId, rows: DimId) -> Option<BTreeSet<NodeId>> {
@@ -66,7 +86,7 @@ impl Graph {
                 continue;
             }
             let each = match node.op {
-                Op::Unary(_) | Op::Binary(_) | Op::Select => true,
+                Op::Unary(_) | Op::Binary(_) | Op::Select | Op::WithSlopes => true,
                 Op::Broadcast | Op::Sum | Op::Contract { .. } => true,
                 // A lookup among the rows themselves reads other rows.
                 Op::Gather(index) => self.indices[index.index()].target != rows,

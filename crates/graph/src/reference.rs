@@ -150,7 +150,7 @@ fn compute(
                 out[at[i] as usize] += x;
             }
         }
-        Op::Relabel => out.copy_from_slice(input(0)),
+        Op::Relabel | Op::WithSlopes => out.copy_from_slice(input(0)),
         Op::Contract { over } => {
             contract(
                 graph,

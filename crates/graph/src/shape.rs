@@ -359,6 +359,24 @@ impl Graph {
         None
     }
 
+    /// `value`, whose slope in each x of `slopes` is the expression beside it. All have the dims of
+    /// `value`, which is not differentiated itself.
+    #[track_caller]
+    pub fn with_slopes(&mut self, value: NodeId, slopes: &[(NodeId, NodeId)]) -> NodeId {
+        let dims = self.dims(value).to_vec();
+        let mut inputs = vec![value];
+        for &(x, slope) in slopes {
+            if self.varies(x) {
+                inputs.push(self.broadcast(x, &dims));
+                inputs.push(self.broadcast(slope, &dims));
+            }
+        }
+        match inputs.len() {
+            1 => value,
+            _ => self.push(Op::WithSlopes, inputs, dims),
+        }
+    }
+
     /// The same elements, in the same order, under other dims with as many elements.
     #[track_caller]
     pub fn relabel(&mut self, a: NodeId, dims: &[DimId]) -> NodeId {

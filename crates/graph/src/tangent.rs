@@ -80,6 +80,12 @@ fn rule(g: &mut Graph, id: NodeId, along: &[Option<NodeId>]) -> Option<NodeId> {
             }
             Some(g.select(node.inputs[0], yes, no).expect("the node's dims"))
         }
+        Op::WithSlopes => (1..node.inputs.len())
+            .step_by(2)
+            .filter_map(|k| Some(g.bin(Binary::Mul, node.inputs[k + 1], inputs[k]?)))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .reduce(|a, b| g.bin(Binary::Add, a, b)),
         Op::Broadcast => first.map(|t| g.broadcast(t, &node.dims)),
         Op::Gather(index) => first.map(|t| g.gather(t, index)),
         Op::Sum => {

@@ -17,12 +17,22 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/weather", &["fitzroy", "fitzroy-device"]),
     ("crates/report", &["fitzroy"]),
     (
+        "crates/stop-signal",
+        &[
+            "fitzroy",
+            "fitzroy-device",
+            "fitzroy-graph",
+            "fitzroy-report",
+        ],
+    ),
+    (
         "crates/cli",
         &[
             "fitzroy",
             "fitzroy-curve-fit",
             "fitzroy-device",
             "fitzroy-report",
+            "fitzroy-stop-signal",
             "fitzroy-weather",
         ],
     ),

@@ -9,6 +9,7 @@ pub(crate) mod models;
 pub(crate) mod plot;
 pub(crate) mod report;
 pub(crate) mod sample;
+pub(crate) mod stop_signal;
 pub(crate) mod validate;
 mod validation_report;
 pub(crate) mod verify;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Report(args) => report::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::StopSignal(args) => stop_signal::run(&args),
         Command::Weather(args) => weather::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Models(args) => models::run(&args),

@@ -29,6 +29,12 @@ const FILES: &[&str] = &[
     "prediction.csv",
     "fit.svg",
     "model.fz",
+    "config.toml",
+    "true_params.json",
+    "subjects.csv",
+    "data_report.json",
+    "ppc.json",
+    "ppc.csv",
 ];
 
 /// The folder of one run.

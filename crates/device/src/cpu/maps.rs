@@ -187,6 +187,7 @@ pub(super) unsafe fn unary<L: Lanes>(op: Unary, i: &Bound, start: usize, len: us
         Tanh x => maths::tanh(x),
         Erf x => maths::erf(x),
         Erfc x => maths::erfc(x),
+        Erfcx x => maths::erfcx(x),
         LogNdtr x => maths::log_ndtr(x),
         NdtrSlope x => maths::log_ndtr_with_slope(x).1,
         Lgamma x => maths::lgamma(x),

@@ -129,6 +129,10 @@ impl Function {
     ) -> Result<Function> {
         assert!(level.is_available(), "this machine has no {level:?}");
         bindings.check(graph)?;
+        let plain = graph.without_slopes(outputs);
+        let (graph, outputs) = plain
+            .as_ref()
+            .map_or((graph, outputs), |p| (&p.0, &p.1[..]));
         let needed = graph.needed(outputs);
         let ends = graph.node_ids().map(|id| match graph.node(id).op {
             Op::Param { offset } if needed[id.index()] => offset + graph.len(id),

@@ -97,6 +97,7 @@ fn unary(op: Unary, x: f64) -> f64 {
         Unary::Tanh => maths::tanh(x),
         Unary::Erf => maths::erf(x),
         Unary::Erfc => maths::erfc(x),
+        Unary::Erfcx => maths::erfcx(x),
         Unary::LogNdtr => maths::log_ndtr(x),
         Unary::NdtrSlope => maths::log_ndtr_with_slope(x).1,
         Unary::Lgamma => maths::lgamma(x),

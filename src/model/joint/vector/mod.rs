@@ -7,6 +7,7 @@ mod ordered;
 mod series;
 mod shares;
 mod site;
+mod stop_signal;
 
 use super::build::Build;
 use super::law::Law;
@@ -63,6 +64,9 @@ pub(super) fn likelihood<'g>(
         Structured::ZeroSumNormal => normal::zero_sum_observed(b, &site, y, observed),
         Structured::GaussianRandomWalk => series::walk_observed(b, &site, y, observed),
         Structured::Ar => series::autoregressive_observed(b, &site, y, observed),
+        Structured::StopSignal | Structured::WaldRace => {
+            stop_signal::observed(b, &site, observed, form)
+        }
         Structured::LkjCholeskyCov | Structured::LkjCorr => {
             let message = format!(
                 "`{}` is a prior of matrices; observed matrices are not supported",
@@ -92,6 +96,13 @@ pub(super) fn prediction(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> 
         Structured::LkjCorr => lkj::correlation_draw(b, &site),
         Structured::GaussianRandomWalk => series::walk_draw(b, &site, false),
         Structured::Ar => series::autoregressive_draw(b, &site, false),
+        Structured::StopSignal | Structured::WaldRace => {
+            let message = format!(
+                "`{}` is for observed trials; `fitzroy stop-signal` simulates them",
+                form.name()
+            );
+            Err(b.model.error(s.distribution.span, message))
+        }
         Structured::Mixture | Structured::Censored => {
             panic!("distributions of single numbers were handled before")
         }

@@ -1,6 +1,7 @@
 //! `fitzroy bench WHAT`: measures this machine; asserts the answers before it reports a time.
 
 mod curve_fit;
+mod stop_signal;
 mod weather;
 
 use crate::exit::Outcome;
@@ -23,6 +24,11 @@ enum What {
     /// Curve fits from 1,000 to 10 million rows, and 10,000 small ones
     #[command(after_help = "Example:\n  fitzroy bench curve-fit --preset standard --json")]
     CurveFit(curve_fit::CurveFitBench),
+    /// Stop-signal studies: the gradient, and fits
+    #[command(
+        after_help = "Example:\n  fitzroy bench stop-signal --subjects 10,20 --csv times.csv"
+    )]
+    StopSignal(stop_signal::StopSignalBench),
     /// Training steps of a graph network
     Weather(weather::WeatherBench),
 }
@@ -31,6 +37,7 @@ enum What {
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     match &args.what {
         What::CurveFit(args) => curve_fit::run(args),
+        What::StopSignal(args) => stop_signal::run(args),
         What::Weather(args) => weather::run(args),
     }
 }

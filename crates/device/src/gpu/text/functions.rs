@@ -68,6 +68,7 @@ functions! {
     "m_tanh"(x) => [maths::tanh(x)];
     "m_erf"(x) => [maths::erf(x)];
     "m_erfc"(x) => [maths::erfc(x)];
+    "m_erfcx"(x) => [maths::erfcx(x)];
     "m_logndtr"(x) => [maths::log_ndtr(x)];
     "m_ndtrslope"(x) => [maths::log_ndtr_with_slope(x).1];
     "m_lgamma"(x) => [maths::lgamma(x)];

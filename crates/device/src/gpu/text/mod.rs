@@ -66,6 +66,10 @@ pub fn emit(
     bindings.check(graph)?;
     let mut outputs = vec![value];
     outputs.extend(slopes.iter().map(|s| s.1));
+    let plain = graph.without_slopes(&outputs);
+    let (graph, outputs) = plain
+        .as_ref()
+        .map_or((graph, outputs), |p| (&p.0, p.1.clone()));
     let order = RowOrder::new(graph, bindings, &graph.needed(&outputs));
     let lower = Lower::new(graph, &order, &outputs);
     let mut writer = Writer::new(&lower);

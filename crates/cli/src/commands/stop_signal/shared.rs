@@ -1,0 +1,133 @@
+//! What the subcommands share: how trials are read, and which task they come from.
+
+use clap::{Args, ValueEnum};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_stop_signal::data::Options;
+use fitzroy_stop_signal::model::{Kind, Spec};
+use std::path::Path;
+
+/// Which model.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(super) enum ModelName {
+    /// Two racing accumulators against a stop process
+    RdexAbcd,
+    /// Go responses alone
+    Wald,
+}
+
+/// Densities of the Wald baseline.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(super) enum WaldDensity {
+    /// Density of the winner times survivor of the loser
+    Race,
+    /// One Wald time per trial, its rate by correctness
+    Single,
+}
+
+/// Units of times in a file.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Unit {
+    S,
+    Ms,
+}
+
+/// How trials are read.
+#[derive(Args)]
+pub(super) struct Reading {
+    /// Unit of rt and ssd in the file
+    #[arg(long, value_enum, value_name = "UNIT", default_value = "s")]
+    unit: Unit,
+    /// Responses outside LOW:HIGH seconds are left out; none keeps all
+    #[arg(long, value_name = "LOW:HIGH|none", default_value = "0.15:2.0")]
+    rt_range: String,
+    /// The rows of a subject may stand apart
+    #[arg(long)]
+    any_order: bool,
+    /// These subjects alone, as NAME,NAME
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+/// The task and the likelihood.
+#[derive(Args)]
+pub(super) struct Likelihood {
+    /// The model
+    #[arg(long, value_enum, value_name = "MODEL", default_value = "rdex-abcd")]
+    pub(super) model: ModelName,
+    /// Density of the Wald baseline
+    #[arg(long, value_enum, value_name = "KIND", default_value = "race")]
+    wald_density: WaldDensity,
+    /// Lower end of the stop time in seconds, or none
+    #[arg(long, value_name = "S|none", default_value = "0.05")]
+    stop_lb: String,
+    /// Responses later than this many seconds were not counted, or none
+    #[arg(long, value_name = "S|none", default_value = "none")]
+    deadline: String,
+    /// Nodes on each half of the integral over the stop time
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u8).range(16..=32))]
+    quad: u8,
+}
+
+fn usage<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Usage, message))
+}
+
+fn seconds(flag: &str, text: &str, none: f64) -> Result<f64> {
+    match (text, text.parse::<f64>()) {
+        ("none", _) => Ok(none),
+        (_, Ok(x)) if x.is_finite() && x >= 0.0 => Ok(x),
+        _ => usage(format!("{flag} is `{text}`; give seconds, or none")),
+    }
+}
+
+impl Reading {
+    pub(super) fn options(&self, kind: Kind) -> Result<Options> {
+        let range = match (self.rt_range.as_str(), self.rt_range.split_once(':')) {
+            ("none", _) => Some((0.0, f64::INFINITY)),
+            (_, Some((a, b))) => a.parse().ok().zip(b.parse().ok()),
+            _ => None,
+        };
+        let Some(rt_range) = range.filter(|(a, b)| 0.0 <= *a && a < b) else {
+            return usage(format!(
+                "--rt-range is `{}`; give LOW:HIGH in seconds, such as 0.15:2.0, or none",
+                self.rt_range
+            ));
+        };
+        Ok(Options {
+            unit_s: if self.unit == Unit::Ms { 0.001 } else { 1.0 },
+            rt_range,
+            any_order: self.any_order,
+            only: self.only.clone(),
+            stops: kind == Kind::Rdex,
+        })
+    }
+}
+
+impl Likelihood {
+    pub(super) fn kind(&self) -> Kind {
+        match (self.model, self.wald_density) {
+            (ModelName::RdexAbcd, _) => Kind::Rdex,
+            (_, WaldDensity::Race) => Kind::WaldRace,
+            (_, WaldDensity::Single) => Kind::WaldSingle,
+        }
+    }
+
+    /// A model without hierarchy and priors of its own.
+    pub(super) fn spec(&self) -> Result<Spec> {
+        Ok(Spec {
+            kind: self.kind(),
+            stop_lb: seconds("--stop-lb", &self.stop_lb, f64::NEG_INFINITY)?,
+            deadline: seconds("--deadline", &self.deadline, f64::INFINITY)?,
+            nodes: usize::from(self.quad),
+            ..Spec::default()
+        })
+    }
+}
+
+/// The text of a file.
+pub(super) fn text(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("{}: cannot be read: {error}", path.display());
+        Error::new(ErrorKind::Io, message)
+    })
+}

@@ -1,0 +1,345 @@
+//! `fitzroy stop-signal` as a user runs it: simulate, fit, check, loglik, and every bad input.
+#![allow(clippy::unwrap_used)]
+
+mod program;
+
+use program::Scratch;
+use std::fs;
+
+fn simulate(here: &Scratch, subjects: &str, out: &str) {
+    let args = [
+        "stop-signal",
+        "simulate",
+        "--subjects",
+        subjects,
+        "--seed",
+        "3",
+        "--out",
+        out,
+    ];
+    here.fitzroy(&args).ends_with(0);
+}
+
+#[test]
+fn simulated_files_are_the_same_again_and_subjects_do_not_depend_on_their_number() {
+    let here = Scratch::new("ss-simulate");
+    for (subjects, out) in [("2", "a"), ("2", "b"), ("3", "c")] {
+        simulate(&here, subjects, out);
+    }
+    let text = |path: &str| fs::read_to_string(here.0.join(path)).unwrap();
+    assert_eq!(text("a/data.csv"), text("b/data.csv"));
+    assert!(text("c/data.csv").starts_with(&text("a/data.csv")));
+    assert_eq!(text("a/data.csv").lines().count(), 1 + 2 * 360);
+    assert!(text("a/config.toml").contains("[population]"));
+    let truth: serde_json::Value = serde_json::from_str(&text("c/true_params.json")).unwrap();
+    assert_eq!(truth["params"]["ssrt"].as_array().unwrap().len(), 3);
+    assert_eq!(truth["population"]["mu_B"], 1.25);
+    // Another seed, other data; a folder that is there stays.
+    let args = [
+        "stop-signal",
+        "simulate",
+        "--subjects",
+        "2",
+        "--seed",
+        "4",
+        "--out",
+        "a",
+    ];
+    here.fitzroy(&args).ends_with(2).complains(&["not empty"]);
+}
+
+/// Two subjects and few draws: files, summary and figures are there; convergence is not asked for.
+#[test]
+fn a_fit_leaves_its_files_and_check_reads_them() {
+    let here = Scratch::new("ss-fit");
+    simulate(&here, "2", "sim");
+    let args = [
+        "stop-signal",
+        "fit",
+        "sim/data.csv",
+        "--tune",
+        "60",
+        "--draws",
+        "60",
+        "--chains",
+        "2",
+        "--max-treedepth",
+        "5",
+        "--out",
+        "fit",
+        "--json",
+        "--no-progress",
+    ];
+    let said = here.fitzroy(&args).ends_with(0).json();
+    assert!(
+        said["summary"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|r| r["name"] == "ssrt")
+    );
+    for file in [
+        "trace.nc",
+        "subjects.csv",
+        "data_report.json",
+        "model.fz",
+        "report.html",
+        "summary.csv",
+        "behaviour.png",
+        "forest.png",
+        "run.json",
+    ] {
+        assert!(here.0.join("fit").join(file).exists(), "{file}");
+    }
+    let table = fs::read_to_string(here.0.join("fit/subjects.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 2 * 13);
+    assert!(table.contains("s002,ssrt,"));
+    let args = [
+        "stop-signal",
+        "check",
+        "fit",
+        "--data",
+        "sim/data.csv",
+        "--truth",
+        "sim/true_params.json",
+        "--replicates",
+        "20",
+        "--out",
+        "checked",
+    ];
+    // So few draws have no effective sample size of 400: the check fails and says so.
+    let said = here.fitzroy(&args).ends_with(1);
+    for part in [
+        "FAIL  bulk ESS",
+        "mu_B",
+        "P(respond) at SSD",
+        "SKIP  CPU against GPU",
+    ] {
+        assert!(said.out.contains(part), "no {part} in {}", said.out);
+    }
+    assert!(here.0.join("checked/ppc.csv").exists());
+    let args = ["stop-signal", "check", "fit", "--data", "other.csv"];
+    here.file("other.csv", &csv(&good(40)));
+    here.fitzroy(&args)
+        .ends_with(2)
+        .complains(&["knows no subject `a`"]);
+}
+
+#[test]
+fn the_wald_baseline_is_fitted_by_both_densities() {
+    let here = Scratch::new("ss-wald");
+    simulate(&here, "2", "sim");
+    for density in ["race", "single"] {
+        let args = [
+            "stop-signal",
+            "fit",
+            "sim/data.csv",
+            "--model",
+            "wald",
+            "--wald-density",
+            density,
+            "--tune",
+            "60",
+            "--draws",
+            "60",
+            "--chains",
+            "2",
+            "--max-treedepth",
+            "5",
+            "--out",
+            density,
+            "--json",
+            "--no-progress",
+        ];
+        let said = here.fitzroy(&args).ends_with(0).json();
+        assert!(
+            said["summary"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|r| r["name"] == "mu_v_true")
+        );
+    }
+}
+
+const PARAMS: &str = r#"{"B":1.25,"t0":0.15,"v_plus":3.2,"v_minus":0.6,"v0":2.6,"g":2.8,
+    "stop_mu":0.24,"stop_sigma":0.045,"stop_tau":0.025,"pgf":0.03,"ptf":0.06}"#;
+
+/// Values of the golden table of the library, by mpmath.
+#[test]
+fn loglik_prints_every_trial_in_its_order_with_slopes() {
+    let here = Scratch::new("ss-loglik");
+    here.file("p.json", PARAMS);
+    here.file(
+        "d.csv",
+        "stimulus,subject,response,rt,ssd\n0,a,1,0.52,\n1,a,0,,\n1,a,2,0.42,0.2\n0,a,0,,0.15\n0,a,1,0.1,\n",
+    );
+    let args = [
+        "stop-signal",
+        "loglik",
+        "--params",
+        "p.json",
+        "--data",
+        "d.csv",
+        "--grad",
+    ];
+    let said = here.fitzroy(&args).ends_with(0).json();
+    let outcomes = [
+        "go_match",
+        "go_omission",
+        "sr_match",
+        "stop_success",
+        "go_match",
+    ];
+    assert_eq!(said["outcome"], serde_json::json!(outcomes));
+    assert_eq!(said["loglik"][4], "-Infinity");
+    assert!((said["loglik"][1].as_f64().unwrap() - 0.03f64.ln()).abs() < 1e-14);
+    assert!((said["grad"]["pgf"][1].as_f64().unwrap() - 1.0 / 0.03).abs() < 1e-10);
+    assert_eq!(
+        (&said["nodes"], &said["n"]),
+        (&serde_json::json!(48), &serde_json::json!(5))
+    );
+
+    here.file(
+        "less.json",
+        &PARAMS.replace("\"ptf\":0.06", "\"stop_lb\":null"),
+    );
+    let args = [
+        "stop-signal",
+        "loglik",
+        "--params",
+        "less.json",
+        "--data",
+        "d.csv",
+    ];
+    here.fitzroy(&args)
+        .ends_with(2)
+        .complains(&["ptf is missing"]);
+    here.file("more.json", &PARAMS.replace("\"g\"", "\"k\":1,\"g\""));
+    let args = [
+        "stop-signal",
+        "loglik",
+        "--params",
+        "more.json",
+        "--data",
+        "d.csv",
+    ];
+    here.fitzroy(&args)
+        .ends_with(2)
+        .complains(&["`k` is no parameter"]);
+}
+
+/// Rows of one subject that are fine.
+fn good(n: usize) -> Vec<String> {
+    (0..n)
+        .map(|k| match k % 4 {
+            0 => "a,0,0,,0.2".to_string(),
+            1 => "a,1,2,0.45,0.15".to_string(),
+            _ => format!("a,{},{},0.{},", k % 2, 1 + k % 2, 40 + k % 30),
+        })
+        .collect()
+}
+
+fn csv(rows: &[String]) -> String {
+    format!("subject,stimulus,response,rt,ssd\n{}\n", rows.join("\n"))
+}
+
+/// Every finding names its row; the file is refused before anything is written.
+#[test]
+fn bad_rows_are_named() {
+    let here = Scratch::new("ss-bad");
+    let fit = |text: &str, parts: &[&str]| {
+        here.file("bad.csv", text);
+        let args = ["stop-signal", "fit", "bad.csv", "--out", "never"];
+        here.fitzroy(&args).ends_with(2).complains(parts);
+        assert!(!here.0.join("never").exists());
+    };
+    let with = |row: &str, parts: &[&str]| {
+        let mut rows = good(80);
+        rows.insert(7, row.into());
+        fit(&csv(&rows), parts);
+    };
+    with("a,0,1,,", &["bad.csv, row 8", "a response without rt"]);
+    with("a,0,1,-0.3,", &["row 8", "rt is -0.3"]);
+    with("a,0,1,0.5,-0.1", &["row 8", "ssd is -0.1"]);
+    with("a,0,3,0.5,", &["row 8", "response is `3`"]);
+    with("a,2,1,0.5,", &["row 8", "stimulus is `2`"]);
+    with("a,0,1,soon,", &["row 8", "rt is `soon`"]);
+    with(",0,1,0.5,", &["row 8", "`subject` is empty"]);
+    with("b,0,1,0.5,", &["row 9", "subject `a` comes back"]);
+    let ms: Vec<String> = good(80).iter().map(|r| r.replace("0.", "")).collect();
+    fit(&csv(&ms), &["milliseconds", "--unit ms", "row"]);
+    fit("", &["the file is empty"]);
+    fit("subject,stimulus,response,rt,ssd\n", &["no trial"]);
+    fit(
+        "subject,response,rt\n1,1,0.5\n",
+        &["column stimulus, ssd is missing"],
+    );
+    let go: Vec<String> = good(80).into_iter().filter(|r| r.ends_with(',')).collect();
+    fit(&csv(&go), &["subject `a` has no stop trial"]);
+    let stop: Vec<String> = good(80).into_iter().filter(|r| !r.ends_with(',')).collect();
+    fit(&csv(&stop), &["go trials must have an empty ssd"]);
+    let silent: Vec<String> = stop.iter().cloned().chain(["a,0,0,,".into()]).collect();
+    fit(&csv(&silent), &["never responds on go trials"]);
+    fit(
+        "subject,stimulus,response,rt,ssd,trial_type\na,0,1,0.5,,go\na,0,0,,,stop\n",
+        &["row 2", "a stop trial without ssd"],
+    );
+}
+
+/// Times below the range, where no t0 could lie before them, are left out and counted.
+#[test]
+fn fast_responses_are_left_out_and_said() {
+    let here = Scratch::new("ss-fast");
+    let mut rows = good(80);
+    rows.insert(5, "a,0,1,0.05,".into());
+    here.file("fast.csv", &csv(&rows));
+    let args = [
+        "stop-signal",
+        "fit",
+        "fast.csv",
+        "--tune",
+        "20",
+        "--draws",
+        "20",
+        "--chains",
+        "1",
+        "--max-treedepth",
+        "3",
+        "--out",
+        "fit",
+        "--no-report",
+    ];
+    here.fitzroy(&args)
+        .ends_with(0)
+        .complains(&["left out: a 1 (first: row 6)"]);
+}
+
+#[test]
+fn wrong_flags_are_explained() {
+    let here = Scratch::new("ss-flags");
+    here.file("d.csv", &csv(&good(80)));
+    let fit = |more: &[&str], parts: &[&str]| {
+        let args = [&["stop-signal", "fit", "d.csv"], more].concat();
+        here.fitzroy(&args).ends_with(2).complains(parts);
+    };
+    fit(&["--centred", "b"], &["`b` is no parameter"]);
+    fit(
+        &["--centred", "B", "--noncentred", "B"],
+        &["both centred and non-centred"],
+    );
+    fit(&["--rt-range", "2:1"], &["--rt-range is `2:1`"]);
+    fit(&["--deadline", "soon"], &["--deadline is `soon`"]);
+    fit(&["--block", "3/2"], &["--block is `3/2`"]);
+    fit(&["--only", "zoe"], &["no subject `zoe`"]);
+    here.file("priors.toml", "[B]\nmean = 1\n");
+    fit(
+        &["--priors", "priors.toml"],
+        &["priors.toml", "has no `mean`"],
+    );
+    here.file("population.toml", "[population]\nB = 1\n");
+    let args = ["stop-signal", "simulate", "--config", "population.toml"];
+    here.fitzroy(&args)
+        .ends_with(2)
+        .complains(&["population.toml", "t0 is missing"]);
+}

@@ -1,0 +1,240 @@
+//! Whether a fit can be trusted: the sampler, known truth, and the data.
+
+use crate::params::{N_POSITIVE, NAMES};
+use crate::predictive::Compared;
+use crate::simulate::ndtri;
+use fitzroy::diagnose::{Diagnosis, eti, hdi, mean};
+use fitzroy::draws::Trace;
+use fitzroy::{Error, ErrorKind, Result};
+use serde_json::Value;
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// As it should be.
+    Pass,
+    /// Not as it should be.
+    Fail,
+    /// Cannot be done here.
+    Skipped,
+    /// Worth a look.
+    Finding,
+}
+
+impl State {
+    /// PASS, FAIL, SKIP or LOOK.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Pass => "PASS",
+            State::Fail => "FAIL",
+            State::Skipped => "SKIP",
+            State::Finding => "LOOK",
+        }
+    }
+}
+
+/// One check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What was looked at.
+    pub name: String,
+    /// How it ended.
+    pub state: State,
+    /// What was found, with units.
+    pub found: String,
+    /// What was needed.
+    pub needed: String,
+}
+
+impl Check {
+    fn new(name: &str, state: State, found: String, needed: &str) -> Check {
+        Check {
+            name: name.into(),
+            state,
+            found,
+            needed: needed.into(),
+        }
+    }
+
+    fn of(name: &str, passed: bool, found: String, needed: &str) -> Check {
+        let state = if passed { State::Pass } else { State::Fail };
+        Self::new(name, state, found, needed)
+    }
+}
+
+/// R-hat, effective sample size and divergences.
+pub fn sampler(found: &Diagnosis, n_draws: usize) -> Vec<Check> {
+    let mut out = vec![
+        Check::of(
+            "R-hat, largest",
+            found.max_r_hat < 1.01,
+            format!("{:.4}", found.max_r_hat),
+            "< 1.01",
+        ),
+        Check::of(
+            "bulk ESS, smallest",
+            found.min_ess_bulk > 400.0,
+            format!("{:.0} draws", found.min_ess_bulk),
+            "> 400 draws",
+        ),
+    ];
+    out.push(match found.divergences {
+        Some(n) => {
+            let share = n as f64 / n_draws.max(1) as f64;
+            Check::of(
+                "divergences",
+                share < 0.01,
+                format!("{n} of {n_draws}"),
+                "< 1 %",
+            )
+        }
+        None => Check::new(
+            "divergences",
+            State::Skipped,
+            "the trace does not tell".into(),
+            "< 1 %",
+        ),
+    });
+    out
+}
+
+/// What no machine without a GPU can check, said so.
+pub fn not_here() -> Vec<Check> {
+    vec![
+        Check::new(
+            "CPU against GPU",
+            State::Skipped,
+            "compare two runs: fitzroy compare --posteriors".into(),
+            "within 5 %",
+        ),
+        Check::new(
+            "f32 against f64",
+            State::Skipped,
+            "everything is computed in f64".into(),
+            "within 5 %",
+        ),
+    ]
+}
+
+/// Statistics of the data against replicates.
+pub fn predictive(all: &[Compared]) -> Vec<Check> {
+    let one = |c: &Compared| {
+        let state = if c.is_strange() {
+            State::Finding
+        } else {
+            State::Pass
+        };
+        let found = format!(
+            "{:.4}, replicated {:.4} ({:.4} to {:.4})",
+            c.observed,
+            c.quantile(0.5),
+            c.quantile(0.05),
+            c.quantile(0.95)
+        );
+        Check::new(&c.what.name(), state, found, "inside 99 % of replicates")
+    };
+    all.iter().map(one).collect()
+}
+
+fn scalar(trace: &Trace, name: &str, element: usize) -> Option<Vec<f64>> {
+    let variable = trace.group("posterior")?.variable(name)?;
+    Some(variable.element(element).concat())
+}
+
+/// Known parameters against their posteriors: each group median within 10 % of the geometric mean
+/// of the true subject values, or inside the 89 % interval; and how many true subject values lie in
+/// their 90 % intervals.
+///
+/// Bound of the latter: 90 % ± 4 standard errors of as many independent values as there are
+/// subjects; values of one subject are correlated, so the number of parameters does not count.
+///
+/// # Errors
+/// `truth` is not what `simulate` writes, or is of other subjects.
+pub fn recovery(trace: &Trace, truth: &Value) -> Result<Vec<Check>> {
+    let fail = |what: &str| {
+        let message =
+            format!("the truth has no {what}; give true_params.json as `simulate` writes it");
+        Error::new(ErrorKind::Data, message)
+    };
+    let names = truth["subjects"]
+        .as_array()
+        .ok_or_else(|| fail("`subjects`"))?;
+    let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+    let labels = trace
+        .coords
+        .get("subject")
+        .ok_or_else(|| fail("subjects in common with the trace"))?;
+    let n = labels.len();
+    let places: Option<Vec<usize>> = (0..n)
+        .map(|i| names.iter().position(|s| *s == labels.text(i)))
+        .collect();
+    let places = places.ok_or_else(|| fail("all subjects of the trace"))?;
+    let (mut out, mut inside, mut total) = (Vec::new(), 0, 0);
+    for (k, name) in NAMES.iter().enumerate() {
+        let values = truth["params"][name].as_array().ok_or_else(|| fail(name))?;
+        let of = |i: &usize| values.get(*i).and_then(Value::as_f64);
+        let values: Option<Vec<f64>> = places.iter().map(of).collect();
+        let values = values.ok_or_else(|| fail(name))?;
+        for (i, &x) in values.iter().enumerate() {
+            if let Some(draws) = scalar(trace, name, i) {
+                let (low, high) = eti(&draws, 0.9);
+                inside += usize::from(low <= x && x <= high);
+                total += 1;
+            }
+        }
+        let positive = k < N_POSITIVE;
+        let scale = |x: f64| if positive { x.ln() } else { ndtri(x) };
+        let centre = values.iter().map(|&x| scale(x)).sum::<f64>() / n as f64;
+        let group = if positive {
+            format!("mu_{name}")
+        } else {
+            format!("mu_{name}_probit")
+        };
+        let target = if positive { centre.exp() } else { centre };
+        if let Some(draws) = scalar(trace, &group, 0) {
+            let (low, high) = hdi(&draws, 0.89);
+            let got = mean(&draws);
+            let near = positive && (got / target - 1.0).abs() < 0.1;
+            let found = format!("{got:.4} ({low:.4} to {high:.4}), truth {target:.4}");
+            let passed = near || low <= target && target <= high;
+            out.push(Check::of(
+                &group,
+                passed,
+                found,
+                "within 10 % or the 89 % interval",
+            ));
+        }
+    }
+    if total > 0 {
+        let share = inside as f64 / total as f64;
+        let slack = 4.0 * (0.09 / n as f64).sqrt();
+        let found = format!("{:.1} % of {total} values", 100.0 * share);
+        let needed = format!("90 % ± {:.0}", 100.0 * slack);
+        out.push(Check::of(
+            "subject values in 90 % intervals",
+            (share - 0.9).abs() < slack,
+            found,
+            &needed,
+        ));
+    }
+    Ok(out)
+}
+
+/// The table as text.
+pub fn table(checks: &[Check]) -> String {
+    let wide = |f: &dyn Fn(&Check) -> usize| checks.iter().map(f).max().unwrap_or(0);
+    let (a, b) = (
+        wide(&|c| c.name.chars().count()),
+        wide(&|c| c.found.chars().count()),
+    );
+    let line = |c: &Check| {
+        format!(
+            "{}  {:a$}  {:b$}  {}\n",
+            c.state.word(),
+            c.name,
+            c.found,
+            c.needed
+        )
+    };
+    checks.iter().map(line).collect()
+}

@@ -1,0 +1,15 @@
+//! Stop-signal models: a simulator, the data, a model of the language for them, posterior
+//! predictive checks and figures. The likelihood itself is the distribution `StopSignal`.
+#![forbid(unsafe_code)]
+
+pub mod check;
+pub mod config;
+pub mod data;
+pub mod figure;
+pub mod loglik;
+pub mod model;
+pub mod params;
+pub mod predictive;
+pub mod priors;
+pub mod simulate;
+pub mod start;

@@ -1,0 +1,253 @@
+//! The hierarchical models as text of the language, and the data they are bound to.
+
+use crate::data::{Row, Study};
+use crate::params::{N_POSITIVE, NAMES};
+use crate::priors::{DEFAULT, Prior};
+use fitzroy::data::{Array, Dataset};
+use fitzroy::{Error, ErrorKind, Result};
+use std::fmt::Write;
+
+/// Which model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The whole stop-signal model.
+    Rdex,
+    /// Go responses alone: two racing Wald accumulators.
+    WaldRace,
+    /// Go responses alone: one Wald time, its rate by correctness.
+    WaldSingle,
+}
+
+/// Whether subjects come from one population.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// Yes, and what is common is estimated.
+    Partial,
+    /// No: each has a prior of its own.
+    None,
+}
+
+/// What is to be fitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    /// The model.
+    pub kind: Kind,
+    /// The hierarchy.
+    pub pooling: Pooling,
+    /// Priors of the eleven parameters.
+    pub priors: [Prior; 11],
+    /// Lower end of the stop time, seconds; −∞ for none.
+    pub stop_lb: f64,
+    /// Responses are not counted after this, seconds; ∞ for none.
+    pub deadline: f64,
+    /// Nodes on each half of the integral.
+    pub nodes: usize,
+    /// Parameters whose coordinates are centred, whatever the data say.
+    pub centred: Vec<String>,
+    /// Likewise non-centred.
+    pub noncentred: Vec<String>,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Spec {
+            kind: Kind::Rdex,
+            pooling: Pooling::Partial,
+            priors: DEFAULT,
+            stop_lb: 0.05,
+            deadline: f64::INFINITY,
+            nodes: 24,
+            centred: Vec::new(),
+            noncentred: Vec::new(),
+        }
+    }
+}
+
+/// Names of the parameters of the Wald baseline.
+pub const WALD_NAMES: [&str; 4] = ["B", "t0", "v_true", "v_false"];
+
+impl Spec {
+    /// Names of the parameters of a subject.
+    pub fn names(&self) -> &'static [&'static str] {
+        match self.kind {
+            Kind::Rdex => &NAMES,
+            _ => &WALD_NAMES,
+        }
+    }
+
+    /// The coordinates that are asked for, as the language says it.
+    fn coordinates(&self, name: &str) -> &'static str {
+        match (
+            self.centred.iter().any(|n| n == name),
+            self.noncentred.iter().any(|n| n == name),
+        ) {
+            (true, _) => " @ centred",
+            (_, true) => " @ noncentred",
+            _ => "",
+        }
+    }
+
+    /// Refuses names that are no parameters.
+    ///
+    /// # Errors
+    /// One is not, or is asked to be both.
+    pub fn check(&self) -> Result<()> {
+        let names = self.names();
+        for name in self.centred.iter().chain(&self.noncentred) {
+            if !names.contains(&name.as_str()) {
+                let message = format!("`{name}` is no parameter; there are {}", names.join(", "));
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+            if self.centred.contains(name) && self.noncentred.contains(name) {
+                let message = format!("`{name}` cannot be both centred and non-centred");
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The model.
+    pub fn text(&self) -> String {
+        match self.kind {
+            Kind::Rdex => self.rdex(),
+            _ => self.wald(),
+        }
+    }
+
+    fn rdex(&self) -> String {
+        let mut out = String::from(
+            "# Stop-signal model: two racing Wald accumulators against an ex-Gaussian stop process\n\
+             data outcome[trials], rt[trials], ssd[trials], who[trials] in subject\n\n",
+        );
+        for (k, name) in NAMES.iter().enumerate() {
+            let _ = match k < N_POSITIVE {
+                true => self.positive(&mut out, k, name),
+                false => self.probability(&mut out, k, name),
+            };
+        }
+        out += "ssrt[subject] = stop_mu + stop_tau\neea[subject] = v_plus - v_minus\n\n";
+        let given: Vec<String> = NAMES.iter().map(|n| format!("{n}={n}[who]")).collect();
+        let _ = write!(
+            out,
+            "outcome[trials] ~ StopSignal(rt, ssd, {}, stop_lb={}, deadline={}, nodes={})\n",
+            given.join(", "),
+            self.stop_lb,
+            self.deadline,
+            self.nodes
+        );
+        out
+    }
+
+    /// log X ~ Normal(log mu_X, sigma_X).
+    fn positive(&self, out: &mut String, k: usize, name: &str) -> std::fmt::Result {
+        let Prior { m, s, h } = self.priors[k];
+        let at = self.coordinates(name);
+        match self.pooling {
+            Pooling::Partial => {
+                writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
+                writeln!(out, "sigma_{name} ~ HalfNormal({h})")?;
+                writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
+                writeln!(
+                    out,
+                    "log_{name}[subject] ~ Normal(log_mu_{name}, sigma_{name}){at}"
+                )?;
+            }
+            Pooling::None => {
+                let wide = (s * s + h * h).sqrt();
+                writeln!(
+                    out,
+                    "log_{name}[subject] ~ Normal({:.15}, {wide:.15})",
+                    m.ln()
+                )?;
+            }
+        }
+        writeln!(out, "{name}[subject] = exp(log_{name})\n")
+    }
+
+    /// Φ⁻¹(p) ~ Normal(mu, sigma).
+    fn probability(&self, out: &mut String, k: usize, name: &str) -> std::fmt::Result {
+        let Prior { m, s, h } = self.priors[k];
+        let at = self.coordinates(name);
+        match self.pooling {
+            Pooling::Partial => {
+                writeln!(out, "mu_{name}_probit ~ Normal({m}, {s})")?;
+                writeln!(out, "sigma_{name}_probit ~ HalfNormal({h})")?;
+                writeln!(out, "mu_{name} = exp(log_ndtr(mu_{name}_probit))")?;
+                writeln!(
+                    out,
+                    "probit_{name}[subject] ~ Normal(mu_{name}_probit, sigma_{name}_probit){at}"
+                )?;
+            }
+            Pooling::None => {
+                let wide = (s * s + h * h).sqrt();
+                writeln!(out, "probit_{name}[subject] ~ Normal({m}, {wide:.15})")?;
+            }
+        }
+        writeln!(out, "{name}[subject] = exp(log_ndtr(probit_{name}))\n")
+    }
+
+    fn wald(&self) -> String {
+        let single = self.kind == Kind::WaldSingle;
+        let data = match single {
+            true => "data rt[trials], right[trials], who[trials] in subject\n\n",
+            false => "data outcome[trials], rt[trials], who[trials] in subject\n\n",
+        };
+        let mut out = format!("# Wald baseline: go responses alone\n{data}");
+        let at = self.coordinates("B");
+        out += &match self.pooling {
+            Pooling::Partial => format!(
+                "mu_B ~ LogNormal(0, 1)\nmu_t0 ~ Beta(3, 17)\nmu_v_true ~ Normal(2, 1)\n\
+                 mu_v_false ~ Normal(1, 1)\nsigma_B ~ HalfNormal(0.5)\nsigma_t0 ~ HalfNormal(0.1)\n\
+                 sigma_v_true ~ HalfNormal(0.5)\nsigma_v_false ~ HalfNormal(0.5)\n\n\
+                 log_B[subject] ~ Normal(log(mu_B), sigma_B){at}\n\
+                 t0[subject] ~ Normal(mu_t0, sigma_t0) truncated(0, 0.5)\n\
+                 v_true[subject] ~ Normal(mu_v_true, sigma_v_true) truncated(0, inf)\n\
+                 v_false[subject] ~ Normal(mu_v_false, sigma_v_false) truncated(0, inf)\n"
+            ),
+            Pooling::None => "log_B[subject] ~ Normal(0, 1.1)\n\
+                 t0[subject] ~ Beta(3, 17) truncated(0, 0.5)\n\
+                 v_true[subject] ~ Normal(2, 1.1) truncated(0, inf)\n\
+                 v_false[subject] ~ Normal(1, 1.1) truncated(0, inf)\n"
+                .into(),
+        };
+        out += "B[subject] = exp(log_B)\n\n";
+        out += match single {
+            true => {
+                "let v = where(right, v_true[who], v_false[who])\n\
+                 rt[trials] ~ Wald(mu=B[who] / v, lam=B[who]^2, alpha=t0[who])\n"
+            }
+            false => "outcome[trials] ~ WaldRace(rt, t0[who], B[who], v_true[who], v_false[who])\n",
+        };
+        out
+    }
+
+    /// The trials this model is about.
+    fn takes(&self, row: &Row) -> bool {
+        self.kind == Kind::Rdex || !row.is_stop() && row.trial.response != 0
+    }
+
+    /// The arrays of the model.
+    pub fn data(&self, study: &Study) -> Dataset {
+        let rows: Vec<&Row> = study.rows.iter().filter(|r| self.takes(r)).collect();
+        let n = [rows.len()];
+        let mut data = Dataset::new();
+        let of = |f: &dyn Fn(&Row) -> f64| -> Vec<f64> { rows.iter().map(|r| f(r)).collect() };
+        let seconds = |x: f64| if x.is_nan() { 0.0 } else { x };
+        data.insert_real("rt", &n, of(&|r| seconds(r.trial.rt)));
+        match self.kind {
+            Kind::WaldSingle => {
+                data.insert_real("right", &n, of(&|r| f64::from(u8::from(r.outcome() == 1))));
+            }
+            _ => data.insert_real("outcome", &n, of(&|r| f64::from(r.outcome()))),
+        }
+        if self.kind == Kind::Rdex {
+            data.insert_real("ssd", &n, of(&|r| r.trial.ssd));
+        }
+        let names = rows
+            .iter()
+            .map(|r| study.subjects[r.subject].clone())
+            .collect();
+        data.insert(Array::text("who", &n, names, "memory"));
+        data
+    }
+}

@@ -1,0 +1,118 @@
+//! Where chains start: at the priors' medians, t0 at half of the shortest response.
+//!
+//! From anywhere else a subject's t0 lies above one of its responses, where the density is 0.
+
+use crate::data::Study;
+use crate::model::{Kind, Pooling, Spec};
+use crate::params::{N_POSITIVE, NAMES};
+use fitzroy::model::joint::Joint;
+use fitzroy::rng::{Purpose, Rng};
+
+/// Half width of what is added to each coordinate.
+const JITTER: f64 = 0.1;
+
+/// A point for each chain, in the coordinates that a run starts in.
+///
+/// `subjects` are those of the model, in its order.
+pub fn points(
+    spec: &Spec,
+    study: &Study,
+    joint: &Joint,
+    subjects: &[String],
+    chains: usize,
+    seed: u64,
+) -> Vec<Vec<f64>> {
+    let counts = study.counts();
+    let shortest = subjects.iter().map(|name| {
+        let at = study.subjects.iter().position(|s| s == name);
+        at.map_or(0.3, |k| counts[k].shortest)
+    });
+    let shortest: Vec<f64> = shortest.collect();
+    let one = |chain: usize| {
+        let mut rng = Rng::new(seed, 0, chain as u32, 0, Purpose::Init);
+        let mut jitter = || JITTER * (2.0 * rng.uniform() - 1.0);
+        let mut point = vec![0.0; joint.n_sampled()];
+        for p in joint.parameters() {
+            for i in 0..p.len {
+                let shift = jitter();
+                if let Some(slot) = point.get_mut(p.offset + i) {
+                    let spread = spread_of(spec, p.name.as_str());
+                    *slot = coordinate(spec, &p.name, shortest.get(i).copied(), spread) + shift;
+                }
+            }
+        }
+        // t0 by the group values of this very point.
+        settle(spec, joint, &shortest, &mut point);
+        point
+    };
+    (0..chains).map(one).collect()
+}
+
+/// The scale that HalfNormal(h) is started at.
+fn spread_of(spec: &Spec, name: &str) -> f64 {
+    let base = name
+        .trim_start_matches("sigma_")
+        .trim_end_matches("_probit");
+    let at = NAMES.iter().position(|n| *n == base);
+    0.5 * at.map_or(0.3, |k| spec.priors[k].h)
+}
+
+/// The coordinate of the middle of a parameter's prior; 0 for standardised ones.
+fn coordinate(spec: &Spec, name: &str, shortest: Option<f64>, spread: f64) -> f64 {
+    if spec.kind != Kind::Rdex {
+        return wald_coordinate(name, shortest);
+    }
+    if name.starts_with("sigma_") {
+        return spread.ln();
+    }
+    for (k, x) in NAMES.iter().enumerate() {
+        let m = spec.priors[k].m;
+        let centre = if k < N_POSITIVE { m.ln() } else { m };
+        let subject = name == format!("log_{x}") || name == format!("probit_{x}");
+        let group = name == format!("log_mu_{x}") || name == format!("mu_{x}_probit");
+        let own = spec.pooling == Pooling::None || spec.centred.iter().any(|n| n == x);
+        if group || subject && own {
+            return centre;
+        }
+    }
+    0.0
+}
+
+fn wald_coordinate(name: &str, shortest: Option<f64>) -> f64 {
+    let logit = |p: f64| (p / (1.0 - p)).ln();
+    match name {
+        "mu_t0" => logit(0.15),
+        "t0" => logit((0.5 * shortest.unwrap_or(0.3)).min(0.45) / 0.5),
+        "v_true" => 2f64.ln(),
+        "mu_v_true" => 2.0,
+        "mu_v_false" => 1.0,
+        "sigma_t0" => 0.05f64.ln(),
+        _ if name.starts_with("sigma_") => 0.2f64.ln(),
+        _ => 0.0,
+    }
+}
+
+/// log t0 of every subject at half of its shortest response, or at the prior's median if lower.
+fn settle(spec: &Spec, joint: &Joint, shortest: &[f64], point: &mut [f64]) {
+    if spec.kind != Kind::Rdex {
+        return;
+    }
+    let place = |name: &str| {
+        let found = joint.parameters().iter().find(|p| p.name == name);
+        found.map(|p| (p.offset, p.len))
+    };
+    let Some((at, len)) = place("log_t0") else {
+        return;
+    };
+    let centre = place("log_mu_t0").map_or(spec.priors[1].m.ln(), |(k, _)| point[k]);
+    let scale = place("sigma_t0").map_or(1.0, |(k, _)| point[k].exp());
+    let own = spec.pooling == Pooling::None || spec.centred.iter().any(|n| n == "t0");
+    for (x, rt) in point[at..at + len].iter_mut().zip(shortest) {
+        let wanted = (0.5 * rt).ln().min(centre);
+        *x = if own {
+            wanted
+        } else {
+            (wanted - centre) / scale
+        };
+    }
+}
