@@ -1,6 +1,6 @@
 //! `fitzroy stop-signal check`.
 
-use super::fit::{behaviour, estimates};
+use super::results::{behaviour, estimates};
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Output};
 use crate::exit::Outcome;

@@ -1,31 +1,26 @@
 //! `fitzroy stop-signal fit`.
 
+use super::results::{report, subjects_csv};
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Output};
 use crate::clock::{Clock, timestamp};
-use crate::commands::report::command;
 use crate::commands::sample::{memory_limit, summaries};
 use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::progress::{Board, Progress};
 use crate::{device, interrupt, json, terminal};
 use clap::{Args, ValueEnum};
-use fitzroy::diagnose::{Diagnosis, SummaryOptions, quantile_of_sorted};
-use fitzroy::draws::{Flush, Trace, write_netcdf_with};
+use fitzroy::diagnose::{Diagnosis, SummaryOptions};
+use fitzroy::draws::{Flush, write_netcdf_with};
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
+use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
 use fitzroy::run::{self, Caller, CoordinateChoice, Settings, kernel_memory_words, run_json};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_report::draw::{Scene, Theme, png};
-use fitzroy_report::figure::{ForestColumn, Style};
-use fitzroy_report::page::{Block, Section};
-use fitzroy_report::report::{RunFacts, sampling_page};
-use fitzroy_report::source::Source;
 use fitzroy_stop_signal::data::{self, Study};
-use fitzroy_stop_signal::figure::{self, Estimate};
-use fitzroy_stop_signal::model::{Kind, Pooling, Spec};
-use fitzroy_stop_signal::{predictive, priors, start};
+use fitzroy_stop_signal::model::{Pooling, Spec};
+use fitzroy_stop_signal::{priors, start};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,9 +113,6 @@ enum Centring {
     AsWritten,
 }
 
-/// Draws that replicates are made at, for the figures of the report.
-const REPLICATES: usize = 100;
-
 impl FitArgs {
     fn spec(&self) -> Result<Spec> {
         let mut spec = self.likelihood.spec()?;
@@ -171,7 +163,7 @@ impl FitArgs {
             ..Settings::default()
         };
         // Nothing in the model can be rewritten, and looking takes time.
-        settings.rewrites = fitzroy::model::joint::Rewrites::NONE;
+        settings.rewrites = Rewrites::NONE;
         let sampler = &mut settings.sampler;
         sampler.chains = self.chains;
         sampler.tune = self.tune;
@@ -183,6 +175,28 @@ impl FitArgs {
         sampler.keep_warmup = self.keep_warmup;
         Ok(settings)
     }
+
+    /// Where chains start.
+    fn starts(&self, spec: &Spec, study: &Study, joint: &Joint, subjects: &[String]) -> Init {
+        let mut spec = spec.clone();
+        if self.centring == Centring::AsWritten {
+            // As written they are centred, but for those that were asked not to be.
+            let names = spec.names().iter().map(ToString::to_string);
+            spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
+        }
+        let (chains, seed) = (self.chains, self.common.seed);
+        Init::Points(start::points(&spec, study, joint, subjects, chains, seed))
+    }
+}
+
+/// Names of the subjects, in the order of the model.
+fn subjects(joint: &Joint) -> Vec<String> {
+    let binding = joint.binding();
+    let labels = binding
+        .dim("subject")
+        .and_then(|d| binding.dims[d].labels.as_ref());
+    let labels = labels.expect("subjects have names");
+    (0..labels.len()).map(|i| labels.text(i)).collect()
 }
 
 /// Reads, samples, prints, saves.
@@ -195,23 +209,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let chosen = args.common.choose()?;
     let model = Model::parse(&spec.text())?;
     let joint = run::bind(&model, &spec.data(&study), &settings)?;
-    let binding = joint.binding();
-    let labels = binding
-        .dim("subject")
-        .and_then(|d| binding.dims[d].labels.clone());
-    let labels = labels.expect("subjects have names");
-    let subjects: Vec<String> = (0..labels.len()).map(|i| labels.text(i)).collect();
-    let points = start::points(
-        &spec,
-        &study,
-        &joint,
-        &subjects,
-        args.chains,
-        args.common.seed,
-    );
-    if args.centring == Centring::Auto {
-        settings.sampler.init = Init::Points(points);
-    }
+    let subjects = subjects(&joint);
+    settings.sampler.init = args.starts(&spec, &study, &joint, &subjects);
     let words = |chains| kernel_memory_words(&joint, &settings, chains);
     device::check_memory(&chosen, |n| Ok(8 * words(n)?), args.chains)?;
     settings.device = chosen.device.clone();
@@ -275,7 +274,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     })
 }
 
-fn header(study: &Study, joint: &fitzroy::model::joint::Joint, settings: &Settings, device: &str) {
+fn header(study: &Study, joint: &Joint, settings: &Settings, device: &str) {
     terminal::note(format_args!(
         "fitzroy {}  stop-signal  {} subjects, {} trials, {} parameters  {device}  f64  seed {}",
         env!("CARGO_PKG_VERSION"),
@@ -294,7 +293,7 @@ fn header(study: &Study, joint: &fitzroy::model::joint::Joint, settings: &Settin
 
 fn chains(
     args: &FitArgs,
-    joint: &fitzroy::model::joint::Joint,
+    joint: &Joint,
     settings: &Settings,
     clock: &Clock,
 ) -> Result<Option<run::Outcome>> {
@@ -363,124 +362,4 @@ fn show(outcome: &run::Outcome, diagnosis: &Diagnosis, folder: &Folder, quiet: b
     ));
     terminal::out(diagnosis_text(diagnosis, &TextOptions::default()));
     terminal::out(format_args!("wrote {}", folder.path().display()));
-}
-
-/// Mean, sd and 90 % interval of one recorded element.
-fn estimate(trace: &Trace, name: &str, element: usize) -> Option<[f64; 4]> {
-    let mut sorted = trace
-        .group("posterior")?
-        .variable(name)?
-        .element(element)
-        .concat();
-    sorted.sort_by(f64::total_cmp);
-    let q = |p: f64| quantile_of_sorted(&sorted, p);
-    let mean = fitzroy::diagnose::mean(&sorted);
-    Some([mean, fitzroy::diagnose::sd(&sorted), q(0.05), q(0.95)])
-}
-
-fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> String {
-    let mut out = String::from("subject,parameter,mean,sd,q05,q95\n");
-    let derived: &[&str] = if spec.kind == Kind::Rdex {
-        &["ssrt", "eea"]
-    } else {
-        &[]
-    };
-    for (i, subject) in subjects.iter().enumerate() {
-        for name in spec.names().iter().chain(derived) {
-            if let Some([mean, sd, low, high]) = estimate(trace, name, i) {
-                out += &format!("{subject},{name},{mean},{sd},{low},{high}\n");
-            }
-        }
-    }
-    out
-}
-
-/// Group medians and one quantity of every subject, for forests.
-pub(super) fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<Estimate>; 2] {
-    let column = |row: &fitzroy::diagnose::Row| -> Option<Estimate> {
-        let element = *row.index.first().unwrap_or(&0);
-        let variable = trace.group("posterior")?.variable(&row.name)?;
-        let mut sorted = variable.element(element).concat();
-        sorted.sort_by(f64::total_cmp);
-        let q = |p: f64| quantile_of_sorted(&sorted, p);
-        let s = &row.statistics;
-        let column = ForestColumn {
-            mean: s.mean,
-            inner: [q(0.25), q(0.75)],
-            outer: [q(0.055), q(0.945)],
-            r_hat: s.r_hat,
-            ess: s.ess_bulk,
-        };
-        Some((row.name.clone(), row.label(), column))
-    };
-    let group = |name: &str| name.starts_with("mu_") || name.starts_with("sigma_");
-    let of_subject = if spec.kind == Kind::Rdex { "ssrt" } else { "B" };
-    let pick = |f: &dyn Fn(&str) -> bool, most: usize| -> Vec<Estimate> {
-        let rows = found.summary.rows.iter().filter(|r| f(&r.name));
-        rows.take(most).filter_map(column).collect()
-    };
-    [pick(&group, 60), pick(&|n| n == of_subject, 60)]
-}
-
-/// The report of the run with the model's own figures, and these as PNG.
-fn report(
-    folder: &mut Folder,
-    trace: &Trace,
-    found: &Diagnosis,
-    document: &Value,
-    spec: &Spec,
-    study: &Study,
-    seed: u64,
-) -> Result<()> {
-    let source = Source::new(trace)?;
-    let mut facts = RunFacts::from_document(document, "stop-signal");
-    facts.command = command();
-    let mut page = sampling_page(&source, found, &facts)?;
-    let style = Style::default();
-    let mut own = Vec::new();
-    if spec.kind == Kind::Rdex {
-        let scene = behaviour(trace, study, spec, seed, REPLICATES)?.1;
-        folder.write_bytes("behaviour.png", &png(&scene, Theme::Light, 1.5)?)?;
-        let caption = "Dots are the data, bands what the fitted model gives in a repetition with \
-                       the same delays. Slow responses are the ones that get stopped: within a \
-                       subject signal-respond RT lies below go RT.";
-        own.push(Block::Figure {
-            scene,
-            caption: caption.into(),
-        });
-    }
-    let forests: Vec<Scene> = estimates(trace, found, spec)
-        .into_iter()
-        .filter(|rows| !rows.is_empty())
-        .map(|rows| figure::forest(&rows, &style))
-        .collect();
-    if let Some(first) = forests.first() {
-        folder.write_bytes("forest.png", &png(first, Theme::Light, 1.5)?)?;
-    }
-    own.extend(forests.into_iter().map(|scene| Block::Figure {
-        scene,
-        caption: String::new(),
-    }));
-    page.sections
-        .insert(0, Section::new("Stop-signal model", own));
-    folder.write("report.html", &page.html())
-}
-
-/// Statistics against replicates, and their figure.
-pub(super) fn behaviour(
-    trace: &Trace,
-    study: &Study,
-    spec: &Spec,
-    seed: u64,
-    n: usize,
-) -> Result<(Vec<predictive::Compared>, Scene)> {
-    let draws = predictive::draws_of(trace, &study.subjects, n)?;
-    let all = predictive::compare(study, &draws, spec.stop_lb, spec.deadline, seed);
-    let go = study
-        .rows
-        .iter()
-        .filter(|r| !r.is_stop() && r.trial.rt.is_finite());
-    let go: Vec<f64> = go.map(|r| r.trial.rt).collect();
-    let scene = figure::behaviour(&all, fitzroy::diagnose::mean(&go), &Style::default());
-    Ok((all, scene))
 }

@@ -3,6 +3,7 @@
 mod check;
 mod fit;
 mod loglik;
+mod results;
 mod shared;
 mod simulate;
 

@@ -1,0 +1,141 @@
+//! What a fit leaves beside its draws: estimates of every subject, and figures.
+
+use crate::commands::report::command;
+use crate::output::Folder;
+use fitzroy::Result;
+use fitzroy::diagnose::{Diagnosis, quantile_of_sorted};
+use fitzroy::draws::Trace;
+use fitzroy_report::draw::{Scene, Theme, png};
+use fitzroy_report::figure::{ForestColumn, Style};
+use fitzroy_report::page::{Block, Section};
+use fitzroy_report::report::{RunFacts, sampling_page};
+use fitzroy_report::source::Source;
+use fitzroy_stop_signal::data::Study;
+use fitzroy_stop_signal::figure::{self, Estimate};
+use fitzroy_stop_signal::model::{Kind, Spec};
+use fitzroy_stop_signal::predictive;
+use serde_json::Value;
+
+/// Draws that replicates are made at, for the figures of the report.
+const REPLICATES: usize = 100;
+
+/// Mean, sd and 90 % interval of one recorded element.
+fn estimate(trace: &Trace, name: &str, element: usize) -> Option<[f64; 4]> {
+    let mut sorted = trace
+        .group("posterior")?
+        .variable(name)?
+        .element(element)
+        .concat();
+    sorted.sort_by(f64::total_cmp);
+    let q = |p: f64| quantile_of_sorted(&sorted, p);
+    let mean = fitzroy::diagnose::mean(&sorted);
+    Some([mean, fitzroy::diagnose::sd(&sorted), q(0.05), q(0.95)])
+}
+
+/// `subject,parameter,mean,sd,q05,q95`
+pub(super) fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> String {
+    let mut out = String::from("subject,parameter,mean,sd,q05,q95\n");
+    let derived: &[&str] = if spec.kind == Kind::Rdex {
+        &["ssrt", "eea"]
+    } else {
+        &[]
+    };
+    for (i, subject) in subjects.iter().enumerate() {
+        for name in spec.names().iter().chain(derived) {
+            if let Some([mean, sd, low, high]) = estimate(trace, name, i) {
+                out += &format!("{subject},{name},{mean},{sd},{low},{high}\n");
+            }
+        }
+    }
+    out
+}
+
+/// Group medians and one quantity of every subject, for forests.
+pub(super) fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<Estimate>; 2] {
+    let column = |row: &fitzroy::diagnose::Row| -> Option<Estimate> {
+        let element = *row.index.first().unwrap_or(&0);
+        let variable = trace.group("posterior")?.variable(&row.name)?;
+        let mut sorted = variable.element(element).concat();
+        sorted.sort_by(f64::total_cmp);
+        let q = |p: f64| quantile_of_sorted(&sorted, p);
+        let s = &row.statistics;
+        let column = ForestColumn {
+            mean: s.mean,
+            inner: [q(0.25), q(0.75)],
+            outer: [q(0.055), q(0.945)],
+            r_hat: s.r_hat,
+            ess: s.ess_bulk,
+        };
+        Some((row.name.clone(), row.label(), column))
+    };
+    let group = |name: &str| name.starts_with("mu_") || name.starts_with("sigma_");
+    let of_subject = if spec.kind == Kind::Rdex { "ssrt" } else { "B" };
+    let pick = |f: &dyn Fn(&str) -> bool, most: usize| -> Vec<Estimate> {
+        let rows = found.summary.rows.iter().filter(|r| f(&r.name));
+        rows.take(most).filter_map(column).collect()
+    };
+    [pick(&group, 60), pick(&|n| n == of_subject, 60)]
+}
+
+/// The report of the run with the model's own figures, and these as PNG.
+pub(super) fn report(
+    folder: &mut Folder,
+    trace: &Trace,
+    found: &Diagnosis,
+    document: &Value,
+    spec: &Spec,
+    study: &Study,
+    seed: u64,
+) -> Result<()> {
+    let source = Source::new(trace)?;
+    let mut facts = RunFacts::from_document(document, "stop-signal");
+    facts.command = command();
+    let mut page = sampling_page(&source, found, &facts)?;
+    let style = Style::default();
+    let mut own = Vec::new();
+    if spec.kind == Kind::Rdex {
+        let scene = behaviour(trace, study, spec, seed, REPLICATES)?.1;
+        folder.write_bytes("behaviour.png", &png(&scene, Theme::Light, 1.5)?)?;
+        let caption = "Dots are the data, bands what the fitted model gives in a repetition with \
+                       the same delays. Slow responses are the ones that get stopped: within a \
+                       subject signal-respond RT lies below go RT.";
+        own.push(Block::Figure {
+            scene,
+            caption: caption.into(),
+        });
+    }
+    let forests: Vec<Scene> = estimates(trace, found, spec)
+        .into_iter()
+        .filter(|rows| !rows.is_empty())
+        .map(|rows| figure::forest(&rows, &style))
+        .collect();
+    if let Some(first) = forests.first() {
+        folder.write_bytes("forest.png", &png(first, Theme::Light, 1.5)?)?;
+    }
+    own.extend(forests.into_iter().map(|scene| Block::Figure {
+        scene,
+        caption: String::new(),
+    }));
+    page.sections
+        .insert(0, Section::new("Stop-signal model", own));
+    folder.write("report.html", &page.html())
+}
+
+/// Statistics against replicates, and their figure.
+pub(super) fn behaviour(
+    trace: &Trace,
+    study: &Study,
+    spec: &Spec,
+    seed: u64,
+    n: usize,
+) -> Result<(Vec<predictive::Compared>, Scene)> {
+    let draws = predictive::draws_of(trace, &study.subjects, n)?;
+    let all = predictive::compare(study, &draws, spec.stop_lb, spec.deadline, seed);
+    let go = study
+        .rows
+        .iter()
+        .filter(|r| !r.is_stop() && r.trial.rt.is_finite());
+    let go: Vec<f64> = go.map(|r| r.trial.rt).collect();
+    let scene = figure::behaviour(&all, fitzroy::diagnose::mean(&go), &Style::default());
+    Ok((all, scene))
+}
