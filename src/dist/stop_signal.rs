@@ -275,12 +275,12 @@ pub fn gauss_legendre(n: usize) -> Vec<(f64, f64)> {
 /// The outcomes of the trials of a stop-signal task: 0 no response, 1 the right one, 2 the wrong
 /// one, at rt seconds.
 ///
-/// With probability pgf nothing is pressed. Otherwise two Wiener processes of unit noise race from
-/// 0 to B, with drifts v_plus for the right and v_minus for the wrong response; the first gives
-/// the response at t0 + its time. `ssd` = inf says that there was no stop signal. With one, a
-/// drift v is v0 + clamp(v − v0, ±g·ssd), and with probability 1 − ptf a stop process ends at ssd
-/// + X, X ~ Normal(stop_mu, stop_sigma) + Exponential(mean stop_tau) given X > stop_lb; if it is
-/// first there is no response.
+/// With probability pgf nothing is pressed. Otherwise two Wiener processes of unit noise race
+/// from 0 to B, with drifts v_plus for the right and v_minus for the wrong response; the first
+/// gives the response at t0 + its time. `ssd` = inf says that there was no stop signal. With
+/// one, a drift v is v0 + clamp(v − v0, ±g·ssd), and with probability 1 − ptf a stop process
+/// ends at ssd + X, X ~ Normal(stop_mu, stop_sigma) + Exponential(mean stop_tau) given X >
+/// stop_lb; if it is first there is no response.
 ///
 /// With f and S the density and survivor of a racer at rt − t0 and S_T the survivor of X,
 /// p(response) = (1 − pgf)·f(winner)·S(loser), on stop trials times ptf + (1 − ptf)·S_T(rt − ssd);
