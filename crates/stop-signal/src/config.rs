@@ -60,7 +60,7 @@ impl Config {
         for (k, name) in NAMES.iter().enumerate() {
             let x = population[k];
             let fine = if k < 9 { x > 0.0 } else { x > 0.0 && x < 1.0 };
-            if !fine && !(*name == "g" && x == 0.0) {
+            if !(fine || *name == "g" && x == 0.0) {
                 return Err(wrong(format!(
                     "population.{name} is {x}; it must be above 0"
                 )));

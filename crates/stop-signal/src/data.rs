@@ -19,6 +19,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Whether stop trials are needed.
     pub stops: bool,
+    /// Whether a subject must have trials enough to be fitted.
+    pub fits: bool,
 }
 
 impl Default for Options {
@@ -29,6 +31,7 @@ impl Default for Options {
             any_order: false,
             only: Vec::new(),
             stops: true,
+            fits: true,
         }
     }
 }
@@ -160,7 +163,13 @@ pub fn parse(bytes: &[u8], source: &str, options: &Options) -> Result<Study> {
     missing_subjects(&study, options)?;
     check_unit(&study, source, options.unit_s)?;
     study.drop_outside(options.rt_range);
-    study.check_subjects(source, options.stops)?;
+    if study.rows.is_empty() {
+        let message = format!("{source}: there is a header but no trial");
+        return Err(Error::new(ErrorKind::Data, message));
+    }
+    if options.fits {
+        study.check_subjects(source, options.stops)?;
+    }
     Ok(study)
 }
 
@@ -341,10 +350,6 @@ impl Study {
     }
 
     fn check_subjects(&mut self, source: &str, stops: bool) -> Result<()> {
-        if self.rows.is_empty() {
-            let message = format!("{source}: there is a header but no trial");
-            return Err(Error::new(ErrorKind::Data, message));
-        }
         if self.rows.iter().all(Row::is_stop) {
             let message =
                 format!("{source}: every row has an ssd; go trials must have an empty ssd");

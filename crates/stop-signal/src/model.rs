@@ -127,9 +127,9 @@ impl Spec {
         }
         out += "ssrt[subject] = stop_mu + stop_tau\neea[subject] = v_plus - v_minus\n\n";
         let given: Vec<String> = NAMES.iter().map(|n| format!("{n}={n}[who]")).collect();
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "outcome[trials] ~ StopSignal(rt, ssd, {}, stop_lb={}, deadline={}, nodes={})\n",
+            "outcome[trials] ~ StopSignal(rt, ssd, {}, stop_lb={}, deadline={}, nodes={})",
             given.join(", "),
             self.stop_lb,
             self.deadline,

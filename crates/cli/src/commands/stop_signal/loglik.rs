@@ -40,6 +40,7 @@ pub(crate) fn run(args: &LoglikArgs) -> Result<Outcome> {
         rt_range: (0.0, f64::INFINITY),
         any_order: true,
         stops: false,
+        fits: false,
         ..Options::default()
     };
     let study = data::read(&args.data, &options)?;

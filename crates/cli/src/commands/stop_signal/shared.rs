@@ -99,6 +99,7 @@ impl Reading {
             any_order: self.any_order,
             only: self.only.clone(),
             stops: kind == Kind::Rdex,
+            fits: true,
         })
     }
 }
