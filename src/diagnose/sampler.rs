@@ -73,7 +73,11 @@ impl SamplerStatistics {
         let depth = self.depth_finding();
         let energy = bfmi_finding(&self.bfmi(), names);
         let steps = self.step_size_finding(names);
-        let skipped = self.skipped();
+        // Independent draws of a prior have no sampler.
+        let skipped = match group {
+            "prior" => None,
+            _ => self.skipped(),
+        };
         [divergences, depth, energy, steps, skipped]
             .into_iter()
             .flatten()

@@ -2,6 +2,7 @@
 
 use super::formula::{ln_1m_exp, ln_beta, positive, require, unless};
 use super::sampling::{Rng, beta_draw};
+use super::tails::ln_beta_shares;
 use super::{Arg, Real, Support, Univariate};
 use fitzroy_graph::special::beta_inc;
 
@@ -29,6 +30,12 @@ impl Beta {
         let sigma = positive(sigma);
         Beta::from_mean([mu, mu * (one - mu) / (sigma * sigma) - one])
     }
+
+    /// ln P(Y ≤ y) and ln P(Y > y).
+    fn ln_shares<R: Real>(y: R, [alpha, beta]: [R; 2]) -> (R, R) {
+        let y = y.max(R::lit(0.0)).min(R::lit(1.0));
+        ln_beta_shares(positive(alpha), positive(beta), y, R::lit(1.0) - y)
+    }
 }
 
 impl Univariate<2> for Beta {
@@ -40,6 +47,14 @@ impl Univariate<2> for Beta {
         let one = R::lit(1.0);
         let kernel = (alpha - one) * y.ln() + (beta - one) * (-y).ln_1p();
         unless(not_share(y), kernel) - ln_beta(positive(alpha), positive(beta))
+    }
+
+    fn log_cdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(Beta::ln_shares(y, args).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(Beta::ln_shares(y, args).1)
     }
 
     fn cdf(y: f64, [alpha, beta]: [f64; 2]) -> Option<f64> {

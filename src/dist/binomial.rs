@@ -5,6 +5,7 @@ use super::formula::{
     probability, require, unless,
 };
 use super::sampling::{Rng, beta_draw, binomial_draw};
+use super::tails::ln_beta_shares;
 use super::{Arg, Bound, Real, Support, Univariate};
 use fitzroy_graph::special::beta_inc;
 
@@ -16,6 +17,21 @@ fn trials<R: Real>(n: R) -> R {
 /// Whether y is not a whole number from 0 to n.
 fn not_successes<R: Real>(y: R, n: R) -> R {
     not_count(y, 0.0).max(n.lt(y))
+}
+
+/// ln P(Y ≤ y) and ln P(Y > y) of Binomial(n, p), given p and q = 1 − p.
+fn ln_shares<R: Real>(y: R, n: R, p: R, q: R) -> (R, R) {
+    let (zero, nothing) = (R::lit(0.0), R::lit(f64::NEG_INFINITY));
+    let valid = is_probability(p) * trials(n).equals(n);
+    let (none, all) = (y.lt(zero), n.le(y));
+    // Below 0 and from n on the shares are known, and the shapes would not be positive.
+    let k = none.max(all).select(zero, y.floor());
+    let shape = (n - k).max(R::lit(1.0));
+    let (below, above) = ln_beta_shares(shape, k + R::lit(1.0), q, p);
+    let ends = |at_none: R, at_all: R, between: R| {
+        require(valid, none.select(at_none, all.select(at_all, between)))
+    };
+    (ends(nothing, zero, below), ends(zero, nothing, above))
 }
 
 /// Bernoulli(p): 1 with probability p, else 0.
@@ -118,6 +134,16 @@ impl Univariate<2> for Binomial {
         )
     }
 
+    fn log_cdf<R: Real>(y: R, [n, p]: [R; 2]) -> Option<R> {
+        let p = probability(p);
+        Some(ln_shares(y, n, p, R::lit(1.0) - p).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, [n, p]: [R; 2]) -> Option<R> {
+        let p = probability(p);
+        Some(ln_shares(y, n, p, R::lit(1.0) - p).1)
+    }
+
     fn cdf(y: f64, [n, p]: [f64; 2]) -> Option<f64> {
         let (n, p, y) = (trials(n), probability(p), y.floor());
         Some(if y < 0.0 || y >= n || (n + p).is_nan() {
@@ -143,6 +169,14 @@ impl Univariate<2> for BinomialLogit {
         let kernel = y * logit_p - n * logit_p.softplus();
         let ways = require(trials(n).equals(n), ln_choose(n, y));
         unless(not_successes(y, n), kernel) + ways
+    }
+
+    fn log_cdf<R: Real>(y: R, [n, logit_p]: [R; 2]) -> Option<R> {
+        Some(ln_shares(y, n, logit_p.inv_logit(), (-logit_p).inv_logit()).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, [n, logit_p]: [R; 2]) -> Option<R> {
+        Some(ln_shares(y, n, logit_p.inv_logit(), (-logit_p).inv_logit()).1)
     }
 
     fn cdf(y: f64, [n, logit_p]: [f64; 2]) -> Option<f64> {

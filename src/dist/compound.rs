@@ -10,7 +10,7 @@ const REJECTIONS: usize = 200;
 
 impl Scalar {
     /// ln P(lower ≤ Y ≤ upper), the term that `truncated(lower, upper)` subtracts; `None` where no
-    /// closed form exists. A missing bound is `None`.
+    /// distribution function is known. A missing bound is `None`.
     ///
     /// A difference is taken between lower tails below the median and between upper tails above,
     /// where it does not cancel.
@@ -42,7 +42,7 @@ impl Scalar {
     /// Censored(dist, lower, upper): what lies beyond a bound is recorded as the bound.
     ///
     /// ln P(Y ≤ lower) at y = lower, ln P(Y ≥ upper) at y = upper, the log density between, −∞
-    /// outside. `None` where the share beyond a given bound has no closed form.
+    /// outside. `None` where the share beyond a given bound is not known.
     ///
     /// # Panics
     /// If `args` has not the length of [`Scalar::args`].
@@ -67,8 +67,9 @@ impl Scalar {
     }
 
     /// A draw given lower ≤ Y ≤ upper (either may be infinite): by rejection, and where that fails
-    /// too often by inverting the distribution function. NaN where there is no mass between, or
-    /// where it is too far in the upper tail for the distribution function to tell.
+    /// too often by inverting the distribution function, from the side where less mass is. NaN
+    /// where there is no mass between; of the forms that know no logarithm of the share above also
+    /// where `lower` is so far out that the distribution function is 1 there.
     ///
     /// # Panics
     /// If `args` has not the length of [`Scalar::args`].
@@ -81,19 +82,15 @@ impl Scalar {
             }
         }
         let whole = self.support().is_discrete();
-        let below = |y: f64| self.cdf(y, args).unwrap_or(f64::NAN);
-        let start = below(if whole { lower.ceil() - 1.0 } else { lower });
-        let target = start + (below(upper) - start) * rng.uniform();
-        if !(start < target && target < 1.0) {
-            return f64::NAN;
-        }
-        let (mut low, mut high) = (lower.max(-f64::MAX), upper.min(f64::MAX));
-        if whole {
-            low = low.ceil() - 1.0;
-        }
+        let before = if whole { lower.ceil() - 1.0 } else { lower };
+        let reached = self.quantile(rng, args, before, upper);
+        let (mut low, mut high) = (before.max(-f64::MAX), upper.min(f64::MAX));
         // Halving the order of the numbers, not their distance, serves any magnitude.
         while let Some(middle) = between(low, high, whole) {
-            if below(middle) < target {
+            let Some(is_reached) = reached(middle) else {
+                return f64::NAN;
+            };
+            if !is_reached {
                 low = middle;
             } else {
                 high = middle;
@@ -101,6 +98,51 @@ impl Scalar {
         }
         high
     }
+
+    /// Whether a random share of what lies between `lower` and `upper` lies at or below a number;
+    /// none where the shares cannot be told.
+    fn quantile(
+        self,
+        rng: &mut Rng,
+        args: &[f64],
+        lower: f64,
+        upper: f64,
+    ) -> impl Fn(f64) -> Option<bool> {
+        let ends = |x: f64| Some((self.log_cdf(x, args)?, self.log_ccdf(x, args)?));
+        let u = rng.uniform();
+        // By logarithms of the shares below, or above where there is less, so that neither a thin
+        // tail nor what is left to 1 is lost; else by the shares themselves.
+        let by_logs =
+            ends(lower)
+                .zip(ends(upper))
+                .map(|((below_l, above_l), (below_u, above_u))| {
+                    let from_above = above_l < below_l;
+                    let (more, less) = if from_above {
+                        (above_l, above_u)
+                    } else {
+                        (below_u, below_l)
+                    };
+                    let share = if from_above { 1.0 - u } else { u };
+                    (from_above, mixed_log(more, less, share))
+                });
+        let below = move |y: f64| self.cdf(y, args).unwrap_or(f64::NAN);
+        let start = below(lower);
+        let target = start + (below(upper) - start) * u;
+        move |y: f64| match by_logs {
+            Some((true, goal)) => goal
+                .is_finite()
+                .then(|| self.log_ccdf(y, args) <= Some(goal)),
+            Some((false, goal)) => goal
+                .is_finite()
+                .then(|| self.log_cdf(y, args) >= Some(goal)),
+            None => (start < target && target < 1.0).then(|| below(y) >= target),
+        }
+    }
+}
+
+/// ln(eˡ + share·(eᵐ − eˡ)) for the logarithms m ≥ l of two numbers.
+fn mixed_log(more: f64, less: f64, share: f64) -> f64 {
+    more + libm::log(share + (1.0 - share) * libm::exp(less - more))
 }
 
 /// A number strictly between, or none; whole if asked for.

@@ -134,7 +134,11 @@ impl Univariate<3> for Wald {
         let z = x / mu - R::lit(1.0);
         let kernel = R::lit(-1.5) * x.ln() - R::lit(0.5) * lam * (z * z / x);
         let norm = R::lit(HALF_LN_TWO_PI) - R::lit(0.5) * positive(lam).ln();
-        unless(x.le(R::lit(0.0)), kernel) - require(R::lit(0.0).lt(mu), norm)
+        // −∞ as a product: at x = 0 it must hold also where the support is taken on trust, because
+        // a sum alpha + x may round onto alpha.
+        let outside = x.le(R::lit(0.0));
+        let kernel = outside.select(outside * R::lit(f64::NEG_INFINITY), kernel);
+        kernel - require(R::lit(0.0).lt(mu), norm)
     }
 
     fn log_cdf<R: Real>(y: R, args: [R; 3]) -> Option<R> {

@@ -2,6 +2,7 @@
 
 use super::formula::{positive, unless};
 use super::sampling::{Rng, gamma_draw, ln_gamma_draw};
+use super::tails::ln_gamma_shares;
 use super::{Arg, Real, Support, Univariate};
 use fitzroy_graph::special::{gamma_p, gamma_q};
 
@@ -20,6 +21,11 @@ impl Gamma {
         let beta = mu / (sigma * sigma);
         [mu * beta, beta]
     }
+
+    /// ln P(Y ≤ y) and ln P(Y > y).
+    fn ln_shares<R: Real>(y: R, [alpha, beta]: [R; 2]) -> (R, R) {
+        ln_gamma_shares(positive(alpha), positive(beta) * y.max(R::lit(0.0)))
+    }
 }
 
 impl Univariate<2> for Gamma {
@@ -31,6 +37,14 @@ impl Univariate<2> for Gamma {
         let kernel = (alpha - R::lit(1.0)) * y.ln() - beta * y;
         let norm = positive(alpha).lgamma() - alpha * positive(beta).ln();
         unless(y.le(R::lit(0.0)), kernel) - norm
+    }
+
+    fn log_cdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(Gamma::ln_shares(y, args).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(Gamma::ln_shares(y, args).1)
     }
 
     fn cdf(y: f64, [alpha, beta]: [f64; 2]) -> Option<f64> {
@@ -56,6 +70,13 @@ impl InverseGamma {
         let square = ratio * ratio;
         [square + R::lit(2.0), mu * (square + R::lit(1.0))]
     }
+
+    /// ln P(Y ≤ y) and ln P(Y > y).
+    fn ln_shares<R: Real>(y: R, [alpha, beta]: [R; 2]) -> (R, R) {
+        let x = positive(beta) / y.max(R::lit(0.0));
+        let (above, below) = ln_gamma_shares(positive(alpha), x);
+        (below, above)
+    }
 }
 
 impl Univariate<2> for InverseGamma {
@@ -67,6 +88,14 @@ impl Univariate<2> for InverseGamma {
         let kernel = -(alpha + R::lit(1.0)) * y.ln() - beta / y;
         let norm = positive(alpha).lgamma() - alpha * positive(beta).ln();
         unless(y.le(R::lit(0.0)), kernel) - norm
+    }
+
+    fn log_cdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(InverseGamma::ln_shares(y, args).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(InverseGamma::ln_shares(y, args).1)
     }
 
     fn cdf(y: f64, [alpha, beta]: [f64; 2]) -> Option<f64> {

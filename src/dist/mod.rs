@@ -2,6 +2,7 @@
 
 mod formula;
 mod sampling;
+mod tails;
 mod univariate;
 
 mod beta;
@@ -41,6 +42,7 @@ pub use compound::mixture;
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;
+pub(crate) use formula::ln_1m_exp;
 pub use gamma::{Gamma, InverseGamma};
 pub use lkj::{
     draw_lkj_cholesky, lkj_cholesky, lkj_cholesky_covariance, lkj_correlation, ln_lkj_norm,

@@ -4,12 +4,18 @@ use super::formula::{
     count_ln, is_probability, non_negative, not_count, positive, probability, require, unless,
 };
 use super::sampling::{Rng, gamma_draw, poisson_draw};
+use super::tails::{ln_beta_shares, ln_gamma_shares};
 use super::{Arg, Real, Support, Univariate};
 use fitzroy_graph::special::{beta_inc, gamma_q};
 
 /// y ln mu − ln y!, with 0 ln 0 = 0.
 fn poisson_kernel<R: Real>(y: R, mu: R) -> R {
     count_ln(y, mu) - (y + R::lit(1.0)).lgamma()
+}
+
+/// The count after y ≥ 0, as a shape; an infinite y counts as 1e15, beyond which there is nothing.
+fn after<R: Real>(y: R) -> R {
+    y.max(R::lit(0.0)).min(R::lit(1e15)).floor() + R::lit(1.0)
 }
 
 /// Poisson(mu): counts of mean mu.
@@ -24,6 +30,18 @@ impl Univariate<1> for Poisson {
 
     fn log_density<R: Real>(y: R, [mu]: [R; 1]) -> R {
         unless(not_count(y, 0.0), poisson_kernel(y, mu)) - non_negative(mu)
+    }
+
+    fn log_cdf<R: Real>(y: R, [mu]: [R; 1]) -> Option<R> {
+        let share = ln_gamma_shares(after(y), mu).1;
+        let share = unless(y.lt(R::lit(0.0)), share);
+        Some(require(R::lit(0.0).le(mu), share))
+    }
+
+    fn log_ccdf<R: Real>(y: R, [mu]: [R; 1]) -> Option<R> {
+        let share = ln_gamma_shares(after(y), mu).0;
+        let share = y.lt(R::lit(0.0)).select(R::lit(0.0), share);
+        Some(require(R::lit(0.0).le(mu), share))
     }
 
     fn cdf(y: f64, [mu]: [f64; 1]) -> Option<f64> {
@@ -55,6 +73,17 @@ impl NegativeBinomial {
         let p = probability(p);
         [n * (R::lit(1.0) - p) / p, n]
     }
+
+    /// Whether the arguments are valid.
+    fn accepts<R: Real>([mu, alpha]: [R; 2]) -> R {
+        R::lit(0.0).le(mu) * R::lit(0.0).lt(alpha)
+    }
+
+    /// ln P(Y ≤ y) and ln P(Y > y) for y ≥ 0.
+    fn ln_shares<R: Real>(y: R, [mu, alpha]: [R; 2]) -> (R, R) {
+        let total = mu + alpha;
+        ln_beta_shares(alpha, after(y), alpha / total, mu / total)
+    }
 }
 
 impl Univariate<2> for NegativeBinomial {
@@ -67,6 +96,17 @@ impl Univariate<2> for NegativeBinomial {
         let mu = non_negative(mu);
         let norm = positive(alpha).lgamma() + alpha * (mu / alpha).ln_1p();
         unless(not_count(y, 0.0), kernel) - norm
+    }
+
+    fn log_cdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        let share = unless(y.lt(R::lit(0.0)), NegativeBinomial::ln_shares(y, args).0);
+        Some(require(NegativeBinomial::accepts(args), share))
+    }
+
+    fn log_ccdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        let share = NegativeBinomial::ln_shares(y, args).1;
+        let share = y.lt(R::lit(0.0)).select(R::lit(0.0), share);
+        Some(require(NegativeBinomial::accepts(args), share))
     }
 
     fn cdf(y: f64, [mu, alpha]: [f64; 2]) -> Option<f64> {
@@ -105,6 +145,19 @@ impl Univariate<2> for ZeroInflatedPoisson {
             .select(at_zero, poisson_kernel(y, mu) + count);
         let valid = is_probability(psi) * R::lit(0.0).le(mu);
         require(valid, unless(not_count(y, 0.0), value))
+    }
+
+    fn log_cdf<R: Real>(y: R, [psi, mu]: [R; 2]) -> Option<R> {
+        let counted = psi.ln() + Poisson::log_cdf(y, [mu])?;
+        let share = (-psi).ln_1p().log_add_exp(counted);
+        let valid = is_probability(psi) * R::lit(0.0).le(mu);
+        Some(require(valid, unless(y.lt(R::lit(0.0)), share)))
+    }
+
+    fn log_ccdf<R: Real>(y: R, [psi, mu]: [R; 2]) -> Option<R> {
+        let counted = psi.ln() + Poisson::log_ccdf(y, [mu])?;
+        let share = y.lt(R::lit(0.0)).select(R::lit(0.0), counted);
+        Some(require(is_probability(psi) * R::lit(0.0).le(mu), share))
     }
 
     fn cdf(y: f64, [psi, mu]: [f64; 2]) -> Option<f64> {

@@ -52,7 +52,7 @@ macro_rules! scalars {
                 match self { $(Scalar::$form => $form::log_density(y, all(args)),)* }
             }
 
-            /// ln P(Y ≤ y), where a closed form exists.
+            /// ln P(Y ≤ y), where the distribution function is known.
             ///
             /// # Panics
             /// If `args` has not the length of [`Scalar::args`].
@@ -61,7 +61,7 @@ macro_rules! scalars {
                 match self { $(Scalar::$form => $form::log_cdf(y, all(args)),)* }
             }
 
-            /// ln P(Y > y), where a closed form exists.
+            /// ln P(Y > y), where the distribution function is known.
             ///
             /// # Panics
             /// If `args` has not the length of [`Scalar::args`].

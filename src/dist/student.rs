@@ -1,7 +1,8 @@
 //! Heavy tails: StudentT, HalfStudentT, Cauchy, HalfCauchy.
 
-use super::formula::{HALF_LN_TWO_PI, ln_gamma_half_step, positive, unless};
+use super::formula::{HALF_LN_TWO_PI, ln_1m_exp, ln_gamma_half_step, positive, unless};
 use super::sampling::{Rng, gamma_draw};
+use super::tails::{ln_beta_shares, ln_student_tail};
 use super::{Arg, Real, Support, Univariate};
 use fitzroy_graph::special::beta_inc;
 use std::f64::consts::{FRAC_2_PI, LN_2, PI};
@@ -27,6 +28,13 @@ fn student_tails(z: f64, nu: f64) -> (f64, f64) {
     (beta_inc(0.5 * nu, 0.5, x, y), beta_inc(0.5, 0.5 * nu, y, x))
 }
 
+/// ln P(T ≤ z).
+fn ln_student<R: Real>(z: R, nu: R) -> R {
+    let left = z.lt(R::lit(0.0));
+    let tail = ln_student_tail(left.select(-z, z), nu);
+    left.select(tail, ln_1m_exp(tail))
+}
+
 /// StudentT(nu, mu, sigma): nu degrees of freedom, location mu, scale sigma; or by lam = sigma⁻².
 ///
 /// ln p(y) = ln Γ((nu+1)/2) − ln Γ(nu/2) − ½ ln(nu π) − ln sigma − (nu+1)/2 · ln(1 + z²/nu), with
@@ -46,6 +54,14 @@ impl Univariate<3> for StudentT {
 
     fn log_density<R: Real>(y: R, [nu, mu, sigma]: [R; 3]) -> R {
         student_kernel((y - mu) / sigma, nu) - student_norm(nu, sigma)
+    }
+
+    fn log_cdf<R: Real>(y: R, [nu, mu, sigma]: [R; 3]) -> Option<R> {
+        Some(ln_student((y - mu) / positive(sigma), positive(nu)))
+    }
+
+    fn log_ccdf<R: Real>(y: R, [nu, mu, sigma]: [R; 3]) -> Option<R> {
+        Some(ln_student((mu - y) / positive(sigma), positive(nu)))
     }
 
     fn cdf(y: f64, [nu, mu, sigma]: [f64; 3]) -> Option<f64> {
@@ -70,6 +86,17 @@ impl Univariate<3> for StudentT {
 /// Requires nu > 0, sigma > 0. Source: Gelman, Bayesian Analysis 1 (2006), 515–534.
 pub struct HalfStudentT;
 
+impl HalfStudentT {
+    /// ln P(Y ≤ y) and ln P(Y > y).
+    fn ln_shares<R: Real>(y: R, [nu, sigma]: [R; 2]) -> (R, R) {
+        let half = R::lit(0.5);
+        let z = y.max(R::lit(0.0)) / positive(sigma);
+        let z = z.min(R::lit(1e150));
+        let total = nu + z * z;
+        ln_beta_shares(half, half * positive(nu), z * z / total, nu / total)
+    }
+}
+
 impl Univariate<2> for HalfStudentT {
     const ARGS: [Arg; 2] = [Arg::needed("nu"), Arg::with_default("sigma", 1.0)];
     const SUPPORT: Support = Support::POSITIVE;
@@ -77,6 +104,14 @@ impl Univariate<2> for HalfStudentT {
     fn log_density<R: Real>(y: R, [nu, sigma]: [R; 2]) -> R {
         let kernel = unless(y.lt(R::lit(0.0)), student_kernel(y / sigma, nu));
         kernel - (student_norm(nu, sigma) - R::lit(LN_2))
+    }
+
+    fn log_cdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(HalfStudentT::ln_shares(y, args).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, args: [R; 2]) -> Option<R> {
+        Some(HalfStudentT::ln_shares(y, args).1)
     }
 
     fn cdf(y: f64, [nu, sigma]: [f64; 2]) -> Option<f64> {

@@ -30,12 +30,12 @@ pub trait Univariate<const N: usize> {
     /// ln p(y), of the density or the probability mass.
     fn log_density<R: Real>(y: R, args: [R; N]) -> R;
 
-    /// ln P(Y ≤ y), where a closed form exists.
+    /// ln P(Y ≤ y), where the distribution function is known.
     fn log_cdf<R: Real>(_y: R, _args: [R; N]) -> Option<R> {
         None
     }
 
-    /// ln P(Y > y), where a closed form exists.
+    /// ln P(Y > y), where the distribution function is known.
     fn log_ccdf<R: Real>(_y: R, _args: [R; N]) -> Option<R> {
         None
     }

@@ -132,6 +132,30 @@ impl Model {
         bind::bind(self, data)
     }
 
+    /// The same model with every parameter drawn from its prior, in the order in which they depend
+    /// on one another.
+    ///
+    /// `None` where such draws have not the joint prior: a `bounded` prior lacks the normalising
+    /// term that may depend on other parameters, and `ordered` elements are not drawn one by one.
+    pub(crate) fn with_parameters_drawn(&self) -> Option<Model> {
+        let mut out = self.clone();
+        for statement in &mut out.statements {
+            let Statement::Sampled(s) = statement else {
+                continue;
+            };
+            let role = self.symbols().get(&s.name.text).map(|s| s.role);
+            if role != Some(Role::Parameter) {
+                continue;
+            }
+            let bounded = |l: &ast::Limits| l.kind == ast::LimitKind::Bounded;
+            if s.ordered || s.limits.as_ref().is_some_and(bounded) {
+                return None;
+            }
+            s.predicted = true;
+        }
+        Some(out)
+    }
+
     /// An error about this model at `span`.
     pub(crate) fn error(&self, span: Span, message: impl fmt::Display) -> Error {
         source::error_at(&self.text, span, message)

@@ -31,6 +31,7 @@ mod integrated;
 mod memory;
 mod posterior;
 mod predictive;
+mod prior;
 mod report;
 mod saved;
 mod start;
@@ -72,9 +73,11 @@ pub struct Settings {
     pub log_likelihood: bool,
     /// Samples the priors alone: groups `prior`, `prior_predictive` and `sample_stats_prior`.
     ///
-    /// The draws come from the same sampler, run on the sum of the priors in non-centred
-    /// coordinates; they are Markov chains with an R-hat and an ESS, not independent draws.
-    /// `target +=` is left out. A prior that is improper (`Flat`) is an error.
+    /// The draws are independent: every variable is drawn from its distribution given those it
+    /// depends on. Where a prior cannot be drawn from so (`bounded`, `ordered`, the parts of a
+    /// covariance by name) the sampler runs on the sum of the priors instead, and the group
+    /// `sample_stats_prior` tells. `target +=` is left out. A prior that is improper (`Flat`) is
+    /// an error.
     pub prior_only: bool,
     /// Where transitions are made. Threads of this process by default.
     pub device: Device,
@@ -166,8 +169,8 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 ///   positions from 0;
 /// - `warmup_posterior`, `warmup_sample_stats`: if the sampler's settings keep the warm-up.
 ///
-/// With [`Settings::prior_only`] the first two are `prior` and `sample_stats_prior`, replicates
-/// are always drawn, into `prior_predictive`, and there are no `predictions`' replicates of data.
+/// With [`Settings::prior_only`] the first two are `prior` and, where that had to be sampled,
+/// `sample_stats_prior`; replicates are always drawn, into `prior_predictive`.
 ///
 /// The same joint density, settings and seed give the same bits for any number of threads.
 ///
@@ -178,6 +181,9 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
     let start = (caller.now)();
     if settings.prior_only {
         refuse_improper(joint)?;
+        if let Some(outcome) = prior::ancestral(joint, settings, caller)? {
+            return Ok(outcome);
+        }
     }
     let allowed = allowed(settings);
     if allowed != Rewrites::NONE
@@ -352,11 +358,15 @@ impl Outcome {
         Ok(found)
     }
 
-    /// Draws replicates of the observed data from the draws of this run.
+    /// Draws replicates of the observed data from the posterior draws of this run.
     ///
     /// # Errors
-    /// None in practice: the same graph was compiled before.
+    /// For draws of the prior, whose replicates are in the group `prior_predictive`.
     pub fn replicator(&self) -> Result<Replicator> {
+        if self.group == "prior" {
+            let message = "replicates of draws from the prior stand in the group prior_predictive";
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
         Replicator::new(&self.compiled, |drawn| drawn.observed, &[])
     }
 

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::draws::{Column, Group, Trace, Variable};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Everything a trace is made from.
@@ -78,6 +78,35 @@ impl Collect<'_> {
             coords: self.coords(&groups, n_draws, run.chains.len()),
             groups,
             attributes: self.attributes(run, centring),
+        })
+    }
+
+    /// The trace of independent draws where nothing was sampled: `parameters` and deterministics
+    /// as `prior`, then predictions, replicates and data.
+    pub(super) fn drawn(&self, parameters: &BTreeSet<&str>, run: &Run) -> Result<Trace> {
+        let (n_chains, n_draws) = (run.chains.len(), run.n_draws());
+        let graphs = &self.compiled.graphs;
+        let computed: Vec<Recorded> = [&graphs.recorded[..], &graphs.predicted].concat();
+        let variables =
+            self.replicates(|_| true, &computed, &positions(&run.chains, n_draws, 0))?;
+        let group_of = |k: usize| match graphs.drawn.get(k) {
+            Some(drawn) if drawn.observed => 2,
+            Some(drawn) => usize::from(!parameters.contains(drawn.name.as_str())),
+            None => usize::from(k - graphs.drawn.len() >= graphs.recorded.len()),
+        };
+        let mut sorted = [Vec::new(), Vec::new(), Vec::new()];
+        for (k, variable) in variables.into_iter().enumerate() {
+            sorted[group_of(k)].push(variable);
+        }
+        let names = ["prior", "predictions", "prior_predictive"];
+        let named = names.iter().zip(sorted);
+        let filled = named.filter(|(name, all)| **name == "prior" || !all.is_empty());
+        let mut groups: Vec<Group> = filled.map(|(name, all)| self.group(name, all)).collect();
+        groups.extend(self.data());
+        Ok(Trace {
+            coords: self.coords(&groups, n_draws, n_chains),
+            groups,
+            attributes: self.attributes(run, &[]),
         })
     }
 

@@ -4,4 +4,5 @@ mod draws;
 mod golden;
 mod graphs;
 mod structured;
+mod tails;
 mod transforms;

@@ -4,7 +4,7 @@
 mod call;
 
 use super::Draw;
-use crate::dist::{Bound, Real, Scalar, Support};
+use crate::dist::{Bound, Real, Scalar, Support, ln_1m_exp};
 use fitzroy_graph::Expr as Value;
 
 pub(super) use call::Of;
@@ -111,25 +111,24 @@ impl<'g> Law<'g> {
         }
     }
 
-    /// ln P(Y ≤ y), where a closed form exists.
+    /// ln P(Y ≤ y), where the distribution function is known.
     pub(super) fn log_cdf(&self, y: Value<'g>) -> Option<Value<'g>> {
         match self {
-            Law::Scalar(scalar, arguments) => scalar
-                .log_cdf(y, arguments)
-                .or_else(|| summed(*scalar, arguments, y)),
+            Law::Scalar(scalar, arguments) => summed(*scalar, arguments, y, FEW)
+                .or_else(|| scalar.log_cdf(y, arguments))
+                .or_else(|| summed(*scalar, arguments, y, MANY)),
             Law::Mixture(weights, parts) => mixed(weights, parts, |part| part.log_cdf(y)),
             Law::Censored(..) => None,
         }
     }
 
-    /// ln P(lower ≤ Y ≤ upper), where a closed form exists.
+    /// ln P(lower ≤ Y ≤ upper), where the distribution function is known.
     pub(super) fn log_mass(&self, lower: Value<'g>, upper: Value<'g>) -> Option<Value<'g>> {
         let end = |v: Value<'g>| (!infinite(v)).then_some(v);
         match self {
-            Law::Scalar(scalar, arguments) => {
-                let closed = scalar.log_mass(end(lower), end(upper), arguments);
-                closed.or_else(|| summed_between(*scalar, arguments, lower, upper))
-            }
+            Law::Scalar(scalar, arguments) => without_zero(*scalar, arguments, lower, upper)
+                .or_else(|| scalar.log_mass(end(lower), end(upper), arguments))
+                .or_else(|| summed_between(*scalar, arguments, lower, upper)),
             Law::Mixture(weights, parts) => {
                 mixed(weights, parts, |part| part.log_mass(lower, upper))
             }
@@ -206,12 +205,33 @@ fn mixed<'g>(
     Some(log_sum_exp(&terms?))
 }
 
-/// Most terms of a distribution function that is summed.
-const SUMMED: f64 = 1000.0;
+/// So many terms are cheaper to sum than an incomplete gamma or beta function is.
+const FEW: f64 = 16.0;
 
-/// ln P(Y ≤ y) of counts as the sum of their probabilities, for a known y that is not large.
-fn summed<'g>(scalar: Scalar, arguments: &[Value<'g>], y: Value<'g>) -> Option<Value<'g>> {
-    let y = y.constant().filter(|y| *y < SUMMED)?;
+/// Most terms of a distribution function that is summed where there is no other way.
+const MANY: f64 = 1000.0;
+
+/// ln P(Y ≥ 1) of counts from 0 on, the usual truncation, by the one probability left out.
+fn without_zero<'g>(
+    scalar: Scalar,
+    arguments: &[Value<'g>],
+    lower: Value<'g>,
+    upper: Value<'g>,
+) -> Option<Value<'g>> {
+    let from_one = lower.constant().is_some_and(|low| 0.0 < low && low <= 1.0);
+    let counts = scalar.support() == Support::NonNegativeInteger;
+    let open = upper.constant() == Some(f64::INFINITY);
+    (counts && from_one && open).then(|| ln_1m_exp(scalar.log_density(lit(0.0), arguments)))
+}
+
+/// ln P(Y ≤ y) of counts as the sum of their probabilities, for a known y below `limit`.
+fn summed<'g>(
+    scalar: Scalar,
+    arguments: &[Value<'g>],
+    y: Value<'g>,
+    limit: f64,
+) -> Option<Value<'g>> {
+    let y = y.constant().filter(|y| *y < limit)?;
     let counts = matches!(
         scalar.support(),
         Support::NonNegativeInteger
@@ -232,15 +252,15 @@ fn summed_between<'g>(
 ) -> Option<Value<'g>> {
     let below = match lower.constant()? {
         low if low.is_infinite() => lit(f64::NEG_INFINITY),
-        low => summed(scalar, arguments, lit(low.ceil() - 1.0))?,
+        low => summed(scalar, arguments, lit(low.ceil() - 1.0), MANY)?,
     };
     let up_to = match infinite(upper) {
         true => lit(0.0),
-        false => summed(scalar, arguments, upper)?,
+        false => summed(scalar, arguments, upper, MANY)?,
     };
     Some(match infinite(below) {
         true => up_to,
-        false => up_to + (-(below - up_to).exp()).ln_1p(),
+        false => up_to + ln_1m_exp(below - up_to),
     })
 }
 

@@ -50,6 +50,38 @@ fn categories_by_shares_and_by_logits() {
     });
 }
 
+/// A weight of 0 has the logarithm −∞ and an infinite slope; where it is not the observed one
+/// neither must be seen. Catches: 0 · −∞ in the value, 0 · ∞ in the gradient.
+#[test]
+fn what_cannot_be_and_was_not_observed_leaves_value_and_gradient_finite() {
+    let mask = [1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0];
+    let masked =
+        |w: &[f64], i: usize| -> Vec<f64> { (0..3).map(|j| w[j] * mask[3 * i + j]).collect() };
+    let row = "data y[obs] in kinds, m[obs, kinds]\ndim kinds = 3\nw[kinds] ~ Gamma(2, 1)\n\
+               p[obs, kinds] = w * m\ny[obs] ~ Categorical(p)";
+    let y = [0.0, 1.0, 2.0];
+    let data: &Reals<'_> = &[("y", &[3], &y), ("m", &[3, 3], &mask)];
+    check(row, data, |read| {
+        let one = |i: usize| categorical(y[i] as usize, &masked(&read("w"), i));
+        (0..3).map(one).collect()
+    });
+    let counts = "data y[obs, kinds], m[obs, kinds]\ndim kinds = 3\nw[kinds] ~ Gamma(2, 1)\n\
+                  p[obs, kinds] = w * m\ny[obs, kinds] ~ Multinomial(4, p)";
+    let y = [3.0, 0.0, 1.0, 2.0, 2.0, 0.0, 0.0, 4.0, 0.0];
+    let data: &Reals<'_> = &[("y", &[3, 3], &y), ("m", &[3, 3], &mask)];
+    check(counts, data, |read| {
+        let one = |i: usize| {
+            let (p, y) = (masked(&read("w"), i), &y[3 * i..3 * i + 3]);
+            let total: f64 = p.iter().sum();
+            let kept: Vec<usize> = (0..3).filter(|&j| p[j] > 0.0).collect();
+            let shares: Vec<f64> = kept.iter().map(|&j| p[j] / total).collect();
+            let counts: Vec<f64> = kept.iter().map(|&j| y[j]).collect();
+            multinomial(&counts, &shares)
+        };
+        (0..3).map(one).collect()
+    });
+}
+
 const X: [f64; 6] = [0.3, -1.0, 2.0, 0.5, 0.0, -0.7];
 const GROUP: [f64; 6] = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0];
 
@@ -274,6 +306,69 @@ fn a_mixture_keeps_the_support_of_its_parts() {
         let row = |&y: &f64| ZeroInflatedPoisson::log_density(y, [psi, mu]);
         zeros.iter().map(row).collect()
     });
+}
+
+/// Distribution functions without a closed form: by row and for all rows, of numbers and counts,
+/// with known bounds and with one that is estimated; through the CPU engine as well.
+#[test]
+fn truncated_values_have_their_share_where_it_is_an_incomplete_integral() {
+    let y = [0.7, 1.3, 2.9, 0.9];
+    let share = |scalar: Scalar, lower: Option<f64>, upper: Option<f64>, args: &[f64]| {
+        scalar.log_mass(lower, upper, args).expect("it is known")
+    };
+    let text = "data y[obs], low[obs]\na ~ HalfNormal(3)\nb ~ HalfNormal(1)\n\
+                y[obs] ~ Gamma(a, b * low) truncated(low, 4)";
+    let low = [0.2, 1.1, 0.5, 0.8];
+    check(text, &[("y", &[4], &y), ("low", &[4], &low)], |read| {
+        let row = |i: usize| {
+            let args = [read("a")[0], read("b")[0] * low[i]];
+            let mass = share(Scalar::Gamma, Some(low[i]), Some(4.0), &args);
+            Gamma::log_density(y[i], args) - mass
+        };
+        (0..4).map(row).collect()
+    });
+    let text = "data y[obs]\nnu ~ Gamma(2, 0.5)\nm ~ Normal(0, 1)\nend ~ Normal(0.2, 0.1)\n\
+                y[obs] ~ StudentT(nu, m, 1.5) truncated(lower=end)";
+    check(text, &[("y", &[4], &y)], |read| {
+        let args = [read("nu")[0], read("m")[0], 1.5];
+        let end = read("end")[0];
+        let row = |&y: &f64| match y < end {
+            true => f64::NEG_INFINITY,
+            false => {
+                StudentT::log_density(y, args) - share(Scalar::StudentT, Some(end), None, &args)
+            }
+        };
+        y.iter().map(row).collect()
+    });
+    let n = [3.0, 5.0, 4.0];
+    for (text, form, args) in [
+        (
+            "NegativeBinomial(m, 2) truncated(lower=3)",
+            Scalar::NegativeBinomial,
+            vec![2.0],
+        ),
+        ("Poisson(m) truncated(3, 5000)", Scalar::Poisson, vec![]),
+        (
+            "ZeroInflatedPoisson(0.5, m) truncated(lower=1)",
+            Scalar::ZeroInflatedPoisson,
+            vec![0.5],
+        ),
+    ] {
+        let text = format!("data y[obs] : int\nm ~ HalfNormal(3)\ny[obs] ~ {text}");
+        check(&text, &[("y", &[3], &n)], |read| {
+            let m = read("m")[0];
+            let (args, bounds) = match form {
+                Scalar::Poisson => (vec![m], [3.0, 5000.0]),
+                Scalar::ZeroInflatedPoisson => (vec![args[0], m], [1.0, f64::INFINITY]),
+                _ => (vec![m, args[0]], [3.0, f64::INFINITY]),
+            };
+            let upper = Some(bounds[1]).filter(|u| u.is_finite());
+            let mass = share(form, Some(bounds[0]), upper, &args);
+            n.iter()
+                .map(|y| form.log_density(*y, &args) - mass)
+                .collect()
+        });
+    }
 }
 
 #[test]

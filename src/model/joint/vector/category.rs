@@ -7,9 +7,9 @@ use super::super::sampled::Drawing;
 use super::super::{Draw, observed::Observed};
 use super::site::{Site, Vector, lit};
 use crate::Result;
-use crate::dist::{Real, Structured};
+use crate::dist::{Real, Structured, ln_1m_exp};
 use crate::model::Content;
-use fitzroy_graph::{Binary, DimId, Expr as Value};
+use fitzroy_graph::{DimId, Expr as Value};
 
 /// What is added to a cutpoint that no variable passes: softplus of minus it is 0.
 const FAR: f64 = 1e300;
@@ -106,8 +106,8 @@ impl<'g> Table<'g> {
             .for_each(|(i, &c)| hot[i * k + c as usize] = 1.0);
         let dims: Vec<DimId> = rows.iter().copied().chain([self.axis]).collect();
         let hot = b.scope.bound_data(tag, &dims, &hot);
-        // The value of another category may be −∞; it does not count.
-        let picked = hot.try_binary(Binary::MulZ, self.values)?;
+        // The value of another category may be −∞; it is not looked at, nor is its slope.
+        let picked = hot.try_select(self.values, lit(0.0))?;
         Ok(picked.sum_over(&[self.axis]))
     }
 }
@@ -215,13 +215,6 @@ pub(super) fn ordered_observed(
     }
     b.vector_term(observed, rows, density, None);
     ordered_draw(b, site, rows, true)
-}
-
-/// ln(1 − eᵈ) for d < 0, NaN from 0 on.
-fn ln_1m_exp<'g>(d: Value<'g>) -> Value<'g> {
-    let near = (-d.exp_m1()).ln();
-    let far = (-d.exp()).ln_1p();
-    lit(-std::f64::consts::LN_2).lt(d).select(near, far)
 }
 
 /// Notes that ordered categories are drawn anew.

@@ -6,7 +6,7 @@ use super::super::{Draw, observed::Observed};
 use super::site::{Site, Vector, lit, positive};
 use crate::Result;
 use crate::dist::Real;
-use fitzroy_graph::{Binary, DimId, Expr as Value};
+use fitzroy_graph::{DimId, Expr as Value};
 
 /// Rows of observed vectors that must sum to 1 or 0 may miss it by this much.
 pub(super) const SUM_TOLERANCE: f64 = 1e-6;
@@ -167,8 +167,8 @@ pub(super) fn multinomial_observed<'g>(
     let ways = |x: Value<'g>| (x + lit(1.0)).lgamma();
     let constant = ways(n) - ways(y).sum_over(&event);
     let log_p = b.log_shares(p, v.event);
-    // 0 ln 0 = 0.
-    let times = |count: Value<'g>| count.try_binary(Binary::MulZ, log_p);
+    // 0 ln 0 = 0, and has no slope.
+    let times = |count: Value<'g>| count.try_select(count * log_p, lit(0.0));
     let rows = constant + times(y)?.sum_over(&event);
     let sum = match p.dims() == event {
         true => {

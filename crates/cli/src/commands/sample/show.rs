@@ -49,9 +49,18 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
             rewrote.kind, rewrote.what
         ));
     }
-    terminal::note(coordinates(outcome));
     let draws = run.chains.len() * run.n_draws();
-    terminal::note(format_args!(
+    let sampled = run.gradients > 0;
+    if sampled {
+        terminal::note(coordinates(outcome));
+    } else {
+        terminal::note(format_args!(
+            "all     {}  {:.2} s  drawn independently, without a sampler",
+            count(draws, "draw"),
+            timing.compile + timing.sampling
+        ));
+    }
+    let times = format!(
         "all     {}  {:.2} s (compile {:.2}, warm-up {:.2}, sampling {:.2})  {:.1} gradients a draw",
         count(draws, "draw"),
         timing.compile + timing.warmup + timing.sampling,
@@ -59,7 +68,10 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
         timing.warmup,
         timing.sampling,
         run.mean_steps(),
-    ));
+    );
+    if sampled {
+        terminal::note(times);
+    }
     if common.verbose > 0 {
         for (chain, step) in run.step_sizes.iter().enumerate() {
             terminal::note(format_args!("chain {chain}  step size {step:.3}"));

@@ -1,0 +1,83 @@
+//! Independent draws of the prior: every variable from its distribution, given those before it.
+
+use super::compiled::{Compiled, Terms};
+use super::{Caller, Outcome, Settings, Timing, trace};
+use crate::Result;
+use crate::fit::sample::{Draws, Run, Statistics};
+use crate::model::joint::Joint;
+use std::sync::Arc;
+
+/// Draws `settings.sampler.draws` independent draws for each chain. Each depends on the seed, its
+/// chain and its number alone, as replicates of data do.
+///
+/// `None` where a model has a prior that cannot be drawn from in one step (`bounded`, `ordered`,
+/// the parts of a covariance by their own names): those priors are sampled.
+pub(super) fn ancestral(
+    joint: &Joint,
+    settings: &Settings,
+    caller: &Caller<'_>,
+) -> Result<Option<Outcome>> {
+    let start = (caller.now)();
+    let Some(model) = joint.model().with_parameters_drawn() else {
+        return Ok(None);
+    };
+    let Ok(drawn) = Joint::new(&model, joint.binding().clone()) else {
+        return Ok(None);
+    };
+    let compiled = Compiled::new(&drawn, &[], Terms::Priors)?;
+    let compiled_at = (caller.now)();
+    // There is no warm-up, and the trace says so.
+    let mut settings = settings.clone();
+    settings.sampler.tune = 0;
+    let mut timing = Timing {
+        compile: compiled_at - start,
+        ..Timing::default()
+    };
+    let collect = trace::Collect {
+        joint: &drawn,
+        compiled: &compiled,
+        settings: &settings,
+        caller,
+        timing,
+    };
+    let run = nothing_sampled(&settings);
+    let names = joint.parameters().iter().map(|p| p.name.as_str());
+    let trace = collect.drawn(&names.collect(), &run)?;
+    timing.sampling = (caller.now)() - compiled_at;
+    Ok(Some(Outcome {
+        trace,
+        positions: vec![Vec::new(); settings.sampler.chains],
+        run,
+        centring: Vec::new(),
+        rewrites: Vec::new(),
+        findings: Vec::new(),
+        timing,
+        group: "prior",
+        compiled: Arc::clone(&compiled),
+    }))
+}
+
+/// The books of a sampler that had nothing to do.
+fn nothing_sampled(settings: &Settings) -> Run {
+    let n_draws = settings.sampler.draws;
+    let chain = || Draws {
+        positions: Vec::new(),
+        statistics: Statistics {
+            lp: vec![f64::NAN; n_draws],
+            ..Statistics::default()
+        },
+    };
+    Run {
+        dim: 0,
+        chains: (0..settings.sampler.chains).map(|_| chain()).collect(),
+        first_draw: 0,
+        warmup: None,
+        step_sizes: Vec::new(),
+        metrics: Vec::new(),
+        variances: Vec::new(),
+        gradients: 0,
+        warmup_gradients: 0,
+        restarts: Vec::new(),
+        interrupted: false,
+    }
+}
