@@ -180,7 +180,7 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Outcome> {
     let start = (caller.now)();
     if settings.prior_only {
-        refuse_improper(joint)?;
+        prior::refuse_improper(joint)?;
         if let Some(outcome) = prior::ancestral(joint, settings, caller)? {
             return Ok(outcome);
         }
@@ -398,28 +398,6 @@ fn restarted(restart: &sample::Restart) -> Finding {
         restart.gap, restart.from_chain, restart.iteration
     );
     Finding::new(FindingKind::RestartedChain, restart.gap, place, fact)
-}
-
-fn refuse_improper(joint: &Joint) -> Result<()> {
-    use crate::model::Role;
-    use crate::model::ast::Statement;
-    let model = joint.model();
-    for statement in model.statements() {
-        let Statement::Sampled(s) = statement else {
-            continue;
-        };
-        let role = model.symbols().get(&s.name.text).map(|s| s.role);
-        let law = s.distribution.name.text.as_str();
-        if role == Some(Role::Parameter) && matches!(law, "Flat" | "HalfFlat") {
-            let message = format!(
-                "`{}` has the improper prior {law}(), so there is no prior to draw from; give it a \
-                 proper one",
-                s.name.text
-            );
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-    }
-    Ok(())
 }
 
 /// Passes events on and notes when the first draw was made.

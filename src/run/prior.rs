@@ -2,9 +2,11 @@
 
 use super::compiled::{Compiled, Terms};
 use super::{Caller, Outcome, Settings, Timing, trace};
-use crate::Result;
 use crate::fit::sample::{Draws, Run, Statistics};
+use crate::model::Role;
+use crate::model::ast::Statement;
 use crate::model::joint::Joint;
+use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// Draws `settings.sampler.draws` independent draws for each chain. Each depends on the seed, its
@@ -80,4 +82,28 @@ fn nothing_sampled(settings: &Settings) -> Run {
         restarts: Vec::new(),
         interrupted: false,
     }
+}
+
+/// That every prior has a finite integral.
+///
+/// # Errors
+/// Names the first that has not.
+pub(super) fn refuse_improper(joint: &Joint) -> Result<()> {
+    let model = joint.model();
+    for statement in model.statements() {
+        let Statement::Sampled(s) = statement else {
+            continue;
+        };
+        let role = model.symbols().get(&s.name.text).map(|s| s.role);
+        let law = s.distribution.name.text.as_str();
+        if role == Some(Role::Parameter) && matches!(law, "Flat" | "HalfFlat") {
+            let message = format!(
+                "`{}` has the improper prior {law}(), so there is no prior to draw from; give it a \
+                 proper one",
+                s.name.text
+            );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+    }
+    Ok(())
 }
