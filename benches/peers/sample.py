@@ -3,10 +3,10 @@
     python benches/peers/sample.py PEER PROBLEM [--chains 4] [--tune 1000] [--draws 1000]
                                    [--target-accept 0.8] [--seed 1]
 
-PEER: nutpie, nutpie-low-rank, numpyro, pymc. PROBLEM: a name in problems.py. Seconds of the whole
+PEER: nutpie, nutpie-low-rank, numpyro, pymc, blackjax. PROBLEM: a name in problems.py. Seconds of the whole
 process are for the caller to measure. The effective sample sizes are the least over every
 variable the model records, `z` included, as a sampler's user would see them in a summary;
-`main` leaves `z` out. `answer` is the largest error of a posterior mean in Monte Carlo standard
+`main` leaves `z` out, which only says again what the group effects say. `answer` is the largest error of a posterior mean in Monte Carlo standard
 errors against the exact posterior: a fast wrong answer should show.
 """
 
@@ -18,7 +18,7 @@ import time
 import warnings
 
 warnings.filterwarnings("ignore")
-PACKAGES = ("arviz", "jax", "numba", "numpy", "numpyro", "nutpie", "pymc", "pytensor")
+PACKAGES = ("arviz", "blackjax", "jax", "numba", "numpy", "numpyro", "nutpie", "pymc", "pytensor")
 
 
 def versions():
@@ -43,7 +43,7 @@ def run_nutpie(options, low_rank):
     return trace, compiled_at - start, end - compiled_at
 
 
-def run_pymc(options):
+def run_pymc(options, sampler="pymc"):
     import pymc as pm
     from problems import PROBLEMS
 
@@ -52,7 +52,7 @@ def run_pymc(options):
     with build(centred):
         trace = pm.sample(draws=options.draws, tune=options.tune, chains=options.chains,
                           random_seed=options.seed, target_accept=options.target_accept,
-                          progressbar=False, compute_convergence_checks=False)
+                          nuts_sampler=sampler, progressbar=False, compute_convergence_checks=False)
     total = time.perf_counter() - start
     sampling = float(trace.posterior.attrs["sampling_time"])
     return trace, total - sampling, sampling
@@ -123,7 +123,7 @@ def main():
     from problems import PROBLEMS
 
     runners = {"nutpie": lambda o: run_nutpie(o, False), "nutpie-low-rank": lambda o: run_nutpie(o, True),
-               "numpyro": run_numpyro, "pymc": run_pymc}
+               "numpyro": run_numpyro, "pymc": run_pymc, "blackjax": lambda o: run_pymc(o, "blackjax")}
     parser = argparse.ArgumentParser()
     parser.add_argument("peer", choices=runners)
     parser.add_argument("problem", choices=PROBLEMS)

@@ -50,7 +50,7 @@ fn a_run_prints_its_verdict_and_leaves_its_files_in_a_fresh_folder() {
             "eight-schools.fz",
             "10 parameters, 8 observations",
             "seed 42",
-            "rewritten   collapse: theta, mu integrated out of 8 rows of y",
+            "rewritten   collapse: theta integrated out of 8 rows of y",
             "coordinates  as written",
         ]);
         assert_eq!(names(&scratch.0.join(format!("eight-schools-{n}"))), RUN);

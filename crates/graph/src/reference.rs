@@ -276,37 +276,42 @@ fn cholesky(n: usize, a: &[f64], l: &mut [f64]) {
     }
 }
 
-/// Solves L x = b or Lᵀ x = b in place, `m` columns.
+/// Solves L x = b or Lᵀ x = b in place, `m` columns: row by row, so that neighbours are read.
 fn tri_solve(n: usize, m: usize, l: &[f64], transpose: bool, x: &mut [f64]) {
     for step in 0..n {
         let i = if transpose { n - 1 - step } else { step };
-        for c in 0..m {
-            let mut sum = x[i * m + c];
-            if transpose {
-                for k in i + 1..n {
-                    sum -= l[k * n + i] * x[k * m + c];
-                }
-            } else {
-                for k in 0..i {
-                    sum -= l[i * n + k] * x[k * m + c];
-                }
+        let (before, rest) = x.split_at_mut(i * m);
+        let (row, after) = rest.split_at_mut(m);
+        let subtract = |row: &mut [f64], by: f64, other: &[f64]| {
+            row.iter_mut().zip(other).for_each(|(x, y)| *x -= by * y);
+        };
+        if transpose {
+            for (k, other) in (i + 1..n).zip(after.chunks_exact(m)) {
+                subtract(row, l[k * n + i], other);
             }
-            x[i * m + c] = sum / l[i * n + i];
+        } else {
+            for (k, other) in (0..i).zip(before.chunks_exact(m)) {
+                subtract(row, l[i * n + k], other);
+            }
         }
+        row.iter_mut().for_each(|x| *x /= l[i * n + i]);
     }
 }
 
 /// ½ L⁻ᵀ (P + Pᵀ) L⁻¹ with P = the lower triangle of LᵀL̄, its diagonal halved (Murray,
 /// arXiv:1602.07527).
 fn cholesky_adjoint(n: usize, l: &[f64], l_bar: &[f64], out: &mut [f64]) {
-    out.fill(0.0);
     for i in 0..n {
-        for j in 0..=i {
-            let dot: f64 = (i..n).map(|k| l[k * n + i] * l_bar[k * n + j]).sum();
-            let value = if i == j { 0.5 * dot } else { dot };
-            out[i * n + j] += value;
-            out[j * n + i] += value;
+        let row = &mut out[i * n..=i * n + i];
+        row.fill(0.0);
+        for k in i..n {
+            let (by, other) = (l[k * n + i], &l_bar[k * n..]);
+            row.iter_mut().zip(other).for_each(|(x, y)| *x += by * y);
         }
+    }
+    // P + Pᵀ; its diagonal is what was halved, twice.
+    for i in 0..n {
+        (0..i).for_each(|j| out[j * n + i] = out[i * n + j]);
     }
     // S = L⁻ᵀ P L⁻¹: solve Lᵀ Y = P, then Lᵀ Sᵀ = Yᵀ.
     tri_solve(n, n, l, true, out);

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rust_hdf5::{H5Dataset, H5File, H5Group, H5Type, Hdf5Error};
+use rust_hdf5::{FillTime, H5Dataset, H5File, H5Group, H5Type, Hdf5Error};
 
 use super::super::{Attribute, Column, Group, Labels, Trace, Variable};
 use crate::{Error, ErrorKind, Result};
@@ -318,7 +318,8 @@ fn write_variable(group: &H5Group, variable: &Variable) -> Written<H5Dataset> {
     match &variable.values {
         Column::Real(values) => {
             let builder = group.new_dataset::<f64>().shape(shape).fill_value(f64::NAN);
-            let dataset = builder.create(name)?;
+            // Every element is written below; filling first would write the file twice.
+            let dataset = builder.fill_time(FillTime::Never).create(name)?;
             write_all(&dataset, values)?;
             dataset
                 .new_attr::<f64>()

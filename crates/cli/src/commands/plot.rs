@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use fitzroy::draws::{Trace, read_trace};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_report::draw::{Theme, pdf, png, svg};
+use fitzroy_report::draw::{Scene, Theme, pdf, png, svg};
 use fitzroy_report::figure::{Posterior, Style};
 use fitzroy_report::report::{FigureOptions, Kind, figure_of};
 use std::fs;
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
         Some(path) => path.clone(),
         None => PathBuf::from(format!("{}_plot.png", args.kind)),
     };
-    let format = Format::of(&out)?;
+    let format = Format::of(&out, "--out")?;
     if out.exists() && !args.overwrite {
         let message = format!(
             "{}: the file is there already; choose another --out, or replace it with --overwrite",
@@ -85,12 +85,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
     let scene = figure_of(&traces.iter().collect::<Vec<_>>(), &shown, kind, &options)
         .map_err(|error| error.context(shown.join(", ")))?;
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
-    let bytes = match format {
-        Format::Png => png(&scene, theme, 1.5)?,
-        Format::Svg => svg(&scene, theme).into_bytes(),
-        Format::Pdf => pdf(&scene, theme),
-    };
-    write(&out, &bytes)?;
+    write(&out, &format.bytes(&scene, theme)?)?;
     terminal::out(format_args!("wrote {}", out.display()));
     Ok(Outcome::Done)
 }
@@ -180,7 +175,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(path: &Path) -> Result<Format> {
+    fn of(path: &Path, flag: &str) -> Result<Format> {
         let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase());
         match ending.as_deref() {
             Some("png") => Ok(Format::Png),
@@ -188,13 +183,31 @@ impl Format {
             Some("pdf") => Ok(Format::Pdf),
             _ => {
                 let message = format!(
-                    "--out {}: figures are written as .png, .svg or .pdf",
+                    "{flag} {}: figures are written as .png, .svg or .pdf",
                     path.display()
                 );
                 Err(Error::new(ErrorKind::Usage, message))
             }
         }
     }
+
+    fn bytes(self, scene: &Scene, theme: Theme) -> Result<Vec<u8>> {
+        Ok(match self {
+            Format::Png => png(scene, theme, 1.5)?,
+            Format::Svg => svg(scene, theme).into_bytes(),
+            Format::Pdf => pdf(scene, theme),
+        })
+    }
+}
+
+/// Refuses endings that figures are not written with, before anything is done for one.
+pub(crate) fn check_figure(path: &Path, flag: &str) -> Result<()> {
+    Format::of(path, flag).map(drop)
+}
+
+/// Writes a figure in the format of its file's ending; `flag` named the file.
+pub(crate) fn write_scene(path: &Path, flag: &str, scene: &Scene) -> Result<()> {
+    write(path, &Format::of(path, flag)?.bytes(scene, Theme::Light)?)
 }
 
 /// Writes a file that appears under its name when it is complete.
@@ -242,9 +255,14 @@ mod tests {
 
     #[test]
     fn endings_choose_the_format() {
-        assert_eq!(Format::of(Path::new("a/b.PNG")).unwrap(), Format::Png);
+        assert_eq!(
+            Format::of(Path::new("a/b.PNG"), "--out").unwrap(),
+            Format::Png
+        );
         for name in ["a", "a.jpg", ".png"] {
-            let message = Format::of(Path::new(name)).unwrap_err().to_string();
+            let message = Format::of(Path::new(name), "--out")
+                .unwrap_err()
+                .to_string();
             assert!(message.contains(".svg"), "{message}");
         }
     }

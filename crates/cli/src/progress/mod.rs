@@ -33,7 +33,9 @@ pub(crate) struct Board {
     chains: Vec<Cell>,
 }
 
+/// On cache lines of its own: chains on other processors write to theirs after every transition.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 struct Cell {
     done: AtomicUsize,
     divergences: AtomicUsize,

@@ -1,7 +1,7 @@
 //! From a scheduled graph to steps: memory for every stored array, and instructions for loops.
 
 use super::emit::LoopEmitter;
-use super::program::{Arena, KernelPlan, Loc, Motion, SLACK, Step};
+use super::program::{Arena, KernelPlan, Loc, Motion, Packed, SLACK, Step};
 use super::rows::{RowOrder, scalar_core};
 use super::schedule::{Role, Schedule, matrix_product, origin, reads_by_position};
 use fitzroy_graph::reference::{evaluate, flat_positions};
@@ -200,7 +200,7 @@ impl<'g> Lower<'g> {
         (first, stride)
     }
 
-    fn kernel(&self, node: NodeId) -> KernelPlan {
+    fn kernel(&mut self, node: NodeId) -> KernelPlan {
         let graph = self.graph;
         let n = graph.node(node);
         let positions = match &n.op {
@@ -218,7 +218,12 @@ impl<'g> Lower<'g> {
             matrix_product(graph, node).is_none(),
             "matrix products run in loops"
         );
+        let packed = match n.op {
+            Op::Contract { .. } => self.pack(node, &positions),
+            _ => None,
+        };
         KernelPlan {
+            packed,
             op: n.op.clone(),
             dims: n.dims.clone(),
             input_dims: n.inputs.iter().map(|&i| graph.dims(i).to_vec()).collect(),
@@ -231,6 +236,37 @@ impl<'g> Lower<'g> {
             len: graph.len(node),
             positions,
         }
+    }
+
+    /// A contraction in which one input is constant and every result reads the same elements of
+    /// the other: the constant by terms, results side by side.
+    fn pack(&mut self, node: NodeId, positions: &[Vec<u32>]) -> Option<Packed> {
+        let graph = self.graph;
+        let inputs = &graph.node(node).inputs;
+        let len = graph.len(node).max(1);
+        let n_terms = positions[0].len() / len;
+        let reads_alike = |at: &[u32]| {
+            let mut rows = at.chunks_exact(n_terms.max(1));
+            let first = rows.next();
+            rows.all(|row| Some(row) == first)
+        };
+        let vector = (0..2).find(|&v| {
+            graph.varies(inputs[v]) && !graph.varies(inputs[1 - v]) && reads_alike(&positions[v])
+        })?;
+        let from = self.fixed_at[&inputs[1 - vector]];
+        let stride = line(len + SLACK);
+        let at = self.fixed.len();
+        for k in 0..n_terms {
+            let reads = positions[1 - vector].iter().skip(k).step_by(n_terms);
+            let row: Vec<f64> = reads.map(|&p| self.fixed[from + p as usize]).collect();
+            self.fix(&row);
+        }
+        Some(Packed {
+            at,
+            stride,
+            vector,
+            terms: positions[vector][..n_terms].to_vec(),
+        })
     }
 
     /// Where an output stands.

@@ -6,6 +6,7 @@ mod emit;
 pub(crate) mod lower;
 mod maps;
 mod operand;
+mod packed;
 pub(crate) mod program;
 pub(crate) mod rows;
 mod rowwise;
@@ -316,7 +317,10 @@ impl Kernel for Steps<'_> {
                     fixed,
                 }
                 .run::<L>(),
-                Step::Kernel(plan) => self.function.run_kernel(plan, self.work),
+                Step::Kernel(plan) => match &plan.packed {
+                    Some(packed) => packed::product::<L>(plan, packed, self.work, fixed),
+                    None => self.function.run_kernel(plan, self.work),
+                },
             }
         }
     }

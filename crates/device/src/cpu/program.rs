@@ -238,6 +238,21 @@ pub(crate) struct KernelPlan {
     pub(crate) len: usize,
     /// For maxima and contractions: where each term is read.
     pub(crate) positions: Vec<Vec<u32>>,
+    /// A contraction that is a constant matrix times a vector.
+    pub(crate) packed: Option<Packed>,
+}
+
+/// A constant matrix by the terms of a sum, ready for whole registers of results.
+#[derive(Clone, Debug)]
+pub(crate) struct Packed {
+    /// Its first number in the fixed arena.
+    pub(crate) at: usize,
+    /// From one term to the next.
+    pub(crate) stride: usize,
+    /// Which input is the vector.
+    pub(crate) vector: usize,
+    /// Which of its elements each term reads.
+    pub(crate) terms: Vec<u32>,
 }
 
 /// One step of a function.

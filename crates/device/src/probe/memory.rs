@@ -51,9 +51,26 @@ fn parse_meminfo(text: &str) -> Option<Memory> {
     })
 }
 
+/// The most memory that this process has held at once, in bytes; `None` where the system has no
+/// `/proc/self/status`.
+pub fn peak_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let value = super::named_field(&text, "VmHWM")?;
+    let kib: u64 = value.trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_has_held_at_least_what_it_holds() {
+        let before = peak_bytes().unwrap();
+        let held = vec![1u8; 64 << 20];
+        assert!(peak_bytes().unwrap() >= before.max(held.len() as u64));
+    }
 
     #[test]
     fn sizes_are_read_in_kibibytes() {

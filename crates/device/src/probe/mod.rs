@@ -5,7 +5,7 @@ mod rates;
 
 use crate::lanes::Level;
 
-pub use memory::Memory;
+pub use memory::{Memory, peak_bytes};
 pub use rates::{MULTIPLY_ADDS_PER_ROUND, Streams, multiply_adds};
 
 /// The processor as programs see it.

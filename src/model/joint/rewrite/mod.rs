@@ -51,6 +51,7 @@ struct Movable {
 }
 
 /// Everything a search for patterns looks at.
+#[derive(Clone)]
 struct Sites<'a, 'g> {
     scope: &'g Scope,
     terms: &'a [Term],
@@ -134,32 +135,45 @@ impl<'g> Build<'_, 'g> {
     ) -> Option<Block> {
         let known = self.plates.iter().zip(&self.plate_nodes);
         let plates = known.filter(|(p, _)| !gone[p.parameter]);
+        let plates = plates.map(|(plate, &(location, scale))| Movable {
+            parameter: plate.parameter,
+            location,
+            scale,
+        });
         let sites = Sites {
             scope: self.scope,
             terms: &self.terms,
             latents: &self.latents,
             normals: &self.normals,
             allowed,
-            plates: plates
-                .map(|(plate, &(location, scale))| Movable {
-                    parameter: plate.parameter,
-                    location,
-                    scale,
-                })
-                .collect(),
+            plates: plates.collect(),
         };
-        let collapsed = rewrites
+        let parameter = |n: &find::Normal| self.latents[n.latent].parameter;
+        let n_stay = |block: &Block| -> usize {
+            let now: Vec<usize> = block.integrated().map(parameter).collect();
+            let stay = (0..gone.len()).filter(|p| !gone[*p] && !now.contains(p));
+            stay.map(|p| self.parameters[p].len).sum()
+        };
+        let mut collapsed = rewrites
             .collapse
             .then(|| sites.block(which, true))
             .flatten();
-        let one_stays = |block: &Block| {
-            let now = block.integrated().map(|n| self.latents[n.latent].parameter);
-            let now: Vec<usize> = now.collect();
-            (0..gone.len()).any(|p| !gone[p] && !now.contains(&p))
+        let kept = |block: &Block| match n_stay(block) {
+            1 => block.company().map(parameter),
+            _ => None,
         };
+        if let Some(kept) = collapsed.as_ref().and_then(kept) {
+            let mut fewer = allowed.to_vec();
+            fewer[kept] = false;
+            let sites = Sites {
+                allowed: &fewer,
+                ..sites.clone()
+            };
+            collapsed = sites.block(which, true);
+        }
         if let Some(block) = collapsed
             && block.integrated().next().is_some()
-            && one_stays(&block)
+            && n_stay(&block) > 0
         {
             return Some(block);
         }

@@ -1,6 +1,7 @@
 //! `fitzroy bench WHAT`: measures this machine; asserts the answers before it reports a time.
 
 mod curve_fit;
+mod sampling;
 mod stop_signal;
 mod weather;
 
@@ -11,7 +12,7 @@ use fitzroy::Result;
 /// Flags of `fitzroy bench`.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  fitzroy bench curve-fit --preset quick\n  fitzroy bench weather --latent-size 64"
+    after_help = "Examples:\n  fitzroy bench sample --preset quick\n  fitzroy bench curve-fit --preset quick\n  fitzroy bench weather --latent-size 64"
 )]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
@@ -21,6 +22,14 @@ pub(crate) struct BenchArgs {
 /// What is measured.
 #[derive(Subcommand)]
 enum What {
+    /// A regression with a hundred intercepts, rewritten and as it stands
+    #[command(after_help = "Example:\n  fitzroy bench sample --preset standard --json")]
+    Sample(sampling::SampleBench),
+    /// 100 to 5,000 groups, eight schools and a logistic regression, rewritten and as they stand
+    #[command(
+        after_help = "Example:\n  fitzroy bench hierarchical --only groups-100 --figure groups.png"
+    )]
+    Hierarchical(sampling::HierarchicalBench),
     /// Curve fits from 1,000 to 10 million rows, and 10,000 small ones
     #[command(after_help = "Example:\n  fitzroy bench curve-fit --preset standard --json")]
     CurveFit(curve_fit::CurveFitBench),
@@ -36,6 +45,8 @@ enum What {
 /// Measures and prints.
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     match &args.what {
+        What::Sample(args) => sampling::sample(args),
+        What::Hierarchical(args) => sampling::hierarchical(args),
         What::CurveFit(args) => curve_fit::run(args),
         What::StopSignal(args) => stop_signal::run(args),
         What::Weather(args) => weather::run(args),

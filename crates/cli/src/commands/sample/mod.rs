@@ -234,7 +234,8 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         written,
         total: clock.seconds(),
     };
-    let document = run_json(&outcome, &settings, &diagnosis, &facts);
+    let mut document = run_json(&outcome, &settings, &diagnosis, &facts);
+    document["peak_memory_bytes"] = json!(probe::peak_bytes());
     save(&mut folder, &diagnosis, &document)?;
     if args.common.json {
         json::print(&document);
@@ -301,7 +302,9 @@ fn chains(
 /// would take longer than to make them again.
 const SHORT_S: f64 = 2.0;
 
-/// Writes the draws, and examines them meanwhile. The second is the time when they were written.
+/// Writes the draws and examines them: first the one, then the other where both are short, for then
+/// all threads are needed to examine, and side by side where the disk is waited for. The second is
+/// the time when the draws were written.
 fn examine(
     folder: &mut Folder,
     outcome: &run::Outcome,
@@ -313,11 +316,16 @@ fn examine(
         true => Flush::Later,
         false => Flush::Disk,
     };
+    let write = || -> Result<f64> {
+        write_netcdf_with(&path, &outcome.trace, flush)?;
+        Ok(clock.seconds())
+    };
+    if flush == Flush::Later {
+        let written = write()?;
+        return Ok((outcome.diagnose(options)?, written));
+    }
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| -> Result<f64> {
-            write_netcdf_with(&path, &outcome.trace, flush)?;
-            Ok(clock.seconds())
-        });
+        let writer = scope.spawn(write);
         let found = outcome.diagnose(options);
         let written = writer.join().expect("writing returns its errors")?;
         Ok((found?, written))

@@ -1,0 +1,185 @@
+//! `fitzroy bench sample` and `fitzroy bench hierarchical`: effective draws a second of whole
+//! processes, with the rewrites and without them.
+
+mod problems;
+mod runs;
+mod show;
+
+use crate::args::Common;
+use crate::commands::plot;
+use crate::exit::Outcome;
+use crate::{json, terminal};
+use clap::{Args, ValueEnum};
+use fitzroy::{Error, ErrorKind, Result};
+use problems::Problem;
+use runs::{Bench, Rewrites};
+use std::path::PathBuf;
+
+/// Flags that both share.
+#[derive(Args)]
+struct Measuring {
+    /// Runs of each, with seeds that follow each other [default: by preset]
+    #[arg(long, value_name = "N")]
+    repeats: Option<usize>,
+    /// Rewrites of the models
+    #[arg(long, value_enum, value_name = "HOW", default_value = "both")]
+    rewrites: Rewrites,
+    /// Writes models and data as NAME.fz and NAME.json for other programs, and measures nothing
+    #[arg(long, value_name = "DIR")]
+    write_data: Option<PathBuf>,
+    /// Writes the table as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draws effective draws a second, as .png, .svg or .pdf
+    #[arg(long, value_name = "FILE")]
+    figure: Option<PathBuf>,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Flags of `fitzroy bench sample`.
+#[derive(Args)]
+pub(crate) struct SampleBench {
+    /// Warm-up and draws of each chain, and chains
+    #[arg(long, value_enum, value_name = "PRESET", default_value = "standard")]
+    preset: Counts,
+    #[command(flatten)]
+    measuring: Measuring,
+}
+
+/// Presets of `bench sample`.
+#[derive(Clone, Copy, ValueEnum)]
+enum Counts {
+    /// 200 and 200, 2 chains, 3 runs
+    Quick,
+    /// 500 and 500, 4 chains, 5 runs
+    Standard,
+    /// 1,000 and 1,000, 4 chains, 11 runs
+    Publication,
+}
+
+/// Flags of `fitzroy bench hierarchical`.
+#[derive(Args)]
+pub(crate) struct HierarchicalBench {
+    /// How many problems and runs
+    #[arg(long, value_enum, value_name = "PRESET", default_value = "standard")]
+    preset: Extent,
+    /// Problems by name, comma-separated: groups-100, groups-500, groups-1000, groups-5000,
+    /// eight-schools, logistic
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
+    #[command(flatten)]
+    measuring: Measuring,
+}
+
+/// Presets of `bench hierarchical`.
+#[derive(Clone, Copy, ValueEnum)]
+enum Extent {
+    /// 100 groups and eight schools, 3 runs
+    Quick,
+    /// All but 5,000 groups, 5 runs
+    Standard,
+    /// All, 11 runs
+    Publication,
+}
+
+const ALL: [&str; 6] = [
+    "groups-100",
+    "groups-500",
+    "groups-1000",
+    "eight-schools",
+    "logistic",
+    "groups-5000",
+];
+
+/// `bench sample`.
+pub(crate) fn sample(args: &SampleBench) -> Result<Outcome> {
+    let (counts, repeats) = match args.preset {
+        Counts::Quick => ([200, 200, 2], 3),
+        Counts::Standard => ([500, 500, 4], 5),
+        Counts::Publication => ([1_000, 1_000, 4], 11),
+    };
+    let problem = problems::artists(counts, args.measuring.common.seed);
+    args.measuring.run("sample", vec![problem], repeats)
+}
+
+/// `bench hierarchical`.
+pub(crate) fn hierarchical(args: &HierarchicalBench) -> Result<Outcome> {
+    let (names, repeats): (&[&str], usize) = match args.preset {
+        Extent::Quick => (&["groups-100", "eight-schools"], 3),
+        Extent::Standard => (&ALL[..5], 5),
+        Extent::Publication => (&ALL, 11),
+    };
+    let names: Vec<&str> = match args.only.is_empty() {
+        true => names.to_vec(),
+        false => args.only.iter().map(String::as_str).collect(),
+    };
+    let problem = |name: &str| -> Result<Problem> {
+        let seed = args.measuring.common.seed;
+        Ok(match name {
+            "groups-100" => problems::groups(100, seed),
+            "groups-500" => problems::groups(500, seed),
+            "groups-1000" => problems::groups(1_000, seed),
+            "groups-5000" => problems::groups(5_000, seed),
+            "eight-schools" => problems::eight_schools(),
+            "logistic" => problems::logistic(seed),
+            _ => {
+                let message = format!(
+                    "--only: there is no problem `{name}`, only {}",
+                    ALL.join(", ")
+                );
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        })
+    };
+    let problems: Result<Vec<Problem>> = names.into_iter().map(problem).collect();
+    args.measuring.run("hierarchical", problems?, repeats)
+}
+
+impl Measuring {
+    /// Measures every problem, asserts its answers, prints.
+    fn run(&self, name: &str, problems: Vec<Problem>, repeats: usize) -> Result<Outcome> {
+        let machine = self.common.machine()?;
+        let repeats = self.repeats.unwrap_or(repeats);
+        if repeats == 0 {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "--repeats is 0; use at least 1",
+            ));
+        }
+        if let Some(path) = &self.figure {
+            plot::check_figure(path, "--figure")?;
+        }
+        if let Some(folder) = &self.write_data {
+            return runs::write_problems(folder, &problems).map(|()| Outcome::Done);
+        }
+        let bench = Bench::new(machine.threads, repeats, self.common.seed)?;
+        let mut rows = Vec::new();
+        for problem in &problems {
+            for how in self.rewrites.each() {
+                let row = match bench.measure(problem, how) {
+                    Err(error) if error.kind() == ErrorKind::Numerics => {
+                        terminal::note(format_args!("error: {error}"));
+                        return Ok(Outcome::NotPassed);
+                    }
+                    measured => measured?,
+                };
+                if !self.common.json {
+                    terminal::out(show::line(&row));
+                }
+                rows.push(row);
+            }
+        }
+        let document = bench.document(name, &rows);
+        if let Some(path) = &self.csv {
+            plot::write(path, show::csv(&rows).as_bytes())?;
+        }
+        if let Some(path) = &self.figure {
+            show::figure(path, &rows)?;
+        }
+        if self.common.json {
+            json::print(&document);
+        }
+        Ok(Outcome::Done)
+    }
+}

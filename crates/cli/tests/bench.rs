@@ -1,0 +1,107 @@
+//! `fitzroy bench sample` and `bench hierarchical`.
+
+mod program;
+
+use program::{Scratch, fitzroy};
+
+#[test]
+fn a_benchmark_says_what_ran_where_and_puts_both_rewrites_side_by_side() {
+    let scratch = Scratch::new("bench");
+    let [csv, figure] = ["rows.csv", "bars.svg"].map(|name| scratch.0.join(name));
+    let said = fitzroy(&[
+        "bench",
+        "hierarchical",
+        "--only",
+        "eight-schools",
+        "--repeats",
+        "2",
+        "--json",
+        "--csv",
+        csv.to_str().unwrap(),
+        "--figure",
+        figure.to_str().unwrap(),
+    ])
+    .ends_with(0);
+    let found = said.json();
+    for key in ["version", "device", "threads", "seed", "repeats", "rows"] {
+        assert!(!found[key].is_null(), "{key}");
+    }
+    let rows = found["rows"].as_array().unwrap();
+    let rewrites: Vec<_> = rows
+        .iter()
+        .map(|r| r["rewrites"].as_str().unwrap())
+        .collect();
+    assert_eq!(rewrites, ["auto", "off"]);
+    for row in rows {
+        assert_eq!(row["configuration"]["draws"], 1_000);
+        assert_eq!(row["runs"].as_array().unwrap().len(), 2);
+        for key in [
+            "compile_s",
+            "warmup_s",
+            "sampling_s",
+            "written_s",
+            "process_s",
+            "min_ess_bulk",
+            "min_ess_tail",
+            "max_rhat",
+            "divergences",
+            "gradients",
+            "ess_bulk_per_sampling_s",
+            "ess_bulk_per_chains_s",
+            "ess_bulk_per_written_s",
+        ] {
+            let at = |end: &str| {
+                row[key][end]
+                    .as_f64()
+                    .unwrap_or_else(|| panic!("{key} {end}"))
+            };
+            assert!(
+                at("min") <= at("median") && at("median") <= at("max"),
+                "{key}"
+            );
+        }
+        // Counted from before the process starts, so later than anything the process counts.
+        let run = &row["runs"][0];
+        let time = |key: &str| run[key].as_f64().unwrap();
+        assert!(time("written_s") > time("compile_s") + time("warmup_s") + time("sampling_s"));
+        assert!(time("process_s") >= time("written_s"));
+    }
+    let text = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(text.lines().count(), 3, "{text}");
+    assert!(std::fs::read_to_string(figure).unwrap().starts_with("<svg"));
+}
+
+#[test]
+fn problems_are_written_for_other_programs_and_can_be_sampled() {
+    let scratch = Scratch::new("bench-data");
+    let folder = scratch.0.to_str().unwrap();
+    fitzroy(&["bench", "sample", "--write-data", folder]).ends_with(0);
+    let [model, data] = ["fz", "json"].map(|e| format!("{folder}/artists.{e}"));
+    let out = format!("{folder}/out");
+    let sampled = [
+        "--tune", "20", "--draws", "4", "--chains", "1", "--quiet", "--out", &out,
+    ];
+    let given = ["sample", &model, "--data", &data];
+    fitzroy(&[&given[..], &sampled[..]].concat()).ends_with(0);
+}
+
+#[test]
+fn a_benchmark_refuses_what_it_cannot_do_before_it_runs() {
+    let bad: [(&[&str], &[&str]); 4] = [
+        (
+            &["hierarchical", "--only", "groups-7"],
+            &["groups-7", "groups-5000"],
+        ),
+        (&["sample", "--repeats", "0"], &["--repeats", "at least 1"]),
+        (
+            &["sample", "--figure", "bars.jpg"],
+            &["--figure bars.jpg", ".svg"],
+        ),
+        (&["sample", "--preset", "huge"], &["huge", "standard"]),
+    ];
+    for (args, parts) in bad {
+        fitzroy(&[&["bench"], args].concat())
+            .ends_with(2)
+            .complains(parts);
+    }
+}
