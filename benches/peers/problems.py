@@ -111,7 +111,7 @@ def pymc_groups(name):
     with pm.Model() as model:
         mu_pop = pm.Normal("mu_pop", 50, 20)
         sigma_pop = pm.HalfNormal("sigma_pop", 15)
-        z = pm.Normal("z", 0, 1, shape=d["group"].max() + 1)
+        z = pm.Normal("z", 0, 1, shape=int(d["group"].max()) + 1)
         mu_group = pm.Deterministic("mu_group", mu_pop + sigma_pop * z)
         sigma_obs = pm.HalfNormal("sigma_obs", 5)
         pm.Normal("y", mu_group[d["group"]], sigma_obs, observed=d["y"])
@@ -127,7 +127,7 @@ def numpyro_groups(name):
     def model():
         mu_pop = numpyro.sample("mu_pop", dist.Normal(50, 20))
         sigma_pop = numpyro.sample("sigma_pop", dist.HalfNormal(15))
-        with numpyro.plate("groups", d["group"].max() + 1):
+        with numpyro.plate("groups", int(d["group"].max()) + 1):
             z = numpyro.sample("z", dist.Normal(0, 1))
             mu_group = numpyro.deterministic("mu_group", mu_pop + sigma_pop * z)
         sigma_obs = numpyro.sample("sigma_obs", dist.HalfNormal(5))
@@ -144,7 +144,7 @@ def pymc_artists(name):
     with pm.Model() as model:
         mu = pm.Normal("mu", 0, 20)
         sigma_artist = pm.HalfNormal("sigma_artist", 5)
-        effect = pm.Normal("effect", mu, sigma_artist, shape=d["artist"].max() + 1)
+        effect = pm.Normal("effect", mu, sigma_artist, shape=int(d["artist"].max()) + 1)
         beta = pm.Normal("beta", 0, 2, shape=d["features"].shape[1])
         sigma = pm.HalfNormal("sigma", 5)
         pm.Normal("y", effect[d["artist"]] + d["features"] @ beta, sigma, observed=d["y"])
@@ -160,7 +160,7 @@ def numpyro_artists(name):
     def model():
         mu = numpyro.sample("mu", dist.Normal(0, 20))
         sigma_artist = numpyro.sample("sigma_artist", dist.HalfNormal(5))
-        with numpyro.plate("artists", d["artist"].max() + 1):
+        with numpyro.plate("artists", int(d["artist"].max()) + 1):
             effect = numpyro.sample("effect", dist.Normal(mu, sigma_artist))
         with numpyro.plate("feature", d["features"].shape[1]):
             beta = numpyro.sample("beta", dist.Normal(0, 2))
