@@ -286,11 +286,11 @@ fn tri_solve(n: usize, m: usize, l: &[f64], transpose: bool, x: &mut [f64]) {
             row.iter_mut().zip(other).for_each(|(x, y)| *x -= by * y);
         };
         if transpose {
-            for (k, other) in (i + 1..n).zip(after.chunks_exact(m)) {
+            for (k, other) in (i + 1..n).zip(after.chunks_exact(m.max(1))) {
                 subtract(row, l[k * n + i], other);
             }
         } else {
-            for (k, other) in (0..i).zip(before.chunks_exact(m)) {
+            for (k, other) in (0..i).zip(before.chunks_exact(m.max(1))) {
                 subtract(row, l[i * n + k], other);
             }
         }
