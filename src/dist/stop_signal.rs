@@ -181,8 +181,8 @@ impl<R: Real> StopTime<R> {
     }
 }
 
-/// Where the integral over the stop time runs, in u: x(u) = μ + σu + τρ(u), ρ = ½s², s = (u + √(u²
-/// + 4))/2, from u₀ to u₁, which are at x(−6) and x(6) or at the ends that were given.
+/// Where the integral over the stop time runs, in u: x(u) = μ + σu + τρ(u), with ρ = ½s² and
+/// s = (u + √(u² + 4))/2, from u₀ to u₁, which are at x(−6) and x(6) or at the ends that were given.
 ///
 /// x follows the quantiles of the ex-Gaussian closely enough that its integrand is smooth in u for
 /// any σ/τ.

@@ -200,6 +200,18 @@ fn loglik_prints_every_trial_in_its_order_with_slopes() {
         (&serde_json::json!(48), &serde_json::json!(5))
     );
 
+    // One stop trial is enough here.
+    here.file("s.csv", "subject,stimulus,response,rt,ssd\na,0,0,,0.2\n");
+    let args = [
+        "stop-signal",
+        "loglik",
+        "--params",
+        "p.json",
+        "--data",
+        "s.csv",
+    ];
+    here.fitzroy(&args).ends_with(0);
+
     here.file(
         "less.json",
         &PARAMS.replace("\"ptf\":0.06", "\"stop_lb\":null"),

@@ -156,4 +156,35 @@ mod tests {
         let depends = g.dependents(&[y]);
         assert!(depends[sum.index()] && !depends[square.index()]);
     }
+    /// Catches: the value differentiated too, a slope on the wrong argument, a node left behind.
+    #[test]
+    fn slopes_that_are_given_are_taken_and_a_device_never_sees_them() {
+        let mut g = Graph::new();
+        let (x, y) = (g.param(0, &[]), g.param(1, &[]));
+        let product = g.bin(Binary::Mul, x, y);
+        let (five, seven) = (g.lit(5.0), g.lit(7.0));
+        let known = g.with_slopes(product, &[(x, five), (y, seven), (five, seven)]);
+        let root = g.bin(Binary::Mul, known, x);
+        let partials = crate::gradient(&mut g, root);
+        let mut nodes = vec![root];
+        nodes.extend(partials.iter().map(|p| p.adjoint));
+        let out = evaluate(&g, &Bindings::default(), &[2.0, 3.0], &nodes);
+        // x·(xy), x·5 + xy, x·7
+        assert_eq!(out, [[12.0], [16.0], [14.0]]);
+        let (plain, same) = g.without_slopes(&nodes).expect("there is one");
+        let needed = plain.needed(&same);
+        let left = plain.nodes().iter().zip(&needed);
+        assert!(
+            !left
+                .into_iter()
+                .any(|(n, used)| *used && n.op == Op::WithSlopes)
+        );
+        assert_eq!(
+            evaluate(&plain, &Bindings::default(), &[2.0, 3.0], &same),
+            out
+        );
+        let tangent = crate::tangent(&mut g, known, &[(x, five), (y, seven)]);
+        let out = evaluate(&g, &Bindings::default(), &[2.0, 3.0], &[tangent]);
+        assert_eq!(out, [[25.0 + 49.0]]);
+    }
 }

@@ -145,8 +145,8 @@ fn scalar(trace: &Trace, name: &str, element: usize) -> Option<Vec<f64>> {
 /// of the true subject values, or inside the 89 % interval; and how many true subject values lie in
 /// their 90 % intervals.
 ///
-/// Bound of the latter: 90 % ± 4 standard errors of as many independent values as there are
-/// subjects; values of one subject are correlated, so the number of parameters does not count.
+/// Bound of the latter: 90 % ± 4 standard errors of a third as many independent values, as the
+/// parameters of one subject are correlated.
 ///
 /// # Errors
 /// `truth` is not what `simulate` writes, or is of other subjects.
@@ -207,7 +207,8 @@ pub fn recovery(trace: &Trace, truth: &Value) -> Result<Vec<Check>> {
     }
     if total > 0 {
         let share = inside as f64 / total as f64;
-        let slack = 4.0 * (0.09 / n as f64).sqrt();
+        // Parameters of a subject are correlated: a third of them counts.
+        let slack = 4.0 * (0.09 / (n * NAMES.len()) as f64 * 3.0).sqrt();
         let found = format!("{:.1} % of {total} values", 100.0 * share);
         let needed = format!("90 % ± {:.0}", 100.0 * slack);
         out.push(Check::of(

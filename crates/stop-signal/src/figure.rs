@@ -36,7 +36,7 @@ fn layers(all: &[Compared], at: impl Fn(What) -> Option<f64>, ink: Ink, name: &s
             name: label("data"),
             x,
             y: chosen.iter().map(|c| c.1.observed).collect(),
-            ink: Ink::Text,
+            ink: if name.is_empty() { Ink::Text } else { ink },
             size: POINT,
         },
     ]

@@ -3,7 +3,7 @@
 use crate::commands::report::command;
 use crate::output::Folder;
 use fitzroy::Result;
-use fitzroy::diagnose::{Diagnosis, quantile_of_sorted};
+use fitzroy::diagnose::{Diagnosis, hdi, quantile_of_sorted};
 use fitzroy::draws::Trace;
 use fitzroy_report::draw::{Scene, Theme, png};
 use fitzroy_report::figure::{ForestColumn, Style};
@@ -62,7 +62,7 @@ pub(super) fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<E
         let column = ForestColumn {
             mean: s.mean,
             inner: [q(0.25), q(0.75)],
-            outer: [q(0.055), q(0.945)],
+            outer: hdi(&sorted, 0.89).into(),
             r_hat: s.r_hat,
             ess: s.ess_bulk,
         };
