@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use fitzroy::draws::{
-    Attribute, Column, Group, Labels, Trace, Variable, read_netcdf, write_netcdf,
+    Attribute, Chunks, Column, Flush, Group, Labels, Trace, Variable, ZarrStream, read_netcdf,
+    read_zarr, write_netcdf,
 };
 
 const CHAINS: usize = 4;
@@ -123,9 +124,11 @@ fn trace() -> Trace {
 }
 
 /// Runs the check under one interpreter. `Err` says why it could not run.
-fn check_with(python: &str, path: &Path) -> Result<(), String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/check_trace.py");
-    let output = Command::new(python).arg(script).arg(path).output();
+fn check_with(python: &str, script: &str, paths: &[&Path]) -> Result<(), String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/python")
+        .join(script);
+    let output = Command::new(python).arg(script).args(paths).output();
     let output = output.map_err(|error| format!("{python}: {error}"))?;
     let text = format!(
         "{}{}",
@@ -151,7 +154,7 @@ fn arviz_opens_a_trace_with_both_engines_and_saves_what_we_read_again() {
     for (i, python) in pythons.split(':').filter(|p| !p.is_empty()).enumerate() {
         let path = folder.join(format!("trace{i}.nc"));
         write_netcdf(&path, &trace()).unwrap();
-        if let Err(why) = check_with(python, &path) {
+        if let Err(why) = check_with(python, "check_trace.py", &[&path]) {
             assert!(!required, "FITZROY_REQUIRE_ARVIZ=1, but {why}");
             eprintln!("skipped: {why}");
             continue;
@@ -174,6 +177,68 @@ fn arviz_opens_a_trace_with_both_engines_and_saves_what_we_read_again() {
                 }
             }
             assert_eq!(saved.coords, ours.coords, "{engine}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The first 130 draws of the trace, published in two steps, are what both lines of ArviZ, xarray
+/// and zarr find in the store, while a third block that was not published lies beside them.
+#[test]
+fn a_store_that_still_grows_opens_in_arviz_xarray_and_zarr() {
+    let folder = std::env::temp_dir().join(format!("fitzroy-arviz-zarr-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (file, store) = (folder.join("trace.nc"), folder.join("run.zarr"));
+    let whole = trace();
+    let some = |from: usize, to: usize| {
+        let mut part = whole.clone();
+        part.groups.retain(|g| !g.name.starts_with("warmup_"));
+        for v in part.groups.iter_mut().flat_map(|g| &mut g.variables) {
+            if v.dims.first().is_some_and(|d| d == "chain") {
+                let k = v.elements();
+                let rows = |c: usize| (c * DRAWS + from) * k..(c * DRAWS + to) * k;
+                v.values = match &v.values {
+                    Column::Real(x) => {
+                        Column::Real((0..CHAINS).flat_map(|c| x[rows(c)].to_vec()).collect())
+                    }
+                    Column::Integer(x) => {
+                        Column::Integer((0..CHAINS).flat_map(|c| x[rows(c)].to_vec()).collect())
+                    }
+                    Column::Flag(x) => {
+                        Column::Flag((0..CHAINS).flat_map(|c| x[rows(c)].to_vec()).collect())
+                    }
+                };
+                v.shape[1] = to - from;
+            }
+        }
+        part.coords.insert(
+            "draw".into(),
+            Labels::Integers((from as i64..to as i64).collect()),
+        );
+        part
+    };
+    let mut stream = ZarrStream::with_chunks(&store, &whole, Chunks::of_draws(50)).unwrap();
+    for (from, to) in [(0, 60), (60, 130)] {
+        stream.append(&some(from, to).groups, Flush::Later).unwrap();
+        stream.publish(&whole.attributes, Flush::Disk).unwrap();
+    }
+    stream.append(&some(130, 190).groups, Flush::Later).unwrap();
+    let want = some(0, 130);
+    write_netcdf(&file, &want).unwrap();
+    // Orders of groups and variables differ: a store sorts them.
+    let read = read_zarr(&store).unwrap();
+    for group in &want.groups {
+        for v in &group.variables {
+            let other = read.group(&group.name).unwrap().variable(&v.name).unwrap();
+            assert_eq!(format!("{other:?}"), format!("{v:?}"));
+        }
+    }
+    let pythons = std::env::var("FITZROY_PYTHON").unwrap_or_else(|_| "python3".into());
+    let required = std::env::var("FITZROY_REQUIRE_ARVIZ").is_ok_and(|v| v == "1");
+    for python in pythons.split(':').filter(|p| !p.is_empty()) {
+        if let Err(why) = check_with(python, "check_zarr.py", &[&store, &file]) {
+            assert!(!required, "FITZROY_REQUIRE_ARVIZ=1, but {why}");
+            eprintln!("skipped: {why}");
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();

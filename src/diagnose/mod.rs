@@ -25,6 +25,7 @@ mod loo;
 mod disagreement;
 mod findings;
 mod sampler;
+mod stored;
 mod verdict;
 
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
 pub use rhat::{rhat, rhat_nested};
 pub(crate) use sampler::percent;
+pub use stored::diagnose_stored;
 pub use summary::{Label, Row, Summary, SummaryOptions, summary, unknown_variable};
 pub use verdict::{Diagnosis, diagnose};
 

@@ -104,13 +104,7 @@ pub struct Summary {
 /// An error when the group or a variable is missing (naming what there is), when a variable is
 /// not laid out as chains by draws, or when the probability is not between 0 and 1.
 pub fn summary(trace: &Trace, options: &SummaryOptions) -> Result<Summary> {
-    let probability = options.statistics.ci_prob;
-    if !(probability > 0.0 && probability < 1.0) {
-        return Err(Error::new(
-            ErrorKind::Usage,
-            format!("the interval's probability is {probability}; it must lie between 0 and 1"),
-        ));
-    }
+    check_probability(options.statistics)?;
     let group = group_of_draws(trace, &options.group)?;
     let variables = chosen(group, &options.variables)?;
     let (n_chains, n_draws) = shape_of_draws(group)?;
@@ -121,6 +115,18 @@ pub fn summary(trace: &Trace, options: &SummaryOptions) -> Result<Summary> {
         n_chains,
         n_draws,
     })
+}
+
+/// Refuses an interval that holds nothing or everything.
+pub(crate) fn check_probability(statistics: StatisticsOptions) -> Result<()> {
+    let probability = statistics.ci_prob;
+    match probability > 0.0 && probability < 1.0 {
+        true => Ok(()),
+        false => Err(Error::new(
+            ErrorKind::Usage,
+            format!("the interval's probability is {probability}; it must lie between 0 and 1"),
+        )),
+    }
 }
 
 /// The group called `name`, or an error that lists the groups.
@@ -270,15 +276,30 @@ fn block_rows(
     let columns = gather(variable, start, end);
     let row = |(element, draws): (usize, Vec<f64>)| {
         let x = Chains::new(&draws, n_chains, n_draws);
-        let index = index_of(element, &variable.shape[2..]);
-        Row {
-            name: variable.name.clone(),
-            labels: labels_of(trace, variable, &index),
-            index,
-            statistics: element_statistics(x, scores, options),
-        }
+        row_of(
+            trace,
+            variable,
+            element,
+            element_statistics(x, scores, options),
+        )
     };
     (start..end).zip(columns).map(row).collect()
+}
+
+/// The row of one element.
+pub(crate) fn row_of(
+    trace: &Trace,
+    variable: &Variable,
+    element: usize,
+    statistics: ElementStatistics,
+) -> Row {
+    let index = index_of(element, &variable.shape[2..]);
+    Row {
+        name: variable.name.clone(),
+        labels: labels_of(trace, variable, &index),
+        index,
+        statistics,
+    }
 }
 
 /// The draws of elements `start..end`, each chain after chain.

@@ -47,26 +47,57 @@ pub struct Diagnosis {
 /// the rows of the summary. Elements that never change have no say in the verdict. Errors are
 /// those of [`summary`].
 pub fn diagnose(trace: &Trace, options: &SummaryOptions) -> Result<Diagnosis> {
-    let group = group_of_draws(trace, &options.group)?;
-    if let Some(unknown) = options
-        .variables
-        .iter()
-        .find(|v| group.variable(v).is_none())
-    {
-        return Err(unknown_variable(group, unknown));
-    }
+    let group = known_group(trace, options)?;
     let everything = SummaryOptions {
         variables: Vec::new(),
         ..options.clone()
     };
-    let mut summary = summary(trace, &everything)?;
-    let names = chain_names(trace, &summary);
+    let summary = summary(trace, &everything)?;
     let sampler = SamplerStatistics::of(trace, &options.group, summary.n_chains, summary.n_draws);
+    let draws_of = |name: &str, element: usize| {
+        let variable = group.variable(name)?;
+        gather(variable, element, element + 1).pop()
+    };
+    let draws = Draws {
+        whole: trace,
+        of: &draws_of,
+    };
+    Ok(conclude(trace, options, summary, &sampler, &draws))
+}
 
+/// The group to examine, which has the variables that were asked for.
+pub(super) fn known_group<'a>(trace: &'a Trace, options: &SummaryOptions) -> Result<&'a Group> {
+    let group = group_of_draws(trace, &options.group)?;
+    let mut names = options.variables.iter();
+    match names.find(|v| group.variable(v).is_none()) {
+        Some(unknown) => Err(unknown_variable(group, unknown)),
+        None => Ok(group),
+    }
+}
+
+/// Where findings look for draws.
+pub(super) struct Draws<'a> {
+    /// A trace with the groups of draws that are in memory.
+    pub(super) whole: &'a Trace,
+    /// The draws of one element of a variable, chain after chain.
+    pub(super) of: &'a dyn Fn(&str, usize) -> Option<Vec<f64>>,
+}
+
+/// Verdict and findings of a summary of all variables. `outline` needs to hold no draws.
+pub(super) fn conclude(
+    outline: &Trace,
+    options: &SummaryOptions,
+    mut summary: Summary,
+    sampler: &SamplerStatistics,
+    draws: &Draws<'_>,
+) -> Diagnosis {
+    let names = chain_names(outline, &summary);
     let mut findings = value_findings(&summary);
-    findings.extend(rhat_findings(group, &summary, &names));
+    if let Some(group) = outline.group(&options.group) {
+        findings.extend(rhat_findings(group, &summary, &names, draws));
+    }
     findings.extend(ess_findings(&summary));
-    findings.extend(sampler.findings(trace, &options.group, &names));
+    findings.extend(sampler.findings(draws.whole, &options.group, &names));
     findings.sort_by_key(|f| f.kind);
 
     let changing: Vec<&Row> = summary.rows.iter().filter(|row| changes(row)).collect();
@@ -91,7 +122,7 @@ pub fn diagnose(trace: &Trace, options: &SummaryOptions) -> Result<Diagnosis> {
             .rows
             .retain(|row| options.variables.contains(&row.name));
     }
-    Ok(Diagnosis {
+    Diagnosis {
         summary,
         max_r_hat,
         min_ess_bulk,
@@ -101,7 +132,7 @@ pub fn diagnose(trace: &Trace, options: &SummaryOptions) -> Result<Diagnosis> {
         bfmi: sampler.bfmi(),
         converged,
         findings,
-    })
+    }
 }
 
 /// Whether every draw of a row is finite, as its mean tells.
@@ -180,7 +211,12 @@ fn constant_more(rows: &[&Row]) -> String {
 }
 
 /// One finding for each of the worst variables, and one for the rest.
-fn rhat_findings(group: &Group, summary: &Summary, names: &[String]) -> Vec<Finding> {
+fn rhat_findings(
+    group: &Group,
+    summary: &Summary,
+    names: &[String],
+    draws: &Draws<'_>,
+) -> Vec<Finding> {
     let high = |row: &Row| changes(row) && row.statistics.r_hat >= RHAT_LIMIT;
     let mut variables = by_variable(summary, high);
     let r_hat = |row: &&Row| row.statistics.r_hat;
@@ -191,7 +227,7 @@ fn rhat_findings(group: &Group, summary: &Summary, names: &[String]) -> Vec<Find
     let (named, rest) = variables.split_at(variables.len().min(VARIABLES_NAMED));
     let mut out: Vec<Finding> = named
         .iter()
-        .filter_map(|rows| rhat_finding(group, summary, rows, names))
+        .filter_map(|rows| rhat_finding((group, draws), summary, rows, names))
         .collect();
     if let Some(first) = rest.first() {
         let more: Vec<&str> = rest
@@ -219,7 +255,7 @@ fn rhat_findings(group: &Group, summary: &Summary, names: &[String]) -> Vec<Find
 }
 
 fn rhat_finding(
-    group: &Group,
+    (group, draws): (&Group, &Draws<'_>),
     summary: &Summary,
     rows: &[&Row],
     names: &[String],
@@ -231,7 +267,7 @@ fn rhat_finding(
         .iter()
         .zip(&variable.shape[2..])
         .fold(0, |flat, (i, n)| flat * n + i);
-    let draws = gather(variable, flat, flat + 1).pop()?;
+    let draws = (draws.of)(&worst.name, flat)?;
     let x = Chains::new(&draws, summary.n_chains, summary.n_draws);
     let (kind, why) = explain(x, names);
     let place = worst.label();

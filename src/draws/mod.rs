@@ -1,12 +1,20 @@
-//! Draws as plain data: groups of variables with named, labelled dimensions.
+//! Draws as plain data: groups of variables with named, labelled dimensions; their files and
+//! stores, and those of other programs.
 
+mod cmdstan;
 mod netcdf;
 mod open;
+mod parts;
+mod zarr;
 
 pub use crate::data::Labels;
+pub use cmdstan::read_cmdstan;
 pub use netcdf::{Flush, read_netcdf, write_netcdf, write_netcdf_with};
-pub use open::read_trace;
+pub use open::{Opened, open_trace, read_trace};
+pub(crate) use parts::{draws_from, join_draws};
 use std::collections::BTreeMap;
+pub use zarr::{Chunks, Stored, ZarrStream, read_zarr};
+pub(crate) use zarr::{Store, put_file};
 
 /// The elements of a variable, row-major over its dimensions.
 #[derive(Clone, Debug, PartialEq)]

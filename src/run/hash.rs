@@ -20,6 +20,24 @@ impl Fnv {
     fn number(&mut self, n: u64) {
         self.bytes(&n.to_le_bytes());
     }
+
+    /// Every dim and every bound array.
+    fn data(&mut self, joint: &Joint) {
+        let binding = joint.binding();
+        for dim in &binding.dims {
+            self.bytes(dim.name.as_bytes());
+            self.number(dim.size as u64);
+        }
+        for array in &binding.arrays {
+            self.bytes(array.name.as_bytes());
+            match &array.content {
+                Content::Real(values) => values.iter().for_each(|v| self.number(v.to_bits())),
+                Content::Positions { at, .. } => {
+                    at.iter().for_each(|&i| self.number(u64::from(i)));
+                }
+            }
+        }
+    }
 }
 
 /// 16 hexadecimal digits from the statements of the model and every bound array; spaces and
@@ -27,18 +45,21 @@ impl Fnv {
 pub(super) fn fingerprint(joint: &Joint) -> String {
     let mut hash = Fnv::new();
     hash.bytes(joint.model().to_string().as_bytes());
-    let binding = joint.binding();
-    for dim in &binding.dims {
-        hash.bytes(dim.name.as_bytes());
-        hash.number(dim.size as u64);
-    }
-    for array in &binding.arrays {
-        hash.bytes(array.name.as_bytes());
-        match &array.content {
-            Content::Real(values) => values.iter().for_each(|v| hash.number(v.to_bits())),
-            Content::Positions { at, .. } => at.iter().for_each(|&i| hash.number(u64::from(i))),
-        }
-    }
+    hash.data(joint);
+    format!("{:016x}", hash.0)
+}
+
+/// The same of the statements alone.
+pub(super) fn model_fingerprint(joint: &Joint) -> String {
+    let mut hash = Fnv::new();
+    hash.bytes(joint.model().to_string().as_bytes());
+    format!("{:016x}", hash.0)
+}
+
+/// The same of the data alone.
+pub(super) fn data_fingerprint(joint: &Joint) -> String {
+    let mut hash = Fnv::new();
+    hash.data(joint);
     format!("{:016x}", hash.0)
 }
 

@@ -13,6 +13,8 @@ const PER_COORDINATE: f64 = 64.0;
 pub struct Estimate {
     /// Bytes of draws, warm-up windows and working memory.
     pub bytes: f64,
+    /// Those of the draws after the warm-up.
+    pub draws_bytes: f64,
     /// The variable with the most elements.
     pub largest: String,
     /// How many it has.
@@ -59,20 +61,21 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
     }
     let sampler = &settings.sampler;
     let chains = sampler.chains as f64;
-    let kept = sampler.draws as f64
-        + if sampler.keep_warmup {
-            sampler.tune as f64
-        } else {
-            0.0
-        };
+    let kept = if sampler.keep_warmup {
+        sampler.tune as f64
+    } else {
+        0.0
+    };
     let copies =
         f64::from(u8::from(settings.log_likelihood)) + f64::from(u8::from(settings.predictive));
-    let numbers = chains * kept * (coordinates + recorded)
+    let draws = chains * sampler.draws as f64 * (coordinates + recorded + rows * copies);
+    let numbers = draws
+        + chains * kept * (coordinates + recorded)
         + chains * sampler.tune as f64 * coordinates // Warm-up windows: draws and slopes.
-        + chains * sampler.draws as f64 * rows * copies
         + chains * PER_COORDINATE * (coordinates + rows);
     Estimate {
         bytes: 8.0 * numbers,
+        draws_bytes: 8.0 * draws,
         largest: largest.0,
         largest_elements: largest.1,
     }
@@ -85,6 +88,15 @@ fn extent(subscript: &Subscript, size: &dyn Fn(&str) -> f64) -> f64 {
     }
 }
 
+/// Whether the draws of a kept run are on the disk alone, see [`Settings::in_memory_bytes`].
+pub(super) fn stays_on_disk(need: &Estimate, settings: &Settings) -> bool {
+    let limit = settings.in_memory_bytes;
+    limit.is_some_and(|limit| need.draws_bytes > limit as f64)
+}
+
+/// Memory of the blocks on their way to the disk, roughly.
+const BLOCKS_BYTES: f64 = 400e6;
+
 /// Refuses a run that needs more than the limit of `settings`.
 ///
 /// # Errors
@@ -93,7 +105,10 @@ pub(super) fn check(model: &Model, binding: &Binding, settings: &Settings) -> Re
     let Some(limit) = settings.memory_limit_bytes else {
         return Ok(());
     };
-    let need = estimate(model, binding, settings);
+    let mut need = estimate(model, binding, settings);
+    if stays_on_disk(&need, settings) {
+        need.bytes += BLOCKS_BYTES - need.draws_bytes;
+    }
     if need.bytes <= limit as f64 {
         return Ok(());
     }

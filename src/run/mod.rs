@@ -28,6 +28,7 @@ mod compiled;
 mod device;
 mod hash;
 mod integrated;
+mod kept;
 mod memory;
 mod posterior;
 mod predictive;
@@ -37,17 +38,19 @@ mod saved;
 mod start;
 mod sweep;
 mod trace;
+mod watch;
 
 pub use device::{Device, team};
+pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use memory::{Estimate, estimate};
 pub use posterior::CoordinateChoice;
 pub use predictive::{Desk, Key, Replicator};
 pub use report::{Machine, run_json};
 
 use crate::data::Dataset;
-use crate::diagnose::{Diagnosis, Finding, FindingKind, SummaryOptions, diagnose};
-use crate::draws::Trace;
-use crate::fit::sample::{self, Event, Observer, Phase, Run, Silent};
+use crate::diagnose::{Diagnosis, Finding, FindingKind, SummaryOptions, diagnose, diagnose_stored};
+use crate::draws::{Group, Stored, Trace};
+use crate::fit::sample::{self, Observer, Run, Silent};
 use crate::model::Model;
 use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
@@ -55,7 +58,8 @@ use compiled::{Compiled, Terms, centring};
 use fitzroy_device::gpu::text::Source;
 use posterior::ModelPosterior;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
+use watch::Watch;
 
 /// What to do with a bound model.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +87,9 @@ pub struct Settings {
     pub device: Device,
     /// A run that will need more is refused before it starts; none means no limit.
     pub memory_limit_bytes: Option<u64>,
+    /// Above this the draws of a run that is kept ([`run_kept`]) stay on the disk, and memory does
+    /// not grow with their number; none means never.
+    pub in_memory_bytes: Option<u64>,
 }
 
 /// What the library does not know by itself, and whom it tells.
@@ -127,6 +134,9 @@ pub struct Timing {
 pub struct Outcome {
     /// The draws, see [`run`] for its groups.
     pub trace: Trace,
+    /// Number of the first draw in `trace`: above 0 only where draws stay on the disk (see
+    /// [`Settings::in_memory_bytes`]), and `trace` has no more than the last of them.
+    pub first_draw: usize,
     /// What the sampler says; its draws have been moved into `trace`.
     pub run: Run,
     /// For each hierarchical parameter the mean of its c: 1 is centred, 0 non-centred.
@@ -139,6 +149,9 @@ pub struct Outcome {
     pub timing: Timing,
     /// The group of the draws: `posterior` or `prior`.
     pub group: &'static str,
+    /// What is left to publish of a run that was kept, see [`Kept::finish`].
+    pub kept: Option<Kept>,
+    n_draws: usize,
     positions: Vec<Vec<f64>>,
     compiled: Arc<Compiled>,
 }
@@ -178,6 +191,33 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 /// A setting out of range; no start with a finite log density (naming the term that is not
 /// finite, and its row); an improper prior under [`Settings::prior_only`].
 pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Outcome> {
+    run_with(joint, settings, caller, None)
+}
+
+/// [`run`], kept while it goes on, and perhaps going on from an earlier one.
+///
+/// Draws are published in a Zarr store block by block with the sampler's state, see [`Keeping`].
+/// The draws are those of [`run`], bit for bit, however often the run was stopped and resumed; the
+/// trace holds all of them, those of earlier sessions included, unless they stay on the disk: see
+/// [`Settings::in_memory_bytes`], [`Outcome::first_draw`] and [`crate::draws::Stored`].
+///
+/// # Errors
+/// Those of [`run`]; a store that cannot be written to, with what is safe.
+pub fn run_kept(
+    joint: &Joint,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    keeping: &Keeping<'_>,
+) -> Result<Outcome> {
+    run_with(joint, settings, caller, Some(keeping))
+}
+
+fn run_with(
+    joint: &Joint,
+    settings: &Settings,
+    caller: &Caller<'_>,
+    keeping: Option<&Keeping<'_>>,
+) -> Result<Outcome> {
     let start = (caller.now)();
     if settings.prior_only {
         prior::refuse_improper(joint)?;
@@ -186,12 +226,18 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
         }
     }
     let allowed = allowed(settings);
-    if allowed != Rewrites::NONE
-        && let Some(outcome) = attempt(&joint.rewritten(allowed), settings, caller, start)?
-    {
-        return Ok(outcome);
+    let refused = keeping.is_some_and(|k| k.from.as_ref().is_some_and(Saved::as_written));
+    let attempt =
+        |joint: &Joint, text: Density| attempt(joint, text, settings, caller, keeping, start);
+    if allowed != Rewrites::NONE && !refused {
+        if let Some(outcome) = attempt(&joint.rewritten(allowed), Density::Rewritten)? {
+            return Ok(outcome);
+        }
+        if let Some(keeping) = keeping {
+            kept::discard(keeping)?;
+        }
     }
-    let outcome = attempt(joint, settings, caller, start)?;
+    let outcome = attempt(joint, Density::AsWritten)?;
     let mut outcome = outcome.expect("nothing is refused where nothing is integrated out");
     if allowed != Rewrites::NONE {
         outcome.findings.insert(0, posterior::undone());
@@ -213,11 +259,22 @@ fn allowed(settings: &Settings) -> Rewrites {
     }
 }
 
+/// What is sampled from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Density {
+    /// As the rewrites made it, or as written where there are none.
+    Rewritten,
+    /// As the model writes it, perhaps because the other one was refused.
+    AsWritten,
+}
+
 /// One run; none where the density as rewritten turned out to be another than that as written.
 fn attempt(
     joint: &Joint,
+    density: Density,
     settings: &Settings,
     caller: &Caller<'_>,
+    keeping: Option<&Keeping<'_>>,
     start: f64,
 ) -> Result<Option<Outcome>> {
     let terms = match settings.prior_only {
@@ -232,20 +289,38 @@ fn attempt(
     let first = Arc::clone(posterior.compiled());
     let compiled_at = (caller.now)();
     let watch = Watch::new(caller);
-    let run = sample::sample(&mut posterior, &settings.sampler, &watch, caller.stop)
-        .map_err(|error| start::explain(error, joint, &first, &settings.sampler))?;
+    let sampled = match keeping {
+        None => sample::sample(&mut posterior, &settings.sampler, &watch, caller.stop)
+            .map(|run| (run, None)),
+        Some(keeping) => {
+            let shared = kept::Shared {
+                joint,
+                settings,
+                caller,
+                keeping,
+                watch: &watch,
+                density,
+            };
+            let kept = kept::sample(&mut posterior, &shared);
+            kept.map(|(run, kept)| (run, Some(kept)))
+        }
+    };
+    let (run, kept) =
+        sampled.map_err(|error| start::explain(error, joint, &first, &settings.sampler))?;
     let ended = (caller.now)();
     let drawing_from = watch.first_draw().unwrap_or(ended);
     let mut timing = Timing {
         compile: compiled_at - start,
         warmup: drawing_from - compiled_at,
-        sampling: ended - drawing_from,
+        sampling: ended - drawing_from + kept.as_ref().map_or(0.0, |k| k.earlier_s),
         collecting: 0.0,
     };
     let compiled = Arc::clone(posterior.compiled());
     let mut run = run;
     integrated::draw(&mut run, &compiled, &settings.sampler);
-    posterior.check_draws(&integrated::every_hundredth(&run, compiled.full));
+    let mut some = integrated::every_hundredth(&run, compiled.full);
+    some.extend(kept.iter().flat_map(|k| &k.some));
+    posterior.check_draws(&some);
     if posterior.is_refused() {
         return Ok(None);
     }
@@ -257,7 +332,16 @@ fn attempt(
         timing,
     };
     let centring = mean_centring(joint, &compiled);
-    let trace = collected.trace(&mut run, &centring)?;
+    let on_disk = kept.as_ref().is_some_and(|k| k.on_disk);
+    let before = keeping.and_then(|k| k.from.as_ref());
+    let before = before.filter(|saved| saved.n_draws() > 0 && !on_disk);
+    let parts = kept.iter().flat_map(|k| &k.parts);
+    let earlier = before.map(|saved| saved.groups()).into_iter();
+    let earlier: Vec<&[Group]> = earlier.chain(parts.map(Vec::as_slice)).collect();
+    let first_draw = if on_disk { run.first_draw } else { 0 };
+    let n_draws = run.first_draw + run.n_draws();
+    let mut rest = kept.as_ref().and_then(|k| k.rest(&mut run));
+    let trace = collected.trace(rest.as_mut().unwrap_or(&mut run), &centring, &earlier)?;
     timing.collecting = (caller.now)() - ended;
     let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
     findings.extend(run.restarts.iter().map(restarted));
@@ -274,11 +358,14 @@ fn attempt(
             "posterior"
         },
         trace,
+        first_draw,
+        n_draws,
         run,
         centring,
         findings,
         timing,
         compiled,
+        kept,
     }))
 }
 
@@ -358,6 +445,25 @@ impl Outcome {
         Ok(found)
     }
 
+    /// Draws per chain, those of the sessions that this one continues included.
+    pub fn n_draws(&self) -> usize {
+        self.n_draws
+    }
+
+    /// [`Outcome::diagnose`] of a run whose draws stay on the disk, in `stored`.
+    ///
+    /// # Errors
+    /// Those of [`diagnose_stored`].
+    pub fn diagnose_stored(&self, stored: &Stored, options: &SummaryOptions) -> Result<Diagnosis> {
+        let options = SummaryOptions {
+            group: self.group.into(),
+            ..options.clone()
+        };
+        let mut found = diagnose_stored(stored, &options)?;
+        found.findings.splice(0..0, self.findings.iter().cloned());
+        Ok(found)
+    }
+
     /// Draws replicates of the observed data from the posterior draws of this run.
     ///
     /// # Errors
@@ -370,7 +476,7 @@ impl Outcome {
         Replicator::new(&self.compiled, |drawn| drawn.observed, &[])
     }
 
-    /// The unconstrained position of a draw, for a [`Replicator`].
+    /// The unconstrained position of a draw that was made by [`run`], for a [`Replicator`].
     pub fn position(&self, chain: usize, draw: usize) -> &[f64] {
         let dim = self.compiled.full;
         &self.positions[chain][draw * dim..(draw + 1) * dim]
@@ -398,41 +504,6 @@ fn restarted(restart: &sample::Restart) -> Finding {
         restart.gap, restart.from_chain, restart.iteration
     );
     Finding::new(FindingKind::RestartedChain, restart.gap, place, fact)
-}
-
-/// Passes events on and notes when the first draw was made.
-struct Watch<'a> {
-    caller: &'a Caller<'a>,
-    /// Bits of the time; those of NaN until then.
-    first: AtomicU64,
-}
-
-impl<'a> Watch<'a> {
-    fn new(caller: &'a Caller<'a>) -> Self {
-        Watch {
-            caller,
-            first: AtomicU64::new(f64::NAN.to_bits()),
-        }
-    }
-
-    fn first_draw(&self) -> Option<f64> {
-        let time = f64::from_bits(self.first.load(Ordering::Relaxed));
-        (!time.is_nan()).then_some(time)
-    }
-}
-
-impl Observer for Watch<'_> {
-    fn event(&self, event: &Event<'_>) {
-        let unseen = f64::NAN.to_bits();
-        if event.phase == Phase::Sampling && event.done == 1 {
-            let now = (self.caller.now)().to_bits();
-            // The first chain's time stays.
-            let _ = self
-                .first
-                .compare_exchange(unseen, now, Ordering::Relaxed, Ordering::Relaxed);
-        }
-        self.caller.observer.event(event);
-    }
 }
 
 #[cfg(test)]

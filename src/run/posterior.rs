@@ -2,6 +2,7 @@
 
 use super::compiled::{Change, Compiled, Evaluator, Terms, centring, log_jacobian};
 use super::device::Device;
+use super::kept::Shown;
 use super::saved;
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
@@ -10,7 +11,7 @@ use crate::fit::sample::{CoordinateMap, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the coordinates of hierarchical parameters are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(super) struct ModelPosterior<'a> {
     compared: bool,
     /// Where transitions are made, and for how many chains.
     device: (Device, usize),
+    /// The density in force as the chains see it, for others to look at while they run.
+    shown: Shown,
 }
 
 impl<'a> ModelPosterior<'a> {
@@ -84,6 +87,7 @@ impl<'a> ModelPosterior<'a> {
             true => None,
             false => Some(Compiled::plain(joint, &as_written, terms)?),
         };
+        let shown = Arc::new(Mutex::new(Arc::clone(&compiled)));
         let mut posterior = ModelPosterior {
             joint,
             terms,
@@ -94,6 +98,7 @@ impl<'a> ModelPosterior<'a> {
             refused: false,
             compared: false,
             device: (Device::threads(), 0),
+            shown,
         };
         posterior.check_start();
         Ok(posterior)
@@ -138,6 +143,11 @@ impl<'a> ModelPosterior<'a> {
     /// The density in the present coordinates.
     pub(super) fn compiled(&self) -> &Arc<Compiled> {
         &self.compiled
+    }
+
+    /// The density that chains evaluate, kept up to date while they run.
+    pub(super) fn shown(&self) -> Shown {
+        Arc::clone(&self.shown)
     }
 
     /// What went wrong with the choice of coordinates.
@@ -376,6 +386,8 @@ impl Posterior for ModelPosterior<'_> {
     }
 
     fn target(&self) -> Evaluator {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        *shown = Arc::clone(&self.compiled);
         Evaluator::new(&self.compiled)
     }
 

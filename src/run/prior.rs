@@ -55,7 +55,10 @@ pub(super) fn ancestral(
         findings: Vec::new(),
         timing,
         group: "prior",
+        first_draw: 0,
+        n_draws: settings.sampler.draws,
         compiled: Arc::clone(&compiled),
+        kept: None,
     }))
 }
 

@@ -64,7 +64,7 @@ pub fn run_json(
         "interrupted": outcome.run.interrupted,
         "chains": outcome.run.chains.len(),
         "tune": sampler.tune,
-        "draws": outcome.run.n_draws(),
+        "draws": outcome.n_draws(),
         "sampler": "nuts",
         "target_accept": sampler.target_accept,
         "metric": metric,

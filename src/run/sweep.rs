@@ -8,6 +8,8 @@ pub(super) struct Positions<'a> {
     pub(super) chains: Vec<&'a [f64]>,
     /// Draws in each.
     pub(super) n_draws: usize,
+    /// Number of the first draw.
+    pub(super) first: usize,
     /// Numbers in each draw.
     pub(super) dim: usize,
 }
@@ -77,6 +79,7 @@ mod tests {
             let positions = Positions {
                 chains: chains.iter().map(Vec::as_slice).collect(),
                 n_draws: 2,
+                first: 0,
                 dim: 2,
             };
             let arrays = sweep(&positions, &[2, 1], threads, || {

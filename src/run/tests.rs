@@ -5,11 +5,11 @@ use super::*;
 use crate::data::{Array, read_file};
 use crate::dist::Scalar;
 use crate::draws::{Column, Variable};
-use crate::fit::sample::Target;
+use crate::fit::sample::{Phase, Target};
 
 const SCHOOLS: &str = include_str!("../../models/eight-schools.fz");
 
-fn schools(settings: &Settings) -> Joint {
+pub(super) fn schools(settings: &Settings) -> Joint {
     let mut data = Dataset::new();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/models/eight-schools.csv");
     read_file(file)
@@ -19,7 +19,7 @@ fn schools(settings: &Settings) -> Joint {
     bind(&Model::parse(SCHOOLS).unwrap(), &data, settings).unwrap()
 }
 
-fn short() -> Settings {
+pub(super) fn short() -> Settings {
     let mut settings = Settings::default();
     settings.sampler.tune = 300;
     settings.sampler.draws = 50;

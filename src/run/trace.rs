@@ -2,12 +2,15 @@
 
 mod facts;
 
+pub(super) use facts::settings_json;
+
 use super::compiled::Compiled;
+use super::kept::block_run;
 use super::predictive::{Key, Replicator};
 use super::sweep::{Positions, sweep};
 use super::{Caller, Settings, Timing};
 use crate::Result;
-use crate::draws::{Column, Group, Trace, Variable};
+use crate::draws::{Column, Group, Trace, Variable, join_draws};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,15 +33,55 @@ struct Column3 {
 }
 
 impl Collect<'_> {
-    /// The whole trace. Statistics are moved out of `run`, positions stay.
-    pub(super) fn trace(&self, run: &mut Run, centring: &[(String, f64)]) -> Result<Trace> {
+    /// The whole trace.
+    ///
+    /// `earlier` are the groups of the draws before those of `run`, in order.
+    pub(super) fn trace(
+        &self,
+        run: &mut Run,
+        centring: &[(String, f64)],
+        earlier: &[&[Group]],
+    ) -> Result<Trace> {
+        let own = self.draw_groups(run)?;
+        let mut groups = match earlier {
+            [] => own,
+            _ => join_draws(&[earlier, &[own.as_slice()]].concat()),
+        };
+        if let Some(warmup) = &run.warmup {
+            groups.extend(self.warmup(warmup)?);
+        }
+        groups.extend(self.data());
+        let mut trace = Trace {
+            coords: BTreeMap::new(),
+            groups,
+            attributes: self.attributes(run, centring),
+        };
+        let n_draws = trace.n_draws(&trace.groups[0].name);
+        trace.coords = self.coords(&trace.groups, n_draws, run.chains.len());
+        Ok(trace)
+    }
+
+    /// A trace of `n_chains` chains without draws: names, shapes and data.
+    pub(super) fn template(&self, n_chains: usize) -> Result<Trace> {
+        let mut run = block_run(vec![Draws::default(); n_chains], 0);
+        let mut groups = self.draw_groups(&mut run)?;
+        groups.extend(self.data());
+        Ok(Trace {
+            coords: self.coords(&groups, 0, n_chains),
+            groups,
+            attributes: Vec::new(),
+        })
+    }
+
+    /// The groups of draws. Statistics are moved out of `run` and back.
+    pub(super) fn draw_groups(&self, run: &mut Run) -> Result<Vec<Group>> {
         let prior = self.settings.prior_only;
         let name = |posterior: &'static str, of_prior: &'static str| {
             if prior { of_prior } else { posterior }
         };
         let n_draws = run.n_draws();
         let mut groups = Vec::new();
-        let positions = positions(&run.chains, n_draws, self.compiled.full);
+        let positions = positions(run, n_draws, self.compiled.full);
         let (variables, lp) = self.recorded(&positions)?;
         groups.push(Group {
             name: name("posterior", "prior").into(),
@@ -70,15 +113,7 @@ impl Collect<'_> {
         for (chain, statistics) in run.chains.iter_mut().zip(statistics) {
             chain.statistics = statistics;
         }
-        if let Some(warmup) = &run.warmup {
-            groups.extend(self.warmup(warmup)?);
-        }
-        groups.extend(self.data());
-        Ok(Trace {
-            coords: self.coords(&groups, n_draws, run.chains.len()),
-            groups,
-            attributes: self.attributes(run, centring),
-        })
+        Ok(groups)
     }
 
     /// The trace of independent draws where nothing was sampled: `parameters` and deterministics
@@ -87,8 +122,7 @@ impl Collect<'_> {
         let (n_chains, n_draws) = (run.chains.len(), run.n_draws());
         let graphs = &self.compiled.graphs;
         let computed: Vec<Recorded> = [&graphs.recorded[..], &graphs.predicted].concat();
-        let variables =
-            self.replicates(|_| true, &computed, &positions(&run.chains, n_draws, 0))?;
+        let variables = self.replicates(|_| true, &computed, &positions(run, n_draws, 0))?;
         let group_of = |k: usize| match graphs.drawn.get(k) {
             Some(drawn) if drawn.observed => 2,
             Some(drawn) => usize::from(!parameters.contains(drawn.name.as_str())),
@@ -187,7 +221,7 @@ impl Collect<'_> {
             return Ok(Vec::new());
         }
         let replicator = Replicator::new(self.compiled, wanted, computed)?;
-        let sampler = &self.settings.sampler;
+        let (sampler, first) = (&self.settings.sampler, positions.first);
         let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
             let mut desk = replicator.workspace();
             let replicator = &replicator;
@@ -196,7 +230,7 @@ impl Collect<'_> {
                     seed: sampler.seed,
                     stream: sampler.stream,
                     chain: sampler.first_chain.wrapping_add(chain as u32),
-                    draw: draw as u32,
+                    draw: (first + draw) as u32,
                 };
                 replicator.draw(&mut desk, position, key, rows);
             }
@@ -237,7 +271,12 @@ impl Collect<'_> {
 
     fn warmup(&self, chains: &[Draws]) -> Result<[Group; 2]> {
         let n_draws = chains.first().map_or(0, Draws::len);
-        let positions = positions(chains, n_draws, self.compiled.full);
+        let positions = Positions {
+            chains: chains.iter().map(|c| c.positions.as_slice()).collect(),
+            n_draws,
+            first: 0,
+            dim: self.compiled.full,
+        };
         let (recorded, lp) = self.recorded(&positions)?;
         let statistics: Vec<Statistics> = chains.iter().map(|c| c.statistics.clone()).collect();
         let columns = statistics_columns(&statistics, n_draws, lp);
@@ -252,10 +291,11 @@ impl Collect<'_> {
     }
 }
 
-fn positions(chains: &[Draws], n_draws: usize, dim: usize) -> Positions<'_> {
+fn positions(run: &Run, n_draws: usize, dim: usize) -> Positions<'_> {
     Positions {
-        chains: chains.iter().map(|c| c.positions.as_slice()).collect(),
+        chains: run.chains.iter().map(|c| c.positions.as_slice()).collect(),
         n_draws,
+        first: run.first_draw,
         dim,
     }
 }

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first asks the work to stop and save, the second ends the program at once.
+//! Ctrl-C: the first asks the work to stop and save, the second ends the program at once. So do
+//! the signals by which schedulers announce the end of a job (SIGTERM, SIGUSR1).
 
 use crate::{exit, terminal};
 use fitzroy::{Error, ErrorKind, Result};
@@ -30,5 +31,22 @@ pub(crate) fn catch_with(what: &'static str) -> Result<Arc<AtomicBool>> {
         let message = format!("Ctrl-C cannot be caught on this system: {error}");
         Error::new(ErrorKind::Device, message)
     })?;
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::{SIGUSR1, SIGXFSZ};
+        watch("SIGUSR1", SIGUSR1, &stop)?;
+        // Else a limit on the size of files would end the program before it can say so.
+        watch("SIGXFSZ", SIGXFSZ, &Arc::default())?;
+    }
     Ok(stop)
+}
+
+/// Raises `flag` at a signal, instead of ending the program.
+#[cfg(unix)]
+fn watch(name: &str, signal: i32, flag: &Arc<AtomicBool>) -> Result<()> {
+    let caught = signal_hook::flag::register(signal, Arc::clone(flag));
+    caught.map(|_| ()).map_err(|error| {
+        let message = format!("{name} cannot be caught on this system: {error}");
+        Error::new(ErrorKind::Device, message)
+    })
 }

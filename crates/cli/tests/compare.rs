@@ -21,7 +21,7 @@ fn models_are_ranked_and_the_table_and_the_document_agree() {
         &scratch,
         "models/eight-schools.fz",
         SCHOOLS,
-        &[likelihood, "--out", "nested"],
+        &[likelihood, "--predictive", "--out", "nested"],
     );
     let pooled =
         "data y[schools], sigma[schools]\nmu ~ Normal(0, 5)\ny[schools] ~ Normal(mu, sigma)\n";
@@ -58,6 +58,16 @@ fn models_are_ranked_and_the_table_and_the_document_agree() {
         .map(|m| m["weight"].as_f64().expect("a number"))
         .sum();
     assert!((weights - 1.0).abs() < 1e-12);
+    // Golden values of the library stand for the numbers, see `diagnose::tests::loo`.
+    let trace = fitzroy::draws::read_trace(scratch.0.join("nested")).expect("a trace");
+    let pit = fitzroy::diagnose::loo_pit(&trace, None, 1).expect("it has replicates");
+    assert_eq!(pit.len(), 8);
+    for model in models {
+        match model["name"] == "nested" {
+            true => assert_eq!(model["loo_pit"], serde_json::json!(pit)),
+            false => assert!(model["loo_pit"].is_null(), "no replicates were drawn"),
+        }
+    }
     assert_eq!(models[0]["elpd_i"].as_array().map(Vec::len), Some(8));
 }
 

@@ -7,8 +7,11 @@ use std::fs;
 use std::path::Path;
 
 const RUN: &[&str] = &[
+    "progress.json",
     "report.html",
     "run.json",
+    "run.state",
+    "run.zarr",
     "summary.csv",
     "summary.json",
     "summary.txt",
@@ -306,10 +309,13 @@ fn ctrl_c_while_drawing_saves_the_draws_so_far() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_in_the_warm_up_leaves_nothing() {
+fn ctrl_c_in_the_warm_up_leaves_a_run_that_can_go_on() {
     let scratch = Scratch::new("interrupt-warm-up");
     scratch.file("m.fz", "x ~ Normal(0, 1)\n");
     let args = ["sample", "m.fz", "--tune", "3000000", "--out", "r"];
     assert_eq!(interrupted(&scratch, &args, "] warm-up "), 130);
-    assert_eq!(scratch.names(), ["m.fz"]);
+    let left = names(&scratch.0.join("r"));
+    assert_eq!(left, ["progress.json", "run.json", "run.state", "run.zarr"]);
+    let said = scratch.fitzroy(&["diagnose", "r"]).ends_with(0);
+    assert!(said.out.contains("NOT CONVERGED"), "{}", said.out);
 }

@@ -33,7 +33,7 @@ const FLAGS: [&str; 3] = ["diverging", "reached_max_treedepth", "nonfinite"];
 const COUNTS: [&str; 3] = ["tree_depth", "n_steps", "index_in_trajectory"];
 
 /// Gives sampler statistics our names and types.
-pub(super) fn translate_statistics(variables: &mut [Variable]) {
+pub(in crate::draws) fn translate_statistics(variables: &mut [Variable]) {
     for (theirs, ours) in ALIASES {
         if variables.iter().any(|v| v.name == ours) {
             continue;
@@ -145,7 +145,7 @@ fn bits(data: &[u8], size: u32, order: ByteOrder) -> Option<u64> {
 }
 
 /// Labels from real numbers: whole ones as integers, others as text.
-pub(super) fn labels_of_reals(values: &[f64]) -> Labels {
+pub(in crate::draws) fn labels_of_reals(values: &[f64]) -> Labels {
     if values.iter().all(|v| v.fract() == 0.0 && v.abs() < 9e15) {
         return Labels::Integers(values.iter().map(|&v| v as i64).collect());
     }

@@ -12,6 +12,8 @@ mod write;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub(super) use meaning::{labels_of_reals, translate_statistics};
+pub(super) use read::chain_and_draw_first;
 pub use read::read_netcdf;
 pub use write::{Flush, write_netcdf, write_netcdf_with};
 
@@ -35,3 +37,13 @@ const DATA_GROUPS: [&str; 3] = [
     "constant_data",
     "predictions_constant_data",
 ];
+
+/// Whether the variables of a group are draws.
+pub(super) fn is_draw_group(name: &str) -> bool {
+    DRAW_GROUPS.contains(&name)
+}
+
+/// Whether a trace holds groups of this name.
+pub(super) fn is_trace_group(name: &str) -> bool {
+    is_draw_group(name) || DATA_GROUPS.contains(&name)
+}

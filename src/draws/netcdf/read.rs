@@ -345,7 +345,7 @@ fn join(group: &str, name: &str) -> String {
 }
 
 /// Moves the axes `chain` and `draw` to the front; false when one is missing.
-fn chain_and_draw_first(variable: &mut Variable) -> bool {
+pub(in crate::draws) fn chain_and_draw_first(variable: &mut Variable) -> bool {
     let position = |dim: &str| variable.dims.iter().position(|d| d == dim);
     let (Some(chain), Some(draw)) = (position("chain"), position("draw")) else {
         return false;

@@ -9,6 +9,9 @@ use std::ops::Range;
 pub enum Next {
     /// Go on; the next block comes after this many transitions (0 counts as 1), or sooner.
     After(usize),
+    /// The same, and forget the draws: whoever was shown them has them. They are then no part of
+    /// the result, and memory does not grow with their number.
+    Forget(usize),
     /// End the run here, with what there is.
     Stop,
 }
@@ -20,7 +23,8 @@ pub struct Block<'a> {
     /// Transitions of this phase that every chain has finished, those of an earlier run that this
     /// one continues included.
     pub done: usize,
-    /// Draws of every chain since this call of the sampler began; empty in warm-up.
+    /// Draws of every chain since this call of the sampler began, or since they were last forgotten;
+    /// empty in warm-up.
     pub draws: Vec<&'a Draws>,
     /// Those of `draws` that no earlier block has shown. The first of them is draw number
     /// `done - new.len()` of the whole run.
@@ -44,8 +48,10 @@ pub(crate) struct Pacer<'a> {
     show: Blocks<'a>,
     /// Transitions left.
     pub(crate) left: usize,
-    /// Draws shown.
+    /// Draws shown and still there.
     shown: usize,
+    /// Draws of every chain that are forgotten.
+    pub(crate) forgotten: usize,
     /// Whether the run was asked to end.
     pub(crate) stopped: bool,
 }
@@ -57,18 +63,19 @@ impl<'a> Pacer<'a> {
             show,
             left: 0,
             shown: 0,
+            forgotten: 0,
             stopped: false,
         }
     }
 
-    /// Shows a block.
+    /// Shows a block. True when its draws are to be forgotten.
     pub(crate) fn show(
         &mut self,
         phase: Phase,
         done: usize,
         draws: Vec<&Draws>,
         save: &dyn Fn() -> Checkpoint,
-    ) {
+    ) -> bool {
         let n = draws.first().map_or(0, |d| d.len());
         let block = Block {
             phase,
@@ -77,10 +84,18 @@ impl<'a> Pacer<'a> {
             new: self.shown..n,
             save,
         };
-        match (self.show)(&block) {
+        let next = (self.show)(&block);
+        self.shown = n;
+        match next {
             Next::After(transitions) => self.left = transitions.max(1),
+            Next::Forget(transitions) => {
+                self.left = transitions.max(1);
+                self.forgotten += n;
+                self.shown = 0;
+                return true;
+            }
             Next::Stop => self.stopped = true,
         }
-        self.shown = n;
+        false
     }
 }

@@ -34,8 +34,8 @@ pub struct Run {
     pub dim: usize,
     /// Draws of every chain, all of the same length.
     pub chains: Vec<Draws>,
-    /// Number of the first of these draws: 0, or how many the run that this one continues had
-    /// made before its checkpoint.
+    /// Number of the first of these draws: 0, or how many were made before, by the run that this
+    /// one continues or by this one, which has forgotten them.
     pub first_draw: usize,
     /// Warm-up draws of every chain, if they were to be kept. Positions are in the final
     /// coordinates; `lp` and `energy` are those of the coordinates at the time.
@@ -215,7 +215,7 @@ impl Session<'_> {
     pub(crate) fn show<P: Posterior>(
         &self,
         posterior: &P,
-        state: &State<P::Target>,
+        state: &mut State<P::Target>,
         pacer: &mut Pacer<'_>,
     ) -> bool {
         let (done, draws) = match state.phase {
@@ -226,7 +226,13 @@ impl Session<'_> {
             ),
         };
         let save = || Checkpoint::of(posterior, state, self.settings);
-        pacer.show(state.phase, done, draws, &save);
+        if pacer.show(state.phase, done, draws, &save) {
+            let dim = posterior.dim();
+            state
+                .chains
+                .iter_mut()
+                .for_each(|c| c.draws.truncate(0, dim));
+        }
         !pacer.stopped
     }
 }
@@ -287,12 +293,12 @@ pub fn sample_in_blocks<P: Posterior>(
         Phase::Sampling => state.iteration() - settings.tune,
     };
     let mut pacer = Pacer::new(blocks);
-    let go_on = session.show(posterior, &state, &mut pacer)
+    let go_on = session.show(posterior, &mut state, &mut pacer)
         && (state.phase == Phase::Sampling
             || warmup::warm_up(posterior, &mut state, &session, &mut pacer));
     let end = settings.tune + settings.draws;
     if go_on && state.iteration() < end && session.advance(posterior, &mut state, &mut pacer, end) {
-        session.show(posterior, &state, &mut pacer);
+        session.show(posterior, &mut state, &mut pacer);
     }
     if let Some(error) = session.failed.into_inner() {
         return Err(error);
@@ -302,7 +308,7 @@ pub fn sample_in_blocks<P: Posterior>(
         state,
         posterior.dim(),
         settings,
-        first_draw,
+        first_draw + pacer.forgotten,
         asked_to_end,
     ))
 }

@@ -43,6 +43,15 @@ impl Draws {
         self.statistics.extend(&later.statistics);
     }
 
+    /// Some of the draws, copied.
+    pub(crate) fn range(&self, range: std::ops::Range<usize>) -> Draws {
+        let dim = self.positions.len() / self.len().max(1);
+        Draws {
+            positions: self.positions[range.start * dim..range.end * dim].to_vec(),
+            statistics: self.statistics.range(range),
+        }
+    }
+
     /// Keeps the first `n` draws.
     pub(crate) fn truncate(&mut self, n: usize, dim: usize) {
         self.positions.truncate(n * dim);
@@ -122,6 +131,9 @@ macro_rules! statistics {
             /// Adds the rows of another.
             pub(crate) fn extend(&mut self, rows: &Statistics) {
                 $(self.$name.extend_from_slice(&rows.$name);)*
+            }
+            fn range(&self, range: std::ops::Range<usize>) -> Self {
+                Statistics { $($name: self.$name[range.clone()].to_vec(),)* }
             }
             fn truncate(&mut self, n: usize) {
                 $(self.$name.truncate(n);)*

@@ -187,7 +187,7 @@ impl Collect<'_> {
 }
 
 /// What decides the draws, as one JSON object.
-fn settings_json(settings: &Settings) -> serde_json::Value {
+pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
     let s = &settings.sampler;
     json!({
         "chains": s.chains,
@@ -204,5 +204,8 @@ fn settings_json(settings: &Settings) -> serde_json::Value {
         },
         "rewrites": settings.rewrites.name(),
         "prior_only": settings.prior_only,
+        "predictive": settings.predictive,
+        "log_likelihood": settings.log_likelihood,
+        "keep_warmup": s.keep_warmup,
     })
 }

@@ -1,13 +1,16 @@
 //! `fitzroy diagnose TRACE`.
 
+use super::IN_MEMORY_BYTES;
 use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
-use fitzroy::Result;
-use fitzroy::diagnose::{Interval, StatisticsOptions, SummaryOptions, TailEss, diagnose};
-use fitzroy::draws::{Attribute, Trace, read_trace};
+use fitzroy::diagnose::{
+    Interval, StatisticsOptions, SummaryOptions, TailEss, diagnose, diagnose_stored,
+};
+use fitzroy::draws::{Attribute, Opened, Trace, open_trace};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, verdict_line};
+use fitzroy::{Error, Result};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
@@ -16,7 +19,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  fitzroy diagnose out/trace.nc\n  \
     fitzroy diagnose pymc.nc --var mu,tau --ci-prob 0.94")]
 pub(crate) struct DiagnoseArgs {
-    /// A NetCDF trace, written by Fitzroy or by ArviZ, or the folder of a run
+    /// A trace: NetCDF or Zarr of Fitzroy or ArviZ, CSV of CmdStan, or the folder of a run
     trace: PathBuf,
     /// Variables to show, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -52,7 +55,7 @@ enum Tail {
 pub(crate) fn run(args: &DiagnoseArgs) -> Result<Outcome> {
     let machine = args.common.machine()?;
     let path = &args.trace;
-    let trace = read_trace(path)?;
+    let opened = open_trace(path, IN_MEMORY_BYTES)?;
     let options = SummaryOptions {
         statistics: StatisticsOptions {
             ci_prob: args.ci_prob,
@@ -69,7 +72,14 @@ pub(crate) fn run(args: &DiagnoseArgs) -> Result<Outcome> {
         threads: machine.threads,
         ..SummaryOptions::default()
     };
-    let found = diagnose(&trace, &options).map_err(|error| error.context(path.display()))?;
+    let context = |error: Error| error.context(path.display());
+    let (found, trace) = match opened {
+        Opened::Whole(trace) => (diagnose(&trace, &options).map_err(context)?, trace),
+        Opened::Stored(stored) => (
+            diagnose_stored(&stored, &options).map_err(context)?,
+            stored.outline()?,
+        ),
+    };
     if args.common.json {
         let mut document = Map::new();
         document.insert("trace".into(), json!(path.display().to_string()));

@@ -4,7 +4,7 @@ use crate::exit::Outcome;
 use crate::terminal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use fitzroy::draws::{Trace, read_trace};
+use fitzroy::draws::Trace;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::draw::{Scene, Theme, pdf, png, svg};
 use fitzroy_report::figure::{Posterior, Style};
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
         return Err(Error::new(ErrorKind::Io, message));
     }
     let options = options(args)?;
-    let traces: Result<Vec<Trace>> = args.trace.iter().map(read_trace).collect();
+    let traces: Result<Vec<Trace>> = args.trace.iter().map(|path| super::thinned(path)).collect();
     let traces = traces?;
     let shown: Vec<String> = args.trace.iter().map(|p| p.display().to_string()).collect();
     let scene = figure_of(&traces.iter().collect::<Vec<_>>(), &shown, kind, &options)

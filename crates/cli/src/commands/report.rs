@@ -1,12 +1,12 @@
 //! `fitzroy report DIR|TRACE`, and the reports that `sample` and `validate` leave behind.
 
-use super::plot;
+use super::{IN_MEMORY_BYTES, THINNED_BYTES, plot};
 use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::terminal;
 use clap::Args;
-use fitzroy::diagnose::{Diagnosis, SummaryOptions, diagnose};
-use fitzroy::draws::{Trace, read_trace};
+use fitzroy::diagnose::{Diagnosis, SummaryOptions, diagnose, diagnose_stored};
+use fitzroy::draws::{Opened, Trace, open_trace};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::page::Page;
 use fitzroy_report::report::{RunFacts, sampling_page, validation_page};
@@ -52,23 +52,30 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
         );
         return Err(Error::new(ErrorKind::Io, message));
     }
-    let trace = read_trace(&args.run)?;
+    let opened = open_trace(&args.run, IN_MEMORY_BYTES)?;
     let mut facts = facts(&args.run);
     facts.threads = threads();
-    let page = page(&trace, &facts).map_err(|error| error.context(args.run.display()))?;
+    let page = page(opened, &facts).map_err(|error| error.context(args.run.display()))?;
     plot::write(&out, page.html().as_bytes())?;
     terminal::out(format_args!("wrote {}", out.display()));
     Ok(Outcome::Done)
 }
 
-fn page(trace: &Trace, facts: &RunFacts) -> Result<Page> {
-    let source = Source::new(trace)?;
+fn page(opened: Opened, facts: &RunFacts) -> Result<Page> {
+    let (trace, stored) = match opened {
+        Opened::Whole(trace) => (trace, None),
+        Opened::Stored(stored) => (stored.thinned(THINNED_BYTES)?.0, Some(stored)),
+    };
+    let source = Source::new(&trace)?;
     let options = SummaryOptions {
         group: source.group.name.clone(),
         threads: facts.threads,
         ..SummaryOptions::default()
     };
-    let found = diagnose(trace, &options)?;
+    let found = match stored {
+        Some(stored) => diagnose_stored(&stored, &options)?,
+        None => diagnose(&trace, &options)?,
+    };
     match facts.checks.is_empty() {
         true => sampling_page(&source, &found, facts),
         false => validation_page(&source, &found, facts, &[]),

@@ -1,6 +1,9 @@
 //! The folder of a run: fresh, or an earlier run of ours that may be replaced. Nobody's files are
 //! overwritten, and a run that fails before its first result leaves nothing behind.
 
+use crate::progress::PROGRESS;
+use crate::terminal;
+use fitzroy::run::{STATE, STREAM};
 use fitzroy::{Error, ErrorKind, Result};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -36,6 +39,16 @@ const FILES: &[&str] = &[
     "ppc.json",
     "ppc.csv",
 ];
+
+/// Those that say that a run has ended.
+const RESULTS: [&str; 2] = ["trace.nc", "summary.json"];
+
+/// Folders a run may leave in its folder: the draws as they were made, and the sampler's states.
+const FOLDERS: &[&str] = &[STREAM, STATE];
+/// What they are called while a finished run is replaced.
+const OLD: &str = ".old";
+/// Where runs that did not finish are moved when another takes their place.
+const UNFINISHED: &str = "unfinished-";
 
 /// The folder of one run.
 #[derive(Debug)]
@@ -120,7 +133,57 @@ impl Folder {
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
-        Ok(open(names))
+        let stale = set_aside(path, names).map_err(|error| unwritable(shown, &error))?;
+        Ok(open(stale))
+    }
+
+    /// Opens the folder of a run to go on with it, or a new one.
+    ///
+    /// # Errors
+    /// It holds something that is not a run of ours, or cannot be written to.
+    pub(crate) fn resume(here: &Path, out: &Path) -> Result<Self> {
+        let path = here.join(out);
+        let names = match path.is_dir() {
+            true => entries(&path).map_err(|error| unwritable(out, &error))?,
+            false => BTreeSet::new(),
+        };
+        if names.is_empty() {
+            return Self::open(here, Some(out), "", false);
+        }
+        if let Some(foreign) = foreign(&path, &names) {
+            let message = format!(
+                "--resume {}: {foreign}, so it is not a run of Fitzroy that could go on",
+                out.display()
+            );
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        let mut folder = Self::new(path, false);
+        folder.kept = true;
+        Ok(folder)
+    }
+
+    /// Draws per chain of the results in the folder; none where no run has ended in it.
+    pub(crate) fn finished_with(&self) -> Option<usize> {
+        let results = RESULTS.iter().any(|name| self.path.join(name).is_file());
+        let text = fs::read_to_string(self.path.join(MARKER))
+            .ok()
+            .filter(|_| results)?;
+        let marker: serde_json::Value = serde_json::from_str(&text).ok()?;
+        Some(marker["draws"].as_u64()? as usize)
+    }
+
+    /// Removes the results of a run that goes on: they would be those of fewer draws.
+    ///
+    /// # Errors
+    /// They cannot be removed.
+    pub(crate) fn begin_again(&mut self) -> Result<()> {
+        for name in RESULTS {
+            let path = self.path.join(name);
+            if self.stale.is_empty() && path.is_file() {
+                fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?;
+            }
+        }
+        Ok(())
     }
 
     fn new(path: PathBuf, made: bool) -> Self {
@@ -142,6 +205,11 @@ impl Folder {
         self.kept = true;
         self.stale.remove(name);
         self.path.join(name)
+    }
+
+    /// From now on the folder stays, whatever happens.
+    pub(crate) fn keep(&mut self) {
+        self.kept = true;
     }
 
     /// Writes a text file; it appears under its name when it is complete.
@@ -170,7 +238,11 @@ impl Folder {
     pub(crate) fn finish(mut self) -> Result<()> {
         for name in std::mem::take(&mut self.stale) {
             let path = self.path.join(&name);
-            fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?;
+            let removed = match path.is_dir() {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            };
+            removed.map_err(|error| unwritable(&path, &error))?;
         }
         Ok(())
     }
@@ -184,6 +256,7 @@ impl Drop for Folder {
         // Nothing was written: leave no trace. A failure here would hide the first error.
         if self.stale.is_empty() {
             let _ = fs::remove_file(self.path.join(MARKER));
+            let _ = fs::remove_file(self.path.join(PROGRESS));
         }
         if self.made {
             let _ = fs::remove_dir(&self.path);
@@ -199,7 +272,22 @@ fn entries(path: &Path) -> io::Result<BTreeSet<String>> {
 
 /// What in the folder is not ours, in words; none when all of it is.
 fn foreign(path: &Path, names: &BTreeSet<String>) -> Option<String> {
+    let folder_of_ours = |name: &String| {
+        let plain = name.strip_suffix(OLD).unwrap_or(name);
+        (FOLDERS.contains(&plain) || name.starts_with(UNFINISHED)) && path.join(name).is_dir()
+    };
     let ours = |name: &String| {
+        if folder_of_ours(name) {
+            return true;
+        }
+        // What a run that was killed was about to write.
+        let name = match name.strip_suffix(".tmp") {
+            Some(partial) if path.join(name).is_file() => {
+                let stem = |file: &str| file.split('.').next() == partial.split('.').next();
+                return FILES.iter().any(|file| stem(file));
+            }
+            _ => name,
+        };
         (FILES.contains(&name.as_str()) || name.ends_with(".png")) && path.join(name).is_file()
     };
     if let Some(name) = names.iter().find(|name| !ours(name)) {
@@ -208,6 +296,46 @@ fn foreign(path: &Path, names: &BTreeSet<String>) -> Option<String> {
     let marked = fs::read_to_string(path.join(MARKER))
         .is_ok_and(|text| text.contains("\"program\": \"fitzroy\""));
     (!marked).then(|| format!("it has no {MARKER} of ours"))
+}
+
+/// Moves draws and states of an earlier run out of the way of a new one; gives everything that will
+/// go when that one has finished. What an unfinished run has drawn never goes.
+fn set_aside(path: &Path, mut names: BTreeSet<String>) -> io::Result<BTreeSet<String>> {
+    names.retain(|name| !name.starts_with(UNFINISHED));
+    let there: Vec<&str> = FOLDERS
+        .iter()
+        .copied()
+        .filter(|f| names.contains(*f))
+        .collect();
+    if there.is_empty() {
+        return Ok(names);
+    }
+    let finished = RESULTS.iter().any(|name| names.contains(*name));
+    let fresh = (1..).map(|n| path.join(format!("{UNFINISHED}{n}")));
+    let aside = fresh.into_iter().find(|p| !p.exists());
+    let aside = aside.expect("there are more numbers than folders");
+    if !finished {
+        fs::create_dir(&aside)?;
+        terminal::note(format_args!(
+            "the run in {} had not finished: its draws are moved to {}",
+            path.display(),
+            aside.display()
+        ));
+    }
+    for name in there {
+        names.remove(name);
+        if !finished {
+            fs::rename(path.join(name), aside.join(name))?;
+            continue;
+        }
+        let old = format!("{name}{OLD}");
+        if path.join(&old).is_dir() {
+            fs::remove_dir_all(path.join(&old))?;
+        }
+        fs::rename(path.join(name), path.join(&old))?;
+        names.insert(old);
+    }
+    Ok(names)
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

@@ -9,6 +9,8 @@ const MAX_BARS: usize = 8;
 /// Bars on stderr.
 pub(super) struct Bars {
     bars: Vec<ProgressBar>,
+    /// What holds for all chains, once something is known.
+    outlook: ProgressBar,
 }
 
 impl Bars {
@@ -34,12 +36,20 @@ impl Bars {
                 bar
             })
             .collect();
-        Bars { bars }
+        let outlook = all.add(ProgressBar::new(0));
+        outlook.set_style(
+            ProgressStyle::with_template("{wide_msg}").expect("the template holds a known key"),
+        );
+        Bars { bars, outlook }
     }
 }
 
 impl Display for Bars {
-    fn show(&mut self, snapshot: &Snapshot, _elapsed_s: f64) {
+    fn show(&mut self, snapshot: &Snapshot, elapsed_s: f64) {
+        let outlook = snapshot.outlook(elapsed_s);
+        if !outlook.is_empty() {
+            self.outlook.set_message(format!("all       {outlook}"));
+        }
         if self.bars.len() == snapshot.chains.len() {
             for (bar, chain) in self.bars.iter().zip(&snapshot.chains) {
                 set(bar, chain.done, chain.divergences, message(chain));
@@ -59,6 +69,7 @@ impl Display for Bars {
         for bar in &self.bars {
             bar.abandon(); // Leaves the bar as it stands.
         }
+        self.outlook.finish_and_clear();
     }
 }
 

@@ -94,9 +94,9 @@ fn line(snapshot: &Snapshot, elapsed_s: f64) -> String {
             snapshot.mean(|c| c.leapfrogs as f64)
         );
     }
-    if done > 0 && done < total {
-        let remaining_s = elapsed_s * (total - done) as f64 / done as f64;
-        line += &format!("  ETA {remaining_s:.0} s");
+    let outlook = snapshot.outlook(elapsed_s);
+    if !outlook.is_empty() {
+        line += &format!("  {outlook}");
     }
     line
 }

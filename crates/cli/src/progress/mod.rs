@@ -2,9 +2,14 @@
 //! reads it a few times a second and draws bars on a terminal, or writes lines to a log.
 
 mod bars;
+mod file;
 mod lines;
 
+pub(crate) use file::PROGRESS;
+
 use fitzroy::fit::sample::{Event, Observer, Phase};
+use fitzroy::run::{Convergence, Live};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -31,6 +36,38 @@ pub(crate) struct Board {
     tune: usize,
     draws: usize,
     chains: Vec<Cell>,
+    /// Transitions of every chain that an earlier session made.
+    before: AtomicUsize,
+    /// Bits of the smallest bulk ESS and the largest R-hat; those of NaN until they are known.
+    min_ess_bits: AtomicU64,
+    max_rhat_bits: AtomicU64,
+    state: AtomicUsize,
+}
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It goes on.
+    Running,
+    /// Everything was drawn.
+    Finished,
+    /// It was asked to stop.
+    Interrupted,
+    /// It ended with an error.
+    Failed,
+}
+
+impl State {
+    const ALL: [(State, &str); 4] = [
+        (State::Running, "running"),
+        (State::Finished, "finished"),
+        (State::Interrupted, "interrupted"),
+        (State::Failed, "failed"),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
 }
 
 /// On cache lines of its own: chains on other processors write to theirs after every transition.
@@ -62,6 +99,11 @@ struct Snapshot {
     tune: usize,
     draws: usize,
     chains: Vec<Chain>,
+    /// Transitions of every chain that were there from the start.
+    before: usize,
+    /// Smallest bulk ESS and largest R-hat so far, where they are known.
+    convergence: Option<(f64, f64)>,
+    state: State,
 }
 
 impl Board {
@@ -71,7 +113,28 @@ impl Board {
             tune,
             draws,
             chains: (0..n_chains).map(|_| Cell::default()).collect(),
+            before: AtomicUsize::new(0),
+            min_ess_bits: AtomicU64::new(f64::NAN.to_bits()),
+            max_rhat_bits: AtomicU64::new(f64::NAN.to_bits()),
+            state: AtomicUsize::new(State::Running as usize),
         }
+    }
+
+    /// Every chain goes on after `done` transitions of an earlier session.
+    pub(crate) fn goes_on_after(&self, done: usize) {
+        self.before.store(done, Relaxed);
+        self.chains.iter().for_each(|c| c.done.store(done, Relaxed));
+    }
+
+    /// How the run ended.
+    pub(crate) fn set_state(&self, state: State) {
+        self.state.store(state as usize, Relaxed);
+    }
+
+    /// The chains agree so far.
+    fn agree(&self, min_ess: f64, max_rhat: f64) {
+        self.min_ess_bits.store(min_ess.to_bits(), Relaxed);
+        self.max_rhat_bits.store(max_rhat.to_bits(), Relaxed);
     }
 
     /// Chain `chain` has finished `done` transitions of the warm-up (or else of the draws).
@@ -103,11 +166,22 @@ impl Board {
             step_size: f64::from_bits(cell.step_size_bits.load(Relaxed)),
             leapfrogs: cell.last_leapfrogs.load(Relaxed),
         };
+        let min_ess = f64::from_bits(self.min_ess_bits.load(Relaxed));
+        let max_rhat = f64::from_bits(self.max_rhat_bits.load(Relaxed));
         Snapshot {
             tune: self.tune,
             draws: self.draws,
             chains: self.chains.iter().map(chain).collect(),
+            before: self.before.load(Relaxed),
+            convergence: (!min_ess.is_nan()).then_some((min_ess, max_rhat)),
+            state: State::ALL[self.state.load(Relaxed)].0,
         }
+    }
+}
+
+impl Live for Board {
+    fn show(&self, found: &Convergence) {
+        self.agree(found.min_ess_bulk, found.max_rhat);
     }
 }
 
@@ -148,6 +222,28 @@ impl Snapshot {
         self.chains.iter().map(|c| c.divergences).sum()
     }
 
+    /// Seconds left at the pace so far; none at the start and at the end.
+    fn remaining_s(&self, elapsed_s: f64) -> Option<f64> {
+        let before = self.before * self.chains.len();
+        let (made, left) = (
+            self.done() - before,
+            self.total().saturating_sub(self.done()),
+        );
+        (made > 0 && left > 0).then(|| elapsed_s * left as f64 / made as f64)
+    }
+
+    /// `min-ESS 412  R-hat 1.004  ETA 138 s`, as far as it is known.
+    fn outlook(&self, elapsed_s: f64) -> String {
+        let mut parts = Vec::new();
+        if let Some((min_ess, max_rhat)) = self.convergence {
+            parts.push(format!("min-ESS {min_ess:.0}  R-hat {max_rhat:.3}"));
+        }
+        if let Some(remaining_s) = self.remaining_s(elapsed_s) {
+            parts.push(format!("ETA {remaining_s:.0} s"));
+        }
+        parts.join("  ")
+    }
+
     /// The mean over chains.
     fn mean(&self, value: impl Fn(&Chain) -> f64) -> f64 {
         self.chains.iter().map(value).sum::<f64>() / self.chains.len().max(1) as f64
@@ -174,26 +270,40 @@ const INTERVAL: Duration = Duration::from_millis(100);
 impl Progress {
     /// Shows `board` until dropped.
     pub(crate) fn start(board: Arc<Board>, style: Style) -> Self {
-        let mut display: Box<dyn Display> = match style {
-            Style::Hidden => {
-                return Progress {
-                    stop: None,
-                    thread: None,
-                };
-            }
-            Style::Bars => Box::new(bars::Bars::new(&board.snapshot())),
-            Style::Lines { every_s } => Box::new(lines::Lines::new(every_s)),
-        };
+        Self::with_file(board, style, None)
+    }
+
+    /// The same, and writes it to a file.
+    pub(crate) fn with_file(board: Arc<Board>, style: Style, path: Option<PathBuf>) -> Self {
+        let mut displays: Vec<Box<dyn Display>> = Vec::new();
+        match style {
+            Style::Hidden => {}
+            Style::Bars => displays.push(Box::new(bars::Bars::new(&board.snapshot()))),
+            Style::Lines { every_s } => displays.push(Box::new(lines::Lines::new(every_s))),
+        }
+        displays.extend(path.map(|path| Box::new(file::File::new(path)) as Box<dyn Display>));
+        if displays.is_empty() {
+            return Progress {
+                stop: None,
+                thread: None,
+            };
+        }
         let (stop, stopped) = channel();
         let start = Instant::now();
         let thread = std::thread::spawn(move || {
             loop {
-                display.show(&board.snapshot(), start.elapsed().as_secs_f64());
+                let (snapshot, elapsed_s) = (board.snapshot(), start.elapsed().as_secs_f64());
+                displays
+                    .iter_mut()
+                    .for_each(|d| d.show(&snapshot, elapsed_s));
                 if stopped.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
             }
-            display.end(&board.snapshot(), start.elapsed().as_secs_f64());
+            let (snapshot, elapsed_s) = (board.snapshot(), start.elapsed().as_secs_f64());
+            displays
+                .iter_mut()
+                .for_each(|d| d.end(&snapshot, elapsed_s));
         });
         Progress {
             stop: Some(stop),

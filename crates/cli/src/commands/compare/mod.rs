@@ -6,7 +6,7 @@ use crate::args::Common;
 use crate::exit::Outcome;
 use crate::json;
 use clap::Args;
-use fitzroy::diagnose::{Loo, agreement, compare, loo};
+use fitzroy::diagnose::{Loo, agreement, compare, loo, loo_pit};
 use fitzroy::draws::{Trace, read_trace};
 use fitzroy::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
@@ -57,16 +57,22 @@ fn models(args: &CompareArgs, names: &[String], threads: usize) -> Result<Outcom
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let variable = args.var.first().map(String::as_str);
-    let one = |(path, name): (&PathBuf, &String)| -> Result<(String, Loo)> {
+    let one = |(path, name): (&PathBuf, &String)| -> Result<_> {
         let trace = read(path)?;
-        let found = loo(&trace, variable, threads);
-        Ok((name.clone(), found.map_err(|e| e.context(path.display()))?))
+        let context = |error: Error| error.context(path.display());
+        let found = loo(&trace, variable, threads).map_err(context)?;
+        // Not every trace has replicates.
+        let pit = match args.common.json && trace.group("posterior_predictive").is_some() {
+            true => Some(loo_pit(&trace, variable, threads).map_err(context)?),
+            false => None,
+        };
+        Ok(((name.clone(), found), pit))
     };
-    let loos: Result<Vec<_>> = args.traces.iter().zip(names).map(one).collect();
-    let loos = loos?;
+    let read: Result<Vec<((String, Loo), _)>> = args.traces.iter().zip(names).map(one).collect();
+    let (loos, pits): (Vec<_>, Vec<_>) = read?.into_iter().unzip();
     let found = compare(&loos)?;
     if args.common.json {
-        json::print(&show::models_json(&found, &loos));
+        json::print(&show::models_json(&found, &loos, &pits));
     } else {
         show::models(&found, &loos, args.common.quiet);
     }

@@ -67,8 +67,12 @@ pub(super) fn models(found: &Comparison, loos: &[(String, Loo)], quiet: bool) {
     }
 }
 
-/// The ranking as a document, pointwise values included.
-pub(super) fn models_json(found: &Comparison, loos: &[(String, Loo)]) -> Value {
+/// The ranking as a document, pointwise values included; LOO-PIT where there are replicates.
+pub(super) fn models_json(
+    found: &Comparison,
+    loos: &[(String, Loo)],
+    pits: &[Option<Vec<f64>>],
+) -> Value {
     let row = |m: &fitzroy::diagnose::Compared| {
         let loo = &loos[m.place].1;
         let list = |pick: &dyn Fn(usize) -> f64| -> Value {
@@ -90,6 +94,7 @@ pub(super) fn models_json(found: &Comparison, loos: &[(String, Loo)]) -> Value {
             "n_unreliable": m.n_unreliable,
             "elpd_i": list(&|i| loo.pointwise[i].elpd),
             "pareto_k": list(&|i| loo.pointwise[i].k),
+            "loo_pit": pits[m.place].as_ref().map(|pit| list(&|i| pit[i])),
         })
     };
     json!({

@@ -2,35 +2,37 @@
 
 mod inputs;
 mod show;
+mod work;
 
 use crate::args::{Common, Machine, Output};
-use crate::clock::{Clock, timestamp};
+use crate::clock::Clock;
+use crate::commands::IN_MEMORY_BYTES;
 use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::progress::{Board, Progress};
-use crate::{device, interrupt, json, terminal};
+use crate::{device, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::draws::{Flush, write_netcdf_with};
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
 use fitzroy::run::{
-    self, Caller, CoordinateChoice, Settings, bind, kernel_memory_words, kernel_text, run_json,
+    self, CoordinateChoice, Settings, bind, kernel_memory_words, kernel_text, run_json,
 };
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use work::{Ended, chains, examine};
 
 /// Flags of `fitzroy sample`.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     fitzroy sample models/eight-schools.fz --data models/eight-schools.csv\n  \
-    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n\n\
-    Writes trace.nc (for ArviZ), summary.txt, summary.csv, summary.json, run.json and report.html\n\
-    into --out.")]
+    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n  \
+    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 9000 --out growth --resume\n\n\
+    Writes trace.nc (for ArviZ), run.zarr (the draws while they are made), run.state (to go on \
+    from), summary.txt, summary.csv, summary.json, run.json, report.html and progress.json into \
+    --out.")]
 pub(crate) struct SampleArgs {
     /// The model, a .fz file
     model: PathBuf,
@@ -91,6 +93,17 @@ pub(crate) struct SampleArgs {
     /// Write the kernel that a GPU would run to FILE, or to stdout for -, and stop
     #[arg(long = "dump-cuda", value_name = "FILE|-")]
     dump_kernel: Option<PathBuf>,
+    /// Go on with the run in --out: one that was stopped or killed, or a finished one with more
+    /// --draws. The draws are those of a run that was never stopped
+    #[arg(long, requires = "out", conflicts_with = "overwrite")]
+    resume: bool,
+    /// Draws that take more than this many MiB stay in run.zarr: memory does not grow with their
+    /// number, and there is no trace.nc
+    #[arg(long, value_name = "MIB", default_value_t = IN_MEMORY_BYTES >> 20)]
+    in_memory: u64,
+    /// Seconds between publications of the draws in run.zarr, at least
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, hide = true)]
+    publish_every: f64,
     /// Seconds between progress lines in a log
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     progress_every: f64,
@@ -133,6 +146,10 @@ impl SampleArgs {
             );
             return Err(Error::new(ErrorKind::Usage, message));
         }
+        if self.publish_every.is_nan() || self.publish_every < 0.0 {
+            let message = "--publish-every must be 0 or above";
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
         if self.cores == Some(0) || self.draws == 0 {
             let flag = if self.draws == 0 {
                 "--draws"
@@ -155,6 +172,7 @@ impl SampleArgs {
             log_likelihood: self.log_likelihood,
             prior_only: self.prior_only,
             memory_limit_bytes: memory_limit(),
+            in_memory_bytes: Some(self.in_memory << 20),
             ..Settings::default()
         };
         let sampler = &mut settings.sampler;
@@ -203,12 +221,37 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     device::check_memory(&chosen, |n| Ok(8 * words(n)?), args.chains)?;
     settings.device = chosen.device.clone();
     let name = inputs::name(&args.model);
-    let mut folder = Folder::open(
-        Path::new(""),
-        args.output.out.as_deref(),
-        &name,
-        args.output.overwrite,
-    )?;
+    let mut folder = match (args.resume, &args.output.out) {
+        (true, Some(out)) => Folder::resume(Path::new(""), out)?,
+        _ => Folder::open(
+            Path::new(""),
+            args.output.out.as_deref(),
+            &name,
+            args.output.overwrite,
+        )?,
+    };
+    let from = match args.resume {
+        true => run::open(folder.path(), &joint, &settings)?,
+        false => None,
+    };
+    if let Some(saved) = &from
+        && saved.n_draws() >= settings.sampler.draws
+        && folder.finished_with() == Some(saved.n_draws())
+    {
+        terminal::note(format_args!(
+            "the run in {} has its {} draws per chain; ask for more with --draws",
+            folder.path().display(),
+            saved.n_draws()
+        ));
+        return Ok(Outcome::Done);
+    }
+    if args.resume && from.is_none() && folder.finished_with().is_some() {
+        let message = format!(
+            "--resume {}: its run left no state to go on from; start anew with --overwrite",
+            folder.path().display()
+        );
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
     let reading = clock.seconds();
     if !args.common.quiet {
         show::header(&args.model, &joint, &settings, &chosen);
@@ -218,15 +261,20 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
             .for_each(|w| terminal::note(format_args!("warning: {w}")));
     }
 
-    let Some(outcome) = chains(args, &joint, &settings, &clock)? else {
-        terminal::note("stopped before the first draw: nothing was saved");
-        return Ok(Outcome::Interrupted);
+    folder.begin_again()?;
+    if let Some(saved) = from.as_ref().filter(|_| !args.common.quiet) {
+        terminal::note(format_args!("going on from {}", saved.place()));
+    }
+    let mut outcome = match chains(args, &joint, &settings, &clock, &mut folder, from)? {
+        Ended::Drawn(outcome) => *outcome,
+        Ended::Early => return Ok(Outcome::Interrupted),
+        Ended::Unwritable => return Ok(Outcome::NotPassed),
     };
     let options = SummaryOptions {
         threads: machine.threads,
         ..SummaryOptions::default()
     };
-    let (diagnosis, written) = examine(&mut folder, &outcome, &options, &clock)?;
+    let (diagnosis, written) = examine(&mut folder, &mut outcome, &options, &clock)?;
     let facts = run::Machine {
         model: name,
         device: chosen.name,
@@ -271,65 +319,6 @@ fn dump(args: &SampleArgs, joint: &Joint, settings: &Settings) -> Result<Outcome
         _ => terminal::out(text),
     }
     Ok(Outcome::Done)
-}
-
-/// Runs the chains, showing progress and catching Ctrl-C; none when stopped before the first draw.
-fn chains(
-    args: &SampleArgs,
-    joint: &Joint,
-    settings: &Settings,
-    clock: &Clock,
-) -> Result<Option<run::Outcome>> {
-    let stop = interrupt::catch()?;
-    let sampler = &settings.sampler;
-    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
-    let style = args.common.progress(args.progress_every);
-    let progress = Progress::start(Arc::clone(&board), style);
-    let now = || clock.seconds();
-    let caller = Caller {
-        observer: &*board,
-        stop: &stop,
-        now: &now,
-        created_at: &timestamp(),
-    };
-    let ran = run::run(joint, settings, &caller);
-    drop(progress);
-    let outcome = ran?;
-    Ok((outcome.run.n_draws() > 0).then_some(outcome))
-}
-
-/// Seconds of work below which results are not waited for until they are on the disk: flushing
-/// would take longer than to make them again.
-const SHORT_S: f64 = 2.0;
-
-/// Writes the draws and examines them: first the one, then the other where both are short, for then
-/// all threads are needed to examine, and side by side where the disk is waited for. The second is
-/// the time when the draws were written.
-fn examine(
-    folder: &mut Folder,
-    outcome: &run::Outcome,
-    options: &SummaryOptions,
-    clock: &Clock,
-) -> Result<(Diagnosis, f64)> {
-    let path = folder.file("trace.nc");
-    let flush = match clock.seconds() < SHORT_S {
-        true => Flush::Later,
-        false => Flush::Disk,
-    };
-    let write = || -> Result<f64> {
-        write_netcdf_with(&path, &outcome.trace, flush)?;
-        Ok(clock.seconds())
-    };
-    if flush == Flush::Later {
-        let written = write()?;
-        return Ok((outcome.diagnose(options)?, written));
-    }
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(write);
-        let found = outcome.diagnose(options);
-        let written = writer.join().expect("writing returns its errors")?;
-        Ok((found?, written))
-    })
 }
 
 /// Writes what is said about the draws.

@@ -49,7 +49,7 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
             rewrote.kind, rewrote.what
         ));
     }
-    let draws = run.chains.len() * run.n_draws();
+    let draws = run.chains.len() * outcome.n_draws();
     let sampled = run.gradients > 0;
     if sampled {
         terminal::note(coordinates(outcome));
@@ -67,7 +67,7 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
         timing.compile,
         timing.warmup,
         timing.sampling,
-        run.mean_steps(),
+        (run.gradients - run.warmup_gradients) as f64 / draws.max(1) as f64,
     );
     if sampled {
         terminal::note(times);
@@ -79,8 +79,8 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
     }
     if run.interrupted {
         terminal::note(format_args!(
-            "stopped early: {} draws per chain were kept",
-            run.n_draws()
+            "stopped early: {} draws per chain were kept; --resume goes on",
+            outcome.n_draws()
         ));
     }
     terminal::note("");
@@ -88,7 +88,6 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
         terminal::out("these are draws from the prior, without the data");
     }
     terminal::out(diagnosis_text(diagnosis, &TextOptions::default()));
-    let path = |name| folder.path().join(name).display().to_string();
     let names = [
         "trace.nc",
         "summary.txt",
@@ -96,7 +95,11 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
         "summary.json",
         "run.json",
     ];
-    terminal::out(format_args!("wrote {}", names.map(path).join("  ")));
+    // Very many draws are in the store alone.
+    let there = names.map(|name| folder.path().join(name)).into_iter();
+    let there = there.filter(|path| path.exists());
+    let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
+    terminal::out(format_args!("wrote {}", there.join("  ")));
 }
 
 /// `coordinates  mu_group centred (c 0.97)   metric dense`

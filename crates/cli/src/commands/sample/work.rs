@@ -1,0 +1,143 @@
+//! The chains of `sample`, and what becomes of their draws.
+
+use super::SampleArgs;
+use crate::clock::{Clock, timestamp};
+use crate::commands::THINNED_BYTES;
+use crate::output::Folder;
+use crate::progress::{Board, PROGRESS, Progress, State};
+use crate::{interrupt, terminal};
+use fitzroy::diagnose::{Diagnosis, SummaryOptions};
+use fitzroy::draws::{Flush, Stored, write_netcdf_with};
+use fitzroy::model::joint::Joint;
+use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings};
+use fitzroy::{ErrorKind, Result};
+use std::sync::Arc;
+
+/// How sampling ended.
+pub(super) enum Ended {
+    /// There are draws.
+    Drawn(Box<run::Outcome>),
+    /// It was stopped before the first draw.
+    Early,
+    /// The draws could no longer be written.
+    Unwritable,
+}
+
+/// Runs the chains, keeping the draws, showing progress and catching Ctrl-C.
+pub(super) fn chains(
+    args: &SampleArgs,
+    joint: &Joint,
+    settings: &Settings,
+    clock: &Clock,
+    folder: &mut Folder,
+    from: Option<Saved>,
+) -> Result<Ended> {
+    let stop = interrupt::catch()?;
+    let sampler = &settings.sampler;
+    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
+    if let Some(saved) = from.as_ref().filter(|saved| saved.n_draws() > 0) {
+        board.goes_on_after(sampler.tune + saved.n_draws());
+    }
+    let style = args.common.progress(args.progress_every);
+    let file = folder.path().join(PROGRESS);
+    let progress = Progress::with_file(Arc::clone(&board), style, Some(file));
+    let now = || clock.seconds();
+    let caller = Caller {
+        observer: &*board,
+        stop: &stop,
+        now: &now,
+        created_at: &timestamp(),
+    };
+    let keeping = Keeping {
+        folder: folder.path(),
+        from,
+        first_s: args.publish_every.min(SHORT_S),
+        every_s: args.publish_every,
+        live: &*board,
+    };
+    let ran = run::run_kept(joint, settings, &caller, &keeping);
+    drop(keeping);
+    board.set_state(match &ran {
+        Err(_) => State::Failed,
+        Ok(outcome) if outcome.run.interrupted => State::Interrupted,
+        Ok(_) => State::Finished,
+    });
+    drop(progress);
+    if folder.path().join(STREAM).is_dir() {
+        folder.keep();
+    }
+    let mut outcome = match ran {
+        Err(error) if error.kind() == ErrorKind::Io => {
+            terminal::note(format_args!("error: {error}"));
+            return Ok(Ended::Unwritable);
+        }
+        other => other?,
+    };
+    if outcome.n_draws() > 0 {
+        return Ok(Ended::Drawn(Box::new(outcome)));
+    }
+    let kept = outcome.kept.take().filter(|kept| kept.resumable());
+    let Some(mut kept) = kept else {
+        terminal::note("stopped before the first draw: nothing was saved");
+        return Ok(Ended::Early);
+    };
+    folder.keep();
+    kept.finish(&outcome.trace, outcome.first_draw, Flush::Disk)?;
+    terminal::note("stopped in the warm-up: --resume goes on from there");
+    Ok(Ended::Early)
+}
+
+/// Seconds of work below which results are not waited for until they are on the disk: flushing
+/// would take longer than to make them again.
+const SHORT_S: f64 = 2.0;
+
+/// Writes the draws and examines them, side by side where the disk is waited for. The second is the
+/// time when the draws were written.
+pub(super) fn examine(
+    folder: &mut Folder,
+    outcome: &mut run::Outcome,
+    options: &SummaryOptions,
+    clock: &Clock,
+) -> Result<(Diagnosis, f64)> {
+    let flush = match clock.seconds() < SHORT_S {
+        true => Flush::Later,
+        false => Flush::Disk,
+    };
+    let mut kept = outcome.kept.take();
+    let first = outcome.first_draw;
+    if let Some(kept) = kept.as_mut().filter(|kept| kept.on_disk()) {
+        kept.finish(&outcome.trace, first, flush)?;
+        let written_s = clock.seconds();
+        let stored = Stored::open(folder.path().join(STREAM))?;
+        let found = outcome.diagnose_stored(&stored, options)?;
+        // Figures look the same with some of the draws.
+        outcome.trace = stored.thinned(THINNED_BYTES)?.0;
+        return Ok((found, written_s));
+    }
+    let path = folder.file("trace.nc");
+    let outcome = &*outcome;
+    let write = || -> Result<f64> {
+        write_netcdf_with(&path, &outcome.trace, flush)?;
+        Ok(clock.seconds())
+    };
+    // Short runs write first: all threads are needed to examine.
+    let written = match flush {
+        Flush::Later => Some(write()?),
+        Flush::Disk => None,
+    };
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| -> Result<f64> {
+            let written_s = match written {
+                Some(written_s) => written_s,
+                None => write()?,
+            };
+            if let Some(kept) = &mut kept {
+                kept.finish(&outcome.trace, first, flush)?;
+            }
+            Ok(written_s)
+        });
+        let found = outcome.diagnose(options);
+        let written = writer.join().expect("writing returns its errors")?;
+        Ok((found?, written))
+    })
+}

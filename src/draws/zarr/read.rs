@@ -1,0 +1,268 @@
+//! Reading a store, ours or one that Zarr for Python wrote.
+
+use super::super::netcdf::translate_statistics;
+use super::super::netcdf::{chain_and_draw_first, is_draw_group, is_trace_group, labels_of_reals};
+use super::super::{Attribute, Column, Group, Labels, Trace, Variable};
+use super::array::{Elements, Plan, indices, plan, unpack, wrong};
+use super::metadata::{ORDER, attributes_of};
+use crate::{Error, ErrorKind, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Reads a trace from a Zarr v3 store: the folder that a run of Fitzroy writes (also while it
+/// runs), or one of xarray.
+///
+/// What is said of names, types and labels at [`read_netcdf`](super::super::read_netcdf) holds here
+/// too. Chunks may be plain, `zstd`, `gzip` or `crc32c`.
+///
+/// # Errors
+/// `Io` when a file cannot be read; `Data` when the folder is no store of version 3, a chunk is
+/// damaged or has another codec, or there is no group of a trace. The message begins with the path.
+pub fn read_zarr(path: impl AsRef<Path>) -> Result<Trace> {
+    let path = path.as_ref();
+    let trace = Store::open(path).and_then(|store| store.trace());
+    trace.map_err(|error| error.context(path.display()))
+}
+
+/// An open store.
+pub(crate) struct Store {
+    root: PathBuf,
+    /// `zarr.json` of everything below the root, by path.
+    nodes: BTreeMap<String, Value>,
+    /// Paths of arrays in the order of the model; none in stores of others.
+    order: Vec<String>,
+    /// Attributes of the root.
+    pub(crate) attributes: Vec<(String, Attribute)>,
+}
+
+impl Store {
+    /// Reads the metadata of the store at `root`.
+    pub(crate) fn open(root: &Path) -> Result<Store> {
+        let text = match fs::read_to_string(root.join("zarr.json")) {
+            Ok(text) => text,
+            Err(_) if root.join(".zgroup").exists() => {
+                return Err(wrong(
+                    "this is a Zarr store of version 2; save it anew with zarr 3 or as NetCDF",
+                ));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && root.is_dir() => {
+                return Err(wrong(
+                    "this folder is not a Zarr store: it has no zarr.json",
+                ));
+            }
+            Err(error) => {
+                return Err(Error::new(ErrorKind::Io, crate::data::io_message(&error)));
+            }
+        };
+        let node: Value = serde_json::from_str(&text)
+            .map_err(|error| wrong(format!("zarr.json is damaged ({error})")))?;
+        if node["zarr_format"] != 3 || node["node_type"] != "group" {
+            return Err(wrong("zarr.json is not that of a group of Zarr version 3"));
+        }
+        let mut nodes = BTreeMap::new();
+        match node["consolidated_metadata"]["metadata"].as_object() {
+            Some(members) => nodes.extend(members.iter().map(|(k, v)| (k.clone(), v.clone()))),
+            None => walk(root, "", &mut nodes)?,
+        }
+        Ok(Store {
+            root: root.to_path_buf(),
+            nodes,
+            order: serde_json::from_value(node["attributes"][ORDER].clone()).unwrap_or_default(),
+            attributes: attributes_of(&node),
+        })
+    }
+
+    /// `zarr.json` of everything below the root, by path.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (&String, &Value)> {
+        self.nodes.iter()
+    }
+
+    /// The whole store.
+    pub(crate) fn trace(&self) -> Result<Trace> {
+        self.trace_of(0..usize::MAX)
+    }
+
+    /// The store with some of its draws, those of them that there are.
+    pub(crate) fn trace_of(&self, draws: Range<usize>) -> Result<Trace> {
+        let mut trace = Trace {
+            attributes: self.attributes.clone(),
+            ..Trace::default()
+        };
+        let groups = self.nodes.iter().filter(|(_, n)| n["node_type"] == "group");
+        for (name, node) in groups.filter(|(name, _)| is_trace_group(name)) {
+            let group = self.group((name, node), &draws, &mut trace.coords);
+            let group = group.map_err(|error| error.context(format!("group `{name}`")))?;
+            trace.groups.push(group);
+        }
+        if trace.groups.is_empty() {
+            let held: Vec<&str> = self.nodes.keys().map(String::as_str).take(8).collect();
+            return Err(wrong(format!(
+                "the store holds no trace: it needs a group such as `posterior`, it has {}",
+                if held.is_empty() {
+                    "nothing".into()
+                } else {
+                    held.join(", ")
+                }
+            )));
+        }
+        trace.groups.sort_by_key(|g| order(&g.name));
+        Ok(trace)
+    }
+
+    fn group(
+        &self,
+        (name, node): (&str, &Value),
+        draws: &Range<usize>,
+        coords: &mut BTreeMap<String, Labels>,
+    ) -> Result<Group> {
+        let mut group = Group {
+            name: name.into(),
+            attributes: attributes_of(node),
+            ..Group::default()
+        };
+        let prefix = format!("{name}/");
+        let mut without_draws = None;
+        for (path, node) in self.nodes.range(prefix.clone()..) {
+            let Some(member) = path.strip_prefix(&prefix) else {
+                break;
+            };
+            if node["node_type"] != "array" || member.contains('/') {
+                continue;
+            }
+            let context = |error: Error| error.context(format!("`{member}`"));
+            let Some(plan) = plan(node, member, is_draw_group(name)).map_err(context)? else {
+                continue; // A type that a trace does not hold.
+            };
+            let some = |(dim, &n): (&String, &usize)| match dim == "draw" {
+                true => draws.start.min(n)..draws.end.min(n),
+                false => 0..n,
+            };
+            let wanted: Vec<Range<usize>> = plan.dims.iter().zip(&plan.shape).map(some).collect();
+            let elements = self.array(path, &plan, &wanted).map_err(context)?;
+            if plan.dims == [member] {
+                if let Some(labels) = labels(elements) {
+                    coords.entry(member.into()).or_insert(labels);
+                }
+                continue;
+            }
+            let Elements::Numbers(values) = elements else {
+                continue; // Text is no part of a trace.
+            };
+            let mut variable = Variable {
+                name: member.into(),
+                dims: plan.dims,
+                shape: wanted.iter().map(Range::len).collect(),
+                values,
+            };
+            if is_draw_group(name) && !chain_and_draw_first(&mut variable) {
+                without_draws.get_or_insert((variable.name, variable.dims));
+                continue;
+            }
+            group.variables.push(variable);
+        }
+        let place = |v: &Variable| {
+            let path = format!("{prefix}{}", v.name);
+            self.order
+                .iter()
+                .position(|o| *o == path)
+                .unwrap_or(usize::MAX)
+        };
+        group.variables.sort_by_cached_key(place);
+        if let (true, Some((variable, dims))) = (group.variables.is_empty(), without_draws) {
+            return Err(wrong(format!(
+                "`{variable}` has the dims {dims:?}; draws need `chain` and `draw`"
+            )));
+        }
+        if name.ends_with("sample_stats") {
+            translate_statistics(&mut group.variables);
+        }
+        Ok(group)
+    }
+
+    /// What of an array lies in `wanted`, a range on every axis.
+    pub(super) fn array(
+        &self,
+        path: &str,
+        plan: &Plan,
+        wanted: &[Range<usize>],
+    ) -> Result<Elements> {
+        let (mut out, chunks) = plan.room(wanted)?;
+        for index in indices(&chunks) {
+            if let Some(bytes) = self.chunk(path, plan, &index)? {
+                plan.place((&mut out, wanted), &plan.decode(&bytes)?, &index);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The decoded bytes of a chunk; none where it was never written.
+    fn chunk(&self, path: &str, plan: &Plan, index: &[usize]) -> Result<Option<Vec<u8>>> {
+        let key = plan.key(index);
+        let file = self.root.join(path).join(&key);
+        let mut bytes = match fs::read(&file) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::new(ErrorKind::Io, crate::data::io_message(&error))),
+        };
+        for codec in plan.codecs.iter().rev() {
+            bytes = unpack(codec["name"].as_str().unwrap_or(""), bytes)
+                .map_err(|error| error.context(format!("chunk {key}")))?;
+        }
+        Ok(Some(bytes))
+    }
+}
+
+/// Collects `zarr.json` of everything below `path`.
+fn walk(root: &Path, path: &str, nodes: &mut BTreeMap<String, Value>) -> Result<()> {
+    let io = |error: std::io::Error| Error::new(ErrorKind::Io, crate::data::io_message(&error));
+    for entry in fs::read_dir(root.join(path)).map_err(io)? {
+        let name = entry
+            .map_err(io)?
+            .file_name()
+            .to_string_lossy()
+            .into_owned();
+        let below = if path.is_empty() {
+            name
+        } else {
+            format!("{path}/{name}")
+        };
+        let Ok(text) = fs::read_to_string(root.join(&below).join("zarr.json")) else {
+            continue;
+        };
+        let node: Value = serde_json::from_str(&text)
+            .map_err(|error| wrong(format!("{below}/zarr.json is damaged ({error})")))?;
+        let group = node["node_type"] == "group";
+        nodes.insert(below.clone(), node);
+        if group {
+            walk(root, &below, nodes)?;
+        }
+    }
+    Ok(())
+}
+
+/// The usual order of the groups.
+fn order(name: &str) -> usize {
+    const ORDER: [&str; 8] = [
+        "posterior",
+        "prior",
+        "predictions",
+        "posterior_predictive",
+        "prior_predictive",
+        "log_likelihood",
+        "sample_stats",
+        "sample_stats_prior",
+    ];
+    ORDER.iter().position(|o| *o == name).unwrap_or(ORDER.len())
+}
+
+fn labels(elements: Elements) -> Option<Labels> {
+    match elements {
+        Elements::Texts(v) => Some(Labels::Text(v)),
+        Elements::Numbers(Column::Integer(v)) => Some(Labels::Integers(v)),
+        Elements::Numbers(Column::Real(v)) => Some(labels_of_reals(&v)),
+        Elements::Numbers(Column::Flag(_)) => None,
+    }
+}

@@ -1,0 +1,343 @@
+//! A run that is kept while it goes on: its draws in a Zarr store that can be read at any moment,
+//! the sampler's state beside them, so that a killed run continues as if nothing had happened.
+
+mod convergence;
+mod saved;
+mod writer;
+
+pub use convergence::{Convergence, Live};
+pub use saved::{STATE, STREAM, Saved, open};
+
+use super::compiled::Compiled;
+use super::posterior::ModelPosterior;
+use super::{Caller, Density, Settings, Watch, memory};
+use crate::draws::{Attribute, Chunks, Flush, Group, Trace, ZarrStream, draws_from};
+use crate::fit::sample::{self, Block, Checkpoint, Next, Phase, Run};
+use crate::model::joint::Joint;
+use crate::{Error, ErrorKind, Result};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+pub(super) use writer::block_run;
+use writer::{Job, Writer};
+
+/// Where and how a run is kept.
+pub struct Keeping<'a> {
+    /// The folder of [`STREAM`] and [`STATE`].
+    pub folder: &'a Path,
+    /// What to go on from; none for a run from the start.
+    pub from: Option<Saved>,
+    /// Seconds of work after which the first draws are published. A run that takes less is written
+    /// once, at its end.
+    pub first_s: f64,
+    /// Seconds between publications, at least.
+    pub every_s: f64,
+    /// Is told how far the chains agree, after every publication.
+    pub live: &'a dyn Live,
+}
+
+/// What is known of a kept run when sampling has ended.
+pub struct Kept {
+    folder: PathBuf,
+    /// Draws per chain that were asked for.
+    total: usize,
+    in_memory_bytes: u64,
+    stream: Option<ZarrStream>,
+    /// Number of the next state file.
+    next_state: usize,
+    /// The sampler's state where chains met last, and its number of draws.
+    state: Option<(Checkpoint, usize)>,
+    /// What every publication says of the run.
+    pub(super) identity: Vec<(String, Attribute)>,
+    /// Whether the draws stay on the disk, see [`Settings::in_memory_bytes`].
+    pub(super) on_disk: bool,
+    /// Draw groups collected before, in order; none where they stay on the disk.
+    pub(super) parts: Vec<Vec<Group>>,
+    /// Some of the draws that are not in memory, to compare densities at.
+    pub(super) some: Vec<f64>,
+    /// Draws in `parts`, this session's alone.
+    pub(super) collected: usize,
+    /// Seconds that earlier sessions sampled.
+    pub(super) earlier_s: f64,
+}
+
+impl Kept {
+    /// The draws of `run` that are not in `parts`, and all else that it says; none where nothing
+    /// was collected.
+    pub(super) fn rest(&self, run: &mut Run) -> Option<Run> {
+        if self.collected == 0 || self.on_disk {
+            return None;
+        }
+        let n = run.n_draws();
+        let rest = run.chains.iter().map(|c| c.range(self.collected..n));
+        Some(Run {
+            chains: rest.collect(),
+            first_draw: run.first_draw + self.collected,
+            warmup: run.warmup.take(),
+            step_sizes: run.step_sizes.clone(),
+            metrics: run.metrics.clone(),
+            variances: run.variances.clone(),
+            restarts: run.restarts.clone(),
+            ..*run
+        })
+    }
+
+    /// Draws per chain that readers of the stream see.
+    pub fn published(&self) -> usize {
+        self.stream.as_ref().map_or(0, ZarrStream::n_published)
+    }
+
+    /// Whether the draws stay on the disk, see [`Settings::in_memory_bytes`].
+    pub fn on_disk(&self) -> bool {
+        self.on_disk
+    }
+
+    /// Whether the run can be resumed as it stands.
+    pub fn resumable(&self) -> bool {
+        self.stream.is_some() || self.state.is_some()
+    }
+
+    /// Publishes the draws that are not yet in the stream. `trace` has all of the run's, or those
+    /// that are still in memory, the first of them being draw number `first`.
+    ///
+    /// A run that was stopped between two meetings of its chains is published up to the last one:
+    /// the draws since are made again, the same ones, when it is resumed.
+    ///
+    /// # Errors
+    /// A file cannot be written; what was published before stays.
+    pub fn finish(&mut self, trace: &Trace, first: usize, flush: Flush) -> Result<()> {
+        let Some((state, n_draws)) = self.state.take() else {
+            return Ok(());
+        };
+        let root = self.folder.join(STREAM);
+        if self.stream.is_none() {
+            self.stream = Some(match n_draws >= self.total && first == 0 && !self.on_disk {
+                true => ZarrStream::with_chunks(&root, trace, Chunks::of_draws(n_draws))?,
+                false => ZarrStream::create(&root, trace, self.total, self.in_memory_bytes)?,
+            });
+        }
+        let stream = self.stream.as_mut().expect("it was just made");
+        let have = stream.n_draws();
+        match have == 0 && first == 0 && n_draws >= self.total {
+            true => stream.append(&trace.groups, flush)?,
+            false => {
+                let missing = have.saturating_sub(first)..n_draws.saturating_sub(first);
+                stream.append(&draws_from(trace, missing).groups, flush)?;
+            }
+        }
+        let mut attributes = trace.attributes.clone();
+        let known = |name: &str| self.identity.iter().any(|(n, _)| n == name);
+        attributes.retain(|(name, _)| !known(name));
+        attributes.extend(self.identity.iter().cloned());
+        let number = self.next_state;
+        self.next_state += 1;
+        let state = state.to_bytes();
+        saved::write_state(
+            &self.folder,
+            number,
+            &state,
+            &mut attributes,
+            n_draws,
+            flush,
+        )?;
+        stream.publish(&attributes, flush)?;
+        saved::remove_states_before(&self.folder, number);
+        Ok(())
+    }
+}
+
+/// What a run that is kept is about.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    pub(super) joint: &'a Joint,
+    pub(super) settings: &'a Settings,
+    pub(super) caller: &'a Caller<'a>,
+    pub(super) keeping: &'a Keeping<'a>,
+    pub(super) watch: &'a Watch<'a>,
+    pub(super) density: Density,
+}
+
+/// Forgets what a run has published whose density was refused.
+///
+/// # Errors
+/// It cannot be removed.
+pub(super) fn discard(keeping: &Keeping<'_>) -> Result<()> {
+    for name in [STREAM, STATE] {
+        let path = keeping.folder.join(name);
+        if path.is_dir() {
+            std::fs::remove_dir_all(&path).map_err(|error| {
+                Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Decides when chains meet, and which meetings are published.
+struct Pace {
+    first_s: f64,
+    every_s: f64,
+    start: f64,
+    published: Option<f64>,
+    last: (f64, usize),
+}
+
+/// Transitions below which a meeting of the chains costs too much in waiting for the slowest.
+const FEWEST_BETWEEN: f64 = 400.0;
+/// Seconds between meetings where transitions are fast, and at most where they are slow.
+const SECONDS_BETWEEN: (f64, f64) = (0.5, 30.0);
+
+/// Draws that stay on the disk.
+#[derive(Clone, Copy)]
+struct OnDisk {
+    /// Bytes that one draw of all chains takes in memory.
+    per_draw: f64,
+    /// Bytes of draws above which they are handed on.
+    handed: f64,
+}
+
+/// The share of memory in which draws wait to be handed on; about five such shares are in use.
+const SHARE: u64 = 10;
+
+impl OnDisk {
+    /// None where the draws stay in memory.
+    fn of(joint: &Joint, settings: &Settings) -> Option<Self> {
+        let need = memory::estimate(joint.model(), joint.binding(), settings);
+        let in_memory = settings.in_memory_bytes?;
+        memory::stays_on_disk(&need, settings).then(|| OnDisk {
+            per_draw: need.draws_bytes / settings.sampler.draws.max(1) as f64,
+            handed: (in_memory / SHARE) as f64,
+        })
+    }
+}
+
+impl Pace {
+    /// Whether a block seen at `now` is due for publication.
+    fn due(&self, now: f64) -> bool {
+        match self.published {
+            None => now - self.start >= self.first_s,
+            Some(before) => now - before >= self.every_s,
+        }
+    }
+
+    /// Transitions until the next meeting; `at` have been made since the start.
+    fn next(&mut self, now: f64, at: usize) -> usize {
+        let (before, then) = self.last;
+        self.last = (now, at);
+        let rate = (at.saturating_sub(then)) as f64 / (now - before);
+        if !rate.is_finite() || rate <= 0.0 {
+            return 64;
+        }
+        let (least, most) = SECONDS_BETWEEN;
+        let least = least.min(self.every_s);
+        (rate * least).max(FEWEST_BETWEEN.min(rate * most)).max(1.0) as usize
+    }
+}
+
+/// Samples, handing blocks to a thread that writes them.
+///
+/// # Errors
+/// Those of the sampler; the disk is full or cannot be written to.
+pub(super) fn sample(
+    posterior: &mut ModelPosterior<'_>,
+    shared: &Shared<'_>,
+) -> Result<(Run, Kept)> {
+    let Shared {
+        settings,
+        caller,
+        keeping,
+        watch,
+        ..
+    } = *shared;
+    let compiled = posterior.shown();
+    let from = keeping.from.as_ref();
+    let mut pace = Pace {
+        first_s: keeping.first_s,
+        every_s: keeping.every_s,
+        start: (caller.now)(),
+        published: None,
+        last: ((caller.now)(), 0),
+    };
+    let failed = AtomicBool::new(false);
+    let (jobs, inbox) = sync_channel::<Job>(1);
+    let tune = settings.sampler.tune;
+    let mut sent = 0;
+    let mut state = None;
+    let on_disk = OnDisk::of(shared.joint, settings);
+    let writer = Writer::new(shared, &compiled, on_disk.is_some());
+    std::thread::scope(|scope| {
+        let failed = &failed;
+        let thread = scope.spawn(move || writer.serve(&inbox, failed));
+        let mut blocks = |block: &Block<'_>| {
+            let now = (caller.now)();
+            let stop = caller.stop.load(Ordering::Relaxed);
+            match block.phase {
+                Phase::Sampling => state = Some((block.checkpoint(), block.done)),
+                Phase::Warmup if stop => state = Some((block.checkpoint(), 0)),
+                Phase::Warmup => {}
+            }
+            if stop || failed.load(Ordering::Relaxed) {
+                return Next::Stop;
+            }
+            let n = block.draws.first().map_or(0, |d| d.len());
+            let full = on_disk.is_some_and(|o| o.per_draw * (n - sent) as f64 > o.handed);
+            let due = pace.due(now);
+            let mut forget = false;
+            if due || full {
+                let job = Job::of(block, sent..n, due);
+                let given = match full {
+                    // There is no room for more: the chains wait.
+                    true => jobs
+                        .send(job)
+                        .map_err(|error| TrySendError::Disconnected(error.0)),
+                    false => jobs.try_send(job),
+                };
+                match given {
+                    Ok(()) => {
+                        sent = n;
+                        pace.published = if due { Some(now) } else { pace.published };
+                        forget = on_disk.is_some();
+                    }
+                    // The last one is still being written: the next meeting tries again.
+                    Err(TrySendError::Full(_)) => {}
+                    Err(TrySendError::Disconnected(_)) => return Next::Stop,
+                }
+            }
+            let at = match block.phase {
+                Phase::Warmup => block.done,
+                Phase::Sampling => tune + block.done,
+            };
+            let next = pace.next(now, at);
+            match forget {
+                true => {
+                    sent = 0;
+                    Next::Forget(next)
+                }
+                false => Next::After(next),
+            }
+        };
+        let hard = watch.hard_stop();
+        let checkpoint = from.map(|saved| &saved.checkpoint);
+        let sampler = &settings.sampler;
+        let run =
+            sample::sample_in_blocks(posterior, sampler, watch, hard, checkpoint, &mut blocks);
+        drop(jobs);
+        let written = thread.join().expect("the writer returns its errors");
+        let mut run = run?;
+        let mut kept = written?;
+        let total = run.first_draw + run.n_draws();
+        // A run may also end because its draws are good enough.
+        let asked = caller.stop.load(Ordering::Relaxed);
+        run.interrupted |= asked && total < sampler.draws;
+        kept.state = state.filter(|(_, n)| *n <= total);
+        Ok((run, kept))
+    })
+}
+
+/// The density in force, for the thread that writes.
+pub(super) type Shown = Arc<Mutex<Arc<Compiled>>>;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,0 +1,210 @@
+//! The thread that writes blocks while chains go on.
+
+use super::super::trace::Collect;
+use super::super::{Density, Settings, Timing, integrated};
+use super::convergence::Watched;
+use super::saved::{AS_WRITTEN, STREAM, identity, remove_states_before, write_state};
+use super::{Kept, Shared, Shown};
+use crate::Result;
+use crate::draws::{Attribute, Flush, Group, ZarrStream, draws_from};
+use crate::fit::sample::{Block, Checkpoint, Draws, Run};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, PoisonError};
+
+/// A block to publish.
+pub(super) struct Job {
+    draws: Vec<Draws>,
+    first_draw: usize,
+    /// The state at the block; none where nothing is to be published yet.
+    state: Option<Checkpoint>,
+}
+
+impl Job {
+    /// The draws in `range` of those that `block` has, to be published or only written.
+    pub(super) fn of(block: &Block<'_>, range: Range<usize>, publish: bool) -> Self {
+        let n = block.draws.first().map_or(0, |d| d.len());
+        Job {
+            draws: block.draws.iter().map(|d| d.range(range.clone())).collect(),
+            first_draw: (block.done + range.start).saturating_sub(n),
+            state: publish.then(|| block.checkpoint()),
+        }
+    }
+}
+
+/// Collects, appends and publishes.
+pub(super) struct Writer<'a> {
+    shared: Shared<'a>,
+    /// Those of the run, but for the threads.
+    settings: Settings,
+    compiled: Shown,
+    watched: Watched,
+    kept: Kept,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(shared: &Shared<'a>, compiled: &Shown, on_disk: bool) -> Self {
+        let mut identity = identity(shared.joint, shared.settings);
+        if shared.density == Density::AsWritten {
+            identity.push((AS_WRITTEN.into(), Attribute::Integer(1)));
+        }
+        // Chains have the processors; this thread works alone.
+        let mut settings = shared.settings.clone();
+        settings.sampler.threads = 1;
+        let from = shared.keeping.from.as_ref();
+        Writer {
+            shared: *shared,
+            compiled: Arc::clone(compiled),
+            watched: Watched::new(settings.sampler.draws),
+            kept: Kept {
+                folder: shared.keeping.folder.to_path_buf(),
+                total: settings.sampler.draws,
+                in_memory_bytes: settings.in_memory_bytes.unwrap_or(u64::MAX),
+                stream: None,
+                next_state: from.map_or(0, |saved| saved.next_state),
+                state: None,
+                identity,
+                on_disk,
+                parts: Vec::new(),
+                some: Vec::new(),
+                collected: 0,
+                earlier_s: from.map_or(0.0, |saved| saved.sampling_s),
+            },
+            settings,
+        }
+    }
+
+    /// Works off `inbox` until it closes. After a failure nothing more is written.
+    pub(super) fn serve(mut self, inbox: &Receiver<Job>, failed: &AtomicBool) -> Result<Kept> {
+        if self.shared.keeping.from.is_some() {
+            // Draws go on behind those that are there.
+            let started = self.start();
+            failed.store(started.is_err(), Ordering::Relaxed);
+            started?;
+        }
+        for job in inbox {
+            let written = self.publish(job);
+            if let Err(error) = written {
+                failed.store(true, Ordering::Relaxed);
+                let draws = self.kept.published();
+                let safe = format!(
+                    "the run stopped; {draws} draws per chain are safe in {}, and --resume goes \
+                     on from there",
+                    self.kept.folder.join(STREAM).display()
+                );
+                return Err(error.context(safe));
+            }
+        }
+        Ok(self.kept)
+    }
+
+    fn collect<T>(&self, work: impl FnOnce(&Collect<'_>) -> Result<T>) -> Result<T> {
+        let lock = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = Arc::clone(&lock);
+        drop(lock);
+        work(&Collect {
+            joint: self.shared.joint,
+            compiled: &compiled,
+            settings: &self.settings,
+            caller: self.shared.caller,
+            timing: Timing::default(),
+        })
+    }
+
+    /// Opens the stream: a new one, or the one that the run goes on with.
+    fn start(&mut self) -> Result<()> {
+        let root = self.kept.folder.join(STREAM);
+        let chains = self.settings.sampler.chains;
+        let template = self.collect(|c| c.template(chains))?;
+        self.kept.stream = Some(match &self.shared.keeping.from {
+            None => {
+                let (total, most) = (self.kept.total, self.kept.in_memory_bytes);
+                ZarrStream::create(&root, &template, total, most)?
+            }
+            Some(saved) => {
+                let full = saved.n_draws - saved.n_draws % saved.chunks.draws;
+                let tail = draws_from(&saved.trace, full - saved.first_draw..usize::MAX).groups;
+                self.watched.take(&saved.trace.groups);
+                ZarrStream::resume(&root, &template, saved.chunks, saved.n_draws, &tail)?
+            }
+        });
+        Ok(())
+    }
+
+    fn publish(&mut self, job: Job) -> Result<()> {
+        if self.kept.stream.is_none() {
+            self.start()?;
+        }
+        let n = job.draws.first().map_or(0, Draws::len);
+        if n > 0 {
+            let groups = self.groups(block_run(job.draws, job.first_draw))?;
+            let stream = self.kept.stream.as_mut().expect("started above");
+            stream.append(&groups, Flush::Disk)?;
+            self.watched.take(&groups);
+            self.kept.collected += n;
+            if !self.kept.on_disk {
+                self.kept.parts.push(groups);
+            }
+        }
+        match job.state {
+            Some(state) => self.show(&state),
+            None => Ok(()),
+        }
+    }
+
+    /// What a trace says of some draws.
+    fn groups(&mut self, mut run: Run) -> Result<Vec<Group>> {
+        let mut some = Vec::new();
+        let groups = self.collect(|c| {
+            integrated::draw(&mut run, c.compiled, &c.settings.sampler);
+            if self.kept.on_disk && self.kept.some.len() < SOME * c.compiled.full {
+                some = integrated::every_hundredth(&run, c.compiled.full);
+            }
+            c.draw_groups(&mut run)
+        })?;
+        self.kept.some.extend(some);
+        Ok(groups)
+    }
+
+    /// Publishes what was written, and the state.
+    fn show(&mut self, state: &Checkpoint) -> Result<()> {
+        let stream = self.kept.stream.as_mut().expect("it is started before");
+        let mut attributes = self.kept.identity.clone();
+        let drawn_s = self.shared.watch.first_draw();
+        let drawn_s = drawn_s.map_or(0.0, |first| (self.shared.caller.now)() - first);
+        let elapsed = Attribute::Real(self.kept.earlier_s + drawn_s);
+        attributes.push(("sampling_time".into(), elapsed));
+        let (number, state) = (self.kept.next_state, state.to_bytes());
+        let n = stream.n_draws();
+        let folder = &self.kept.folder;
+        write_state(folder, number, &state, &mut attributes, n, Flush::Disk)?;
+        stream.publish(&attributes, Flush::Disk)?;
+        self.kept.next_state += 1;
+        remove_states_before(folder, number);
+        if let Some(found) = self.watched.convergence() {
+            self.shared.keeping.live.show(&found);
+        }
+        Ok(())
+    }
+}
+
+/// Draws at which densities are compared, at least, where the draws stay on the disk.
+const SOME: usize = 64;
+
+/// A run that is nothing but some draws.
+pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {
+    Run {
+        dim: 0,
+        chains,
+        first_draw,
+        warmup: None,
+        step_sizes: Vec::new(),
+        metrics: Vec::new(),
+        variances: Vec::new(),
+        gradients: 0,
+        warmup_gradients: 0,
+        restarts: Vec::new(),
+        interrupted: false,
+    }
+}

@@ -1,0 +1,64 @@
+//! What goes on while chains run: when the first draw was made, and when a stop is overdue.
+
+use super::Caller;
+use crate::fit::sample::{Event, Observer, Phase};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Passes events on and notes when the first draw was made.
+pub(super) struct Watch<'a> {
+    caller: &'a Caller<'a>,
+    /// Bits of the time; those of NaN until then.
+    first: AtomicU64,
+    /// Bits of the time at which the end was asked for; those of NaN until then.
+    asked: AtomicU64,
+    /// Ends a kept run between two meetings of its chains.
+    hard: AtomicBool,
+}
+
+/// Seconds that a kept run which was asked to end may take to the next meeting of its chains, where
+/// its state can be saved.
+const PATIENCE_S: f64 = 1.0;
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(caller: &'a Caller<'a>) -> Self {
+        Watch {
+            caller,
+            first: AtomicU64::new(f64::NAN.to_bits()),
+            asked: AtomicU64::new(f64::NAN.to_bits()),
+            hard: AtomicBool::new(false),
+        }
+    }
+
+    /// Turns true once the run has been asked to end and no meeting came.
+    pub(super) fn hard_stop(&self) -> &AtomicBool {
+        &self.hard
+    }
+
+    pub(super) fn first_draw(&self) -> Option<f64> {
+        let time = f64::from_bits(self.first.load(Ordering::Relaxed));
+        (!time.is_nan()).then_some(time)
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn event(&self, event: &Event<'_>) {
+        let unseen = f64::NAN.to_bits();
+        if event.phase == Phase::Sampling && event.done == 1 {
+            let now = (self.caller.now)().to_bits();
+            // The first chain's time stays.
+            let _ = self
+                .first
+                .compare_exchange(unseen, now, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        if self.caller.stop.load(Ordering::Relaxed) {
+            let now = (self.caller.now)();
+            let asked = f64::from_bits(self.asked.load(Ordering::Relaxed));
+            if asked.is_nan() {
+                self.asked.store(now.to_bits(), Ordering::Relaxed);
+            } else if now - asked > PATIENCE_S {
+                self.hard.store(true, Ordering::Relaxed);
+            }
+        }
+        self.caller.observer.event(event);
+    }
+}
