@@ -24,6 +24,8 @@ pub enum Purpose {
     Adapt = 6,
     /// Exact draws of parameters that were integrated out.
     Integrated = 7,
+    /// Independence proposals and their acceptance.
+    Propose = 8,
 }
 
 /// One block of Philox4x32-10: four words from a counter and a key.

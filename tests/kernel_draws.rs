@@ -7,7 +7,7 @@ mod support;
 
 use fitzroy::Result;
 use fitzroy::draws::Column;
-use fitzroy::fit::sample::{Adapt, MetricKind};
+use fitzroy::fit::sample::{Adapt, MetricKind, Sampler};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, kernel_text, run};
 use fitzroy_device::gpu::host::{BARRIER, HostLibrary, HostMachine};
@@ -91,7 +91,7 @@ fn one_thread_makes_the_draws_of_the_cpu_whatever_the_metric_and_the_coordinates
         assert_same_draws(&joint, &settings(150, 60), 1, name);
     }
     let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
-    for metric in [MetricKind::Diagonal, MetricKind::Dense] {
+    for metric in [MetricKind::Diagonal, MetricKind::Dense, MetricKind::LowRank] {
         let mut settings = settings(100, 40);
         settings.coordinates = CoordinateChoice::AsWritten;
         settings.sampler.metric = metric;
@@ -137,6 +137,38 @@ impl Machine for Shared {
     fn launch(&mut self, job: u64, n_teams: usize) -> Result<f64> {
         self.machine().launch(job, n_teams)
     }
+}
+
+/// Chains that learn alone have metrics of several kinds at once, of several ranks.
+#[test]
+fn a_low_rank_metric_makes_the_draws_of_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("hierarchical-noncentred", "hierarchical.csv").unwrap();
+    for (adapt, threads) in [(Adapt::Pooled, 32), (Adapt::PerChain, 1)] {
+        let mut settings = settings(60, 4);
+        settings.coordinates = CoordinateChoice::AsWritten;
+        settings.sampler.metric = MetricKind::LowRank;
+        settings.sampler.max_treedepth = 5;
+        settings.sampler.adapt = adapt;
+        let kinds = sampled(&joint, &settings, Device::threads())
+            .unwrap()
+            .run
+            .metrics;
+        assert!(kinds.contains(&MetricKind::LowRank), "{kinds:?}");
+        assert_same_draws(&joint, &settings, threads, "low-rank");
+    }
+}
+
+#[test]
+fn a_kernel_refuses_what_is_not_nuts() {
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    let mut settings = settings(5, 5);
+    settings.sampler.sampler = Sampler::Independence;
+    let error = sampled(&joint, &settings, Device::machine(HostMachine::new(1, 1))).err();
+    let error = error.map(|e| e.to_string()).unwrap_or_default();
+    assert!(error.contains("--sampler nuts"), "{error}");
 }
 
 /// Barriers that are taken away one by one: draws differ, or threads stop at different places. Not

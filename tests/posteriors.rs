@@ -16,6 +16,7 @@ mod support;
 
 use fitzroy::diagnose::{Chains, Mcse, mcse, mean, quantile, sd};
 use fitzroy::draws::Column;
+use fitzroy::fit::sample::Sampler;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{Caller, CoordinateChoice, Outcome, Settings, bind, run};
 use serde_json::Value;
@@ -257,6 +258,26 @@ fn seeds_give_the_reference_and_the_published_posterior() {
 #[test]
 fn rats_give_the_exact_and_the_published_posterior() {
     published(&check("rats", 2500, 0.8), "rats");
+}
+
+/// Of each class of models the one that leaves few parameters. Catches: a ratio of weights without
+/// the proposal's density.
+#[test]
+fn independence_proposals_give_the_reference_posteriors() {
+    for model in [
+        "hierarchical",
+        "linear",
+        "logistic",
+        "poisson",
+        "mixture",
+        "pumps",
+    ] {
+        let mut settings = settings(5000, 0.8);
+        settings.sampler.sampler = Sampler::Independence;
+        let outcome = check_with(model, &settings);
+        let found = outcome.run.independence.unwrap();
+        assert!(found.used, "{model}: {found:?}");
+    }
 }
 
 /// Means against those in print. Their chains were short, and WinBUGS states errors that are low

@@ -36,6 +36,8 @@ pub enum FindingKind {
     RestartedChain,
     /// A rewrite of the model was taken back because it changed the density.
     RewriteUndone,
+    /// Independence proposals would not have been right or not have been worth it.
+    ProposalsRefused,
     /// An element never changes.
     Constant,
     /// Sampler statistics are missing, so some checks were skipped.
@@ -43,7 +45,7 @@ pub enum FindingKind {
 }
 
 /// The advice for every kind of finding.
-const ADVICE: [(FindingKind, &str); 17] = [
+const ADVICE: [(FindingKind, &str); 18] = [
     (
         FindingKind::NonFinite,
         "look for a division by zero, a log of a negative number or an overflow in the model; \
@@ -110,6 +112,10 @@ const ADVICE: [(FindingKind, &str); 17] = [
     (
         FindingKind::RewriteUndone,
         "the run is valid, sampled as written; please report the model as a defect",
+    ),
+    (
+        FindingKind::ProposalsRefused,
+        "harmless: all draws are those of NUTS; leave out --sampler independence",
     ),
     (
         FindingKind::Constant,

@@ -40,6 +40,7 @@ pub use findings::{Finding, FindingKind};
 pub(crate) use findings::{count, say, thousands};
 pub use interval::{Interval, eti, hdi};
 pub use lags::autocorrelation;
+pub(crate) use loo::tail_shape;
 pub use loo::{Compared, Comparison, Loo, Pointwise, compare, loo, loo_pit};
 pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};

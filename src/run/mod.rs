@@ -345,6 +345,7 @@ fn attempt(
     timing.collecting = (caller.now)() - ended;
     let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
     findings.extend(run.restarts.iter().map(restarted));
+    findings.extend(run.independence.filter(|found| !found.used).map(refused));
     let positions = run
         .chains
         .iter_mut()
@@ -504,6 +505,25 @@ fn restarted(restart: &sample::Restart) -> Finding {
         restart.gap, restart.from_chain, restart.iteration
     );
     Finding::new(FindingKind::RestartedChain, restart.gap, place, fact)
+}
+
+fn refused(found: sample::Independence) -> Finding {
+    let why = match found.pareto_k.is_nan() {
+        true => "there were too few draws of the warm-up to make them".to_string(),
+        false => format!(
+            "the tail of their weights has the shape {:.2} (at most 0.5), and {:.0} % of them would \
+             have been accepted (at least 25 %)",
+            found.pareto_k,
+            100.0 * found.acceptance
+        ),
+    };
+    let fact = format!("independence proposals were not used: {why}");
+    Finding::new(
+        FindingKind::ProposalsRefused,
+        found.pareto_k,
+        "proposals",
+        fact,
+    )
 }
 
 #[cfg(test)]

@@ -82,7 +82,9 @@ fn nothing_sampled(settings: &Settings) -> Run {
         variances: Vec::new(),
         gradients: 0,
         warmup_gradients: 0,
+        independence: None,
         restarts: Vec::new(),
+        until_reached: None,
         interrupted: false,
     }
 }

@@ -319,3 +319,84 @@ fn ctrl_c_in_the_warm_up_leaves_a_run_that_can_go_on() {
     let said = scratch.fitzroy(&["diagnose", "r"]).ends_with(0);
     assert!(said.out.contains("NOT CONVERGED"), "{}", said.out);
 }
+
+#[test]
+fn independence_proposals_can_be_asked_for_and_say_when_they_are_refused() {
+    let scratch = Scratch::new("independence");
+    let found = sample(&scratch, &["--sampler", "independence", "--json"])
+        .ends_with(0)
+        .json();
+    assert_eq!(found["sampler"], "independence");
+    assert_eq!(found["independence"]["used"], true);
+    let few = [
+        "--sampler",
+        "independence",
+        "--json",
+        "--tune",
+        "0",
+        "--draws",
+        "50",
+    ];
+    let found = sample(&scratch, &few).ends_with(0).json();
+    assert_eq!(found["independence"]["used"], false);
+    assert!(found["findings"].to_string().contains("too few"));
+    sample(&scratch, &["--sampler", "gibbs"])
+        .ends_with(2)
+        .complains(&["independence"]);
+}
+
+#[test]
+fn a_run_ends_when_the_draws_are_good_enough_and_says_when_they_are_not() {
+    let scratch = Scratch::new("until");
+    let more = [
+        "--until-ess",
+        "300",
+        "--until-rhat",
+        "1.02",
+        "--init",
+        "pathfinder",
+    ];
+    let found = sample(&scratch, &[&more[..], &["--json"]].concat())
+        .ends_with(0)
+        .json();
+    assert_eq!(found["until_reached"], true);
+    assert!(
+        found["draws"]
+            .as_u64()
+            .is_some_and(|n| (100..2000).contains(&n))
+    );
+    assert!(
+        found["min_ess_tail"]
+            .as_f64()
+            .is_some_and(|ess| ess > 200.0)
+    );
+    let more = [
+        "--until-ess",
+        "1e6",
+        "--max-draws",
+        "150",
+        "--metric",
+        "low-rank",
+    ];
+    let said = sample(&scratch, &[&more[..], &["--adapt", "per-chain"]].concat()).ends_with(0);
+    said.complains(&[
+        "not as good as asked after 150 draws per chain",
+        "--max-draws",
+    ]);
+    for (bad, part) in [
+        (&["--max-draws", "10"][..], "--until-ess or --until-rhat"),
+        (&["--until-ess", "0"], "must be above 0"),
+        (
+            &["--until-ess", "100", "--max-draws", "0"],
+            "--max-draws is 0",
+        ),
+        (&["--until-rhat", "1"], "must be above 1"),
+        (
+            &["--until-rhat", "1.01", "--chains", "1"],
+            "at least 2 chains",
+        ),
+        (&["--until-ess", "100", "--draws", "10"], "--draws"),
+    ] {
+        sample(&scratch, bad).ends_with(2).complains(&[part]);
+    }
+}

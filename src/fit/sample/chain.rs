@@ -1,5 +1,6 @@
 //! One chain: its state, its transitions, and what it remembers for adaptation.
 
+use super::independence::{self, Independence, NUTS_EVERY, Proposal, Scratch};
 use super::metric::Metric;
 use super::normals::Stream;
 use super::statistics::{Draws, Row};
@@ -97,6 +98,15 @@ impl Window {
     }
 }
 
+/// Draws of the run that a run continues.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Earlier {
+    /// Positions, row-major.
+    pub(crate) positions: Vec<f64>,
+    /// Log density of each.
+    pub(crate) log_densities: Vec<f64>,
+}
+
 /// One chain.
 pub(crate) struct Chain<T> {
     /// Its place among the chains of this run.
@@ -129,10 +139,27 @@ pub(crate) struct Chain<T> {
     pub(crate) warmup: Option<Draws>,
     /// Draws.
     pub(crate) draws: Draws,
+    /// Positions and log densities of the draws of the run that this one continues, for looks at
+    /// all of them; empty without [`Settings::until`].
+    pub(crate) earlier: Earlier,
+    /// What was found about independence proposals, if they were asked for.
+    pub(crate) independence: Option<Independence>,
+    /// The proposal, if it is used, and memory for its transitions.
+    pub(crate) proposal: Option<(Arc<Proposal>, Box<Scratch>)>,
     /// Divergences of this phase.
     pub(crate) divergences: usize,
     /// Step size searches so far: a word of the random counter.
     pub(crate) searches: u32,
+}
+
+impl<T> Chain<T> {
+    /// The draws so far, those of an earlier run included.
+    pub(crate) fn all_draws(&self) -> Earlier {
+        Earlier {
+            positions: [&self.earlier.positions[..], &self.draws.positions].concat(),
+            log_densities: [&self.earlier.log_densities[..], &self.draws.statistics.lp].concat(),
+        }
+    }
 }
 
 impl<T: Target> Chain<T> {
@@ -155,6 +182,9 @@ impl<T: Target> Chain<T> {
             restarted: false,
             warmup: None,
             draws: Draws::default(),
+            earlier: Earlier::default(),
+            independence: None,
+            proposal: None,
             divergences: 0,
             searches: 0,
         }
@@ -178,6 +208,9 @@ impl<T: Target> Chain<T> {
     /// One transition with the step size of the phase; records, adapts and reports it.
     pub(crate) fn advance(&mut self, phase: &PhaseSettings, observer: &dyn Observer) {
         let warmup = phase.phase == Phase::Warmup;
+        if !warmup && self.proposal.is_some() && !self.iteration.is_multiple_of(NUTS_EVERY) {
+            return self.propose(phase, observer);
+        }
         let step_size = if warmup {
             self.step.current()
         } else {
@@ -190,6 +223,31 @@ impl<T: Target> Chain<T> {
         let mut dice = Dice::new(self.stream, self.iteration);
         let growth = grow(&mut path, &mut dice, phase.max_depth);
         self.conclude(phase, step_size, energy_start, &growth, observer);
+    }
+
+    /// One transition by an independence proposal. Its energies are those of no momentum but with
+    /// the mean kinetic energy, so that they compare with those of NUTS.
+    fn propose(&mut self, phase: &PhaseSettings, observer: &dyn Observer) {
+        let Some((proposal, scratch)) = &mut self.proposal else {
+            return;
+        };
+        let (seed, replicate, chain) = (self.stream.seed, self.stream.stream, self.stream.chain);
+        let mut rng = Rng::new(seed, replicate, chain, self.iteration, Purpose::Propose);
+        let kinetic = 0.5 * self.target.dim() as f64;
+        let at = &mut self.space.candidate;
+        let energy_start = kinetic - at.log_density;
+        let moved = independence::step(&mut self.target, proposal, at, scratch, &mut rng);
+        at.energy = kinetic - at.log_density;
+        at.offset = i64::from(moved.accepted);
+        let growth = Growth {
+            stop: Stop::Turned,
+            depth: 0,
+            n_steps: 1,
+            max_energy_error: moved.error,
+            acceptance_sum: moved.probability,
+            nonfinite: false,
+        };
+        self.conclude(phase, self.step_size, energy_start, &growth, observer);
     }
 
     /// Books a transition that has just been made, here or elsewhere; the draw is the candidate.

@@ -69,6 +69,58 @@ impl Matrix {
         gap / size
     }
 
+    /// Eigenvalues of this symmetric matrix, and its eigenvectors as rows.
+    ///
+    /// Jacobi's rotations, row by row until all that is off the diagonal is rounding: for small
+    /// matrices. Reference: Golub, Van Loan, "Matrix computations", 4th ed., section 8.5.
+    pub(crate) fn eigen(&self) -> (Vec<f64>, Matrix) {
+        let n = self.dim;
+        let mut a = self.clone();
+        let mut vectors = Matrix::zeros(n);
+        for i in 0..n {
+            *vectors.at_mut(i, i) = 1.0;
+        }
+        for _ in 0..30 {
+            let mut rotated = false;
+            for p in 0..n {
+                for q in p + 1..n {
+                    rotated |= a.rotate(p, q, &mut vectors);
+                }
+            }
+            if !rotated {
+                break;
+            }
+        }
+        ((0..n).map(|i| a.at(i, i)).collect(), vectors)
+    }
+
+    /// Makes element (p, q) zero by a rotation of both sides, and rotates the rows of `vectors`
+    /// along. False when it is nothing but rounding.
+    fn rotate(&mut self, p: usize, q: usize, vectors: &mut Matrix) -> bool {
+        let (app, aqq, apq) = (self.at(p, p), self.at(q, q), self.at(p, q));
+        // NaN is left alone.
+        if !(apq.abs() > 1e-15 * (app * aqq).abs().sqrt()) {
+            return false;
+        }
+        let tau = (aqq - app) / (2.0 * apq);
+        let t = tau.signum() / (tau.abs() + (1.0 + tau * tau).sqrt());
+        let c = 1.0 / (1.0 + t * t).sqrt();
+        let s = t * c;
+        for k in 0..self.dim {
+            let (x, y) = (self.at(k, p), self.at(k, q));
+            *self.at_mut(k, p) = c * x - s * y;
+            *self.at_mut(k, q) = s * x + c * y;
+        }
+        for rows in [self, vectors] {
+            for k in 0..rows.dim {
+                let (x, y) = (rows.at(p, k), rows.at(q, k));
+                *rows.at_mut(p, k) = c * x - s * y;
+                *rows.at_mut(q, k) = s * x + c * y;
+            }
+        }
+        true
+    }
+
     /// The Cholesky factor of this symmetric matrix (its lower half is read); `None` when it is
     /// not positive definite.
     pub(crate) fn cholesky(&self) -> Option<Lower> {
@@ -135,7 +187,7 @@ impl Lower {
     }
 
     /// ln det of L Lᵀ.
-    fn log_det(&self) -> f64 {
+    pub(crate) fn log_det(&self) -> f64 {
         (0..self.0.dim)
             .map(|i| 2.0 * libm::log(self.0.at(i, i)))
             .sum()
@@ -274,6 +326,24 @@ mod tests {
         assert!(a.cholesky().is_none());
         *a.at_mut(1, 1) = f64::NAN;
         assert!(a.cholesky().is_none());
+    }
+
+    /// A v = λ v and vᵀv = 1, to rounding. Catches: vectors as columns, a rotation of one side.
+    #[test]
+    fn eigenvectors_are_stretched_by_their_eigenvalues() {
+        for dim in [1, 2, 9, 32] {
+            let a = random_spd(dim, 4, 10.0);
+            let (values, vectors) = a.eigen();
+            let largest = values.iter().copied().fold(0.0, f64::max);
+            for (i, value) in values.iter().enumerate() {
+                let v = vectors.row(i);
+                assert!((vector::dot(v, v) - 1.0).abs() < 1e-13);
+                for j in 0..dim {
+                    let product = vector::dot(a.row(j), v);
+                    assert!((product - value * vectors.at(i, j)).abs() < 1e-12 * largest);
+                }
+            }
+        }
     }
 
     /// The defining equation, to 1e-8 of the largest element.

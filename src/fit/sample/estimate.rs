@@ -6,7 +6,8 @@
 //! one. Reference: Seyboldt, Carlson, Carpenter, arXiv:2603.18845.
 
 use super::dense::{Matrix, geometric_mean};
-use super::metric::{Metric, MetricKind};
+use super::low_rank;
+use super::metric::{LOW_RANK_MOST, Metric, MetricKind};
 use super::vector::{self, Vector};
 
 /// Bounds of every variance of a metric.
@@ -15,8 +16,14 @@ const BOUNDS: (f64, f64) = (1e-20, 1e20);
 const MIN_ROWS: usize = 10;
 /// Auto never chooses a dense metric above this many coordinates.
 const AUTO_DENSE_MAX_DIM: usize = 256;
-/// Auto chooses a dense metric if it is predicted to save at least this factor.
+/// A dearer metric is chosen if it is predicted to save at least this factor.
 const AUTO_MARGIN: f64 = 1.3;
+/// Up to so many coordinates auto only asks whether a dense metric pays.
+const AUTO_SMALL_DIM: usize = 64;
+/// Draws that a low-rank metric is made from, at most.
+const LOW_RANK_ROWS: usize = 96;
+/// A variance within this factor of 1 may be noise.
+const DOUBT: f64 = 2.0;
 
 /// What a metric is estimated for.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +32,13 @@ pub(crate) struct Wish {
     pub(crate) kind: MetricKind,
     /// Floating-point operations of a gradient.
     pub(crate) gradient_cost: f64,
+}
+
+impl Wish {
+    /// The price of a leapfrog whose metric takes so many operations more than a diagonal one.
+    fn price(self, metric: usize, dim: usize) -> f64 {
+        self.gradient_cost + 40.0 * dim as f64 + metric as f64
+    }
 }
 
 /// The first metric: M⁻¹ᵢᵢ = 1/|gᵢ|, from the mean slope size over the starting points.
@@ -62,24 +76,78 @@ pub(crate) fn estimate(
         }
     }
     let diagonal = Metric::diagonal(&variances);
-    let affordable = match wish.kind {
-        MetricKind::Diagonal => false,
-        MetricKind::Dense => n > dim,
-        MetricKind::Auto => dim > 1 && dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim,
-    };
-    if !affordable {
+    if wish.kind == MetricKind::Diagonal || dim == 1 {
         return Some(diagonal);
     }
     let scale: Vec<f64> = variances.iter().map(|v| v.sqrt()).collect();
     let inverse: Vec<f64> = scale.iter().map(|s| 1.0 / s).collect();
-    // More rows than this no longer pay for the time they take.
-    let stride = n.div_ceil(5 * dim + 300);
-    let x = Scaled::new(positions, &mean_q, &inverse, stride);
-    let g = Scaled::new(gradients, &mean_g, &scale, stride);
-    if wish.kind == MetricKind::Auto && !pays(&x, &g, dim, wish.gradient_cost) {
+    // More rows than `most` no longer pay for the time they take.
+    let thinned = |most: usize| {
+        let stride = n.div_ceil(most);
+        let x = Scaled::new(positions, &mean_q, &inverse, stride);
+        (x, Scaled::new(gradients, &mean_g, &scale, stride))
+    };
+    let full = |otherwise| {
+        let (x, g) = thinned(5 * dim + 300);
+        Some(dense(&x, &g, &scale).unwrap_or(otherwise))
+    };
+    if wish.kind == MetricKind::Dense {
+        return if n > dim {
+            full(diagonal)
+        } else {
+            Some(diagonal)
+        };
+    }
+    if wish.kind == MetricKind::Auto && dim <= AUTO_SMALL_DIM {
+        // A dense product costs next to nothing here.
+        let (x, g) = thinned(5 * dim + 300);
+        return if n >= 2 * dim && pays(&x, &g, dim, wish.gradient_cost) {
+            full(diagonal)
+        } else {
+            Some(diagonal)
+        };
+    }
+    let (x, g) = thinned(LOW_RANK_ROWS);
+    let mut improved = scale.clone();
+    let spectrum = low_rank::spectrum(x.rows, g.rows, &mut improved);
+    let (rank, price) = best_rank(&spectrum.variances, dim, wish);
+    let affordable = dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim;
+    if wish.kind == MetricKind::Auto && affordable && price > wish.price(2 * dim * dim, dim) {
+        return full(diagonal);
+    }
+    if rank == 0 {
         return Some(diagonal);
     }
-    Some(dense(&x, &g, &scale).unwrap_or(diagonal))
+    let (variances, directions) = (&spectrum.variances[..rank], &spectrum.directions[..rank]);
+    Some(Metric::low_rank(&improved, variances, directions))
+}
+
+/// How many of the directions a low-rank metric should take, and the price of an independent draw
+/// below which a dense one must stay to be taken instead. `variances` are those along the
+/// directions, farthest from 1 first.
+///
+/// The steps per independent draw grow like the root of the condition number that is left. A
+/// variance within a factor of [`DOUBT`] of 1 may be noise, and is not worth a direction.
+fn best_rank(variances: &[f64], dim: usize, wish: Wish) -> (usize, f64) {
+    let cost = |rank: usize| {
+        let (mut widest, mut narrowest) = (1.0_f64, 1.0_f64);
+        for v in &variances[rank..] {
+            widest = widest.max(v / DOUBT);
+            narrowest = narrowest.min(v * DOUBT);
+        }
+        (widest / narrowest).sqrt() * wish.price(8 * rank * dim, dim)
+    };
+    let most = match wish.kind {
+        MetricKind::Auto | MetricKind::LowRank => variances.len().min(LOW_RANK_MOST),
+        MetricKind::Diagonal | MetricKind::Dense => 0,
+    };
+    let plain = cost(0);
+    let better = (1..=most).map(|rank| (rank, AUTO_MARGIN * cost(rank)));
+    let best = better.min_by(|a, b| a.1.total_cmp(&b.1));
+    match best {
+        Some((rank, cost)) if cost < plain => (rank, cost / AUTO_MARGIN),
+        _ => (0, plain / AUTO_MARGIN),
+    }
 }
 
 /// Means and variances of the columns.

@@ -94,9 +94,13 @@ mod chain;
 mod checkpoint;
 mod dense;
 mod estimate;
+mod independence;
 pub mod kernel;
+mod low_rank;
 mod metric;
+mod normal_path;
 mod normals;
+mod pathfinder;
 mod pool;
 mod run;
 mod settings;
@@ -105,16 +109,19 @@ mod statistics;
 mod step_size;
 mod trajectory;
 mod tree;
+mod until;
 mod vector;
 mod warmup;
 
 pub use blocks::{Block, Blocks, Next};
 pub use checkpoint::Checkpoint;
+pub use independence::Independence;
 pub use metric::MetricKind;
 pub use run::{Restart, Run, sample, sample_in_blocks};
-pub use settings::{Adapt, Init, Settings};
+pub use settings::{Adapt, Init, Sampler, Settings};
 pub use statistics::{Draws, Statistics};
 pub use tree::MAX_ENERGY_ERROR;
+pub use until::Until;
 
 pub(crate) use normals::{Stream, fill as fill_normals};
 

@@ -5,10 +5,12 @@ use super::chain::{Chain, PhaseSettings};
 use super::checkpoint::Checkpoint;
 use super::pool::{Progress, run_all};
 use super::statistics::{Draws, Statistics};
+use super::until::{FIRST_LOOK, Look};
 use super::{
-    MetricKind, Observer, Phase, Posterior, Settings, Stream, Target, kernel, start, warmup,
+    Independence, Init, MetricKind, Observer, Phase, Posterior, Sampler, Settings, Stream, Target,
 };
-use crate::{Error, Result};
+use super::{kernel, pathfinder, start, until, warmup};
+use crate::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,8 +52,13 @@ pub struct Run {
     pub gradients: u64,
     /// Gradients of all chains in start and warm-up.
     pub warmup_gradients: u64,
+    /// What was found about independence proposals, of the chain for which they fit worst; none
+    /// under [`super::Sampler::Nuts`].
+    pub independence: Option<Independence>,
     /// Chains that were restarted in warm-up.
     pub restarts: Vec<Restart>,
+    /// Whether the draws are as good as [`Settings::until`] asks; `None` when it asks nothing.
+    pub until_reached: Option<bool>,
     /// The run was stopped from outside before it was done; all chains are cut to the same number
     /// of draws, perhaps 0.
     pub interrupted: bool,
@@ -119,6 +126,8 @@ pub(crate) struct State<T> {
     pub(crate) restarts: Vec<Restart>,
     /// The phase that goes on.
     pub(crate) phase: Phase,
+    /// Draws of each chain at which it is next seen whether they are good enough.
+    pub(crate) next_look: usize,
 }
 
 impl<T> State<T> {
@@ -228,10 +237,13 @@ impl Session<'_> {
         let save = || Checkpoint::of(posterior, state, self.settings);
         if pacer.show(state.phase, done, draws, &save) {
             let dim = posterior.dim();
-            state
-                .chains
-                .iter_mut()
-                .for_each(|c| c.draws.truncate(0, dim));
+            for chain in &mut state.chains {
+                // Later looks are at all draws.
+                if self.settings.until.is_some() {
+                    chain.earlier = chain.all_draws();
+                }
+                chain.draws.truncate(0, dim);
+            }
         }
         !pacer.stopped
     }
@@ -284,6 +296,12 @@ pub fn sample_in_blocks<P: Posterior>(
         stop,
         failed: OnceLock::new(),
     };
+    if settings.sampler == Sampler::Independence && posterior.remote().is_some() {
+        return Err(Error::new(
+            ErrorKind::Usage,
+            "a GPU makes the transitions of NUTS only; use --device cpu or --sampler nuts",
+        ));
+    }
     let mut state = match from {
         Some(checkpoint) => checkpoint.restore(posterior, &session)?,
         None => begin(posterior, &session)?,
@@ -296,21 +314,62 @@ pub fn sample_in_blocks<P: Posterior>(
     let go_on = session.show(posterior, &mut state, &mut pacer)
         && (state.phase == Phase::Sampling
             || warmup::warm_up(posterior, &mut state, &session, &mut pacer));
-    let end = settings.tune + settings.draws;
-    if go_on && state.iteration() < end && session.advance(posterior, &mut state, &mut pacer, end) {
-        session.show(posterior, &mut state, &mut pacer);
+    let mut reached = settings.until.map(|_| false);
+    if go_on && (reached.is_some() || state.iteration() < settings.tune + settings.draws) {
+        draw(posterior, &mut state, &session, &mut pacer, &mut reached);
     }
     if let Some(error) = session.failed.into_inner() {
         return Err(error);
     }
-    let asked_to_end = pacer.stopped;
-    Ok(collect(
-        state,
-        posterior.dim(),
-        settings,
-        first_draw + pacer.forgotten,
-        asked_to_end,
-    ))
+    let ended = pacer.stopped || reached == Some(true);
+    let first_draw = first_draw + pacer.forgotten;
+    let mut run = collect(state, posterior.dim(), settings, first_draw, ended);
+    run.until_reached = reached;
+    Ok(run)
+}
+
+/// Makes the draws: all of them, or until they are good enough.
+fn draw<P: Posterior>(
+    posterior: &P,
+    state: &mut State<P::Target>,
+    session: &Session<'_>,
+    pacer: &mut Pacer<'_>,
+    reached: &mut Option<bool>,
+) {
+    let settings = session.settings;
+    let end = settings.tune + settings.draws;
+    loop {
+        let next = match settings.until {
+            Some(_) => (settings.tune + state.next_look).min(end),
+            None => end,
+        };
+        // A run that goes on from the place of a look begins with it.
+        let begun = state.iteration();
+        if begun < next && !session.advance(posterior, state, pacer, next) {
+            return;
+        }
+        if let Some(until) = settings.until {
+            let chains: Vec<_> = state
+                .chains
+                .iter()
+                .map(|c| (&c.earlier, &c.draws))
+                .collect();
+            match until::look(&chains, posterior.dim(), until, settings.threads) {
+                Look::Reached => *reached = Some(true),
+                // A look at the end of a run does not move those of a run that goes on from it.
+                Look::Again(n) if state.iteration() == settings.tune + state.next_look => {
+                    state.next_look = n;
+                }
+                Look::Again(_) => {}
+            }
+        }
+        if *reached == Some(true) || state.iteration() >= end {
+            if state.iteration() > begun {
+                session.show(posterior, state, pacer);
+            }
+            return;
+        }
+    }
 }
 
 /// Puts every chain at its starting point, with a first metric and step size.
@@ -335,11 +394,15 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
         Ok(chain)
     });
     let mut chains: Vec<_> = started.collect::<Result<_>>()?;
+    if settings.init == Init::Pathfinder {
+        pathfinder::move_chains(&mut chains, session);
+    }
     warmup::begin(&mut chains, session);
     Ok(State {
         chains,
         restarts: Vec::new(),
         phase: Phase::Warmup,
+        next_look: FIRST_LOOK,
     })
 }
 
@@ -349,7 +412,7 @@ fn collect<T>(
     dim: usize,
     settings: &Settings,
     first_draw: usize,
-    asked_to_end: bool,
+    ended: bool,
 ) -> Run {
     let State {
         mut chains,
@@ -366,6 +429,11 @@ fn collect<T>(
         .iter_mut()
         .filter_map(|c| c.warmup.as_mut())
         .collect());
+    let found = chains.iter().filter_map(|c| c.independence);
+    let worst = found.max_by(|a, b| {
+        let unused = |i: &Independence| !i.used;
+        (unused(a).cmp(&unused(b))).then(a.pareto_k.total_cmp(&b.pareto_k))
+    });
     let warmup_gradients = chains.iter().map(|c| c.warmup_gradients).sum();
     Run {
         dim,
@@ -378,9 +446,11 @@ fn collect<T>(
         variances: chains.iter().map(|c| c.metric.variances(dim)).collect(),
         gradients: chains.iter().map(|c| c.gradients).sum(),
         warmup_gradients,
+        independence: worst,
         restarts,
         first_draw,
-        interrupted: !asked_to_end && first_draw + n_draws < settings.draws,
+        until_reached: None,
+        interrupted: !ended && first_draw + n_draws < settings.draws,
         chains: chains.into_iter().map(|c| c.draws).collect(),
     }
 }

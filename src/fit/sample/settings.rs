@@ -1,7 +1,28 @@
 //! Settings of a run.
 
-use super::MetricKind;
+use super::{MetricKind, Until};
 use crate::{Error, ErrorKind, Result};
+
+/// Which transitions a chain makes after warm-up, which is always that of NUTS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampler {
+    /// The No-U-Turn sampler.
+    Nuts,
+    /// Proposals from a normal distribution with a heavy-tailed part, fitted to the warm-up, and
+    /// every sixteenth transition one of NUTS; NUTS alone where the proposals do not cover the
+    /// posterior, see [`super::Independence`].
+    Independence,
+}
+
+impl Sampler {
+    /// Its name in settings and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sampler::Nuts => "nuts",
+            Sampler::Independence => "independence",
+        }
+    }
+}
 
 /// Whose draws a chain adapts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +33,39 @@ pub enum Adapt {
     PerChain,
 }
 
+impl Adapt {
+    /// Its name in settings and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Adapt::Pooled => "pooled",
+            Adapt::PerChain => "per-chain",
+        }
+    }
+}
+
 /// Where chains start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Init {
     /// The best (highest finite log density) of 16 points within ±1 of the posterior's centre in
     /// each coordinate; if none is finite, the first of up to 100 that is.
     Jitter,
+    /// From there along a path to the mode, and by draws from the best normal approximation on the
+    /// way: the paths of all chains are pooled and resampled by importance (Zhang et al. 2022).
+    /// Under [`Adapt::PerChain`] every chain has its own path.
+    Pathfinder,
     /// One point per chain, unconstrained, in the coordinates in force at the start.
     Points(Vec<Vec<f64>>),
+}
+
+impl Init {
+    /// Its name in settings and reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Init::Jitter => "jitter",
+            Init::Pathfinder => "pathfinder",
+            Init::Points(_) => "points",
+        }
+    }
 }
 
 /// Settings of [`super::sample`].
@@ -29,8 +75,10 @@ pub struct Settings {
     pub chains: usize,
     /// Warm-up transitions per chain. Default 1000. With 0 only the step size is searched.
     pub tune: usize,
-    /// Draws per chain. Default 1000.
+    /// Draws per chain; with [`Settings::until`] at most so many. Default 1000.
     pub draws: usize,
+    /// Which transitions are made. Default [`Sampler::Nuts`].
+    pub sampler: Sampler,
     /// Mean acceptance the step size is tuned to, in (0, 1). Default 0.8.
     pub target_accept: f64,
     /// Largest number of doublings, 1 to 20; a trajectory has at most 2^this − 1 steps.
@@ -53,6 +101,8 @@ pub struct Settings {
     pub adapt: Adapt,
     /// Where chains start. Default [`Init::Jitter`].
     pub init: Init,
+    /// When the draws are good enough to end before all are made. Default never.
+    pub until: Option<Until>,
 }
 
 impl Default for Settings {
@@ -61,6 +111,7 @@ impl Default for Settings {
             chains: 4,
             tune: 1000,
             draws: 1000,
+            sampler: Sampler::Nuts,
             target_accept: 0.8,
             max_treedepth: 10,
             metric: MetricKind::Auto,
@@ -71,6 +122,7 @@ impl Default for Settings {
             keep_warmup: false,
             adapt: Adapt::Pooled,
             init: Init::Jitter,
+            until: None,
         }
     }
 }
@@ -104,6 +156,9 @@ impl Settings {
         if self.tune.saturating_add(self.draws) > u32::MAX as usize {
             return usage("tune + draws is above 4294967295; use fewer".into());
         }
+        if let Some(until) = self.until {
+            check_until(until, self.chains)?;
+        }
         if let Init::Points(points) = &self.init {
             if points.len() != self.chains {
                 return usage(format!(
@@ -121,4 +176,23 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// A bound that no run can reach, or that every run reaches, is a mistake.
+fn check_until(until: Until, chains: usize) -> Result<()> {
+    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    if let Some(ess) = until.ess.filter(|e| !(*e > 0.0 && e.is_finite())) {
+        return usage(format!(
+            "the ESS to reach is {ess}; it must be above 0, and 400 or more is usual"
+        ));
+    }
+    if let Some(rhat) = until.rhat.filter(|r| !(*r > 1.0 && r.is_finite())) {
+        return usage(format!(
+            "the R-hat to reach is {rhat}; it must be above 1, and 1.01 is usual"
+        ));
+    }
+    if until.rhat.is_some() && chains < 2 {
+        return usage("one chain has no R-hat; use at least 2 chains".into());
+    }
+    Ok(())
 }

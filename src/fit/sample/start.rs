@@ -21,7 +21,7 @@ pub(crate) fn start(
     chain: usize,
 ) -> Result<u32> {
     match &settings.init {
-        Init::Jitter => jitter(point, target, centre, stream),
+        Init::Jitter | Init::Pathfinder => jitter(point, target, centre, stream),
         Init::Points(points) => {
             vector::load(&mut point.position, &points[chain]);
             if point.evaluate(target) {

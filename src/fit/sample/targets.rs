@@ -9,6 +9,8 @@ pub(crate) enum Known {
     /// A normal with the given standard deviations, reflected by the vector `mirror` (of length
     /// one): q = H diag(sd) z with H = I − 2 m mᵀ.
     Normal { sd: Vec<f64>, mirror: Vec<f64> },
+    /// A standard normal but for `count` waves at right angles, along which its sd is `sd`.
+    Waves { dim: usize, count: usize, sd: f64 },
     /// Independent Student-t numbers with 4 degrees of freedom.
     StudentT { dim: usize },
     /// v ~ N(0, 1), the others with sd exp(v/4): Neal's funnel, much milder (he has v ~ N(0, 9)
@@ -44,6 +46,12 @@ impl Known {
                 reflect(mirror, &mut z);
                 z.iter().zip(sd).map(|(z, s)| z / s).collect()
             }
+            Known::Waves { dim, count, sd } => {
+                let mut z = q.to_vec();
+                stretch(&mut z, *count, 1.0 / sd);
+                debug_assert_eq!(z.len(), *dim);
+                z
+            }
             // The distribution function is uniform: variance 1/12.
             Known::StudentT { .. } => {
                 let uniform = |x: &f64| {
@@ -61,11 +69,40 @@ impl Known {
         }
     }
 
+    /// The position that stands for independent numbers; of the normals only.
+    pub(crate) fn colour(&self, z: &[f64]) -> Vec<f64> {
+        let mut q = z.to_vec();
+        match self {
+            Known::Normal { sd, mirror } => {
+                q.iter_mut().zip(sd).for_each(|(q, s)| *q *= s);
+                reflect(mirror, &mut q);
+            }
+            Known::Waves { count, sd, .. } => stretch(&mut q, *count, *sd),
+            _ => unreachable!("only normals are drawn from"),
+        }
+        q
+    }
+
     /// Fourth moment of the standardised numbers.
     pub(crate) fn fourth_moment(&self) -> f64 {
         match self {
             Known::StudentT { .. } => 9.0 / 5.0,
             _ => 3.0,
+        }
+    }
+}
+
+/// Multiplies the parts along `count` waves by `factor`.
+fn stretch(q: &mut [f64], count: usize, factor: f64) {
+    let n = q.len() as f64;
+    for k in 1..=count {
+        let wave = |i: usize| {
+            let angle = std::f64::consts::TAU * k as f64 * (i as f64 + 0.3) / n;
+            (2.0 / n).sqrt() * angle.cos()
+        };
+        let along: f64 = q.iter().enumerate().map(|(i, q)| q * wave(i)).sum();
+        for (i, q) in q.iter_mut().enumerate() {
+            *q += (factor - 1.0) * along * wave(i);
         }
     }
 }
@@ -82,6 +119,7 @@ impl Target for Known {
         match self {
             Known::Normal { sd, .. } => sd.len(),
             Known::StudentT { dim } | Known::Funnel { dim } | Known::Cliff { dim } => *dim,
+            Known::Waves { dim, .. } => *dim,
             Known::Nowhere => 3,
         }
     }
@@ -97,6 +135,13 @@ impl Target for Known {
                     *z = -*z / (s * s);
                 }
                 reflect(mirror, g);
+                value
+            }
+            Known::Waves { count, sd, .. } => {
+                g.copy_from_slice(q);
+                stretch(g, *count, 1.0 / (*sd * *sd));
+                let value = -0.5 * g.iter().zip(q).map(|(g, q)| g * q).sum::<f64>();
+                g.iter_mut().for_each(|g| *g = -*g);
                 value
             }
             Known::StudentT { .. } => {

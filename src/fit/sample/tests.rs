@@ -42,7 +42,7 @@ fn worst_z(posterior: &Known, run: &Run, tau: f64) -> f64 {
 }
 
 /// Runs the seeds and fails, with the rate, if any z-score reaches `bound`.
-fn check_moments(posterior: &Known, settings: &Settings, tau: f64, bound: f64) {
+pub(super) fn check_moments(posterior: &Known, settings: &Settings, tau: f64, bound: f64) {
     let seeds = seeds(3);
     let all: Vec<f64> = seeds
         .map(|seed| {
@@ -85,6 +85,25 @@ fn normals_of_any_condition_have_their_moments() {
         let settings = Settings { metric, ..short() };
         check_moments(&Known::normal(5, condition, true), &settings, 2.0, 5.0);
     }
+}
+
+/// Variance 100 along one direction of 100 coordinates, sampled with a low-rank metric: its
+/// momenta, kicks and drifts. Bound: 5 standard errors, 2 draws counted as one. Catches: a weight
+/// of √λ in place of √λ − 1, a direction that is not scaled back.
+#[test]
+fn a_low_rank_metric_keeps_moments() {
+    let target = Known::Waves {
+        dim: 100,
+        count: 1,
+        sd: 10.0,
+    };
+    let settings = Settings {
+        metric: MetricKind::LowRank,
+        ..short()
+    };
+    let kinds = run(&target, &settings).metrics;
+    assert_eq!(kinds, [MetricKind::LowRank; 4]);
+    check_moments(&target, &settings, 2.0, 5.0);
 }
 
 /// Where half of all proposals are rejected the weights carry the result. Bound: 5 standard errors,
@@ -292,7 +311,18 @@ fn a_density_that_is_finite_nowhere_is_an_error() {
 
 #[test]
 fn settings_out_of_range_are_usage_errors() {
+    let until = |ess, rhat| Settings {
+        until: Some(Until { ess, rhat }),
+        ..short()
+    };
     let bad = [
+        until(Some(0.0), None),
+        until(Some(f64::NAN), None),
+        until(None, Some(1.0)),
+        Settings {
+            chains: 1,
+            ..until(None, Some(1.01))
+        },
         Settings {
             chains: 0,
             ..short()

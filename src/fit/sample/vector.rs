@@ -65,6 +65,11 @@ pub(crate) fn zeros(dim: usize) -> Vector {
     Vector::new(dim.div_ceil(8))
 }
 
+/// Zero rows of `dim` numbers, `n` of them, one after the other.
+pub(crate) fn zero_rows(n: usize, dim: usize) -> Vector {
+    Vector::new(n * dim.div_ceil(8))
+}
+
 /// A zero matrix of `dim` rows and columns, rows in whole blocks.
 pub(crate) fn zero_square(dim: usize) -> Vector {
     Vector::new(dim * dim.div_ceil(8))
@@ -73,6 +78,26 @@ pub(crate) fn zero_square(dim: usize) -> Vector {
 /// Copies `from` into the front of `to` and leaves the padding alone.
 pub(crate) fn load(to: &mut [Block], from: &[f64]) {
     to.as_flattened_mut()[..from.len()].copy_from_slice(from);
+}
+
+/// Takes away from `v` what lies in the span of `others` (of length one, at right angles) and
+/// makes its length one. False when no more than the part `new` of its length is left, or it is
+/// not finite.
+pub(crate) fn separate(v: &mut [Block], others: &[Vector], new: f64) -> bool {
+    let whole = dot(v, v);
+    // Twice is enough (Giraud, Langou, Rozložník, 2005).
+    for _ in 0..2 {
+        for other in others {
+            axpy(-dot(v, other), other, v);
+        }
+    }
+    let left = dot(v, v);
+    if !(left.is_finite() && left > 0.0 && left > new * new * whole) {
+        return false;
+    }
+    let length = left.sqrt();
+    v.as_flattened_mut().iter_mut().for_each(|x| *x /= length);
+    true
 }
 
 /// Does something for each register's worth of a block, `at` being its first lane. A macro, for
@@ -275,6 +300,28 @@ kernels! {
             });
         }
         (total(sums[0]), total(sums[1]))
+    }
+
+    /// y ← y + a Σᵣ wᵣ (rightᵣ · x) leftᵣ; the rows of both stand one after the other.
+    fn add_low_rank as AddLowRank(
+        a: f64,
+        weights: &'a [f64],
+        right: &'a [Block],
+        left: &'a [Block],
+        x: &'a [Block],
+        y: &'a mut [Block]
+    ) -> () {
+        let rows = right.chunks_exact(x.len()).zip(left.chunks_exact(x.len()));
+        for (w, (right, left)) in weights.iter().zip(rows) {
+            let mut sum = [L::splat(0.0); 8];
+            for (r, x) in right.iter().zip(x) {
+                parts!(at, sum[at] = sum[at].add(L::from_block(r, at).mul(L::from_block(x, at))));
+            }
+            let c = L::splat(a * w * total(sum));
+            for (l, y) in left.iter().zip(&mut *y) {
+                parts!(at, L::from_block(y, at).add(c.mul(L::from_block(l, at))).to_block(y, at));
+            }
+        }
     }
 
     /// y ← y + a L x, L lower triangular with its rows in whole blocks.

@@ -3,13 +3,14 @@
 use super::blocks::Pacer;
 use super::chain::{Chain, Window};
 use super::estimate::{self, Wish};
+use super::independence::{self, Independence, Proposal, Scratch};
 use super::pool::{Progress, run_all};
 use super::run::{Restart, Session, State};
 use super::step_size::median;
 use super::trajectory::Point;
 use super::vector::{self, Vector};
-use super::{Adapt, Phase, Posterior, Stream, Target, normals};
-use crate::rng::Purpose;
+use super::{Adapt, Phase, Posterior, Sampler, Stream, Target, normals};
+use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
 
 /// Ends of the windows, as fractions of the warm-up. The rest tunes the step size alone.
@@ -87,8 +88,11 @@ pub(crate) fn warm_up<P: Posterior>(
     session.show(posterior, state, pacer)
 }
 
-/// Freezes metric and step size.
-fn finish<T: Target>(state: &mut State<T>, session: &Session<'_>) {
+/// Freezes metric and step size, and makes proposals where they are asked for.
+fn finish<T: Target + Send>(state: &mut State<T>, session: &Session<'_>) {
+    if session.settings.sampler == Sampler::Independence {
+        make_proposals(&mut state.chains, session);
+    }
     let pooled = pooled_step_size(&state.chains);
     for chain in &mut state.chains {
         chain.step_size = match session.settings.adapt {
@@ -100,6 +104,47 @@ fn finish<T: Target>(state: &mut State<T>, session: &Session<'_>) {
         chain.divergences = 0;
     }
     state.phase = Phase::Sampling;
+}
+
+/// Independence proposals from the last windows, judged by weights of draws of their own.
+fn make_proposals<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>) {
+    let judged = |chain: &mut Chain<T>, rows: &[f64]| {
+        let dim = chain.target.dim();
+        let Some(proposal) = Proposal::fit(rows, dim) else {
+            return (Independence::NONE, None);
+        };
+        let Stream {
+            seed,
+            stream,
+            chain: own,
+        } = chain.stream;
+        // No transition ever reaches this counter.
+        let mut rng = Rng::new(seed, stream, own, u32::MAX, Purpose::Propose);
+        let weights = proposal.log_weights(&mut chain.target, &mut rng);
+        chain.gradients += weights.len() as u64;
+        let found = independence::judge(&weights);
+        (found, found.used.then(|| Arc::new(proposal)))
+    };
+    let set = |chain: &mut Chain<T>, (found, proposal): (Independence, Option<Arc<Proposal>>)| {
+        let dim = chain.target.dim();
+        chain.independence = Some(found);
+        chain.proposal = proposal.map(|p| (p, Box::new(Scratch::new(dim))));
+    };
+    match session.settings.adapt {
+        Adapt::Pooled => {
+            let (rows, _) = pool_windows(chains);
+            let found = judged(&mut chains[0], &rows);
+            chains
+                .iter_mut()
+                .for_each(|chain| set(chain, found.clone()));
+        }
+        Adapt::PerChain => run_all(chains, session.settings.threads, |chain| {
+            let (rows, _) = pool_windows(std::slice::from_ref(chain));
+            let found = judged(chain, &rows);
+            set(chain, found);
+            Progress::Done
+        }),
+    }
 }
 
 /// Sets the first metric from the slopes at the starting points.

@@ -205,6 +205,8 @@ pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {
         gradients: 0,
         warmup_gradients: 0,
         restarts: Vec::new(),
+        independence: None,
+        until_reached: None,
         interrupted: false,
     }
 }

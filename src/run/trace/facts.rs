@@ -195,7 +195,12 @@ pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
         "draws": s.draws,
         "target_accept": s.target_accept,
         "max_treedepth": s.max_treedepth,
+        "sampler": s.sampler.name(),
         "metric": s.metric.name(),
+        "init": s.init.name(),
+        "adapt": s.adapt.name(),
+        "until_ess": s.until.and_then(|u| u.ess),
+        "until_rhat": s.until.and_then(|u| u.rhat),
         "first_chain": s.first_chain,
         "stream": s.stream,
         "centring": match settings.coordinates {

@@ -7,7 +7,8 @@ mod bytes;
 
 pub(crate) use bytes::{Reader, Writer, wrong};
 
-use super::chain::{Chain, Window};
+use super::chain::{Chain, Earlier, Window};
+use super::independence::{Independence, Proposal, Scratch};
 use super::metric::Metric;
 use super::run::{Restart, Session, State};
 use super::settings::Settings;
@@ -20,7 +21,8 @@ use std::sync::Arc;
 /// The state of a run between two transitions, as plain data.
 ///
 /// It belongs to one version of the program, one posterior and one set of settings. Of the
-/// settings, `draws` and `threads` may be others when the run goes on.
+/// settings, `draws`, `threads` and the bounds of `until` may be others when the run goes on; there
+/// must be none of the latter or some, as before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     phase: Phase,
@@ -30,6 +32,8 @@ pub struct Checkpoint {
     /// What [`Posterior::coordinates`] gave.
     coordinates: Vec<u8>,
     restarts: Vec<Restart>,
+    /// Draws at which it is next seen whether they are good enough.
+    next_look: usize,
     /// Every metric once.
     metrics: Vec<(u64, Vec<f64>)>,
     chains: Vec<ChainState>,
@@ -50,6 +54,11 @@ struct ChainState {
     /// Positions, gradients and log densities of both windows.
     windows: [[Vec<f64>; 3]; 2],
     warmup: Option<Draws>,
+    /// The draws so far, of a run that ends when they are good enough.
+    earlier: Earlier,
+    /// Whether independence proposals are used, k and acceptance, and the proposal's numbers; empty
+    /// when they were not asked for.
+    independence: Vec<f64>,
 }
 
 impl Checkpoint {
@@ -99,7 +108,7 @@ impl Checkpoint {
                 metrics.push(&chain.metric);
                 metrics.len() - 1
             });
-            ChainState::of(chain, metric, dim)
+            ChainState::of(chain, metric, dim, settings)
         });
         Checkpoint {
             chains: chains.collect(),
@@ -108,6 +117,7 @@ impl Checkpoint {
             fixed: fixed(settings),
             coordinates: posterior.coordinates(),
             restarts: state.restarts.clone(),
+            next_look: state.next_look,
             metrics: metrics.iter().map(|m| m.numbers(dim)).collect(),
         }
     }
@@ -160,6 +170,7 @@ impl Checkpoint {
             chains,
             restarts: self.restarts.clone(),
             phase: self.phase,
+            next_look: self.next_look,
         })
     }
 
@@ -178,6 +189,7 @@ impl Checkpoint {
             to.word(r.from_chain as u64);
             to.real(r.gap);
         }
+        to.word(self.next_look as u64);
         to.word(self.metrics.len() as u64);
         for (kind, numbers) in &self.metrics {
             to.word(*kind);
@@ -215,6 +227,7 @@ impl Checkpoint {
             })
         });
         let restarts = restarts.collect::<Result<_>>()?;
+        let next_look = from.word()? as usize;
         let metrics = (0..from.length(16)?).map(|_| Ok((from.word()?, from.reals()?)));
         let metrics = metrics.collect::<Result<_>>()?;
         let chains = (0..from.length(64)?).map(|_| ChainState::read(&mut from));
@@ -226,6 +239,7 @@ impl Checkpoint {
             fixed,
             coordinates,
             restarts,
+            next_look,
             metrics,
             chains,
         };
@@ -265,11 +279,26 @@ fn fixed(s: &Settings) -> Vec<(&'static str, u64)> {
         ("first_chain", u64::from(s.first_chain)),
         ("keep_warmup", u64::from(s.keep_warmup)),
         ("adapt", s.adapt as u64),
+        ("sampler", s.sampler as u64),
+        ("until", u64::from(s.until.is_some())),
     ]
 }
 
+/// What is kept of a chain's independence proposals.
+fn independence_of<T>(chain: &Chain<T>) -> Vec<f64> {
+    let Some(found) = chain.independence else {
+        return Vec::new();
+    };
+    let used = f64::from(u8::from(found.used));
+    let mut numbers = vec![used, found.pareto_k, found.acceptance];
+    if let Some((proposal, _)) = &chain.proposal {
+        numbers.extend(proposal.numbers());
+    }
+    numbers
+}
+
 impl ChainState {
-    fn of<T>(chain: &Chain<T>, metric: usize, dim: usize) -> Self {
+    fn of<T>(chain: &Chain<T>, metric: usize, dim: usize, settings: &Settings) -> Self {
         let point = &chain.space.candidate;
         let counts = [
             u64::from(chain.iteration),
@@ -294,6 +323,11 @@ impl ChainState {
             counts,
             windows,
             warmup: chain.warmup.clone(),
+            earlier: match settings.until {
+                Some(_) => chain.all_draws(),
+                None => Earlier::default(),
+            },
+            independence: independence_of(chain),
         }
     }
 
@@ -305,7 +339,8 @@ impl ChainState {
         let whole = [&self.position, &self.gradient].map(|v| v.len() == dim) == [true; 2]
             && self.windows.iter().all(per_row)
             && kept.is_none_or(|w| w.positions.len() == w.len() * dim)
-            && kept.is_some() == chain.warmup.is_some();
+            && kept.is_some() == chain.warmup.is_some()
+            && self.earlier.positions.len() == self.earlier.log_densities.len() * dim;
         if !whole {
             return Err(wrong("a list has the wrong length"));
         }
@@ -321,6 +356,21 @@ impl ChainState {
             log_densities: l,
         });
         chain.warmup = self.warmup.clone();
+        chain.earlier = self.earlier.clone();
+        if let Some((found, numbers)) = self.independence.split_first_chunk::<3>() {
+            let [used, pareto_k, acceptance] = *found;
+            let used = used != 0.0;
+            chain.independence = Some(Independence {
+                pareto_k,
+                acceptance,
+                used,
+            });
+            if used {
+                let proposal = Proposal::from_numbers(numbers, dim);
+                let proposal = proposal.ok_or_else(|| wrong("a proposal has the wrong size"))?;
+                chain.proposal = Some((Arc::new(proposal), Box::new(Scratch::new(dim))));
+            }
+        }
         chain.iteration = self.counts[0] as u32;
         chain.gradients = self.counts[1];
         chain.warmup_gradients = self.counts[2];
@@ -343,6 +393,9 @@ impl ChainState {
             .iter()
             .flatten()
             .for_each(|list| to.reals(list));
+        to.reals(&self.earlier.positions);
+        to.reals(&self.earlier.log_densities);
+        to.reals(&self.independence);
         to.word(u64::from(self.warmup.is_some()));
         if let Some(draws) = &self.warmup {
             to.reals(&draws.positions);
@@ -368,6 +421,11 @@ impl ChainState {
         for list in state.windows.iter_mut().flatten() {
             *list = from.reals()?;
         }
+        state.earlier = Earlier {
+            positions: from.reals()?,
+            log_densities: from.reals()?,
+        };
+        state.independence = from.reals()?;
         if from.word()? != 0 {
             state.warmup = Some(Draws {
                 positions: from.reals()?,

@@ -1,8 +1,10 @@
 //! Runs that stop and go on are the run that never stopped.
 
 use super::super::targets::Known;
+use super::super::until::FIRST_LOOK;
 use super::super::{
-    Adapt, Block, CoordinateMap, MetricKind, Next, Run, Silent, sample, sample_in_blocks,
+    Adapt, Block, CoordinateMap, MetricKind, Next, Run, Sampler, Silent, Until, sample,
+    sample_in_blocks,
 };
 use super::*;
 use std::sync::atomic::AtomicBool;
@@ -129,6 +131,7 @@ fn a_run_that_stops_and_goes_on_makes_the_draws_of_the_whole() {
         (MetricKind::Diagonal, Adapt::Pooled),
         (MetricKind::Dense, Adapt::PerChain),
         (MetricKind::Dense, Adapt::Pooled),
+        (MetricKind::LowRank, Adapt::Pooled),
     ] {
         let settings = settings(metric, adapt);
         let want = bits(&[&whole(&settings)]);
@@ -151,6 +154,63 @@ fn a_run_that_stops_and_goes_on_makes_the_draws_of_the_whole() {
                 bits(&[&first, &second]) == want,
                 "{metric:?} {adapt:?} {at}"
             );
+        }
+    }
+}
+
+/// Exact, at points before, at and after looks, with checkpoints of checkpoints. Catches: draws
+/// before a checkpoint that no look sees, looks counted from the checkpoint.
+#[test]
+fn a_run_that_ends_when_it_is_good_enough_ends_at_the_same_draw_when_it_was_stopped() {
+    let settings = Settings {
+        draws: 2000,
+        until: Some(Until {
+            ess: Some(900.0),
+            rhat: Some(1.02),
+        }),
+        ..settings(MetricKind::Dense, Adapt::Pooled)
+    };
+    let want = whole(&settings);
+    let n = want.n_draws();
+    assert!(want.until_reached == Some(true) && n > FIRST_LOOK && n < 2000);
+    for at in [TUNE + 1, TUNE + FIRST_LOOK, TUNE + n - 1, TUNE + n] {
+        let (first, saved) = part(&settings, None, at);
+        let (second, saved) = part(&settings, Some(&saved), at + 30);
+        let saved = Checkpoint::from_bytes(&saved.to_bytes()).expect("whole bytes");
+        let (third, _) = part(&settings, Some(&saved), usize::MAX);
+        assert_eq!(third.until_reached, Some(true));
+        assert!(bits(&[&first, &second, &third]) == bits(&[&want]), "{at}");
+    }
+    // A run that ended elsewhere, and is then asked for as much.
+    let short = Settings {
+        draws: FIRST_LOOK + 7,
+        ..settings.clone()
+    };
+    let (first, saved) = part(&short, None, usize::MAX);
+    assert_eq!((first.n_draws(), first.until_reached), (107, Some(false)));
+    let (second, _) = part(&settings, Some(&saved), usize::MAX);
+    assert!(bits(&[&first, &second]) == bits(&[&want]));
+}
+
+/// Exact, in warm-up, at its end and among the draws. Catches: a proposal that is not kept, or
+/// made again from other draws.
+#[test]
+fn a_run_of_independence_proposals_goes_on_as_it_was() {
+    for adapt in [Adapt::Pooled, Adapt::PerChain] {
+        let settings = Settings {
+            sampler: Sampler::Independence,
+            ..settings(MetricKind::Auto, adapt)
+        };
+        let want = whole(&settings);
+        let found = want.independence.expect("they were asked for");
+        // One chain alone has few draws to make a proposal of.
+        assert!(found.used || adapt == Adapt::PerChain, "{found:?}");
+        for at in [101, 119, 120, 121, 150] {
+            let (first, saved) = part(&settings, None, at);
+            let saved = Checkpoint::from_bytes(&saved.to_bytes()).expect("whole bytes");
+            let (second, _) = part(&settings, Some(&saved), usize::MAX);
+            assert!(bits(&[&first, &second]) == bits(&[&want]), "{adapt:?} {at}");
+            assert_eq!(second.independence, want.independence);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! transitions would have had.
 
 use super::chain::{Chain, PhaseSettings};
-use super::metric::Metric;
+use super::metric::LOW_RANK_MOST;
 use super::run::Session;
 use super::tree::{Growth, Stop};
 use super::{Phase, Target};
@@ -55,7 +55,7 @@ pub fn readable(source: &Source, team: usize, max_treedepth: u32) -> String {
 const STATE_EXTRA: usize = 9;
 const ROW_HEAD: usize = 11;
 const N_VECTORS: usize = 12;
-const N_SUMS: usize = 32;
+const N_SUMS: usize = 32 + 8 * LOW_RANK_MOST;
 
 /// Memories of the machine.
 #[derive(Clone, Copy)]
@@ -81,7 +81,9 @@ const LAUNCH_S: f64 = 0.1;
 pub fn memory_words(source: &Source, n_chains: usize, max_treedepth: u32) -> usize {
     let per_chain = chain_words(source, max_treedepth) + 2 * source.dim + STATE_EXTRA;
     let data = source.fixed.len() + source.table.len().div_ceil(2);
-    let metric = source.dim * source.dim.div_ceil(8) * 8;
+    // A triangle, or scales with two rows for each direction.
+    let width = (source.dim.div_ceil(8) * 8).max(2 * LOW_RANK_MOST + 1);
+    let metric = source.dim * width + LOW_RANK_MOST + 2;
     let rows = n_chains * (ROW_HEAD + 2 * source.dim) * FIRST_LAUNCH;
     n_chains * per_chain + data + metric + rows.max(ROWS_BYTES / 8)
 }
@@ -179,7 +181,6 @@ struct Job {
     forgetting: u64,
     rows: u64,
     metric_stride: u64,
-    is_dense: u64,
     n_chains: u64,
     n_transitions: u64,
     is_warmup: u64,
@@ -191,7 +192,7 @@ struct Job {
 }
 
 impl Job {
-    fn words(&self) -> [u64; 17] {
+    fn words(&self) -> [u64; 16] {
         [
             self.fixed,
             self.table,
@@ -201,7 +202,6 @@ impl Job {
             self.forgetting,
             self.rows,
             self.metric_stride,
-            self.is_dense,
             self.n_chains,
             self.n_transitions,
             self.is_warmup,
@@ -232,7 +232,7 @@ fn prepare<T: Target>(
         .iter()
         .flat_map(|c| state_of(c, stretch.dim))
         .collect();
-    let (metric, metric_stride, is_dense) = metric_of(chains, stretch.dim);
+    let (metric, metric_stride) = metric_of(chains, stretch.dim);
     let forgetting: Vec<f64> = (0..=settings.tune)
         .map(|count| super::step_size::forgetting(count as f64))
         .collect();
@@ -246,7 +246,6 @@ fn prepare<T: Target>(
         forgetting: stretch.send_numbers(Slot::Forgetting, &forgetting)?,
         rows: 0,
         metric_stride: metric_stride as u64,
-        is_dense: u64::from(is_dense),
         n_chains: stretch.n_chains as u64,
         n_transitions: 0,
         is_warmup: u64::from(phase.phase == Phase::Warmup),
@@ -278,34 +277,22 @@ fn state_of<T>(chain: &Chain<T>, dim: usize) -> Vec<f64> {
     state
 }
 
-/// The factors S of all chains, once if they share one; the step from one to the next; whether
-/// they are triangles.
-fn metric_of<T>(chains: &[Chain<T>], dim: usize) -> (Vec<f64>, usize, bool) {
-    let shared = chains
-        .iter()
-        .all(|c| Arc::ptr_eq(&c.metric, &chains[0].metric));
-    let is_dense = chains.iter().any(|c| matches!(*c.metric, Metric::Dense(_)));
-    let n = if shared { 1 } else { chains.len() };
-    let padded = dim.div_ceil(8) * 8;
-    let mut numbers = Vec::new();
-    for chain in &chains[..n] {
-        match &*chain.metric {
-            Metric::Dense(factor) => {
-                (0..dim).for_each(|i| numbers.extend_from_slice(factor.row(i).as_flattened()));
-            }
-            Metric::Diagonal(scale) if is_dense => {
-                // Chains that adapt alone may differ in kind: a triangle of a diagonal.
-                for i in 0..dim {
-                    let mut row = vec![0.0; padded];
-                    row[i] = scale.as_flattened()[i];
-                    numbers.extend(row);
-                }
-            }
-            Metric::Diagonal(scale) => numbers.extend_from_slice(&scale.as_flattened()[..dim]),
-        }
+/// The factors S of all chains, once if they share one, in the order of `transition.c`; the step
+/// from one to the next.
+fn metric_of<T>(chains: &[Chain<T>], dim: usize) -> (Vec<f64>, usize) {
+    let first = &chains[0].metric;
+    if chains.iter().all(|c| Arc::ptr_eq(&c.metric, first)) {
+        return (first.words(dim), 0);
     }
-    let stride = if shared { 0 } else { numbers.len() / n };
-    (numbers, stride, is_dense)
+    let each: Vec<Vec<f64>> = chains.iter().map(|c| c.metric.words(dim)).collect();
+    // Chains that adapt alone may differ in kind.
+    let stride = each.iter().map(Vec::len).max().unwrap_or(0);
+    let mut numbers = Vec::with_capacity(stride * each.len());
+    for one in each {
+        numbers.extend_from_slice(&one);
+        numbers.resize(numbers.len() + stride - one.len(), 0.0);
+    }
+    (numbers, stride)
 }
 
 /// Takes one transition into the books of its chain.

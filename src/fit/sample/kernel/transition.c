@@ -9,11 +9,10 @@ struct Job {
     const unsigned *table;   /* and its positions */
     double *states;          /* STATE numbers a chain */
     double *memory;          /* MEMORY numbers a chain */
-    const double *metric;    /* S: a diagonal, or the rows of a lower triangle */
+    const double *metric;    /* S of a chain: its kind, its number of directions, its numbers */
     const double *forgetting; /* t^-0.75 by count, for the averaged step size */
     double *rows;            /* n_transitions rows of ROW numbers a chain */
     wide_t metric_stride;    /* numbers from one chain's metric to the next; 0 if shared */
-    wide_t is_dense;
     wide_t n_chains;
     wide_t n_transitions;
     wide_t is_warmup;
@@ -25,6 +24,10 @@ struct Job {
 };
 
 enum { PADDED = (DIM + 7) / 8 * 8 };
+
+/* Kinds of S: scales; the rows of a lower triangle; scales s, then for each direction u its weight
+   w, the directions and s u, for diag(s)(I + U diag(w) U'). */
+enum { DIAGONAL = 0, DENSE = 1, LOW_RANK = 2, MOST_DIRECTIONS = 16 };
 
 /* A chain's state between launches: its point and slope, then these. */
 enum {
@@ -63,7 +66,7 @@ enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
 /* Vectors of a chain, DIM numbers each: both ends, the slope, proposal and candidate. */
 enum { POSITION, MOMENTUM, FORCE, PATH, END };
 enum { GRADIENT = 2 * END, POINTS, MARKS = POINTS + 4, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
-enum { MEMORY = SUMS_AT * DIM + 32 + N_WORK };
+enum { N_SUMS = 32 + 8 * MOST_DIRECTIONS, MEMORY = SUMS_AT * DIM + N_SUMS + N_WORK };
 
 #define MAX_ENERGY_ERROR 1000.0
 #define REBASE 300.0
@@ -253,11 +256,12 @@ FUNCTION bool accept(Dice *dice, double probability)
 /* A chain at work. */
 struct Chain {
     const Job *job;
-    const double *metric;
-    double *m;    /* its vectors */
-    double *sums; /* two sets of 16 partial sums, used in turn */
+    const double *metric, *weights, *plain, *scaled;
+    double *m;     /* its vectors */
+    double *sums;  /* two sets of 16 partial sums, used in turn */
+    double *along; /* eight partial sums for each direction of the metric */
     double *w;    /* memory of the density */
-    int turn, side, candidate, offset[2];
+    int kind, rank, turn, side, candidate, offset[2];
     double step_size, energy_start, energy, log_density;
     double point_energy[2], point_log_density[2];
     int point_offset[2];
@@ -316,11 +320,44 @@ APART bool span_turns(
     return fold_eight(sums) <= 0.0 || fold_eight(sums + 8) <= 0.0;
 }
 
+/* Eight partial sums of each of `rows` times x, which must have been shared before. */
+FUNCTION void project(const Chain *chain, const double *rows, const double *x)
+{
+    for (int item = THREAD; item < 8 * chain->rank; item += TEAM) {
+        const double *row = rows + item / 8 * DIM;
+        double s = 0.0;
+        for (int i = item % 8; i < DIM; i += 8)
+            s = s + row[i] * x[i];
+        chain->along[item] = s;
+    }
+}
+
+/* y + a sum_r w_r (projection r) rows_ri. */
+FUNCTION double add_along(const Chain *chain, double a, const double *rows, int i, double y)
+{
+    for (int r = 0; r < chain->rank; ++r) {
+        const double c = a * chain->weights[r] * fold_eight(chain->along + 8 * r);
+        y = y + c * rows[r * DIM + i];
+    }
+    return y;
+}
+
+/* What `pulled` needs of a gradient that has been shared. */
+FUNCTION void before_pull(const Chain *chain, const double *gradient)
+{
+    if (chain->kind == LOW_RANK) {
+        project(chain, chain->scaled, gradient);
+        SYNC(); /* low-rank */
+    }
+}
+
 /* force <- S' gradient; both the gradient and, for a dense metric, the rows are read whole. */
 FUNCTION double pulled(const Chain *chain, const double *gradient, int i)
 {
-    if (!chain->job->is_dense)
+    if (chain->kind == DIAGONAL)
         return chain->metric[i] * gradient[i];
+    if (chain->kind == LOW_RANK)
+        return add_along(chain, 1.0, chain->plain, i, chain->metric[i] * gradient[i]);
     double s = 0.0;
     for (int r = i / 8 * 8; r < DIM; ++r)
         s = s + gradient[r] * chain->metric[r * PADDED + i];
@@ -364,6 +401,7 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     const double *q = point_of(chain, chain->candidate), *g = q + DIM;
     draw_momentum(chain, back + MOMENTUM * DIM, dice->iteration, dice);
     SYNC();
+    before_pull(chain, g);
     EACH(i)
     {
         const double force = pulled(chain, g, i);
@@ -400,19 +438,27 @@ FUNCTION double leapfrog(Chain *chain)
     {
         const double before = p[i];
         const double after = before + half * f[i];
-        if (!chain->job->is_dense)
+        if (chain->kind != DENSE)
             q[i] = q[i] + step * chain->metric[i] * after;
         h[i] = h[i] + before;
         p[i] = after;
     }
-    if (chain->job->is_dense) {
+    if (chain->kind == DENSE) {
         SYNC(); /* dense */
         EACH(i)
         q[i] = q[i] + step * row_times(chain, p, i);
     }
+    if (chain->kind == LOW_RANK) {
+        SYNC(); /* low-rank */
+        project(chain, chain->plain, p);
+        SYNC(); /* low-rank */
+        EACH(i)
+        q[i] = add_along(chain, step, chain->scaled, i, q[i]);
+    }
     SYNC();
     chain->log_density = value_and_gradient(q, g, chain->w, chain->job->fixed, chain->job->table);
     SYNC();
+    before_pull(chain, g);
     EACH(i)
     {
         const double force = pulled(chain, g, i);
@@ -642,10 +688,17 @@ ENTRY void advance(const Job *job)
     double *saved = job->states + (wide_t)index * STATE;
     Chain chain;
     chain.job = job;
-    chain.metric = job->metric + (wide_t)index * job->metric_stride;
+    const double *metric = job->metric + (wide_t)index * job->metric_stride;
+    chain.kind = (int)metric[0];
+    chain.rank = (int)metric[1];
+    chain.metric = metric + 2;
+    chain.weights = chain.metric + DIM;
+    chain.plain = chain.weights + chain.rank;
+    chain.scaled = chain.plain + chain.rank * DIM;
     chain.m = job->memory + (wide_t)index * MEMORY;
     chain.sums = chain.m + SUMS_AT * DIM;
-    chain.w = chain.sums + 32;
+    chain.along = chain.sums + 32;
+    chain.w = chain.sums + N_SUMS;
     chain.turn = 0;
     chain.candidate = 0;
     double scalar[N_SCALARS];

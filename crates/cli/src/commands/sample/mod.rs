@@ -12,7 +12,7 @@ use crate::output::Folder;
 use crate::{device, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::fit::sample::MetricKind;
+use fitzroy::fit::sample::{self as sampling, Adapt, Init, MetricKind, Until};
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
 use fitzroy::run::{
@@ -57,8 +57,8 @@ pub(crate) struct SampleArgs {
     /// Mean acceptance to tune the step size to, between 0 and 1
     #[arg(long, value_name = "P", default_value_t = 0.8)]
     target_accept: f64,
-    /// NUTS is what there is
-    #[arg(long, value_enum, hide = true, default_value = "nuts")]
+    /// Transitions after warm-up: those of NUTS, or independence proposals where they cover the posterior
+    #[arg(long, value_enum, value_name = "NAME", default_value = "nuts")]
     sampler: Sampler,
     /// Family of the mass matrix
     #[arg(long, value_enum, value_name = "KIND", default_value = "auto")]
@@ -69,6 +69,21 @@ pub(crate) struct SampleArgs {
     /// Rewrites of the model: auto, off, or some of sufficient,collapse,recognise,dedup
     #[arg(long, value_name = "KINDS", default_value = "auto")]
     rewrites: String,
+    /// Where chains start: the best of several random points, or draws that Pathfinder finds
+    #[arg(long, value_enum, value_name = "HOW", default_value = "jitter")]
+    init: Start,
+    /// Whose draws a chain adapts to: those of all chains, or its own
+    #[arg(long, value_enum, value_name = "WHOSE", default_value = "pooled")]
+    adapt: Whose,
+    /// Sample until the bulk and tail ESS of every coordinate are N, or --max-draws
+    #[arg(long, value_name = "N", conflicts_with = "draws")]
+    until_ess: Option<f64>,
+    /// Sample until the R-hat of every coordinate is at most X, or --max-draws
+    #[arg(long, value_name = "X", conflicts_with = "draws")]
+    until_rhat: Option<f64>,
+    /// Draws per chain, at most, of --until-ess and --until-rhat [default: 10000]
+    #[arg(long, value_name = "N")]
+    max_draws: Option<usize>,
     /// Largest number of doublings of a trajectory, 1 to 20
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_treedepth: u32,
@@ -120,6 +135,7 @@ pub(crate) struct SampleArgs {
 #[derive(Clone, Copy, ValueEnum)]
 enum Sampler {
     Nuts,
+    Independence,
 }
 
 /// Families of metrics.
@@ -127,7 +143,22 @@ enum Sampler {
 enum Metric {
     Auto,
     Diag,
+    LowRank,
     Dense,
+}
+
+/// Where chains start.
+#[derive(Clone, Copy, ValueEnum)]
+enum Start {
+    Jitter,
+    Pathfinder,
+}
+
+/// Whose draws a chain adapts to.
+#[derive(Clone, Copy, ValueEnum)]
+enum Whose {
+    Pooled,
+    PerChain,
 }
 
 /// Choices of coordinates.
@@ -177,6 +208,10 @@ impl SampleArgs {
         };
         let sampler = &mut settings.sampler;
         sampler.chains = self.chains;
+        sampler.sampler = match self.sampler {
+            Sampler::Nuts => sampling::Sampler::Nuts,
+            Sampler::Independence => sampling::Sampler::Independence,
+        };
         sampler.tune = self.tune;
         sampler.draws = self.draws;
         sampler.target_accept = self.target_accept;
@@ -184,12 +219,36 @@ impl SampleArgs {
         sampler.metric = match self.metric {
             Metric::Auto => MetricKind::Auto,
             Metric::Diag => MetricKind::Diagonal,
+            Metric::LowRank => MetricKind::LowRank,
             Metric::Dense => MetricKind::Dense,
         };
         sampler.threads = machine.threads.min(self.cores.unwrap_or(usize::MAX));
         sampler.seed = self.common.seed;
         sampler.keep_warmup = self.keep_warmup;
+        sampler.init = match self.init {
+            Start::Jitter => Init::Jitter,
+            Start::Pathfinder => Init::Pathfinder,
+        };
+        sampler.adapt = match self.adapt {
+            Whose::Pooled => Adapt::Pooled,
+            Whose::PerChain => Adapt::PerChain,
+        };
+        (sampler.until, sampler.draws) = self.until()?;
         Ok(settings)
+    }
+
+    /// When to end, and after how many draws at the latest.
+    fn until(&self) -> Result<(Option<Until>, usize)> {
+        let (ess, rhat) = (self.until_ess, self.until_rhat);
+        let usage = |message: &str| Err(Error::new(ErrorKind::Usage, message));
+        match (ess.is_some() || rhat.is_some(), self.max_draws) {
+            (false, None) => Ok((None, self.draws)),
+            (false, Some(_)) => usage(
+                "--max-draws is a bound for --until-ess or --until-rhat; add one, or use --draws",
+            ),
+            (true, Some(0)) => usage("--max-draws is 0; use at least 1"),
+            (true, most) => Ok((Some(Until { ess, rhat }), most.unwrap_or(10_000))),
+        }
     }
 }
 

@@ -77,6 +77,12 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
             terminal::note(format_args!("chain {chain}  step size {step:.3}"));
         }
     }
+    if run.until_reached == Some(false) && !run.interrupted {
+        terminal::note(format_args!(
+            "not as good as asked after {} draws per chain: give more with --max-draws",
+            run.n_draws()
+        ));
+    }
     if run.interrupted {
         terminal::note(format_args!(
             "stopped early: {} draws per chain were kept; --resume goes on",
