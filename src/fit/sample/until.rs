@@ -113,7 +113,7 @@ fn decide(worst: Worst, n: usize, until: Until) -> Look {
         _ => 1.5,
     };
     // NaN, when nothing can be said yet, doubles.
-    let factor = if missing >= 1.2 && missing < 2.0 {
+    let factor = if (1.2..2.0).contains(&missing) {
         missing
     } else if missing < 1.2 {
         1.2
