@@ -114,7 +114,8 @@ def table(document):
     versions = document.get("versions") or {}
     shown = ", ".join(f"{n} {versions[n]}" for n in ("pymc", "nutpie", "numpyro", "blackjax", "jax") if n in versions)
     lines = [f"{document['device']['name']}, {document['machine']['cores']} cores; {document['date']}, commit "
-             f"{document['commit'][:10]}; {shown}.", "",
+             f"{document['commit'][:10]}{' with changes' if document.get('changed') else ''}"
+             f"{'; ' + shown if shown else ''}.", "",
              "| problem | program | ESS/s, to the disk | seconds | ESS/s, chains alone | ESS | R-hat | divergences |",
              "|---|---|---:|---:|---:|---:|---:|---:|"]
     for name, problem in document["problems"].items():
