@@ -266,7 +266,7 @@ fn huge_dims_are_refused_by_an_estimate() {
         .fitzroy(&["sample", "model.fz", "--quiet"])
         .ends_with(2);
     let parts = [
-        "4 chains of 1000 draws need about 356.",
+        "4 chains of 1000 draws need about 123.",
         " TiB of memory, ",
         " is free; the largest variable is `x` with 4000000000 elements in each draw; ask for fewer draws or chains, or make its dims smaller\n",
     ];

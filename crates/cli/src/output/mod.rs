@@ -203,6 +203,11 @@ impl Folder {
     /// The path of a result that is about to be written; from now on the folder stays.
     pub(crate) fn file(&mut self, name: &str) -> PathBuf {
         self.kept = true;
+        self.replaced(name)
+    }
+
+    /// The path of a file that this run writes, which alone is no reason for the folder to stay.
+    pub(crate) fn replaced(&mut self, name: &str) -> PathBuf {
         self.stale.remove(name);
         self.path.join(name)
     }

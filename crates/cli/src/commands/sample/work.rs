@@ -39,7 +39,7 @@ pub(super) fn chains(
         board.goes_on_after(sampler.tune + saved.n_draws());
     }
     let style = args.common.progress(args.progress_every);
-    let file = folder.path().join(PROGRESS);
+    let file = folder.replaced(PROGRESS);
     let progress = Progress::with_file(Arc::clone(&board), style, Some(file));
     let now = || clock.seconds();
     let caller = Caller {
