@@ -381,7 +381,7 @@ fn dump(args: &SampleArgs, joint: &Joint, settings: &Settings) -> Result<Outcome
 }
 
 /// Writes what is said about the draws.
-fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value) -> Result<()> {
+pub(crate) fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value) -> Result<()> {
     summaries(folder, diagnosis)?;
     let mut marked = json!({"program": "fitzroy"});
     if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {

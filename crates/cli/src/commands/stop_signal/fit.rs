@@ -4,7 +4,7 @@ use super::results::{report, subjects_csv};
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Output};
 use crate::clock::{Clock, timestamp};
-use crate::commands::sample::{memory_limit, summaries};
+use crate::commands::sample::{self, memory_limit};
 use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::progress::{Board, Progress};
@@ -324,13 +324,7 @@ fn save(
     spec: &Spec,
     study: &Study,
 ) -> Result<()> {
-    summaries(folder, diagnosis)?;
-    let mut marked = serde_json::json!({"program": "fitzroy"});
-    if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {
-        let fields = from.iter().filter(|(key, _)| *key != "summary");
-        to.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
-    }
-    folder.write("run.json", &format!("{marked:#}\n"))?;
+    sample::save(folder, diagnosis, document)?;
     folder.write("model.fz", &spec.text())?;
     folder.write("data_report.json", &format!("{:#}\n", study.report()))
 }
