@@ -3,7 +3,7 @@
 
 mod program;
 
-use program::Scratch;
+use program::{Said, Scratch};
 use std::fs;
 
 fn simulate(here: &Scratch, subjects: &str, out: &str) {
@@ -48,29 +48,45 @@ fn simulated_files_are_the_same_again_and_subjects_do_not_depend_on_their_number
     here.fitzroy(&args).ends_with(2).complains(&["not empty"]);
 }
 
+/// A short fit of `sim/data.csv`.
+fn fit(here: &Scratch, out: &str, more: &[&str]) -> Said {
+    let args = "stop-signal fit sim/data.csv --tune 60 --chains 2 --max-treedepth 5 --no-progress";
+    let args: Vec<&str> = args.split(' ').chain(["--out", out]).collect();
+    here.fitzroy(&[&args, more].concat()).ends_with(0)
+}
+
+#[test]
+fn a_fit_that_goes_on_has_the_draws_of_one_that_never_stopped() {
+    let here = Scratch::new("ss-resume");
+    simulate(&here, "2", "sim");
+    fit(&here, "whole", &["--draws", "40", "--no-report"]);
+    fit(&here, "parts", &["--draws", "25", "--no-report"]);
+    let more = ["--draws", "40", "--no-report", "--resume"];
+    let said = fit(&here, "parts", &more);
+    assert!(said.err.contains("going on from draw 25"), "{}", said.err);
+    let text = |path: &str| fs::read_to_string(here.0.join(path)).unwrap();
+    for file in ["summary.csv", "subjects.csv"] {
+        assert_eq!(
+            text(&format!("whole/{file}")),
+            text(&format!("parts/{file}"))
+        );
+    }
+    assert!(here.0.join("parts/progress.json").exists());
+    // Other priors are another model.
+    here.file("priors.toml", "[B]\nm = 1.5\ns = 0.5\nh = 0.5\n");
+    let args = "stop-signal fit sim/data.csv --tune 60 --chains 2 --max-treedepth 5 --draws 40 \
+                --priors priors.toml --out parts --resume";
+    here.fitzroy(&args.split_whitespace().collect::<Vec<_>>())
+        .ends_with(2)
+        .complains(&["another model"]);
+}
+
 /// Two subjects and few draws: files, summary and figures are there; convergence is not asked for.
 #[test]
 fn a_fit_leaves_its_files_and_check_reads_them() {
     let here = Scratch::new("ss-fit");
     simulate(&here, "2", "sim");
-    let args = [
-        "stop-signal",
-        "fit",
-        "sim/data.csv",
-        "--tune",
-        "60",
-        "--draws",
-        "60",
-        "--chains",
-        "2",
-        "--max-treedepth",
-        "5",
-        "--out",
-        "fit",
-        "--json",
-        "--no-progress",
-    ];
-    let said = here.fitzroy(&args).ends_with(0).json();
+    let said = fit(&here, "fit", &["--draws", "60", "--json"]).json();
     assert!(
         said["summary"]
             .as_array()

@@ -1,6 +1,7 @@
 //! One file per command: its flags, the call into the library, what is printed.
 
 pub(crate) mod bench;
+mod chains;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod curve_fit;

@@ -1,6 +1,7 @@
 //! `fitzroy validate`.
 
-use super::sample::{memory_limit, summaries};
+use super::chains::memory_limit;
+use super::sample::summaries;
 use super::validation_report;
 use crate::args::{Common, Output};
 use crate::clock::{Clock, timestamp};

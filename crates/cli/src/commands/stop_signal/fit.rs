@@ -2,28 +2,26 @@
 
 use super::results::{report, subjects_csv};
 use super::shared::{Likelihood, Reading, text};
-use crate::args::{Common, Output};
-use crate::clock::{Clock, timestamp};
-use crate::commands::sample::{self, memory_limit};
+use crate::args::{Common, Machine, Output};
+use crate::clock::Clock;
+use crate::commands::chains::{self, Centring, ChainFlags, Ended};
+use crate::commands::sample;
 use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::progress::{Board, Progress};
-use crate::{device, interrupt, json, terminal};
+use crate::{device, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::draws::{Flush, write_netcdf_with};
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
-use fitzroy::run::{self, Caller, CoordinateChoice, Settings, kernel_memory_words, run_json};
+use fitzroy::run::{self, Settings, kernel_memory_words, run_json};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_stop_signal::data::{self, Study};
 use fitzroy_stop_signal::model::{Pooling, Spec};
 use fitzroy_stop_signal::{priors, start};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 /// Flags of `fitzroy stop-signal fit`.
 #[derive(Args)]
@@ -31,9 +29,11 @@ use std::sync::Arc;
     fitzroy stop-signal fit sim/data.csv --out fit\n  \
     fitzroy stop-signal fit study.csv --unit ms --priors priors.toml --draws 2000\n  \
     fitzroy stop-signal fit study.csv --only s017 --pooling none --out s017\n  \
-    fitzroy stop-signal fit study.csv --block 3/40 --out block-3\n\n\
+    fitzroy stop-signal fit study.csv --block 3/40 --out block-3\n  \
+    fitzroy stop-signal fit study.csv --out study --resume\n\n\
     Columns: subject, stimulus (0, 1), response (0 none, 1, 2), rt, ssd (empty on go trials).\n\
-    Writes trace.nc, summary.txt, .csv, .json, run.json, subjects.csv, data_report.json, model.fz,\n\
+    Writes trace.nc, run.zarr (the draws while they are made), run.state (to go on from),\n\
+    summary.txt, .csv, .json, run.json, progress.json, subjects.csv, data_report.json, model.fz,\n\
     report.html and two PNG figures.")]
 pub(crate) struct FitArgs {
     /// The trials, CSV
@@ -53,42 +53,8 @@ pub(crate) struct FitArgs {
     /// Block K of N blocks of subjects, for jobs of an array
     #[arg(long, value_name = "K/N")]
     block: Option<String>,
-    /// Chains
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    chains: usize,
-    /// Warm-up transitions per chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    tune: usize,
-    /// Draws per chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    draws: usize,
-    /// Mean acceptance to tune the step size to, between 0 and 1
-    #[arg(long, value_name = "P", default_value_t = 0.8)]
-    target_accept: f64,
-    /// Coordinates of subject parameters: chosen in the warm-up, or as the model writes them
-    #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
-    centring: Centring,
-    /// Largest number of doublings of a trajectory, 1 to 20
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    max_treedepth: u32,
-    /// Chains that run at once, at most [default: --threads]
-    #[arg(long, value_name = "N")]
-    cores: Option<usize>,
-    /// Exit 1 unless the run converged
-    #[arg(long)]
-    strict: bool,
-    /// Keep the draws of the warm-up
-    #[arg(long)]
-    keep_warmup: bool,
-    /// Keep the log likelihood of every trial
-    #[arg(long)]
-    log_likelihood: bool,
-    /// Seconds between progress lines in a log
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
-    progress_every: f64,
-    /// No report.html and no figures
-    #[arg(long)]
-    no_report: bool,
+    #[command(flatten)]
+    chains: ChainFlags,
     #[command(flatten)]
     likelihood: Likelihood,
     #[command(flatten)]
@@ -105,12 +71,6 @@ enum PoolingName {
     Partial,
     /// Each subject with a prior of its own
     None,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Centring {
-    Auto,
-    AsWritten,
 }
 
 impl FitArgs {
@@ -147,44 +107,23 @@ impl FitArgs {
         })
     }
 
-    fn settings(&self, threads: usize) -> Result<Settings> {
-        let positive = self.progress_every > 0.0;
-        if self.cores == Some(0) || self.draws == 0 || !positive {
-            let message = "--cores, --draws and --progress-every must be above 0";
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-        let mut settings = Settings {
-            coordinates: match self.centring {
-                Centring::Auto => CoordinateChoice::Auto,
-                Centring::AsWritten => CoordinateChoice::AsWritten,
-            },
-            log_likelihood: self.log_likelihood,
-            memory_limit_bytes: memory_limit(),
-            ..Settings::default()
-        };
+    fn settings(&self, machine: Machine) -> Result<Settings> {
         // Nothing in the model can be rewritten, and looking takes time.
-        settings.rewrites = Rewrites::NONE;
-        let sampler = &mut settings.sampler;
-        sampler.chains = self.chains;
-        sampler.tune = self.tune;
-        sampler.draws = self.draws;
-        sampler.target_accept = self.target_accept;
-        sampler.max_treedepth = self.max_treedepth;
-        sampler.threads = threads.min(self.cores.unwrap_or(usize::MAX));
-        sampler.seed = self.common.seed;
-        sampler.keep_warmup = self.keep_warmup;
-        Ok(settings)
+        Ok(Settings {
+            rewrites: Rewrites::NONE,
+            ..self.chains.settings(&self.common, machine)?
+        })
     }
 
     /// Where chains start.
     fn starts(&self, spec: &Spec, study: &Study, joint: &Joint, subjects: &[String]) -> Init {
         let mut spec = spec.clone();
-        if self.centring == Centring::AsWritten {
+        if self.chains.centring == Centring::AsWritten {
             // As written they are centred, but for those that were asked not to be.
             let names = spec.names().iter().map(ToString::to_string);
             spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
         }
-        let (chains, seed) = (self.chains, self.common.seed);
+        let (chains, seed) = (self.chains.chains, self.common.seed);
         Init::Points(start::points(&spec, study, joint, subjects, chains, seed))
     }
 }
@@ -203,7 +142,7 @@ fn subjects(joint: &Joint) -> Vec<String> {
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let clock = Clock::start();
     let machine = args.common.threads()?;
-    let mut settings = args.settings(machine.threads)?;
+    let mut settings = args.settings(machine)?;
     let spec = args.spec()?;
     let study = args.study(&spec)?;
     let chosen = args.common.choose()?;
@@ -212,24 +151,28 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let subjects = subjects(&joint);
     settings.sampler.init = args.starts(&spec, &study, &joint, &subjects);
     let words = |chains| kernel_memory_words(&joint, &settings, chains);
-    device::check_memory(&chosen, |n| Ok(8 * words(n)?), args.chains)?;
+    device::check_memory(&chosen, |n| Ok(8 * words(n)?), args.chains.chains)?;
     settings.device = chosen.device.clone();
-    let out = args.output.out.as_deref();
-    let mut folder = Folder::open(Path::new(""), out, "stop-signal", args.output.overwrite)?;
+    let opened = chains::open(&args.chains, &args.output, "stop-signal", &joint, &settings)?;
+    let Some((mut folder, from)) = opened else {
+        return Ok(Outcome::Done);
+    };
     let reading = clock.seconds();
     if !args.common.quiet {
         header(&study, &joint, &settings, &chosen.label);
     }
-    let Some(outcome) = chains(args, &joint, &settings, &clock)? else {
-        terminal::note("stopped before the first draw: nothing was saved");
-        return Ok(Outcome::Interrupted);
+    let (flags, common) = (&args.chains, &args.common);
+    let ran = chains::run(flags, common, &joint, &settings, &clock, &mut folder, from)?;
+    let mut outcome = match ran {
+        Ended::Drawn(outcome) => *outcome,
+        Ended::Early => return Ok(Outcome::Interrupted),
+        Ended::Unwritable => return Ok(Outcome::NotPassed),
     };
-    write_netcdf_with(folder.file("trace.nc"), &outcome.trace, Flush::Disk)?;
     let options = SummaryOptions {
         threads: machine.threads,
         ..SummaryOptions::default()
     };
-    let mut diagnosis = outcome.diagnose(&options)?;
+    let (mut diagnosis, written) = chains::examine(&mut folder, &mut outcome, &options, &clock)?;
     // Coordinates in disguise: their exponentials are in the table.
     let inner = |name: &str| name.starts_with("log_") || name.starts_with("probit_");
     diagnosis.summary.rows.retain(|row| !inner(&row.name));
@@ -237,7 +180,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
         model: "stop-signal".into(),
         device: chosen.name,
         reading,
-        written: clock.seconds(),
+        written,
         total: clock.seconds(),
     };
     let document = run_json(&outcome, &settings, &diagnosis, &facts);
@@ -251,7 +194,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     } else {
         show(&outcome, &diagnosis, &folder, args.common.quiet);
     }
-    let reported = args.no_report
+    let reported = args.chains.no_report
         || crate::commands::report::finish(
             "report.html",
             report(
@@ -267,7 +210,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     folder.finish()?;
     Ok(if outcome.run.interrupted {
         Outcome::Interrupted
-    } else if !reported || args.strict && !diagnosis.converged {
+    } else if !reported || args.chains.strict && !diagnosis.converged {
         Outcome::NotPassed
     } else {
         Outcome::Done
@@ -289,32 +232,6 @@ fn header(study: &Study, joint: &Joint, settings: &Settings, device: &str) {
         .warnings
         .iter()
         .for_each(|w| terminal::note(format_args!("warning: {w}")));
-}
-
-fn chains(
-    args: &FitArgs,
-    joint: &Joint,
-    settings: &Settings,
-    clock: &Clock,
-) -> Result<Option<run::Outcome>> {
-    let stop = interrupt::catch()?;
-    let sampler = &settings.sampler;
-    let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
-    let progress = Progress::start(
-        Arc::clone(&board),
-        args.common.progress(args.progress_every),
-    );
-    let now = || clock.seconds();
-    let caller = Caller {
-        observer: &*board,
-        stop: &stop,
-        now: &now,
-        created_at: &timestamp(),
-    };
-    let ran = run::run(joint, settings, &caller);
-    drop(progress);
-    let outcome = ran?;
-    Ok((outcome.run.n_draws() > 0).then_some(outcome))
 }
 
 fn save(

@@ -1,6 +1,10 @@
-//! The chains of `sample`, and what becomes of their draws.
+//! The chains of a command: the folder they go on in, running them, what becomes of their draws.
 
-use super::SampleArgs;
+mod flags;
+
+pub(crate) use flags::{Centring, ChainFlags, memory_limit};
+
+use crate::args::{Common, Output};
 use crate::clock::{Clock, timestamp};
 use crate::commands::THINNED_BYTES;
 use crate::output::Folder;
@@ -10,11 +14,52 @@ use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::draws::{Flush, Stored, write_netcdf_with};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings};
-use fitzroy::{ErrorKind, Result};
+use fitzroy::{Error, ErrorKind, Result};
+use std::path::Path;
 use std::sync::Arc;
 
+/// The folder of a run, and the run in it to go on from; none where that has all its draws, which
+/// is said.
+///
+/// # Errors
+/// The folder cannot be used, or the run in it is another.
+pub(crate) fn open(
+    flags: &ChainFlags,
+    output: &Output,
+    name: &str,
+    joint: &Joint,
+    settings: &Settings,
+) -> Result<Option<(Folder, Option<Saved>)>> {
+    let out = output.out.as_deref();
+    let here = Path::new("");
+    let Some(at) = out.filter(|_| flags.resume) else {
+        let folder = Folder::open(here, out, name, output.overwrite)?;
+        return Ok(Some((folder, None)));
+    };
+    let folder = Folder::resume(here, at)?;
+    let from = run::open(folder.path(), joint, settings)?;
+    let shown = folder.path().display();
+    if let Some(saved) = &from
+        && saved.n_draws() >= settings.sampler.draws
+        && folder.finished_with() == Some(saved.n_draws())
+    {
+        terminal::note(format_args!(
+            "the run in {shown} has its {} draws per chain; ask for more with --draws",
+            saved.n_draws()
+        ));
+        return Ok(None);
+    }
+    if from.is_none() && folder.finished_with().is_some() {
+        let message = format!(
+            "--resume {shown}: its run left no state to go on from; start anew with --overwrite"
+        );
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    Ok(Some((folder, from)))
+}
+
 /// How sampling ended.
-pub(super) enum Ended {
+pub(crate) enum Ended {
     /// There are draws.
     Drawn(Box<run::Outcome>),
     /// It was stopped before the first draw.
@@ -24,23 +69,30 @@ pub(super) enum Ended {
 }
 
 /// Runs the chains, keeping the draws, showing progress and catching Ctrl-C.
-pub(super) fn chains(
-    args: &SampleArgs,
+///
+/// # Errors
+/// Those of the sampler.
+pub(crate) fn run(
+    flags: &ChainFlags,
+    common: &Common,
     joint: &Joint,
     settings: &Settings,
     clock: &Clock,
     folder: &mut Folder,
     from: Option<Saved>,
 ) -> Result<Ended> {
+    folder.begin_again()?;
+    if let Some(saved) = from.as_ref().filter(|_| !common.quiet) {
+        terminal::note(format_args!("going on from {}", saved.place()));
+    }
     let stop = interrupt::catch()?;
     let sampler = &settings.sampler;
     let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
     if let Some(saved) = from.as_ref().filter(|saved| saved.n_draws() > 0) {
         board.goes_on_after(sampler.tune + saved.n_draws());
     }
-    let style = args.common.progress(args.progress_every);
     let file = folder.replaced(PROGRESS);
-    let progress = Progress::with_file(Arc::clone(&board), style, Some(file));
+    let progress = Progress::with_file(Arc::clone(&board), flags.style(common), Some(file));
     let now = || clock.seconds();
     let caller = Caller {
         observer: &*board,
@@ -51,8 +103,8 @@ pub(super) fn chains(
     let keeping = Keeping {
         folder: folder.path(),
         from,
-        first_s: args.publish_every.min(SHORT_S),
-        every_s: args.publish_every,
+        first_s: flags.publish_every.min(SHORT_S),
+        every_s: flags.publish_every,
         live: &*board,
     };
     let ran = run::run_kept(joint, settings, &caller, &keeping);
@@ -93,7 +145,10 @@ const SHORT_S: f64 = 2.0;
 
 /// Writes the draws and examines them, side by side where the disk is waited for. The second is the
 /// time when the draws were written.
-pub(super) fn examine(
+///
+/// # Errors
+/// A file cannot be written.
+pub(crate) fn examine(
     folder: &mut Folder,
     outcome: &mut run::Outcome,
     options: &SummaryOptions,

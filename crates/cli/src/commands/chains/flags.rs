@@ -1,0 +1,163 @@
+//! Flags of the commands that run chains.
+
+use crate::args::{Common, Machine};
+use crate::commands::IN_MEMORY_BYTES;
+use crate::progress::Style;
+use clap::{Args, ValueEnum};
+use fitzroy::fit::sample::{Adapt, MetricKind};
+use fitzroy::run::{CoordinateChoice, Settings};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::probe;
+
+/// How many chains of how many draws, how they adapt, and what is kept of them.
+#[derive(Args)]
+pub(crate) struct ChainFlags {
+    /// Chains
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) chains: usize,
+    /// Warm-up transitions per chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    tune: usize,
+    /// Draws per chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) draws: usize,
+    /// Mean acceptance to tune the step size to, between 0 and 1
+    #[arg(long, value_name = "P", default_value_t = 0.8)]
+    target_accept: f64,
+    /// Family of the mass matrix
+    #[arg(long, value_enum, value_name = "KIND", default_value = "auto")]
+    metric: Metric,
+    /// Coordinates of hierarchical parameters: chosen in the warm-up, or as the model writes them
+    #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
+    pub(crate) centring: Centring,
+    /// Whose draws a chain adapts to: those of all chains, or its own
+    #[arg(long, value_enum, value_name = "WHOSE", default_value = "pooled")]
+    adapt: Whose,
+    /// Largest number of doublings of a trajectory, 1 to 20
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    max_treedepth: u32,
+    /// Chains that run at once, at most [default: --threads]
+    #[arg(long, value_name = "N")]
+    cores: Option<usize>,
+    /// Exit 1 unless the run converged
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Keep the draws of the warm-up
+    #[arg(long)]
+    keep_warmup: bool,
+    /// Keep the log likelihood of every observation
+    #[arg(long)]
+    log_likelihood: bool,
+    /// Go on with the run in --out: one that was stopped or killed, or a finished one with more
+    /// --draws. The draws are those of a run that was never stopped
+    #[arg(long, requires = "out", conflicts_with = "overwrite")]
+    pub(crate) resume: bool,
+    /// Draws that take more than this many MiB stay in run.zarr: memory does not grow with their
+    /// number, and there is no trace.nc
+    #[arg(long, value_name = "MIB", default_value_t = IN_MEMORY_BYTES >> 20)]
+    in_memory: u64,
+    /// Seconds between publications of the draws in run.zarr, at least
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0, hide = true)]
+    pub(super) publish_every: f64,
+    /// Seconds between progress lines in a log
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    progress_every: f64,
+    /// No report.html
+    #[arg(long)]
+    pub(crate) no_report: bool,
+}
+
+/// Families of metrics.
+#[derive(Clone, Copy, ValueEnum)]
+enum Metric {
+    Auto,
+    Diag,
+    LowRank,
+    Dense,
+}
+
+/// Whose draws a chain adapts to.
+#[derive(Clone, Copy, ValueEnum)]
+enum Whose {
+    Pooled,
+    PerChain,
+}
+
+/// Choices of coordinates.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub(crate) enum Centring {
+    Auto,
+    AsWritten,
+}
+
+impl ChainFlags {
+    /// Settings as these flags say, all else as it is by default.
+    ///
+    /// # Errors
+    /// A number is out of its range.
+    pub(crate) fn settings(&self, common: &Common, machine: Machine) -> Result<Settings> {
+        self.check()?;
+        let mut settings = Settings {
+            coordinates: match self.centring {
+                Centring::Auto => CoordinateChoice::Auto,
+                Centring::AsWritten => CoordinateChoice::AsWritten,
+            },
+            log_likelihood: self.log_likelihood,
+            memory_limit_bytes: memory_limit(),
+            in_memory_bytes: Some(self.in_memory << 20),
+            ..Settings::default()
+        };
+        let sampler = &mut settings.sampler;
+        sampler.chains = self.chains;
+        sampler.tune = self.tune;
+        sampler.draws = self.draws;
+        sampler.target_accept = self.target_accept;
+        sampler.max_treedepth = self.max_treedepth;
+        sampler.metric = match self.metric {
+            Metric::Auto => MetricKind::Auto,
+            Metric::Diag => MetricKind::Diagonal,
+            Metric::LowRank => MetricKind::LowRank,
+            Metric::Dense => MetricKind::Dense,
+        };
+        sampler.adapt = match self.adapt {
+            Whose::Pooled => Adapt::Pooled,
+            Whose::PerChain => Adapt::PerChain,
+        };
+        sampler.threads = machine.threads.min(self.cores.unwrap_or(usize::MAX));
+        sampler.seed = common.seed;
+        sampler.keep_warmup = self.keep_warmup;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        if self.progress_every.is_nan() || self.progress_every <= 0.0 {
+            return usage(format!(
+                "--progress-every is {}; it must be above 0",
+                self.progress_every
+            ));
+        }
+        if self.publish_every.is_nan() || self.publish_every < 0.0 {
+            return usage("--publish-every must be 0 or above".into());
+        }
+        for (flag, zero) in [
+            ("--draws", self.draws == 0),
+            ("--cores", self.cores == Some(0)),
+        ] {
+            if zero {
+                return usage(format!("{flag} is 0; use at least 1"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How progress is shown.
+    pub(super) fn style(&self, common: &Common) -> Style {
+        common.progress(self.progress_every)
+    }
+}
+
+/// Nine tenths of the memory that is free now, where the system tells.
+pub(crate) fn memory_limit() -> Option<u64> {
+    probe::cpu().memory.map(|m| m.free_bytes / 10 * 9)
+}
