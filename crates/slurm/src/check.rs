@@ -1,0 +1,213 @@
+//! What can be known to go wrong before a job is submitted.
+
+use crate::cluster::{Cluster, missing, refused};
+use crate::plan::Plan;
+use crate::profile::seconds;
+use crate::{Error, ErrorKind, Result, usage};
+
+/// Something that need not stop the job but should be known.
+pub type Warning = String;
+
+/// Asks the cluster whether it would take the job: array length, partition and its time limit, type of
+/// GPU, and `sbatch --test-only`.
+///
+/// # Errors
+/// It would not; the message says what there is instead.
+pub fn before_submitting(cluster: &dyn Cluster, plan: &Plan, file: &str) -> Result<Vec<Warning>> {
+    array_length(cluster, plan)?;
+    time(cluster, plan)?;
+    gpu(cluster, plan)?;
+    let answer = cluster
+        .call("sbatch", &["--test-only", file])
+        .ok_or_else(|| missing("sbatch"))?;
+    if answer.passed {
+        Ok(Vec::new())
+    } else {
+        Err(refused("sbatch --test-only", &answer))
+    }
+}
+
+/// Warns when the estimate of a task is longer than the time asked for, with the restarts it takes.
+#[must_use]
+pub fn time_for(estimate_s: Option<f64>, limit_s: u64) -> Option<Warning> {
+    let (estimate, limit) = (estimate_s?, limit_s as f64);
+    (estimate > limit).then(|| {
+        format!(
+            "a task needs about {:.1} h and asks for {:.1} h: it will be requeued and resume about \
+             {:.0} times; ask for more with --set time=",
+            estimate / 3600.0,
+            limit / 3600.0,
+            (estimate / limit).floor()
+        )
+    })
+}
+
+/// `MaxArraySize` bounds the highest index, and so the number of tasks.
+fn array_length(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
+    let Some(answer) = cluster
+        .call("scontrol", &["show", "config"])
+        .filter(|a| a.passed)
+    else {
+        return Ok(());
+    };
+    let value = |line: &str| {
+        let (key, value) = line.split_once('=')?;
+        (key.trim() == "MaxArraySize").then(|| value.trim().parse::<usize>().ok())?
+    };
+    match answer.stdout.lines().find_map(value) {
+        Some(most) if plan.tasks.count > most => Err(usage(format!(
+            "{} tasks, and this cluster takes arrays of at most {most}: split into fewer",
+            plan.tasks.count
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The partition exists, and lets jobs run that long: `--test-only` does not look at the time.
+fn time(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
+    let Some(partition) = &plan.profile.partition else {
+        return Ok(());
+    };
+    let arguments = ["--noheader", "--format", "%R|%l"];
+    let Some(answer) = cluster.call("sinfo", &arguments).filter(|a| a.passed) else {
+        return Ok(());
+    };
+    let rows: Vec<(&str, &str)> = answer
+        .stdout
+        .lines()
+        .filter_map(|l| l.trim().split_once('|'))
+        .collect();
+    let Some((_, most)) = rows.iter().find(|(name, _)| name == partition) else {
+        let mut names: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.dedup();
+        return Err(usage(format!(
+            "there is no partition `{partition}`; there are {}. Set it with --set partition=, or in \
+             your slurm.toml",
+            names.join(", ")
+        )));
+    };
+    match seconds(most) {
+        Some(most_s) if plan.profile.time_s()? > most_s => Err(usage(format!(
+            "partition `{partition}` runs jobs for at most {most}, and the job asks for {}: set it \
+             with --set time={most}; a run continues where it stopped",
+            plan.profile.time
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The type of GPU exists somewhere.
+fn gpu(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
+    let Some(asked) = &plan.profile.gpus else {
+        return Ok(());
+    };
+    let Some(answer) = cluster
+        .call("sinfo", &["--noheader", "--format", "%G"])
+        .filter(|a| a.passed)
+    else {
+        return Ok(());
+    };
+    // gpu:h100:2(S:0-1),gpu:a100:1
+    let kind = |part: &str| {
+        let mut fields = part.trim().split(':');
+        let is_gpu = fields.next() == Some("gpu");
+        let name = fields.next()?;
+        let is_type = name.parse::<u32>().is_err();
+        (is_gpu && is_type).then(|| name.split('(').next().unwrap_or(name).to_owned())
+    };
+    let mut kinds: Vec<String> = answer
+        .stdout
+        .lines()
+        .flat_map(|l| l.split(','))
+        .filter_map(kind)
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let wanted = asked.split(':').next().unwrap_or(asked);
+    let is_count = wanted.parse::<u32>().is_ok();
+    if is_count || kinds.is_empty() || kinds.iter().any(|k| k == wanted) {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Device,
+        format!(
+            "this cluster has no GPU of type `{wanted}`; it has {}. Set it with --set gpus=TYPE:1",
+            kinds.join(", ")
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::tests::Fake;
+    use crate::plan::Command;
+    use crate::{profile, split::Split};
+
+    fn plan(gpus: Option<&str>, time: &str) -> Plan {
+        let command = Command::parse(&["sample", "m.fz", "--chains", "8"]).unwrap();
+        let mut profile = profile::find(&profile::built_in(), "cpu").unwrap().clone();
+        profile.gpus = gpus.map(str::to_owned);
+        profile.time = time.to_owned();
+        Plan {
+            program: "/f".into(),
+            folder: "/r".into(),
+            tasks: Split::Chains(8).tasks(&command).unwrap(),
+            command,
+            profile,
+            memory_bytes: None,
+            concurrent: None,
+        }
+    }
+
+    fn message(fake: &Fake, plan: &Plan) -> String {
+        before_submitting(fake, plan, "job.sbatch")
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn what_the_cluster_does_not_have_is_said_with_what_it_has() {
+        let short = plan(None, "01:00:00");
+        let info = Fake::default().with("sinfo", true, "gpu|1-00:00:00\nlong|infinite\n");
+        assert!(message(&info, &short).contains("there are gpu, long"));
+        let info = Fake::default().with("sinfo", true, "standard|00:30:00\n");
+        assert!(message(&info, &short).contains("at most 00:30:00"));
+        let config = Fake::default().with("scontrol", true, "MaxArraySize            = 4\n");
+        assert!(message(&config, &short).contains("at most 4"));
+    }
+
+    #[test]
+    fn a_type_of_gpu_that_is_not_there_is_refused() {
+        let fake = Fake::default().with("sinfo", true, "gpu:h100:2(S:0-1),gpu:a100:1\n(null)\n");
+        let mut wanted = plan(Some("v100:1"), "10");
+        wanted.profile.partition = None;
+        assert!(message(&fake, &wanted).contains("it has a100, h100"));
+        wanted.profile.gpus = Some("h100:1".to_owned());
+        let fake = fake.with("sbatch", true, "");
+        assert!(before_submitting(&fake, &wanted, "job.sbatch").is_ok());
+        wanted.profile.gpus = Some("1".to_owned());
+        assert!(before_submitting(&fake, &wanted, "job.sbatch").is_ok());
+    }
+
+    #[test]
+    fn slurm_has_the_last_word() {
+        let said = "Requested node configuration is not available";
+        let fake = Fake::default().with("sbatch", false, said);
+        assert!(message(&fake, &plan(None, "10")).contains(said));
+        let without = message(&Fake::default(), &plan(None, "10"));
+        assert!(without.contains("no `sbatch`"), "{without}");
+    }
+
+    #[test]
+    fn too_little_time_is_a_warning_with_numbers() {
+        assert_eq!(time_for(Some(60.0), 3600), None);
+        assert_eq!(time_for(None, 3600), None);
+        let warning = time_for(Some(9000.0), 3600).unwrap();
+        assert!(
+            warning.contains("2.5 h") && warning.contains("about 2 times"),
+            "{warning}"
+        );
+    }
+}

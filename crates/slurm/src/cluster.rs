@@ -1,0 +1,177 @@
+//! The cluster as it is talked to: three programs of Slurm, called with plain text.
+
+use crate::{Error, ErrorKind, Result};
+use std::collections::BTreeMap;
+
+/// What a program answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Its exit code was 0.
+    pub passed: bool,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained about.
+    pub stderr: String,
+}
+
+/// Where `sbatch`, `squeue`, `sinfo` and `scontrol` are.
+pub trait Cluster {
+    /// Runs a program with arguments; none when there is no such program.
+    fn call(&self, program: &str, arguments: &[&str]) -> Option<Answer>;
+}
+
+/// Hands a job file to `sbatch` and returns the number of the job.
+///
+/// # Errors
+/// There is no `sbatch` here, or it refused; the message is Slurm's own.
+pub fn submit(cluster: &dyn Cluster, file: &str, after: Option<(&str, u64)>) -> Result<u64> {
+    let dependency = after.map(|(kind, job)| format!("--dependency={kind}:{job}"));
+    let mut arguments = vec!["--parsable"];
+    if let Some(dependency) = &dependency {
+        arguments.extend([dependency.as_str(), "--kill-on-invalid-dep=yes"]);
+    }
+    arguments.push(file);
+    let answer = cluster
+        .call("sbatch", &arguments)
+        .ok_or_else(|| missing("sbatch"))?;
+    let number = answer.stdout.trim().split(';').next().unwrap_or("").parse();
+    match (answer.passed, number) {
+        (true, Ok(job)) => Ok(job),
+        _ => Err(refused("sbatch", &answer)),
+    }
+}
+
+/// Cancels a job with all its tasks.
+///
+/// # Errors
+/// There is no `scancel` here, or it refused.
+pub fn cancel(cluster: &dyn Cluster, job: u64) -> Result<()> {
+    let number = job.to_string();
+    let answer = cluster
+        .call("scancel", &[&number])
+        .ok_or_else(|| missing("scancel"))?;
+    if answer.passed {
+        Ok(())
+    } else {
+        Err(refused("scancel", &answer))
+    }
+}
+
+/// What the queue says of one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Slurm's word: PENDING, RUNNING, ...
+    pub state: String,
+    /// Why it waits, or where it runs.
+    pub reason: String,
+}
+
+/// The tasks of an array job that are still in the queue, by their number. Empty where there is no
+/// `squeue`, or when it no longer knows the job.
+#[must_use]
+pub fn queue(cluster: &dyn Cluster, job: u64) -> BTreeMap<usize, Queued> {
+    let number = job.to_string();
+    let arguments = [
+        "--noheader",
+        "--array",
+        "--jobs",
+        &number,
+        "--format",
+        "%K|%T|%R",
+    ];
+    let Some(answer) = cluster.call("squeue", &arguments).filter(|a| a.passed) else {
+        return BTreeMap::new();
+    };
+    let task = |line: &str| {
+        let mut fields = line.splitn(3, '|').map(str::trim);
+        let task = fields.next()?.parse().ok()?;
+        let state = fields.next()?.to_owned();
+        let reason = fields.next().unwrap_or("").to_owned();
+        Some((task, Queued { state, reason }))
+    };
+    answer.stdout.lines().filter_map(task).collect()
+}
+
+/// One program of Slurm is not here.
+#[must_use]
+pub fn missing(program: &str) -> Error {
+    let message = format!(
+        "there is no `{program}` on this machine: run this on a login node of the cluster, or take \
+         the files of `fitzroy slurm render` there"
+    );
+    Error::new(ErrorKind::Device, message)
+}
+
+pub(crate) fn refused(program: &str, answer: &Answer) -> Error {
+    let said = format!("{} {}", answer.stderr.trim(), answer.stdout.trim());
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    Error::new(ErrorKind::Device, format!("{program} refused: {said}"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// A cluster of prepared answers, which remembers what it was asked.
+    #[derive(Default)]
+    pub(crate) struct Fake {
+        pub(crate) answers: BTreeMap<&'static str, Answer>,
+        pub(crate) calls: RefCell<Vec<String>>,
+    }
+
+    impl Fake {
+        pub(crate) fn with(mut self, program: &'static str, passed: bool, text: &str) -> Self {
+            let (stdout, stderr) = match passed {
+                true => (text.to_owned(), String::new()),
+                false => (String::new(), text.to_owned()),
+            };
+            self.answers.insert(
+                program,
+                Answer {
+                    passed,
+                    stdout,
+                    stderr,
+                },
+            );
+            self
+        }
+    }
+
+    impl Cluster for Fake {
+        fn call(&self, program: &str, arguments: &[&str]) -> Option<Answer> {
+            let call = format!("{program} {}", arguments.join(" "));
+            self.calls.borrow_mut().push(call);
+            self.answers.get(program).cloned()
+        }
+    }
+
+    #[test]
+    fn a_job_is_its_number_and_may_wait_for_another() {
+        let fake = Fake::default().with("sbatch", true, "4711;cluster\n");
+        assert_eq!(submit(&fake, "job.sbatch", None).unwrap(), 4711);
+        submit(&fake, "collect.sbatch", Some(("afterok", 4711))).unwrap();
+        let expected = "sbatch --parsable --dependency=afterok:4711 --kill-on-invalid-dep=yes \
+                        collect.sbatch";
+        assert_eq!(fake.calls.borrow()[1], expected);
+    }
+
+    #[test]
+    fn slurm_is_quoted_when_it_refuses_and_missed_when_it_is_not_there() {
+        let fake = Fake::default().with("sbatch", false, "sbatch: error: invalid partition\n");
+        let message = submit(&fake, "job.sbatch", None).unwrap_err().to_string();
+        assert!(message.contains("invalid partition"), "{message}");
+        let message = submit(&Fake::default(), "x", None).unwrap_err().to_string();
+        assert!(message.contains("login node"), "{message}");
+        assert!(cancel(&Fake::default(), 1).is_err());
+    }
+
+    #[test]
+    fn the_queue_is_read_task_by_task() {
+        let text = "0|RUNNING|node1\n3|PENDING|(Resources)\nN/A|RUNNING|x\n";
+        let fake = Fake::default().with("squeue", true, text);
+        let queue = queue(&fake, 7);
+        assert_eq!(queue.len(), 2);
+        assert_eq!(queue[&3].reason, "(Resources)");
+    }
+}

@@ -1,0 +1,355 @@
+//! Profiles: what one kind of node offers, and how this site asks for it.
+
+use crate::{Result, usage};
+use toml::{Table, Value};
+
+/// The profiles that come along, as an editable file.
+pub const BUILT_IN: &str = include_str!("profiles.toml");
+
+/// What to ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Its heading in the file.
+    pub name: String,
+    /// `--partition`.
+    pub partition: Option<String>,
+    /// `--gpus-per-node`, as TYPE:COUNT; none for a run on CPUs.
+    pub gpus: Option<String>,
+    /// `--cpus-per-task`.
+    pub cpus: u32,
+    /// `--mem`, in Slurm's notation; `auto` takes it from the estimate of the run.
+    pub mem: String,
+    /// `--time`, in Slurm's notation.
+    pub time: String,
+    /// Loaded by `module load`, in this order.
+    pub modules: Vec<String>,
+    /// Upper bound of the memory used on a GPU: percent of the device, or bytes.
+    pub device_memory: Option<String>,
+    /// A command that the program is started with, such as `apptainer exec --nv image.sif`.
+    pub container: Option<String>,
+    /// `--account`.
+    pub account: Option<String>,
+    /// `--qos`.
+    pub qos: Option<String>,
+    /// `--constraint`.
+    pub constraint: Option<String>,
+    /// Lines of shell before the run.
+    pub setup: Vec<String>,
+    /// Variables exported before the run.
+    pub env: Vec<(String, String)>,
+    /// Further options of `sbatch`, as they stand behind `#SBATCH`.
+    pub extra: Vec<String>,
+}
+
+const KEYS: [&str; 14] = [
+    "partition",
+    "gpus",
+    "cpus",
+    "mem",
+    "time",
+    "modules",
+    "device_memory",
+    "container",
+    "account",
+    "qos",
+    "constraint",
+    "setup",
+    "env",
+    "extra",
+];
+
+impl Profile {
+    /// True when jobs of this profile get a GPU.
+    #[must_use]
+    pub fn has_gpu(&self) -> bool {
+        self.gpus.is_some()
+    }
+
+    /// The time limit, in seconds.
+    ///
+    /// # Errors
+    /// It is not in Slurm's notation.
+    pub fn time_s(&self) -> Result<u64> {
+        seconds(&self.time).ok_or_else(|| {
+            usage(format!(
+                "profile `{}`: time `{}` is none of MINUTES, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS",
+                self.name, self.time
+            ))
+        })
+    }
+
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            partition: None,
+            gpus: None,
+            cpus: 1,
+            mem: "auto".to_owned(),
+            time: "01:00:00".to_owned(),
+            modules: Vec::new(),
+            device_memory: None,
+            container: None,
+            account: None,
+            qos: None,
+            constraint: None,
+            setup: Vec::new(),
+            env: Vec::new(),
+            extra: Vec::new(),
+        }
+    }
+
+    /// Sets one key, as read from a file or given by a flag.
+    fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        let text = || string(key, value);
+        match key {
+            "partition" => self.partition = filled(text()?),
+            "gpus" => self.gpus = filled(text()?),
+            "mem" => self.mem = text()?,
+            "time" => {
+                self.time = text()?;
+                self.time_s()?;
+            }
+            "device_memory" => self.device_memory = filled(text()?),
+            "container" => self.container = filled(text()?),
+            "account" => self.account = filled(text()?),
+            "qos" => self.qos = filled(text()?),
+            "constraint" => self.constraint = filled(text()?),
+            "modules" => self.modules = strings(key, value)?,
+            "setup" => self.setup = strings(key, value)?,
+            "extra" => self.extra = strings(key, value)?,
+            "env" => self.env = pairs(value)?,
+            "cpus" => {
+                let n = value.as_integer().and_then(|n| u32::try_from(n).ok());
+                let bad = || {
+                    usage(format!(
+                        "`cpus` needs a whole number above 0, not {}",
+                        shown(value)
+                    ))
+                };
+                self.cpus = n.filter(|&n| n > 0).ok_or_else(bad)?;
+            }
+            _ => {
+                let keys = KEYS.join(", ");
+                return Err(usage(format!(
+                    "there is no key `{key}`; the keys are {keys}"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The profiles that come along.
+#[must_use]
+pub fn built_in() -> Vec<Profile> {
+    let mut profiles = Vec::new();
+    extend(&mut profiles, BUILT_IN, "profiles").expect("a test reads the built-in profiles");
+    profiles
+}
+
+/// Reads `text` over `profiles`: a known heading changes the keys it names, a new one adds a profile.
+///
+/// # Errors
+/// The text is not TOML, or a key or value is wrong; `origin` says where.
+pub fn extend(profiles: &mut Vec<Profile>, text: &str, origin: &str) -> Result<()> {
+    let table: Table = text
+        .parse()
+        .map_err(|e| usage(format!("{origin}: {}", one_line(&e))))?;
+    for (name, keys) in &table {
+        let Some(keys) = keys.as_table() else {
+            let message = format!("{origin}: `{name}` stands under no heading such as [h100]");
+            return Err(usage(message));
+        };
+        let at = match profiles.iter().position(|p| &p.name == name) {
+            Some(at) => at,
+            None => {
+                profiles.push(Profile::new(name));
+                profiles.len() - 1
+            }
+        };
+        for (key, value) in keys {
+            let set = profiles[at].set(key, value);
+            set.map_err(|e| e.context(format!("{origin}: [{name}]")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The profile called `name`.
+///
+/// # Errors
+/// There is none; the message lists what there is.
+pub fn find<'a>(profiles: &'a [Profile], name: &str) -> Result<&'a Profile> {
+    profiles.iter().find(|p| p.name == name).ok_or_else(|| {
+        let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
+        usage(format!(
+            "there is no profile `{name}`; there are {}. Add one to your slurm.toml",
+            names.join(", ")
+        ))
+    })
+}
+
+/// Sets a key of one profile by a flag, written as in the file: `time=04:00:00`.
+///
+/// # Errors
+/// No such key, or a value it cannot take.
+pub fn override_by(profile: &mut Profile, assignment: &str) -> Result<()> {
+    let Some((key, text)) = assignment.split_once('=') else {
+        return Err(usage(format!("`{assignment}`: write KEY=VALUE")));
+    };
+    let value = match (key, text.parse::<i64>()) {
+        ("cpus", Ok(n)) => Value::Integer(n),
+        ("modules" | "setup" | "extra", _) => {
+            let items = text.split(',').filter(|item| !item.is_empty());
+            Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
+        }
+        _ => Value::String(text.to_owned()),
+    };
+    profile.set(key, &value)
+}
+
+/// Seconds of a time in Slurm's notation; none for anything else.
+#[must_use]
+pub fn seconds(time: &str) -> Option<u64> {
+    let (days, clock) = match time.split_once('-') {
+        Some((days, clock)) => (Some(days.parse::<u64>().ok()?), clock),
+        None => (None, time),
+    };
+    let parts: Option<Vec<u64>> = clock.split(':').map(|part| part.parse().ok()).collect();
+    let clock_s = match (days.is_some(), parts?.as_slice()) {
+        (false, [m]) => m * 60,
+        (false, [m, s]) => m * 60 + s,
+        (true, [h]) => h * 3600,
+        (true, [h, m]) => h * 3600 + m * 60,
+        (_, [h, m, s]) => h * 3600 + m * 60 + s,
+        _ => return None,
+    };
+    Some(days.unwrap_or(0) * 86_400 + clock_s)
+}
+
+/// A value as it is named in a message.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("`{text}`"),
+        Value::Integer(n) => n.to_string(),
+        other => format!("a {}", other.type_str()),
+    }
+}
+
+fn filled(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn string(key: &str, value: &Value) -> Result<String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Integer(n) => Ok(n.to_string()),
+        _ => Err(usage(format!("`{key}` needs a text, not {}", shown(value)))),
+    }
+}
+
+fn strings(key: &str, value: &Value) -> Result<Vec<String>> {
+    let bad = || {
+        usage(format!(
+            "`{key}` needs a list of texts, not {}",
+            shown(value)
+        ))
+    };
+    let items = value.as_array().ok_or_else(bad)?;
+    let text = |item: &Value| item.as_str().map(str::to_owned).ok_or_else(bad);
+    items.iter().map(text).collect()
+}
+
+fn pairs(value: &Value) -> Result<Vec<(String, String)>> {
+    let bad = || {
+        usage(format!(
+            "`env` needs {{ NAME = \"value\" }}, not {}",
+            shown(value)
+        ))
+    };
+    let table = value.as_table().ok_or_else(bad)?;
+    let pair = |(name, value): (&String, &Value)| Ok((name.clone(), string("env", value)?));
+    table.iter().map(pair).collect()
+}
+
+fn one_line(error: &toml::de::Error) -> String {
+    error
+        .to_string()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profiles_that_come_along_can_be_read() {
+        let names: Vec<String> = built_in().into_iter().map(|p| p.name).collect();
+        assert_eq!(names, ["a100", "cpu", "h100", "v100"]);
+        for profile in built_in() {
+            assert!(profile.time_s().unwrap() >= 3600, "{}", profile.name);
+            assert_eq!(profile.has_gpu(), profile.name != "cpu");
+        }
+    }
+
+    #[test]
+    fn a_site_changes_the_keys_it_names_and_adds_profiles() {
+        let mut profiles = built_in();
+        let site = "[h100]\npartition = \"hopper\"\nenv = { A = \"b c\" }\n\n[big]\ncpus = 128\n";
+        extend(&mut profiles, site, "slurm.toml").unwrap();
+        let h100 = find(&profiles, "h100").unwrap();
+        assert_eq!(h100.partition.as_deref(), Some("hopper"));
+        assert_eq!(h100.gpus.as_deref(), Some("h100:1"));
+        assert_eq!(h100.env, [("A".to_owned(), "b c".to_owned())]);
+        assert_eq!(find(&profiles, "big").unwrap().cpus, 128);
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_profile_is_named() {
+        for (text, expected) in [
+            ("[h100]\npartitions = \"x\"", "there is no key `partitions`"),
+            ("[h100]\ncpus = 0", "above 0"),
+            ("[h100]\ntime = \"1 hour\"", "HH:MM:SS"),
+            ("[h100]\nmodules = \"cuda\"", "list of texts"),
+            ("cpus = 3", "under no heading"),
+            ("[h100", "slurm.toml"),
+        ] {
+            let error = extend(&mut built_in(), text, "slurm.toml").unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains(expected), "{message}");
+            assert!(message.starts_with("slurm.toml"), "{message}");
+        }
+        let message = find(&built_in(), "h200").unwrap_err().to_string();
+        assert!(message.contains("a100, cpu, h100, v100"), "{message}");
+    }
+
+    #[test]
+    fn flags_set_keys_as_the_file_does() {
+        let mut profile = find(&built_in(), "cpu").unwrap().clone();
+        for assignment in ["cpus=4", "time=30", "modules=a/1,b/2", "account=lab"] {
+            override_by(&mut profile, assignment).unwrap();
+        }
+        assert_eq!((profile.cpus, profile.time_s().unwrap()), (4, 1800));
+        assert_eq!(profile.modules, ["a/1", "b/2"]);
+        assert!(override_by(&mut profile, "cpus").is_err());
+    }
+
+    #[test]
+    fn times_are_read_as_slurm_reads_them() {
+        for (text, expected) in [
+            ("90", Some(5400)),
+            ("01:30", Some(90)),
+            ("02:00:00", Some(7200)),
+            ("1-12", Some(129_600)),
+            ("1-00:30", Some(88_200)),
+            ("2-01:00:05", Some(176_405)),
+            ("soon", None),
+            ("1:2:3:4", None),
+            ("", None),
+        ] {
+            assert_eq!(seconds(text), expected, "{text}");
+        }
+    }
+}
