@@ -2,6 +2,7 @@
 //! stores, and those of other programs.
 
 mod cmdstan;
+mod merge;
 mod netcdf;
 mod open;
 mod parts;
@@ -9,6 +10,7 @@ mod zarr;
 
 pub use crate::data::Labels;
 pub use cmdstan::read_cmdstan;
+pub use merge::{Part, merge};
 pub use netcdf::{Flush, read_netcdf, write_netcdf, write_netcdf_with};
 pub use open::{Opened, open_trace, read_trace};
 pub(crate) use parts::{draws_from, join_draws};
