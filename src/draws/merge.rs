@@ -1,6 +1,7 @@
 //! Traces of one run that was spread over several tasks, put together along `chain`.
 
-use super::{Attribute, Column, Group, Labels, Trace, Variable};
+use super::parts::{Along, is_draws, join, slice};
+use super::{Attribute, Group, Labels, Trace, Variable};
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
 
@@ -16,39 +17,51 @@ pub struct Part {
 /// Settings that may differ between the parts of a run.
 const OF_A_PART: [&str; 2] = ["chains", "first_chain"];
 
+/// What is done with parts that have not the same number of draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unequal {
+    /// They are an error.
+    Refused,
+    /// All are cut to the shortest.
+    Cut,
+}
+
 /// Concatenates traces along `chain`, in the order of their chain numbers.
 ///
 /// Model, data, version, seed and settings must agree, but for the range of chains; variables, dims and
-/// labels too. With `partial`, traces of unequal length are cut to the shortest.
+/// labels too. Gradients add up; times are those of the slowest part, for parts run side by side.
 ///
 /// # Errors
 /// There is nothing to merge, or two parts do not belong together; the message names both and what differs.
-pub fn merge(parts: Vec<Part>, partial: bool) -> Result<Trace> {
+pub fn merge(parts: Vec<Part>, unequal: Unequal) -> Result<Trace> {
     let mut parts = parts;
     let first_chain = |part: &Part| chains(&part.trace).first().copied().unwrap_or(0);
     parts.sort_by_key(first_chain);
-    let Some(first) = parts.first().cloned() else {
+    let Some((first, others)) = parts.split_first() else {
         return Err(Error::new(ErrorKind::Data, "there is no trace to merge"));
     };
-    for part in &parts[1..] {
-        same_run(&first, part)?;
+    for part in others {
+        same_run(first, part)?;
     }
     distinct_chains(&parts)?;
-    let n_draws = common_length(&parts, partial)?;
-    let mut merged = first.trace.clone();
-    for group in &mut merged.groups {
-        let of_part = |part: &Part| {
-            let found = part.trace.group(&group.name).cloned();
-            found.ok_or_else(|| differ(&first, part, &format!("group `{}`", group.name)))
-        };
-        let groups: Result<Vec<Group>> = parts.iter().map(of_part).collect();
-        merge_group(group, &groups?, n_draws, &first, &parts)?;
+    let mut groups = Vec::with_capacity(first.trace.groups.len());
+    for group in &first.trace.groups {
+        groups.push(merge_group(group, &parts, unequal)?);
     }
+    let mut coords = first.trace.coords.clone();
     let all = parts.iter().flat_map(|p| chains(&p.trace)).collect();
-    merged.coords.insert("chain".into(), Labels::Integers(all));
+    coords.insert("chain".into(), Labels::Integers(all));
+    let mut merged = Trace {
+        groups,
+        coords,
+        attributes: first.trace.attributes.clone(),
+    };
+    let n_draws = draws_group(&merged).map_or(0, |name| merged.n_draws(&name));
     let draws = (0..n_draws as i64).collect();
-    merged.coords.insert("draw".into(), Labels::Integers(draws));
-    sum_attributes(&mut merged, &parts);
+    merged
+        .coords
+        .insert("draw".into(), Labels::Integers(draws));
+    join_attributes(&mut merged, &parts);
     Ok(merged)
 }
 
@@ -60,95 +73,52 @@ fn chains(trace: &Trace) -> Vec<i64> {
     }
 }
 
-fn is_draws(variable: &Variable) -> bool {
-    variable.dims.len() >= 2 && variable.dims[0] == "chain" && variable.dims[1] == "draw"
+/// The first group of draws that are not of the warm-up.
+fn draws_group(trace: &Trace) -> Option<String> {
+    let is_one = |g: &&Group| !g.name.starts_with("warmup") && g.variables.iter().any(is_draws);
+    trace.groups.iter().find(is_one).map(|g| g.name.clone())
 }
 
-fn merge_group(
-    group: &mut Group,
-    parts: &[Group],
-    n_draws: usize,
-    first: &Part,
-    all: &[Part],
-) -> Result<()> {
-    for variable in group.variables.iter_mut().filter(|v| is_draws(v)) {
-        let mut of_parts = Vec::with_capacity(parts.len());
-        for (part, from) in parts.iter().zip(all) {
+/// The chains of all parts in one group; what is no draws is that of the first.
+fn merge_group(group: &Group, parts: &[Part], unequal: Unequal) -> Result<Group> {
+    let first = &parts[0];
+    let mut of_parts = Vec::with_capacity(parts.len());
+    for part in parts {
+        let found = part.trace.group(&group.name);
+        of_parts
+            .push(found.ok_or_else(|| differ(first, part, &format!("group `{}`", group.name)))?);
+    }
+    let n_draws = common_length(group, parts, unequal)?;
+    let mut merged = group.clone();
+    for variable in merged.variables.iter_mut().filter(|v| is_draws(v)) {
+        let mut cut = Vec::with_capacity(parts.len());
+        for (group_of, part) in of_parts.iter().zip(parts) {
+            let same = |v: &&Variable| {
+                let kind = std::mem::discriminant(&v.values);
+                v.dims == variable.dims
+                    && v.shape[2..] == variable.shape[2..]
+                    && kind == std::mem::discriminant(&variable.values)
+            };
+            let found = group_of.variable(&variable.name).filter(same);
             let what = format!("variable `{}` of group `{}`", variable.name, group.name);
-            let found = part.variable(&variable.name);
-            let same =
-                |v: &&Variable| v.dims == variable.dims && v.shape[2..] == variable.shape[2..];
-            let found = found
-                .filter(same)
-                .ok_or_else(|| differ(first, from, &what))?;
-            of_parts.push(found);
+            cut.push(slice(
+                found.ok_or_else(|| differ(first, part, &what))?,
+                0..n_draws,
+            ));
         }
-        variable.values = join(&of_parts, n_draws)
-            .ok_or_else(|| differ(first, &all[0], &format!("type of `{}`", variable.name)))?;
-        variable.shape[0] = of_parts.iter().map(|v| v.shape[0]).sum();
-        variable.shape[1] = n_draws;
+        *variable = join(&cut.iter().collect::<Vec<_>>(), Along::Chains);
     }
-    Ok(())
+    Ok(merged)
 }
 
-/// The first `n_draws` draws of every chain, one after the other; none when the types differ.
-fn join(parts: &[&Variable], n_draws: usize) -> Option<Column> {
-    fn all<T: Copy>(
-        parts: &[&Variable],
-        n_draws: usize,
-        of: impl Fn(&Column) -> Option<&[T]>,
-    ) -> Option<Vec<T>> {
-        let mut out = Vec::new();
-        for part in parts {
-            let (chains, draws, stride) = (part.shape[0], part.shape[1], part.elements());
-            let values = of(&part.values)?;
-            for chain in 0..chains {
-                let start = chain * draws * stride;
-                out.extend_from_slice(&values[start..start + n_draws * stride]);
-            }
-        }
-        Some(out)
-    }
-    let real = |c: &Column| match c {
-        Column::Real(v) => Some(v.as_slice()),
-        _ => None,
-    };
-    let whole = |c: &Column| match c {
-        Column::Integer(v) => Some(v.as_slice()),
-        _ => None,
-    };
-    let flag = |c: &Column| match c {
-        Column::Flag(v) => Some(v.as_slice()),
-        _ => None,
-    };
-    match parts.first()?.values {
-        Column::Real(_) => all(parts, n_draws, real).map(Column::Real),
-        Column::Integer(_) => all(parts, n_draws, whole).map(Column::Integer),
-        Column::Flag(_) => all(parts, n_draws, flag).map(Column::Flag),
-    }
-}
-
-fn common_length(parts: &[Part], partial: bool) -> Result<usize> {
-    let length = |part: &Part| {
-        let groups = part
-            .trace
-            .groups
-            .iter()
-            .filter(|g| !g.name.starts_with("warmup"));
-        let mut lengths = groups
-            .flat_map(|g| &g.variables)
-            .filter(|v| is_draws(v))
-            .map(|v| v.shape[1]);
-        lengths.next().unwrap_or(0)
-    };
-    let lengths: Vec<usize> = parts.iter().map(length).collect();
-    let (least, most) = (lengths.iter().min(), lengths.iter().max());
-    let (least, most) = (*least.unwrap_or(&0), *most.unwrap_or(&0));
-    if least != most && !partial {
-        let at = lengths.iter().position(|&n| n == least).unwrap_or(0);
+/// Draws per chain that every part has.
+fn common_length(group: &Group, parts: &[Part], unequal: Unequal) -> Result<usize> {
+    let lengths = || parts.iter().map(|p| p.trace.n_draws(&group.name));
+    let (least, most) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
+    if least != most && unequal == Unequal::Refused {
+        let at = lengths().position(|n| n == least).unwrap_or(0);
         let message = format!(
-            "{} has {least} draws and others have {most}: let it finish, or cut all to the \
-             shortest with --partial",
+            "{} has {least} draws and others have {most}: let it finish, or cut all to the shortest",
             parts[at].origin
         );
         return Err(Error::new(ErrorKind::Data, message));
@@ -215,21 +185,27 @@ fn settings(trace: &Trace) -> Value {
     }
 }
 
-/// Gradients add up; settings tell of all chains.
-fn sum_attributes(merged: &mut Trace, parts: &[Part]) {
+/// Gradients add up, times are the longest; settings tell of all chains.
+fn join_attributes(merged: &mut Trace, parts: &[Part]) {
+    let of_parts = |key: &str| {
+        let each = parts.iter().filter_map(|p| attribute(&p.trace, key));
+        each.cloned().collect::<Vec<_>>()
+    };
     let n_chains: usize = parts.iter().map(|p| chains(&p.trace).len()).sum();
-    let first = parts
-        .iter()
-        .flat_map(|p| chains(&p.trace))
-        .min()
-        .unwrap_or(0);
+    let first = chains(merged).first().copied().unwrap_or(0);
     for (key, value) in &mut merged.attributes {
         match (key.as_str(), &mut *value) {
-            ("fitzroy_gradients", Attribute::Integer(sum)) => {
-                let each = parts.iter().filter_map(|p| attribute(&p.trace, key));
-                *sum = each
-                    .map(|a| if let Attribute::Integer(n) = a { *n } else { 0 })
-                    .sum();
+            ("fitzroy_gradients" | "fitzroy_interrupted", Attribute::Integer(all)) => {
+                let number = |a: &Attribute| if let Attribute::Integer(n) = a { *n } else { 0 };
+                let each = of_parts(key);
+                *all = match key == "fitzroy_gradients" {
+                    true => each.iter().map(number).sum(),
+                    false => each.iter().map(number).max().unwrap_or(0),
+                };
+            }
+            ("warmup_time" | "sampling_time", Attribute::Real(longest)) => {
+                let seconds = |a: &Attribute| if let Attribute::Real(s) = a { *s } else { 0.0 };
+                *longest = of_parts(key).iter().map(seconds).fold(0.0, f64::max);
             }
             ("fitzroy_settings", Attribute::Text(text)) => {
                 if let Ok(mut settings) = serde_json::from_str::<Value>(text) {
@@ -253,6 +229,7 @@ fn differ(first: &Part, part: &Part, what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Column;
     use super::*;
     use std::collections::BTreeMap;
 
@@ -319,7 +296,7 @@ mod tests {
     #[test]
     fn parts_in_any_order_are_the_whole() {
         let whole = part(&[0, 1, 2], 3).trace;
-        let merged = merge(vec![part(&[2], 3), part(&[0, 1], 3)], false).unwrap();
+        let merged = merge(vec![part(&[2], 3), part(&[0, 1], 3)], Unequal::Refused).unwrap();
         assert_eq!(merged.groups, whole.groups);
         assert_eq!(merged.coords, whole.coords);
         let gradients = attribute(&merged, "fitzroy_gradients");
@@ -330,9 +307,9 @@ mod tests {
     #[test]
     fn parts_of_unequal_length_are_cut_when_asked_for() {
         let parts = || vec![part(&[0], 3), part(&[1], 2)];
-        let message = merge(parts(), false).unwrap_err().to_string();
+        let message = merge(parts(), Unequal::Refused).unwrap_err().to_string();
         assert!(message.contains("task of chain 1 has 2 draws"), "{message}");
-        let merged = merge(parts(), true).unwrap();
+        let merged = merge(parts(), Unequal::Cut).unwrap();
         let steps = merged.groups[0].variable("n_steps").unwrap();
         assert_eq!(steps.values, Column::Integer(vec![0, 1, 10, 11]));
         assert_eq!(steps.shape, [2, 2]);
@@ -343,7 +320,7 @@ mod tests {
         let check = |spoil: &dyn Fn(&mut Part), expected: &str| {
             let mut other = part(&[1], 3);
             spoil(&mut other);
-            let message = merge(vec![part(&[0], 3), other], false)
+            let message = merge(vec![part(&[0], 3), other], Unequal::Refused)
                 .unwrap_err()
                 .to_string();
             assert!(message.contains(expected), "{message}");
@@ -367,6 +344,6 @@ mod tests {
             &|p| drop(p.trace.coords.insert("chain".into(), zero.clone())),
             "chain 0 is in",
         );
-        assert!(merge(Vec::new(), false).is_err());
+        assert!(merge(Vec::new(), Unequal::Refused).is_err());
     }
 }

@@ -4,7 +4,7 @@ use super::{Column, Group, Trace, Variable};
 use std::ops::Range;
 
 /// Whether the first dimensions of a variable are `chain` and `draw`.
-fn is_draws(variable: &Variable) -> bool {
+pub(super) fn is_draws(variable: &Variable) -> bool {
     variable.dims.len() >= 2 && variable.dims[..2] == ["chain", "draw"]
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn draws_from(trace: &Trace, range: Range<usize>) -> Trace {
 }
 
 /// Some draws of a variable.
-fn slice(variable: &Variable, draws: Range<usize>) -> Variable {
+pub(super) fn slice(variable: &Variable, draws: Range<usize>) -> Variable {
     let (n_chains, n, elements) = (variable.shape[0], variable.shape[1], variable.elements());
     let rows =
         (0..n_chains).map(|c| (c * n + draws.start) * elements..(c * n + draws.end) * elements);
@@ -71,7 +71,7 @@ pub(crate) fn join_draws(parts: &[&[Group]]) -> Vec<Group> {
                 let found = group.and_then(|g| g.variable(&model_variable.name));
                 found.expect("every part has the variables of the last")
             });
-            join(&own.collect::<Vec<_>>())
+            join(&own.collect::<Vec<_>>(), Along::Draws)
         };
         Group {
             name: model.name.clone(),
@@ -82,37 +82,50 @@ pub(crate) fn join_draws(parts: &[&[Group]]) -> Vec<Group> {
     last.iter().map(group).collect()
 }
 
-fn join(parts: &[&Variable]) -> Variable {
+/// What the parts of a variable are cut into.
+#[derive(Clone, Copy)]
+pub(super) enum Along {
+    /// Some of the chains each.
+    Chains,
+    /// Some of the draws of every chain each.
+    Draws,
+}
+
+/// Parts of one variable, which all have its type, one after the other.
+pub(super) fn join(parts: &[&Variable], along: Along) -> Variable {
     let model = parts[parts.len() - 1];
-    let n_chains = model.shape[0];
+    let (axis, n_blocks) = match along {
+        Along::Chains => (0, 1),
+        Along::Draws => (1, model.shape[0]),
+    };
     let mut shape = model.shape.clone();
-    shape[1] = parts.iter().map(|v| v.shape[1]).sum();
-    /// Chain by chain what `pick` finds in each part.
+    shape[axis] = parts.iter().map(|v| v.shape[axis]).sum();
+    /// Block by block what `pick` finds in each part.
     fn all<'a, T: Copy + 'a>(
         parts: &[&'a Variable],
-        n_chains: usize,
+        n_blocks: usize,
         pick: impl Fn(&'a Column) -> Option<&'a [T]>,
     ) -> Vec<T> {
         let mut out = Vec::new();
-        for chain in 0..n_chains {
+        for block in 0..n_blocks {
             for part in parts {
                 let values = pick(&part.values).expect("a variable keeps its type");
-                let per_chain = part.shape[1] * part.elements();
-                out.extend_from_slice(&values[chain * per_chain..(chain + 1) * per_chain]);
+                let n = values.len() / n_blocks;
+                out.extend_from_slice(&values[block * n..(block + 1) * n]);
             }
         }
         out
     }
     let values = match &model.values {
-        Column::Real(_) => Column::Real(all(parts, n_chains, |c| match c {
+        Column::Real(_) => Column::Real(all(parts, n_blocks, |c| match c {
             Column::Real(v) => Some(v.as_slice()),
             _ => None,
         })),
-        Column::Integer(_) => Column::Integer(all(parts, n_chains, |c| match c {
+        Column::Integer(_) => Column::Integer(all(parts, n_blocks, |c| match c {
             Column::Integer(v) => Some(v.as_slice()),
             _ => None,
         })),
-        Column::Flag(_) => Column::Flag(all(parts, n_chains, |c| match c {
+        Column::Flag(_) => Column::Flag(all(parts, n_blocks, |c| match c {
             Column::Flag(v) => Some(v.as_slice()),
             _ => None,
         })),

@@ -1,7 +1,7 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, stop_signal,
+    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, slurm, stop_signal,
     validate, verify, weather,
 };
 use crate::progress::Style;
@@ -50,6 +50,8 @@ pub(crate) enum Command {
     StopSignal(Box<stop_signal::StopSignalArgs>),
     /// Trains and scores regional weather forecasts
     Weather(Box<weather::WeatherArgs>),
+    /// Runs a command as jobs on a Slurm cluster, and collects what they made
+    Slurm(Box<slurm::SlurmArgs>),
     /// Measures this machine on standard problems
     Bench(bench::BenchArgs),
     /// Lists the models that come along, or prints one

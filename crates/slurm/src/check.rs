@@ -2,7 +2,8 @@
 
 use crate::cluster::{Cluster, missing, refused};
 use crate::plan::Plan;
-use crate::profile::seconds;
+use crate::profile::{notation, seconds};
+use std::path::Path;
 use crate::{Error, ErrorKind, Result, usage};
 
 /// Something that need not stop the job but should be known.
@@ -13,7 +14,7 @@ pub type Warning = String;
 ///
 /// # Errors
 /// It would not; the message says what there is instead.
-pub fn before_submitting(cluster: &dyn Cluster, plan: &Plan, file: &str) -> Result<Vec<Warning>> {
+pub fn before_submitting(cluster: &dyn Cluster, plan: &Plan, file: &str) -> Result<()> {
     array_length(cluster, plan)?;
     time(cluster, plan)?;
     gpu(cluster, plan)?;
@@ -21,22 +22,47 @@ pub fn before_submitting(cluster: &dyn Cluster, plan: &Plan, file: &str) -> Resu
         .call("sbatch", &["--test-only", file])
         .ok_or_else(|| missing("sbatch"))?;
     if answer.passed {
-        Ok(Vec::new())
+        Ok(())
     } else {
         Err(refused("sbatch --test-only", &answer))
     }
 }
 
+/// What need not stop a job but should be known before: too little time, a folder that other nodes may
+/// not see. `temporary` is the folder of temporary files here.
+///
+/// # Errors
+/// The profile's time is not in Slurm's notation.
+pub fn warnings(plan: &Plan, temporary: &Path) -> Result<Vec<Warning>> {
+    let estimate = plan.estimate.and_then(|e| e.time_s);
+    let mut found: Vec<Warning> = time_for(estimate, plan.time_s()?).into_iter().collect();
+    let local = [Path::new("/tmp"), Path::new("/dev/shm"), Path::new("/var/tmp"), temporary];
+    for (what, path) in [("the run", &plan.folder), ("the program", &plan.program)] {
+        if local.iter().any(|folder| path.starts_with(folder)) {
+            found.push(format!(
+                "{what} lies in {}, which the nodes may not see: use a disk that all share",
+                path.display()
+            ));
+        }
+    }
+    if plan.profile.gpus.is_some() && matches!(plan.command.kind.name, "curve-fit" | "weather train") {
+        found.push(format!(
+            "`{}` computes on processors, and a GPU is asked for: take --profile cpu",
+            plan.command.kind.name
+        ));
+    }
+    Ok(found)
+}
+
 /// Warns when the estimate of a task is longer than the time asked for, with the restarts it takes.
-#[must_use]
-pub fn time_for(estimate_s: Option<f64>, limit_s: u64) -> Option<Warning> {
+fn time_for(estimate_s: Option<f64>, limit_s: u64) -> Option<Warning> {
     let (estimate, limit) = (estimate_s?, limit_s as f64);
     (estimate > limit).then(|| {
         format!(
-            "a task needs about {:.1} h and asks for {:.1} h: it will be requeued and resume about \
+            "a task needs about {} and asks for {}: it will go back into the queue and continue about \
              {:.0} times; ask for more with --set time=",
-            estimate / 3600.0,
-            limit / 3600.0,
+            notation(estimate as u64),
+            notation(limit_s),
             (estimate / limit).floor()
         )
     })
@@ -88,10 +114,11 @@ fn time(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
         )));
     };
     match seconds(most) {
-        Some(most_s) if plan.profile.time_s()? > most_s => Err(usage(format!(
+        Some(most_s) if plan.time_s()? > most_s => Err(usage(format!(
             "partition `{partition}` runs jobs for at most {most}, and the job asks for {}: set it \
-             with --set time={most}; a run continues where it stopped",
-            plan.profile.time
+             with --set time={}; a run continues where it stopped",
+            notation(plan.time_s()?),
+            notation(most_s)
         ))),
         _ => Ok(()),
     }
@@ -142,7 +169,8 @@ fn gpu(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
 mod tests {
     use super::*;
     use crate::cluster::tests::Fake;
-    use crate::plan::Command;
+    use crate::command::Command;
+    use crate::plan::Estimate;
     use crate::{profile, split::Split};
 
     fn plan(gpus: Option<&str>, time: &str) -> Plan {
@@ -152,11 +180,12 @@ mod tests {
         profile.time = time.to_owned();
         Plan {
             program: "/f".into(),
+            checksum: None,
             folder: "/r".into(),
             tasks: Split::Chains(8).tasks(&command).unwrap(),
             command,
             profile,
-            memory_bytes: None,
+            estimate: None,
             concurrent: None,
         }
     }
@@ -205,9 +234,24 @@ mod tests {
         assert_eq!(time_for(Some(60.0), 3600), None);
         assert_eq!(time_for(None, 3600), None);
         let warning = time_for(Some(9000.0), 3600).unwrap();
-        assert!(
-            warning.contains("2.5 h") && warning.contains("about 2 times"),
-            "{warning}"
-        );
+        assert!(warning.contains("about 02:30:00 and asks for 01:00:00"), "{warning}");
+        assert!(warning.contains("about 2 times"), "{warning}");
+    }
+
+    #[test]
+    fn folders_of_one_node_and_idle_gpus_are_warned_of() {
+        let mut plan = plan(Some("h100:1"), "60");
+        let here = Path::new("/scratch/local");
+        assert_eq!(warnings(&plan, here).unwrap(), Vec::<String>::new());
+        plan.folder = "/scratch/local/run".into();
+        plan.estimate = Some(Estimate {
+            time_s: Some(7200.0),
+            ..Estimate::default()
+        });
+        plan.command = Command::parse(&["weather", "train"]).unwrap();
+        let found = warnings(&plan, here).unwrap().join("\n");
+        for part in ["about 2 times", "all share", "--profile cpu"] {
+            assert!(found.contains(part), "{found}");
+        }
     }
 }

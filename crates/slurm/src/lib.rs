@@ -4,24 +4,26 @@
 //! [`cluster::Cluster`], and tests hand in one that only remembers.
 //!
 //! ```
-//! use fitzroy_slurm::{plan::{Command, Plan}, profile, render, split::Split};
+//! use fitzroy_slurm::{command::Command, plan::Plan, profile, render, split::Split};
 //! let profiles = profile::built_in();
 //! let command = Command::parse(&["sample", "m.fz", "--chains", "8"])?;
 //! let plan = Plan {
 //!     program: "/opt/fitzroy".into(),
+//!     checksum: None,
 //!     folder: "/data/run".into(),
 //!     tasks: Split::Chains(4).tasks(&command)?,
 //!     command,
 //!     profile: profile::find(&profiles, "cpu")?.clone(),
-//!     memory_bytes: None,
+//!     estimate: None,
 //!     concurrent: None,
 //! };
-//! assert!(render::job(&plan).contains("#SBATCH --array=0-3"));
+//! assert!(render::job(&plan)?.contains("#SBATCH --array=0-3"));
 //! # Ok::<(), fitzroy_graph::Error>(())
 //! ```
 
 pub mod check;
 pub mod cluster;
+pub mod command;
 pub mod plan;
 pub mod profile;
 pub mod render;

@@ -19,12 +19,14 @@ pub struct Profile {
     pub cpus: u32,
     /// `--mem`, in Slurm's notation; `auto` takes it from the estimate of the run.
     pub mem: String,
-    /// `--time`, in Slurm's notation.
+    /// `--time`, in Slurm's notation; `auto` takes it from the estimate of the run.
     pub time: String,
+    /// The most that `auto` asks for.
+    pub max_time: String,
     /// Loaded by `module load`, in this order.
     pub modules: Vec<String>,
-    /// Upper bound of the memory used on a GPU: percent of the device, or bytes.
-    pub device_memory: Option<String>,
+    /// Where the program lies on the nodes; none: where the one that writes the job lies.
+    pub program: Option<String>,
     /// A command that the program is started with, such as `apptainer exec --nv image.sif`.
     pub container: Option<String>,
     /// `--account`.
@@ -33,6 +35,10 @@ pub struct Profile {
     pub qos: Option<String>,
     /// `--constraint`.
     pub constraint: Option<String>,
+    /// The partition of the job that collects, where it is another.
+    pub collect_partition: Option<String>,
+    /// How often a task may go back into the queue when its time is up.
+    pub restarts: u32,
     /// Lines of shell before the run.
     pub setup: Vec<String>,
     /// Variables exported before the run.
@@ -41,22 +47,28 @@ pub struct Profile {
     pub extra: Vec<String>,
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 17] = [
     "partition",
     "gpus",
     "cpus",
     "mem",
     "time",
+    "max_time",
     "modules",
-    "device_memory",
+    "program",
     "container",
     "account",
     "qos",
     "constraint",
+    "collect_partition",
+    "restarts",
     "setup",
     "env",
     "extra",
 ];
+
+/// Estimates of time are doubled, and this is added for reading, the report and a slow start.
+const MARGIN_S: u64 = 600;
 
 impl Profile {
     /// True when jobs of this profile get a GPU.
@@ -65,15 +77,30 @@ impl Profile {
         self.gpus.is_some()
     }
 
-    /// The time limit, in seconds.
+    /// The time to ask for, in seconds, for a task of about `estimate_s`: with `auto` twice that and ten
+    /// minutes, rounded up to five minutes, at most `max_time`; `max_time` where nothing is known.
     ///
     /// # Errors
     /// It is not in Slurm's notation.
-    pub fn time_s(&self) -> Result<u64> {
-        seconds(&self.time).ok_or_else(|| {
+    pub fn time_s(&self, estimate_s: Option<f64>) -> Result<u64> {
+        let most = self.notation("max_time", &self.max_time)?;
+        match (self.time.as_str(), estimate_s) {
+            ("auto", None) => Ok(most),
+            // A cast of what is too large gives the largest number, and of NaN 0.
+            ("auto", Some(estimate)) => {
+                let wanted = ((2.0 * estimate) as u64).saturating_add(MARGIN_S);
+                Ok(wanted.div_ceil(300).saturating_mul(300).min(most))
+            }
+            (time, _) => self.notation("time", time),
+        }
+    }
+
+    fn notation(&self, key: &str, time: &str) -> Result<u64> {
+        seconds(time).filter(|&s| s > 0).ok_or_else(|| {
             usage(format!(
-                "profile `{}`: time `{}` is none of MINUTES, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS",
-                self.name, self.time
+                "profile `{}`: {key} `{time}` is none of MINUTES, MM:SS, HH:MM:SS, D-HH, D-HH:MM, \
+                 D-HH:MM:SS",
+                self.name
             ))
         })
     }
@@ -85,13 +112,16 @@ impl Profile {
             gpus: None,
             cpus: 1,
             mem: "auto".to_owned(),
-            time: "01:00:00".to_owned(),
+            time: "auto".to_owned(),
+            max_time: "01:00:00".to_owned(),
             modules: Vec::new(),
-            device_memory: None,
+            program: None,
             container: None,
             account: None,
             qos: None,
             constraint: None,
+            collect_partition: None,
+            restarts: 20,
             setup: Vec::new(),
             env: Vec::new(),
             extra: Vec::new(),
@@ -107,26 +137,28 @@ impl Profile {
             "mem" => self.mem = text()?,
             "time" => {
                 self.time = text()?;
-                self.time_s()?;
+                self.time_s(None)?;
             }
-            "device_memory" => self.device_memory = filled(text()?),
+            "max_time" => {
+                self.max_time = text()?;
+                self.time_s(None)?;
+            }
+            "program" => self.program = filled(text()?),
             "container" => self.container = filled(text()?),
             "account" => self.account = filled(text()?),
             "qos" => self.qos = filled(text()?),
             "constraint" => self.constraint = filled(text()?),
+            "collect_partition" => self.collect_partition = filled(text()?),
+            "restarts" => self.restarts = whole(key, value)?,
             "modules" => self.modules = strings(key, value)?,
             "setup" => self.setup = strings(key, value)?,
             "extra" => self.extra = strings(key, value)?,
             "env" => self.env = pairs(value)?,
             "cpus" => {
-                let n = value.as_integer().and_then(|n| u32::try_from(n).ok());
-                let bad = || {
-                    usage(format!(
-                        "`cpus` needs a whole number above 0, not {}",
-                        shown(value)
-                    ))
-                };
-                self.cpus = n.filter(|&n| n > 0).ok_or_else(bad)?;
+                self.cpus = whole(key, value)?;
+                if self.cpus == 0 {
+                    return Err(usage("`cpus` needs a whole number above 0"));
+                }
             }
             _ => {
                 let keys = KEYS.join(", ");
@@ -198,7 +230,7 @@ pub fn override_by(profile: &mut Profile, assignment: &str) -> Result<()> {
         return Err(usage(format!("`{assignment}`: write KEY=VALUE")));
     };
     let value = match (key, text.parse::<i64>()) {
-        ("cpus", Ok(n)) => Value::Integer(n),
+        ("cpus" | "restarts", Ok(n)) => Value::Integer(n),
         ("modules" | "setup" | "extra", _) => {
             let items = text.split(',').filter(|item| !item.is_empty());
             Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
@@ -227,6 +259,17 @@ pub fn seconds(time: &str) -> Option<u64> {
     Some(days.unwrap_or(0) * 86_400 + clock_s)
 }
 
+/// Seconds in Slurm's notation: HH:MM:SS, or D-HH:MM:SS.
+#[must_use]
+pub fn notation(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let clock = format!("{:02}:{:02}:{:02}", rest / 3600, rest % 3600 / 60, rest % 60);
+    match days {
+        0 => clock,
+        days => format!("{days}-{clock}"),
+    }
+}
+
 /// A value as it is named in a message.
 fn shown(value: &Value) -> String {
     match value {
@@ -246,6 +289,11 @@ fn string(key: &str, value: &Value) -> Result<String> {
         Value::Integer(n) => Ok(n.to_string()),
         _ => Err(usage(format!("`{key}` needs a text, not {}", shown(value)))),
     }
+}
+
+fn whole(key: &str, value: &Value) -> Result<u32> {
+    let n = value.as_integer().and_then(|n| u32::try_from(n).ok());
+    n.ok_or_else(|| usage(format!("`{key}` needs a whole number, not {}", shown(value))))
 }
 
 fn strings(key: &str, value: &Value) -> Result<Vec<String>> {
@@ -289,7 +337,7 @@ mod tests {
         let names: Vec<String> = built_in().into_iter().map(|p| p.name).collect();
         assert_eq!(names, ["a100", "cpu", "h100", "v100"]);
         for profile in built_in() {
-            assert!(profile.time_s().unwrap() >= 3600, "{}", profile.name);
+            assert!(profile.time_s(None).unwrap() >= 3600, "{}", profile.name);
             assert_eq!(profile.has_gpu(), profile.name != "cpu");
         }
     }
@@ -331,9 +379,31 @@ mod tests {
         for assignment in ["cpus=4", "time=30", "modules=a/1,b/2", "account=lab"] {
             override_by(&mut profile, assignment).unwrap();
         }
-        assert_eq!((profile.cpus, profile.time_s().unwrap()), (4, 1800));
+        assert_eq!((profile.cpus, profile.time_s(None).unwrap()), (4, 1800));
         assert_eq!(profile.modules, ["a/1", "b/2"]);
         assert!(override_by(&mut profile, "cpus").is_err());
+    }
+
+    #[test]
+    fn the_time_asked_for_follows_the_estimate_and_stays_below_the_most() {
+        let cpu = find(&built_in(), "cpu").unwrap().clone();
+        for (estimate, expected) in [
+            (None, 86_400),
+            (Some(0.1), 600),
+            (Some(1000.0), 2700),
+            (Some(1e9), 86_400),
+            (Some(f64::INFINITY), 86_400),
+            (Some(f64::NAN), 600),
+        ] {
+            assert_eq!(cpu.time_s(estimate).unwrap(), expected, "{estimate:?}");
+        }
+        let mut fixed = cpu;
+        override_by(&mut fixed, "time=00:07:00").unwrap();
+        assert_eq!(fixed.time_s(Some(1e9)).unwrap(), 420);
+        assert!(override_by(&mut fixed, "time=0").is_err());
+        for (seconds, text) in [(420, "00:07:00"), (86_400, "1-00:00:00"), (90_061, "1-01:01:01")] {
+            assert_eq!(notation(seconds), text);
+        }
     }
 
     #[test]

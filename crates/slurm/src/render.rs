@@ -1,183 +1,257 @@
 //! The job files, as text: one that runs the tasks, one that collects what they made.
 
+use crate::Result;
+use crate::command::{Resume, Share};
 use crate::plan::Plan;
-use std::fmt::Write;
-
-/// Seconds before the time limit at which a task is told to save and stop.
-pub const WARNING_S: u32 = 120;
-
-/// Restarts after which a task gives up: a job that cannot reach a checkpoint must not circle.
-pub const RESTARTS: u32 = 20;
+use crate::profile::notation;
 
 /// The job that runs the tasks.
 ///
-/// A task that is told to stop shortly before its time limit, or is preempted, saves its state, goes
-/// back into the queue and continues there. The script waits in the background because a signal for
-/// the batch step reaches the shell.
-#[must_use]
-pub fn job(plan: &Plan) -> String {
+/// A task that is told to stop shortly before its time limit saves its state, goes back into the queue
+/// and continues there. The script waits in the background because a signal for the batch step reaches
+/// the shell.
+///
+/// # Errors
+/// The profile's time is not in Slurm's notation.
+pub fn job(plan: &Plan) -> Result<String> {
     let p = &plan.profile;
-    let mut text = String::from("#!/bin/bash\n");
-    let mut option = |name: &str, value: &str| {
-        writeln!(text, "#SBATCH --{name}={value}").expect("a string takes all text");
-    };
-    option("job-name", &plan.job_name());
-    for (name, value) in [
-        ("partition", &p.partition),
-        ("account", &p.account),
-        ("qos", &p.qos),
-        ("constraint", &p.constraint),
-        ("gpus-per-node", &p.gpus),
-    ] {
-        if let Some(value) = value {
-            option(name, value);
-        }
-    }
-    option("nodes", "1");
-    option("ntasks", "1");
-    option("cpus-per-task", &p.cpus.to_string());
-    option("mem", &plan.memory());
-    option("time", &p.time);
     let at_once = plan.concurrent.map_or(String::new(), |n| format!("%{n}"));
-    option("array", &format!("0-{}{at_once}", plan.tasks.count - 1));
-    option("output", &sbatch_path(plan, "logs/%x_%A_%a.log"));
-    option("open-mode", "append");
-    option("signal", &format!("B:USR1@{WARNING_S}"));
-    text.push_str("#SBATCH --requeue\n");
+    let mut options = vec![("job-name", plan.job_name())];
+    options.extend(of_site(plan, p.partition.as_ref(), p.constraint.as_ref()));
+    options.extend(p.gpus.iter().map(|g| ("gpus-per-node", g.clone())));
+    options.extend([
+        ("nodes", "1".to_owned()),
+        ("ntasks", "1".to_owned()),
+        ("cpus-per-task", p.cpus.to_string()),
+        ("mem", plan.memory()),
+        ("time", notation(plan.time_s()?)),
+        ("array", format!("0-{}{at_once}", plan.tasks.count - 1)),
+        ("output", sbatch_path(plan, "logs/%x_%A_%a.log")),
+        ("open-mode", "append".to_owned()),
+        ("signal", format!("B:USR1@{}", plan.warning_s()?)),
+    ]);
+    let mut text = header(&options);
+    text += "#SBATCH --requeue\n";
     for line in &p.extra {
-        writeln!(text, "#SBATCH {line}").expect("a string takes all text");
+        text += &format!("#SBATCH {line}\n");
     }
-    text.push_str(&surroundings(plan));
-    text.push_str(&task(plan));
-    text
+    text += &surroundings(plan);
+    text += &before(plan);
+    text += &start(plan);
+    text += &wait(plan);
+    Ok(text)
 }
 
 /// The job that collects; it needs neither GPU nor much time.
 #[must_use]
 pub fn collect(plan: &Plan, partial: bool) -> String {
     let p = &plan.profile;
-    let mut text = String::from("#!/bin/bash\n");
-    let mut option = |name: &str, value: &str| {
-        writeln!(text, "#SBATCH --{name}={value}").expect("a string takes all text");
-    };
-    option("job-name", &format!("{}-collect", plan.job_name()));
-    for (name, value) in [
-        ("partition", &p.partition),
-        ("account", &p.account),
-        ("qos", &p.qos),
+    let partition = p.collect_partition.as_ref().or(p.partition.as_ref());
+    let mut options = vec![("job-name", format!("{}-collect", plan.job_name()))];
+    options.extend(of_site(plan, partition, None));
+    options.extend([
+        ("nodes", "1".to_owned()),
+        ("ntasks", "1".to_owned()),
+        ("cpus-per-task", "1".to_owned()),
+        ("mem", plan.collect_memory()),
+        ("time", "00:30:00".to_owned()),
+        ("output", sbatch_path(plan, "logs/%x_%j.log")),
+    ]);
+    let mut flags = String::new();
+    for (flag, wanted) in [
+        (" --partial", partial),
+        (" --strict", plan.command.has("--strict")),
     ] {
-        if let Some(value) = value {
-            option(name, value);
-        }
+        flags += if wanted { flag } else { "" };
     }
-    option("nodes", "1");
-    option("ntasks", "1");
-    option("cpus-per-task", "1");
-    option("mem", &plan.memory());
-    option("time", "00:30:00");
-    option("output", &sbatch_path(plan, "logs/%x_%j.log"));
-    text.push_str(&surroundings(plan));
-    let flag = if partial { " --partial" } else { "" };
-    writeln!(
-        text,
-        "\nexec {} slurm collect {}{flag}",
-        start(plan),
-        quoted(&plan.folder.display().to_string())
+    format!(
+        "{}{}\nexec {} slurm collect \"$run\"{flags}\n",
+        header(&options),
+        surroundings(plan),
+        program(plan)
     )
-    .expect("a string takes all text");
-    text
+}
+
+fn header(options: &[(&str, String)]) -> String {
+    let lines = options.iter().map(|(name, value)| format!("#SBATCH --{name}={value}\n"));
+    std::iter::once("#!/bin/bash\n".to_owned()).chain(lines).collect()
+}
+
+/// What a site asks of every job.
+fn of_site(
+    plan: &Plan,
+    partition: Option<&String>,
+    constraint: Option<&String>,
+) -> Vec<(&'static str, String)> {
+    let p = &plan.profile;
+    let all = [
+        ("partition", partition),
+        ("account", p.account.as_ref()),
+        ("qos", p.qos.as_ref()),
+        ("constraint", constraint),
+    ];
+    let given = all.into_iter().filter_map(|(name, value)| Some((name, value?.clone())));
+    given.collect()
 }
 
 /// Modules, variables, and folders that can be written to.
 fn surroundings(plan: &Plan) -> String {
     let p = &plan.profile;
-    let mut text = String::from("\n");
-    let mut line = |l: String| {
-        text.push_str(&l);
-        text.push('\n');
-    };
+    let mut lines = vec![String::new()];
     if !p.modules.is_empty() {
         let modules: Vec<String> = p.modules.iter().map(|m| quoted(m)).collect();
-        line(format!("module load {}", modules.join(" ")));
+        lines.push(format!("module load {}", modules.join(" ")));
     }
     for (name, value) in &p.env {
-        line(format!("export {name}={}", quoted(value)));
+        lines.push(format!("export {name}={}", quoted(value)));
     }
-    let folder = quoted(&plan.folder.display().to_string());
-    // Not earlier: module scripts read variables that are not set.
-    line("set -u".to_owned());
-    line(format!("run={folder}"));
-    line("export TMPDIR=\"${TMPDIR:-/tmp}\"".to_owned());
-    line("[ -w \"$TMPDIR\" ] || { export TMPDIR=\"$run/tmp\"; mkdir -p \"$TMPDIR\"; }".to_owned());
-    line(
-        "[ -w \"${HOME:-/nonexistent}\" ] || export FITZROY_CACHE_DIR=\"${FITZROY_CACHE_DIR:-$run/cache}\""
-            .to_owned(),
+    lines.extend(p.setup.iter().cloned());
+    lines.push(format!("run={}", quoted(&plan.folder.display().to_string())));
+    lines.join("\n") + WRITABLE
+}
+
+/// A folder may be full or read-only although its permissions allow to write.
+const WRITABLE: &str = "
+# Temporary files and caches lie with the run where the node has no room for them.
+export TMPDIR=\"${TMPDIR:-/tmp}\"
+probe=$(mktemp \"$TMPDIR/fitzroy.XXXXXX\" 2>/dev/null) && rm -f \"$probe\" || {
+    export TMPDIR=\"$run/tmp\"
+    mkdir -p \"$TMPDIR\"
+}
+[ -w \"${HOME:-/nonexistent}\" ] || export FITZROY_CACHE_DIR=\"${FITZROY_CACHE_DIR:-$run/cache}\"
+";
+
+/// Reasons for a task not to run.
+fn before(plan: &Plan) -> String {
+    let n = plan.tasks.count;
+    let restarts = plan.profile.restarts;
+    let mut text = format!(
+        "
+task=${{SLURM_ARRAY_TASK_ID:?hand this file to sbatch}}
+out=\"$run/task-$task\"
+echo \"task $task of {n} on $(hostname), restart ${{SLURM_RESTART_COUNT:-0}}, $(date '+%F %T')\"
+if [ -e \"$run/done/$task\" ]; then
+    echo \"task $task is complete\"
+    exit 0
+fi
+if [ \"${{SLURM_RESTART_COUNT:-0}}\" -gt {restarts} ]; then
+    echo \"task $task went back into the queue more than {restarts} times: give it more time\"
+    exit 1
+fi
+# One copy of a task at a time; the lock goes with the last process that holds it.
+exec 9>\"$run/slurm/lock-$task\"
+flock --nonblock --conflict-exit-code 75 9
+if [ $? -eq 75 ]; then
+    echo \"task $task is running already\"
+    exit 1
+fi
+"
     );
-    for l in &p.setup {
-        line(l.clone());
+    if let Some(checksum) = &plan.checksum {
+        text += &format!(
+            "if [ \"$(cksum <{})\" != \"{checksum}\" ]; then
+    echo \"the program is not the one that this run began with: put that back, or start anew\"
+    exit 1
+fi
+",
+            quoted(&plan.program.display().to_string())
+        );
     }
     text
 }
 
-/// The lines that run one task and put it back into the queue when its time is up.
-fn task(plan: &Plan) -> String {
-    let p = &plan.profile;
-    let program = start(plan);
-    let mut text = String::from("\ntask=${SLURM_ARRAY_TASK_ID:?run this file with sbatch}\n");
-    writeln!(
-        text,
-        "if [ \"${{SLURM_RESTART_COUNT:-0}}\" -gt {RESTARTS} ]; then\n\
-         \x20   echo \"task $task was restarted more than {RESTARTS} times: it needs a longer --time\"\n\
-         \x20   exit 1\n\
-         fi"
-    )
-    .expect("a string takes all text");
-    let mut command: Vec<String> = plan.command.words().iter().map(|w| quoted(w)).collect();
-    if p.has_gpu() {
-        writeln!(text, "{program} verify --require-gpu || exit 1")
-            .expect("a string takes all text");
-        if plan.command.value("--device").is_none() {
-            command.push("--device cuda".to_owned());
+/// The line that starts the program.
+fn start(plan: &Plan) -> String {
+    let (p, command) = (&plan.profile, &plan.command);
+    let mut text = String::from("\n");
+    // What is strict about a run is all of it, so whoever collects is.
+    let words = command.without("--strict").words();
+    let mut line: Vec<String> = words.iter().map(|w| quoted(w)).collect();
+    if p.has_gpu() && command.value("--device").is_none() {
+        line.push("--device cuda".to_owned());
+    }
+    if command.value("--threads").is_none() {
+        line.push("--threads \"$SLURM_CPUS_PER_TASK\"".to_owned());
+    }
+    let n = plan.tasks.count;
+    match plan.tasks.share {
+        Share::Chains if n > 1 => {
+            if command.value("--adapt").is_none() {
+                line.push("--adapt per-chain".to_owned());
+            }
+            line.push(format!("--task \"$task/{n}\""));
         }
-        if let Some(limit) = &p.device_memory {
-            command.push(format!("--device-memory {}", quoted(limit)));
+        Share::Sets => line.push(format!("--task \"$task/{n}\"")),
+        Share::Blocks => line.push(format!("--block \"$((task + 1))/{n}\"")),
+        Share::Chains | Share::Whole => {}
+    }
+    match command.kind.resume {
+        Resume::Flag => line.push("--out \"$out\" --resume".to_owned()),
+        Resume::Again => line.push("--out \"$out\" --overwrite".to_owned()),
+        Resume::Checkpoint => {
+            text += CHECKPOINT;
+            line.push("--out \"$out\" ${resume[@]+\"${resume[@]}\"}".to_owned());
+        }
+        Resume::Document => {
+            text += "mkdir -p \"$out\"\n";
+            line.push("--json >\"$out/bench.json\"".to_owned());
         }
     }
-    if plan.command.value("--threads").is_none() {
-        command.push("--threads \"$SLURM_CPUS_PER_TASK\"".to_owned());
-    }
-    if plan.tasks.count > 1 {
-        if plan.tasks.of_chains && plan.command.value("--adapt").is_none() {
-            command.push("--adapt per-chain".to_owned());
-        }
-        command.push(format!("--task \"$task/{}\"", plan.tasks.count));
-    }
-    command.push("--out \"$run/task-$task\" --resume".to_owned());
-    writeln!(text, "\n{program} {} &", command.join(" ")).expect("a string takes all text");
-    text.push_str(WAIT);
-    text
+    text + &format!("{} {} &\n", program(plan), line.join(" "))
 }
 
-/// `wait` comes back early when a signal was handled, so it is asked until the program has ended.
-const WAIT: &str = "\
+/// A folder without a checkpoint holds nothing to go on from; it is kept beside the new one.
+const CHECKPOINT: &str = "\
+resume=()
+if ls \"$out\"/checkpoint-* >/dev/null 2>&1; then
+    resume=(--resume-from \"$out\")
+elif [ -e \"$out\" ]; then
+    mv \"$out\" \"$out.unfinished-$(date +%s)\"
+fi
+";
+
+/// `wait` comes back early when a signal was handled, so it is asked until the program has ended. TERM
+/// reaches the program from Slurm, too; twice it would end without saving, so USR1 is handed on.
+fn wait(plan: &Plan) -> String {
+    let end = match plan.command.kind.resume {
+        Resume::Flag | Resume::Checkpoint => REQUEUE,
+        Resume::Again | Resume::Document => NO_REQUEUE,
+    };
+    format!(
+        "\
 program=$!
 again=
-trap 'again=yes; kill -USR1 \"$program\"' USR1 USR2
-trap 'kill -TERM \"$program\"' TERM INT
+trap 'again=yes; kill -USR1 \"$program\" 2>/dev/null' USR1 USR2
+trap 'kill -USR1 \"$program\" 2>/dev/null' TERM INT
 while kill -0 \"$program\" 2>/dev/null; do
     wait \"$program\"
 done
 wait \"$program\"
 code=$?
-if [ -n \"$again\" ] && [ \"$code\" -ne 0 ]; then
-    echo \"task $task saved its state and goes back into the queue\"
-    scontrol requeue \"$SLURM_JOB_ID\" || echo \"it could not be requeued: submit the job again, it will resume\"
-fi
+if [ \"$code\" -eq 0 ]; then
+    mkdir -p \"$run/done\" && date '+%F %T' >\"$run/done/$task\" || code=1
+{end}fi
 exit \"$code\"
+"
+    )
+}
+
+/// 130 is how the program says that it stopped and saved. An element of an array has to be named by
+/// both numbers: the job number of one of them is that of the array.
+const REQUEUE: &str = "\
+elif [ -n \"$again\" ] && [ \"$code\" -eq 130 ]; then
+    echo \"task $task saved its state and goes back into the queue\"
+    scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$task\" \\
+        || echo \"it could not be requeued: submit task $task again, it will go on\"
+";
+
+const NO_REQUEUE: &str = "\
+elif [ -n \"$again\" ]; then
+    echo \"the time of task $task is up, and it cannot go on later: give it more\"
 ";
 
 /// How the program is started: inside the container, if there is one.
-fn start(plan: &Plan) -> String {
+fn program(plan: &Plan) -> String {
     let program = quoted(&plan.program.display().to_string());
     match &plan.profile.container {
         Some(container) => format!("{container} {program}"),
@@ -185,9 +259,10 @@ fn start(plan: &Plan) -> String {
     }
 }
 
-/// A path for an `#SBATCH` line, where a space would end it.
+/// A path for an `#SBATCH` line, where a space would end it and `%` means a number.
 fn sbatch_path(plan: &Plan, name: &str) -> String {
-    let path = plan.folder.join(name).display().to_string();
+    let folder = plan.folder.display().to_string().replace('%', "%%");
+    let path = format!("{folder}/{name}");
     match path.contains([' ', '\'', '"']) {
         true => format!("\"{}\"", path.replace('"', "\\\"")),
         false => path,
@@ -207,18 +282,28 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Command;
+    use crate::command::Command;
+    use crate::plan::Estimate;
     use crate::{profile, split::Split};
 
-    fn plan(name: &str, split: Split, words: &[&str]) -> Plan {
+    const SAMPLE: [&str; 8] = [
+        "sample", "/m.fz", "--data", "/it's.csv", "--chains", "16", "--seed", "42",
+    ];
+
+    fn plan(profile: &str, split: Split, words: &[&str]) -> Plan {
         let command = Command::parse(words).unwrap();
         Plan {
             program: "/opt/fitzroy/bin/fitzroy".into(),
+            checksum: Some("1234567890 24680".to_owned()),
             folder: "/data/my run".into(),
             tasks: split.tasks(&command).unwrap(),
             command,
-            profile: profile::find(&profile::built_in(), name).unwrap().clone(),
-            memory_bytes: Some(3 << 30),
+            profile: profile::find(&profile::built_in(), profile).unwrap().clone(),
+            estimate: Some(Estimate {
+                memory_bytes: 3 << 30,
+                draws_bytes: 1 << 28,
+                time_s: Some(1800.0),
+            }),
             concurrent: (split != Split::None).then_some(4),
         }
     }
@@ -232,55 +317,61 @@ mod tests {
         }
         let expected = std::fs::read_to_string(&path).unwrap_or_default();
         assert_eq!(text, expected, "{path}");
-        let syntax = std::process::Command::new("bash")
-            .args(["-n", &path])
-            .status();
-        assert!(
-            syntax.map_or(true, |status| status.success()),
-            "bash -n {path}"
-        );
+        let mut bash = std::process::Command::new("bash");
+        let syntax = bash.args(["-n", &path]).status();
+        assert!(syntax.map_or(true, |s| s.success()), "bash -n {path}");
     }
 
     #[test]
     fn job_files_are_those_that_were_read() {
-        let sample = [
-            "sample",
-            "/m.fz",
-            "--data",
-            "/it's.csv",
-            "--chains",
-            "16",
-            "--seed",
-            "42",
-        ];
         for name in ["h100", "a100", "v100", "cpu"] {
-            let alone = plan(name, Split::None, &sample);
-            check_golden(&format!("{name}.sbatch"), &job(&alone));
-            let chains = plan(name, Split::Chains(8), &sample);
-            check_golden(&format!("{name}-chains.sbatch"), &job(&chains));
+            let alone = plan(name, Split::None, &SAMPLE);
+            check_golden(&format!("{name}.sbatch"), &job(&alone).unwrap());
+            let chains = plan(name, Split::Chains(8), &SAMPLE);
+            check_golden(&format!("{name}-chains.sbatch"), &job(&chains).unwrap());
         }
-        let batch = [
-            "curve-fit",
-            "--model",
-            "a*exp(-b*t)+c",
-            "/d.csv",
-            "--batch-by",
-            "id",
+        let curves = [
+            "curve-fit", "--model", "a*exp(-b*t)+c", "/d.csv", "--batch-by", "id",
         ];
-        check_golden(
-            "cpu-parts.sbatch",
-            &job(&plan("cpu", Split::Parts(50), &batch)),
-        );
-        check_golden(
-            "collect.sbatch",
-            &collect(&plan("cpu", Split::None, &sample), false),
-        );
+        let subjects = ["stop-signal", "fit", "/d.csv"];
+        let weather = ["weather", "train", "--data", "/a.nc"];
+        let bench = ["bench", "stop-signal", "--preset", "standard"];
+        for (name, profile, split, words) in [
+            ("cpu-sets", "cpu", Split::Parts(50), &curves[..]),
+            ("cpu-blocks", "cpu", Split::Parts(40), &subjects),
+            ("cpu-weather", "cpu", Split::None, &weather),
+            ("a100-bench", "a100", Split::None, &bench),
+        ] {
+            let text = job(&plan(profile, split, words)).unwrap();
+            check_golden(&format!("{name}.sbatch"), &text);
+        }
+        let strict = [&SAMPLE[..], &["--strict"]].concat();
+        let collected = collect(&plan("cpu", Split::Chains(8), &strict), true);
+        check_golden("collect.sbatch", &collected);
+        let mut site = plan("h100", Split::None, &SAMPLE);
+        let text = "[h100]\naccount = \"lab\"\nqos = \"long\"\nconstraint = \"ib\"\nmem = \"40G\"\n\
+            time = \"1-12\"\nmodules = []\nsetup = [\"ulimit -c 0\"]\nrestarts = 3\n\
+            env = { A = \"b c\" }\ncontainer = \"apptainer exec --nv /i.sif\"\n\
+            extra = [\"--exclude=node7\"]\n";
+        let mut profiles = profile::built_in();
+        profile::extend(&mut profiles, text, "slurm.toml").unwrap();
+        site.profile = profile::find(&profiles, "h100").unwrap().clone();
+        site.checksum = None;
+        check_golden("site.sbatch", &job(&site).unwrap());
     }
 
     #[test]
     fn the_same_plan_gives_the_same_bytes() {
-        let one = plan("h100", Split::None, &["sample", "m.fz"]);
-        assert_eq!(job(&one), job(&one.clone()));
+        let one = plan("h100", Split::None, &SAMPLE);
+        assert_eq!(job(&one).unwrap(), job(&one.clone()).unwrap());
+    }
+
+    #[test]
+    fn a_percent_sign_in_a_folder_is_no_number_of_a_job() {
+        let mut odd = plan("cpu", Split::None, &SAMPLE);
+        odd.folder = "/data/50%".into();
+        let text = job(&odd).unwrap();
+        assert!(text.contains("--output=/data/50%%/logs/%x_%A_%a.log"), "{text}");
     }
 
     #[test]
@@ -295,15 +386,5 @@ mod tests {
         ] {
             assert_eq!(quoted(word), expected);
         }
-    }
-
-    #[test]
-    fn memory_follows_the_estimate_unless_the_profile_says_it() {
-        let mut plan = plan("cpu", Split::None, &["sample", "m.fz"]);
-        assert_eq!(plan.memory(), "5G");
-        plan.memory_bytes = None;
-        assert_eq!(plan.memory(), "2G");
-        plan.profile.mem = "40G".to_owned();
-        assert_eq!(plan.memory(), "40G");
     }
 }

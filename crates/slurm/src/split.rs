@@ -1,6 +1,6 @@
 //! How a run is spread over the tasks of a job array.
 
-use crate::plan::Command;
+use crate::command::{Command, Share};
 use crate::{Error, Result, usage};
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ pub enum Split {
     None,
     /// The chains in this many equal parts.
     Chains(usize),
-    /// The data sets or subjects, which are fitted apart, in this many equal parts.
+    /// The data sets, or blocks of subjects, in this many equal parts.
     Parts(usize),
 }
 
@@ -21,8 +21,8 @@ pub enum Split {
 pub struct Tasks {
     /// How many.
     pub count: usize,
-    /// Whether the parts are chains of one run, which belong into one trace.
-    pub of_chains: bool,
+    /// What each of them gets.
+    pub share: Share,
 }
 
 impl Split {
@@ -31,34 +31,50 @@ impl Split {
     /// # Errors
     /// The command cannot be split that way.
     pub fn tasks(self, command: &Command) -> Result<Tasks> {
-        let name = &command.name;
-        let (count, of_chains) = match self {
-            Split::None => (1, command.has_chains()),
-            Split::Chains(count) if !command.has_chains() => {
-                let message =
-                    format!("`{name}` has no chains; --split chains:{count} needs `sample`");
-                return Err(usage(message));
+        let (name, share) = (command.kind.name, command.share());
+        match (self, share) {
+            (Split::None, Share::Chains) => Ok(Tasks { count: 1, share }),
+            (Split::None, _) => Ok(Tasks {
+                count: 1,
+                share: Share::Whole,
+            }),
+            (Split::Chains(count), Share::Chains) => {
+                chains(command, count)?;
+                Ok(Tasks { count, share })
             }
-            Split::Chains(count) => {
-                let chains = command.chains()?;
-                if count > chains {
-                    return Err(usage(format!(
-                        "--split chains:{count}: the run has {chains} chains; take at most {chains}"
-                    )));
-                }
-                (count, true)
-            }
-            Split::Parts(count) if !command.has_parts() => {
-                return Err(usage(format!(
-                    "--split parts:{count}: `{name}` has no parts that are fitted apart. \
-                     `curve-fit --batch-by COLUMN` and `stop-signal fit --pooling none` have; a \
-                     hierarchical model is one fit: split its chains"
-                )));
-            }
-            Split::Parts(count) => (count, false),
-        };
-        Ok(Tasks { count, of_chains })
+            (Split::Chains(count), _) => Err(usage(format!(
+                "--split chains:{count}: `{name}` has no chains that run apart; `sample` has"
+            ))),
+            (Split::Parts(count), Share::Sets | Share::Blocks) => Ok(Tasks { count, share }),
+            (Split::Parts(count), Share::Chains) => Err(usage(format!(
+                "--split parts:{count}: `{name}` is one fit of all its data; split its chains \
+                 with --split chains:{count}"
+            ))),
+            (Split::Parts(count), Share::Whole) => Err(usage(format!(
+                "--split parts:{count}: `{name}` has no parts that are fitted apart; `curve-fit \
+                 --batch-by COLUMN` and `stop-signal fit` have"
+            ))),
+        }
     }
+}
+
+/// Chains can be drawn apart when no chain needs to know of the others.
+fn chains(command: &Command, count: usize) -> Result<()> {
+    let chains = command.chains()?;
+    if count > chains {
+        return Err(usage(format!(
+            "--split chains:{count}: the run has {chains} chains; take at most {chains}"
+        )));
+    }
+    for flag in ["--until-ess", "--until-rhat"] {
+        if count > 1 && command.value(flag).is_some() {
+            return Err(usage(format!(
+                "{flag} looks at the draws of all chains, which no task of --split chains:{count} \
+                 has; give --draws instead"
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl FromStr for Split {
@@ -97,33 +113,37 @@ mod tests {
         split.parse::<Split>()?.tasks(&Command::parse(words)?)
     }
 
+    #[track_caller]
+    fn refused(split: &str, words: &[&str], why: &str) {
+        let message = tasks(split, words).unwrap_err().to_string();
+        assert!(message.contains(why), "{message}");
+    }
+
     #[test]
     fn chains_are_split_up_to_one_a_task() {
         let words = ["sample", "m.fz", "--chains", "8"];
         assert_eq!(tasks("chains:8", &words).unwrap().count, 8);
-        let message = tasks("chains:9", &words).unwrap_err().to_string();
-        assert!(message.contains("8 chains"), "{message}");
-        assert_eq!(tasks("none", &words).unwrap().count, 1);
+        assert_eq!(tasks("none", &words).unwrap().share, Share::Chains);
+        refused("chains:9", &words, "8 chains");
+        let until = ["sample", "m.fz", "--until-ess", "400"];
+        refused("chains:2", &until, "all chains");
+        assert!(tasks("chains:1", &until).is_ok());
     }
 
     #[test]
     fn what_is_one_fit_is_not_split_into_parts() {
-        let message = tasks("parts:3", &["sample", "m.fz"])
-            .unwrap_err()
-            .to_string();
-        assert!(message.contains("split its chains"), "{message}");
-        let message = tasks("chains:2", &["weather", "train"])
-            .unwrap_err()
-            .to_string();
-        assert!(message.contains("no chains"), "{message}");
-        let batch = ["curve-fit", "--model", "a*x", "d.csv", "--batch-by", "id"];
-        assert_eq!(
-            tasks("parts:50", &batch).unwrap(),
-            Tasks {
-                count: 50,
-                of_chains: false
-            }
-        );
+        refused("parts:3", &["sample", "m.fz"], "split its chains");
+        refused("chains:2", &["weather", "train"], "no chains");
+        refused("parts:2", &["weather", "train"], "fitted apart");
+        refused("parts:2", &["curve-fit", "d.csv"], "--batch-by");
+        for (words, share) in [
+            (&["curve-fit", "d.csv", "--batch-by", "id"][..], Share::Sets),
+            (&["stop-signal", "fit", "d.csv"], Share::Blocks),
+        ] {
+            let expected = Tasks { count: 50, share };
+            assert_eq!(tasks("parts:50", words).unwrap(), expected);
+            assert_eq!(tasks("none", words).unwrap().share, Share::Whole);
+        }
     }
 
     #[test]

@@ -47,10 +47,12 @@ impl State {
     }
 }
 
-/// Puts together what a task wrote and what the queue says. `queue` is none where nobody can be asked.
+/// Puts together what a task wrote and what the queue says. `complete` is whether the job noted that it
+/// ended well; `queue` is none where nobody can be asked.
 #[must_use]
 pub fn of_task(
     task: usize,
+    complete: bool,
     progress: Option<Value>,
     queue: Option<&BTreeMap<usize, Queued>>,
 ) -> TaskStatus {
@@ -60,7 +62,7 @@ pub fn of_task(
         .unwrap_or("");
     let queued = queue.and_then(|q| q.get(&task));
     let state = match (said, queued.map(|q| q.state.as_str())) {
-        ("finished", _) => State::Finished,
+        _ if complete => State::Finished,
         (_, Some("RUNNING" | "COMPLETING" | "CONFIGURING")) => State::Running,
         (_, Some(_)) => State::Waiting,
         ("running", None) if queue.is_none() => State::Running,
@@ -193,7 +195,8 @@ mod tests {
         let said = |state: &str| Some(json!({"state": state}));
         let empty = BTreeMap::new();
         for (progress, queue, expected) in [
-            (said("finished"), Some(&empty), State::Finished),
+            // Drawn, and ended before its results were written.
+            (said("finished"), Some(&empty), State::Failed),
             (said("running"), Some(&queue(0, "RUNNING")), State::Running),
             (
                 said("interrupted"),
@@ -207,11 +210,13 @@ mod tests {
             (None, None, State::NotStarted),
         ] {
             assert_eq!(
-                of_task(0, progress.clone(), queue).state,
+                of_task(0, false, progress.clone(), queue).state,
                 expected,
                 "{progress:?}"
             );
         }
+        let complete = of_task(0, true, None, Some(&queue(0, "COMPLETING")));
+        assert_eq!(complete.state, State::Finished);
     }
 
     #[test]
@@ -220,8 +225,8 @@ mod tests {
             "chains": [{"divergences": 1}, {"divergences": 2}], "min_ess_bulk": 412.3,
             "max_rhat": 1.0042, "eta_s": 138.0});
         let tasks = [
-            of_task(0, Some(progress), Some(&queue(0, "RUNNING"))),
-            of_task(1, None, Some(&queue(1, "PENDING"))),
+            of_task(0, false, Some(progress), Some(&queue(0, "RUNNING"))),
+            of_task(1, false, None, Some(&queue(1, "PENDING"))),
         ];
         let text = table(&tasks);
         for expected in ["1600/4000", "412", "1.004", "2 min", "(Priority)"] {

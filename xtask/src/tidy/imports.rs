@@ -16,6 +16,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("crates/weather", &["fitzroy", "fitzroy-device"]),
     ("crates/report", &["fitzroy"]),
+    ("crates/slurm", &["fitzroy-graph"]),
     (
         "crates/stop-signal",
         &[
@@ -32,6 +33,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "fitzroy-curve-fit",
             "fitzroy-device",
             "fitzroy-report",
+            "fitzroy-slurm",
             "fitzroy-stop-signal",
             "fitzroy-weather",
         ],

@@ -10,6 +10,7 @@ pub(crate) mod models;
 pub(crate) mod plot;
 pub(crate) mod report;
 pub(crate) mod sample;
+pub(crate) mod slurm;
 pub(crate) mod stop_signal;
 pub(crate) mod validate;
 mod validation_report;
@@ -56,6 +57,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Verify(args) => verify::run(&args),
         Command::StopSignal(args) => stop_signal::run(&args),
         Command::Weather(args) => weather::run(&args),
+        Command::Slurm(args) => slurm::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions(args) => completions::run(&args),
