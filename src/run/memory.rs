@@ -11,7 +11,8 @@ const PER_COORDINATE: f64 = 64.0;
 /// What a run needs, and what needs most of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimate {
-    /// Bytes of draws, warm-up windows and working memory.
+    /// Bytes of draws (of those on their way to the disk, where they stay there), warm-up windows and
+    /// working memory.
     pub bytes: f64,
     /// Those of the draws after the warm-up.
     pub draws_bytes: f64,
@@ -69,7 +70,14 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
     let copies =
         f64::from(u8::from(settings.log_likelihood)) + f64::from(u8::from(settings.predictive));
     let draws = chains * sampler.draws as f64 * (coordinates + recorded + rows * copies);
-    let numbers = draws
+    let on_disk = settings
+        .in_memory_bytes
+        .is_some_and(|limit| 8.0 * draws > limit as f64);
+    let held = match on_disk {
+        true => BLOCKS_BYTES / 8.0,
+        false => draws,
+    };
+    let numbers = held
         + chains * kept * (coordinates + recorded)
         + chains * sampler.tune as f64 * coordinates // Warm-up windows: draws and slopes.
         + chains * PER_COORDINATE * (coordinates + rows);
@@ -105,10 +113,7 @@ pub(super) fn check(model: &Model, binding: &Binding, settings: &Settings) -> Re
     let Some(limit) = settings.memory_limit_bytes else {
         return Ok(());
     };
-    let mut need = estimate(model, binding, settings);
-    if stays_on_disk(&need, settings) {
-        need.bytes += BLOCKS_BYTES - need.draws_bytes;
-    }
+    let need = estimate(model, binding, settings);
     if need.bytes <= limit as f64 {
         return Ok(());
     }

@@ -21,8 +21,11 @@ pub(crate) fn catch() -> Result<Arc<AtomicBool>> {
 pub(crate) fn catch_with(what: &'static str) -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
+    // A scheduler may send SIGUSR1 and then SIGTERM; only a second call of this ends at once.
+    let called = AtomicBool::new(false);
     ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+        flag.store(true, Ordering::Relaxed);
+        if called.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(exit::INTERRUPTED));
         }
         terminal::note(format_args!("{what}; Ctrl-C again ends at once"));

@@ -9,6 +9,7 @@ mod interrupt;
 mod json;
 mod output;
 mod progress;
+mod task;
 mod terminal;
 
 use clap::Parser;

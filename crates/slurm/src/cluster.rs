@@ -20,15 +20,16 @@ pub trait Cluster {
     fn call(&self, program: &str, arguments: &[&str]) -> Option<Answer>;
 }
 
-/// Hands a job file to `sbatch` and returns the number of the job.
+/// Hands a job file to `sbatch` and returns the number of the job. `option` goes before the file; a
+/// dependency that can no longer hold ends the job.
 ///
 /// # Errors
 /// There is no `sbatch` here, or it refused; the message is Slurm's own.
-pub fn submit(cluster: &dyn Cluster, file: &str, after: Option<(&str, u64)>) -> Result<u64> {
-    let dependency = after.map(|(kind, job)| format!("--dependency={kind}:{job}"));
+pub fn submit(cluster: &dyn Cluster, file: &str, option: Option<&str>) -> Result<u64> {
     let mut arguments = vec!["--parsable"];
-    if let Some(dependency) = &dependency {
-        arguments.extend([dependency.as_str(), "--kill-on-invalid-dep=yes"]);
+    arguments.extend(option);
+    if option.is_some_and(|o| o.starts_with("--dependency")) {
+        arguments.push("--kill-on-invalid-dep=yes");
     }
     arguments.push(file);
     let answer = cluster
@@ -66,10 +67,10 @@ pub struct Queued {
     pub reason: String,
 }
 
-/// The tasks of an array job that are still in the queue, by their number. Empty where there is no
-/// `squeue`, or when it no longer knows the job.
+/// The tasks of an array job that are still in the queue, by their number. Empty when Slurm no longer
+/// knows the job, none where nobody can be asked.
 #[must_use]
-pub fn queue(cluster: &dyn Cluster, job: u64) -> BTreeMap<usize, Queued> {
+pub fn queue(cluster: &dyn Cluster, job: u64) -> Option<BTreeMap<usize, Queued>> {
     let number = job.to_string();
     let arguments = [
         "--noheader",
@@ -79,9 +80,11 @@ pub fn queue(cluster: &dyn Cluster, job: u64) -> BTreeMap<usize, Queued> {
         "--format",
         "%K|%T|%R",
     ];
-    let Some(answer) = cluster.call("squeue", &arguments).filter(|a| a.passed) else {
-        return BTreeMap::new();
-    };
+    let answer = cluster.call("squeue", &arguments)?;
+    if !answer.passed {
+        // Old jobs are forgotten; a cluster that does not answer knows nothing.
+        return answer.stderr.contains("Invalid job id").then(BTreeMap::new);
+    }
     let task = |line: &str| {
         let mut fields = line.splitn(3, '|').map(str::trim);
         let task = fields.next()?.parse().ok()?;
@@ -89,7 +92,7 @@ pub fn queue(cluster: &dyn Cluster, job: u64) -> BTreeMap<usize, Queued> {
         let reason = fields.next().unwrap_or("").to_owned();
         Some((task, Queued { state, reason }))
     };
-    answer.stdout.lines().filter_map(task).collect()
+    Some(answer.stdout.lines().filter_map(task).collect())
 }
 
 /// One program of Slurm is not here.
@@ -150,7 +153,7 @@ pub(crate) mod tests {
     fn a_job_is_its_number_and_may_wait_for_another() {
         let fake = Fake::default().with("sbatch", true, "4711;cluster\n");
         assert_eq!(submit(&fake, "job.sbatch", None).unwrap(), 4711);
-        submit(&fake, "collect.sbatch", Some(("afterok", 4711))).unwrap();
+        submit(&fake, "collect.sbatch", Some("--dependency=afterok:4711")).unwrap();
         let expected = "sbatch --parsable --dependency=afterok:4711 --kill-on-invalid-dep=yes \
                         collect.sbatch";
         assert_eq!(fake.calls.borrow()[1], expected);
@@ -170,8 +173,13 @@ pub(crate) mod tests {
     fn the_queue_is_read_task_by_task() {
         let text = "0|RUNNING|node1\n3|PENDING|(Resources)\nN/A|RUNNING|x\n";
         let fake = Fake::default().with("squeue", true, text);
-        let queue = queue(&fake, 7);
-        assert_eq!(queue.len(), 2);
-        assert_eq!(queue[&3].reason, "(Resources)");
+        let found = queue(&fake, 7).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[&3].reason, "(Resources)");
+        let forgotten = Fake::default().with("squeue", false, "Invalid job id specified");
+        assert_eq!(queue(&forgotten, 7), Some(BTreeMap::new()));
+        let deaf = Fake::default().with("squeue", false, "Unable to contact slurm controller");
+        assert_eq!(queue(&deaf, 7), None);
+        assert_eq!(queue(&Fake::default(), 7), None);
     }
 }

@@ -63,7 +63,7 @@ pub const KINDS: [Kind; 9] = [
     kind(
         "stop-signal fit",
         Share::Blocks,
-        Resume::Again,
+        Resume::Flag,
         &["subjects.csv"],
     ),
     kind("weather train", Share::Whole, Resume::Checkpoint, &[]),
@@ -156,6 +156,15 @@ impl Command {
         match self.kind.share {
             Share::Sets if self.value("--batch-by").is_none() => Share::Whole,
             share => share,
+        }
+    }
+
+    /// How it goes on: as the kind says, but for curves through more rows than memory holds.
+    #[must_use]
+    pub fn resume(&self) -> Resume {
+        match self.value("--memory-limit") {
+            Some(_) => Resume::Flag,
+            None => self.kind.resume,
         }
     }
 
@@ -274,6 +283,9 @@ mod tests {
         assert_eq!(one.share(), Share::Whole);
         let many = Command::parse(&["curve-fit", "d.csv", "--batch-by=id"]).unwrap();
         assert_eq!(many.share(), Share::Sets);
+        assert_eq!(many.resume(), Resume::Again);
+        let large = ["curve-fit", "d.csv", "--memory-limit", "2G"];
+        assert_eq!(Command::parse(&large).unwrap().resume(), Resume::Flag);
     }
 
     #[test]

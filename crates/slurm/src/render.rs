@@ -185,7 +185,7 @@ fn start(plan: &Plan) -> String {
         Share::Blocks => line.push(format!("--block \"$((task + 1))/{n}\"")),
         Share::Chains | Share::Whole => {}
     }
-    match command.kind.resume {
+    match command.resume() {
         Resume::Flag => line.push("--out \"$out\" --resume".to_owned()),
         Resume::Again => line.push("--out \"$out\" --overwrite".to_owned()),
         Resume::Checkpoint => {
@@ -197,7 +197,7 @@ fn start(plan: &Plan) -> String {
             line.push("--json >\"$out/bench.json\"".to_owned());
         }
     }
-    text + &format!("{} {} &\n", program(plan), line.join(" "))
+    text + TRAPS + &format!("{} {} &\n", program(plan), line.join(" "))
 }
 
 /// A folder without a checkpoint holds nothing to go on from; it is kept beside the new one.
@@ -210,19 +210,23 @@ elif [ -e \"$out\" ]; then
 fi
 ";
 
-/// `wait` comes back early when a signal was handled, so it is asked until the program has ended. TERM
-/// reaches the program from Slurm, too; twice it would end without saving, so USR1 is handed on.
+/// TERM reaches the program from Slurm, too; twice it would end without saving, so USR1 is handed on.
+const TRAPS: &str = "\
+program=
+again=
+trap 'again=yes; kill -USR1 \"$program\" 2>/dev/null' USR1 USR2
+trap 'kill -USR1 \"$program\" 2>/dev/null' TERM INT
+";
+
+/// `wait` comes back early when a signal was handled, so it is asked until the program has ended.
 fn wait(plan: &Plan) -> String {
-    let end = match plan.command.kind.resume {
+    let end = match plan.command.resume() {
         Resume::Flag | Resume::Checkpoint => REQUEUE,
         Resume::Again | Resume::Document => NO_REQUEUE,
     };
     format!(
         "\
 program=$!
-again=
-trap 'again=yes; kill -USR1 \"$program\" 2>/dev/null' USR1 USR2
-trap 'kill -USR1 \"$program\" 2>/dev/null' TERM INT
 while kill -0 \"$program\" 2>/dev/null; do
     wait \"$program\"
 done
@@ -236,10 +240,10 @@ exit \"$code\"
     )
 }
 
-/// 130 is how the program says that it stopped and saved. An element of an array has to be named by
+/// 130 is how the program says that it stopped and saved, 138 that it had not begun. An element of an array has to be named by
 /// both numbers: the job number of one of them is that of the array.
 const REQUEUE: &str = "\
-elif [ -n \"$again\" ] && [ \"$code\" -eq 130 ]; then
+elif [ -n \"$again\" ] && { [ \"$code\" -eq 130 ] || [ \"$code\" -eq 138 ]; }; then
     echo \"task $task saved its state and goes back into the queue\"
     scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$task\" \\
         || echo \"it could not be requeued: submit task $task again, it will go on\"

@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// Marks a folder as ours; written first, so that an unwritable folder is found before the work.
 const MARKER: &str = "run.json";
 
+/// The marker while it is written.
+const UNMARKED: &str = "run.tmp";
+
 /// Everything a run may leave in its folder.
 const FILES: &[&str] = &[
     MARKER,
@@ -79,9 +82,11 @@ impl Folder {
             None => Self::fresh(here, name)?,
         };
         let marker = json!({"program": "fitzroy", "version": env!("CARGO_PKG_VERSION")});
-        if let Err(error) = fs::write(folder.path.join(MARKER), format!("{marker:#}\n")) {
-            return Err(unwritable(&folder.path, &error));
-        }
+        // Whole or not at all: a run that is killed now must not leave half a marker.
+        let (partial, path) = (folder.path.join(UNMARKED), folder.path.join(MARKER));
+        fs::write(&partial, format!("{marker:#}\n"))
+            .and_then(|()| fs::rename(&partial, &path))
+            .map_err(|error| unwritable(&folder.path, &error))?;
         folder.stale.remove(MARKER);
         Ok(folder)
     }
@@ -269,10 +274,14 @@ impl Drop for Folder {
     }
 }
 
+/// What is in a folder. A run that was killed before it was marked has left nothing.
 fn entries(path: &Path) -> io::Result<BTreeSet<String>> {
-    fs::read_dir(path)?
-        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-        .collect()
+    let names = fs::read_dir(path)?.map(|e| Ok(e?.file_name().to_string_lossy().into_owned()));
+    let mut names: BTreeSet<String> = names.collect::<io::Result<_>>()?;
+    if names.len() == 1 {
+        names.remove(UNMARKED);
+    }
+    Ok(names)
 }
 
 /// What in the folder is not ours, in words; none when all of it is.

@@ -13,6 +13,7 @@ use crate::library::Sample;
 use crate::method::{Next, Status};
 use crate::pass::Columns;
 use fitzroy::Result;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Which rows belong to which fit.
@@ -85,6 +86,16 @@ impl Groups {
             labels,
             start,
             rows,
+        }
+    }
+
+    /// Some of the fits, by their places.
+    #[must_use]
+    pub fn part(&self, fits: Range<usize>) -> Groups {
+        Groups {
+            labels: self.labels[fits.clone()].to_vec(),
+            start: self.start[fits.start..=fits.end].to_vec(),
+            rows: self.rows.clone(),
         }
     }
 

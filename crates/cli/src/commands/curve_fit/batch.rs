@@ -47,6 +47,13 @@ pub(super) fn run(
         Values::Real(values) => Groups::by_number(values),
         Values::Text(cells) => Groups::by_label(cells),
     };
+    let groups = match (args.task, &arrays[at].source) {
+        // Of files a task reads its own.
+        (Some(task), source) if source != "--data-set" => {
+            groups.part(task.share(groups.len(), "groups")?)
+        }
+        _ => groups,
+    };
     let used = formula.roles(&[column], &[]);
     if used.is_ok_and(|roles| roles.predictors.is_empty()) {
         arrays.remove(at);

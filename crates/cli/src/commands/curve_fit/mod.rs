@@ -3,12 +3,14 @@
 mod batch;
 mod large;
 mod pairs;
+mod sets;
 mod show;
 
 use crate::args::Common;
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::interrupt;
+use crate::task::Task;
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{self, Estimate, Plan, fit_table};
@@ -20,6 +22,7 @@ use fitzroy_curve_fit::{
     CovarianceKind, Finish, Formula, Loss, Method, Options, Progressive, Scale,
 };
 use pairs::{bounds, ranges, texts, values};
+use sets::Sets;
 use show::Results;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -126,9 +129,13 @@ pub(crate) struct CurveFitArgs {
     /// How starts fill the bounds
     #[arg(long, value_enum, value_name = "DESIGN", default_value = "sobol")]
     starts: Starts,
-    /// A fit for every group of rows that share a value of this column
+    /// A fit for every group of rows that share a value of this column; with several files, `file`
+    /// fits each of them
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["predict", "residuals", "profile"])]
     batch_by: Option<String>,
+    /// The data sets of task I of N of --batch-by, I from 0
+    #[arg(long, value_name = "I/N", requires = "batch_by")]
+    task: Option<Task>,
     /// Leaves the columns in their files and reads them in pieces within this much memory
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["batch_by", "predict", "residuals",
           "profile", "to_model", "data_set", "range", "out"])]
@@ -353,10 +360,12 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
 fn arrays(args: &CurveFitArgs) -> Result<Vec<fitzroy::data::Array>> {
     use fitzroy::data::{Array, Values};
     let mut out: Vec<Array> = Vec::new();
-    for path in &args.data {
-        out.extend(fitzroy::data::read_file(path)?);
+    let Sets { column, sets } = sets::of(args)?;
+    if column != sets::FILE {
+        for path in &args.data {
+            out.extend(fitzroy::data::read_file(path)?);
+        }
     }
-    let sets = texts("--data-set", &args.data_set)?;
     if sets.is_empty() && out.is_empty() {
         return Err(usage(
             "no data: name a file (CSV, TSV, NPY, NPZ, JSON)".into(),
@@ -402,7 +411,7 @@ fn arrays(args: &CurveFitArgs) -> Result<Vec<fitzroy::data::Array>> {
             }
             array.shape = vec![n];
         }
-        out.push(Array::text("set", &[n], labels, "--data-set"));
+        out.push(Array::text(column, &[n], labels, "--data-set"));
     }
     Ok(out)
 }

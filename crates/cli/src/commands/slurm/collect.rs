@@ -1,14 +1,11 @@
-//! `fitzroy slurm collect`.
+//! `fitzroy slurm collect`: the results of the tasks, put together.
 
-use super::{plan_of, tasks, write};
+use super::submit::{Slurm, say_missing};
+use super::{chains, folder, parts};
 use crate::exit::Outcome;
-use crate::{json, terminal};
+use crate::terminal;
 use clap::Args;
-use fitzroy::diagnose::{SummaryOptions, diagnose};
-use fitzroy::draws::{Part, Trace, merge, read_trace, write_netcdf};
-use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_slurm::status::{self, State};
+use fitzroy::Result;
 use std::path::{Path, PathBuf};
 
 /// Flags of `fitzroy slurm collect`.
@@ -16,84 +13,68 @@ use std::path::{Path, PathBuf};
 pub(super) struct CollectArgs {
     /// The folder given as --out
     run: PathBuf,
-    /// Take what is finished, and cut chains to the shortest
+    /// Take the tasks that are finished, though others are not
     #[arg(long)]
     partial: bool,
+    /// Take the draws of unfinished tasks, too, all chains cut to the shortest
+    #[arg(long)]
+    pub(super) unfinished: bool,
+    /// Exit 1 unless the run converged
+    #[arg(long)]
+    pub(super) strict: bool,
+    /// No report.html
+    #[arg(long)]
+    pub(super) no_report: bool,
     /// One JSON document on stdout
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
-/// Merges the traces of all tasks into the folder of the run.
+/// Collects one run, or those of several profiles.
 pub(super) fn run(args: &CollectArgs) -> Result<Outcome> {
-    let plan = plan_of(&args.run)?;
-    let n_tasks = plan["tasks"].as_u64().unwrap_or(0) as usize;
-    let file = |i: usize| args.run.join(format!("task-{i}")).join("trace.nc");
-    let missing: Vec<usize> = (0..n_tasks).filter(|&i| !file(i).exists()).collect();
-    if !missing.is_empty() {
-        say_missing(args, &missing)?;
-        if !args.partial || missing.len() == n_tasks {
-            return Ok(Outcome::NotPassed);
+    let runs = folder::runs(&args.run)?;
+    let mut outcome = Outcome::Done;
+    for run in &runs {
+        if one(args, run)? != Outcome::Done {
+            outcome = Outcome::NotPassed;
         }
     }
-    if plan["of_chains"] != true {
-        terminal::out(format!("{} of {n_tasks} parts are complete, each in its own folder", n_tasks - missing.len()));
-        return Ok(outcome(&missing));
+    if runs.len() > 1 {
+        parts::join_runs(&args.run, &runs)?;
     }
-    let part = |i: usize| {
-        let path = file(i);
-        Ok(Part { origin: path.display().to_string(), trace: read_trace(&path)? })
+    Ok(outcome)
+}
+
+fn one(args: &CollectArgs, run: &Path) -> Result<Outcome> {
+    let plan = folder::plan(run)?;
+    let tasks = folder::tasks(run, &Slurm)?;
+    let unfinished: Vec<usize> = folder::missing(&tasks).iter().map(|t| t.task).collect();
+    let n = tasks.len();
+    if !unfinished.is_empty() {
+        say_missing(run, &tasks);
+    }
+    let take: Vec<usize> = match args.unfinished {
+        true => (0..n).collect(),
+        false => (0..n).filter(|i| !unfinished.contains(i)).collect(),
     };
-    let parts: Result<Vec<Part>> = (0..n_tasks).filter(|i| !missing.contains(i)).map(part).collect();
-    let trace = merge(parts?, args.partial)?;
-    write_netcdf(&trace, &args.run.join("trace.nc"))?;
-    show(args, &trace, &args.run)?;
-    Ok(outcome(&missing))
-}
-
-fn outcome(missing: &[usize]) -> Outcome {
-    if missing.is_empty() { Outcome::Done } else { Outcome::NotPassed }
-}
-
-fn show(args: &CollectArgs, trace: &Trace, folder: &Path) -> Result<()> {
-    let found = diagnose(trace, &SummaryOptions::default())?;
-    let document = diagnosis_json(&found);
-    let text = diagnosis_text(&found, &TextOptions { rest_in: "summary.csv".into(), ..TextOptions::default() });
-    write(&folder.join("summary.txt"), &text)?;
-    write(&folder.join("summary.csv"), &summary_csv(&found))?;
-    let json_document = serde_json::Value::Object(document);
-    write(&folder.join("summary.json"), &format!("{json_document:#}\n"))?;
-    if args.json {
-        json::print(&json_document);
-    } else {
-        terminal::out(text.trim_end());
-        terminal::out(format!("wrote {}", folder.join("trace.nc").display()));
-    }
-    Ok(())
-}
-
-/// Which tasks left no trace, why, and the line that runs them again.
-fn say_missing(args: &CollectArgs, missing: &[usize]) -> Result<()> {
-    let tasks = tasks(&args.run)?;
-    for task in tasks.iter().filter(|t| missing.contains(&t.task)) {
-        let why = match task.state {
-            State::Finished => "finished, but its trace.nc is gone",
-            State::Running => "still running",
-            State::Waiting => "still waiting",
-            State::Failed => "failed; see its file in logs",
-            State::NotStarted => "never started",
+    let wanted = args.partial || args.unfinished;
+    if take.is_empty() || !unfinished.is_empty() && !wanted {
+        let how = match take.is_empty() {
+            true => "no task is finished",
+            false => "collect what there is with --partial",
         };
-        terminal::note(format_args!("task {}: {why}", task.task));
+        terminal::note(format_args!(
+            "{} of {n} tasks are finished: {how}",
+            n - unfinished.len()
+        ));
+        return Ok(Outcome::NotPassed);
     }
-    let script = args.run.join("slurm").join("job.sbatch");
-    terminal::note(format_args!(
-        "run them again with: sbatch --array={} {}",
-        status::array_list(missing),
-        script.display()
-    ));
-    if missing.len() == tasks.len() && args.partial {
-        let message = "no task has left a trace yet";
-        return Err(Error::new(ErrorKind::Data, message));
-    }
-    Ok(())
+    let passed = match plan["share"].as_str() {
+        Some("chains") => chains::collect(args, run, &plan, &take)?,
+        _ => parts::collect(args, run, &plan, &take)?,
+    };
+    Ok(match passed && unfinished.is_empty() {
+        true => Outcome::Done,
+        false => Outcome::NotPassed,
+    })
 }

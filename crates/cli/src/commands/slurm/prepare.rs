@@ -1,32 +1,41 @@
 //! From a command line to job files on disk.
 
-use super::{plan_of, slurm_folder, write};
+use super::folder::{self, Submitted};
+use crate::terminal;
 use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_slurm::plan::{Command, Plan};
+use fitzroy_slurm::command::{Command, Share};
+use fitzroy_slurm::plan::{Estimate, Plan};
+use fitzroy_slurm::profile::Profile;
 use fitzroy_slurm::split::Split;
-use fitzroy_slurm::{profile, render};
+use fitzroy_slurm::{check, profile, render};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process;
 
 /// Flags that describe a job.
 #[derive(Args)]
 pub(super) struct JobArgs {
-    /// What to ask the cluster for: h100, a100, v100, cpu, or one of your slurm.toml
-    #[arg(long, value_name = "NAME", default_value = "cpu")]
-    profile: String,
+    /// What to ask the cluster for: h100, a100, v100, cpu, or one of your slurm.toml. Several, as in
+    /// h100,a100, make a run of each, in a folder of its own below --out
+    #[arg(long, value_name = "NAME", default_value = "cpu", value_delimiter = ',')]
+    profile: Vec<String>,
     /// A file of profiles [default: fitzroy/slurm.toml of your configuration folder]
     #[arg(long, value_name = "FILE")]
     slurm_config: Option<PathBuf>,
     /// One key of the profile, as in time=04:00:00; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// How the run is spread over tasks: none, chains:N or parts:N
+    /// How the run is spread over tasks: none, chains:N (sample), or parts:N (data sets of curve-fit
+    /// --batch-by, subjects of stop-signal fit)
     #[arg(long, value_name = "HOW", default_value = "none")]
     split: Split,
     /// Tasks that may run at once, at most
     #[arg(long, value_name = "N")]
     concurrent: Option<usize>,
+    /// Collect what there is even when some tasks fail
+    #[arg(long)]
+    partial: bool,
     /// The folder of the run, on a disk that all nodes see
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -41,29 +50,70 @@ pub(super) struct Files {
     pub(super) collect: PathBuf,
 }
 
-/// What is to be run, and how.
-pub(super) fn plan(args: &JobArgs) -> Result<Plan> {
+/// What is to be run, and how: a plan for every profile.
+pub(super) fn plans(args: &JobArgs) -> Result<Vec<Plan>> {
     let here = std::env::current_dir().map_err(|e| io("the current folder", &e))?;
-    let program = std::env::current_exe().map_err(|e| io("the program", &e))?;
-    let command = Command::parse(&args.command)?;
-    let command = command.with_absolute_files(&here, &|path| path.exists());
-    let mut profile = profile::find(&profiles(args)?, &args.profile)?.clone();
-    for assignment in &args.set {
-        profile::override_by(&mut profile, assignment).map_err(|e| e.context("--set"))?;
+    let ours = std::env::current_exe().map_err(|e| io("the program", &e))?;
+    if args.concurrent == Some(0) {
+        return Err(usage("--concurrent is 0; use at least 1".into()));
     }
-    Ok(Plan {
-        memory_bytes: estimate(&program, &command)?,
-        program,
-        folder: here.join(&args.out),
-        tasks: args.split.tasks(&command)?,
-        command,
-        profile,
-        concurrent: args.concurrent.filter(|&n| n > 0),
-    })
+    let command = Command::parse(&args.command)?;
+    let command = command.with_absolute_files(&here, &|path| path.exists())?;
+    let tasks = args.split.tasks(&command)?;
+    if args.out.as_os_str().is_empty() {
+        return Err(usage("--out is empty; name a folder".into()));
+    }
+    let folder = here.join(&args.out);
+    if folder.display().to_string().contains('\n') {
+        return Err(usage("--out: a line of a job file ends where a line of it ends".into()));
+    }
+    if tasks.share == Share::Blocks && command.value("--pooling").is_none_or(|p| p != "none") {
+        terminal::note(
+            "note: every block of subjects gets a population of its own; --pooling none fits each \
+             subject alone, and one task (no --split) all in one population",
+        );
+    }
+    let all = profiles(args)?;
+    let mut plans = Vec::new();
+    for name in &args.profile {
+        let mut profile = profile::find(&all, name)?.clone();
+        for assignment in &args.set {
+            profile::override_by(&mut profile, assignment).map_err(|e| e.context("--set"))?;
+        }
+        let given = profile.program.as_ref().map(PathBuf::from);
+        let program = given.unwrap_or_else(|| ours.clone());
+        plans.push(Plan {
+            checksum: profile.container.is_none().then(|| checksum(&program)).flatten(),
+            program,
+            folder: match args.profile.len() {
+                1 => folder.clone(),
+                _ => folder.join(name),
+            },
+            tasks,
+            estimate: estimate(&ours, &command, &profile, tasks.count, tasks.share)?,
+            command: command.clone(),
+            profile,
+            concurrent: args.concurrent,
+        });
+    }
+    Ok(plans)
+}
+
+/// Writes the files of every plan, and says what may go wrong.
+pub(super) fn write_plans(args: &JobArgs, plans: Vec<Plan>) -> Result<Vec<(Plan, Files)>> {
+    let mut written = Vec::new();
+    for plan in plans {
+        for warning in check::warnings(&plan, &std::env::temp_dir())? {
+            terminal::note(format_args!("warning: {warning}"));
+        }
+        let files = write_all(&plan, args.partial)?;
+        written.push((plan, files));
+    }
+    Ok(written)
 }
 
 /// The profiles that come along, with what the site changes.
-fn profiles(args: &JobArgs) -> Result<Vec<profile::Profile>> {
+fn profiles(args: &JobArgs) -> Result<Vec<Profile>> {
     let mut profiles = profile::built_in();
     let file = match &args.slurm_config {
         Some(file) => Some(file.clone()),
@@ -77,7 +127,8 @@ fn profiles(args: &JobArgs) -> Result<Vec<profile::Profile>> {
     Ok(profiles)
 }
 
-fn site_file() -> Option<PathBuf> {
+/// Where a user keeps profiles.
+pub(super) fn site_file() -> Option<PathBuf> {
     let folder = match std::env::var_os("XDG_CONFIG_HOME").filter(|v| !v.is_empty()) {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(std::env::var_os("HOME")?).join(".config"),
@@ -85,56 +136,109 @@ fn site_file() -> Option<PathBuf> {
     Some(folder.join("fitzroy").join("slurm.toml"))
 }
 
-/// Memory of one task, for commands that can say it without running. Bad input is found here, by the
+/// What `cksum` says of the program here; none where there is no such program, or no such file yet.
+fn checksum(program: &Path) -> Option<String> {
+    let file = fs::File::open(program).ok()?;
+    let output = process::Command::new("cksum").stdin(file).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+/// What one task needs, for commands that can say it without running. Bad input is found here, by the
 /// program that will run.
-fn estimate(program: &Path, command: &Command) -> Result<Option<u64>> {
-    if command.name != "sample" {
+fn estimate(
+    program: &Path,
+    command: &Command,
+    profile: &Profile,
+    count: usize,
+    share: Share,
+) -> Result<Option<Estimate>> {
+    let name = command.kind.name;
+    if !matches!(name, "sample" | "weather train") {
         return Ok(None);
     }
-    let output = std::process::Command::new(program)
-        .args(command.words())
-        .args(["--dry-run", "--json"])
-        .output()
-        .map_err(|e| io("the program", &e))?;
+    let mut ask = process::Command::new(program);
+    // The first task has as much to do as any other.
+    ask.args(command.without("--strict").words());
+    ask.args(["--dry-run", "--json"]);
+    if share == Share::Chains && count > 1 {
+        // The last of unequal tasks has the most chains.
+        ask.args(["--task", &format!("{}/{count}", count - 1)]);
+    }
+    if name == "sample" && command.value("--threads").is_none() {
+        ask.args(["--threads", &profile.cpus.to_string()]);
+    }
+    // What only the nodes have cannot be asked here.
+    if name == "sample" && command.value("--device").is_some_and(|d| d.starts_with("cuda")) {
+        ask.args(["--device", "cpu"]);
+    }
+    let output = ask.output().map_err(|e| io("the program", &e))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let said = said.trim().trim_start_matches("error: ").to_owned();
-        return Err(Error::new(ErrorKind::Usage, said));
+        return Err(usage(said));
     }
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    Ok(document["memory_bytes"].as_f64().map(|bytes| bytes as u64))
+    let bytes = |key: &str| document[key].as_f64().unwrap_or(0.0) as u64;
+    Ok(Some(match name {
+        "sample" => Estimate {
+            memory_bytes: bytes("memory_bytes"),
+            draws_bytes: bytes("draws_bytes"),
+            time_s: document["time_s"].as_f64(),
+        },
+        _ => Estimate {
+            memory_bytes: bytes("total_bytes"),
+            ..Estimate::default()
+        },
+    }))
 }
 
 /// Writes the job files. A folder that holds another run is left alone.
-pub(super) fn write_all(plan: &Plan, partial: bool) -> Result<Files> {
-    let folder = slurm_folder(&plan.folder);
-    let document = plan.to_json();
+fn write_all(plan: &Plan, partial: bool) -> Result<Files> {
+    let document = plan.to_json()?;
+    let shown = plan.folder.display().to_string();
     if plan.folder.exists() {
-        let is_empty = fs::read_dir(&plan.folder).map_err(|e| io(&plan.folder.display().to_string(), &e))?.next().is_none();
-        let earlier = plan_of(&plan.folder).ok();
+        let mut entries = fs::read_dir(&plan.folder).map_err(|e| io(&shown, &e))?;
+        let is_empty = entries.next().is_none();
+        let earlier = folder::plan(&plan.folder).ok();
         let same_run = earlier.as_ref().is_some_and(|p| {
-            p["command"] == document["command"] && p["tasks"] == document["tasks"]
+            let keys = ["command", "tasks", "share"];
+            keys.iter().all(|key| p[*key] == document[*key])
         });
         if !is_empty && !same_run {
+            let what = match earlier {
+                Some(_) => "another run",
+                None => "something else",
+            };
+            let message = format!("{shown} holds {what}; name another folder with --out");
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        let changed = earlier.is_some_and(|p| p["checksum"] != document["checksum"]);
+        if changed && Submitted::read(&plan.folder).is_some() {
             let message = format!(
-                "{} holds something else; name another folder with --out",
-                plan.folder.display()
+                "{shown} holds a run of another build of the program, which its tasks must not mix: \
+                 put that back, or name another folder with --out"
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
     }
+    let slurm = folder::slurm(&plan.folder);
     // A missing folder of logs fails every task without a word.
-    for needed in [folder.clone(), plan.folder.join("logs")] {
+    for needed in [slurm.clone(), plan.folder.join("logs")] {
         fs::create_dir_all(&needed).map_err(|e| io(&needed.display().to_string(), &e))?;
     }
     let files = Files {
-        job: folder.join("job.sbatch"),
-        collect: folder.join("collect.sbatch"),
+        job: slurm.join("job.sbatch"),
+        collect: slurm.join("collect.sbatch"),
     };
-    write(&files.job, &render::job(plan))?;
-    write(&files.collect, &render::collect(plan, partial))?;
-    write(&folder.join("plan.json"), &format!("{document:#}\n"))?;
+    folder::write(&files.job, &render::job(plan)?)?;
+    folder::write(&files.collect, &render::collect(plan, partial))?;
+    folder::write(&slurm.join("plan.json"), &format!("{document:#}\n"))?;
     Ok(files)
+}
+
+fn usage(message: String) -> Error {
+    Error::new(ErrorKind::Usage, message)
 }
 
 fn io(what: &str, error: &std::io::Error) -> Error {

@@ -1,0 +1,100 @@
+//! `sample --dry-run`: what a run needs, from its sizes and a second of its warm-up.
+
+use crate::args::Common;
+use crate::clock::Clock;
+use crate::exit::Outcome;
+use crate::{json, terminal};
+use fitzroy::Result;
+use fitzroy::fit::sample::{Event, Observer};
+use fitzroy::model::joint::Joint;
+use fitzroy::run::{self, Caller, Settings, n_observations};
+use serde_json::json;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+/// Seconds after which the pilot ends.
+const PILOT_S: f64 = 1.0;
+
+/// Says what the run needs; nothing is written.
+pub(super) fn run(model: &Path, joint: &Joint, settings: &Settings, common: &Common) -> Result<Outcome> {
+    let need = run::estimate(joint.model(), joint.binding(), settings);
+    let (transition_s, made) = pilot(joint, settings)?;
+    let s = &settings.sampler;
+    let rounds = s.chains.div_ceil(s.threads.clamp(1, s.chains.max(1)));
+    let time_s = transition_s * (rounds * (s.tune + s.draws)) as f64;
+    if common.json {
+        json::print(&json!({
+            "model": model.display().to_string(),
+            "parameters": joint.n_params(),
+            "observations": n_observations(joint),
+            "chains": s.chains,
+            "first_chain": s.first_chain,
+            "tune": s.tune,
+            "draws": s.draws,
+            "threads": s.threads,
+            "memory_bytes": need.bytes.ceil(),
+            "draws_bytes": need.draws_bytes.ceil(),
+            "transition_s": json::number(transition_s),
+            "pilot_transitions": made,
+            "time_s": json::number(time_s),
+        }));
+    } else {
+        terminal::out(format_args!(
+            "{}: {} parameters, {} observations\nmemory  about {:.0} MiB, {:.0} of them draws\n\
+             time    about {time_s:.0} s for {} chains of {} + {} transitions on {} threads, by the \
+             pace of the first {made} of a warm-up, which is often slower than what follows",
+            model.display(),
+            joint.n_params(),
+            n_observations(joint),
+            need.bytes / f64::from(1 << 20),
+            need.draws_bytes / f64::from(1 << 20),
+            s.chains,
+            s.tune,
+            s.draws,
+            s.threads,
+        ));
+    }
+    Ok(Outcome::Done)
+}
+
+/// Counts transitions and ends the run when time is up.
+struct Pilot<'a> {
+    clock: &'a Clock,
+    stop: &'a AtomicBool,
+    made: AtomicUsize,
+}
+
+impl Observer for Pilot<'_> {
+    fn event(&self, _: &Event<'_>) {
+        self.made.fetch_add(1, Relaxed);
+        if self.clock.seconds() > PILOT_S {
+            self.stop.store(true, Relaxed);
+        }
+    }
+}
+
+/// Seconds of a transition of one chain, and how many were made to find out.
+fn pilot(joint: &Joint, settings: &Settings) -> Result<(f64, usize)> {
+    let mut settings = settings.clone();
+    let sampler = &mut settings.sampler;
+    (sampler.chains, sampler.threads, sampler.draws) = (1, 1, 1);
+    sampler.tune = sampler.tune.max(50);
+    sampler.until = None;
+    let clock = Clock::start();
+    let stop = AtomicBool::new(false);
+    let pilot = Pilot {
+        clock: &clock,
+        stop: &stop,
+        made: AtomicUsize::new(0),
+    };
+    let caller = Caller {
+        observer: &pilot,
+        stop: &stop,
+        now: &|| clock.seconds(),
+        created_at: "",
+    };
+    let outcome = run::run(joint, &settings, &caller)?;
+    let made = pilot.made.load(Relaxed).max(1);
+    let seconds = outcome.timing.warmup + outcome.timing.sampling;
+    Ok((seconds / made as f64, made))
+}

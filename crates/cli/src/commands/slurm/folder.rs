@@ -1,0 +1,154 @@
+//! The folder of a run on a cluster: its plan, its jobs, its tasks.
+
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_slurm::cluster::{self, Cluster};
+use fitzroy_slurm::status::{self, State, TaskStatus};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where the job files lie.
+pub(super) fn slurm(run: &Path) -> PathBuf {
+    run.join("slurm")
+}
+
+/// Where a task writes.
+pub(super) fn task(run: &Path, task: usize) -> PathBuf {
+    run.join(format!("task-{task}"))
+}
+
+/// The runs that a folder means: itself, or those of several profiles below it.
+///
+/// # Errors
+/// There is none.
+pub(super) fn runs(folder: &Path) -> Result<Vec<PathBuf>> {
+    let is_run = |path: &Path| slurm(path).join("plan.json").is_file();
+    if is_run(folder) {
+        return Ok(vec![folder.to_path_buf()]);
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut below: Vec<PathBuf> = entries.map(|e| e.path()).filter(|p| is_run(p)).collect();
+    below.sort();
+    match below.is_empty() {
+        false => Ok(below),
+        true => Err(Error::new(
+            ErrorKind::Usage,
+            format!(
+                "{}: no slurm/plan.json in it; name the folder given to `slurm render` as --out",
+                folder.display()
+            ),
+        )),
+    }
+}
+
+/// The plan that a run was rendered from.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub(super) fn plan(run: &Path) -> Result<Value> {
+    let path = slurm(run).join("plan.json");
+    read_json(&path).ok_or_else(|| {
+        let message = format!("{}: is missing or damaged; render the run again", path.display());
+        Error::new(ErrorKind::Usage, message)
+    })
+}
+
+/// Tasks of a plan.
+pub(super) fn n_tasks(plan: &Value) -> usize {
+    plan["tasks"].as_u64().unwrap_or(0) as usize
+}
+
+/// The jobs that a run was handed to.
+#[derive(Default)]
+pub(super) struct Submitted {
+    /// Array jobs, the newest last.
+    pub(super) jobs: Vec<u64>,
+    /// The job that collects.
+    pub(super) collect: Option<u64>,
+}
+
+impl Submitted {
+    fn path(run: &Path) -> PathBuf {
+        slurm(run).join("submitted.json")
+    }
+
+    /// What was submitted; none where nothing was.
+    pub(super) fn read(run: &Path) -> Option<Self> {
+        let document = read_json(&Self::path(run))?;
+        let jobs = document["jobs"].as_array()?.iter();
+        Some(Self {
+            jobs: jobs.filter_map(Value::as_u64).collect(),
+            collect: document["collect"].as_u64(),
+        })
+    }
+
+    /// Notes it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn save(&self, run: &Path) -> Result<()> {
+        let document = json!({"jobs": self.jobs, "collect": self.collect});
+        write(&Self::path(run), &format!("{document:#}\n"))
+    }
+}
+
+/// What the tasks of a run are doing, by their files and the queue.
+///
+/// # Errors
+/// There is no run.
+pub(super) fn tasks(run: &Path, cluster: &dyn Cluster) -> Result<Vec<TaskStatus>> {
+    let plan = plan(run)?;
+    let queue = Submitted::read(run).and_then(|submitted| {
+        let mut all = BTreeMap::new();
+        for &job in &submitted.jobs {
+            // The newest job knows best, if any does.
+            all.extend(cluster::queue(cluster, job)?);
+        }
+        Some(all)
+    });
+    let one = |i: usize| {
+        let progress = read_json(&task(run, i).join("progress.json"));
+        let complete = run.join("done").join(i.to_string()).is_file();
+        status::of_task(i, complete, progress, queue.as_ref())
+    };
+    Ok((0..n_tasks(&plan)).map(one).collect())
+}
+
+/// Tasks that are not finished.
+pub(super) fn missing(tasks: &[TaskStatus]) -> Vec<&TaskStatus> {
+    tasks.iter().filter(|t| t.state != State::Finished).collect()
+}
+
+/// What the log of a task ends with.
+pub(super) fn last_words(run: &Path, task: usize) -> Option<String> {
+    let entries = fs::read_dir(run.join("logs")).ok()?.flatten();
+    let ending = format!("_{task}.log");
+    let logs = entries.map(|e| e.path()).filter(|p| {
+        let name = p.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(&ending)
+    });
+    let newest = logs.max_by_key(|p| fs::metadata(p).and_then(|m| m.modified()).ok())?;
+    let text = String::from_utf8_lossy(&fs::read(&newest).ok()?).into_owned();
+    let last = text.lines().rev().find(|l| !l.trim().is_empty())?;
+    Some(format!("{} ends with: {}", newest.display(), last.trim()))
+}
+
+pub(super) fn read_json(path: &Path) -> Option<Value> {
+    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+}
+
+/// Writes a file; it appears under its name when it is complete.
+///
+/// # Errors
+/// It cannot be written.
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".tmp");
+    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        let message = format!("{} cannot be written: {error}", path.display());
+        Error::new(ErrorKind::Io, message)
+    })
+}
