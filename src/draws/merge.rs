@@ -58,9 +58,7 @@ pub fn merge(parts: Vec<Part>, unequal: Unequal) -> Result<Trace> {
     };
     let n_draws = draws_group(&merged).map_or(0, |name| merged.n_draws(&name));
     let draws = (0..n_draws as i64).collect();
-    merged
-        .coords
-        .insert("draw".into(), Labels::Integers(draws));
+    merged.coords.insert("draw".into(), Labels::Integers(draws));
     join_attributes(&mut merged, &parts);
     Ok(merged)
 }

@@ -42,7 +42,7 @@ host="$(hostname -s)"
 mkdir -p "$folder/state" "$folder/spool" "$folder/munge" "$folder/gpus"
 touch "$folder/gpus/"{0,1,2}
 # Numbers of ports that other clusters on this machine do not have.
-port=$((20000 + $$ % 20000))
+port=$((20000 + 2 * ($$ % 10000)))
 memory=$(awk '/MemTotal/ { print int($2 / 1024 * 0.8) }' /proc/meminfo)
 head -c 1024 /dev/urandom >"$folder/munge/key"
 chmod 700 "$folder/munge"

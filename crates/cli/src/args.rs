@@ -1,8 +1,8 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, slurm, stop_signal,
-    validate, verify, weather,
+    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, slurm,
+    stop_signal, validate, verify, weather,
 };
 use crate::progress::Style;
 use crate::terminal;

@@ -3,8 +3,8 @@
 use crate::cluster::{Cluster, missing, refused};
 use crate::plan::Plan;
 use crate::profile::{notation, seconds};
-use std::path::Path;
 use crate::{Error, ErrorKind, Result, usage};
+use std::path::Path;
 
 /// Something that need not stop the job but should be known.
 pub type Warning = String;
@@ -36,7 +36,12 @@ pub fn before_submitting(cluster: &dyn Cluster, plan: &Plan, file: &str) -> Resu
 pub fn warnings(plan: &Plan, temporary: &Path) -> Result<Vec<Warning>> {
     let estimate = plan.estimate.and_then(|e| e.time_s);
     let mut found: Vec<Warning> = time_for(estimate, plan.time_s()?).into_iter().collect();
-    let local = [Path::new("/tmp"), Path::new("/dev/shm"), Path::new("/var/tmp"), temporary];
+    let local = [
+        Path::new("/tmp"),
+        Path::new("/dev/shm"),
+        Path::new("/var/tmp"),
+        temporary,
+    ];
     for (what, path) in [("the run", &plan.folder), ("the program", &plan.program)] {
         if local.iter().any(|folder| path.starts_with(folder)) {
             found.push(format!(
@@ -45,7 +50,9 @@ pub fn warnings(plan: &Plan, temporary: &Path) -> Result<Vec<Warning>> {
             ));
         }
     }
-    if plan.profile.gpus.is_some() && matches!(plan.command.kind.name, "curve-fit" | "weather train") {
+    if plan.profile.gpus.is_some()
+        && matches!(plan.command.kind.name, "curve-fit" | "weather train")
+    {
         found.push(format!(
             "`{}` computes on processors, and a GPU is asked for: take --profile cpu",
             plan.command.kind.name
@@ -234,7 +241,10 @@ mod tests {
         assert_eq!(time_for(Some(60.0), 3600), None);
         assert_eq!(time_for(None, 3600), None);
         let warning = time_for(Some(9000.0), 3600).unwrap();
-        assert!(warning.contains("about 02:30:00 and asks for 01:00:00"), "{warning}");
+        assert!(
+            warning.contains("about 02:30:00 and asks for 01:00:00"),
+            "{warning}"
+        );
         assert!(warning.contains("about 2 times"), "{warning}");
     }
 

@@ -98,7 +98,18 @@ const OURS: [&str; 9] = [
 
 /// Endings of files that commands read.
 const DATA: [&str; 12] = [
-    "fz", "csv", "tsv", "json", "gz", "npy", "npz", "nc", "toml", "parquet", "zarr", "safetensors",
+    "fz",
+    "csv",
+    "tsv",
+    "json",
+    "gz",
+    "npy",
+    "npz",
+    "nc",
+    "toml",
+    "parquet",
+    "zarr",
+    "safetensors",
 ];
 
 /// Flags that name files to be written.
@@ -342,12 +353,17 @@ mod tests {
     fn a_file_that_is_not_there_is_named_and_a_formula_is_no_file() {
         let nothing = |_: &Path| false;
         let here = Path::new("/here");
-        let made =
-            |words: &[&str]| Command::parse(words)?.with_absolute_files(here, &nothing);
+        let made = |words: &[&str]| Command::parse(words)?.with_absolute_files(here, &nothing);
         let message = made(&["sample", "m.fz"]).unwrap_err().to_string();
         assert!(message.contains("m.fz: there is no such file"), "{message}");
         assert!(made(&["curve-fit", "--data-set", "a=a.csv"]).is_err());
-        let curve = ["curve-fit", "--model", "a*exp(-0.5*t) + b.csv", "--y", "log(y)"];
+        let curve = [
+            "curve-fit",
+            "--model",
+            "a*exp(-0.5*t) + b.csv",
+            "--y",
+            "log(y)",
+        ];
         assert_eq!(made(&curve).unwrap().arguments, curve[1..]);
         let bench = ["bench", "sample", "--csv", "times.csv"];
         assert_eq!(made(&bench).unwrap().arguments[1], "/here/times.csv");

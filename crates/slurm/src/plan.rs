@@ -166,7 +166,10 @@ mod tests {
         assert_eq!(plan.memory(), "40G");
         plan.profile.mem = "auto".to_owned();
         plan.estimate = None;
-        assert_eq!((plan.memory(), plan.collect_memory()), ("2G".into(), "2G".into()));
+        assert_eq!(
+            (plan.memory(), plan.collect_memory()),
+            ("2G".into(), "2G".into())
+        );
     }
 
     #[test]

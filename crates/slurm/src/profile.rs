@@ -263,7 +263,12 @@ pub fn seconds(time: &str) -> Option<u64> {
 #[must_use]
 pub fn notation(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let clock = format!("{:02}:{:02}:{:02}", rest / 3600, rest % 3600 / 60, rest % 60);
+    let clock = format!(
+        "{:02}:{:02}:{:02}",
+        rest / 3600,
+        rest % 3600 / 60,
+        rest % 60
+    );
     match days {
         0 => clock,
         days => format!("{days}-{clock}"),
@@ -293,7 +298,12 @@ fn string(key: &str, value: &Value) -> Result<String> {
 
 fn whole(key: &str, value: &Value) -> Result<u32> {
     let n = value.as_integer().and_then(|n| u32::try_from(n).ok());
-    n.ok_or_else(|| usage(format!("`{key}` needs a whole number, not {}", shown(value))))
+    n.ok_or_else(|| {
+        usage(format!(
+            "`{key}` needs a whole number, not {}",
+            shown(value)
+        ))
+    })
 }
 
 fn strings(key: &str, value: &Value) -> Result<Vec<String>> {
@@ -401,7 +411,11 @@ mod tests {
         override_by(&mut fixed, "time=00:07:00").unwrap();
         assert_eq!(fixed.time_s(Some(1e9)).unwrap(), 420);
         assert!(override_by(&mut fixed, "time=0").is_err());
-        for (seconds, text) in [(420, "00:07:00"), (86_400, "1-00:00:00"), (90_061, "1-01:01:01")] {
+        for (seconds, text) in [
+            (420, "00:07:00"),
+            (86_400, "1-00:00:00"),
+            (90_061, "1-01:01:01"),
+        ] {
             assert_eq!(notation(seconds), text);
         }
     }

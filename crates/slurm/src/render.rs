@@ -73,8 +73,12 @@ pub fn collect(plan: &Plan, partial: bool) -> String {
 }
 
 fn header(options: &[(&str, String)]) -> String {
-    let lines = options.iter().map(|(name, value)| format!("#SBATCH --{name}={value}\n"));
-    std::iter::once("#!/bin/bash\n".to_owned()).chain(lines).collect()
+    let lines = options
+        .iter()
+        .map(|(name, value)| format!("#SBATCH --{name}={value}\n"));
+    std::iter::once("#!/bin/bash\n".to_owned())
+        .chain(lines)
+        .collect()
 }
 
 /// What a site asks of every job.
@@ -90,7 +94,9 @@ fn of_site(
         ("qos", p.qos.as_ref()),
         ("constraint", constraint),
     ];
-    let given = all.into_iter().filter_map(|(name, value)| Some((name, value?.clone())));
+    let given = all
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?.clone())));
     given.collect()
 }
 
@@ -106,7 +112,10 @@ fn surroundings(plan: &Plan) -> String {
         lines.push(format!("export {name}={}", quoted(value)));
     }
     lines.extend(p.setup.iter().cloned());
-    lines.push(format!("run={}", quoted(&plan.folder.display().to_string())));
+    lines.push(format!(
+        "run={}",
+        quoted(&plan.folder.display().to_string())
+    ));
     lines.join("\n") + WRITABLE
 }
 
@@ -291,7 +300,14 @@ mod tests {
     use crate::{profile, split::Split};
 
     const SAMPLE: [&str; 8] = [
-        "sample", "/m.fz", "--data", "/it's.csv", "--chains", "16", "--seed", "42",
+        "sample",
+        "/m.fz",
+        "--data",
+        "/it's.csv",
+        "--chains",
+        "16",
+        "--seed",
+        "42",
     ];
 
     fn plan(profile: &str, split: Split, words: &[&str]) -> Plan {
@@ -302,7 +318,9 @@ mod tests {
             folder: "/data/my run".into(),
             tasks: split.tasks(&command).unwrap(),
             command,
-            profile: profile::find(&profile::built_in(), profile).unwrap().clone(),
+            profile: profile::find(&profile::built_in(), profile)
+                .unwrap()
+                .clone(),
             estimate: Some(Estimate {
                 memory_bytes: 3 << 30,
                 draws_bytes: 1 << 28,
@@ -335,7 +353,12 @@ mod tests {
             check_golden(&format!("{name}-chains.sbatch"), &job(&chains).unwrap());
         }
         let curves = [
-            "curve-fit", "--model", "a*exp(-b*t)+c", "/d.csv", "--batch-by", "id",
+            "curve-fit",
+            "--model",
+            "a*exp(-b*t)+c",
+            "/d.csv",
+            "--batch-by",
+            "id",
         ];
         let subjects = ["stop-signal", "fit", "/d.csv"];
         let weather = ["weather", "train", "--data", "/a.nc"];
@@ -375,7 +398,10 @@ mod tests {
         let mut odd = plan("cpu", Split::None, &SAMPLE);
         odd.folder = "/data/50%".into();
         let text = job(&odd).unwrap();
-        assert!(text.contains("--output=/data/50%%/logs/%x_%A_%a.log"), "{text}");
+        assert!(
+            text.contains("--output=/data/50%%/logs/%x_%A_%a.log"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -35,14 +35,21 @@ pub(super) fn of(args: &CurveFitArgs) -> Result<Sets> {
         };
         let short = named(false);
         let distinct: BTreeSet<&String> = short.iter().collect();
-        let names = if distinct.len() == short.len() { short } else { named(true) };
+        let names = if distinct.len() == short.len() {
+            short
+        } else {
+            named(true)
+        };
         let files = args.data.iter().map(|p| p.display().to_string());
         found = Sets {
             column: FILE,
             sets: names.into_iter().zip(files).collect(),
         };
     }
-    if let Some(task) = args.task.filter(|_| by == Some(found.column) && !found.sets.is_empty()) {
+    if let Some(task) = args
+        .task
+        .filter(|_| by == Some(found.column) && !found.sets.is_empty())
+    {
         let share = task.share(found.sets.len(), "data sets")?;
         found.sets = found.sets[share].to_vec();
     }

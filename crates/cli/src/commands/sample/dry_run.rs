@@ -16,7 +16,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 const PILOT_S: f64 = 1.0;
 
 /// Says what the run needs; nothing is written.
-pub(super) fn run(model: &Path, joint: &Joint, settings: &Settings, common: &Common) -> Result<Outcome> {
+pub(super) fn run(
+    model: &Path,
+    joint: &Joint,
+    settings: &Settings,
+    common: &Common,
+) -> Result<Outcome> {
     let need = run::estimate(joint.model(), joint.binding(), settings);
     let (transition_s, made) = pilot(joint, settings)?;
     let s = &settings.sampler;

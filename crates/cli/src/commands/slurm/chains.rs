@@ -2,7 +2,6 @@
 
 use super::collect::CollectArgs;
 use super::folder;
-use crate::commands::plot;
 use crate::{json, terminal};
 use fitzroy::diagnose::{Chains, Diagnosis, SummaryOptions, diagnose, rhat_nested};
 use fitzroy::draws::{Flush, Part, Trace, Unequal, merge, read_trace, write_netcdf_with};
@@ -18,7 +17,12 @@ const NESTED_LIMIT: f64 = 1.01;
 
 /// Merges the traces of tasks `take`, examines them and writes what `sample` would. True when nothing
 /// that was asked for is missing.
-pub(super) fn collect(args: &CollectArgs, run: &Path, plan: &Value, take: &[usize]) -> Result<bool> {
+pub(super) fn collect(
+    args: &CollectArgs,
+    run: &Path,
+    plan: &Value,
+    take: &[usize],
+) -> Result<bool> {
     let mut parts = Vec::with_capacity(take.len());
     for &task in take {
         let path = folder::task(run, task);
@@ -137,7 +141,12 @@ fn document(
         Some(Value::Object(first)) => first.clone(),
         _ => Map::new(),
     };
-    for own in ["step_size", "peak_memory_bytes", "min_ess_per_second", "timing_s"] {
+    for own in [
+        "step_size",
+        "peak_memory_bytes",
+        "min_ess_per_second",
+        "timing_s",
+    ] {
         all.remove(own);
     }
     let sum = |key: &str| of_tasks.iter().filter_map(|d| d[key].as_u64()).sum::<u64>();
@@ -150,7 +159,10 @@ fn document(
         .map(|&key| (key.to_owned(), json::number(longest(key))))
         .collect();
     let chains = trace.coords.get("chain").map_or(0, |c| c.len());
-    let group = all.get("group").and_then(Value::as_str).unwrap_or("posterior");
+    let group = all
+        .get("group")
+        .and_then(Value::as_str)
+        .unwrap_or("posterior");
     let draws = trace.n_draws(group);
     let interrupted = of_tasks.iter().any(|d| d["interrupted"] == true);
     let own = json!({
@@ -227,7 +239,7 @@ fn report(run: &Path, plan: &Value, trace: &Trace, found: &Diagnosis, document: 
         facts.command = format!("fitzroy {}", words.join(" "));
         facts.threads = std::thread::available_parallelism().map_or(1, usize::from);
         let page = sampling_page(&source, found, &facts)?;
-        plot::write(&run.join("report.html"), page.html().as_bytes())
+        folder::write(&run.join("report.html"), &page.html())
     });
     crate::commands::report::finish("report.html", written)
 }

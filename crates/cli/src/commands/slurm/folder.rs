@@ -1,5 +1,6 @@
 //! The folder of a run on a cluster: its plan, its jobs, its tasks.
 
+use crate::commands::plot;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_slurm::cluster::{self, Cluster};
 use fitzroy_slurm::status::{self, State, TaskStatus};
@@ -49,7 +50,10 @@ pub(super) fn runs(folder: &Path) -> Result<Vec<PathBuf>> {
 pub(super) fn plan(run: &Path) -> Result<Value> {
     let path = slurm(run).join("plan.json");
     read_json(&path).ok_or_else(|| {
-        let message = format!("{}: is missing or damaged; render the run again", path.display());
+        let message = format!(
+            "{}: is missing or damaged; render the run again",
+            path.display()
+        );
         Error::new(ErrorKind::Usage, message)
     })
 }
@@ -117,7 +121,10 @@ pub(super) fn tasks(run: &Path, cluster: &dyn Cluster) -> Result<Vec<TaskStatus>
 
 /// Tasks that are not finished.
 pub(super) fn missing(tasks: &[TaskStatus]) -> Vec<&TaskStatus> {
-    tasks.iter().filter(|t| t.state != State::Finished).collect()
+    tasks
+        .iter()
+        .filter(|t| t.state != State::Finished)
+        .collect()
 }
 
 /// What the log of a task ends with.
@@ -143,12 +150,5 @@ pub(super) fn read_json(path: &Path) -> Option<Value> {
 /// # Errors
 /// It cannot be written.
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".tmp");
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&partial);
-        let message = format!("{} cannot be written: {error}", path.display());
-        Error::new(ErrorKind::Io, message)
-    })
+    plot::write(path, text.as_bytes())
 }

@@ -32,12 +32,16 @@ pub(crate) struct SlurmArgs {
 #[derive(Subcommand)]
 enum Verb {
     /// Writes the job files of a run, and submits nothing
-    #[command(after_help = "Example:\n  fitzroy slurm render --profile a100 --out run -- \
-        sample m.fz --data d.csv")]
+    #[command(
+        after_help = "Example:\n  fitzroy slurm render --profile a100 --out run -- \
+        sample m.fz --data d.csv"
+    )]
     Render(prepare::JobArgs),
     /// Writes the job files, checks them with the cluster, and submits them
-    #[command(after_help = "Example:\n  fitzroy slurm submit --profile cpu --split parts:40 \
-        --out study -- stop-signal fit study.csv")]
+    #[command(
+        after_help = "Example:\n  fitzroy slurm submit --profile cpu --split parts:40 \
+        --out study -- stop-signal fit study.csv"
+    )]
     Submit(submit::SubmitArgs),
     /// Says what the tasks of a run are doing
     #[command(after_help = "Example:\n  fitzroy slurm status run --json")]
@@ -99,7 +103,11 @@ fn render(job: &prepare::JobArgs) -> Result<Outcome> {
             files.job.display(),
             files.collect.display(),
             plan.tasks.count,
-            if plan.tasks.count == 1 { "task" } else { "tasks" },
+            if plan.tasks.count == 1 {
+                "task"
+            } else {
+                "tasks"
+            },
             plan.profile.name,
             plan.memory(),
             profile::notation(plan.time_s()?),

@@ -10,13 +10,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Puts the tables of tasks `take` under one another. True when all of them are good.
-pub(super) fn collect(args: &CollectArgs, run: &Path, plan: &Value, take: &[usize]) -> Result<bool> {
+pub(super) fn collect(
+    args: &CollectArgs,
+    run: &Path,
+    plan: &Value,
+    take: &[usize],
+) -> Result<bool> {
     let words = plan["command"].as_array().into_iter().flatten();
     let words: Vec<&str> = words.filter_map(Value::as_str).collect();
     let command = Command::parse(&words)?;
     let mut written = Vec::new();
     for table in command.kind.tables {
-        let files: Vec<PathBuf> = take.iter().map(|&t| folder::task(run, t).join(table)).collect();
+        let files: Vec<PathBuf> = take
+            .iter()
+            .map(|&t| folder::task(run, t).join(table))
+            .collect();
         let path = run.join(table);
         folder::write(&path, &joined(&files)?)?;
         written.push(path);
@@ -41,7 +49,11 @@ pub(super) fn collect(args: &CollectArgs, run: &Path, plan: &Value, take: &[usiz
             terminal::out(format_args!("not all of it converged: {row}"));
         }
         let written: Vec<String> = written.iter().map(|p| p.display().to_string()).collect();
-        terminal::out(format_args!("{} tasks\nwrote {}", take.len(), written.join("  ")));
+        terminal::out(format_args!(
+            "{} tasks\nwrote {}",
+            take.len(),
+            written.join("  ")
+        ));
     }
     Ok(all_good || !args.strict)
 }
@@ -51,9 +63,8 @@ fn joined(files: &[PathBuf]) -> Result<String> {
     let mut out = String::new();
     let mut first: Option<(String, &PathBuf)> = None;
     for file in files {
-        let text = fs::read_to_string(file).map_err(|error| {
-            Error::new(ErrorKind::Io, format!("{}: {error}", file.display()))
-        })?;
+        let text = fs::read_to_string(file)
+            .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", file.display())))?;
         let (header, rows) = text.split_once('\n').unwrap_or((&text, ""));
         match &first {
             None => {
@@ -80,10 +91,19 @@ fn verdict(run: &Path, task: usize) -> Value {
     let folder = folder::task(run, task);
     let read = |name: &str| folder::read_json(&folder.join(name));
     let found = read("run.json").filter(|d| d.get("converged").is_some());
-    let document = found.or_else(|| read("fit.json")).or_else(|| read("bench.json"));
+    let document = found
+        .or_else(|| read("fit.json"))
+        .or_else(|| read("bench.json"));
     let mut row = Map::from_iter([("task".to_owned(), json!(task))]);
     let document = document.unwrap_or_default();
-    for key in ["version", "fits", "max_rhat", "min_ess_bulk", "divergences", "converged"] {
+    for key in [
+        "version",
+        "fits",
+        "max_rhat",
+        "min_ess_bulk",
+        "divergences",
+        "converged",
+    ] {
         if let Some(value) = document.get(key) {
             row.insert(key.to_owned(), value.clone());
         }
@@ -101,7 +121,9 @@ pub(super) fn join_runs(folder: &Path, runs: &[PathBuf]) -> Result<()> {
         };
         let profile = run.file_name().unwrap_or_default().to_string_lossy();
         for row in document["rows"].as_array().into_iter().flatten() {
-            let Some(fields) = row.as_object() else { continue };
+            let Some(fields) = row.as_object() else {
+                continue;
+            };
             if columns.is_empty() {
                 columns = fields.keys().cloned().collect();
                 out = format!("profile,{}\n", columns.join(","));

@@ -18,7 +18,12 @@ use std::process;
 pub(super) struct JobArgs {
     /// What to ask the cluster for: h100, a100, v100, cpu, or one of your slurm.toml. Several, as in
     /// h100,a100, make a run of each, in a folder of its own below --out
-    #[arg(long, value_name = "NAME", default_value = "cpu", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "cpu",
+        value_delimiter = ','
+    )]
     profile: Vec<String>,
     /// A file of profiles [default: fitzroy/slurm.toml of your configuration folder]
     #[arg(long, value_name = "FILE")]
@@ -65,7 +70,9 @@ pub(super) fn plans(args: &JobArgs) -> Result<Vec<Plan>> {
     }
     let folder = here.join(&args.out);
     if folder.display().to_string().contains('\n') {
-        return Err(usage("--out: a line of a job file ends where a line of it ends".into()));
+        return Err(usage(
+            "--out: a line of a job file ends where a line of it ends".into(),
+        ));
     }
     if tasks.share == Share::Blocks && command.value("--pooling").is_none_or(|p| p != "none") {
         terminal::note(
@@ -83,7 +90,11 @@ pub(super) fn plans(args: &JobArgs) -> Result<Vec<Plan>> {
         let given = profile.program.as_ref().map(PathBuf::from);
         let program = given.unwrap_or_else(|| ours.clone());
         plans.push(Plan {
-            checksum: profile.container.is_none().then(|| checksum(&program)).flatten(),
+            checksum: profile
+                .container
+                .is_none()
+                .then(|| checksum(&program))
+                .flatten(),
             program,
             folder: match args.profile.len() {
                 1 => folder.clone(),
@@ -169,7 +180,11 @@ fn estimate(
         ask.args(["--threads", &profile.cpus.to_string()]);
     }
     // What only the nodes have cannot be asked here.
-    if name == "sample" && command.value("--device").is_some_and(|d| d.starts_with("cuda")) {
+    if name == "sample"
+        && command
+            .value("--device")
+            .is_some_and(|d| d.starts_with("cuda"))
+    {
         ask.args(["--device", "cpu"]);
     }
     let output = ask.output().map_err(|e| io("the program", &e))?;

@@ -50,7 +50,10 @@ pub(super) fn submit(args: &SubmitArgs) -> Result<Outcome> {
     }
     for (plan, files) in &written {
         if args.dry_run {
-            terminal::out(format_args!("the cluster would take {}", files.job.display()));
+            terminal::out(format_args!(
+                "the cluster would take {}",
+                files.job.display()
+            ));
             continue;
         }
         hand_over(&plan.folder, None)?;
@@ -116,7 +119,10 @@ fn hand_over(run: &Path, some: Option<&[usize]>) -> Result<()> {
     let collect = cluster::submit(&Slurm, &collect_file.display().to_string(), Some(&after))?;
     submitted.collect = Some(collect);
     submitted.save(run)?;
-    let n = some.map_or_else(|| folder::plan(run).map(|p| folder::n_tasks(&p)), |s| Ok(s.len()))?;
+    let n = some.map_or_else(
+        || folder::plan(run).map(|p| folder::n_tasks(&p)),
+        |s| Ok(s.len()),
+    )?;
     terminal::out(format_args!(
         "job {job}: {n} {}; job {collect} collects\nwatch with: fitzroy slurm status {}",
         if n == 1 { "task" } else { "tasks" },
