@@ -66,6 +66,14 @@ impl Default for Spec {
 /// Names of the parameters of the Wald baseline.
 pub const WALD_NAMES: [&str; 4] = ["B", "t0", "v_true", "v_false"];
 
+/// Parameters about which a subject says so little that non-centred coordinates are always the
+/// better ones, and the data may allow a population in which all subjects are alike.
+///
+/// Their sigma is |s| for s ~ Normal(0, h), which is HalfNormal(h), and the effect is s z: the
+/// density is smooth where s crosses 0, while log sigma has a long tail there in which chains stay.
+/// (s, z) and (−s, −z) are the same, so neither is recorded.
+const SIGNED: [&str; 4] = ["g", "stop_mu", "stop_sigma", "stop_tau"];
+
 impl Spec {
     /// Names of the parameters of a subject.
     pub fn names(&self) -> &'static [&'static str] {
@@ -143,6 +151,15 @@ impl Spec {
         let Prior { m, s, h } = self.priors[k];
         let at = self.coordinates(name);
         match self.pooling {
+            Pooling::Partial if SIGNED.contains(&name) && at != " @ centred" => {
+                writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
+                writeln!(out, "_signed_{name} ~ Normal(0, {h})")?;
+                writeln!(out, "_z_{name}[subject] ~ Normal(0, 1)")?;
+                writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
+                writeln!(out, "sigma_{name} = abs(_signed_{name})")?;
+                let effect = format!("_signed_{name} * _z_{name}");
+                writeln!(out, "log_{name}[subject] = log_mu_{name} + {effect}")?;
+            }
             Pooling::Partial => {
                 writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
                 writeln!(out, "sigma_{name} ~ HalfNormal({h})")?;

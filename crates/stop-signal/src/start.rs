@@ -52,6 +52,7 @@ pub fn points(
 fn spread_of(spec: &Spec, name: &str) -> f64 {
     let base = name
         .trim_start_matches("sigma_")
+        .trim_start_matches("_signed_")
         .trim_end_matches("_probit");
     let at = NAMES.iter().position(|n| *n == base);
     0.5 * at.map_or(0.3, |k| spec.priors[k].h)
@@ -64,6 +65,9 @@ fn coordinate(spec: &Spec, name: &str, shortest: Option<f64>, spread: f64) -> f6
     }
     if name.starts_with("sigma_") {
         return spread.ln();
+    }
+    if name.starts_with("_signed_") {
+        return spread;
     }
     for (k, x) in NAMES.iter().enumerate() {
         let m = spec.priors[k].m;

@@ -128,6 +128,8 @@ impl Joint {
             ..
         } = build;
         recorded.extend(computed);
+        // Names that begin with an underscore are means to an end.
+        recorded.retain(|r| !r.name.starts_with('_'));
         let (mut graph, bindings) = scope.finish_bound();
         let partials = gradient(&mut graph, density);
         self.parameters = parameters;

@@ -228,3 +228,13 @@ fn precision_is_another_way_to_give_a_scale() {
         StudentT::log_density(x[0], [4.0, 1.0, 2.0])
     });
 }
+
+#[test]
+fn names_with_an_underscore_are_parameters_that_are_not_recorded() {
+    let text = "_s ~ Normal(0, 2)\nmu ~ Normal(0, 1)\n_twice = 2 * _s\ntau = abs(_s)\n";
+    let tested = Tested::new(text, &[]);
+    let names: Vec<&str> = tested.graphs.recorded.iter().map(|r| &*r.name).collect();
+    assert_eq!(names, ["mu", "tau"]);
+    assert_eq!(tested.recorded("tau", &[-0.5, 0.1]), [0.5]);
+    tested.check_gradient();
+}
