@@ -1,5 +1,6 @@
 //! What `fitzroy slurm` does where there is no cluster: job files, shares of tasks, and what is wrong.
 #![cfg(unix)]
+#![allow(clippy::print_stderr)] // a skipped test says so
 
 mod program;
 
@@ -171,12 +172,12 @@ fn what_is_wrong_with_a_job_is_said_with_what_there_is() {
         ["bad.toml", "m.fz", "mine"],
         "nothing is left behind"
     );
-    render(&scratch, &out, &sample).ends_with(0);
-    refused(
-        &out,
-        &["sample", "m.fz", "--seed", "7"],
-        &["holds another run"],
-    );
+    // What was rendered and never started is replaced; what has started is not.
+    render(&scratch, &out, &["sample", "m.fz", "--seed", "7"]).ends_with(0);
+    render(&scratch, &["--out", "s"], &sample).ends_with(0);
+    fs::create_dir(scratch.0.join("s/task-0")).expect("writable");
+    let other = ["sample", "m.fz", "--seed", "7"];
+    refused(&["--out", "s"], &other, &["holds another run"]);
     let nothing = |args: &[&str], part: &str| {
         fitzroy(&scratch, args).ends_with(2).complains(&[part]);
     };
@@ -189,7 +190,7 @@ fn what_is_wrong_with_a_job_is_said_with_what_there_is() {
         "slurm",
         "submit",
         "--out",
-        "s",
+        "t",
         "--set",
         "partition=",
         "--",
@@ -220,31 +221,63 @@ fn what_may_go_wrong_is_warned_of() {
         "go back into the queue",
         "which the nodes may not see",
     ]);
-    scratch.file("t.csv", "subject,stimulus,response,rt,ssd\n");
-    let fit = ["stop-signal", "fit", "t.csv"];
+    let simulate = ["stop-signal", "simulate", "--subjects", "2", "--out", "sim"];
+    fitzroy(&scratch, &simulate).ends_with(0);
+    let fit = ["stop-signal", "fit", "sim/data.csv"];
     let said = render(&scratch, &["--out", "b", "--split", "parts:2"], &fit).ends_with(0);
     said.complains(&["a population of its own", "--pooling none"]);
 }
 
-/// A disk that cannot be written to. Skipped where the test may not mount one.
-#[test]
-fn a_folder_that_cannot_be_written_to_is_named() {
-    let scratch = scratch("readonly");
+/// Calls `check` with a disk at `disk`; skipped where the test may not mount one.
+fn on_disk(scratch: &Scratch, options: &str, check: impl FnOnce() + std::panic::UnwindSafe) {
     let disk = scratch.0.join("disk");
     fs::create_dir(&disk).expect("writable");
     let mut mount = Command::new("mount");
     mount
-        .args(["-t", "tmpfs", "-o", "ro,size=64k", "tmpfs"])
-        .arg(&disk)
-        .stderr(Stdio::null());
-    if !mount.status().is_ok_and(|s| s.success()) {
+        .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+        .arg(&disk);
+    if !mount
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
+    {
         eprintln!("skipped: no disk can be mounted here");
         return;
     }
-    let said = render(&scratch, &["--out", "disk/r"], &["sample", "m.fz"]);
+    let checked = std::panic::catch_unwind(check);
     let unmounted = Command::new("umount").arg(&disk).status();
-    assert!(unmounted.is_ok_and(|s| s.success()));
-    said.ends_with(2).complains(&["disk/r/slurm", "Read-only"]);
+    assert!(unmounted.is_ok_and(|s| s.success()) && checked.is_ok());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_is_named() {
+    let scratch = scratch("readonly");
+    on_disk(
+        &scratch,
+        "ro,size=64k",
+        std::panic::AssertUnwindSafe(|| {
+            let said = render(&scratch, &["--out", "disk/r"], &["sample", "m.fz"]);
+            said.ends_with(2).complains(&["disk/r/slurm", "Read-only"]);
+        }),
+    );
+}
+
+/// Catches: half a result that is taken for a whole one.
+#[test]
+fn a_task_whose_disk_is_full_is_listed() {
+    let scratch = scratch("full");
+    on_disk(
+        &scratch,
+        "size=300k",
+        std::panic::AssertUnwindSafe(|| {
+            let command = ["sample", "m.fz", "--draws", "40000"];
+            render(&scratch, &["--out", "disk/r"], &command).ends_with(0);
+            let said = task(&scratch, "disk/r", "0", &[]);
+            assert!(said.code != 0 && said.err.contains("full"), "{}", said.err);
+            let said = fitzroy(&scratch, &["slurm", "collect", "disk/r"]).ends_with(1);
+            said.complains(&["task 0: ended without a result", "--array=0 "]);
+        }),
+    );
 }
 
 /// Catches: a lock that is not asked for, a program that is another, a task that is made twice, a

@@ -38,12 +38,16 @@ impl Split {
                 count: 1,
                 share: Share::Whole,
             }),
-            (Split::Chains(count), Share::Chains) => {
+            (Split::Chains(count), Share::Chains | Share::Blocks) => {
                 chains(command, count)?;
-                Ok(Tasks { count, share })
+                Ok(Tasks {
+                    count,
+                    share: Share::Chains,
+                })
             }
             (Split::Chains(count), _) => Err(usage(format!(
-                "--split chains:{count}: `{name}` has no chains that run apart; `sample` has"
+                "--split chains:{count}: `{name}` has no chains that run apart; `sample` and \
+                 `stop-signal fit` have"
             ))),
             (Split::Parts(count), Share::Sets | Share::Blocks) => Ok(Tasks { count, share }),
             (Split::Parts(count), Share::Chains) => Err(usage(format!(
@@ -144,6 +148,8 @@ mod tests {
             assert_eq!(tasks("parts:50", words).unwrap(), expected);
             assert_eq!(tasks("none", words).unwrap().share, Share::Whole);
         }
+        let fit = tasks("chains:4", &["stop-signal", "fit", "d.csv"]).unwrap();
+        assert_eq!(fit.share, Share::Chains);
     }
 
     #[test]

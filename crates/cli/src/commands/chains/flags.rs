@@ -3,6 +3,7 @@
 use crate::args::{Common, Machine};
 use crate::commands::IN_MEMORY_BYTES;
 use crate::progress::Style;
+use crate::task::Task;
 use clap::{Args, ValueEnum};
 use fitzroy::fit::sample::{Adapt, MetricKind};
 use fitzroy::run::{CoordinateChoice, Settings};
@@ -33,6 +34,12 @@ pub(crate) struct ChainFlags {
     /// Whose draws a chain adapts to: those of all chains, or its own
     #[arg(long, value_enum, value_name = "WHOSE", default_value = "pooled")]
     adapt: Whose,
+    /// The chains of task I of N, I from 0, with the numbers and random streams they have in the whole run
+    #[arg(long, value_name = "I/N")]
+    task: Option<Task>,
+    /// Say how much memory and time the run needs, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Largest number of doublings of a trajectory, 1 to 20
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_treedepth: u32,
@@ -126,6 +133,11 @@ impl ChainFlags {
         sampler.threads = machine.threads.min(self.cores.unwrap_or(usize::MAX));
         sampler.seed = common.seed;
         sampler.keep_warmup = self.keep_warmup;
+        if let Some(task) = self.task {
+            let share = task.share(self.chains, "chains")?;
+            sampler.first_chain = share.start as u32;
+            sampler.chains = share.len();
+        }
         Ok(settings)
     }
 

@@ -1,7 +1,9 @@
 //! The chains of a command: the folder they go on in, running them, what becomes of their draws.
 
+mod dry_run;
 mod flags;
 
+pub(crate) use dry_run::dry_run;
 pub(crate) use flags::{Centring, ChainFlags, memory_limit};
 
 use crate::args::{Common, Output};

@@ -1,6 +1,5 @@
 //! `fitzroy sample MODEL`.
 
-mod dry_run;
 mod inputs;
 mod show;
 
@@ -9,7 +8,6 @@ use crate::clock::Clock;
 use crate::commands::chains::{self, ChainFlags, Ended};
 use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::task::Task;
 use crate::{device, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
@@ -67,12 +65,6 @@ pub(crate) struct SampleArgs {
     /// Sample the priors, without the data
     #[arg(long, conflicts_with = "log_likelihood")]
     prior_only: bool,
-    /// The chains of task I of N, I from 0, with the numbers and random streams they have in the whole run
-    #[arg(long, value_name = "I/N")]
-    task: Option<Task>,
-    /// Say how much memory and time the run needs, and stop
-    #[arg(long)]
-    dry_run: bool,
     /// Write the kernel that a GPU would run to FILE, or to stdout for -, and stop
     #[arg(long = "dump-cuda", value_name = "FILE|-")]
     dump_kernel: Option<PathBuf>,
@@ -117,11 +109,6 @@ impl SampleArgs {
             Start::Pathfinder => Init::Pathfinder,
         };
         (sampler.until, sampler.draws) = self.until()?;
-        if let Some(task) = self.task {
-            let share = task.share(sampler.chains, "chains")?;
-            sampler.first_chain = share.start as u32;
-            sampler.chains = share.len();
-        }
         Ok(settings)
     }
 
@@ -162,8 +149,9 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let words = |chains| kernel_memory_words(&joint, &settings, chains);
     device::check_memory(&chosen, |n| Ok(8 * words(n)?), settings.sampler.chains)?;
     settings.device = chosen.device.clone();
-    if args.dry_run {
-        return dry_run::run(&args.model, &joint, &settings, &args.common);
+    if args.chains.dry_run {
+        let shown = args.model.display().to_string();
+        return chains::dry_run(&shown, &joint, &settings, &args.common);
     }
     let name = inputs::name(&args.model);
     let opened = chains::open(&args.chains, &args.output, &name, &joint, &settings)?;

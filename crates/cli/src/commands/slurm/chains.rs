@@ -48,7 +48,7 @@ pub(super) fn collect(
         false => Unequal::Refused,
     };
     let trace = merge(parts.into_iter().map(named).collect(), unequal)?;
-    write_netcdf_with(&run.join("trace.nc"), &trace, Flush::Disk)?;
+    write_netcdf_with(run.join("trace.nc"), &trace, Flush::Disk)?;
     let group = match trace.group("posterior") {
         Some(_) => "posterior",
         None => "prior",

@@ -58,6 +58,19 @@ pub(super) fn plan(run: &Path) -> Result<Value> {
     })
 }
 
+/// Whether no task of a run has ever started: there are job files and nothing else.
+pub(super) fn is_untouched(run: &Path) -> bool {
+    let names = |path: &Path| -> Vec<String> {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let name = |e: fs::DirEntry| e.file_name().to_string_lossy().into_owned();
+        entries.map(name).collect()
+    };
+    let nothing_else = names(run)
+        .iter()
+        .all(|name| name == "slurm" || name == "logs");
+    nothing_else && names(&run.join("logs")).is_empty() && Submitted::read(run).is_none()
+}
+
 /// Tasks of a plan.
 pub(super) fn n_tasks(plan: &Value) -> usize {
     plan["tasks"].as_u64().unwrap_or(0) as usize
@@ -114,7 +127,12 @@ pub(super) fn tasks(run: &Path, cluster: &dyn Cluster) -> Result<Vec<TaskStatus>
     let one = |i: usize| {
         let progress = read_json(&task(run, i).join("progress.json"));
         let complete = run.join("done").join(i.to_string()).is_file();
-        status::of_task(i, complete, progress, queue.as_ref())
+        let mut found = status::of_task(i, complete, progress, queue.as_ref());
+        // It may have been killed before it said anything.
+        if found.state == State::NotStarted && task(run, i).exists() {
+            found.state = State::Failed;
+        }
+        found
     };
     Ok((0..n_tasks(&plan)).map(one).collect())
 }

@@ -165,22 +165,25 @@ fn estimate(
     share: Share,
 ) -> Result<Option<Estimate>> {
     let name = command.kind.name;
-    if !matches!(name, "sample" | "weather train") {
+    let draws = matches!(name, "sample" | "stop-signal fit");
+    if !draws && name != "weather train" {
         return Ok(None);
     }
     let mut ask = process::Command::new(program);
     // The first task has as much to do as any other.
     ask.args(command.without("--strict").words());
     ask.args(["--dry-run", "--json"]);
-    if share == Share::Chains && count > 1 {
-        // The last of unequal tasks has the most chains.
-        ask.args(["--task", &format!("{}/{count}", count - 1)]);
-    }
-    if name == "sample" && command.value("--threads").is_none() {
+    // The last of unequal tasks has the most to do.
+    match share {
+        Share::Chains if count > 1 => ask.args(["--task", &format!("{}/{count}", count - 1)]),
+        Share::Blocks => ask.args(["--block", &format!("{count}/{count}")]),
+        _ => &mut ask,
+    };
+    if draws && command.value("--threads").is_none() {
         ask.args(["--threads", &profile.cpus.to_string()]);
     }
     // What only the nodes have cannot be asked here.
-    if name == "sample"
+    if draws
         && command
             .value("--device")
             .is_some_and(|d| d.starts_with("cuda"))
@@ -195,13 +198,13 @@ fn estimate(
     }
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let bytes = |key: &str| document[key].as_f64().unwrap_or(0.0) as u64;
-    Ok(Some(match name {
-        "sample" => Estimate {
+    Ok(Some(match draws {
+        true => Estimate {
             memory_bytes: bytes("memory_bytes"),
             draws_bytes: bytes("draws_bytes"),
             time_s: document["time_s"].as_f64(),
         },
-        _ => Estimate {
+        false => Estimate {
             memory_bytes: bytes("total_bytes"),
             ..Estimate::default()
         },
@@ -220,7 +223,8 @@ fn write_all(plan: &Plan, partial: bool) -> Result<Files> {
             let keys = ["command", "tasks", "share"];
             keys.iter().all(|key| p[*key] == document[*key])
         });
-        if !is_empty && !same_run {
+        let replaced = earlier.is_some() && folder::is_untouched(&plan.folder);
+        if !is_empty && !same_run && !replaced {
             let what = match earlier {
                 Some(_) => "another run",
                 None => "something else",

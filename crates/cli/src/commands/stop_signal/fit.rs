@@ -21,6 +21,7 @@ use fitzroy_stop_signal::data::{self, Study};
 use fitzroy_stop_signal::model::{Pooling, Spec};
 use fitzroy_stop_signal::{priors, start};
 use serde_json::Value;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Flags of `fitzroy stop-signal fit`.
@@ -115,8 +116,15 @@ impl FitArgs {
         })
     }
 
-    /// Where chains start.
-    fn starts(&self, spec: &Spec, study: &Study, joint: &Joint, subjects: &[String]) -> Init {
+    /// Where the chains `own` of all start.
+    fn starts(
+        &self,
+        spec: &Spec,
+        study: &Study,
+        joint: &Joint,
+        subjects: &[String],
+        own: Range<usize>,
+    ) -> Init {
         let mut spec = spec.clone();
         if self.chains.centring == Centring::AsWritten {
             // As written they are centred, but for those that were asked not to be.
@@ -124,7 +132,9 @@ impl FitArgs {
             spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
         }
         let (chains, seed) = (self.chains.chains, self.common.seed);
-        Init::Points(start::points(&spec, study, joint, subjects, chains, seed))
+        let mut points = start::points(&spec, study, joint, subjects, chains, seed);
+        // A task has some of the chains.
+        Init::Points(points.drain(own).collect())
     }
 }
 
@@ -149,10 +159,15 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let model = Model::parse(&spec.text())?;
     let joint = run::bind(&model, &spec.data(&study), &settings)?;
     let subjects = subjects(&joint);
-    settings.sampler.init = args.starts(&spec, &study, &joint, &subjects);
+    let first = settings.sampler.first_chain as usize;
+    let own = first..first + settings.sampler.chains;
+    settings.sampler.init = args.starts(&spec, &study, &joint, &subjects, own);
     let words = |chains| kernel_memory_words(&joint, &settings, chains);
-    device::check_memory(&chosen, |n| Ok(8 * words(n)?), args.chains.chains)?;
+    device::check_memory(&chosen, |n| Ok(8 * words(n)?), settings.sampler.chains)?;
     settings.device = chosen.device.clone();
+    if args.chains.dry_run {
+        return chains::dry_run("stop-signal", &joint, &settings, &args.common);
+    }
     let opened = chains::open(&args.chains, &args.output, "stop-signal", &joint, &settings)?;
     let Some((mut folder, from)) = opened else {
         return Ok(Outcome::Done);

@@ -1,23 +1,25 @@
-//! `sample --dry-run`: what a run needs, from its sizes and a second of its warm-up.
+//! `--dry-run`: what a run needs, from its sizes and a second of its warm-up.
 
 use crate::args::Common;
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use fitzroy::Result;
-use fitzroy::fit::sample::{Event, Observer};
+use fitzroy::fit::sample::{Event, Init, Observer};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{self, Caller, Settings, n_observations};
 use serde_json::json;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 /// Seconds after which the pilot ends.
 const PILOT_S: f64 = 1.0;
 
-/// Says what the run needs; nothing is written.
-pub(super) fn run(
-    model: &Path,
+/// Says what the run of `model` needs; nothing is written.
+///
+/// # Errors
+/// Those of the sampler: no start with a finite log density.
+pub(crate) fn dry_run(
+    model: &str,
     joint: &Joint,
     settings: &Settings,
     common: &Common,
@@ -29,7 +31,7 @@ pub(super) fn run(
     let time_s = transition_s * (rounds * (s.tune + s.draws)) as f64;
     if common.json {
         json::print(&json!({
-            "model": model.display().to_string(),
+            "model": model,
             "parameters": joint.n_params(),
             "observations": n_observations(joint),
             "chains": s.chains,
@@ -48,7 +50,7 @@ pub(super) fn run(
             "{}: {} parameters, {} observations\nmemory  about {:.0} MiB, {:.0} of them draws\n\
              time    about {time_s:.0} s for {} chains of {} + {} transitions on {} threads, by the \
              pace of the first {made} of a warm-up, which is often slower than what follows",
-            model.display(),
+            model,
             joint.n_params(),
             n_observations(joint),
             need.bytes / f64::from(1 << 20),
@@ -85,6 +87,9 @@ fn pilot(joint: &Joint, settings: &Settings) -> Result<(f64, usize)> {
     (sampler.chains, sampler.threads, sampler.draws) = (1, 1, 1);
     sampler.tune = sampler.tune.max(50);
     sampler.until = None;
+    if let Init::Points(points) = &mut sampler.init {
+        points.truncate(1);
+    }
     let clock = Clock::start();
     let stop = AtomicBool::new(false);
     let pilot = Pilot {
