@@ -198,8 +198,8 @@ fn data_that_do_not_fit_are_refused_with_what_is_there() {
         &["downstream box", "does not lie on the grid"],
     );
     refused(
-        &train(&["--graph", "flat"]),
-        &["--graph flat", "--graph mesh"],
+        &train(&["--task", "precip", "--graph", "mesh"]),
+        &["--graph mesh", "--graph flat"],
     );
     refused(&train(&["--rollout-steps", "0"]), &["--rollout-steps 0"]);
     refused(&train(&["--warmup-steps", "99"]), &["--warmup-steps 99"]);
