@@ -41,7 +41,7 @@ names = [name for name in clean.data_vars]
 
 def save(name, version, **encoding):
     # A folder of chunks that do not divide the axes.
-    chunks = {"time": 7, "level": 1, "lat": 5, "lon": 4}
+    chunks = {"time": 17, "level": 1, "lat": 5, "lon": 4}
     if version == 2:
         encoding = {KEY: encoding["compressor"]}
     each = {n: {"chunks": tuple(chunks[d] for d in clean[n].dims), **encoding} for n in names}

@@ -5,7 +5,7 @@ use super::problem::{LossKind, Problem, Task};
 use crate::data::FORCINGS;
 use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_device::nn::{Network, Pool, Recompute, Workspace};
+use fitzroy_device::nn::{Clock, Network, Pool, Recompute, Span, Workspace};
 
 /// Fresh parameters: normal weights of variance 1/inputs, γ = 1, the rest 0.
 pub fn initial(network: &Network, seed: u64) -> Vec<f32> {
@@ -55,6 +55,16 @@ impl Predictor {
             batch,
             states: Vec::new(),
         })
+    }
+
+    /// From now on notes how long each block takes; with no clock it does not any more.
+    pub fn observe(&mut self, clock: Option<Clock>) {
+        self.workspace.observe(clock);
+    }
+
+    /// What was noted since the last call.
+    pub fn spans(&mut self) -> Vec<Span> {
+        self.workspace.spans()
     }
 
     /// Due after parameters have changed.
