@@ -177,3 +177,52 @@ impl Normaliser {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Channel;
+    use crate::time::Time;
+
+    /// Changes that go on by seven tenths and a jolt without a pattern, as a recursion makes them:
+    /// momentum and jolts are found again. Catches: a change taken the wrong way round, units that
+    /// are mixed up.
+    #[test]
+    fn momentum_and_what_it_leaves_are_found_again() {
+        let n = 4000;
+        let (mut change, mut x) = (0.0_f64, 10.0_f64);
+        let mut values = Vec::new();
+        let mut state = 1_u64;
+        for _ in 0..n {
+            values.push(x as f32);
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let jolt = (state >> 33) as f64 / f64::from(1_u32 << 31) - 0.5;
+            change = 0.7 * change + jolt - 0.02 * x;
+            x += change;
+        }
+        let channel = Channel {
+            variable: "X".into(),
+            level: None,
+            units: String::new(),
+        };
+        let archive = Archive {
+            times: (0..n).map(|k| Time(3600 * k)).collect(),
+            step_s: 3600,
+            lat: vec![0.0],
+            lon: vec![0.0],
+            channels: vec![channel],
+            statics: Vec::new(),
+            values,
+        };
+        let found = Normaliser::new(&archive, &(0..n as usize));
+        let momentum = found.momentum[0];
+        assert!((momentum - 0.7).abs() < 0.05, "{momentum}");
+        // Uniform jolts of width 1, in units of the deviation; the pull towards 0 adds little.
+        let expected = (1.0_f64 / 12.0).sqrt() / found.sd[0];
+        let ratio = found.rest_sd[0] / expected;
+        assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+        assert!(found.rest_sd[0] < found.change_sd[0]);
+        let again = Normaliser::from_json(&found.to_json());
+        assert!(again.is_ok_and(|again| again == found));
+    }
+}
