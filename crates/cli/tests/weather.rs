@@ -2,7 +2,7 @@
 
 mod program;
 
-use program::{Scratch, fitzroy, program};
+use program::{Scratch, fitzroy, program, repository};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -198,8 +198,8 @@ fn data_that_do_not_fit_are_refused_with_what_is_there() {
         &["downstream box", "does not lie on the grid"],
     );
     refused(
-        &train(&["--graph", "flat"]),
-        &["--graph flat", "--graph mesh"],
+        &train(&["--task", "precip", "--graph", "mesh"]),
+        &["--graph mesh", "--graph flat"],
     );
     refused(&train(&["--rollout-steps", "0"]), &["--rollout-steps 0"]);
     refused(&train(&["--warmup-steps", "99"]), &["--warmup-steps 99"]);
@@ -299,6 +299,128 @@ fn newest(scratch: &Scratch, out: &str) -> Option<PathBuf> {
             name.starts_with("checkpoint-") && name.ends_with(".safetensors")
         })
         .max()
+}
+
+/// xarray opens what was synthesised, and saves it as Zarr of both versions with every codec that is
+/// read; training on any of them is training on the file.
+#[test]
+fn xarray_opens_synthetic_weather_and_its_zarr_stores_train_alike() {
+    let scratch = Scratch::new("weather-zarr");
+    synthetic(&scratch, "a.nc", &[]);
+    let script = repository("tests/python/check_weather.py");
+    let pythons = std::env::var("FITZROY_PYTHON").unwrap_or_else(|_| "python3".into());
+    let python = pythons.split(':').next().unwrap_or("python3");
+    let said = std::process::Command::new(python)
+        .arg(script)
+        .args([scratch.0.join("a.nc"), scratch.0.clone()])
+        .output();
+    let fine = said.as_ref().is_ok_and(|output| output.status.success());
+    let missing = said.as_ref().map_or(true, |o| o.status.code() == Some(3));
+    if missing {
+        let required = std::env::var("FITZROY_REQUIRE_ARVIZ").is_ok_and(|v| v == "1");
+        assert!(!required, "{python} has no xarray, and FITZROY_REQUIRE_ARVIZ is set");
+        eprintln!("skipped: {python} has no xarray with zarr");
+        return;
+    }
+    assert!(fine, "{said:?}");
+    let loss = |data: &str, out: &str| {
+        let mut args = vec!["weather", "train", "--data", data, "--out", out, "--json"];
+        args.extend_from_slice(&SMALL);
+        args.extend_from_slice(&["--max-steps", "2", "--threads", "1"]);
+        let found = scratch.fitzroy(&args).ends_with(0).json();
+        found["last_loss"].as_f64().expect("a loss")
+    };
+    let whole = loss("a.nc", "of-a");
+    let mut stores: Vec<String> = scratch.names();
+    stores.retain(|name| name.ends_with(".zarr") && !["packed.zarr", "holes.zarr"].contains(&&**name));
+    assert!(stores.len() >= 8, "{stores:?}");
+    for store in &stores {
+        assert_eq!(loss(store, &format!("of-{store}")), whole, "{store}");
+    }
+    // Whole numbers of 1e-5, latitudes turned over: the same to their rounding.
+    let packed = loss("packed.zarr", "of-packed");
+    assert!((packed / whole - 1.0).abs() < 1e-3, "{packed} {whole}");
+    let said = scratch.fitzroy(&["weather", "train", "--data", "holes.zarr", "--dry-run"]);
+    said.ends_with(2)
+        .complains(&["holes.zarr", "TEM 850 hPa", "1 of 81", "2000-01-01T18"]);
+    let chunk = scratch.0.join("blosc.zarr/TEM/0.0.0.0");
+    std::fs::write(chunk, [2, 1, 33]).expect("the store is there");
+    let said = scratch.fitzroy(&["weather", "train", "--data", "blosc.zarr", "--dry-run"]);
+    said.ends_with(2).complains(&["blosc.zarr", "damaged or cut short"]);
+    std::fs::create_dir(scratch.0.join("empty")).expect("a folder");
+    let said = scratch.fitzroy(&["weather", "train", "--data", "empty", "--dry-run"]);
+    said.ends_with(2).complains(&["not a Zarr store"]);
+}
+
+/// ERA5 temperature over the United Kingdom, where `FITZROY_ERA5_SAMPLE` names the file: real data
+/// are read, split, trained on and scored. One variable for three weeks makes no skilful model, and
+/// none is asked for.
+#[test]
+fn a_real_sample_is_read_trained_on_and_scored() {
+    let Ok(sample) = std::env::var("FITZROY_ERA5_SAMPLE") else {
+        eprintln!("skipped: FITZROY_ERA5_SAMPLE names no file of ERA5");
+        return;
+    };
+    let scratch = Scratch::new("weather-era5");
+    let mut args = vec!["weather", "train", "--data", &sample, "--out", "run", "--json"];
+    args.extend_from_slice(&SMALL);
+    args.extend_from_slice(&["--graph", "flat", "--max-steps", "30"]);
+    let trained = scratch.fitzroy(&args).ends_with(0).json();
+    assert!(trained["best_validation_loss"].as_f64().expect("a loss") < 1.0);
+    let scored = scratch.fitzroy(&[
+        "weather", "evaluate", "--data", &sample, "--checkpoint", "run", "--leads", "2",
+        "--max-starts", "6", "--out", "scores", "--json",
+    ]);
+    let scored = scored.ends_with(0).json();
+    let persistence = scored["scores"].as_array().expect("scores").iter();
+    let rmse: Vec<f64> = persistence
+        .filter(|s| s["method"] == "persistence")
+        .filter_map(|s| s["rmse"].as_f64())
+        .collect();
+    // Kelvin within an hour or two: tenths, and more at the later.
+    assert!(rmse[0] > 0.05 && rmse[0] < 2.0 && rmse[1] > rmse[0], "{rmse:?}");
+}
+
+/// What a finished run shows to people; a folder of training makes its page anew at any time.
+#[test]
+fn training_and_scores_leave_pages_pictures_and_a_profile() {
+    let scratch = Scratch::new("weather-pages");
+    synthetic(&scratch, "a.nc", &[]);
+    let said = scratch.fitzroy(&train(&[
+        "--graph", "flat", "--max-steps", "8", "--log-every", "2", "--recompute", "layer",
+        "--profile", "--out", "run",
+    ]));
+    let said = said.ends_with(0);
+    assert!(said.out.contains("ms a step") && said.out.contains("peak memory"), "{}", said.out);
+    let read = |name: &str| std::fs::read_to_string(scratch.0.join(name)).expect("it is there");
+    let page = read("run/report.html");
+    for part in ["Training finished", "best validation loss", "--recompute layer", "<svg"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let trace: serde_json::Value = serde_json::from_str(&read("run/profile.json")).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    for name in ["wait for data", "layer0.edges.grid", "decode", "clip, AdamW, average"] {
+        assert!(events.iter().any(|e| e["name"] == name), "{name}");
+    }
+    assert!(read("run/profile.txt").contains("layer0.nodes.grid backward"));
+    std::fs::remove_file(scratch.0.join("run/report.html")).expect("it was there");
+    scratch.fitzroy(&["report", "run"]).ends_with(0);
+    assert_eq!(read("run/report.html"), page);
+    scratch
+        .fitzroy(&[
+            "weather", "evaluate", "--data", "a.nc", "--checkpoint", "run/best.safetensors",
+            "--leads", "5", "--out", "scores", "--visualizations", "--strict",
+        ])
+        // Eight steps do not beat a regression.
+        .ends_with(1);
+    let page = read("scores/report.html");
+    for part in ["behind a baseline", "Error by lead time", "CSI 1 mm", "forecast − truth"] {
+        assert!(page.contains(part), "{part}");
+    }
+    for name in ["lead_times.png", "lead_times.svg", "maps.png", "maps.svg", "scores.csv"] {
+        let bytes = std::fs::read(scratch.0.join("scores").join(name)).expect("it is there");
+        assert!(bytes.len() > 1000, "{name}");
+    }
 }
 
 /// Killed at whatever step it was, then resumed: the same last checkpoint, byte by byte.

@@ -2,13 +2,15 @@
 //!
 //! Data flow so: [`time`] dates, [`files`] CF NetCDF, [`synth`] an atmosphere to try things on,
 //! [`data`] a region's records, [`graph`] who sends to whom, [`mod@train`] the loop,
-//! [`evaluate`] forecasts and scores; [`mod@bench`] a task to time.
+//! [`evaluate`] forecasts and scores, [`report`] both for people to look at; [`mod@bench`] a task
+//! to time.
 
 pub mod bench;
 pub mod data;
 pub mod evaluate;
 pub mod files;
 pub mod graph;
+pub mod report;
 pub mod synth;
 pub mod time;
 pub mod train;

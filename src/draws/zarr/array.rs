@@ -1,6 +1,7 @@
 //! One array of a store: how its chunks are named, packed and put together.
 
 use super::super::Column;
+use super::blosc::{unpack_blosc, unpack_lz4};
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
 use std::io::Read as _;
@@ -58,14 +59,24 @@ pub(super) fn unpack(codec: &str, bytes: Vec<u8>) -> Result<Vec<u8>> {
             let mut decoder = decoder.map_err(|e| wrong(format!("it is damaged ({e})")))?;
             decoder.read_to_end(&mut out).map_err(damaged)?;
         }
+        "zlib" => {
+            let mut decoder = flate2::read::ZlibDecoder::new(bytes.as_slice());
+            decoder.read_to_end(&mut out).map_err(damaged)?;
+        }
+        "blosc" => out = unpack_blosc(&bytes)?,
+        // As numcodecs packs it: the length first.
+        "lz4" if bytes.len() >= 4 => {
+            let length = bytes[..4].iter().rev().fold(0, |n, &b| n << 8 | usize::from(b));
+            unpack_lz4(&bytes[4..], length, &mut out)?;
+        }
         "crc32c" if bytes.len() >= 4 => {
             out = bytes;
             out.truncate(out.len() - 4);
         }
         other => {
             return Err(wrong(format!(
-                "codec `{other}` is not known; zstd, gzip and none are: save the trace anew, or \
-                 as NetCDF"
+                "codec `{other}` is not known; zstd, gzip, zlib, lz4, blosc and none are: save it \
+                 anew, or as NetCDF"
             )));
         }
     }
@@ -150,6 +161,16 @@ impl Plan {
             true => "0".into(), // A scalar of version 2 keys.
             false => key.join(&self.separator),
         }
+    }
+
+    /// Whether it holds numbers.
+    pub(super) fn numeric(&self) -> bool {
+        !matches!(self.stored, Stored::Text | Stored::Wide(_))
+    }
+
+    /// Whether it holds whole numbers.
+    pub(super) fn whole_numbers(&self) -> bool {
+        matches!(self.stored, Stored::Signed(_) | Stored::Unsigned(_))
     }
 
     /// The whole array.

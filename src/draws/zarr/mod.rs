@@ -6,17 +6,21 @@
 //! them is torn. Format: <https://zarr-specs.readthedocs.io>, version 3.0.
 
 mod array;
+mod arrays;
+mod blosc;
 mod chunk;
 mod cut;
 mod metadata;
 mod read;
 mod stored;
+mod version2;
 mod write;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub use arrays::{ZarrArray, ZarrArrays};
 pub(crate) use chunk::put_file;
 pub use cut::Chunks;
 pub(crate) use read::Store;

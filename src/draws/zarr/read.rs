@@ -5,6 +5,7 @@ use super::super::netcdf::{chain_and_draw_first, is_draw_group, is_trace_group, 
 use super::super::{Attribute, Column, Group, Labels, Trace, Variable};
 use super::array::{Elements, Plan, indices, plan, unpack, wrong};
 use super::metadata::{ORDER, attributes_of};
+use super::version2;
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,14 +13,14 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Reads a trace from a Zarr v3 store: the folder that a run of Fitzroy writes (also while it
-/// runs), or one of xarray.
+/// Reads a trace from a Zarr store: the folder that a run of Fitzroy writes (also while it runs),
+/// or one of xarray, of version 3 or 2.
 ///
 /// What is said of names, types and labels at [`read_netcdf`](super::super::read_netcdf) holds here
-/// too. Chunks may be plain, `zstd`, `gzip` or `crc32c`.
+/// too. Chunks may be plain, `zstd`, `gzip`, `zlib`, `lz4`, `blosc` or `crc32c`.
 ///
 /// # Errors
-/// `Io` when a file cannot be read; `Data` when the folder is no store of version 3, a chunk is
+/// `Io` when a file cannot be read; `Data` when the folder is no store, a chunk is
 /// damaged or has another codec, or there is no group of a trace. The message begins with the path.
 pub fn read_zarr(path: impl AsRef<Path>) -> Result<Trace> {
     let path = path.as_ref();
@@ -44,9 +45,13 @@ impl Store {
         let text = match fs::read_to_string(root.join("zarr.json")) {
             Ok(text) => text,
             Err(_) if root.join(".zgroup").exists() => {
-                return Err(wrong(
-                    "this is a Zarr store of version 2; save it anew with zarr 3 or as NetCDF",
-                ));
+                let (node, nodes) = version2::read(root)?;
+                return Ok(Store {
+                    root: root.to_path_buf(),
+                    nodes,
+                    order: Vec::new(),
+                    attributes: attributes_of(&node),
+                });
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && root.is_dir() => {
                 return Err(wrong(

@@ -14,7 +14,10 @@ const CRATES: &[(&str, &[&str])] = &[
         "crates/curve-fit",
         &["fitzroy", "fitzroy-device", "fitzroy-graph"],
     ),
-    ("crates/weather", &["fitzroy", "fitzroy-device"]),
+    (
+        "crates/weather",
+        &["fitzroy", "fitzroy-device", "fitzroy-report"],
+    ),
     ("crates/report", &["fitzroy"]),
     ("crates/slurm", &["fitzroy-graph"]),
     (

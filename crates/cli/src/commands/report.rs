@@ -1,6 +1,6 @@
 //! `fitzroy report DIR|TRACE`, and the reports that `sample` and `validate` leave behind.
 
-use super::{IN_MEMORY_BYTES, THINNED_BYTES, plot};
+use super::{IN_MEMORY_BYTES, THINNED_BYTES, plot, weather};
 use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::terminal;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
     One file that needs no network: verdict, summary, figures, predictive checks, settings, model.\n\
     docs/report.md says how to read it.")]
 pub(crate) struct ReportArgs {
-    /// The folder of a run, or a trace written by Fitzroy or by ArviZ
+    /// The folder of a run (of weather training, too), or a trace of Fitzroy or of ArviZ
     run: PathBuf,
     /// The file [default: report.html in the folder, or NAME-report.html beside the trace]
     #[arg(long, value_name = "FILE")]
@@ -51,6 +51,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
             out.display()
         );
         return Err(Error::new(ErrorKind::Io, message));
+    }
+    if is_folder && weather::pages::is_training(&args.run) {
+        weather::pages::training_report(&args.run, &out)?;
+        terminal::out(format_args!("wrote {}", out.display()));
+        return Ok(Outcome::Done);
     }
     let opened = open_trace(&args.run, IN_MEMORY_BYTES)?;
     let mut facts = facts(&args.run);

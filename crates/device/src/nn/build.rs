@@ -3,6 +3,7 @@
 use super::block::{Aggregate, Block, Dense, Index, Kept, Layer, Lookup, Role};
 use super::plan::{Buffer, Copies, Plan};
 use super::spec::{EdgeSet, Parameter, Recompute, Spec};
+use std::ops::Range;
 
 /// The state of a set of nodes or edges at one point of the network.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,16 @@ pub(super) struct Builder<'a> {
     /// Projections that differ by sample, one for each place in a block.
     pub(super) projected: Vec<Buffer>,
     pub(super) g: Buffer,
+    /// Blocks that run forward again before they run backward.
+    pub(super) groups: Vec<Range<usize>>,
+    /// States that are not kept, by their place in a group: all groups use the same memory.
+    pub(super) passing: Vec<(Passing, Buffer)>,
+    /// The place in its group of the stage that is being built, and whether it is the last.
+    pub(super) place: Option<(usize, bool)>,
 }
+
+/// Place in a group, and which array of the stage: sums or edges by edge set, nodes by node set.
+pub(super) type Passing = (usize, &'static str, usize);
 
 /// A part of the input of a perceptron.
 #[derive(Clone, Copy)]
@@ -215,11 +225,36 @@ impl Builder<'_> {
         }
     }
 
+    /// An array of a stage: kept for every step, or shared by the groups that pass through it.
+    fn passing(&mut self, rows: usize, kind: &'static str, set: usize) -> Buffer {
+        let latent = self.spec.latent;
+        let Some((place, last)) = self.place else {
+            return self.plan.add(rows, latent, Copies::Steps);
+        };
+        // What a group leaves behind is where the next one starts from.
+        if last && kind != "sums" {
+            return self.plan.add(rows, latent, Copies::Steps);
+        }
+        let key = (place, kind, set);
+        if let Some((_, buffer)) = self.passing.iter().find(|(other, _)| *other == key) {
+            return *buffer;
+        }
+        let buffer = self.plan.add(rows, latent, Copies::Samples);
+        self.passing.push((key, buffer));
+        buffer
+    }
+
     /// Gives a block its base, and the next state of the set.
-    fn residual(&mut self, block: &mut Block, state: &mut State, rows: usize) {
+    fn residual(
+        &mut self,
+        block: &mut Block,
+        state: &mut State,
+        rows: usize,
+        (kind, set): (&'static str, usize),
+    ) {
         block.base = Some((state.now, state.once));
         block.base_slope = state.once.then_some(state.slope_once);
-        let next = self.plan.add(rows, self.spec.latent, Copies::Steps);
+        let next = self.passing(rows, kind, set);
         block.out = Some(next);
         block.slope = Some(state.slope);
         (state.now, state.once) = (next, false);
@@ -256,6 +291,8 @@ impl Builder<'_> {
         let mut sums_slopes: Vec<Option<Buffer>> = vec![None; spec.edges.len()];
         for (number, stage) in spec.stages.iter().enumerate() {
             let before = nodes.to_vec();
+            let first_block = self.blocks.len();
+            self.place = group_place(spec, number).filter(|_| self.recompute == Recompute::Layer);
             let mut sums = Vec::new();
             for &set in &stage.edges {
                 let EdgeSet {
@@ -283,14 +320,14 @@ impl Builder<'_> {
                 let mut block = self.block(&name, senders.len(), false, &parts, latent, true);
                 let slope = *sums_slopes[set]
                     .get_or_insert_with(|| self.plan.add(n_receivers, latent, Copies::Samples));
-                let sum = self.plan.add(n_receivers, latent, Copies::Steps);
+                let sum = self.passing(n_receivers, "sums", set);
                 block.edges = Some(set);
                 block.aggregate = Some(Aggregate { to: sum, slope });
                 if spec.stages[number + 1..]
                     .iter()
                     .any(|later| later.edges.contains(&set))
                 {
-                    self.residual(&mut block, &mut edges[set], senders.len());
+                    self.residual(&mut block, &mut edges[set], senders.len(), ("edges", set));
                 }
                 sums.push((*to, sum, slope));
                 self.blocks.push(block);
@@ -309,9 +346,15 @@ impl Builder<'_> {
                 }
                 let name = format!("{}.nodes.{}", stage.name, spec.nodes[set].name);
                 let mut block = self.block(&name, n, false, &parts, latent, true);
-                self.residual(&mut block, &mut nodes[set], n);
+                self.residual(&mut block, &mut nodes[set], n, ("nodes", set));
                 self.blocks.push(block);
             }
+            match (self.place, self.groups.last_mut()) {
+                (Some((0, _)), _) => self.groups.push(first_block..self.blocks.len()),
+                (Some(_), Some(group)) => group.end = self.blocks.len(),
+                _ => {}
+            }
+            self.place = None;
         }
     }
 
@@ -326,4 +369,21 @@ impl Builder<'_> {
         self.blocks.push(block);
         (out, slope)
     }
+}
+
+/// Where a stage stands in its group: of L equal stages in a row, ⌈√L⌉ make a group. Stages that
+/// stand alone have none.
+fn group_place(spec: &Spec, number: usize) -> Option<(usize, bool)> {
+    let same = |k: usize| {
+        let (a, b) = (&spec.stages[k], &spec.stages[number]);
+        a.edges == b.edges && a.nodes == b.nodes
+    };
+    let first = (0..number).rev().take_while(|&k| same(k)).count();
+    let n = first + (number..spec.stages.len()).take_while(|&k| same(k)).count();
+    if n < 2 {
+        return None;
+    }
+    let size = (1..=n).find(|size| size * size >= n)?;
+    let place = first % size;
+    Some((place, place + 1 == size || first + 1 == n))
 }

@@ -15,6 +15,7 @@ mod pool;
 mod product;
 mod rows;
 mod spec;
+mod timeline;
 mod wide;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -29,3 +30,4 @@ pub use optimiser::{AdamW, norm_squared, scale};
 pub use plan::Workspace;
 pub use pool::{Crew, Pool};
 pub use spec::{EdgeSet, Input, NodeSet, Parameter, Recompute, Spec, Stage};
+pub use timeline::{Clock, Pass, Span};

@@ -3,15 +3,19 @@
 use super::block::{Backward, Block, Edges, LANES_MAX, Run};
 use super::build::Builder;
 use super::number::Number;
-use super::plan::{Buffer, Copies, Plan, Workspace};
+use super::plan::{Buffer, Copies, Plan, View, Workspace};
 use super::pool::{Common, Crew, Pool};
 use super::spec::{Input, Parameter, Recompute, Spec, check, index};
+use super::timeline::{Pass, Timeline};
 use fitzroy_graph::Result;
+use std::ops::Range;
 
 /// A network ready to run.
 pub struct Network {
     plan: Plan,
     blocks: Vec<Block>,
+    /// Blocks whose states are not kept: they run forward again before they run backward.
+    groups: Vec<Range<usize>>,
     edges: Vec<Edges>,
     parameters: Vec<Parameter>,
     n_parameters: usize,
@@ -45,6 +49,9 @@ impl Network {
             n_parameters: 0,
             projected: Vec::new(),
             g,
+            groups: Vec::new(),
+            passing: Vec::new(),
+            place: None,
         };
         let (mut fixed, mut inputs) = (Vec::new(), Vec::new());
         let mut nodes = Vec::new();
@@ -86,6 +93,7 @@ impl Network {
         Ok(Network {
             plan: builder.plan,
             blocks: builder.blocks,
+            groups: builder.groups,
             edges: spec.edges.iter().map(|set| index(spec, set)).collect(),
             parameters: builder.parameters,
             n_parameters: builder.n_parameters,
@@ -199,7 +207,7 @@ impl Network {
 
     fn run<'a, E: Number>(
         &'a self,
-        view: super::plan::View<'a, E>,
+        view: View<'a, E>,
         crew: &'a Crew<'a>,
         parameters: &'a [E],
         number: usize,
@@ -227,7 +235,8 @@ impl Network {
             for (number, block) in self.blocks.iter().enumerate() {
                 let run = self.run(view, crew, parameters, number);
                 if block.once {
-                    block.forward(&run);
+                    let what = (Pass::Embed, number);
+                    Timeline::during(view.timeline, crew, what, || block.forward(&run));
                 }
             }
             for (number, block) in self.blocks.iter().enumerate() {
@@ -247,14 +256,29 @@ impl Network {
         assert!(parameters.len() == self.n_parameters && step < workspace.n_steps);
         let view = workspace.view(step, pool);
         pool.run(&|crew| {
-            for (number, block) in self.blocks.iter().enumerate() {
-                if !block.once {
+            let all = 0..self.blocks.len();
+            self.blocks_forward(view, crew, parameters, all, Pass::Forward);
+        });
+    }
+
+    fn blocks_forward<E: Number>(
+        &self,
+        view: View<'_, E>,
+        crew: &Crew<'_>,
+        parameters: &[E],
+        range: Range<usize>,
+        pass: Pass,
+    ) {
+        for number in range {
+            let block = &self.blocks[number];
+            if !block.once {
+                Timeline::during(view.timeline, crew, (pass, number), || {
                     let run = self.run(view, crew, parameters, number);
                     block.project(&run, false);
                     block.forward(&run);
-                }
+                });
             }
-        });
+        }
     }
 
     /// Prepares the backward passes of a batch: transposes weights, forgets slopes.
@@ -345,8 +369,14 @@ impl Network {
                 input_slope,
             };
             for (number, block) in self.blocks.iter().enumerate().rev() {
+                let group = self.groups.iter().find(|group| group.end == number + 1);
+                if let Some(group) = group.filter(|_| !once) {
+                    self.blocks_forward(view, crew, parameters, group.clone(), Pass::Again);
+                }
                 if block.once == once {
-                    block.backward(&self.run(view, crew, parameters, number), &back);
+                    let what = (Pass::Backward, number);
+                    let run = self.run(view, crew, parameters, number);
+                    Timeline::during(view.timeline, crew, what, || block.backward(&run, &back));
                 }
             }
         });

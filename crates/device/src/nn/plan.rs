@@ -2,6 +2,7 @@
 
 use super::number::Number;
 use super::pool::Common;
+use super::timeline::{Clock, Span, Timeline};
 
 /// An array of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,7 @@ pub struct Workspace<E> {
     pub(super) n_steps: usize,
     /// Jobs of every block, and of every look-up of it.
     pub(super) jobs: Vec<super::block::Jobs>,
+    timeline: Option<Timeline>,
 }
 
 impl<E: Number> Workspace<E> {
@@ -134,7 +136,18 @@ impl<E: Number> Workspace<E> {
             n_threads,
             n_steps,
             jobs,
+            timeline: None,
         }
+    }
+
+    /// From now on notes how long each block takes; with no clock it does not any more.
+    pub fn observe(&mut self, clock: Option<Clock>) {
+        self.timeline = clock.map(Timeline::new);
+    }
+
+    /// What was noted since the last call.
+    pub fn spans(&mut self) -> Vec<Span> {
+        self.timeline.as_ref().map_or_else(Vec::new, Timeline::take)
     }
 
     /// Samples of a batch.
@@ -186,6 +199,7 @@ impl<E: Number> Workspace<E> {
             layout: &self.layout,
             scratch_len: self.scratch_len,
             jobs: &self.jobs,
+            timeline: self.timeline.as_ref(),
             step,
         }
     }
@@ -199,6 +213,7 @@ pub(super) struct View<'a, E> {
     layout: &'a Layout,
     scratch_len: usize,
     pub(super) jobs: &'a [super::block::Jobs],
+    pub(super) timeline: Option<&'a Timeline>,
     step: usize,
 }
 

@@ -100,6 +100,9 @@ pub enum Recompute {
     None,
     /// The inside of every perceptron: only states are kept, about a quarter of the memory.
     Mlp,
+    /// The same, and the states between: of L equal stages in a row, states are kept after every
+    /// ⌈√L⌉-th alone, and each group of stages runs forward again before it runs backward.
+    Layer,
 }
 
 /// A parameter array.

@@ -340,9 +340,71 @@ fn threads_levels_and_recomputation_change_no_bit() {
             let other = run::<f32>(&spec, Recompute::None, &mut pool, batch);
             assert!(first == other, "{level:?}, batch {batch}");
         }
-        let other = run::<f32>(&spec, Recompute::Mlp, &mut Pool::new(2), batch);
-        assert!(first == other, "recomputed, batch {batch}");
+        for recompute in [Recompute::Mlp, Recompute::Layer] {
+            let other = run::<f32>(&spec, recompute, &mut Pool::new(2), batch);
+            assert!(first == other, "{recompute:?}, batch {batch}");
+        }
     }
+}
+
+/// Seven equal stages are groups of 3, 3 and 1: fewer states are kept, and not a bit changes.
+#[test]
+fn states_between_layers_need_not_be_kept() {
+    let mut spec = spec(32, 24, 1);
+    let layer = spec.stages[1].clone();
+    let more = (2..7).map(|k| Stage {
+        name: format!("layer{k}"),
+        ..layer.clone()
+    });
+    spec.stages.splice(3..3, more);
+    let first = run::<f32>(&spec, Recompute::None, &mut Pool::new(1), 2);
+    let bytes = |recompute| {
+        let network = Network::new(&spec, recompute).unwrap();
+        network.workspace_bytes::<f32>(8, 4, 1)
+    };
+    let (none, mlp, layer) = (
+        bytes(Recompute::None),
+        bytes(Recompute::Mlp),
+        bytes(Recompute::Layer),
+    );
+    assert!(layer < mlp && mlp < none, "{layer} {mlp} {none}");
+    for threads in [1, 2] {
+        let other = run::<f32>(&spec, Recompute::Layer, &mut Pool::new(threads), 2);
+        assert!(first == other, "{threads} threads");
+    }
+}
+
+#[test]
+fn every_block_is_seen_at_work() {
+    let spec = spec(16, 16, 1);
+    let network = Network::new(&spec, Recompute::Layer).unwrap();
+    let mut pool = Pool::new(2);
+    let mut workspace = network.workspace::<f32>(2, 1, &pool);
+    let parameters = vec![0.1; network.n_parameters()];
+    let mut gradient = parameters.clone();
+    let ticks = std::sync::atomic::AtomicU64::new(0);
+    let clock = move || ticks.fetch_add(1, std::sync::atomic::Ordering::Relaxed) as f64;
+    workspace.observe(Some(std::sync::Arc::new(clock)));
+    network.embed(&mut workspace, &mut pool, &parameters);
+    network.forward(&mut workspace, &mut pool, &parameters, 0);
+    network.begin_backward(&mut workspace, &mut pool, &parameters);
+    network.backward(&mut workspace, &mut pool, &parameters, &mut gradient, 0, false);
+    network.end_backward(&mut workspace, &mut pool, &parameters, &mut gradient);
+    let spans = workspace.spans();
+    for block in 0..network.blocks(2).len() {
+        let of = |passes: &[Pass]| {
+            let own = spans.iter().filter(|s| s.block == block && passes.contains(&s.pass));
+            own.count()
+        };
+        let forward = of(&[Pass::Embed, Pass::Forward]);
+        assert_eq!((forward, of(&[Pass::Backward])), (1, 1), "block {block}");
+    }
+    // Two layers are one group: their four blocks ran forward twice.
+    assert_eq!(spans.iter().filter(|s| s.pass == Pass::Again).count(), 4);
+    assert!(spans.windows(2).all(|pair| pair[0].end_s < pair[1].start_s));
+    workspace.observe(None);
+    network.forward(&mut workspace, &mut pool, &parameters, 0);
+    assert!(workspace.spans().is_empty());
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod chart;
 mod energy;
 mod ess;
 mod forest;
+mod heat;
 mod khat;
 mod look;
 mod pair;
@@ -22,6 +23,7 @@ pub use chart::{Chart, Layer, charts};
 pub use energy::energy_figure;
 pub use ess::ess_figure;
 pub use forest::{ForestColumn, ForestRow, forest_figure};
+pub use heat::{Heat, Tint, heat_figure, tint_of};
 pub use khat::khat_figure;
 pub use pair::pair_figure;
 pub use parallel::parallel_figure;
@@ -121,7 +123,7 @@ impl Style {
 }
 
 /// A number with about three significant digits.
-pub(crate) fn said(value: f64) -> String {
+pub fn said(value: f64) -> String {
     use crate::draw::shown;
     let size = value.abs();
     if !value.is_finite() || value == 0.0 {
@@ -145,7 +147,7 @@ pub(crate) fn said(value: f64) -> String {
 }
 
 /// `1,234`.
-pub(crate) fn count(n: usize) -> String {
+pub fn count(n: usize) -> String {
     let text = n.to_string();
     let mut out = String::new();
     for (i, digit) in text.chars().enumerate() {

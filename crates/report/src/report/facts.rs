@@ -122,7 +122,7 @@ pub(super) fn settings(trace: &Trace) -> Vec<(String, String)> {
 }
 
 /// Seconds as people say them.
-pub(crate) fn seconds(s: f64) -> String {
+pub fn seconds(s: f64) -> String {
     match s {
         s if s < 0.0995 => format!("{} ms", crate::figure::said(s * 1000.0)),
         s if s < 120.0 => format!("{} s", crate::figure::said(s)),

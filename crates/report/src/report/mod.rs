@@ -10,7 +10,7 @@ mod validation;
 #[cfg(test)]
 mod tests;
 
-pub use facts::RunFacts;
+pub use facts::{RunFacts, seconds};
 pub use kind::{FigureOptions, Kind, figure_of};
 pub use sampling::sampling_page;
 pub use validation::{Contender, performance_figure, validation_page};

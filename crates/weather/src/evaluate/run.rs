@@ -48,6 +48,14 @@ pub struct Evaluation {
     /// Hours of each lead of the maps, with truth and forecast of all channels (node, channel),
     /// in the channels' units, from the first initial time.
     pub maps: Vec<(f64, Vec<f64>, Vec<f64>)>,
+    /// Latitudes of the maps.
+    pub lat: Vec<f64>,
+    /// Longitudes of the maps.
+    pub lon: Vec<f64>,
+    /// Channels of the maps, scored or not.
+    pub n_channels: usize,
+    /// By scored channel, its place among those of the maps.
+    pub places: Vec<usize>,
 }
 
 impl Evaluation {
@@ -282,6 +290,10 @@ impl Scorer {
             n_starts,
             span,
             maps: self.maps,
+            lat: problem.archive.lat.clone(),
+            lon: problem.archive.lon.clone(),
+            n_channels: problem.archive.channels.len(),
+            places: problem.targets_in_order().to_vec(),
         }
     }
 }

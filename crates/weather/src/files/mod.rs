@@ -1,7 +1,8 @@
-//! Gridded fields in files: CF NetCDF-4, written and read.
+//! Gridded fields in files: CF NetCDF-4, written and read; Zarr, read.
 
 mod preprocess;
 mod read;
+mod source;
 mod write;
 
 #[cfg(test)]

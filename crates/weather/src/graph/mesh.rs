@@ -87,6 +87,14 @@ pub fn mesh(lat: &[f64], lon: &[f64]) -> Mesh {
     }
 }
 
+/// The grid alone: every point receives from its eight neighbours. Node set 0 sends and receives.
+pub fn grid_set(lat: &[f64], lon: &[f64]) -> EdgeSet {
+    let grid = places(lat, lon);
+    let mut pairs = Vec::new();
+    neighbours(lat.len(), lon.len(), 1, &mut pairs);
+    tangent_set("grid", (0, 0), pairs, &grid, &grid)
+}
+
 /// Edges to the eight neighbours, of every `stride`-th node.
 fn neighbours(rows: usize, columns: usize, stride: usize, pairs: &mut Vec<(u32, u32)>) {
     let number = |r: i64, c: i64| {

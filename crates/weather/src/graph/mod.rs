@@ -8,7 +8,7 @@ mod prune;
 mod tests;
 
 pub use flat::{Boxes, Flat, flat};
-pub use mesh::{Mesh, mesh};
+pub use mesh::{Mesh, grid_set, mesh};
 pub use prune::{Pruned, prune};
 
 use fitzroy_device::nn::EdgeSet;

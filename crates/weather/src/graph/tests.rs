@@ -90,6 +90,18 @@ fn every_grid_node_sends_to_the_mesh_and_receives_from_it() {
 }
 
 #[test]
+fn points_of_a_grid_hear_their_neighbours_and_no_one_else() {
+    let set = grid_set(&axis(50.0, 53.0, 1.0), &axis(0.0, 4.0, 1.0));
+    let heard = |node: u32| set.receivers.iter().filter(|&&r| r == node).count();
+    // A corner, an edge, the inside of 4 x 5 points.
+    assert_eq!((heard(0), heard(1), heard(6)), (3, 5, 8));
+    for (&r, &s) in set.receivers.iter().zip(&set.senders) {
+        let ((y, x), (v, u)) = ((r / 5, r % 5), (s / 5, s % 5));
+        assert!(y.abs_diff(v).max(x.abs_diff(u)) == 1, "{r} hears {s}");
+    }
+}
+
+#[test]
 fn boxes_off_the_grid_say_where_the_grid_is() {
     let (lat, lon) = (axis(25.0, 50.0, 1.0), axis(70.0, 125.0, 1.0));
     let wrong = |boxes: Boxes| flat(&lat, &lon, &boxes).unwrap_err().to_string();

@@ -6,6 +6,7 @@ mod events;
 mod model;
 mod plan;
 mod problem;
+mod profile;
 mod run;
 mod schedule;
 #[cfg(test)]
@@ -18,5 +19,6 @@ pub use events::Recorder;
 pub use model::{Learner, Predictor, initial};
 pub use plan::{Plan, Settings, plan};
 pub use problem::{Architecture, GraphKind, LossKind, Problem, Task, Weighting};
+pub use profile::{Profile, Timed};
 pub use run::{Caller, Ended, Event, Outcome, train};
 pub use schedule::{Rollouts, Schedule};

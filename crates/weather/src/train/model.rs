@@ -5,7 +5,7 @@ use super::problem::{LossKind, Problem, Task};
 use crate::data::FORCINGS;
 use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_device::nn::{Network, Pool, Recompute, Workspace};
+use fitzroy_device::nn::{Clock, Network, Pool, Recompute, Span, Workspace};
 
 /// Fresh parameters: normal weights of variance 1/inputs, γ = 1, the rest 0.
 pub fn initial(network: &Network, seed: u64) -> Vec<f32> {
@@ -55,6 +55,16 @@ impl Predictor {
             batch,
             states: Vec::new(),
         })
+    }
+
+    /// From now on notes how long each block takes; with no clock it does not any more.
+    pub fn observe(&mut self, clock: Option<Clock>) {
+        self.workspace.observe(clock);
+    }
+
+    /// What was noted since the last call.
+    pub fn spans(&mut self) -> Vec<Span> {
+        self.workspace.spans()
     }
 
     /// Due after parameters have changed.
@@ -110,6 +120,9 @@ impl Predictor {
                     let (b, rest) = rest.split_at_mut(n_channels);
                     b.copy_from_slice(&self.states[step + 1][at * n_channels..][..n_channels]);
                     if problem.is_forecast() {
+                        for ((a, b), scale) in a.iter_mut().zip(b).zip(&problem.tendency_scales) {
+                            *a = (*b - *a) * scale;
+                        }
                         let (known, fixed) = rest.split_at_mut(3 * FORCINGS);
                         for (to, from) in known.chunks_exact_mut(FORCINGS).zip(forcings) {
                             to.copy_from_slice(&from[at * FORCINGS..][..FORCINGS]);
@@ -123,7 +136,7 @@ impl Predictor {
             .forward(&mut self.workspace, pool, parameters, kept);
         self.prepare(step + 3, self.batch * n_nodes * n_channels);
         let (given, predicted) = self.states.split_at_mut(step + 2);
-        let (now, next) = (&given[step + 1], &mut predicted[0]);
+        let (before, now, next) = (&given[step], &given[step + 1], &mut predicted[0]);
         let out = self.network.output(&mut self.workspace, kept);
         if !problem.is_forecast() {
             next.copy_from_slice(now);
@@ -138,8 +151,10 @@ impl Predictor {
                     (true, Some(truth)) => truth[at + channel],
                     (true, None) => now[at + channel],
                     _ if problem.is_forecast() => {
-                        let change = scales.change_sd[channel] * f64::from(x);
-                        now[at + channel] + (scales.change_mean[channel] + change) as f32
+                        let i = at + channel;
+                        let going_on = scales.momentum[channel] as f32 * (now[i] - before[i]);
+                        let rest = scales.rest_mean[channel] + scales.rest_sd[channel] * f64::from(x);
+                        now[i] + going_on + rest as f32
                     }
                     _ => x,
                 };
@@ -261,8 +276,10 @@ impl Learner {
                     let slope = if inside { by_next[at + channel] } else { 0.0 };
                     *out = slope;
                     if problem.is_forecast() {
-                        *out = slope * problem.normaliser.change_sd[channel] as f32;
-                        earlier[step + 1][at + channel] += slope;
+                        *out = slope * problem.normaliser.rest_sd[channel] as f32;
+                        let momentum = problem.normaliser.momentum[channel] as f32;
+                        earlier[step + 1][at + channel] += (1.0 + momentum) * slope;
+                        earlier[step][at + channel] -= momentum * slope;
                     }
                 }
             }
@@ -276,9 +293,11 @@ impl Learner {
                 for (k, row) in slope.chunks_exact(width).enumerate() {
                     let (sample, place) = (k / fed.nodes.len(), k % fed.nodes.len());
                     let at = (sample * n_nodes + fed.nodes[place] as usize) * n_channels;
+                    // Rolled out are forecasts alone, whose first numbers are tendencies.
                     for channel in 0..n_channels {
-                        earlier[step][at + channel] += row[channel];
-                        earlier[step + 1][at + channel] += row[n_channels + channel];
+                        let by_change = row[channel] * problem.tendency_scales[channel];
+                        earlier[step][at + channel] -= by_change;
+                        earlier[step + 1][at + channel] += row[n_channels + channel] + by_change;
                     }
                 }
             }
@@ -323,7 +342,7 @@ fn step_loss(
                             weight *= factor as f32;
                         }
                     }
-                    None => scale = 1.0 / problem.normaliser.change_sd[channel] as f32,
+                    None => scale = 1.0 / problem.normaliser.rest_sd[channel] as f32,
                 }
                 let r = (predicted[i] - truth[i]) * scale;
                 let (value, d) = penalty(problem.weighting.loss, r);

@@ -237,16 +237,18 @@ fn check_memory(problem: &Problem, s: &Settings, plan: &Plan, workspace: u64) ->
         Ok(network.workspace_bytes::<f32>(batch, steps, s.threads) + rest)
     };
     let mut advice = None;
-    if size(Recompute::Mlp, s.batch_size)? <= free {
-        advice = Some("--recompute mlp".to_string());
+    for (recompute, name) in [(Recompute::Mlp, "mlp"), (Recompute::Layer, "layer")] {
+        if advice.is_none() && size(recompute, s.batch_size)? <= free {
+            advice = Some(format!("--recompute {name}"));
+        }
     }
     let mut batch = s.batch_size;
     while advice.is_none() && batch > 1 {
         batch /= 2;
-        if size(Recompute::Mlp, batch)? <= free {
+        if size(Recompute::Layer, batch)? <= free {
             let times = s.batch_size.div_ceil(batch) * s.accumulate;
             advice = Some(format!(
-                "--recompute mlp --batch-size {batch} --accumulate {times}"
+                "--recompute layer --batch-size {batch} --accumulate {times}"
             ));
         }
     }

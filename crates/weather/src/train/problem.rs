@@ -2,7 +2,7 @@
 
 use super::checkpoint::Checkpoint;
 use crate::data::{Archive, Channel, FORCINGS, Normaliser, Split, Splits, statics, windows};
-use crate::graph::{Boxes, flat, mesh, prune};
+use crate::graph::{Boxes, flat, grid_set, mesh, prune};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::{Input, Network, NodeSet, Recompute, Spec, Stage};
 use serde_json::{Value, json};
@@ -104,6 +104,10 @@ pub struct Problem {
     pub channel_weights: Vec<f32>,
     /// Penalty and heavy rain.
     pub weighting: Weighting,
+    /// 1/σ_Δ of each channel: a forecast is fed (X(t) − X(t−1))/σ_Δ beside X(t). The two states
+    /// themselves differ by a tenth of their spread, and a network has to find that difference
+    /// first, which takes it most of a short training.
+    pub tendency_scales: Vec<f32>,
     /// Nodes that were dropped because they reach no output.
     pub n_pruned: usize,
     pub(super) fed: Vec<Fed>,
@@ -186,7 +190,9 @@ impl Problem {
         debug_assert!(outputs.iter().all(|&g| (g as usize) < n));
         let mut spec = built.spec;
         spec.out_channels = targets.len();
+        let tendency_scales = normaliser.change_sd.iter().map(|&sd| (1.0 / sd) as f32);
         Ok(Problem {
+            tendency_scales: tendency_scales.collect(),
             archive,
             normaliser,
             splits,
@@ -319,6 +325,7 @@ impl Problem {
         let statics: Vec<&String> = self.archive.statics.iter().map(|(name, _)| name).collect();
         json!({
             "task": task,
+            "inputs": "tendency",
             "graph": match a.graph { GraphKind::Flat => "flat", GraphKind::Mesh => "mesh" },
             "latent_size": a.latent,
             "num_gnn_layers": a.n_layers,
@@ -463,19 +470,22 @@ fn graph(
                 n_pruned,
             })
         }
-        (graph, _) => {
-            let message = match graph {
-                GraphKind::Flat => {
-                    "--graph flat joins two boxes, which --task precip has; use \
-                                    --graph mesh for --task forecast"
-                }
-                GraphKind::Mesh => {
-                    "--graph mesh covers one region; use --graph flat for --task \
-                                    precip"
-                }
-            };
-            Err(Error::new(ErrorKind::Usage, message))
-        }
+        (GraphKind::Flat, Task::Forecast { .. }) => Ok(Built {
+            spec: spec(
+                vec![set("grid", n)],
+                vec![grid_set(&archive.lat, &archive.lon)],
+                layers(&[0], &[0]),
+            ),
+            fed: vec![Fed {
+                set: 0,
+                nodes: (0..n as u32).collect(),
+            }],
+            n_pruned: 0,
+        }),
+        (GraphKind::Mesh, Task::Precip(_)) => Err(Error::new(
+            ErrorKind::Usage,
+            "--graph mesh covers one region; use --graph flat for --task precip",
+        )),
     }
 }
 

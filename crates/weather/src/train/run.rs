@@ -9,7 +9,8 @@ use super::problem::Problem;
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{AdamW, Parameter, Pool, norm_squared};
+use super::profile::{LEARN, Profile, Profiler};
+use fitzroy_device::nn::{AdamW, Clock, Parameter, Pool, norm_squared};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,6 +70,8 @@ pub struct Caller<'a> {
     pub stop: &'a AtomicBool,
     /// Hears what happens.
     pub observer: &'a dyn Fn(&Event<'_>),
+    /// A clock to look with at where the time of some steps goes.
+    pub profile: Option<Clock>,
 }
 
 /// Why a run ended.
@@ -99,6 +102,8 @@ pub struct Outcome {
     pub data_wait: f64,
     /// Seconds of the first step, and the median of the others.
     pub step_s: (f64, f64),
+    /// Where the time of some steps went, if it was asked for.
+    pub profile: Option<Profile>,
 }
 
 /// What a resumed run must agree on to go on as if it had not stopped.
@@ -139,6 +144,7 @@ struct Run<'a> {
     /// Since the start: start, waiting.
     whole: (f64, f64),
     durations: Vec<f64>,
+    profiler: Option<Profiler>,
 }
 
 /// Trains a problem in a folder, from a checkpoint where one is given.
@@ -214,7 +220,12 @@ pub fn train(
         since: (0.0, 0, now, 0.0),
         whole: (now, 0.0),
         durations: Vec::new(),
+        profiler: None,
     };
+    run.profiler = caller.profile.clone().map(|clock| {
+        let network = &run.learner.predictor.network;
+        Profiler::new(clock, network, s.batch_size)
+    });
     let ended = run.epochs()?;
     let total = (caller.now)() - run.whole.0;
     let mut later = run.durations.split_off(1.min(run.durations.len()));
@@ -231,6 +242,7 @@ pub fn train(
             0.0
         },
         step_s: (run.durations.first().copied().unwrap_or(f64::NAN), median),
+        profile: run.profiler.map(Profiler::finish),
     })
 }
 
@@ -303,10 +315,12 @@ impl Run<'_> {
             let mut own = Batch::default();
             for update in groups.chunks(s.accumulate) {
                 let start = (self.caller.now)();
+                self.profile_step();
                 self.gradient.fill(0.0);
                 let mut loss = 0.0;
                 for starts in update {
                     let before = (self.caller.now)();
+                    let mark = self.mark();
                     if s.prefetch > 0 {
                         own = take.recv().map_err(|_| {
                             Error::new(ErrorKind::Data, "the thread that reads data has stopped")
@@ -317,9 +331,17 @@ impl Run<'_> {
                     let waited = (self.caller.now)() - before;
                     self.since.3 += waited;
                     self.whole.1 += waited;
+                    self.timed("wait for data", mark);
+                    let mark = self.mark();
                     loss += self.learn(&own);
+                    self.timed(LEARN, mark);
                 }
+                let mark = self.mark();
                 self.update(loss / s.accumulate as f64);
+                self.timed("clip, AdamW, average", mark);
+                if let (Some(_), Some(profiler)) = (mark, &mut self.profiler) {
+                    profiler.end_step(&self.learner.predictor.spans());
+                }
                 self.durations.push((self.caller.now)() - start);
                 self.checkpoint.progress.position += s.batch_size * s.accumulate;
                 if let Some(ended) = self.after_update()? {
@@ -328,6 +350,27 @@ impl Run<'_> {
             }
             Ok(None)
         })
+    }
+
+    /// Begins or ends looking at where the time goes.
+    fn profile_step(&mut self) {
+        if let Some(profiler) = &self.profiler {
+            let step = self.durations.len() as u64;
+            self.learner.predictor.observe(profiler.clock(step));
+        }
+    }
+
+    /// Now, while a profile is made.
+    fn mark(&self) -> Option<f64> {
+        let profiler = self.profiler.as_ref();
+        let profiler = profiler.filter(|p| p.wants(self.durations.len() as u64))?;
+        Some(profiler.now())
+    }
+
+    fn timed(&mut self, name: &str, since: Option<f64>) {
+        if let (Some(start), Some(profiler)) = (since, &mut self.profiler) {
+            profiler.add(name, start);
+        }
     }
 
     fn learn(&mut self, batch: &Batch) -> f64 {

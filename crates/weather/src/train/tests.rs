@@ -114,6 +114,7 @@ fn run(problem: &Problem, settings: &Settings, from: Option<Checkpoint>, folder:
         wall_time: &|| 1e9,
         stop: &stop,
         observer: &|_| {},
+        profile: None,
     };
     train(problem, settings, from, folder, &caller).unwrap()
 }

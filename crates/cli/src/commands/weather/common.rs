@@ -106,7 +106,7 @@ impl Machine {
 /// Where the data are.
 #[derive(Args)]
 pub(super) struct Data {
-    /// CF NetCDF-4 files of one region; several are one series
+    /// CF NetCDF-4 files or Zarr stores of one region; several are one series
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     pub(super) data: Vec<PathBuf>,
 }

@@ -1,6 +1,7 @@
 //! `fitzroy weather evaluate`.
 
 use super::common::{Data, Machine, saved_split};
+use super::pages;
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::output::Folder;
@@ -43,13 +44,19 @@ pub(crate) struct EvaluateArgs {
     /// Initial times at most, evenly spread; 0: all
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_starts: usize,
+    /// Score the baselines too (the default)
+    #[arg(long, hide = true, conflicts_with = "no_baselines")]
+    baselines: bool,
     /// Score the model alone
     #[arg(long)]
     no_baselines: bool,
+    /// Write the figures of the report as PNG and SVG, too
+    #[arg(long)]
+    visualizations: bool,
     /// Exit 1 unless the model beats its baselines
     #[arg(long)]
     strict: bool,
-    /// Folder for scores.json and scores.csv [default: a fresh evaluation-1, ...]
+    /// Folder for scores.json, scores.csv and report.html [default: a fresh evaluation-1, ...]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -97,6 +104,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let scores = document(&scored);
     folder.write("scores.json", &format!("{scores:#}\n"))?;
     folder.write("scores.csv", &csv(&scored))?;
+    pages::scores(&mut folder, &scored, &found.path, args.visualizations)?;
     let failures = scored.failures();
     if args.machine.json {
         json::print(&scores);

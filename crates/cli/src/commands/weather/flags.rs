@@ -38,7 +38,8 @@ pub(crate) struct TrainArgs {
     /// What to learn
     #[arg(long, value_enum, value_name = "TASK", default_value = "forecast")]
     task: TaskName,
-    /// Which graph [default: mesh for forecast, flat for precip]
+    /// Which graph: neighbours on the grid, or a mesh over it [default: mesh for forecast, flat
+    /// for precip]
     #[arg(long, value_enum, value_name = "GRAPH")]
     graph: Option<GraphName>,
     #[command(flatten)]
@@ -55,6 +56,9 @@ pub(crate) struct TrainArgs {
     /// Go on from a checkpoint, or from the newest of a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub(super) resume_from: Option<PathBuf>,
+    /// Say where the time of 20 steps goes: profile.txt, and profile.json for chrome://tracing
+    #[arg(long)]
+    pub(super) profile: bool,
     /// Say what would be trained, and whether it fits, and stop
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -85,6 +89,7 @@ enum LossName {
 enum RecomputeName {
     None,
     Mlp,
+    Layer,
 }
 
 /// Sizes of the network.
@@ -294,12 +299,20 @@ struct LoopArgs {
     /// Batches made ahead
     #[arg(long, value_name = "N", default_value_t = 4)]
     prefetch_buffer_size: usize,
+    /// An event file for TensorBoard (the default)
+    #[arg(long, hide = true, conflicts_with = "no_tensorboard")]
+    tensorboard: bool,
     /// No event file for TensorBoard
     #[arg(long)]
     no_tensorboard: bool,
 }
 
 impl TrainArgs {
+    /// The files of data.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.data.data.iter()
+    }
+
     pub(super) fn problem(&self) -> Result<Problem> {
         let chosen = Chosen {
             variables: self.variables.clone(),
@@ -396,6 +409,7 @@ impl TrainArgs {
             recompute: match l.recompute {
                 RecomputeName::None => Recompute::None,
                 RecomputeName::Mlp => Recompute::Mlp,
+                RecomputeName::Layer => Recompute::Layer,
             },
             patience: l.early_stopping_patience,
             validation_frequency: l.validation_frequency,

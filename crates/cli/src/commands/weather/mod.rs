@@ -3,6 +3,7 @@
 mod common;
 mod evaluate;
 mod flags;
+pub(super) mod pages;
 mod predict;
 mod preprocess;
 mod synth;

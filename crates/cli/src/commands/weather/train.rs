@@ -1,6 +1,7 @@
 //! `fitzroy weather train`.
 
 use super::flags::TrainArgs;
+use super::pages;
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
@@ -39,6 +40,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
             .agree(&problem.identity(), planned.n_parameters)?;
     }
     let folder = args.folder(found.as_ref().map(|f| f.path.as_path()))?;
+    let data: Vec<String> = args.paths().map(|p| p.display().to_string()).collect();
+    pages::begin(&folder, &data, &problem.architecture, (&settings, &planned))?;
     if args.machine.talks() {
         terminal::note(plan_text(&planned, &settings));
     }
@@ -57,6 +60,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         },
         stop: &stop,
         observer: &observer,
+        profile: args.profile.then(|| {
+            let clock: fitzroy_device::nn::Clock = std::sync::Arc::new(move || clock.seconds());
+            clock
+        }),
     };
     let outcome = train(
         &problem,
@@ -76,6 +83,13 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         "median_step_s": json::number(outcome.step_s.1), "total_s": clock.seconds(),
         "parameters": planned.n_parameters,
     });
+    pages::end(&folder, &document)?;
+    if let Some(found) = &outcome.profile {
+        let table = pages::profile(&folder, found)?;
+        if !args.machine.json && !args.machine.quiet {
+            terminal::out(table.trim_end());
+        }
+    }
     if args.machine.json {
         json::print(&document);
     } else {

@@ -1,0 +1,135 @@
+//! The pages that training and scoring leave behind, and their pictures.
+
+use super::super::plot::write;
+use super::super::report::command;
+use crate::clock::timestamp;
+use crate::output::Folder;
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::probe;
+use fitzroy_report::draw::{Scene, Theme, png, svg};
+use fitzroy_report::figure::Style;
+use fitzroy_weather::evaluate::Evaluation;
+use fitzroy_weather::report::{
+    History, evaluation_page, leads_figure, maps_figure, training_page,
+};
+use fitzroy_weather::train::{Architecture, Plan, Profile, Settings};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// What a run says of itself; `fitzroy report` reads it.
+const DOCUMENT: &str = "run.json";
+const METRICS: &str = "metrics.jsonl";
+
+/// True for the folder of a training run.
+pub(crate) fn is_training(folder: &Path) -> bool {
+    folder.join(METRICS).is_file()
+}
+
+/// Writes what a run says of itself before its first step.
+pub(super) fn begin(
+    folder: &Path,
+    data: &[String],
+    architecture: &Architecture,
+    (settings, plan): (&Settings, &Plan),
+) -> Result<()> {
+    let s = settings;
+    let cpu = probe::cpu();
+    let document = json!({
+        "program": "fitzroy", "version": VERSION, "kind": "weather training",
+        "command": command(), "date": timestamp(), "data": data.join(", "),
+        "device": format!("{}, {}, {} threads", cpu.model, probe::level_name(cpu.simd), s.threads),
+        "seed": s.seed,
+        "network": {
+            "latent_size": architecture.latent, "message_layers": architecture.n_layers,
+            "hidden_size": architecture.hidden, "hidden_layers": architecture.n_hidden,
+        },
+        "plan": {
+            "parameters": plan.n_parameters, "flops_per_step": plan.flops_per_step,
+            "memory_bytes": plan.total_bytes(), "nodes_pruned": plan.n_pruned,
+            "training_windows": plan.windows.0, "planned_steps": plan.steps.1,
+        },
+        "settings": {
+            "batch_size": s.batch_size, "accumulate": s.accumulate, "epochs": s.n_epochs,
+            "rollout_steps": s.rollout_steps, "learning_rate": s.learning_rate,
+            "gradient_clip_norm": s.clip_norm, "weight_decay": s.weight_decay, "ema": s.average,
+            "recompute": format!("{:?}", s.recompute).to_lowercase(), "prefetch": s.prefetch,
+        },
+    });
+    write(&folder.join(DOCUMENT), format!("{document:#}\n").as_bytes())
+}
+
+/// Adds how the run ended, and writes its page.
+pub(super) fn end(folder: &Path, outcome: &Value) -> Result<()> {
+    let mut document = document(folder)?;
+    if let (Some(all), Some(more)) = (document.as_object_mut(), outcome.as_object()) {
+        all.extend(more.iter().map(|(k, v)| (k.clone(), v.clone())));
+    }
+    write(&folder.join(DOCUMENT), format!("{document:#}\n").as_bytes())?;
+    training_report(folder, &folder.join("report.html"))
+}
+
+fn document(folder: &Path) -> Result<Value> {
+    let path = folder.join(DOCUMENT);
+    let wrong = |kind, error: &dyn std::fmt::Display| {
+        Error::new(kind, format!("{}: {error}", path.display()))
+    };
+    let text = std::fs::read_to_string(&path).map_err(|e| wrong(ErrorKind::Io, &e))?;
+    serde_json::from_str(&text).map_err(|e| wrong(ErrorKind::Data, &e))
+}
+
+/// The page of a training run, as far as it has come.
+pub(crate) fn training_report(folder: &Path, out: &Path) -> Result<()> {
+    let metrics = folder.join(METRICS);
+    let text = std::fs::read_to_string(&metrics).map_err(|error| {
+        let message = format!("{}: {error}", metrics.display());
+        Error::new(ErrorKind::Io, message)
+    })?;
+    // A run that was killed before its first step has no document.
+    let document = document(folder).unwrap_or(Value::Null);
+    let page = training_page(&History::parse(&text), &document);
+    write(out, page.html().as_bytes())
+}
+
+/// Where the time went, as a table and as a trace for a browser.
+pub(super) fn profile(folder: &Path, found: &Profile) -> Result<String> {
+    let mut table = found.table();
+    if let Some(bytes) = peak_bytes() {
+        let mib = bytes as f64 / f64::from(1 << 20);
+        table += &format!("peak memory of the process {mib:.0} MiB\n");
+    }
+    write(&folder.join("profile.txt"), table.as_bytes())?;
+    let trace = found.trace().to_string();
+    write(&folder.join("profile.json"), trace.as_bytes())?;
+    Ok(table)
+}
+
+/// The most memory that the process has held, where the system tells it.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib << 10)
+}
+
+/// The page of scores, and with `pictures` its figures as files of their own.
+pub(super) fn scores(
+    folder: &mut Folder,
+    found: &Evaluation,
+    checkpoint: &Path,
+    pictures: bool,
+) -> Result<()> {
+    let shown = checkpoint.display().to_string();
+    let page = evaluation_page(found, &shown, &command(), VERSION);
+    folder.write("report.html", &page.html())?;
+    if !pictures {
+        return Ok(());
+    }
+    let style = Style::default();
+    let mut picture = |name: &str, scene: &Scene| -> Result<()> {
+        folder.write(&format!("{name}.svg"), &svg(scene, Theme::Light))?;
+        folder.write_bytes(&format!("{name}.png"), &png(scene, Theme::Light, 1.5)?)
+    };
+    picture("lead_times", &leads_figure(found, &style))?;
+    picture("maps", &maps_figure(found, &style).1)
+}

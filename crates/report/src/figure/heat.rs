@@ -1,0 +1,282 @@
+//! Fields on a grid as tinted cells: maps, matrices.
+
+use super::{Style, said};
+use crate::draw::{
+    Align, Axes, AxisSpec, Ink, Panel, Point, Rect, Scene, Stroke, Text, grid,
+};
+
+/// How numbers become tints. Both readings are safe for the colour-blind, in light and in dark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tint {
+    /// From the ground at the first number to full blue at the second.
+    From(f64, f64),
+    /// Orange above 0 and blue below, full at this distance.
+    Around(f64),
+}
+
+/// One field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heat {
+    /// Bold, upper left.
+    pub title: String,
+    /// Unit of the numbers, at the scale of tints.
+    pub units: String,
+    /// Places of the columns, equally far apart, ascending.
+    pub x: Vec<f64>,
+    /// Places of the rows, equally far apart, ascending.
+    pub y: Vec<f64>,
+    /// Names of the two axes.
+    pub names: [String; 2],
+    /// Row by row from the lowest.
+    pub values: Vec<f64>,
+    /// Tints.
+    pub tint: Tint,
+}
+
+/// Tints that can be told apart.
+const STEPS: usize = 14;
+/// Cells along one axis at most; a finer field is averaged.
+const CELLS_MAX: usize = 90;
+/// Height of the scale of tints with its numbers.
+const SCALE: f64 = 30.0;
+
+impl Tint {
+    /// Colour and step of a number, from 0 to [`STEPS`].
+    fn step(self, value: f64) -> (Ink, usize) {
+        let (share, ink) = match self {
+            Tint::From(low, high) => ((value - low) / (high - low), Ink::Series(0)),
+            Tint::Around(most) if value < 0.0 => (-value / most, Ink::Series(0)),
+            Tint::Around(most) => (value / most, Ink::Series(1)),
+        };
+        (
+            ink,
+            (share.clamp(0.0, 1.0) * STEPS as f64).round() as usize,
+        )
+    }
+
+    fn ends(self) -> [f64; 2] {
+        match self {
+            Tint::From(low, high) => [low, high],
+            Tint::Around(most) => [-most, most],
+        }
+    }
+}
+
+/// The tint that holds all `values`: around 0 where `signed`.
+pub fn tint_of(values: impl IntoIterator<Item = f64>, signed: bool) -> Tint {
+    let finite = values.into_iter().filter(|v| v.is_finite());
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for v in finite {
+        (low, high) = (low.min(v), high.max(v));
+    }
+    let [low, high] = match low < high {
+        true => [low, high],
+        false if low == high => [low - 0.5, low + 0.5],
+        false => [0.0, 1.0],
+    };
+    match signed {
+        true => Tint::Around(low.abs().max(high.abs()).max(f64::MIN_POSITIVE)),
+        false => Tint::From(low, high),
+    }
+}
+
+impl Heat {
+    /// The field averaged so that no axis has more than [`CELLS_MAX`] cells.
+    fn reduced(&self) -> Heat {
+        let by = |n: usize| n.div_ceil(CELLS_MAX).max(1);
+        let (bx, by) = (by(self.x.len()), by(self.y.len()));
+        if bx == 1 && by == 1 {
+            return self.clone();
+        }
+        let places = |all: &[f64], by: usize| -> Vec<f64> {
+            let mean = |some: &[f64]| some.iter().sum::<f64>() / some.len() as f64;
+            all.chunks(by).map(mean).collect()
+        };
+        let (x, y) = (places(&self.x, bx), places(&self.y, by));
+        let mut values = Vec::with_capacity(x.len() * y.len());
+        for row in 0..y.len() {
+            for column in 0..x.len() {
+                let (mut sum, mut n) = (0.0, 0.0);
+                for r in row * by..((row + 1) * by).min(self.y.len()) {
+                    for c in column * bx..((column + 1) * bx).min(self.x.len()) {
+                        sum += self.values[r * self.x.len() + c];
+                        n += 1.0;
+                    }
+                }
+                values.push(sum / n);
+            }
+        }
+        Heat {
+            x,
+            y,
+            values,
+            ..self.clone()
+        }
+    }
+}
+
+/// Ends of cells around equally spaced places.
+fn edges(places: &[f64]) -> Vec<f64> {
+    let n = places.len();
+    let step = match n {
+        0 | 1 => 1.0,
+        n => (places[n - 1] - places[0]) / (n - 1) as f64,
+    };
+    let first = places.first().map_or(0.0, |p| p - 0.5 * step);
+    (0..=n).map(|k| first + step * k as f64).collect()
+}
+
+/// Fields in rows of `columns`, each `height` pixels high, with its scale of tints below it.
+pub fn heat_figure(
+    title: &str,
+    fields: &[Heat],
+    columns: usize,
+    height: f64,
+    style: &Style,
+) -> Scene {
+    let mut scene = Scene::new(style.width, 0.0, title);
+    let (cells, total) = grid(fields.len(), columns, style.width, height, 8.0);
+    scene.height = total;
+    for (field, cell) in fields.iter().zip(cells) {
+        draw(&mut scene, &field.reduced(), cell);
+    }
+    scene
+}
+
+fn draw(scene: &mut Scene, field: &Heat, cell: Rect) {
+    let (xs, ys) = (edges(&field.x), edges(&field.y));
+    let axis = |name: &str, edges: &[f64]| AxisSpec::new(name, [edges[0], edges[edges.len() - 1]]);
+    let upper = Rect {
+        height: cell.height - SCALE,
+        ..cell
+    };
+    let panel = Panel::new(
+        upper,
+        &field.title,
+        axis(&field.names[0], &xs),
+        axis(&field.names[1], &ys),
+    );
+    let axes = panel.draw(scene);
+    // Whole pixels: neighbours then share their edge, and no seam shows between them.
+    let across: Vec<f64> = xs.iter().map(|&x| axes.x.pixel(x).round()).collect();
+    let up: Vec<f64> = ys.iter().map(|&y| axes.y.pixel(y).round()).collect();
+    let mut parts: Vec<Vec<Vec<Point>>> = vec![Vec::new(); 2 * (STEPS + 1)];
+    let n = field.x.len();
+    for (row, values) in field.values.chunks_exact(n.max(1)).enumerate() {
+        let tint = |value: f64| value.is_finite().then(|| field.tint.step(value));
+        let mut start = 0;
+        for end in 1..=n {
+            if end < n && tint(values[end]) == tint(values[start]) {
+                continue;
+            }
+            if let Some((ink, step)) = tint(values[start]).filter(|t| t.1 > 0) {
+                let at = step + if ink == Ink::Series(0) { 0 } else { STEPS + 1 };
+                let (left, right) = (across[start], across[end]);
+                let (low, high) = (up[row], up[row + 1]);
+                parts[at].push(vec![[left, high], [right, high], [right, low], [left, low]]);
+            }
+            start = end;
+        }
+    }
+    for (at, parts) in parts.into_iter().enumerate() {
+        if !parts.is_empty() {
+            scene.areas(parts, ink_of(at), opacity(at % (STEPS + 1)));
+        }
+    }
+    frame(scene, &axes);
+    scale(scene, field, &axes, upper.bottom());
+}
+
+fn ink_of(at: usize) -> Ink {
+    Ink::Series(at / (STEPS + 1))
+}
+
+fn opacity(step: usize) -> f64 {
+    step as f64 / STEPS as f64
+}
+
+fn frame(scene: &mut Scene, axes: &Axes) {
+    let r = axes.rect;
+    let corners = vec![
+        [r.x, r.bottom()],
+        [r.x, r.y],
+        [r.right(), r.y],
+        [r.right(), r.bottom()],
+    ];
+    scene.lines(vec![corners], Stroke::new(Ink::Axis, 1.0));
+}
+
+/// A strip of all tints with the numbers at its ends.
+fn scale(scene: &mut Scene, field: &Heat, axes: &Axes, top: f64) {
+    const WIDTH: f64 = 120.0;
+    const HEIGHT: f64 = 9.0;
+    let [low, high] = field.tint.ends();
+    let left = axes.rect.x + axes.rect.width / 2.0 - WIDTH / 2.0;
+    let y = top + 6.0;
+    let n = 2 * STEPS + 1;
+    for k in 0..n {
+        let value = low + (high - low) * k as f64 / (n - 1) as f64;
+        let (ink, step) = field.tint.step(value);
+        let (from, to) = (k as f64 / n as f64, (k + 1) as f64 / n as f64);
+        let strip = Rect {
+            x: (left + WIDTH * from).round(),
+            y: y.round(),
+            width: (left + WIDTH * to).round() - (left + WIDTH * from).round(),
+            height: HEIGHT,
+        };
+        if step > 0 {
+            scene.rect(strip, ink, opacity(step));
+        }
+    }
+    let base = y.round() + HEIGHT;
+    let end = format!("{} {}", said(high), field.units);
+    scene.text(Text::new(said(low), [left - 6.0, base], 11.0).align(Align::End));
+    scene.text(Text::new(end.trim_end(), [left + WIDTH + 6.0, base], 11.0));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::svg;
+
+    fn field(n: usize, tint: Tint) -> Heat {
+        Heat {
+            title: "U 850 hPa".into(),
+            units: "m/s".into(),
+            x: (0..n).map(|k| k as f64).collect(),
+            y: (0..n / 2).map(|k| 30.0 + k as f64).collect(),
+            names: ["longitude".into(), "latitude".into()],
+            values: (0..n * (n / 2)).map(|k| (k % 7) as f64 - 3.0).collect(),
+            tint,
+        }
+    }
+
+    #[test]
+    fn tints_grow_with_the_number_and_tell_its_sign() {
+        let around = Tint::Around(10.0);
+        assert_eq!(around.step(-10.0), (Ink::Series(0), STEPS));
+        assert_eq!(around.step(5.0), (Ink::Series(1), STEPS / 2));
+        assert_eq!(around.step(99.0).1, STEPS);
+        assert_eq!(Tint::From(2.0, 4.0).step(3.0), (Ink::Series(0), STEPS / 2));
+        assert_eq!(tint_of([1.0, f64::NAN, -3.0], true), Tint::Around(3.0));
+        assert_eq!(tint_of([1.0, 3.0], false), Tint::From(1.0, 3.0));
+        assert_eq!(tint_of([], false), Tint::From(0.0, 1.0));
+    }
+
+    /// Fine fields are averaged, holes stay empty, and nothing leaves the figure.
+    #[test]
+    fn fields_of_any_size_stay_inside_of_the_figure() {
+        for n in [2, 30, 400] {
+            let mut one = field(n, Tint::Around(3.0));
+            one.values[0] = f64::NAN;
+            let scene = heat_figure("maps", &[one.clone(), one], 2, 300.0, &Style::default());
+            let text = svg(&scene, crate::draw::Theme::Light);
+            assert!(!text.contains("NaN") && text.len() < 1_500_000, "{n}");
+            for text in scene.texts() {
+                let b = text.bounds();
+                assert!(b.x >= 0.0 && b.right() <= scene.width, "{}", text.text);
+                assert!(b.y >= 0.0 && b.bottom() <= scene.height, "{}", text.text);
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Training and scores as figures and pages.
+
+mod evaluation;
+mod history;
+mod training;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
+pub use evaluation::{evaluation_page, leads_figure, maps_figure};
+pub use history::{History, StepLine};
+pub use training::{training_figure, training_page};

@@ -1,0 +1,242 @@
+//! The page of a training run: did it learn, is it still learning, what did it cost.
+
+use super::history::History;
+use fitzroy_report::draw::{Ink, Scene, Stroke};
+use fitzroy_report::figure::{Chart, Layer, Style, charts, count, said};
+use fitzroy_report::page::{Block, Card, Page, Section, State, Verdict};
+use fitzroy_report::report::seconds;
+use serde_json::Value;
+
+/// Share of time waiting for data above which something should be done.
+const WAIT_MAX: f64 = 0.1;
+/// A best validation before this share of the steps means that the rest was for nothing.
+const EARLY: f64 = 0.6;
+
+/// Losses, learning rate, gradient and speed over the steps.
+pub fn training_figure(history: &History, style: &Style) -> Scene {
+    let steps: Vec<f64> = history.steps.iter().map(|s| s.step as f64).collect();
+    let line = |name: &str, y: Vec<f64>, k: usize| Layer::Line {
+        name: name.into(),
+        x: steps.clone(),
+        y,
+        stroke: Stroke::series(k, 1.4),
+    };
+    let of = |f: fn(&super::StepLine) -> f64| history.steps.iter().map(f).collect::<Vec<f64>>();
+    let mut losses = vec![line("training", of(|s| s.loss), 0)];
+    let (x, y): (Vec<f64>, Vec<f64>) = history
+        .validations
+        .iter()
+        .map(|&(step, loss)| (step as f64, loss))
+        .unzip();
+    losses.push(Layer::Line {
+        name: "validation".into(),
+        x: x.clone(),
+        y: y.clone(),
+        stroke: Stroke::series(1, 1.8),
+    });
+    losses.push(Layer::Points {
+        name: String::new(),
+        x,
+        y,
+        ink: Ink::Series(1),
+        size: 4.0,
+    });
+    if let Some((step, loss)) = history.best() {
+        losses.push(Layer::Points {
+            name: "best".into(),
+            x: vec![step as f64],
+            y: vec![loss],
+            ink: Ink::Mark,
+            size: 8.0,
+        });
+    }
+    charts(
+        "Training: losses, learning rate, length of the gradient, speed",
+        &[
+            Chart::new("Loss", "step", "loss (log)", losses).log(false, true),
+            Chart::new(
+                "Learning rate",
+                "step",
+                "rate",
+                vec![line("", of(|s| s.rate), 0)],
+            ),
+            Chart::new(
+                "Gradient before clipping",
+                "step",
+                "length (log)",
+                vec![line("", of(|s| s.norm), 0)],
+            )
+            .log(false, true),
+            Chart::new(
+                "Speed",
+                "step",
+                "windows a second",
+                vec![line("", of(|s| s.samples_per_s), 0)],
+            ),
+        ],
+        2,
+        260.0,
+        style,
+    )
+}
+
+/// The page of a run, from its history and the document beside it (`run.json`). A document without
+/// `ended` is that of a run that goes on, or was killed.
+pub fn training_page(history: &History, document: &Value) -> Page {
+    let mut page = Page::new("Weather: training");
+    page.kind = "A graph network for a region".into();
+    let text = |name: &str| document[name].as_str().map(str::to_string);
+    for (label, name) in [("began", "date"), ("device", "device"), ("data", "data")] {
+        page.facts
+            .extend(text(name).map(|value| (label.to_string(), value)));
+    }
+    if let Some(seed) = document["seed"].as_u64() {
+        page.facts.push(("seed".into(), seed.to_string()));
+    }
+    page.verdict = Some(verdict(history, document));
+    page.cards = cards(history, document);
+    let figure = Block::Figure {
+        scene: training_figure(history, &Style::default()),
+        caption: "Validation uses the averaged parameters where an average is kept, and one step \
+                  ahead; training loss is that of the batches since the line before, over as many \
+                  steps as are trained on. A validation that rises while training falls is learning \
+                  by heart."
+            .into(),
+    };
+    page.sections
+        .push(Section::new("Course", vec![Block::Text(summary(history)), figure]));
+    let mut facts = Vec::new();
+    for (group, values) in [
+        ("", &document["plan"]),
+        ("", &document["settings"]),
+        ("", &document["network"]),
+    ] {
+        for (name, value) in values.as_object().into_iter().flatten() {
+            let shown = match value {
+                Value::String(text) => text.clone(),
+                Value::Object(_) | Value::Array(_) => continue,
+                other => other.to_string(),
+            };
+            facts.push((format!("{group}{}", name.replace('_', " ")), shown));
+        }
+    }
+    if !facts.is_empty() {
+        page.sections
+            .push(Section::new("Network and settings", vec![Block::Facts(facts)]).folded());
+    }
+    if let Some(command) = text("command") {
+        let code = Block::Code {
+            name: "command".into(),
+            text: command,
+        };
+        page.sections.push(Section::new("Command", vec![code]).folded());
+    }
+    page.footer = format!("Fitzroy {}", text("version").unwrap_or_default());
+    page
+}
+
+fn summary(history: &History) -> String {
+    let Some(last) = history.steps.last() else {
+        return "No step has been logged yet.".into();
+    };
+    let best = history.best().map_or("no validation yet".into(), |(step, loss)| {
+        format!("best validation loss {} at step {}", said(loss), count(step as usize))
+    });
+    format!(
+        "{} steps; training loss {} at the end, {best}. The loss counts errors in units of what \
+         momentum leaves: 1 is what it costs to let each change of the last step go on.",
+        count(last.step as usize),
+        said(last.loss)
+    )
+}
+
+fn verdict(history: &History, document: &Value) -> Verdict {
+    let (state, headline) = match document["ended"].as_str() {
+        Some("finished") => (State::Good, "Training finished"),
+        Some("early") => (
+            State::Good,
+            "Training ended early: validation did not improve any more",
+        ),
+        Some("interrupted") => (
+            State::Warn,
+            "Training was interrupted; it can go on from its checkpoint",
+        ),
+        Some("diverged") => (State::Bad, "Training diverged"),
+        _ => (State::Plain, "Training goes on, or was killed"),
+    };
+    let detail = summary(history);
+    let mut verdict = Verdict::new(state, headline, &detail);
+    verdict.findings = findings(history, document);
+    verdict
+}
+
+fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
+    let mut findings = Vec::new();
+    let mut add = |fact: String, advice: &str| findings.push((fact, advice.to_string()));
+    if document["ended"] == "diverged" {
+        let advice = "lower --learning-rate, or look at the data; the last good checkpoint stands";
+        add(
+            "the gradient was not finite three times in a row".into(),
+            advice,
+        );
+    }
+    if let Some(n) = document["skipped_updates"].as_u64().filter(|&n| n > 0) {
+        add(
+            format!("{n} updates were skipped because the gradient was not finite"),
+            "lower --learning-rate",
+        );
+    }
+    let wait = document["data_wait"].as_f64();
+    if let Some(wait) = wait.filter(|&w| w > WAIT_MAX) {
+        add(
+            format!("{:.0} % of the time was spent waiting for data", 100.0 * wait),
+            "raise --prefetch-buffer-size, or train with fewer threads so that one is left for data",
+        );
+    }
+    if let (Some((step, _)), Some(last)) = (history.best(), history.steps.last()) {
+        let later = history.validations.iter().filter(|v| v.0 > step).count();
+        if (step as f64) < EARLY * last.step as f64 && later >= 2 {
+            add(
+                format!(
+                    "the best validation was at step {} of {}",
+                    count(step as usize),
+                    count(last.step as usize)
+                ),
+                "the network learns by heart: more data, a smaller one, --ema, or a shorter run",
+            );
+        } else if step == history.validations.last().map_or(0, |v| v.0) && later == 0 {
+            add(
+                "the last validation was the best".into(),
+                "a longer run is likely to be better still",
+            );
+        }
+    }
+    findings
+}
+
+fn cards(history: &History, document: &Value) -> Vec<Card> {
+    let mut cards = Vec::new();
+    if let Some((step, loss)) = history.best() {
+        let note = format!("at step {}", count(step as usize));
+        cards.push(Card::new("best validation loss", &said(loss)).note(note));
+    }
+    if let Some(last) = history.steps.last() {
+        cards.push(Card::new("training loss", &said(last.loss)).note("last log line"));
+        cards.push(Card::new("steps", &count(last.step as usize)));
+    }
+    let mut speeds: Vec<f64> = history.steps.iter().map(|s| s.samples_per_s).collect();
+    speeds.retain(|s| s.is_finite());
+    speeds.sort_by(f64::total_cmp);
+    if let Some(median) = speeds.get(speeds.len() / 2) {
+        cards.push(Card::new("windows a second", &said(*median)).note("median"));
+    }
+    if let Some(wait) = document["data_wait"].as_f64() {
+        let card = Card::new("data wait", &format!("{} %", said(100.0 * wait)));
+        let state = if wait > WAIT_MAX { State::Warn } else { State::Good };
+        cards.push(card.state(state).note("share of the time"));
+    }
+    if let Some(total) = document["total_s"].as_f64() {
+        cards.push(Card::new("time", &seconds(total)));
+    }
+    cards
+}

@@ -1,0 +1,112 @@
+//! Arrays of any store, by name: for data that are no trace.
+
+use super::super::{Attribute, Column};
+use super::array::{Elements, plan, wrong};
+use super::metadata::attributes_of;
+use super::read::Store;
+use crate::{Error, Result};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// A Zarr store as named arrays: version 3, or version 2.
+pub struct ZarrArrays {
+    path: PathBuf,
+    store: Store,
+    arrays: Vec<ZarrArray>,
+}
+
+/// What is known of an array without reading it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ZarrArray {
+    /// Its path below the root.
+    pub name: String,
+    /// Names of its dimensions.
+    pub dims: Vec<String>,
+    /// Its sizes.
+    pub shape: Vec<usize>,
+    /// Sizes of its chunks.
+    pub chunk: Vec<usize>,
+    /// Its attributes; lists are left out.
+    pub attributes: Vec<(String, Attribute)>,
+    /// The number that stands for a missing one, in stores of version 2.
+    pub missing: Option<f64>,
+    /// Whether it holds whole numbers.
+    pub whole: bool,
+}
+
+impl ZarrArrays {
+    /// Opens the store at `path`.
+    ///
+    /// # Errors
+    /// `Io` when it cannot be read, `Data` when it is no store. The message begins with the path.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let context = |error: Error| error.context(path.display());
+        let store = Store::open(path).map_err(context)?;
+        let mut arrays = Vec::new();
+        for (name, node) in store.nodes() {
+            if node["node_type"] != "array" {
+                continue;
+            }
+            let planned = plan(node, name, false).map_err(|e| context(e.context(name)))?;
+            let Some(plan) = planned.filter(|plan| plan.numeric()) else {
+                continue; // Text, or a type without numbers.
+            };
+            let older = node["zarr_format"] == 2;
+            arrays.push(ZarrArray {
+                name: name.clone(),
+                whole: plan.whole_numbers(),
+                dims: plan.dims,
+                shape: plan.shape,
+                chunk: plan.chunk,
+                attributes: attributes_of(node),
+                missing: node["fill_value"].as_f64().filter(|_| older),
+            });
+        }
+        Ok(ZarrArrays {
+            path: path.to_path_buf(),
+            store,
+            arrays,
+        })
+    }
+
+    /// The arrays of numbers, by name.
+    pub fn arrays(&self) -> &[ZarrArray] {
+        &self.arrays
+    }
+
+    /// Elements of an array that lie in `wanted`, a range on every axis, row-major.
+    ///
+    /// # Errors
+    /// There is no such array, the ranges leave it, or a chunk is damaged or of a codec that is
+    /// not known.
+    pub fn read(&self, name: &str, wanted: &[Range<usize>]) -> Result<Vec<f64>> {
+        let context = |error: Error| {
+            error
+                .context(format!("`{name}`"))
+                .context(self.path.display())
+        };
+        let node = self.store.nodes().find(|(path, _)| *path == name);
+        let (_, node) = node.ok_or_else(|| context(wrong("there is no such array")))?;
+        let plan = plan(node, name, false).map_err(context)?;
+        let plan = plan.ok_or_else(|| context(wrong("its type is not known")))?;
+        let inside = wanted.iter().zip(&plan.shape).all(|(r, &n)| r.end <= n);
+        if wanted.len() != plan.shape.len() || !inside {
+            return Err(context(wrong(format!(
+                "{wanted:?} leaves its shape {:?}",
+                plan.shape
+            ))));
+        }
+        let elements = self.store.array(name, &plan, wanted).map_err(context)?;
+        Ok(match elements {
+            Elements::Numbers(Column::Real(values)) => values,
+            Elements::Numbers(Column::Integer(values)) => {
+                values.into_iter().map(|n| n as f64).collect()
+            }
+            Elements::Numbers(Column::Flag(values)) => {
+                values.into_iter().map(|b| f64::from(u8::from(b))).collect()
+            }
+            Elements::Texts(_) => return Err(context(wrong("it holds text"))),
+        })
+    }
+}
