@@ -1,6 +1,6 @@
 //! What a run is made on: threads of this process, or a machine for kernels.
 
-use crate::fit::sample::kernel::Remote;
+use crate::fit::sample::kernel::{Lower, Remote};
 use fitzroy_device::gpu::Machine;
 use fitzroy_device::gpu::text::Source;
 use std::fmt;
@@ -48,12 +48,18 @@ impl Device {
         self.machine.is_some()
     }
 
-    /// What advances the chains of `source`; none on threads.
-    pub(super) fn remote(&self, source: Arc<Source>, n_chains: usize) -> Option<Remote<'_>> {
+    /// What advances the chains of `source`, or of `lower` while that agrees; none on threads.
+    pub(super) fn remote<'a>(
+        &'a self,
+        source: Arc<Source>,
+        lower: Option<Lower<'a>>,
+        n_chains: usize,
+    ) -> Option<Remote<'a>> {
         let machine = self.machine.as_deref()?;
         let team = team(source.dim, n_chains);
         Some(Remote {
             source,
+            lower,
             machine,
             team,
         })
