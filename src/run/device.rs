@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 pub struct Device {
     machine: Option<Arc<Mutex<dyn Machine>>>,
+    team: Option<usize>,
 }
 
 /// Teams of a warp pay where there are many chains of few numbers each.
@@ -40,6 +41,15 @@ impl Device {
     pub fn machine(machine: impl Machine + 'static) -> Self {
         Device {
             machine: Some(Arc::new(Mutex::new(machine))),
+            team: None,
+        }
+    }
+
+    /// The same with `team` threads to a chain, instead of as many as [`team`] says.
+    pub fn with_team(self, team: usize) -> Self {
+        Device {
+            team: Some(team),
+            ..self
         }
     }
 
@@ -56,7 +66,7 @@ impl Device {
         n_chains: usize,
     ) -> Option<Remote<'a>> {
         let machine = self.machine.as_deref()?;
-        let team = team(source.dim, n_chains);
+        let team = self.team.unwrap_or_else(|| team(source.dim, n_chains));
         Some(Remote {
             source,
             lower,

@@ -412,14 +412,41 @@ pub fn kernel_source(joint: &Joint, settings: &Settings) -> Result<Arc<Source>> 
     posterior.compiled().source(settings.precision)
 }
 
-/// Words of eight bytes that `n_chains` chains of `joint` take on a machine for kernels.
-///
-/// # Errors
-/// As [`run`].
-pub fn kernel_memory_words(joint: &Joint, settings: &Settings, n_chains: usize) -> Result<u64> {
-    let source = kernel_source(joint, settings)?;
-    let depth = settings.sampler.max_treedepth;
-    Ok(sample::kernel::memory_words(&source, n_chains, depth) as u64)
+/// What chains take of the memory of a machine for kernels.
+pub struct KernelMemory {
+    source: Arc<Source>,
+    max_treedepth: u32,
+}
+
+impl KernelMemory {
+    /// For chains of `joint`, in the precision of `settings`.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn new(joint: &Joint, settings: &Settings) -> Result<Self> {
+        Ok(KernelMemory {
+            source: kernel_source(joint, settings)?,
+            max_treedepth: settings.sampler.max_treedepth,
+        })
+    }
+
+    /// Bytes of `n_chains` chains with their data, metric and the rows of one launch.
+    pub fn bytes(&self, n_chains: usize) -> u64 {
+        8 * sample::kernel::memory_words(&self.source, n_chains, self.max_treedepth) as u64
+    }
+
+    /// How many chains fit into `budget` bytes, at most `most`.
+    pub fn chains_within(&self, budget: u64, most: usize) -> usize {
+        let (mut fits, mut too_many) = (0, most + 1);
+        while too_many - fits > 1 {
+            let middle = fits.midpoint(too_many);
+            match self.bytes(middle) <= budget {
+                true => fits = middle,
+                false => too_many = middle,
+            }
+        }
+        fits
+    }
 }
 
 /// Number of observed values: elements of the data that have a distribution.
