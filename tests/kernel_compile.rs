@@ -65,8 +65,20 @@ fn cases() -> Vec<Case> {
         }
     }
     for arch in [75, 80, 86, 89, 100, 120] {
-        cases.push(("hierarchical", "hierarchical.csv", 128, arch, Precision::F64));
-        cases.push(("eight-schools", "eight-schools.csv", 32, arch, Precision::F64));
+        cases.push((
+            "hierarchical",
+            "hierarchical.csv",
+            128,
+            arch,
+            Precision::F64,
+        ));
+        cases.push((
+            "eight-schools",
+            "eight-schools.csv",
+            32,
+            arch,
+            Precision::F64,
+        ));
     }
     cases
 }
@@ -80,14 +92,21 @@ fn instructions(cubin: &[u8]) -> u32 {
         let bytes = cubin[at..at + len].iter().rev();
         bytes.fold(0usize, |x, &b| x << 8 | usize::from(b))
     };
-    let (table, size, count, names) = (number(0x28, 8), number(0x3a, 2), number(0x3c, 2), number(0x3e, 2));
+    let (table, size, count, names) = (
+        number(0x28, 8),
+        number(0x3a, 2),
+        number(0x3c, 2),
+        number(0x3e, 2),
+    );
     let section = |i: usize| {
         let at = table + i * size;
         // Name, place in the file, length.
         (number(at, 4), number(at + 0x18, 8), number(at + 0x20, 8))
     };
     let names = section(names).1;
-    let code = (0..count).map(section).filter(|s| cubin[names + s.0..].starts_with(b".text"));
+    let code = (0..count)
+        .map(section)
+        .filter(|s| cubin[names + s.0..].starts_with(b".text"));
     (code.map(|s| s.2).sum::<usize>() / 16) as u32
 }
 

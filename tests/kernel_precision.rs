@@ -59,7 +59,11 @@ fn assert_agree(one: &Outcome, other: &Outcome, what: &str) -> usize {
         let (sx, sy) = (&x.statistics, &y.statistics);
         let mean = (sx.mean - sy.mean).abs() / sx.mcse_mean.hypot(sy.mcse_mean);
         let sd = (sx.sd - sy.sd).abs() / sx.mcse_sd.hypot(sy.mcse_sd);
-        assert!(mean < BOUND && sd < BOUND, "{what}: {} {mean:.1} {sd:.1}", x.label());
+        assert!(
+            mean < BOUND && sd < BOUND,
+            "{what}: {} {mean:.1} {sd:.1}",
+            x.label()
+        );
         n += 1;
     }
     n
@@ -118,18 +122,21 @@ fn a_lower_precision_gives_the_same_draws_with_one_thread_and_with_many() {
     let mut settings = Settings::default();
     settings.rewrites = Rewrites::NONE;
     settings.sampler.chains = 2;
-    settings.sampler.tune = 12;
-    settings.sampler.draws = 3;
-    settings.sampler.max_treedepth = 5;
-    for metric in [MetricKind::Diagonal, MetricKind::Dense] {
+    settings.sampler.tune = 10;
+    settings.sampler.draws = 2;
+    settings.sampler.max_treedepth = 4;
+    for (metric, precision, threads) in [
+        (MetricKind::Diagonal, Precision::Mixed, 64),
+        (MetricKind::Dense, Precision::F32, 32),
+    ] {
         settings.sampler.metric = metric;
-        for precision in [Precision::Mixed, Precision::F32] {
-            let alone = sampled(&joint, &on_kernel(&settings, precision, 1));
-            for threads in [32, 64] {
-                let team = sampled(&joint, &on_kernel(&settings, precision, threads));
-                assert_eq!(bits(&alone), bits(&team), "{precision:?}, {threads} threads");
-            }
-        }
+        let alone = sampled(&joint, &on_kernel(&settings, precision, 1));
+        let team = sampled(&joint, &on_kernel(&settings, precision, threads));
+        assert_eq!(
+            bits(&alone),
+            bits(&team),
+            "{precision:?}, {threads} threads"
+        );
     }
 }
 
@@ -142,7 +149,9 @@ fn where_f32_is_not_enough_the_run_goes_on_in_f64_and_says_so() {
     let text = "data y[obs]\n mu ~ Normal(100000, 1)\n sigma ~ HalfNormal(0.1)\n\
                 y[obs] ~ Normal(mu, sigma)";
     let mut data = Dataset::new();
-    let y: Vec<f64> = (0..200).map(|i| 1e5 + 0.01 * f64::from(i * 37 % 101 - 50) / 50.0).collect();
+    let y: Vec<f64> = (0..200)
+        .map(|i| 1e5 + 0.01 * f64::from(i * 37 % 101 - 50) / 50.0)
+        .collect();
     data.insert_real("y", &[200], y);
     let mut settings = Settings {
         rewrites: Rewrites::NONE,
@@ -156,9 +165,15 @@ fn where_f32_is_not_enough_the_run_goes_on_in_f64_and_says_so() {
     for precision in [Precision::Mixed, Precision::F32] {
         let found = sampled(&joint, &on_kernel(&settings, precision, 1));
         assert_eq!(found.precision, Precision::F64, "{precision:?}");
-        let finding = found.findings.iter().find(|f| f.kind == FindingKind::PrecisionRaised);
+        let finding = found
+            .findings
+            .iter()
+            .find(|f| f.kind == FindingKind::PrecisionRaised);
         let said = finding.unwrap().to_string();
-        assert!(said.contains(precision.name()) && said.contains("nats"), "{said}");
+        assert!(
+            said.contains(precision.name()) && said.contains("nats"),
+            "{said}"
+        );
         assert_agree(&exact, &found, precision.name());
     }
 }

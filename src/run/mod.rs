@@ -293,7 +293,11 @@ fn attempt(
     if posterior.is_refused() {
         return Ok(None);
     }
-    posterior.on(&settings.device, settings.sampler.chains, settings.precision)?;
+    posterior.on(
+        &settings.device,
+        settings.sampler.chains,
+        settings.precision,
+    )?;
     let first = Arc::clone(posterior.compiled());
     let compiled_at = (caller.now)();
     let watch = Watch::new(caller);

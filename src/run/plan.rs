@@ -203,7 +203,11 @@ mod tests {
     fn small_models_with_few_chains_stay_on_the_cpu() {
         let found = plan(&costs(1e-6, 1e3, 4), &h100());
         assert!(!found.on_gpu && found.cpu_s < 0.1, "{found:?}");
-        assert!(found.reason.contains("Force with --device cuda"), "{}", found.reason);
+        assert!(
+            found.reason.contains("Force with --device cuda"),
+            "{}",
+            found.reason
+        );
     }
 
     #[test]
@@ -211,7 +215,11 @@ mod tests {
         for run in [costs(2e-3, 1e6, 4), costs(5e-6, 5e3, 1024)] {
             let found = plan(&run, &h100());
             assert!(found.on_gpu, "{found:?}");
-            assert!(found.reason.contains("Force with --device cpu"), "{}", found.reason);
+            assert!(
+                found.reason.contains("Force with --device cpu"),
+                "{}",
+                found.reason
+            );
         }
     }
 

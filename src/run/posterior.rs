@@ -335,7 +335,12 @@ fn raised(asked: Precision, found: &Disagreement) -> Finding {
             say(found.slope)
         ),
     };
-    Finding::new(FindingKind::PrecisionRaised, found.log_density, "precision", fact)
+    Finding::new(
+        FindingKind::PrecisionRaised,
+        found.log_density,
+        "precision",
+        fact,
+    )
 }
 
 /// Whether `new` gives the density of `written` but for the Jacobian and a constant, at some of

@@ -164,8 +164,7 @@ fn examine(
     };
     let mut detail = format!(
         "{} values have the bits of the CPU ({made}, loaded and run in {:.2} s)",
-        found.compared,
-        conformance_s
+        found.compared, conformance_s
     );
     if let Some(note) = &gpu.cache_note {
         detail += &format!("; compiled kernels are not kept: {note}");

@@ -70,7 +70,7 @@ pub(crate) struct Common {
     /// Precision on a GPU: auto is f64, or mixed on cards whose f64 is slow; a CPU computes in f64
     #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
     precision: Precision,
-    /// Threads to a chain on a GPU, to compare strategies: 32, or a multiple of it up to 1024
+    /// Threads to a chain on a GPU, to compare strategies: 32, or a multiple of it up to 256
     #[arg(long, value_name = "N", hide = true)]
     team: Option<usize>,
     /// Compiler for GPU kernels: libnvrtc.so.12 or its folder [env: FITZROY_NVRTC]
@@ -198,8 +198,9 @@ impl Common {
     /// No kernel has as many.
     pub(crate) fn team(&self) -> Result<Option<usize>> {
         match self.team {
-            Some(n) if n == 0 || n % 32 != 0 || n > 1024 => {
-                let message = format!("--team is {n}; it must be a multiple of 32 up to 1024");
+            // A thread may need 255 registers, and a multiprocessor has 65,536.
+            Some(n) if n == 0 || n % 32 != 0 || n > 256 => {
+                let message = format!("--team is {n}; it must be a multiple of 32 up to 256");
                 Err(Error::new(ErrorKind::Usage, message))
             }
             team => Ok(team),

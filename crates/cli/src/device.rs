@@ -226,7 +226,10 @@ impl Chosen {
     pub(crate) fn memory_text(&self) -> Option<String> {
         let memory = self.memory.as_ref()?;
         let (expected, free) = (mib(memory.expected), mib(memory.free));
-        Some(format!("memory: about {expected} MiB of the {free} MiB that are free on {}", self.label))
+        Some(format!(
+            "memory: about {expected} MiB of the {free} MiB that are free on {}",
+            self.label
+        ))
     }
 
     /// What was expected of a GPU's memory and what became of it, for programs; null on the CPU.
@@ -275,7 +278,10 @@ fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings) -> Result
             true => "which fits",
             false => "still too much",
         };
-        advice.push(format!("try --precision f32 ({} MiB, {enough})", mib(bytes)));
+        advice.push(format!(
+            "try --precision f32 ({} MiB, {enough})",
+            mib(bytes)
+        ));
     }
     advice.push("use --device cpu".into());
     let message = format!(

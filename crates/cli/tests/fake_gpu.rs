@@ -65,9 +65,20 @@ impl Fake {
     }
 
     fn sample(&self, name: &str, arguments: &[&str]) -> Said {
-        let model = repository(&format!("models/{name}.fz")).display().to_string();
-        let data = repository(&format!("models/{name}.csv")).display().to_string();
-        let mut all = vec!["sample", &model, "--data", &data, "--no-report", "--no-progress"];
+        let model = repository(&format!("models/{name}.fz"))
+            .display()
+            .to_string();
+        let data = repository(&format!("models/{name}.csv"))
+            .display()
+            .to_string();
+        let mut all = vec![
+            "sample",
+            &model,
+            "--data",
+            &data,
+            "--no-report",
+            "--no-progress",
+        ];
         all.extend(arguments);
         self.fitzroy(&all)
     }
@@ -85,15 +96,25 @@ fn a_gpu_makes_the_draws_of_the_cpu_and_says_what_it_took() {
         fake.sample("eight-schools", &flags).ends_with(0)
     };
     let (cpu, gpu) = (on("cpu", "a").json(), on("cuda:0", "b"));
-    assert!(gpu.err.contains("device: cuda:0 (NVIDIA H200)"), "{}", gpu.err);
+    assert!(
+        gpu.err.contains("device: cuda:0 (NVIDIA H200)"),
+        "{}",
+        gpu.err
+    );
     assert!(gpu.err.contains("memory: about "), "{}", gpu.err);
     let gpu = gpu.json();
-    assert_eq!(cpu["summary"], gpu["summary"], "the same seed, the same bits");
+    assert_eq!(
+        cpu["summary"], gpu["summary"],
+        "the same seed, the same bits"
+    );
     assert_eq!(gpu["device"]["kind"], "cuda");
     assert_eq!(gpu["precision"], "f64", "its f64 is fast");
     let memory = &gpu["device_memory"];
     let bytes = |key: &str| memory[key].as_u64().unwrap();
-    assert!(bytes("used_bytes") > 0 && bytes("used_bytes") <= bytes("expected_bytes"), "{memory}");
+    assert!(
+        bytes("used_bytes") > 0 && bytes("used_bytes") <= bytes("expected_bytes"),
+        "{memory}"
+    );
     assert!(cpu["device_memory"].is_null());
 }
 
@@ -107,14 +128,27 @@ fn a_card_with_slow_f64_computes_in_mixed_unless_told_otherwise() {
         (&["--device", "cuda", "--precision", "f64"], "f64"),
         (&["--precision", "f32"], "f32"),
     ] {
-        let mut all = vec!["--tune", "60", "--draws", "20", "--json", "--out", precision];
+        let mut all = vec![
+            "--tune", "60", "--draws", "20", "--json", "--out", precision,
+        ];
         all.extend(flags);
         let said = fake.sample("eight-schools", &all).ends_with(0).json();
-        assert_eq!(said["precision"], precision, "{flags:?}: {}", said["findings"]);
+        assert_eq!(
+            said["precision"], precision,
+            "{flags:?}: {}",
+            said["findings"]
+        );
     }
-    fake.sample("eight-schools", &["--device", "cpu", "--precision", "mixed"])
-        .ends_with(2)
-        .complains(&["--precision mixed", "the CPU computes in f64", "--device cuda"]);
+    fake.sample(
+        "eight-schools",
+        &["--device", "cpu", "--precision", "mixed"],
+    )
+    .ends_with(2)
+    .complains(&[
+        "--precision mixed",
+        "the CPU computes in f64",
+        "--device cuda",
+    ]);
 }
 
 #[test]
@@ -137,15 +171,25 @@ fn too_many_chains_are_refused_with_what_fits() {
     let Some(fake) = Fake::new("gpu-memory", &["TEAM_NOW=1", "MEMORY=200000000ull"]) else {
         return;
     };
-    fake.sample("hierarchical", &["--device", "cuda", "--chains", "100000", "--rewrites", "off"])
-        .ends_with(2)
-        .complains(&[
-            "cuda:0: 100000 chains need ",
-            "9/10 of the 191 MiB that are free",
-            "run fewer chains (--chains ",
-            "try --precision f32 (",
-            "--device cpu",
-        ]);
+    fake.sample(
+        "hierarchical",
+        &[
+            "--device",
+            "cuda",
+            "--chains",
+            "100000",
+            "--rewrites",
+            "off",
+        ],
+    )
+    .ends_with(2)
+    .complains(&[
+        "cuda:0: 100000 chains need ",
+        "9/10 of the 191 MiB that are free",
+        "run fewer chains (--chains ",
+        "try --precision f32 (",
+        "--device cpu",
+    ]);
 }
 
 #[test]
@@ -193,7 +237,10 @@ fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
     ]);
     let found = said.ends_with(0).json();
     let rows = found["rows"].as_array().unwrap();
-    let names: Vec<&str> = rows.iter().map(|r| r["strategy"].as_str().unwrap()).collect();
+    let names: Vec<&str> = rows
+        .iter()
+        .map(|r| r["strategy"].as_str().unwrap())
+        .collect();
     assert_eq!(
         names,
         [

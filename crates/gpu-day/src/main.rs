@@ -205,9 +205,12 @@ fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments) -> Value {
                 "values": document["values"],
             })
         }
-        Ok(document) if document["skip"].is_string() => {
-            ended(step, "skip", document["skip"].as_str().unwrap_or("?").into(), seconds)
-        }
+        Ok(document) if document["skip"].is_string() => ended(
+            step,
+            "skip",
+            document["skip"].as_str().unwrap_or("?").into(),
+            seconds,
+        ),
         Ok(document) => failed(document["error"].as_str().unwrap_or("?").into(), seconds),
         Err(_) => failed(
             format!("it ended with {} and said nothing", output.status),

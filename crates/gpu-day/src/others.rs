@@ -26,7 +26,9 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
     let done = Command::new(python)
         .arg(&script)
         .arg(&data)
-        .args(["--chains", &words[0], "--tune", &words[1], "--draws", &words[2]])
+        .args([
+            "--chains", &words[0], "--tune", &words[1], "--draws", &words[2],
+        ])
         .output();
     // What cannot be removed lies in the folder for temporary files.
     let _ = std::fs::remove_dir_all(folder);
@@ -39,7 +41,9 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
     }
     let Some(per_s) = theirs["best"]["leapfrogs_per_s"].as_f64() else {
         let said = String::from_utf8_lossy(&done.stderr);
-        return Err(failure(said.lines().last().unwrap_or("it said nothing").to_string()));
+        return Err(failure(
+            said.lines().last().unwrap_or("it said nothing").to_string(),
+        ));
     };
     let ours = speed(places, &M1, chains, n, None)?;
     let ratio = ours["leapfrogs_per_s"].as_f64().unwrap_or(f64::NAN) / per_s;
@@ -61,7 +65,9 @@ pub(crate) fn sanitizer(places: &Places) -> Result<Value> {
     let mut found = serde_json::Map::new();
     for tool in ["memcheck", "racecheck", "synccheck"] {
         let mut command = Command::new("compute-sanitizer");
-        command.args(["--tool", tool, "--error-exitcode", "9"]).arg(&program);
+        command
+            .args(["--tool", tool, "--error-exitcode", "9"])
+            .arg(&program);
         command.args(["--step", "equal-schools"]);
         if let Some(path) = &places.compiler {
             command.arg("--nvrtc").arg(path);
@@ -70,7 +76,10 @@ pub(crate) fn sanitizer(places: &Places) -> Result<Value> {
             return Ok(json!({"skipped": "there is no compute-sanitizer on PATH"}));
         };
         let said = String::from_utf8_lossy(&done.stdout);
-        let summary = said.lines().find(|l| l.contains("ERROR SUMMARY")).unwrap_or_default();
+        let summary = said
+            .lines()
+            .find(|l| l.contains("ERROR SUMMARY"))
+            .unwrap_or_default();
         if done.status.code() == Some(9) {
             return Err(failure(format!("{tool}: {summary}")));
         }

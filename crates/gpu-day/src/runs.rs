@@ -18,7 +18,13 @@ pub(crate) fn sampled(
     draws: usize,
 ) -> Result<(Outcome, f64)> {
     let never = AtomicBool::new(false);
-    sampled_in(example, device, Precision::F64, [chains, tune, draws], &never)
+    sampled_in(
+        example,
+        device,
+        Precision::F64,
+        [chains, tune, draws],
+        &never,
+    )
 }
 
 /// The same in any precision, until `stop`. `counts` are chains, warm-up and draws.

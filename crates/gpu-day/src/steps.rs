@@ -92,10 +92,30 @@ pub(crate) const STEPS: &[Step] = &[
     step("too-many", 20, |p, _| too_many(p), &[]),
     step("peers", 120, peers, &[("ratio_per_chain", '>', 50.0)]),
     step("peers-1024", 120, peers_many, &[("ratio", '>', 100.0)]),
-    step("m1-64-warp", 30, |p, _| speed(p, &M1, 64, 300, Some(32)), &[]),
-    step("m1-64-block", 30, |p, _| speed(p, &M1, 64, 300, Some(128)), &[]),
-    step("m2-64-warp", 30, |p, _| speed(p, &M2, 64, 200, Some(32)), &[]),
-    step("m2-64-block", 30, |p, _| speed(p, &M2, 64, 200, Some(128)), &[]),
+    step(
+        "m1-64-warp",
+        30,
+        |p, _| speed(p, &M1, 64, 300, Some(32)),
+        &[],
+    ),
+    step(
+        "m1-64-block",
+        30,
+        |p, _| speed(p, &M1, 64, 300, Some(128)),
+        &[],
+    ),
+    step(
+        "m2-64-warp",
+        30,
+        |p, _| speed(p, &M2, 64, 200, Some(32)),
+        &[],
+    ),
+    step(
+        "m2-64-block",
+        30,
+        |p, _| speed(p, &M2, 64, 200, Some(128)),
+        &[],
+    ),
     step("m1-4096", 45, |p, _| speed(p, &M1, 4096, 50, None), &[]),
     step("sanitizer", 60, |p, _| sanitizer(p), &[]),
 ];
@@ -275,7 +295,9 @@ fn lower(places: &Places, example: &Example, precision: Precision) -> Result<Val
     }
     // Of a hundred means the largest is beyond 4 standard errors once in 160 times.
     if worst > 5.0 {
-        return Err(failure(format!("a mean is {worst:.1} standard errors from that in f64")));
+        return Err(failure(format!(
+            "a mean is {worst:.1} standard errors from that in f64"
+        )));
     }
     Ok(json!({
         "kept": found.precision == precision,

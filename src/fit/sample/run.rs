@@ -7,7 +7,8 @@ use super::pool::{Progress, run_all};
 use super::statistics::{Draws, Statistics};
 use super::until::{FIRST_LOOK, Look};
 use super::{
-    Adapt, Independence, Init, MetricKind, Observer, Phase, Posterior, Sampler, Settings, Stream, Target,
+    Adapt, Independence, Init, MetricKind, Observer, Phase, Posterior, Sampler, Settings, Stream,
+    Target,
 };
 use super::{kernel, pathfinder, start, until, warmup};
 use crate::diagnose::superchains;

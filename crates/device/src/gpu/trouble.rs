@@ -300,7 +300,13 @@ mod tests {
                 "(b.so is version 13)",
                 "pip install nvidia-cuda-nvrtc-cu12",
             ),
-            (Trouble::Refused { log: "line 3".into() }, "line 3", "report"),
+            (
+                Trouble::Refused {
+                    log: "line 3".into(),
+                },
+                "line 3",
+                "report",
+            ),
             (of(2), "too little memory", "fewer chains"),
             (
                 Trouble::OutOfMemory {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <malloc.h>
+#include <ctime>
 
 #ifndef INIT
 #define INIT 0
@@ -104,11 +105,16 @@ int cuLaunchKernel(void *module, unsigned grid, unsigned, unsigned, unsigned blo
     const int now = TEAM_NOW && grid > 1 ? TEAM_NOW : team;
     return run(now, 7, *(void **)arguments[0], grid * (block / team)) ? 719 : 0;
 }
-int cuEventCreate(void **event, unsigned) { return *event = (void *)1, 0; }
-int cuEventRecord(void *, void *) { return 0; }
+int cuEventCreate(void **event, unsigned) { return *event = calloc(1, sizeof(timespec)), 0; }
+int cuEventRecord(void *event, void *) { return clock_gettime(CLOCK_MONOTONIC, (timespec *)event), 0; }
 int cuEventSynchronize(void *) { return 0; }
-int cuEventElapsedTime(float *ms, void *, void *) { return *ms = 1, 0; }
+int cuEventElapsedTime(float *ms, void *from, void *to)
+{
+    const timespec &a = *(timespec *)from, &b = *(timespec *)to;
+    *ms = 1e3 * (b.tv_sec - a.tv_sec) + 1e-6 * (b.tv_nsec - a.tv_nsec) + 1e-3;
+    return 0;
+}
 #ifndef OLD
-int cuEventDestroy_v2(void *) { return 0; }
+int cuEventDestroy_v2(void *event) { return free(event), 0; }
 #endif
 }

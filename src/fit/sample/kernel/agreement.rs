@@ -128,7 +128,9 @@ pub(super) fn examine<T: Target>(
 fn points<T: Target>(chains: &[Chain<T>], precision: Precision) -> Vec<Vec<f64>> {
     let dim = chains[0].target.dim();
     let windows = chains.iter().flat_map(|c| &c.windows);
-    let mut rows: Vec<&[f64]> = windows.flat_map(|w| w.positions.chunks_exact(dim)).collect();
+    let mut rows: Vec<&[f64]> = windows
+        .flat_map(|w| w.positions.chunks_exact(dim))
+        .collect();
     if rows.is_empty() {
         let stand = |c| -> &[f64] {
             let chain: &Chain<T> = c;

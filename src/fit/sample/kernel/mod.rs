@@ -15,9 +15,9 @@ use super::tree::{Growth, Stop};
 use super::{Phase, Target};
 use crate::Result;
 use crate::rng::Purpose;
+pub use agreement::{Agreement, Disagreement};
 use fitzroy_device::gpu::text::{Source, for_device};
 use fitzroy_device::gpu::{Machine, Program};
-pub use agreement::{Agreement, Disagreement};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -143,9 +143,8 @@ impl Stretch<'_> {
 
     /// Positions, two to a word.
     fn send_table(&mut self, table: &[u32]) -> Result<u64> {
-        let pair = |pair: &[u32]| {
-            u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32
-        };
+        let pair =
+            |pair: &[u32]| u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32;
         let words: Vec<u64> = table.chunks(2).map(pair).collect();
         self.send(Slot::Table, &words)
     }

@@ -112,7 +112,13 @@ fn called_single(text: &str) -> String {
     let mut wanted = Vec::new();
     let mut callers = text.to_string();
     // A function calls earlier ones only.
-    for block in SINGLE.trim_end().split("\n\n").collect::<Vec<_>>().iter().rev() {
+    for block in SINGLE
+        .trim_end()
+        .split("\n\n")
+        .collect::<Vec<_>>()
+        .iter()
+        .rev()
+    {
         let Some((_, rest)) = block.split_once("FUNCTION float ") else {
             continue;
         };
@@ -138,7 +144,9 @@ mod tests {
             _ => {}
         };
         let double = Real::Double;
-        Unary::ALL.iter().for_each(|&op| known(unary(op, "a", double)));
+        Unary::ALL
+            .iter()
+            .for_each(|&op| known(unary(op, "a", double)));
         Binary::ALL
             .iter()
             .for_each(|&op| known(binary(op, "a", "b", double)));
@@ -149,7 +157,10 @@ mod tests {
         for (name, _) in FUNCTIONS {
             let single = name.replacen("m_", "s_", 1);
             let text = called(&format!("{single}(x)"));
-            assert!(text.contains(&format!("FUNCTION float {single}(")), "{single}");
+            assert!(
+                text.contains(&format!("FUNCTION float {single}(")),
+                "{single}"
+            );
         }
     }
 

@@ -34,7 +34,6 @@ impl Turn<'_> {
     }
 }
 
-
 impl Writer<'_> {
     /// A loop over many elements, shared out among the threads.
     pub(super) fn many(&mut self, plan: &LoopPlan) {
@@ -123,7 +122,9 @@ impl Writer<'_> {
                 self.simple(turn, instr, |[a, ..], real| functions::unary(op, a, real));
             }
             Code::Binary(op) => {
-                self.simple(turn, instr, |[a, b, _], real| functions::binary(op, a, b, real));
+                self.simple(turn, instr, |[a, b, _], real| {
+                    functions::binary(op, a, b, real)
+                });
             }
             Code::Select => self.simple(turn, instr, |[c, a, b], real| {
                 format!("{c} == 0.0{} ? {b} : {a}", real.suffix())

@@ -174,7 +174,9 @@ impl<'a> Writer<'a> {
     fn element(&mut self, loc: Loc, len: usize, index: &str, access: Access) -> String {
         let (text, real) = match loc.arena {
             Arena::Fixed => return self.constant(loc.at, len, index),
-            Arena::Work if self.arrays.is_parameter(loc.at) => self.parameter(loc, len, index, access),
+            Arena::Work if self.arrays.is_parameter(loc.at) => {
+                self.parameter(loc, len, index, access)
+            }
             Arena::Work => {
                 self.arrays.read(loc.at, len, access);
                 let place = self.arrays.place(loc.at);
@@ -327,7 +329,11 @@ impl<'a> Writer<'a> {
 
 /// One or two numbers as a word that holds two `float`.
 fn pair(numbers: &[f64]) -> f64 {
-    let bits = |k: usize| numbers.get(k).map_or(0, |&x| u64::from((x as f32).to_bits()));
+    let bits = |k: usize| {
+        numbers
+            .get(k)
+            .map_or(0, |&x| u64::from((x as f32).to_bits()))
+    };
     f64::from_bits(bits(0) | bits(1) << 32)
 }
 

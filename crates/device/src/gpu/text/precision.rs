@@ -125,7 +125,11 @@ mod tests {
         assert_eq!(Real::Single.literal(-2.0), "(-2.0f)");
         assert_eq!(Real::Double.literal(-2.0), "(-2.0)");
         assert_eq!(Real::Single.literal(1e300), "(float)1e300");
-        assert!(Real::Single.literal(f64::INFINITY).starts_with("(float)FROM_BITS("));
+        assert!(
+            Real::Single
+                .literal(f64::INFINITY)
+                .starts_with("(float)FROM_BITS(")
+        );
         assert_eq!(Real::Single.cast("x".into(), Real::Double), "(float)x");
         assert_eq!(Real::Double.cast("x".into(), Real::Double), "x");
     }

@@ -21,14 +21,38 @@ struct Strategy {
 
 /// Those that are compared. A chain of one GPU is never spread over several multiprocessors.
 const STRATEGIES: [Strategy; 8] = [
-    Strategy { chains: 4, team: None },
-    Strategy { chains: 64, team: None },
-    Strategy { chains: 1024, team: None },
-    Strategy { chains: 4, team: Some(32) },
-    Strategy { chains: 4, team: Some(128) },
-    Strategy { chains: 64, team: Some(32) },
-    Strategy { chains: 64, team: Some(128) },
-    Strategy { chains: 1024, team: Some(32) },
+    Strategy {
+        chains: 4,
+        team: None,
+    },
+    Strategy {
+        chains: 64,
+        team: None,
+    },
+    Strategy {
+        chains: 1024,
+        team: None,
+    },
+    Strategy {
+        chains: 4,
+        team: Some(32),
+    },
+    Strategy {
+        chains: 4,
+        team: Some(128),
+    },
+    Strategy {
+        chains: 64,
+        team: Some(32),
+    },
+    Strategy {
+        chains: 64,
+        team: Some(128),
+    },
+    Strategy {
+        chains: 1024,
+        team: Some(32),
+    },
 ];
 
 impl Strategy {
@@ -67,7 +91,10 @@ pub(super) fn measure(
     chains: &[usize],
     tell: &dyn Fn(&str),
 ) -> Result<Vec<Value>> {
-    if let Some(other) = chains.iter().find(|c| STRATEGIES.iter().all(|s| s.chains != **c)) {
+    if let Some(other) = chains
+        .iter()
+        .find(|c| STRATEGIES.iter().all(|s| s.chains != **c))
+    {
         let message = format!("--strategies: {other} chains are not compared; use 4, 64 or 1024");
         return Err(Error::new(ErrorKind::Usage, message));
     }

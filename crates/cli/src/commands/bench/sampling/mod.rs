@@ -48,7 +48,12 @@ pub(crate) struct SampleBench {
     preset: Counts,
     /// Numbers of chains that --device all compares, comma-separated, of 4, 64 and 1024; runs of 1024
     /// chains make at most 200 warm-up transitions and 100 draws each
-    #[arg(long, value_name = "CHAINS", value_delimiter = ',', default_value = "4,64,1024")]
+    #[arg(
+        long,
+        value_name = "CHAINS",
+        value_delimiter = ',',
+        default_value = "4,64,1024"
+    )]
     strategies: Vec<usize>,
     #[command(flatten)]
     measuring: Measuring,
@@ -108,7 +113,9 @@ pub(crate) fn sample(args: &SampleBench) -> Result<Outcome> {
     };
     let problem = problems::artists(counts, args.measuring.common.seed);
     match args.measuring.common.wants_all_devices() {
-        true => args.measuring.all_devices(&problem, repeats, &args.strategies),
+        true => args
+            .measuring
+            .all_devices(&problem, repeats, &args.strategies),
         false => args.measuring.run("sample", vec![problem], repeats),
     }
 }
@@ -148,12 +155,7 @@ pub(crate) fn hierarchical(args: &HierarchicalBench) -> Result<Outcome> {
 
 impl Measuring {
     /// Measures one problem on every device, with several strategies for chains.
-    fn all_devices(
-        &self,
-        problem: &Problem,
-        repeats: usize,
-        chains: &[usize],
-    ) -> Result<Outcome> {
+    fn all_devices(&self, problem: &Problem, repeats: usize, chains: &[usize]) -> Result<Outcome> {
         let threads = self.common.threads()?.threads;
         if let Some(path) = &self.figure {
             plot::check_figure(path, "--figure")?;

@@ -94,8 +94,13 @@ impl Bench {
     /// Runs `problem` with `--rewrites HOW`, once for every seed.
     pub(super) fn measure(&self, problem: &Problem, how: &str) -> Result<Value> {
         let flags = ["--rewrites", how, "--device", "cpu"].map(String::from);
-        let once = |k| self.once(problem, &flags, self.seed + k as u64).map(|run| run.0);
-        let runs = (0..self.repeats).map(once).collect::<Result<Vec<Value>>>()?;
+        let once = |k| {
+            self.once(problem, &flags, self.seed + k as u64)
+                .map(|run| run.0)
+        };
+        let runs = (0..self.repeats)
+            .map(once)
+            .collect::<Result<Vec<Value>>>()?;
         let mut row = Map::new();
         row.insert("problem".into(), json!(problem.name));
         row.insert("rewrites".into(), json!(how));
