@@ -1,5 +1,5 @@
-//! Kernels in a lower precision, compiled as C++ and run here: their posteriors are those of f64, and
-//! where f32 is not enough the run notices and goes on in f64.
+//! Kernels in a lower precision, compiled as C++ and run here: their posteriors are those of f64,
+//! and where f32 is not enough the run notices and goes on in f64.
 //!
 //! A mean must lie within [`BOUND`] combined Monte Carlo standard errors of that of the CPU in f64
 //! with another seed, and a standard deviation as near. There are 500 comparisons; were errors

@@ -25,8 +25,8 @@ pub(crate) fn spelled(value: f64) -> &'static str {
 /// The fields of a diagnosis, to which a caller may add its own.
 ///
 /// `chains`, `draws`, `divergences` and `max_treedepth_hits` (null where the trace does not tell),
-/// `bfmi` by chain, `max_rhat`, `max_rhat_nested` (null below 256 chains), `min_ess_bulk`, `min_ess_tail`, `converged`, `findings` as
-/// sentences, `ci_prob`, `ci_kind`, `ess_tail` (its two probabilities), and `summary`, see
+/// `bfmi` by chain, `max_rhat`, `max_rhat_nested` (null below 256 chains), `min_ess_bulk`,
+/// `min_ess_tail`, `converged`, `findings` as sentences, `ci_prob`, `ci_kind`, `ess_tail` (its two probabilities), and `summary`, see
 /// [`summary_json`].
 pub fn diagnosis_json(diagnosis: &Diagnosis) -> Map<String, Value> {
     let summary = &diagnosis.summary;

@@ -85,8 +85,8 @@ impl Agreement {
     }
 }
 
-/// Compares the precisions where a window of the warm-up begins, and before the first draw. Starting
-/// points may lie so far out that f32 has no numbers there, so they are not looked at.
+/// Compares the precisions where a window of the warm-up begins, and before the first draw.
+/// Starting points may lie so far out that f32 has no numbers there, so they are not looked at.
 pub(super) fn examine<T: Target>(
     remote: &Remote<'_>,
     stretch: &mut Stretch<'_>,

@@ -82,8 +82,8 @@ impl Strategy {
 /// Standard errors by which means of two runs of one posterior may differ.
 const APART: f64 = 4.0;
 
-/// Measures every strategy with as many `chains` that this machine has a device for; `tell` is given
-/// each row.
+/// Measures every strategy with as many `chains` that this machine has a device for; `tell` is
+/// given each row.
 pub(super) fn measure(
     bench: &Bench,
     problem: &Problem,

@@ -46,8 +46,8 @@ pub(crate) struct SampleBench {
     /// Warm-up and draws of each chain, and chains
     #[arg(long, value_enum, value_name = "PRESET", default_value = "standard")]
     preset: Counts,
-    /// Numbers of chains that --device all compares, comma-separated, of 4, 64 and 1024; runs of 1024
-    /// chains make at most 200 warm-up transitions and 100 draws each
+    /// Numbers of chains that --device all compares, of 4, 64 and 1024; runs of 1024 chains make at
+    /// most 200 warm-up transitions and 100 draws each
     #[arg(
         long,
         value_name = "CHAINS",
