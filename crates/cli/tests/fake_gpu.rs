@@ -177,14 +177,18 @@ fn too_many_chains_are_refused_with_what_fits() {
             "--device",
             "cuda",
             "--chains",
-            "100000",
+            "10000",
+            "--tune",
+            "10",
+            "--draws",
+            "10",
             "--rewrites",
             "off",
         ],
     )
     .ends_with(2)
     .complains(&[
-        "cuda:0: 100000 chains need ",
+        "cuda:0: 10000 chains need ",
         "9/10 of the 191 MiB that are free",
         "run fewer chains (--chains ",
         "try --precision f32 (",
