@@ -161,6 +161,55 @@ fn a_low_rank_metric_makes_the_draws_of_the_cpu() {
     }
 }
 
+/// The barriers of a low-rank metric that are taken away one by one: every one is missed. Catches a
+/// projection that is read before all of its partial sums are there, for positions and for slopes.
+#[test]
+fn barriers_of_a_low_rank_metric_are_all_missed() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("hierarchical-noncentred", "hierarchical.csv").unwrap();
+    let mut settings = settings(60, 1);
+    settings.coordinates = CoordinateChoice::AsWritten;
+    settings.sampler.metric = MetricKind::LowRank;
+    settings.sampler.max_treedepth = 5;
+    let cpu = sampled(&joint, &settings, Device::threads()).unwrap();
+    assert!(
+        cpu.run.metrics.contains(&MetricKind::LowRank),
+        "{:?}",
+        cpu.run.metrics
+    );
+    let expected = bits(&cpu);
+    let text = kernel_text(&joint, &settings).unwrap();
+    let barriers = text.lines().filter(|l| l.contains(BARRIER)).enumerate();
+    let own: Vec<usize> = barriers
+        .filter(|b| b.1.contains("low-rank"))
+        .map(|b| b.0)
+        .collect();
+    assert_eq!(own.len(), 3);
+    let machine = Arc::new(Mutex::new(HostMachine::new(32, 1)));
+    let device = Device::machine(Shared(Arc::clone(&machine)));
+    let differs = |barrier| {
+        machine.lock().unwrap().leave_out(barrier);
+        match sampled(&joint, &settings, device.clone()) {
+            Ok(outcome) => bits(&outcome) != expected,
+            Err(_) => true,
+        }
+    };
+    assert!(
+        !differs(None),
+        "with all barriers the draws are those of the CPU"
+    );
+    for barrier in own {
+        let missed = (0..3).any(|_| differs(Some(barrier)));
+        assert!(
+            missed,
+            "barrier {barrier} of {}",
+            text.matches(BARRIER).count()
+        );
+    }
+}
+
 #[test]
 fn a_kernel_refuses_what_is_not_nuts() {
     let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();

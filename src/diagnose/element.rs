@@ -5,7 +5,7 @@ use super::ess::{TailEss, ess_bulk, ess_tail};
 use super::interval::Interval;
 use super::mcse::{mcse_mean, mcse_sd};
 use super::ranks::{Ordered, Scores};
-use super::rhat::rhat_of_scores;
+use super::rhat::{nested_of_scores, rhat_of_scores};
 
 /// The numbers of one row of a summary. Locations and errors are in the units of the scalar,
 /// effective sample sizes in draws, R-hat is dimensionless.
@@ -25,6 +25,8 @@ pub struct ElementStatistics {
     pub ess_tail: f64,
     /// Rank-normalised split R-hat.
     pub r_hat: f64,
+    /// Nested R-hat of 16 superchains, from 256 chains on; NaN for fewer.
+    pub r_hat_nested: f64,
     /// Lower end of the interval.
     pub lower: f64,
     /// Upper end of the interval.
@@ -74,6 +76,7 @@ pub fn element_statistics(
         ess_bulk: f64::NAN,
         ess_tail: f64::NAN,
         r_hat: f64::NAN,
+        r_hat_nested: f64::NAN,
         lower: f64::NAN,
         upper: f64::NAN,
         median: f64::NAN,
@@ -94,6 +97,18 @@ pub fn element_statistics(
     out.ess_tail = ess_tail(&draws, options.ess_tail);
     if x.n_chains() > 1 {
         out.r_hat = rhat_of_scores(&z, &draws, scores);
+        out.r_hat_nested = nested_of_scores(&z, &draws, scores);
     }
     out
+}
+
+impl ElementStatistics {
+    /// The R-hat that the verdict goes by: that of superchains where there are any, for chains that
+    /// are many may be short, and the classic one asks for long ones.
+    pub fn judged_r_hat(&self) -> f64 {
+        match self.r_hat_nested.is_nan() {
+            true => self.r_hat,
+            false => self.r_hat_nested,
+        }
+    }
 }

@@ -36,6 +36,8 @@ pub enum FindingKind {
     RestartedChain,
     /// A rewrite of the model was taken back because it changed the density.
     RewriteUndone,
+    /// A lower precision was not good enough, and f64 was used.
+    PrecisionRaised,
     /// Independence proposals would not have been right or not have been worth it.
     ProposalsRefused,
     /// An element never changes.
@@ -45,7 +47,7 @@ pub enum FindingKind {
 }
 
 /// The advice for every kind of finding.
-const ADVICE: [(FindingKind, &str); 18] = [
+const ADVICE: [(FindingKind, &str); 19] = [
     (
         FindingKind::NonFinite,
         "look for a division by zero, a log of a negative number or an overflow in the model; \
@@ -112,6 +114,11 @@ const ADVICE: [(FindingKind, &str); 18] = [
     (
         FindingKind::RewriteUndone,
         "the run is valid, sampled as written; please report the model as a defect",
+    ),
+    (
+        FindingKind::PrecisionRaised,
+        "the draws are right, made in f64; ask for --precision f64, or centre and scale data with \
+         large offsets",
     ),
     (
         FindingKind::ProposalsRefused,

@@ -44,7 +44,7 @@ pub(crate) use loo::tail_shape;
 pub use loo::{Compared, Comparison, Loo, Pointwise, compare, loo, loo_pit};
 pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
-pub use rhat::{rhat, rhat_nested};
+pub use rhat::{rhat, rhat_nested, superchains};
 pub(crate) use sampler::percent;
 pub use stored::diagnose_stored;
 pub use summary::{Label, Row, Summary, SummaryOptions, summary, unknown_variable};

@@ -80,6 +80,33 @@ pub fn rhat_nested(x: Chains, superchain: &[usize]) -> Result<f64> {
     Ok(larger_of_two(&z, &draws, &scores, nested))
 }
 
+/// Chains from which on they come in superchains.
+const MANY_CHAINS: usize = 256;
+/// Superchains of many chains.
+const SUPERCHAINS: usize = 16;
+
+/// How many superchains `n_chains` chains are taken as: chain i belongs to superchain i modulo this.
+/// None below 256 chains, or where they cannot be shared out evenly among 16.
+///
+/// Chains of a run start where the first of their superchain does. Draws of chains with starts of
+/// their own may be taken so as well: the grouping is then arbitrary, and as good.
+pub fn superchains(n_chains: usize) -> Option<usize> {
+    let many = n_chains >= MANY_CHAINS && n_chains.is_multiple_of(SUPERCHAINS);
+    many.then_some(SUPERCHAINS)
+}
+
+/// [`rhat_nested`] of as many chains as come in superchains, when their normal scores `z` are known;
+/// NaN for fewer.
+pub(crate) fn nested_of_scores(z: &[f64], draws: &Ordered, scores: &Scores) -> f64 {
+    let n_chains = draws.x.n_chains();
+    let Some(n) = superchains(n_chains) else {
+        return f64::NAN;
+    };
+    let members = |s: usize| (s..2 * n_chains).step_by(n).collect::<Vec<_>>();
+    let groups: Vec<Vec<usize>> = (0..n).map(members).collect();
+    larger_of_two(z, draws, scores, |rows| nested_of_rows(rows, &groups))
+}
+
 /// The rows of the split array in every superchain.
 fn superchain_members(superchain: &[usize], n_chains: usize) -> Result<Vec<Vec<usize>>> {
     if superchain.len() != n_chains {

@@ -3,6 +3,7 @@
 use super::chains::Chains;
 use super::disagreement::explain;
 use super::findings::{Finding, FindingKind, count, say};
+use super::rhat::superchains;
 use super::sampler::{SamplerStatistics, chain_names};
 use super::summary::unknown_variable;
 use super::summary::{Row, Summary, SummaryOptions, gather, group_of_draws, summary};
@@ -24,6 +25,9 @@ pub struct Diagnosis {
     pub summary: Summary,
     /// Largest R-hat over every recorded element that changes; NaN when none has one.
     pub max_r_hat: f64,
+    /// Largest nested R-hat over the same elements, from 256 chains on, where it decides instead;
+    /// NaN for fewer.
+    pub max_r_hat_nested: f64,
     /// Smallest bulk ESS over the same elements, in draws.
     pub min_ess_bulk: f64,
     /// Smallest tail ESS over the same elements, in draws.
@@ -34,8 +38,8 @@ pub struct Diagnosis {
     pub max_treedepth_hits: Option<usize>,
     /// BFMI by chain; empty where the trace holds no energies.
     pub bfmi: Vec<f64>,
-    /// R-hat < 1.01, bulk and tail ESS > 400 over all chains, divergences < 1 %. Looks at every
-    /// recorded element, whichever rows were asked for.
+    /// R-hat < 1.01 (from 256 chains on the nested one), bulk and tail ESS > 400 over all chains,
+    /// divergences < 1 %. Looks at every recorded element, whichever rows were asked for.
     pub converged: bool,
     /// What was found, the gravest first.
     pub findings: Vec<Finding>,
@@ -107,13 +111,14 @@ pub(super) fn conclude(
         changing.iter().map(|row| pick(row)).fold(f64::NAN, worse)
     };
     let max_r_hat = fold(|row| row.statistics.r_hat, largest);
+    let max_r_hat_nested = fold(|row| row.statistics.r_hat_nested, largest);
     let min_ess_bulk = fold(|row| row.statistics.ess_bulk, smallest);
     let min_ess_tail = fold(|row| row.statistics.ess_tail, smallest);
     let divergences = sampler.divergences();
     let transitions = (summary.n_chains * summary.n_draws) as f64;
     let divergent = divergences.unwrap_or(0) as f64 / transitions;
     let converged = summary.rows.iter().all(finite)
-        && max_r_hat < RHAT_LIMIT
+        && fold(|row| row.statistics.judged_r_hat(), largest) < RHAT_LIMIT
         && min_ess_bulk > ESS_LIMIT
         && min_ess_tail > ESS_LIMIT
         && divergent < DIVERGENT_LIMIT;
@@ -125,6 +130,7 @@ pub(super) fn conclude(
     Diagnosis {
         summary,
         max_r_hat,
+        max_r_hat_nested,
         min_ess_bulk,
         min_ess_tail,
         divergences,
@@ -217,9 +223,9 @@ fn rhat_findings(
     names: &[String],
     draws: &Draws<'_>,
 ) -> Vec<Finding> {
-    let high = |row: &Row| changes(row) && row.statistics.r_hat >= RHAT_LIMIT;
+    let high = |row: &Row| changes(row) && row.statistics.judged_r_hat() >= RHAT_LIMIT;
     let mut variables = by_variable(summary, high);
-    let r_hat = |row: &&Row| row.statistics.r_hat;
+    let r_hat = |row: &&Row| row.statistics.judged_r_hat();
     for rows in &mut variables {
         rows.sort_by(|a, b| r_hat(b).total_cmp(&r_hat(a)));
     }
@@ -271,7 +277,7 @@ fn rhat_finding(
     let x = Chains::new(&draws, summary.n_chains, summary.n_draws);
     let (kind, why) = explain(x, names);
     let place = worst.label();
-    let value = worst.statistics.r_hat;
+    let value = worst.statistics.judged_r_hat();
     let fact = format!(
         "R-hat {} at {place} (limit {RHAT_LIMIT}): {why}{}",
         rhat_text(value),
@@ -291,7 +297,8 @@ fn rhat_text(r_hat: f64) -> String {
 
 /// One finding for the smallest ESS, and one where draws are worth very little.
 fn ess_findings(summary: &Summary) -> Vec<Finding> {
-    let limit = ESS_LIMIT.max(100.0 * summary.n_chains as f64);
+    let chains = superchains(summary.n_chains).unwrap_or(summary.n_chains);
+    let limit = ESS_LIMIT.max(100.0 * chains as f64);
     let smaller = |row: &Row| row.statistics.ess_bulk.min(row.statistics.ess_tail);
     let low = |row: &&Row| changes(row) && smaller(row) <= limit;
     let rows: Vec<&Row> = summary.rows.iter().filter(low).collect();

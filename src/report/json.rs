@@ -25,8 +25,8 @@ pub(crate) fn spelled(value: f64) -> &'static str {
 /// The fields of a diagnosis, to which a caller may add its own.
 ///
 /// `chains`, `draws`, `divergences` and `max_treedepth_hits` (null where the trace does not tell),
-/// `bfmi` by chain, `max_rhat`, `min_ess_bulk`, `min_ess_tail`, `converged`, `findings` as
-/// sentences, `ci_prob`, `ci_kind`, `ess_tail` (its two probabilities), and `summary`, see
+/// `bfmi` by chain, `max_rhat`, `max_rhat_nested` (null below 256 chains), `min_ess_bulk`,
+/// `min_ess_tail`, `converged`, `findings` as sentences, `ci_prob`, `ci_kind`, `ess_tail` (its two probabilities), and `summary`, see
 /// [`summary_json`].
 pub fn diagnosis_json(diagnosis: &Diagnosis) -> Map<String, Value> {
     let summary = &diagnosis.summary;
@@ -34,6 +34,10 @@ pub fn diagnosis_json(diagnosis: &Diagnosis) -> Map<String, Value> {
     let (low, high) = options.ess_tail.probabilities();
     let bfmi: Vec<Value> = diagnosis.bfmi.iter().map(|&b| json_number(b)).collect();
     let findings: Vec<String> = diagnosis.findings.iter().map(ToString::to_string).collect();
+    let nested = match diagnosis.max_r_hat_nested {
+        few_chains if few_chains.is_nan() => Value::Null,
+        nested => json_number(nested),
+    };
     let fields = [
         ("chains", json!(summary.n_chains)),
         ("draws", json!(summary.n_draws)),
@@ -41,6 +45,7 @@ pub fn diagnosis_json(diagnosis: &Diagnosis) -> Map<String, Value> {
         ("max_treedepth_hits", json!(diagnosis.max_treedepth_hits)),
         ("bfmi", Value::Array(bfmi)),
         ("max_rhat", json_number(diagnosis.max_r_hat)),
+        ("max_rhat_nested", nested),
         ("min_ess_bulk", json_number(diagnosis.min_ess_bulk)),
         ("min_ess_tail", json_number(diagnosis.min_ess_tail)),
         ("converged", json!(diagnosis.converged)),

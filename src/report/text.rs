@@ -50,13 +50,16 @@ pub fn verdict_line(diagnosis: &Diagnosis) -> String {
     let compare = |holds: bool, small: &'static str, large: &'static str| {
         if holds { small } else { large }
     };
-    let max = diagnosis.max_r_hat;
+    let (max, name) = match diagnosis.max_r_hat_nested {
+        few_chains if few_chains.is_nan() => (diagnosis.max_r_hat, "R-hat"),
+        nested => (nested, "nested R-hat"),
+    };
     let r_hat = if max.is_nan() {
         "R-hat unknown".into()
     } else {
         let sign = compare(max < RHAT_LIMIT, "<", "≥");
         format!(
-            "R-hat {} {sign} {RHAT_LIMIT}",
+            "{name} {} {sign} {RHAT_LIMIT}",
             beside(max, RHAT_LIMIT, if max < 1.1 { 3 } else { 2 })
         )
     };

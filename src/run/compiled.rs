@@ -4,7 +4,7 @@ use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::{Coordinates, Graphs, Joint, TermKind};
 use fitzroy_device::cpu::{Function, Workspace};
-use fitzroy_device::gpu::text::{Source, emit};
+use fitzroy_device::gpu::text::{Precision, Source, emit_in};
 use fitzroy_graph::{Binary, NodeId, Op, Unary, gradient};
 use std::sync::{Arc, OnceLock};
 
@@ -65,8 +65,8 @@ pub(super) struct Compiled {
     pub(super) full: usize,
     /// First coordinate and number of coordinates of each parameter that is integrated out.
     integrated: Vec<(usize, usize)>,
-    /// The density as text, once it was asked for.
-    source: OnceLock<Arc<Source>>,
+    /// The density as text in every precision, once it was asked for.
+    sources: [OnceLock<Arc<Source>>; 3],
 }
 
 /// c of element `j`: 1 is centred, 0 non-centred.
@@ -168,13 +168,14 @@ impl Compiled {
             leaves,
             frames,
             dim,
-            source: OnceLock::new(),
+            sources: Default::default(),
         }))
     }
 
     /// The log density and its gradient as text for a kernel.
-    pub(super) fn source(&self) -> Result<Arc<Source>> {
-        if let Some(source) = self.source.get() {
+    pub(super) fn source(&self, precision: Precision) -> Result<Arc<Source>> {
+        let made = &self.sources[precision as usize];
+        if let Some(source) = made.get() {
             return Ok(Arc::clone(source));
         }
         let graphs = &self.graphs;
@@ -185,8 +186,9 @@ impl Compiled {
             .map(|(leaf, partial)| (leaf.offset, partial.adjoint))
             .collect();
         let (graph, bindings) = (&graphs.graph, &graphs.bindings);
-        let source = emit(graph, bindings, graphs.density, &slopes, self.dim)?;
-        Ok(Arc::clone(self.source.get_or_init(|| Arc::new(source))))
+        let dim = self.dim;
+        let source = emit_in(graph, bindings, graphs.density, &slopes, dim, precision)?;
+        Ok(Arc::clone(made.get_or_init(|| Arc::new(source))))
     }
 
     /// Compiles further nodes of the same graph.

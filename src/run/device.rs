@@ -1,6 +1,6 @@
 //! What a run is made on: threads of this process, or a machine for kernels.
 
-use crate::fit::sample::kernel::Remote;
+use crate::fit::sample::kernel::{Lower, Remote};
 use fitzroy_device::gpu::Machine;
 use fitzroy_device::gpu::text::Source;
 use std::fmt;
@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Default)]
 pub struct Device {
     machine: Option<Arc<Mutex<dyn Machine>>>,
+    team: Option<usize>,
 }
 
 /// Teams of a warp pay where there are many chains of few numbers each.
@@ -40,6 +41,15 @@ impl Device {
     pub fn machine(machine: impl Machine + 'static) -> Self {
         Device {
             machine: Some(Arc::new(Mutex::new(machine))),
+            team: None,
+        }
+    }
+
+    /// The same with `team` threads to a chain, instead of as many as [`team`] says.
+    pub fn with_team(self, team: usize) -> Self {
+        Device {
+            team: Some(team),
+            ..self
         }
     }
 
@@ -48,12 +58,18 @@ impl Device {
         self.machine.is_some()
     }
 
-    /// What advances the chains of `source`; none on threads.
-    pub(super) fn remote(&self, source: Arc<Source>, n_chains: usize) -> Option<Remote<'_>> {
+    /// What advances the chains of `source`, or of `lower` while that agrees; none on threads.
+    pub(super) fn remote<'a>(
+        &'a self,
+        source: Arc<Source>,
+        lower: Option<Lower<'a>>,
+        n_chains: usize,
+    ) -> Option<Remote<'a>> {
         let machine = self.machine.as_deref()?;
-        let team = team(source.dim, n_chains);
+        let team = self.team.unwrap_or_else(|| team(source.dim, n_chains));
         Some(Remote {
             source,
+            lower,
             machine,
             team,
         })

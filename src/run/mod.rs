@@ -30,6 +30,7 @@ mod hash;
 mod integrated;
 mod kept;
 mod memory;
+mod plan;
 mod posterior;
 mod predictive;
 mod prior;
@@ -43,6 +44,7 @@ mod watch;
 pub use device::{Device, team};
 pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use memory::{Estimate, estimate};
+pub use plan::{Costs, Inventory, Plan, gradient_costs, plan};
 pub use posterior::CoordinateChoice;
 pub use predictive::{Desk, Key, Replicator};
 pub use report::{Machine, run_json};
@@ -55,7 +57,7 @@ use crate::model::Model;
 use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
 use compiled::{Compiled, Terms, centring};
-use fitzroy_device::gpu::text::Source;
+use fitzroy_device::gpu::text::{Precision, Source};
 use posterior::ModelPosterior;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -85,6 +87,10 @@ pub struct Settings {
     pub prior_only: bool,
     /// Where transitions are made. Threads of this process by default.
     pub device: Device,
+    /// What they are computed in on a machine for kernels; threads compute in f64. A lower one is
+    /// compared with f64 during the warm-up, and given up with a finding where it is not good
+    /// enough.
+    pub precision: Precision,
     /// A run that will need more is refused before it starts; none means no limit.
     pub memory_limit_bytes: Option<u64>,
     /// Above this the draws of a run that is kept ([`run_kept`]) stay on the disk, and memory does
@@ -147,6 +153,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// Where the time went.
     pub timing: Timing,
+    /// The precision that the draws were made in.
+    pub precision: Precision,
     /// The group of the draws: `posterior` or `prior`.
     pub group: &'static str,
     /// What is left to publish of a run that was kept, see [`Kept::finish`].
@@ -285,7 +293,11 @@ fn attempt(
     if posterior.is_refused() {
         return Ok(None);
     }
-    posterior.on(&settings.device, settings.sampler.chains)?;
+    posterior.on(
+        &settings.device,
+        settings.sampler.chains,
+        settings.precision,
+    )?;
     let first = Arc::clone(posterior.compiled());
     let compiled_at = (caller.now)();
     let watch = Watch::new(caller);
@@ -324,7 +336,9 @@ fn attempt(
     if posterior.is_refused() {
         return Ok(None);
     }
+    let (precision, raised) = posterior.precision();
     let collected = trace::Collect {
+        precision,
         joint,
         compiled: &compiled,
         settings,
@@ -344,6 +358,7 @@ fn attempt(
     let trace = collected.trace(rest.as_mut().unwrap_or(&mut run), &centring, &earlier)?;
     timing.collecting = (caller.now)() - ended;
     let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
+    findings.extend(raised);
     findings.extend(run.restarts.iter().map(restarted));
     findings.extend(run.independence.filter(|found| !found.used).map(refused));
     let positions = run
@@ -351,6 +366,7 @@ fn attempt(
         .iter_mut()
         .map(|c| std::mem::take(&mut c.positions));
     Ok(Some(Outcome {
+        precision,
         positions: positions.collect(),
         rewrites: compiled.graphs.done.clone(),
         group: if settings.prior_only {
@@ -397,17 +413,44 @@ pub fn kernel_source(joint: &Joint, settings: &Settings) -> Result<Arc<Source>> 
     };
     let joint = joint.rewritten(allowed(settings));
     let posterior = ModelPosterior::new(&joint, settings.coordinates, terms)?;
-    posterior.compiled().source()
+    posterior.compiled().source(settings.precision)
 }
 
-/// Words of eight bytes that `n_chains` chains of `joint` take on a machine for kernels.
-///
-/// # Errors
-/// As [`run`].
-pub fn kernel_memory_words(joint: &Joint, settings: &Settings, n_chains: usize) -> Result<u64> {
-    let source = kernel_source(joint, settings)?;
-    let depth = settings.sampler.max_treedepth;
-    Ok(sample::kernel::memory_words(&source, n_chains, depth) as u64)
+/// What chains take of the memory of a machine for kernels.
+pub struct KernelMemory {
+    source: Arc<Source>,
+    max_treedepth: u32,
+}
+
+impl KernelMemory {
+    /// For chains of `joint`, in the precision of `settings`.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn new(joint: &Joint, settings: &Settings) -> Result<Self> {
+        Ok(KernelMemory {
+            source: kernel_source(joint, settings)?,
+            max_treedepth: settings.sampler.max_treedepth,
+        })
+    }
+
+    /// Bytes of `n_chains` chains with their data, metric and the rows of one launch.
+    pub fn bytes(&self, n_chains: usize) -> u64 {
+        8 * sample::kernel::memory_words(&self.source, n_chains, self.max_treedepth) as u64
+    }
+
+    /// How many chains fit into `budget` bytes, at most `most`.
+    pub fn chains_within(&self, budget: u64, most: usize) -> usize {
+        let (mut fits, mut too_many) = (0, most + 1);
+        while too_many - fits > 1 {
+            let middle = fits.midpoint(too_many);
+            match self.bytes(middle) <= budget {
+                true => fits = middle,
+                false => too_many = middle,
+            }
+        }
+        fits
+    }
 }
 
 /// Number of observed values: elements of the data that have a distribution.

@@ -5,12 +5,13 @@ use super::device::Device;
 use super::kept::Shown;
 use super::saved;
 use crate::Result;
-use crate::diagnose::{Finding, FindingKind};
-use crate::fit::sample::kernel::Remote;
+use crate::diagnose::{Finding, FindingKind, say};
+use crate::fit::sample::kernel::{Agreement, Disagreement, Lower, Remote};
 use crate::fit::sample::{CoordinateMap, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
+use fitzroy_device::gpu::text::Precision;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How the coordinates of hierarchical parameters are chosen.
@@ -53,6 +54,9 @@ pub(super) struct ModelPosterior<'a> {
     compared: bool,
     /// Where transitions are made, and for how many chains.
     device: (Device, usize),
+    /// What they are computed in there, as long as that agrees with f64.
+    precision: Precision,
+    agreement: Agreement,
     /// The density in force as the chains see it, for others to look at while they run.
     shown: Shown,
 }
@@ -98,6 +102,8 @@ impl<'a> ModelPosterior<'a> {
             refused: false,
             compared: false,
             device: (Device::threads(), 0),
+            precision: Precision::F64,
+            agreement: Agreement::default(),
             shown,
         };
         posterior.check_start();
@@ -131,12 +137,27 @@ impl<'a> ModelPosterior<'a> {
         out
     }
 
-    /// Has the transitions of `n_chains` chains made on `device`.
-    pub(super) fn on(&mut self, device: &Device, n_chains: usize) -> Result<()> {
+    /// Has the transitions of `n_chains` chains made on `device`, there in `precision`.
+    pub(super) fn on(
+        &mut self,
+        device: &Device,
+        n_chains: usize,
+        precision: Precision,
+    ) -> Result<()> {
         self.device = (device.clone(), n_chains);
-        match device.is_machine() {
-            true => self.compiled.source().map(|_| ()),
-            false => Ok(()),
+        if device.is_machine() {
+            self.precision = precision;
+            self.compiled.source(Precision::F64)?;
+            self.compiled.source(precision)?;
+        }
+        Ok(())
+    }
+
+    /// The precision that the transitions are made in, and what is to be said of it.
+    pub(super) fn precision(&self) -> (Precision, Option<Finding>) {
+        match self.agreement.refused() {
+            Some(found) => (Precision::F64, Some(raised(self.precision, found))),
+            None => (self.precision, None),
         }
     }
 
@@ -302,6 +323,26 @@ pub(super) fn undone() -> Finding {
     )
 }
 
+/// What is said when a lower precision was given up.
+fn raised(asked: Precision, found: &Disagreement) -> Finding {
+    let asked = asked.name();
+    let fact = match found.n_points {
+        0 => format!("an earlier session gave up --precision {asked}: f64 was used"),
+        n => format!(
+            "--precision {asked} was given up for f64: at {n} draws of the warm-up the log density \
+             was off by up to {} nats (0.01 are allowed) and a slope by {} of its size (0.001)",
+            say(found.log_density),
+            say(found.slope)
+        ),
+    };
+    Finding::new(
+        FindingKind::PrecisionRaised,
+        found.log_density,
+        "precision",
+        fact,
+    )
+}
+
 /// Whether `new` gives the density of `written` but for the Jacobian and a constant, at some of
 /// the `points`, which are rows of all coordinates of `present`.
 pub(super) fn agrees(
@@ -374,11 +415,15 @@ impl Posterior for ModelPosterior<'_> {
         if !device.is_machine() {
             return None;
         }
-        let source = self.compiled.source();
-        device.remote(
-            source.expect("the first coordinates gave a text"),
-            *n_chains,
-        )
+        let source = |precision| {
+            let source = self.compiled.source(precision);
+            source.expect("the first coordinates gave a text")
+        };
+        let lower = (self.precision != Precision::F64).then(|| Lower {
+            source: source(self.precision),
+            agreement: &self.agreement,
+        });
+        device.remote(source(Precision::F64), lower, *n_chains)
     }
 
     fn dim(&self) -> usize {
@@ -395,19 +440,30 @@ impl Posterior for ModelPosterior<'_> {
         2.0 * self.compiled.n_operations()
     }
 
-    /// What each plate is sampled in, then whether a choice had to be taken back.
+    /// What each plate is sampled in, then whether a choice had to be taken back (1) and whether a
+    /// lower precision was given up (2).
     fn coordinates(&self) -> Vec<u8> {
         let mut bytes = saved::to_bytes(&self.compiled.coordinates);
-        bytes.push(u8::from(self.undone.is_some()));
+        let raised = !self.agreement.holds();
+        bytes.push(u8::from(self.undone.is_some()) | u8::from(raised) << 1);
         bytes
     }
 
     fn restore(&mut self, coordinates: &[u8]) -> Result<()> {
         let lengths: Vec<usize> = self.compiled.places.iter().map(|p| p.len).collect();
-        let (undone, plates) = match coordinates.split_last() {
-            Some((undone, plates)) => (*undone != 0, plates),
-            None => (false, coordinates),
+        let (flags, plates) = match coordinates.split_last() {
+            Some((flags, plates)) => (*flags, plates),
+            None => (0, coordinates),
         };
+        let undone = flags & 1 != 0;
+        if flags & 2 != 0 {
+            // How far it was off was said by the session that gave it up.
+            self.agreement.refuse(Disagreement {
+                log_density: f64::NAN,
+                slope: f64::NAN,
+                n_points: 0,
+            });
+        }
         let saved = saved::from_bytes(plates, &lengths)?;
         if saved != self.compiled.coordinates {
             self.compiled = Compiled::new(self.joint, &saved, self.terms)?;

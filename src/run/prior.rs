@@ -7,6 +7,7 @@ use crate::model::Role;
 use crate::model::ast::Statement;
 use crate::model::joint::Joint;
 use crate::{Error, ErrorKind, Result};
+use fitzroy_device::gpu::text::Precision;
 use std::sync::Arc;
 
 /// Draws `settings.sampler.draws` independent draws for each chain. Each depends on the seed, its
@@ -36,6 +37,7 @@ pub(super) fn ancestral(
         ..Timing::default()
     };
     let collect = trace::Collect {
+        precision: Precision::F64,
         joint: &drawn,
         compiled: &compiled,
         settings: &settings,
@@ -47,6 +49,7 @@ pub(super) fn ancestral(
     let trace = collect.drawn(&names.collect(), &run)?;
     timing.sampling = (caller.now)() - compiled_at;
     Ok(Some(Outcome {
+        precision: Precision::F64,
         trace,
         positions: vec![Vec::new(); settings.sampler.chains],
         run,

@@ -58,7 +58,7 @@ pub fn run_json(
         "model": machine.model,
         "version": env!("CARGO_PKG_VERSION"),
         "device": {"kind": kind, "name": machine.device},
-        "precision": "f64",
+        "precision": outcome.precision.name(),
         "seed": sampler.seed,
         "group": outcome.group,
         "interrupted": outcome.run.interrupted,

@@ -13,6 +13,7 @@ use crate::Result;
 use crate::draws::{Column, Group, Trace, Variable, join_draws};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
+use fitzroy_device::gpu::text::Precision;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub(super) struct Collect<'a> {
     pub(super) settings: &'a Settings,
     pub(super) caller: &'a Caller<'a>,
     pub(super) timing: Timing,
+    /// What the draws are made in.
+    pub(super) precision: Precision,
 }
 
 /// A variable computed for every draw: its name, dims and sizes.

@@ -155,7 +155,8 @@ fn examine(
             }
         }
     }
-    found.compile_s = Some(now() - start);
+    let conformance_s = now() - start;
+    found.compile_s = Some(conformance_s);
     let made = if gpu.loaded.compiled {
         "compiled"
     } else {
@@ -163,8 +164,7 @@ fn examine(
     };
     let mut detail = format!(
         "{} values have the bits of the CPU ({made}, loaded and run in {:.2} s)",
-        found.compared,
-        now() - start
+        found.compared, conformance_s
     );
     if let Some(note) = &gpu.cache_note {
         detail += &format!("; compiled kernels are not kept: {note}");
@@ -174,6 +174,21 @@ fn examine(
         verdict: Verdict::Pass,
         detail,
     });
+    match gpu::closeness(&mut gpu, TEAMS[0]) {
+        Ok(error) => gpus.checks.push(Check {
+            name: "f32",
+            verdict: Verdict::Pass,
+            detail: format!("in f32 they are within {error:.1e} of them, relative to 1 + size"),
+        }),
+        Err(error) => {
+            gpus.checks.push(Check {
+                name: "f32",
+                verdict: Verdict::Fail,
+                detail: format!("{error}"),
+            });
+            return Ok(found);
+        }
+    }
     let multiprocessors = found.description.multiprocessors as usize;
     match gpu::rates(&mut gpu, multiprocessors) {
         Ok(rates) => found.rates = Some(rates),

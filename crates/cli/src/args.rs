@@ -9,6 +9,7 @@ use crate::terminal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::text::Precision as Kernels;
 use std::path::PathBuf;
 
 /// Fits models to data, fast.
@@ -66,9 +67,12 @@ pub(crate) struct Common {
     /// Where to compute: auto, cpu, cuda or cuda:N [env: FITZROY_DEVICE] [default: auto]
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
-    /// Precision of the arithmetic; auto is f64
+    /// Precision on a GPU: auto is f64, or mixed on cards whose f64 is slow; a CPU computes in f64
     #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
     precision: Precision,
+    /// Threads to a chain on a GPU, to compare strategies: 32, or a multiple of it up to 256
+    #[arg(long, value_name = "N", hide = true)]
+    team: Option<usize>,
     /// Compiler for GPU kernels: libnvrtc.so.12 or its folder [env: FITZROY_NVRTC]
     #[arg(long = "nvrtc", value_name = "PATH")]
     compiler: Option<PathBuf>,
@@ -159,14 +163,53 @@ impl Common {
         crate::device::places(self.compiler.clone())
     }
 
-    /// Refuses what this version does not compute in.
+    /// Refuses what a command that computes on the CPU alone does not compute in.
     pub(crate) fn check_precision(&self) -> Result<()> {
-        if matches!(self.precision, Precision::Mixed | Precision::F32) {
-            let message = "--precision: this version computes in f64 on every device; use auto or \
-                           f64";
-            return Err(Error::new(ErrorKind::Device, message));
+        match self.lower_precision() {
+            None => Ok(()),
+            Some(lower) => {
+                let message = format!(
+                    "--precision {}: the CPU computes in f64; use auto or f64",
+                    lower.name()
+                );
+                Err(Error::new(ErrorKind::Device, message))
+            }
         }
-        Ok(())
+    }
+
+    /// The precision that was asked for; none where it is left to the device.
+    pub(crate) fn asked_precision(&self) -> Option<Kernels> {
+        match self.precision {
+            Precision::Auto => None,
+            Precision::F64 => Some(Kernels::F64),
+            Precision::Mixed => Some(Kernels::Mixed),
+            Precision::F32 => Some(Kernels::F32),
+        }
+    }
+
+    /// A precision below f64 that was asked for: only GPUs have one.
+    pub(crate) fn lower_precision(&self) -> Option<Kernels> {
+        self.asked_precision().filter(|p| *p != Kernels::F64)
+    }
+
+    /// Threads to a chain on a GPU, where somebody wants to say.
+    ///
+    /// # Errors
+    /// No kernel has as many.
+    pub(crate) fn team(&self) -> Result<Option<usize>> {
+        match self.team {
+            // A thread may need 255 registers, and a multiprocessor has 65,536.
+            Some(n) if n == 0 || n % 32 != 0 || n > 256 => {
+                let message = format!("--team is {n}; it must be a multiple of 32 up to 256");
+                Err(Error::new(ErrorKind::Usage, message))
+            }
+            team => Ok(team),
+        }
+    }
+
+    /// Whether `--device all` was given, which only benchmarks know.
+    pub(crate) fn wants_all_devices(&self) -> bool {
+        self.device.as_deref() == Some("all")
     }
 
     /// Threads to use.

@@ -1,17 +1,22 @@
 //! The device of a run: what was asked for, what there is, and which it will be.
 
 use crate::args::Common;
-use fitzroy::run::Device;
+use fitzroy::model::joint::Joint;
+use fitzroy::run::{Device, Inventory, KernelMemory, Settings, gradient_costs, plan};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
-use fitzroy_device::gpu::{Driver, Gpu, Places};
+use fitzroy_device::gpu::text::Precision;
+use fitzroy_device::gpu::{Description, Driver, Gpu, Places};
 use fitzroy_device::probe;
+use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// What a run will compute on.
 pub(crate) struct Chosen {
-    /// For the settings of the run.
-    pub(crate) device: Device,
+    device: Device,
     /// `cpu` or `cuda:N`.
     pub(crate) label: String,
     /// Its name.
@@ -20,8 +25,27 @@ pub(crate) struct Chosen {
     pub(crate) reason: String,
     /// Whether the choice is worth a line: not where there is only a CPU, or it was asked for.
     pub(crate) is_news: bool,
-    /// Bytes of a GPU's memory that are free.
-    pub(crate) free_bytes: Option<u64>,
+    /// What kernels compute in, and threads to a chain.
+    precision: Option<Precision>,
+    team: Option<usize>,
+    /// What a GPU that was taken says of its memory.
+    memory: Option<Memory>,
+    /// A GPU that the run may go to, once it is known what the run costs.
+    candidate: Option<(Places, Description)>,
+}
+
+/// Memory of a GPU, in bytes.
+struct Memory {
+    free: u64,
+    /// What the run is expected to take; 0 until that is known.
+    expected: u64,
+    /// The most it had taken.
+    used: Arc<AtomicU64>,
+}
+
+/// Share of the free memory that a run may take: nine tenths.
+fn budget(free: u64) -> u64 {
+    free / 10 * 9
 }
 
 /// An environment variable that is set and not empty, as a path.
@@ -70,81 +94,201 @@ pub(crate) fn open(places: &Places, number: usize) -> Result<Gpu> {
 }
 
 impl Common {
-    /// What a run will compute on, and why.
+    /// What a run will compute on, and why. `auto` may still go to a GPU in [`Chosen::settle`].
     ///
     /// # Errors
     /// A GPU was asked for and cannot be used: it is never replaced by the CPU.
     pub(crate) fn choose(&self) -> Result<Chosen> {
         let places = self.places();
-        let cpu = |reason: String, is_news: bool| Chosen {
-            is_news,
+        let asked = self.device()?;
+        let number = match (asked, self.lower_precision()) {
+            (Choice::Cpu, Some(lower)) => {
+                let message = format!(
+                    "--precision {}: the CPU computes in f64; use --precision f64 or --device cuda",
+                    lower.name()
+                );
+                return Err(Error::new(ErrorKind::Device, message));
+            }
+            // Only a GPU has it.
+            (Choice::Auto, Some(_)) => Some(0),
+            (Choice::Gpu(number), _) => Some(number.unwrap_or(0)),
+            (Choice::Cpu | Choice::Auto, None) => None,
+        };
+        let mut chosen = Chosen {
             device: Device::threads(),
             label: "cpu".into(),
             name: probe::cpu().model,
-            reason,
-            free_bytes: None,
+            reason: "asked for".into(),
+            is_news: false,
+            precision: self.asked_precision(),
+            team: self.team()?,
+            memory: None,
+            candidate: None,
         };
-        self.check_precision()?;
-        match self.device()? {
-            Choice::Cpu => Ok(cpu("asked for".into(), false)),
-            Choice::Auto => Ok(match Driver::open(&places) {
-                Err(trouble) => cpu(format!("auto: {trouble}"), self.verbose > 0),
-                Ok(driver) => cpu(
-                    format!(
-                        "auto: there is a GPU ({} in all), but no run on one has been timed yet; \
-                         force with --device cuda",
-                        driver.n_devices()
-                    ),
-                    true,
-                ),
-            }),
-            Choice::Gpu(number) => {
-                let number = number.unwrap_or(0);
-                let gpu = open(&places, number)?;
-                Ok(Chosen {
-                    is_news: true,
-                    label: format!("cuda:{number}"),
-                    name: gpu.description.name.clone(),
-                    reason: "asked for".into(),
-                    free_bytes: gpu.description.free_bytes,
-                    device: Device::machine(gpu),
-                })
+        if let Some(number) = number {
+            chosen.take(open(&places, number)?, "asked for".into());
+        } else if asked == Choice::Auto {
+            let found = Driver::open(&places).and_then(|driver| driver.describe(0));
+            match found {
+                Ok(description) => chosen.candidate = Some((places, description)),
+                Err(trouble) => {
+                    chosen.reason = format!("auto: {trouble}");
+                    chosen.is_news = self.verbose > 0;
+                }
             }
         }
+        Ok(chosen)
     }
 }
 
-/// Refuses a run that a GPU has no room for, and says how many chains it has room for.
+impl Chosen {
+    /// The run goes to `gpu`.
+    fn take(&mut self, gpu: Gpu, reason: String) {
+        let description = &gpu.description;
+        self.precision = self.precision.or(Some(description.precision()));
+        self.label = format!("cuda:{}", description.index);
+        self.name.clone_from(&description.name);
+        self.memory = Some(Memory {
+            free: description.free_bytes.unwrap_or(description.memory_bytes),
+            expected: 0,
+            used: gpu.used(),
+        });
+        self.reason = reason;
+        self.is_news = true;
+        let device = Device::machine(gpu);
+        self.device = match self.team {
+            Some(team) => device.with_team(team),
+            None => device,
+        };
+    }
+
+    /// Decides, now that the run is known, and has `settings` say where and in which precision.
+    ///
+    /// # Errors
+    /// A GPU that was asked for has too little memory: what fits.
+    pub(crate) fn settle(&mut self, joint: &Joint, settings: &mut Settings) -> Result<()> {
+        if let Some((places, description)) = self.candidate.take() {
+            self.decide(joint, settings, &places, &description)?;
+        }
+        if let Some(memory) = &mut self.memory {
+            settings.precision = self.precision.unwrap_or_default();
+            memory.expected = fitting(&self.label, memory.free, joint, settings)?;
+        }
+        settings.device = self.device.clone();
+        Ok(())
+    }
+
+    /// Goes to the GPU if the run is expected to be faster there, and if it can be used.
+    fn decide(
+        &mut self,
+        joint: &Joint,
+        settings: &Settings,
+        places: &Places,
+        description: &Description,
+    ) -> Result<()> {
+        let start = Instant::now();
+        let precision = self.precision.unwrap_or(description.precision());
+        let costs = gradient_costs(joint, settings, &|| start.elapsed().as_secs_f64())?;
+        let plan = plan(
+            &costs,
+            &Inventory {
+                label: format!("cuda:{}", description.index),
+                multiprocessors: description.multiprocessors,
+                clock_mhz: description.clock_mhz,
+                f64_per_clock: description.f64_per_clock(),
+                precision,
+            },
+        );
+        self.is_news = true;
+        self.reason.clone_from(&plan.reason);
+        if !plan.on_gpu {
+            return Ok(());
+        }
+        let there = Settings {
+            precision,
+            ..settings.clone()
+        };
+        let stays = |why: String| format!("{}; but {why}", plan.reason);
+        match Gpu::open(places, description.index) {
+            Err(trouble) => self.reason = stays(format!("{trouble}; {}", trouble.remedy())),
+            Ok(gpu) => {
+                let free = gpu.free_bytes().unwrap_or(description.memory_bytes);
+                match fitting("the GPU", free, joint, &there) {
+                    Ok(_) => self.take(gpu, plan.reason),
+                    Err(error) => self.reason = stays(error.to_string()),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What is expected of a GPU's memory, for people; none on the CPU.
+    pub(crate) fn memory_text(&self) -> Option<String> {
+        let memory = self.memory.as_ref()?;
+        let (expected, free) = (mib(memory.expected), mib(memory.free));
+        Some(format!(
+            "memory: about {expected} MiB of the {free} MiB that are free on {}",
+            self.label
+        ))
+    }
+
+    /// What was expected of a GPU's memory and what became of it, for programs; null on the CPU.
+    pub(crate) fn memory_document(&self) -> Value {
+        self.memory.as_ref().map_or(Value::Null, |memory| {
+            json!({
+                "free_bytes": memory.free,
+                "expected_bytes": memory.expected,
+                "used_bytes": memory.used.load(Ordering::Relaxed),
+            })
+        })
+    }
+}
+
+/// Whole MiB, rounded up.
+fn mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
+}
+
+/// Bytes that a run takes of a GPU with `free` bytes.
 ///
 /// # Errors
-/// Too little memory: what is needed and what is free.
-pub(crate) fn check_memory(
-    chosen: &Chosen,
-    needed: impl Fn(usize) -> Result<u64>,
-    chains: usize,
-) -> Result<()> {
-    let Some(free) = chosen.free_bytes else {
-        return Ok(());
-    };
-    let budget = free / 10 * 9;
-    let wanted = needed(chains)?;
-    if wanted <= budget {
-        return Ok(());
+/// More than nine tenths of them: how many chains fit, and what a lower precision would take.
+fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings) -> Result<u64> {
+    let chains = settings.sampler.chains;
+    let memory = KernelMemory::new(joint, settings)?;
+    let wanted = memory.bytes(chains);
+    if wanted <= budget(free) {
+        return Ok(wanted);
     }
-    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
-    let mut fits = chains;
-    while fits > 0 && needed(fits)? > budget {
-        fits /= 2;
+    let mut advice = Vec::new();
+    let fits = memory.chains_within(budget(free), chains);
+    if fits > 0 {
+        advice.push(format!(
+            "run fewer chains (--chains {fits} needs {} MiB)",
+            mib(memory.bytes(fits))
+        ));
     }
-    let advice = match fits {
-        0 => "use --device cpu".to_string(),
-        n => format!("run fewer chains (--chains {n} fit) or use --device cpu"),
-    };
+    if settings.precision != Precision::F32 {
+        let lower = Settings {
+            precision: Precision::F32,
+            ..settings.clone()
+        };
+        let bytes = KernelMemory::new(joint, &lower)?.bytes(chains);
+        let enough = match bytes <= budget(free) {
+            true => "which fits",
+            false => "still too much",
+        };
+        advice.push(format!(
+            "try --precision f32 ({} MiB, {enough})",
+            mib(bytes)
+        ));
+    }
+    advice.push("use --device cpu".into());
     let message = format!(
-        "{}: {chains} chains need {} MiB, and 9/10 of the {} MiB that are free may be used; {advice}",
-        chosen.label,
+        "{label}: {chains} chains need {} MiB, and 9/10 of the {} MiB that are free may be used; {}",
         mib(wanted),
-        mib(free)
+        mib(free),
+        advice.join(", or ")
     );
     Err(Error::new(ErrorKind::Device, message))
 }

@@ -4,6 +4,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program prints
 
 mod models;
+mod others;
+mod runs;
 mod steps;
 
 use serde_json::{Value, json};
@@ -11,16 +13,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "gpu-day [--out FILE] [--nvrtc PATH] [--only STEP]
-Runs every check and measurement that needs a GPU, in under 8 minutes, and writes FILE
-(gpu-day.json). Exit 0 if every step passed, 1 if one failed, 2 for bad usage.
-Example: gpu-day --out h200.json --nvrtc /opt/nvrtc/lib";
+const USAGE: &str = "gpu-day [--out FILE] [--nvrtc PATH] [--only STEP,STEP] [--seconds N]
+                 [--peers PYTHON] [--list]
+Runs every check and measurement that needs a GPU, in under 8 minutes (or --seconds), and writes
+FILE (gpu-day.json). Steps for which no time is left are skipped. --peers names a Python with jax
+and numpyro, on whose GPU the same problem is timed. Exit 0 if no step failed, 1 if one did, 2 for
+bad usage.
+Example: gpu-day --out h200.json --nvrtc /opt/nvrtc/lib --peers .venv/bin/python";
+
+/// Seconds for all steps together: below eight minutes.
+const ALL_S: u64 = 460;
 
 /// What the command line says.
 struct Arguments {
     out: PathBuf,
     compiler: Option<PathBuf>,
-    only: Option<String>,
+    /// Steps to run; empty for all.
+    only: Vec<String>,
+    /// Seconds for all steps together.
+    seconds: u64,
+    /// A Python for the peers.
+    peers: Option<PathBuf>,
+    /// Whether to print the names of the steps and nothing else.
+    list: bool,
     /// This process is a step.
     step: Option<String>,
 }
@@ -29,7 +44,10 @@ fn arguments() -> Result<Arguments, String> {
     let mut found = Arguments {
         out: "gpu-day.json".into(),
         compiler: std::env::var_os("FITZROY_NVRTC").map(PathBuf::from),
-        only: None,
+        only: Vec::new(),
+        seconds: ALL_S,
+        peers: None,
+        list: false,
         step: None,
     };
     let mut words = std::env::args().skip(1);
@@ -38,14 +56,20 @@ fn arguments() -> Result<Arguments, String> {
         match word.as_str() {
             "--out" => found.out = value()?.into(),
             "--nvrtc" => found.compiler = Some(value()?.into()),
-            "--only" => found.only = Some(value()?),
+            "--only" => found.only = value()?.split(',').map(String::from).collect(),
+            "--peers" => found.peers = Some(value()?.into()),
+            "--list" => found.list = true,
+            "--seconds" => {
+                let text = value()?;
+                let wrong = |_| format!("--seconds: `{text}` is no whole number\n{USAGE}");
+                found.seconds = text.parse().map_err(wrong)?;
+            }
             "--step" => found.step = Some(value()?),
             _ => return Err(USAGE.into()),
         }
     }
-    if let Some(only) = &found.only
-        && !steps::STEPS.iter().any(|s| s.name == only)
-    {
+    let unknown = |only: &&String| steps::STEPS.iter().all(|s| s.name != **only);
+    if let Some(only) = found.only.iter().find(unknown) {
         let names: Vec<&str> = steps::STEPS.iter().map(|s| s.name).collect();
         return Err(format!(
             "there is no step `{only}`; there are {}",
@@ -64,19 +88,24 @@ fn main() -> ExitCode {
         }
     };
     match &arguments.step {
-        Some(name) => one(name, arguments.compiler.clone()),
+        Some(name) => one(name, arguments.compiler.clone(), arguments.peers.as_deref()),
+        None if arguments.list => {
+            steps::STEPS.iter().for_each(|s| println!("{}", s.name));
+            ExitCode::SUCCESS
+        }
         None => all(&arguments),
     }
 }
 
 /// Runs one step in this process and prints what it gives.
-fn one(name: &str, compiler: Option<PathBuf>) -> ExitCode {
+fn one(name: &str, compiler: Option<PathBuf>, peers: Option<&Path>) -> ExitCode {
     let Some(step) = steps::STEPS.iter().find(|s| s.name == name) else {
         eprintln!("there is no step `{name}`");
         return ExitCode::from(2);
     };
-    let result = (step.run)(&steps::places(compiler));
+    let result = (step.run)(&steps::places(compiler), peers);
     let document = match result {
+        Ok(values) if values["skipped"].is_string() => json!({"skip": values["skipped"]}),
         Ok(values) => json!({"values": values}),
         Err(error) => json!({"error": error.to_string()}),
     };
@@ -89,14 +118,14 @@ fn all(arguments: &Arguments) -> ExitCode {
     let mut done = Vec::new();
     let start = Instant::now();
     for step in steps::STEPS {
-        if arguments
-            .only
-            .as_ref()
-            .is_some_and(|only| only != step.name)
-        {
+        if !arguments.only.is_empty() && !arguments.only.iter().any(|o| o == step.name) {
             continue;
         }
-        let result = child(step, arguments.compiler.as_deref());
+        let left = arguments.seconds.saturating_sub(start.elapsed().as_secs());
+        let result = match left {
+            0 => ended(step, "skip", "no time was left".into(), 0.0),
+            left => child(step, left.min(step.limit_s), arguments),
+        };
         println!(
             "{:5} {:16} {}",
             result["status"].as_str().unwrap_or("?"),
@@ -109,33 +138,42 @@ fn all(arguments: &Arguments) -> ExitCode {
             return ExitCode::from(2);
         }
     }
-    let failed = done.iter().filter(|s| s["status"] != "pass").count();
+    let count = |status: &str| done.iter().filter(|s| s["status"] == status).count();
+    let (failed, skipped) = (count("fail"), count("skip"));
     println!(
-        "{failed} of {} steps failed; {}",
+        "{failed} of {} steps failed, {skipped} were skipped; {}",
         done.len(),
         arguments.out.display()
     );
     ExitCode::from(u8::from(failed > 0))
 }
 
+/// A step without values.
+fn ended(step: &steps::Step, status: &str, why: String, seconds: f64) -> Value {
+    json!({"name": step.name, "status": status, "why": why, "seconds": seconds, "values": {}})
+}
+
 /// One step as a child with a time limit.
-fn child(step: &steps::Step, compiler: Option<&Path>) -> Value {
+fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments) -> Value {
     let start = Instant::now();
-    let failed = |why: String, seconds: f64| json!({"name": step.name, "status": "fail", "why": why, "seconds": seconds, "values": {}});
+    let failed = |why: String, seconds: f64| ended(step, "fail", why, seconds);
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return failed(format!("this program is not found: {error}"), 0.0),
     };
     let mut command = Command::new(program);
     command.args(["--step", step.name]).stdout(Stdio::piped());
-    if let Some(path) = compiler {
+    if let Some(path) = &arguments.compiler {
         command.arg("--nvrtc").arg(path);
+    }
+    if let Some(path) = &arguments.peers {
+        command.arg("--peers").arg(path);
     }
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return failed(format!("it does not start: {error}"), 0.0),
     };
-    let limit = Duration::from_secs(step.limit_s);
+    let limit = Duration::from_secs(limit_s);
     loop {
         match child.try_wait() {
             Ok(Some(_)) => break,
@@ -144,7 +182,7 @@ fn child(step: &steps::Step, compiler: Option<&Path>) -> Value {
                 // It may have ended by itself just now.
                 let _ = child.kill();
                 let _ = child.wait();
-                let why = format!("it took longer than {} s", step.limit_s);
+                let why = format!("it took longer than {limit_s} s");
                 return failed(why, start.elapsed().as_secs_f64());
             }
         }
@@ -167,6 +205,12 @@ fn child(step: &steps::Step, compiler: Option<&Path>) -> Value {
                 "values": document["values"],
             })
         }
+        Ok(document) if document["skip"].is_string() => ended(
+            step,
+            "skip",
+            document["skip"].as_str().unwrap_or("?").into(),
+            seconds,
+        ),
         Ok(document) => failed(document["error"].as_str().unwrap_or("?").into(), seconds),
         Err(_) => failed(
             format!("it ended with {} and said nothing", output.status),

@@ -33,6 +33,11 @@ pub(crate) const SCHOOLS: Example = Example {
 };
 
 impl Example {
+    /// Its data as text.
+    pub(crate) fn data(&self) -> &'static str {
+        self.data
+    }
+
     /// Binds the model to its data.
     pub(crate) fn joint(&self) -> Result<Joint> {
         let name = format!("fitzroy-gpu-day-{}.{}", std::process::id(), self.extension);

@@ -1,102 +1,123 @@
 //! The steps: each finds out one thing and returns its numbers.
 
 use crate::models::{Example, M1, M2, SCHOOLS};
+use crate::others::{peers, peers_many, sanitizer};
+use crate::runs::{bits, on_gpu, sampled, sampled_in};
 use fitzroy::diagnose::SummaryOptions;
-use fitzroy::draws::Column;
-use fitzroy::run::{Caller, Device, Outcome, Settings, kernel_source, run, team};
+use fitzroy::run::{Device, Settings, kernel_source, team};
 use fitzroy::verify::{Depth, verify};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Gpu, Machine, Places};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+type Run = fn(&Places, Option<&Path>) -> Result<Value>;
 
 /// A step.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// Seconds after which it is ended.
     pub(crate) limit_s: u64,
-    /// What it does.
-    pub(crate) run: fn(&Places) -> Result<Value>,
+    /// What it does; the Python of the peers is for some.
+    pub(crate) run: Run,
     /// Fields that must reach a number, or with `<` stay below it.
     pub(crate) floors: &'static [(&'static str, char, f64)],
 }
 
-/// All steps, the most telling first. The limits add up to less than eight minutes.
+const fn step(
+    name: &'static str,
+    limit_s: u64,
+    run: Run,
+    floors: &'static [(&'static str, char, f64)],
+) -> Step {
+    Step {
+        name,
+        limit_s,
+        run,
+        floors,
+    }
+}
+
+/// All steps, the most telling first; those at the end are left out where time runs short.
 pub(crate) const STEPS: &[Step] = &[
-    Step {
-        name: "verify",
-        limit_s: 60,
-        run: verified,
-        floors: &[],
-    },
-    Step {
-        name: "compile",
-        limit_s: 30,
-        run: compile,
-        floors: &[("cold_s", '<', 1.0), ("cached_s", '<', 0.005)],
-    },
-    Step {
-        name: "equal-schools",
-        limit_s: 30,
-        run: |p| equal(p, &SCHOOLS, 200),
-        floors: &[],
-    },
-    Step {
-        name: "equal-m1",
-        limit_s: 30,
-        run: |p| equal(p, &M1, 150),
-        floors: &[],
-    },
-    Step {
-        name: "equal-m2",
-        limit_s: 45,
-        run: |p| equal(p, &M2, 100),
-        floors: &[],
-    },
-    Step {
-        name: "m1-4",
-        limit_s: 30,
-        run: |p| speed(p, &M1, 4, 500),
-        floors: &[("leapfrogs_per_s_per_chain", '>', 1e6)],
-    },
-    Step {
-        name: "m1-64",
-        limit_s: 30,
-        run: |p| speed(p, &M1, 64, 300),
-        floors: &[],
-    },
-    Step {
-        name: "m1-1024",
-        limit_s: 45,
-        run: |p| speed(p, &M1, 1024, 200),
-        floors: &[("leapfrogs_per_s", '>', 3e8)],
-    },
-    Step {
-        name: "m2-4",
-        limit_s: 30,
-        run: |p| speed(p, &M2, 4, 300),
-        floors: &[("leapfrogs_per_s_per_chain", '>', 5e5)],
-    },
-    Step {
-        name: "m2-1024",
-        limit_s: 60,
-        run: |p| speed(p, &M2, 1024, 100),
-        floors: &[("leapfrogs_per_s", '>', 1e8)],
-    },
-    Step {
-        name: "repeat-m1",
-        limit_s: 45,
-        run: repeat,
-        floors: &[("spread", '<', 0.1)],
-    },
-    Step {
-        name: "too-many",
-        limit_s: 20,
-        run: too_many,
-        floors: &[],
-    },
+    step("verify", 60, |p, _| verified(p), &[]),
+    step(
+        "compile",
+        30,
+        |p, _| compile(p),
+        &[("cold_s", '<', 1.0), ("cached_s", '<', 0.005)],
+    ),
+    step("equal-schools", 30, |p, _| equal(p, &SCHOOLS, 200), &[]),
+    step("equal-m1", 30, |p, _| equal(p, &M1, 150), &[]),
+    step("equal-m2", 45, |p, _| equal(p, &M2, 100), &[]),
+    step(
+        "m1-4",
+        30,
+        |p, _| speed(p, &M1, 4, 500, None),
+        &[("leapfrogs_per_s_per_chain", '>', 1e6)],
+    ),
+    step(
+        "m1-1024",
+        45,
+        |p, _| speed(p, &M1, 1024, 200, None),
+        &[("leapfrogs_per_s", '>', 3e8)],
+    ),
+    step(
+        "m2-4",
+        30,
+        |p, _| speed(p, &M2, 4, 300, None),
+        &[("leapfrogs_per_s_per_chain", '>', 5e5)],
+    ),
+    step(
+        "m2-1024",
+        60,
+        |p, _| speed(p, &M2, 1024, 100, None),
+        &[("leapfrogs_per_s", '>', 1e8)],
+    ),
+    step(
+        "converge-m1",
+        30,
+        |p, _| converge(p),
+        &[("seconds_after_compile", '<', 0.1)],
+    ),
+    step("mixed-m1", 30, |p, _| lower(p, &M1, Precision::Mixed), &[]),
+    step("f32-m1", 30, |p, _| lower(p, &M1, Precision::F32), &[]),
+    step("mixed-m2", 30, |p, _| lower(p, &M2, Precision::Mixed), &[]),
+    step("f32-m2", 30, |p, _| lower(p, &M2, Precision::F32), &[]),
+    step("repeat-m1", 45, |p, _| repeat(p), &[("spread", '<', 0.1)]),
+    step("stop", 20, |p, _| stop(p), &[("seconds_to_stop", '<', 1.0)]),
+    step("too-many", 20, |p, _| too_many(p), &[]),
+    step("peers", 120, peers, &[("ratio_per_chain", '>', 50.0)]),
+    step("peers-1024", 120, peers_many, &[("ratio", '>', 100.0)]),
+    step(
+        "m1-64-warp",
+        30,
+        |p, _| speed(p, &M1, 64, 300, Some(32)),
+        &[],
+    ),
+    step(
+        "m1-64-block",
+        30,
+        |p, _| speed(p, &M1, 64, 300, Some(128)),
+        &[],
+    ),
+    step(
+        "m2-64-warp",
+        30,
+        |p, _| speed(p, &M2, 64, 200, Some(32)),
+        &[],
+    ),
+    step(
+        "m2-64-block",
+        30,
+        |p, _| speed(p, &M2, 64, 200, Some(128)),
+        &[],
+    ),
+    step("m1-4096", 45, |p, _| speed(p, &M1, 4096, 50, None), &[]),
+    step("sanitizer", 60, |p, _| sanitizer(p), &[]),
 ];
 
 /// What of a step's values does not reach its floor, in words.
@@ -126,7 +147,7 @@ pub(crate) fn places(compiler: Option<PathBuf>) -> Places {
     }
 }
 
-fn failure(text: impl Into<String>) -> Error {
+pub(crate) fn failure(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Device, text)
 }
 
@@ -184,52 +205,6 @@ fn compile(places: &Places) -> Result<Value> {
     }))
 }
 
-/// A run and its seconds, on `device`.
-fn sampled(
-    example: &Example,
-    device: Device,
-    chains: usize,
-    tune: usize,
-    draws: usize,
-) -> Result<(Outcome, f64)> {
-    let joint = example.joint()?;
-    let mut settings = Settings {
-        device,
-        ..Settings::default()
-    };
-    settings.sampler.chains = chains;
-    settings.sampler.tune = tune;
-    settings.sampler.draws = draws;
-    settings.sampler.seed = 1;
-    settings.sampler.threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let start = Instant::now();
-    let now = || start.elapsed().as_secs_f64();
-    let never = AtomicBool::new(false);
-    let caller = Caller {
-        now: &now,
-        stop: &never,
-        ..Caller::silent()
-    };
-    let outcome = run(&joint, &settings, &caller)?;
-    let seconds = now();
-    Ok((outcome, seconds))
-}
-
-fn on_gpu(places: &Places) -> Result<Device> {
-    Ok(Device::machine(Gpu::open(places, 0)?))
-}
-
-/// All draws of the parameters, as bits.
-fn bits(outcome: &Outcome) -> Vec<u64> {
-    let group = outcome.trace.group("posterior");
-    let variables = group.map_or(&[][..], |g| &g.variables[..]);
-    let numbers = variables.iter().flat_map(|v| match &v.values {
-        Column::Real(x) => x.iter().map(|x| x.to_bits()).collect(),
-        _ => Vec::new(),
-    });
-    numbers.collect()
-}
-
 /// The same seed on CPU and GPU: the same bits.
 fn equal(places: &Places, example: &Example, n: usize) -> Result<Value> {
     let (cpu, cpu_s) = sampled(example, Device::threads(), 4, n, n)?;
@@ -247,8 +222,18 @@ fn equal(places: &Places, example: &Example, n: usize) -> Result<Value> {
 }
 
 /// How fast chains advance, and whether they converge.
-fn speed(places: &Places, example: &Example, chains: usize, n: usize) -> Result<Value> {
-    let (outcome, seconds) = sampled(example, on_gpu(places)?, chains, n, n)?;
+pub(crate) fn speed(
+    places: &Places,
+    example: &Example,
+    chains: usize,
+    n: usize,
+    team: Option<usize>,
+) -> Result<Value> {
+    let mut device = on_gpu(places)?;
+    if let Some(team) = team {
+        device = device.with_team(team);
+    }
+    let (outcome, seconds) = sampled(example, device, chains, n, n)?;
     let diagnosis = outcome.diagnose(&SummaryOptions::default())?;
     let run = &outcome.run;
     let leapfrogs = (run.gradients - run.warmup_gradients) as f64;
@@ -263,8 +248,88 @@ fn speed(places: &Places, example: &Example, chains: usize, n: usize) -> Result<
         "leapfrogs_per_s": per_s,
         "leapfrogs_per_s_per_chain": per_s / chains as f64,
         "max_rhat": diagnosis.max_r_hat,
+        "max_rhat_nested": diagnosis.max_r_hat_nested,
         "min_ess_bulk": diagnosis.min_ess_bulk,
         "converged": diagnosis.converged,
+    }))
+}
+
+/// Seconds from the compiled kernel until R-hat < 1.01 and ESS > 400 on M1, with few draws.
+fn converge(places: &Places) -> Result<Value> {
+    let mut last = Value::Null;
+    for draws in [100, 200, 500, 1000] {
+        let (outcome, seconds) = sampled(&M1, on_gpu(places)?, 4, 200, draws)?;
+        let diagnosis = outcome.diagnose(&SummaryOptions::default())?;
+        let after = outcome.timing.warmup + outcome.timing.sampling;
+        last = json!({
+            "draws": draws,
+            "seconds": seconds,
+            "compile_s": outcome.timing.compile,
+            "seconds_after_compile": after,
+            "max_rhat": diagnosis.max_r_hat,
+            "min_ess_bulk": diagnosis.min_ess_bulk,
+            "converged": diagnosis.converged,
+        });
+        if diagnosis.converged {
+            return Ok(last);
+        }
+    }
+    Err(failure(format!("it did not converge: {last}")))
+}
+
+/// A lower precision against f64: the posteriors, the speed, and whether it was kept.
+fn lower(places: &Places, example: &Example, precision: Precision) -> Result<Value> {
+    let never = AtomicBool::new(false);
+    let counts = [4, 500, 1000];
+    let (exact, exact_s) = sampled_in(example, on_gpu(places)?, Precision::F64, counts, &never)?;
+    let (found, found_s) = sampled_in(example, on_gpu(places)?, precision, counts, &never)?;
+    let options = SummaryOptions::default();
+    let (a, b) = (exact.diagnose(&options)?, found.diagnose(&options)?);
+    let mut worst = 0.0f64;
+    for (x, y) in a.summary.rows.iter().zip(&b.summary.rows) {
+        let (x, y) = (&x.statistics, &y.statistics);
+        let apart = (x.mean - y.mean).abs() / x.mcse_mean.hypot(y.mcse_mean);
+        if apart.is_finite() {
+            worst = worst.max(apart);
+        }
+    }
+    // Of a hundred means the largest is beyond 4 standard errors once in 160 times.
+    if worst > 5.0 {
+        return Err(failure(format!(
+            "a mean is {worst:.1} standard errors from that in f64"
+        )));
+    }
+    Ok(json!({
+        "kept": found.precision == precision,
+        "findings": found.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "means_apart_mcse": worst,
+        "f64_s": exact_s,
+        "seconds": found_s,
+        "f64_leapfrogs_per_s": exact.run.gradients as f64 / exact_s,
+        "leapfrogs_per_s": found.run.gradients as f64 / found_s,
+    }))
+}
+
+/// How long a run goes on that was told to stop.
+fn stop(places: &Places) -> Result<Value> {
+    let device = on_gpu(places)?;
+    let told = AtomicBool::new(false);
+    let after = Duration::from_secs(3);
+    let (ended, ran) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(after);
+            told.store(true, Ordering::Relaxed);
+        });
+        let start = Instant::now();
+        let counts = [64, 1000, 1_000_000];
+        let ran = sampled_in(&M2, device, Precision::F64, counts, &told);
+        (start.elapsed(), ran)
+    });
+    let (outcome, _) = ran?;
+    Ok(json!({
+        "seconds_to_stop": ended.saturating_sub(after).as_secs_f64(),
+        "draws_kept": outcome.n_draws(),
+        "interrupted": outcome.run.interrupted,
     }))
 }
 

@@ -71,6 +71,38 @@ fn nested_rhat_refuses_superchains_of_different_size() {
     );
 }
 
+/// 256 chains are taken as 16 superchains, 255 are not.
+#[test]
+fn many_chains_have_a_nested_rhat_of_sixteen_superchains() {
+    let of = |n_chains: usize| {
+        let values = autoregressive(10, n_chains as u32, 12, 0.6);
+        let x = Chains::new(&values, n_chains, 12);
+        let superchain: Vec<usize> = (0..n_chains).map(|c| c % 16).collect();
+        let all = element_statistics(x, &Scores::of(&x), StatisticsOptions::default());
+        (all, rhat_nested(x, &superchain))
+    };
+    let (found, nested) = of(256);
+    assert_eq!(found.r_hat_nested, nested.expect("equal sizes"));
+    // Chains of twelve correlated draws are too short for the classic one, and enough of them.
+    assert!(found.r_hat > 1.05 && found.r_hat_nested < 1.01, "{found:?}");
+    assert_eq!(found.judged_r_hat(), found.r_hat_nested);
+    let (few, _) = of(255);
+    assert!(few.r_hat_nested.is_nan() && few.judged_r_hat() == few.r_hat);
+}
+
+/// Superchains that stayed where they began: nested R-hat sees what many chains do not hide.
+#[test]
+fn superchains_that_stayed_apart_show() {
+    let mut values = autoregressive(11, 256, 40, 0.3);
+    for (c, chain) in values.chunks_exact_mut(40).enumerate() {
+        let own = if c % 16 == 3 { 3.0 } else { 0.0 };
+        chain.iter_mut().for_each(|x| *x += own);
+    }
+    let x = Chains::new(&values, 256, 40);
+    let found = element_statistics(x, &Scores::of(&x), StatisticsOptions::default());
+    assert!(found.r_hat_nested > 1.1, "{found:?}");
+}
+
 #[test]
 fn nothing_and_impossible_probabilities_give_nan() {
     let empty = Chains::new(&[], 0, 0);

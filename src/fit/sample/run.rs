@@ -7,9 +7,11 @@ use super::pool::{Progress, run_all};
 use super::statistics::{Draws, Statistics};
 use super::until::{FIRST_LOOK, Look};
 use super::{
-    Independence, Init, MetricKind, Observer, Phase, Posterior, Sampler, Settings, Stream, Target,
+    Adapt, Independence, Init, MetricKind, Observer, Phase, Posterior, Sampler, Settings, Stream,
+    Target,
 };
 use super::{kernel, pathfinder, start, until, warmup};
+use crate::diagnose::superchains;
 use crate::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -383,12 +385,23 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
     let settings = session.settings;
     let chains = session.new_chains(posterior);
     let mut chains: Vec<_> = chains.into_iter().map(|chain| (chain, Ok(0))).collect();
-    run_all(&mut chains, settings.threads, |(chain, outcome)| {
+    // Many chains start together in superchains, see `diagnose::superchains`.
+    let shared = match (settings.adapt, &settings.init) {
+        (Adapt::Pooled, Init::Jitter) => superchains(settings.chains),
+        _ => None,
+    };
+    let own = shared.unwrap_or(settings.chains);
+    run_all(&mut chains[..own], settings.threads, |(chain, outcome)| {
         let point = &mut chain.space.candidate;
         let target = &mut chain.target;
         *outcome = start::start(point, target, &centre, settings, chain.stream, chain.index);
         Progress::Done
     });
+    let (firsts, others) = chains.split_at_mut(own);
+    for (k, (chain, _)) in others.iter_mut().enumerate() {
+        let first = &firsts[k % own].0;
+        chain.space.candidate.clone_from(&first.space.candidate);
+    }
     let started = chains.into_iter().map(|(mut chain, outcome)| {
         chain.gradients += u64::from(outcome?);
         Ok(chain)

@@ -109,6 +109,7 @@ impl<'a> Writer<'a> {
             settings: &self.settings,
             caller: self.shared.caller,
             timing: Timing::default(),
+            precision: self.settings.precision,
         })
     }
 

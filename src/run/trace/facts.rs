@@ -146,6 +146,10 @@ impl Collect<'_> {
             .map(|(name, c)| (name.clone(), json!(c)))
             .collect();
         let metric = run.metrics.first().map_or("none", |m| m.name());
+        let device = match self.settings.device.is_machine() {
+            true => "cuda",
+            false => "cpu",
+        };
         vec![
             ("fitzroy_version".into(), text(env!("CARGO_PKG_VERSION"))),
             ("fitzroy_model".into(), text(self.joint.model().text())),
@@ -158,8 +162,8 @@ impl Collect<'_> {
                 "fitzroy_settings".into(),
                 text(&settings_json(self.settings).to_string()),
             ),
-            ("fitzroy_device".into(), text("cpu")),
-            ("fitzroy_precision".into(), text("f64")),
+            ("fitzroy_device".into(), text(device)),
+            ("fitzroy_precision".into(), text(self.precision.name())),
             ("fitzroy_metric".into(), text(metric)),
             (
                 "fitzroy_centring".into(),
@@ -208,6 +212,7 @@ pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
             CoordinateChoice::AsWritten => "as-written",
         },
         "rewrites": settings.rewrites.name(),
+        "precision": settings.precision.name(),
         "prior_only": settings.prior_only,
         "predictive": settings.predictive,
         "log_likelihood": settings.log_likelihood,

@@ -7,6 +7,7 @@ use clap::Args;
 use fitzroy::Result;
 use fitzroy::verify::{Depth, Gpu, Verdict, Verification, gib, verify};
 use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::probe::level_name;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -98,17 +99,18 @@ fn words(gpu: &Gpu) -> String {
     let Some(rates) = &gpu.rates else {
         return format!("cuda:{index} ({name}): cannot be used, see above");
     };
-    let slow = match rates.f64_tflop_per_s < rates.f32_tflop_per_s / 8.0 {
-        true => "; its f64 is slow, so the CPU may well be faster",
-        false => "",
+    let slow = match gpu.description.precision() {
+        Precision::F64 => "",
+        _ => "; its f64 is slow, and mixed is compared with it during the warm-up",
     };
     format!(
         "cuda:{index} ({name}): copy {:.0} GB/s, {:.2} TFLOP/s f64, {:.2} TFLOP/s f32; \
-         --device cuda:{index} --precision f64, --chains 4 for heavy models and up to {} for small \
+         --device cuda:{index} --precision {}, --chains 4 for heavy models and up to {} for small \
          ones, memory budget {:.1} GiB{slow}",
         rates.copy_gb_per_s,
         rates.f64_tflop_per_s,
         rates.f32_tflop_per_s,
+        gpu.description.precision().name(),
         gpu.chains,
         gib(gpu.memory_budget_bytes)
     )
@@ -140,7 +142,7 @@ fn gpu_document(gpu: &Gpu) -> Value {
         "values_compared": gpu.compared,
         "rates": rates,
         "settings": {
-            "precision": "f64",
+            "precision": d.precision().name(),
             "chains": gpu.chains,
             "memory_budget_bytes": gpu.memory_budget_bytes,
         },

@@ -2,10 +2,10 @@
 //! kernel, against the CPU engine, bit for bit; and how fast it is.
 
 use super::machine::{Machine, Program};
-use super::text::emit;
+use super::text::{Precision, emit_in};
 use crate::cpu::Function;
 use crate::cpu::check::{point, problem};
-use fitzroy_graph::{Error, ErrorKind, NodeId, Result};
+use fitzroy_graph::{Error, ErrorKind, Op, Result};
 
 /// One evaluation by the first team.
 const EVALUATE: &str = "
@@ -32,6 +32,51 @@ ENTRY void advance(const Job *job)
 /// # Errors
 /// Those of the machine; the first value with other bits than the CPU's, in words.
 pub fn conformance(machine: &mut dyn Machine, team: usize) -> Result<usize> {
+    let mut compared = 0;
+    compare(machine, team, Precision::F64, &mut |text, got, want| {
+        compared += 1;
+        let same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+        match same {
+            true => Ok(()),
+            false => Err(differs(text, got, want)),
+        }
+    })?;
+    Ok(compared)
+}
+
+/// Largest error of an operation in f32, relative to 1 + |value|: a few units in the last place, and
+/// more for sums of a thousand terms.
+const SINGLE_BOUND: f64 = 2e-5;
+
+/// The whole suite with its loops in f32; the largest error, relative to 1 + |value|.
+///
+/// # Errors
+/// Those of the machine; the first value that is further off than 2e-5, in words.
+pub fn closeness(machine: &mut dyn Machine, team: usize) -> Result<f64> {
+    let mut largest = 0.0f64;
+    compare(machine, team, Precision::Mixed, &mut |text, got, want| {
+        let error = (got - want).abs() / (1.0 + want.abs());
+        if got.is_nan() && want.is_nan() || got == want {
+            return Ok(());
+        }
+        largest = largest.max(error);
+        match error <= SINGLE_BOUND {
+            true => Ok(()),
+            false => Err(differs(text, got, want)),
+        }
+    })?;
+    Ok(largest)
+}
+
+/// Is told an operation with its element, what the machine gives, and what the CPU.
+type Judge<'a> = &'a mut dyn FnMut((&Op, usize), f64, f64) -> Result<()>;
+
+fn compare(
+    machine: &mut dyn Machine,
+    team: usize,
+    precision: Precision,
+    judge: Judge<'_>,
+) -> Result<()> {
     let (mut graph, bindings, outputs) = problem();
     let q = point();
     let mut starts = Vec::new();
@@ -43,7 +88,7 @@ pub fn conformance(machine: &mut dyn Machine, team: usize) -> Result<usize> {
     let value = graph.sum_all(outputs[0]);
     // The parameters are read from q and everything else is written to g: room for both.
     let dim = dim.max(q.len());
-    let source = emit(&graph, &bindings, value, &starts, dim)?;
+    let source = emit_in(&graph, &bindings, value, &starts, dim, precision)?;
     let program = Program {
         text: format!("{}{EVALUATE}", source.text),
         team,
@@ -86,31 +131,24 @@ pub fn conformance(machine: &mut dyn Machine, team: usize) -> Result<usize> {
     let function = Function::compile(&graph, &bindings, &all)?;
     let mut workspace = function.workspace();
     function.run(&mut workspace, &q);
-    let mut compared = 0;
     for (k, (start, node)) in starts.iter().enumerate() {
         for (i, want) in function.output(&workspace, k).iter().enumerate() {
-            compared += 1;
             let got = f64::from_bits(got[start + i]);
-            check(&graph, *node, i, got, *want)?;
+            judge((&graph.node(*node).op, i), got, *want)?;
         }
     }
     let mut totals = vec![0u64; team];
     machine.read(job[5], &mut totals)?;
     for total in totals {
-        compared += 1;
         let want = function.output(&workspace, outputs.len())[0];
-        check(&graph, value, 0, f64::from_bits(total), want)?;
+        judge((&graph.node(value).op, 0), f64::from_bits(total), want)?;
     }
-    Ok(compared)
+    Ok(())
 }
 
-fn check(graph: &fitzroy_graph::Graph, node: NodeId, i: usize, got: f64, want: f64) -> Result<()> {
-    if got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()) {
-        return Ok(());
-    }
-    let op = &graph.node(node).op;
+fn differs((op, i): (&Op, usize), got: f64, want: f64) -> Error {
     let text = format!("{op:?}, element {i}: the machine gives {got:e}, the CPU {want:e}");
-    Err(Error::new(ErrorKind::Device, text))
+    Error::new(ErrorKind::Device, text)
 }
 
 /// How fast a machine is.
@@ -208,6 +246,19 @@ mod tests {
         for threads in [1, 32, 64] {
             let n = conformance(&mut HostMachine::new(threads, 3), threads);
             assert!(n.is_ok_and(|n| n > 40_000), "{threads} threads");
+        }
+    }
+
+    /// Catches a function in float that is wrong, and a text that computes in double after all.
+    #[test]
+    fn in_f32_the_suite_is_as_near_as_f32_can_be() {
+        if !HostLibrary::has_compiler() {
+            return;
+        }
+        for threads in [1, 32] {
+            let error = closeness(&mut HostMachine::new(threads, 3), threads);
+            let error = error.unwrap_or_else(|e| panic!("{threads} threads: {e}"));
+            assert!(error > 1e-9, "nothing was computed in f32: {error:e}");
         }
     }
 }

@@ -8,6 +8,8 @@ use super::text::for_device;
 use super::trouble::Trouble;
 use fitzroy_graph::Result;
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where a program came from and what it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct Gpu {
     pub description: Description,
     program: Option<Ready>,
     slots: Vec<(u64, usize)>,
+    /// Bytes taken so far, at most; shared with whoever asks afterwards.
+    used: Arc<AtomicU64>,
     events: [*mut c_void; 2],
     /// Of the program that was loaded last.
     pub loaded: Loaded,
@@ -85,6 +89,7 @@ impl Gpu {
             description,
             program: None,
             slots: Vec::new(),
+            used: Arc::default(),
             events: [std::ptr::null_mut(); 2],
             loaded: Loaded::default(),
             cache_note: None,
@@ -114,6 +119,11 @@ impl Gpu {
         // SAFETY: the context was retained and is released only when this value goes.
         let status = unsafe { (self.driver.functions.context_current)(self.context) };
         self.driver.check("cuCtxSetCurrent", status)
+    }
+
+    /// The most bytes of its memory that programs have had at once, for whoever looks later.
+    pub fn used(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.used)
     }
 
     /// Bytes of its memory that are free now.
@@ -209,6 +219,8 @@ impl Gpu {
             Err(other) => Err(other),
             Ok(()) => {
                 self.slots[slot] = (at, words);
+                let all: usize = self.slots.iter().map(|s| 8 * s.1).sum();
+                self.used.fetch_max(all as u64, Ordering::Relaxed);
                 Ok(at)
             }
         }

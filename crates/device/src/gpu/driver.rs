@@ -4,6 +4,7 @@
 
 use super::compiler::Places;
 use super::library::{functions, open};
+use super::text::Precision;
 use super::trouble::Trouble;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::path::{Path, PathBuf};
@@ -87,6 +88,24 @@ impl Description {
     /// Its architecture, such as 90 for `sm_90`.
     pub fn arch(&self) -> u32 {
         self.capability.0 * 10 + self.capability.1
+    }
+
+    /// Operations in f64 that a multiprocessor starts per clock (CUDA programming guide, arithmetic
+    /// throughput by compute capability). Cards for computing have 16 to 64, all others 1 or 2.
+    pub fn f64_per_clock(&self) -> f64 {
+        match self.capability {
+            (6, 0) | (7, 0) | (8, 0) => 32.0,
+            (9, 0) | (10, 0) => 64.0,
+            _ => 2.0,
+        }
+    }
+
+    /// The precision that suits it: f64 where that is fast, for then nothing is given up.
+    pub fn precision(&self) -> Precision {
+        match self.f64_per_clock() < 16.0 {
+            true => Precision::Mixed,
+            false => Precision::F64,
+        }
     }
 
     /// The name in job templates: V100, A100, H100, H200, A6000, or the last word of its name.
@@ -324,6 +343,20 @@ mod tests {
             ("NVIDIA GeForce RTX 4090", "4090"),
         ] {
             assert_eq!(named(name).short_name(), short);
+        }
+        let at = |capability| Description {
+            capability,
+            ..named("a card")
+        };
+        for (capability, precision) in [
+            ((7, 0), Precision::F64),
+            ((8, 0), Precision::F64),
+            ((8, 6), Precision::Mixed),
+            ((8, 9), Precision::Mixed),
+            ((9, 0), Precision::F64),
+            ((12, 0), Precision::Mixed),
+        ] {
+            assert_eq!(at(capability).precision(), precision);
         }
     }
 

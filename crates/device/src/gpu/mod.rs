@@ -17,7 +17,7 @@ pub mod text;
 mod trouble;
 
 pub use cache::Cache;
-pub use check::{Rates, conformance, rates};
+pub use check::{Rates, closeness, conformance, rates};
 pub use compiler::{Compiler, OPTIONS, Places, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};

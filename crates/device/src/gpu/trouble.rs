@@ -242,3 +242,105 @@ impl From<Trouble> for Error {
         Error::new(ErrorKind::Device, message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each, with a word of its message and a word of its remedy.
+    fn all() -> Vec<(Trouble, &'static str, &'static str)> {
+        let of = |code| Trouble::of("cuCall", code, "CUDA_ERROR".into());
+        vec![
+            (Trouble::NoDriver, "libcuda.so.1", "--gpus all"),
+            (
+                Trouble::Unreadable {
+                    library: "a.so".into(),
+                    reason: "it is cut".into(),
+                },
+                "a.so cannot be opened: it is cut",
+                "again",
+            ),
+            (
+                Trouble::TooOld {
+                    library: "a.so".into(),
+                    function: "cuNew".into(),
+                },
+                "it has no cuNew",
+                "450",
+            ),
+            (of(34), "stub", "LD_LIBRARY_PATH"),
+            (of(803), "do not fit together", "restart"),
+            (of(804), "do not fit together", "restart"),
+            (
+                Trouble::NotPermitted {
+                    file: "/dev/nvidia0".into(),
+                },
+                "/dev/nvidia0 may not be opened",
+                "group",
+            ),
+            (
+                Trouble::Hidden {
+                    visible: "-1".into(),
+                },
+                "CUDA_VISIBLE_DEVICES is `-1`",
+                "unset",
+            ),
+            (of(100), "sees no GPU", "nvidia-smi -L"),
+            (
+                Trouble::NoSuchDevice { asked: 3, count: 1 },
+                "there is no cuda:3; GPUs here: 1",
+                "start at 0",
+            ),
+            (of(46), "to itself", "nvidia-smi -c DEFAULT"),
+            (of(802), "not ready", "MIG"),
+            (
+                Trouble::NoCompiler {
+                    rejected: vec!["b.so is version 13".into()],
+                },
+                "(b.so is version 13)",
+                "pip install nvidia-cuda-nvrtc-cu12",
+            ),
+            (
+                Trouble::Refused {
+                    log: "line 3".into(),
+                },
+                "line 3",
+                "report",
+            ),
+            (of(2), "too little memory", "fewer chains"),
+            (
+                Trouble::OutOfMemory {
+                    needed: 3 << 20,
+                    free: Some(1 << 20),
+                },
+                "3 MiB were needed, 1 MiB are free",
+                "--device cpu",
+            ),
+            (of(702), "ran too long", "display"),
+            (of(214), "cannot correct", "nvidia-smi -q -d ECC"),
+            (of(220), "cannot correct", "nvidia-smi -q -d ECC"),
+            (of(999), "cuCall failed: CUDA_ERROR (999)", "fitzroy verify"),
+        ]
+    }
+
+    #[test]
+    fn every_trouble_has_its_message_and_its_remedy() {
+        let mut names = Vec::new();
+        for (trouble, said, remedy) in all() {
+            let whole = Error::from(trouble.clone()).to_string();
+            assert!(whole.contains(said) && whole.contains(remedy), "{whole}");
+            names.push(trouble.name());
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 17, "one of each kind: {names:?}");
+    }
+
+    #[test]
+    fn an_absent_driver_is_told_from_one_that_cannot_be_opened() {
+        // Whatever this machine has: never a panic, and without a driver this very name.
+        if let Err(trouble) = super::super::Driver::open(&super::super::Places::default()) {
+            assert_ne!(trouble.name(), "unreadable-library", "{trouble}");
+        }
+    }
+}

@@ -15,30 +15,28 @@ APART double value_and_gradient(const double *q, double *g, double *w,
         const double t7 = q[1 + table[i]];
         const double t8 = fixed[i] - t7;
         w[41 + i] = t8;
-        w[341 + i] = t8;
-        w[641 + i] = t8;
     }
     SYNC();
     for (int k = THREAD; k < 32; k += TEAM) {
         double s = 0.0;
         for (int j = k; j < 300; j += 32)
-            s = fma(w[41 + j], w[341 + j], s);
-        w[941 + k] = s;
+            s = fma(w[41 + j], w[41 + j], s);
+        w[341 + k] = s;
     }
     SYNC();
-    const double t9 = 0.0 + join_lanes(w + 941);
+    const double t9 = 0.0 + join_lanes(w + 341);
     if (THREAD == 0) w[20] = t9;
     for (int k = THREAD; k < 136; k += TEAM) {
         const int g = k / 8;
         const bool is_short = table[301 + g] - table[300 + g] < 16;
         double s = 0.0;
         for (int j = table[300 + g] + (is_short ? 0 : k % 8); j < table[301 + g]; j += is_short ? 1 : 8)
-            s = s + w[641 + j];
-        w[973 + k] = s;
+            s = s + w[41 + j];
+        w[373 + k] = s;
     }
     SYNC();
     for (int g = THREAD; g < 17; g += TEAM) {
-        const double *p = w + 973 + 8 * g;
+        const double *p = w + 373 + 8 * g;
         w[3 + g] = table[301 + g] - table[300 + g] < 16 ? p[0]
             : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
     }
@@ -46,10 +44,10 @@ APART double value_and_gradient(const double *q, double *g, double *w,
         double s = 0.0;
         for (int j = k; j < 17; j += 32)
             s = fma(q[1 + j], q[1 + j], s);
-        w[1109 + k] = s;
+        w[509 + k] = s;
     }
     SYNC();
-    const double t10 = 0.0 + join_lanes(w + 1109);
+    const double t10 = 0.0 + join_lanes(w + 509);
     if (THREAD == 0) w[21] = t10;
     const double t11 = q[0] * 300.0;
     const double t12 = fma(t4, t9, -t11);

@@ -15,36 +15,34 @@ APART double value_and_gradient(const double *q, double *g, double *w,
         const double t7 = q[1 + i % 100];
         const double t8 = fixed[i] - t7;
         w[207 + i] = t8;
-        w[1407 + i] = t8;
-        w[2607 + i] = t8;
     }
     SYNC();
     for (int k = THREAD; k < 64; k += TEAM) {
         double s = 0.0;
         for (int j = (k) / 32 * 1024 + k % 32; j < LEAST(1200, ((k) / 32 + 1) * 1024); j += 32)
-            s = fma(w[207 + j], w[1407 + j], s);
-        w[3807 + k] = s;
+            s = fma(w[207 + j], w[207 + j], s);
+        w[1407 + k] = s;
     }
     SYNC();
     for (int k = THREAD; k < 2; k += TEAM)
-        w[3871 + k] = join_lanes(w + 3807 + k * 32);
+        w[1471 + k] = join_lanes(w + 1407 + k * 32);
     SYNC();
-    const double t9 = join_tiles(w + 3871, 2);
+    const double t9 = join_tiles(w + 1471, 2);
     if (THREAD == 0) w[103] = t9;
     for (int g = THREAD; g < 100; g += TEAM) {
         double s = 0.0;
         for (int j = g; j < 1200; j += 100)
-            s = s + w[2607 + j];
+            s = s + w[207 + j];
         w[3 + g] = s;
     }
     for (int k = THREAD; k < 32; k += TEAM) {
         double s = 0.0;
         for (int j = k; j < 100; j += 32)
             s = fma(q[1 + j], q[1 + j], s);
-        w[3873 + k] = s;
+        w[1473 + k] = s;
     }
     SYNC();
-    const double t10 = 0.0 + join_lanes(w + 3873);
+    const double t10 = 0.0 + join_lanes(w + 1473);
     if (THREAD == 0) w[104] = t10;
     const double t11 = q[0] * 1200.0;
     const double t12 = fma(t4, t9, -t11);

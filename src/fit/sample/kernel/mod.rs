@@ -3,7 +3,10 @@
 //! The kernel makes transitions and nothing else. Starting points, step size searches, metrics and
 //! coordinates are made by the same code as on the CPU, from the rows that the kernel hands back,
 //! and every chain's books are kept here. In `f64` the rows have the bits that the CPU's own
-//! transitions would have had.
+//! transitions would have had. A lower precision is compared with `f64` in between, and given up
+//! where it is not good enough.
+
+mod agreement;
 
 use super::chain::{Chain, PhaseSettings};
 use super::metric::LOW_RANK_MOST;
@@ -12,6 +15,7 @@ use super::tree::{Growth, Stop};
 use super::{Phase, Target};
 use crate::Result;
 use crate::rng::Purpose;
+pub use agreement::{Agreement, Disagreement};
 use fitzroy_device::gpu::text::{Source, for_device};
 use fitzroy_device::gpu::{Machine, Program};
 use std::sync::atomic::Ordering;
@@ -23,23 +27,36 @@ const TRANSITION: &str = include_str!("transition.c");
 /// Where and with what chains are advanced instead of on threads of this process.
 #[derive(Clone)]
 pub struct Remote<'a> {
-    /// The log density in its present coordinates.
+    /// The log density in its present coordinates, in f64.
     pub source: Arc<Source>,
+    /// The same in a lower precision, which is used as long as it agrees.
+    pub lower: Option<Lower<'a>>,
     /// What runs it.
     pub machine: &'a Mutex<dyn Machine + 'a>,
     /// Threads to a chain: 32 or a multiple of it.
     pub team: usize,
 }
 
+/// A log density in a lower precision, and what is known of its agreement with f64.
+#[derive(Clone)]
+pub struct Lower<'a> {
+    /// The density.
+    pub source: Arc<Source>,
+    /// Whether it is still used.
+    pub agreement: &'a Agreement,
+}
+
 /// The whole kernel for one density: what a machine compiles after its header.
 pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
     let text = format!(
         "#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
-         #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n\n{}\n{TRANSITION}",
+         #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\ntypedef {} vector_t;\n\n\
+         {}\n{TRANSITION}",
         source.dim,
         source.n_work,
         Purpose::Momentum as u32,
         Purpose::Tree as u32,
+        source.precision.vector(),
         source.text
     );
     Program { text, team }
@@ -72,8 +89,8 @@ enum Slot {
 
 /// Rows of one launch take at most this many bytes.
 const ROWS_BYTES: usize = 64 << 20;
-/// Transitions of the first launch of a stretch, and of all where nobody measures.
-const FIRST_LAUNCH: usize = 8;
+/// Transitions of a launch where nobody measures how long one takes.
+const UNMEASURED_LAUNCH: usize = 8;
 /// How long a launch should last, in seconds: Ctrl-C waits for no longer.
 const LAUNCH_S: f64 = 0.1;
 
@@ -84,14 +101,23 @@ pub fn memory_words(source: &Source, n_chains: usize, max_treedepth: u32) -> usi
     // A triangle, or scales with two rows for each direction.
     let width = (source.dim.div_ceil(8) * 8).max(2 * LOW_RANK_MOST + 1);
     let metric = source.dim * width + LOW_RANK_MOST + 2;
-    let rows = n_chains * (ROW_HEAD + 2 * source.dim) * FIRST_LAUNCH;
+    let rows = n_chains * (ROW_HEAD + 2 * source.dim) * UNMEASURED_LAUNCH;
     n_chains * per_chain + data + metric + rows.max(ROWS_BYTES / 8)
 }
 
 /// Words of memory of one chain at work.
 fn chain_words(source: &Source, max_treedepth: u32) -> usize {
     let vectors = N_VECTORS + 1 + 4 * (max_treedepth as usize + 1);
-    vectors * source.dim + N_SUMS + source.n_work
+    let bytes = vectors * source.dim * source.precision.vector_bytes();
+    bytes.div_ceil(8) + N_SUMS + source.n_work
+}
+
+impl Remote<'_> {
+    /// The density that is in use now.
+    fn in_use(&self) -> &Source {
+        let lower = self.lower.as_ref().filter(|l| l.agreement.holds());
+        lower.map_or(&self.source, |l| &l.source)
+    }
 }
 
 /// A stretch of transitions on a machine.
@@ -114,6 +140,14 @@ impl Stretch<'_> {
         let words: Vec<u64> = numbers.iter().map(|x| x.to_bits()).collect();
         self.send(slot, &words)
     }
+
+    /// Positions, two to a word.
+    fn send_table(&mut self, table: &[u32]) -> Result<u64> {
+        let pair =
+            |pair: &[u32]| u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32;
+        let words: Vec<u64> = table.chunks(2).map(pair).collect();
+        self.send(Slot::Table, &words)
+    }
 }
 
 /// Advances all chains to `iteration`, or until stopped.
@@ -127,21 +161,26 @@ pub(crate) fn advance<T: Target>(
     phase: &PhaseSettings,
     session: &Session<'_>,
 ) -> Result<()> {
-    let source = &*remote.source;
     let mut stretch = Stretch {
         machine: remote
             .machine
             .lock()
             .unwrap_or_else(PoisonError::into_inner),
         n_chains: chains.len(),
-        dim: source.dim,
+        dim: remote.source.dim,
     };
+    agreement::examine(remote, &mut stretch, chains, phase, session)?;
+    let source = remote.in_use();
     let program = program(source, remote.team, phase.max_depth);
     stretch.machine.load(&program)?;
     let mut job = prepare(&mut stretch, source, chains, phase, session)?;
+    // What the CPU evaluated, or another precision, is not what this kernel gives.
+    job.fresh = u64::from(remote.lower.is_some());
     let row = ROW_HEAD + 2 * stretch.dim;
     let most = (ROWS_BYTES / (8 * row * stretch.n_chains)).max(1);
-    let mut n = FIRST_LAUNCH;
+    // How long a transition takes is not known before the first: on a display, too long a launch is
+    // ended by the driver.
+    let mut n = 1;
     let mut rows = Vec::new();
     loop {
         let left = iteration - chains[0].iteration as usize;
@@ -162,9 +201,10 @@ pub(crate) fn advance<T: Target>(
                 absorb(chain, phase, &rows[from..from + row], session);
             }
         }
-        if seconds > 0.0 {
-            n = (n as f64 * (LAUNCH_S / seconds).clamp(0.25, 4.0)) as usize;
-        }
+        n = match seconds > 0.0 {
+            true => (n as f64 * (LAUNCH_S / seconds).clamp(0.25, 8.0)) as usize,
+            false => UNMEASURED_LAUNCH,
+        };
         // The kernel has kept its own state for the next launch.
         job.fresh = 0;
     }
@@ -223,11 +263,6 @@ fn prepare<T: Target>(
     session: &Session<'_>,
 ) -> Result<Job> {
     let settings = session.settings;
-    let table: Vec<u64> = source
-        .table
-        .chunks(2)
-        .map(|pair| u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32)
-        .collect();
     let states: Vec<f64> = chains
         .iter()
         .flat_map(|c| state_of(c, stretch.dim))
@@ -239,7 +274,7 @@ fn prepare<T: Target>(
     let memory = chain_words(source, phase.max_depth) * stretch.n_chains;
     Ok(Job {
         fixed: stretch.send_numbers(Slot::Fixed, &source.fixed)?,
-        table: stretch.send(Slot::Table, &table)?,
+        table: stretch.send_table(&source.table)?,
         states: stretch.send_numbers(Slot::States, &states)?,
         memory: stretch.machine.reserve(Slot::Memory as usize, memory)?,
         metric: stretch.send_numbers(Slot::Metric, &metric)?,

@@ -1,7 +1,8 @@
 /* NUTS for a team of threads, one team to a chain: the same operations in the same order as the
    CPU's sampler, so that in f64 the draws have the same bits. A thread owns the elements
    i = THREAD, THREAD + TEAM, ... of every vector; all threads compute the same control scalars.
-   SYNC() stands where a thread reads what another wrote. */
+   SYNC() stands where a thread reads what another wrote. `vector_t` is `double`, or `float` where a
+   chain's vectors are kept in f32; sums over them are in `double` either way. */
 
 /* What the host and the kernel agree on: 8-byte words. */
 struct Job {
@@ -66,7 +67,9 @@ enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
 /* Vectors of a chain, DIM numbers each: both ends, the slope, proposal and candidate. */
 enum { POSITION, MOMENTUM, FORCE, PATH, END };
 enum { GRADIENT = 2 * END, POINTS, MARKS = POINTS + 4, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
-enum { N_SUMS = 32 + 8 * MOST_DIRECTIONS, MEMORY = SUMS_AT * DIM + N_SUMS + N_WORK };
+/* Words of all vectors, and of everything. */
+enum { VECTORS = (SUMS_AT * DIM * sizeof(vector_t) + 7) / 8 };
+enum { N_SUMS = 32 + 8 * MOST_DIRECTIONS, MEMORY = VECTORS + N_SUMS + N_WORK };
 
 #define MAX_ENERGY_ERROR 1000.0
 #define REBASE 300.0
@@ -257,7 +260,7 @@ FUNCTION bool accept(Dice *dice, double probability)
 struct Chain {
     const Job *job;
     const double *metric, *weights, *plain, *scaled;
-    double *m;     /* its vectors */
+    vector_t *m;   /* its vectors */
     double *sums;  /* two sets of 16 partial sums, used in turn */
     double *along; /* eight partial sums for each direction of the metric */
     double *w;    /* memory of the density */
@@ -267,12 +270,12 @@ struct Chain {
     int point_offset[2];
 };
 
-FUNCTION double *vector_of(const Chain *chain, int k)
+FUNCTION vector_t *vector_of(const Chain *chain, int k)
 {
     return chain->m + k * DIM;
 }
 
-FUNCTION double *point_of(const Chain *chain, int which)
+FUNCTION vector_t *point_of(const Chain *chain, int which)
 {
     return vector_of(chain, POINTS + 2 * which);
 }
@@ -290,13 +293,13 @@ FUNCTION double *next_sums(Chain *chain)
 }
 
 /* The sum of a_i b_i in eight lanes; what it reads must have been shared before. */
-FUNCTION double dot(Chain *chain, const double *a, const double *b)
+FUNCTION double dot(Chain *chain, const vector_t *a, const vector_t *b)
 {
     double *p = next_sums(chain);
     for (int k = THREAD; k < 8; k += TEAM) {
         double s = 0.0;
         for (int i = k; i < DIM; i += 8)
-            s = s + a[i] * b[i];
+            s = s + (double)a[i] * (double)b[i];
         p[k] = s;
     }
     SYNC();
@@ -304,14 +307,14 @@ FUNCTION double dot(Chain *chain, const double *a, const double *b)
 }
 
 /* Whether a span turns: with s = h + k or h - k, whether s.p or s.r is not positive. */
-APART bool span_turns(
-    double *sums, const double *h, const double *k, bool across, const double *p, const double *r)
+APART bool span_turns(double *sums, const vector_t *h, const vector_t *k, bool across,
+    const vector_t *p, const vector_t *r)
 {
     for (int item = THREAD; item < 16; item += TEAM) {
-        const double *x = item < 8 ? p : r;
-        double s = 0.0;
+        const vector_t *x = item < 8 ? p : r;
+        vector_t s = 0.0;
         for (int i = item % 8; i < DIM; i += 8) {
-            const double along = across ? h[i] + k[i] : h[i] - k[i];
+            const vector_t along = across ? h[i] + k[i] : h[i] - k[i];
             s = s + along * x[i];
         }
         sums[item] = s;
@@ -321,13 +324,13 @@ APART bool span_turns(
 }
 
 /* Eight partial sums of each of `rows` times x, which must have been shared before. */
-FUNCTION void project(const Chain *chain, const double *rows, const double *x)
+FUNCTION void project(const Chain *chain, const double *rows, const vector_t *x)
 {
     for (int item = THREAD; item < 8 * chain->rank; item += TEAM) {
         const double *row = rows + item / 8 * DIM;
         double s = 0.0;
         for (int i = item % 8; i < DIM; i += 8)
-            s = s + row[i] * x[i];
+            s = s + row[i] * (double)x[i];
         chain->along[item] = s;
     }
 }
@@ -343,7 +346,7 @@ FUNCTION double add_along(const Chain *chain, double a, const double *rows, int 
 }
 
 /* What `pulled` needs of a gradient that has been shared. */
-FUNCTION void before_pull(const Chain *chain, const double *gradient)
+FUNCTION void before_pull(const Chain *chain, const vector_t *gradient)
 {
     if (chain->kind == LOW_RANK) {
         project(chain, chain->scaled, gradient);
@@ -352,7 +355,7 @@ FUNCTION void before_pull(const Chain *chain, const double *gradient)
 }
 
 /* force <- S' gradient; both the gradient and, for a dense metric, the rows are read whole. */
-FUNCTION double pulled(const Chain *chain, const double *gradient, int i)
+FUNCTION double pulled(const Chain *chain, const vector_t *gradient, int i)
 {
     if (chain->kind == DIAGONAL)
         return chain->metric[i] * gradient[i];
@@ -365,7 +368,7 @@ FUNCTION double pulled(const Chain *chain, const double *gradient, int i)
 }
 
 /* Row i of S times x, in eight lanes. */
-FUNCTION double row_times(const Chain *chain, const double *x, int i)
+FUNCTION double row_times(const Chain *chain, const vector_t *x, int i)
 {
     const double *row = chain->metric + i * PADDED;
     const int end = LEAST(DIM, (i / 8 + 1) * 8);
@@ -380,7 +383,7 @@ FUNCTION double row_times(const Chain *chain, const double *x, int i)
 }
 
 /* Standard normal momenta, two to a block of random words. */
-FUNCTION void draw_momentum(const Chain *chain, double *p, unsigned iteration, const Dice *dice)
+FUNCTION void draw_momentum(const Chain *chain, vector_t *p, unsigned iteration, const Dice *dice)
 {
     for (int e = THREAD; e < (DIM + 1) / 2; e += TEAM) {
         const Words words = philox(
@@ -397,14 +400,14 @@ FUNCTION void draw_momentum(const Chain *chain, double *p, unsigned iteration, c
 /* Starts a trajectory at the candidate. */
 FUNCTION void start(Chain *chain, const Dice *dice)
 {
-    double *back = vector_of(chain, 0), *front = vector_of(chain, END);
-    const double *q = point_of(chain, chain->candidate), *g = q + DIM;
+    vector_t *back = vector_of(chain, 0), *front = vector_of(chain, END);
+    const vector_t *q = point_of(chain, chain->candidate), *g = q + DIM;
     draw_momentum(chain, back + MOMENTUM * DIM, dice->iteration, dice);
     SYNC();
     before_pull(chain, g);
     EACH(i)
     {
-        const double force = pulled(chain, g, i);
+        const vector_t force = pulled(chain, g, i);
         back[POSITION * DIM + i] = q[i];
         back[FORCE * DIM + i] = force;
         back[PATH * DIM + i] = 0.0;
@@ -413,7 +416,7 @@ FUNCTION void start(Chain *chain, const Dice *dice)
         front[FORCE * DIM + i] = force;
         front[PATH * DIM + i] = 0.0;
     }
-    const double *p = back + MOMENTUM * DIM;
+    const vector_t *p = back + MOMENTUM * DIM;
     const double kinetic = 0.5 * dot(chain, p, p);
     const int at = chain->candidate;
     chain->offset[0] = 0;
@@ -431,15 +434,16 @@ FUNCTION double leapfrog(Chain *chain)
     const double sign = chain->side == 1 ? 1.0 : -1.0;
     const double half = 0.5 * sign * chain->step_size;
     const double step = 2.0 * half;
-    double *end = vector_of(chain, chain->side * END);
-    double *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
-    double *h = end + PATH * DIM, *g = vector_of(chain, GRADIENT);
+    const vector_t kick = (vector_t)half;
+    vector_t *end = vector_of(chain, chain->side * END);
+    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
+    vector_t *h = end + PATH * DIM, *g = vector_of(chain, GRADIENT);
     EACH(i)
     {
-        const double before = p[i];
-        const double after = before + half * f[i];
+        const vector_t before = p[i];
+        const vector_t after = before + kick * f[i];
         if (chain->kind != DENSE)
-            q[i] = q[i] + step * chain->metric[i] * after;
+            q[i] = q[i] + (vector_t)(step * chain->metric[i]) * after;
         h[i] = h[i] + before;
         p[i] = after;
     }
@@ -461,8 +465,8 @@ FUNCTION double leapfrog(Chain *chain)
     before_pull(chain, g);
     EACH(i)
     {
-        const double force = pulled(chain, g, i);
-        const double after = p[i] + half * force;
+        const vector_t force = pulled(chain, g, i);
+        const vector_t after = p[i] + kick * force;
         h[i] = h[i] + after;
         f[i] = force;
         p[i] = after;
@@ -478,9 +482,9 @@ FUNCTION double leapfrog(Chain *chain)
 FUNCTION void propose(Chain *chain)
 {
     const int to = 1 - chain->candidate;
-    const double *q = vector_of(chain, chain->side * END + POSITION);
-    const double *g = vector_of(chain, GRADIENT);
-    double *point = point_of(chain, to);
+    const vector_t *q = vector_of(chain, chain->side * END + POSITION);
+    const vector_t *g = vector_of(chain, GRADIENT);
+    vector_t *point = point_of(chain, to);
     EACH(i)
     {
         point[i] = q[i];
@@ -492,15 +496,15 @@ FUNCTION void propose(Chain *chain)
 }
 
 /* Remembered leaves: slot s holds momentum and path of its first leaf and of the leaf before. */
-FUNCTION double *mark_of(const Chain *chain, int slot, int before)
+FUNCTION vector_t *mark_of(const Chain *chain, int slot, int before)
 {
     return vector_of(chain, MARKS + 4 * slot + 2 * before);
 }
 
 FUNCTION void mark(const Chain *chain, int slot, int before)
 {
-    const double *end = vector_of(chain, chain->side * END);
-    double *to = mark_of(chain, slot, before);
+    const vector_t *end = vector_of(chain, chain->side * END);
+    vector_t *to = mark_of(chain, slot, before);
     EACH(i)
     {
         to[i] = end[MOMENTUM * DIM + i];
@@ -511,28 +515,28 @@ FUNCTION void mark(const Chain *chain, int slot, int before)
 /* From a remembered leaf to the leaf just reached. */
 FUNCTION bool turns_since(Chain *chain, int slot, int before)
 {
-    const double *end = vector_of(chain, chain->side * END);
-    const double *a = mark_of(chain, slot, before);
+    const vector_t *end = vector_of(chain, chain->side * END);
+    const vector_t *a = mark_of(chain, slot, before);
     return span_turns(next_sums(chain), end + PATH * DIM, a + DIM, false, end + MOMENTUM * DIM, a);
 }
 
 FUNCTION bool turns_between(Chain *chain, int first, int last)
 {
-    const double *a = mark_of(chain, first, 0), *b = mark_of(chain, last, 0);
+    const vector_t *a = mark_of(chain, first, 0), *b = mark_of(chain, last, 0);
     return span_turns(next_sums(chain), b + DIM, a + DIM, false, b, a);
 }
 
 FUNCTION bool turns_far_to(Chain *chain, int slot)
 {
-    const double *far = vector_of(chain, (1 - chain->side) * END);
-    const double *b = mark_of(chain, slot, 0);
+    const vector_t *far = vector_of(chain, (1 - chain->side) * END);
+    const vector_t *b = mark_of(chain, slot, 0);
     return span_turns(next_sums(chain), b + DIM, far + PATH * DIM, true, b, far + MOMENTUM * DIM);
 }
 
 FUNCTION bool turns_whole(Chain *chain)
 {
-    const double *near = vector_of(chain, chain->side * END);
-    const double *far = vector_of(chain, (1 - chain->side) * END);
+    const vector_t *near = vector_of(chain, chain->side * END);
+    const vector_t *far = vector_of(chain, (1 - chain->side) * END);
     return span_turns(next_sums(chain), near + PATH * DIM, far + PATH * DIM, true, near + MOMENTUM * DIM,
         far + MOMENTUM * DIM);
 }
@@ -672,7 +676,7 @@ FUNCTION void write_row(
         row[R_OFFSET] = chain->point_offset[at];
         row[R_NONFINITE] = tree->nonfinite ? 1.0 : 0.0;
     }
-    const double *q = point_of(chain, at);
+    const vector_t *q = point_of(chain, at);
     EACH(i)
     {
         row[R_POINT + i] = q[i];
@@ -695,8 +699,9 @@ ENTRY void advance(const Job *job)
     chain.weights = chain.metric + DIM;
     chain.plain = chain.weights + chain.rank;
     chain.scaled = chain.plain + chain.rank * DIM;
-    chain.m = job->memory + (wide_t)index * MEMORY;
-    chain.sums = chain.m + SUMS_AT * DIM;
+    double *memory = job->memory + (wide_t)index * MEMORY;
+    chain.m = (vector_t *)memory;
+    chain.sums = memory + VECTORS;
     chain.along = chain.sums + 32;
     chain.w = chain.sums + N_SUMS;
     chain.turn = 0;
@@ -704,14 +709,14 @@ ENTRY void advance(const Job *job)
     double scalar[N_SCALARS];
     for (int i = 0; i < N_SCALARS; ++i)
         scalar[i] = saved[2 * DIM + i];
-    double *point = point_of(&chain, 0);
+    vector_t *point = point_of(&chain, 0);
     EACH(i)
     {
         point[i] = saved[i];
         point[DIM + i] = saved[DIM + i];
     }
     if (job->fresh) {
-        double *g = vector_of(&chain, GRADIENT);
+        vector_t *g = vector_of(&chain, GRADIENT);
         SYNC(); /* fresh */
         scalar[S_LOG_DENSITY] = value_and_gradient(point, g, chain.w, job->fixed, job->table);
         SYNC(); /* fresh */
@@ -741,7 +746,7 @@ ENTRY void advance(const Job *job)
         write_row(&chain, &tree, step_size, row);
     }
     const int at = chain.candidate;
-    const double *q = point_of(&chain, at);
+    const vector_t *q = point_of(&chain, at);
     EACH(i)
     {
         saved[i] = q[i];

@@ -23,7 +23,9 @@ pub(crate) struct BenchArgs {
 #[derive(Subcommand)]
 enum What {
     /// A regression with a hundred intercepts, rewritten and as it stands
-    #[command(after_help = "Example:\n  fitzroy bench sample --preset standard --json")]
+    #[command(
+        after_help = "Examples:\n  fitzroy bench sample --preset standard --json\n  fitzroy bench sample --device all --figure devices.png"
+    )]
     Sample(sampling::SampleBench),
     /// 100 to 5,000 groups, eight schools and a logistic regression, rewritten and as they stand
     #[command(

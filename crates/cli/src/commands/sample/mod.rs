@@ -8,13 +8,13 @@ use crate::clock::Clock;
 use crate::commands::chains::{self, ChainFlags, Ended};
 use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::{device, json, terminal};
+use crate::{json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::fit::sample::{self as sampling, Init, Until};
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::run::{self, Settings, bind, kernel_memory_words, kernel_text, run_json};
+use fitzroy::run::{self, Settings, bind, kernel_text, run_json};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
@@ -143,12 +143,11 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         ErrorKind::Data if data.arrays().is_empty() => inputs::no_data(&model),
         _ => error,
     })?;
-    let Some(chosen) = chosen else {
+    let Some(mut chosen) = chosen else {
+        settings.precision = args.common.asked_precision().unwrap_or_default();
         return dump(args, &joint, &settings);
     };
-    let words = |chains| kernel_memory_words(&joint, &settings, chains);
-    device::check_memory(&chosen, |n| Ok(8 * words(n)?), settings.sampler.chains)?;
-    settings.device = chosen.device.clone();
+    chosen.settle(&joint, &mut settings)?;
     if args.chains.dry_run {
         let shown = args.model.display().to_string();
         return chains::dry_run(&shown, &joint, &settings, &args.common);
@@ -179,6 +178,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         ..SummaryOptions::default()
     };
     let (diagnosis, written) = chains::examine(&mut folder, &mut outcome, &options, &clock)?;
+    let memory = chosen.memory_document();
     let facts = run::Machine {
         model: name,
         device: chosen.name,
@@ -188,6 +188,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     };
     let mut document = run_json(&outcome, &settings, &diagnosis, &facts);
     document["peak_memory_bytes"] = json!(probe::peak_bytes());
+    document["device_memory"] = memory;
     save(&mut folder, &diagnosis, &document)?;
     if args.common.json {
         json::print(&document);

@@ -20,12 +20,13 @@ pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings, chosen: &
         .to_string_lossy();
     let threads = settings.sampler.threads.min(settings.sampler.chains);
     terminal::note(format_args!(
-        "fitzroy {}  {file}  {}, {}  cpu {}, {}  f64  seed {}",
+        "fitzroy {}  {file}  {}, {}  cpu {}, {}  {}  seed {}",
         env!("CARGO_PKG_VERSION"),
         count(joint.n_params(), "parameter"),
         count(n_observations(joint), "observation"),
         level_name(Level::detect()),
         count(threads, "thread"),
+        settings.precision.name(),
         settings.sampler.seed,
     ));
     if chosen.is_news {
@@ -33,6 +34,9 @@ pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings, chosen: &
             "device: {} ({}), {}",
             chosen.label, chosen.name, chosen.reason
         ));
+    }
+    if let Some(memory) = chosen.memory_text() {
+        terminal::note(memory);
     }
 }
 

@@ -8,14 +8,14 @@ use crate::commands::chains::{self, Centring, ChainFlags, Ended};
 use crate::commands::sample;
 use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::{device, json, terminal};
+use crate::{json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
-use fitzroy::run::{self, Settings, kernel_memory_words, run_json};
+use fitzroy::run::{self, Settings, run_json};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_stop_signal::data::{self, Study};
 use fitzroy_stop_signal::model::{Pooling, Spec};
@@ -155,16 +155,14 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let mut settings = args.settings(machine)?;
     let spec = args.spec()?;
     let study = args.study(&spec)?;
-    let chosen = args.common.choose()?;
+    let mut chosen = args.common.choose()?;
     let model = Model::parse(&spec.text())?;
     let joint = run::bind(&model, &spec.data(&study), &settings)?;
     let subjects = subjects(&joint);
     let first = settings.sampler.first_chain as usize;
     let own = first..first + settings.sampler.chains;
     settings.sampler.init = args.starts(&spec, &study, &joint, &subjects, own);
-    let words = |chains| kernel_memory_words(&joint, &settings, chains);
-    device::check_memory(&chosen, |n| Ok(8 * words(n)?), settings.sampler.chains)?;
-    settings.device = chosen.device.clone();
+    chosen.settle(&joint, &mut settings)?;
     if args.chains.dry_run {
         return chains::dry_run("stop-signal", &joint, &settings, &args.common);
     }

@@ -1,34 +1,37 @@
 //! Every elementwise operation as C: what is one expression stands in place, the others are
 //! functions printed from the definitions in `maths`.
 
+use super::precision::Real;
 use super::printer::{Number, function};
 use crate::maths;
 use fitzroy_graph::{Binary, Unary};
 
-/// The operation applied to the expression `a`.
-pub(crate) fn unary(op: Unary, a: &str) -> String {
+/// The operation applied to the expression `a`, in the arithmetic of `real`.
+pub(crate) fn unary(op: Unary, a: &str, real: Real) -> String {
+    let (f, s) = (real.suffix(), real.functions());
     match op {
         Unary::Neg => format!("-{a}"),
-        Unary::Recip => format!("1.0 / {a}"),
-        Unary::Sqrt => format!("sqrt({a})"),
-        Unary::Abs => format!("fabs({a})"),
-        Unary::Floor => format!("floor({a})"),
-        op => format!("m_{}({a})", format!("{op:?}").to_lowercase()),
+        Unary::Recip => format!("1.0{f} / {a}"),
+        Unary::Sqrt => format!("sqrt{f}({a})"),
+        Unary::Abs => format!("fabs{f}({a})"),
+        Unary::Floor => format!("floor{f}({a})"),
+        op => format!("{s}{}({a})", format!("{op:?}").to_lowercase()),
     }
 }
 
-/// The operation applied to the expressions `a` and `b`.
-pub(crate) fn binary(op: Binary, a: &str, b: &str) -> String {
+/// The operation applied to the expressions `a` and `b`, in the arithmetic of `real`.
+pub(crate) fn binary(op: Binary, a: &str, b: &str, real: Real) -> String {
+    let (f, s) = (real.suffix(), real.functions());
     match op {
         Binary::Add => format!("{a} + {b}"),
         Binary::Sub => format!("{a} - {b}"),
         Binary::Mul => format!("{a} * {b}"),
         Binary::Div => format!("{a} / {b}"),
-        Binary::Lt => format!("{a} < {b} ? 1.0 : 0.0"),
-        Binary::Le => format!("{a} <= {b} ? 1.0 : 0.0"),
-        Binary::Eq => format!("{a} == {b} ? 1.0 : 0.0"),
-        Binary::MulZ => format!("{a} == 0.0 ? 0.0 : {a} * {b}"),
-        op => format!("m_{}({a}, {b})", format!("{op:?}").to_lowercase()),
+        Binary::Lt => format!("{a} < {b} ? 1.0{f} : 0.0{f}"),
+        Binary::Le => format!("{a} <= {b} ? 1.0{f} : 0.0{f}"),
+        Binary::Eq => format!("{a} == {b} ? 1.0{f} : 0.0{f}"),
+        Binary::MulZ => format!("{a} == 0.0{f} ? 0.0{f} : {a} * {b}"),
+        op => format!("{s}{}({a}, {b})", format!("{op:?}").to_lowercase()),
     }
 }
 
@@ -89,11 +92,43 @@ functions! {
     "m_sincos_pair"(x) => both(maths::sincos(x));
 }
 
+/// The same functions in `float`, written by hand, with a blank line between them.
+const SINGLE: &str = include_str!("single.c");
+
+/// Whether `text` calls the function `name`.
+fn calls(text: &str, name: &str) -> bool {
+    text.contains(&format!("{name}("))
+}
+
 /// The functions that `text` calls, as C.
 pub(crate) fn called(text: &str) -> String {
-    let calls = |name: &str| text.contains(&format!("{name}("));
-    let printed = FUNCTIONS.iter().filter(|(name, _)| calls(name));
-    printed.map(|(_, print)| print() + "\n").collect()
+    let printed = FUNCTIONS.iter().filter(|(name, _)| calls(text, name));
+    let printed: String = printed.map(|(_, print)| print() + "\n").collect();
+    printed + &called_single(text)
+}
+
+/// Those of `float` that `text` calls, and those that these call in turn.
+fn called_single(text: &str) -> String {
+    let mut wanted = Vec::new();
+    let mut callers = text.to_string();
+    // A function calls earlier ones only.
+    for block in SINGLE
+        .trim_end()
+        .split("\n\n")
+        .collect::<Vec<_>>()
+        .iter()
+        .rev()
+    {
+        let Some((_, rest)) = block.split_once("FUNCTION float ") else {
+            continue;
+        };
+        let name = rest.split('(').next().unwrap_or_default();
+        if calls(&callers, name) {
+            callers += block;
+            wanted.push(format!("{block}\n\n"));
+        }
+    }
+    wanted.into_iter().rev().collect()
 }
 
 #[cfg(test)]
@@ -108,10 +143,33 @@ mod tests {
             }
             _ => {}
         };
-        Unary::ALL.iter().for_each(|&op| known(unary(op, "a")));
+        let double = Real::Double;
+        Unary::ALL
+            .iter()
+            .for_each(|&op| known(unary(op, "a", double)));
         Binary::ALL
             .iter()
-            .for_each(|&op| known(binary(op, "a", "b")));
+            .for_each(|&op| known(binary(op, "a", "b", double)));
+    }
+
+    #[test]
+    fn every_function_stands_in_float_too() {
+        for (name, _) in FUNCTIONS {
+            let single = name.replacen("m_", "s_", 1);
+            let text = called(&format!("{single}(x)"));
+            assert!(
+                text.contains(&format!("FUNCTION float {single}(")),
+                "{single}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_function_calls_comes_before_it() {
+        let text = called("s_lgamma_pair(x, &y)");
+        let at = |name: &str| text.find(&format!("FUNCTION float {name}(")).unwrap();
+        assert!(at("s_digamma") < at("s_lgamma_pair"));
+        assert!(!text.contains("s_trigamma"));
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! Steps on whole arrays as C: maxima, contractions, running sums and small matrices.
 
-use super::Writer;
-use super::arrays::Access;
+use super::arrays::{Access, Place};
+use super::precision::Real;
+use super::{Writer, array};
 use crate::cpu::program::KernelPlan;
 use fitzroy_graph::{Op, reference};
 
 impl Writer<'_> {
     /// Writes one such step, in the order of operations of the CPU's.
     pub(super) fn kernel(&mut self, plan: &KernelPlan) {
+        self.real = self.arrays.of_kernel(plan);
         let to = self.arrays.place(plan.to);
+        let (real, f, s) = (self.real.name(), self.real.suffix(), self.real.functions());
         let len = plan.len;
         let input = |writer: &mut Self, k: usize, index: &str| {
             let (loc, len) = plan.inputs[k];
@@ -17,7 +20,7 @@ impl Writer<'_> {
         let owners = |body: &str| {
             format!("    for (int i = THREAD; i < {len}; i += TEAM) {{\n{body}    }}\n")
         };
-        let assign = |value: &str| format!("        w[{to} + i] = {value};\n");
+        let assign = |value: &str| format!("        {} = {value};\n", array(to, "i"));
         let text = match &plan.op {
             Op::MaxOver => {
                 let rows = self.tables.rows_of(&plan.positions[0], len);
@@ -25,11 +28,11 @@ impl Writer<'_> {
                 let x = input(self, 0, &row);
                 let (first, end) = (rows.first.replace('g', "i"), rows.end.replace('g', "i"));
                 owners(&format!(
-                    "        double s = {};\n        \
-                     for (int j = {first}; j < {end}; j += {})\n            s = m_max(s, {x});\n{}",
-                    super::printer::literal(f64::NEG_INFINITY),
+                    "        {real} m = {};\n        \
+                     for (int j = {first}; j < {end}; j += {})\n            m = {s}max(m, {x});\n{}",
+                    self.real.literal(f64::NEG_INFINITY),
                     rows.step,
-                    assign("s")
+                    assign("m")
                 ))
             }
             Op::Contract { .. } => self.contraction(plan, to),
@@ -45,8 +48,9 @@ impl Writer<'_> {
                     "    for (int i = THREAD; i < {}; i += TEAM) {{\n        double s = 0.0;\n        \
                      for (int k = 0; k < {n}; ++k) {{\n            \
                      const int at = (i / {inner} * {n} + ({k})) * {inner} + i % {inner};\n            \
-                     s = s + {x};\n            w[{to} + at] = s;\n        }}\n    }}\n",
-                    outer * inner
+                     s = s + {x};\n            {} = s;\n        }}\n    }}\n",
+                    outer * inner,
+                    array(to, "at")
                 )
             }
             Op::Unslice { axis, start } => {
@@ -60,7 +64,7 @@ impl Writer<'_> {
                 owners(&format!(
                     "        const int o = i / {}, k = i / {inner} % {n} - {start};\n{}",
                     n * inner,
-                    assign(&format!("k >= 0 && k < {taken} ? {x} : 0.0"))
+                    assign(&format!("k >= 0 && k < {taken} ? {x} : 0.0{f}"))
                 ))
             }
             Op::LowerTriangle => {
@@ -83,10 +87,11 @@ impl Writer<'_> {
         self.step(&text);
         // A running sum's elements are written by the owner of their line.
         self.arrays.wrote(to, len, Access::Any);
+        self.real = Real::Double;
     }
 
     /// Σ a·b over positions, an owner for each element.
-    fn contraction(&mut self, plan: &KernelPlan, to: usize) -> String {
+    fn contraction(&mut self, plan: &KernelPlan, to: Place) -> String {
         let terms = plan.positions[0].len() / plan.len.max(1);
         let k = format!("(i * {terms} + j)");
         let x: Vec<String> = (0..2)
@@ -96,22 +101,38 @@ impl Writer<'_> {
                 self.element(loc, len, &index, Access::Any)
             })
             .collect();
+        let head = format!("for (int j = 0; j < {terms}; ++j)");
+        let sum = self.sum_of(&head, &format!("{} * {}", x[0], x[1]), "-0.0", terms);
         format!(
-            "    for (int i = THREAD; i < {}; i += TEAM) {{\n        double s = -0.0;\n        \
-             for (int j = 0; j < {terms}; ++j)\n            s = s + {} * {};\n        \
-             w[{to} + i] = s;\n    }}\n",
-            plan.len, x[0], x[1]
+            "    for (int i = THREAD; i < {}; i += TEAM) {{\n{sum}        {} = s;\n    }}\n",
+            plan.len,
+            array(to, "i")
         )
     }
 
+    /// Input `k` as `double` that stand one after the other: what is not is copied first.
+    fn doubles(&mut self, plan: &KernelPlan, k: usize) -> String {
+        let (loc, len) = plan.inputs[k];
+        let first = self.element(loc, len, "0", Access::Any);
+        if !first.starts_with("(double)") {
+            return format!("&{first}");
+        }
+        let x = self.element(loc, len, "i", Access::Any);
+        let place = self.arrays.reserve(len, Real::Double);
+        self.step(&format!(
+            "    for (int i = THREAD; i < {len}; i += TEAM)\n        {} = {x};\n",
+            array(place, "i")
+        ));
+        self.arrays.wrote(place, len, Access::Along);
+        self.arrays.read_place(place, len, Access::Any);
+        format!("w + {}", place.at)
+    }
+
     /// Factors and triangular solves: small, by the first thread.
-    fn matrix_step(&mut self, plan: &KernelPlan, to: usize) -> String {
+    fn matrix_step(&mut self, plan: &KernelPlan, to: Place) -> String {
         let n = self.graph.size(plan.dims[0]);
-        let mut pointer = |k: usize| {
-            let (loc, len) = plan.inputs[k];
-            let first = self.element(loc, len, "0", Access::Any);
-            format!("&{first}")
-        };
+        let to = to.at;
+        let mut pointer = |k: usize| self.doubles(plan, k);
         let call = match &plan.op {
             Op::Cholesky => format!("cholesky({n}, {}, w + {to})", pointer(0)),
             Op::CholeskyAdjoint => {

@@ -1,10 +1,11 @@
 //! Loops as C: one element at a time where the CPU runs a block at a time.
 
-use super::arrays::Access;
+use super::arrays::{Access, Place};
 use super::functions;
+use super::precision::Real;
 use super::sums::Reduction;
-use super::{Writer, subscript};
-use crate::cpu::program::{Arena, Code, Instr, Loc, LoopPlan, Motion};
+use super::{Writer, array};
+use crate::cpu::program::{Arena, Code, Instr, Loc, LoopPlan, MatrixPlan, Motion};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -20,7 +21,9 @@ pub(super) struct Turn<'p> {
     /// What each statement starts with.
     indent: &'static str,
     /// Arrays written: place and length.
-    pub(super) written: Vec<(usize, usize)>,
+    pub(super) written: Vec<(Place, usize)>,
+    /// Arrays made for sums, by the value they hold.
+    added: HashMap<String, Place>,
     pub(super) reductions: Vec<Reduction>,
 }
 
@@ -31,35 +34,10 @@ impl Turn<'_> {
     }
 }
 
-/// What an instruction does, as an expression of its operands; none where it needs a statement.
-pub(super) fn expression(code: Code, x: &[String]) -> Option<String> {
-    Some(match (code, x) {
-        (Code::Copy, [a]) => a.clone(),
-        (Code::Unary(op), [a]) => functions::unary(op, a),
-        (Code::Binary(op), [a, b]) => functions::binary(op, a, b),
-        (Code::Select, [c, a, b]) => format!("{c} == 0.0 ? {b} : {a}"),
-        (Code::MulAdd, [a, b, c]) => format!("fma({a}, {b}, {c})"),
-        (Code::SubMul, [a, b, c]) => format!("fma(-{a}, {b}, {c})"),
-        (Code::MulSub, [a, b, c]) => format!("fma({a}, {b}, -{c})"),
-        _ => return None,
-    })
-}
-
-/// The function of an instruction with two results.
-fn pair(code: Code) -> Option<&'static str> {
-    Some(match code {
-        Code::LogNdtrPair => "m_logndtr_pair",
-        Code::LogAddExpPair => "m_logaddexp_pair",
-        Code::SoftplusPair => "m_softplus_pair",
-        Code::LgammaPair => "m_lgamma_pair",
-        Code::SinCos => "m_sincos_pair",
-        _ => return None,
-    })
-}
-
 impl Writer<'_> {
     /// A loop over many elements, shared out among the threads.
     pub(super) fn many(&mut self, plan: &LoopPlan) {
+        self.real = self.arrays.of_loop(plan);
         let turn = self.turn(plan, "        ");
         let n = plan.n;
         let barrier = self.arrays.take_barrier();
@@ -72,10 +50,11 @@ impl Writer<'_> {
             self.body.push_str(&turn.text);
             self.body.push_str("    }\n");
         }
-        for &(at, len) in &turn.written {
-            self.arrays.wrote(at, len, Access::Along);
+        for &(place, len) in &turn.written {
+            self.arrays.wrote(place, len, Access::Along);
         }
         self.reduce(turn);
+        self.real = Real::Double;
     }
 
     /// A loop over one element: every thread computes it, the first one stores what is stored.
@@ -83,8 +62,8 @@ impl Writer<'_> {
         let turn = self.turn(plan, "    ");
         let text = turn.text;
         self.step(&text);
-        for (at, len) in turn.written {
-            self.arrays.wrote(at, len, Access::Along);
+        for (place, len) in turn.written {
+            self.arrays.wrote(place, len, Access::Along);
         }
     }
 
@@ -95,6 +74,7 @@ impl Writer<'_> {
             text: String::new(),
             indent,
             written: Vec::new(),
+            added: HashMap::new(),
             reductions: Vec::new(),
         };
         for instr in &plan.code {
@@ -132,34 +112,73 @@ impl Writer<'_> {
             | Code::SumRising(_)
             | Code::SumAt(_)
             | Code::MatVecT(_) => self.reduction(turn, instr),
-            code => {
-                let operands = instr.from.iter().flatten();
-                let x: Vec<String> = operands.map(|&loc| self.operand(turn, loc)).collect();
-                let to = instr.to.expect("has a result");
-                if let Some(text) = expression(code, &x) {
-                    self.assign(turn, to, &text);
-                } else if let Some(name) = pair(code) {
-                    let also = instr.also_to.expect("has a second result");
-                    self.assign_pair(turn, [to, also], &format!("{name}({}", x.join(", ")));
-                }
+            Code::LogNdtrPair => self.pair(turn, instr, "logndtr"),
+            Code::LogAddExpPair => self.pair(turn, instr, "logaddexp"),
+            Code::SoftplusPair => self.pair(turn, instr, "softplus"),
+            Code::LgammaPair => self.pair(turn, instr, "lgamma"),
+            Code::SinCos => self.pair(turn, instr, "sincos"),
+            Code::Copy => self.simple(turn, instr, |[a, ..], _| a.into()),
+            Code::Unary(op) => {
+                self.simple(turn, instr, |[a, ..], real| functions::unary(op, a, real));
             }
+            Code::Binary(op) => {
+                self.simple(turn, instr, |[a, b, _], real| {
+                    functions::binary(op, a, b, real)
+                });
+            }
+            Code::Select => self.simple(turn, instr, |[c, a, b], real| {
+                format!("{c} == 0.0{} ? {b} : {a}", real.suffix())
+            }),
+            Code::MulAdd => self.simple(turn, instr, |[a, b, c], real| {
+                format!("fma{}({a}, {b}, {c})", real.suffix())
+            }),
+            Code::SubMul => self.simple(turn, instr, |[a, b, c], real| {
+                format!("fma{}(-{a}, {b}, {c})", real.suffix())
+            }),
+            Code::MulSub => self.simple(turn, instr, |[a, b, c], real| {
+                format!("fma{}({a}, {b}, -{c})", real.suffix())
+            }),
         }
+    }
+
+    /// An instruction that is one expression of its operands.
+    fn simple(
+        &mut self,
+        turn: &mut Turn<'_>,
+        instr: &Instr,
+        expression: impl Fn([&str; 3], Real) -> String,
+    ) {
+        let x = instr.from.map(|loc| loc.map(|loc| self.operand(turn, loc)));
+        let x = x.each_ref().map(|x| x.as_deref().unwrap_or_default());
+        let text = expression(x, self.real);
+        self.assign(turn, instr.to.expect("has a result"), &text);
+    }
+
+    /// An instruction with two results, by the function `name`.
+    fn pair(&mut self, turn: &mut Turn<'_>, instr: &Instr, name: &str) {
+        let operands = instr.from.iter().flatten();
+        let x: Vec<String> = operands.map(|&loc| self.operand(turn, loc)).collect();
+        let to = instr.to.expect("has a result");
+        let also = instr.also_to.expect("has a second result");
+        let call = format!("{}{name}_pair({}", self.real.functions(), x.join(", "));
+        self.assign_pair(turn, [to, also], &call);
     }
 
     /// A new variable with the value of `text`, stored where the CPU stores it.
     fn assign(&mut self, turn: &mut Turn<'_>, to: Loc, text: &str) {
         let name = self.name();
-        let _ = writeln!(turn.text, "{}const double {name} = {text};", turn.indent);
+        let (indent, real) = (turn.indent, self.real.name());
+        let _ = writeln!(turn.text, "{indent}const {real} {name} = {text};");
         self.store(turn, to, name);
     }
 
     fn assign_pair(&mut self, turn: &mut Turn<'_>, to: [Loc; 2], call: &str) {
         let [first, second] = [self.name(), self.name()];
-        let indent = turn.indent;
-        let _ = writeln!(turn.text, "{indent}double {second};");
+        let (indent, real) = (turn.indent, self.real.name());
+        let _ = writeln!(turn.text, "{indent}{real} {second};");
         let _ = writeln!(
             turn.text,
-            "{indent}const double {first} = {call}, &{second});"
+            "{indent}const {real} {first} = {call}, &{second});"
         );
         self.store(turn, to[0], first);
         self.store(turn, to[1], second);
@@ -167,15 +186,16 @@ impl Writer<'_> {
 
     fn store(&mut self, turn: &mut Turn<'_>, to: Loc, name: String) {
         if to.motion != Motion::Buffer {
-            let at = self.arrays.place(to.at);
+            let place = self.arrays.place(to.at);
             let (indent, n) = (turn.indent, turn.plan.n);
             let _ = if n == 1 {
                 self.known.insert(to.at, name.clone());
-                writeln!(turn.text, "{indent}if (THREAD == 0) w[{at}] = {name};")
+                let to = array(place, "");
+                writeln!(turn.text, "{indent}if (THREAD == 0) {to} = {name};")
             } else {
-                writeln!(turn.text, "{indent}{} = {name};", subscript("w", at, "i"))
+                writeln!(turn.text, "{indent}{} = {name};", array(place, "i"))
             };
-            turn.written.push((at, n));
+            turn.written.push((place, n));
         }
         turn.values.insert((true, to.at), name);
     }
@@ -206,16 +226,24 @@ impl Writer<'_> {
         let vector = instr.from[0].expect("has an operand");
         let to = instr.to.expect("has a result");
         let i = if turn.plan.n == 1 { "0" } else { "i" };
-        let entry = format!("fixed[{} + c * {} + {i}]", m.at, m.stride);
+        let entry = self.entry(&m, &format!("c * {} + {i}", m.stride));
         let x = self.element(vector, m.columns, "c", Access::Any);
         let (name, indent) = (self.name(), turn.indent);
-        let _ = writeln!(turn.text, "{indent}double {name} = 0.0;");
+        let (real, f) = (self.real.name(), self.real.suffix());
+        let _ = writeln!(turn.text, "{indent}{real} {name} = 0.0{f};");
         let _ = writeln!(
             turn.text,
-            "{indent}for (int c = 0; c < {}; ++c)\n{indent}    {name} = fma({entry}, {x}, {name});",
+            "{indent}for (int c = 0; c < {}; ++c)\n{indent}    {name} = fma{f}({entry}, {x}, {name});",
             m.columns
         );
         self.store(turn, to, name);
+    }
+
+    /// The entry of a data matrix at `index` from its first.
+    pub(super) fn entry(&mut self, m: &MatrixPlan, index: &str) -> String {
+        // Columns are padded, but for what lies behind the last one.
+        let len = (m.stride * m.columns).min(self.fixed.len() - m.at);
+        self.constant(m.at, len, index)
     }
 
     /// The terms of a sum, where another thread can read them.
@@ -224,10 +252,14 @@ impl Writer<'_> {
         let (value, indent) = (turn.value(loc).cloned(), turn.indent);
         match (value, loc.motion) {
             (Some(value), Motion::Buffer) if n > 1 => {
-                let at = self.arrays.reserve(n);
-                let _ = writeln!(turn.text, "{indent}{} = {value};", subscript("w", at, "i"));
-                turn.written.push((at, n));
-                Term::Added(at)
+                if let Some(&place) = turn.added.get(&value) {
+                    return Term::Added(place);
+                }
+                let place = self.arrays.reserve(n, self.real);
+                let _ = writeln!(turn.text, "{indent}{} = {value};", array(place, "i"));
+                turn.written.push((place, n));
+                turn.added.insert(value, place);
+                Term::Added(place)
             }
             (Some(value), _) if n == 1 => Term::Same(value),
             (_, Motion::Stream) if n > 1 => Term::Array(loc),
@@ -243,6 +275,6 @@ pub(super) enum Term {
     Same(String),
     /// An array that the CPU stores too.
     Array(Loc),
-    /// An array made for this sum, by place in `w`.
-    Added(usize),
+    /// An array made for this sum.
+    Added(Place),
 }

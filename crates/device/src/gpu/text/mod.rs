@@ -3,13 +3,15 @@
 //! The text is written from the same steps that the CPU engine runs, so that in `f64` both give
 //! the same bits: the same row order, the same fused operations, the same order of every sum.
 //! A team of threads shares the work: each owns elements, none adds into another's memory, and
-//! `SYNC()` stands where a thread reads what another wrote.
+//! `SYNC()` stands where a thread reads what another wrote. In a lower precision loops over many
+//! elements compute in `float`, and the numbers they share lie in a second memory.
 
 mod arrays;
 mod functions;
 mod kernels;
 mod loops;
 mod positions;
+mod precision;
 mod printer;
 mod sums;
 
@@ -17,9 +19,11 @@ use crate::cpu::lower::Lower;
 use crate::cpu::program::{Arena, Loc, Step};
 use crate::cpu::rows::RowOrder;
 use crate::gpu::Program;
-use arrays::{Access, Arrays};
+use arrays::{Access, Arrays, Place};
 use fitzroy_graph::{Bindings, Graph, NodeId, Result};
 use positions::Tables;
+pub use precision::Precision;
+use precision::Real;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -28,14 +32,17 @@ use std::fmt::Write as _;
 pub struct Source {
     /// `value_and_gradient(q, g, w, fixed, table)` and the functions that it calls.
     pub text: String,
-    /// Numbers behind `fixed`: data, and what follows from data alone.
+    /// Words behind `fixed`: data, and what follows from data alone. In a lower precision pairs of
+    /// `float` follow the numbers, two to a word.
     pub fixed: Vec<f64>,
     /// Whole numbers behind `table`: positions.
     pub table: Vec<u32>,
-    /// Numbers behind `w`, the memory of one team.
+    /// Words behind `w`, the memory of one team.
     pub n_work: usize,
     /// Numbers behind `q` and `g`.
     pub dim: usize,
+    /// What it computes in.
+    pub precision: Precision,
 }
 
 /// What a whole text starts with on a GPU: the words it is written in.
@@ -51,8 +58,8 @@ pub fn for_device(program: &Program) -> String {
     format!("#define TEAM {team}\n{DEVICE_HEADER}\n{COMMON}\n{text}")
 }
 
-/// Writes `value` and its slopes. `slopes` are nodes and where each starts in `g`, of `dim`
-/// numbers.
+/// Writes `value` and its slopes in `f64`. `slopes` are nodes and where each starts in `g`, of
+/// `dim` numbers.
 ///
 /// # Errors
 /// When `bindings` do not fit the graph.
@@ -63,6 +70,21 @@ pub fn emit(
     slopes: &[(usize, NodeId)],
     dim: usize,
 ) -> Result<Source> {
+    emit_in(graph, bindings, value, slopes, dim, Precision::F64)
+}
+
+/// As [`emit`], in any precision.
+///
+/// # Errors
+/// When `bindings` do not fit the graph.
+pub fn emit_in(
+    graph: &Graph,
+    bindings: &Bindings,
+    value: NodeId,
+    slopes: &[(usize, NodeId)],
+    dim: usize,
+    precision: Precision,
+) -> Result<Source> {
     bindings.check(graph)?;
     let mut outputs = vec![value];
     outputs.extend(slopes.iter().map(|s| s.1));
@@ -72,7 +94,7 @@ pub fn emit(
         .map_or((graph, outputs), |p| (&p.0, p.1.clone()));
     let order = RowOrder::new(graph, bindings, &graph.needed(&outputs));
     let lower = Lower::new(graph, &order, &outputs);
-    let mut writer = Writer::new(&lower);
+    let mut writer = Writer::new(&lower, dim, precision);
     for step in &lower.steps {
         match step {
             Step::Loop(plan) if plan.n == 1 => writer.single(plan),
@@ -95,19 +117,43 @@ struct Writer<'a> {
     fixed: &'a [f64],
     graph: &'a Graph,
     n_names: usize,
+    precision: Precision,
+    /// The arithmetic of the step that is being written.
+    real: Real,
+    /// The parameters in `float`, where `q` is not.
+    copied: Option<Place>,
+    /// In a lower precision: what of `fixed` is read in `double`, and where it starts.
+    doubles: Vec<f64>,
+    places_of_doubles: HashMap<(usize, usize), usize>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(lower: &'a Lower<'_>) -> Self {
-        Writer {
+    fn new(lower: &'a Lower<'_>, dim: usize, precision: Precision) -> Self {
+        let mut writer = Writer {
             body: String::new(),
             known: HashMap::new(),
-            arrays: Arrays::new(lower),
+            arrays: Arrays::new(lower, precision),
             tables: Tables::default(),
             fixed: &lower.fixed,
             graph: lower.graph,
             n_names: 0,
+            precision,
+            real: Real::Double,
+            copied: None,
+            doubles: Vec::new(),
+            places_of_doubles: HashMap::new(),
+        };
+        if precision == Precision::Mixed {
+            let place = writer.arrays.reserve(dim, Real::Single);
+            let to = array(place, "i");
+            let text = format!(
+                "    for (int i = THREAD; i < {dim}; i += TEAM)\n        {to} = (float)q[i];\n"
+            );
+            writer.step(&text);
+            writer.arrays.wrote(place, dim, Access::Along);
+            writer.copied = Some(place);
         }
+        writer
     }
 
     fn name(&mut self) -> String {
@@ -123,30 +169,68 @@ impl<'a> Writer<'a> {
         self.body.push_str(text);
     }
 
-    /// Element `index` of the array at `loc`; `access` says which elements this thread reads.
+    /// Element `index` of the array at `loc`, in the arithmetic of the step; `access` says which
+    /// elements this thread reads.
     fn element(&mut self, loc: Loc, len: usize, index: &str, access: Access) -> String {
-        match loc.arena {
-            Arena::Fixed => subscript("fixed", loc.at, index),
-            Arena::Work if self.arrays.is_parameter(loc.at) => subscript("q", loc.at, index),
+        let (text, real) = match loc.arena {
+            Arena::Fixed => return self.constant(loc.at, len, index),
+            Arena::Work if self.arrays.is_parameter(loc.at) => {
+                self.parameter(loc, len, index, access)
+            }
             Arena::Work => {
                 self.arrays.read(loc.at, len, access);
-                subscript("w", self.arrays.place(loc.at), index)
+                let place = self.arrays.place(loc.at);
+                (array(place, index), place.real)
             }
+        };
+        self.real.cast(text, real)
+    }
+
+    /// Element `index` of the `len` constants from `at` on.
+    fn constant(&mut self, at: usize, len: usize, index: &str) -> String {
+        match (self.precision, self.real) {
+            (Precision::F64, _) => subscript("fixed", at, index),
+            (_, Real::Single) => subscript("single", at, index),
+            (_, Real::Double) => {
+                let end = self.doubles.len();
+                let place = *self.places_of_doubles.entry((at, len)).or_insert(end);
+                if place == end {
+                    self.doubles.extend_from_slice(&self.fixed[at..at + len]);
+                }
+                subscript("fixed", place, index)
+            }
+        }
+    }
+
+    fn parameter(&mut self, loc: Loc, len: usize, index: &str, access: Access) -> (String, Real) {
+        let own = subscript("q", loc.at, index);
+        match (self.precision, self.real, self.copied) {
+            (Precision::Mixed, Real::Single, Some(copied)) => {
+                // A copy belongs to the thread that made it only where it starts alike.
+                let access = if loc.at == 0 { access } else { Access::Any };
+                let place = Place {
+                    at: copied.at + loc.at,
+                    ..copied
+                };
+                self.arrays.read_place(place, len, access);
+                (array(place, index), Real::Single)
+            }
+            (Precision::F32, ..) => (own, Real::Single),
+            _ => (own, Real::Double),
         }
     }
 
     /// The one number at `loc`.
     fn scalar(&mut self, loc: Loc) -> String {
         if loc.arena == Arena::Fixed {
-            let text = printer::literal(self.fixed[loc.at]);
-            return if text.len() <= LONGEST_LITERAL {
-                text
-            } else {
-                format!("fixed[{}]", loc.at)
+            let value = self.fixed[loc.at];
+            return match printer::literal(value).len() <= LONGEST_LITERAL {
+                true => self.real.literal(value),
+                false => self.constant(loc.at, 1, ""),
             };
         }
         match self.known.get(&loc.at) {
-            Some(name) => name.clone(),
+            Some(name) => self.real.cast(name.clone(), Real::Double),
             None => self.element(loc, 1, "", Access::Any),
         }
     }
@@ -210,21 +294,52 @@ impl<'a> Writer<'a> {
     }
 
     fn finish(self, dim: usize) -> Source {
-        let n_work = self.arrays.n_work();
+        let [doubles, singles] = [Real::Double, Real::Single].map(|r| self.arrays.n_numbers(r));
+        let lower = self.precision != Precision::F64;
+        let memories = match lower {
+            false => String::new(),
+            true => format!(
+                "    float *v = (float *)(w + {doubles});\n    \
+                 const float *single = (const float *)(fixed + {});\n",
+                self.doubles.len()
+            ),
+        };
+        let vector = self.precision.vector();
         let body = format!(
             "/* The log density at q, which every thread returns, and its slopes into g. */\n\
-             APART double value_and_gradient(const double *q, double *g, double *w,\n    \
-             const double *fixed, const unsigned *table)\n{{\n{}}}\n",
+             APART double value_and_gradient(const {vector} *q, {vector} *g, double *w,\n    \
+             const double *fixed, const unsigned *table)\n{{\n{memories}{}}}\n",
             self.body
         );
+        let mut fixed = self.doubles;
+        match lower {
+            false => fixed.extend_from_slice(self.fixed),
+            true => fixed.extend(self.fixed.chunks(2).map(pair)),
+        }
         Source {
             text: format!("{}{body}", functions::called(&body)),
-            fixed: self.fixed.to_vec(),
+            fixed,
             table: self.tables.numbers,
-            n_work,
+            n_work: doubles + singles.div_ceil(2),
             dim,
+            precision: self.precision,
         }
     }
+}
+
+/// One or two numbers as a word that holds two `float`.
+fn pair(numbers: &[f64]) -> f64 {
+    let bits = |k: usize| {
+        numbers
+            .get(k)
+            .map_or(0, |&x| u64::from((x as f32).to_bits()))
+    };
+    f64::from_bits(bits(0) | bits(1) << 32)
+}
+
+/// Element `index` of the array at `place`.
+fn array(place: Place, index: &str) -> String {
+    subscript(place.real.memory(), place.at, index)
 }
 
 /// Constants longer than this stay in `fixed`, so that other data need no other text.

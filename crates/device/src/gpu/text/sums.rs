@@ -1,10 +1,10 @@
 //! Sums as C, in the CPU's order: 32 partial sums for every 1,024 elements, joined by halves and
 //! then tile by tile; sums by group in the order of their rows. Each sum has one owner.
 
-use super::Writer;
-use super::arrays::Access;
+use super::arrays::{Access, Place};
 use super::loops::{Term, Turn};
-use super::subscript;
+use super::precision::Real;
+use super::{Writer, array};
 use crate::cpu::program::{Code, GroupSumPlan, Instr, MatrixPlan, PARTIALS, SHORT_RUN, TILE};
 use std::fmt::Write as _;
 
@@ -25,6 +25,9 @@ pub(super) enum Reduction {
         total: usize,
     },
 }
+
+/// Terms that may be added up in `float`.
+const MOST_IN_FLOAT: usize = 64;
 
 impl Writer<'_> {
     /// Notes a sum; its terms are stored in the loop that computes them.
@@ -80,9 +83,9 @@ impl Writer<'_> {
         match term {
             Term::Same(value) => value.clone(),
             Term::Array(loc) => self.element(*loc, n, j, access),
-            Term::Added(at) => {
-                self.arrays.read_place(*at, n, access);
-                subscript("w", *at, j)
+            Term::Added(place) => {
+                self.arrays.read_place(*place, n, access);
+                array(*place, j)
             }
         }
     }
@@ -94,7 +97,7 @@ impl Writer<'_> {
             .map(|t| self.term_at(t, n, "j", Access::Any))
             .collect();
         let add = match x.as_slice() {
-            [a, b] => format!("s = fma({a}, {b}, s)"),
+            [a, b] => format!("s = fma{}({a}, {b}, s)", self.real.suffix()),
             _ => format!("s = s + {}", x[0]),
         };
         let tiles = n.div_ceil(TILE);
@@ -104,25 +107,28 @@ impl Writer<'_> {
         self.step("");
         let name = self.name();
         let sum = if tiles == 1 {
-            format!("0.0 + join_lanes(w + {partials})")
+            format!("0.0 + join_lanes(w + {})", partials.at)
         } else {
             let sums = self.tile_sums(partials, tiles);
-            format!("join_tiles(w + {sums}, {tiles})")
+            format!("join_tiles(w + {}, {tiles})", sums.at)
         };
-        let at = self.arrays.place(total);
+        let place = self.arrays.place(total);
+        let to = array(place, "");
         let _ = write!(
             self.body,
-            "    const double {name} = {sum};\n    if (THREAD == 0) w[{at}] = {name};\n"
+            "    const double {name} = {sum};\n    if (THREAD == 0) {to} = {name};\n"
         );
-        self.arrays.wrote(at, 1, Access::Along);
+        self.arrays.wrote(place, 1, Access::Along);
         self.known.insert(total, name);
     }
 
-    /// 32 partial sums for each tile of each of `n_sums` sums; `c` counts these. Their place.
-    fn partial_sums(&mut self, n: usize, n_sums: usize, head: &str, add: &str) -> usize {
+    /// 32 partial sums for each tile of each of `n_sums` sums; `c` counts these. Their place. Each
+    /// has at most 32 terms, so that it may be a `float` until it is joined to others.
+    fn partial_sums(&mut self, n: usize, n_sums: usize, head: &str, add: &str) -> Place {
         let per_sum = n.div_ceil(TILE) * PARTIALS;
         let all = per_sum * n_sums;
-        let at = self.arrays.reserve(all);
+        let place = self.arrays.reserve(all, Real::Double);
+        let (real, f, to) = (self.real.name(), self.real.suffix(), array(place, "k"));
         let count = if n_sums == 1 {
             ("k".to_string(), "")
         } else {
@@ -138,21 +144,22 @@ impl Writer<'_> {
             )
         };
         self.step(&format!(
-            "    for (int k = THREAD; k < {all}; k += TEAM) {{\n{}        double s = 0.0;\n        \
+            "    for (int k = THREAD; k < {all}; k += TEAM) {{\n{}        {real} s = 0.0{f};\n        \
              for (int j = {first}; j < {end}; j += {PARTIALS})\n            {add};\n        \
-             w[{at} + k] = s;\n    }}\n",
+             {to} = s;\n    }}\n",
             count.1
         ));
-        self.arrays.wrote(at, all, Access::Along);
-        at
+        self.arrays.wrote(place, all, Access::Along);
+        place
     }
 
     /// Joins the partial sums of each tile; where the sums of the tiles are.
-    fn tile_sums(&mut self, partials: usize, tiles: usize) -> usize {
-        let sums = self.arrays.reserve(tiles);
+    fn tile_sums(&mut self, partials: Place, tiles: usize) -> Place {
+        let sums = self.arrays.reserve(tiles, Real::Double);
         self.step(&format!(
             "    for (int k = THREAD; k < {tiles}; k += TEAM)\n        \
-             w[{sums} + k] = join_lanes(w + {partials} + k * {PARTIALS});\n"
+             w[{} + k] = join_lanes(w + {} + k * {PARTIALS});\n",
+            sums.at, partials.at
         ));
         self.arrays.wrote(sums, tiles, Access::Along);
         self.arrays.read_place(sums, tiles, Access::Any);
@@ -165,29 +172,46 @@ impl Writer<'_> {
         let tiles = n.div_ceil(TILE);
         let x = self.term_at(term, n, "j", Access::Any);
         let head = format!("        const int c = k / {};\n", tiles * PARTIALS);
-        let c = if matrix.columns == 1 {
-            format!("{}", matrix.at)
-        } else {
-            format!("{} + c * {}", matrix.at, matrix.stride)
+        let entry = match matrix.columns {
+            1 => self.entry(matrix, "j"),
+            _ => self.entry(matrix, &format!("c * {} + j", matrix.stride)),
         };
-        let add = format!("s = fma(fixed[{c} + j], {x}, s)");
+        let add = format!("s = fma{}({entry}, {x}, s)", self.real.suffix());
         let partials = self.partial_sums(n, matrix.columns, &head, &add);
         let all = tiles * matrix.columns;
         self.arrays
             .read_place(partials, all * PARTIALS, Access::Any);
         self.step("");
         let sums = if tiles == 1 {
-            format!("0.0 + join_lanes(w + {partials} + c * {PARTIALS})")
+            format!("0.0 + join_lanes(w + {} + c * {PARTIALS})", partials.at)
         } else {
             let sums = self.tile_sums(partials, all);
-            format!("join_tiles(w + {sums} + c * {tiles}, {tiles})")
+            format!("join_tiles(w + {} + c * {tiles}, {tiles})", sums.at)
         };
-        let at = self.arrays.place(total);
+        let place = self.arrays.place(total);
         self.step(&format!(
-            "    for (int c = THREAD; c < {}; c += TEAM)\n        w[{at} + c] = {sums};\n",
-            matrix.columns
+            "    for (int c = THREAD; c < {}; c += TEAM)\n        {} = {sums};\n",
+            matrix.columns,
+            array(place, "c")
         ));
-        self.arrays.wrote(at, matrix.columns, Access::Along);
+        self.arrays.wrote(place, matrix.columns, Access::Along);
+    }
+
+    /// `s`, the sum of `x` over a loop with this head. Beyond 64 terms a sum in `float` is moved to
+    /// one in `double` every 32 terms.
+    pub(super) fn sum_of(&self, head: &str, x: &str, start: &str, most: usize) -> String {
+        let (real, f) = (self.real.name(), self.real.suffix());
+        if self.real == Real::Double || most <= MOST_IN_FLOAT {
+            return format!(
+                "        {real} s = {start}{f};\n        {head}\n            s = s + {x};\n"
+            );
+        }
+        format!(
+            "        float s = {start}f;\n        double moved = 0.0;\n        int n = 0;\n        \
+             {head} {{\n            s = s + {x};\n            if (++n % 32 == 0) {{\n                \
+             moved = moved + (double)s;\n                s = 0.0f;\n            }}\n        }}\n        \
+             s = (float)(moved + (double)s);\n"
+        )
     }
 
     /// Sums by group: the owner of a group adds its rows in their order, long runs in eight parts.
@@ -198,50 +222,55 @@ impl Writer<'_> {
         let access = if own { Access::Along } else { Access::Any };
         let j = if own { "g" } else { &rows.row };
         let x = self.term_at(term, n, j, access);
-        let at = self.arrays.place(plan.total);
+        let place = self.arrays.place(plan.total);
+        let to = array(place, "g");
         let mut counts = vec![0usize; len];
         plan.positions.iter().for_each(|&p| counts[p as usize] += 1);
-        let long = by_runs && counts.iter().any(|&c| c >= SHORT_RUN);
+        let most = counts.iter().max().copied().unwrap_or(0);
         let (first, end, step) = (&rows.first, &rows.end, rows.step);
-        if !long {
-            let body = if own {
-                format!("0.0 + {x}")
-            } else {
-                "s".to_string()
-            };
-            let sum = if own {
-                String::new()
-            } else {
-                format!(
-                    "        double s = 0.0;\n        \
-                     for (int j = {first}; j < {end}; j += {step})\n            s = s + {x};\n"
-                )
-            };
-            self.step(&format!(
-                "    for (int g = THREAD; g < {len}; g += TEAM) {{\n{sum}        \
-                 w[{at} + g] = {body};\n    }}\n"
-            ));
-            self.arrays.wrote(at, len, Access::Along);
-            return;
+        if by_runs && most >= SHORT_RUN {
+            return self.long_runs(place, len, [first, end], &x, most);
         }
-        // Rows of a run stand together, so the step is 1.
-        let parts = self.arrays.reserve(8 * len);
+        let (sum, body) = if own {
+            (String::new(), format!("0.0{} + {x}", self.real.suffix()))
+        } else {
+            let head = format!("for (int j = {first}; j < {end}; j += {step})");
+            (self.sum_of(&head, &x, "0.0", most), "s".to_string())
+        };
+        self.step(&format!(
+            "    for (int g = THREAD; g < {len}; g += TEAM) {{\n{sum}        \
+             {to} = {body};\n    }}\n"
+        ));
+        self.arrays.wrote(place, len, Access::Along);
+    }
+
+    /// Sums of runs of up to `most` rows, the long ones in eight parts. Rows of a run stand
+    /// together, so the step is 1.
+    fn long_runs(&mut self, to: Place, len: usize, rows: [&str; 2], x: &str, most: usize) {
+        let [first, end] = rows;
+        let parts = self.arrays.reserve(8 * len, self.real);
+        let head = format!(
+            "for (int j = {first} + (is_short ? 0 : k % 8); j < {end}; j += is_short ? 1 : 8)"
+        );
+        let sum = self.sum_of(&head, x, "0.0", most.div_ceil(8).max(SHORT_RUN));
         self.step(&format!(
             "    for (int k = THREAD; k < {}; k += TEAM) {{\n        const int g = k / 8;\n        \
-             const bool is_short = {end} - {first} < {SHORT_RUN};\n        double s = 0.0;\n        \
-             for (int j = {first} + (is_short ? 0 : k % 8); j < {end}; j += is_short ? 1 : 8)\n            \
-             s = s + {x};\n        w[{parts} + k] = s;\n    }}\n",
-            8 * len
+             const bool is_short = {end} - {first} < {SHORT_RUN};\n{sum}        {} = s;\n    }}\n",
+            8 * len,
+            array(parts, "k")
         ));
         self.arrays.wrote(parts, 8 * len, Access::Along);
         self.arrays.read_place(parts, 8 * len, Access::Any);
-        let whole = format!("{end} - {first} < {SHORT_RUN}");
+        let (whole, real) = (format!("{end} - {first} < {SHORT_RUN}"), self.real.name());
         self.step(&format!(
             "    for (int g = THREAD; g < {len}; g += TEAM) {{\n        \
-             const double *p = w + {parts} + 8 * g;\n        w[{at} + g] = {whole} ? p[0]\n            \
-             : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));\n    }}\n"
+             const {real} *p = {} + {} + 8 * g;\n        {} = {whole} ? p[0]\n            \
+             : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));\n    }}\n",
+            parts.real.memory(),
+            parts.at,
+            array(to, "g")
         ));
-        self.arrays.wrote(at, len, Access::Along);
+        self.arrays.wrote(to, len, Access::Along);
     }
 
     /// The sums of a loop over one element, which every thread knows.
@@ -257,38 +286,42 @@ impl Writer<'_> {
                     terms => format!("0.0 + {}", value(&terms[0])),
                 };
                 let name = self.name();
-                let at = self.arrays.place(total);
+                let place = self.arrays.place(total);
+                let to = array(place, "");
                 let _ = write!(
                     turn.text,
-                    "    const double {name} = {text};\n    if (THREAD == 0) w[{at}] = {name};\n"
+                    "    const double {name} = {text};\n    if (THREAD == 0) {to} = {name};\n"
                 );
-                turn.written.push((at, 1));
+                turn.written.push((place, 1));
                 self.known.insert(total, name);
             }
             Reduction::Groups { term, plan, .. } => {
                 let plan = &turn.plan.groups[plan];
-                let (at, len, to) = (self.arrays.place(plan.total), plan.len, plan.positions[0]);
-                let x = value(&term);
+                let (place, len) = (self.arrays.place(plan.total), plan.len);
+                let (x, only) = (value(&term), plan.positions[0]);
                 let _ = write!(
                     turn.text,
                     "    for (int g = THREAD; g < {len}; g += TEAM)\n        \
-                     w[{at} + g] = g == {to} ? 0.0 + {x} : 0.0;\n"
+                     {} = g == {only} ? 0.0 + {x} : 0.0;\n",
+                    array(place, "g")
                 );
-                turn.written.push((at, len));
+                turn.written.push((place, len));
             }
             Reduction::Columns {
                 term,
                 matrix,
                 total,
             } => {
-                let (at, x) = (self.arrays.place(total), value(&term));
+                let (place, x) = (self.arrays.place(total), value(&term));
+                let entry = self.entry(&matrix, &format!("c * {}", matrix.stride));
                 let _ = write!(
                     turn.text,
                     "    for (int c = THREAD; c < {}; c += TEAM)\n        \
-                     w[{at} + c] = fma(fixed[{} + c * {}], {x}, 0.0);\n",
-                    matrix.columns, matrix.at, matrix.stride
+                     {} = fma({entry}, {x}, 0.0);\n",
+                    matrix.columns,
+                    array(place, "c")
                 );
-                turn.written.push((at, matrix.columns));
+                turn.written.push((place, matrix.columns));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! `fitzroy bench sample` and `fitzroy bench hierarchical`: effective draws a second of whole
 //! processes, with the rewrites and without them.
 
+mod devices;
 mod problems;
 mod runs;
 mod show;
@@ -38,11 +39,22 @@ struct Measuring {
 }
 
 /// Flags of `fitzroy bench sample`.
+///
+/// With `--device all` the CPU and a GPU are compared, see [`devices`].
 #[derive(Args)]
 pub(crate) struct SampleBench {
     /// Warm-up and draws of each chain, and chains
     #[arg(long, value_enum, value_name = "PRESET", default_value = "standard")]
     preset: Counts,
+    /// Numbers of chains that --device all compares, of 4, 64 and 1024; runs of 1024 chains make at
+    /// most 200 warm-up transitions and 100 draws each
+    #[arg(
+        long,
+        value_name = "CHAINS",
+        value_delimiter = ',',
+        default_value = "4,64,1024"
+    )]
+    strategies: Vec<usize>,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -100,7 +112,12 @@ pub(crate) fn sample(args: &SampleBench) -> Result<Outcome> {
         Counts::Publication => ([1_000, 1_000, 4], 11),
     };
     let problem = problems::artists(counts, args.measuring.common.seed);
-    args.measuring.run("sample", vec![problem], repeats)
+    match args.measuring.common.wants_all_devices() {
+        true => args
+            .measuring
+            .all_devices(&problem, repeats, &args.strategies),
+        false => args.measuring.run("sample", vec![problem], repeats),
+    }
 }
 
 /// `bench hierarchical`.
@@ -137,6 +154,39 @@ pub(crate) fn hierarchical(args: &HierarchicalBench) -> Result<Outcome> {
 }
 
 impl Measuring {
+    /// Measures one problem on every device, with several strategies for chains.
+    fn all_devices(&self, problem: &Problem, repeats: usize, chains: &[usize]) -> Result<Outcome> {
+        let threads = self.common.threads()?.threads;
+        if let Some(path) = &self.figure {
+            plot::check_figure(path, "--figure")?;
+        }
+        let repeats = self.repeats.unwrap_or(repeats);
+        let bench = Bench::new(threads, repeats.max(1), self.common.seed)?;
+        let tell = |text: &str| match self.common.json {
+            true => terminal::note(text),
+            false => terminal::out(text),
+        };
+        let places = self.common.places();
+        let measured = devices::measure(&bench, problem, &places, chains, &tell);
+        let rows = match measured {
+            Err(error) if error.kind() == ErrorKind::Numerics => {
+                terminal::note(format_args!("error: {error}"));
+                return Ok(Outcome::NotPassed);
+            }
+            rows => rows?,
+        };
+        if let Some(path) = &self.csv {
+            plot::write(path, devices::csv(&rows).as_bytes())?;
+        }
+        if let Some(path) = &self.figure {
+            devices::figure(path, &rows)?;
+        }
+        if self.common.json {
+            json::print(&bench.document("sample-devices", &rows));
+        }
+        Ok(Outcome::Done)
+    }
+
     /// Measures every problem, asserts its answers, prints.
     fn run(&self, name: &str, problems: Vec<Problem>, repeats: usize) -> Result<Outcome> {
         let machine = self.common.machine()?;

@@ -93,10 +93,14 @@ impl Bench {
 
     /// Runs `problem` with `--rewrites HOW`, once for every seed.
     pub(super) fn measure(&self, problem: &Problem, how: &str) -> Result<Value> {
-        let folder = &self.scratch.0;
-        write_problems(folder, std::slice::from_ref(problem))?;
-        let runs = (0..self.repeats).map(|k| self.once(problem, how, self.seed + k as u64));
-        let runs = runs.collect::<Result<Vec<Value>>>()?;
+        let flags = ["--rewrites", how, "--device", "cpu"].map(String::from);
+        let once = |k| {
+            self.once(problem, &flags, self.seed + k as u64)
+                .map(|run| run.0)
+        };
+        let runs = (0..self.repeats)
+            .map(once)
+            .collect::<Result<Vec<Value>>>()?;
         let mut row = Map::new();
         row.insert("problem".into(), json!(problem.name));
         row.insert("rewrites".into(), json!(how));
@@ -114,17 +118,33 @@ impl Bench {
         Ok(Value::Object(row))
     }
 
-    /// One process, and its answers looked at.
-    fn once(&self, problem: &Problem, how: &str, seed: u64) -> Result<Value> {
+    /// Runs of each.
+    pub(super) fn repeats(&self) -> usize {
+        self.repeats
+    }
+
+    /// The seed of the first.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// One process, and its answers looked at: what was measured, and all that it said.
+    pub(super) fn once(
+        &self,
+        problem: &Problem,
+        flags: &[String],
+        seed: u64,
+    ) -> Result<(Value, Value)> {
         let folder = &self.scratch.0;
+        write_problems(folder, std::slice::from_ref(problem))?;
         let [model, data] = files(folder, problem);
         let [tune, draws, chains] = problem.counts.map(|n| n.to_string());
         let mut command = Command::new(&self.program);
         command.arg("sample").arg(model).arg("--data").arg(data);
         command.args(["--tune", &tune, "--draws", &draws, "--chains", &chains]);
         command.args(["--target-accept", &problem.target_accept.to_string()]);
-        command.args(["--seed", &seed.to_string(), "--rewrites", how]);
-        command.args(["--threads", &self.threads.to_string(), "--device", "cpu"]);
+        command.args(["--seed", &seed.to_string()]).args(flags);
+        command.args(["--threads", &self.threads.to_string()]);
         command.args([
             "--json",
             "--quiet",
@@ -144,7 +164,7 @@ impl Bench {
         let said: Value = serde_json::from_slice(&done.stdout)
             .map_err(|error| failed(problem, &error.to_string()))?;
         check(problem, &said)?;
-        Ok(measures(&said, process_s, seed))
+        Ok((measures(&said, process_s, seed), said))
     }
 
     /// Everything that was measured.
@@ -235,7 +255,7 @@ fn failed(problem: &Problem, why: &str) -> Error {
 }
 
 /// Median, least and greatest; null where nothing was said.
-fn spread(values: impl Iterator<Item = Option<f64>>) -> Value {
+pub(super) fn spread(values: impl Iterator<Item = Option<f64>>) -> Value {
     let mut values: Vec<f64> = values.flatten().collect();
     values.sort_by(f64::total_cmp);
     let n = values.len();

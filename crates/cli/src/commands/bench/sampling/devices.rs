@@ -1,0 +1,311 @@
+//! `bench sample --device all`: the same problem on the CPU and on the GPU, with few and with many
+//! chains and with teams of both kinds, the same seed over and over.
+
+use super::problems::Problem;
+use super::runs::{Bench, spread};
+use crate::commands::plot;
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::gpu::{Driver, Places};
+use fitzroy_report::figure::{Bar, Style, bar_figure};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A way of running chains.
+#[derive(Clone, Copy)]
+struct Strategy {
+    chains: usize,
+    /// What chains run on: threads of the CPU, or teams of so many threads of the GPU.
+    team: Option<usize>,
+}
+
+/// Those that are compared. A chain of one GPU is never spread over several multiprocessors.
+const STRATEGIES: [Strategy; 8] = [
+    Strategy {
+        chains: 4,
+        team: None,
+    },
+    Strategy {
+        chains: 64,
+        team: None,
+    },
+    Strategy {
+        chains: 1024,
+        team: None,
+    },
+    Strategy {
+        chains: 4,
+        team: Some(32),
+    },
+    Strategy {
+        chains: 4,
+        team: Some(128),
+    },
+    Strategy {
+        chains: 64,
+        team: Some(32),
+    },
+    Strategy {
+        chains: 64,
+        team: Some(128),
+    },
+    Strategy {
+        chains: 1024,
+        team: Some(32),
+    },
+];
+
+impl Strategy {
+    /// `cpu, 4 chains` or `cuda:0, 64 chains, a warp each`.
+    fn name(self) -> String {
+        let Strategy { chains, team } = self;
+        match team {
+            None => format!("cpu, {chains} chains"),
+            Some(32) => format!("cuda:0, {chains} chains, a warp each"),
+            Some(_) => format!("cuda:0, {chains} chains, a block each"),
+        }
+    }
+
+    fn flags(self) -> Vec<String> {
+        let words: &[&str] = match self.team {
+            None => &["--device", "cpu"],
+            Some(_) => &["--device", "cuda:0"],
+        };
+        let mut flags: Vec<String> = words.iter().map(|w| w.to_string()).collect();
+        if let Some(team) = self.team {
+            flags.extend(["--team".into(), team.to_string()]);
+        }
+        flags
+    }
+}
+
+/// Standard errors by which means of two runs of one posterior may differ.
+const APART: f64 = 4.0;
+
+/// Measures every strategy with as many `chains` that this machine has a device for; `tell` is
+/// given each row.
+pub(super) fn measure(
+    bench: &Bench,
+    problem: &Problem,
+    places: &Places,
+    chains: &[usize],
+    tell: &dyn Fn(&str),
+) -> Result<Vec<Value>> {
+    if let Some(other) = chains
+        .iter()
+        .find(|c| STRATEGIES.iter().all(|s| s.chains != **c))
+    {
+        let message = format!("--strategies: {other} chains are not compared; use 4, 64 or 1024");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    let no_gpu = Driver::open(places).err();
+    if let Some(trouble) = &no_gpu {
+        tell(&format!(
+            "no GPU takes part: {trouble}; {}. The rows of the CPU stand alone",
+            trouble.remedy()
+        ));
+    }
+    let mut rows: Vec<Value> = Vec::new();
+    let mut reference = Value::Null;
+    for strategy in STRATEGIES {
+        let absent = strategy.team.is_some() && no_gpu.is_some();
+        if absent || !chains.contains(&strategy.chains) {
+            continue;
+        }
+        let (mut row, said) = repeated(bench, problem, strategy)?;
+        match strategy.team {
+            None if reference.is_null() => reference = said,
+            _ => row["agreement"] = agreement(&reference["summary"], &said["summary"]),
+        }
+        let same = |other: &&Value| {
+            other["device"] == "cpu" && other["chains"].as_u64() == Some(strategy.chains as u64)
+        };
+        if let (Some(_), Some(cpu)) = (strategy.team, rows.iter().find(same)) {
+            row["speed_up"] = json!(median(cpu, "chains_s") / median(&row, "chains_s"));
+        }
+        tell(&line(&row));
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// All repeats of one strategy with one seed, and what the last of them said.
+fn repeated(bench: &Bench, problem: &Problem, strategy: Strategy) -> Result<(Value, Value)> {
+    // The total counts: many chains need few draws each.
+    let [tune, draws, _] = match strategy.chains >= 1024 {
+        true => [200.min(problem.counts[0]), 100.min(problem.counts[1]), 0],
+        false => problem.counts,
+    };
+    let counted = Problem {
+        counts: [tune, draws, strategy.chains],
+        name: problem.name.clone(),
+        data: problem.data.clone(),
+        ..*problem
+    };
+    let flags = strategy.flags();
+    let (mut runs, mut answers) = (Vec::new(), Vec::new());
+    for _ in 0..bench.repeats() {
+        let (mut run, said) = bench.once(&counted, &flags, bench.seed())?;
+        let number = |key: &str| run[key].as_f64().unwrap_or(f64::NAN);
+        let chains_s = number("warmup_s") + number("sampling_s");
+        let per_s = number("gradients") / chains_s;
+        run["chains_s"] = json!(chains_s);
+        run["gradients_per_s"] = json!(per_s);
+        runs.push(run);
+        answers.push(said);
+    }
+    let last = answers.last().cloned().unwrap_or(Value::Null);
+    let of = |key: &str| spread(runs.iter().map(|r| r[key].as_f64()));
+    let repeatable = answers.iter().all(|a| a["summary"] == last["summary"]);
+    let mut row = json!({
+        "problem": problem.name,
+        "strategy": strategy.name(),
+        "device": if strategy.team.is_some() { "cuda:0" } else { "cpu" },
+        "name": last["device"]["name"],
+        "precision": last["precision"],
+        "chains": strategy.chains,
+        "team": strategy.team,
+        "tune": tune,
+        "draws": draws,
+        "max_rhat": last["max_rhat"],
+        "max_rhat_nested": last["max_rhat_nested"],
+        "converged": last["converged"],
+        "same_draws_every_time": repeatable,
+    });
+    for key in KEYS {
+        row[key] = of(key);
+    }
+    let times = &row["chains_s"];
+    let end = |key: &str| times[key].as_f64().unwrap_or(f64::NAN);
+    row["time_spread"] = json!((end("max") - end("min")) / end("median"));
+    row["runs"] = Value::Array(runs);
+    Ok((row, last))
+}
+
+/// What is said with median and spread.
+const KEYS: [&str; 11] = [
+    "compile_s",
+    "warmup_s",
+    "sampling_s",
+    "chains_s",
+    "written_s",
+    "process_s",
+    "gradients",
+    "gradients_per_s",
+    "min_ess_bulk",
+    "ess_bulk_per_chains_s",
+    "ess_bulk_per_written_s",
+];
+
+/// How far two posteriors are apart: the largest difference of means in standard errors of their
+/// difference, and the largest ratio of standard deviations.
+fn agreement(one: &Value, other: &Value) -> Value {
+    let rows = |summary: &Value| summary.as_array().cloned().unwrap_or_default();
+    let (mut z, mut ratio) = (0.0f64, 1.0f64);
+    for (a, b) in rows(one).iter().zip(&rows(other)) {
+        let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+        let error = number(a, "mcse_mean").hypot(number(b, "mcse_mean"));
+        let apart = (number(a, "mean") - number(b, "mean")).abs() / error;
+        let wide = number(a, "sd") / number(b, "sd");
+        // What never changes has no error and no width.
+        if apart.is_finite() && wide.is_finite() {
+            z = z.max(apart);
+            ratio = ratio.max(wide.max(1.0 / wide));
+        }
+    }
+    json!({"means_apart_mcse": z, "sd_ratio": ratio, "agree": z <= APART && ratio <= 1.1})
+}
+
+fn median(row: &Value, key: &str) -> f64 {
+    row[key]["median"].as_f64().unwrap_or(f64::NAN)
+}
+
+/// One line for people.
+fn line(row: &Value) -> String {
+    let word = |key: &str| row[key].as_str().unwrap_or_default();
+    let mut out = format!(
+        "{:<34} {:<5} {:>8.1} ms (compile {:.1}, warm-up {:.1}, sampling {:.1}), spread {:.0} %  \
+         {:.2e} gradients/s  {:.0} ESS/s  R-hat {:.4}",
+        word("strategy"),
+        word("precision"),
+        1e3 * median(row, "chains_s"),
+        1e3 * median(row, "compile_s"),
+        1e3 * median(row, "warmup_s"),
+        1e3 * median(row, "sampling_s"),
+        100.0 * row["time_spread"].as_f64().unwrap_or(f64::NAN),
+        median(row, "gradients_per_s"),
+        median(row, "ess_bulk_per_chains_s"),
+        row["max_rhat"].as_f64().unwrap_or(f64::NAN),
+    );
+    // Writing to a string cannot fail.
+    if let Some(speed_up) = row["speed_up"].as_f64() {
+        let _ = write!(out, "  {speed_up:.1} times the CPU");
+    }
+    if row["same_draws_every_time"] != true {
+        out += "  DRAWS DIFFER FROM RUN TO RUN";
+    }
+    if row["agreement"]["agree"] == false {
+        out += "  POSTERIOR DIFFERS";
+    }
+    out
+}
+
+/// Medians, a row each.
+pub(super) fn csv(rows: &[Value]) -> String {
+    let mut out = format!("strategy,precision,chains,converged,{}\n", KEYS.join(","));
+    for row in rows {
+        let cells: Vec<String> = KEYS.iter().map(|k| median(row, k).to_string()).collect();
+        let _ = writeln!(
+            out,
+            "\"{}\",{},{},{},{}",
+            row["strategy"].as_str().unwrap_or_default(),
+            row["precision"].as_str().unwrap_or_default(),
+            row["chains"],
+            row["converged"] == true,
+            cells.join(",")
+        );
+    }
+    out
+}
+
+/// Gradients a second, bars for CPU and GPU in two colours.
+pub(super) fn figure(path: &Path, rows: &[Value]) -> Result<()> {
+    let bar = |row: &Value| {
+        let end = |key: &str| row["gradients_per_s"][key].as_f64();
+        let name = row["strategy"].as_str().unwrap_or_default();
+        let mut bar = Bar::new(name, median(row, "gradients_per_s"));
+        bar.spread = end("min").zip(end("max")).map(|(low, high)| [low, high]);
+        bar.series = usize::from(row["device"] != "cpu");
+        bar
+    };
+    let bars: Vec<Bar> = rows.iter().map(bar).collect();
+    let title = "Gradients a second of all chains, warm-up and sampling";
+    let scene = bar_figure(&bars, title, "gradients per second", &Style::default());
+    plot::write_scene(path, "--figure", &scene)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(mean: f64, sd: f64) -> Value {
+        json!([{"mean": mean, "sd": sd, "mcse_mean": 0.01},
+               {"mean": 1.0, "sd": 0.0, "mcse_mean": 0.0}])
+    }
+
+    #[test]
+    fn posteriors_agree_within_their_errors_and_widths() {
+        let agree = |mean, sd| agreement(&summary(0.0, 1.0), &summary(mean, sd))["agree"].clone();
+        assert_eq!(agree(0.03, 1.05), true);
+        assert_eq!(agree(0.1, 1.0), false);
+        assert_eq!(agree(0.0, 1.2), false);
+    }
+
+    #[test]
+    fn strategies_have_names_of_their_own() {
+        let mut names: Vec<String> = STRATEGIES.iter().map(|s| s.name()).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), STRATEGIES.len());
+    }
+}

@@ -1,0 +1,267 @@
+//! The whole program on a GPU that is none: a driver and a compiler made for the purpose, which run
+//! kernels on this processor. What is printed, written and exited with is what a GPU would give.
+
+mod program;
+
+use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+use fitzroy_device::gpu::text::HOST_HEADER;
+use program::{Said, Scratch, program, repository, run};
+use std::path::Path;
+use std::process::Command;
+
+/// A folder with a driver and a compiler; none without g++, which is said.
+struct Fake(Scratch);
+
+impl Fake {
+    /// `defines` say what the driver answers.
+    fn new(name: &str, defines: &[&str]) -> Option<Fake> {
+        if !HostLibrary::has_compiler() {
+            assert!(
+                std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
+                "FITZROY_REQUIRE_GXX is set and there is no g++"
+            );
+            return None;
+        }
+        let scratch = Scratch::new(name);
+        let folder = &scratch.0;
+        std::fs::write(folder.join("header.c"), HOST_HEADER).unwrap();
+        std::fs::write(folder.join("launcher.c"), LAUNCHER).unwrap();
+        let text = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
+        let flags = [
+            text("HOST_HEADER", &folder.join("header.c")),
+            text("LAUNCHER", &folder.join("launcher.c")),
+            text("FOLDER", folder),
+            "-DARCHS=80,86,90".into(),
+        ];
+        for (source, library) in [
+            ("driver.cpp", "libcuda.so.1"),
+            ("compiler.cpp", "libnvrtc.so.12"),
+        ] {
+            let made = Command::new("g++")
+                .args(["-std=c++17", "-O0", "-fPIC", "-shared", "-w", "-o"])
+                .arg(folder.join(library))
+                .args(&flags)
+                .args(defines.iter().map(|d| format!("-D{d}")))
+                .arg(repository("crates/device/tests/fake").join(source))
+                .arg("-ldl")
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&made.stderr);
+            assert!(made.status.success(), "{said}");
+        }
+        Some(Fake(scratch))
+    }
+
+    /// Runs the program where it finds the two libraries.
+    fn fitzroy(&self, arguments: &[&str]) -> Said {
+        let folder = &self.0.0;
+        run(program(folder)
+            .args(arguments)
+            .arg("--nvrtc")
+            .arg(folder)
+            .env("LD_LIBRARY_PATH", folder)
+            .env("FITZROY_CACHE_DIR", folder.join("cache"))
+            .env_remove("CUDA_VISIBLE_DEVICES"))
+    }
+
+    fn sample(&self, name: &str, arguments: &[&str]) -> Said {
+        let model = repository(&format!("models/{name}.fz"))
+            .display()
+            .to_string();
+        let data = repository(&format!("models/{name}.csv"))
+            .display()
+            .to_string();
+        let mut all = vec![
+            "sample",
+            &model,
+            "--data",
+            &data,
+            "--no-report",
+            "--no-progress",
+        ];
+        all.extend(arguments);
+        self.fitzroy(&all)
+    }
+}
+
+#[test]
+fn a_gpu_makes_the_draws_of_the_cpu_and_says_what_it_took() {
+    let Some(fake) = Fake::new("gpu-sample", &["TEAM_NOW=1"]) else {
+        return;
+    };
+    let counts = ["--tune", "40", "--draws", "20", "--chains", "2", "--json"];
+    let on = |device: &str, out: &str| {
+        let mut flags = vec!["--device", device, "--out", out];
+        flags.extend(counts);
+        fake.sample("eight-schools", &flags).ends_with(0)
+    };
+    let (cpu, gpu) = (on("cpu", "a").json(), on("cuda:0", "b"));
+    assert!(
+        gpu.err.contains("device: cuda:0 (NVIDIA H200)"),
+        "{}",
+        gpu.err
+    );
+    assert!(gpu.err.contains("memory: about "), "{}", gpu.err);
+    let gpu = gpu.json();
+    assert_eq!(
+        cpu["summary"], gpu["summary"],
+        "the same seed, the same bits"
+    );
+    assert_eq!(gpu["device"]["kind"], "cuda");
+    assert_eq!(gpu["precision"], "f64", "its f64 is fast");
+    let memory = &gpu["device_memory"];
+    let bytes = |key: &str| memory[key].as_u64().unwrap();
+    assert!(
+        bytes("used_bytes") > 0 && bytes("used_bytes") <= bytes("expected_bytes"),
+        "{memory}"
+    );
+    assert!(cpu["device_memory"].is_null());
+}
+
+#[test]
+fn a_card_with_slow_f64_computes_in_mixed_unless_told_otherwise() {
+    let Some(fake) = Fake::new("gpu-mixed", &["TEAM_NOW=1", "CAPABILITY=86"]) else {
+        return;
+    };
+    for (flags, precision) in [
+        (&["--device", "cuda"][..], "mixed"),
+        (&["--device", "cuda", "--precision", "f64"], "f64"),
+        (&["--precision", "f32"], "f32"),
+    ] {
+        let mut all = vec![
+            "--tune", "60", "--draws", "20", "--json", "--out", precision,
+        ];
+        all.extend(flags);
+        let said = fake.sample("eight-schools", &all).ends_with(0).json();
+        assert_eq!(
+            said["precision"], precision,
+            "{flags:?}: {}",
+            said["findings"]
+        );
+    }
+    fake.sample(
+        "eight-schools",
+        &["--device", "cpu", "--precision", "mixed"],
+    )
+    .ends_with(2)
+    .complains(&[
+        "--precision mixed",
+        "the CPU computes in f64",
+        "--device cuda",
+    ]);
+}
+
+#[test]
+fn auto_keeps_a_short_run_on_the_cpu_and_says_why() {
+    let Some(fake) = Fake::new("gpu-auto", &["TEAM_NOW=1"]) else {
+        return;
+    };
+    let said = fake.sample("eight-schools", &["--tune", "40", "--draws", "20"]);
+    said.ends_with(0).complains(&[
+        "device: cpu",
+        "auto: ",
+        "µs a gradient",
+        "cuda:0 would need an estimated",
+        "Force with --device cuda",
+    ]);
+}
+
+#[test]
+fn too_many_chains_are_refused_with_what_fits() {
+    let Some(fake) = Fake::new("gpu-memory", &["TEAM_NOW=1", "MEMORY=200000000ull"]) else {
+        return;
+    };
+    fake.sample(
+        "hierarchical",
+        &[
+            "--device",
+            "cuda",
+            "--chains",
+            "10000",
+            "--tune",
+            "10",
+            "--draws",
+            "10",
+            "--rewrites",
+            "off",
+        ],
+    )
+    .ends_with(2)
+    .complains(&[
+        "cuda:0: 10000 chains need ",
+        "9/10 of the 191 MiB that are free",
+        "run fewer chains (--chains ",
+        "try --precision f32 (",
+        "--device cpu",
+    ]);
+}
+
+#[test]
+fn verify_passes_a_gpu_that_works_and_recommends_its_settings() {
+    let Some(fake) = Fake::new("gpu-verify", &["TEAM_NOW=1", "CAPABILITY=86"]) else {
+        return;
+    };
+    let said = fake.fitzroy(&["verify", "--require-gpu"]).ends_with(0);
+    for part in [
+        "PASS  driver",
+        "PASS  nvrtc",
+        "8.6",
+        "values have the bits of the CPU",
+        "PASS  f32",
+        "--precision mixed",
+        "result: PASS",
+    ] {
+        assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
+    }
+}
+
+#[test]
+fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
+    let Some(fake) = Fake::new("gpu-bench", &["TEAM_NOW=1"]) else {
+        return;
+    };
+    let table = fake.0.0.join("devices.csv");
+    let figure = fake.0.0.join("devices.svg");
+    let said = fake.fitzroy(&[
+        "bench",
+        "sample",
+        "--device",
+        "all",
+        "--preset",
+        "quick",
+        "--strategies",
+        "4",
+        "--repeats",
+        "2",
+        "--json",
+        "--csv",
+        table.to_str().unwrap(),
+        "--figure",
+        figure.to_str().unwrap(),
+    ]);
+    let found = said.ends_with(0).json();
+    let rows = found["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows
+        .iter()
+        .map(|r| r["strategy"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "cpu, 4 chains",
+            "cuda:0, 4 chains, a warp each",
+            "cuda:0, 4 chains, a block each"
+        ]
+    );
+    for row in rows {
+        assert_eq!(row["same_draws_every_time"], true, "{row}");
+        assert!(row["gradients_per_s"]["median"].as_f64().unwrap() > 0.0);
+    }
+    for row in &rows[1..] {
+        assert!(row["speed_up"].as_f64().unwrap() > 0.0);
+        // In f64 they are the same draws.
+        assert_eq!(row["agreement"]["means_apart_mcse"], 0.0);
+    }
+    assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 4);
+    assert!(std::fs::read_to_string(figure).unwrap().contains("</svg>"));
+}

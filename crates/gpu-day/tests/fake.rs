@@ -1,0 +1,143 @@
+//! `gpu-day` on a GPU that is none: steps run, their results are judged, one JSON is written.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+use fitzroy_device::gpu::text::HOST_HEADER;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A folder with a driver and a compiler; none without g++.
+fn fake() -> Option<Folder> {
+    if !HostLibrary::has_compiler() {
+        assert!(
+            std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
+            "there is no g++"
+        );
+        eprintln!("skipped: there is no g++");
+        return None;
+    }
+    let path = std::env::temp_dir().join(format!("fitzroy-gpu-day-test-{}", std::process::id()));
+    std::fs::create_dir_all(&path).unwrap();
+    let folder = Folder(path);
+    let at = |name: &str| folder.0.join(name);
+    std::fs::write(at("header.c"), HOST_HEADER).unwrap();
+    std::fs::write(at("launcher.c"), LAUNCHER).unwrap();
+    let text = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
+    for (source, library) in [
+        ("driver.cpp", "libcuda.so.1"),
+        ("compiler.cpp", "libnvrtc.so.12"),
+    ] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../device/tests/fake")
+            .join(source);
+        let made = Command::new("g++")
+            .args([
+                "-std=c++17",
+                "-O0",
+                "-fPIC",
+                "-shared",
+                "-w",
+                "-DTEAM_NOW=1",
+                "-o",
+            ])
+            .arg(at(library))
+            .arg(text("HOST_HEADER", &at("header.c")))
+            .arg(text("LAUNCHER", &at("launcher.c")))
+            .arg(text("FOLDER", &folder.0))
+            .arg(from)
+            .arg("-ldl")
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+    }
+    Some(folder)
+}
+
+fn gpu_day(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gpu-day"))
+        .current_dir(folder)
+        .args(arguments)
+        .env("LD_LIBRARY_PATH", folder)
+        .env_remove("CUDA_VISIBLE_DEVICES")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn steps_that_pass_fail_and_are_skipped_are_written_down() {
+    let Some(folder) = fake() else { return };
+    let nvrtc = folder.0.display().to_string();
+    let only = "equal-schools,mixed-m1,too-many,peers,m1-4";
+    let said = gpu_day(
+        &folder.0,
+        &["--nvrtc", &nvrtc, "--only", only, "--out", "day.json"],
+    );
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    // This processor is no GPU: the goal of `m1-4` is out of its reach.
+    assert_eq!(said.status.code(), Some(1), "{text}");
+    let written = std::fs::read_to_string(folder.0.join("day.json")).unwrap();
+    let document: Value = serde_json::from_str(&written).unwrap();
+    let steps = document["steps"].as_array().unwrap();
+    let status = |name: &str| {
+        let step = steps.iter().find(|s| s["name"] == name).unwrap();
+        step["status"].as_str().unwrap().to_string()
+    };
+    assert_eq!(steps.len(), 5);
+    for name in ["equal-schools", "mixed-m1", "too-many"] {
+        assert_eq!(status(name), "pass", "{written}");
+    }
+    assert_eq!(status("peers"), "skip");
+    assert_eq!(status("m1-4"), "fail");
+    assert!(
+        written.contains("leapfrogs_per_s_per_chain is"),
+        "{written}"
+    );
+    assert!(
+        text.contains("1 of 5 steps failed, 1 were skipped"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_step_that_is_not_there_and_a_wrong_number_are_refused() {
+    let here = std::env::temp_dir();
+    for (arguments, part) in [
+        (&["--only", "nothing"][..], "there is no step `nothing`"),
+        (&["--seconds", "many"], "`many` is no whole number"),
+        (&["--out"], "needs a value"),
+    ] {
+        let said = gpu_day(&here, arguments);
+        let text = String::from_utf8_lossy(&said.stderr);
+        assert_eq!(said.status.code(), Some(2), "{text}");
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn no_time_is_no_failure() {
+    let folder = std::env::temp_dir();
+    let name = format!("fitzroy-gpu-day-none-{}.json", std::process::id());
+    let said = gpu_day(
+        &folder,
+        &["--seconds", "0", "--only", "verify", "--out", &name],
+    );
+    let path = folder.join(name);
+    let written = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(said.status.code(), Some(0), "{written}");
+    assert!(written.contains("no time was left"), "{written}");
+}

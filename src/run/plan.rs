@@ -1,0 +1,243 @@
+//! Which device a run is faster on: a prediction from the cost of one gradient on the CPU and from
+//! what a GPU says of itself.
+
+use super::compiled::{Evaluator, Terms};
+use super::posterior::ModelPosterior;
+use super::{Settings, allowed, team};
+use crate::Result;
+use crate::fit::sample::Target;
+use crate::model::joint::Joint;
+use fitzroy_device::gpu::text::Precision;
+
+/// What a run asks of a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// Seconds of one gradient on one thread of the CPU.
+    pub gradient_s: f64,
+    /// Elements computed for a gradient.
+    pub n_operations: f64,
+    /// Coordinates.
+    pub dim: usize,
+    /// Chains.
+    pub chains: usize,
+    /// Transitions of a chain, warm-up included.
+    pub transitions: usize,
+    /// Threads of the CPU that run chains.
+    pub threads: usize,
+}
+
+/// What a GPU says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inventory {
+    /// Its name on the command line, such as `cuda:0`.
+    pub label: String,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Highest clock in MHz.
+    pub clock_mhz: u32,
+    /// Operations in f64 that a multiprocessor starts per clock.
+    pub f64_per_clock: f64,
+    /// What the kernel would compute in.
+    pub precision: Precision,
+}
+
+/// The device of a run, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Whether it is the GPU.
+    pub on_gpu: bool,
+    /// Predicted seconds of the CPU.
+    pub cpu_s: f64,
+    /// Predicted seconds of the GPU.
+    pub gpu_s: f64,
+    /// The sentence for people.
+    pub reason: String,
+}
+
+/// Gradients of a transition.
+const STEPS: f64 = 15.0;
+/// Runs that the CPU ends before this many seconds stay there.
+const SHORT_S: f64 = 2.0;
+/// Share of the CPU's time that a GPU must stay below: its prediction is the less certain one.
+const WORTH: f64 = 0.7;
+/// Seconds to take a GPU into use and to compile, where nothing was kept.
+const OPENING_S: f64 = 1.0;
+/// Instructions of one elementwise operation, a mean of sums and of exponentials.
+const INSTRUCTIONS: f64 = 10.0;
+/// Clocks from one instruction of a thread to the next that needs it, and what several warps to a
+/// scheduler hide of them.
+const LATENCY: f64 = 6.0;
+/// Clocks of a leapfrog step that no thread shares: barriers, sums, the tree.
+const SERIAL: f64 = 1_500.0;
+/// Operations in f32 that a multiprocessor starts per clock.
+const F32_PER_CLOCK: f64 = 128.0;
+
+/// Chooses between the CPU and one GPU. The times of the GPU are estimates from instruction counts.
+pub fn plan(costs: &Costs, gpu: &Inventory) -> Plan {
+    let gradients = STEPS * costs.transitions as f64;
+    let turns = costs.chains.div_ceil(costs.threads.max(1)) as f64;
+    let cpu_s = costs.gradient_s * gradients * turns;
+    let per_clock = match gpu.precision {
+        Precision::F64 => gpu.f64_per_clock,
+        Precision::Mixed | Precision::F32 => F32_PER_CLOCK,
+    };
+    let instructions = costs.n_operations * INSTRUCTIONS;
+    let alone = SERIAL + LATENCY * instructions / team(costs.dim, costs.chains) as f64;
+    let all = costs.chains as f64 * instructions / (f64::from(gpu.multiprocessors) * per_clock);
+    let clocks = gradients * alone.max(all);
+    let gpu_s = OPENING_S + clocks / (1e6 * f64::from(gpu.clock_mhz.max(1)));
+    let on_gpu = cpu_s >= SHORT_S && gpu_s < WORTH * cpu_s;
+    let label = &gpu.label;
+    let cost = format!("{:.2} µs a gradient on the CPU", 1e6 * costs.gradient_s);
+    let reason = match on_gpu {
+        true => format!(
+            "auto: {cost}, about {} in all; {label} needs an estimated {}. Force with --device cpu",
+            seconds(cpu_s),
+            seconds(gpu_s)
+        ),
+        false => format!(
+            "auto: {cost}, about {} in all; {label} would need an estimated {}. Force with --device \
+             cuda",
+            seconds(cpu_s),
+            seconds(gpu_s)
+        ),
+    };
+    Plan {
+        on_gpu,
+        cpu_s,
+        gpu_s,
+        reason,
+    }
+}
+
+/// Seconds with two digits.
+fn seconds(x: f64) -> String {
+    match x {
+        x if x < 0.1 => format!("{:.0} ms", 1e3 * x),
+        x if x < 10.0 => format!("{x:.1} s"),
+        x => format!("{x:.0} s"),
+    }
+}
+
+/// How long gradients are timed, in seconds.
+const TIMED_S: f64 = 5e-3;
+
+/// Times gradients of `joint` at the origin on one thread, by the caller's clock, for 5 ms; the
+/// fastest counts, for other programs only slow one down.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn gradient_costs(joint: &Joint, settings: &Settings, now: &dyn Fn() -> f64) -> Result<Costs> {
+    let terms = match settings.prior_only {
+        true => Terms::Priors,
+        false => Terms::All,
+    };
+    let joint = joint.rewritten(allowed(settings));
+    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms)?;
+    let compiled = posterior.compiled();
+    let mut evaluator = Evaluator::new(compiled);
+    let (position, mut slope) = (vec![0.0; compiled.dim], vec![0.0; compiled.dim]);
+    let (start, mut fastest, mut n) = (now(), f64::INFINITY, 0);
+    loop {
+        // Many at a time, since a clock may be coarser than a gradient is long.
+        let before = now();
+        let batch = 1 + n / 4;
+        for _ in 0..batch {
+            std::hint::black_box(evaluator.value_and_gradient(&position, &mut slope));
+        }
+        n += batch;
+        let after = now();
+        fastest = fastest.min((after - before) / batch as f64);
+        if after - start > TIMED_S || n > 1_000_000 {
+            break;
+        }
+    }
+    let sampler = &settings.sampler;
+    Ok(Costs {
+        gradient_s: fastest,
+        n_operations: compiled.n_operations(),
+        dim: compiled.dim,
+        chains: sampler.chains,
+        transitions: sampler.tune + sampler.draws,
+        threads: sampler.threads,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn costs(gradient_s: f64, n_operations: f64, chains: usize) -> Costs {
+        Costs {
+            gradient_s,
+            n_operations,
+            dim: 100,
+            chains,
+            transitions: 2_000,
+            threads: 8,
+        }
+    }
+
+    fn h100() -> Inventory {
+        Inventory {
+            label: "cuda:0".into(),
+            multiprocessors: 132,
+            clock_mhz: 1_980,
+            f64_per_clock: 64.0,
+            precision: Precision::F64,
+        }
+    }
+
+    /// A card for drawing, on which f64 runs at 1/64.
+    fn a6000(precision: Precision) -> Inventory {
+        Inventory {
+            label: "cuda:0".into(),
+            multiprocessors: 84,
+            clock_mhz: 1_800,
+            f64_per_clock: 2.0,
+            precision,
+        }
+    }
+
+    #[test]
+    fn small_models_with_few_chains_stay_on_the_cpu() {
+        let found = plan(&costs(1e-6, 1e3, 4), &h100());
+        assert!(!found.on_gpu && found.cpu_s < 0.1, "{found:?}");
+        assert!(
+            found.reason.contains("Force with --device cuda"),
+            "{}",
+            found.reason
+        );
+    }
+
+    #[test]
+    fn heavy_models_and_many_chains_go_to_the_gpu() {
+        for run in [costs(2e-3, 1e6, 4), costs(5e-6, 5e3, 1024)] {
+            let found = plan(&run, &h100());
+            assert!(found.on_gpu, "{found:?}");
+            assert!(
+                found.reason.contains("Force with --device cpu"),
+                "{}",
+                found.reason
+            );
+        }
+    }
+
+    #[test]
+    fn a_gpu_must_be_clearly_faster_and_the_run_long() {
+        // Just under two seconds on the CPU, and next to nothing on the GPU.
+        let short = plan(&costs(6.6e-5, 10.0, 8), &h100());
+        assert!(short.cpu_s < 2.0 && !short.on_gpu, "{short:?}");
+        // The same time on both.
+        let mut even = costs(1e-4, 1e5, 8);
+        even.gradient_s *= plan(&even, &h100()).gpu_s / plan(&even, &h100()).cpu_s;
+        assert!(!plan(&even, &h100()).on_gpu);
+    }
+
+    #[test]
+    fn slow_f64_keeps_a_run_on_the_cpu_that_a_lower_precision_moves() {
+        let run = costs(1e-4, 1e5, 256);
+        assert!(!plan(&run, &a6000(Precision::F64)).on_gpu);
+        assert!(plan(&run, &a6000(Precision::Mixed)).on_gpu);
+    }
+}
