@@ -1,5 +1,6 @@
 //! The whole program on a GPU that is none: a driver and a compiler made for the purpose, which run
 //! kernels on this processor. What is printed, written and exited with is what a GPU would give.
+#![allow(clippy::unwrap_used)]
 
 mod program;
 
