@@ -152,7 +152,10 @@ pub(crate) mod tests {
     #[test]
     fn a_job_is_its_number_and_may_wait_for_another() {
         let fake = Fake::default().with("sbatch", true, "4711;cluster\n");
-        assert_eq!(submit(&fake, "job.sbatch", None).expect("it is taken"), 4711);
+        assert_eq!(
+            submit(&fake, "job.sbatch", None).expect("it is taken"),
+            4711
+        );
         submit(&fake, "collect.sbatch", Some("--dependency=afterok:4711")).expect("it is taken");
         let expected = "sbatch --parsable --dependency=afterok:4711 --kill-on-invalid-dep=yes \
                         collect.sbatch";
