@@ -152,8 +152,11 @@ pub(crate) mod tests {
     #[test]
     fn a_job_is_its_number_and_may_wait_for_another() {
         let fake = Fake::default().with("sbatch", true, "4711;cluster\n");
-        assert_eq!(submit(&fake, "job.sbatch", None).unwrap(), 4711);
-        submit(&fake, "collect.sbatch", Some("--dependency=afterok:4711")).unwrap();
+        assert_eq!(
+            submit(&fake, "job.sbatch", None).expect("it is taken"),
+            4711
+        );
+        submit(&fake, "collect.sbatch", Some("--dependency=afterok:4711")).expect("it is taken");
         let expected = "sbatch --parsable --dependency=afterok:4711 --kill-on-invalid-dep=yes \
                         collect.sbatch";
         assert_eq!(fake.calls.borrow()[1], expected);
@@ -173,7 +176,7 @@ pub(crate) mod tests {
     fn the_queue_is_read_task_by_task() {
         let text = "0|RUNNING|node1\n3|PENDING|(Resources)\nN/A|RUNNING|x\n";
         let fake = Fake::default().with("squeue", true, text);
-        let found = queue(&fake, 7).unwrap();
+        let found = queue(&fake, 7).expect("it answers");
         assert_eq!(found.len(), 2);
         assert_eq!(found[&3].reason, "(Resources)");
         let forgotten = Fake::default().with("squeue", false, "Invalid job id specified");

@@ -9,9 +9,10 @@ use fitzroy::fit::sample::{Event, Init, Observer};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{self, Caller, Settings, n_observations};
 use serde_json::json;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-/// Seconds after which the pilot ends.
+/// Seconds after its first transition at which the pilot ends.
 const PILOT_S: f64 = 1.0;
 
 /// Says what the run of `model` needs; nothing is written.
@@ -69,12 +70,15 @@ struct Pilot<'a> {
     clock: &'a Clock,
     stop: &'a AtomicBool,
     made: AtomicUsize,
+    /// When the first transition was made: what comes before it is made once.
+    first_s: OnceLock<f64>,
 }
 
 impl Observer for Pilot<'_> {
     fn event(&self, _: &Event<'_>) {
         self.made.fetch_add(1, Relaxed);
-        if self.clock.seconds() > PILOT_S {
+        let now = self.clock.seconds();
+        if now - self.first_s.get_or_init(|| now) > PILOT_S {
             self.stop.store(true, Relaxed);
         }
     }
@@ -96,6 +100,7 @@ fn pilot(joint: &Joint, settings: &Settings) -> Result<(f64, usize)> {
         clock: &clock,
         stop: &stop,
         made: AtomicUsize::new(0),
+        first_s: OnceLock::new(),
     };
     let caller = Caller {
         observer: &pilot,

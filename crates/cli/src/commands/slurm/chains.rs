@@ -3,10 +3,10 @@
 use super::collect::CollectArgs;
 use super::folder;
 use crate::{json, terminal};
+use fitzroy::Result;
 use fitzroy::diagnose::{Chains, Diagnosis, SummaryOptions, diagnose, rhat_nested};
 use fitzroy::draws::{Flush, Part, Trace, Unequal, merge, read_trace, write_netcdf_with};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::report::{RunFacts, sampling_page};
 use fitzroy_report::source::Source;
 use serde_json::{Map, Value, json};
@@ -25,17 +25,11 @@ pub(super) fn collect(
 ) -> Result<bool> {
     let mut parts = Vec::with_capacity(take.len());
     for &task in take {
-        let path = folder::task(run, task);
-        let trace = match read_trace(&path) {
-            // A task that has not drawn yet has nothing to give.
-            Err(_) if args.unfinished && !path.join("trace.nc").is_file() => continue,
-            trace => trace.map_err(|error| error.context(format!("task {task}")))?,
-        };
-        parts.push((task, trace));
-    }
-    if parts.is_empty() {
-        let message = format!("{}: no task has published draws yet", run.display());
-        return Err(Error::new(ErrorKind::Data, message));
+        let trace = read_trace(folder::task(run, task));
+        parts.push((
+            task,
+            trace.map_err(|error| error.context(format!("task {task}")))?,
+        ));
     }
     let owners = owners(&parts);
     let taken: Vec<usize> = parts.iter().map(|(task, _)| *task).collect();
@@ -43,11 +37,7 @@ pub(super) fn collect(
         origin: format!("task {task}"),
         trace,
     };
-    let unequal = match args.unfinished {
-        true => Unequal::Cut,
-        false => Unequal::Refused,
-    };
-    let trace = merge(parts.into_iter().map(named).collect(), unequal)?;
+    let trace = merge(parts.into_iter().map(named).collect(), Unequal::Refused)?;
     write_netcdf_with(run.join("trace.nc"), &trace, Flush::Disk)?;
     let group = match trace.group("posterior") {
         Some(_) => "posterior",

@@ -16,9 +16,6 @@ pub(super) struct CollectArgs {
     /// Take the tasks that are finished, though others are not
     #[arg(long)]
     partial: bool,
-    /// Take the draws of unfinished tasks, too, all chains cut to the shortest
-    #[arg(long)]
-    pub(super) unfinished: bool,
     /// Exit 1 unless the run converged
     #[arg(long)]
     pub(super) strict: bool,
@@ -53,12 +50,8 @@ fn one(args: &CollectArgs, run: &Path) -> Result<Outcome> {
     if !unfinished.is_empty() {
         say_missing(run, &tasks);
     }
-    let take: Vec<usize> = match args.unfinished {
-        true => (0..n).collect(),
-        false => (0..n).filter(|i| !unfinished.contains(i)).collect(),
-    };
-    let wanted = args.partial || args.unfinished;
-    if take.is_empty() || !unfinished.is_empty() && !wanted {
+    let take: Vec<usize> = (0..n).filter(|i| !unfinished.contains(i)).collect();
+    if take.is_empty() || !unfinished.is_empty() && !args.partial {
         let how = match take.is_empty() {
             true => "no task is finished",
             false => "collect what there is with --partial",

@@ -138,7 +138,10 @@ pub(super) fn rerun(folder: &Path) -> Result<Outcome> {
         let tasks = folder::tasks(&run, &Slurm)?;
         let missing: Vec<usize> = folder::missing(&tasks).iter().map(|t| t.task).collect();
         match missing.is_empty() {
-            true => terminal::out(format_args!("{}: every task is finished", run.display())),
+            true => terminal::out(format_args!(
+                "{0}: every task is finished; put them together with: fitzroy slurm collect {0}",
+                run.display()
+            )),
             false => hand_over(&run, Some(&missing))?,
         }
     }
