@@ -318,7 +318,10 @@ fn xarray_opens_synthetic_weather_and_its_zarr_stores_train_alike() {
     let missing = said.as_ref().map_or(true, |o| o.status.code() == Some(3));
     if missing {
         let required = std::env::var("FITZROY_REQUIRE_ARVIZ").is_ok_and(|v| v == "1");
-        assert!(!required, "{python} has no xarray, and FITZROY_REQUIRE_ARVIZ is set");
+        assert!(
+            !required,
+            "{python} has no xarray, and FITZROY_REQUIRE_ARVIZ is set"
+        );
         eprintln!("skipped: {python} has no xarray with zarr");
         return;
     }
@@ -332,7 +335,9 @@ fn xarray_opens_synthetic_weather_and_its_zarr_stores_train_alike() {
     };
     let whole = loss("a.nc", "of-a");
     let mut stores: Vec<String> = scratch.names();
-    stores.retain(|name| name.ends_with(".zarr") && !["packed.zarr", "holes.zarr"].contains(&&**name));
+    stores.retain(|name| {
+        name.ends_with(".zarr") && !["packed.zarr", "holes.zarr"].contains(&&**name)
+    });
     assert!(stores.len() >= 8, "{stores:?}");
     for store in &stores {
         assert_eq!(loss(store, &format!("of-{store}")), whole, "{store}");
@@ -346,7 +351,8 @@ fn xarray_opens_synthetic_weather_and_its_zarr_stores_train_alike() {
     let chunk = scratch.0.join("blosc.zarr/TEM/0.0.0.0");
     std::fs::write(chunk, [2, 1, 33]).expect("the store is there");
     let said = scratch.fitzroy(&["weather", "train", "--data", "blosc.zarr", "--dry-run"]);
-    said.ends_with(2).complains(&["blosc.zarr", "damaged or cut short"]);
+    said.ends_with(2)
+        .complains(&["blosc.zarr", "damaged or cut short"]);
     std::fs::create_dir(scratch.0.join("empty")).expect("a folder");
     let said = scratch.fitzroy(&["weather", "train", "--data", "empty", "--dry-run"]);
     said.ends_with(2).complains(&["not a Zarr store"]);
@@ -362,14 +368,27 @@ fn a_real_sample_is_read_trained_on_and_scored() {
         return;
     };
     let scratch = Scratch::new("weather-era5");
-    let mut args = vec!["weather", "train", "--data", &sample, "--out", "run", "--json"];
+    let mut args = vec![
+        "weather", "train", "--data", &sample, "--out", "run", "--json",
+    ];
     args.extend_from_slice(&SMALL);
     args.extend_from_slice(&["--graph", "flat", "--max-steps", "30"]);
     let trained = scratch.fitzroy(&args).ends_with(0).json();
     assert!(trained["best_validation_loss"].as_f64().expect("a loss") < 1.0);
     let scored = scratch.fitzroy(&[
-        "weather", "evaluate", "--data", &sample, "--checkpoint", "run", "--leads", "2",
-        "--max-starts", "6", "--out", "scores", "--json",
+        "weather",
+        "evaluate",
+        "--data",
+        &sample,
+        "--checkpoint",
+        "run",
+        "--leads",
+        "2",
+        "--max-starts",
+        "6",
+        "--out",
+        "scores",
+        "--json",
     ]);
     let scored = scored.ends_with(0).json();
     let persistence = scored["scores"].as_array().expect("scores").iter();
@@ -378,7 +397,10 @@ fn a_real_sample_is_read_trained_on_and_scored() {
         .filter_map(|s| s["rmse"].as_f64())
         .collect();
     // Kelvin within an hour or two: tenths, and more at the later.
-    assert!(rmse[0] > 0.05 && rmse[0] < 2.0 && rmse[1] > rmse[0], "{rmse:?}");
+    assert!(
+        rmse[0] > 0.05 && rmse[0] < 2.0 && rmse[1] > rmse[0],
+        "{rmse:?}"
+    );
 }
 
 /// What a finished run shows to people; a folder of training makes its page anew at any time.
@@ -387,19 +409,42 @@ fn training_and_scores_leave_pages_pictures_and_a_profile() {
     let scratch = Scratch::new("weather-pages");
     synthetic(&scratch, "a.nc", &[]);
     let said = scratch.fitzroy(&train(&[
-        "--graph", "flat", "--max-steps", "8", "--log-every", "2", "--recompute", "layer",
-        "--profile", "--out", "run",
+        "--graph",
+        "flat",
+        "--max-steps",
+        "8",
+        "--log-every",
+        "2",
+        "--recompute",
+        "layer",
+        "--profile",
+        "--out",
+        "run",
     ]));
     let said = said.ends_with(0);
-    assert!(said.out.contains("ms a step") && said.out.contains("peak memory"), "{}", said.out);
+    assert!(
+        said.out.contains("ms a step") && said.out.contains("peak memory"),
+        "{}",
+        said.out
+    );
     let read = |name: &str| std::fs::read_to_string(scratch.0.join(name)).expect("it is there");
     let page = read("run/report.html");
-    for part in ["Training finished", "best validation loss", "--recompute layer", "<svg"] {
+    for part in [
+        "Training finished",
+        "best validation loss",
+        "--recompute layer",
+        "<svg",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     let trace: serde_json::Value = serde_json::from_str(&read("run/profile.json")).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("events");
-    for name in ["wait for data", "layer0.edges.grid", "decode", "clip, AdamW, average"] {
+    for name in [
+        "wait for data",
+        "layer0.edges.grid",
+        "decode",
+        "clip, AdamW, average",
+    ] {
         assert!(events.iter().any(|e| e["name"] == name), "{name}");
     }
     assert!(read("run/profile.txt").contains("layer0.nodes.grid backward"));
@@ -408,16 +453,37 @@ fn training_and_scores_leave_pages_pictures_and_a_profile() {
     assert_eq!(read("run/report.html"), page);
     scratch
         .fitzroy(&[
-            "weather", "evaluate", "--data", "a.nc", "--checkpoint", "run/best.safetensors",
-            "--leads", "5", "--out", "scores", "--visualizations", "--strict",
+            "weather",
+            "evaluate",
+            "--data",
+            "a.nc",
+            "--checkpoint",
+            "run/best.safetensors",
+            "--leads",
+            "5",
+            "--out",
+            "scores",
+            "--visualizations",
+            "--strict",
         ])
         // Eight steps do not beat a regression.
         .ends_with(1);
     let page = read("scores/report.html");
-    for part in ["behind a baseline", "Error by lead time", "CSI 1 mm", "forecast − truth"] {
+    for part in [
+        "behind a baseline",
+        "Error by lead time",
+        "CSI 1 mm",
+        "forecast − truth",
+    ] {
         assert!(page.contains(part), "{part}");
     }
-    for name in ["lead_times.png", "lead_times.svg", "maps.png", "maps.svg", "scores.csv"] {
+    for name in [
+        "lead_times.png",
+        "lead_times.svg",
+        "maps.png",
+        "maps.svg",
+        "scores.csv",
+    ] {
         let bytes = std::fs::read(scratch.0.join("scores").join(name)).expect("it is there");
         assert!(bytes.len() > 1000, "{name}");
     }

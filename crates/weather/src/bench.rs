@@ -296,7 +296,11 @@ pub fn apart_from_jax(threads: usize) -> Result<f64> {
         let expected = expected.as_f64().expect("losses are numbers");
         let off = (trial.step() / expected - 1.0).abs();
         // NaN is as far as can be.
-        apart = if off >= 0.0 { apart.max(off) } else { f64::INFINITY };
+        apart = if off >= 0.0 {
+            apart.max(off)
+        } else {
+            f64::INFINITY
+        };
     }
     Ok(apart)
 }

@@ -66,7 +66,10 @@ pub(super) fn unpack(codec: &str, bytes: Vec<u8>) -> Result<Vec<u8>> {
         "blosc" => out = unpack_blosc(&bytes)?,
         // As numcodecs packs it: the length first.
         "lz4" if bytes.len() >= 4 => {
-            let length = bytes[..4].iter().rev().fold(0, |n, &b| n << 8 | usize::from(b));
+            let length = bytes[..4]
+                .iter()
+                .rev()
+                .fold(0, |n, &b| n << 8 | usize::from(b));
             unpack_lz4(&bytes[4..], length, &mut out)?;
         }
         "crc32c" if bytes.len() >= 4 => {

@@ -388,12 +388,21 @@ fn every_block_is_seen_at_work() {
     network.embed(&mut workspace, &mut pool, &parameters);
     network.forward(&mut workspace, &mut pool, &parameters, 0);
     network.begin_backward(&mut workspace, &mut pool, &parameters);
-    network.backward(&mut workspace, &mut pool, &parameters, &mut gradient, 0, false);
+    network.backward(
+        &mut workspace,
+        &mut pool,
+        &parameters,
+        &mut gradient,
+        0,
+        false,
+    );
     network.end_backward(&mut workspace, &mut pool, &parameters, &mut gradient);
     let spans = workspace.spans();
     for block in 0..network.blocks(2).len() {
         let of = |passes: &[Pass]| {
-            let own = spans.iter().filter(|s| s.block == block && passes.contains(&s.pass));
+            let own = spans
+                .iter()
+                .filter(|s| s.block == block && passes.contains(&s.pass));
             own.count()
         };
         let forward = of(&[Pass::Embed, Pass::Forward]);

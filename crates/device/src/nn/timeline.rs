@@ -68,7 +68,10 @@ impl Timeline {
             start_s,
             end_s: (timeline.clock)(),
         };
-        let mut spans = timeline.spans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spans = timeline
+            .spans
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         spans.push(span);
     }
 }

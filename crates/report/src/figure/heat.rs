@@ -1,9 +1,7 @@
 //! Fields on a grid as tinted cells: maps, matrices.
 
 use super::{Style, said};
-use crate::draw::{
-    Align, Axes, AxisSpec, Ink, Panel, Point, Rect, Scene, Stroke, Text, grid,
-};
+use crate::draw::{Align, Axes, AxisSpec, Ink, Panel, Point, Rect, Scene, Stroke, Text, grid};
 
 /// How numbers become tints. Both readings are safe for the colour-blind, in light and in dark.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,10 +46,7 @@ impl Tint {
             Tint::Around(most) if value < 0.0 => (-value / most, Ink::Series(0)),
             Tint::Around(most) => (value / most, Ink::Series(1)),
         };
-        (
-            ink,
-            (share.clamp(0.0, 1.0) * STEPS as f64).round() as usize,
-        )
+        (ink, (share.clamp(0.0, 1.0) * STEPS as f64).round() as usize)
     }
 
     fn ends(self) -> [f64; 2] {

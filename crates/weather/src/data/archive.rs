@@ -153,6 +153,8 @@ impl Archive {
                 archive.statics.push((held.name.clone(), field));
             }
         }
+        // Files and stores list their variables in orders of their own.
+        archive.statics.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(archive)
     }
 
@@ -260,7 +262,9 @@ fn channels((path, file): &(String, FieldFile), chosen: &Chosen) -> Result<Vec<C
             .map(Into::into)
             .collect();
         if known.is_empty() {
-            over_time().map(|v| v.name.clone()).collect()
+            let mut all: Vec<String> = over_time().map(|v| v.name.clone()).collect();
+            all.sort();
+            all
         } else {
             known
         }

@@ -195,7 +195,9 @@ mod tests {
         let mut state = 1_u64;
         for _ in 0..n {
             values.push(x as f32);
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             let jolt = (state >> 33) as f64 / f64::from(1_u32 << 31) - 0.5;
             change = 0.7 * change + jolt - 0.02 * x;
             x += change;

@@ -76,8 +76,8 @@ impl FieldFile {
     /// Opens a file and reads its axes.
     ///
     /// # Errors
-    /// It cannot be read, is neither a NetCDF-4 file nor a Zarr store, or an axis is missing, of unknown units or
-    /// not in order. The message begins with the path.
+    /// It cannot be read, is neither a NetCDF-4 file nor a Zarr store, or an axis is missing, of
+    /// unknown units or not in order. The message begins with the path.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_inner(path).map_err(|error| error.context(path.display()))
     }

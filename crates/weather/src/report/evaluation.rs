@@ -3,7 +3,9 @@
 use crate::data::Channel;
 use crate::evaluate::Evaluation;
 use fitzroy_report::draw::{Scene, Stroke};
-use fitzroy_report::figure::{Chart, Heat, Layer, Style, charts, count, heat_figure, said, tint_of};
+use fitzroy_report::figure::{
+    Chart, Heat, Layer, Style, charts, count, heat_figure, said, tint_of,
+};
 use fitzroy_report::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdict};
 
 /// Variables that are drawn as maps, at most.
@@ -32,7 +34,11 @@ pub fn leads_figure(found: &Evaluation, style: &Style) -> Scene {
                 stroke: Stroke::series(m, if own { 2.6 } else { 1.4 }),
             }
         });
-        let units = if channel.units.is_empty() { "1" } else { &channel.units };
+        let units = if channel.units.is_empty() {
+            "1"
+        } else {
+            &channel.units
+        };
         let mut chart = Chart::new(
             channel.label(),
             "hours ahead",
@@ -121,9 +127,9 @@ pub fn evaluation_page(found: &Evaluation, checkpoint: &str, command: &str, vers
         );
         sections.push(Section::new("Maps", vec![Block::Figure { scene, caption }]));
     }
-    let how = "All methods get the truth on the boundary of the region at each step, and are scored \
-               inside of it. Anomalies are those from the training climatology. The linear model is a \
-               ridge regression of the change on all channels of two states in the 3 × 3 \
+    let how = "All methods get the truth on the boundary of the region at each step, and are \
+               scored inside of it. Anomalies are those from the training climatology. The linear \
+               model is a ridge regression of the change on all channels of two states in the 3 × 3 \
                neighbourhood, fitted to the training records and rolled out like the network."
         .to_string();
     sections.push(Section::new("How this was scored", vec![Block::Text(how)]).folded());
@@ -217,11 +223,18 @@ fn scores(found: &Evaluation) -> Table {
                 let rmse = method.scores[lead][k].rmse;
                 let behind = m > 0 && !(own.rmse < rmse);
                 let cell = Cell::from(said(rmse));
-                row.push(if behind { cell.state(State::Warn) } else { cell });
+                row.push(if behind {
+                    cell.state(State::Warn)
+                } else {
+                    cell
+                });
             }
             row.push(said(own.mae).into());
             row.push(said(own.bias).into());
-            row.push(own.acc.map_or("–".into(), |acc| Cell::from(format!("{acc:.3}"))));
+            row.push(
+                own.acc
+                    .map_or("–".into(), |acc| Cell::from(format!("{acc:.3}"))),
+            );
             rows.push(row);
         }
     }
@@ -243,7 +256,10 @@ fn rain(found: &Evaluation) -> Option<Table> {
     ];
     for threshold in ["1 mm", "10 mm", "25 mm"] {
         let head = format!("CSI {threshold}");
-        columns.push(Column::number(&head, "hits over hits, misses and false alarms"));
+        columns.push(Column::number(
+            &head,
+            "hits over hits, misses and false alarms",
+        ));
     }
     columns.push(Column::number(
         "frequency 1 mm",
@@ -253,7 +269,9 @@ fn rain(found: &Evaluation) -> Option<Table> {
     let shown = |x: Option<f64>| x.map_or("–".into(), |x| Cell::from(format!("{x:.3}")));
     for method in &found.methods {
         for (lead, scores) in method.scores.iter().enumerate() {
-            let Some(rain) = &scores[k].rain else { continue };
+            let Some(rain) = &scores[k].rain else {
+                continue;
+            };
             let hours = said((lead + 1) as f64 * found.step_hours);
             let mut row: Vec<Cell> = vec![method.method.into(), hours.into()];
             row.extend(rain.csi.iter().map(|&x| shown(x)));

@@ -31,7 +31,8 @@ pub struct History {
 
 impl History {
     /// Reads `metrics.jsonl`. A run that went on from a checkpoint has done some steps twice: the
-    /// later line counts. A line that is cut short, as the last of a killed run may be, is left out.
+    /// later line counts. A line that is cut short, as the last of a killed run may be, is left
+    /// out.
     pub fn parse(text: &str) -> Self {
         let (mut steps, mut validations) = (BTreeMap::new(), BTreeMap::new());
         for line in text.lines() {

@@ -99,12 +99,14 @@ pub fn training_page(history: &History, document: &Value) -> Page {
         scene: training_figure(history, &Style::default()),
         caption: "Validation uses the averaged parameters where an average is kept, and one step \
                   ahead; training loss is that of the batches since the line before, over as many \
-                  steps as are trained on. A validation that rises while training falls is learning \
-                  by heart."
+                  steps as are trained on. A validation that rises while training falls is \
+                  learning by heart."
             .into(),
     };
-    page.sections
-        .push(Section::new("Course", vec![Block::Text(summary(history)), figure]));
+    page.sections.push(Section::new(
+        "Course",
+        vec![Block::Text(summary(history)), figure],
+    ));
     let mut facts = Vec::new();
     for (group, values) in [
         ("", &document["plan"]),
@@ -129,7 +131,8 @@ pub fn training_page(history: &History, document: &Value) -> Page {
             name: "command".into(),
             text: command,
         };
-        page.sections.push(Section::new("Command", vec![code]).folded());
+        page.sections
+            .push(Section::new("Command", vec![code]).folded());
     }
     page.footer = format!("Fitzroy {}", text("version").unwrap_or_default());
     page
@@ -139,9 +142,15 @@ fn summary(history: &History) -> String {
     let Some(last) = history.steps.last() else {
         return "No step has been logged yet.".into();
     };
-    let best = history.best().map_or("no validation yet".into(), |(step, loss)| {
-        format!("best validation loss {} at step {}", said(loss), count(step as usize))
-    });
+    let best = history
+        .best()
+        .map_or("no validation yet".into(), |(step, loss)| {
+            format!(
+                "best validation loss {} at step {}",
+                said(loss),
+                count(step as usize)
+            )
+        });
     format!(
         "{} steps; training loss {} at the end, {best}. The loss counts errors in units of what \
          momentum leaves: 1 is what it costs to let each change of the last step go on.",
@@ -189,8 +198,12 @@ fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
     let wait = document["data_wait"].as_f64();
     if let Some(wait) = wait.filter(|&w| w > WAIT_MAX) {
         add(
-            format!("{:.0} % of the time was spent waiting for data", 100.0 * wait),
-            "raise --prefetch-buffer-size, or train with fewer threads so that one is left for data",
+            format!(
+                "{:.0} % of the time was spent waiting for data",
+                100.0 * wait
+            ),
+            "raise --prefetch-buffer-size, or train with fewer threads so that one is left for \
+             data",
         );
     }
     if let (Some((step, _)), Some(last)) = (history.best(), history.steps.last()) {
@@ -232,7 +245,11 @@ fn cards(history: &History, document: &Value) -> Vec<Card> {
     }
     if let Some(wait) = document["data_wait"].as_f64() {
         let card = Card::new("data wait", &format!("{} %", said(100.0 * wait)));
-        let state = if wait > WAIT_MAX { State::Warn } else { State::Good };
+        let state = if wait > WAIT_MAX {
+            State::Warn
+        } else {
+            State::Good
+        };
         cards.push(card.state(state).note("share of the time"));
     }
     if let Some(total) = document["total_s"].as_f64() {

@@ -153,7 +153,8 @@ impl Predictor {
                     _ if problem.is_forecast() => {
                         let i = at + channel;
                         let going_on = scales.momentum[channel] as f32 * (now[i] - before[i]);
-                        let rest = scales.rest_mean[channel] + scales.rest_sd[channel] * f64::from(x);
+                        let rest =
+                            scales.rest_mean[channel] + scales.rest_sd[channel] * f64::from(x);
                         now[i] + going_on + rest as f32
                     }
                     _ => x,

@@ -135,7 +135,9 @@ impl Profile {
                 let sum = sums.entry((&part.name, part.pass)).or_default();
                 *sum = (sum.0 + seconds, sum.1 + part.flops);
             } else {
-                sums.entry(("inputs, loss and its slope", "step")).or_default().0 += seconds;
+                sums.entry(("inputs, loss and its slope", "step"))
+                    .or_default()
+                    .0 += seconds;
             }
         }
         if let Some(rest) = sums.get_mut(&("inputs, loss and its slope", "step")) {
@@ -202,6 +204,9 @@ mod tests {
         assert!(table.contains("2.000") && table.contains("inputs, loss"));
         let events = profile.trace();
         let first = &events["traceEvents"][0];
-        assert_eq!((first["ts"].as_f64(), first["ph"].as_str()), (Some(0.0), Some("X")));
+        assert_eq!(
+            (first["ts"].as_f64(), first["ph"].as_str()),
+            (Some(0.0), Some("X"))
+        );
     }
 }

@@ -9,9 +9,7 @@ use fitzroy_device::probe;
 use fitzroy_report::draw::{Scene, Theme, png, svg};
 use fitzroy_report::figure::Style;
 use fitzroy_weather::evaluate::Evaluation;
-use fitzroy_weather::report::{
-    History, evaluation_page, leads_figure, maps_figure, training_page,
-};
+use fitzroy_weather::report::{History, evaluation_page, leads_figure, maps_figure, training_page};
 use fitzroy_weather::train::{Architecture, Plan, Profile, Settings};
 use serde_json::{Value, json};
 use std::path::Path;
