@@ -115,7 +115,7 @@ impl Cluster {
              [ -e {}/hold-$SLURM_ARRAY_TASK_ID ] || exec \"$@\"\n\
              \"$@\" &\n\
              program=$!\n\
-             trap 'kill -CONT $program; kill -USR1 $program' USR1\n\
+             trap 'kill -CONT $program; kill -USR1 $program' USR1 TERM\n\
              sleep 0.5\n\
              kill -STOP $program\n\
              while kill -0 $program 2>/dev/null; do wait $program; done\n\
