@@ -37,7 +37,7 @@ pub fn significant(x: f64, digits: usize) -> String {
 }
 
 /// A value with two more digits than its error, as many as both are worth.
-fn beside(x: f64, se: f64) -> String {
+pub(super) fn beside(x: f64, se: f64) -> String {
     if !(se > 0.0 && se.is_finite() && x != 0.0 && x.is_finite()) {
         return significant(x, 7);
     }
@@ -45,7 +45,7 @@ fn beside(x: f64, se: f64) -> String {
     significant(x, digits.clamp(4, 15) as usize)
 }
 
-fn milliseconds(s: f64) -> String {
+pub(super) fn milliseconds(s: f64) -> String {
     if s >= 10.0 {
         format!("{s:.1} s")
     } else {
@@ -173,7 +173,7 @@ fn head(out: &mut String, e: &Estimate, timing: &Timing, threads: usize) {
     );
 }
 
-fn note(f: &Fitted) -> String {
+pub(super) fn note(f: &Fitted) -> String {
     let bound = |b: f64, side: &str| {
         let what = if f.at_bound && f.value == b {
             "active"
