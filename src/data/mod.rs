@@ -11,6 +11,7 @@ mod table;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub use netcdf::NetCdfFile;
 pub use parquet::ParquetFile;
 pub(crate) use read::io_message;
 pub use read::{read_binding, read_file, read_setting};

@@ -22,6 +22,75 @@ fn damaged(error: impl std::fmt::Display) -> Error {
     data_error(format!("the file is damaged or cut short ({error})"))
 }
 
+/// Numbers that are read at a time.
+const PIECE: usize = 1 << 16;
+
+/// A NetCDF-4 file whose one-dimensional variables are read in pieces.
+pub struct NetCdfFile {
+    file: H5File,
+}
+
+impl NetCdfFile {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is no NetCDF-4 file.
+    pub fn open(path: &Path) -> Result<NetCdfFile> {
+        let file = open(path).map_err(|error| error.context(path.display()))?;
+        Ok(NetCdfFile { file })
+    }
+
+    /// Names of the one-dimensional variables of numbers in the root group.
+    pub fn names(&self) -> Vec<String> {
+        let plain = |name: &String| {
+            let Ok(dataset) = self.file.dataset(name) else {
+                return false;
+            };
+            let numeric = matches!(
+                dataset.datatype(),
+                Ok(DatatypeMessage::FixedPoint { .. } | DatatypeMessage::FloatingPoint { .. })
+            );
+            let empty = text(&dataset, "NAME").is_some_and(|n| n.starts_with(NO_VALUES));
+            !name.contains('/') && numeric && dataset.shape().len() == 1 && !empty
+        };
+        self.file.dataset_names().into_iter().filter(plain).collect()
+    }
+
+    /// Reads a variable piece by piece, unpacked, NaN where it is missing.
+    ///
+    /// # Errors
+    /// No such variable; a damaged file; what `take` returns.
+    pub fn numbers(&self, name: &str, take: &mut dyn FnMut(&[f64]) -> Result<()>) -> Result<()> {
+        if !self.names().iter().any(|n| n == name) {
+            let all = self.names().join(", ");
+            return Err(data_error(format!(
+                "there is no one-dimensional variable `{name}` of numbers; there are {all}"
+            )));
+        }
+        let dataset = self.file.dataset(name).map_err(damaged)?;
+        let n = dataset.shape()[0];
+        // Whole chunks, so that none is unpacked twice.
+        let chunk = dataset.chunk_dims().map_or(1, |c| c[0].max(1));
+        let piece = PIECE.div_ceil(chunk) * chunk;
+        let packing = Packing::of(&dataset);
+        for first in (0..n).step_by(piece) {
+            let count = piece.min(n - first);
+            let mut values = match dataset.datatype().map_err(damaged)? {
+                DatatypeMessage::FixedPoint { .. } => {
+                    let read = dataset.read_numeric_slice_as::<i64>(&[first], &[count]);
+                    read.map_err(damaged)?.iter().map(|&v| v as f64).collect()
+                }
+                _ => dataset
+                    .read_numeric_slice_as::<f64>(&[first], &[count])
+                    .map_err(damaged)?,
+            };
+            packing.unpack(&mut values);
+            take(&values)?;
+        }
+        Ok(())
+    }
+}
+
 /// Reads the variables of numbers and of text in the root group. Packed numbers are unpacked
 /// (`scale_factor`, `add_offset`), `_FillValue` and `missing_value` become NaN; variables of other
 /// types and in other groups are left out.
@@ -102,6 +171,38 @@ fn array(dataset: &H5Dataset, name: &str, source: &str) -> Result<Option<Array>>
     Ok(Some(unpacked(dataset, values, whole, name, source)))
 }
 
+/// How numbers are packed, and which say that there is none.
+struct Packing {
+    scale: f64,
+    offset: f64,
+    absent: Vec<f64>,
+}
+
+impl Packing {
+    fn of(dataset: &H5Dataset) -> Packing {
+        let absent = ["_FillValue", "missing_value"];
+        Packing {
+            scale: number(dataset, "scale_factor").unwrap_or(1.0),
+            offset: number(dataset, "add_offset").unwrap_or(0.0),
+            absent: absent.iter().filter_map(|a| number(dataset, a)).collect(),
+        }
+    }
+
+    fn is_plain(&self) -> bool {
+        (self.scale, self.offset) == (1.0, 0.0)
+    }
+
+    fn unpack(&self, values: &mut [f64]) {
+        for x in values {
+            if self.absent.contains(x) {
+                *x = f64::NAN;
+            } else if !self.is_plain() {
+                *x = *x * self.scale + self.offset;
+            }
+        }
+    }
+}
+
 fn unpacked(
     dataset: &H5Dataset,
     mut values: Vec<f64>,
@@ -109,21 +210,12 @@ fn unpacked(
     name: &str,
     source: &str,
 ) -> Array {
-    let scale = number(dataset, "scale_factor").unwrap_or(1.0);
-    let offset = number(dataset, "add_offset").unwrap_or(0.0);
-    let absent = ["_FillValue", "missing_value"];
-    let absent: Vec<f64> = absent.iter().filter_map(|a| number(dataset, a)).collect();
-    let mut missing = Vec::new();
-    for (i, x) in values.iter_mut().enumerate() {
-        if absent.contains(x) || x.is_nan() {
-            *x = f64::NAN;
-            missing.push(i);
-        } else if (scale, offset) != (1.0, 0.0) {
-            *x = *x * scale + offset;
-        }
-    }
+    let packing = Packing::of(dataset);
+    packing.unpack(&mut values);
+    let missing = values.iter().enumerate().filter(|(_, x)| x.is_nan());
+    let missing: Vec<usize> = missing.map(|(i, _)| i).collect();
     let mut array = Array::real(name, &dataset.shape(), values, source);
-    array.whole = array.whole || whole && (scale, offset) == (1.0, 0.0);
+    array.whole = array.whole || whole && packing.is_plain();
     array.missing = missing;
     array
 }

@@ -86,12 +86,14 @@ impl ParquetFile {
     /// # Errors
     /// It cannot be read, or is no whole Parquet file.
     pub fn open(path: &Path) -> Result<ParquetFile> {
+        Self::open_plainly(path).map_err(|error| error.context(path.display()))
+    }
+
+    fn open_plainly(path: &Path) -> Result<ParquetFile> {
         let io = |error: std::io::Error| Error::new(ErrorKind::Io, super::io_message(&error));
-        let opened = File::open(path).map_err(io).and_then(|file| {
-            let reader = SerializedFileReader::new(file).map_err(|e| broken(&e))?;
-            Ok(ParquetFile { reader })
-        });
-        opened.map_err(|error| error.context(path.display()))
+        let file = File::open(path).map_err(io)?;
+        let reader = SerializedFileReader::new(file).map_err(|e| broken(&e))?;
+        Ok(ParquetFile { reader })
     }
 
     fn columns(&self) -> impl Iterator<Item = (usize, String, Kind)> {
@@ -205,7 +207,7 @@ fn each<T: DataType>(
 
 /// All columns of a file.
 pub(super) fn read(path: &Path, source: &str) -> Result<Vec<Array>> {
-    let file = ParquetFile::open(path)?;
+    let file = ParquetFile::open_plainly(path)?;
     let mut out = Vec::new();
     for (at, name, kind) in file.columns() {
         match kind {

@@ -53,10 +53,11 @@ pub fn read_file(path: impl AsRef<Path>) -> Result<Vec<Array>> {
     let format = format_of(path)?;
     if matches!(format, Format::Parquet | Format::NetCdf) {
         check_file(path)?;
-        return match format {
+        let arrays = match format {
             Format::Parquet => parquet::read(path, &source),
-            _ => netcdf::read(path, &source).map_err(|error| error.context(&source)),
+            _ => netcdf::read(path, &source),
         };
+        return arrays.map_err(|error| error.context(source));
     }
     let bytes = read_bytes(path)?;
     let arrays = match format {
