@@ -1,10 +1,12 @@
 //! One pass through the data: sums of products in the canonical order, wherever the data stand.
 
 mod journal;
+mod machine;
 mod table;
 mod tree;
 
 pub use journal::{Belongs, Journal, Position, Watch, hash};
+pub use machine::{Engine, OnMachine, Shared};
 pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};
 pub use tree::TileTree;
 
@@ -56,6 +58,12 @@ impl<'d> Reader<'d> {
     pub fn sums(&mut self, program: &RowProgram, params: &[f64], out: &mut [f64]) -> Result<()> {
         let (table, threads) = (self.table, self.threads);
         let n_tiles = table.n_rows().div_ceil(TILE_ROWS);
+        if let Some(engine) = table.engine() {
+            let mut engine = engine
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            return engine.sums(table, program, params, out);
+        }
         if let Some(journal) = table.journal() {
             let mut journal = journal
                 .lock()

@@ -1,6 +1,7 @@
 //! Data by rows: columns in memory, or anything that can show a stretch of rows piece by piece.
 
 use super::journal::{Belongs, Journal};
+use super::machine::Engine;
 use fitzroy::Result;
 use fitzroy_device::cpu::TILE_ROWS;
 use std::borrow::Cow;
@@ -24,6 +25,11 @@ pub trait Table: Sync {
 
     /// The journal that passes through this table are kept in, if they are.
     fn journal(&self) -> Option<&Mutex<Journal>> {
+        None
+    }
+
+    /// What sums passes through this table in place of this processor, if anything does.
+    fn engine(&self) -> Option<&Mutex<Engine>> {
         None
     }
 }

@@ -67,9 +67,11 @@ pub fn grouped(n: usize) -> String {
 }
 
 /// The result for a terminal.
-pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, threads: usize) -> String {
+///
+/// `on` says where it was computed: `cpu, 2 threads`.
+pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, on: &str) -> String {
     let mut out = String::new();
-    head(&mut out, e, timing, threads);
+    head(&mut out, e, timing, on);
     table(&mut out, e);
     let mut line = |text: String| {
         let _ = writeln!(out, "{text}");
@@ -120,7 +122,7 @@ pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, threads: u
     out
 }
 
-fn head(out: &mut String, e: &Estimate, timing: &Timing, threads: usize) {
+fn head(out: &mut String, e: &Estimate, timing: &Timing, on: &str) {
     let names: Vec<&str> = e.parameters.iter().map(|p| p.name.as_str()).collect();
     let linear: Vec<&str> = e
         .free
@@ -162,12 +164,11 @@ fn head(out: &mut String, e: &Estimate, timing: &Timing, threads: usize) {
     };
     let _ = writeln!(
         out,
-        "{verdict}: {}, {} {}{start}, {} rows{dropped}, cpu, {threads} {}, {} after {} compile",
+        "{verdict}: {}, {} {}{start}, {} rows{dropped}, {on}, {} after {} compile",
         e.status.name().replace('_', " "),
         e.full_reads,
         plural(e.full_reads, "full read", "full reads"),
         grouped(e.n),
-        plural(threads, "thread", "threads"),
         milliseconds(timing.fit),
         milliseconds(timing.compile),
     );

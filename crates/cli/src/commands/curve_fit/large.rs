@@ -1,5 +1,6 @@
 //! `--memory-limit`: columns that stay in their files, checkpoints, and going on after a stop.
 
+use super::device::On;
 use super::pairs::texts;
 use super::show::Results;
 use super::{CurveFitArgs, usage};
@@ -63,6 +64,7 @@ const CHECKPOINT: &str = "checkpoint.bin";
 /// Fits columns in files.
 pub(super) fn run(
     args: &CurveFitArgs,
+    on: &On,
     limit: &str,
     formula: &Formula,
     options: &Options,
@@ -117,8 +119,11 @@ pub(super) fn run(
         taken.map_err(|e| e.context(format!("--resume {}", path.display())))?;
     }
     let kept = Kept::new(&table, journal);
+    let remote = on.table(&table);
+    // A GPU's passes are not kept: they take seconds.
+    let passes: &dyn Table = remote.as_ref().map_or(&kept, |remote| remote);
     let mut costs = Vec::new();
-    let fitted = fit_table(&plan, &kept, options, &mut |step| {
+    let fitted = fit_table(&plan, passes, options, &mut |step| {
         costs.push(step.cost);
         // A stop inside a pass is the journal's; between passes the best point is the answer.
         match stop.load(Ordering::Relaxed) {
@@ -154,7 +159,7 @@ pub(super) fn run(
         profiles: Vec::new(),
         priors: Vec::new(),
         costs,
-        threads: options.threads,
+        on,
     };
     result.write(out.as_mut())?;
     result.show(None);

@@ -1,6 +1,7 @@
 //! `fitzroy curve-fit --model EXPR|NAME DATA...`
 
 mod batch;
+mod device;
 mod flags;
 mod inputs;
 mod large;
@@ -16,6 +17,7 @@ pub(crate) use flags::CurveFitArgs;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{self, Estimate, Plan, fit_table};
 use fitzroy_curve_fit::method::{Next, Status};
+use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{Assembled, assemble};
 use fitzroy_curve_fit::{Formula, Options};
@@ -33,16 +35,16 @@ const MOST_COSTS: usize = 2000;
 /// Reads, fits, prints.
 pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     let clock = Clock::start();
-    let machine = args.common.machine()?;
-    let options = args.options(machine.threads)?;
+    let on = device::On::choose(args)?;
+    let options = args.options(on.threads)?;
     let formula = Formula::parse(&args.model).map_err(|e| e.context("--model"))?;
     if let Some(limit) = &args.memory_limit {
-        return large::run(args, limit, &formula, &options, &clock);
+        return large::run(args, &on, limit, &formula, &options, &clock);
     }
     let request = args.request()?;
     let arrays = arrays(args)?;
     if let Some(column) = &args.batch_by {
-        return batch::run(args, column, arrays, &formula, &request, &options, &clock);
+        return batch::run(args, &on, column, arrays, &formula, &request, &options, &clock);
     }
     let Assembled {
         data, y, n_dropped, ..
@@ -63,7 +65,9 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     let stop = interrupt::catch_with("stopping: the fit ends with the best point so far")?;
     let before = clock.seconds();
     let mut costs = Vec::new();
-    let mut estimate = fit_table(&plan, &table, &options, &mut |step| {
+    let remote = on.table(&table);
+    let passes: &dyn Table = remote.as_ref().map_or(&table, |remote| remote);
+    let mut estimate = fit_table(&plan, passes, &options, &mut |step| {
         if costs.len() < MOST_COSTS {
             costs.push(step.cost);
         }
@@ -83,7 +87,7 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     estimate.n_dropped = n_dropped;
     // The measures of the residuals take another read, which many rows would feel.
     let quality = fit::quality(&plan, &table, &estimate)?;
-    let profiles = profiles(args, &plan, &table, &options, &estimate)?;
+    let profiles = profiles(args, &plan, passes, &options, &estimate)?;
     let result = Results {
         args,
         plan: &plan,
@@ -96,7 +100,7 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
         profiles,
         priors,
         costs,
-        threads: machine.threads,
+        on: &on,
     };
     let mut folder = result.folder()?;
     result.write(folder.as_mut())?;
@@ -127,7 +131,7 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
 fn profiles(
     args: &CurveFitArgs,
     plan: &Plan,
-    table: &dyn fitzroy_curve_fit::pass::Table,
+    table: &dyn Table,
     options: &Options,
     estimate: &Estimate,
 ) -> Result<Vec<(String, f64, f64)>> {

@@ -69,7 +69,7 @@ pub(super) fn sample(
     };
     let sampler = &mut settings.sampler;
     (sampler.chains, sampler.tune, sampler.draws) = (args.chains, args.tune, args.draws);
-    (sampler.seed, sampler.threads) = (args.common.seed, result.threads);
+    (sampler.seed, sampler.threads) = (args.common.seed, result.on.threads);
     let joint = run::bind(&model, &data, &settings)?;
     settings.sampler.init = Init::Points(posterior::starts(
         &joint,
@@ -100,7 +100,7 @@ pub(super) fn sample(
     }
     write_netcdf_with(folder.file("trace.nc"), &outcome.trace, Flush::Later)?;
     let options = SummaryOptions {
-        threads: result.threads,
+        threads: result.on.threads,
         ..SummaryOptions::default()
     };
     let found = outcome.diagnose(&options)?;

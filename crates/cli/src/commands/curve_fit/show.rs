@@ -1,6 +1,7 @@
 //! What a fit prints and writes.
 
 use super::CurveFitArgs;
+use super::device::On;
 use super::pairs::texts;
 use super::posterior::Sampled;
 use crate::commands::plot;
@@ -36,14 +37,14 @@ pub(super) struct Results<'r> {
     pub(super) priors: Vec<(String, String)>,
     /// The cost at each step.
     pub(super) costs: Vec<f64>,
-    pub(super) threads: usize,
+    pub(super) on: &'r On,
 }
 
 impl Results<'_> {
     fn json(&self) -> Value {
         let mut document = Map::new();
         let args = self.args;
-        document.insert("device".into(), json!({"kind": "cpu"}));
+        document.insert("device".into(), self.on.json());
         document.insert("precision".into(), json!("f64"));
         document.insert("seed".into(), json!(args.common.seed));
         document.insert("y".into(), json!(self.y));
@@ -52,6 +53,8 @@ impl Results<'_> {
             Some(self.quality),
             self.timing,
         ));
+        let peak = json!(probe::peak_bytes());
+        document.insert("peak_memory_bytes".into(), peak);
         if !self.profiles.is_empty() {
             let all = self.profiles.iter().map(|(name, low, high)| {
                 json!({"name": name, "ci_lower": json::number(*low), "ci_upper": json::number(*high)})
@@ -63,7 +66,7 @@ impl Results<'_> {
 
     fn text(&self) -> String {
         let mut out =
-            report::text(self.estimate, Some(self.quality), self.timing, self.threads);
+            report::text(self.estimate, Some(self.quality), self.timing, &self.on.text());
         for (name, low, high) in &self.profiles {
             let (low, high) = (report::significant(*low, 7), report::significant(*high, 7));
             let _ = writeln!(out, "profile interval of {name}: {low} ... {high}");
@@ -141,7 +144,7 @@ impl Results<'_> {
     fn page(&self, shown: &Shown) -> Page {
         let told = Told {
             command: command(),
-            device: format!("{}, {} threads", probe::cpu().model, self.threads),
+            device: self.on.described(),
             seed: self.args.common.seed,
             timing: *self.timing,
             profiles: self.profiles.clone(),

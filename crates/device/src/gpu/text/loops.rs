@@ -46,7 +46,7 @@ pub(super) fn expression(code: Code, x: &[String]) -> Option<String> {
 }
 
 /// The function of an instruction with two results.
-fn pair(code: Code) -> Option<&'static str> {
+pub(super) fn pair(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::LogNdtrPair => "m_logndtr_pair",
         Code::LogAddExpPair => "m_logaddexp_pair",

@@ -11,6 +11,7 @@ mod kernels;
 mod loops;
 mod positions;
 mod printer;
+pub mod rows;
 mod sums;
 
 use crate::cpu::lower::Lower;
