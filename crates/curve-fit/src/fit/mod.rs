@@ -3,6 +3,7 @@
 mod conclude;
 mod data;
 mod estimate;
+mod finish;
 mod options;
 mod plan;
 mod predict;

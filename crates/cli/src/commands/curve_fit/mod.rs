@@ -102,6 +102,10 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
         costs,
         on: &on,
     };
+    if args.posterior {
+        // What cannot be sampled is refused before anything is written.
+        posterior::check(&result)?;
+    }
     let mut folder = result.folder()?;
     result.write(folder.as_mut())?;
     let sampled = match (args.posterior, folder.as_mut()) {

@@ -47,6 +47,14 @@ impl Sampled {
     }
 }
 
+/// Refuses what has no posterior, and priors that are none.
+pub(super) fn check(result: &Results<'_>) -> Result<()> {
+    posterior::check(result.estimate)?;
+    let text = result.model("--posterior")?;
+    let parsed = Model::parse(&text).map(drop);
+    parsed.map_err(|e| e.context("--posterior"))
+}
+
 /// Samples and writes `model.fz`, `trace.nc`, `posterior.{txt,csv,json,html}`.
 pub(super) fn sample(
     result: &Results<'_>,
@@ -55,7 +63,6 @@ pub(super) fn sample(
     clock: &Clock,
 ) -> Result<Sampled> {
     let args = result.args;
-    posterior::check(result.estimate)?;
     let text = result.model("--posterior")?;
     folder.write("model.fz", &text)?;
     let model = Model::parse(&text).map_err(|e| e.context("--posterior"))?;
