@@ -53,7 +53,11 @@ impl NetCdfFile {
             let empty = text(&dataset, "NAME").is_some_and(|n| n.starts_with(NO_VALUES));
             !name.contains('/') && numeric && dataset.shape().len() == 1 && !empty
         };
-        self.file.dataset_names().into_iter().filter(plain).collect()
+        self.file
+            .dataset_names()
+            .into_iter()
+            .filter(plain)
+            .collect()
     }
 
     /// Reads a variable piece by piece, unpacked, NaN where it is missing.

@@ -128,7 +128,13 @@ impl ParquetFile {
             )));
         };
         let tens = 10f64.powi(scale);
-        let integer = move |x: i64| if scale == 0 { x as f64 } else { x as f64 / tens };
+        let integer = move |x: i64| {
+            if scale == 0 {
+                x as f64
+            } else {
+                x as f64 / tens
+            }
+        };
         for group in 0..self.reader.num_row_groups() {
             let group = self.reader.get_row_group(group).map_err(|e| broken(&e))?;
             let column = group.get_column_reader(at).map_err(|e| broken(&e))?;

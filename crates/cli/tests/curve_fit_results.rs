@@ -26,7 +26,11 @@ fn number(value: &Value) -> f64 {
 fn a_figure_and_a_report_are_written() {
     let scratch = Scratch::new("cf-report");
     scratch.file("line.csv", &line());
-    for (file, start) in [("f.svg", "<svg"), ("f.png", "\u{fffd}PNG"), ("f.pdf", "%PDF")] {
+    for (file, start) in [
+        ("f.svg", "<svg"),
+        ("f.png", "\u{fffd}PNG"),
+        ("f.pdf", "%PDF"),
+    ] {
         let args = ["curve-fit", "--model", "a*x+b", "line.csv", "--plot", file];
         scratch.fitzroy(&args).ends_with(0);
         let bytes = std::fs::read(scratch.0.join(file)).expect("written");
@@ -37,14 +41,35 @@ fn a_figure_and_a_report_are_written() {
         assert!(svg.contains(part), "no `{part}`");
     }
     assert!(!svg.contains("NaN"));
-    let args = ["curve-fit", "--model", "a*x+b", "line.csv", "--out", "o", "--profile"];
+    let args = [
+        "curve-fit",
+        "--model",
+        "a*x+b",
+        "line.csv",
+        "--out",
+        "o",
+        "--profile",
+    ];
     scratch.fitzroy(&args).ends_with(0);
     let page = std::fs::read_to_string(scratch.0.join("o/report.html")).expect("written");
-    let parts = ["The fit converged", "Normal quantiles", "Correlations", "profile, from", "--profile"];
+    let parts = [
+        "The fit converged",
+        "Normal quantiles",
+        "Correlations",
+        "profile, from",
+        "--profile",
+    ];
     for part in parts {
         assert!(page.contains(part), "no `{part}`");
     }
-    let args = ["curve-fit", "--model", "a*x+b", "line.csv", "--plot", "f.jpg"];
+    let args = [
+        "curve-fit",
+        "--model",
+        "a*x+b",
+        "line.csv",
+        "--plot",
+        "f.jpg",
+    ];
     let said = scratch.fitzroy(&args).ends_with(2);
     said.complains(&["--plot f.jpg", ".svg"]);
 }
@@ -55,7 +80,16 @@ fn a_figure_and_a_report_are_written() {
 fn the_posterior_of_a_line_is_the_t_behind_its_interval() {
     let scratch = Scratch::new("cf-posterior");
     scratch.file("line.csv", &line());
-    let args = ["curve-fit", "--model", "a*x+b", "line.csv", "--posterior", "--json", "--out", "o"];
+    let args = [
+        "curve-fit",
+        "--model",
+        "a*x+b",
+        "line.csv",
+        "--posterior",
+        "--json",
+        "--out",
+        "o",
+    ];
     let document = scratch.fitzroy(&args).ends_with(0).json();
     let posterior = &document["posterior"];
     assert_eq!(posterior["converged"], true, "{posterior}");
@@ -70,7 +104,13 @@ fn the_posterior_of_a_line_is_the_t_behind_its_interval() {
         let off = number(&row["sd"]) - want;
         assert!(off.abs() < 5.0 * number(&row["mcse_sd"]), "{name}: {off}");
     }
-    for name in ["trace.nc", "model.fz", "posterior.csv", "posterior.html", "report.html"] {
+    for name in [
+        "trace.nc",
+        "model.fz",
+        "posterior.csv",
+        "posterior.html",
+        "report.html",
+    ] {
         assert!(scratch.0.join("o").join(name).is_file(), "{name}");
     }
     let mut narrow = args.to_vec();
@@ -87,7 +127,14 @@ fn posteriors_that_are_none_are_refused() {
     let scratch = Scratch::new("cf-improper");
     scratch.file("line.csv", &line());
     let refused = |more: &[&str], parts: &[&str]| {
-        let mut args = vec!["curve-fit", "line.csv", "--posterior", "--out", "o", "--overwrite"];
+        let mut args = vec![
+            "curve-fit",
+            "line.csv",
+            "--posterior",
+            "--out",
+            "o",
+            "--overwrite",
+        ];
         args.extend(more);
         scratch.fitzroy(&args).ends_with(2).complains(parts);
     };
@@ -98,8 +145,18 @@ fn posteriors_that_are_none_are_refused() {
         &["--prior q", "a, b"],
     );
     refused(&["--model", "a*x+b", "--prior", "q"], &["NAME ~ DIST"]);
-    let args = ["curve-fit", "line.csv", "--model", "a*x+b", "--prior", "a ~ Normal(0, 1)"];
-    scratch.fitzroy(&args).ends_with(2).complains(&["--posterior"]);
+    let args = [
+        "curve-fit",
+        "line.csv",
+        "--model",
+        "a*x+b",
+        "--prior",
+        "a ~ Normal(0, 1)",
+    ];
+    scratch
+        .fitzroy(&args)
+        .ends_with(2)
+        .complains(&["--posterior"]);
 }
 
 /// A column as an NPY file.
@@ -126,7 +183,15 @@ fn decay(scratch: &Scratch, n: usize) {
 }
 
 const LARGE: [&str; 9] = [
-    "curve-fit", "--model", "a*exp(-b*x)+c", "x.npy", "y.npy", "--p0", "a=1,b=1,c=0", "--json", "--threads=2",
+    "curve-fit",
+    "--model",
+    "a*exp(-b*x)+c",
+    "x.npy",
+    "y.npy",
+    "--p0",
+    "a=1,b=1,c=0",
+    "--json",
+    "--threads=2",
 ];
 
 fn parameters(document: &Value) -> Vec<f64> {
@@ -177,7 +242,10 @@ fn a_fit_of_files_keeps_to_its_limit_and_gives_the_bits_of_memory() {
     // Another model is refused, and leaves the checkpoint.
     let mut other = kept.clone();
     other[2] = "a*exp(-b*x)+2*c";
-    scratch.fitzroy(&other).ends_with(2).complains(&["the model changed"]);
+    scratch
+        .fitzroy(&other)
+        .ends_with(2)
+        .complains(&["the model changed"]);
     kept[8] = "--threads=1";
     let again = scratch.fitzroy(&kept).ends_with(0).json();
     assert_eq!(parameters(&again), parameters(&whole));
@@ -193,7 +261,14 @@ fn parquet_and_netcdf_files_are_data() {
         let path = folder.join(file);
         for limit in [None, Some("--memory-limit=1MB")] {
             let mut command = program(&scratch.0);
-            command.args(["curve-fit", "--model", "a*exp(-b*x)+c", "--y", "y", "--json"]);
+            command.args([
+                "curve-fit",
+                "--model",
+                "a*exp(-b*x)+c",
+                "--y",
+                "y",
+                "--json",
+            ]);
             command.arg(&path).args(limit);
             found.push(parameters(&run(&mut command).ends_with(0).json()));
         }
@@ -211,7 +286,9 @@ fn the_processor_can_be_forced_and_a_gpu_that_is_missing_is_said() {
     scratch.file("line.csv", &line());
     let mut command = program(&scratch.0);
     command.args(["curve-fit", "--model", "a*x+b", "line.csv", "--json"]);
-    let document = run(command.env("FITZROY_DEVICE", "cpu")).ends_with(0).json();
+    let document = run(command.env("FITZROY_DEVICE", "cpu"))
+        .ends_with(0)
+        .json();
     assert_eq!(document["device"]["kind"], "cpu");
     let mut command = program(&scratch.0);
     command.args(["curve-fit", "--model", "a*x+b", "line.csv"]);

@@ -69,7 +69,14 @@ fn support(prior: &str) -> Option<(f64, f64)> {
         return None;
     }
     let everywhere = [
-        "Normal", "StudentT", "Cauchy", "Laplace", "Logistic", "Flat", "SkewNormal", "Gumbel",
+        "Normal",
+        "StudentT",
+        "Cauchy",
+        "Laplace",
+        "Logistic",
+        "Flat",
+        "SkewNormal",
+        "Gumbel",
     ];
     let positive = [
         "HalfNormal",
@@ -150,10 +157,14 @@ fn start(
     i: usize,
     moved: &dyn Fn(usize) -> f64,
 ) -> Option<f64> {
-    let own = plan.roles.parameters.iter().position(|p| match &p.indexed {
-        Some((base, _, label)) => base == name && *label == i,
-        None => p.name == name,
-    })?;
+    let own = plan
+        .roles
+        .parameters
+        .iter()
+        .position(|p| match &p.indexed {
+            Some((base, _, label)) => base == name && *label == i,
+            None => p.name == name,
+        })?;
     let fitted = &estimate.parameters[own];
     let at = plan.free.iter().position(|&f| f == own);
     let x = match (fitted.kind, at) {

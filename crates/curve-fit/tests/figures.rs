@@ -67,6 +67,9 @@ fn fits_without_errors_and_constant_data_are_drawn_too() {
     let (x, y) = line(30);
     drawn("a*x+b+c", &Data::new(&y).with("x", &x));
     drawn("a*x+b", &Data::new(vec![3.0; 30]).with("x", &x));
-    drawn("a*x+b", &Data::new(vec![1.0, 2.0]).with("x", vec![0.0, 1.0]));
+    drawn(
+        "a*x+b",
+        &Data::new(vec![1.0, 2.0]).with("x", vec![0.0, 1.0]),
+    );
     drawn("a+0*x", &Data::new(&y).with("x", vec![1.0; 30]));
 }

@@ -98,7 +98,12 @@ fn a_pass_without_its_barriers_is_found_out() {
     let on = OnMachine::new(&rows, shared, 1 << 30);
     let (plan, options) = plan(Loss::Linear);
     let found = fit_table(&plan, &on, &options, &mut |_| Next::Continue);
-    let same = found.is_ok_and(|e| e.popt.iter().map(|x| x.to_bits()).eq(want[..5].iter().copied()));
+    let same = found.is_ok_and(|e| {
+        e.popt
+            .iter()
+            .map(|x| x.to_bits())
+            .eq(want[..5].iter().copied())
+    });
     assert!(!same, "32 threads that never meet cannot be right");
 }
 
@@ -141,7 +146,9 @@ fn small_fits_as_a_kernel_are_those_of_the_lanes() {
     let stop = AtomicBool::new(false);
     let want = fit_many(&plan, &table, &groups, &options, &stop).unwrap();
     for threads in [1, 32] {
-        let Some(mut machine) = host(threads) else { return };
+        let Some(mut machine) = host(threads) else {
+            return;
+        };
         let got: Batch =
             fit_many_on(Some(&mut machine), &plan, &table, &groups, &options, &stop).unwrap();
         assert_eq!(got.status, want.status);

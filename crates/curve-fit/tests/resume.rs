@@ -114,7 +114,12 @@ fn a_checkpoint_of_other_work_is_refused_by_name() {
     }
     let mut spoilt = saved.clone();
     spoilt[100] ^= 1;
-    for bytes in [&spoilt[..], &saved[..saved.len() - 8], b"", b"something else"] {
+    for bytes in [
+        &spoilt[..],
+        &saved[..saved.len() - 8],
+        b"",
+        b"something else",
+    ] {
         assert!(refused(bytes, BELONGS).contains("damaged"));
     }
 }

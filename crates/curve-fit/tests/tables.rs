@@ -46,7 +46,10 @@ fn parquet_columns_of_every_kind_read_as_they_were_written() {
             continue;
         }
         check(column(&arrays, "nullable"), &expected("nullable"));
-        assert_eq!(column(&arrays, "single")[5], f64::from(expected("x")[5] as f32));
+        assert_eq!(
+            column(&arrays, "single")[5],
+            f64::from(expected("x")[5] as f32)
+        );
         assert_eq!(column(&arrays, "unsigned")[1], 9_223_372_036_854_775_808.0);
         assert_eq!(column(&arrays, "flag")[..4], [1.0, 0.0, 0.0, 1.0]);
         assert_eq!(column(&arrays, "day")[20], 20.0);

@@ -59,7 +59,10 @@ pub(super) fn run(
             ftol: options.limits.ftol,
             max_evaluations: options.limits.max_evaluations,
         };
-        for (&k, fit) in part.iter().zip(fit_small(machine, program, &columns, &fits)?) {
+        for (&k, fit) in part
+            .iter()
+            .zip(fit_small(machine, program, &columns, &fits)?)
+        {
             batch.theta[k * p..(k + 1) * p].copy_from_slice(&fit.theta);
             batch.status[k] = status(fit.ended);
             batch.evaluations[k] = fit.evaluations as u32;

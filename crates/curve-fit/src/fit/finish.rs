@@ -7,7 +7,6 @@ use crate::formula::Loss;
 use crate::method::dense::Triangle;
 use crate::method::statistics::rank_of_normal;
 use crate::method::{Minimum, Moments, Next, Objective, Observer, Status, lm};
-use crate::pass::Table;
 use fitzroy::Result;
 use fitzroy_device::cpu::TILE_ROWS;
 

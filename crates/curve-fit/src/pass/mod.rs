@@ -178,10 +178,7 @@ impl Slot {
         let (level, shares) = shares(tiles.len(), threads);
         let mut done: Vec<Result<()>> = Vec::new();
         std::thread::scope(|scope| {
-            let jobs = shares
-                .iter()
-                .zip(&mut self.workspaces)
-                .zip(&mut self.trees);
+            let jobs = shares.iter().zip(&mut self.workspaces).zip(&mut self.trees);
             let mut work: Vec<_> = jobs
                 .map(|((share, workspace), tree)| {
                     let (first, end) = (tiles.start + share.start, tiles.start + share.end);

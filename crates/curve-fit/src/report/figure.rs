@@ -101,7 +101,12 @@ pub fn residual_figure(shown: &Shown, style: &Style) -> Scene {
             },
         ],
     );
-    let histogram = Chart::new("Residuals", "residual", "density", histogram(&sorted, mean, sd));
+    let histogram = Chart::new(
+        "Residuals",
+        "residual",
+        "density",
+        histogram(&sorted, mean, sd),
+    );
     charts("", &[histogram, quantiles], 2, SMALL, style)
 }
 

@@ -66,7 +66,8 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
         scene,
         caption: "Each step is one pass through the rows it was made on.".into(),
     }));
-    page.sections.push(Section::new("What it took", work).folded());
+    page.sections
+        .push(Section::new("What it took", work).folded());
     let mut text = vec![Block::Code {
         name: "Model".into(),
         text: e.model.clone(),
@@ -121,8 +122,11 @@ fn cards(e: &Estimate, quality: &Quality, told: &Told) -> Vec<Card> {
         _ => State::Warn,
     };
     vec![
-        Card::new("χ² per degree of freedom", &significant(e.reduced_chi2(), 4))
-            .note(format!("{} degrees of freedom", grouped(e.dof))),
+        Card::new(
+            "χ² per degree of freedom",
+            &significant(e.reduced_chi2(), 4),
+        )
+        .note(format!("{} degrees of freedom", grouped(e.dof))),
         Card::new("R²", &format!("{:.5}", quality.r2)),
         Card::new("AIC", &significant(quality.aic, 6))
             .note(format!("BIC {}", significant(quality.bic, 6))),
@@ -131,8 +135,10 @@ fn cards(e: &Estimate, quality: &Quality, told: &Told) -> Vec<Card> {
             .state(errors),
         Card::new("evaluations", &grouped(e.evaluations))
             .note(format!("{} reads of all rows", e.full_reads)),
-        Card::new("time", &super::text::milliseconds(told.timing.fit))
-            .note(format!("{} in all", super::text::milliseconds(told.timing.total))),
+        Card::new("time", &super::text::milliseconds(told.timing.fit)).note(format!(
+            "{} in all",
+            super::text::milliseconds(told.timing.total)
+        )),
     ]
 }
 
@@ -212,18 +218,12 @@ fn residuals(shown: &Shown, q: &Quality, style: &Style) -> Vec<Block> {
     let facts = vec![
         ("RMSE".to_string(), significant(q.rmse, 5)),
         ("mean absolute error".to_string(), significant(q.mae, 5)),
-        (
-            "runs of one sign, p".to_string(),
-            significant(q.runs_p, 2),
-        ),
+        ("runs of one sign, p".to_string(), significant(q.runs_p, 2)),
         (
             "Durbin-Watson (2 without serial correlation)".to_string(),
             format!("{:.3}", q.durbin_watson),
         ),
-        (
-            "normality, p".to_string(),
-            significant(q.normality_p, 2),
-        ),
+        ("normality, p".to_string(), significant(q.normality_p, 2)),
     ];
     vec![
         Block::Figure {

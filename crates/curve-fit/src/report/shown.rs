@@ -271,7 +271,13 @@ fn curves(
         let own = vec![set as f64; PLACES];
         let n = plan.roles.predictors.len();
         let columns: Vec<&[f64]> = (0..n)
-            .map(|k| if k == at { x.as_slice() } else { own.as_slice() })
+            .map(|k| {
+                if k == at {
+                    x.as_slice()
+                } else {
+                    own.as_slice()
+                }
+            })
             .collect();
         Ok(Curve {
             name,

@@ -175,7 +175,12 @@ pub fn stacked(title: &str, all: &[(Chart, f64)], style: &Style) -> Scene {
     for (chart, height) in all {
         let cell = grid(1, 1, style.width, *height, top).0[0];
         top = cell.bottom();
-        panels.push(Panel::new(cell, &chart.title, chart.x.clone(), chart.y.clone()));
+        panels.push(Panel::new(
+            cell,
+            &chart.title,
+            chart.x.clone(),
+            chart.y.clone(),
+        ));
     }
     scene.height = top + 8.0;
     let left = panels.iter().map(Panel::needed_left).fold(0.0, f64::max);

@@ -126,7 +126,12 @@ pub(crate) struct CurveFitArgs {
     #[arg(long, value_name = "N", requires = "memory_limit")]
     pub(super) chunk_rows: Option<usize>,
     /// Seconds between checkpoints in --out, from which --resume goes on
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, requires = "memory_limit")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 30.0,
+        requires = "memory_limit"
+    )]
     pub(super) checkpoint_every: f64,
     /// Goes on with the fit in --out that was stopped, to the same bits
     #[arg(long, requires_all = ["memory_limit", "out"], conflicts_with = "overwrite")]

@@ -90,7 +90,14 @@ pub(super) fn run(
         renames: texts("--x", &args.x)?,
     };
     let stored = renamed.stored();
-    let table = file_table(&stored, &source, &y, sigma.as_deref(), options.threads, &large)?;
+    let table = file_table(
+        &stored,
+        &source,
+        &y,
+        sigma.as_deref(),
+        options.threads,
+        &large,
+    )?;
     let mut timing = Timing {
         read: clock.seconds(),
         ..Timing::default()
@@ -111,7 +118,10 @@ pub(super) fn run(
     };
     let mut journal = watcher.journal();
     if args.resume
-        && let Some(path) = out.as_mut().map(|f| f.file(CHECKPOINT)).filter(|p| p.is_file())
+        && let Some(path) = out
+            .as_mut()
+            .map(|f| f.file(CHECKPOINT))
+            .filter(|p| p.is_file())
     {
         let bytes = std::fs::read(&path)
             .map_err(|e| Error::new(ErrorKind::Io, format!("{}: {e}", path.display())))?;

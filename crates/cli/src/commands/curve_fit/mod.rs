@@ -13,7 +13,6 @@ use super::plot;
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::interrupt;
-pub(crate) use flags::CurveFitArgs;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{self, Estimate, Plan, fit_table};
 use fitzroy_curve_fit::method::{Next, Status};
@@ -21,6 +20,7 @@ use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{Assembled, assemble};
 use fitzroy_curve_fit::{Formula, Options};
+pub(crate) use flags::CurveFitArgs;
 use inputs::arrays;
 use show::Results;
 use std::sync::atomic::Ordering;
@@ -44,7 +44,9 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     let request = args.request()?;
     let arrays = arrays(args)?;
     if let Some(column) = &args.batch_by {
-        return batch::run(args, &on, column, arrays, &formula, &request, &options, &clock);
+        return batch::run(
+            args, &on, column, arrays, &formula, &request, &options, &clock,
+        );
     }
     let Assembled {
         data, y, n_dropped, ..

@@ -66,7 +66,9 @@ pub(super) fn sample(
     let text = result.model("--posterior")?;
     folder.write("model.fz", &text)?;
     let model = Model::parse(&text).map_err(|e| e.context("--posterior"))?;
-    let data = result.data.expect("a posterior is sampled of data in memory");
+    let data = result
+        .data
+        .expect("a posterior is sampled of data in memory");
     let sigma = args.sigma.as_deref();
     let data = posterior::dataset(result.plan, data, result.y_name(), sigma);
     let mut settings = Settings {

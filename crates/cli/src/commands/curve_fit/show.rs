@@ -65,8 +65,12 @@ impl Results<'_> {
     }
 
     fn text(&self) -> String {
-        let mut out =
-            report::text(self.estimate, Some(self.quality), self.timing, &self.on.text());
+        let mut out = report::text(
+            self.estimate,
+            Some(self.quality),
+            self.timing,
+            &self.on.text(),
+        );
         for (name, low, high) in &self.profiles {
             let (low, high) = (report::significant(*low, 7), report::significant(*high, 7));
             let _ = writeln!(out, "profile interval of {name}: {low} ... {high}");

@@ -109,10 +109,8 @@ fn loads(program: &RowProgram, base: &str, at: &str, indent: &str) -> String {
         from.any(|p| *p == Place::Column(*c))
     };
     let all = (0..program.n_columns).filter(reads);
-    all.map(|c| {
-        format!("{indent}const double x{c} = {base}[{c} * job->stride + {at}];\n")
-    })
-    .collect()
+    all.map(|c| format!("{indent}const double x{c} = {base}[{c} * job->stride + {at}];\n"))
+        .collect()
 }
 
 fn sums(program: &RowProgram, indent: &str) -> String {
@@ -124,7 +122,8 @@ fn sums(program: &RowProgram, indent: &str) -> String {
 
 fn stores(program: &RowProgram, to: impl Fn(usize) -> String, indent: &str) -> String {
     let all = 0..program.n_sums();
-    all.map(|k| format!("{indent}{} = s{k};\n", to(k))).collect()
+    all.map(|k| format!("{indent}{} = s{k};\n", to(k)))
+        .collect()
 }
 
 /// A pass: sums of every tile of long columns.
