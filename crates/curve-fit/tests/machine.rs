@@ -65,24 +65,19 @@ fn fitted(table: &dyn Table, loss: Loss) -> Vec<u64> {
 
 #[test]
 fn passes_as_kernels_have_the_bits_of_the_cpu_resident_or_in_pieces() {
-    for (n, loss, threads) in [
-        (1025, Loss::Linear, 32),
-        (60_001, Loss::Linear, 1),
-        (3000, Loss::Cauchy, 7),
-    ] {
+    // Every other program is another text for g++, so few of them.
+    for (n, loss, threads) in [(60_001, Loss::Linear, 1), (3000, Loss::Cauchy, 32)] {
         let rows = damped(n);
         let want = fitted(&rows, loss);
-        for budget in [1 << 30, 40_000] {
-            let Some(machine) = host(threads) else { return };
-            let shared: Shared = Arc::new(Mutex::new(machine));
-            let pieces = Pieces {
-                table: &rows,
-                tiles: 3,
-            };
-            for table in [&rows as &dyn Table, &pieces] {
-                let on = OnMachine::new(table, Arc::clone(&shared), budget);
-                assert_eq!(fitted(&on, loss), want, "{n} rows, {budget} bytes");
-            }
+        let Some(machine) = host(threads) else { return };
+        let shared: Shared = Arc::new(Mutex::new(machine));
+        let pieces = Pieces {
+            table: &rows,
+            tiles: 3,
+        };
+        for (table, budget) in [(&rows as &dyn Table, 1 << 30), (&pieces, 40_000)] {
+            let on = OnMachine::new(table, Arc::clone(&shared), budget);
+            assert_eq!(fitted(&on, loss), want, "{n} rows, {budget} bytes");
         }
     }
 }

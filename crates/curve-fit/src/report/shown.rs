@@ -178,10 +178,12 @@ impl Shown {
         let step = n.div_ceil(SAMPLED).max(1);
         let (mut x_range, mut y_range, mut r_range) = (NOTHING, NOTHING, NOTHING);
         let (mut kept, mut sample) = (Vec::new(), Vec::new());
+        let mut squares = 0.0;
         rows(plan, table, estimate, &places, &mut |row, seen| {
             x_range.add(seen.x);
             y_range.add(seen.y);
             r_range.add(seen.r);
+            squares += seen.sigma * seen.sigma;
             if row % step == step / 2 {
                 sample.push(seen.r);
             }
@@ -229,7 +231,8 @@ impl Shown {
             data,
             residuals,
             weighted: plan.weighted,
-            curves: curves(plan, estimate, &places, x_range.0)?,
+            // New observations are taken to be as good as those at hand.
+            curves: curves(plan, estimate, &places, x_range.0, (squares / n as f64).sqrt())?,
             sigma: match n <= DOTS / 10 && plan.weighted {
                 true => all(3),
                 false => Vec::new(),
@@ -249,6 +252,7 @@ fn curves(
     estimate: &Estimate,
     places: &Places,
     [low, high]: [f64; 2],
+    sigma: f64,
 ) -> Result<Vec<Curve>> {
     let Some(at) = places.x.filter(|_| low <= high) else {
         return Ok(Vec::new());
@@ -281,7 +285,7 @@ fn curves(
             .collect();
         Ok(Curve {
             name,
-            band: predict(plan, estimate, &columns, None)?,
+            band: predict(plan, estimate, &columns, Some(&[sigma; PLACES]))?,
             x: x.clone(),
         })
     };
