@@ -16,7 +16,7 @@ pub enum Setting {
     /// A number.
     Fixed(f64),
     /// Another formula of parameters: `c = 2*a`.
-    Tied(Formula),
+    Tied(Box<Formula>),
 }
 
 /// Records formulas over the rows of one scope.

@@ -223,7 +223,7 @@ impl Journal {
     pub fn take_over(&mut self, bytes: &[u8], belongs: &Belongs) -> Result<()> {
         let refuse = |message: &str| Err(Error::new(ErrorKind::Data, message));
         let damaged = "the checkpoint is damaged; remove it and start again";
-        let whole = bytes.len() >= 24 && bytes.len() % 8 == 0 && bytes.starts_with(MAGIC);
+        let whole = bytes.len() >= 24 && bytes.len().is_multiple_of(8) && bytes.starts_with(MAGIC);
         let (body, check) = bytes.split_at(bytes.len().saturating_sub(8));
         if !whole || hash(body).to_le_bytes() != *check {
             return refuse(damaged);
