@@ -232,7 +232,13 @@ impl Shown {
             residuals,
             weighted: plan.weighted,
             // New observations are taken to be as good as those at hand.
-            curves: curves(plan, estimate, &places, x_range.0, (squares / n as f64).sqrt())?,
+            curves: curves(
+                plan,
+                estimate,
+                &places,
+                x_range.0,
+                (squares / n as f64).sqrt(),
+            )?,
             sigma: match n <= DOTS / 10 && plan.weighted {
                 true => all(3),
                 false => Vec::new(),
