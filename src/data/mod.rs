@@ -1,7 +1,9 @@
 //! Named arrays with dimensions and labels, and the files they come from.
 
 mod json;
+mod netcdf;
 mod npy;
+mod parquet;
 mod read;
 mod table;
 
@@ -9,6 +11,8 @@ mod table;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub use netcdf::NetCdfFile;
+pub use parquet::ParquetFile;
 pub(crate) use read::io_message;
 pub use read::{read_binding, read_file, read_setting};
 

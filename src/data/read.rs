@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::{Array, Values, json, npy, table};
+use super::{Array, Values, json, netcdf, npy, parquet, table};
 use crate::{Error, ErrorKind, Result};
 
 /// The kinds of data file that can be read.
@@ -16,16 +16,21 @@ enum Format {
     Tsv,
     Npy,
     Npz,
+    Parquet,
+    NetCdf,
 }
 
 /// File name ending, and what it means. Longer endings stand before those they end in.
-const FORMATS: [(&str, Format); 6] = [
+const FORMATS: [(&str, Format); 9] = [
     (".json.gz", Format::JsonGz),
     (".json", Format::Json),
     (".csv", Format::Csv),
     (".tsv", Format::Tsv),
     (".npy", Format::Npy),
     (".npz", Format::Npz),
+    (".parquet", Format::Parquet),
+    (".nc", Format::NetCdf),
+    (".h5", Format::NetCdf),
 ];
 
 /// Reads every array of a data file; the ending of its name decides how.
@@ -36,6 +41,8 @@ const FORMATS: [(&str, Format); 6] = [
 /// | `.csv`, `.tsv` | one per column, named by the header row; columns without a name are left out |
 /// | `.npy` | one, named like the file without its ending |
 /// | `.npz` | one per member |
+/// | `.parquet` | one per column of numbers or text; see [`super::ParquetFile`] |
+/// | `.nc`, `.h5` | one per variable of the root group of a NetCDF-4 or HDF5 file, unpacked |
 ///
 /// # Errors
 /// `Io` when the file cannot be read, `Usage` when its ending is not known, `Data` when its
@@ -44,6 +51,14 @@ pub fn read_file(path: impl AsRef<Path>) -> Result<Vec<Array>> {
     let path = path.as_ref();
     let source = path.display().to_string();
     let format = format_of(path)?;
+    if matches!(format, Format::Parquet | Format::NetCdf) {
+        check_file(path)?;
+        let arrays = match format {
+            Format::Parquet => parquet::read(path, &source),
+            _ => netcdf::read(path, &source),
+        };
+        return arrays.map_err(|error| error.context(source));
+    }
     let bytes = read_bytes(path)?;
     let arrays = match format {
         Format::Json => json::read(&bytes, &source),
@@ -52,6 +67,7 @@ pub fn read_file(path: impl AsRef<Path>) -> Result<Vec<Array>> {
         Format::Tsv => table::read(&bytes, b'\t', &source),
         Format::Npy => npy::read(&bytes, &stem(path), &source).map(|array| vec![array]),
         Format::Npz => npy::read_archive(&bytes, &source),
+        Format::Parquet | Format::NetCdf => unreachable!("read above, piece by piece"),
     };
     arrays.map_err(|error| error.context(source))
 }
@@ -87,7 +103,7 @@ pub fn read_binding(binding: &str) -> Result<Array> {
         return Ok(array);
     }
     match format {
-        Format::Csv | Format::Tsv => matrix(name, file, arrays),
+        Format::Csv | Format::Tsv | Format::Parquet => matrix(name, file, arrays),
         _ => Err(none_called(name, arrays.iter().map(|a| a.name.as_str())).context(file)),
     }
 }
@@ -163,15 +179,24 @@ fn format_of(path: &Path) -> Result<Format> {
     })
 }
 
-/// The file's bytes; refuses folders and empty files.
-fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+/// Refuses folders, files that are not there and empty files.
+fn check_file(path: &Path) -> Result<()> {
     let fail = |kind, message: String| Error::new(kind, message).context(path.display());
     if path.is_dir() {
-        return Err(fail(
-            ErrorKind::Io,
-            "this is a folder; name a file in it".into(),
-        ));
+        let message = "this is a folder; name a file in it";
+        return Err(fail(ErrorKind::Io, message.into()));
     }
+    let about = fs::metadata(path).map_err(|error| fail(ErrorKind::Io, io_message(&error)))?;
+    if about.is_file() && about.len() == 0 {
+        return Err(fail(ErrorKind::Data, "the file is empty".into()));
+    }
+    Ok(())
+}
+
+/// The file's bytes.
+fn read_bytes(path: &Path) -> Result<Vec<u8>> {
+    check_file(path)?;
+    let fail = |kind, message: String| Error::new(kind, message).context(path.display());
     let bytes = fs::read(path).map_err(|error| fail(ErrorKind::Io, io_message(&error)))?;
     if bytes.is_empty() {
         return Err(fail(ErrorKind::Data, "the file is empty".into()));

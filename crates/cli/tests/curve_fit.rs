@@ -57,7 +57,13 @@ fn a_formula_is_fitted_printed_and_written() {
     let width = profile["ci_upper"].as_f64().unwrap() - profile["ci_lower"].as_f64().unwrap();
     assert!((width / (4.0 * se) - 1.0).abs() < 0.05, "{width} {se}");
     assert_eq!(document["converged"], true);
-    let names = ["fit.json", "parameters.csv", "run.json", "summary.txt"];
+    let names = [
+        "fit.json",
+        "parameters.csv",
+        "report.html",
+        "run.json",
+        "summary.txt",
+    ];
     let mut written: Vec<_> = std::fs::read_dir(scratch.0.join("fit")).unwrap().collect();
     written.sort_by_key(|e| e.as_ref().unwrap().file_name());
     let written: Vec<_> = written

@@ -67,6 +67,26 @@ fn intervals_of_a_huber_fit_with_outliers_hold_the_truth_as_often_as_they_say() 
     assert!(wide.iter().all(|&c| c > 0.98), "{wide:?}");
 }
 
+/// The scales are those at which each loss is 95 % efficient for normal errors, times 0.1.
+#[test]
+fn intervals_of_every_robust_loss_hold_the_truth_as_often_as_they_say() {
+    for (seed, loss, scale) in [
+        (12, Loss::SoftL1, 0.1345),
+        (13, Loss::Cauchy, 0.2385),
+        (14, Loss::Arctan, 0.2385),
+        (15, Loss::Tukey, 0.4685),
+    ] {
+        let options = Options {
+            loss,
+            f_scale: Scale::Fixed(scale),
+            ..Options::default()
+        };
+        let found = coverage(seed, 200, &options, with_outliers);
+        let honest = found.iter().all(|c| (0.93..=0.97).contains(c));
+        assert!(honest, "{loss:?}: {found:?}");
+    }
+}
+
 #[test]
 fn intervals_of_counts_hold_the_truth_as_often_as_they_say() {
     let options = Options {

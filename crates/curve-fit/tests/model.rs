@@ -20,6 +20,7 @@ fn the_text_is_a_model() {
         y: "counts",
         sigma: None,
         absolute_sigma: false,
+        priors: &[],
     };
     let text = model_text(&plan, &names).unwrap();
     let model = Model::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));

@@ -12,7 +12,12 @@ const CRATES: &[(&str, &[&str])] = &[
     (".", &["fitzroy-graph", "fitzroy-device"]),
     (
         "crates/curve-fit",
-        &["fitzroy", "fitzroy-device", "fitzroy-graph"],
+        &[
+            "fitzroy",
+            "fitzroy-device",
+            "fitzroy-graph",
+            "fitzroy-report",
+        ],
     ),
     (
         "crates/weather",

@@ -21,7 +21,7 @@ struct Lane {
 }
 
 /// Relative change of every parameter at which a fit of a batch has converged.
-const SMALL: f64 = 1e-9;
+pub(super) const SMALL: f64 = 1e-9;
 
 /// Everything eight lanes need; nothing is allocated between fits.
 pub(super) struct Lanes<'a> {
@@ -306,7 +306,7 @@ impl<'a> Lanes<'a> {
 
 /// The diagonal of A⁻¹ into `work[p²..]`, by Cholesky in scaled variables; false when A is not
 /// positive definite.
-fn errors(p: usize, entry: impl Fn(usize, usize) -> f64, work: &mut [f64]) -> bool {
+pub(super) fn errors(p: usize, entry: impl Fn(usize, usize) -> f64, work: &mut [f64]) -> bool {
     let (l, rest) = work.split_at_mut(p * p);
     let (diagonal, scale) = rest.split_at_mut(p);
     for k in 0..p {

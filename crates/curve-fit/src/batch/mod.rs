@@ -5,6 +5,7 @@
 //! robust losses or counts.
 
 mod lanes;
+mod machine;
 mod step;
 
 use crate::fit::{Options, Plan, fit_table};
@@ -13,6 +14,7 @@ use crate::library::Sample;
 use crate::method::{Next, Status};
 use crate::pass::Columns;
 use fitzroy::Result;
+use fitzroy_device::gpu::Machine;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -160,6 +162,22 @@ pub fn fit_many(
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Batch> {
+    fit_many_on(None, plan, table, groups, options, stop)
+}
+
+/// As [`fit_many`], with the lanes on a machine for kernels where there is one: fits with bounds,
+/// robust losses or counts, and those that do not end well, stay with this processor.
+///
+/// # Errors
+/// Those of the machine.
+pub fn fit_many_on(
+    machine: Option<&mut dyn Machine>,
+    plan: &Plan,
+    table: &Columns<'_>,
+    groups: &Groups,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<Batch> {
     let (n, p) = (groups.len(), plan.free.len());
     let starts = starts(plan, table, groups, options)?;
     let in_lanes = options.loss == Loss::Linear && !plan.bounds.any();
@@ -178,7 +196,10 @@ pub fn fit_many(
         }
     }
     if in_lanes {
-        share(plan, table, groups, options, &starts, &mut batch, stop);
+        match machine {
+            Some(on) => machine::run(on, plan, table, groups, options, &starts, &mut batch)?,
+            None => share(plan, table, groups, options, &starts, &mut batch, stop),
+        }
     }
     let alone: Vec<usize> = (0..n)
         .filter(|&k| !batch.status[k].converged() && batch.status[k] != Status::TooFewRows)

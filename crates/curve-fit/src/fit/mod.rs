@@ -3,6 +3,7 @@
 mod conclude;
 mod data;
 mod estimate;
+mod finish;
 mod options;
 mod plan;
 mod predict;
@@ -20,10 +21,11 @@ pub use predict::{Prediction, predict, profile};
 pub use quality::{Quality, quality};
 pub use start::StartRule;
 
-use crate::formula::Formula;
+use crate::formula::{Closure, Curve, Formula};
 use crate::method::{Next, Observer};
 use crate::pass::Table;
 use fitzroy::Result;
+use fitzroy_graph::Expr;
 use std::sync::{Arc, Mutex};
 
 /// Rows up to which all values are looked at before a fit; above, the first pass shows what is
@@ -98,6 +100,38 @@ impl CurveFit {
             formula: Formula::parse(text)?,
             plans: Mutex::new(Vec::new()),
         })
+    }
+
+    /// A curve that is Rust code.
+    ///
+    /// # Errors
+    /// Its parameters have no good names.
+    pub fn new(curve: impl Curve + 'static) -> Result<CurveFit> {
+        Ok(CurveFit {
+            formula: Formula::from_curve(curve)?,
+            plans: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// A closure over the columns of the data, in their order, and the parameters.
+    ///
+    /// ```
+    /// use fitzroy_curve_fit::{CurveFit, Expr, Real};
+    /// fn decay<'g>(x: &[Expr<'g>], p: &[Expr<'g>]) -> Expr<'g> {
+    ///     p[0] * (-p[1] * x[0]).exp()
+    /// }
+    /// let fitter = CurveFit::from_fn(["a", "b"], decay)?;
+    /// # Ok::<(), fitzroy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`CurveFit::new`].
+    pub fn from_fn<const N: usize>(
+        parameters: [&str; N],
+        value: impl for<'g> Fn(&[Expr<'g>], &[Expr<'g>]) -> Expr<'g> + Send + Sync + 'static,
+    ) -> Result<CurveFit> {
+        let parameters = parameters.map(String::from).into();
+        Self::new(Closure { parameters, value })
     }
 
     /// The formula.

@@ -57,7 +57,7 @@ impl Plan {
             let k = find("--tie", name)?;
             let tie = Formula::parse(text).map_err(|e| e.context(format!("--tie {name}")))?;
             check_tie(&tie, name, &roles, &options.tied)?;
-            settings[k] = Setting::Tied(tie);
+            settings[k] = Setting::Tied(Box::new(tie));
         }
         let is_free = |k: &usize| matches!(settings[*k], Setting::Free);
         let free: Vec<usize> = (0..names.len()).filter(is_free).collect();

@@ -1,6 +1,7 @@
 //! From a plan and a table to the minimum: start, progressive start, both methods.
 
-use super::options::{Finish, Method, Options, Progressive, Scale};
+use super::finish::{finish_on_all, polish};
+use super::options::{Method, Options, Progressive, Scale};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::start::{self, Start};
@@ -15,10 +16,6 @@ const MANY_ROWS: usize = 50_000;
 const CHEAP_ROWS: usize = 10_000;
 /// Evaluations after which a descent was not smooth.
 const SMOOTH: usize = 40;
-/// A scaled step below this is taken without another read.
-const BLIND_STEP: f64 = 1e-5;
-/// Most reads of all rows before the progressive start is given up.
-const MOST_READS: usize = 20;
 
 /// What a minimisation found, and how.
 pub(crate) struct Solution {
@@ -239,7 +236,9 @@ fn descend(
         .as_ref()
         .is_some_and(|b| b.status == Status::Interrupted);
     let Some(projection) = projection.filter(|_| wanted && !smooth && !interrupted) else {
-        return Ok((best.expect("damped steps ran"), method));
+        let mut best = best.expect("damped steps ran");
+        polish(plan, problem, &mut best)?;
+        return Ok((best, method));
     };
     let spent = best.as_ref().map_or(0, |b| b.evaluations);
     let found = varpro::minimise(
@@ -273,7 +272,10 @@ fn descend(
         }
     }
     match best {
-        Some(best) => Ok((best, method)),
+        Some(mut best) => {
+            polish(plan, problem, &mut best)?;
+            Ok((best, method))
+        }
         None => {
             let message = "variable projection could not start: some column of the linear \
                            parameters is not finite or depends on the others; use --method lm";
@@ -373,83 +375,6 @@ fn median_size(programs: &Programs, table: &dyn Table, theta: &[f64]) -> Result<
     let middle = sizes.len() / 2;
     let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
     Ok(*median)
-}
-
-/// Gauss–Newton steps on all rows from the minimum of a subsample; `None` where they do not lead
-/// down.
-fn finish_on_all(
-    problem: &mut Problem<'_>,
-    plan: &Plan,
-    options: &Options,
-    theta: &[f64],
-    observer: &mut Observer<'_>,
-) -> Result<Option<(Minimum, &'static str)>> {
-    if plan.bounds.any() || plan.programs.loss().is_robust() {
-        // Steps that meet a bound, or converge linearly, are for the damped method.
-        let found = lm::minimise(problem, theta, &plan.bounds, &options.limits, observer)?;
-        return Ok(found.moments.is_finite().then_some((found, "exact")));
-    }
-    let p = theta.len();
-    let mut theta = theta.to_vec();
-    let mut here = Moments::new(p);
-    let mut before = f64::INFINITY;
-    for read in 1..=MOST_READS {
-        problem.moments(&theta, &mut here)?;
-        let report = crate::method::Progress {
-            iteration: read,
-            cost: here.cost,
-            theta: &theta,
-            lambda: 0.0,
-        };
-        let stop = match observer(&report) {
-            Next::Continue => None,
-            Next::OutOfTime => Some(Status::TimeLimit),
-            Next::Interrupt => Some(Status::Interrupted),
-        };
-        if !here.is_finite() || here.cost > before * (1.0 + 1e-12) {
-            return Ok(None);
-        }
-        before = here.cost;
-        let minimum = |theta: Vec<f64>, moments: Moments, status: Status| Minimum {
-            theta,
-            moments,
-            status,
-            evaluations: read,
-            last_fall: 0.0,
-        };
-        if let Some(status) = stop {
-            return Ok(Some((minimum(theta, here, status), "exact")));
-        }
-        if here.cost == 0.0 {
-            return Ok(Some((minimum(theta, here, Status::ExactFit), "exact")));
-        }
-        let Some(inverse) = crate::method::dense::inverse(&here.normal, p) else {
-            return Ok(None);
-        };
-        let (mut length, mut size, mut fall) = (0.0, 0.0, 0.0);
-        let mut next = theta.clone();
-        for k in 0..p {
-            let step: f64 = -(0..p)
-                .map(|j| inverse[k * p + j] * here.gradient[j])
-                .sum::<f64>();
-            length += here.normal[k * p + k] * step * step;
-            size += here.normal[k * p + k] * theta[k] * theta[k];
-            fall -= 0.5 * here.gradient[k] * step;
-            next[k] += step;
-        }
-        let blind = length.sqrt() <= BLIND_STEP * size.sqrt();
-        if blind && options.finish == Finish::Fast {
-            here.cost -= fall;
-            return Ok(Some((minimum(next, here, Status::SmallStep), "fast")));
-        }
-        if blind {
-            // Exact: on to the end by the damped method, whose first steps are these.
-            let found = lm::minimise(problem, &next, &plan.bounds, &options.limits, observer)?;
-            return Ok(found.moments.is_finite().then_some((found, "exact")));
-        }
-        theta = next;
-    }
-    Ok(None)
 }
 
 /// Refuses a start at which the curve is not finite, naming the row and why.

@@ -16,7 +16,7 @@ pub enum Setting {
     /// A number.
     Fixed(f64),
     /// Another formula of parameters: `c = 2*a`.
-    Tied(Formula),
+    Tied(Box<Formula>),
 }
 
 /// Records formulas over the rows of one scope.
@@ -32,6 +32,14 @@ pub(super) struct Recorder<'r, 'g> {
 impl<'r, 'g> Recorder<'r, 'g> {
     /// The value of `formula` in every row.
     pub(super) fn formula(&self, formula: &Formula) -> Result<Value<'g>> {
+        if let Some(code) = &formula.code {
+            let column = |name: &String| self.scope.data(name, &[self.rows]);
+            let x: Vec<Value<'g>> = self.roles.predictors.iter().map(column).collect();
+            let p: Result<Vec<Value<'g>>> = (0..self.roles.parameters.len())
+                .map(|k| self.parameter(k))
+                .collect();
+            return Ok(code.curve.value(&x, &p?));
+        }
         let mut local: Vec<(&str, Value<'g>)> = Vec::new();
         for (name, value) in &formula.lets {
             let value = self.expr(formula, &local, value)?;

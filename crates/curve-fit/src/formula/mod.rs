@@ -1,12 +1,15 @@
 //! Formulas: from the text of a curve to a graph over rows, with its partial derivatives.
 
 mod build;
+mod curve;
 mod derive;
 mod names;
 mod template;
 mod tie;
 
 pub use build::Setting;
+pub use curve::Curve;
+pub(crate) use curve::{Closure, Recorded};
 pub use derive::{Loss, Programs, Projection};
 pub(crate) use derive::{RESPONSE, WEIGHT};
 pub use names::{Parameter, Roles};
@@ -36,6 +39,8 @@ pub struct Formula {
     value: Expr,
     /// The built-in curve it is, when it is one and nothing else.
     builtin: Option<library::Use>,
+    /// The Rust code it is, when it is not text.
+    code: Option<Recorded>,
 }
 
 impl Formula {
@@ -61,7 +66,29 @@ impl Formula {
             lets,
             value,
             builtin,
+            code: None,
         })
+    }
+
+    /// A curve that is Rust code: it takes all columns of the data, in their order.
+    ///
+    /// # Errors
+    /// No parameters, two of one name, or a name that is no name.
+    pub fn from_curve(curve: impl Curve + 'static) -> Result<Formula> {
+        let code = Recorded::new(curve)?;
+        let (lets, value) = Expr::parse_formula("0")?;
+        Ok(Formula {
+            text: format!("f(columns, {})", code.parameters.join(", ")),
+            lets,
+            value,
+            builtin: None,
+            code: Some(code),
+        })
+    }
+
+    /// True for Rust code, which no model text can be made of.
+    pub fn is_code(&self) -> bool {
+        self.code.is_some()
     }
 
     /// The formula as text.

@@ -53,6 +53,16 @@ impl Formula {
 
     /// As [`Formula::roles`], for formulas that may lack parameters.
     pub(crate) fn names(&self, columns: &[&str], labels: &[(&str, &[String])]) -> Result<Roles> {
+        if let Some(code) = &self.code {
+            let parameter = |name: &String| Parameter {
+                name: name.clone(),
+                indexed: None,
+            };
+            return Ok(Roles {
+                predictors: columns.iter().map(ToString::to_string).collect(),
+                parameters: code.parameters.iter().map(parameter).collect(),
+            });
+        }
         let mut finder = Finder {
             formula: self,
             columns,

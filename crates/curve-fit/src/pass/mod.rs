@@ -1,9 +1,13 @@
 //! One pass through the data: sums of products in the canonical order, wherever the data stand.
 
+mod journal;
+mod machine;
 mod table;
 mod tree;
 
-pub use table::{Columns, Pieces, Table, Visitor, visit_all};
+pub use journal::{Belongs, Journal, Position, Watch, hash};
+pub use machine::{Engine, OnMachine, Shared};
+pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};
 pub use tree::TileTree;
 
 use fitzroy::Result;
@@ -53,42 +57,58 @@ impl<'d> Reader<'d> {
     /// The data cannot be read.
     pub fn sums(&mut self, program: &RowProgram, params: &[f64], out: &mut [f64]) -> Result<()> {
         let (table, threads) = (self.table, self.threads);
-        let n = table.n_rows();
-        let Slot {
-            workspaces, trees, ..
-        } = self.prepare(program, params);
+        let n_tiles = table.n_rows().div_ceil(TILE_ROWS);
+        if let Some(engine) = table.engine() {
+            let mut engine = engine
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            return engine.sums(table, program, params, out);
+        }
+        if let Some(journal) = table.journal() {
+            let mut journal = journal
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            return self.sums_kept(program, params, out, &mut journal);
+        }
+        let slot = self.prepare(program, params);
         if threads == 1 {
-            let (tree, workspace) = (&mut trees[0], &mut workspaces[0]);
+            let (tree, workspace) = (&mut slot.trees[0], &mut slot.workspaces[0]);
             tree.clear();
-            run(program, workspace, table, 0..n, tree)?;
+            run(program, workspace, table, 0..table.n_rows(), tree)?;
             tree.total(out);
             return Ok(());
         }
-        let (level, shares) = shares(n.div_ceil(TILE_ROWS), threads);
         let mut whole = TileTree::new(program.n_sums());
-        let mut done: Vec<Result<()>> = Vec::new();
-        std::thread::scope(|scope| {
-            let jobs = shares.iter().zip(workspaces).zip(trees.iter_mut());
-            let handles: Vec<_> = jobs
-                .map(|((tiles, workspace), tree)| {
-                    scope.spawn(move || {
-                        tree.clear();
-                        tree.join_up_to(level);
-                        let rows = tiles.start * TILE_ROWS..(tiles.end * TILE_ROWS).min(n);
-                        run(program, workspace, table, rows, tree)
-                    })
-                })
-                .collect();
-            let joined = handles
-                .into_iter()
-                .map(|h| h.join().expect("a pass does not panic"));
-            done.extend(joined);
-        });
-        done.into_iter().collect::<Result<()>>()?;
-        for tree in &trees[..shares.len()] {
-            whole.append(tree);
+        slot.add(program, table, threads, 0..n_tiles, &mut whole)?;
+        whole.total(out);
+        Ok(())
+    }
+
+    /// As [`Reader::sums`], in segments that a journal keeps.
+    fn sums_kept(
+        &mut self,
+        program: &RowProgram,
+        params: &[f64],
+        out: &mut [f64],
+        journal: &mut Journal,
+    ) -> Result<()> {
+        let (table, threads) = (self.table, self.threads);
+        let (n_tiles, width) = (table.n_rows().div_ceil(TILE_ROWS), program.n_sums());
+        if let Some(sums) = journal.recall(params, width) {
+            out.copy_from_slice(&sums);
+            return Ok(());
+        }
+        let slot = self.prepare(program, params);
+        let (mut whole, first) = journal.begin(params, width);
+        for start in (first..n_tiles).step_by(journal.segment_tiles()) {
+            let end = (start + journal.segment_tiles()).min(n_tiles);
+            slot.add(program, table, threads, start..end, &mut whole)?;
+            if end < n_tiles {
+                journal.reached(params, &whole, width, [end, n_tiles])?;
+            }
         }
         whole.total(out);
+        journal.finish(params, out);
         Ok(())
     }
 
@@ -140,6 +160,51 @@ impl<'d> Reader<'d> {
                 }
                 Ok(())
             })
+    }
+}
+
+impl Slot {
+    /// Adds `tiles`, which begin at a multiple of a power of two no smaller than their number, to
+    /// `whole`.
+    fn add(
+        &mut self,
+        program: &RowProgram,
+        table: &dyn Table,
+        threads: usize,
+        tiles: Range<usize>,
+        whole: &mut TileTree,
+    ) -> Result<()> {
+        let n = table.n_rows();
+        let (level, shares) = shares(tiles.len(), threads);
+        let mut done: Vec<Result<()>> = Vec::new();
+        std::thread::scope(|scope| {
+            let jobs = shares.iter().zip(&mut self.workspaces).zip(&mut self.trees);
+            let mut work: Vec<_> = jobs
+                .map(|((share, workspace), tree)| {
+                    let (first, end) = (tiles.start + share.start, tiles.start + share.end);
+                    move || {
+                        tree.clear();
+                        tree.join_up_to(level);
+                        let rows = first * TILE_ROWS..(end * TILE_ROWS).min(n);
+                        run(program, workspace, table, rows, tree)
+                    }
+                })
+                .collect();
+            // The last share is this thread's own.
+            let own = work.pop();
+            let handles: Vec<_> = work.into_iter().map(|w| scope.spawn(w)).collect();
+            let own = own.map(|mut work| work());
+            let joined = handles
+                .into_iter()
+                .map(|h| h.join().expect("a pass does not panic"));
+            done.extend(joined);
+            done.extend(own);
+        });
+        done.into_iter().collect::<Result<()>>()?;
+        for tree in &self.trees[..shares.len()] {
+            whole.append(tree);
+        }
+        Ok(())
     }
 }
 

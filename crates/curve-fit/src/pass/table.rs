@@ -1,9 +1,12 @@
 //! Data by rows: columns in memory, or anything that can show a stretch of rows piece by piece.
 
+use super::journal::{Belongs, Journal};
+use super::machine::Engine;
 use fitzroy::Result;
 use fitzroy_device::cpu::TILE_ROWS;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// What gets a piece: its first row and its columns.
 pub type Visitor<'v> = dyn FnMut(usize, &[&[f64]]) -> Result<()> + 'v;
@@ -19,6 +22,62 @@ pub trait Table: Sync {
     /// # Errors
     /// The data cannot be read, or `visit` fails.
     fn visit(&self, range: Range<usize>, visit: &mut Visitor<'_>) -> Result<()>;
+
+    /// The journal that passes through this table are kept in, if they are.
+    fn journal(&self) -> Option<&Mutex<Journal>> {
+        None
+    }
+
+    /// What sums passes through this table in place of this processor, if anything does.
+    fn engine(&self) -> Option<&Mutex<Engine>> {
+        None
+    }
+}
+
+/// A table whose passes are kept in a journal.
+pub struct Kept<'t> {
+    table: &'t dyn Table,
+    journal: Mutex<Journal>,
+}
+
+impl<'t> Kept<'t> {
+    /// Keeps the passes through `table` in `journal`.
+    pub fn new(table: &'t dyn Table, journal: Journal) -> Self {
+        Kept {
+            table,
+            journal: Mutex::new(journal),
+        }
+    }
+
+    /// True when whoever watches the journal stopped the fit inside a pass.
+    pub fn stopped(&self) -> bool {
+        self.lock().stopped()
+    }
+
+    /// The journal as bytes, with what it belongs to.
+    pub fn to_bytes(&self, belongs: &Belongs) -> Vec<u8> {
+        self.lock().to_bytes(belongs)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Journal> {
+        self.journal
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Table for Kept<'_> {
+    fn n_rows(&self) -> usize {
+        self.table.n_rows()
+    }
+
+    fn visit(&self, range: Range<usize>, visit: &mut Visitor<'_>) -> Result<()> {
+        self.table.visit(range, visit)
+    }
+
+    fn journal(&self) -> Option<&Mutex<Journal>> {
+        Some(&self.journal)
+    }
 }
 
 /// Columns in memory.

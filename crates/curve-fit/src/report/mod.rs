@@ -1,9 +1,16 @@
-//! What a person or a program reads of a fit: text, JSON, CSV. Plain data in, text out.
+//! What a person or a program reads of a fit: text, JSON, CSV, figures, a page. Plain data in,
+//! text and scenes out.
 
+mod figure;
 mod json;
 mod model;
+mod page;
+mod shown;
 mod text;
 
+pub use figure::{cost_figure, fit_figure, residual_figure};
 pub use json::{estimate_json, number};
 pub use model::{Names, model_text};
+pub use page::{Told, fit_page};
+pub use shown::{Cloud, Curve, Shown};
 pub use text::{Timing, csv, grouped, significant, text};

@@ -14,6 +14,8 @@ pub struct Names<'n> {
     pub sigma: Option<&'n str>,
     /// Sigma are known.
     pub absolute_sigma: bool,
+    /// Priors in place of flat ones: name and distribution.
+    pub priors: &'n [(String, String)],
 }
 
 /// The model whose posterior belongs to the fit: flat priors, bounded where the fit is, and noise
@@ -31,6 +33,11 @@ pub fn model_text(plan: &Plan, names: &Names<'_>) -> Result<String> {
         );
         return Err(Error::new(ErrorKind::Usage, message));
     }
+    if plan.formula.is_code() {
+        let message = "a curve that is Rust code has no text; write it as a formula";
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    check_priors(plan, names.priors)?;
     let mut out = format!("# {}\n", plan.formula.text().replace('\n', "; "));
     let indexed: Vec<(&str, &str)> = plan
         .roles
@@ -56,7 +63,7 @@ pub fn model_text(plan: &Plan, names: &Names<'_>) -> Result<String> {
     }
     let y = names.y;
     let _ = writeln!(out, "data {y}[obs]\n");
-    parameters(&mut out, plan);
+    parameters(&mut out, plan, names.priors);
     for (name, value) in plan.formula.statements() {
         let _ = writeln!(out, "let {name} = {value}");
     }
@@ -78,6 +85,24 @@ pub fn model_text(plan: &Plan, names: &Names<'_>) -> Result<String> {
     Ok(out)
 }
 
+/// Refuses priors of what is not fitted.
+fn check_priors(plan: &Plan, priors: &[(String, String)]) -> Result<()> {
+    let base = |k: &usize| -> String {
+        let p = &plan.roles.parameters[*k];
+        p.indexed.as_ref().map_or(p.name.clone(), |i| i.0.clone())
+    };
+    let mut free: Vec<String> = plan.free.iter().map(base).collect();
+    free.dedup();
+    match priors.iter().find(|(name, _)| !free.contains(name)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let all = free.join(", ");
+            let message = format!("--prior {name}: no such parameter is fitted; those are {all}");
+            Err(Error::new(ErrorKind::Usage, message))
+        }
+    }
+}
+
 /// A name for the noise that no parameter has.
 fn noise(plan: &Plan) -> String {
     let taken = |name: &str| plan.roles.parameters.iter().any(|p| p.name == name);
@@ -88,7 +113,7 @@ fn noise(plan: &Plan) -> String {
     name
 }
 
-fn parameters(out: &mut String, plan: &Plan) {
+fn parameters(out: &mut String, plan: &Plan, priors: &[(String, String)]) {
     let mut done: Vec<&str> = Vec::new();
     for (k, p) in plan.roles.parameters.iter().enumerate() {
         let (name, dims) = match &p.indexed {
@@ -121,7 +146,11 @@ fn parameters(out: &mut String, plan: &Plan) {
                     ),
                     None => String::new(),
                 };
-                writeln!(out, "{name}{dims} ~ Flat(){limits}")
+                let prior = priors.iter().rev().find(|(n, _)| n == name);
+                match prior {
+                    Some((_, prior)) => writeln!(out, "{name}{dims} ~ {prior}"),
+                    None => writeln!(out, "{name}{dims} ~ Flat(){limits}"),
+                }
             }
         };
     }

@@ -37,7 +37,7 @@ pub fn significant(x: f64, digits: usize) -> String {
 }
 
 /// A value with two more digits than its error, as many as both are worth.
-fn beside(x: f64, se: f64) -> String {
+pub(super) fn beside(x: f64, se: f64) -> String {
     if !(se > 0.0 && se.is_finite() && x != 0.0 && x.is_finite()) {
         return significant(x, 7);
     }
@@ -45,7 +45,7 @@ fn beside(x: f64, se: f64) -> String {
     significant(x, digits.clamp(4, 15) as usize)
 }
 
-fn milliseconds(s: f64) -> String {
+pub(super) fn milliseconds(s: f64) -> String {
     if s >= 10.0 {
         format!("{s:.1} s")
     } else {
@@ -67,9 +67,11 @@ pub fn grouped(n: usize) -> String {
 }
 
 /// The result for a terminal.
-pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, threads: usize) -> String {
+///
+/// `on` says where it was computed: `cpu, 2 threads`.
+pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, on: &str) -> String {
     let mut out = String::new();
-    head(&mut out, e, timing, threads);
+    head(&mut out, e, timing, on);
     table(&mut out, e);
     let mut line = |text: String| {
         let _ = writeln!(out, "{text}");
@@ -120,7 +122,7 @@ pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, threads: u
     out
 }
 
-fn head(out: &mut String, e: &Estimate, timing: &Timing, threads: usize) {
+fn head(out: &mut String, e: &Estimate, timing: &Timing, on: &str) {
     let names: Vec<&str> = e.parameters.iter().map(|p| p.name.as_str()).collect();
     let linear: Vec<&str> = e
         .free
@@ -162,18 +164,17 @@ fn head(out: &mut String, e: &Estimate, timing: &Timing, threads: usize) {
     };
     let _ = writeln!(
         out,
-        "{verdict}: {}, {} {}{start}, {} rows{dropped}, cpu, {threads} {}, {} after {} compile",
+        "{verdict}: {}, {} {}{start}, {} rows{dropped}, {on}, {} after {} compile",
         e.status.name().replace('_', " "),
         e.full_reads,
         plural(e.full_reads, "full read", "full reads"),
         grouped(e.n),
-        plural(threads, "thread", "threads"),
         milliseconds(timing.fit),
         milliseconds(timing.compile),
     );
 }
 
-fn note(f: &Fitted) -> String {
+pub(super) fn note(f: &Fitted) -> String {
     let bound = |b: f64, side: &str| {
         let what = if f.at_bound && f.value == b {
             "active"

@@ -21,11 +21,11 @@ pub struct FileColumn {
     pub inverse: bool,
 }
 
-fn broken(path: &Path, message: impl std::fmt::Display) -> Error {
+pub(super) fn broken(path: &Path, message: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::Data, format!("{}: {message}", path.display()))
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Error {
     let message = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file; check the path".to_string(),
         std::io::ErrorKind::UnexpectedEof => "the file is cut short; fetch it again".to_string(),
@@ -224,6 +224,15 @@ impl FileTable {
             n_rows,
             chunk_rows: (tiles * TILE_ROWS).min(LARGE_PIECE),
         })
+    }
+
+    /// The same in pieces of about `rows` rows, where the limit leaves room for as many: the
+    /// answer keeps its bits.
+    #[must_use]
+    pub fn in_pieces(mut self, rows: usize) -> FileTable {
+        let whole = rows.div_ceil(TILE_ROWS).max(1) * TILE_ROWS;
+        self.chunk_rows = self.chunk_rows.min(whole);
+        self
     }
 }
 

@@ -16,6 +16,7 @@ mod schedule;
 mod sums;
 
 pub use check::self_check;
+pub(crate) use rowwise::{Place, RowInstr};
 pub use rowwise::{RowProgram, RowWorkspace, TILE_ROWS};
 
 use crate::lanes::{Kernel, Lanes, Level};

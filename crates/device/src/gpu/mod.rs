@@ -13,6 +13,7 @@ mod driver;
 pub mod host;
 mod library;
 mod machine;
+pub mod rows;
 pub mod text;
 mod trouble;
 

@@ -1,7 +1,9 @@
 //! A chart of one's own: lines, points and bands on one pair of axes, for reports of other work.
 
 use super::Style;
-use crate::draw::{AxisSpec, Fill, Group, Ink, Key, Labels, Panel, Scene, Stroke, grid, legend};
+use crate::draw::{
+    Axes, AxisSpec, Fill, Group, Ink, Key, Labels, Panel, Scene, Stroke, grid, legend,
+};
 
 /// Something drawn on a chart, in the order given.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +42,21 @@ pub enum Layer {
         low: Vec<f64>,
         /// Upper curve.
         high: Vec<f64>,
+        /// Colour.
+        ink: Ink,
+    },
+    /// Equal rectangles, the darker the nearer `share` is to 1.
+    Cells {
+        /// Its name in the legend; nothing for none.
+        name: String,
+        /// Middles across.
+        x: Vec<f64>,
+        /// Middles up.
+        y: Vec<f64>,
+        /// Width and height of each.
+        size: [f64; 2],
+        /// 0 to 1.
+        share: Vec<f64>,
         /// Colour.
         ink: Ink,
     },
@@ -101,13 +118,16 @@ fn spread(values: impl Iterator<Item = f64>) -> [f64; 2] {
 impl Layer {
     fn x(&self) -> &[f64] {
         match self {
-            Layer::Line { x, .. } | Layer::Points { x, .. } | Layer::Band { x, .. } => x,
+            Layer::Line { x, .. }
+            | Layer::Points { x, .. }
+            | Layer::Band { x, .. }
+            | Layer::Cells { x, .. } => x,
         }
     }
 
     fn ys(&self) -> Vec<f64> {
         match self {
-            Layer::Line { y, .. } | Layer::Points { y, .. } => y.clone(),
+            Layer::Line { y, .. } | Layer::Points { y, .. } | Layer::Cells { y, .. } => y.clone(),
             Layer::Band { low, high, .. } => [low.as_slice(), high].concat(),
         }
     }
@@ -123,6 +143,7 @@ impl Layer {
             ),
             Layer::Points { name, ink, .. } => Key::dot(name, *ink),
             Layer::Band { name, ink, .. } => Key::area(name, *ink, BAND),
+            Layer::Cells { name, ink, .. } => Key::area(name, *ink, 0.6),
         };
         (!key.label.is_empty()).then_some(key)
     }
@@ -134,6 +155,44 @@ const BAND: f64 = 0.18;
 /// each layer once.
 pub fn charts(title: &str, all: &[Chart], columns: usize, height: f64, style: &Style) -> Scene {
     let mut scene = Scene::new(style.width, 0.0, title);
+    let top = keys(&mut scene, all);
+    let (cells, total) = grid(all.len(), columns, style.width, height, top);
+    scene.height = total;
+    for (chart, cell) in all.iter().zip(cells) {
+        let panel = Panel::new(cell, &chart.title, chart.x.clone(), chart.y.clone());
+        chart.draw(&mut scene, &panel);
+    }
+    scene
+}
+
+/// Charts below one another, each with its height in pixels, over one and the same width of data;
+/// one legend above them.
+pub fn stacked(title: &str, all: &[(Chart, f64)], style: &Style) -> Scene {
+    let mut scene = Scene::new(style.width, 0.0, title);
+    let plain: Vec<Chart> = all.iter().map(|(chart, _)| chart.clone()).collect();
+    let mut top = keys(&mut scene, &plain);
+    let mut panels = Vec::new();
+    for (chart, height) in all {
+        let cell = grid(1, 1, style.width, *height, top).0[0];
+        top = cell.bottom();
+        panels.push(Panel::new(
+            cell,
+            &chart.title,
+            chart.x.clone(),
+            chart.y.clone(),
+        ));
+    }
+    scene.height = top + 8.0;
+    let left = panels.iter().map(Panel::needed_left).fold(0.0, f64::max);
+    for ((chart, _), mut panel) in all.iter().zip(panels) {
+        panel.left = left;
+        chart.draw(&mut scene, &panel);
+    }
+    scene
+}
+
+/// Draws the legend of all layers; where the charts begin.
+fn keys(scene: &mut Scene, all: &[Chart]) -> f64 {
     let mut keys: Vec<Key> = Vec::new();
     for key in all
         .iter()
@@ -143,40 +202,70 @@ pub fn charts(title: &str, all: &[Chart], columns: usize, height: f64, style: &S
             keys.push(key);
         }
     }
-    let top = 12.0 + legend(&mut scene, &keys, [16.0, 8.0], style.width - 32.0);
-    let (cells, total) = grid(all.len(), columns, style.width, height, top);
-    scene.height = total;
-    for (chart, cell) in all.iter().zip(cells) {
-        let panel = Panel::new(cell, &chart.title, chart.x.clone(), chart.y.clone());
-        let axes = panel.draw(&mut scene);
+    let width = scene.width - 32.0;
+    12.0 + legend(scene, &keys, [16.0, 8.0], width)
+}
+
+impl Chart {
+    fn draw(&self, scene: &mut Scene, panel: &Panel) {
+        let axes = panel.draw(scene);
         scene.open(Group {
             clip: Some(axes.rect),
             data: Vec::new(),
         });
-        for layer in &chart.layers {
-            match layer {
-                Layer::Line { x, y, stroke, .. } => scene.lines(vec![axes.curve(x, y)], *stroke),
-                Layer::Points {
-                    x, y, ink, size, ..
-                } => {
-                    let dots = axes.curve(x, y);
-                    let finite = dots.into_iter().filter(|p| p.iter().all(|v| v.is_finite()));
-                    scene.dots(&finite.collect::<Vec<_>>(), *size, *ink, 0.8);
+        self.layers.iter().for_each(|l| l.draw(scene, &axes));
+        scene.close();
+    }
+}
+
+/// Steps between empty and full of [`Layer::Cells`].
+const SHADES: usize = 6;
+
+impl Layer {
+    fn draw(&self, scene: &mut Scene, axes: &Axes) {
+        match self {
+            Layer::Line { x, y, stroke, .. } => scene.lines(vec![axes.curve(x, y)], *stroke),
+            Layer::Points {
+                x, y, ink, size, ..
+            } => {
+                let dots = axes.curve(x, y);
+                let finite = dots.into_iter().filter(|p| p.iter().all(|v| v.is_finite()));
+                scene.dots(&finite.collect::<Vec<_>>(), *size, *ink, 0.8);
+            }
+            Layer::Band {
+                x, low, high, ink, ..
+            } => {
+                let fill = Fill {
+                    ink: *ink,
+                    opacity: BAND,
+                };
+                scene.path(vec![axes.between(x, low, high)], true, Some(fill), None);
+            }
+            Layer::Cells {
+                x,
+                y,
+                size: [width, height],
+                share,
+                ink,
+                ..
+            } => {
+                // Rectangles of one shade are one path.
+                let mut shades = vec![Vec::new(); SHADES];
+                for ((x, y), share) in x.iter().zip(y).zip(share) {
+                    let k = (share * SHADES as f64) as usize;
+                    let (w, h) = (width / 2.0, height / 2.0);
+                    let corners = [(-w, -h), (w, -h), (w, h), (-w, h)];
+                    let outline = corners.map(|(dx, dy)| axes.at(x + dx, y + dy));
+                    shades[k.min(SHADES - 1)].push(outline.to_vec());
                 }
-                Layer::Band {
-                    x, low, high, ink, ..
-                } => {
-                    let fill = Fill {
-                        ink: *ink,
-                        opacity: BAND,
-                    };
-                    scene.path(vec![axes.between(x, low, high)], true, Some(fill), None);
+                for (k, parts) in shades.into_iter().enumerate() {
+                    if !parts.is_empty() {
+                        scene.areas(parts, *ink, (k + 1) as f64 / SHADES as f64);
+                    }
                 }
             }
         }
-        scene.close();
     }
-    scene
 }
 
 /// An axis of names at whole numbers.

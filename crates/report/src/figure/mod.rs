@@ -19,7 +19,7 @@ mod trace;
 
 pub use autocorr::autocorrelation_figure;
 pub use bars::{Bar, bar_figure};
-pub use chart::{Chart, Layer, charts};
+pub use chart::{Chart, Layer, charts, stacked};
 pub use energy::energy_figure;
 pub use ess::ess_figure;
 pub use forest::{ForestColumn, ForestRow, forest_figure};

@@ -1,17 +1,19 @@
 //! `--batch-by COLUMN`: a fit for every group of rows.
 
+use super::device::On;
 use super::{CurveFitArgs, usage};
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
 use fitzroy::data::{Array, Values};
-use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
+use fitzroy_curve_fit::batch::{Batch, Groups, fit_many_on};
 use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::method::Status;
 use fitzroy_curve_fit::report::grouped;
 use fitzroy_curve_fit::source::{Missing, Request, assemble};
 use fitzroy_curve_fit::{Formula, Options};
+use fitzroy_device::gpu::Machine;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,6 +21,7 @@ use std::path::Path;
 /// Fits every group and writes one row per fit.
 pub(super) fn run(
     args: &CurveFitArgs,
+    on: &On,
     column: &str,
     arrays: Vec<Array>,
     formula: &Formula,
@@ -70,7 +73,13 @@ pub(super) fn run(
     let table = data.table(&plan.roles.predictors)?;
     let stop = interrupt::catch_with("stopping: fits so far will be written")?;
     let before = clock.seconds();
-    let batch = fit_many(&plan, &table, &groups, options, &stop)?;
+    let mut machine = on.machine().map(|shared| {
+        shared
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    });
+    let gpu = machine.as_deref_mut().map(|m| m as &mut dyn Machine);
+    let batch = fit_many_on(gpu, &plan, &table, &groups, options, &stop)?;
     let seconds = clock.seconds() - before;
     let counts = counts(&batch);
     let (n, good) = (
@@ -86,7 +95,7 @@ pub(super) fn run(
     let path = folder.path().join("fits.csv");
     folder.write("fits.csv", &csv(column, &batch, &groups))?;
     let document = json!({
-        "model": formula.text(), "batch_by": column, "fits": n, "converged": good,
+        "device": on.json(), "model": formula.text(), "batch_by": column, "fits": n, "converged": good,
         "status_counts": counts.iter().map(|(s, n)| (s.to_string(), json!(n)))
             .collect::<serde_json::Map<_, _>>(),
         "alone": batch.n_alone, "rows": data.n_rows(), "parameters": batch.names,

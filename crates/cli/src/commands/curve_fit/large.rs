@@ -1,19 +1,25 @@
-//! `--memory-limit`: columns that stay in their files.
+//! `--memory-limit`: columns that stay in their files, checkpoints, and going on after a stop.
 
+use super::device::On;
 use super::pairs::texts;
+use super::show::Results;
 use super::{CurveFitArgs, usage};
 use crate::clock::Clock;
+use crate::commands::plot;
 use crate::exit::Outcome;
-use crate::{interrupt, json, terminal};
+use crate::output::Folder;
+use crate::progress::Style;
+use crate::{interrupt, terminal};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{Plan, fit_table, quality};
 use fitzroy_curve_fit::method::{Next, Status};
-use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::report::{self, Timing};
-use fitzroy_curve_fit::source::{FileColumn, FileTable, decode_table, table_header};
+use fitzroy_curve_fit::pass::{Belongs, Journal, Kept, Position, Table, hash};
+use fitzroy_curve_fit::report::{Timing, grouped};
+use fitzroy_curve_fit::source::{LargeOptions, Stored, file_table, fingerprint};
 use fitzroy_curve_fit::{Formula, Options};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `2GB`, `512 MiB`, `1000000`.
 pub(super) fn bytes(text: &str) -> Result<usize> {
@@ -52,74 +58,172 @@ impl Drop for Decoded {
     }
 }
 
-/// Where columns are: NPY files by name, or one table.
-enum Files<'a> {
-    Npy(Vec<(String, &'a Path)>),
-    Table(&'a Path, u8),
-}
-
-impl Files<'_> {
-    fn of(args: &CurveFitArgs) -> Result<Files<'_>> {
-        let ending = |p: &Path| p.extension().map(|e| e.to_string_lossy().to_lowercase());
-        let all = |wanted: &str| {
-            args.data
-                .iter()
-                .all(|p| ending(p).as_deref() == Some(wanted))
-        };
-        let stem = |p: &PathBuf| {
-            p.file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
-        };
-        match args.data.as_slice() {
-            [] => Err(usage(
-                "no data: name the NPY files of the columns, or one CSV".into(),
-            )),
-            _ if all("npy") => Ok(Files::Npy(
-                args.data.iter().map(|p| (stem(p), p.as_path())).collect(),
-            )),
-            [one] if all("csv") => Ok(Files::Table(one, b',')),
-            [one] if all("tsv") => Ok(Files::Table(one, b'\t')),
-            _ => Err(usage(
-                "--memory-limit reads NPY files (one per column) or one CSV or TSV file".into(),
-            )),
-        }
-    }
-
-    fn names(&self) -> Result<Vec<String>> {
-        match self {
-            Files::Npy(files) => Ok(files.iter().map(|(name, _)| name.clone()).collect()),
-            Files::Table(path, delimiter) => table_header(path, *delimiter),
-        }
-    }
-
-    fn columns(&self, wanted: &[String], folder: &Path) -> Result<Vec<FileColumn>> {
-        match self {
-            Files::Table(path, delimiter) => decode_table(path, *delimiter, wanted, folder),
-            Files::Npy(files) => {
-                let find = |name: &String| {
-                    let found = files.iter().find(|(n, _)| n == name);
-                    FileColumn::npy(found.expect("checked by name").1)
-                };
-                wanted.iter().map(find).collect()
-            }
-        }
-    }
-}
+/// The checkpoint in the folder of results.
+const CHECKPOINT: &str = "checkpoint.bin";
 
 /// Fits columns in files.
 pub(super) fn run(
     args: &CurveFitArgs,
+    on: &On,
     limit: &str,
     formula: &Formula,
     options: &Options,
     clock: &Clock,
 ) -> Result<Outcome> {
     let limit = bytes(limit)?;
-    let files = Files::of(args)?;
+    if let Some(path) = &args.plot {
+        plot::check_figure(path, "--plot")?;
+    }
+    let source = Stored::of(&args.data)?;
+    let (plan, y, sigma) = plan(args, &source, formula, options)?;
+    let folder = std::env::temp_dir().join(format!("fitzroy-columns-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", folder.display())))?;
+    let decoded = Decoded(folder);
+    let large = LargeOptions {
+        memory_limit_bytes: limit,
+        chunk_rows: args.chunk_rows,
+        folder: decoded.0.clone(),
+    };
+    let renamed = Renamed {
+        plan: &plan,
+        renames: texts("--x", &args.x)?,
+    };
+    let stored = renamed.stored();
+    let table = file_table(
+        &stored,
+        &source,
+        &y,
+        sigma.as_deref(),
+        options.threads,
+        &large,
+    )?;
+    let mut timing = Timing {
+        read: clock.seconds(),
+        ..Timing::default()
+    };
+    let mut out = folder_of(args)?;
+    let stop = interrupt::catch_with("stopping: what was done so far is kept in --out")?;
+    let belongs = belongs(args, &plan, options)?;
+    let watcher = Watcher {
+        stop: Arc::clone(&stop),
+        clock: *clock,
+        style: args.common.progress(args.progress_every),
+        checkpoint: out.as_ref().map(|f| f.path().join(CHECKPOINT)),
+        every_s: args.checkpoint_every,
+        belongs,
+        n_rows: table.n_rows(),
+        said_s: clock.seconds(),
+        saved_s: clock.seconds(),
+    };
+    let mut journal = watcher.journal();
+    if args.resume
+        && let Some(path) = out
+            .as_mut()
+            .map(|f| f.file(CHECKPOINT))
+            .filter(|p| p.is_file())
+    {
+        let bytes = std::fs::read(&path)
+            .map_err(|e| Error::new(ErrorKind::Io, format!("{}: {e}", path.display())))?;
+        let taken = journal.take_over(&bytes, &belongs);
+        taken.map_err(|e| e.context(format!("--resume {}", path.display())))?;
+    }
+    let kept = Kept::new(&table, journal);
+    let remote = on.table(&table);
+    // A GPU's passes are not kept: they take seconds.
+    let passes: &dyn Table = remote.as_ref().map_or(&kept, |remote| remote);
+    let mut costs = Vec::new();
+    let fitted = fit_table(&plan, passes, options, &mut |step| {
+        costs.push(step.cost);
+        // A stop inside a pass is the journal's; between passes the best point is the answer.
+        match stop.load(Ordering::Relaxed) {
+            true => Next::Interrupt,
+            false => Next::Continue,
+        }
+    });
+    if kept.stopped() {
+        let at = fitted.err().map_or_else(String::new, |e| e.to_string());
+        let go_on = match &out {
+            Some(folder) => format!("; go on with --out {} --resume", folder.path().display()),
+            None => "; with --out DIR it could go on".into(),
+        };
+        terminal::note(format_args!("{at}{go_on}"));
+        if let Some(mut folder) = out {
+            folder.keep();
+        }
+        return Ok(Outcome::Interrupted);
+    }
+    let estimate = fitted?;
+    timing.fit = clock.seconds() - timing.read;
+    let quality = quality(&plan, &table, &estimate)?;
+    timing.total = clock.seconds();
+    let result = Results {
+        args,
+        plan: &plan,
+        table: &table,
+        data: None,
+        y: &y,
+        estimate: &estimate,
+        quality: &quality,
+        timing: &timing,
+        profiles: Vec::new(),
+        priors: Vec::new(),
+        costs,
+        on,
+    };
+    result.write(out.as_mut())?;
+    result.show(None);
+    if let Some(mut folder) = out {
+        // The fit is done: nothing is left to go on with.
+        let _ = std::fs::remove_file(folder.replaced(CHECKPOINT));
+        folder.finish()?;
+    }
+    Ok(match estimate.status {
+        Status::Interrupted => Outcome::Interrupted,
+        _ if args.strict && !estimate.converged() => Outcome::NotPassed,
+        _ => Outcome::Done,
+    })
+}
+
+fn folder_of(args: &CurveFitArgs) -> Result<Option<Folder>> {
+    let Some(out) = args.output.out.as_deref() else {
+        return Ok(None);
+    };
+    let here = std::path::Path::new("");
+    let folder = match args.resume {
+        true => Folder::resume(here, out),
+        false => Folder::open(here, Some(out), "curve-fit", args.output.overwrite),
+    };
+    folder.map(Some)
+}
+
+/// A plan whose predictors have their names in the file.
+struct Renamed<'p> {
+    plan: &'p Plan,
+    renames: Vec<(String, String)>,
+}
+
+impl Renamed<'_> {
+    fn stored(&self) -> Plan {
+        let mut plan = self.plan.clone();
+        for name in &mut plan.roles.predictors {
+            if let Some((_, column)) = self.renames.iter().find(|(new, _)| new == name) {
+                name.clone_from(column);
+            }
+        }
+        plan
+    }
+}
+
+/// The plan, the response and sigma, by their names in the file.
+fn plan(
+    args: &CurveFitArgs,
+    source: &Stored,
+    formula: &Formula,
+    options: &Options,
+) -> Result<(Plan, String, Option<String>)> {
     let renames = texts("--x", &args.x)?;
-    let stored = files.names()?;
+    let stored = source.names()?;
     let shown = |name: &String| {
         let renamed = renames.iter().find(|(_, column)| column == name);
         renamed.map_or_else(|| name.clone(), |(new, _)| new.clone())
@@ -127,68 +231,85 @@ pub(super) fn run(
     let names: Vec<String> = stored.iter().map(shown).collect();
     let views: Vec<&str> = names.iter().map(String::as_str).collect();
     let roles = formula.roles(&views, &[])?;
-    let sigma = args.sigma.as_deref();
-    let y = response(args, &names, &roles.predictors, sigma)?;
-    let weighted = sigma.is_some();
-    let plan = Plan::new(formula, roles, weighted, options)?;
-    let mut wanted: Vec<&str> = plan.roles.predictors.iter().map(String::as_str).collect();
-    wanted.push(&y);
-    wanted.extend(sigma);
-    let mut from = Vec::new();
-    for name in &wanted {
-        let at = names.iter().position(|n| n == name).ok_or_else(|| {
+    let y = response(args, &names, &roles.predictors, args.sigma.as_deref())?;
+    let in_file = |name: &str| -> Result<String> {
+        let at = names.iter().position(|n| n == name);
+        let at = at.or_else(|| stored.iter().position(|n| n == name));
+        at.map(|at| stored[at].clone()).ok_or_else(|| {
             usage(format!(
                 "there is no column `{name}`; the columns are {}",
                 names.join(", ")
             ))
-        })?;
-        from.push(stored[at].clone());
-    }
-    let folder = std::env::temp_dir().join(format!("fitzroy-columns-{}", std::process::id()));
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", folder.display())))?;
-    let decoded = Decoded(folder);
-    let mut columns = files.columns(&from, &decoded.0)?;
-    if let (true, Some(last)) = (weighted, columns.last_mut()) {
-        last.inverse = true;
-    }
-    let table = FileTable::new(columns, limit, options.threads)?;
-    if table.n_rows() < plan.free.len() {
-        let message = format!(
-            "{} rows cannot determine {} parameters ({})",
-            table.n_rows(),
-            plan.free.len(),
-            plan.names().join(", ")
-        );
-        return Err(Error::new(ErrorKind::Data, message));
-    }
-    let mut timing = Timing {
-        read: clock.seconds(),
-        ..Timing::default()
+        })
     };
-    let stop = interrupt::catch_with("stopping: the fit ends with the best point so far")?;
-    let estimate = fit_table(&plan, &table, options, &mut |_| {
-        if stop.load(Ordering::Relaxed) {
-            Next::Interrupt
-        } else {
-            Next::Continue
-        }
-    })?;
-    timing.fit = clock.seconds() - timing.read;
-    let quality = quality(&plan, &table, &estimate)?;
-    timing.total = clock.seconds();
-    if args.common.json {
-        let document = report::estimate_json(&estimate, Some(&quality), &timing);
-        json::print(&serde_json::Value::Object(document));
-    } else {
-        let text = report::text(&estimate, Some(&quality), &timing, options.threads);
-        terminal::out(text.trim_end());
-    }
-    Ok(match estimate.status {
-        Status::Interrupted => Outcome::Interrupted,
-        _ if args.strict && !estimate.converged() => Outcome::NotPassed,
-        _ => Outcome::Done,
+    let sigma = args.sigma.as_deref().map(in_file).transpose()?;
+    let y = in_file(&y)?;
+    let plan = Plan::new(formula, roles, sigma.is_some(), options)?;
+    Ok((plan, y, sigma))
+}
+
+/// What a checkpoint of this fit belongs to. Threads and pieces change no bit and do not enter.
+fn belongs(args: &CurveFitArgs, plan: &Plan, options: &Options) -> Result<Belongs> {
+    let columns = [&args.x, &args.y.clone().into_iter().collect::<Vec<_>>()];
+    let model = format!("{} {columns:?} {:?}", plan.formula.text(), args.sigma);
+    let plain = Options {
+        threads: 1,
+        ..options.clone()
+    };
+    Ok(Belongs {
+        model: hash(model.as_bytes()),
+        options: hash(format!("{plain:?}").as_bytes()),
+        data: fingerprint(&args.data)?,
     })
+}
+
+/// Looks at a fit now and then: says where it is, keeps what it did, stops it.
+struct Watcher {
+    stop: Arc<AtomicBool>,
+    clock: Clock,
+    style: Style,
+    checkpoint: Option<PathBuf>,
+    every_s: f64,
+    belongs: Belongs,
+    n_rows: usize,
+    said_s: f64,
+    saved_s: f64,
+}
+
+impl Watcher {
+    fn journal(mut self) -> Journal {
+        Journal::new(Box::new(move |journal, at| self.look(journal, at)))
+    }
+
+    fn look(&mut self, journal: &Journal, at: Position) -> Result<Next> {
+        let now = self.clock.seconds();
+        let stopped = self.stop.load(Ordering::Relaxed);
+        let every_s = match self.style {
+            Style::Hidden => f64::INFINITY,
+            Style::Bars => 1.0,
+            Style::Lines { every_s } => every_s,
+        };
+        if now - self.said_s >= every_s {
+            self.said_s = now;
+            let share = at.tile as f64 / at.n_tiles as f64;
+            terminal::note(format_args!(
+                "[{now:8.1} s] curve fit  pass {}  {:.0} % of {} rows",
+                at.passes + 1,
+                100.0 * share,
+                grouped(self.n_rows),
+            ));
+        }
+        if let Some(path) = &self.checkpoint
+            && (stopped || now - self.saved_s >= self.every_s)
+        {
+            self.saved_s = now;
+            plot::write(path, &journal.to_bytes(&self.belongs))?;
+        }
+        Ok(match stopped {
+            true => Next::Interrupt,
+            false => Next::Continue,
+        })
+    }
 }
 
 /// The response: named, `y`, or the only column that is left.

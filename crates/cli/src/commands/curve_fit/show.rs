@@ -1,12 +1,21 @@
 //! What a fit prints and writes.
 
 use super::CurveFitArgs;
+use super::device::On;
 use super::pairs::texts;
+use super::posterior::Sampled;
+use crate::commands::plot;
+use crate::commands::report::command;
+use crate::output::Folder;
 use crate::{json, terminal};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::Data;
 use fitzroy_curve_fit::fit::{self, Estimate, Plan, Prediction, Quality};
-use fitzroy_curve_fit::report::{self, Timing};
+use fitzroy_curve_fit::pass::Table;
+use fitzroy_curve_fit::report::{self, Shown, Timing, Told};
+use fitzroy_device::probe;
+use fitzroy_report::figure::Style;
+use fitzroy_report::page::Page;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::fs;
@@ -16,19 +25,26 @@ use std::path::Path;
 pub(super) struct Results<'r> {
     pub(super) args: &'r CurveFitArgs,
     pub(super) plan: &'r Plan,
-    pub(super) data: &'r Data<'static>,
+    pub(super) table: &'r dyn Table,
+    /// The columns, where they are in memory.
+    pub(super) data: Option<&'r Data<'static>>,
     pub(super) y: &'r str,
     pub(super) estimate: &'r Estimate,
     pub(super) quality: &'r Quality,
     pub(super) timing: &'r Timing,
     pub(super) profiles: Vec<(String, f64, f64)>,
+    /// Priors in place of flat ones.
+    pub(super) priors: Vec<(String, String)>,
+    /// The cost at each step.
+    pub(super) costs: Vec<f64>,
+    pub(super) on: &'r On,
 }
 
 impl Results<'_> {
     fn json(&self) -> Value {
         let mut document = Map::new();
         let args = self.args;
-        document.insert("device".into(), json!({"kind": "cpu"}));
+        document.insert("device".into(), self.on.json());
         document.insert("precision".into(), json!("f64"));
         document.insert("seed".into(), json!(args.common.seed));
         document.insert("y".into(), json!(self.y));
@@ -37,6 +53,8 @@ impl Results<'_> {
             Some(self.quality),
             self.timing,
         ));
+        let peak = json!(probe::peak_bytes());
+        document.insert("peak_memory_bytes".into(), peak);
         if !self.profiles.is_empty() {
             let all = self.profiles.iter().map(|(name, low, high)| {
                 json!({"name": name, "ci_lower": json::number(*low), "ci_upper": json::number(*high)})
@@ -46,8 +64,13 @@ impl Results<'_> {
         Value::Object(document)
     }
 
-    fn text(&self, threads: usize) -> String {
-        let mut out = report::text(self.estimate, Some(self.quality), self.timing, threads);
+    fn text(&self) -> String {
+        let mut out = report::text(
+            self.estimate,
+            Some(self.quality),
+            self.timing,
+            &self.on.text(),
+        );
         for (name, low, high) in &self.profiles {
             let (low, high) = (report::significant(*low, 7), report::significant(*high, 7));
             let _ = writeln!(out, "profile interval of {name}: {low} ... {high}");
@@ -55,9 +78,13 @@ impl Results<'_> {
         out
     }
 
-    pub(super) fn show(&self, threads: usize) {
+    pub(super) fn show(&self, sampled: Option<&Sampled>) {
         if self.args.common.json {
-            json::print(&self.json());
+            let mut document = self.json();
+            if let (Some(sampled), Value::Object(fields)) = (sampled, &mut document) {
+                fields.insert("posterior".into(), sampled.json());
+            }
+            json::print(&document);
         } else if self.args.common.quiet {
             let e = self.estimate;
             for f in &e.parameters {
@@ -67,31 +94,67 @@ impl Results<'_> {
                 terminal::note(format_args!("! {finding}"));
             }
         } else {
-            terminal::out(self.text(threads).trim_end());
+            terminal::out(self.text().trim_end());
+            if let Some(sampled) = sampled {
+                terminal::out(format_args!("\n{}", sampled.text().trim_end()));
+            }
         }
     }
 
-    pub(super) fn write(&self) -> Result<()> {
+    /// The folder of results, where one was asked for or draws need one.
+    pub(super) fn folder(&self) -> Result<Option<Folder>> {
+        let args = self.args;
+        let out = args.output.out.as_deref();
+        if out.is_none() && !args.posterior {
+            return Ok(None);
+        }
+        let here = Path::new(".");
+        Folder::open(here, out, "curve-fit", args.output.overwrite).map(Some)
+    }
+
+    pub(super) fn write(&self, folder: Option<&mut Folder>) -> Result<()> {
         let args = self.args;
         if let Some(path) = &args.to_model {
-            self.model(path)?;
+            let text = self.model("--to-model")?;
+            plot::write(path, text.as_bytes()).map_err(|e| e.context("--to-model"))?;
         }
         if let Some(path) = &args.residuals {
             self.residuals(path)?;
         }
-        let Some(out) = &args.output.out else {
+        let report = folder.is_some() && !args.no_report;
+        let shown = match args.plot.is_some() || report {
+            true => Some(Shown::new(self.plan, self.table, self.estimate, self.y)?),
+            false => None,
+        };
+        if let (Some(path), Some(shown)) = (&args.plot, &shown) {
+            let scene = report::fit_figure(shown, self.estimate.confidence, &Style::default());
+            plot::write_scene(path, "--plot", &scene)?;
+        }
+        let Some(folder) = folder else {
             return Ok(());
         };
-        let here = Path::new(".");
-        let mut folder =
-            crate::output::Folder::open(here, Some(out), "curve-fit", args.output.overwrite)?;
         folder.write("fit.json", &format!("{:#}\n", self.json()))?;
-        folder.write("summary.txt", &self.text(1))?;
+        folder.write("summary.txt", &self.text())?;
         folder.write("parameters.csv", &report::csv(self.estimate))?;
         if let Some(path) = &args.predict {
             folder.write("prediction.csv", &self.prediction(path)?)?;
         }
-        folder.finish()
+        if let (Some(shown), true) = (&shown, report) {
+            folder.write("report.html", &self.page(shown).html())?;
+        }
+        Ok(())
+    }
+
+    fn page(&self, shown: &Shown) -> Page {
+        let told = Told {
+            command: command(),
+            device: self.on.described(),
+            seed: self.args.common.seed,
+            timing: *self.timing,
+            profiles: self.profiles.clone(),
+            costs: self.costs.clone(),
+        };
+        report::fit_page(self.estimate, self.quality, shown, &told)
     }
 
     /// The curve with its bands at the rows of a file.
@@ -142,26 +205,26 @@ impl Results<'_> {
         Ok(text)
     }
 
-    /// The model text for the sampler.
-    fn model(&self, path: &Path) -> Result<()> {
+    /// What the response is called in a model's text: its own name where that is one.
+    pub(super) fn y_name(&self) -> &str {
         let plain = self.y.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if plain { self.y } else { "y" }
+    }
+
+    /// The model text for the sampler, which `flag` asked for.
+    pub(super) fn model(&self, flag: &str) -> Result<String> {
         let names = report::Names {
-            y: if plain { self.y } else { "y" },
+            y: self.y_name(),
             sigma: self.args.sigma.as_deref(),
             absolute_sigma: self.args.absolute_sigma,
+            priors: &self.priors,
         };
-        let text = report::model_text(self.plan, &names)?;
-        fs::write(path, text).map_err(|error| {
-            Error::new(
-                ErrorKind::Io,
-                format!("--to-model {}: {error}", path.display()),
-            )
-        })
+        report::model_text(self.plan, &names).map_err(|e| e.context(flag))
     }
 
     /// Positions of labels among those of the fit.
     fn positions(&self, name: &str, cells: &[String]) -> Result<Vec<f64>> {
-        let known = self.data.label_columns();
+        let known = self.data.map(Data::label_columns).unwrap_or_default();
         let labels = known
             .iter()
             .find(|(n, _)| *n == name)
@@ -178,10 +241,13 @@ impl Results<'_> {
 
     fn residuals(&self, path: &Path) -> Result<()> {
         let names = &self.plan.roles.predictors;
-        let views: Vec<&[f64]> = names.iter().filter_map(|n| self.data.column(n)).collect();
+        let Some(data) = self.data else {
+            return Ok(());
+        };
+        let views: Vec<&[f64]> = names.iter().filter_map(|n| data.column(n)).collect();
         let p = fit::predict(self.plan, self.estimate, &views, None)?;
         let mut text = format!("{},y,curve,residual\n", names.join(","));
-        for (i, y) in self.data.response().iter().enumerate() {
+        for (i, y) in data.response().iter().enumerate() {
             for view in &views {
                 let _ = write!(text, "{},", view[i]);
             }

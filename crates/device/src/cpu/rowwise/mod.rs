@@ -26,8 +26,8 @@ use fitzroy_graph::{DimId, Graph, NodeId};
 pub const TILE_ROWS: usize = TILE;
 
 /// An operand of a row instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Place {
     /// The same number for every row.
     Scalar(usize),
     /// A block buffer.
@@ -38,11 +38,11 @@ enum Place {
 
 /// One instruction over a block of rows, or, in the code of scalars, over eight copies.
 #[derive(Clone, Copy, Debug)]
-struct RowInstr {
-    code: Code,
-    to: Place,
-    also_to: Option<Place>,
-    from: [Option<Place>; 3],
+pub(crate) struct RowInstr {
+    pub(crate) code: Code,
+    pub(crate) to: Place,
+    pub(crate) also_to: Option<Place>,
+    pub(crate) from: [Option<Place>; 3],
 }
 
 /// A formula over rows, ready to run on the CPU; immutable.
@@ -65,21 +65,21 @@ struct RowInstr {
 /// ```
 pub struct RowProgram {
     level: Level,
-    n_params: usize,
+    pub(crate) n_params: usize,
     /// Initial values of the scalars: constants, and room for the rest.
-    scalars: Vec<f64>,
+    pub(crate) scalars: Vec<f64>,
     /// Instructions among scalars.
-    uniform: Vec<RowInstr>,
+    pub(crate) uniform: Vec<RowInstr>,
     /// Fills buffers that hold the same number in every row.
-    fill: Vec<RowInstr>,
+    pub(crate) fill: Vec<RowInstr>,
     /// Instructions over rows.
-    code: Vec<RowInstr>,
+    pub(crate) code: Vec<RowInstr>,
     n_buffers: usize,
-    n_columns: usize,
+    pub(crate) n_columns: usize,
     /// Buffers whose products are summed.
-    products: Vec<usize>,
+    pub(crate) products: Vec<usize>,
     /// Buffers that are summed alone.
-    alone: Vec<usize>,
+    pub(crate) alone: Vec<usize>,
 }
 
 /// Memory for running a row program; one per thread.
@@ -205,6 +205,14 @@ impl RowProgram {
             n: 0,
             sink: Sink::Nothing,
         });
+    }
+
+    /// All scalars at `params`: these, constants, and what follows from them.
+    pub(crate) fn scalars_at(&self, params: &[f64]) -> Vec<f64> {
+        let mut workspace = self.workspace();
+        self.set_parameters(&mut workspace, params);
+        let lines = workspace.scalars.lines.iter();
+        lines.take(self.scalars.len()).map(|l| l.0[0]).collect()
     }
 
     /// Sums products and outputs over the rows of `columns`; `tile` gets the sums of each tile in

@@ -13,6 +13,7 @@ mod loops;
 mod positions;
 mod precision;
 mod printer;
+pub mod rows;
 mod sums;
 
 use crate::cpu::lower::Lower;

@@ -1,0 +1,331 @@
+//! Flags of `fitzroy curve-fit`, and what they come to.
+
+use super::pairs::{bounds, ranges, texts, values};
+use super::usage;
+use crate::args::Common;
+use crate::task::Task;
+use clap::{Args, ValueEnum};
+use fitzroy::Result;
+use fitzroy_curve_fit::method::Limits;
+use fitzroy_curve_fit::method::starts::Design;
+use fitzroy_curve_fit::source::{Missing, Request, SigmaOf};
+use fitzroy_curve_fit::{CovarianceKind, Finish, Loss, Method, Options, Progressive, Scale};
+use std::path::PathBuf;
+
+/// Flags of `fitzroy curve-fit`.
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    fitzroy curve-fit --model 'a*exp(-b*t)+c' decay.csv --y counts\n  \
+    fitzroy curve-fit --model gaussian peak.csv --x x=energy --y counts --likelihood poisson\n  \
+    fitzroy curve-fit --model 'a*exp(-b*t)+c[set]' --data-set left=l.csv --data-set right=r.csv\n  \
+    fitzroy curve-fit --model 'a*exp(-b*t)+c' big.parquet --y counts --memory-limit 2GB --out big\n  \
+    fitzroy curve-fit --model 'a*t+b' line.csv --y y --posterior --prior 'a ~ Normal(2, 1)'\n\n\
+    Names in the model that are columns are predictors; all others are parameters.")]
+pub(crate) struct CurveFitArgs {
+    /// Files with the columns: CSV, TSV, NPY, NPZ, JSON, Parquet, NetCDF
+    pub(super) data: Vec<PathBuf>,
+    /// A formula, or the name of a built-in curve such as gaussian or polynomial(3)
+    #[arg(long, value_name = "EXPR|NAME")]
+    pub(super) model: String,
+    /// A file of one of several data sets; a column `set` tells them apart
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(super) data_set: Vec<String>,
+    /// Renames a column
+    #[arg(long, value_name = "NAME=COLUMN")]
+    pub(super) x: Vec<String>,
+    /// The response: a column, or a formula of columns such as log(y)
+    #[arg(long, value_name = "COLUMN|EXPR")]
+    pub(super) y: Option<String>,
+    /// Standard deviations of the response: a column or a number
+    #[arg(long, value_name = "COLUMN|NUMBER")]
+    pub(super) sigma: Option<String>,
+    /// Sigma are known, not only up to a factor
+    #[arg(long, requires = "sigma")]
+    pub(super) absolute_sigma: bool,
+    /// Uses rows with LO <= COLUMN <= HI only
+    #[arg(long, value_name = "COLUMN=LO:HI")]
+    pub(super) range: Vec<String>,
+    /// Rows with missing or infinite values
+    #[arg(
+        long,
+        alias = "nan-policy",
+        value_enum,
+        default_value = "error",
+        value_name = "POLICY"
+    )]
+    missing: MissingRows,
+    /// Starting values: a=1,b=2
+    #[arg(long, value_name = "NAME=X,...", allow_hyphen_values = true)]
+    pub(super) p0: Vec<String>,
+    /// Holds parameters: a=3
+    #[arg(long, value_name = "NAME=X,...", allow_hyphen_values = true)]
+    pub(super) fix: Vec<String>,
+    /// Bounds; either side may be empty: b=0:
+    #[arg(long, value_name = "NAME=LO:HI", allow_hyphen_values = true)]
+    pub(super) bound: Vec<String>,
+    /// Ties a parameter to others: 'c = 2*a'
+    #[arg(long, value_name = "NAME=EXPR")]
+    pub(super) tie: Vec<String>,
+    /// Loss of a residual
+    #[arg(long, value_name = "LOSS", default_value = "linear",
+          value_parser = ["linear", "soft_l1", "huber", "cauchy", "arctan", "tukey"])]
+    pub(super) loss: String,
+    /// Residual beyond which a robust loss bends: a number in units of sigma, or auto
+    #[arg(long, value_name = "N|auto", default_value = "1")]
+    pub(super) f_scale: String,
+    /// Distribution of the response
+    #[arg(long, value_enum, value_name = "NAME", default_value = "gaussian")]
+    likelihood: Likelihood,
+    /// Algorithm
+    #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
+    method: MethodName,
+    /// Covariance of the parameters
+    #[arg(long, value_name = "KIND", default_value = "auto",
+          value_parser = ["auto", "classic", "sandwich", "hc0", "hc3"])]
+    pub(super) covariance: String,
+    /// Probability inside the intervals
+    #[arg(long, value_name = "P", default_value_t = 0.95)]
+    pub(super) ci: f64,
+    /// Profile-likelihood intervals, of these parameters or of all
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, default_missing_value = "")]
+    pub(super) profile: Option<String>,
+    /// Stops at this relative change of every parameter
+    #[arg(long, value_name = "X", default_value_t = 1e-11)]
+    pub(super) xtol: f64,
+    /// Stops at this expected relative fall of the cost
+    #[arg(long, value_name = "X", default_value_t = 1e-18)]
+    pub(super) ftol: f64,
+    /// Stops at this scaled gradient
+    #[arg(long, value_name = "X", default_value_t = 1e-12)]
+    pub(super) gtol: f64,
+    /// Most evaluations of the residuals
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    pub(super) max_evals: usize,
+    /// Most seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) time_limit: Option<f64>,
+    /// Starts on a subsample of many rows
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    progressive: When,
+    /// Reads all rows once more at the end
+    #[arg(long, value_enum, value_name = "HOW", default_value = "fast")]
+    finish: FinishName,
+    /// Number of starts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) multistart: usize,
+    /// How starts fill the bounds
+    #[arg(long, value_enum, value_name = "DESIGN", default_value = "sobol")]
+    starts: Starts,
+    /// A fit for every group of rows that share a value of this column; with several files, `file`
+    /// fits each of them
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["predict", "residuals", "profile"])]
+    pub(super) batch_by: Option<String>,
+    /// The data sets of task I of N of --batch-by, I from 0
+    #[arg(long, value_name = "I/N", requires = "batch_by")]
+    pub(super) task: Option<Task>,
+    /// Leaves the columns in their files and reads them in pieces within this much memory
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["batch_by", "predict", "residuals",
+          "profile", "to_model", "data_set", "range", "posterior"])]
+    pub(super) memory_limit: Option<String>,
+    /// Rows of a piece; any number gives the same answer [default: what the limit allows]
+    #[arg(long, value_name = "N", requires = "memory_limit")]
+    pub(super) chunk_rows: Option<usize>,
+    /// Seconds between checkpoints in --out, from which --resume goes on
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 30.0,
+        requires = "memory_limit"
+    )]
+    pub(super) checkpoint_every: f64,
+    /// Goes on with the fit in --out that was stopped, to the same bits
+    #[arg(long, requires_all = ["memory_limit", "out"], conflicts_with = "overwrite")]
+    pub(super) resume: bool,
+    /// Writes the curve with its bands at the rows of this file to OUT/prediction.csv
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub(super) predict: Option<PathBuf>,
+    /// Writes predictors, response, curve and residuals
+    #[arg(long, value_name = "FILE")]
+    pub(super) residuals: Option<PathBuf>,
+    /// Writes the same curve as a model for `fitzroy sample`
+    #[arg(long, value_name = "FILE.fz")]
+    pub(super) to_model: Option<PathBuf>,
+    /// Draws the data with the curve, its bands and the residuals
+    #[arg(long, value_name = "FILE.svg|.png|.pdf", conflicts_with = "batch_by")]
+    pub(super) plot: Option<PathBuf>,
+    /// Samples the posterior of the same curve, from the fit on
+    #[arg(long, conflicts_with = "batch_by")]
+    pub(super) posterior: bool,
+    /// A prior in place of a flat one: 'b ~ Normal(0.5, 0.2)'
+    #[arg(long, value_name = "NAME ~ PRIOR")]
+    pub(super) prior: Vec<String>,
+    /// Chains of --posterior
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(super) chains: usize,
+    /// Warm-up transitions of each chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(super) tune: usize,
+    /// Draws of each chain
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(super) draws: usize,
+    /// Seconds between progress lines in a log
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    pub(super) progress_every: f64,
+    /// No report.html in --out
+    #[arg(long)]
+    pub(super) no_report: bool,
+    /// Exit code 1 when the fit or its posterior did not converge
+    #[arg(long)]
+    pub(super) strict: bool,
+    #[command(flatten)]
+    pub(super) output: crate::args::Output,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// What to do with rows in which something is missing.
+#[derive(Clone, Copy, ValueEnum)]
+enum MissingRows {
+    Error,
+    #[value(alias = "omit")]
+    Drop,
+}
+
+/// Likelihoods.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Likelihood {
+    Gaussian,
+    Poisson,
+}
+
+/// Algorithms.
+#[derive(Clone, Copy, ValueEnum)]
+enum MethodName {
+    Auto,
+    Lm,
+    Varpro,
+}
+
+/// Yes, no, or as it pays.
+#[derive(Clone, Copy, ValueEnum)]
+enum When {
+    Auto,
+    On,
+    Off,
+}
+
+/// Ends of a fit.
+#[derive(Clone, Copy, ValueEnum)]
+enum FinishName {
+    Fast,
+    Exact,
+}
+
+/// Designs of starts.
+#[derive(Clone, Copy, ValueEnum)]
+enum Starts {
+    Sobol,
+    Lhs,
+}
+
+impl CurveFitArgs {
+    pub(super) fn options(&self, threads: usize) -> Result<Options> {
+        let loss = if self.likelihood == Likelihood::Poisson {
+            if self.loss != "linear" {
+                return Err(usage(
+                    "--likelihood poisson has its own loss; leave out --loss".into(),
+                ));
+            }
+            Loss::Poisson
+        } else {
+            let named = Loss::NAMES.iter().find(|(name, _)| *name == self.loss);
+            named.map_or(Loss::Linear, |(_, loss)| *loss)
+        };
+        let f_scale = match self.f_scale.as_str() {
+            "auto" => Scale::Auto,
+            text => Scale::Fixed(text.parse().map_err(|_| {
+                usage(format!("--f-scale {text}: needs a positive number or auto"))
+            })?),
+        };
+        let kind = CovarianceKind::NAMES
+            .iter()
+            .find(|(name, _)| *name == self.covariance);
+        Ok(Options {
+            p0: values("--p0", &self.p0)?,
+            fixed: values("--fix", &self.fix)?,
+            tied: texts("--tie", &self.tie)?,
+            bounds: bounds("--bound", &self.bound)?,
+            loss,
+            f_scale,
+            absolute_sigma: self.absolute_sigma,
+            method: match self.method {
+                MethodName::Auto => Method::Auto,
+                MethodName::Lm => Method::Lm,
+                MethodName::Varpro => Method::Varpro,
+            },
+            covariance: kind.map_or(CovarianceKind::Auto, |(_, kind)| *kind),
+            confidence: self.ci,
+            limits: Limits {
+                xtol: self.xtol,
+                ftol: self.ftol,
+                gtol: self.gtol,
+                max_evaluations: self.max_evals,
+            },
+            progressive: match self.progressive {
+                When::Auto => Progressive::Auto,
+                When::On => Progressive::On,
+                When::Off => Progressive::Off,
+            },
+            finish: match self.finish {
+                FinishName::Fast => Finish::Fast,
+                FinishName::Exact => Finish::Exact,
+            },
+            multistart: self.multistart,
+            starts: match self.starts {
+                Starts::Sobol => Design::Sobol,
+                Starts::Lhs => Design::LatinHypercube,
+            },
+            seed: self.common.seed,
+            threads,
+        })
+    }
+
+    pub(super) fn request(&self) -> Result<Request> {
+        let sigma = match &self.sigma {
+            None => SigmaOf::Unknown,
+            Some(text) => match text.parse() {
+                Ok(number) => SigmaOf::Number(number),
+                Err(_) => SigmaOf::Column(text.clone()),
+            },
+        };
+        Ok(Request {
+            rename: texts("--x", &self.x)?,
+            y: self.y.clone(),
+            sigma,
+            range: ranges("--range", &self.range)?,
+            missing: match self.missing {
+                MissingRows::Error => Missing::Error,
+                MissingRows::Drop => Missing::Drop,
+            },
+            unchecked: false,
+        })
+    }
+
+    /// Priors by name.
+    pub(super) fn priors(&self) -> Result<Vec<(String, String)>> {
+        let split = |text: &String| match text.split_once('~') {
+            Some((name, prior)) if !name.trim().is_empty() && !prior.trim().is_empty() => {
+                Ok((name.trim().to_string(), prior.trim().to_string()))
+            }
+            _ => Err(usage(format!(
+                "--prior {text}: is written --prior 'NAME ~ DISTRIBUTION(...)'"
+            ))),
+        };
+        let priors: Vec<_> = self.prior.iter().map(split).collect::<Result<_>>()?;
+        if !(priors.is_empty() || self.posterior || self.to_model.is_some()) {
+            let message = "--prior needs --posterior or --to-model: least squares knows no priors";
+            return Err(usage(message.into()));
+        }
+        Ok(priors)
+    }
+}

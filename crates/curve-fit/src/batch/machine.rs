@@ -1,0 +1,90 @@
+//! Small fits on a machine for kernels, one to a thread.
+
+use super::lanes::{SMALL, errors};
+use super::{Batch, Groups};
+use crate::fit::{Options, Plan};
+use crate::method::Status;
+use crate::pass::Columns;
+use fitzroy::Result;
+use fitzroy_device::gpu::Machine;
+use fitzroy_device::gpu::rows::{Ended, SmallFits, fit_small};
+
+/// Fits sent at once.
+const SENT: usize = 1 << 18;
+
+fn status(ended: Ended) -> Status {
+    match ended {
+        Ended::SmallStep => Status::SmallStep,
+        Ended::SmallReduction => Status::SmallReduction,
+        Ended::ExactFit => Status::ExactFit,
+        Ended::Rounding => Status::Rounding,
+        Ended::NoProgress => Status::NoProgress,
+        Ended::DampingLimit => Status::DampingLimit,
+        Ended::EvaluationLimit => Status::EvaluationLimit,
+        Ended::NonFinite => Status::NonFinite,
+    }
+}
+
+/// Fits every group that has rows enough.
+pub(super) fn run(
+    machine: &mut dyn Machine,
+    plan: &Plan,
+    table: &Columns<'_>,
+    groups: &Groups,
+    options: &Options,
+    starts: &[f64],
+    batch: &mut Batch,
+) -> Result<()> {
+    let (n, p) = (groups.len(), plan.free.len());
+    let program = &plan.programs.pass;
+    let columns: Vec<&[f64]> = (0..plan.programs.columns().count())
+        .map(|c| table.column(c))
+        .collect();
+    let mut order: Vec<usize> = (0..n)
+        .filter(|&k| groups.rows(k).len() >= p.max(1))
+        .collect();
+    order.sort_by_key(|&k| groups.rows(k).len());
+    let mut factor = vec![0.0; p * p + 2 * p];
+    for part in order.chunks(SENT) {
+        let rows: Vec<&[u32]> = part.iter().map(|&k| groups.rows(k)).collect();
+        let own: Vec<f64> = part
+            .iter()
+            .flat_map(|&k| starts[k * p..(k + 1) * p].iter().copied())
+            .collect();
+        let fits = SmallFits {
+            n_free: p,
+            starts: &own,
+            rows: &rows,
+            xtol: SMALL.max(options.limits.xtol),
+            ftol: options.limits.ftol,
+            max_evaluations: options.limits.max_evaluations,
+        };
+        for (&k, fit) in part
+            .iter()
+            .zip(fit_small(machine, program, &columns, &fits)?)
+        {
+            batch.theta[k * p..(k + 1) * p].copy_from_slice(&fit.theta);
+            batch.status[k] = status(fit.ended);
+            batch.evaluations[k] = fit.evaluations as u32;
+            if fit.ended == Ended::NonFinite {
+                continue;
+            }
+            batch.cost[k] = fit.cost;
+            let q = p + 1;
+            let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
+            let scaled = errors(p, entry, &mut factor);
+            let dof = groups.rows(k).len().saturating_sub(p);
+            let s2 = match options.absolute_sigma {
+                true => 1.0,
+                false => 2.0 * fit.cost / dof as f64,
+            };
+            let converged = batch.status[k].converged();
+            let known = scaled && converged && (dof > 0 || options.absolute_sigma);
+            for a in 0..p {
+                let se = (factor[p * p + a] * s2).sqrt();
+                batch.se[k * p + a] = if known { se } else { f64::NAN };
+            }
+        }
+    }
+    Ok(())
+}

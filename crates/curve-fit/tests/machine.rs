@@ -1,0 +1,187 @@
+//! Kernels of curve fits: on this processor as C++, bit for bit what the CPU gives; and compiled for
+//! the architectures of real GPUs.
+//!
+//! `FITZROY_NVRTC` names the compiler; with `FITZROY_REQUIRE_NVRTC` a missing one fails.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+use fitzroy::rng::{Purpose, Rng};
+use fitzroy_curve_fit::batch::{Batch, Groups, fit_many, fit_many_on};
+use fitzroy_curve_fit::fit::{Plan, fit_table};
+use fitzroy_curve_fit::method::Next;
+use fitzroy_curve_fit::pass::{Columns, OnMachine, Pieces, Shared, Table};
+use fitzroy_curve_fit::{Formula, Loss, Options, values};
+use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
+use fitzroy_device::gpu::text::{for_device, rows};
+use fitzroy_device::gpu::{Compiler, Places};
+use std::borrow::Cow;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+fn host(n_threads: usize) -> Option<HostMachine> {
+    if HostLibrary::has_compiler() {
+        return Some(HostMachine::new(n_threads, 5));
+    }
+    assert!(
+        std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
+        "FITZROY_REQUIRE_GXX is set and there is no g++"
+    );
+    eprintln!("skipped: there is no g++");
+    None
+}
+
+fn damped(n: usize) -> Columns<'static> {
+    let x: Vec<f64> = (0..n)
+        .map(|i| (i * 7919 % n) as f64 * 10.0 / n as f64)
+        .collect();
+    let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
+    let y = x
+        .iter()
+        .enumerate()
+        .map(|(i, x)| 2.0 * (-0.3 * x).exp() * (3.0 * x + 0.5).sin() + 0.5 + 0.1 * ripple(i));
+    let y = y.collect();
+    Columns::new(vec![Cow::Owned(x), Cow::Owned(y)])
+}
+
+fn plan(loss: Loss) -> (Plan, Options) {
+    let options = Options {
+        p0: values([("a", 1.5), ("b", 0.2), ("w", 2.9), ("p", 0.3), ("c", 0.0)]),
+        loss,
+        ..Options::default()
+    };
+    let formula = Formula::parse("a*exp(-b*x)*sin(w*x+p)+c").unwrap();
+    let roles = formula.roles(&["x"], &[]).unwrap();
+    let plan = Plan::new(&formula, roles, false, &options).unwrap();
+    (plan, options)
+}
+
+fn fitted(table: &dyn Table, loss: Loss) -> Vec<u64> {
+    let (plan, options) = plan(loss);
+    let found = fit_table(&plan, table, &options, &mut |_| Next::Continue).unwrap();
+    assert!(found.converged());
+    let all = found.popt.iter().chain(&found.pcov).chain([&found.cost]);
+    all.map(|x| x.to_bits()).collect()
+}
+
+#[test]
+fn passes_as_kernels_have_the_bits_of_the_cpu_resident_or_in_pieces() {
+    // Every other program is another text for g++, so few of them.
+    for (n, loss, threads) in [(60_001, Loss::Linear, 1), (3000, Loss::Cauchy, 32)] {
+        let rows = damped(n);
+        let want = fitted(&rows, loss);
+        let Some(machine) = host(threads) else { return };
+        let shared: Shared = Arc::new(Mutex::new(machine));
+        let pieces = Pieces {
+            table: &rows,
+            tiles: 3,
+        };
+        for (table, budget) in [(&rows as &dyn Table, 1 << 30), (&pieces, 40_000)] {
+            let on = OnMachine::new(table, Arc::clone(&shared), budget);
+            assert_eq!(fitted(&on, loss), want, "{n} rows, {budget} bytes");
+        }
+    }
+}
+
+/// The fault this catches: a barrier that is forgotten.
+#[test]
+fn a_pass_without_its_barriers_is_found_out() {
+    let rows = damped(1500);
+    let want = fitted(&rows, Loss::Linear);
+    let Some(mut machine) = host(32) else { return };
+    machine.leave_out(Some(0));
+    let shared: Shared = Arc::new(Mutex::new(machine));
+    let on = OnMachine::new(&rows, shared, 1 << 30);
+    let (plan, options) = plan(Loss::Linear);
+    let found = fit_table(&plan, &on, &options, &mut |_| Next::Continue);
+    let same = found.is_ok_and(|e| {
+        e.popt
+            .iter()
+            .map(|x| x.to_bits())
+            .eq(want[..5].iter().copied())
+    });
+    assert!(!same, "32 threads that never meet cannot be right");
+}
+
+/// Spots on a 7 × 7 grid; fit k has 49 − k mod 5 rows, and one has a gap.
+fn spots(n: u32) -> (Columns<'static>, Groups) {
+    let (mut x, mut y, mut z, mut labels) = (vec![], vec![], vec![], vec![]);
+    for k in 0..n {
+        let mut rng = Rng::new(11, 0, 0, k, Purpose::Test);
+        let (x0, y0) = (3.0 + 0.5 * rng.normal(), 3.0 + 0.5 * rng.normal());
+        for i in 0..49 - k % 5 {
+            let (u, v) = (f64::from(i % 7), f64::from(i / 7));
+            let r2 = (u - x0).powi(2) + (v - y0).powi(2);
+            x.push(u);
+            y.push(v);
+            let gap = if k == 7 && i == 3 { f64::NAN } else { 0.0 };
+            z.push(10.0 * (-r2 / (2.0 * 1.2 * 1.2)).exp() + 2.0 + 0.2 * rng.normal() + gap);
+            labels.push(f64::from(k));
+        }
+    }
+    let groups = Groups::by_number(&labels);
+    let columns = [x, y, z].into_iter().map(Cow::Owned).collect();
+    (Columns::new(columns), groups)
+}
+
+fn spot_plan() -> (Plan, Options) {
+    let options = Options {
+        p0: values([("a", 8.0), ("x0", 3.0), ("y0", 3.0), ("s", 1.0), ("c", 1.0)]),
+        ..Options::default()
+    };
+    let formula = Formula::parse("a*exp(-((x-x0)^2+(y-y0)^2)/(2*s^2))+c").unwrap();
+    let roles = formula.roles(&["x", "y"], &[]).unwrap();
+    let plan = Plan::new(&formula, roles, false, &options).unwrap();
+    (plan, options)
+}
+
+#[test]
+fn small_fits_as_a_kernel_are_those_of_the_lanes() {
+    let (table, groups) = spots(150);
+    let (plan, options) = spot_plan();
+    let stop = AtomicBool::new(false);
+    let want = fit_many(&plan, &table, &groups, &options, &stop).unwrap();
+    for threads in [1, 32] {
+        let Some(mut machine) = host(threads) else {
+            return;
+        };
+        let got: Batch =
+            fit_many_on(Some(&mut machine), &plan, &table, &groups, &options, &stop).unwrap();
+        assert_eq!(got.status, want.status);
+        assert_eq!(got.evaluations, want.evaluations);
+        let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        assert_eq!(bits(&got.theta), bits(&want.theta), "{threads} threads");
+        assert_eq!(bits(&got.se), bits(&want.se));
+    }
+}
+
+#[test]
+fn kernels_compile_for_every_architecture() {
+    let places = Places {
+        compiler: std::env::var_os("FITZROY_NVRTC").map(Into::into),
+        ..Places::default()
+    };
+    let compiler = match Compiler::find(&places, (99, 0), 90) {
+        Ok(compiler) => compiler,
+        Err(trouble) if std::env::var_os("FITZROY_REQUIRE_NVRTC").is_some() => {
+            panic!("FITZROY_REQUIRE_NVRTC is set: {trouble}")
+        }
+        Err(trouble) => return eprintln!("skipped: {trouble}"),
+    };
+    let mut programs = Vec::new();
+    for loss in [Loss::Linear, Loss::Huber, Loss::Poisson] {
+        let (plan, _) = plan(loss);
+        programs.push(rows::pass(&plan.programs.pass));
+        programs.push(rows::pass(&plan.programs.second));
+    }
+    let (plan, _) = spot_plan();
+    programs.push(rows::fits(&plan.programs.pass, plan.free.len()));
+    for arch in [70, 75, 80, 86, 89, 90, 100, 120] {
+        let Some(arch) = compiler.arch_for(arch) else {
+            continue;
+        };
+        for program in &programs {
+            let compiled = compiler.compile(&for_device(program), arch);
+            assert!(compiled.is_ok(), "sm_{arch}: {:?}", compiled.err());
+        }
+    }
+}

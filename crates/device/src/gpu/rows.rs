@@ -1,0 +1,242 @@
+//! Row programs on a machine for kernels: passes over long columns, and many small fits.
+
+use super::machine::{Machine, Program};
+use super::text::rows::{self, LANES};
+use crate::cpu::{RowProgram, TILE_ROWS};
+use fitzroy_graph::Result;
+
+/// Teams of a pass, at most: enough for every GPU to be busy.
+const MOST_TEAMS: usize = 8192;
+
+/// Memory by what it holds.
+#[derive(Clone, Copy)]
+enum Slot {
+    Job,
+    Columns,
+    Scalars,
+    Sums,
+    Scratch,
+    Starts,
+    Offsets,
+    Lengths,
+    Results,
+}
+
+fn bits(numbers: &[f64]) -> Vec<u64> {
+    numbers.iter().map(|x| x.to_bits()).collect()
+}
+
+/// Columns on a machine: rows `0..n_rows` of each, one column after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uploaded {
+    at: u64,
+    n_rows: usize,
+    stride: usize,
+}
+
+/// Copies columns to the machine, in place of those copied before.
+///
+/// # Errors
+/// Not enough memory there.
+pub fn upload(machine: &mut dyn Machine, columns: &[&[f64]], room: usize) -> Result<Uploaded> {
+    let n_rows = columns.first().map_or(0, |c| c.len());
+    let stride = room.max(n_rows).max(1);
+    let at = machine.reserve(Slot::Columns as usize, stride * columns.len().max(1))?;
+    for (c, column) in columns.iter().enumerate() {
+        // In parts, so that the copy as words stays small.
+        for (k, part) in column.chunks(1 << 20).enumerate() {
+            let first = c * stride + (k << 20);
+            machine.write(at + 8 * first as u64, &bits(part))?;
+        }
+    }
+    Ok(Uploaded { at, n_rows, stride })
+}
+
+/// Sums of `program` at `params` over uploaded rows; `tile` gets those of each tile in turn.
+///
+/// The sums have the bits of [`RowProgram::accumulate`].
+///
+/// # Errors
+/// Those of the machine.
+pub fn accumulate(
+    machine: &mut dyn Machine,
+    program: &RowProgram,
+    text: &Program,
+    params: &[f64],
+    columns: &Uploaded,
+    tile: &mut dyn FnMut(&[f64]),
+) -> Result<()> {
+    machine.load(text)?;
+    let n_tiles = columns.n_rows.div_ceil(TILE_ROWS);
+    let (n_sums, n_teams) = (program.n_sums(), n_tiles.clamp(1, MOST_TEAMS));
+    let scalars = program.scalars_at(params);
+    let at = machine.reserve(Slot::Scalars as usize, scalars.len().max(1))?;
+    machine.write(at, &bits(&scalars))?;
+    let sums = machine.reserve(Slot::Sums as usize, (n_tiles * n_sums).max(1))?;
+    let scratch = machine.reserve(Slot::Scratch as usize, n_teams * n_sums * LANES)?;
+    let job = [
+        columns.at,
+        at,
+        sums,
+        scratch,
+        columns.n_rows as u64,
+        columns.stride as u64,
+        n_teams as u64,
+    ];
+    let place = machine.reserve(Slot::Job as usize, 16)?;
+    machine.write(place, &job)?;
+    machine.launch(place, n_teams)?;
+    let mut words = vec![0; n_tiles * n_sums];
+    machine.read(sums, &mut words)?;
+    let mut own = vec![0.0; n_sums];
+    for words in words.chunks_exact(n_sums.max(1)) {
+        for (own, word) in own.iter_mut().zip(words) {
+            *own = f64::from_bits(*word);
+        }
+        tile(&own);
+    }
+    Ok(())
+}
+
+/// How a small fit on a machine ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The steps became small.
+    SmallStep,
+    /// The expected reduction became small.
+    SmallReduction,
+    /// The curve goes through all points.
+    ExactFit,
+    /// Rounding hides any further reduction.
+    Rounding,
+    /// Steps became tiny while the cost should still fall.
+    NoProgress,
+    /// No step of any length reduced the cost.
+    DampingLimit,
+    /// The limit of evaluations was reached.
+    EvaluationLimit,
+    /// The formula had no finite value at the start.
+    NonFinite,
+}
+
+const ENDS: [Ended; 8] = [
+    Ended::SmallStep,
+    Ended::SmallReduction,
+    Ended::ExactFit,
+    Ended::Rounding,
+    Ended::NoProgress,
+    Ended::DampingLimit,
+    Ended::EvaluationLimit,
+    Ended::NonFinite,
+];
+
+/// A small fit that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SmallFit {
+    /// Its parameters.
+    pub theta: Vec<f64>,
+    /// Sums of products of `[J…, r]` there.
+    pub sums: Vec<f64>,
+    /// Its cost.
+    pub cost: f64,
+    /// How it ended.
+    pub ended: Ended,
+    /// Evaluations of its residuals.
+    pub evaluations: usize,
+}
+
+/// Small fits: rows of each, and when to stop.
+#[derive(Clone, Debug)]
+pub struct SmallFits<'f> {
+    /// Free parameters of a fit.
+    pub n_free: usize,
+    /// Starting values, fit after fit.
+    pub starts: &'f [f64],
+    /// Rows of each fit, by position in the columns.
+    pub rows: &'f [&'f [u32]],
+    /// Relative change of every parameter at which a fit has converged.
+    pub xtol: f64,
+    /// Expected reduction, relative to the cost.
+    pub ftol: f64,
+    /// Most evaluations of a fit.
+    pub max_evaluations: usize,
+}
+
+/// Fits of many small problems, one to a thread, 32 side by side; neighbours should be of like
+/// length. The steps are those of the CPU.
+///
+/// # Errors
+/// Those of the machine.
+pub fn fit_small(
+    machine: &mut dyn Machine,
+    program: &RowProgram,
+    columns: &[&[f64]],
+    fits: &SmallFits<'_>,
+) -> Result<Vec<SmallFit>> {
+    let (n, p) = (fits.rows.len(), fits.n_free);
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    let text = rows::fits(program, p);
+    machine.load(&text)?;
+    // Row i of the 32 fits of a group stand side by side.
+    let mut offsets = vec![0u64];
+    for group in fits.rows.chunks(LANES) {
+        let longest = group.iter().map(|r| r.len()).max().unwrap_or(0);
+        offsets.push(offsets[offsets.len() - 1] + longest as u64);
+    }
+    let stride = offsets[offsets.len() - 1] as usize * LANES;
+    let at = machine.reserve(Slot::Columns as usize, (stride * columns.len()).max(1))?;
+    for (c, column) in columns.iter().enumerate() {
+        let mut wide = vec![0u64; stride];
+        for (k, rows) in fits.rows.iter().enumerate() {
+            let first = offsets[k / LANES] as usize * LANES + k % LANES;
+            for (i, &row) in rows.iter().enumerate() {
+                wide[first + i * LANES] = column[row as usize].to_bits();
+            }
+        }
+        machine.write(at + 8 * (c * stride) as u64, &wide)?;
+    }
+    let mut put = |slot: Slot, words: &[u64]| -> Result<u64> {
+        let at = machine.reserve(slot as usize, words.len().max(1))?;
+        machine.write(at, words)?;
+        Ok(at)
+    };
+    let starts = put(Slot::Starts, &bits(fits.starts))?;
+    let offsets = put(Slot::Offsets, &offsets)?;
+    let lengths: Vec<u64> = fits.rows.iter().map(|r| r.len() as u64).collect();
+    let lengths = put(Slot::Lengths, &lengths)?;
+    let width = rows::result_words(program, p);
+    let results = machine.reserve(Slot::Results as usize, n * width)?;
+    let n_teams = n.div_ceil(LANES);
+    let job = [
+        at,
+        starts,
+        offsets,
+        lengths,
+        results,
+        n as u64,
+        stride as u64,
+        n_teams as u64,
+        fits.max_evaluations as u64,
+        fits.xtol.to_bits(),
+        fits.ftol.to_bits(),
+    ];
+    let place = machine.reserve(Slot::Job as usize, 16)?;
+    machine.write(place, &job)?;
+    machine.launch(place, n_teams)?;
+    let mut words = vec![0; n * width];
+    machine.read(results, &mut words)?;
+    let numbers = words.chunks_exact(width).map(|words| {
+        let x: Vec<f64> = words.iter().map(|w| f64::from_bits(*w)).collect();
+        let after = width - 3;
+        SmallFit {
+            theta: x[..p].to_vec(),
+            sums: x[p..after].to_vec(),
+            cost: x[after],
+            ended: ENDS[(x[after + 1] as usize).clamp(1, ENDS.len()) - 1],
+            evaluations: x[after + 2] as usize,
+        }
+    });
+    Ok(numbers.collect())
+}

@@ -1,0 +1,153 @@
+/* One small fit to a thread: the damped steps that the CPU makes for eight fits at a time, in the
+   same order of operations. */
+
+enum { SMALL_STEP = 1, SMALL_REDUCTION, EXACT_FIT, ROUNDING, NO_PROGRESS, DAMPING_LIMIT,
+       EVALUATION_LIMIT, NON_FINITE };
+
+FUNCTION int pair_at(int a, int b)
+{
+    return a * Q + b - a * (a + 1) / 2;
+}
+
+FUNCTION int lower_at(int i, int j)
+{
+    return i * (i + 1) / 2 + j;
+}
+
+FUNCTION bool is_number(double x)
+{
+    return x - x == 0.0;
+}
+
+FUNCTION double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* The next trial point from the best one; the change of the parameters. */
+FUNCTION double next_trial(const double *here, const double *theta, double lambda, double *scale,
+                           double *trial, double *predicted)
+{
+    double inverse[P], factor[P * (P + 1) / 2], v[P];
+    for (int k = 0; k < P; ++k) {
+        const double d = greater(sqrt(here[pair_at(k, k)]), scale[k]);
+        scale[k] = 0.0 < d ? d : 1.0;
+        inverse[k] = 1.0 / scale[k];
+    }
+    for (int j = 0; j < P; ++j)
+        for (int i = j; i < P; ++i) {
+            double s = here[pair_at(j, i)] * inverse[i] * inverse[j];
+            if (i == j)
+                s = s + lambda;
+            for (int k = 0; k < j; ++k)
+                s = fma(-factor[lower_at(i, k)], factor[lower_at(j, k)], s);
+            factor[lower_at(i, j)] = i == j ? 1.0 / sqrt(s) : s * factor[lower_at(j, j)];
+        }
+    for (int i = 0; i < P; ++i) {
+        double s = -here[pair_at(i, P)] * inverse[i];
+        for (int k = 0; k < i; ++k)
+            s = fma(-factor[lower_at(i, k)], v[k], s);
+        v[i] = s * factor[lower_at(i, i)];
+    }
+    double vv = 0.0, gv = 0.0, change = 0.0;
+    for (int i = P - 1; i >= 0; --i) {
+        double s = v[i];
+        for (int k = i + 1; k < P; ++k)
+            s = fma(-factor[lower_at(k, i)], v[k], s);
+        s = s * factor[lower_at(i, i)];
+        v[i] = s;
+        vv = fma(s, s, vv);
+    }
+    for (int k = 0; k < P; ++k) {
+        const double step = v[k] * inverse[k];
+        gv = fma(here[pair_at(k, P)], step, gv);
+        trial[k] = theta[k] + step;
+        change = greater(fabs(step) / greater(fabs(theta[k]), 1e-300), change);
+    }
+    *predicted = fma(lambda, vv, -gv) * 0.5;
+    return change;
+}
+
+FUNCTION void fit(const Job *job, long long index)
+{
+    const double *columns = job->columns + job->offsets[index / 32] * 32 + index % 32;
+    const long long n = job->n_rows[index];
+    double here[SUMS], there[SUMS], theta[P], trial[P], scale[P];
+    double lambda = 1e-3, nu = 2.0, cost = 0.0, predicted = 0.0, change = 0.0;
+    int status = 0, evaluations = 0;
+    bool better = true;
+    for (int k = 0; k < P; ++k) {
+        trial[k] = theta[k] = job->starts[index * P + k];
+        scale[k] = 0.0;
+    }
+    for (;;) {
+        sums_at(job, columns, n, trial, there);
+        ++evaluations;
+        const double after = 0.5 * there[SUMS - 1];
+        bool finite = true;
+        for (int k = 0; k < SUMS; ++k)
+            finite = finite && is_number(there[k]);
+        if (evaluations == 1) {
+            if (!finite) {
+                status = NON_FINITE;
+                break;
+            }
+            cost = after;
+            if (cost == 0.0)
+                status = EXACT_FIT;
+        } else {
+            const double ratio = (cost - after) / predicted;
+            const bool level = predicted <= 1e-14 * cost && after <= cost * (1.0 + 1e-13);
+            better = finite && ((ratio > 1e-4 && predicted > 0.0) || level);
+            if (better) {
+                cost = after;
+                const double r = 2.0 * LEAST(ratio, 1.0) - 1.0;
+                const double factor = level ? 0.1 : greater(1.0 - r * r * r, 0.1);
+                lambda = greater(lambda * factor, 1e-20);
+                nu = 2.0;
+            } else {
+                lambda = greater(lambda * nu, 1e-14);
+                nu = LEAST(2.0 * nu, 64.0);
+            }
+            if (after == 0.0)
+                status = EXACT_FIT;
+            else if (better && change <= job->xtol)
+                status = SMALL_STEP;
+            else if (better && predicted <= job->ftol * after)
+                status = SMALL_REDUCTION;
+            else if (!better && change < 1e-14)
+                status = predicted <= 1e-12 * cost ? ROUNDING : NO_PROGRESS;
+            else if (lambda > 1e12 || (!is_number(predicted) && lambda > 1.0))
+                status = DAMPING_LIMIT;
+            else if (evaluations >= job->most)
+                status = EVALUATION_LIMIT;
+        }
+        if (better) {
+            for (int k = 0; k < SUMS; ++k)
+                here[k] = there[k];
+            for (int k = 0; k < P; ++k)
+                theta[k] = trial[k];
+        }
+        if (status)
+            break;
+        change = next_trial(here, theta, lambda, scale, trial, &predicted);
+    }
+    double *out = job->results + index * (P + SUMS + 3);
+    for (int k = 0; k < P; ++k)
+        out[k] = theta[k];
+    for (int k = 0; k < SUMS; ++k)
+        out[P + k] = status == NON_FINITE ? there[k] : here[k];
+    out[P + SUMS] = cost;
+    out[P + SUMS + 1] = status;
+    out[P + SUMS + 2] = evaluations;
+}
+
+ENTRY void advance(const Job *job)
+{
+    const long long team = TEAM_INDEX;
+    if (team >= job->n_teams)
+        return;
+    for (int lane = THREAD; lane < 32; lane += TEAM)
+        if (team * 32 + lane < job->n_fits)
+            fit(job, team * 32 + lane);
+}
