@@ -119,8 +119,10 @@ fn a_lower_precision_gives_the_same_draws_with_one_thread_and_with_many() {
         return;
     }
     let joint = support::example_joint("artists", "artists.json").unwrap();
-    let mut settings = Settings::default();
-    settings.rewrites = Rewrites::NONE;
+    let mut settings = Settings {
+        rewrites: Rewrites::NONE,
+        ..Settings::default()
+    };
     settings.sampler.chains = 2;
     settings.sampler.tune = 10;
     settings.sampler.draws = 2;
