@@ -385,12 +385,12 @@ fn files_that_cannot_be_read_are_errors_that_say_why() {
         missing.to_string(),
         "no/such/file.csv: there is no such file; check the path"
     );
-    let unknown = read_file("data.parquet").unwrap_err();
+    let unknown = read_file("data.feather").unwrap_err();
     assert_eq!(unknown.kind(), ErrorKind::Usage);
     assert_eq!(
         unknown.to_string(),
-        "data.parquet: data are read from .json.gz, .json, .csv, .tsv, .npy, .npz files; convert \
-         this one, or rename it if it is one of them"
+        "data.feather: data are read from .json.gz, .json, .csv, .tsv, .npy, .npz, .parquet, .nc, .h5 \
+         files; convert this one, or rename it if it is one of them"
     );
     let folder = std::env::temp_dir().join(format!("fitzroy-folder-{}.csv", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

@@ -27,7 +27,7 @@ fn a_figure_and_a_report_are_written() {
     let scratch = Scratch::new("cf-report");
     scratch.file("line.csv", &line());
     for (file, start) in [
-        ("f.svg", "<svg"),
+        ("f.svg", "<?xml"),
         ("f.png", "\u{fffd}PNG"),
         ("f.pdf", "%PDF"),
     ] {

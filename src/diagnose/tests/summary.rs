@@ -13,7 +13,8 @@ fn rows_equal_the_single_functions_on_any_number_of_threads() {
         ..SummaryOptions::default()
     };
     let three = summary(&run.trace, &threads).expect("a sound trace");
-    assert_eq!(one, three);
+    // As text, which tells all digits, because some of the numbers are NaN.
+    assert_eq!(format!("{one:?}"), format!("{three:?}"));
     assert_eq!(one.rows.len(), 10);
     let theta = run.trace.groups[0].variable("theta").expect("theta");
     let draws = theta.element(7).concat();
