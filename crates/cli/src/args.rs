@@ -75,7 +75,7 @@ pub(crate) struct Common {
     team: Option<usize>,
     /// Compiler for GPU kernels: libnvrtc.so.12 or its folder [env: FITZROY_NVRTC]
     #[arg(long = "nvrtc", value_name = "PATH")]
-    compiler: Option<PathBuf>,
+    pub(crate) compiler: Option<PathBuf>,
     /// Threads to use [env: FITZROY_THREADS] [default: all]
     #[arg(long, value_name = "N")]
     threads: Option<String>,

@@ -161,7 +161,7 @@ impl Measuring {
             plot::check_figure(path, "--figure")?;
         }
         let repeats = self.repeats.unwrap_or(repeats);
-        let bench = Bench::new(threads, repeats.max(1), self.common.seed)?;
+        let bench = Bench::new(&self.common, threads, repeats.max(1))?;
         let tell = |text: &str| match self.common.json {
             true => terminal::note(text),
             false => terminal::out(text),
@@ -203,7 +203,7 @@ impl Measuring {
         if let Some(folder) = &self.write_data {
             return runs::write_problems(folder, &problems).map(|()| Outcome::Done);
         }
-        let bench = Bench::new(machine.threads, repeats, self.common.seed)?;
+        let bench = Bench::new(&self.common, machine.threads, repeats)?;
         let mut rows = Vec::new();
         for problem in &problems {
             for how in self.rewrites.each() {

@@ -1,6 +1,7 @@
 //! Whole processes of this program on one problem, and what they say of themselves.
 
 use super::problems::Problem;
+use crate::args::Common;
 use clap::ValueEnum;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
@@ -68,6 +69,8 @@ impl Drop for Scratch {
 /// What all measurements share.
 pub(super) struct Bench {
     program: PathBuf,
+    /// The compiler for GPU kernels that was asked for.
+    nvrtc: Option<PathBuf>,
     scratch: Scratch,
     threads: usize,
     repeats: usize,
@@ -76,7 +79,7 @@ pub(super) struct Bench {
 
 impl Bench {
     /// With a folder of its own for files.
-    pub(super) fn new(threads: usize, repeats: usize, seed: u64) -> Result<Self> {
+    pub(super) fn new(common: &Common, threads: usize, repeats: usize) -> Result<Self> {
         let program = env::current_exe().map_err(|error| {
             let message = format!("the program cannot find its own file: {error}");
             Error::new(ErrorKind::Io, message)
@@ -84,10 +87,11 @@ impl Bench {
         let scratch = env::temp_dir().join(format!("fitzroy-bench-{}", std::process::id()));
         Ok(Bench {
             program,
+            nvrtc: common.compiler.clone(),
             scratch: Scratch(scratch),
             threads,
             repeats,
-            seed,
+            seed: common.seed,
         })
     }
 
@@ -145,6 +149,9 @@ impl Bench {
         command.args(["--target-accept", &problem.target_accept.to_string()]);
         command.args(["--seed", &seed.to_string()]).args(flags);
         command.args(["--threads", &self.threads.to_string()]);
+        if let Some(path) = &self.nvrtc {
+            command.arg("--nvrtc").arg(path);
+        }
         command.args([
             "--json",
             "--quiet",
@@ -159,7 +166,8 @@ impl Bench {
             .map_err(|error| failed(problem, &error.to_string()))?;
         let process_s = start.elapsed().as_secs_f64();
         if !done.status.success() {
-            return Err(failed(problem, &String::from_utf8_lossy(&done.stderr)));
+            let said = String::from_utf8_lossy(&done.stderr);
+            return Err(failed(problem, &format!("{} {}", done.status, said.trim())));
         }
         let said: Value = serde_json::from_slice(&done.stdout)
             .map_err(|error| failed(problem, &error.to_string()))?;
