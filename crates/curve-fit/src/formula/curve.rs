@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A curve as Rust code. Its value is computed with [`Value`]s, which note every operation: what
 /// is done with them becomes a program with exact derivatives, compiled once. A branch on a number
-/// is therefore written with [`Value::select`] and not with `if`.
+/// is therefore written with `select` and not with `if`.
 ///
 /// ```
 /// use fitzroy_curve_fit::{Curve, CurveFit, Data, Expr, Options, Real, values};
