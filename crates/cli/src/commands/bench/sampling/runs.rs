@@ -70,7 +70,7 @@ impl Drop for Scratch {
 pub(super) struct Bench {
     program: PathBuf,
     /// The compiler for GPU kernels that was asked for.
-    nvrtc: Option<PathBuf>,
+    compiler: Option<PathBuf>,
     scratch: Scratch,
     threads: usize,
     repeats: usize,
@@ -87,7 +87,7 @@ impl Bench {
         let scratch = env::temp_dir().join(format!("fitzroy-bench-{}", std::process::id()));
         Ok(Bench {
             program,
-            nvrtc: common.compiler.clone(),
+            compiler: common.compiler.clone(),
             scratch: Scratch(scratch),
             threads,
             repeats,
@@ -149,7 +149,7 @@ impl Bench {
         command.args(["--target-accept", &problem.target_accept.to_string()]);
         command.args(["--seed", &seed.to_string()]).args(flags);
         command.args(["--threads", &self.threads.to_string()]);
-        if let Some(path) = &self.nvrtc {
+        if let Some(path) = &self.compiler {
             command.arg("--nvrtc").arg(path);
         }
         command.args([
