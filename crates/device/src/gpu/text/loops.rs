@@ -34,6 +34,39 @@ impl Turn<'_> {
     }
 }
 
+/// What an elementwise instruction does.
+pub(super) enum Statement {
+    /// An expression of its operands.
+    Value(String),
+    /// A call with two results, the pointer to the second one and the end of the call left out.
+    Pair(String),
+}
+
+/// The statement of an instruction with operands `x`, in `real`; none where it is not elementwise.
+pub(super) fn statement(code: Code, x: &[String], real: Real) -> Option<Statement> {
+    let end = real.suffix();
+    let pair = |name: &str| {
+        let call = format!("{}{name}_pair({}", real.functions(), x.join(", "));
+        Some(Statement::Pair(call))
+    };
+    let value = match (code, x) {
+        (Code::LogNdtrPair, _) => return pair("logndtr"),
+        (Code::LogAddExpPair, _) => return pair("logaddexp"),
+        (Code::SoftplusPair, _) => return pair("softplus"),
+        (Code::LgammaPair, _) => return pair("lgamma"),
+        (Code::SinCos, _) => return pair("sincos"),
+        (Code::Copy, [a]) => a.clone(),
+        (Code::Unary(op), [a]) => functions::unary(op, a, real),
+        (Code::Binary(op), [a, b]) => functions::binary(op, a, b, real),
+        (Code::Select, [c, a, b]) => format!("{c} == 0.0{end} ? {b} : {a}"),
+        (Code::MulAdd, [a, b, c]) => format!("fma{end}({a}, {b}, {c})"),
+        (Code::SubMul, [a, b, c]) => format!("fma{end}(-{a}, {b}, {c})"),
+        (Code::MulSub, [a, b, c]) => format!("fma{end}({a}, {b}, -{c})"),
+        _ => return None,
+    };
+    Some(Statement::Value(value))
+}
+
 impl Writer<'_> {
     /// A loop over many elements, shared out among the threads.
     pub(super) fn many(&mut self, plan: &LoopPlan) {
@@ -112,56 +145,33 @@ impl Writer<'_> {
             | Code::SumRising(_)
             | Code::SumAt(_)
             | Code::MatVecT(_) => self.reduction(turn, instr),
-            Code::LogNdtrPair => self.pair(turn, instr, "logndtr"),
-            Code::LogAddExpPair => self.pair(turn, instr, "logaddexp"),
-            Code::SoftplusPair => self.pair(turn, instr, "softplus"),
-            Code::LgammaPair => self.pair(turn, instr, "lgamma"),
-            Code::SinCos => self.pair(turn, instr, "sincos"),
-            Code::Copy => self.simple(turn, instr, |[a, ..], _| a.into()),
-            Code::Unary(op) => {
-                self.simple(turn, instr, |[a, ..], real| functions::unary(op, a, real));
-            }
-            Code::Binary(op) => {
-                self.simple(turn, instr, |[a, b, _], real| {
-                    functions::binary(op, a, b, real)
-                });
-            }
-            Code::Select => self.simple(turn, instr, |[c, a, b], real| {
-                format!("{c} == 0.0{} ? {b} : {a}", real.suffix())
-            }),
-            Code::MulAdd => self.simple(turn, instr, |[a, b, c], real| {
-                format!("fma{}({a}, {b}, {c})", real.suffix())
-            }),
-            Code::SubMul => self.simple(turn, instr, |[a, b, c], real| {
-                format!("fma{}(-{a}, {b}, {c})", real.suffix())
-            }),
-            Code::MulSub => self.simple(turn, instr, |[a, b, c], real| {
-                format!("fma{}({a}, {b}, -{c})", real.suffix())
-            }),
+            Code::LogNdtrPair
+            | Code::LogAddExpPair
+            | Code::SoftplusPair
+            | Code::LgammaPair
+            | Code::SinCos
+            | Code::Copy
+            | Code::Unary(_)
+            | Code::Binary(_)
+            | Code::Select
+            | Code::MulAdd
+            | Code::SubMul
+            | Code::MulSub => self.elementwise(turn, instr),
         }
     }
 
-    /// An instruction that is one expression of its operands.
-    fn simple(
-        &mut self,
-        turn: &mut Turn<'_>,
-        instr: &Instr,
-        expression: impl Fn([&str; 3], Real) -> String,
-    ) {
-        let x = instr.from.map(|loc| loc.map(|loc| self.operand(turn, loc)));
-        let x = x.each_ref().map(|x| x.as_deref().unwrap_or_default());
-        let text = expression(x, self.real);
-        self.assign(turn, instr.to.expect("has a result"), &text);
-    }
-
-    /// An instruction with two results, by the function `name`.
-    fn pair(&mut self, turn: &mut Turn<'_>, instr: &Instr, name: &str) {
+    /// An instruction that reads and writes one element.
+    fn elementwise(&mut self, turn: &mut Turn<'_>, instr: &Instr) {
         let operands = instr.from.iter().flatten();
         let x: Vec<String> = operands.map(|&loc| self.operand(turn, loc)).collect();
         let to = instr.to.expect("has a result");
-        let also = instr.also_to.expect("has a second result");
-        let call = format!("{}{name}_pair({}", self.real.functions(), x.join(", "));
-        self.assign_pair(turn, [to, also], &call);
+        match statement(instr.code, &x, self.real).expect("is elementwise") {
+            Statement::Value(text) => self.assign(turn, to, &text),
+            Statement::Pair(call) => {
+                let also = instr.also_to.expect("has a second result");
+                self.assign_pair(turn, [to, also], &call);
+            }
+        }
     }
 
     /// A new variable with the value of `text`, stored where the CPU stores it.

@@ -5,9 +5,9 @@
 //! i goes to partial i mod 32, which is lane i mod 32 here, and partials join by halves.
 
 use super::functions;
+use super::loops::{Statement, statement};
 use super::precision::Real;
 use super::printer::literal;
-use crate::cpu::program::Code;
 use crate::cpu::{Place, RowInstr, RowProgram};
 use crate::gpu::Program;
 use std::collections::HashMap;
@@ -18,33 +18,6 @@ const FIT: &str = include_str!("fit.c");
 
 /// Threads that share a tile, or fits of a team.
 pub const LANES: usize = 32;
-
-/// What an instruction does, as an expression of its operands; none where it has two results.
-fn expression(code: Code, x: &[String]) -> Option<String> {
-    let real = Real::Double;
-    Some(match (code, x) {
-        (Code::Copy, [a]) => a.clone(),
-        (Code::Unary(op), [a]) => functions::unary(op, a, real),
-        (Code::Binary(op), [a, b]) => functions::binary(op, a, b, real),
-        (Code::Select, [c, a, b]) => format!("{c} == 0.0 ? {b} : {a}"),
-        (Code::MulAdd, [a, b, c]) => format!("fma({a}, {b}, {c})"),
-        (Code::SubMul, [a, b, c]) => format!("fma(-{a}, {b}, {c})"),
-        (Code::MulSub, [a, b, c]) => format!("fma({a}, {b}, -{c})"),
-        _ => return None,
-    })
-}
-
-/// The function of an instruction with two results.
-fn pair(code: Code) -> Option<&'static str> {
-    Some(match code {
-        Code::LogNdtrPair => "m_logndtr_pair",
-        Code::LogAddExpPair => "m_logaddexp_pair",
-        Code::SoftplusPair => "m_softplus_pair",
-        Code::LgammaPair => "m_lgamma_pair",
-        Code::SinCos => "m_sincos_pair",
-        _ => return None,
-    })
-}
 
 /// Statements of one row.
 struct Body {
@@ -77,19 +50,20 @@ impl Body {
             let x: Vec<String> = from.map(|&p| self.value(p, source)).collect();
             let name = format!("{prefix}{}", self.n);
             self.n += 1;
-            if let Some(text) = expression(instr.code, &x) {
-                let _ = writeln!(self.text, "{indent}const double {name} = {text};");
-            } else {
-                let called = pair(instr.code).expect("row programs are elementwise");
-                let second = format!("{name}_also");
-                let arguments = x.join(", ");
-                let _ = writeln!(
-                    self.text,
-                    "{indent}double {second};\n\
-                     {indent}const double {name} = {called}({arguments}, &{second});"
-                );
-                if let Some(also) = instr.also_to {
-                    self.values.insert(also, second);
+            match statement(instr.code, &x, Real::Double).expect("rows are elementwise") {
+                Statement::Value(text) => {
+                    let _ = writeln!(self.text, "{indent}const double {name} = {text};");
+                }
+                Statement::Pair(call) => {
+                    let second = format!("{name}_also");
+                    let _ = writeln!(
+                        self.text,
+                        "{indent}double {second};\n\
+                         {indent}const double {name} = {call}, &{second});"
+                    );
+                    if let Some(also) = instr.also_to {
+                        self.values.insert(also, second);
+                    }
                 }
             }
             self.values.insert(instr.to, name);
