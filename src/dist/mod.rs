@@ -53,7 +53,7 @@ pub use mv_normal::{
 };
 pub use normal::{HalfNormal, LogNormal, Normal, SkewNormal, TruncatedNormal};
 pub use other_forms::*;
-pub use poisson::{NegativeBinomial, Poisson, ZeroInflatedPoisson};
+pub use poisson::{HurdlePoisson, NegativeBinomial, Poisson, ZeroInflatedPoisson};
 pub use registry::{Entry, Form, entries, entry};
 pub use scalar::Scalar;
 pub use shares::{dirichlet, draw_dirichlet, draw_multinomial, multinomial};

@@ -2,6 +2,7 @@
 
 use super::formula::{HALF_LN_TWO_PI, ln_sub_exp, positive, require, unless};
 use super::sampling::Rng;
+use super::tails::ln_skew_normal_shares;
 use super::{Arg, Bound, Real, Support, Univariate};
 use fitzroy_graph::special::{ndtr, ndtri, owens_t};
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2};
@@ -207,8 +208,7 @@ fn truncated_standard(rng: &mut Rng, a: f64, b: f64) -> f64 {
 ///
 /// ln p(y) = ln 2 − ½ z² − ln sigma − ½ ln 2π + ln Φ(alpha·z), with z = (y − mu)/sigma.
 ///
-/// Support: the real line. Requires sigma > 0. The distribution function is accurate to 1e-15
-/// absolutely, not relatively, in the thin tail.
+/// Support: the real line. Requires sigma > 0.
 /// Source: Azzalini, Scandinavian Journal of Statistics 12 (1985), 171–178.
 pub struct SkewNormal;
 
@@ -223,6 +223,14 @@ impl Univariate<3> for SkewNormal {
     fn log_density<R: Real>(y: R, [mu, sigma, alpha]: [R; 3]) -> R {
         let z = (y - mu) / sigma;
         R::lit(-0.5) * z * z + (alpha * z).log_ndtr() - (sigma.ln() + R::lit(HALF_LN_TWO_PI - LN_2))
+    }
+
+    fn log_cdf<R: Real>(y: R, [mu, sigma, alpha]: [R; 3]) -> Option<R> {
+        Some(ln_skew_normal_shares((y - mu) / positive(sigma), alpha).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, [mu, sigma, alpha]: [R; 3]) -> Option<R> {
+        Some(ln_skew_normal_shares((y - mu) / positive(sigma), alpha).1)
     }
 
     fn cdf(y: f64, [mu, sigma, alpha]: [f64; 3]) -> Option<f64> {

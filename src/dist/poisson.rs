@@ -1,7 +1,9 @@
-//! Counts without an upper end: Poisson, NegativeBinomial, ZeroInflatedPoisson.
+//! Counts without an upper end: Poisson, NegativeBinomial, ZeroInflatedPoisson,
+//! HurdlePoisson.
 
 use super::formula::{
-    count_ln, is_probability, non_negative, not_count, positive, probability, require, unless,
+    count_ln, is_probability, ln_1m_exp, ln_sub_exp, non_negative, not_count, positive,
+    probability, require, unless,
 };
 use super::sampling::{Rng, gamma_draw, poisson_draw};
 use super::tails::{ln_beta_shares, ln_gamma_shares};
@@ -173,6 +175,72 @@ impl Univariate<2> for ZeroInflatedPoisson {
     fn sample(rng: &mut Rng, [psi, mu]: [f64; 2]) -> f64 {
         if rng.uniform() < psi {
             poisson_draw(rng, mu)
+        } else {
+            0.0
+        }
+    }
+}
+
+/// HurdlePoisson(psi, mu): with probability psi a Poisson(mu) count that is not 0, else 0.
+///
+/// ln P(0) = ln(1 − psi); ln P(y) = ln psi + ln Poisson(y | mu) − ln(1 − e^−mu) for y ≥ 1.
+///
+/// Requires 0 ≤ psi ≤ 1, mu > 0.
+/// Source: Mullahy, Journal of Econometrics 33 (1986), 341–365.
+pub struct HurdlePoisson;
+
+impl HurdlePoisson {
+    fn accepts<R: Real>([psi, mu]: [R; 2]) -> R {
+        is_probability(psi) * R::lit(0.0).lt(mu)
+    }
+
+    /// ln of the share psi over that of counts above 0.
+    fn ln_counted<R: Real>([psi, mu]: [R; 2]) -> R {
+        psi.ln() - ln_1m_exp(-mu)
+    }
+}
+
+impl Univariate<2> for HurdlePoisson {
+    const ARGS: [Arg; 2] = [Arg::needed("psi"), Arg::needed("mu")];
+    const SUPPORT: Support = Support::NonNegativeInteger;
+
+    fn log_density<R: Real>(y: R, [psi, mu]: [R; 2]) -> R {
+        let count = poisson_kernel(y, mu) - mu + HurdlePoisson::ln_counted([psi, mu]);
+        let value = y.equals(R::lit(0.0)).select((-psi).ln_1p(), count);
+        let valid = HurdlePoisson::accepts([psi, mu]);
+        require(valid, unless(not_count(y, 0.0), value))
+    }
+
+    fn log_cdf<R: Real>(y: R, [psi, mu]: [R; 2]) -> Option<R> {
+        let (zero, one) = (R::lit(0.0), R::lit(1.0));
+        let none = (-psi).ln_1p();
+        let ln_counted = HurdlePoisson::ln_counted([psi, mu]);
+        // Counts from 1 to y; or all without those above y, where those are the fewer.
+        let counts = ln_sub_exp(Poisson::log_cdf(y.max(one), [mu])?, -mu);
+        let above = ln_counted + Poisson::log_ccdf(y.max(one), [mu])?;
+        let few_above = above.lt(R::lit(-std::f64::consts::LN_2));
+        let share = few_above.select(ln_1m_exp(above), none.log_add_exp(ln_counted + counts));
+        let share = y.lt(one).select(none, share);
+        let valid = HurdlePoisson::accepts([psi, mu]);
+        Some(require(valid, unless(y.lt(zero), share)))
+    }
+
+    fn log_ccdf<R: Real>(y: R, [psi, mu]: [R; 2]) -> Option<R> {
+        let above = HurdlePoisson::ln_counted([psi, mu]) + Poisson::log_ccdf(y, [mu])?;
+        let share = y.lt(R::lit(1.0)).select(psi.ln(), above);
+        let share = y.lt(R::lit(0.0)).select(R::lit(0.0), share);
+        Some(require(HurdlePoisson::accepts([psi, mu]), share))
+    }
+
+    fn cdf(y: f64, [psi, mu]: [f64; 2]) -> Option<f64> {
+        Some(HurdlePoisson::log_cdf(y, [psi, mu])?.exp())
+    }
+
+    /// The first of the arrivals in a time mu, given that there is one, and those after it.
+    fn sample(rng: &mut Rng, [psi, mu]: [f64; 2]) -> f64 {
+        if rng.uniform() < psi {
+            let first = -libm::log1p(rng.uniform() * libm::expm1(-mu));
+            1.0 + poisson_draw(rng, (mu - first).max(0.0))
         } else {
             0.0
         }

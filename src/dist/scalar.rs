@@ -123,6 +123,7 @@ scalars! {
     NegativeBinomial "NegativeBinomial"             NegativeBinomialTrials "NegativeBinomial"
     Geometric "Geometric"
     ZeroInflatedPoisson "ZeroInflatedPoisson"
+    HurdlePoisson "HurdlePoisson"
     DiscreteUniform "DiscreteUniform"
 }
 

@@ -2,6 +2,7 @@
 
 use super::formula::{HALF_LN_TWO_PI, non_negative, unless};
 use super::sampling::Rng;
+use super::tails::ln_von_mises_shares;
 use super::{Arg, Real, Support, Univariate};
 use std::f64::consts::{PI, TAU};
 
@@ -33,6 +34,14 @@ fn integral_from_zero(x: f64, kappa: f64) -> f64 {
     x / TAU + nested / PI
 }
 
+impl VonMises {
+    /// ln P(Y ≤ y) and ln P(Y > y).
+    fn ln_shares<R: Real>(y: R, mu: R, kappa: R) -> (R, R) {
+        let y = y.max(R::lit(-PI)).min(R::lit(PI));
+        ln_von_mises_shares(y, mu, non_negative(kappa))
+    }
+}
+
 impl Univariate<2> for VonMises {
     const ARGS: [Arg; 2] = [
         Arg::with_default("mu", 0.0),
@@ -46,6 +55,14 @@ impl Univariate<2> for VonMises {
         let kappa = non_negative(kappa);
         let norm = kappa.log_i0() - kappa + R::lit(2.0 * HALF_LN_TWO_PI);
         unless(R::lit(PI).lt(y.abs()), kernel) - norm
+    }
+
+    fn log_cdf<R: Real>(y: R, [mu, kappa]: [R; 2]) -> Option<R> {
+        Some(VonMises::ln_shares(y, mu, kappa).0)
+    }
+
+    fn log_ccdf<R: Real>(y: R, [mu, kappa]: [R; 2]) -> Option<R> {
+        Some(VonMises::ln_shares(y, mu, kappa).1)
     }
 
     fn cdf(y: f64, [mu, kappa]: [f64; 2]) -> Option<f64> {

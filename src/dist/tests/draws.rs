@@ -64,6 +64,7 @@ pub(super) fn cases() -> Vec<(Scalar, Vec<f64>)> {
         (S::NegativeBinomialTrials, &[3.0, 0.2]),
         (S::Geometric, &[0.2]),
         (S::ZeroInflatedPoisson, &[0.6, 4.0]),
+        (S::HurdlePoisson, &[0.6, 1.5]),
         (S::DiscreteUniform, &[-2.0, 7.0]),
     ];
     cases

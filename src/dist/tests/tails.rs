@@ -133,6 +133,7 @@ fn shares_at_the_ends_of_the_support_are_none_or_all() {
         (Scalar::NegativeBinomial, [2.0, 3.0]),
         (Scalar::Binomial, [2.0, 0.3]),
         (Scalar::ZeroInflatedPoisson, [0.5, 3.0]),
+        (Scalar::HurdlePoisson, [0.5, 3.0]),
     ] {
         check(form, -1.0, &args, none, 0.0);
         if form != Scalar::HalfStudentT && form != Scalar::ZeroInflatedPoisson {

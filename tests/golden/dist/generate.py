@@ -207,6 +207,10 @@ def geometric(y, p):
     return p * power(1 - p, y - 1)
 
 
+def hurdle(y, psi, mu):
+    return 1 - psi if y == 0 else psi * poisson(y, mu) / (1 - exp(-mu))
+
+
 def zero_inflated(y, psi, mu):
     return psi * poisson(y, mu) + (1 - psi if y == 0 else 0)
 
@@ -318,6 +322,8 @@ FORMS = {
                   lambda p: stats.geom(p)),
     "ZeroInflatedPoisson": (count(zero_inflated), count_cdf(zero_inflated), [(0.7, 3), (0, 3), (1, 3), (0.01, 20)], COUNTS,
                             [(-0.1, 3), (1.1, 3), (0.5, -1)], None),
+    "HurdlePoisson": (count(hurdle), count_cdf(hurdle), [(0.7, 3), (0, 3), (1, 3), (0.01, 20), (0.4, 0.001)], COUNTS,
+                      [(-0.1, 3), (1.1, 3), (0.5, -1), (0.5, 0)], None),
     "DiscreteUniform": (discrete_uniform, lambda y, a, b: min(max(floor(y) - a + 1, 0), b - a + 1) / (b - a + 1),
                         [(0, 10), (-3, 3), (5, 5)], [-4, -3, 0, 0.5, 2, 5, 10, 11], [(2, 1), (0.5, 3)], lambda a, b: stats.randint(a, b + 1)),
 }
