@@ -8,7 +8,7 @@ mod support;
 use fitzroy::Result;
 use fitzroy::draws::Column;
 use fitzroy::fit::sample::{Adapt, MetricKind, Sampler};
-use fitzroy::model::joint::Joint;
+use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, kernel_text, run};
 use fitzroy_device::gpu::host::{BARRIER, HostLibrary, HostMachine};
 use fitzroy_device::gpu::{Machine, Program};
@@ -158,6 +158,26 @@ fn a_low_rank_metric_makes_the_draws_of_the_cpu() {
             .metrics;
         assert!(kinds.contains(&MetricKind::LowRank), "{kinds:?}");
         assert_same_draws(&joint, &settings, threads, "low-rank");
+    }
+}
+
+/// Two parameters of each rat in a block of their own. Catches: S for Sᵀ, sums in another order, a
+/// barrier that is missing (with many threads).
+#[test]
+fn a_metric_of_blocks_makes_the_draws_of_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("rats", "rats.csv").unwrap();
+    for (adapt, threads) in [(Adapt::Pooled, 32), (Adapt::PerChain, 1)] {
+        let mut settings = settings(60, 4);
+        settings.rewrites = Rewrites::NONE;
+        settings.sampler.metric = MetricKind::Blocks;
+        settings.sampler.max_treedepth = 5;
+        settings.sampler.adapt = adapt;
+        let run = sampled(&joint, &settings, Device::threads()).unwrap().run;
+        assert_eq!(run.metrics, [MetricKind::Blocks; 3]);
+        assert_same_draws(&joint, &settings, threads, "blocks");
     }
 }
 

@@ -5,10 +5,10 @@
 mod support;
 
 use fitzroy::data::Dataset;
-use fitzroy::model::joint::{Coordinates, Joint};
+use fitzroy::model::joint::{Chosen, Coordinates, Joint};
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::lanes::Level;
-use support::{Density, EXAMPLES, everywhere, example_joint, joint, near};
+use support::{Density, EXAMPLES, everywhere, example_joint, joint, near, signed};
 
 /// Models made by chance; each has its number as seed.
 const MODELS: u32 = 160;
@@ -232,9 +232,14 @@ fn size(gradient: &[f64]) -> f64 {
 /// good to a few units in the last place.
 #[track_caller]
 fn agrees_with_reference(joint: &Joint, coordinates: &[Coordinates], x: &[f64], what: &str) {
+    agrees_in(joint, &coordinates.into(), x, what);
+}
+
+#[track_caller]
+fn agrees_in(joint: &Joint, chosen: &Chosen, x: &[f64], what: &str) {
     let mut bits: Option<(u64, Vec<u64>)> = None;
     for level in Level::available() {
-        let mut density = Density::at(level, joint, coordinates);
+        let mut density = Density::of(level, joint, chosen);
         let (value, gradient) = density.run(x);
         let (wanted, slopes) = density.reference(x);
         near(
@@ -278,6 +283,9 @@ fn the_device_agrees_with_the_reference_on_models_made_by_chance() {
             let what = format!("model {seed}\n{}\n{coordinates:?}", case.centred);
             agrees_with_reference(&joint, &coordinates, &x, &what);
         }
+        let x = chance.point(joint.n_params());
+        let what = format!("model {seed}\n{}\nsigned", case.centred);
+        agrees_in(&joint, &signed(&joint), &x, &what);
     }
 }
 

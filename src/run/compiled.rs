@@ -2,10 +2,11 @@
 
 use crate::Result;
 use crate::fit::sample::Target;
-use crate::model::joint::{Coordinates, Graphs, Joint, TermKind};
+use crate::model::joint::{Chosen, Coordinates, Graphs, Joint, TermKind};
 use fitzroy_device::cpu::{Function, Workspace};
 use fitzroy_device::gpu::text::{Precision, Source, emit_in};
 use fitzroy_graph::{Binary, NodeId, Op, Unary, gradient};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// Which terms of the joint density are sampled.
@@ -39,8 +40,8 @@ pub(super) struct Place {
 
 /// A joint density in one choice of coordinates, ready to run; shared by all chains.
 pub(super) struct Compiled {
-    /// The coordinates of each plate.
-    pub(super) coordinates: Vec<Coordinates>,
+    /// The coordinates of each plate, and which scales have a sign.
+    pub(super) chosen: Chosen,
     /// What was compiled.
     pub(super) graphs: Graphs,
     /// Where each plate stands.
@@ -50,10 +51,12 @@ pub(super) struct Compiled {
     leaves: Vec<Leaf>,
     /// True when the leaves fill all coordinates, each once.
     complete: bool,
-    /// Location and scale of each sampled plate in turn; none without such plates.
-    frames: Option<Function>,
-    /// Where each plate stands in `frames`.
-    slots: Vec<usize>,
+    /// Location, scale and signs of each sampled plate in turn.
+    frames: Function,
+    /// Where each plate stands in `frames`: its location and scale, and its signs.
+    slots: Vec<(usize, Option<usize>)>,
+    /// Where each scale that can have a sign stands among the coordinates.
+    pub(super) scales: Vec<Range<usize>>,
     /// Location and scale of every plate, the density of all coordinates, and the coordinates of
     /// what is integrated out.
     whole: Function,
@@ -79,13 +82,9 @@ pub(super) fn centring(coordinates: &Coordinates, j: usize) -> f64 {
 }
 
 impl Compiled {
-    /// Builds and compiles `terms` of `joint` in `coordinates`.
-    pub(super) fn new(
-        joint: &Joint,
-        coordinates: &[Coordinates],
-        terms: Terms,
-    ) -> Result<Arc<Compiled>> {
-        Self::of(joint, joint.graphs(coordinates), coordinates, terms)
+    /// Builds and compiles `terms` of `joint` in what is `chosen`.
+    pub(super) fn new(joint: &Joint, chosen: &Chosen, terms: Terms) -> Result<Arc<Compiled>> {
+        Self::of(joint, joint.graphs_of(chosen), chosen, terms)
     }
 
     /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out.
@@ -94,13 +93,18 @@ impl Compiled {
         coordinates: &[Coordinates],
         terms: Terms,
     ) -> Result<Arc<Compiled>> {
-        Self::of(joint, joint.plain_graphs(coordinates), coordinates, terms)
+        Self::of(
+            joint,
+            joint.plain_graphs(coordinates),
+            &coordinates.into(),
+            terms,
+        )
     }
 
     fn of(
         joint: &Joint,
         mut graphs: Graphs,
-        coordinates: &[Coordinates],
+        chosen: &Chosen,
         terms: Terms,
     ) -> Result<Arc<Compiled>> {
         if terms == Terms::Priors {
@@ -126,36 +130,45 @@ impl Compiled {
         });
         let places: Vec<Place> = places.collect();
         let (mut slots, mut nodes) = (Vec::new(), Vec::new());
-        for (place, &(m, s)) in places.iter().zip(&graphs.plates) {
-            slots.push(nodes.len() / 2);
+        let frames = graphs.plates.iter().zip(&graphs.signs);
+        for (place, (&(m, s), &sign)) in places.iter().zip(frames) {
+            let at = nodes.len();
+            slots.push((at, sign.map(|_| at + 2)));
             if place.sampled {
                 nodes.extend([m, s]);
+                nodes.extend(sign);
             }
         }
-        let frames = match nodes.is_empty() {
-            true => None,
-            false => Some(Function::compile(&graphs.graph, &graphs.bindings, &nodes)?),
-        };
+        if nodes.is_empty() {
+            nodes.push(graphs.graph.lit(0.0));
+        }
+        let frames = Function::compile(&graphs.graph, &graphs.bindings, &nodes)?;
         let total = match graphs.conditional {
             Some(conditional) => graphs
                 .graph
                 .binary(Binary::Add, graphs.density, conditional)?,
             None => graphs.density,
         };
-        let lp = as_written(&mut graphs, total, coordinates, &places)?;
+        let lp = as_written(&mut graphs, total, chosen, &places)?;
         let mut nodes: Vec<NodeId> = graphs.plates.iter().flat_map(|&(m, s)| [m, s]).collect();
         nodes.push(total);
         nodes.extend(graphs.restored.iter().map(|(_, node)| node));
+        nodes.extend(graphs.signs.iter().flatten());
         let whole = Function::compile(&graphs.graph, &graphs.bindings, &nodes)?;
         let of = |&(k, _): &(usize, NodeId)| {
             let parameter = &joint.parameters()[k];
             (parameter.offset, parameter.len)
         };
         let integrated: Vec<(usize, usize)> = graphs.restored.iter().map(of).collect();
+        let scales = joint.scales().iter().map(|&k| {
+            let parameter = &joint.parameters()[k];
+            parameter.offset..parameter.offset + parameter.len
+        });
         let full = joint.n_params();
         let dim = full - integrated.iter().map(|i| i.1).sum::<usize>();
         Ok(Arc::new(Compiled {
-            coordinates: coordinates.to_vec(),
+            chosen: chosen.clone(),
+            scales: scales.collect(),
             complete: fills(&leaves, dim),
             slots,
             whole,
@@ -197,15 +210,14 @@ impl Compiled {
     }
 
     /// Location and scale of the sampled plates, with memory to evaluate them at sampled
-    /// coordinates; none without such plates.
-    pub(super) fn frames(&self) -> Option<Frames<'_>> {
-        let function = self.frames.as_ref()?;
-        Some(Frames {
+    /// coordinates.
+    pub(super) fn frames(&self) -> Frames<'_> {
+        Frames {
             compiled: self,
-            function,
-            workspace: function.workspace(),
+            function: &self.frames,
+            workspace: self.frames.workspace(),
             whole: false,
-        })
+        }
     }
 
     /// Location and scale of all plates and the density of all coordinates, with memory to
@@ -241,12 +253,21 @@ impl Compiled {
 fn as_written(
     graphs: &mut Graphs,
     total: NodeId,
-    coordinates: &[Coordinates],
+    chosen: &Chosen,
     places: &[Place],
 ) -> Result<NodeId> {
     let graph = &mut graphs.graph;
     let mut out = total;
-    for (k, (chosen, place)) in coordinates.iter().zip(places).enumerate() {
+    for &k in &chosen.signed {
+        // ½ p(|s|) instead of τ p(τ), for each element.
+        let scale = graphs.scales[k];
+        let halves = graph.lit(std::f64::consts::LN_2 * graph.len(scale) as f64);
+        let log = graph.unary(Unary::Log, scale);
+        let sum = graph.sum_all(log);
+        out = graph.binary(Binary::Add, out, sum)?;
+        out = graph.binary(Binary::Add, out, halves)?;
+    }
+    for (k, (chosen, place)) in chosen.plates.iter().zip(places).enumerate() {
         let scale = graphs.plates[k].1;
         let log = graph.unary(Unary::Log, scale);
         let power = match chosen {
@@ -323,11 +344,24 @@ impl Frames<'_> {
     pub(super) fn of(&self, k: usize) -> (&[f64], &[f64]) {
         let output = |i| self.function.output(&self.workspace, i);
         let at = if self.whole {
-            k
+            2 * k
         } else {
-            self.compiled.slots[k]
+            self.compiled.slots[k].0
         };
-        (output(2 * at), output(2 * at + 1))
+        (output(at), output(at + 1))
+    }
+
+    /// −1 or 1 for each coordinate of plate `k`, where it has the sign of its scale.
+    fn signs_of(&self, k: usize) -> Option<&[f64]> {
+        let signs = &self.compiled.graphs.signs;
+        let at = match self.whole {
+            true => {
+                let first = 2 * self.compiled.places.len() + 1 + self.compiled.integrated.len();
+                signs[k].map(|_| first + signs[..k].iter().flatten().count())
+            }
+            false => self.compiled.slots[k].1,
+        };
+        at.map(|at| self.function.output(&self.workspace, at))
     }
 
     /// The log density of all coordinates at the last position; only of [`Compiled::whole`].
@@ -350,37 +384,44 @@ impl Frames<'_> {
 /// A change from one choice of coordinates to another, with the same values of all variables.
 pub(super) struct Change {
     from: Arc<Compiled>,
-    to: Vec<Coordinates>,
+    to: Chosen,
 }
 
 impl Change {
     /// From the coordinates of `from` to others.
-    pub(super) fn new(from: &Arc<Compiled>, to: &[Coordinates]) -> Self {
+    pub(super) fn new(from: &Arc<Compiled>, to: &Chosen) -> Self {
         Change {
             from: Arc::clone(from),
-            to: to.to_vec(),
+            to: to.clone(),
         }
     }
 
     /// Maps a position with the memory of `frames`, which must be those of the old coordinates:
-    /// w' = c' m + s^(c' − c) (w − c m), location m and scale s taken at the old position.
+    /// w' = c' m + s^(c' − c) (w − c m), location m and scale s taken at the old position. Scales
+    /// that get a sign get +, those that lose theirs leave it to their plates.
     pub(super) fn apply(&self, frames: &mut Frames<'_>, position: &mut [f64]) {
         frames.run(position);
         self.shift(frames, position, |place| place.sampled);
     }
 
-    /// The same of the plates that `which` picks, at the last position of `frames`.
+    /// The same with the plates that `which` picks, at the last position of `frames`.
     pub(super) fn shift(
         &self,
         frames: &Frames<'_>,
         position: &mut [f64],
         which: impl Fn(&Place) -> bool,
     ) {
+        let signed = &self.from.chosen.signed;
         let places = self.from.places.iter().enumerate();
         for (k, place) in places.filter(|(_, place)| which(place)) {
             let (location, scale) = frames.of(k);
-            let (old, new) = (&self.from.coordinates[k], &self.to[k]);
+            let (old, new) = (&self.from.chosen.plates[k], &self.to.plates[k]);
             let slots = &mut position[place.offset..place.offset + place.len];
+            if *signed != self.to.signed
+                && let Some(signs) = frames.signs_of(k)
+            {
+                slots.iter_mut().zip(signs).for_each(|(w, sign)| *w *= sign);
+            }
             for (j, w) in slots.iter_mut().enumerate() {
                 let (c, d) = (centring(old, j), centring(new, j));
                 if c != d {
@@ -389,18 +430,27 @@ impl Change {
                 }
             }
         }
+        if *signed == self.to.signed {
+            return;
+        }
+        for (k, place) in self.from.scales.iter().enumerate() {
+            let (had, has) = (signed.contains(&k), self.to.signed.contains(&k));
+            for u in &mut position[place.clone()] {
+                *u = match (had, has) {
+                    (false, true) => libm::exp(*u),
+                    (true, false) => libm::log(u.abs()),
+                    (true, true) => u.abs(),
+                    (false, false) => *u,
+                };
+            }
+        }
     }
 
     /// A map that owns what it needs, for any number of threads.
     pub(super) fn map(self) -> impl Fn(&mut [f64]) + Send + Sync {
-        let function = self.from.frames.as_ref();
-        assert!(
-            function.is_some(),
-            "coordinates only change where there are plates"
-        );
         let spare = std::sync::Mutex::new(Vec::<Workspace>::new());
         move |position| {
-            let function = self.from.frames.as_ref().expect("checked above");
+            let function = &self.from.frames;
             let lock = || {
                 spare
                     .lock()
@@ -419,11 +469,24 @@ impl Change {
     }
 }
 
-/// Σ (c₀ − c) ln s over all elements of all plates, at the last position of `frames`: the log
-/// density in `coordinates` less that in the coordinates as written, c₀.
-pub(super) fn log_jacobian(coordinates: &[Coordinates], frames: &Frames<'_>) -> f64 {
+/// Σ (c₀ − c) ln s over all elements of all plates, less Σ ln 2τ over scales τ that have a sign, at
+/// `position`, the last of `frames`: the log density in the `chosen` coordinates less that in the
+/// coordinates as written, c₀.
+pub(super) fn log_jacobian(chosen: &Chosen, frames: &Frames<'_>, position: &[f64]) -> f64 {
+    let compiled = frames.compiled;
+    let of_scale = |k: &usize| -> f64 {
+        let own = &position[compiled.scales[*k].clone()];
+        let logs = own
+            .iter()
+            .map(|&u| match compiled.chosen.signed.contains(k) {
+                true => libm::log(u.abs()),
+                false => u,
+            });
+        logs.map(|log| -log - std::f64::consts::LN_2).sum()
+    };
+    let of_scales: f64 = chosen.signed.iter().map(of_scale).sum();
     let of_plate = |(k, chosen): (usize, &Coordinates)| -> f64 {
-        let written = frames.compiled.places[k].written;
+        let written = compiled.places[k].written;
         let terms = frames.of(k).1.iter().enumerate();
         terms
             .map(|(j, &s)| match written - centring(chosen, j) {
@@ -432,7 +495,7 @@ pub(super) fn log_jacobian(coordinates: &[Coordinates], frames: &Frames<'_>) -> 
             })
             .sum()
     };
-    coordinates.iter().enumerate().map(of_plate).sum()
+    chosen.plates.iter().enumerate().map(of_plate).sum::<f64>() + of_scales
 }
 
 /// Evaluates a compiled density; one for each chain. Allocates nothing after it was made.

@@ -25,12 +25,14 @@
 //! ```
 
 mod compiled;
+mod coordinates;
 mod device;
 mod hash;
 mod integrated;
 mod kept;
 mod memory;
 mod plan;
+mod plates;
 mod posterior;
 mod predictive;
 mod prior;
@@ -262,6 +264,7 @@ fn allowed(settings: &Settings) -> Rewrites {
         CoordinateChoice::AsWritten => Rewrites {
             collapse: false,
             recognise: false,
+            signed: false,
             ..rewrites
         },
     }
@@ -529,7 +532,7 @@ impl Outcome {
 
 /// The mean c of each plate, by the name of its parameter.
 fn mean_centring(joint: &Joint, compiled: &Compiled) -> Vec<(String, f64)> {
-    let plates = joint.plates().iter().zip(&compiled.coordinates);
+    let plates = joint.plates().iter().zip(&compiled.chosen.plates);
     let sampled = plates.filter(|(plate, _)| !joint.is_integrated(plate.parameter));
     sampled
         .map(|(plate, coordinates): (_, &Coordinates)| {

@@ -1,15 +1,17 @@
 //! A model as something to sample from: its coordinates, and when they change.
 
-use super::compiled::{Change, Compiled, Evaluator, Terms, centring, log_jacobian};
+use super::compiled::{Change, Compiled, Evaluator, Terms, log_jacobian};
+use super::coordinates;
 use super::device::Device;
 use super::kept::Shown;
+use super::plates::plates;
 use super::saved;
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind, say};
 use crate::fit::sample::kernel::{Agreement, Disagreement, Lower, Remote};
-use crate::fit::sample::{CoordinateMap, Posterior};
+use crate::fit::sample::{CoordinateMap, Plates, Posterior};
 use crate::model::ast::Centring;
-use crate::model::joint::{Coordinates, Joint};
+use crate::model::joint::{Chosen, Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
 use fitzroy_device::gpu::text::Precision;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,14 +26,6 @@ pub enum CoordinateChoice {
     AsWritten,
 }
 
-/// Pooled draws below which no choice is made.
-const FEWEST_DRAWS: usize = 10;
-/// Below this c is 0, and above 1 less this it is 1.
-const NEARLY: f64 = 0.1;
-/// The quantile of the scale at which c is taken.
-const LOW_SCALE: f64 = 0.02;
-/// A choice that moves no element by more than this is not worth a change.
-const SMALLEST_CHANGE: f64 = 0.05;
 /// Points at which rewritten and written density are compared.
 const GUARD_POINTS: usize = 32;
 /// How far their difference may vary, relative to the log density.
@@ -73,20 +67,21 @@ impl<'a> ModelPosterior<'a> {
                 (asked, _) => asked,
             });
         let asked: Vec<Centring> = asked.collect();
-        let start: Vec<Coordinates> = asked
+        let start = asked
             .iter()
             .map(|asked| match asked {
                 Centring::Centred => Coordinates::Centred,
                 Centring::Auto | Centring::NonCentred => Coordinates::NonCentred,
             })
-            .collect();
+            .collect::<Vec<_>>();
+        let start = Chosen::from(&start[..]);
         let as_written = joint.plates().iter().map(|plate| match plate.standardised {
             true => Coordinates::NonCentred,
             false => Coordinates::Centred,
         });
         let as_written: Vec<Coordinates> = as_written.collect();
         let compiled = Compiled::new(joint, &start, terms)?;
-        let same = start == as_written && compiled.graphs.done.is_empty();
+        let same = start.plates == as_written && compiled.graphs.done.is_empty();
         let written = match same {
             true => None,
             false => Some(Compiled::plain(joint, &as_written, terms)?),
@@ -211,106 +206,6 @@ impl<'a> ModelPosterior<'a> {
         self.asked.fill(Centring::Centred);
         self.undone = Some(undone());
     }
-
-    /// The c of every element of the plates that are free, from draws and their slopes.
-    ///
-    /// Let g = s^c ∂ℓ/∂w be the slope in the standardised coordinate (x − m)/s. For normal effects
-    /// seen with precision I, E\[g²\] = 1 + s² I, and the coupling with the location vanishes at
-    /// c = s² I/(1 + s² I) (Papaspiliopoulos, Roberts, Sköld 2007). That c depends on s. Too large
-    /// a c at a small s is a funnel, in which chains diverge or stick; too small a c at a large s
-    /// is a mere correlation. So I is taken from the means of g² and s², and c at a low quantile
-    /// of s: where the scale may be near 0, the coordinates stay standardised.
-    fn wanted(&self, positions: &[f64], slopes: &[f64]) -> Option<Vec<Coordinates>> {
-        let dim = self.compiled.dim;
-        let mut frames = self.compiled.frames()?;
-        let places = &self.compiled.places;
-        let mut tallies: Vec<Vec<Tally>> = places
-            .iter()
-            .map(|p| vec![Tally::default(); if p.sampled { p.len } else { 0 }])
-            .collect();
-        let mut n = 0;
-        for (position, slope) in positions.chunks_exact(dim).zip(slopes.chunks_exact(dim)) {
-            if !slope.iter().all(|g| g.is_finite()) {
-                continue;
-            }
-            n += 1;
-            frames.run(position);
-            for (k, place) in places.iter().enumerate().filter(|(_, p)| p.sampled) {
-                let chosen = &self.compiled.coordinates[k];
-                let scale = frames.of(k).1;
-                for (j, tally) in tallies[k].iter_mut().enumerate() {
-                    let power = libm::pow(scale[j], centring(chosen, j));
-                    tally.add(power * slope[place.offset + j], scale[j]);
-                }
-            }
-        }
-        if n < FEWEST_DRAWS {
-            return None;
-        }
-        let present = &self.compiled.coordinates;
-        let choose = |(k, tallies): (usize, &mut Vec<Tally>)| match self.asked[k] {
-            Centring::Auto => simplest(tallies.iter_mut().map(|t| rounded(t.centring())).collect()),
-            _ => present[k].clone(),
-        };
-        let wanted: Vec<Coordinates> = tallies.iter_mut().enumerate().map(choose).collect();
-        let moved = |k: usize| {
-            let each = 0..self.compiled.places[k].len;
-            each.map(|j| (centring(&wanted[k], j) - centring(&present[k], j)).abs())
-                .fold(0.0, f64::max)
-        };
-        let largest = (0..wanted.len()).map(moved).fold(0.0, f64::max);
-        (largest > SMALLEST_CHANGE).then_some(wanted)
-    }
-}
-
-/// What the draws say about one element of a plate.
-#[derive(Clone, Debug, Default)]
-struct Tally {
-    /// Σ g².
-    slopes: f64,
-    /// The scale at every draw.
-    scales: Vec<f64>,
-}
-
-impl Tally {
-    fn add(&mut self, slope: f64, scale: f64) {
-        self.slopes += slope * slope;
-        self.scales.push(scale);
-    }
-
-    /// c, see [`ModelPosterior::wanted`].
-    fn centring(&mut self) -> f64 {
-        let n = self.scales.len();
-        let mean_square = self.scales.iter().map(|s| s * s).sum::<f64>() / n as f64;
-        let information = (self.slopes / n as f64 - 1.0) / mean_square;
-        let at = (LOW_SCALE * n as f64) as usize;
-        let (_, &mut low, _) = self
-            .scales
-            .select_nth_unstable_by(at.min(n - 1), f64::total_cmp);
-        let ratio = low * low * information;
-        ratio / (1.0 + ratio)
-    }
-}
-
-/// c within [0, 1], with values near the ends moved there.
-fn rounded(c: f64) -> f64 {
-    if c > 1.0 - NEARLY {
-        1.0
-    } else if c >= NEARLY {
-        c
-    } else {
-        0.0 // NaN as well: without any slope there is no reason to centre.
-    }
-}
-
-fn simplest(c: Vec<f64>) -> Coordinates {
-    if c.iter().all(|&c| c == 1.0) {
-        Coordinates::Centred
-    } else if c.iter().all(|&c| c == 0.0) {
-        Coordinates::NonCentred
-    } else {
-        Coordinates::Partial(c)
-    }
 }
 
 /// What is said when a rewrite was taken back.
@@ -353,8 +248,8 @@ pub(super) fn agrees(
 ) -> bool {
     let (mut frames, mut rewritten) = (present.whole(), new.whole());
     let mut plain = Evaluator::new(written);
-    let to_written = Change::new(present, &written.coordinates);
-    let to_new = Change::new(present, &new.coordinates);
+    let to_written = Change::new(present, &written.chosen);
+    let to_new = Change::new(present, &new.chosen);
     let dim = present.full;
     let n = points.len() / dim;
     let step = n.div_ceil(GUARD_POINTS).max(1);
@@ -369,7 +264,7 @@ pub(super) fn agrees(
         to_new.shift(&frames, &mut w, |place| place.sampled);
         rewritten.run(&w);
         let (before, after) = (plain.value(&x), rewritten.density());
-        let difference = after - before - log_jacobian(&new.coordinates, &frames);
+        let difference = after - before - log_jacobian(&new.chosen, &frames, point);
         if after.is_finite() && invalid_scale(present, &frames) {
             return false;
         }
@@ -440,10 +335,14 @@ impl Posterior for ModelPosterior<'_> {
         2.0 * self.compiled.n_operations()
     }
 
+    fn plates(&self) -> Plates {
+        plates(self.joint)
+    }
+
     /// What each plate is sampled in, then whether a choice had to be taken back (1) and whether a
     /// lower precision was given up (2).
     fn coordinates(&self) -> Vec<u8> {
-        let mut bytes = saved::to_bytes(&self.compiled.coordinates);
+        let mut bytes = saved::to_bytes(&self.compiled.chosen, self.compiled.scales.len());
         let raised = !self.agreement.holds();
         bytes.push(u8::from(self.undone.is_some()) | u8::from(raised) << 1);
         bytes
@@ -464,8 +363,8 @@ impl Posterior for ModelPosterior<'_> {
                 n_points: 0,
             });
         }
-        let saved = saved::from_bytes(plates, &lengths)?;
-        if saved != self.compiled.coordinates {
+        let saved = saved::from_bytes(plates, &lengths, self.compiled.scales.len())?;
+        if saved != self.compiled.chosen {
             self.compiled = Compiled::new(self.joint, &saved, self.terms)?;
         }
         if undone && self.undone.is_none() {
@@ -488,10 +387,15 @@ impl Posterior for ModelPosterior<'_> {
             self.check_draws(&points);
             self.compared = true;
         }
-        if !self.asked.contains(&Centring::Auto) {
+        if self.undone.is_some() {
             return None;
         }
-        let wanted = self.wanted(positions, gradients)?;
+        let wanted = coordinates::wanted(
+            self.joint,
+            &self.asked,
+            &self.compiled,
+            (positions, gradients),
+        )?;
         let old = Arc::clone(&self.compiled);
         let new = Compiled::new(self.joint, &wanted, self.terms)
             .expect("the first coordinates compiled, so others do");
@@ -507,7 +411,7 @@ impl Posterior for ModelPosterior<'_> {
         if self.refused {
             return None;
         }
-        let change = Change::new(&old, &self.compiled.coordinates);
+        let change = Change::new(&old, &self.compiled.chosen);
         Some(Box::new(change.map()))
     }
 }

@@ -1,12 +1,13 @@
 //! Coordinates as bytes, for checkpoints.
 
-use crate::model::joint::Coordinates;
+use crate::model::joint::{Chosen, Coordinates};
 use crate::{Error, ErrorKind, Result};
 
-/// One byte for each plate, with every c after it where they differ.
-pub(super) fn to_bytes(coordinates: &[Coordinates]) -> Vec<u8> {
+/// One byte for each plate, with every c after it where they differ; then one for each of
+/// `n_scales` scales, 1 where it has a sign.
+pub(super) fn to_bytes(chosen: &Chosen, n_scales: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for plate in coordinates {
+    for plate in &chosen.plates {
         match plate {
             Coordinates::NonCentred => bytes.push(0),
             Coordinates::Centred => bytes.push(1),
@@ -16,23 +17,24 @@ pub(super) fn to_bytes(coordinates: &[Coordinates]) -> Vec<u8> {
             }
         }
     }
+    bytes.extend((0..n_scales).map(|k| u8::from(chosen.signed.contains(&k))));
     bytes
 }
 
-/// The coordinates of plates with `lengths` elements.
+/// The coordinates of plates with `lengths` elements, and of `n_scales` scales.
 ///
 /// # Errors
 /// The bytes are not of such plates.
-pub(super) fn from_bytes(mut bytes: &[u8], lengths: &[usize]) -> Result<Vec<Coordinates>> {
+pub(super) fn from_bytes(mut bytes: &[u8], lengths: &[usize], n_scales: usize) -> Result<Chosen> {
     let other = || {
         let message = "the checkpoint is of another model or of other data; start the run again";
         Error::new(ErrorKind::Data, message)
     };
-    let mut all = Vec::new();
+    let mut plates = Vec::new();
     for &len in lengths {
         let (kind, rest) = bytes.split_first().ok_or_else(other)?;
         bytes = rest;
-        all.push(match kind {
+        plates.push(match kind {
             0 => Coordinates::NonCentred,
             1 => Coordinates::Centred,
             2 => {
@@ -44,10 +46,11 @@ pub(super) fn from_bytes(mut bytes: &[u8], lengths: &[usize]) -> Result<Vec<Coor
             _ => return Err(other()),
         });
     }
-    match bytes.is_empty() {
-        true => Ok(all),
-        false => Err(other()),
+    if bytes.len() != n_scales || bytes.iter().any(|&b| b > 1) {
+        return Err(other());
     }
+    let signed = (0..n_scales).filter(|&k| bytes[k] == 1).collect();
+    Ok(Chosen { plates, signed })
 }
 
 #[cfg(test)]
@@ -56,15 +59,21 @@ mod tests {
 
     #[test]
     fn coordinates_come_back_and_those_of_other_plates_are_refused() {
-        let all = [
+        let plates = vec![
             Coordinates::Centred,
             Coordinates::Partial(vec![0.25, 0.5]),
             Coordinates::NonCentred,
         ];
-        let bytes = to_bytes(&all);
-        assert_eq!(from_bytes(&bytes, &[7, 2, 3]).unwrap(), all);
-        for lengths in [&[7, 2][..], &[7, 3, 3], &[7, 2, 3, 1], &[]] {
-            let error = from_bytes(&bytes, lengths).unwrap_err();
+        let signed = vec![1];
+        let all = Chosen { plates, signed };
+        let bytes = to_bytes(&all, 2);
+        assert_eq!(from_bytes(&bytes, &[7, 2, 3], 2).unwrap(), all);
+        for lengths in [&[7, 2][..], &[7, 3, 3], &[]] {
+            let error = from_bytes(&bytes, lengths, 2).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Data);
+        }
+        for n_scales in [0, 1, 3] {
+            let error = from_bytes(&bytes, &[7, 2, 3], n_scales).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Data);
         }
     }

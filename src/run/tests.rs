@@ -6,6 +6,7 @@ use crate::data::{Array, read_file};
 use crate::dist::Scalar;
 use crate::draws::{Column, Variable};
 use crate::fit::sample::{Phase, Target};
+use crate::model::joint::Chosen;
 
 const SCHOOLS: &str = include_str!("../../models/eight-schools.fz");
 
@@ -72,7 +73,7 @@ fn a_model_goes_on_from_a_checkpoint_in_its_own_coordinates() {
             both.extend(rest);
             assert!(both == whole.chains[c], "chain {c}, checkpoint at {at}");
         }
-        assert_eq!(second.compiled().coordinates, first.compiled().coordinates);
+        assert_eq!(second.compiled().chosen, first.compiled().chosen);
     }
 }
 
@@ -94,12 +95,17 @@ fn of<'a>(outcome: &'a Outcome, group: &str, name: &str) -> &'a [f64] {
 fn a_change_of_coordinates_keeps_values_and_changes_the_density_by_its_jacobian() {
     let joint = schools(&Settings::default());
     let mixed: Vec<f64> = (0..8).map(|j| f64::from(j) / 7.0).collect();
+    let plain = |c: Coordinates| Chosen::from(&[c][..]);
     let all = [
-        Coordinates::NonCentred,
-        Coordinates::Centred,
-        Coordinates::Partial(mixed),
+        plain(Coordinates::NonCentred),
+        plain(Coordinates::Centred),
+        plain(Coordinates::Partial(mixed)),
+        Chosen {
+            plates: vec![Coordinates::NonCentred],
+            signed: vec![0],
+        },
     ];
-    let compiled = all.map(|c| Compiled::new(&joint, &[c], Terms::All).unwrap());
+    let compiled = all.map(|c| Compiled::new(&joint, &c, Terms::All).unwrap());
     let position: Vec<f64> = (0..10).map(|i| 0.3 * f64::from(i) - 1.1).collect();
     let values = |compiled: &Arc<Compiled>, x: &[f64]| {
         let nodes: Vec<_> = compiled.graphs.recorded.iter().map(|r| r.node).collect();
@@ -111,16 +117,16 @@ fn a_change_of_coordinates_keeps_values_and_changes_the_density_by_its_jacobian(
     };
     for from in &compiled {
         for to in &compiled {
-            let mut frames = from.frames().unwrap();
+            let mut frames = from.frames();
             let mut moved = position.clone();
-            Change::new(from, &to.coordinates).apply(&mut frames, &mut moved);
+            Change::new(from, &to.chosen).apply(&mut frames, &mut moved);
             let pairs = values(from, &position).into_iter().zip(values(to, &moved));
             for (a, b) in pairs {
                 assert!((a - b).abs() < 1e-12 * (1.0 + a.abs()), "{a} {b}");
             }
             let before = Evaluator::new(from).value(&position);
             let after = Evaluator::new(to).value(&moved);
-            let jacobian = |c: &Arc<Compiled>| log_jacobian(&c.coordinates, &frames);
+            let jacobian = |c: &Arc<Compiled>| log_jacobian(&c.chosen, &frames, &position);
             let difference = (after - jacobian(to)) - (before - jacobian(from));
             assert!(difference.abs() < 1e-11, "{difference}");
         }
@@ -130,7 +136,12 @@ fn a_change_of_coordinates_keeps_values_and_changes_the_density_by_its_jacobian(
 #[test]
 fn slopes_agree_with_central_differences() {
     let joint = schools(&Settings::default());
-    let compiled = Compiled::new(&joint, &[Coordinates::NonCentred], Terms::All).unwrap();
+    let compiled = Compiled::new(
+        &joint,
+        &Chosen::from(&[Coordinates::NonCentred][..]),
+        Terms::All,
+    )
+    .unwrap();
     let mut evaluator = Evaluator::new(&compiled);
     let mut x: Vec<f64> = (0..10).map(|i| 0.2 * f64::from(i) - 0.7).collect();
     let mut slope = vec![f64::NAN; 10];
@@ -156,7 +167,8 @@ fn the_guard_sees_a_density_that_is_not_the_models() {
     data.insert_real("sigma", &[8], vec![9.0; 8]);
     let model = Model::parse(SCHOOLS).unwrap();
     let other = bind(&model, &data, &Settings::default()).unwrap();
-    let compile = |joint, c| Compiled::new(joint, &[c], Terms::All).unwrap();
+    let compile =
+        |joint, c: Coordinates| Compiled::new(joint, &Chosen::from(&[c][..]), Terms::All).unwrap();
     let present = compile(&joint, Coordinates::NonCentred);
     let points: Vec<f64> = (0..200).map(|i| libm::sin(f64::from(i))).collect();
     let right = compile(&joint, Coordinates::Centred);
@@ -183,7 +195,7 @@ fn centring_follows_the_information_in_the_data() {
     settings.rewrites = Rewrites::NONE; // else x is integrated out
     let joint = bind(&Model::parse(model).unwrap(), &data, &settings).unwrap();
     let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
-    let chosen = &outcome.compiled.coordinates[0];
+    let chosen = &outcome.compiled.chosen.plates[0];
     for (j, e) in errors.into_iter().enumerate() {
         let want = 4.0 / (4.0 + e * e);
         let got = centring(chosen, j);

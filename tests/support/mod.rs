@@ -5,7 +5,7 @@
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
-use fitzroy::model::joint::{Coordinates, Graphs, Joint, TermKind};
+use fitzroy::model::joint::{Chosen, Coordinates, Graphs, Joint, TermKind};
 use fitzroy_device::cpu::{Function, Workspace};
 use fitzroy_device::lanes::Level;
 use fitzroy_graph::{NodeId, Op, evaluate};
@@ -110,7 +110,12 @@ impl Density {
 
     /// On `level`.
     pub(crate) fn at(level: Level, joint: &Joint, coordinates: &[Coordinates]) -> Density {
-        let graphs = joint.graphs(coordinates);
+        Density::of(level, joint, &coordinates.into())
+    }
+
+    /// On `level`, in coordinates with scales that may have a sign.
+    pub(crate) fn of(level: Level, joint: &Joint, chosen: &Chosen) -> Density {
+        let graphs = joint.graphs_of(chosen);
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
         let part = |p: &fitzroy_graph::Partial| match graphs.graph.node(p.param).op {
@@ -195,6 +200,14 @@ impl Density {
         (0..nodes.len())
             .map(|k| function.output(&workspace, k).to_vec())
             .collect()
+    }
+}
+
+/// Every scale that can have a sign with one, and all plates non-centred.
+pub(crate) fn signed(joint: &Joint) -> Chosen {
+    Chosen {
+        plates: everywhere(joint, &Coordinates::NonCentred),
+        signed: (0..joint.scales().len()).collect(),
     }
 }
 

@@ -6,8 +6,10 @@
 //! one. Reference: Seyboldt, Carlson, Carpenter, arXiv:2603.18845.
 
 use super::dense::{Matrix, geometric_mean};
+use super::entangled::{self, Plates};
 use super::low_rank;
 use super::metric::{LOW_RANK_MOST, Metric, MetricKind};
+use super::sparse::Blocks;
 use super::vector::{self, Vector};
 
 /// Bounds of every variance of a metric.
@@ -24,17 +26,21 @@ const AUTO_SMALL_DIM: usize = 64;
 const LOW_RANK_ROWS: usize = 96;
 /// A variance within this factor of 1 may be noise.
 const DOUBT: f64 = 2.0;
+/// Draws that a metric of blocks is made from, at most.
+const BLOCK_ROWS: usize = 1000;
 
 /// What a metric is estimated for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct Wish<'a> {
     /// The family asked for.
     pub(crate) kind: MetricKind,
     /// Floating-point operations of a gradient.
     pub(crate) gradient_cost: f64,
+    /// Which coordinates belong to the same element of a plate.
+    pub(crate) plates: &'a Plates,
 }
 
-impl Wish {
+impl Wish<'_> {
     /// The price of a leapfrog whose metric takes so many operations more than a diagonal one.
     fn price(self, metric: usize, dim: usize) -> f64 {
         self.gradient_cost + 40.0 * dim as f64 + metric as f64
@@ -59,7 +65,7 @@ pub(crate) fn estimate(
     positions: &[f64],
     gradients: &[f64],
     dim: usize,
-    wish: Wish,
+    wish: Wish<'_>,
     before: &Metric,
 ) -> Option<Metric> {
     let n = positions.len() / dim;
@@ -107,10 +113,17 @@ pub(crate) fn estimate(
             Some(diagonal)
         };
     }
+    if wish.kind == MetricKind::Blocks {
+        let (x, g) = thinned(BLOCK_ROWS);
+        let shrink = |size: usize| shrink(size, x.rows.len());
+        let found = entangled::metric(wish.plates, (&x.rows, &g.rows), &scale, shrink);
+        let (x, g) = thinned(LOW_RANK_ROWS);
+        return Some(found.map_or(diagonal, |found| with_directions(x, g, &scale, found, wish)));
+    }
     let (x, g) = thinned(LOW_RANK_ROWS);
     let mut improved = scale.clone();
     let spectrum = low_rank::spectrum(x.rows, g.rows, &mut improved);
-    let (rank, price) = best_rank(&spectrum.variances, dim, wish);
+    let (rank, price) = best_rank(&spectrum.variances, dim, 0, wish);
     let affordable = dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim;
     if wish.kind == MetricKind::Auto && affordable && price > wish.price(2 * dim * dim, dim) {
         return full(diagonal);
@@ -124,22 +137,15 @@ pub(crate) fn estimate(
 
 /// How many of the directions a low-rank metric should take, and the price of an independent draw
 /// below which a dense one must stay to be taken instead. `variances` are those along the
-/// directions, farthest from 1 first.
+/// directions, farthest from 1 first; `own` operations are needed besides.
 ///
 /// The steps per independent draw grow like the root of the condition number that is left. A
 /// variance within a factor of [`DOUBT`] of 1 may be noise, and is not worth a direction.
-fn best_rank(variances: &[f64], dim: usize, wish: Wish) -> (usize, f64) {
-    let cost = |rank: usize| {
-        let (mut widest, mut narrowest) = (1.0_f64, 1.0_f64);
-        for v in &variances[rank..] {
-            widest = widest.max(v / DOUBT);
-            narrowest = narrowest.min(v * DOUBT);
-        }
-        (widest / narrowest).sqrt() * wish.price(8 * rank * dim, dim)
-    };
+fn best_rank(variances: &[f64], dim: usize, own: usize, wish: Wish<'_>) -> (usize, f64) {
+    let cost = |rank: usize| steps(&variances[rank..]) * wish.price(own + 8 * rank * dim, dim);
     let most = match wish.kind {
-        MetricKind::Auto | MetricKind::LowRank => variances.len().min(LOW_RANK_MOST),
         MetricKind::Diagonal | MetricKind::Dense => 0,
+        _ => variances.len().min(LOW_RANK_MOST),
     };
     let plain = cost(0);
     let better = (1..=most).map(|rank| (rank, AUTO_MARGIN * cost(rank)));
@@ -148,6 +154,48 @@ fn best_rank(variances: &[f64], dim: usize, wish: Wish) -> (usize, f64) {
         Some((rank, cost)) if cost < plain => (rank, cost / AUTO_MARGIN),
         _ => (0, plain / AUTO_MARGIN),
     }
+}
+
+/// Steps per independent draw, where these variances are what is left.
+fn steps(variances: &[f64]) -> f64 {
+    let (mut widest, mut narrowest) = (1.0_f64, 1.0_f64);
+    for v in variances {
+        widest = widest.max(v / DOUBT);
+        narrowest = narrowest.min(v * DOUBT);
+    }
+    (widest / narrowest).sqrt()
+}
+
+/// A metric of blocks with the directions that pay, from scaled draws and gradients.
+fn with_directions(x: Scaled, g: Scaled, scale: &[f64], found: Blocks, wish: Wish<'_>) -> Metric {
+    let dim = scale.len();
+    let (mut x, mut g) = (x.rows, g.rows);
+    for x in &mut x {
+        let numbers = x.as_flattened_mut().iter_mut();
+        numbers.zip(scale).for_each(|(x, s)| *x *= s);
+        found.solve(x);
+    }
+    for g in &mut g {
+        let numbers = g.as_flattened_mut().iter_mut();
+        numbers.zip(scale).for_each(|(g, s)| *g /= s);
+        let slope = g.clone();
+        found.transpose_times(&slope, g);
+    }
+    let mut factors = vec![1.0; dim];
+    let spectrum = low_rank::spectrum(x, g, &mut factors);
+    let own = 4 * found.len();
+    let (rank, _) = best_rank(&spectrum.variances, dim, own, wish);
+    let (variances, directions) = (&spectrum.variances[..rank], &spectrum.directions[..rank]);
+    let found = match rank {
+        0 => found,
+        _ => found.times_diagonal(&factors),
+    };
+    Metric::in_blocks(dim, found, variances, directions)
+}
+
+/// The part of what is off a diagonal that is not believed.
+fn shrink(dim: usize, rows: usize) -> f64 {
+    (0.01 * dim as f64 / rows as f64).min(0.1)
 }
 
 /// Means and variances of the columns.
@@ -260,7 +308,7 @@ fn pays(x: &Scaled, g: &Scaled, dim: usize, gradient_cost: f64) -> bool {
 /// The dense metric; `None` when the covariances are not positive definite.
 fn dense(x: &Scaled, g: &Scaled, scale: &[f64]) -> Option<Metric> {
     let dim = x.dim;
-    let shrink = (0.01 * dim as f64 / x.rows.len() as f64).min(0.1);
+    let shrink = shrink(dim, x.rows.len());
     let mut sigma = geometric_mean(&x.covariance(shrink), &g.covariance(shrink))?;
     for i in 0..dim {
         for j in 0..dim {

@@ -93,6 +93,7 @@ mod blocks;
 mod chain;
 mod checkpoint;
 mod dense;
+mod entangled;
 mod estimate;
 mod independence;
 pub mod kernel;
@@ -104,6 +105,7 @@ mod pathfinder;
 mod pool;
 mod run;
 mod settings;
+mod sparse;
 mod start;
 mod statistics;
 mod step_size;
@@ -115,6 +117,7 @@ mod warmup;
 
 pub use blocks::{Block, Blocks, Next};
 pub use checkpoint::Checkpoint;
+pub use entangled::Plates;
 pub use independence::Independence;
 pub use metric::MetricKind;
 pub use run::{Restart, Run, sample, sample_in_blocks};
@@ -161,6 +164,12 @@ pub trait Posterior: Sync {
     /// dense metric, and is no measurement, so that a run never depends on timing.
     fn gradient_cost(&self) -> f64 {
         50.0 * self.dim() as f64
+    }
+
+    /// Which coordinates belong to the same element of a plate, for metrics that are dense within
+    /// elements; no coordinate twice. None unless said otherwise.
+    fn plates(&self) -> Plates {
+        Plates::new()
     }
 
     /// The present coordinates, for a checkpoint; [`Posterior::restore`] understands them.

@@ -1,7 +1,7 @@
 //! Targets with known moments, for tests: each can say which independent standardised numbers a
 //! position stands for.
 
-use super::{Posterior, Target};
+use super::{Plates, Posterior, Target};
 
 /// A density of tests, its own posterior.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ pub(crate) enum Known {
     Normal { sd: Vec<f64>, mirror: Vec<f64> },
     /// A standard normal but for `count` waves at right angles, along which its sd is `sd`.
     Waves { dim: usize, count: usize, sd: f64 },
+    /// Standard normal numbers, of which i and i + dim/2 have the correlation `most` (1 − (i mod 3)/50).
+    Pairs { dim: usize, most: f64 },
     /// Independent Student-t numbers with 4 degrees of freedom.
     StudentT { dim: usize },
     /// v ~ N(0, 1), the others with sd exp(v/4): Neal's funnel, much milder (he has v ~ N(0, 9)
@@ -52,6 +54,15 @@ impl Known {
                 debug_assert_eq!(z.len(), *dim);
                 z
             }
+            Known::Pairs { dim, most } => {
+                let half = dim / 2;
+                let mut z = q.to_vec();
+                for i in 0..half {
+                    let r = correlation(*most, i);
+                    z[i + half] = (q[i + half] - r * q[i]) / (1.0 - r * r).sqrt();
+                }
+                z
+            }
             // The distribution function is uniform: variance 1/12.
             Known::StudentT { .. } => {
                 let uniform = |x: &f64| {
@@ -78,6 +89,13 @@ impl Known {
                 reflect(mirror, &mut q);
             }
             Known::Waves { count, sd, .. } => stretch(&mut q, *count, *sd),
+            Known::Pairs { dim, most } => {
+                let half = dim / 2;
+                for i in 0..half {
+                    let r = correlation(*most, i);
+                    q[i + half] = r * z[i] + (1.0 - r * r).sqrt() * z[i + half];
+                }
+            }
             _ => unreachable!("only normals are drawn from"),
         }
         q
@@ -90,6 +108,10 @@ impl Known {
             _ => 3.0,
         }
     }
+}
+
+fn correlation(most: f64, pair: usize) -> f64 {
+    most * (1.0 - (pair % 3) as f64 / 50.0)
 }
 
 /// Multiplies the parts along `count` waves by `factor`.
@@ -119,7 +141,7 @@ impl Target for Known {
         match self {
             Known::Normal { sd, .. } => sd.len(),
             Known::StudentT { dim } | Known::Funnel { dim } | Known::Cliff { dim } => *dim,
-            Known::Waves { dim, .. } => *dim,
+            Known::Waves { dim, .. } | Known::Pairs { dim, .. } => *dim,
             Known::Nowhere => 3,
         }
     }
@@ -142,6 +164,18 @@ impl Target for Known {
                 stretch(g, *count, 1.0 / (*sd * *sd));
                 let value = -0.5 * g.iter().zip(q).map(|(g, q)| g * q).sum::<f64>();
                 g.iter_mut().for_each(|g| *g = -*g);
+                value
+            }
+            Known::Pairs { dim, most } => {
+                let half = *dim / 2;
+                let mut value = 0.0;
+                for i in 0..half {
+                    let (r, a, b) = (correlation(*most, i), q[i], q[i + half]);
+                    let rest = 1.0 - r * r;
+                    g[i] = -(a - r * b) / rest;
+                    g[i + half] = -(b - r * a) / rest;
+                    value += 0.5 * (a * g[i] + b * g[i + half]);
+                }
                 value
             }
             Known::StudentT { .. } => {
@@ -187,5 +221,13 @@ impl Posterior for Known {
     }
     fn target(&self) -> Known {
         self.clone()
+    }
+    fn plates(&self) -> Plates {
+        match self {
+            Known::Pairs { dim, .. } => {
+                vec![(0..dim / 2).map(|i| vec![i, i + dim / 2]).collect()]
+            }
+            _ => Plates::new(),
+        }
     }
 }

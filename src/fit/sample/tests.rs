@@ -106,6 +106,24 @@ fn a_low_rank_metric_keeps_moments() {
     check_moments(&target, &settings, 2.0, 5.0);
 }
 
+/// A correlation of up to 0.99 in 20 pairs, sampled with a metric of blocks: its momenta, kicks and
+/// drifts. Bound: 5 standard errors, 2 draws counted as one. Catches: a factor used where its
+/// transpose should be, blocks of the wrong coordinates.
+#[test]
+fn a_metric_of_blocks_keeps_moments() {
+    let target = Known::Pairs {
+        dim: 40,
+        most: 0.99,
+    };
+    let settings = Settings {
+        metric: MetricKind::Blocks,
+        ..short()
+    };
+    let kinds = run(&target, &settings).metrics;
+    assert_eq!(kinds, [MetricKind::Blocks; 4]);
+    check_moments(&target, &settings, 2.0, 5.0);
+}
+
 /// Where half of all proposals are rejected the weights carry the result. Bound: 5 standard errors,
 /// 2.5 draws counted as one. Passes on 1000 of 1000 seeds (worst 4.5). Catches: leaves accepted
 /// without their weights, subtrees always accepted, kinetic energy left out at the start.

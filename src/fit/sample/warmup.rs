@@ -58,6 +58,7 @@ pub(crate) fn warm_up<P: Posterior>(
         .map(|e| e.0);
     // A checkpoint at the end of a window was made after its estimates.
     let begun = state.iteration();
+    let plates = posterior.plates();
     for &(end, fraction) in ends.iter().filter(|e| e.0 > begun) {
         if !session.advance(posterior, state, pacer, end) {
             return false;
@@ -72,6 +73,7 @@ pub(crate) fn warm_up<P: Posterior>(
         let wish = Wish {
             kind: settings.metric,
             gradient_cost: posterior.gradient_cost(),
+            plates: &plates,
         };
         match settings.adapt {
             Adapt::Pooled => adapt_pooled(chains, session, wish),
@@ -198,7 +200,7 @@ fn pooled_step_size<T: Target>(chains: &[Chain<T>]) -> f64 {
 }
 
 /// Metric and step size from the windows of all chains.
-fn adapt_pooled<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish) {
+fn adapt_pooled<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish<'_>) {
     let (positions, gradients) = pool_windows(chains);
     let dim = chains[0].target.dim();
     let step_size = pooled_step_size(chains);
@@ -214,7 +216,7 @@ fn adapt_pooled<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>
 }
 
 /// Metric and step size of every chain from its own windows.
-fn adapt_alone<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish) {
+fn adapt_alone<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish<'_>) {
     run_all(chains, session.settings.threads, |chain| {
         let (positions, gradients) = pool_windows(std::slice::from_ref(chain));
         let dim = chain.target.dim();

@@ -1,7 +1,9 @@
 //! Statement by statement, the joint density.
 
-use super::rewrite::{Latent, NormalTerm, Rewrites};
-use super::{Coordinates, Drawn, Graphs, Joint, Parameter, Plate, Recorded, Term, TermKind};
+use super::rewrite::{Latent, NormalTerm, Positive, Rewrites};
+use super::{
+    Chosen, Coordinates, Drawn, Graphs, Joint, Parameter, Plate, Recorded, Term, TermKind,
+};
 use crate::Result;
 use crate::dist::Real;
 use crate::model::ast::{Computed, Expr, ExprKind, Keep, Span, Statement, Subscript};
@@ -23,6 +25,13 @@ pub(super) struct Build<'m, 'g> {
     pub(super) parameters: Vec<Parameter>,
     pub(super) plates: Vec<Plate>,
     pub(super) plate_nodes: Vec<(NodeId, NodeId)>,
+    /// For each plate the sign of its coordinate, where the scale's has one.
+    pub(super) plate_signs: Vec<Option<NodeId>>,
+    /// Parameters that may have a sign, and those that are to have one.
+    pub(super) positives: Vec<Positive<'g>>,
+    pub(super) signed: Vec<usize>,
+    /// Which parameters are integrated out; none as long as that is not known.
+    pub(super) integrated: &'m [bool],
     pub(super) n_params: usize,
     /// Where each parameter starts among the coordinates; in the order of the model if empty.
     pub(super) layout: &'m [usize],
@@ -45,12 +54,8 @@ pub(super) struct Build<'m, 'g> {
 }
 
 impl Joint {
-    /// All statements, in `coordinates` (as-asked where there are none yet).
-    fn statements<'m, 'g>(
-        &'m self,
-        scope: &'g Scope,
-        coordinates: &'m [Coordinates],
-    ) -> Result<Build<'m, 'g>> {
+    /// All statements, in what is `chosen` (as-asked where that is nothing yet).
+    fn statements<'m, 'g>(&'m self, scope: &'g Scope, chosen: &'m Chosen) -> Result<Build<'m, 'g>> {
         let dims = self.binding.dims.iter();
         let mut build = Build {
             model: &self.model,
@@ -59,10 +64,14 @@ impl Joint {
             dims: dims.map(|d| scope.dim(&d.name, d.size)).collect(),
             names: HashMap::new(),
             lists: 0,
-            coordinates,
+            coordinates: &chosen.plates,
             parameters: Vec::new(),
             plates: Vec::new(),
             plate_nodes: Vec::new(),
+            plate_signs: Vec::new(),
+            positives: Vec::new(),
+            signed: chosen.signed.iter().map(|&k| self.scales[k]).collect(),
+            integrated: &self.integrated,
             n_params: 0,
             layout: &self.layout,
             latents: Vec::new(),
@@ -90,19 +99,16 @@ impl Joint {
         allowed: &[bool],
     ) -> Result<Vec<bool>> {
         let scope = Scope::new();
-        let mut build = self.statements(&scope, &[])?;
+        let start = Chosen::default();
+        let mut build = self.statements(&scope, &start)?;
         build.recognise(rewrites, None);
         Ok(build.rewrite(rewrites, allowed, false).integrated)
     }
 
-    /// Builds the graph for `coordinates` (as-asked where there are none yet).
-    pub(super) fn build(
-        &mut self,
-        coordinates: &[Coordinates],
-        rewrites: Rewrites,
-    ) -> Result<Graphs> {
+    /// Builds the graph for what is `chosen` (as-asked where that is nothing yet).
+    pub(super) fn build(&mut self, chosen: &Chosen, rewrites: Rewrites) -> Result<Graphs> {
         let scope = Scope::new();
-        let mut build = self.statements(&scope, coordinates)?;
+        let mut build = self.statements(&scope, chosen)?;
         let mut done = build.recognise(self.rewrites, self.recognised.as_deref());
         let allowed: &[bool] = match rewrites.collapse {
             true => &self.integrated,
@@ -112,6 +118,19 @@ impl Joint {
         done.retain(|r| !r.parameters.iter().any(|p| self.is_integrated_by_name(p)));
         done.extend(outcome.done);
         done.extend(build.count_rows(rewrites, &outcome.rewritten));
+        done.extend(build.words_of_signs());
+        let mut scales = self.scales.clone();
+        if chosen.signed.is_empty() {
+            scales = build.plates.iter().flat_map(|p| p.scales.clone()).collect();
+            scales.sort_unstable();
+            scales.dedup();
+        }
+        let value = |parameter: &usize| {
+            let mut all = build.positives.iter();
+            let found = all.find(|p| p.parameter == *parameter);
+            found.expect("scales of plates are among them").node
+        };
+        let scale_nodes = scales.iter().map(value).collect();
         let total = build.total();
         let density = scope.node(total);
         let Build {
@@ -125,6 +144,7 @@ impl Joint {
             predicted,
             drawn,
             plate_nodes,
+            plate_signs,
             ..
         } = build;
         recorded.extend(computed);
@@ -134,6 +154,7 @@ impl Joint {
         let partials = gradient(&mut graph, density);
         self.parameters = parameters;
         self.plates = plates;
+        self.scales = scales;
         self.n_params = n_params;
         Ok(Graphs {
             graph,
@@ -147,6 +168,8 @@ impl Joint {
             n_params,
             n_extended: n_params + n_drawn,
             plates: plate_nodes,
+            signs: plate_signs,
+            scales: scale_nodes,
             conditional: outcome.conditional,
             restored: outcome.restored,
             done,

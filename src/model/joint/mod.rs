@@ -49,6 +49,8 @@ pub struct Plate {
     /// True where the model itself writes standard normal numbers, as `mu + sigma * z`: the
     /// parameter is z, and c = 0 is the model as written.
     pub standardised: bool,
+    /// Positive parameters that its scale is a product of (indices into [`Joint::parameters`]).
+    pub scales: Vec<usize>,
 }
 
 /// The coordinates of one plate.
@@ -60,6 +62,27 @@ pub enum Coordinates {
     NonCentred,
     /// One c for each element.
     Partial(Vec<f64>),
+}
+
+/// The coordinates of a joint density.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chosen {
+    /// One choice for each plate.
+    pub plates: Vec<Coordinates>,
+    /// Which of [`Joint::scales`] have a sign, in order. The coordinate of such a scale τ is a
+    /// number s with τ = |s|, and the non-centred coordinates of its plates are sign(s)·(x −
+    /// location)/scale, with one sign for each of its scales that has one.
+    pub signed: Vec<usize>,
+}
+
+impl From<&[Coordinates]> for Chosen {
+    /// No scale has a sign.
+    fn from(plates: &[Coordinates]) -> Chosen {
+        Chosen {
+            plates: plates.to_vec(),
+            signed: Vec::new(),
+        }
+    }
 }
 
 /// What a term of the log density stands for.
@@ -155,6 +178,11 @@ pub struct Graphs {
     pub n_extended: usize,
     /// For each plate its location and scale, one element per element of the parameter.
     pub plates: Vec<(NodeId, NodeId)>,
+    /// For each plate −1 or 1 for each of its elements, where its coordinate has the sign of its
+    /// scale.
+    pub signs: Vec<Option<NodeId>>,
+    /// The value of each of [`Joint::scales`].
+    pub scales: Vec<NodeId>,
     /// ln p(integrated parameters | sampled ones, data) in their coordinates; none where nothing
     /// is integrated out. Where something is, `density` is that of the sampled coordinates alone,
     /// the coordinates of integrated parameters hold standard normal numbers, and all that is
@@ -185,6 +213,7 @@ pub struct Joint {
     binding: Binding,
     parameters: Vec<Parameter>,
     plates: Vec<Plate>,
+    scales: Vec<usize>,
     n_params: usize,
     rewrites: Rewrites,
     /// Whether each parameter is integrated out.
@@ -207,13 +236,14 @@ impl Joint {
             binding,
             parameters: Vec::new(),
             plates: Vec::new(),
+            scales: Vec::new(),
             n_params: 0,
             rewrites: Rewrites::NONE,
             integrated: Vec::new(),
             recognised: None,
             layout: Vec::new(),
         };
-        joint.build(&[], Rewrites::NONE)?;
+        joint.build(&Chosen::default(), Rewrites::NONE)?;
         Ok(joint)
     }
 
@@ -226,13 +256,13 @@ impl Joint {
         assert_eq!(self.rewrites, Rewrites::NONE, "a model is rewritten once");
         let mut out = self.clone();
         out.rewrites = rewrites;
-        out.integrated = vec![true; self.parameters.len()];
-        loop {
+        out.integrated = vec![rewrites.collapse; self.parameters.len()];
+        while out.integrated.contains(&true) {
             let found = out.would_integrate(rewrites, &out.integrated);
             let found = found.expect("it was built before");
             let settled = found == out.integrated;
             out.integrated = found;
-            if settled || !out.integrated.contains(&true) {
+            if settled {
                 break;
             }
         }
@@ -245,7 +275,8 @@ impl Joint {
                 at += len(k);
             }
         }
-        out.build(&[], rewrites).expect("it was built before");
+        let built = out.build(&Chosen::default(), rewrites);
+        built.expect("it was built before");
         let recognised = out.plates.iter().filter(|p| p.standardised);
         out.recognised = Some(recognised.map(|p| p.parameter).collect());
         out
@@ -298,13 +329,29 @@ impl Joint {
         &self.plates
     }
 
+    /// The parameters that can have a sign, see [`Chosen::signed`]: those above 0, with a finite
+    /// density there, that the scale of a plate with symmetric effects is a product of. Indices
+    /// into [`Joint::parameters`].
+    pub fn scales(&self) -> &[usize] {
+        &self.scales
+    }
+
     /// The graphs for one choice of coordinates, one for each plate.
     ///
     /// # Panics
     /// When there are not as many as plates.
     #[track_caller]
     pub fn graphs(&self, coordinates: &[Coordinates]) -> Graphs {
-        self.graphs_with(coordinates, self.rewrites)
+        self.graphs_with(&coordinates.into(), self.rewrites)
+    }
+
+    /// As [`Joint::graphs`], with scales that may have a sign.
+    ///
+    /// # Panics
+    /// When there are not as many coordinates as plates, or a scale that there is not.
+    #[track_caller]
+    pub fn graphs_of(&self, chosen: &Chosen) -> Graphs {
+        self.graphs_with(chosen, self.rewrites)
     }
 
     /// As [`Joint::graphs`], without sums in place of rows and with nothing integrated out: the
@@ -314,19 +361,17 @@ impl Joint {
     /// When there are not as many as plates.
     #[track_caller]
     pub fn plain_graphs(&self, coordinates: &[Coordinates]) -> Graphs {
-        self.graphs_with(coordinates, Rewrites::NONE)
+        self.graphs_with(&coordinates.into(), Rewrites::NONE)
     }
 
     #[track_caller]
-    fn graphs_with(&self, coordinates: &[Coordinates], rewrites: Rewrites) -> Graphs {
+    fn graphs_with(&self, chosen: &Chosen, rewrites: Rewrites) -> Graphs {
         assert_eq!(
-            coordinates.len(),
+            chosen.plates.len(),
             self.plates.len(),
             "one choice for each plate"
         );
         let mut again = self.clone();
-        again
-            .build(coordinates, rewrites)
-            .expect("it was built before")
+        again.build(chosen, rewrites).expect("it was built before")
     }
 }

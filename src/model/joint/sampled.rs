@@ -3,7 +3,7 @@
 use super::build::Build;
 use super::law::{Ends, Law, Of, infinite};
 use super::observed::Observed;
-use super::rewrite::{Latent, NormalTerm};
+use super::rewrite::{Factors, Latent, NormalTerm, Positive, is_symmetric, reaches_zero, sign};
 use super::{Coordinates, Draw, Drawn, Parameter, Plate, TermKind};
 use crate::Result;
 use crate::dist::{Real, Scalar};
@@ -66,8 +66,22 @@ impl<'g> Build<'_, 'g> {
         }
         let limits = self.limit_values(s, &dims)?;
         let u = self.coordinates_of(s, &dims);
-        let (x, log_slope) = transform(ends(&law, limits), u);
+        let parameter = self.parameters.len() - 1;
+        let reflected = reaches_zero(&law, limits);
+        let has_sign = reflected && self.signed.contains(&parameter);
+        let (x, log_slope) = match has_sign {
+            // Half of the density on either side of 0.
+            true => (u.abs(), lit(-std::f64::consts::LN_2)),
+            false => transform(ends(&law, limits), u),
+        };
         let x = x.broadcast(self.scope, &dims);
+        if reflected {
+            self.positives.push(Positive {
+                parameter,
+                node: self.scope.node(x),
+                sign: has_sign.then(|| sign(u)),
+            });
+        }
         let density = self.prior_density(s, &law, x, limits)?;
         self.define(s, x, density + log_slope, &dims);
         if let Law::Scalar(Scalar::Normal, arguments) = &law
@@ -161,6 +175,11 @@ impl<'g> Build<'_, 'g> {
         let (m, sd) = (arguments[location], arguments[scale]);
         let which = self.plates.len();
         let w = self.coordinates_of(s, dims);
+        let parameter = self.parameters.len() - 1;
+        let factors = match is_symmetric(*scalar) {
+            true => self.factors_of(self.scope.node(sd)),
+            false => Factors::default(),
+        };
         let default = Coordinates::NonCentred;
         let chosen = self.coordinates.get(which).unwrap_or(&default).clone();
         let mut standard = arguments.clone();
@@ -169,9 +188,15 @@ impl<'g> Build<'_, 'g> {
         let standard_normal = *scalar == Scalar::Normal
             && chosen == Coordinates::NonCentred
             && s.centring == Centring::Auto;
+        let is_integrated = self.integrated.get(parameter) == Some(&true);
+        let has_sign = chosen == Coordinates::NonCentred && !is_integrated;
+        let sign = factors.sign.filter(|_| has_sign);
         let (x, density) = match chosen {
             Coordinates::Centred => (w, scalar.log_density(w, arguments)),
-            Coordinates::NonCentred => (m + sd * w, scalar.log_density(w, &standard)),
+            Coordinates::NonCentred => {
+                let scale = sign.map_or(sd, |sign| sd * sign);
+                (m + scale * w, scalar.log_density(w, &standard))
+            }
             Coordinates::Partial(c) => {
                 let c = self
                     .scope
@@ -184,10 +209,12 @@ impl<'g> Build<'_, 'g> {
         };
         let node = |v: Value<'g>| self.scope.node(v.broadcast(self.scope, dims));
         self.plate_nodes.push((node(m), node(sd)));
+        self.plate_signs.push(sign.map(node));
         self.plates.push(Plate {
-            parameter: self.parameters.len() - 1,
+            parameter,
             asked: s.centring,
             standardised: false,
+            scales: factors.parameters,
         });
         self.define(s, x.broadcast(self.scope, dims), density, dims);
         if standard_normal {

@@ -3,7 +3,7 @@
 use super::super::targets::Known;
 use super::super::until::FIRST_LOOK;
 use super::super::{
-    Adapt, Block, CoordinateMap, MetricKind, Next, Run, Sampler, Silent, Until, sample,
+    Adapt, Block, CoordinateMap, MetricKind, Next, Plates, Run, Sampler, Silent, Until, sample,
     sample_in_blocks,
 };
 use super::*;
@@ -27,6 +27,9 @@ impl Posterior for Moving {
         };
         let sd = sd.iter().map(|s| s * self.scale).collect();
         Known::Normal { sd, mirror }
+    }
+    fn plates(&self) -> Plates {
+        vec![vec![vec![4, 0], vec![1, 3]]]
     }
     fn coordinates(&self) -> Vec<u8> {
         let mut bytes = self.scale.to_le_bytes().to_vec();
@@ -132,6 +135,7 @@ fn a_run_that_stops_and_goes_on_makes_the_draws_of_the_whole() {
         (MetricKind::Dense, Adapt::PerChain),
         (MetricKind::Dense, Adapt::Pooled),
         (MetricKind::LowRank, Adapt::Pooled),
+        (MetricKind::Blocks, Adapt::Pooled),
     ] {
         let settings = settings(metric, adapt);
         let want = bits(&[&whole(&settings)]);

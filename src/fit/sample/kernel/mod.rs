@@ -9,6 +9,7 @@
 mod agreement;
 
 use super::chain::{Chain, PhaseSettings};
+use super::entangled::MOST_TOGETHER;
 use super::metric::LOW_RANK_MOST;
 use super::run::Session;
 use super::tree::{Growth, Stop};
@@ -98,8 +99,10 @@ const LAUNCH_S: f64 = 0.1;
 pub fn memory_words(source: &Source, n_chains: usize, max_treedepth: u32) -> usize {
     let per_chain = chain_words(source, max_treedepth) + 2 * source.dim + STATE_EXTRA;
     let data = source.fixed.len() + source.table.len().div_ceil(2);
-    // A triangle, or scales with two rows for each direction.
-    let width = (source.dim.div_ceil(8) * 8).max(2 * LOW_RANK_MOST + 1);
+    // A triangle, or two rows for each direction with scales, or with two triangles for each block
+    // and their places.
+    let blocks = 2 * (source.dim.min(MOST_TOGETHER) + 1) + 4;
+    let width = (source.dim.div_ceil(8) * 8).max(2 * LOW_RANK_MOST + 1 + blocks);
     let metric = source.dim * width + LOW_RANK_MOST + 2;
     let rows = n_chains * (ROW_HEAD + 2 * source.dim) * UNMEASURED_LAUNCH;
     n_chains * per_chain + data + metric + rows.max(ROWS_BYTES / 8)

@@ -27,8 +27,10 @@ struct Job {
 enum { PADDED = (DIM + 7) / 8 * 8 };
 
 /* Kinds of S: scales; the rows of a lower triangle; scales s, then for each direction u its weight
-   w, the directions and s u, for diag(s)(I + U diag(w) U'). */
-enum { DIAGONAL = 0, DENSE = 1, LOW_RANK = 2, MOST_DIRECTIONS = 16 };
+   w, the directions and s u, for diag(s)(I + U diag(w) U'); the directions with what S makes
+   of them, then how many numbers S and S' have without their zeros, and of each where every row
+   starts, the places in it, its numbers. */
+enum { DIAGONAL = 0, DENSE = 1, LOW_RANK = 2, BLOCKS = 3, MOST_DIRECTIONS = 16 };
 
 /* A chain's state between launches: its point and slope, then these. */
 enum {
@@ -264,7 +266,7 @@ struct Chain {
     double *sums;  /* two sets of 16 partial sums, used in turn */
     double *along; /* eight partial sums for each direction of the metric */
     double *w;    /* memory of the density */
-    int kind, rank, turn, side, candidate, offset[2];
+    int kind, rank, n_numbers, turn, side, candidate, offset[2];
     double step_size, energy_start, energy, log_density;
     double point_energy[2], point_log_density[2];
     int point_offset[2];
@@ -348,10 +350,21 @@ FUNCTION double add_along(const Chain *chain, double a, const double *rows, int 
 /* What `pulled` needs of a gradient that has been shared. */
 FUNCTION void before_pull(const Chain *chain, const vector_t *gradient)
 {
-    if (chain->kind == LOW_RANK) {
+    if (chain->rank > 0) {
         project(chain, chain->scaled, gradient);
         SYNC(); /* low-rank */
     }
+}
+
+/* Row i times x of a matrix without its zeros. */
+FUNCTION double sparse_times(const Chain *chain, const double *matrix, const vector_t *x, int i)
+{
+    const double *places = matrix + DIM + 1, *numbers = places + chain->n_numbers;
+    const int end = (int)matrix[i + 1];
+    double s = 0.0;
+    for (int at = (int)matrix[i]; at < end; ++at)
+        s = s + numbers[at] * (double)x[(int)places[at]];
+    return s;
 }
 
 /* force <- S' gradient; both the gradient and, for a dense metric, the rows are read whole. */
@@ -361,6 +374,9 @@ FUNCTION double pulled(const Chain *chain, const vector_t *gradient, int i)
         return chain->metric[i] * gradient[i];
     if (chain->kind == LOW_RANK)
         return add_along(chain, 1.0, chain->plain, i, chain->metric[i] * gradient[i]);
+    if (chain->kind == BLOCKS)
+        return add_along(chain, 1.0, chain->plain, i,
+            sparse_times(chain, chain->metric + DIM + 1 + 2 * chain->n_numbers, gradient, i));
     double s = 0.0;
     for (int r = i / 8 * 8; r < DIM; ++r)
         s = s + gradient[r] * chain->metric[r * PADDED + i];
@@ -442,7 +458,7 @@ FUNCTION double leapfrog(Chain *chain)
     {
         const vector_t before = p[i];
         const vector_t after = before + kick * f[i];
-        if (chain->kind != DENSE)
+        if (chain->kind == DIAGONAL || chain->kind == LOW_RANK)
             q[i] = q[i] + (vector_t)(step * chain->metric[i]) * after;
         h[i] = h[i] + before;
         p[i] = after;
@@ -452,7 +468,12 @@ FUNCTION double leapfrog(Chain *chain)
         EACH(i)
         q[i] = q[i] + step * row_times(chain, p, i);
     }
-    if (chain->kind == LOW_RANK) {
+    if (chain->kind == BLOCKS) {
+        SYNC(); /* blocks */
+        EACH(i)
+        q[i] = q[i] + step * sparse_times(chain, chain->metric, p, i);
+    }
+    if (chain->rank > 0) {
         SYNC(); /* low-rank */
         project(chain, chain->plain, p);
         SYNC(); /* low-rank */
@@ -696,9 +717,15 @@ ENTRY void advance(const Job *job)
     chain.kind = (int)metric[0];
     chain.rank = (int)metric[1];
     chain.metric = metric + 2;
-    chain.weights = chain.metric + DIM;
+    chain.weights = chain.kind == BLOCKS ? chain.metric : chain.metric + DIM;
     chain.plain = chain.weights + chain.rank;
     chain.scaled = chain.plain + chain.rank * DIM;
+    chain.n_numbers = 0;
+    if (chain.kind == BLOCKS) {
+        chain.metric = chain.scaled + chain.rank * DIM;
+        chain.n_numbers = (int)chain.metric[0];
+        chain.metric += 1;
+    }
     double *memory = job->memory + (wide_t)index * MEMORY;
     chain.m = (vector_t *)memory;
     chain.sums = memory + VECTORS;

@@ -1,6 +1,7 @@
 //! The leapfrog itself: order, reversibility, volume, and that the metric is a metric.
 
-use super::super::dense::Matrix;
+use super::super::dense::{Lower, Matrix};
+use super::super::sparse::Blocks;
 use super::super::targets::Known;
 use super::*;
 
@@ -36,12 +37,34 @@ fn low_rank_metric(dim: usize) -> Metric {
     Metric::low_rank(&scale, &ALONG, &rows)
 }
 
-fn metrics(dim: usize) -> [Metric; 3] {
+/// Covariance of coordinates i and i + dim/2, the latter first in their block.
+const TOGETHER: [f64; 3] = [3.0, -0.5, 0.5];
+
+fn block_metric(dim: usize) -> Metric {
+    let half = dim / 2;
+    let [a, b, c] = TOGETHER;
+    let factor = [a.sqrt(), b / a.sqrt(), (c - b * b / a).sqrt()];
+    let mut blocks: Vec<(Vec<u32>, Lower)> = (0..half)
+        .map(|i| {
+            let places = vec![(i + half) as u32, i as u32];
+            (places, Lower::from_numbers(2, &factor).expect("three"))
+        })
+        .collect();
+    for i in 2 * half..dim {
+        let one = Lower::from_numbers(1, &[2.0]).expect("one");
+        blocks.push((vec![i as u32], one));
+    }
+    let factor = Blocks::new(dim, blocks).expect("each once");
+    Metric::in_blocks(dim, factor, &[], &[])
+}
+
+fn metrics(dim: usize) -> [Metric; 4] {
     let variances: Vec<f64> = (0..dim).map(|i| 0.5 + i as f64).collect();
     [
         Metric::diagonal(&variances),
         dense_metric(dim),
         low_rank_metric(dim),
+        block_metric(dim),
     ]
 }
 
@@ -188,6 +211,16 @@ fn momenta_have_the_covariance_of_the_metric() {
                     (Metric::Diagonal(_), false) => 0.0,
                     (Metric::Dense(_), same) => {
                         v(i) * v(j) + if same { 1.0 + i as f64 } else { 0.0 }
+                    }
+                    (Metric::Blocks(_), same) => {
+                        let half = dim / 2;
+                        match (same, i / half, i.abs_diff(j) == half && i.max(j) < 2 * half) {
+                            (true, 0, _) => TOGETHER[2],
+                            (true, 1, _) => TOGETHER[0],
+                            (true, _, _) => 4.0,
+                            (false, _, true) => TOGETHER[1],
+                            (false, _, false) => 0.0,
+                        }
                     }
                 };
                 assert!((got - want).abs() < 1e-12);

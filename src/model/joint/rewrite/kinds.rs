@@ -7,7 +7,7 @@ use std::str::FromStr;
 ///
 /// ```
 /// use fitzroy::model::joint::Rewrites;
-/// assert_eq!("auto".parse::<Rewrites>()?, Rewrites::ALL);
+/// assert_eq!("auto".parse::<Rewrites>()?, Rewrites::AUTO);
 /// assert!(!"sufficient".parse::<Rewrites>()?.collapse);
 /// # Ok::<(), fitzroy::Error>(())
 /// ```
@@ -21,12 +21,14 @@ pub struct Rewrites {
     pub recognise: bool,
     /// Identical rows of a likelihood counted instead of repeated.
     pub dedup: bool,
+    /// A scale that may be near 0 is sampled as |s|, and its standardised effects with its sign.
+    pub signed: bool,
 }
 
 impl Default for Rewrites {
-    /// All of them.
+    /// [`Rewrites::AUTO`].
     fn default() -> Self {
-        Rewrites::ALL
+        Rewrites::AUTO
     }
 }
 
@@ -37,6 +39,14 @@ impl Rewrites {
         collapse: true,
         recognise: true,
         dedup: true,
+        signed: true,
+    };
+    /// All but `signed`, which has to be asked for: it makes the tails of a scale better known, but
+    /// for eight schools its bulk less (means of four runs: tail ESS 1,330 to 1,800, bulk ESS 1,960
+    /// to 1,680, of 4,000 draws).
+    pub const AUTO: Rewrites = Rewrites {
+        signed: false,
+        ..Rewrites::ALL
     };
     /// None: the density is evaluated as the model is written.
     pub const NONE: Rewrites = Rewrites {
@@ -44,23 +54,25 @@ impl Rewrites {
         collapse: false,
         recognise: false,
         dedup: false,
+        signed: false,
     };
     /// Names of the kinds, as in a list of them.
-    pub const NAMES: [&'static str; 4] = ["sufficient", "collapse", "recognise", "dedup"];
+    pub const NAMES: [&'static str; 5] = ["sufficient", "collapse", "recognise", "dedup", "signed"];
 
-    fn flags(&mut self) -> [&mut bool; 4] {
+    fn flags(&mut self) -> [&mut bool; 5] {
         let Rewrites {
             sufficient,
             collapse,
             recognise,
             dedup,
+            signed,
         } = self;
-        [sufficient, collapse, recognise, dedup]
+        [sufficient, collapse, recognise, dedup, signed]
     }
 
     /// `auto`, `off` or the allowed kinds, separated by commas.
     pub fn name(mut self) -> String {
-        if self == Rewrites::ALL {
+        if self == Rewrites::AUTO {
             return "auto".into();
         }
         let kinds = Rewrites::NAMES.into_iter().zip(self.flags());
@@ -78,7 +90,7 @@ impl FromStr for Rewrites {
     fn from_str(text: &str) -> Result<Rewrites> {
         let mut out = Rewrites::NONE;
         match text.trim() {
-            "auto" => return Ok(Rewrites::ALL),
+            "auto" => return Ok(Rewrites::AUTO),
             "off" => return Ok(out),
             _ => {}
         }
@@ -109,6 +121,22 @@ pub struct Rewrote {
 }
 
 impl Rewrote {
+    /// `scale` became |s|, and the `effects` that are sampled take the sign of s.
+    pub(super) fn signed(scale: String, effects: Vec<String>) -> Rewrote {
+        let what = match effects.is_empty() {
+            true => format!("{scale} sampled as |s|"),
+            false => format!(
+                "{scale} sampled as |s|, {} with the sign of s",
+                effects.join(", ")
+            ),
+        };
+        Rewrote {
+            kind: "signed",
+            parameters: vec![scale],
+            what,
+        }
+    }
+
     /// The rows of `data` are `different` ones, counted.
     pub(super) fn counted(data: &str, rows: usize, different: usize) -> Rewrote {
         Rewrote {

@@ -7,10 +7,12 @@ mod linear;
 mod normal;
 mod recognise;
 mod repeated;
+mod signed;
 mod small;
 mod wide;
 
 pub use kinds::{Rewrites, Rewrote};
+pub(super) use signed::{Factors, Positive, is_symmetric, reaches_zero, sign};
 
 use super::build::Build;
 use super::{Term, TermKind};

@@ -36,7 +36,7 @@ impl<'g> Build<'_, 'g> {
             if is_plate || known.is_some_and(|known| !known.contains(&parameter)) {
                 continue;
             }
-            match self.form(&latent) {
+            match self.form(&latent, known.is_some()) {
                 Some(form) => done.push(self.recognised(&latent, &form)),
                 None if known.is_some() => self.keep_place(&latent),
                 None => {}
@@ -53,10 +53,12 @@ impl<'g> Build<'_, 'g> {
             self.scope.node(value)
         };
         self.plate_nodes.push((node(0.0), node(1.0)));
+        self.plate_signs.push(None);
         self.plates.push(Plate {
             parameter: latent.parameter,
             asked: Centring::Auto,
             standardised: true,
+            scales: Vec::new(),
         });
     }
 
@@ -65,7 +67,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// The one form in which the density uses a standard normal z.
-    fn form(&self, latent: &Latent) -> Option<Form> {
+    fn form(&self, latent: &Latent, known: bool) -> Option<Form> {
         if !self.is(latent.mean, 0.0) || !self.is(latent.sd, 1.0) {
             return None;
         }
@@ -93,7 +95,8 @@ impl<'g> Build<'_, 'g> {
             };
             let scale = other(product, latent.node)?;
             let is_product = g.node(product).op == Op::Binary(Binary::Mul);
-            if !is_product || !g.varies(scale) || !g.is_positive(scale) {
+            // What was recognised before has kept its sign.
+            if !is_product || !g.varies(scale) || !(known || g.is_positive(scale)) {
                 return None;
             }
             let depends = g.dependents(&[latent.node]);
@@ -112,6 +115,28 @@ impl<'g> Build<'_, 'g> {
         })
     }
 
+    /// Puts the product of a sign and the coordinate in the place of z, and b s z in that of b z.
+    /// The prior of z is that of the coordinate.
+    fn give_sign(
+        &mut self,
+        latent: &Latent,
+        form: &Form,
+        (a, b, z): (Value<'g>, Value<'g>, Value<'g>),
+    ) {
+        let scope = self.scope;
+        let node = |v: Value<'g>| scope.node(v);
+        let product = b * z;
+        let mut replaced = HashMap::from([(latent.node, node(z)), (form.product, node(product))]);
+        if let Some((sum, _)) = form.sum {
+            replaced.insert(sum, node(a + product));
+        }
+        let prior = &self.terms[latent.term];
+        let (node, sum) = (prior.node, prior.sum);
+        self.replace(&replaced);
+        let prior = &mut self.terms[latent.term];
+        (prior.node, prior.sum) = (node, sum);
+    }
+
     /// Notes the plate of a recognised z, and puts its coordinates in.
     fn recognised(&mut self, latent: &Latent, form: &Form) -> Rewrote {
         let scope = self.scope;
@@ -124,13 +149,23 @@ impl<'g> Build<'_, 'g> {
         };
         let name = self.parameters[latent.parameter].name.clone();
         let chosen = self.coordinates.get(which).cloned();
+        let factors = self.factors_of(form.scale);
         self.plates.push(Plate {
             parameter: latent.parameter,
             asked: Centring::Auto,
             standardised: true,
+            scales: factors.parameters,
         });
+        let is_integrated = self.integrated.get(latent.parameter) == Some(&true);
+        let standardised = matches!(chosen, None | Some(Coordinates::NonCentred));
+        let sign = factors.sign.filter(|_| standardised && !is_integrated);
+        let sign = sign.map(|sign| sign.broadcast(scope, &dims));
+        self.plate_signs.push(sign.map(|sign| scope.node(sign)));
         let node = |v: Value<'g>| scope.node(v.broadcast(scope, &dims));
         self.plate_nodes.push((node(a), node(b)));
+        if let Some(sign) = sign {
+            self.give_sign(latent, form, (a, b, sign * w));
+        }
         let (z, log_power) = match chosen {
             None | Some(Coordinates::NonCentred) => (w, None),
             Some(Coordinates::Centred) => ((w - a) / b, Some(b.ln())),

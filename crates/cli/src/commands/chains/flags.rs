@@ -81,6 +81,7 @@ enum Metric {
     Diag,
     LowRank,
     Dense,
+    Blocks,
 }
 
 /// Whose draws a chain adapts to.
@@ -125,6 +126,7 @@ impl ChainFlags {
             Metric::Diag => MetricKind::Diagonal,
             Metric::LowRank => MetricKind::LowRank,
             Metric::Dense => MetricKind::Dense,
+            Metric::Blocks => MetricKind::Blocks,
         };
         sampler.adapt = match self.adapt {
             Whose::Pooled => Adapt::Pooled,

@@ -44,7 +44,7 @@ pub(crate) struct SampleArgs {
     /// Transitions after warm-up: those of NUTS, or independence proposals where they cover the posterior
     #[arg(long, value_enum, value_name = "NAME", default_value = "nuts")]
     sampler: Sampler,
-    /// Rewrites of the model: auto, off, or some of sufficient,collapse,recognise,dedup
+    /// Rewrites of the model: auto, off, or some of sufficient,collapse,recognise,dedup,signed
     #[arg(long, value_name = "KINDS", default_value = "auto")]
     rewrites: String,
     /// Where chains start: the best of several random points, or draws that Pathfinder finds
