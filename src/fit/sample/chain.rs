@@ -10,7 +10,7 @@ use super::step_size::{self, DualAveraging};
 use super::trajectory::flight::{self, Dynamics};
 use super::trajectory::walnuts::{self, Walnuts};
 use super::trajectory::{Hamiltonian, Workspace};
-use super::tree::{Direction, Growth, Oracle, Stop, grow};
+use super::tree::{Growth, Oracle, Stop, grow};
 use super::{Event, Observer, Phase, Sampler, Settings, Target};
 use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
