@@ -2,7 +2,8 @@
 //! rank of each parameter among its posterior draws, which must be uniform.
 //!
 //! References: Talts et al. (2018), arXiv:1804.06788; Modrák et al. (2023), arXiv:2211.02383, who
-//! add the likelihood to the ranked quantities, because it sees what the parameters' own ranks miss.
+//! add the likelihood to the ranked quantities, because it sees what the parameters' own ranks
+//! miss.
 //!
 //! Bounds: χ² of 16 bins (15 degrees of freedom) and the largest distance of the ECDF from
 //! uniform (Kolmogorov), each at a false-alarm probability of 1e-4: 44.26, and 2.225/√n. 62

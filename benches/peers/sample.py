@@ -106,7 +106,7 @@ def run_stanli(options):
 
 
 def run_nextstat(options, mams=False):
-    """Of our problems it has the eight schools, non-centred and with our priors; not their data frames' regressions."""
+    """Of our problems it has the eight schools alone, non-centred and with our priors."""
     import arviz
     import nextstat
     import numpy as np
@@ -151,13 +151,14 @@ def summarise(trace, problem):
             entries.append((name, az.ess(x, method="bulk"), az.ess(x, method="tail"), az.rhat(x),
                             abs(x.mean() - known["mean"]) / mcse if known else 0.0))
     main = [e for e in entries if e[0] != "z"]
+    diverging = "diverging" if "diverging" in trace.sample_stats else "divergent"
     return {
         "min_ess_bulk": float(min(e[1] for e in entries)), "min_ess_tail": float(min(e[2] for e in entries)),
         "max_rhat": float(max(e[3] for e in entries)),
         "main": {"min_ess_bulk": float(min(e[1] for e in main)), "min_ess_tail": float(min(e[2] for e in main)),
                  "max_rhat": float(max(e[3] for e in main))},
         "answer": {"max_abs_z": float(max(e[4] for e in main)), "quantities": len(main)},
-        "divergences": int(np.asarray(trace.sample_stats["diverging" if "diverging" in trace.sample_stats else "divergent"]).sum()),
+        "divergences": int(np.asarray(trace.sample_stats[diverging]).sum()),
     }
 
 

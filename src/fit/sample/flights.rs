@@ -2,12 +2,12 @@
 //!
 //! NUTS makes the first third of the warm-up, with its metric and coordinates. From then on every
 //! transition flies for a time 2hT, with h from a sequence that fills (0, 1) evenly, and its end is
-//! accepted or not. T climbs the criterion of ChEES, how far apart squared distances from the centre
-//! lie before and after a flight, ¼E[(|q′ − m|² − |q − m|²)²] in units of the metric's variances,
-//! by the slope over the flights of all chains since they last met.
+//! accepted or not. T climbs the criterion of ChEES, how far apart squared distances from the
+//! centre lie before and after a flight, ¼E[(|q′ − m|² − |q − m|²)²] in units of the metric's
+//! variances, by the slope over the flights of all chains since they last met.
 //!
-//! References: Hoffman, Radul, Sountsov, AISTATS 2021 (the criterion, its slope, and jitter); Robnik,
-//! Cohn-Gordon, Seljak, arXiv:2503.01707 (microcanonical flights).
+//! References: Hoffman, Radul, Sountsov, AISTATS 2021 (the criterion, its slope, and jitter);
+//! Robnik, Cohn-Gordon, Seljak, arXiv:2503.01707 (microcanonical flights).
 
 use super::blocks::Pacer;
 use super::chain::Chain;

@@ -14,12 +14,12 @@ pub enum Sampler {
     /// Microcanonical trajectories of a learned length, whose end is accepted or not (Robnik,
     /// Cohn-Gordon, Seljak 2025). The first third of the warm-up is that of NUTS.
     Mams,
-    /// Hamiltonian trajectories of a learned length (Hoffman, Radul, Sountsov 2021). The first third
-    /// of the warm-up is that of NUTS.
+    /// Hamiltonian trajectories of a learned length (Hoffman, Radul, Sountsov 2021). The first
+    /// third of the warm-up is that of NUTS.
     Chees,
-    /// After a warm-up of NUTS, proposals from a normal distribution with a heavy-tailed part, fitted to the warm-up, and
-    /// every sixteenth transition one of NUTS; NUTS alone where the proposals do not cover the
-    /// posterior, see [`super::Independence`].
+    /// After a warm-up of NUTS, proposals from a normal distribution with a heavy-tailed part,
+    /// fitted to the warm-up, and every sixteenth transition one of NUTS; NUTS alone where the
+    /// proposals do not cover the posterior, see [`super::Independence`].
     Independence,
 }
 

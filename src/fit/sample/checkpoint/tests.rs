@@ -192,8 +192,8 @@ fn a_run_that_ends_when_it_is_good_enough_ends_at_the_same_draw_when_it_was_stop
     assert!(bits(&[&first, &second]) == bits(&[&want]));
 }
 
-/// Exact, between meetings, at them, at the ends of windows and among the draws. Catches: a length or
-/// its sums that are not kept, a centre that is not found again, a meeting that is held twice.
+/// Exact, between meetings, at them, at the ends of windows and among the draws. Catches: a length
+/// or its sums that are not kept, a centre that is not found again, a meeting that is held twice.
 #[test]
 fn runs_of_the_other_samplers_go_on_as_they_were() {
     for sampler in [Sampler::Walnuts, Sampler::Mams, Sampler::Chees] {

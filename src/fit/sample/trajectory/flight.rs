@@ -1,14 +1,14 @@
-//! Trajectories of a number of steps that is known before they start, with an end that is accepted or
-//! not: Hamiltonian ones, and microcanonical ones, whose speed never changes.
+//! Trajectories of a number of steps that is known before they start, with an end that is accepted
+//! or not: Hamiltonian ones, and microcanonical ones, whose speed never changes.
 //!
-//! With d coordinates, whitened velocity v of length √d, force f = Sᵀ∇ℓ and the unit vector u = v/√d:
-//! q̇ = S v, u̇ = √d (I − uuᵀ) f/(d − 1). A kick over the time h with e = f/|f|, c = e·u and
+//! With d coordinates, whitened velocity v of length √d, force f = Sᵀ∇ℓ and the unit vector u =
+//! v/√d: q̇ = S v, u̇ = √d (I − uuᵀ) f/(d − 1). A kick over the time h with e = f/|f|, c = e·u and
 //! δ = h √d |f|/(d − 1) is exact: u ← (u + e (sinh δ + c (cosh δ − 1)))/(cosh δ + c sinh δ), and it
 //! adds (d − 1) ln(cosh δ + c sinh δ) to the energy, whose error the acceptance corrects.
 //!
-//! References: Duane, Kennedy, Pendleton, Roweth, Physics Letters B 195, 1987 (Hamiltonian); Robnik,
-//! Cohn-Gordon, Seljak, arXiv:2503.01707 (microcanonical, adjusted); Ver Steeg, Galstyan, 2021
-//! (the exact kick).
+//! References: Duane, Kennedy, Pendleton, Roweth, Physics Letters B 195, 1987 (Hamiltonian);
+//! Robnik, Cohn-Gordon, Seljak, arXiv:2503.01707 (microcanonical, adjusted); Ver Steeg, Galstyan,
+//! 2021 (the exact kick).
 
 use super::super::tree::MAX_ENERGY_ERROR;
 use super::*;

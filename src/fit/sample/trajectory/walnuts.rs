@@ -1,10 +1,10 @@
 //! Steps that are cut into halves where a whole one would miss the energy (WALNUTS).
 //!
 //! From one state of the trajectory to the next the time is always the same. It is covered by the
-//! fewest leapfrog steps, 1, 2, 4, ..., along which the energy stays within a tolerance. The same rule
-//! must choose the same number on the way back, or the next state would not lead here again: then
-//! the trajectory ends before it, whichever side it grows from. The finer path back is the path that
-//! led here, so it is enough to see that no coarser one is within the tolerance there.
+//! fewest leapfrog steps, 1, 2, 4, ..., along which the energy stays within a tolerance. The same
+//! rule must choose the same number on the way back, or the next state would not lead here again:
+//! then the trajectory ends before it, whichever side it grows from. The finer path back is the
+//! path that led here, so it is enough to see that no coarser one is within the tolerance there.
 //!
 //! Reference: Bou-Rabee, Carpenter, Kleppe, Liu, arXiv:2506.18746.
 

@@ -269,8 +269,8 @@ fn slots_check_every_dyadic_span_once() {
     assert_eq!(seen, expected);
 }
 
-/// States whose steps come in three sizes, one permutation each; every state asks for one size on the
-/// way forward and for one on the way back.
+/// States whose steps come in three sizes, one permutation each; every state asks for one size on
+/// the way forward and for one on the way back.
 struct Sized {
     case: i64,
     /// Whether a step is only made where the way back asks for the same size.
@@ -391,8 +391,9 @@ fn sized_imbalance(case: i64, checks: bool) -> (f64, usize) {
     (worst, ended)
 }
 
-/// Bound: rounding alone. Exact, so there is no pass rate. Without the question whether the way back
-/// asks for the same size, the same test sees an imbalance of at least a thousandth in every case.
+/// Bound: rounding alone. Exact, so there is no pass rate. Without the question whether the way
+/// back asks for the same size, the same test sees an imbalance of at least a thousandth in every
+/// case.
 #[test]
 fn steps_of_several_sizes_are_in_detailed_balance_if_the_way_back_is_checked() {
     for case in [0, 1, 2, 3, 7, 12] {

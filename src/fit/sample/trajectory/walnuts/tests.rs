@@ -42,7 +42,8 @@ impl Posterior for Neal {
     }
 }
 
-/// One step from `q` with momentum `p`: where it leads, with which momentum, and whether back again.
+/// One step from `q` with momentum `p`: where it leads, with which momentum, and whether back
+/// again.
 fn stepped(
     target: &mut Neal,
     metric: &Metric,
@@ -69,8 +70,8 @@ fn stepped(
 }
 
 /// From points of the funnel: a step changes the energy by no more than the tolerance, and the step
-/// back from where it led leads here, to 1e-7, and changes the energy by as much. Catches: a way back
-/// that is not looked at (of 400 steps about 20 do not lead back), or from the wrong momentum.
+/// back from where it led leads here, to 1e-7, and changes the energy by as much. Catches: a way
+/// back that is not looked at (of 400 steps about 20 do not lead back), or from the wrong momentum.
 #[test]
 fn a_step_of_any_size_leads_back_to_where_it_started() {
     let mut target = Neal { dim: 5 };

@@ -27,9 +27,9 @@ pub(super) fn line(row: &Value) -> String {
         "  not converged"
     };
     format!(
-        "{problem:<13} rewrites {rewrites:<4} {sampler:<12} {:>9.0} ESS/s ({:.0} to {:.0})  {:>7.1} ms to the disk \
-         (compile {:.1}, warm-up {:.1}, sampling {:.1})  ESS {:.0}, tail {:.0}, R-hat {:.4}, {:.0} \
-         divergent, {:.0} gradients ({:.3} ESS each), {:.0} MiB{mark}",
+        "{problem:<13} rewrites {rewrites:<4} {sampler:<12} {:>9.0} ESS/s ({:.0} to {:.0})  {:>7.1} ms \
+         to the disk (compile {:.1}, warm-up {:.1}, sampling {:.1})  ESS {:.0}, tail {:.0}, R-hat \
+         {:.4}, {:.0} divergent, {:.0} gradients ({:.3} ESS each), {:.0} MiB{mark}",
         end("median"),
         end("min"),
         end("max"),
