@@ -1,6 +1,6 @@
 """The samplers of Fitzroy beside each other; their table in docs/samplers.md.
 
-    python benches/samplers.py [--repeats 3] [--into FILE]    # measures, and writes FILE
+    python benches/samplers.py [--parts a,b] [--into FILE]    # measures, and adds to FILE
     python benches/samplers.py --into FILE --render           # writes the table of FILE into the docs
 
 Measures every sampler with `fitzroy bench`, which refuses wrong answers, on problems with all
@@ -14,16 +14,18 @@ import json
 import pathlib
 import subprocess
 
-from run import FITZROY, HERE, ROOT, load, machine, output
+from run import FITZROY, HERE, ROOT, load, machine
 
 SAMPLERS = "nuts,walnuts,mams,chees,independence"
-MEASURED = [
-    ("hierarchical", ["--only", "groups-100", "--rewrites", "both"], SAMPLERS),
-    ("sample", ["--preset", "standard", "--rewrites", "both"], SAMPLERS),
-    ("hierarchical", ["--only", "eight-schools", "--rewrites", "both"], SAMPLERS),
-    ("hierarchical", ["--only", "logistic", "--rewrites", "auto"], SAMPLERS),
-    ("hierarchical", ["--only", "funnel", "--rewrites", "auto"], "nuts,walnuts,mams,chees"),
-]
+# part: what `fitzroy bench` is asked for, and runs of each
+MEASURED = {
+    "groups": (["hierarchical", "--only", "groups-100", "--rewrites", "auto", "--samplers", SAMPLERS], 3),
+    "groups-off": (["hierarchical", "--only", "groups-100", "--rewrites", "off", "--samplers", SAMPLERS], 1),
+    "artists": (["sample", "--preset", "standard", "--rewrites", "both", "--samplers", SAMPLERS], 2),
+    "schools": (["hierarchical", "--only", "eight-schools", "--rewrites", "both", "--samplers", SAMPLERS], 3),
+    "logistic": (["hierarchical", "--only", "logistic", "--rewrites", "auto", "--samplers", SAMPLERS], 1),
+    "funnel": (["hierarchical", "--only", "funnel", "--rewrites", "auto", "--samplers", "nuts,walnuts,mams,chees"], 3),
+}
 PAGE = ROOT / "docs" / "samplers.md"
 BEGIN, END = "<!-- samplers:begin -->", "<!-- samplers:end -->"
 LABELS = {("groups-100", "auto"): "100 × 10 groups, rewritten", ("groups-100", "off"): "100 × 10 groups, as written",
@@ -32,19 +34,17 @@ LABELS = {("groups-100", "auto"): "100 × 10 groups, rewritten", ("groups-100", 
           ("logistic", "auto"): "logistic, 10,000 × 25", ("funnel", "auto"): "Neal's funnel, as it is"}
 
 
-def measure(options):
-    document = {"date": datetime.date.today().isoformat(), "machine": machine(),
-                "commit": output("git", "rev-parse", "HEAD"), "load_before": load(), "rows": []}
-    for what, flags, samplers in MEASURED:
-        command = [FITZROY, "bench", what, *flags, "--samplers", samplers, "--repeats", str(options.repeats), "--json"]
+def measure(options, document):
+    for part in options.parts.split(","):
+        flags, repeats = MEASURED[part]
+        command = [FITZROY, "bench", *flags, "--repeats", str(repeats), "--json"]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         found = json.loads(done.stdout)
-        document |= {k: found[k] for k in ("device", "version", "seed", "repeats", "threads")}
+        document |= {k: found[k] for k in ("device", "version", "commit", "seed", "threads")}
         for row in found["rows"]:
-            row.pop("runs")
-            document["rows"].append(row)
-    document["load_after"] = load()
-    return document
+            row["repeats"] = len(row.pop("runs"))
+        document["parts"][part] = found["rows"]
+        document["load"].append(load())
 
 
 def number(x):
@@ -53,10 +53,11 @@ def number(x):
 
 def table(document):
     lines = [f"{document['device']['name']}, {document['machine']['cores']} cores; {document['date']}, commit "
-             f"{document['commit'][:10]}; medians of {document['repeats']} runs.", "",
+             f"{document['commit'][:10]}; medians of 1 to 3 runs.", "",
              "| problem | sampler | ESS per 1,000 gradients | ESS/s, chains | ESS/s, to the disk | ESS | R-hat | divergences |",
              "|---|---|---:|---:|---:|---:|---:|---:|"]
-    for row in document["rows"]:
+    rows = [row for part in MEASURED for row in document["parts"].get(part, [])]
+    for row in rows:
         def of(key, row=row):
             return row[key]["median"]
         mark = "" if row["converged"] else " †"
@@ -70,16 +71,20 @@ def table(document):
 def main():
     today = datetime.date.today().isoformat()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--parts", default=",".join(MEASURED))
     parser.add_argument("--into", default=str(HERE / "results" / f"{today}-samplers.json"))
     parser.add_argument("--render", action="store_true")
     options = parser.parse_args()
     path = pathlib.Path(options.into)
+    document = {"date": today, "machine": machine(), "load": [], "parts": {}}
+    if path.exists():
+        document = json.loads(path.read_text())
     if not options.render:
-        path.write_text(json.dumps(measure(options), indent=1) + "\n")
+        measure(options, document)
+        path.write_text(json.dumps(document, indent=1) + "\n")
     text = PAGE.read_text()
     before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(json.loads(path.read_text()))}\n{END}{rest.split(END)[1]}")
+    PAGE.write_text(f"{before}{BEGIN}\n{table(document)}\n{END}{rest.split(END)[1]}")
 
 
 if __name__ == "__main__":
