@@ -33,9 +33,10 @@ PROBLEMS = {
     "eight-schools": (["hierarchical", "--only", "eight-schools"], (1000, 1000, 0.8)),
     "logistic": (["hierarchical", "--only", "logistic"], (1000, 1000, 0.8)),
 }
-PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc", "blackjax")
+PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc", "blackjax", "stanli")
 NAMES = {"fitzroy": "**Fitzroy**", "fitzroy-off": "Fitzroy, rewrites off", "nutpie": "nutpie",
-         "nutpie-low-rank": "nutpie, low rank", "numpyro": "NumPyro", "pymc": "PyMC", "blackjax": "BlackJAX (PyMC)"}
+         "nutpie-low-rank": "nutpie, low rank", "numpyro": "NumPyro", "pymc": "PyMC", "blackjax": "BlackJAX (PyMC)", "stanli": "stanli",
+         "nextstat": "NextStat", "nextstat-mams": "NextStat, MAMS"}
 BEGIN, END = "<!-- sampling:begin -->", "<!-- sampling:end -->"
 KEYS = ("process_s", "written_s", "chains_s", "min_ess_bulk", "min_ess_tail", "max_rhat", "divergences")
 
@@ -112,7 +113,8 @@ def cell(entry, key, digits):
 
 def table(document):
     versions = document.get("versions") or {}
-    shown = ", ".join(f"{n} {versions[n]}" for n in ("pymc", "nutpie", "numpyro", "blackjax", "jax") if n in versions)
+    shown = ", ".join(f"{n} {versions[n]}" for n in ("pymc", "nutpie", "numpyro", "blackjax", "jax", "stanli", "nextstat")
+                      if n in versions)
     lines = [f"{document['device']['name']}, {document['machine']['cores']} cores; {document['date']}, commit "
              f"{document['commit'][:10]}{' with changes' if document.get('changed') else ''}"
              f"{'; ' + shown if shown else ''}.", "",

@@ -7,7 +7,7 @@ mod support;
 
 use counting::{Counting, calls};
 use fitzroy::data::Dataset;
-use fitzroy::fit::sample::{Event, Observer, Phase};
+use fitzroy::fit::sample::{Event, Observer, Phase, Sampler};
 use fitzroy::model::joint::{Coordinates, Joint};
 use fitzroy::run::{Caller, Settings, bind, run};
 use std::sync::Mutex;
@@ -66,10 +66,19 @@ impl Observer for Notes {
 
 #[test]
 fn a_transition_allocates_nothing_after_the_warmup() {
-    for name in ["eight-schools", "hierarchical", "random-walk", "mixture"] {
+    let nuts = ["eight-schools", "hierarchical", "random-walk", "mixture"];
+    let nuts = nuts.map(|name| (name, Sampler::Nuts));
+    let others = [
+        Sampler::Walnuts,
+        Sampler::Mams,
+        Sampler::Chees,
+        Sampler::Independence,
+    ];
+    for (name, sampler) in nuts.into_iter().chain(others.map(|s| ("hierarchical", s))) {
         let file = EXAMPLES.iter().find(|e| e.0 == name).unwrap().1;
         let (model, data) = example(name, file);
         let mut settings = Settings::default();
+        settings.sampler.sampler = sampler;
         settings.sampler.tune = 300;
         settings.sampler.draws = 200;
         let joint = bind(&model, &data, &settings).unwrap();
@@ -84,7 +93,7 @@ fn a_transition_allocates_nothing_after_the_warmup() {
         let notes = notes.0.into_inner().unwrap();
         assert_eq!(notes.len(), 4 * 200);
         for pair in notes.windows(2).filter(|p| p[0].0 == p[1].0) {
-            assert_eq!(pair[0].1, pair[1].1, "{name}");
+            assert_eq!(pair[0].1, pair[1].1, "{name} {sampler:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc")
+PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc", "stanli", "nextstat", "nextstat-mams")
 PROBLEMS = ("eight-schools-noncentred", "eight-schools-centred", "hierarchical-noncentred", "hierarchical-centred")
 
 

@@ -3,7 +3,7 @@
     python benches/peers/sample.py PEER PROBLEM [--chains 4] [--tune 1000] [--draws 1000]
                                    [--target-accept 0.8] [--seed 1]
 
-PEER: nutpie, nutpie-low-rank, numpyro, pymc, blackjax. PROBLEM: a name in problems.py. Seconds of the whole
+PEER: nutpie, nutpie-low-rank, numpyro, pymc, blackjax, stanli, nextstat, nextstat-mams. PROBLEM: a name in problems.py. Seconds of the whole
 process are for the caller to measure. The effective sample sizes are the least over every
 variable the model records, `z` included, as a sampler's user would see them in a summary;
 `main` leaves `z` out, which only says again what the group effects say. `answer` is the largest error of a posterior mean in Monte Carlo standard
@@ -18,7 +18,7 @@ import time
 import warnings
 
 warnings.filterwarnings("ignore")
-PACKAGES = ("arviz", "blackjax", "jax", "numba", "numpy", "numpyro", "nutpie", "pymc", "pytensor")
+PACKAGES = ("arviz", "blackjax", "jax", "nextstat", "numba", "numpy", "numpyro", "nutpie", "pymc", "pytensor", "stanli")
 
 
 def versions():
@@ -91,6 +91,48 @@ def run_numpyro(options):
     return arviz.from_numpyro(mcmc, log_likelihood=False), compile_s, total - compile_s
 
 
+def run_stanli(options):
+    import stanli
+    from stan_models import program
+
+    text, data = program(options.problem)
+    start = time.perf_counter()
+    model = stanli.Model(stan_code=text, data=data)
+    compiled_at = time.perf_counter()
+    fit = model.sample(chains=options.chains, seed=options.seed, warmup=options.tune, samples=options.draws,
+                       delta=options.target_accept, refresh=0)
+    end = time.perf_counter()
+    return fit.to_arviz(), compiled_at - start, end - compiled_at
+
+
+def run_nextstat(options, mams=False):
+    """Of our problems it has the eight schools alone, non-centred and with our priors."""
+    import arviz
+    import nextstat
+    import numpy as np
+    from problems import columns
+
+    if options.problem != "eight-schools-noncentred":
+        sys.exit("nextstat has no such model with these priors")
+    d = columns("eight-schools.csv")
+    start = time.perf_counter()
+    model = nextstat.EightSchoolsModel(d["y"].tolist(), d["sigma"].tolist(), prior_mu_sigma=5.0, prior_tau_scale=5.0)
+    compiled_at = time.perf_counter()
+    sample = nextstat.sample_mams if mams else nextstat.sample_nuts
+    drawn = sample(model, n_chains=options.chains, n_warmup=options.tune, n_samples=options.draws, seed=options.seed,
+                   target_accept=options.target_accept)
+    end = time.perf_counter()
+    posterior = {k: np.asarray(v) for k, v in drawn["posterior"].items()}
+    return arviz.from_dict(posterior=posterior, sample_stats=flags(drawn)), compiled_at - start, end - compiled_at
+
+
+def flags(drawn):
+    """Divergences of each transition."""
+    import numpy as np
+
+    return {"diverging": np.asarray(drawn["sample_stats"]["diverging"])}
+
+
 def summarise(trace, problem):
     """Convergence, and the error against the exact posterior."""
     import arviz as az
@@ -109,13 +151,14 @@ def summarise(trace, problem):
             entries.append((name, az.ess(x, method="bulk"), az.ess(x, method="tail"), az.rhat(x),
                             abs(x.mean() - known["mean"]) / mcse if known else 0.0))
     main = [e for e in entries if e[0] != "z"]
+    diverging = "diverging" if "diverging" in trace.sample_stats else "divergent"
     return {
         "min_ess_bulk": float(min(e[1] for e in entries)), "min_ess_tail": float(min(e[2] for e in entries)),
         "max_rhat": float(max(e[3] for e in entries)),
         "main": {"min_ess_bulk": float(min(e[1] for e in main)), "min_ess_tail": float(min(e[2] for e in main)),
                  "max_rhat": float(max(e[3] for e in main))},
         "answer": {"max_abs_z": float(max(e[4] for e in main)), "quantities": len(main)},
-        "divergences": int(np.asarray(trace.sample_stats["diverging"]).sum()),
+        "divergences": int(np.asarray(trace.sample_stats[diverging]).sum()),
     }
 
 
@@ -123,7 +166,8 @@ def main():
     from problems import PROBLEMS
 
     runners = {"nutpie": lambda o: run_nutpie(o, False), "nutpie-low-rank": lambda o: run_nutpie(o, True),
-               "numpyro": run_numpyro, "pymc": run_pymc, "blackjax": lambda o: run_pymc(o, "blackjax")}
+               "numpyro": run_numpyro, "pymc": run_pymc, "blackjax": lambda o: run_pymc(o, "blackjax"), "stanli": run_stanli, "nextstat": run_nextstat,
+               "nextstat-mams": lambda o: run_nextstat(o, True)}
     parser = argparse.ArgumentParser()
     parser.add_argument("peer", choices=runners)
     parser.add_argument("problem", choices=PROBLEMS)

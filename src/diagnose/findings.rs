@@ -82,7 +82,7 @@ const ADVICE: [(FindingKind, &str); 19] = [
     (
         FindingKind::Divergences,
         "try --target-accept 0.95 or 0.99; where they gather at a small scale, write that level \
-         non-centred or use --centring auto",
+         non-centred or use --centring auto; where they stay, try --sampler walnuts",
     ),
     (
         FindingKind::LowEss,

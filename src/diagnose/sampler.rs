@@ -8,7 +8,7 @@ use super::order::ascending;
 use super::ranks::quantile;
 use super::summary::{Row, gather};
 use super::{BFMI_LIMIT, Summary};
-use crate::draws::{Trace, Variable};
+use crate::draws::{Attribute, Trace, Variable};
 
 /// The statistics of a trace that checks look at, where it has them.
 pub(crate) struct SamplerStatistics {
@@ -110,12 +110,14 @@ impl SamplerStatistics {
         if let Some(gathering) = gathering(trace, group, flags) {
             fact += &format!("; they gather at {gathering}");
         }
-        Some(Finding::new(
-            FindingKind::Divergences,
-            n as f64,
-            place,
-            fact,
-        ))
+        let mut finding = Finding::new(FindingKind::Divergences, n as f64, place, fact);
+        if made_by(trace, "walnuts") {
+            finding.advice = String::from(
+                "steps 1,024 times shorter missed the energy, too: look for a place where the \
+                 density jumps or has no bound, and give it a prior",
+            );
+        }
+        Some(finding)
     }
 
     fn depth_finding(&self) -> Option<Finding> {
@@ -198,6 +200,16 @@ fn bfmi_finding(by_chain: &[f64], names: &[String]) -> Option<Finding> {
         place,
         fact,
     ))
+}
+
+/// Whether the settings in the trace name this sampler.
+fn made_by(trace: &Trace, sampler: &str) -> bool {
+    let wanted = format!("\"sampler\":\"{sampler}\"");
+    let mut all = trace.attributes.iter();
+    all.any(|(name, value)| match value {
+        Attribute::Text(text) => name == "fitzroy_settings" && text.contains(&wanted),
+        _ => false,
+    })
 }
 
 fn ones(flags: &[f64]) -> usize {

@@ -47,7 +47,7 @@ NOT CONVERGED  R-hat 1.53 ≥ 1.01, ESS 7 ≤ 400, divergences 50 (1.2 %)
   • 50 of 4,000 transitions diverged (1.2 %), all in chain 2; they gather at small sigma_pop (median
     0.0504 there, 9.46 over all draws)
     → try --target-accept 0.95 or 0.99; where they gather at a small scale, write that level
-      non-centred or use --centring auto
+      non-centred or use --centring auto; where they stay, try --sampler walnuts
   • bulk ESS 7 of 4,000 draws at mu_group[81] (wanted: above 400), and too few in 33 more elements
     → take more --draws; where chains move slowly, try --metric dense
 

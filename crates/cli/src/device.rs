@@ -1,6 +1,7 @@
 //! The device of a run: what was asked for, what there is, and which it will be.
 
 use crate::args::Common;
+use fitzroy::fit::sample::Sampler;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Device, Inventory, KernelMemory, Settings, gradient_costs, plan};
 use fitzroy::{Error, ErrorKind, Result};
@@ -168,7 +169,13 @@ impl Chosen {
     /// A GPU that was asked for has too little memory: what fits.
     pub(crate) fn settle(&mut self, joint: &Joint, settings: &mut Settings) -> Result<()> {
         if let Some((places, description)) = self.candidate.take() {
-            self.decide(joint, settings, &places, &description)?;
+            match settings.sampler.sampler {
+                Sampler::Nuts => self.decide(joint, settings, &places, &description)?,
+                other => {
+                    let name = other.name();
+                    self.reason = format!("auto: a GPU does not make the transitions of {name}");
+                }
+            }
         }
         if let Some(memory) = &mut self.memory {
             settings.precision = self.precision.unwrap_or_default();

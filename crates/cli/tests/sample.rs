@@ -346,6 +346,19 @@ fn independence_proposals_can_be_asked_for_and_say_when_they_are_refused() {
 }
 
 #[test]
+fn every_sampler_can_be_asked_for_and_says_what_it_made() {
+    let scratch = Scratch::new("samplers");
+    for name in ["walnuts", "mams", "chees"] {
+        let found = sample(&scratch, &["--sampler", name, "--json"])
+            .ends_with(0)
+            .json();
+        assert_eq!(found["sampler"], name);
+        assert_eq!(found["converged"], true, "{name}: {}", found["findings"]);
+        assert!(found["gradients"].as_u64().unwrap() > 8000, "{name}");
+    }
+}
+
+#[test]
 fn a_run_ends_when_the_draws_are_good_enough_and_says_when_they_are_not() {
     let scratch = Scratch::new("until");
     let more = [

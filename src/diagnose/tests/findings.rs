@@ -2,7 +2,7 @@
 
 use super::runs::{Run, eight_schools, stuck_hierarchical};
 use crate::diagnose::*;
-use crate::draws::{Column, Labels};
+use crate::draws::{Attribute, Column, Labels};
 
 fn examine(run: &Run) -> Diagnosis {
     diagnose(&run.trace, &SummaryOptions::default()).expect("a readable trace")
@@ -154,6 +154,21 @@ fn divergences_are_counted_placed_and_traced_to_a_small_scale() {
         FindingKind::Divergences,
         "gather at small sigma_pop",
     );
+}
+
+#[test]
+fn what_to_do_about_divergences_depends_on_the_sampler() {
+    let advice = |sampler: &str| {
+        let mut run = eight_schools();
+        let every = Column::Flag((0..4000).map(|i| i % 50 == 0).collect());
+        run.statistic("diverging", every);
+        let settings = format!(r#"{{"chains":4,"sampler":"{sampler}"}}"#);
+        let named = ("fitzroy_settings".to_string(), Attribute::Text(settings));
+        run.trace.attributes.push(named);
+        examine(&run).findings[0].advice.clone()
+    };
+    assert!(advice("nuts").contains("--sampler walnuts"));
+    assert!(advice("walnuts").contains("1,024 times shorter"));
 }
 
 #[test]

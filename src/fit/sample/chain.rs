@@ -1,71 +1,19 @@
 //! One chain: its state, its transitions, and what it remembers for adaptation.
 
+use super::dice::Dice;
+use super::flights::Flights;
 use super::independence::{self, Independence, NUTS_EVERY, Proposal, Scratch};
 use super::metric::Metric;
 use super::normals::Stream;
 use super::statistics::{Draws, Row};
 use super::step_size::{self, DualAveraging};
+use super::trajectory::flight::{self, Dynamics};
+use super::trajectory::walnuts::{self, Walnuts};
 use super::trajectory::{Hamiltonian, Workspace};
-use super::tree::{Direction, Growth, Oracle, Stop, Trajectory, grow};
-use super::{Event, Observer, Phase, Settings, Target};
+use super::tree::{Growth, Oracle, Stop, grow};
+use super::{Event, Observer, Phase, Sampler, Settings, Target};
 use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
-
-/// Chance from the counter-based generator.
-struct Dice {
-    rng: Rng,
-    directions: u32,
-    spare: Option<f64>,
-}
-
-impl Dice {
-    fn new(stream: Stream, iteration: u32) -> Self {
-        let mut rng = Rng::new(
-            stream.seed,
-            stream.stream,
-            stream.chain,
-            iteration,
-            Purpose::Tree,
-        );
-        let directions = rng.words()[0];
-        Dice {
-            rng,
-            directions,
-            spare: None,
-        }
-    }
-
-    /// A number in [0, 1), two to a block.
-    #[inline]
-    fn uniform(&mut self) -> f64 {
-        if let Some(u) = self.spare.take() {
-            return u;
-        }
-        let w = self.rng.words();
-        let unit = |a: u32, b: u32| {
-            ((u64::from(a) << 32 | u64::from(b)) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-        };
-        self.spare = Some(unit(w[2], w[3]));
-        unit(w[0], w[1])
-    }
-}
-
-impl Oracle for Dice {
-    #[inline]
-    fn accept(&mut self, probability: f64) -> bool {
-        probability >= 1.0 || self.uniform() < probability
-    }
-    #[inline]
-    fn direction(&mut self) -> Direction {
-        let bit = self.directions & 1;
-        self.directions >>= 1;
-        if bit == 1 {
-            Direction::Forward
-        } else {
-            Direction::Backward
-        }
-    }
-}
 
 /// Draws of one warm-up window that an estimate may use.
 #[derive(Clone, Debug, Default)]
@@ -146,6 +94,10 @@ pub(crate) struct Chain<T> {
     pub(crate) independence: Option<Independence>,
     /// The proposal, if it is used, and memory for its transitions.
     pub(crate) proposal: Option<(Arc<Proposal>, Box<Scratch>)>,
+    /// Memory for steps that are cut into halves, if they may be.
+    pub(crate) halving: Option<Box<walnuts::Scratch>>,
+    /// What is known of flights, from where in the warm-up they are made.
+    pub(crate) flights: Option<Box<Flights>>,
     /// Divergences of this phase.
     pub(crate) divergences: usize,
     /// Step size searches so far: a word of the random counter.
@@ -164,14 +116,15 @@ impl<T> Chain<T> {
 
 impl<T: Target> Chain<T> {
     /// A chain at the origin, not yet started.
-    pub(crate) fn new(index: usize, stream: Stream, target: T, max_depth: u32) -> Self {
+    pub(crate) fn new(index: usize, stream: Stream, target: T, settings: &Settings) -> Self {
         let dim = target.dim();
+        let halves = settings.sampler == Sampler::Walnuts;
         Chain {
             index,
             stream,
             target,
             metric: Arc::new(Metric::diagonal(&vec![1.0; dim])),
-            space: Workspace::new(dim, max_depth),
+            space: Workspace::new(dim, settings.max_treedepth),
             step: DualAveraging::new(1.0),
             step_size: 1.0,
             iteration: 0,
@@ -185,6 +138,8 @@ impl<T: Target> Chain<T> {
             earlier: Earlier::default(),
             independence: None,
             proposal: None,
+            halving: halves.then(|| Box::new(walnuts::Scratch::new(dim))),
+            flights: None,
             divergences: 0,
             searches: 0,
         }
@@ -196,10 +151,11 @@ impl<T: Target> Chain<T> {
         self.searches += 1;
         let found = step_size::search(guess, |step_size| {
             self.gradients += 1;
-            let (target, space) = (&mut self.target, &mut self.space);
-            let mut path = Hamiltonian::start(target, &self.metric, space, step_size, key);
-            path.begin(Direction::Forward);
-            let acceptance = libm::exp(path.step()).min(1.0);
+            let (density, space) = ((&mut self.target, &*self.metric), &mut self.space);
+            let dynamics = self.flights.as_ref().map(|flights| flights.dynamics);
+            let dynamics = dynamics.unwrap_or(Dynamics::Hamiltonian);
+            let error = flight::fly(density, space, dynamics, (step_size, 1), key).error;
+            let acceptance = libm::exp(-error).min(1.0);
             if acceptance.is_nan() { 0.0 } else { acceptance }
         });
         self.step = DualAveraging::new(found);
@@ -216,13 +172,59 @@ impl<T: Target> Chain<T> {
         } else {
             self.step_size
         };
+        if self.flights.is_some() {
+            return self.fly(phase, step_size, observer);
+        }
         let key = (self.stream, self.iteration, Purpose::Momentum);
         let (target, space) = (&mut self.target, &mut self.space);
         let mut path = Hamiltonian::start(target, &self.metric, space, step_size, key);
         let energy_start = path.energy_start();
         let mut dice = Dice::new(self.stream, self.iteration);
-        let growth = grow(&mut path, &mut dice, phase.max_depth);
+        let growth = match &mut self.halving {
+            None => grow(&mut path, &mut dice, phase.max_depth),
+            Some(scratch) => {
+                let mut path = Walnuts::new(path, scratch);
+                let growth = grow(&mut path, &mut dice, phase.max_depth);
+                path.account(growth)
+            }
+        };
         self.conclude(phase, step_size, energy_start, &growth, observer);
+    }
+
+    /// One flight, whose end is accepted or not.
+    fn fly(&mut self, phase: &PhaseSettings, step_size: f64, observer: &dyn Observer) {
+        let Some(flights) = &mut self.flights else {
+            return;
+        };
+        let most = (1 << phase.max_depth) - 1;
+        let (n_steps, cut) = flights.n_steps(self.iteration, step_size, most);
+        let key = (self.stream, self.iteration, Purpose::Momentum);
+        let (density, space) = ((&mut self.target, &*self.metric), &mut self.space);
+        let flight = flight::fly(density, space, flights.dynamics, (step_size, n_steps), key);
+        let probability = match flight.diverged {
+            true => 0.0,
+            false => libm::exp(-flight.error).min(1.0),
+        };
+        if phase.phase == Phase::Warmup {
+            flights.learn(space, &self.metric, (&flight, probability), self.iteration);
+        }
+        space.candidate.energy = flight.energy_start;
+        if Dice::new(self.stream, self.iteration).accept(probability) {
+            space.land();
+        }
+        let growth = Growth {
+            stop: match (flight.diverged, cut) {
+                (true, _) => Stop::Diverged,
+                (false, true) => Stop::Depth,
+                (false, false) => Stop::Turned,
+            },
+            depth: 0,
+            n_steps: flight.n_steps,
+            max_energy_error: flight.error,
+            acceptance_sum: probability * f64::from(flight.n_steps),
+            nonfinite: !flight.error.is_finite(),
+        };
+        self.conclude(phase, step_size, flight.energy_start, &growth, observer);
     }
 
     /// One transition by an independence proposal. Its energies are those of no momentum but with

@@ -1,4 +1,4 @@
-//! NUTS: draws from any log density with a gradient.
+//! NUTS and other samplers: draws from any log density with a gradient.
 //!
 //! [`sample`] takes a [`Posterior`] and gives a [`Run`]. In reading order: the hot loops
 //! (`vector`, `normals`), the tree, the metric, the trajectory, step size, metric estimation,
@@ -93,8 +93,10 @@ mod blocks;
 mod chain;
 mod checkpoint;
 mod dense;
+mod dice;
 mod entangled;
 mod estimate;
+mod flights;
 mod independence;
 pub mod kernel;
 mod low_rank;

@@ -152,7 +152,7 @@ impl Session<'_> {
                 stream: settings.stream,
                 chain: settings.first_chain.wrapping_add(index as u32),
             };
-            let mut chain = Chain::new(index, stream, posterior.target(), settings.max_treedepth);
+            let mut chain = Chain::new(index, stream, posterior.target(), settings);
             if settings.keep_warmup {
                 chain.warmup = Some(Draws::with_capacity(settings.tune, posterior.dim()));
             }
@@ -298,7 +298,7 @@ pub fn sample_in_blocks<P: Posterior>(
         stop,
         failed: OnceLock::new(),
     };
-    if settings.sampler == Sampler::Independence && posterior.remote().is_some() {
+    if settings.sampler != Sampler::Nuts && posterior.remote().is_some() {
         return Err(Error::new(
             ErrorKind::Usage,
             "a GPU makes the transitions of NUTS only; use --device cpu or --sampler nuts",

@@ -3,14 +3,23 @@
 use super::{MetricKind, Until};
 use crate::{Error, ErrorKind, Result};
 
-/// Which transitions a chain makes after warm-up, which is always that of NUTS.
+/// Which transitions a chain makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampler {
     /// The No-U-Turn sampler.
     Nuts,
-    /// Proposals from a normal distribution with a heavy-tailed part, fitted to the warm-up, and
-    /// every sixteenth transition one of NUTS; NUTS alone where the proposals do not cover the
-    /// posterior, see [`super::Independence`].
+    /// NUTS whose steps are cut into halves where a whole one misses the energy; for posteriors
+    /// with necks that no single step size follows (Bou-Rabee, Carpenter, Kleppe, Liu 2025).
+    Walnuts,
+    /// Microcanonical trajectories of a learned length, whose end is accepted or not (Robnik,
+    /// Cohn-Gordon, Seljak 2025). The first third of the warm-up is that of NUTS.
+    Mams,
+    /// Hamiltonian trajectories of a learned length (Hoffman, Radul, Sountsov 2021). The first
+    /// third of the warm-up is that of NUTS.
+    Chees,
+    /// After a warm-up of NUTS, proposals from a normal distribution with a heavy-tailed part,
+    /// fitted to the warm-up, and every sixteenth transition one of NUTS; NUTS alone where the
+    /// proposals do not cover the posterior, see [`super::Independence`].
     Independence,
 }
 
@@ -19,6 +28,9 @@ impl Sampler {
     pub fn name(self) -> &'static str {
         match self {
             Sampler::Nuts => "nuts",
+            Sampler::Walnuts => "walnuts",
+            Sampler::Mams => "mams",
+            Sampler::Chees => "chees",
             Sampler::Independence => "independence",
         }
     }

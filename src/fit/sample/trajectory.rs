@@ -1,7 +1,7 @@
 //! A Hamiltonian trajectory: leapfrog steps of a target under a metric, ready for the tree.
 
 use super::metric::Metric;
-use super::tree::{Direction, Place, Span, Trajectory};
+use super::tree::{Direction, Place, Span, Stop, Trajectory};
 use super::vector::{self, Block, Vector};
 use super::{Stream, Target, normals};
 use crate::rng::Purpose;
@@ -57,6 +57,27 @@ struct End {
     offset: i64,
 }
 
+impl End {
+    fn new(dim: usize) -> Self {
+        let zeros = vector::zeros(dim);
+        End {
+            position: zeros.clone(),
+            momentum: zeros.clone(),
+            force: zeros.clone(),
+            path: zeros,
+            offset: 0,
+        }
+    }
+
+    fn copy_from(&mut self, other: &End) {
+        self.position.copy_from_slice(&other.position);
+        self.momentum.copy_from_slice(&other.momentum);
+        self.force.copy_from_slice(&other.force);
+        self.path.copy_from_slice(&other.path);
+        self.offset = other.offset;
+    }
+}
+
 /// A remembered leaf: what the turning rule needs of it.
 #[derive(Clone, Debug)]
 struct Mark {
@@ -80,13 +101,7 @@ impl Workspace {
     /// Memory for `dim` parameters and trees of at most `max_depth` doublings.
     pub(crate) fn new(dim: usize, max_depth: u32) -> Self {
         let zeros = vector::zeros(dim);
-        let end = End {
-            position: zeros.clone(),
-            momentum: zeros.clone(),
-            force: zeros.clone(),
-            path: zeros.clone(),
-            offset: 0,
-        };
+        let end = End::new(dim);
         let mark = Mark {
             momentum: zeros.clone(),
             path: zeros.clone(),
@@ -163,10 +178,53 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
         }
     }
 
+    /// One leapfrog step at the growing end: H₀ − H there.
+    #[inline]
+    pub(crate) fn leap(&mut self) -> f64 {
+        let sign = if self.side == 1 { 1 } else { -1 };
+        let half = 0.5 * sign as f64 * self.step_size;
+        let Workspace { ends, gradient, .. } = &mut *self.space;
+        let end = &mut ends[self.side];
+        (self.log_density, self.energy) = leapfrog(self.target, self.metric, end, gradient, half);
+        end.offset += sign;
+        self.energy_start - self.energy
+    }
+
     /// H at the start.
     pub(crate) fn energy_start(&self) -> f64 {
         self.energy_start
     }
+}
+
+/// One step of 2·`half` from `end`, the gradient there into `gradient`: log density and energy.
+#[inline]
+fn leapfrog(
+    target: &mut impl Target,
+    metric: &Metric,
+    end: &mut End,
+    gradient: &mut Vector,
+    half: f64,
+) -> (f64, f64) {
+    metric.kick_drift(
+        half,
+        &end.force,
+        &mut end.momentum,
+        &mut end.path,
+        &mut end.position,
+    );
+    let dim = target.dim();
+    let log_density = target.value_and_gradient(
+        &end.position.as_flattened()[..dim],
+        &mut gradient.as_flattened_mut()[..dim],
+    );
+    let square = metric.finish_kick(
+        half,
+        gradient,
+        &mut end.force,
+        &mut end.momentum,
+        &mut end.path,
+    );
+    (log_density, 0.5 * square - log_density)
 }
 
 impl<T: Target> Trajectory for Hamiltonian<'_, T> {
@@ -176,33 +234,8 @@ impl<T: Target> Trajectory for Hamiltonian<'_, T> {
     }
 
     #[inline]
-    fn step(&mut self) -> f64 {
-        let sign = if self.side == 1 { 1 } else { -1 };
-        let half = 0.5 * sign as f64 * self.step_size;
-        let Workspace { ends, gradient, .. } = &mut *self.space;
-        let end = &mut ends[self.side];
-        self.metric.kick_drift(
-            half,
-            &end.force,
-            &mut end.momentum,
-            &mut end.path,
-            &mut end.position,
-        );
-        let dim = self.target.dim();
-        self.log_density = self.target.value_and_gradient(
-            &end.position.as_flattened()[..dim],
-            &mut gradient.as_flattened_mut()[..dim],
-        );
-        let square = self.metric.finish_kick(
-            half,
-            gradient,
-            &mut end.force,
-            &mut end.momentum,
-            &mut end.path,
-        );
-        end.offset += sign;
-        self.energy = 0.5 * square - self.log_density;
-        self.energy_start - self.energy
+    fn step(&mut self) -> Result<f64, Stop> {
+        Ok(self.leap())
     }
 
     #[inline]
@@ -261,6 +294,9 @@ impl<T: Target> Trajectory for Hamiltonian<'_, T> {
         std::mem::swap(&mut self.space.proposal, &mut self.space.candidate);
     }
 }
+
+pub(crate) mod flight;
+pub(crate) mod walnuts;
 
 #[cfg(test)]
 mod tests;

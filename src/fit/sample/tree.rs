@@ -52,9 +52,10 @@ pub(crate) enum Span {
 pub(crate) trait Trajectory {
     /// A new subtree starts on this side.
     fn begin(&mut self, direction: Direction);
-    /// Moves that end one state on; returns the log weight relative to the start, H₀ − H.
-    /// Anything not finite, or below −1000, ends the trajectory as a divergence.
-    fn step(&mut self) -> f64;
+    /// Moves that end one state on; returns the log weight relative to the start, H₀ − H, or why
+    /// there is no next state. Anything not finite, or below −1000, ends the trajectory as a
+    /// divergence. Whether there is a next state must not depend on the side it is reached from.
+    fn step(&mut self) -> Result<f64, Stop>;
     /// The leaf just reached becomes the candidate of the subtree.
     fn propose(&mut self);
     /// The leaf just reached is remembered. Right after [`Trajectory::begin`] that is the end of
@@ -83,6 +84,8 @@ pub(crate) enum Stop {
     Diverged,
     /// It reached the largest allowed depth.
     Depth,
+    /// The way back from the next state leads elsewhere.
+    Irreversible,
 }
 
 /// What happened while a tree grew.
@@ -199,8 +202,12 @@ fn subtree<T: Trajectory, O: Oracle>(
 ) -> Option<Stop> {
     weights.subtree = 0.0;
     for leaf in 0..leaves {
-        let log_weight = trajectory.step();
+        let next = trajectory.step();
         growth.n_steps += 1;
+        let log_weight = match next {
+            Ok(log_weight) => log_weight,
+            Err(stop) => return Some(stop),
+        };
         if log_weight.abs() > growth.max_energy_error.abs() {
             growth.max_energy_error = -log_weight;
         }

@@ -3,6 +3,7 @@
 use super::blocks::Pacer;
 use super::chain::{Chain, Window};
 use super::estimate::{self, Wish};
+use super::flights::{self, FIRST_FLIGHT};
 use super::independence::{self, Independence, Proposal, Scratch};
 use super::pool::{Progress, run_all};
 use super::run::{Restart, Session, State};
@@ -60,7 +61,7 @@ pub(crate) fn warm_up<P: Posterior>(
     let begun = state.iteration();
     let plates = posterior.plates();
     for &(end, fraction) in ends.iter().filter(|e| e.0 > begun) {
-        if !session.advance(posterior, state, pacer, end) {
+        if !flights::advance(session, posterior, state, pacer, end) {
             return false;
         }
         let chains = &mut state.chains;
@@ -69,6 +70,9 @@ pub(crate) fn warm_up<P: Posterior>(
         }
         if settings.adapt == Adapt::Pooled && last_change.is_some_and(|last| end <= last) {
             recoordinate(posterior, chains, session, last_change == Some(end));
+        }
+        if fraction >= FIRST_FLIGHT {
+            flights::begin(chains, settings.sampler);
         }
         let wish = Wish {
             kind: settings.metric,
@@ -79,11 +83,12 @@ pub(crate) fn warm_up<P: Posterior>(
             Adapt::Pooled => adapt_pooled(chains, session, wish),
             Adapt::PerChain => adapt_alone(chains, session, wish),
         }
+        flights::centre(chains, settings.adapt);
         if !session.show(posterior, state, pacer) {
             return false;
         }
     }
-    if !session.advance(posterior, state, pacer, settings.tune) {
+    if !flights::advance(session, posterior, state, pacer, settings.tune) {
         return false;
     }
     finish(state, session);
@@ -95,8 +100,13 @@ fn finish<T: Target + Send>(state: &mut State<T>, session: &Session<'_>) {
     if session.settings.sampler == Sampler::Independence {
         make_proposals(&mut state.chains, session);
     }
+    flights::begin(&mut state.chains, session.settings.sampler);
     let pooled = pooled_step_size(&state.chains);
     for chain in &mut state.chains {
+        chain
+            .flights
+            .iter_mut()
+            .for_each(|flights| flights.freeze());
         chain.step_size = match session.settings.adapt {
             Adapt::Pooled => pooled,
             Adapt::PerChain => chain.step.average(),

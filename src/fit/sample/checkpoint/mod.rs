@@ -8,6 +8,7 @@ mod bytes;
 pub(crate) use bytes::{Reader, Writer, wrong};
 
 use super::chain::{Chain, Earlier, Window};
+use super::flights::{self, Flights, Length};
 use super::independence::{Independence, Proposal, Scratch};
 use super::metric::Metric;
 use super::run::{Restart, Session, State};
@@ -56,6 +57,8 @@ struct ChainState {
     warmup: Option<Draws>,
     /// The draws so far, of a run that ends when they are good enough.
     earlier: Earlier,
+    /// The length of flights as it is learned; empty before there are any.
+    flights: Vec<f64>,
     /// Whether independence proposals are used, k and acceptance, and the proposal's numbers; empty
     /// when they were not asked for.
     independence: Vec<f64>,
@@ -165,7 +168,13 @@ impl Checkpoint {
             let metric = metric.ok_or_else(|| wrong("a metric is missing"))?;
             chain.metric = Arc::clone(metric);
             state.load(chain, dim)?;
+            if let Some(length) = state.flights.first_chunk::<6>() {
+                chain.flights = Flights::of(settings.sampler, dim);
+                let known = chain.flights.iter_mut();
+                known.for_each(|flights| flights.length = Length::from_numbers(*length));
+            }
         }
+        flights::centre(&mut chains, settings.adapt);
         Ok(State {
             chains,
             restarts: self.restarts.clone(),
@@ -327,6 +336,10 @@ impl ChainState {
                 Some(_) => chain.all_draws(),
                 None => Earlier::default(),
             },
+            flights: match &chain.flights {
+                Some(flights) => flights.length.numbers().to_vec(),
+                None => Vec::new(),
+            },
             independence: independence_of(chain),
         }
     }
@@ -395,6 +408,7 @@ impl ChainState {
             .for_each(|list| to.reals(list));
         to.reals(&self.earlier.positions);
         to.reals(&self.earlier.log_densities);
+        to.reals(&self.flights);
         to.reals(&self.independence);
         to.word(u64::from(self.warmup.is_some()));
         if let Some(draws) = &self.warmup {
@@ -425,6 +439,7 @@ impl ChainState {
             positions: from.reals()?,
             log_densities: from.reals()?,
         };
+        state.flights = from.reals()?;
         state.independence = from.reals()?;
         if from.word()? != 0 {
             state.warmup = Some(Draws {

@@ -196,6 +196,30 @@ fn a_run_that_ends_when_it_is_good_enough_ends_at_the_same_draw_when_it_was_stop
     assert!(bits(&[&first, &second]) == bits(&[&want]));
 }
 
+/// Exact, between meetings, at them, at the ends of windows and among the draws. Catches: a length
+/// or its sums that are not kept, a centre that is not found again, a meeting that is held twice.
+#[test]
+fn runs_of_the_other_samplers_go_on_as_they_were() {
+    for sampler in [Sampler::Walnuts, Sampler::Mams, Sampler::Chees] {
+        for adapt in [Adapt::Pooled, Adapt::PerChain] {
+            let settings = Settings {
+                sampler,
+                ..settings(MetricKind::Auto, adapt)
+            };
+            let want = bits(&[&whole(&settings)]);
+            for at in [7, 39, 45, 50, 72, 75, 80, 102, 110, 119, 120, 150] {
+                let (first, saved) = part(&settings, None, at);
+                let saved = Checkpoint::from_bytes(&saved.to_bytes()).expect("whole bytes");
+                let (second, _) = part(&settings, Some(&saved), usize::MAX);
+                assert!(
+                    bits(&[&first, &second]) == want,
+                    "{sampler:?} {adapt:?} {at}"
+                );
+            }
+        }
+    }
+}
+
 /// Exact, in warm-up, at its end and among the draws. Catches: a proposal that is not kept, or
 /// made again from other draws.
 #[test]

@@ -84,7 +84,7 @@ fn travel(
     vector::load(&mut space.ends[0].momentum, p);
     let mut path = Hamiltonian::start_with_momentum(target, metric, &mut space, step_size);
     path.begin(Direction::Forward);
-    let worst = (0..steps).map(|_| path.step().abs()).fold(0.0, f64::max);
+    let worst = (0..steps).map(|_| path.leap().abs()).fold(0.0, f64::max);
     let end = &space.ends[1];
     let vector = |v: &[Block]| v.as_flattened()[..dim].to_vec();
     (vector(&end.position), vector(&end.momentum), worst)
@@ -287,7 +287,7 @@ fn whether_a_span_turns_does_not_depend_on_the_end_it_grew_from() {
                 path.mark(Place::First(0));
                 path.mark(Place::Before(1));
                 for step in 0..steps {
-                    path.step();
+                    path.leap();
                     if step == split {
                         path.mark(Place::First(2));
                     }

@@ -41,7 +41,7 @@ pub(crate) struct SampleArgs {
     /// A number or a list, as NAME=VALUE; may be given several times
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// Transitions after warm-up: those of NUTS, or independence proposals where they cover the posterior
+    /// How chains move: see docs/samplers.md on which to choose
     #[arg(long, value_enum, value_name = "NAME", default_value = "nuts")]
     sampler: Sampler,
     /// Rewrites of the model: auto, off, or some of sufficient,collapse,recognise,dedup,signed
@@ -78,9 +78,35 @@ pub(crate) struct SampleArgs {
 
 /// Samplers.
 #[derive(Clone, Copy, ValueEnum)]
-enum Sampler {
+pub(crate) enum Sampler {
+    /// The No-U-Turn sampler
     Nuts,
+    /// NUTS whose steps shrink where one size is too long: for divergences that stay
+    Walnuts,
+    /// Microcanonical trajectories of a learned length
+    Mams,
+    /// Hamiltonian trajectories of a learned length
+    Chees,
+    /// Independent proposals where they cover the posterior, NUTS elsewhere
     Independence,
+}
+
+impl Sampler {
+    /// Its value in the settings.
+    fn setting(self) -> sampling::Sampler {
+        match self {
+            Sampler::Nuts => sampling::Sampler::Nuts,
+            Sampler::Walnuts => sampling::Sampler::Walnuts,
+            Sampler::Mams => sampling::Sampler::Mams,
+            Sampler::Chees => sampling::Sampler::Chees,
+            Sampler::Independence => sampling::Sampler::Independence,
+        }
+    }
+
+    /// What `--sampler` is given.
+    pub(crate) fn name(self) -> &'static str {
+        self.setting().name()
+    }
 }
 
 /// Where chains start.
@@ -100,10 +126,7 @@ impl SampleArgs {
         settings.predictive = self.predictive;
         settings.prior_only = self.prior_only;
         let sampler = &mut settings.sampler;
-        sampler.sampler = match self.sampler {
-            Sampler::Nuts => sampling::Sampler::Nuts,
-            Sampler::Independence => sampling::Sampler::Independence,
-        };
+        sampler.sampler = self.sampler.setting();
         sampler.init = match self.init {
             Start::Jitter => Init::Jitter,
             Start::Pathfinder => Init::Pathfinder,

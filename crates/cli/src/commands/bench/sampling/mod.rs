@@ -8,6 +8,7 @@ mod show;
 
 use crate::args::Common;
 use crate::commands::plot;
+use crate::commands::sample::Sampler;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
@@ -25,6 +26,15 @@ struct Measuring {
     /// Rewrites of the models
     #[arg(long, value_enum, value_name = "HOW", default_value = "both")]
     rewrites: Rewrites,
+    /// Samplers, comma-separated: nuts, walnuts, mams, chees, independence
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "nuts"
+    )]
+    samplers: Vec<Sampler>,
     /// Writes models and data as NAME.fz and NAME.json for other programs, and measures nothing
     #[arg(long, value_name = "DIR")]
     write_data: Option<PathBuf>,
@@ -77,7 +87,7 @@ pub(crate) struct HierarchicalBench {
     #[arg(long, value_enum, value_name = "PRESET", default_value = "standard")]
     preset: Extent,
     /// Problems by name, comma-separated: groups-100, groups-500, groups-1000, groups-5000,
-    /// eight-schools, logistic
+    /// eight-schools, logistic, funnel
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
     #[command(flatten)]
@@ -95,13 +105,14 @@ enum Extent {
     Publication,
 }
 
-const ALL: [&str; 6] = [
+const ALL: [&str; 7] = [
     "groups-100",
     "groups-500",
     "groups-1000",
     "eight-schools",
     "logistic",
     "groups-5000",
+    "funnel",
 ];
 
 /// `bench sample`.
@@ -125,7 +136,7 @@ pub(crate) fn hierarchical(args: &HierarchicalBench) -> Result<Outcome> {
     let (names, repeats): (&[&str], usize) = match args.preset {
         Extent::Quick => (&["groups-100", "eight-schools"], 3),
         Extent::Standard => (&ALL[..5], 5),
-        Extent::Publication => (&ALL, 11),
+        Extent::Publication => (&ALL[..6], 11),
     };
     let names: Vec<&str> = match args.only.is_empty() {
         true => names.to_vec(),
@@ -140,6 +151,7 @@ pub(crate) fn hierarchical(args: &HierarchicalBench) -> Result<Outcome> {
             "groups-5000" => problems::groups(5_000, seed),
             "eight-schools" => problems::eight_schools(),
             "logistic" => problems::logistic(seed),
+            "funnel" => problems::funnel(),
             _ => {
                 let message = format!(
                     "--only: there is no problem `{name}`, only {}",
@@ -206,8 +218,9 @@ impl Measuring {
         let bench = Bench::new(&self.common, machine.threads, repeats)?;
         let mut rows = Vec::new();
         for problem in &problems {
-            for how in self.rewrites.each() {
-                let row = match bench.measure(problem, how) {
+            let ways = self.rewrites.each().into_iter();
+            for (how, sampler) in ways.flat_map(|how| self.samplers.iter().map(move |s| (how, s))) {
+                let row = match bench.measure(problem, how, sampler.name()) {
                     Err(error) if error.kind() == ErrorKind::Numerics => {
                         terminal::note(format_args!("error: {error}"));
                         return Ok(Outcome::NotPassed);

@@ -35,6 +35,13 @@ beta[feature] ~ Normal(0, 1)
 y[obs] ~ Bernoulli(logit_p=intercept + X @ beta)
 ";
 
+const FUNNEL: &str = "\
+dim nine = 9
+
+v       ~ Normal(0, 3)
+x[nine] ~ Normal(0, exp(v / 2)) @ centred
+";
+
 fn normals(rng: &mut Rng, n: usize) -> Vec<f64> {
     (0..n).map(|_| rng.normal()).collect()
 }
@@ -113,6 +120,18 @@ pub(super) fn eight_schools() -> Problem {
         counts: [1_000, 1_000, 4],
         target_accept: 0.8,
         truth: &[("mu", 4.4), ("tau", 3.6)],
+    }
+}
+
+/// Neal's funnel in ten coordinates, kept as it is: nothing is observed, and v is N(0, 3).
+pub(super) fn funnel() -> Problem {
+    Problem {
+        name: "funnel".into(),
+        model: FUNNEL,
+        data: json!({}),
+        counts: [1_000, 1_000, 4],
+        target_accept: 0.8,
+        truth: &[("v", 0.0)],
     }
 }
 

@@ -95,9 +95,9 @@ impl Bench {
         })
     }
 
-    /// Runs `problem` with `--rewrites HOW`, once for every seed.
-    pub(super) fn measure(&self, problem: &Problem, how: &str) -> Result<Value> {
-        let flags = ["--rewrites", how, "--device", "cpu"].map(String::from);
+    /// Runs `problem` with `--rewrites HOW --sampler NAME`, once for every seed.
+    pub(super) fn measure(&self, problem: &Problem, how: &str, sampler: &str) -> Result<Value> {
+        let flags = ["--rewrites", how, "--sampler", sampler, "--device", "cpu"].map(String::from);
         let once = |k| {
             self.once(problem, &flags, self.seed + k as u64)
                 .map(|run| run.0)
@@ -108,6 +108,7 @@ impl Bench {
         let mut row = Map::new();
         row.insert("problem".into(), json!(problem.name));
         row.insert("rewrites".into(), json!(how));
+        row.insert("sampler".into(), json!(sampler));
         let [tune, draws, chains] = problem.counts;
         let configuration = json!({
             "tune": tune, "draws": draws, "chains": chains, "target_accept": problem.target_accept,
@@ -194,7 +195,7 @@ impl Bench {
 }
 
 /// What is said of every run, with its median and spread over the repeats.
-const MEASURES: [&str; 18] = [
+const MEASURES: [&str; 19] = [
     "compile_s",
     "warmup_s",
     "sampling_s",
@@ -206,6 +207,7 @@ const MEASURES: [&str; 18] = [
     "max_rhat",
     "divergences",
     "gradients",
+    "ess_bulk_per_gradient",
     "peak_memory_mib",
     "ess_bulk_per_sampling_s",
     "ess_bulk_per_chains_s",
@@ -230,6 +232,7 @@ fn measures(said: &Value, process_s: f64, seed: u64) -> Value {
         "min_ess_bulk": bulk, "min_ess_tail": tail, "max_rhat": said["max_rhat"],
         "divergences": said["divergences"], "gradients": said["gradients"],
         "peak_memory_mib": number(&said["peak_memory_bytes"]) / f64::from(1 << 20),
+        "ess_bulk_per_gradient": bulk / number(&said["gradients"]),
         "ess_bulk_per_sampling_s": bulk / time("sampling"),
         "ess_bulk_per_chains_s": bulk / chains_s,
         "ess_bulk_per_written_s": bulk / written_s,

@@ -11,14 +11,14 @@ fn median(row: &Value, key: &str) -> f64 {
     row[key]["median"].as_f64().unwrap_or(f64::NAN)
 }
 
-/// Problem and rewrites of a row.
-fn names(row: &Value) -> [&str; 2] {
-    ["problem", "rewrites"].map(|key| row[key].as_str().unwrap_or_default())
+/// Problem, rewrites and sampler of a row.
+fn names(row: &Value) -> [&str; 3] {
+    ["problem", "rewrites", "sampler"].map(|key| row[key].as_str().unwrap_or_default())
 }
 
 /// One line for people.
 pub(super) fn line(row: &Value) -> String {
-    let [problem, rewrites] = names(row);
+    let [problem, rewrites, sampler] = names(row);
     let rate = &row["ess_bulk_per_written_s"];
     let end = |key: &str| rate[key].as_f64().unwrap_or(f64::NAN);
     let mark = if row["converged"] == true {
@@ -27,9 +27,9 @@ pub(super) fn line(row: &Value) -> String {
         "  not converged"
     };
     format!(
-        "{problem:<13} rewrites {rewrites:<4}  {:>9.0} ESS/s ({:.0} to {:.0})  {:>7.1} ms to the disk \
-         (compile {:.1}, warm-up {:.1}, sampling {:.1})  ESS {:.0}, tail {:.0}, R-hat {:.4}, {:.0} \
-         divergent, {:.0} gradients, {:.0} MiB{mark}",
+        "{problem:<13} rewrites {rewrites:<4} {sampler:<12} {:>9.0} ESS/s ({:.0} to {:.0})  {:>7.1} ms \
+         to the disk (compile {:.1}, warm-up {:.1}, sampling {:.1})  ESS {:.0}, tail {:.0}, R-hat \
+         {:.4}, {:.0} divergent, {:.0} gradients ({:.3} ESS each), {:.0} MiB{mark}",
         end("median"),
         end("min"),
         end("max"),
@@ -42,11 +42,12 @@ pub(super) fn line(row: &Value) -> String {
         median(row, "max_rhat"),
         median(row, "divergences"),
         median(row, "gradients"),
+        median(row, "ess_bulk_per_gradient"),
         median(row, "peak_memory_mib"),
     )
 }
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 13] = [
     "compile_s",
     "warmup_s",
     "sampling_s",
@@ -56,6 +57,7 @@ const COLUMNS: [&str; 12] = [
     "max_rhat",
     "divergences",
     "gradients",
+    "ess_bulk_per_gradient",
     "ess_bulk_per_sampling_s",
     "ess_bulk_per_chains_s",
     "ess_bulk_per_written_s",
@@ -63,12 +65,16 @@ const COLUMNS: [&str; 12] = [
 
 /// Medians, a row each.
 pub(super) fn csv(rows: &[Value]) -> String {
-    let mut out = format!("problem,rewrites,converged,{}\n", COLUMNS.join(","));
+    let mut out = format!("problem,rewrites,sampler,converged,{}\n", COLUMNS.join(","));
     for row in rows {
-        let [problem, rewrites] = names(row);
+        let [problem, rewrites, sampler] = names(row);
         let cells: Vec<String> = COLUMNS.iter().map(|k| median(row, k).to_string()).collect();
         let converged = row["converged"] == true;
-        let _ = writeln!(out, "{problem},{rewrites},{converged},{}", cells.join(","));
+        let _ = writeln!(
+            out,
+            "{problem},{rewrites},{sampler},{converged},{}",
+            cells.join(",")
+        );
     }
     out
 }
@@ -76,10 +82,10 @@ pub(super) fn csv(rows: &[Value]) -> String {
 /// Effective draws a second, bars for rewritten models and models as they stand in two colours.
 pub(super) fn figure(path: &Path, rows: &[Value]) -> Result<()> {
     let bar = |row: &Value| {
-        let [problem, rewrites] = names(row);
+        let [problem, rewrites, sampler] = names(row);
         let end = |key: &str| row["ess_bulk_per_written_s"][key].as_f64();
         let mut bar = Bar::new(
-            format!("{problem}, rewrites {rewrites}"),
+            format!("{problem}, rewrites {rewrites}, {sampler}"),
             median(row, "ess_bulk_per_written_s"),
         );
         bar.spread = end("min").zip(end("max")).map(|(low, high)| [low, high]);
