@@ -195,7 +195,8 @@ def cold_rows(folder, seconds):
 
 def nist_rows():
     """NIST's 54 fits, formulas compiled each time."""
-    command = ["cargo", "bench", "--quiet", "-p", "fitzroy-curve-fit", "--bench", "nist"]
+    # With the program, whose features the library then has, too.
+    command = ["cargo", "bench", "--quiet", "-p", "fitzroy-curve-fit", "-p", "fitzroy-cli", "--bench", "nist"]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     yield {"who": "fitzroy", "problem": "nist", "rows": 54, **json.loads(done.stdout.splitlines()[-1])}
 
@@ -355,6 +356,7 @@ def blank():
 
 
 def main():
+    global FITZROY
     parser = argparse.ArgumentParser()
     parser.add_argument("--into", type=pathlib.Path, required=True, help="the results, added to if they exist")
     parser.add_argument("--parts", default=",".join(PARTS))
@@ -363,7 +365,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0, help="least seconds of repeats of each peer")
     parser.add_argument("--once", action="store_true", help="time a peer's first run")
     parser.add_argument("--render", action="store_true", help="measure nothing, write the tables")
+    parser.add_argument("--program", type=pathlib.Path, default=FITZROY, help="the binary, by default the release build")
     args = parser.parse_args()
+    FITZROY = args.program.resolve()
     document = json.loads(args.into.read_text()) if args.into.exists() else blank()
     if args.render:
         return render(document)

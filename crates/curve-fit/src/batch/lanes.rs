@@ -31,8 +31,9 @@ fn least_change(change: f64, last: [f64; 2]) -> f64 {
     }
 }
 
-/// Relative change of every parameter at which a fit of a batch has converged.
-pub(super) const SMALL: f64 = 1e-9;
+/// Relative change of every parameter, of a step or expected of the next, at which a fit of a batch
+/// has converged: values are then those of a single fit to 10⁻⁹.
+pub(super) const SMALL: f64 = 2e-10;
 
 /// Everything eight lanes need; nothing is allocated between fits.
 pub(super) struct Lanes<'a> {
