@@ -217,7 +217,8 @@ import jax.numpy as jnp
 from nlsq import CurveFit
 x, y = np.load(sys.argv[1]), np.load(sys.argv[2])
 f = lambda x, a, b, c: a * jnp.exp(-b * x) + c
-print(CurveFit().curve_fit(f, x, y, p0=(1.0, 1.0, 0.0))[0])
+popt, _ = CurveFit().curve_fit(f, x, y, p0=(1.0, 1.0, 0.0))
+print(popt)
 """
 
 
@@ -373,7 +374,18 @@ def main():
         return render(document)
     sizes, problems = [int(n) for n in args.rows.split(",")], args.problems.split(",")
     seconds = 0.0 if args.once else args.seconds
-    missing = set(document["missing"])
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    document.update(commit=git, date=datetime.date.today().isoformat())
+    for name in ("numpy", "scipy", "lmfit", "optimistix", "nlsq", "jax"):
+        try:
+            document["versions"][name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+
+    def save():
+        document["goals"] = goals(document["rows"])
+        args.into.write_text(json.dumps(document, indent=1) + "\n")
+
     for part in args.parts.split(","):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -384,18 +396,13 @@ def main():
                     row = dict(row, load=os.getloadavg()[0])
                     key = lambda r: (r["who"], r["problem"], r["rows"])
                     document["rows"] = [r for r in document["rows"] if key(r) != key(row)] + [row]
+                    # At once: what was measured is kept when a later peer fails.
+                    save()
                     ratio = f"{row['ratio']:8.1f} x" if "ratio" in row else ""
                     print(f"{row['who']:20} {row['problem']:12} {row['rows']:>10} {1e3 * row['median_s']:11.3f} ms {ratio}", flush=True)
             except ImportError as error:
-                missing.add(f"{part}: {error}")
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    for name in ("numpy", "scipy", "lmfit", "optimistix", "nlsq", "jax"):
-        try:
-            document["versions"][name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            pass
-    document.update(commit=git, date=datetime.date.today().isoformat(), missing=sorted(missing), goals=goals(document["rows"]))
-    args.into.write_text(json.dumps(document, indent=1) + "\n")
+                document["missing"] = sorted({*document["missing"], f"{part}: {error}"})
+                save()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ use super::show::Results;
 use crate::clock::Clock;
 use crate::commands::chains::{self, Ended};
 use crate::commands::report::{command, finish};
+use crate::commands::sample;
 use crate::exit::Outcome;
 use crate::output::Folder;
 use fitzroy::Result;
@@ -145,7 +146,7 @@ pub(super) fn sample(
         total: clock.seconds(),
     };
     let document = run_json(&outcome, &settings, &found, &facts);
-    folder.write("run.json", &format!("{document:#}\n"))?;
+    sample::mark(folder, &document)?;
     write(folder, &outcome.trace, &found, flags.no_report)?;
     let interrupted = outcome.run.interrupted;
     Ok(Some(Sampled::Drawn { found, interrupted }))
