@@ -193,10 +193,11 @@ def cold_rows(folder, seconds):
         yield {"who": who, "problem": "exponential", "rows": size, **measured}
 
 
-def nist_rows():
+def nist_rows(program):
     """NIST's 54 fits, formulas compiled each time."""
     # With the program, whose features the library then has, too.
     command = ["cargo", "bench", "--quiet", "-p", "fitzroy-curve-fit", "-p", "fitzroy-cli", "--bench", "nist"]
+    command = [program] if program else command
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
     yield {"who": "fitzroy", "problem": "nist", "rows": 54, **json.loads(done.stdout.splitlines()[-1])}
 
@@ -367,6 +368,7 @@ def main():
     parser.add_argument("--once", action="store_true", help="time a peer's first run")
     parser.add_argument("--render", action="store_true", help="measure nothing, write the tables")
     parser.add_argument("--program", type=pathlib.Path, default=FITZROY, help="the binary, by default the release build")
+    parser.add_argument("--nist", type=pathlib.Path, help="the program of the part nist, by default built by cargo bench")
     args = parser.parse_args()
     FITZROY = args.program.resolve()
     document = json.loads(args.into.read_text()) if args.into.exists() else blank()
@@ -390,7 +392,7 @@ def main():
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             try:
-                found = {"cold": lambda: cold_rows(folder, seconds), "spots": lambda: spots_rows(folder), "nist": nist_rows}
+                found = {"cold": lambda: cold_rows(folder, seconds), "spots": lambda: spots_rows(folder), "nist": lambda: nist_rows(args.nist)}
                 rows = found[part]() if part in found else peer_rows(part, folder, problems, sizes, seconds)
                 for row in rows:
                     row = dict(row, load=os.getloadavg()[0])

@@ -196,7 +196,7 @@ mod tests {
         assert!(found.on_gpu, "{}", found.reason);
         assert!(found.reason.contains("--device cpu"), "{}", found.reason);
         assert!(!placed(1_000_000_000, 3.0, 64).on_gpu);
-        assert!(placed(1_000_000_000, 60.0, 64).on_gpu);
+        assert!(placed(1_000_000_000, 60.0, 4).on_gpu);
     }
 
     #[test]
