@@ -315,10 +315,7 @@ fn parameters_that_the_data_do_not_determine_are_named() {
     scratch.file("d.csv", &decay(','));
     for (model, finding) in [
         ("a*t+b+c", "b and c cannot be told apart (correlation -1)"),
-        (
-            "a*t+b+0*c",
-            "c cannot be determined",
-        ),
+        ("a*t+b+0*c", "c cannot be determined"),
     ] {
         let said = fit(&scratch, &["d.csv", "--y", "counts", "--model", model]).ends_with(0);
         assert!(said.out.contains(finding), "{model}: {}", said.out);
