@@ -1,17 +1,23 @@
 """Fits the problems of `fitzroy bench curve-fit` with other programs, in the same run.
 
-    python benches/curve_fit.py [--preset quick|standard|publication] [--peers scipy,lmfit,optimistix,nlsq]
-                                  [--peer-rows 1000,1000000] [--seconds 2] [--what NAME]
+    python benches/curve_fit.py --into benches/results/FILE.json                       # all of it
+    python benches/curve_fit.py --into FILE --parts scipy --rows 1000 --problems exponential   # a part
+    python benches/curve_fit.py --into FILE --render       # its tables in COMPARE.md and README.md
 
-Runs the release binary on one thread, then every peer that can be imported on the very same data,
-asserts that parameters agree to 1e-4 relative (peers stop at their own tolerances), and writes
-benches/results/DATE-NAME.json with machine, commit and the table of goals: ratios of medians, peer to
-ours, in the same run. Peers may use all cores. Let nothing else run meanwhile.
+Parts: scipy-lm, scipy-trf (each with numeric and analytic Jacobian), lmfit, optimistix, nlsq, cold (whole
+processes), spots (10,000 small fits), nist. Each measures the release binary on one thread and then the
+peer on the very same data, asserts that parameters agree to 1e-4 relative (peers stop at their own
+tolerances), and adds its rows to FILE, so that a long benchmark can be done in pieces: every ratio is of
+medians measured one after the other. Peers may use all cores. A peer that cannot be imported is said to
+be missing. `--once` times a peer's first run, for those that take minutes and compile nothing. Let
+nothing else run meanwhile.
 """
 
 import argparse
 import datetime
+import importlib.metadata
 import json
+import logging
 import os
 import pathlib
 import platform
@@ -53,8 +59,8 @@ CASES = {
 
 
 def timed(run, seconds=2.0, most=51):
-    """Median, least and greatest seconds of warm runs, and the last answer."""
-    answer = run()
+    """Median, least and greatest seconds of warm runs, and the last answer; of the first run for 0 seconds."""
+    answer = run() if seconds else None
     all_ = []
     while not all_ or (sum(all_) < seconds and len(all_) < most):
         start = time.perf_counter()
@@ -63,17 +69,15 @@ def timed(run, seconds=2.0, most=51):
     return {"median_s": statistics.median(all_), "min_s": min(all_), "max_s": max(all_), "repeats": len(all_)}, answer
 
 
-def scipy_peers():
+def scipy_peers(method):
     from scipy.optimize import curve_fit
 
-    for method in ("lm", "trf"):
-        for analytic in (False, True):
-            def fit(f, jac, p0, x, y, method=method, analytic=analytic):
-                return curve_fit(f, x, y, p0=p0, method=method, jac=jac if analytic else None)[0]
+    for analytic in (False, True):
+        def make(case, x, y, analytic=analytic):
+            f, jac, p0 = case
+            return lambda: curve_fit(f, x, y, p0=p0, method=method, jac=jac if analytic else None)[0]
 
-            yield f"scipy-{method}" + ("-jacobian" if analytic else ""), lambda case, x, y, fit=fit: (
-                lambda: fit(*case, x, y)
-            )
+        yield f"scipy-{method}" + ("-jacobian" if analytic else ""), make
 
 
 def lmfit_peers():
@@ -117,17 +121,55 @@ def nlsq_peers():
     import jax.numpy as jnp
     from nlsq import CurveFit
 
+    # What it says while it works would be measured, too.
+    logging.disable(logging.WARNING)
+
     def make(case, x, y):
         f, _, p0 = case
         fitter = CurveFit()
         g = {3: lambda x, a, b, c: f(x, a, b, c, np=jnp),
              5: lambda x, a, b, w, p, c: f(x, a, b, w, p, c, np=jnp)}[len(p0)]
-        return lambda: np.asarray(fitter.curve_fit(g, x, y, p0=p0)[0])
+        def fit():
+            popt, _ = fitter.curve_fit(g, x, y, p0=p0)
+            return np.asarray(popt)
+
+        return fit
 
     yield "nlsq-curvefit", make
 
 
-PEERS = {"scipy": scipy_peers, "lmfit": lmfit_peers, "optimistix": optimistix_peers, "nlsq": nlsq_peers}
+PEERS = {
+    "scipy-lm": lambda: scipy_peers("lm"), "scipy-trf": lambda: scipy_peers("trf"), "lmfit": lmfit_peers,
+    "optimistix": optimistix_peers, "nlsq": nlsq_peers,
+}
+PARTS = [*PEERS, "cold", "spots", "nist"]
+SIZES = [1_000, 10_000, 100_000, 500_000, 1_000_000, 10_000_000]
+
+
+def own(folder, problems, rows):
+    """What `fitzroy bench curve-fit` measures, on one thread; it writes its data into `folder`."""
+    command = [FITZROY, "bench", "curve-fit", "--threads", "1", "--json", "--write-data", folder, "--problems", problems]
+    if rows:
+        command += ["--rows", ",".join(map(str, rows))]
+    done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return [dict(row, who="fitzroy") for row in done["rows"]]
+
+
+def peer_rows(part, folder, problems, sizes, seconds):
+    """Rows of a peer and of ours beside it."""
+    for problem in problems:
+        for n in sizes:
+            ours = own(folder, problem, [n])[0]
+            yield ours
+            x, y = (np.load(folder / f"{problem}-{n}-{axis}.npy") for axis in "xy")
+            for who, make in PEERS[part]():
+                measured, popt = timed(make(CASES[problem], x, y), seconds)
+                want = np.array([v for _, v in ours["popt"]])
+                off = np.max(np.abs((np.asarray(popt) - want) / want))
+                # Peers stop at their own tolerances, and optimistix at 1e-8 of the cost.
+                assert off < 1e-4, (who, problem, n, popt, want)
+                yield {"who": who, "problem": problem, "rows": n, "largest_difference": off,
+                       "ratio": measured["median_s"] / ours["median_s"], **measured}
 
 
 def cold(folder, size, model, start):
@@ -137,9 +179,27 @@ def cold(folder, size, model, start):
     names = {"exponential": "abc", "damped-sine": "abwpc"}[model]
     p0 = ",".join(f"{n}={v}" for n, v in zip(names, start))
     command = [FITZROY, "curve-fit", "--model", formula, "--x", f"x={x.stem}", "--y", y.stem, "--p0", p0,
-               "--threads", "1", "--quiet", x, y]
-    measured, _ = timed(lambda: subprocess.run(command, check=True, capture_output=True))
-    return measured
+               "--threads", "1", x, y]
+    return timed(lambda: subprocess.run(command, check=True, capture_output=True))[0]
+
+
+def cold_rows(folder, seconds):
+    """Whole processes, ours and the peers', beside the warm fit."""
+    size = 1_000_000
+    for model, (_, _, start) in CASES.items():
+        own(folder, model, [size])
+        yield {"who": "fitzroy-process", "problem": model, "rows": size, **cold(folder, size, model, start)}
+    for who, measured in cold_peers(folder, size):
+        yield {"who": who, "problem": "exponential", "rows": size, **measured}
+
+
+def nist_rows(program):
+    """NIST's 54 fits, formulas compiled each time."""
+    # With the program, whose features the library then has, too.
+    command = ["cargo", "bench", "--quiet", "-p", "fitzroy-curve-fit", "-p", "fitzroy-cli", "--bench", "nist"]
+    command = [program] if program else command
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
+    yield {"who": "fitzroy", "problem": "nist", "rows": 54, **json.loads(done.stdout.splitlines()[-1])}
 
 
 SCIPY_COLD = """
@@ -158,7 +218,8 @@ import jax.numpy as jnp
 from nlsq import CurveFit
 x, y = np.load(sys.argv[1]), np.load(sys.argv[2])
 f = lambda x, a, b, c: a * jnp.exp(-b * x) + c
-print(CurveFit().curve_fit(f, x, y, p0=(1.0, 1.0, 0.0))[0])
+popt, _ = CurveFit().curve_fit(f, x, y, p0=(1.0, 1.0, 0.0))
+print(popt)
 """
 
 
@@ -197,95 +258,153 @@ def batch_peers(folder, fits=200):
     return {"fits": fits, "fits_per_second": fits / measured["median_s"], "first": list(popt[0]), **measured}
 
 
+def spots_rows(folder):
+    """10,000 small fits, and SciPy's loop over some of them."""
+    ours = own(folder, "spots", [])[0]
+    yield ours
+    theirs = batch_peers(folder)
+    ratio = ours["fits_per_second"] / theirs["fits_per_second"]
+    yield {"who": "scipy-leastsq-jacobian", "problem": "spots", "rows": ours["rows"], "ratio": ratio, **theirs}
+
+
 # Peer, problem, rows, least ratio to ours.
 GOALS = [
+    ("scipy-lm", "exponential", 1_000, 25), ("nlsq-curvefit", "exponential", 1_000, 300),
+    ("scipy-lm", "damped-sine", 1_000, 25), ("nlsq-curvefit", "damped-sine", 1_000, 300),
     ("scipy-lm", "exponential", 1_000_000, 100), ("optimistix-lm", "exponential", 1_000_000, 100),
     ("nlsq-curvefit", "exponential", 1_000_000, 200), ("scipy-lm", "damped-sine", 1_000_000, 100),
     ("optimistix-lm", "damped-sine", 1_000_000, 60), ("nlsq-curvefit", "damped-sine", 1_000_000, 150),
     ("scipy-lm", "exponential", 10_000_000, 150), ("scipy-lm", "damped-sine", 10_000_000, 150),
-    ("scipy-lm", "exponential", 1_000, 25), ("nlsq-curvefit", "exponential", 1_000, 300),
-    ("scipy-process", "exponential", 1_000_000, 20), ("nlsq-process", "exponential", 1_000_000, 50),
 ]
+WHO = {
+    "scipy-lm": "SciPy lm", "scipy-lm-jacobian": "lm, Jacobian", "scipy-trf": "trf", "scipy-trf-jacobian": "trf, Jacobian",
+    "lmfit": "lmfit", "optimistix-lm": "Optimistix", "nlsq-curvefit": "NLSQ CurveFit",
+}
 
 
 def goals(rows):
     """Each goal beside what was measured; nothing where it was not."""
-    def median(who, problem, n):
-        found = [r["median_s"] for r in rows if r["who"] == who and r["problem"] == problem and r["rows"] == n]
-        return found[0] if found else None
+    def row(who, problem, n):
+        found = [r for r in rows if r["who"] == who and r["problem"] == problem and r["rows"] == n]
+        return found[0] if found else {}
 
     out = []
     for who, problem, n, least in GOALS:
-        own = "fitzroy-process" if who.endswith("-process") else "fitzroy"
-        ours, theirs = median(own, problem, n), median(who, problem, n)
-        ratio = theirs / ours if ours and theirs else None
-        out.append({"peer": who, "problem": problem, "rows": n, "goal": least, "ratio": ratio,
+        ratio = row(who, problem, n).get("ratio")
+        out.append({"what": f"{WHO[who]}, {problem}, {n:,} rows", "goal": f">= {least} x", "value": ratio,
                     "reached": None if ratio is None else ratio >= least})
-    spots = [r for r in rows if r["problem"] == "spots"]
-    ours = [r["fits_per_second"] for r in spots if r["who"] == "fitzroy"]
-    if ours:
-        out.append({"what": "small fits a second and core", "goal": 1e6, "value": ours[0], "reached": ours[0] >= 1e6})
-    process = median("fitzroy-process", "exponential", 1_000_000)
-    if process:
-        out.append({"what": "cold process, 1,000,000 rows, seconds", "goal": 0.05, "value": process, "reached": process <= 0.05})
+    process = row("fitzroy-process", "exponential", 1_000_000).get("median_s")
+    for who, least in (("scipy", 20), ("nlsq", 50)):
+        theirs = row(f"{who}-process", "exponential", 1_000_000).get("median_s")
+        if process and theirs:
+            out.append({"what": f"{who} as a whole process, 1,000,000 rows", "goal": f">= {least} x", "value": theirs / process,
+                        "reached": theirs / process >= least})
+    absolute = [
+        ("whole process, 1,000,000 rows, ms", process and 1e3 * process, 50),
+        ("NIST's 54 fits, ms", 1e3 * row("fitzroy", "nist", 54).get("median_s", 0) or None, 50),
+    ]
+    for what, value, most in absolute:
+        if value:
+            out.append({"what": what, "goal": f"<= {most}", "value": value, "reached": value <= most})
+    rate = row("fitzroy", "spots", 490_000).get("fits_per_second")
+    if rate:
+        out.append({"what": "small fits of 49 rows and 5 parameters, a second", "goal": ">= 1,000,000", "value": rate,
+                    "reached": rate >= 1e6})
     return out
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--preset", default="standard")
-    parser.add_argument("--peers", default=",".join(PEERS))
-    parser.add_argument("--what", default="curve-fit")
-    parser.add_argument("--seconds", type=float, default=2.0, help="least seconds of repeats of each peer")
-    parser.add_argument("--peer-rows", default="", help="sizes the peers fit, by default all")
-    args = parser.parse_args()
-    peer_rows = {int(n) for n in args.peer_rows.split(",") if n}
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        load = os.getloadavg()
-        command = [FITZROY, "bench", "curve-fit", "--preset", args.preset, "--threads", "1", "--json", "--write-data", name]
-        ours = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        rows = [dict(r, who="fitzroy") for r in ours["rows"]]
-        missing = []
-        for family in args.peers.split(","):
-            try:
-                peers = list(PEERS[family]())
-            except ImportError as error:
-                missing.append(f"{family}: {error}")
-                continue
-            for who, make in peers:
-                for row in ours["rows"]:
-                    case = CASES.get(row["problem"])
-                    if case is None or (peer_rows and row["rows"] not in peer_rows):
-                        continue
-                    stem = f"{row['problem']}-{row['rows']}"
-                    x, y = np.load(folder / f"{stem}-x.npy"), np.load(folder / f"{stem}-y.npy")
-                    measured, popt = timed(make(case, x, y), args.seconds)
-                    want = np.array([v for _, v in row["popt"]])
-                    off = np.max(np.abs((np.asarray(popt) - want) / want))
-                    # Peers stop at their own tolerances, and optimistix at 1e-8 of the cost.
-                    assert off < 1e-4, (who, stem, popt, want)
-                    rows.append({"who": who, "problem": row["problem"], "rows": row["rows"], "largest_difference": off,
-                                 "ratio": measured["median_s"] / row["median_s"], **measured})
-                    print(f"{who:18} {stem:22} {1e3 * measured['median_s']:10.3f} ms  {rows[-1]['ratio']:8.1f} x  "
-                          f"off {off:.1e}", flush=True)
-        sizes = [r["rows"] for r in ours["rows"] if r["problem"] in CASES]
-        largest = min(max(sizes), 1_000_000)
-        for model, (_, _, start) in CASES.items():
-            rows.append({"who": "fitzroy-process", "problem": model, "rows": largest, **cold(folder, largest, model, start)})
-        for who, measured in cold_peers(folder, largest):
-            rows.append({"who": who, "problem": "exponential", "rows": largest, **measured})
-        rows.append({"who": "scipy-leastsq-jacobian", "problem": "spots", "rows": 490_000, **batch_peers(folder)})
-    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+def digits(x):
+    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
+
+
+def milliseconds(x):
+    return "" if x is None else digits(1e3 * x)
+
+
+def table(document):
+    """Milliseconds of ours, and how many times as long peers take; then the goals."""
+    rows = document["rows"]
+    who = [w for w in WHO if any(r["who"] == w for r in rows)]
+    lines = ["| problem | rows | Fitzroy, ms | " + " | ".join(WHO[w] for w in who) + " |", "|---|" + "---:|" * (len(who) + 2)]
+    for problem in CASES:
+        for n in SIZES:
+            found = {r["who"]: r for r in rows if r["problem"] == problem and r["rows"] == n}
+            if "fitzroy" in found:
+                cells = [f"{digits(found[w]['ratio'])} ×" if w in found else "" for w in who]
+                lines.append(f"| {problem} | {n:,} | {milliseconds(found['fitzroy']['median_s'])} | " + " | ".join(cells) + " |")
+    lines += ["", "| goal | asked | measured | reached |", "|---|---:|---:|---|"]
+    for goal in goals(rows):
+        if goal["value"] is not None:
+            lines.append(f"| {goal['what']} | {goal['goal']} | {digits(goal['value'])} | {'yes' if goal['reached'] else 'no'} |")
+    machine = document["machine"]
+    lines += ["", f"Fitzroy on one thread, peers as they like; ratios of medians measured one after the other. {machine['cpu']}, "
+              f"{machine['cores']} cores; {document['date']}, commit {document['commit']}"
+              + "".join(f"; {name} {v}" for name, v in document["versions"].items()) + "."]
+    return "\n".join(lines)
+
+
+def render(document):
+    path = ROOT / "COMPARE.md"
+    begin, end = "<!-- curve-fit:begin -->", "<!-- curve-fit:end -->"
+    text = path.read_text()
+    before, rest = text.split(begin)
+    path.write_text(f"{before}{begin}\n{table(document)}\n{end}{rest.split(end)[1]}")
+
+
+def blank():
     cpu = [l.split(":", 1)[1].strip() for l in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if l.startswith("model name")]
-    document = {"what": args.what, "commit": git, "date": datetime.date.today().isoformat(), "load_before": load,
-                "machine": {"cpu": cpu[0] if cpu else platform.processor(), "cores": os.cpu_count()},
-                "threads": {"fitzroy": 1, "peers": "all"}, "missing": missing, "goals": goals(rows), "rows": rows}
-    path = HERE / "results" / f"{document['date']}-{args.what}.json"
-    path.write_text(json.dumps(document, indent=1) + "\n")
-    for goal in document["goals"]:
-        print(goal)
-    print(path)
+    return {"what": "curve-fit", "machine": {"cpu": cpu[0] if cpu else platform.processor(), "cores": os.cpu_count()},
+            "threads": {"fitzroy": 1, "peers": "all"}, "versions": {}, "missing": [], "goals": [], "rows": []}
+
+
+def main():
+    global FITZROY
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--into", type=pathlib.Path, required=True, help="the results, added to if they exist")
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--problems", default=",".join(CASES))
+    parser.add_argument("--rows", default=",".join(map(str, SIZES)))
+    parser.add_argument("--seconds", type=float, default=2.0, help="least seconds of repeats of each peer")
+    parser.add_argument("--once", action="store_true", help="time a peer's first run")
+    parser.add_argument("--render", action="store_true", help="measure nothing, write the tables")
+    parser.add_argument("--program", type=pathlib.Path, default=FITZROY, help="the binary, by default the release build")
+    parser.add_argument("--nist", type=pathlib.Path, help="the program of the part nist, by default built by cargo bench")
+    args = parser.parse_args()
+    FITZROY = args.program.resolve()
+    document = json.loads(args.into.read_text()) if args.into.exists() else blank()
+    if args.render:
+        return render(document)
+    sizes, problems = [int(n) for n in args.rows.split(",")], args.problems.split(",")
+    seconds = 0.0 if args.once else args.seconds
+    git = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    document.update(commit=git, date=datetime.date.today().isoformat())
+    for name in ("numpy", "scipy", "lmfit", "optimistix", "nlsq", "jax"):
+        try:
+            document["versions"][name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+
+    def save():
+        document["goals"] = goals(document["rows"])
+        args.into.write_text(json.dumps(document, indent=1) + "\n")
+
+    for part in args.parts.split(","):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            try:
+                found = {"cold": lambda: cold_rows(folder, seconds), "spots": lambda: spots_rows(folder), "nist": lambda: nist_rows(args.nist)}
+                rows = found[part]() if part in found else peer_rows(part, folder, problems, sizes, seconds)
+                for row in rows:
+                    row = dict(row, load=os.getloadavg()[0])
+                    key = lambda r: (r["who"], r["problem"], r["rows"])
+                    document["rows"] = [r for r in document["rows"] if key(r) != key(row)] + [row]
+                    # At once: what was measured is kept when a later peer fails.
+                    save()
+                    ratio = f"{row['ratio']:8.1f} x" if "ratio" in row else ""
+                    print(f"{row['who']:20} {row['problem']:12} {row['rows']:>10} {1e3 * row['median_s']:11.3f} ms {ratio}", flush=True)
+            except ImportError as error:
+                document["missing"] = sorted({*document["missing"], f"{part}: {error}"})
+                save()
 
 
 if __name__ == "__main__":

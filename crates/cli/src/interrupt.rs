@@ -3,8 +3,8 @@
 
 use crate::{exit, terminal};
 use fitzroy::{Error, ErrorKind, Result};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Catches Ctrl-C (and termination by a scheduler) from now on. The flag turns true on the first.
 ///
@@ -14,11 +14,17 @@ pub(crate) fn catch() -> Result<Arc<AtomicBool>> {
     catch_with("stopping: the draws so far will be saved")
 }
 
-/// As [`catch`], saying `what` happens now.
+/// The flag of this process, which has one handler.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// As [`catch`], saying `what` happens now. Once caught, the same flag is handed out again.
 ///
 /// # Errors
 /// The system refuses a handler.
 pub(crate) fn catch_with(what: &'static str) -> Result<Arc<AtomicBool>> {
+    if let Some(stop) = STOP.get() {
+        return Ok(Arc::clone(stop));
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     // A scheduler may send SIGUSR1 and then SIGTERM; only a second call of this ends at once.
@@ -41,7 +47,7 @@ pub(crate) fn catch_with(what: &'static str) -> Result<Arc<AtomicBool>> {
         // Else a limit on the size of files would end the program before it can say so.
         watch("SIGXFSZ", SIGXFSZ, &Arc::default())?;
     }
-    Ok(stop)
+    Ok(Arc::clone(STOP.get_or_init(|| stop)))
 }
 
 /// Raises `flag` at a signal, instead of ending the program.

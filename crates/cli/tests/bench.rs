@@ -105,3 +105,23 @@ fn a_benchmark_refuses_what_it_cannot_do_before_it_runs() {
             .complains(parts);
     }
 }
+
+#[test]
+fn curves_can_be_measured_in_parts() {
+    let part = ["bench", "curve-fit", "--threads", "1", "--rows", "1000"];
+    let mut one = part.to_vec();
+    one.extend(["--problems", "exponential", "--json"]);
+    let document = fitzroy(&one).ends_with(0).json();
+    let rows = document["rows"].as_array().expect("a list");
+    assert_eq!(rows.len(), 1, "{document}");
+    assert_eq!(rows[0]["rows"], 1000);
+    assert!(rows[0]["median_s"].as_f64().expect("a number") > 0.0);
+    let mut unknown = part.to_vec();
+    unknown.extend(["--problems", "expo"]);
+    fitzroy(&unknown)
+        .ends_with(2)
+        .complains(&["--problems expo", "exponential, damped-sine, spots"]);
+    fitzroy(&["bench", "curve-fit", "--rows", "3"])
+        .ends_with(2)
+        .complains(&["--rows 3", "100 rows"]);
+}

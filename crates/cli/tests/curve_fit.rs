@@ -308,3 +308,49 @@ fn a_limit_is_no_success() {
     args.push("--strict");
     fit(&scratch, &args).ends_with(1);
 }
+
+#[test]
+fn parameters_that_the_data_do_not_determine_are_named() {
+    let scratch = Scratch::new("cf-rank");
+    scratch.file("d.csv", &decay(','));
+    for (model, finding) in [
+        ("a*t+b+c", "b and c cannot be told apart (correlation -1)"),
+        ("a*t+b+0*c", "c cannot be determined"),
+    ] {
+        let said = fit(&scratch, &["d.csv", "--y", "counts", "--model", model]).ends_with(0);
+        assert!(said.out.contains(finding), "{model}: {}", said.out);
+    }
+}
+
+#[test]
+fn rows_that_are_not_numbers_can_be_left_out_and_errors_must_be_positive() {
+    let scratch = Scratch::new("cf-omit");
+    let spoilt = decay(',').replacen("0.3,", "inf,", 1);
+    scratch.file("d.csv", &spoilt);
+    let line = ["d.csv", "--model", "a*t+b", "--y", "counts"];
+    let mut omit = line.to_vec();
+    omit.extend(["--nan-policy", "omit", "--json"]);
+    let document = fit(&scratch, &omit).ends_with(0).json();
+    let mut whole = line.to_vec();
+    whole.push("--json");
+    scratch.file("d.csv", &decay(','));
+    let all = fit(&scratch, &whole).ends_with(0).json();
+    let n = |d: &serde_json::Value| d["n"].as_u64().expect("a count");
+    assert_eq!(n(&document) + 1, n(&all));
+    // The fourth error is 0.
+    let mut rows: Vec<String> = decay(',').lines().map(String::from).collect();
+    let at = rows[4].rfind(',').expect("three cells");
+    rows[4].replace_range(at.., ",0");
+    check_bad(
+        "cf-sigma-row",
+        &(rows.join("\n") + "\n"),
+        &["--model", "a*t+b", "--y", "counts", "--sigma", "err"],
+        &["row 4", "sigma", "0"],
+    );
+    check_bad(
+        "cf-overflow",
+        &decay(','),
+        &["--model", "a*t+b", "--y", "counts", "--p0", "a=1e200,b=1"],
+        &["sum of squares overflows at the start"],
+    );
+}

@@ -295,3 +295,68 @@ fn the_processor_can_be_forced_and_a_gpu_that_is_missing_is_said() {
     command.env("FITZROY_DEVICE", "cuda:99");
     run(&mut command).ends_with(2).complains(&["cuda:99"]);
 }
+
+/// The chains of a posterior go on as those of `sample` do: to the draws of a run never stopped.
+#[test]
+fn a_posterior_goes_on_to_more_draws_and_takes_the_flags_of_chains() {
+    let scratch = Scratch::new("cf-chains");
+    scratch.file("line.csv", &line());
+    let run = |more: &[&str]| {
+        let mut args = vec!["curve-fit", "--model", "a*x+b", "line.csv", "--no-report"];
+        args.extend(more);
+        scratch.fitzroy(&args)
+    };
+    let posterior = |out: &'static str, more: &[&str]| {
+        let mut args = vec![
+            "--posterior",
+            "--chains",
+            "2",
+            "--tune",
+            "300",
+            "--out",
+            out,
+        ];
+        args.extend(more);
+        run(&args)
+    };
+    let table = |out: &str| {
+        let path = scratch.0.join(out).join("posterior.csv");
+        std::fs::read_to_string(path).expect("written")
+    };
+    posterior("whole", &["--draws", "600"])
+        .ends_with(0)
+        .complains(&["wrote whole"]);
+    posterior("parts", &["--draws", "200"]).ends_with(0);
+    posterior("parts", &["--draws", "200", "--resume"])
+        .ends_with(0)
+        .complains(&["has its 200 draws"]);
+    posterior("parts", &["--draws", "600", "--resume"]).ends_with(0);
+    assert_eq!(table("whole"), table("parts"));
+    posterior("other", &["--task", "1/2", "--draws", "100"]).ends_with(0);
+    let said = posterior("dry", &["--dry-run"]).ends_with(0);
+    assert!(said.out.contains("memory") && !scratch.0.join("dry").exists());
+    run(&["--resume", "--out", "o"])
+        .ends_with(2)
+        .complains(&["--resume needs --memory-limit or --posterior"]);
+    run(&["--task", "0/2"])
+        .ends_with(2)
+        .complains(&["--task needs --batch-by"]);
+    run(&["--dry-run"])
+        .ends_with(2)
+        .complains(&["--dry-run needs --posterior"]);
+}
+
+#[test]
+fn a_fit_of_files_says_where_it_wrote_and_how_it_stood() {
+    let scratch = Scratch::new("cf-progress");
+    decay(&scratch, 100_000);
+    let mut args: Vec<&str> = LARGE.iter().copied().filter(|a| *a != "--json").collect();
+    args.extend(["--memory-limit", "1MB", "--out", "o", "--no-report"]);
+    scratch.fitzroy(&args).ends_with(0).complains(&["wrote o"]);
+    let text = std::fs::read_to_string(scratch.0.join("o/progress.json")).expect("written");
+    let progress: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(progress["state"], "finished");
+    assert_eq!(progress["done"], 100_000);
+    assert_eq!(progress["total"], 100_000);
+    assert!(number(&progress["cost"]) > 0.0, "{progress}");
+}

@@ -168,6 +168,46 @@ fn auto_keeps_a_short_run_on_the_cpu_and_says_why() {
 }
 
 #[test]
+fn a_fit_says_why_it_stays_on_the_cpu_and_has_its_bits_on_a_gpu() {
+    let Some(fake) = Fake::new("gpu-fit", &[]) else {
+        return;
+    };
+    let mut text = "x,y\n".to_string();
+    for i in 0..3000 {
+        let x = f64::from(i) * 0.002;
+        let ripple = f64::from((i * 37) % 11 - 5) * 0.03;
+        text += &format!("{x},{}\n", 2.0 * (-0.5 * x).exp() + 0.3 + ripple);
+    }
+    fake.0.file("decay.csv", &text);
+    let fit = |more: &[&str]| {
+        let mut args = vec![
+            "curve-fit",
+            "--model",
+            "a*exp(-b*x)+c",
+            "decay.csv",
+            "--p0",
+            "a=1,b=1,c=0",
+        ];
+        args.extend(more);
+        fake.fitzroy(&args).ends_with(0)
+    };
+    fit(&[]).complains(&[
+        "device: cpu",
+        "auto: ",
+        "ns a row",
+        "cuda:0 would need an estimated",
+        "Force with --device cuda",
+    ]);
+    let cpu = fit(&["--json"]).json();
+    let why = cpu["device"]["reason"].as_str().unwrap();
+    assert!(why.contains("--device cuda"), "{why}");
+    let gpu = fit(&["--json", "--device", "cuda"]).json();
+    assert_eq!(gpu["device"]["kind"], "cuda:0");
+    assert_eq!(gpu["parameters"], cpu["parameters"]);
+    assert_eq!(gpu["covariance"], cpu["covariance"]);
+}
+
+#[test]
 fn too_many_chains_are_refused_with_what_fits() {
     let Some(fake) = Fake::new("gpu-memory", &["TEAM_NOW=1", "MEMORY=200000000ull"]) else {
         return;

@@ -1,46 +1,21 @@
 //! The same rows give the same bits: in memory, in pieces, with any number of threads.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_curve_fit::fit::{Plan, fit_table};
-use fitzroy_curve_fit::method::Next;
-use fitzroy_curve_fit::pass::{Columns, Pieces, Table};
-use fitzroy_curve_fit::{Formula, Options, Progressive, values};
-use std::borrow::Cow;
+mod shared;
 
-/// A decay with ripples in place of noise.
-fn table(n: usize) -> Columns<'static> {
-    let x: Vec<f64> = (0..n)
-        .map(|i| (i * 7919 % n) as f64 * 5.0 / n as f64)
-        .collect();
-    let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
-    let y = x
-        .iter()
-        .enumerate()
-        .map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
-    let y = y.collect();
-    Columns::new(vec![Cow::Owned(x), Cow::Owned(y)])
-}
+use fitzroy_curve_fit::Progressive;
+use fitzroy_curve_fit::pass::{Pieces, Table};
+use shared::{bits, decay, decay_along, table};
 
 fn fit(table: &dyn Table, threads: usize, progressive: Progressive) -> (Vec<u64>, usize) {
-    let options = Options {
-        p0: values([("a", 1.0), ("b", 1.0), ("c", 0.0)]),
-        threads,
-        progressive,
-        ..Options::default()
-    };
-    let formula = Formula::parse("a*exp(-b*x)+c").unwrap();
-    let roles = formula.roles(&["x"], &[]).unwrap();
-    let plan = Plan::new(&formula, roles, false, &options).unwrap();
-    let found = fit_table(&plan, table, &options, &mut |_| Next::Continue).unwrap();
-    assert!(found.converged());
-    let all = found.popt.iter().chain(&found.pcov).chain([&found.cost]);
-    (all.map(|x| x.to_bits()).collect(), found.full_reads)
+    let found = shared::fit(table, threads, progressive).unwrap();
+    (bits(&found), found.full_reads)
 }
 
 #[test]
 fn pieces_and_threads_change_no_bit() {
     for n in [1023, 1024, 1025, 140_001] {
-        let whole = table(n);
+        let whole = table(decay(n));
         let want = fit(&whole, 1, Progressive::Auto);
         for tiles in [1, 7, 1000] {
             let pieces = Pieces {
@@ -74,14 +49,7 @@ fn sorted_periodic_and_clustered_rows_end_where_a_full_fit_ends() {
         },
     ];
     for order in orders {
-        let x: Vec<f64> = (0..n).map(|i| order(i, n)).collect();
-        let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
-        let y = x
-            .iter()
-            .enumerate()
-            .map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
-        let y: Vec<f64> = y.collect();
-        let table = Columns::new(vec![Cow::Owned(x), Cow::Owned(y)]);
+        let table = table(decay_along(n, order));
         let (fast, reads) = fit(&table, 1, Progressive::Auto);
         let (full, _) = fit(&table, 1, Progressive::Off);
         assert!(reads <= 8, "{reads} reads");

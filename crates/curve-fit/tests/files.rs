@@ -1,44 +1,14 @@
 //! Fits of files piece by piece: the same bits as in memory, within the limit, and broken files.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_curve_fit::fit::{Plan, fit_table};
-use fitzroy_curve_fit::method::Next;
-use fitzroy_curve_fit::pass::{Columns, Table};
+mod shared;
+
+use fitzroy_curve_fit::Progressive;
+use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::source::{FileColumn, FileTable, decode_table};
-use fitzroy_curve_fit::{Formula, Options, values};
-use std::borrow::Cow;
+use shared::{Scratch, bits, decay, table};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let path =
-            std::env::temp_dir().join(format!("fitzroy-files-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Scratch(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn columns(n: usize) -> [Vec<f64>; 2] {
-    let x: Vec<f64> = (0..n)
-        .map(|i| (i * 7919 % n) as f64 * 5.0 / n as f64)
-        .collect();
-    let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
-    let y = x
-        .iter()
-        .enumerate()
-        .map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
-    let y = y.collect();
-    [x, y]
-}
+use std::path::Path;
 
 fn npy(path: &Path, values: &[f64], says: usize) {
     let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({says},), }}");
@@ -54,29 +24,14 @@ fn npy(path: &Path, values: &[f64], says: usize) {
 }
 
 fn fit(table: &dyn Table, threads: usize) -> Vec<u64> {
-    let options = Options {
-        p0: values([("a", 1.0), ("b", 1.0), ("c", 0.0)]),
-        threads,
-        ..Options::default()
-    };
-    let formula = Formula::parse("a*exp(-b*x)+c").unwrap();
-    let roles = formula.roles(&["x"], &[]).unwrap();
-    let plan = Plan::new(&formula, roles, false, &options).unwrap();
-    let found = fit_table(&plan, table, &options, &mut |_| Next::Continue).unwrap();
-    assert!(found.converged());
-    found
-        .popt
-        .iter()
-        .chain(&found.pcov)
-        .map(|x| x.to_bits())
-        .collect()
+    bits(&shared::fit(table, threads, Progressive::Auto).unwrap())
 }
 
 #[test]
 fn files_in_any_pieces_give_the_bits_of_memory() {
     let scratch = Scratch::new("bits");
     for n in [1000, 140_001] {
-        let data = columns(n);
+        let data = decay(n);
         let mut text = "x,y\n".to_string();
         for i in 0..n {
             let _ = writeln!(text, "{},{}", data[0][i], data[1][i]);
@@ -85,7 +40,7 @@ fn files_in_any_pieces_give_the_bits_of_memory() {
         let paths = ["x.npy", "y.npy"].map(|name| scratch.0.join(name));
         npy(&paths[0], &data[0], n);
         npy(&paths[1], &data[1], n);
-        let want = fit(&Columns::new(data.into_iter().map(Cow::Owned).collect()), 1);
+        let want = fit(&table(data), 1);
         let raw = paths.map(|path| FileColumn::npy(&path).unwrap()).to_vec();
         let wanted = ["x".to_string(), "y".to_string()];
         let parsed = decode_table(&scratch.0.join("d.csv"), b',', &wanted, &scratch.0).unwrap();

@@ -1,11 +1,12 @@
 //! A fit that is stopped inside any pass goes on to the same bits.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_curve_fit::fit::{Plan, fit_table};
+mod shared;
+
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::{Belongs, Columns, Journal, Kept, Table};
-use fitzroy_curve_fit::{Estimate, Formula, Options, values};
-use std::borrow::Cow;
+use fitzroy_curve_fit::{Estimate, Progressive};
+use shared::{bits, decay, table};
 use std::sync::{Arc, Mutex};
 
 const BELONGS: Belongs = Belongs {
@@ -14,29 +15,8 @@ const BELONGS: Belongs = Belongs {
     data: 3,
 };
 
-fn table(n: usize) -> Columns<'static> {
-    let x: Vec<f64> = (0..n)
-        .map(|i| (i * 7919 % n) as f64 * 5.0 / n as f64)
-        .collect();
-    let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
-    let y = x
-        .iter()
-        .enumerate()
-        .map(|(i, x)| 2.0 * (-0.5 * x).exp() + 0.3 + 0.1 * ripple(i));
-    let y = y.collect();
-    Columns::new(vec![Cow::Owned(x), Cow::Owned(y)])
-}
-
 fn fit(table: &dyn Table, threads: usize) -> fitzroy::Result<Estimate> {
-    let options = Options {
-        p0: values([("a", 1.0), ("b", 1.0), ("c", 0.0)]),
-        threads,
-        ..Options::default()
-    };
-    let formula = Formula::parse("a*exp(-b*x)+c").unwrap();
-    let roles = formula.roles(&["x"], &[]).unwrap();
-    let plan = Plan::new(&formula, roles, false, &options).unwrap();
-    fit_table(&plan, table, &options, &mut |_| Next::Continue)
+    shared::fit(table, threads, Progressive::Auto)
 }
 
 /// Fits until the journal was looked at `looks` times; what the journal held then, or the result.
@@ -74,7 +54,7 @@ fn stopped_after(
 
 #[test]
 fn a_fit_stopped_again_and_again_ends_at_the_same_bits() {
-    let rows = table(140_001);
+    let rows = table(decay(140_001));
     let want = fit(&rows, 1).unwrap();
     for looks in [1, 2, 5] {
         let (mut saved, mut stops) = (None, 0);
@@ -86,10 +66,6 @@ fn a_fit_stopped_again_and_again_ends_at_the_same_bits() {
             }
         };
         assert!(stops >= 3, "{stops} stops");
-        let bits = |e: &Estimate| -> Vec<u64> {
-            let all = e.popt.iter().chain(&e.pcov).chain([&e.cost]);
-            all.map(|x| x.to_bits()).collect()
-        };
         assert_eq!(bits(&found), bits(&want), "{looks} looks a part");
         assert_eq!(found.full_reads, want.full_reads);
     }
@@ -97,7 +73,7 @@ fn a_fit_stopped_again_and_again_ends_at_the_same_bits() {
 
 #[test]
 fn a_checkpoint_of_other_work_is_refused_by_name() {
-    let rows = table(70_000);
+    let rows = table(decay(70_000));
     let saved = stopped_after(&rows, None, 2, 1).unwrap_err();
     let refused = |bytes: &[u8], belongs: Belongs| {
         let mut journal = Journal::new(Box::new(|_, _| Ok(Next::Continue)));

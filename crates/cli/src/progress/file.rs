@@ -5,7 +5,7 @@ use crate::clock::timestamp;
 use crate::json::number;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Its name in the folder of a run.
 pub(crate) const PROGRESS: &str = "progress.json";
@@ -15,28 +15,26 @@ const EVERY_S: f64 = 2.0;
 /// Writes the file.
 pub(super) struct File {
     path: PathBuf,
-    host: String,
     last_s: f64,
+}
+
+/// Replaces the file at `path` as a whole, adding when and by whom. A file that cannot be written is
+/// no reason to stop a run; the results will say so.
+pub(crate) fn replace(path: &Path, mut document: Value) {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    document["updated_at"] = json!(timestamp());
+    document["pid"] = json!(std::process::id());
+    document["host"] = json!(host.trim());
+    let partial = path.with_extension("json.tmp");
+    if fs::write(&partial, format!("{document:#}\n")).is_ok() {
+        let _ = fs::rename(&partial, path);
+    }
 }
 
 impl File {
     /// Writes to `path`.
     pub(super) fn new(path: PathBuf) -> Self {
-        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        File {
-            path,
-            host: host.trim().into(),
-            last_s: 0.0,
-        }
-    }
-
-    /// A file that cannot be written is no reason to stop a run; the results will say so.
-    fn write(&self, snapshot: &Snapshot, elapsed_s: f64, state: &str) {
-        let partial = self.path.with_extension("json.tmp");
-        let document = document(snapshot, elapsed_s, state, &self.host);
-        if fs::write(&partial, format!("{document:#}\n")).is_ok() {
-            let _ = fs::rename(&partial, &self.path);
-        }
+        File { path, last_s: 0.0 }
     }
 }
 
@@ -44,17 +42,18 @@ impl Display for File {
     fn show(&mut self, snapshot: &Snapshot, elapsed_s: f64) {
         if elapsed_s - self.last_s >= EVERY_S {
             self.last_s = elapsed_s;
-            self.write(snapshot, elapsed_s, "running");
+            replace(&self.path, document(snapshot, elapsed_s, "running"));
         }
     }
 
     fn end(&mut self, snapshot: &Snapshot, elapsed_s: f64) {
-        self.write(snapshot, elapsed_s, snapshot.state.name());
+        let state = snapshot.state.name();
+        replace(&self.path, document(snapshot, elapsed_s, state));
     }
 }
 
 /// Counts are transitions, warm-up included; times are in seconds; what is not known is null.
-fn document(snapshot: &Snapshot, elapsed_s: f64, state: &str, host: &str) -> Value {
+fn document(snapshot: &Snapshot, elapsed_s: f64, state: &str) -> Value {
     let chains = snapshot.chains.iter().enumerate().map(|(chain, c)| {
         json!({
             "chain": chain,
@@ -75,9 +74,6 @@ fn document(snapshot: &Snapshot, elapsed_s: f64, state: &str, host: &str) -> Val
         "max_rhat": known(snapshot.convergence.map(|c| c.1)),
         "elapsed_s": number(elapsed_s),
         "eta_s": known(snapshot.remaining_s(elapsed_s)),
-        "updated_at": timestamp(),
-        "pid": std::process::id(),
-        "host": host,
     })
 }
 

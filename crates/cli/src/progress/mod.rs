@@ -5,7 +5,7 @@ mod bars;
 mod file;
 mod lines;
 
-pub(crate) use file::PROGRESS;
+pub(crate) use file::{PROGRESS, replace};
 
 use fitzroy::fit::sample::{Event, Observer, Phase};
 use fitzroy::run::{Convergence, Live};
@@ -65,7 +65,7 @@ impl State {
         (State::Failed, "failed"),
     ];
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Self::ALL[self as usize].1
     }
 }

@@ -18,10 +18,22 @@ struct Lane {
     cost: f64,
     nu: f64,
     evaluations: usize,
+    /// Changes of the last two steps in a row that were accepted; 0 where there are none.
+    last: [f64; 2],
 }
 
-/// Relative change of every parameter at which a fit of a batch has converged.
-pub(super) const SMALL: f64 = 1e-9;
+/// The change of a step, or of the next where steps shrink steadily.
+fn least_change(change: f64, last: [f64; 2]) -> f64 {
+    let pace = (change / last[1]).max(last[1] / last[0]);
+    match last[1] > 0.0 && last[0] > 0.0 && pace < 0.1 {
+        true => pace * change,
+        false => change,
+    }
+}
+
+/// Relative change of every parameter, of a step or expected of the next, at which a fit of a batch
+/// has converged: values are then those of a single fit to 10⁻⁹.
+pub(super) const SMALL: f64 = 2e-10;
 
 /// Everything eight lanes need; nothing is allocated between fits.
 pub(super) struct Lanes<'a> {
@@ -80,6 +92,7 @@ impl<'a> Lanes<'a> {
                 cost: f64::NAN,
                 nu: 2.0,
                 evaluations: 0,
+                last: [0.0; 2],
             }; 8],
             here: vec![zero; sums],
             there: vec![zero; sums],
@@ -123,6 +136,7 @@ impl<'a> Lanes<'a> {
             cost: f64::NAN,
             nu: 2.0,
             evaluations: 0,
+            last: [0.0; 2],
         };
     }
 
@@ -233,7 +247,11 @@ impl<'a> Lanes<'a> {
             self.lambda[k] = (self.lambda[k] * lane.nu).max(1e-14);
             lane.nu = (2.0 * lane.nu).min(64.0);
         }
-        let small = change <= SMALL.max(self.limits.xtol);
+        let small = least_change(change, lane.last) <= SMALL.max(self.limits.xtol);
+        lane.last = match better {
+            true => [lane.last[1], change],
+            false => [0.0; 2],
+        };
         let status = if cost == 0.0 {
             Some(Status::ExactFit)
         } else if better && small {

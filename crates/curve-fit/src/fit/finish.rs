@@ -12,6 +12,8 @@ use fitzroy_device::cpu::TILE_ROWS;
 
 /// A scaled step below this is taken without another read.
 const BLIND_STEP: f64 = 1e-5;
+/// Longest bend of a step, as a part of the step.
+const MOST_BENT: f64 = 0.25;
 /// Most reads of all rows before the progressive start is given up.
 const MOST_READS: usize = 20;
 /// Condition of the scaled Jacobian below which normal equations lose nothing.
@@ -22,9 +24,10 @@ const MOST_POLISHED: usize = 4;
 const CHEAP_ROWS: usize = 10_000;
 
 /// Gauss–Newton steps on all rows from the minimum of a subsample; `None` where they do not lead
-/// down.
+/// down. `few` is the subsample.
 pub(super) fn finish_on_all(
     problem: &mut Problem<'_>,
+    few: &mut Problem<'_>,
     plan: &Plan,
     options: &Options,
     theta: &[f64],
@@ -93,9 +96,42 @@ pub(super) fn finish_on_all(
             let found = lm::minimise(problem, &next, &plan.bounds, &options.limits, observer)?;
             return Ok(found.moments.is_finite().then_some((found, "exact")));
         }
+        bend(few, &theta, &mut next)?;
         theta = next;
     }
     Ok(None)
+}
+
+/// Adds to the step from `theta` to `next` half the second derivative along it, by the few rows of a
+/// subsample: what a Gauss–Newton step leaves is mostly that, and a whole read is saved.
+fn bend(few: &mut Problem<'_>, theta: &[f64], next: &mut [f64]) -> Result<()> {
+    let p = theta.len();
+    let step: Vec<f64> = next.iter().zip(theta).map(|(a, b)| a - b).collect();
+    let mut bent = vec![0.0; p];
+    if !few.bend(theta, &step, &mut bent)? {
+        return Ok(());
+    }
+    let mut there = Moments::new(p);
+    few.moments(theta, &mut there)?;
+    let Some(inverse) = crate::method::dense::inverse(&there.normal, p) else {
+        return Ok(());
+    };
+    let half: Vec<f64> = inverse
+        .chunks(p)
+        .map(|row| -0.5 * row.iter().zip(&bent).map(|(a, b)| a * b).sum::<f64>())
+        .collect();
+    let length = |v: &[f64]| -> f64 {
+        let scaled = v
+            .iter()
+            .enumerate()
+            .map(|(k, x)| there.normal[k * p + k] * x * x);
+        scaled.sum()
+    };
+    // A quarter of the step: beyond, it is not small, and the next read will tell.
+    if length(&half) < MOST_BENT * MOST_BENT * length(&step) {
+        next.iter_mut().zip(&half).for_each(|(x, a)| *x += a);
+    }
+    Ok(())
 }
 
 /// Gauss–Newton steps by orthogonal factors from a minimum whose parameters are hard to tell apart:

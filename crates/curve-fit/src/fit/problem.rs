@@ -11,9 +11,10 @@ use std::borrow::Cow;
 
 /// Rows up to which a second pass for the acceleration of a step is cheap.
 const CHEAP_ROWS: usize = 20_000;
-/// Rows of the progressive start: one tile in each stratum, so many rows from it.
+/// Rows of the progressive start: one tile in each stratum, from it runs of a cache line, evenly.
 pub(crate) const STRATA: usize = 256;
-const ROWS_OF_TILE: usize = 64;
+const RUNS_OF_TILE: usize = 8;
+const ROWS_OF_RUN: usize = 8;
 
 /// A curve over data.
 pub(crate) struct Problem<'a> {
@@ -93,9 +94,11 @@ impl<'a> Problem<'a> {
             let rows = tile * TILE_ROWS..(tile + 1) * TILE_ROWS;
             table.visit(rows, &mut |_, columns| {
                 out.resize(columns.len(), Vec::new());
-                let step = TILE_ROWS / ROWS_OF_TILE;
+                let first = (TILE_ROWS / RUNS_OF_TILE - ROWS_OF_RUN) / 2;
                 for (to, from) in out.iter_mut().zip(columns) {
-                    to.extend(from.iter().skip(step / 2).step_by(step));
+                    for run in from.chunks_exact(TILE_ROWS / RUNS_OF_TILE) {
+                        to.extend_from_slice(&run[first..first + ROWS_OF_RUN]);
+                    }
                 }
                 Ok(())
             })?;

@@ -38,7 +38,6 @@ pub struct Quality {
 /// # Errors
 /// The data cannot be read.
 pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Quality> {
-    let p = estimate.popt.len();
     let problem = Problem::new(&plan.programs, table, 1, estimate.f_scale);
     let params = problem.params(&estimate.popt);
     let columns: Vec<&str> = plan.programs.columns().collect();
@@ -50,26 +49,32 @@ pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Qu
     // Means first, so that sums of squares are about them.
     let (mut sw, mut swy, mut log_w) = (0.0, 0.0, 0.0);
     crate::pass::visit_all(table, &mut |_, c| {
-        for i in 0..c[y_at].len() {
-            let w = weight_at.map_or(1.0, |k| c[k][i]);
-            sw += w * w;
-            swy += w * w * c[y_at][i];
-            log_w += if w == 1.0 { 0.0 } else { w.ln() };
+        match weight_at {
+            None => {
+                sw += c[y_at].len() as f64;
+                swy += c[y_at].iter().sum::<f64>();
+            }
+            Some(k) => {
+                for (y, w) in c[y_at].iter().zip(c[k]) {
+                    sw += w * w;
+                    swy += w * w * y;
+                    log_w += if *w == 1.0 { 0.0 } else { w.ln() };
+                }
+            }
         }
         Ok(())
     })?;
     let mean = swy / sw;
     let mut s = Sums::default();
-    let curve = plan.programs.curve();
-    let mut out = vec![Vec::new(); curve.n_outputs()];
-    let mut workspace = curve.workspace();
-    curve.set_parameters(&mut workspace, &params);
-    crate::pass::visit_all(table, &mut |_, columns| {
-        out.iter_mut().for_each(|o| o.resize(columns[0].len(), 0.0));
-        curve.evaluate(&mut workspace, columns, &mut out);
-        for i in 0..out[p].len() {
-            let w = weight_at.map_or(1.0, |k| columns[k][i]);
-            s.add(out[p][i], out[p + 1][i], w, mean);
+    let counts = estimate.loss == "poisson";
+    let value = plan.programs.value();
+    problem.reader.rows(&value, &params, &mut |_, out| {
+        for (i, (f, y)) in out[0].iter().zip(&out[1]).enumerate() {
+            let w = out.get(2).map_or(1.0, |w| w[i]);
+            s.add(*f, *y, w, mean);
+        }
+        if counts {
+            s.add_counts(&out[0], &out[1]);
         }
         Ok(())
     })?;
@@ -98,8 +103,13 @@ impl Sums {
         self.total += ((y - mean) * w).powi(2);
         self.squares += d * d;
         self.sizes += d.abs();
-        for (k, sum) in self.r.iter_mut().enumerate() {
-            *sum += r.powi(k as i32 + 1);
+        let square = r * r;
+        for (sum, power) in self
+            .r
+            .iter_mut()
+            .zip([r, square, square * r, square * square])
+        {
+            *sum += power;
         }
         if let Some(last) = self.last {
             self.differences += (r - last).powi(2);
@@ -107,11 +117,16 @@ impl Sums {
         }
         self.above += f64::from(u8::from(r > 0.0));
         self.last = Some(r);
-        self.log_counts += if y > 0.0 {
-            y * f.ln() - f - libm::lgamma(y + 1.0)
-        } else {
-            -f
-        };
+    }
+
+    /// Poisson's log likelihood of counts `y` at means `f`.
+    fn add_counts(&mut self, f: &[f64], y: &[f64]) {
+        for (f, y) in f.iter().zip(y) {
+            self.log_counts += match *y > 0.0 {
+                true => y * f.ln() - f - libm::lgamma(y + 1.0),
+                false => -f,
+            };
+        }
     }
 
     fn finish(&self, e: &Estimate, log_w: f64) -> Quality {

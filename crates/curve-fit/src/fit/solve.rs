@@ -64,13 +64,18 @@ pub(crate) fn solve(
         };
         let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
         let (starts, start) = all_starts(plan, options, &mut small)?;
-        check_start(plan, &mut small, &start)?;
+        if options.method == Method::Varpro {
+            check_start(plan, &mut small, &start)?;
+        }
         let limits = if large {
             rough(&options.limits)
         } else {
             options.limits
         };
         let (found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
+        if found.0.status == Status::NonFinite {
+            check_start(plan, &mut small, &start)?;
+        }
         if !large {
             problem.reads = small.reads;
         }
@@ -80,7 +85,10 @@ pub(crate) fn solve(
     let mut finish = "exact";
     if large && minimum.status != Status::Interrupted {
         let evaluations = minimum.evaluations;
-        match finish_on_all(&mut problem, plan, options, &minimum.theta, observer)? {
+        let few: &dyn Table = sub.as_ref().expect("many rows have a subsample");
+        let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
+        let from = &minimum.theta;
+        match finish_on_all(&mut problem, &mut small, plan, options, from, observer)? {
             Some((found, how)) => {
                 minimum = found;
                 finish = how;
@@ -232,10 +240,11 @@ fn descend(
         .is_some_and(|b| b.status.converged() && b.evaluations <= SMOOTH);
     let cheap = problem.reader.table.n_rows() <= 2 * CHEAP_ROWS;
     let wanted = options.method == Method::Varpro || options.method == Method::Auto && cheap;
-    let interrupted = best
+    // A start without a value is refused: projection would hide that, where it can do without.
+    let ended = best
         .as_ref()
-        .is_some_and(|b| b.status == Status::Interrupted);
-    let Some(projection) = projection.filter(|_| wanted && !smooth && !interrupted) else {
+        .is_some_and(|b| matches!(b.status, Status::Interrupted | Status::NonFinite));
+    let Some(projection) = projection.filter(|_| wanted && !smooth && !ended) else {
         let mut best = best.expect("damped steps ran");
         polish(plan, problem, &mut best)?;
         return Ok((best, method));

@@ -77,6 +77,7 @@ pub struct Programs {
     residual: NodeId,
     curve: NodeId,
     response: NodeId,
+    weight: Option<NodeId>,
     loss: Loss,
     n_free: usize,
     linear: Vec<bool>,
@@ -191,6 +192,7 @@ impl Programs {
             residual,
             curve,
             response: y,
+            weight,
             loss,
             n_free: p,
             linear,
@@ -306,6 +308,13 @@ impl Programs {
             .map(|&j| g.binary(Binary::Mul, psi, j).expect("over rows"))
             .collect();
         RowProgram::compile(&graph, self.rows, &products, &[slope])
+    }
+
+    /// Outputs `[f, y]`, and 1/σ where rows have one.
+    pub fn value(&self) -> RowProgram {
+        let nodes = [self.curve, self.response].into_iter().chain(self.weight);
+        let nodes: Vec<NodeId> = nodes.collect();
+        RowProgram::compile(&self.graph, self.rows, &nodes, &[])
     }
 
     /// Outputs `[∂f/∂θ…, f, y]`: the curve itself, not weighted by σ. Reads all columns, but the

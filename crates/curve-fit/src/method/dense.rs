@@ -1,5 +1,7 @@
 //! Small dense matrices, row by row: Cholesky, Householder QR, singular values.
 
+use fitzroy_device::lanes::{Kernel, Lanes, Level};
+
 /// Factors the symmetric `a` (n × n) as L Lᵀ in place of its lower triangle; false when it is not
 /// positive definite.
 pub fn cholesky(a: &mut [f64], n: usize) -> bool {
@@ -72,29 +74,41 @@ pub fn inverse(a: &[f64], n: usize) -> Option<Vec<f64>> {
 
 /// A triangle R with RᵀR = ΣCᵀC over blocks of rows C: Householder QR, block by block.
 ///
-/// Columns are stored one after the other.
+/// Sums over a block go to 32 partials, row i to partial i mod 32, whatever the registers.
 #[derive(Clone, Debug)]
 pub struct Triangle {
     n: usize,
-    /// Column k at `k * height`; rows below the triangle are room for a block.
-    work: Vec<f64>,
+    /// R_ij at `i + j * n`; 0 below the diagonal.
+    head: Vec<f64>,
+    /// The rows of a block that are being added, in groups of [`PARTIALS`]; column k at
+    /// `k * height`.
+    work: Vec<Group>,
     height: usize,
+    level: Level,
 }
+
+/// Rows of a block, as many as there are partial sums.
+type Group = [[f64; 8]; PARTIALS / 8];
+
+/// Partial sums of a column.
+const PARTIALS: usize = 32;
 
 impl Triangle {
     /// The triangle of no rows, for `n` columns in blocks of up to `block` rows.
     pub fn new(n: usize, block: usize) -> Self {
-        let height = n + block;
+        let height = block.div_ceil(PARTIALS);
         Triangle {
             n,
-            work: vec![0.0; n * height],
+            head: vec![0.0; n * n],
+            work: vec![[[0.0; 8]; PARTIALS / 8]; n * height],
             height,
+            level: Level::detect(),
         }
     }
 
     /// Back to no rows.
     pub fn clear(&mut self) {
-        self.work.fill(0.0);
+        self.head.fill(0.0);
     }
 
     /// Adds a block of rows, given by columns of equal length.
@@ -103,61 +117,111 @@ impl Triangle {
     /// When the block has more rows than there is room for.
     #[track_caller]
     pub fn add(&mut self, columns: &[Vec<f64>]) {
-        let rows = columns[0].len();
+        let groups = columns[0].len().div_ceil(PARTIALS);
         assert!(
-            self.n + rows <= self.height,
+            groups <= self.height,
             "a block of at most the size asked for"
         );
-        for (k, column) in columns.iter().enumerate() {
-            let at = k * self.height + self.n;
-            self.work[at..at + rows].copy_from_slice(column);
+        for (column, work) in columns.iter().zip(self.work.chunks_mut(self.height)) {
+            let flat = work[..groups].as_flattened_mut().as_flattened_mut();
+            let (own, rest) = flat.split_at_mut(column.len());
+            own.copy_from_slice(column);
+            // Rows of zeros change nothing.
+            rest.fill(0.0);
         }
-        for k in 0..self.n {
-            self.reflect(k, rows);
-        }
-    }
-
-    /// Eliminates column k below the triangle. Rows between the diagonal and the block are zero.
-    fn reflect(&mut self, k: usize, rows: usize) {
-        let (n, height) = (self.n, self.height);
-        let (before, after) = self.work.split_at_mut((k + 1) * height);
-        let own = &mut before[k * height..];
-        let (head, block) = own.split_at_mut(n);
-        let v = &mut block[..rows];
-        let below: f64 = v.iter().map(|x| x * x).sum();
-        if below == 0.0 {
-            return;
-        }
-        let x = head[k];
-        let norm = (x * x + below).sqrt();
-        let pivot = if x > 0.0 { x + norm } else { x - norm };
-        head[k] = if x > 0.0 { -norm } else { norm };
-        let beta = 2.0 / (pivot * pivot + below);
-        for column in after.chunks_mut(height) {
-            let (head, block) = column.split_at_mut(n);
-            let w = &mut block[..rows];
-            let dot: f64 = v.iter().zip(w.iter()).map(|(a, b)| a * b).sum();
-            let t = beta * (pivot * head[k] + dot);
-            head[k] -= t * pivot;
-            for (w, v) in w.iter_mut().zip(v.iter()) {
-                *w -= t * v;
-            }
-        }
-        v.fill(0.0);
+        self.level.run(Reduce {
+            n: self.n,
+            head: &mut self.head,
+            work: &mut self.work,
+            height: self.height,
+            groups,
+        });
     }
 
     /// R_ij, 0 below the diagonal.
     pub fn at(&self, i: usize, j: usize) -> f64 {
-        if i > j {
-            0.0
-        } else {
-            self.work[j * self.height + i]
-        }
+        self.head[i + j * self.n]
     }
 
     /// Number of columns.
     pub fn n(&self) -> usize {
         self.n
+    }
+}
+
+/// Eliminates a block of rows below a triangle, column by column.
+struct Reduce<'r> {
+    n: usize,
+    head: &'r mut [f64],
+    work: &'r mut [Group],
+    height: usize,
+    groups: usize,
+}
+
+impl Kernel for Reduce<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        for k in 0..self.n {
+            let (before, after) = self.work.split_at_mut((k + 1) * self.height);
+            let v = &before[k * self.height..][..self.groups];
+            let below = dot::<L>(v, v);
+            if below == 0.0 {
+                continue;
+            }
+            // Rows between the diagonal and the block are zero.
+            let x = self.head[k + k * self.n];
+            let norm = (x * x + below).sqrt();
+            let pivot = if x > 0.0 { x + norm } else { x - norm };
+            self.head[k + k * self.n] = if x > 0.0 { -norm } else { norm };
+            let beta = 2.0 / (pivot * pivot + below);
+            for (j, column) in after.chunks_mut(self.height).enumerate() {
+                let w = &mut column[..self.groups];
+                let head = &mut self.head[k + (k + 1 + j) * self.n];
+                let t = beta * (pivot * *head + dot::<L>(v, w));
+                *head -= t * pivot;
+                subtract::<L>(w, t, v);
+            }
+        }
+    }
+}
+
+/// Σ vw, partials joined by halves.
+#[inline(always)]
+fn dot<L: Lanes>(v: &[Group], w: &[Group]) -> f64 {
+    let mut sums = [[0.0; 8]; PARTIALS / 8];
+    for at in (0..8).step_by(L::N) {
+        let mut sum = [L::splat(0.0); PARTIALS / 8];
+        for (v, w) in v.iter().zip(w) {
+            for (part, sum) in sum.iter_mut().enumerate() {
+                *sum = L::from_block(&v[part], at).fma(L::from_block(&w[part], at), *sum);
+            }
+        }
+        for (to, sum) in sums.iter_mut().zip(sum) {
+            sum.to_block(to, at);
+        }
+    }
+    let all = sums.as_flattened_mut();
+    let mut half = PARTIALS / 2;
+    while half > 0 {
+        for j in 0..half {
+            all[j] += all[j + half];
+        }
+        half /= 2;
+    }
+    all[0]
+}
+
+/// w − tv.
+#[inline(always)]
+fn subtract<L: Lanes>(w: &mut [Group], t: f64, v: &[Group]) {
+    let t = L::splat(-t);
+    for (w, v) in w.as_flattened_mut().iter_mut().zip(v.as_flattened()) {
+        for at in (0..8).step_by(L::N) {
+            let new = t.fma(L::from_block(v, at), L::from_block(w, at));
+            new.to_block(w, at);
+        }
     }
 }
 

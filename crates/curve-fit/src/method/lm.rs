@@ -20,6 +20,8 @@ const LAMBDA_RESTART: f64 = 1e-14;
 const ACCEPT: f64 = 1e-4;
 /// Geodesic acceleration must be shorter than this part of the step, halved.
 const GEODESIC: f64 = 0.75;
+/// A step whose reduction differs from the expected one by less than this part was straight.
+const STRAIGHT: f64 = 0.1;
 /// Rejected steps in a row after which a clipped problem is given up.
 const MOST_REJECTED: usize = 60;
 
@@ -39,11 +41,15 @@ struct Descent<'a> {
     held: Vec<bool>,
     factor: Vec<f64>,
     free: Vec<usize>,
+    solved: Vec<f64>,
     step: Vec<f64>,
     trial: Vec<f64>,
     bend: Vec<f64>,
     last_fall: f64,
+    /// False where second derivatives are not worth their pass.
     geodesic: bool,
+    /// The last step gave what was expected of it.
+    straight: bool,
 }
 
 /// A trial step.
@@ -54,6 +60,43 @@ struct Trial {
     change: f64,
     /// True when the acceleration was too long to be trusted.
     refused: bool,
+}
+
+/// What a step is solved for.
+enum Side {
+    Gradient,
+    Bend,
+}
+
+/// How fast accepted steps shrink.
+struct Pace {
+    /// The changes of the last two.
+    last: [f64; 2],
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            last: [f64::NAN; 2],
+        }
+    }
+}
+
+impl Pace {
+    /// Steps that shrink by less than this part may do so by chance.
+    const STEADY: f64 = 0.1;
+
+    /// What the step after one of `change` would change: by the slower of the last two ratios, ∞
+    /// where these are not small.
+    fn next(&mut self, change: f64) -> f64 {
+        let ratio = (change / self.last[1]).max(self.last[1] / self.last[0]);
+        let known = self.last.iter().all(|x| *x > 0.0);
+        self.last = [self.last[1], change];
+        match known && ratio < Self::STEADY {
+            true => ratio * change,
+            false => f64::INFINITY,
+        }
+    }
 }
 
 /// Minimises from `start`, which lies within `bounds`.
@@ -83,11 +126,13 @@ pub fn minimise(
         held: vec![false; p],
         factor: vec![0.0; p * p],
         free: Vec::with_capacity(p),
+        solved: vec![0.0; p],
         step: vec![0.0; p],
         trial: vec![0.0; p],
         bend: vec![0.0; p],
         last_fall: 1.0,
         geodesic: true,
+        straight: false,
     };
     let status = descent.run(observer)?;
     Ok(Minimum {
@@ -108,6 +153,7 @@ impl Descent<'_> {
         }
         let (mut small, mut iteration, mut rejected) = (0, 0, 0);
         let mut last = None;
+        let mut pace = Pace::default();
         loop {
             if self.here.cost == 0.0 {
                 return Ok(Status::ExactFit);
@@ -155,8 +201,12 @@ impl Descent<'_> {
                 if let (true, Some(status)) = (small >= 2, last) {
                     return Ok(status);
                 }
+                if pace.next(trial.change) <= self.limits.xtol {
+                    return Ok(Status::SmallStep);
+                }
             } else {
                 rejected += 1;
+                pace = Pace::default();
                 if self.is_exact() {
                     return Ok(Status::ExactFit);
                 }
@@ -202,9 +252,14 @@ impl Descent<'_> {
 
     /// Which parameters a bound holds, and which are free.
     fn hold(&mut self) {
-        self.held = self.bounds.active(&self.theta, &self.here.gradient);
+        let (bounds, theta, gradient) = (self.bounds, &self.theta, &self.here.gradient);
         self.free.clear();
-        self.free.extend((0..self.p).filter(|&k| !self.held[k]));
+        for k in 0..self.p {
+            self.held[k] = bounds.holds(k, theta[k], gradient[k]);
+            if !self.held[k] {
+                self.free.push(k);
+            }
+        }
     }
 
     fn gradient_is_small(&self) -> bool {
@@ -232,43 +287,46 @@ impl Descent<'_> {
         }
     }
 
+    /// −(Â + λI)⁻¹ of a scaled side, among the free parameters.
+    fn solve(&mut self, side: Side) -> &[f64] {
+        let m = self.free.len();
+        let from = match side {
+            Side::Bend => &self.bend,
+            Side::Gradient => &self.here.gradient,
+        };
+        for (to, &k) in self.solved.iter_mut().zip(&self.free) {
+            *to = -from[k] / self.scale[k];
+        }
+        cholesky_solve(&self.factor[..m * m], m, &mut self.solved[..m]);
+        &self.solved[..m]
+    }
+
     /// The next step, into `self.step` and `self.trial`.
     fn propose(&mut self) -> Result<Trial> {
         self.factorise();
-        let (m, p) = (self.free.len(), self.p);
-        let mut v: Vec<f64> = self
-            .free
-            .iter()
-            .map(|&k| -self.here.gradient[k] / self.scale[k])
-            .collect();
-        cholesky_solve(&self.factor[..m * m], m, &mut v);
+        let p = self.p;
         self.step.fill(0.0);
+        let vv: f64 = self.solve(Side::Gradient).iter().map(|x| x * x).sum();
         for (i, &k) in self.free.iter().enumerate() {
-            self.step[k] = v[i] / self.scale[k];
+            self.step[k] = self.solved[i] / self.scale[k];
         }
-        let vv: f64 = v.iter().map(|x| x * x).sum();
         let gv: f64 = (0..p).map(|k| self.here.gradient[k] * self.step[k]).sum();
         let mut predicted = 0.5 * (self.lambda * vv - gv);
         let mut refused = false;
-        if self.geodesic {
+        // Where steps give what is expected of them, their bend would change little.
+        if self.geodesic && !self.straight {
             // `step` is the direction; `bend` becomes Jᵀk, then the acceleration.
             let asked = self
                 .objective
                 .bend(&self.theta, &self.step, &mut self.bend)?;
             self.geodesic = asked;
             if asked {
-                let mut a: Vec<f64> = self
-                    .free
-                    .iter()
-                    .map(|&k| -self.bend[k] / self.scale[k])
-                    .collect();
-                cholesky_solve(&self.factor[..m * m], m, &mut a);
-                let aa: f64 = a.iter().map(|x| 0.25 * x * x).sum();
+                let aa: f64 = self.solve(Side::Bend).iter().map(|x| 0.25 * x * x).sum();
                 if !aa.is_finite() || 2.0 * aa.sqrt() > GEODESIC * vv.sqrt() {
                     refused = aa.is_finite();
                 } else {
                     for (i, &k) in self.free.iter().enumerate() {
-                        self.step[k] += 0.5 * a[i] / self.scale[k];
+                        self.step[k] += 0.5 * self.solved[i] / self.scale[k];
                     }
                 }
             }
@@ -393,11 +451,13 @@ impl Descent<'_> {
         };
         self.lambda = (self.lambda * factor).max(LAMBDA_MIN);
         self.nu = 2.0;
+        self.straight = level || (ratio - 1.0).abs() < STRAIGHT;
         Ok(true)
     }
 
     fn reject(&mut self) {
         self.lambda = (self.lambda * self.nu).max(LAMBDA_RESTART);
         self.nu = (2.0 * self.nu).min(64.0);
+        self.straight = false;
     }
 }

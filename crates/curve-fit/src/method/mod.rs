@@ -201,13 +201,9 @@ impl Bounds {
         x <= self.lower[k] || x >= self.upper[k]
     }
 
-    /// Parameters at a bound with the gradient pushing outward.
-    fn active(&self, theta: &[f64], gradient: &[f64]) -> Vec<bool> {
-        let held = |k: usize| {
-            theta[k] <= self.lower[k] && gradient[k] > 0.0
-                || theta[k] >= self.upper[k] && gradient[k] < 0.0
-        };
-        (0..theta.len()).map(held).collect()
+    /// True when parameter `k` is at a bound, and the gradient pushes outward.
+    fn holds(&self, k: usize, theta: f64, gradient: f64) -> bool {
+        theta <= self.lower[k] && gradient > 0.0 || theta >= self.upper[k] && gradient < 0.0
     }
 
     /// The nearest point inside.

@@ -2,11 +2,13 @@
 
 mod journal;
 mod machine;
+mod place;
 mod table;
 mod tree;
 
 pub use journal::{Belongs, Journal, Position, Watch, hash};
 pub use machine::{Engine, OnMachine, Shared};
+pub use place::{Card, Placed, Work, place, work};
 pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};
 pub use tree::TileTree;
 

@@ -174,6 +174,7 @@ impl Function {
                 at: base,
                 step: 0,
                 scalar: false,
+                eight: false,
             },
             Some(loc) => Arg {
                 // SAFETY: plans only name places inside their arena. Nothing is written through
@@ -187,6 +188,7 @@ impl Function {
                 },
                 step: usize::from(loc.motion == Motion::Stream),
                 scalar: loc.motion == Motion::Scalar,
+                eight: false,
             },
         };
         let bind = |i: &program::Instr| Bound {

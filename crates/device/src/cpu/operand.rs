@@ -10,6 +10,8 @@ pub(crate) struct Arg {
     /// 1 where it moves with the rows, else 0.
     pub(crate) step: usize,
     pub(crate) scalar: bool,
+    /// A scalar of eight problems side by side, for registers of eight lanes.
+    pub(crate) eight: bool,
 }
 
 /// An instruction with its addresses.
@@ -43,11 +45,13 @@ impl<L: Lanes> Reader<L> {
     pub(super) unsafe fn new(arg: Arg, start: usize) -> Self {
         // SAFETY: see `LoopRun::run`.
         unsafe {
-            let at = arg.block(start);
-            Reader {
-                at,
-                scalar: arg.scalar.then(|| L::splat(*at)),
-            }
+            let at = arg.block(start).cast_const();
+            let scalar = match (arg.scalar, arg.eight) {
+                (false, _) => None,
+                (true, false) => Some(L::splat(*at)),
+                (true, true) => Some(L::load(at)),
+            };
+            Reader { at, scalar }
         }
     }
 

@@ -25,6 +25,12 @@ pub(crate) struct CurveFitBench {
     /// How many sizes and repeats
     #[arg(long, value_enum, value_name = "PRESET", default_value = "standard")]
     preset: Preset,
+    /// Only these numbers of rows, in place of the preset's
+    #[arg(long, value_name = "N,...", value_delimiter = ',')]
+    rows: Vec<usize>,
+    /// Only these problems: exponential, damped-sine, spots
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    problems: Vec<String>,
     /// Also writes the data as NPY files, for other programs
     #[arg(long, value_name = "DIR")]
     write_data: Option<PathBuf>,
@@ -71,6 +77,29 @@ const CASES: [Case; 2] = [
         curve: |x| 2.0 * (-0.3 * x).exp() * (3.0 * x + 0.5).sin() + 0.5,
     },
 ];
+
+/// The batch of small fits.
+const SPOTS: &str = "spots";
+
+impl CurveFitBench {
+    /// Whether a problem is to be measured.
+    fn wanted(&self) -> Result<impl Fn(&str) -> bool + '_> {
+        let all = || CASES.iter().map(|case| case.name).chain([SPOTS]);
+        let usage = |message| Err(Error::new(ErrorKind::Usage, message));
+        if let Some(other) = self.problems.iter().find(|p| all().all(|name| name != *p)) {
+            let names: Vec<&str> = all().collect();
+            return usage(format!(
+                "--problems {other}: there is no such problem; use {}",
+                names.join(", ")
+            ));
+        }
+        // Fewer may fit another curve better than the true one.
+        if let Some(n) = self.rows.iter().find(|&&n| n < 100) {
+            return usage(format!("--rows {n}: needs at least 100 rows"));
+        }
+        Ok(|name: &str| self.problems.is_empty() || self.problems.iter().any(|p| p == name))
+    }
+}
 
 /// Standard deviation of the noise.
 const NOISE: f64 = 0.1;
@@ -143,10 +172,12 @@ fn wrong(what: &str) -> Outcome {
 /// Measures, asserts, prints.
 pub(crate) fn run(args: &CurveFitBench) -> Result<Outcome> {
     let machine = args.common.machine()?;
-    let sizes: &[usize] = match args.preset {
-        Preset::Quick => &[1_000, 10_000, 100_000],
-        Preset::Standard => &[1_000, 10_000, 100_000, 500_000, 1_000_000],
-        Preset::Publication => &[1_000, 10_000, 100_000, 500_000, 1_000_000, 10_000_000],
+    let wanted = args.wanted()?;
+    let sizes: &[usize] = match (args.preset, &args.rows[..]) {
+        (_, rows @ [_, ..]) => rows,
+        (Preset::Quick, _) => &[1_000, 10_000, 100_000],
+        (Preset::Standard, _) => &[1_000, 10_000, 100_000, 500_000, 1_000_000],
+        (Preset::Publication, _) => &[1_000, 10_000, 100_000, 500_000, 1_000_000, 10_000_000],
     };
     if let Some(folder) = &args.write_data {
         fs::create_dir_all(folder).map_err(|error| {
@@ -157,7 +188,7 @@ pub(crate) fn run(args: &CurveFitBench) -> Result<Outcome> {
         })?;
     }
     let mut rows = Vec::new();
-    for case in &CASES {
+    for case in CASES.iter().filter(|case| wanted(case.name)) {
         for &n in sizes {
             match measure(case, n, machine.threads, args)? {
                 Measured::Row(row) => rows.push(row),
@@ -165,9 +196,11 @@ pub(crate) fn run(args: &CurveFitBench) -> Result<Outcome> {
             }
         }
     }
-    match batch(machine.threads, args)? {
-        Measured::Row(row) => rows.push(row),
-        Measured::Wrong(what) => return Ok(wrong(&what)),
+    if wanted(SPOTS) {
+        match batch(machine.threads, args)? {
+            Measured::Row(row) => rows.push(row),
+            Measured::Wrong(what) => return Ok(wrong(&what)),
+        }
     }
     let document = json!({
         "bench": "curve-fit", "device": {"kind": "cpu"}, "threads": machine.threads,
@@ -282,7 +315,7 @@ fn batch(threads: usize, args: &CurveFitBench) -> Result<Measured> {
     })?;
     let evaluations: u64 = found.evaluations.iter().map(|&e| u64::from(e)).sum();
     Ok(Measured::Row(json!({
-        "problem": "spots", "rows": n, "parameters": 5, "fits": SMALL_FITS, "median_s": median,
+        "problem": SPOTS, "rows": n, "parameters": 5, "fits": SMALL_FITS, "median_s": median,
         "min_s": least, "max_s": most, "repeats": 15, "evaluations": evaluations,
         "fits_per_second": SMALL_FITS as f64 / median, "alone": found.n_alone,
         "popt": plan.names().iter().zip(&found.theta).map(|(n, v)| json!([n, v])).collect::<Value>(),

@@ -36,7 +36,7 @@ pub(crate) struct ChainFlags {
     adapt: Whose,
     /// The chains of task I of N, I from 0, with the numbers and random streams they have in the whole run
     #[arg(long, value_name = "I/N")]
-    task: Option<Task>,
+    pub(crate) task: Option<Task>,
     /// Say how much memory and time the run needs, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -166,7 +166,7 @@ impl ChainFlags {
     }
 
     /// How progress is shown.
-    pub(super) fn style(&self, common: &Common) -> Style {
+    pub(crate) fn style(&self, common: &Common) -> Style {
         common.progress(self.progress_every)
     }
 }

@@ -39,6 +39,18 @@ pub(crate) fn open(
         return Ok(Some((folder, None)));
     };
     let folder = Folder::resume(here, at)?;
+    Ok(go_on(&folder, joint, settings)?.map(|from| (folder, from)))
+}
+
+/// The run in `folder` to go on from; none where that has all its draws, which is said.
+///
+/// # Errors
+/// The run in it is another, or left no state.
+pub(crate) fn go_on(
+    folder: &Folder,
+    joint: &Joint,
+    settings: &Settings,
+) -> Result<Option<Option<Saved>>> {
     let from = run::open(folder.path(), joint, settings)?;
     let shown = folder.path().display();
     if let Some(saved) = &from
@@ -57,7 +69,7 @@ pub(crate) fn open(
         );
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    Ok(Some((folder, from)))
+    Ok(Some(from))
 }
 
 /// How sampling ended.

@@ -21,7 +21,7 @@ use std::path::Path;
 /// Fits every group and writes one row per fit.
 pub(super) fn run(
     args: &CurveFitArgs,
-    on: &On,
+    on: &mut On,
     column: &str,
     arrays: Vec<Array>,
     formula: &Formula,
@@ -50,7 +50,7 @@ pub(super) fn run(
         Values::Real(values) => Groups::by_number(values),
         Values::Text(cells) => Groups::by_label(cells),
     };
-    let groups = match (args.task, &arrays[at].source) {
+    let groups = match (args.chains.task, &arrays[at].source) {
         // Of files a task reads its own.
         (Some(task), source) if source != "--data-set" => {
             groups.part(task.share(groups.len(), "groups")?)
@@ -72,6 +72,7 @@ pub(super) fn run(
     let plan = Plan::new(formula, roles, data.has_sigma(), options)?;
     let table = data.table(&plan.roles.predictors)?;
     let stop = interrupt::catch_with("stopping: fits so far will be written")?;
+    on.settle(&plan, &table, options, clock)?;
     let before = clock.seconds();
     let mut machine = on.machine().map(|shared| {
         shared
@@ -124,7 +125,7 @@ pub(super) fn run(
     }
     Ok(if batch.status.contains(&Status::Interrupted) {
         Outcome::Interrupted
-    } else if args.strict && good < n {
+    } else if args.chains.strict && good < n {
         Outcome::NotPassed
     } else {
         Outcome::Done

@@ -1,9 +1,14 @@
 //! Where a fit is computed.
 
 use super::CurveFitArgs;
+use crate::clock::Clock;
+use crate::terminal;
 use fitzroy::Result;
-use fitzroy_curve_fit::pass::{OnMachine, Shared, Table};
+use fitzroy_curve_fit::Options;
+use fitzroy_curve_fit::fit::Plan;
+use fitzroy_curve_fit::pass::{Card, OnMachine, Shared, Table, place, work};
 use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::{Description, Driver, Gpu, Places};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -13,33 +18,92 @@ pub(super) struct On {
     pub(super) threads: usize,
     kind: String,
     name: String,
+    /// Why this one.
+    reason: String,
+    /// Whether the reason is worth a line: not where there is only a CPU, or it was asked for.
+    is_news: bool,
     /// A GPU and the bytes that columns may take there.
     gpu: Option<(Shared, u64)>,
+    /// A GPU that the fit may go to, once it is known what the fit costs.
+    candidate: Option<(Places, Description)>,
 }
 
 impl On {
-    /// What the flags ask for: a GPU only where it is named, since no fit on one has been timed.
+    /// What the flags ask for. `auto` may still go to a GPU in [`On::settle`].
     pub(super) fn choose(args: &CurveFitArgs) -> Result<On> {
         args.common.check_precision()?;
-        let threads = args.common.threads()?.threads;
-        let Choice::Gpu(number) = args.common.device()? else {
-            return Ok(On {
-                threads,
-                kind: "cpu".into(),
-                name: probe::cpu().model,
-                gpu: None,
-            });
+        let quiet = args.common.quiet || args.common.json;
+        let mut on = On {
+            threads: args.common.threads()?.threads,
+            kind: "cpu".into(),
+            name: probe::cpu().model,
+            reason: "asked for".into(),
+            is_news: false,
+            gpu: None,
+            candidate: None,
         };
-        let number = number.unwrap_or(0);
-        let gpu = crate::device::open(&args.common.places(), number)?;
-        let name = gpu.description.name.clone();
+        let places = args.common.places();
+        match args.common.device()? {
+            Choice::Cpu => {}
+            Choice::Gpu(number) => on.take(crate::device::open(&places, number.unwrap_or(0))?),
+            Choice::Auto => match Driver::open(&places).and_then(|driver| driver.describe(0)) {
+                Ok(description) => {
+                    on.is_news = !quiet;
+                    on.candidate = Some((places, description));
+                }
+                Err(trouble) => {
+                    on.reason = format!("auto: {trouble}");
+                    on.is_news = args.common.verbose > 0;
+                }
+            },
+        }
+        Ok(on)
+    }
+
+    fn take(&mut self, gpu: Gpu) {
+        self.kind = format!("cuda:{}", gpu.description.index);
+        self.name.clone_from(&gpu.description.name);
         let free = gpu.description.free_bytes.unwrap_or(1 << 30);
-        Ok(On {
-            threads,
-            kind: format!("cuda:{number}"),
-            name,
-            gpu: Some((Arc::new(Mutex::new(gpu)), free / 10 * 7)),
-        })
+        self.gpu = Some((Arc::new(Mutex::new(gpu)), free / 10 * 7));
+    }
+
+    /// Decides where there is a choice, now that the work is known, and says why.
+    ///
+    /// # Errors
+    /// The data cannot be read.
+    pub(super) fn settle(
+        &mut self,
+        plan: &Plan,
+        table: &dyn Table,
+        options: &Options,
+        clock: &Clock,
+    ) -> Result<()> {
+        if let Some((places, description)) = self.candidate.take() {
+            let work = work(plan, table, options, &|| clock.seconds())?;
+            let placed = place(
+                &work,
+                &Card {
+                    label: format!("cuda:{}", description.index),
+                    multiprocessors: description.multiprocessors,
+                    clock_mhz: description.clock_mhz,
+                    f64_per_clock: description.f64_per_clock(),
+                },
+            );
+            self.reason.clone_from(&placed.reason);
+            if placed.on_gpu {
+                match Gpu::open(&places, description.index) {
+                    Ok(gpu) => self.take(gpu),
+                    Err(trouble) => {
+                        let remedy = trouble.remedy();
+                        self.reason = format!("{}; but {trouble}; {remedy}", placed.reason);
+                    }
+                }
+            }
+        }
+        if self.is_news {
+            terminal::note(format_args!("device: {} ({})", self.kind, self.reason));
+        }
+        Ok(())
     }
 
     /// The GPU, if it is one.
@@ -68,6 +132,8 @@ impl On {
     }
 
     pub(super) fn json(&self) -> Value {
-        json!({"kind": self.kind, "name": self.name, "threads": self.threads})
+        json!({
+            "kind": self.kind, "name": self.name, "threads": self.threads, "reason": self.reason,
+        })
     }
 }

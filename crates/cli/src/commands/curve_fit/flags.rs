@@ -3,7 +3,7 @@
 use super::pairs::{bounds, ranges, texts, values};
 use super::usage;
 use crate::args::Common;
-use crate::task::Task;
+use crate::commands::chains::ChainFlags;
 use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_curve_fit::method::Limits;
@@ -120,9 +120,6 @@ pub(crate) struct CurveFitArgs {
     /// fits each of them
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["predict", "residuals", "profile"])]
     pub(super) batch_by: Option<String>,
-    /// The data sets of task I of N of --batch-by, I from 0
-    #[arg(long, value_name = "I/N", requires = "batch_by")]
-    pub(super) task: Option<Task>,
     /// Leaves the columns in their files and reads them in pieces within this much memory
     #[arg(long, value_name = "SIZE", conflicts_with_all = ["batch_by", "predict", "residuals",
           "profile", "to_model", "data_set", "range", "posterior"])]
@@ -138,9 +135,6 @@ pub(crate) struct CurveFitArgs {
         requires = "memory_limit"
     )]
     pub(super) checkpoint_every: f64,
-    /// Goes on with the fit in --out that was stopped, to the same bits
-    #[arg(long, requires_all = ["memory_limit", "out"], conflicts_with = "overwrite")]
-    pub(super) resume: bool,
     /// Writes the curve with its bands at the rows of this file to OUT/prediction.csv
     #[arg(long, value_name = "FILE", requires = "out")]
     pub(super) predict: Option<PathBuf>,
@@ -159,24 +153,8 @@ pub(crate) struct CurveFitArgs {
     /// A prior in place of a flat one: 'b ~ Normal(0.5, 0.2)'
     #[arg(long, value_name = "NAME ~ PRIOR")]
     pub(super) prior: Vec<String>,
-    /// Chains of --posterior
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub(super) chains: usize,
-    /// Warm-up transitions of each chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(super) tune: usize,
-    /// Draws of each chain
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(super) draws: usize,
-    /// Seconds between progress lines in a log
-    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
-    pub(super) progress_every: f64,
-    /// No report.html in --out
-    #[arg(long)]
-    pub(super) no_report: bool,
-    /// Exit code 1 when the fit or its posterior did not converge
-    #[arg(long)]
-    pub(super) strict: bool,
+    #[command(flatten)]
+    pub(super) chains: ChainFlags,
     #[command(flatten)]
     pub(super) output: crate::args::Output,
     #[command(flatten)]
@@ -229,6 +207,32 @@ enum Starts {
 }
 
 impl CurveFitArgs {
+    /// Refuses flags that need another one.
+    pub(super) fn check(&self) -> Result<()> {
+        let lacks = |given: bool, flag: &str, need: &str| match given {
+            true => Err(usage(format!("{flag} needs {need}"))),
+            false => Ok(()),
+        };
+        let chains = &self.chains;
+        let (sampled, large) = (self.posterior, self.memory_limit.is_some());
+        let batch = self.batch_by.is_some();
+        lacks(
+            chains.resume && !sampled && !large,
+            "--resume",
+            "--memory-limit or --posterior: other fits are done again sooner than gone on with",
+        )?;
+        lacks(
+            chains.task.is_some() && !sampled && !batch,
+            "--task",
+            "--batch-by, whose fits are shared out, or --posterior, whose chains are",
+        )?;
+        lacks(
+            chains.dry_run && !sampled,
+            "--dry-run",
+            "--posterior: it says what chains need",
+        )
+    }
+
     pub(super) fn options(&self, threads: usize) -> Result<Options> {
         let loss = if self.likelihood == Likelihood::Poisson {
             if self.loss != "linear" {

@@ -3,23 +3,24 @@
 use super::device::On;
 use super::pairs::texts;
 use super::show::Results;
+use super::watch::{Told, Watcher};
 use super::{CurveFitArgs, usage};
 use crate::clock::Clock;
 use crate::commands::plot;
 use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::progress::Style;
+use crate::progress::{PROGRESS, State};
 use crate::{interrupt, terminal};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{Plan, fit_table, quality};
 use fitzroy_curve_fit::method::{Next, Status};
-use fitzroy_curve_fit::pass::{Belongs, Journal, Kept, Position, Table, hash};
-use fitzroy_curve_fit::report::{Timing, grouped};
+use fitzroy_curve_fit::pass::{Belongs, Kept, Table, hash};
+use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{LargeOptions, Stored, file_table, fingerprint};
 use fitzroy_curve_fit::{Formula, Options};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// `2GB`, `512 MiB`, `1000000`.
 pub(super) fn bytes(text: &str) -> Result<usize> {
@@ -64,7 +65,7 @@ const CHECKPOINT: &str = "checkpoint.bin";
 /// Fits columns in files.
 pub(super) fn run(
     args: &CurveFitArgs,
-    on: &On,
+    on: &mut On,
     limit: &str,
     formula: &Formula,
     options: &Options,
@@ -104,20 +105,31 @@ pub(super) fn run(
     };
     let mut out = folder_of(args)?;
     let stop = interrupt::catch_with("stopping: what was done so far is kept in --out")?;
+    let told = out.as_mut().map(|f| Told {
+        path: f.replaced(PROGRESS),
+        n_rows: table.n_rows(),
+    });
+    let tell = |state: State, costs: &[f64]| {
+        if let Some(told) = &told {
+            told.tell(state, None, costs.last().copied(), clock.seconds());
+        }
+    };
     let belongs = belongs(args, &plan, options)?;
     let watcher = Watcher {
         stop: Arc::clone(&stop),
         clock: *clock,
-        style: args.common.progress(args.progress_every),
+        style: args.chains.style(&args.common),
         checkpoint: out.as_ref().map(|f| f.path().join(CHECKPOINT)),
+        told: told.clone(),
         every_s: args.checkpoint_every,
         belongs,
         n_rows: table.n_rows(),
         said_s: clock.seconds(),
         saved_s: clock.seconds(),
+        told_s: clock.seconds(),
     };
     let mut journal = watcher.journal();
-    if args.resume
+    if args.chains.resume
         && let Some(path) = out
             .as_mut()
             .map(|f| f.file(CHECKPOINT))
@@ -129,6 +141,7 @@ pub(super) fn run(
         taken.map_err(|e| e.context(format!("--resume {}", path.display())))?;
     }
     let kept = Kept::new(&table, journal);
+    on.settle(&plan, &table, options, clock)?;
     let remote = on.table(&table);
     // A GPU's passes are not kept: they take seconds.
     let passes: &dyn Table = remote.as_ref().map_or(&kept, |remote| remote);
@@ -142,6 +155,7 @@ pub(super) fn run(
         }
     });
     if kept.stopped() {
+        tell(State::Interrupted, &costs);
         let at = fitted.err().map_or_else(String::new, |e| e.to_string());
         let go_on = match &out {
             Some(folder) => format!("; go on with --out {} --resume", folder.path().display()),
@@ -153,7 +167,14 @@ pub(super) fn run(
         }
         return Ok(Outcome::Interrupted);
     }
-    let estimate = fitted?;
+    let estimate = match fitted {
+        Ok(estimate) => estimate,
+        Err(error) => {
+            tell(State::Failed, &costs);
+            return Err(error);
+        }
+    };
+    tell(State::Finished, &costs);
     timing.fit = clock.seconds() - timing.read;
     let quality = quality(&plan, &table, &estimate)?;
     timing.total = clock.seconds();
@@ -169,18 +190,18 @@ pub(super) fn run(
         profiles: Vec::new(),
         priors: Vec::new(),
         costs,
-        on,
+        on: &*on,
     };
     result.write(out.as_mut())?;
     result.show(None);
     if let Some(mut folder) = out {
         // The fit is done: nothing is left to go on with.
         let _ = std::fs::remove_file(folder.replaced(CHECKPOINT));
-        folder.finish()?;
+        result.finish(folder)?;
     }
     Ok(match estimate.status {
         Status::Interrupted => Outcome::Interrupted,
-        _ if args.strict && !estimate.converged() => Outcome::NotPassed,
+        _ if args.chains.strict && !estimate.converged() => Outcome::NotPassed,
         _ => Outcome::Done,
     })
 }
@@ -190,7 +211,7 @@ fn folder_of(args: &CurveFitArgs) -> Result<Option<Folder>> {
         return Ok(None);
     };
     let here = std::path::Path::new("");
-    let folder = match args.resume {
+    let folder = match args.chains.resume {
         true => Folder::resume(here, out),
         false => Folder::open(here, Some(out), "curve-fit", args.output.overwrite),
     };
@@ -261,55 +282,6 @@ fn belongs(args: &CurveFitArgs, plan: &Plan, options: &Options) -> Result<Belong
         options: hash(format!("{plain:?}").as_bytes()),
         data: fingerprint(&args.data)?,
     })
-}
-
-/// Looks at a fit now and then: says where it is, keeps what it did, stops it.
-struct Watcher {
-    stop: Arc<AtomicBool>,
-    clock: Clock,
-    style: Style,
-    checkpoint: Option<PathBuf>,
-    every_s: f64,
-    belongs: Belongs,
-    n_rows: usize,
-    said_s: f64,
-    saved_s: f64,
-}
-
-impl Watcher {
-    fn journal(mut self) -> Journal {
-        Journal::new(Box::new(move |journal, at| self.look(journal, at)))
-    }
-
-    fn look(&mut self, journal: &Journal, at: Position) -> Result<Next> {
-        let now = self.clock.seconds();
-        let stopped = self.stop.load(Ordering::Relaxed);
-        let every_s = match self.style {
-            Style::Hidden => f64::INFINITY,
-            Style::Bars => 1.0,
-            Style::Lines { every_s } => every_s,
-        };
-        if now - self.said_s >= every_s {
-            self.said_s = now;
-            let share = at.tile as f64 / at.n_tiles as f64;
-            terminal::note(format_args!(
-                "[{now:8.1} s] curve fit  pass {}  {:.0} % of {} rows",
-                at.passes + 1,
-                100.0 * share,
-                grouped(self.n_rows),
-            ));
-        }
-        if let Some(path) = &self.checkpoint
-            && (stopped || now - self.saved_s >= self.every_s)
-        {
-            self.saved_s = now;
-            plot::write(path, &journal.to_bytes(&self.belongs))?;
-        }
-        Ok(match stopped {
-            true => Next::Interrupt,
-            false => Next::Continue,
-        })
-    }
 }
 
 /// The response: named, `y`, or the only column that is left.

@@ -9,6 +9,7 @@ mod pairs;
 mod posterior;
 mod sets;
 mod show;
+mod watch;
 
 use super::plot;
 use crate::clock::Clock;
@@ -36,17 +37,18 @@ const MOST_COSTS: usize = 2000;
 /// Reads, fits, prints.
 pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     let clock = Clock::start();
-    let on = device::On::choose(args)?;
+    args.check()?;
+    let mut on = device::On::choose(args)?;
     let options = args.options(on.threads)?;
     let formula = Formula::parse(&args.model).map_err(|e| e.context("--model"))?;
     if let Some(limit) = &args.memory_limit {
-        return large::run(args, &on, limit, &formula, &options, &clock);
+        return large::run(args, &mut on, limit, &formula, &options, &clock);
     }
     let request = args.request()?;
     let arrays = arrays(args)?;
     if let Some(column) = &args.batch_by {
         return batch::run(
-            args, &on, column, arrays, &formula, &request, &options, &clock,
+            args, &mut on, column, arrays, &formula, &request, &options, &clock,
         );
     }
     let Assembled {
@@ -65,7 +67,8 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
         plot::check_figure(path, "--plot")?;
     }
     let priors = args.priors()?;
-    let stop = interrupt::catch_with("stopping: the fit ends with the best point so far")?;
+    let stop = interrupt::catch_with("stopping: what was done so far is the result")?;
+    on.settle(&plan, &table, &options, &clock)?;
     let before = clock.seconds();
     let mut costs = Vec::new();
     let remote = on.table(&table);
@@ -109,27 +112,25 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
         // What cannot be sampled is refused before anything is written.
         posterior::check(&result)?;
     }
+    if args.chains.dry_run {
+        return posterior::dry_run(&result);
+    }
     let mut folder = result.folder()?;
     result.write(folder.as_mut())?;
     let sampled = match (args.posterior, folder.as_mut()) {
-        (true, Some(folder)) => Some(posterior::sample(&result, folder, &stop, &clock)?),
+        (true, Some(folder)) => posterior::sample(&result, folder, &clock)?,
         _ => None,
     };
     result.show(sampled.as_ref());
     if let Some(folder) = folder {
-        folder.finish()?;
+        result.finish(folder)?;
     }
-    if let Some(sampled) = &sampled
-        && (sampled.interrupted || args.strict && !sampled.converged())
-    {
-        return Ok(match sampled.interrupted {
-            true => Outcome::Interrupted,
-            false => Outcome::NotPassed,
-        });
+    if let Some(outcome) = sampled.and_then(|s| s.outcome(args.chains.strict)) {
+        return Ok(outcome);
     }
     Ok(match estimate.status {
         Status::Interrupted => Outcome::Interrupted,
-        _ if args.strict && !estimate.converged() => Outcome::NotPassed,
+        _ if args.chains.strict && !estimate.converged() => Outcome::NotPassed,
         _ => Outcome::Done,
     })
 }

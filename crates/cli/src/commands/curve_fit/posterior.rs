@@ -1,48 +1,63 @@
 //! `--posterior`: the same curve sampled, from the fit on.
 
 use super::show::Results;
-use crate::clock::{Clock, timestamp};
+use crate::clock::Clock;
+use crate::commands::chains::{self, Ended};
 use crate::commands::report::{command, finish};
+use crate::commands::sample;
+use crate::exit::Outcome;
 use crate::output::Folder;
-use crate::progress::{Board, Progress};
-use crate::terminal;
 use fitzroy::Result;
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::draws::{Flush, write_netcdf_with};
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
-use fitzroy::model::joint::Rewrites;
+use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::run::{self, Caller, Settings};
+use fitzroy::run::{self, Settings, run_json};
 use fitzroy_curve_fit::posterior;
 use fitzroy_report::report::{RunFacts, sampling_page};
 use fitzroy_report::source::Source;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// A posterior that was sampled.
-pub(super) struct Sampled {
-    found: Option<Diagnosis>,
-    pub(super) interrupted: bool,
+pub(super) enum Sampled {
+    /// To the end, or as far as it came.
+    Drawn {
+        /// What the draws look like.
+        found: Diagnosis,
+        /// It was stopped on the way.
+        interrupted: bool,
+    },
+    /// Stopped before the first draw.
+    Early,
+    /// The draws could no longer be written.
+    Unwritable,
 }
 
 impl Sampled {
-    pub(super) fn converged(&self) -> bool {
-        self.found.as_ref().is_some_and(|f| f.converged)
+    /// How the command ends for it; none where the fit decides.
+    pub(super) fn outcome(&self, strict: bool) -> Option<Outcome> {
+        match self {
+            Sampled::Early => Some(Outcome::Interrupted),
+            Sampled::Unwritable => Some(Outcome::NotPassed),
+            Sampled::Drawn { interrupted, .. } if *interrupted => Some(Outcome::Interrupted),
+            Sampled::Drawn { found, .. } if strict && !found.converged => Some(Outcome::NotPassed),
+            Sampled::Drawn { .. } => None,
+        }
     }
 
     pub(super) fn json(&self) -> Value {
-        match &self.found {
-            Some(found) => Value::Object(diagnosis_json(found)),
-            None => json!({"converged": false}),
+        match self {
+            Sampled::Drawn { found, .. } => Value::Object(diagnosis_json(found)),
+            _ => json!({"converged": false}),
         }
     }
 
     pub(super) fn text(&self) -> String {
-        match &self.found {
-            Some(found) => diagnosis_text(found, &TextOptions::default()),
-            None => "stopped before the first draw".into(),
+        match self {
+            Sampled::Drawn { found, .. } => diagnosis_text(found, &TextOptions::default()),
+            Sampled::Early => "stopped before the first draw".into(),
+            Sampled::Unwritable => "the draws could not be written".into(),
         }
     }
 }
@@ -55,17 +70,11 @@ pub(super) fn check(result: &Results<'_>) -> Result<()> {
     parsed.map_err(|e| e.context("--posterior"))
 }
 
-/// Samples and writes `model.fz`, `trace.nc`, `posterior.{txt,csv,json,html}`.
-pub(super) fn sample(
-    result: &Results<'_>,
-    folder: &mut Folder,
-    stop: &Arc<AtomicBool>,
-    clock: &Clock,
-) -> Result<Sampled> {
+/// What is sampled, how, and the name of the device.
+fn prepare(result: &Results<'_>, text: &str) -> Result<(Joint, Settings, String)> {
     let args = result.args;
-    let text = result.model("--posterior")?;
-    folder.write("model.fz", &text)?;
-    let model = Model::parse(&text).map_err(|e| e.context("--posterior"))?;
+    let (flags, common) = (&args.chains, &args.common);
+    let model = Model::parse(text).map_err(|e| e.context("--posterior"))?;
     let data = result
         .data
         .expect("a posterior is sampled of data in memory");
@@ -74,53 +83,73 @@ pub(super) fn sample(
     let mut settings = Settings {
         // Starts are given in the coordinates of the text.
         rewrites: Rewrites::NONE,
-        ..Settings::default()
+        ..flags.settings(common, common.threads()?)?
     };
-    let sampler = &mut settings.sampler;
-    (sampler.chains, sampler.tune, sampler.draws) = (args.chains, args.tune, args.draws);
-    (sampler.seed, sampler.threads) = (args.common.seed, result.on.threads);
     let joint = run::bind(&model, &data, &settings)?;
-    settings.sampler.init = Init::Points(posterior::starts(
+    let mut points = posterior::starts(
         &joint,
         result.plan,
         result.estimate,
         &result.priors,
-        args.chains,
-        args.common.seed,
-    ));
-    let board = Arc::new(Board::new(args.chains, args.tune, args.draws));
-    let style = args.common.progress(args.progress_every);
-    let progress = Progress::start(Arc::clone(&board), style);
-    let now = || clock.seconds();
-    let caller = Caller {
-        observer: &*board,
-        stop,
-        now: &now,
-        created_at: &timestamp(),
+        flags.chains,
+        common.seed,
+    );
+    // A task has some of the chains.
+    let first = settings.sampler.first_chain as usize;
+    let own = first..first + settings.sampler.chains;
+    settings.sampler.init = Init::Points(points.drain(own).collect());
+    let mut chosen = common.choose()?;
+    chosen.settle(&joint, &mut settings)?;
+    Ok((joint, settings, chosen.name))
+}
+
+/// Says what sampling needs; nothing is written.
+pub(super) fn dry_run(result: &Results<'_>) -> Result<Outcome> {
+    let (joint, settings, _) = prepare(result, &result.model("--posterior")?)?;
+    chains::dry_run("posterior", &joint, &settings, &result.args.common)
+}
+
+/// Samples and writes `model.fz`, `trace.nc`, `posterior.{txt,csv,json,html}`; none where all draws
+/// asked for are there.
+pub(super) fn sample(
+    result: &Results<'_>,
+    folder: &mut Folder,
+    clock: &Clock,
+) -> Result<Option<Sampled>> {
+    let (flags, common) = (&result.args.chains, &result.args.common);
+    let text = result.model("--posterior")?;
+    folder.write("model.fz", &text)?;
+    let (joint, settings, device) = prepare(result, &text)?;
+    let from = match flags.resume {
+        true => match chains::go_on(folder, &joint, &settings)? {
+            Some(from) => from,
+            None => return Ok(None),
+        },
+        false => None,
     };
-    let ran = run::run(&joint, &settings, &caller);
-    drop(progress);
-    let outcome = ran.map_err(|e| e.context("--posterior"))?;
-    if outcome.run.n_draws() == 0 {
-        return Ok(Sampled {
-            found: None,
-            interrupted: true,
-        });
-    }
-    write_netcdf_with(folder.file("trace.nc"), &outcome.trace, Flush::Later)?;
+    let ran = chains::run(flags, common, &joint, &settings, clock, folder, from);
+    let mut outcome = match ran.map_err(|e| e.context("--posterior"))? {
+        Ended::Drawn(outcome) => *outcome,
+        Ended::Early => return Ok(Some(Sampled::Early)),
+        Ended::Unwritable => return Ok(Some(Sampled::Unwritable)),
+    };
     let options = SummaryOptions {
         threads: result.on.threads,
         ..SummaryOptions::default()
     };
-    let found = outcome.diagnose(&options)?;
-    write(folder, &outcome.trace, &found, args.no_report)?;
-    if !args.common.quiet && !args.common.json {
-        terminal::note(format_args!("wrote {}", folder.path().display()));
-    }
-    Ok(Sampled {
-        found: Some(found),
-        interrupted: outcome.run.interrupted,
-    })
+    let (found, written) = chains::examine(folder, &mut outcome, &options, clock)?;
+    let facts = run::Machine {
+        model: "posterior".into(),
+        device,
+        reading: result.timing.total,
+        written,
+        total: clock.seconds(),
+    };
+    let document = run_json(&outcome, &settings, &found, &facts);
+    sample::mark(folder, &document)?;
+    write(folder, &outcome.trace, &found, flags.no_report)?;
+    let interrupted = outcome.run.interrupted;
+    Ok(Some(Sampled::Drawn { found, interrupted }))
 }
 
 fn write(

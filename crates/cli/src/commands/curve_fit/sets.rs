@@ -47,6 +47,7 @@ pub(super) fn of(args: &CurveFitArgs) -> Result<Sets> {
         };
     }
     if let Some(task) = args
+        .chains
         .task
         .filter(|_| by == Some(found.column) && !found.sets.is_empty())
     {

@@ -108,8 +108,22 @@ impl Results<'_> {
         if out.is_none() && !args.posterior {
             return Ok(None);
         }
-        let here = Path::new(".");
-        Folder::open(here, out, "curve-fit", args.output.overwrite).map(Some)
+        let here = Path::new("");
+        match out.filter(|_| args.chains.resume) {
+            Some(out) => Folder::resume(here, out),
+            None => Folder::open(here, out, "curve-fit", args.output.overwrite),
+        }
+        .map(Some)
+    }
+
+    /// Ends with the folder, saying where it is.
+    pub(super) fn finish(&self, folder: Folder) -> Result<()> {
+        let path = folder.path().to_path_buf();
+        folder.finish()?;
+        if !self.args.common.quiet && !self.args.common.json {
+            terminal::note(format_args!("wrote {}", path.display()));
+        }
+        Ok(())
     }
 
     pub(super) fn write(&self, folder: Option<&mut Folder>) -> Result<()> {
@@ -121,7 +135,7 @@ impl Results<'_> {
         if let Some(path) = &args.residuals {
             self.residuals(path)?;
         }
-        let report = folder.is_some() && !args.no_report;
+        let report = folder.is_some() && !args.chains.no_report;
         let shown = match args.plot.is_some() || report {
             true => Some(Shown::new(self.plan, self.table, self.estimate, self.y)?),
             false => None,

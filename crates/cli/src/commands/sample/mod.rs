@@ -252,6 +252,11 @@ fn dump(args: &SampleArgs, joint: &Joint, settings: &Settings) -> Result<Outcome
 /// Writes what is said about the draws.
 pub(crate) fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value) -> Result<()> {
     summaries(folder, diagnosis)?;
+    mark(folder, document)
+}
+
+/// Writes `run.json`, by which a folder is known as ours, without the summary.
+pub(crate) fn mark(folder: &mut Folder, document: &Value) -> Result<()> {
     let mut marked = json!({"program": "fitzroy"});
     if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {
         let fields = from.iter().filter(|(key, _)| *key != "summary");

@@ -5,7 +5,10 @@ use super::super::operand::Bound;
 use super::super::program::{BLOCK, Code, PARTIALS, TILE};
 use super::BUFFER;
 use super::dots;
-use crate::lanes::{Kernel, Lanes};
+use crate::lanes::{Kernel, Lanes, prefetch};
+
+/// Cache lines of a block of a column.
+const LINES: usize = BLOCK / 8;
 
 /// Where the outputs of a block stand.
 #[derive(Clone, Copy)]
@@ -62,6 +65,8 @@ pub(super) struct Run<'a> {
     /// The same code for the last rows, which fill no block.
     pub(super) tail_code: &'a [Bound],
     pub(super) n: usize,
+    /// Columns to fetch a block ahead of the code.
+    pub(super) ahead: &'a [&'a [f64]],
     pub(super) sink: Sink<'a>,
 }
 
@@ -78,8 +83,19 @@ impl Kernel for Run<'_> {
             // compiled once per level.
             let (mut code, mut start, mut len) = (self.fill, 0, self.fill_len);
             let mut filling = true;
+            // Lines to fetch with each instruction: all at once would wait for memory instead of
+            // using it while computing.
+            let lines = self.ahead.len() * LINES;
+            let share = lines.div_ceil(self.code.len().max(1));
             loop {
+                let mut next = 0;
                 for instr in code {
+                    let end = lines.min(next + share);
+                    for line in next..end {
+                        let column = self.ahead[line / LINES];
+                        prefetch(column.as_ptr().wrapping_add(start + len + line % LINES * 8));
+                    }
+                    next = end;
                     row_instr::<L>(instr, start, len);
                 }
                 if !filling {

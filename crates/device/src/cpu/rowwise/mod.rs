@@ -102,6 +102,9 @@ pub struct RowWorkspace {
 // blocks do not move, or into columns; every call that reads them makes them anew.
 unsafe impl Send for RowWorkspace {}
 
+/// Numbers that lie in the second cache of most processors.
+const CACHED: usize = 32_768;
+
 /// Numbers a buffer has room for.
 const BUFFER: usize = BLOCK + SLACK;
 
@@ -142,6 +145,11 @@ impl RowProgram {
     pub fn n_sums(&self) -> usize {
         let q = self.products.len();
         q * (q + 1) / 2 + self.alone.len()
+    }
+
+    /// Operations of a row: instructions, and products that are summed.
+    pub fn n_operations(&self) -> usize {
+        self.code.len() + self.n_sums()
     }
 
     /// How many outputs it has, products first.
@@ -194,6 +202,7 @@ impl RowProgram {
                 at: scalars.wrapping_add(8 * k),
                 step: 1,
                 scalar: false,
+                eight: false,
             },
             other => unreachable!("{other:?} among scalars"),
         });
@@ -203,6 +212,7 @@ impl RowProgram {
             code: &[],
             tail_code: &[],
             n: 0,
+            ahead: &[],
             sink: Sink::Nothing,
         });
     }
@@ -235,6 +245,7 @@ impl RowProgram {
             code: &workspace.code,
             tail_code: &workspace.tail_code,
             n,
+            ahead: self.ahead(columns),
             sink: Sink::Tiles {
                 outputs: self.outputs(workspace.buffers.as_mut_ptr()),
                 partials: workspace.partials.as_mut_ptr(),
@@ -262,6 +273,7 @@ impl RowProgram {
             code: &workspace.code,
             tail_code: &workspace.tail_code,
             n,
+            ahead: self.ahead(columns),
             sink: Sink::Rows {
                 outputs: self.outputs(workspace.buffers.as_mut_ptr()),
                 to,
@@ -290,33 +302,32 @@ impl RowProgram {
         assert!(n.is_multiple_of(8), "rows of eight problems");
         assert_eq!(out.len(), self.n_sums(), "one place per sum");
         self.set_scalars(workspace, params[..self.n_params].iter().copied());
-        let wide = self.scalars.len() * BUFFER;
-        if workspace.repeated.lines.len() * 8 < wide {
-            workspace.repeated = Aligned::zeros(wide);
-        }
-        for (k, line) in workspace.scalars.lines[..self.scalars.len()]
-            .iter()
-            .enumerate()
-        {
-            let lines = &mut workspace.repeated.lines[k * BUFFER / 8..];
-            lines[..BLOCK / 8].fill(*line);
-        }
-        let repeated = workspace.repeated.as_mut_ptr();
+        let repeated = self.repeat_scalars(workspace);
+        let scalars = workspace.scalars.as_mut_ptr();
         let buffers = workspace.buffers.as_mut_ptr();
-        let place = |place| match place {
-            Place::Scalar(k) => fixed(repeated.wrapping_add(k * BUFFER)),
-            Place::Buffer(k) => fixed(buffers.wrapping_add(k * BUFFER)),
-            Place::Column(c) => moving(columns[c].as_ptr()),
+        let place = |place| match (place, repeated) {
+            (Place::Scalar(k), Some(repeated)) => fixed(repeated.wrapping_add(k * BUFFER)),
+            (Place::Scalar(k), None) => Arg {
+                at: scalars.wrapping_add(8 * k),
+                step: 0,
+                scalar: true,
+                eight: true,
+            },
+            (Place::Buffer(k), _) => fixed(buffers.wrapping_add(k * BUFFER)),
+            (Place::Column(c), _) => moving(columns[c].as_ptr()),
         };
         bind(&mut workspace.fill, &self.fill, place);
         bind(&mut workspace.code, &self.code, place);
-        workspace.partials.lines.fill(super::Line([0.0; 8]));
+        for k in 0..self.n_sums() {
+            workspace.partials.lines[k * PARTIALS / 8] = super::Line([0.0; 8]);
+        }
         self.level.run(Run {
             fill: &workspace.fill,
             fill_len: BLOCK,
             code: &workspace.code,
             tail_code: &workspace.code,
             n,
+            ahead: &[],
             sink: Sink::Eight {
                 outputs: self.outputs(buffers),
                 partials: workspace.partials.as_mut_ptr(),
@@ -328,11 +339,38 @@ impl RowProgram {
         }
     }
 
+    /// The scalars of eight problems along a block, for registers of fewer lanes: wider ones hold
+    /// all eight.
+    fn repeat_scalars(&self, workspace: &mut RowWorkspace) -> Option<*mut f64> {
+        if self.level == Level::Avx512 {
+            return None;
+        }
+        let wide = self.scalars.len() * BUFFER;
+        if workspace.repeated.lines.len() * 8 < wide {
+            workspace.repeated = Aligned::zeros(wide);
+        }
+        let scalars = &workspace.scalars.lines[..self.scalars.len()];
+        for (k, line) in scalars.iter().enumerate() {
+            let lines = &mut workspace.repeated.lines[k * BUFFER / 8..];
+            lines[..BLOCK / 8].fill(*line);
+        }
+        Some(workspace.repeated.as_mut_ptr())
+    }
+
     fn outputs(&self, buffers: *mut f64) -> Outputs<'_> {
         Outputs {
             buffers,
             products: &self.products,
             alone: &self.alone,
+        }
+    }
+
+    /// Columns to fetch a block ahead: all, where they are too long to lie in cache.
+    fn ahead<'c, 'd>(&self, columns: &'c [&'d [f64]]) -> &'c [&'d [f64]] {
+        let own = &columns[..self.n_columns];
+        match own.iter().map(|c| c.len()).sum::<usize>() {
+            n if n > CACHED => own,
+            _ => &[],
         }
     }
 
@@ -360,6 +398,7 @@ impl RowProgram {
                 at: scalars.wrapping_add(8 * k),
                 step: 0,
                 scalar: true,
+                eight: false,
             },
             Place::Buffer(k) => fixed(buffers.wrapping_add(k * BUFFER)),
             Place::Column(c) => moving(columns[c].as_ptr()),
@@ -376,15 +415,12 @@ impl RowProgram {
         });
         for (c, column) in columns[..self.n_columns].iter().enumerate() {
             let last = &column[n - rest..];
-            let lines = &mut workspace.tail.lines[c * BUFFER / 8..(c + 1) * BUFFER / 8];
-            let pad = last[rest - 1];
-            for (line, eight) in lines.iter_mut().zip(last.chunks(8)) {
-                line.0 = [pad; 8];
-                line.0[..eight.len()].copy_from_slice(eight);
-            }
-            for line in &mut lines[rest.div_ceil(8)..] {
-                line.0 = [pad; 8];
-            }
+            // SAFETY: the tail has `BUFFER` numbers for each column, more than a block.
+            let to = unsafe { std::slice::from_raw_parts_mut(tail.add(c * BUFFER), BUFFER) };
+            let (own, beyond) = to.split_at_mut(rest);
+            own.copy_from_slice(last);
+            // Harmless for the formula where the last row is.
+            beyond.fill(last[rest - 1]);
         }
         n
     }
@@ -396,6 +432,7 @@ fn fixed(at: *mut f64) -> Arg {
         at,
         step: 0,
         scalar: false,
+        eight: false,
     }
 }
 
@@ -405,6 +442,7 @@ fn moving(at: *const f64) -> Arg {
         at: at.cast_mut(),
         step: 1,
         scalar: false,
+        eight: false,
     }
 }
 
@@ -412,11 +450,24 @@ fn moving(at: *const f64) -> Arg {
 fn bind(to: &mut Vec<Bound>, code: &[RowInstr], place: impl Fn(Place) -> Arg) {
     to.clear();
     let nowhere = fixed(std::ptr::null_mut());
-    to.extend(code.iter().map(|i| Bound {
-        code: i.code,
-        to: place(i.to),
-        also_to: i.also_to.map_or(nowhere, &place),
-        from: i.from.map(|from| from.map_or(nowhere, &place)),
-        n_from: i.from.iter().flatten().count(),
-    }));
+    // Loops instead of `map`, which is not inlined here: short passes feel it.
+    for i in code {
+        let mut bound = Bound {
+            code: i.code,
+            to: place(i.to),
+            also_to: nowhere,
+            from: [nowhere; 3],
+            n_from: 0,
+        };
+        if let Some(also) = i.also_to {
+            bound.also_to = place(also);
+        }
+        for (to, from) in bound.from.iter_mut().zip(&i.from) {
+            if let Some(from) = from {
+                *to = place(*from);
+                bound.n_from += 1;
+            }
+        }
+        to.push(bound);
+    }
 }

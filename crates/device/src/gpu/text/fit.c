@@ -68,12 +68,21 @@ FUNCTION double next_trial(const double *here, const double *theta, double lambd
     return change;
 }
 
+/* The change of a step, or of the next where steps shrink steadily. */
+FUNCTION double least_change(double change, double last, double before)
+{
+    const double pace = greater(change / last, last / before);
+    return last > 0.0 && before > 0.0 && pace < 0.1 ? pace * change : change;
+}
+
 FUNCTION void fit(const Job *job, long long index)
 {
     const double *columns = job->columns + job->offsets[index / 32] * 32 + index % 32;
     const long long n = job->n_rows[index];
     double here[SUMS], there[SUMS], theta[P], trial[P], scale[P];
     double lambda = 1e-3, nu = 2.0, cost = 0.0, predicted = 0.0, change = 0.0;
+    /* Changes of the last two steps in a row that were accepted; 0 where there are none. */
+    double last = 0.0, before = 0.0;
     int status = 0, evaluations = 0;
     bool better = true;
     for (int k = 0; k < P; ++k) {
@@ -111,7 +120,7 @@ FUNCTION void fit(const Job *job, long long index)
             }
             if (after == 0.0)
                 status = EXACT_FIT;
-            else if (better && change <= job->xtol)
+            else if (better && least_change(change, last, before) <= job->xtol)
                 status = SMALL_STEP;
             else if (better && predicted <= job->ftol * after)
                 status = SMALL_REDUCTION;
@@ -121,6 +130,8 @@ FUNCTION void fit(const Job *job, long long index)
                 status = DAMPING_LIMIT;
             else if (evaluations >= job->most)
                 status = EVALUATION_LIMIT;
+            before = better ? last : 0.0;
+            last = better ? change : 0.0;
         }
         if (better) {
             for (int k = 0; k < SUMS; ++k)
