@@ -13,7 +13,7 @@ use crate::output::Folder;
 use crate::progress::{Board, PROGRESS, Progress, State};
 use crate::{interrupt, terminal};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::draws::{Flush, Stored, write_netcdf_with};
+use fitzroy::draws::{Flush, Stored, read_trace, write_netcdf_with};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings};
 use fitzroy::{Error, ErrorKind, Result};
@@ -51,7 +51,16 @@ pub(crate) fn open(
         ));
         return Ok(None);
     }
-    if from.is_none() && folder.finished_with().is_some() {
+    let finished = folder.finished_with().filter(|_| from.is_none());
+    if let Some(n_draws) = finished.filter(|_| settings.prior_only) {
+        run::same_prior(&read_trace(folder.path())?, joint, settings)?;
+        if n_draws >= settings.sampler.draws {
+            terminal::note(format_args!(
+                "the run in {shown} has its {n_draws} draws per chain; ask for more with --draws"
+            ));
+            return Ok(None);
+        }
+    } else if finished.is_some() {
         let message = format!(
             "--resume {shown}: its run left no state to go on from; start anew with --overwrite"
         );
