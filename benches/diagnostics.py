@@ -155,7 +155,8 @@ def table(document):
         cost = {k: 100 * (v - 1) for k, v in s["ratio"].items()}
         lines += ["", f"Draws published every {s['every_s']} seconds cost {cost['median']:+.1f} % of processor time ({cost['min']:+.1f} to "
                   f"{cost['max']:+.1f} % in {len(seconds)} alternating pairs) beside the same run that publishes once, at its end: 100 × 10 "
-                  f"hierarchical model without rewrites, {s['chains']} × {s['draws']:,} draws, {min(seconds):.0f} to {max(seconds):.0f} s of sampling."]
+                  f"hierarchical model without rewrites, {s['chains']} × {s['draws']:,} draws, {min(seconds):.0f} to {max(seconds):.0f} s of sampling, load average "
+                  f"{s['load'][0]:.0f}: pairs differ by what else ran."]
     return "\n".join(lines)
 
 

@@ -42,7 +42,7 @@ mod trace;
 mod watch;
 
 pub use device::{Device, team};
-pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open, same_prior};
+pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use memory::{Estimate, estimate};
 pub use plan::{Costs, Inventory, Plan, cards, gradient_costs, plan, seconds_on};
 pub use posterior::CoordinateChoice;

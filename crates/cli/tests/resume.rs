@@ -225,7 +225,11 @@ fn another_model_data_or_setting_is_refused_by_name() {
 fn draws_of_a_prior_go_on_without_a_state_and_only_with_their_own_model() {
     let scratch = Scratch::new("prior");
     let prior = |out: &str, draws: &str, more: &[&str]| {
-        let more = [&["--prior-only", "--chains", "2"], more].concat();
+        let chains: &[&str] = match more.contains(&"--chains") {
+            true => &[],
+            false => &["--chains", "2"],
+        };
+        let more = [&["--prior-only"], chains, more].concat();
         run(&mut sample(&scratch, out, draws, &more))
     };
     prior("whole", "300", &[]).ends_with(0);
@@ -247,8 +251,9 @@ fn draws_of_a_prior_go_on_without_a_state_and_only_with_their_own_model() {
             .ends_with(2)
             .complains(&["--resume", part]);
     };
-    refused(&["--seed", "7"], "seed 42, not 7");
-    refused(&["--set", "y=[1,2,3,4,5,6,7,8]"], "other data");
+    refused(&["--seed", "7"], "another seed");
+    refused(&["--set", "y=[1,2,3,4,5,6,7,8]"], "another model or data");
+    refused(&["--chains", "3"], "chains 2, not 3");
     let posterior = sample(&scratch, "part", "400", &["--resume", "--chains", "2"]).status();
     assert_eq!(posterior.expect("starts").code(), Some(2));
     // The verdict is that of the prior.

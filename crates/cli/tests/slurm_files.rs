@@ -141,10 +141,22 @@ fn time_and_memory_are_asked_for_by_what_the_command_needs() {
         &fit,
         &["--time=00:15:00", "the size of its data", "--mem=2G"],
     );
-    let files = [&fit[..], &["--batch-by", "file"]].concat();
-    asked(&["--split", "parts:1"], &files, &["the size of its data"]);
-    let wrong = [&fit[..3], &["--y", "z", "--batch-by", "file", "d.csv"]].concat();
-    let said = render(&scratch, &["--out", "r", "--split", "parts:1"], &wrong);
+    // The first of several files is fitted here, so a wrong column is found before anything waits.
+    scratch.file("e.csv", "t,y\n0,1\n1,2\n2,3.5\n");
+    let files = [&fit[..], &["e.csv", "--batch-by", "file"]].concat();
+    asked(&["--split", "parts:2"], &files, &["the size of its data"]);
+    let wrong = [
+        "curve-fit",
+        "--model",
+        "a+b*t",
+        "--y",
+        "z",
+        "d.csv",
+        "e.csv",
+        "--batch-by",
+        "file",
+    ];
+    let said = render(&scratch, &["--out", "r", "--split", "parts:2"], &wrong);
     said.ends_with(2).complains(&["z"]);
     let large = [&fit[..], &["--memory-limit", "4GiB"]].concat();
     asked(&[], &large, &["--time=1-00:00:00", "--mem=6G"]);

@@ -6,7 +6,7 @@ mod saved;
 mod writer;
 
 pub use convergence::{Convergence, Live};
-pub use saved::{STATE, STREAM, Saved, open, same_prior};
+pub use saved::{STATE, STREAM, Saved, open};
 
 use super::compiled::Compiled;
 use super::posterior::ModelPosterior;

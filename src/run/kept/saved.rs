@@ -1,7 +1,7 @@
 //! What a kept run leaves behind, and whether another may go on from it.
 
 use super::super::Settings;
-use super::super::hash::{data_fingerprint, fingerprint, model_fingerprint};
+use super::super::hash::{data_fingerprint, model_fingerprint};
 use super::super::trace::settings_json;
 use super::OnDisk;
 use crate::draws::{Attribute, Chunks, Flush, Store, Trace, put_file};
@@ -168,28 +168,6 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
     }))
 }
 
-/// Says whether `trace`, of independent draws of a prior, is of the same model, data, seed and
-/// settings, but for the number of draws. Such a run leaves no state: each of its draws depends on
-/// the seed, its chain and its number alone, so going on means to draw all of them.
-///
-/// # Errors
-/// [`ErrorKind::Usage`], naming what differs.
-pub fn same_prior(trace: &Trace, joint: &Joint, settings: &Settings) -> Result<()> {
-    let mut settings = settings.clone();
-    settings.sampler.tune = 0;
-    let hash = (
-        "fitzroy_hash".to_string(),
-        Attribute::Text(fingerprint(joint)),
-    );
-    for (name, now) in identity(joint, &settings).into_iter().chain([hash]) {
-        let then = trace.attributes.iter().find(|(n, _)| *n == name);
-        if let (Some((_, Attribute::Text(then))), Attribute::Text(now)) = (then, now) {
-            check(&name, then, &now)?;
-        }
-    }
-    Ok(())
-}
-
 /// Refuses what differs, in words.
 fn check(name: &str, then: &str, now: &str) -> Result<()> {
     if then == now {
@@ -198,7 +176,6 @@ fn check(name: &str, then: &str, now: &str) -> Result<()> {
     let differs = match name {
         "fitzroy_model_hash" => "was made with another model".to_string(),
         "fitzroy_data_hash" => "was made with other data".to_string(),
-        "fitzroy_hash" => "was made with another model or other data".to_string(),
         "fitzroy_seed" => format!("has seed {then}, not {now}"),
         "fitzroy_version" => format!("was made by version {then}, this is {now}"),
         _ => match other_settings(then, now) {

@@ -93,7 +93,12 @@ fn add_where_free(scene: &mut Scene, text: Text, taken: &mut Vec<Rect>) {
     };
     if taken.iter().all(apart) {
         let [left, right] = [b.x - 1.0, b.right() + 1.0];
-        let corners = [[left, b.y], [right, b.y], [right, b.bottom()], [left, b.bottom()]];
+        let corners = [
+            [left, b.y],
+            [right, b.y],
+            [right, b.bottom()],
+            [left, b.bottom()],
+        ];
         scene.areas(vec![corners.to_vec()], Ink::Paper, 0.8);
         taken.push(b);
         scene.text(text);

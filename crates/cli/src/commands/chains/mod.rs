@@ -2,6 +2,7 @@
 
 mod dry_run;
 mod flags;
+mod prior;
 
 pub(crate) use dry_run::dry_run;
 pub(crate) use flags::{Centring, ChainFlags, memory_limit};
@@ -13,7 +14,7 @@ use crate::output::Folder;
 use crate::progress::{Board, PROGRESS, Progress, State};
 use crate::{interrupt, terminal};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::draws::{Flush, Stored, read_trace, write_netcdf_with};
+use fitzroy::draws::{Flush, Stored, write_netcdf_with};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings};
 use fitzroy::{Error, ErrorKind, Result};
@@ -53,7 +54,7 @@ pub(crate) fn open(
     }
     let finished = folder.finished_with().filter(|_| from.is_none());
     if let Some(n_draws) = finished.filter(|_| settings.prior_only) {
-        run::same_prior(&read_trace(folder.path())?, joint, settings)?;
+        prior::is_same(folder.path(), joint, settings)?;
         if n_draws >= settings.sampler.draws {
             terminal::note(format_args!(
                 "the run in {shown} has its {n_draws} draws per chain; ask for more with --draws"
