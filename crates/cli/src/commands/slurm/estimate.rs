@@ -145,7 +145,7 @@ fn curves(command: &Command, tasks: Tasks) -> Result<Estimate> {
             None => read.saturating_mul(PER_BYTE),
         },
         draws_bytes: 0,
-        time: is_plain.then(|| Time {
+        time: is_plain.then_some(Time {
             seconds: PER_BYTE_S * read as f64,
             basis: Basis::Data,
         }),
