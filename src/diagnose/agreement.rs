@@ -7,9 +7,10 @@ use super::rhat::rhat;
 use super::summary::{Row, gather, group_of_draws, shape_of_draws};
 use super::threads::on_threads;
 use super::{RHAT_LIMIT, count, say};
-use crate::draws::{Trace, Variable};
+use crate::draws::{Block, Column, Group, Opened, Trace, Variable};
 use crate::{Error, ErrorKind, Result};
 use fitzroy_graph::special::ndtri;
+use std::borrow::Cow;
 
 /// Probabilities whose quantiles are compared.
 const QUANTILES: [f64; 3] = [0.05, 0.5, 0.95];
@@ -87,10 +88,123 @@ pub fn agreement(
     let [a, b] = groups;
     let (a, b) = (a?, b?);
     let (shape_a, shape_b) = (shape_of_draws(a)?, shape_of_draws(b)?);
-    if shape_a.1.min(shape_b.1) < FEWEST_DRAWS {
+    enough_draws(shape_a.1.min(shape_b.1))?;
+    let (pairs, left_out) = common(a, b, variables)?;
+    let elements = pairs.iter();
+    let elements = elements.flat_map(|&(v, w)| (0..v.elements()).map(move |i| (v, w, i)));
+    let elements: Vec<(&Variable, &Variable, usize)> = elements.collect();
+    let one = |_: &mut (), job: usize| {
+        let (v, w, i) = elements[job];
+        element(Row::label_of(first, v, i), [v, w], i)
+    };
+    let found = on_threads(elements.len(), threads, || (), one);
+    Ok(conclude(found, left_out))
+}
+
+/// [`agreement`] of traces that may stay on the disk: the same numbers. Memory does not hold more
+/// than some elements of one variable, and traces that were small enough to be read.
+///
+/// # Errors
+/// Those of [`agreement`], and of reading.
+pub fn agreement_opened(
+    first: &Opened,
+    second: &Opened,
+    variables: &[String],
+    threads: usize,
+) -> Result<Agreement> {
+    if let (Opened::Whole(a), Opened::Whole(b)) = (first, second) {
+        return agreement(a, b, variables, threads);
+    }
+    let sides = [first, second];
+    let [outline_a, outline_b] = sides.map(outline);
+    let (outline_a, outline_b) = (outline_a?, outline_b?);
+    let a = group_of_draws(&outline_a, "posterior")?;
+    let b = group_of_draws(&outline_b, "posterior")?;
+    for (side, group) in sides.into_iter().zip([a, b]) {
+        let n_draws = match side {
+            Opened::Whole(_) => shape_of_draws(group)?.1,
+            Opened::Stored(stored) => stored.n_draws_of(group)?,
+        };
+        enough_draws(n_draws)?;
+    }
+    let (pairs, left_out) = common(a, b, variables)?;
+    let mut found = Vec::new();
+    for (v, _) in pairs {
+        let mut own = vec![None; v.elements()];
+        for block in blocks(sides, &v.name)? {
+            let [p, q] = sides.map(|side| part(side, &v.name, &block));
+            let (p, q) = (p?, q?);
+            let one = |_: &mut (), k: usize| {
+                let label = Row::label_of(&outline_a, v, block.elements[k]);
+                element(label, [&p, &q], k)
+            };
+            let of_block = on_threads(block.elements.len(), threads, || (), one);
+            for (&at, element) in block.elements.iter().zip(of_block) {
+                own[at] = Some(element);
+            }
+        }
+        found.extend(own.into_iter().flatten());
+    }
+    Ok(conclude(found, left_out))
+}
+
+/// Groups, names, dims and labels; draws where they are in memory.
+fn outline(side: &Opened) -> Result<Cow<'_, Trace>> {
+    match side {
+        Opened::Whole(trace) => Ok(Cow::Borrowed(trace)),
+        Opened::Stored(stored) => Ok(Cow::Owned(stored.outline()?)),
+    }
+}
+
+/// The parts of a variable, as the first store has them.
+fn blocks(sides: [&Opened; 2], name: &str) -> Result<Vec<Block>> {
+    for side in sides {
+        if let Opened::Stored(stored) = side {
+            return stored.blocks("posterior", name);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// All draws of some elements.
+fn part(side: &Opened, name: &str, block: &Block) -> Result<Variable> {
+    let missing = || {
+        let message = format!("`{name}` of `posterior` does not hold numbers");
+        Error::new(ErrorKind::Data, message)
+    };
+    match side {
+        Opened::Stored(stored) => stored.block("posterior", name, block)?.ok_or_else(missing),
+        Opened::Whole(trace) => {
+            let found = trace.group("posterior").and_then(|g| g.variable(name));
+            let v = found.ok_or_else(missing)?;
+            let columns = block.elements.iter().map(|&i| gather(v, i, i + 1).concat());
+            let columns: Vec<Vec<f64>> = columns.collect();
+            let rows = v.shape[0] * v.shape[1];
+            let values = (0..rows).flat_map(|row| columns.iter().map(move |c| c[row]));
+            Ok(Variable {
+                name: name.into(),
+                dims: ["chain", "draw", "element"].map(String::from).to_vec(),
+                shape: vec![v.shape[0], v.shape[1], columns.len()],
+                values: Column::Real(values.collect()),
+            })
+        }
+    }
+}
+
+fn enough_draws(n_draws: usize) -> Result<()> {
+    if n_draws < FEWEST_DRAWS {
         let message = format!("a comparison needs {FEWEST_DRAWS} draws of each chain or more");
         return Err(Error::new(ErrorKind::Data, message));
     }
+    Ok(())
+}
+
+/// The variables of both groups that can be compared, and the names of the others.
+fn common<'a>(
+    a: &'a Group,
+    b: &'a Group,
+    variables: &[String],
+) -> Result<(Vec<(&'a Variable, &'a Variable)>, Vec<String>)> {
     for name in variables {
         if a.variable(name).is_none() || b.variable(name).is_none() {
             let message = format!("`{name}` is not in both traces");
@@ -101,33 +215,30 @@ pub fn agreement(
     for v in &a.variables {
         match b.variable(&v.name) {
             _ if !variables.is_empty() && !variables.contains(&v.name) => {}
-            Some(w) if w.shape[2..] == v.shape[2..] => {
-                pairs.extend((0..v.elements()).map(|i| (v, w, i)));
-            }
+            Some(w) if w.shape[2..] == v.shape[2..] => pairs.push((v, w)),
             _ => left_out.push(v.name.clone()),
         }
     }
     let only_second = b.variables.iter().filter(|w| a.variable(&w.name).is_none());
     left_out.extend(only_second.map(|w| w.name.clone()));
-    if pairs.is_empty() {
+    if pairs.iter().all(|(v, _)| v.elements() == 0) {
         let message = "the traces have no variable of the same name and size in common";
         return Err(Error::new(ErrorKind::Data, message));
     }
-    let one = |_: &mut (), job: usize| {
-        let (v, w, i): (&Variable, &Variable, usize) = pairs[job];
-        element(Row::label_of(first, v, i), v, w, i)
-    };
-    let elements = on_threads(pairs.len(), threads, || (), one);
+    Ok((pairs, left_out))
+}
+
+fn conclude(elements: Vec<Agreeing>, left_out: Vec<String>) -> Agreement {
     let n_compared = (elements.len() * (2 + QUANTILES.len())) as f64;
     let limit = LIMIT.max(-ndtri(FALSE_ALARM / (2.0 * n_compared)));
     let differences = differences(&elements, limit);
-    Ok(Agreement {
+    Agreement {
         agree: differences.is_empty(),
         elements,
         limit,
         differences,
         left_out,
-    })
+    }
 }
 
 /// Worst first, a few in words.
@@ -152,12 +263,9 @@ fn differences(elements: &[Agreeing], limit: f64) -> Vec<String> {
     out
 }
 
-fn element(name: String, first: &Variable, second: &Variable, i: usize) -> Agreeing {
-    let draws = [first, second].map(|v| gather(v, i, i + 1).pop().unwrap_or_default());
-    let chains = |k: usize| {
-        let v = [first, second][k];
-        Chains::new(&draws[k], v.shape[0], v.shape[1])
-    };
+fn element(name: String, both: [&Variable; 2], i: usize) -> Agreeing {
+    let draws = both.map(|v| gather(v, i, i + 1).pop().unwrap_or_default());
+    let chains = |k: usize| Chains::new(&draws[k], both[k].shape[0], both[k].shape[1]);
     let (a, b) = (chains(0), chains(1));
     let distance = |of: &dyn Fn(&[f64]) -> f64, error: Mcse| {
         let gap = of(&draws[0]) - of(&draws[1]);

@@ -31,7 +31,7 @@ mod verdict;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use agreement::{Agreeing, Agreement, agreement};
+pub use agreement::{Agreeing, Agreement, agreement, agreement_opened};
 pub use chains::{Chains, mean, sd};
 pub use element::{ElementStatistics, StatisticsOptions, element_statistics};
 pub use energy::bfmi;
@@ -41,7 +41,9 @@ pub(crate) use findings::{count, say, thousands};
 pub use interval::{Interval, eti, hdi};
 pub use lags::autocorrelation;
 pub(crate) use loo::tail_shape;
-pub use loo::{Compared, Comparison, Loo, Pointwise, compare, loo, loo_pit};
+pub use loo::{
+    Compared, Comparison, Loo, Pointwise, compare, loo, loo_opened, loo_pit, loo_pit_opened,
+};
 pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
 pub use rhat::{rhat, rhat_nested, superchains};

@@ -29,7 +29,7 @@ pub fn diagnose_stored(stored: &Stored, options: &SummaryOptions) -> Result<Diag
     let group = known_group(&outline, options)?;
     check_probability(options.statistics)?;
     let n_chains = group.variables.first().map_or(0, |v| v.shape[0]);
-    let n_draws = stored.n_draws();
+    let n_draws = stored.n_draws_of(group)?;
     let scores = Scores::new(2 * n_chains * (n_draws / 2));
     let mut rows = Vec::new();
     for variable in &group.variables {

@@ -15,7 +15,7 @@ pub use netcdf::{Flush, read_netcdf, write_netcdf, write_netcdf_with};
 pub use open::{Opened, open_trace, read_trace};
 pub(crate) use parts::{draws_from, join_draws};
 use std::collections::BTreeMap;
-pub use zarr::{Chunks, Stored, ZarrArray, ZarrArrays, ZarrStream, read_zarr};
+pub use zarr::{Block, Chunks, Stored, ZarrArray, ZarrArrays, ZarrStream, read_zarr};
 pub(crate) use zarr::{Store, put_file};
 
 /// The elements of a variable, row-major over its dimensions.

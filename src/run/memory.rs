@@ -70,9 +70,9 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
     let copies =
         f64::from(u8::from(settings.log_likelihood)) + f64::from(u8::from(settings.predictive));
     let draws = chains * sampler.draws as f64 * (coordinates + recorded + rows * copies);
-    let on_disk = settings
-        .in_memory_bytes
-        .is_some_and(|limit| 8.0 * draws > limit as f64);
+    // Independent draws of a prior are made at once.
+    let limit = settings.in_memory_bytes.filter(|_| !settings.prior_only);
+    let on_disk = limit.is_some_and(|limit| 8.0 * draws > limit as f64);
     let held = match on_disk {
         true => BLOCKS_BYTES / 8.0,
         false => draws,

@@ -22,6 +22,8 @@ pub struct Costs {
     pub chains: usize,
     /// Transitions of a chain, warm-up included.
     pub transitions: usize,
+    /// Gradients of a transition.
+    pub gradients: f64,
     /// Threads of the CPU that run chains.
     pub threads: usize,
 }
@@ -54,7 +56,7 @@ pub struct Plan {
     pub reason: String,
 }
 
-/// Gradients of a transition.
+/// Gradients of a transition, where none was made yet.
 const STEPS: f64 = 15.0;
 /// Runs that the CPU ends before this many seconds stay there.
 const SHORT_S: f64 = 2.0;
@@ -74,18 +76,9 @@ const F32_PER_CLOCK: f64 = 128.0;
 
 /// Chooses between the CPU and one GPU. The times of the GPU are estimates from instruction counts.
 pub fn plan(costs: &Costs, gpu: &Inventory) -> Plan {
-    let gradients = STEPS * costs.transitions as f64;
     let turns = costs.chains.div_ceil(costs.threads.max(1)) as f64;
-    let cpu_s = costs.gradient_s * gradients * turns;
-    let per_clock = match gpu.precision {
-        Precision::F64 => gpu.f64_per_clock,
-        Precision::Mixed | Precision::F32 => F32_PER_CLOCK,
-    };
-    let instructions = costs.n_operations * INSTRUCTIONS;
-    let alone = SERIAL + LATENCY * instructions / team(costs.dim, costs.chains) as f64;
-    let all = costs.chains as f64 * instructions / (f64::from(gpu.multiprocessors) * per_clock);
-    let clocks = gradients * alone.max(all);
-    let gpu_s = OPENING_S + clocks / (1e6 * f64::from(gpu.clock_mhz.max(1)));
+    let cpu_s = costs.gradient_s * costs.gradients * costs.transitions as f64 * turns;
+    let gpu_s = seconds_on(costs, gpu);
     let on_gpu = cpu_s >= SHORT_S && gpu_s < WORTH * cpu_s;
     let label = &gpu.label;
     let cost = format!("{:.2} µs a gradient on the CPU", 1e6 * costs.gradient_s);
@@ -108,6 +101,49 @@ pub fn plan(costs: &Costs, gpu: &Inventory) -> Plan {
         gpu_s,
         reason,
     }
+}
+
+/// Seconds that a run would take on a GPU, estimated from instruction counts.
+pub fn seconds_on(costs: &Costs, gpu: &Inventory) -> f64 {
+    let per_clock = match gpu.precision {
+        Precision::F64 => gpu.f64_per_clock,
+        Precision::Mixed | Precision::F32 => F32_PER_CLOCK,
+    };
+    let instructions = costs.n_operations * INSTRUCTIONS;
+    let alone = SERIAL + LATENCY * instructions / team(costs.dim, costs.chains) as f64;
+    let all = costs.chains as f64 * instructions / (f64::from(gpu.multiprocessors) * per_clock);
+    let clocks = costs.gradients * costs.transitions as f64 * alone.max(all);
+    OPENING_S + clocks / (1e6 * f64::from(gpu.clock_mhz.max(1)))
+}
+
+/// Cards of clusters as their data sheets have them, of each the slowest that bears the name:
+/// multiprocessors, highest clock in MHz, operations in f64 that a multiprocessor starts per clock.
+const CARDS: [(&str, u32, u32, f64); 8] = [
+    ("v100", 80, 1_380, 32.0),
+    ("a100", 108, 1_410, 32.0),
+    ("h100", 114, 1_755, 64.0),
+    ("h200", 132, 1_785, 64.0),
+    ("t4", 40, 1_590, 2.0),
+    ("a40", 84, 1_740, 2.0),
+    ("l4", 58, 2_040, 2.0),
+    ("l40s", 142, 2_520, 2.0),
+];
+
+/// What is known of cards that are not here; without a precision that was asked for, each computes
+/// in f64 where that is fast, else in mixed precision, as `auto` would.
+pub fn cards(precision: Option<Precision>) -> impl Iterator<Item = Inventory> {
+    CARDS.into_iter().map(
+        move |(name, multiprocessors, clock_mhz, f64_per_clock)| Inventory {
+            label: name.into(),
+            multiprocessors,
+            clock_mhz,
+            f64_per_clock,
+            precision: precision.unwrap_or(match f64_per_clock < 16.0 {
+                true => Precision::Mixed,
+                false => Precision::F64,
+            }),
+        },
+    )
 }
 
 /// Seconds with two digits.
@@ -159,6 +195,7 @@ pub fn gradient_costs(joint: &Joint, settings: &Settings, now: &dyn Fn() -> f64)
         dim: compiled.dim,
         chains: sampler.chains,
         transitions: sampler.tune + sampler.draws,
+        gradients: STEPS,
         threads: sampler.threads,
     })
 }
@@ -174,6 +211,7 @@ mod tests {
             dim: 100,
             chains,
             transitions: 2_000,
+            gradients: STEPS,
             threads: 8,
         }
     }
@@ -232,6 +270,29 @@ mod tests {
         let mut even = costs(1e-4, 1e5, 8);
         even.gradient_s *= plan(&even, &h100()).gpu_s / plan(&even, &h100()).cpu_s;
         assert!(!plan(&even, &h100()).on_gpu);
+    }
+
+    #[test]
+    fn newer_cards_of_a_table_are_faster_and_longer_runs_take_longer() {
+        let run = costs(1e-3, 1e6, 64);
+        let on = |name: &str, run: &Costs| {
+            let card = cards(None).find(|c| c.label == name);
+            seconds_on(run, &card.expect("it is in the table"))
+        };
+        let (v100, a100, h100) = (on("v100", &run), on("a100", &run), on("h100", &run));
+        assert!(v100 > a100 && a100 > h100, "{v100} {a100} {h100}");
+        let deep = Costs {
+            gradients: 10.0 * STEPS,
+            ..run
+        };
+        let (short, long) = (h100 - OPENING_S, on("h100", &deep) - OPENING_S);
+        assert!((long / short - 10.0).abs() < 1e-9, "{short} {long}");
+        // Cards for pictures compute in mixed precision unless told otherwise.
+        let f64s = cards(None)
+            .filter(|c| c.precision == Precision::F64)
+            .count();
+        assert_eq!(f64s, 4);
+        assert!(cards(Some(Precision::F64)).all(|c| c.precision == Precision::F64));
     }
 
     #[test]

@@ -210,10 +210,57 @@ fn another_model_data_or_setting_is_refused_by_name() {
     fs::write(&state, b"not a state").expect("writable");
     let said = run(&mut sample(&scratch, "r", "200", &["--resume"]));
     said.ends_with(2).complains(&["run.state"]);
+    fs::remove_dir_all(scratch.0.join("r/run.state")).expect("there");
+    let said = run(&mut sample(&scratch, "r", "200", &["--resume"]));
+    said.ends_with(2)
+        .complains(&["run.state", "start anew with --overwrite"]);
     assert_eq!(
         is_prefix(&read(&scratch.0.join("r/run.zarr")), &before),
         100
     );
+}
+
+/// Draws of a prior have no state: each is a function of its number.
+#[test]
+fn draws_of_a_prior_go_on_without_a_state_and_only_with_their_own_model() {
+    let scratch = Scratch::new("prior");
+    let prior = |out: &str, draws: &str, more: &[&str]| {
+        let chains: &[&str] = match more.contains(&"--chains") {
+            true => &[],
+            false => &["--chains", "2"],
+        };
+        let more = [&["--prior-only"], chains, more].concat();
+        run(&mut sample(&scratch, out, draws, &more))
+    };
+    prior("whole", "300", &[]).ends_with(0);
+    prior("part", "100", &["--resume"]).ends_with(0);
+    let said = prior("part", "100", &["--resume"]).ends_with(0);
+    said.complains(&["100 draws", "--draws"]);
+    prior("part", "300", &["--resume"]).ends_with(0);
+    let drawn = |out: &str| {
+        let trace = read(&scratch.0.join(out).join("trace.nc"));
+        let groups = trace
+            .groups
+            .into_iter()
+            .filter(|g| g.name.contains("prior"));
+        groups.map(|g| g.variables).collect::<Vec<_>>()
+    };
+    assert_eq!(drawn("part"), drawn("whole"));
+    let refused = |more: &[&str], part: &str| {
+        prior("part", "400", &[&["--resume"], more].concat())
+            .ends_with(2)
+            .complains(&["--resume", part]);
+    };
+    refused(&["--seed", "7"], "another seed");
+    refused(&["--set", "y=[1,2,3,4,5,6,7,8]"], "another model or data");
+    refused(&["--chains", "3"], "chains 2, not 3");
+    let posterior = sample(&scratch, "part", "400", &["--resume", "--chains", "2"]).status();
+    assert_eq!(posterior.expect("starts").code(), Some(2));
+    // The verdict is that of the prior.
+    let said = scratch
+        .fitzroy(&["diagnose", "part", "--json"])
+        .ends_with(0);
+    assert_eq!(said.json()["summary"][0]["name"], "mu");
 }
 
 /// SIGTERM and SIGUSR1, as schedulers send them before they kill.

@@ -4,7 +4,7 @@
 
 mod program;
 
-use fitzroy::draws::read_trace;
+use fitzroy::draws::{Attribute, read_trace, write_netcdf};
 use program::{Said, Scratch, program, run};
 use std::fs;
 use std::path::Path;
@@ -103,6 +103,126 @@ fn a_site_edits_its_profiles_and_the_job_file_says_so() {
         .to_string();
     let how = ["--slurm-config", &file, "--profile", "v100", "--out", "v"];
     render(&scratch, &how, &["sample", "m.fz"]).ends_with(0);
+}
+
+/// Catches: a GPU asked for as long as the profile allows, by a run that takes seconds.
+#[test]
+fn time_and_memory_are_asked_for_by_what_the_command_needs() {
+    let scratch = scratch("estimates");
+    let rows: String = (0..40_000).map(|i| format!("{i},{}\n", i % 7)).collect();
+    scratch.file("d.csv", &format!("t,y\n{rows}"));
+    let asked = |how: &[&str], command: &[&str], parts: &[&str]| {
+        render(&scratch, &[&["--out", "r"], how].concat(), command).ends_with(0);
+        let job = fs::read_to_string(scratch.0.join("r/slurm/job.sbatch")).expect("written");
+        for part in parts {
+            assert!(job.contains(part), "no {part} in {job}");
+        }
+        fs::remove_dir_all(scratch.0.join("r")).expect("ours");
+    };
+    let sample = ["sample", "m.fz"];
+    let a100 = ["--profile", "a100"];
+    asked(
+        &a100,
+        &sample,
+        &["--time=00:15:00", "4 times", "a card `a100`"],
+    );
+    let mixed = [&sample[..], &["--device", "cuda:0", "--precision", "mixed"]].concat();
+    asked(&a100, &mixed, &["--time=00:15:00", "a card `a100`"]);
+    let on_cpu = [&sample[..], &["--device", "cpu"]].concat();
+    asked(&a100, &on_cpu, &["--time=00:10:00", "pace of a second"]);
+    let set = [&a100[..], &["--set", "time=20", "--set", "mem=7G"]].concat();
+    let parts = ["--time=00:20:00", "--mem=7G", "# --time: as the profile"];
+    asked(&set, &sample, &parts);
+    let unknown = [&a100[..], &["--set", "gpus=a100_1g.5gb:1"]].concat();
+    asked(&unknown, &sample, &["--time=03:00:00", "nothing is known"]);
+    let fit = ["curve-fit", "--model", "a+b*t", "--y", "y", "d.csv"];
+    asked(
+        &[],
+        &fit,
+        &["--time=00:15:00", "the size of its data", "--mem=2G"],
+    );
+    // The first of several files is fitted here, so a wrong column is found before anything waits.
+    scratch.file("e.csv", "t,y\n0,1\n1,2\n2,3.5\n");
+    let files = [&fit[..], &["e.csv", "--batch-by", "file"]].concat();
+    asked(&["--split", "parts:2"], &files, &["the size of its data"]);
+    let wrong = [
+        "curve-fit",
+        "--model",
+        "a+b*t",
+        "--y",
+        "z",
+        "d.csv",
+        "e.csv",
+        "--batch-by",
+        "file",
+    ];
+    let said = render(&scratch, &["--out", "r", "--split", "parts:2"], &wrong);
+    said.ends_with(2).complains(&["z"]);
+    let large = [&fit[..], &["--memory-limit", "4GiB"]].concat();
+    asked(&[], &large, &["--time=1-00:00:00", "--mem=6G"]);
+}
+
+/// Catches: a task whose GPU was not there, which leaves no folder, taken for one that never ran; the
+/// log of the collecting job taken for that of a task.
+#[test]
+fn a_task_that_left_nothing_but_a_log_has_failed() {
+    let scratch = scratch("log");
+    let command = ["sample", "m.fz", "--chains", "2"];
+    render(&scratch, &["--out", "r", "--split", "chains:2"], &command).ends_with(0);
+    scratch.file("r/logs/fz-r-collect_1.log", "collected nothing\n");
+    scratch.file(
+        "r/logs/fz-r_7_0.log",
+        "task 0 of 2\nerror: no CUDA driver\n",
+    );
+    let said = fitzroy(&scratch, &["slurm", "collect", "r"]).ends_with(1);
+    said.complains(&[
+        "task 0: ended without a result",
+        "ends with: error: no CUDA driver",
+        "task 1: never started\n",
+        "--array=0-1 ",
+    ]);
+}
+
+#[test]
+fn tasks_of_another_version_model_or_seed_are_not_joined() {
+    let scratch = scratch("mixed");
+    let command = [
+        "sample",
+        "m.fz",
+        "--chains",
+        "2",
+        "--draws",
+        "20",
+        "--no-report",
+    ];
+    render(&scratch, &["--out", "r", "--split", "chains:2"], &command).ends_with(0);
+    for number in ["0", "1"] {
+        task(&scratch, "r", number, &[]).ends_with(0);
+    }
+    let status = fitzroy(&scratch, &["slurm", "status", "r", "--json"]).ends_with(0);
+    let progress = &status.json()["tasks"][1]["progress"];
+    assert!(progress["min_ess_bulk"].as_f64() > Some(1.0), "{progress}");
+    let file = scratch.0.join("r/task-1/trace.nc");
+    let whole = read_trace(&file).expect("there");
+    for (key, what) in [
+        ("fitzroy_version", "version of fitzroy"),
+        ("fitzroy_hash", "model or data"),
+        ("fitzroy_seed", "seed"),
+    ] {
+        let mut other = whole.clone();
+        let found = other.attributes.iter_mut().find(|(name, _)| name == key);
+        match &mut found.expect("it is noted").1 {
+            Attribute::Text(text) => text.push('x'),
+            Attribute::Integer(n) => *n += 1,
+            other => panic!("{other:?}"),
+        }
+        write_netcdf(&file, &other).expect("writable");
+        let said = fitzroy(&scratch, &["slurm", "collect", "r"]).ends_with(2);
+        said.complains(&["task 0 and task 1 are not parts of one run", what]);
+        assert!(!scratch.0.join("r/trace.nc").exists());
+    }
+    write_netcdf(&file, &whole).expect("writable");
+    fitzroy(&scratch, &["slurm", "collect", "r"]).ends_with(0);
 }
 
 #[test]
@@ -400,6 +520,9 @@ fn a_dry_run_says_what_a_run_needs_and_writes_nothing() {
         );
     }
     assert!(number(&four, "time_s") > 0.0);
+    // A card is taken into use in a second; newer ones are not slower.
+    let card = |name: &str| number(&four["gpu_time_s"], name);
+    assert!(card("v100") > 1.0 && card("v100") > card("h100"), "{four}");
     // 4 chains of 1000 draws of 2 parameters, which are drawn and recorded.
     assert_eq!(number(&four, "draws_bytes"), 4.0 * 1000.0 * 4.0 * 8.0);
     let large = need(&["--draws", "1000000000"]);

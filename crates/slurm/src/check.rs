@@ -34,7 +34,7 @@ pub fn before_submitting(cluster: &dyn Cluster, plan: &Plan, file: &str) -> Resu
 /// # Errors
 /// The profile's time is not in Slurm's notation.
 pub fn warnings(plan: &Plan, temporary: &Path) -> Result<Vec<Warning>> {
-    let estimate = plan.estimate.and_then(|e| e.time_s);
+    let estimate = plan.estimated().map(|t| t.seconds);
     let mut found: Vec<Warning> = time_for(estimate, plan.time_s()?).into_iter().collect();
     let local = [
         Path::new("/tmp"),
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::cluster::tests::Fake;
     use crate::command::Command;
-    use crate::plan::Estimate;
+    use crate::plan::{Basis, Estimate, Time};
     use crate::{profile, split::Split};
 
     fn plan(gpus: Option<&str>, time: &str) -> Plan {
@@ -255,7 +255,10 @@ mod tests {
         assert_eq!(warnings(&plan, here).unwrap(), Vec::<String>::new());
         plan.folder = "/scratch/local/run".into();
         plan.estimate = Some(Estimate {
-            time_s: Some(7200.0),
+            time: Some(Time {
+                seconds: 7200.0,
+                basis: Basis::Card("h100".into()),
+            }),
             ..Estimate::default()
         });
         plan.command = Command::parse(&["weather", "train"]).unwrap();

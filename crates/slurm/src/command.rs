@@ -221,6 +221,24 @@ impl Command {
         }
     }
 
+    /// The same command without a flag and its value.
+    #[must_use]
+    pub fn without_value(&self, flag: &str) -> Self {
+        let mut arguments = Vec::with_capacity(self.arguments.len());
+        let mut rest = self.arguments.iter();
+        while let Some(argument) = rest.next() {
+            match argument.strip_prefix(flag) {
+                Some("") => drop(rest.next()),
+                Some(value) if value.starts_with('=') => {}
+                _ => arguments.push(argument.clone()),
+            }
+        }
+        Self {
+            kind: self.kind,
+            arguments,
+        }
+    }
+
     /// The same command with every argument that names a file, alone or behind `NAME=`, made absolute:
     /// a job starts in another folder. `here` is the folder the user stands in.
     ///
@@ -325,6 +343,8 @@ mod tests {
         assert_eq!(command.chains().unwrap(), 8);
         assert_eq!(command.value("--seed"), Some("3"));
         assert_eq!(command.value("--see"), None);
+        let left = command.without_value("--seed").without_value("--chains");
+        assert_eq!(left.arguments, ["m.fz"]);
         let chains = |words: &[&str]| Command::parse(words).unwrap().chains();
         assert_eq!(chains(&["sample", "m"]).unwrap(), 4);
         assert!(chains(&["sample", "--chains=x"]).is_err());

@@ -8,14 +8,61 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// What Fitzroy says of one task before it runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimate {
     /// Bytes of memory.
     pub memory_bytes: u64,
     /// Bytes of the draws alone, which is what a collected trace holds of the task.
     pub draws_bytes: u64,
-    /// Seconds on the processors asked for; none where it is not known.
-    pub time_s: Option<f64>,
+    /// Seconds on what is asked for; none where nothing is known.
+    pub time: Option<Time>,
+}
+
+/// How long a task takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Time {
+    /// Seconds.
+    pub seconds: f64,
+    /// Where they are from.
+    pub basis: Basis,
+}
+
+/// What an estimate of time rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A second of the run's warm-up, on the machine where the job was written.
+    Pilot,
+    /// The clock of a card of this name, and the instructions of a gradient.
+    Card(String),
+    /// The arithmetic of all steps.
+    Arithmetic,
+    /// The size of the data.
+    Data,
+}
+
+impl Basis {
+    /// How many times the estimate is asked for: a card that was never measured gets more.
+    #[must_use]
+    pub fn factor(&self) -> f64 {
+        match self {
+            Basis::Card(_) => 4.0,
+            Basis::Pilot | Basis::Arithmetic | Basis::Data => 2.0,
+        }
+    }
+
+    /// For the job file, after "an estimate from".
+    fn words(&self) -> String {
+        match self {
+            Basis::Pilot => "the pace of a second of its warm-up where this was written".into(),
+            Basis::Card(name) => {
+                format!(
+                    "the clock of a card `{name}` and the instructions of a gradient, not measured"
+                )
+            }
+            Basis::Arithmetic => "the arithmetic of its steps, at 5 GFLOP/s a processor".into(),
+            Basis::Data => "the size of its data".into(),
+        }
+    }
 }
 
 /// Everything that the job files are made from.
@@ -62,7 +109,10 @@ impl Plan {
     #[must_use]
     pub fn memory(&self) -> String {
         match self.profile.mem.as_str() {
-            "auto" => gibibytes(self.estimate.map_or(0, |e| e.memory_bytes / 2 * 3)),
+            "auto" => {
+                let estimate = self.estimate.as_ref();
+                gibibytes(estimate.map_or(0, |e| e.memory_bytes / 2 * 3))
+            }
             given => given.to_owned(),
         }
     }
@@ -70,8 +120,14 @@ impl Plan {
     /// The same of the job that collects: the draws of all tasks, read, joined and examined.
     #[must_use]
     pub fn collect_memory(&self) -> String {
-        let of_task = self.estimate.map_or(0, |e| e.draws_bytes);
+        let of_task = self.estimate.as_ref().map_or(0, |e| e.draws_bytes);
         gibibytes(of_task.saturating_mul(4 * self.tasks.count as u64))
+    }
+
+    /// How long a task takes, where that was estimated.
+    #[must_use]
+    pub fn estimated(&self) -> Option<&Time> {
+        self.estimate.as_ref()?.time.as_ref()
     }
 
     /// The time to ask for, in seconds.
@@ -79,10 +135,36 @@ impl Plan {
     /// # Errors
     /// That of the profile is not in Slurm's notation.
     pub fn time_s(&self) -> Result<u64> {
-        // Estimates are made on a processor.
-        let on_cpu = !self.profile.has_gpu() || self.command.value("--device") == Some("cpu");
-        let estimate = self.estimate.filter(|_| on_cpu);
-        self.profile.time_s(estimate.and_then(|e| e.time_s))
+        let wanted = self.estimated().map(|t| t.basis.factor() * t.seconds);
+        self.profile.time_s(wanted)
+    }
+
+    /// What memory and time of the job rest on, as comments of its file.
+    #[must_use]
+    pub fn rests_on(&self) -> String {
+        let p = &self.profile;
+        let mem = match (p.mem.as_str(), &self.estimate) {
+            ("auto", Some(_)) => {
+                "half as much again as an estimate from the sizes of the run, 2G at least"
+            }
+            ("auto", None) => "the least, for nothing is known of what this needs",
+            _ => "as the profile or --set says",
+        };
+        let time = match (p.time.as_str(), self.estimated()) {
+            ("auto", Some(time)) => format!(
+                "ten minutes and {} times an estimate from\n# {}; at most {}",
+                time.basis.factor(),
+                time.basis.words(),
+                p.max_time
+            ),
+            ("auto", None) => {
+                "the most of the profile, for nothing is known of how long this takes".into()
+            }
+            _ => "as the profile or --set says".into(),
+        };
+        format!(
+            "# --mem: {mem}.\n# --time: {time}.\n# Others: --set mem=, --set time=, or edit here.\n"
+        )
     }
 
     /// Seconds before the time limit at which a task is told to save and stop: two minutes, or a
@@ -119,10 +201,11 @@ impl Plan {
             "memory": self.memory(),
             "time": notation(self.time_s()?),
             "concurrent": self.concurrent,
-            "estimate": self.estimate.map(|e| json!({
+            "estimate": self.estimate.as_ref().map(|e| json!({
                 "memory_bytes": e.memory_bytes,
                 "draws_bytes": e.draws_bytes,
-                "time_s": e.time_s,
+                "time_s": e.time.as_ref().map(|t| t.seconds),
+                "time_from": e.time.as_ref().map(|t| t.basis.words()),
             })),
         }))
     }
@@ -151,7 +234,10 @@ mod tests {
             estimate: Some(Estimate {
                 memory_bytes: 3 << 30,
                 draws_bytes: 1 << 30,
-                time_s: Some(3600.0),
+                time: Some(Time {
+                    seconds: 3600.0,
+                    basis: Basis::Pilot,
+                }),
             }),
             concurrent: None,
         }
@@ -173,14 +259,46 @@ mod tests {
     }
 
     #[test]
-    fn time_follows_the_estimate_where_that_is_of_the_same_device() {
+    fn time_follows_the_estimate_and_says_what_that_rests_on() {
         let mut plan = plan();
         assert_eq!(plan.time_s().unwrap(), 2 * 3600 + 600);
         assert_eq!(plan.warning_s().unwrap(), 120);
+        assert!(
+            plan.rests_on().contains("2 times an estimate from"),
+            "{}",
+            plan.rests_on()
+        );
         plan.profile = profile::find(&profile::built_in(), "v100").unwrap().clone();
+        let card = |seconds| Estimate {
+            time: Some(Time {
+                seconds,
+                basis: Basis::Card("v100".into()),
+            }),
+            ..Estimate::default()
+        };
+        plan.estimate = Some(card(600.0));
+        assert_eq!(plan.time_s().unwrap(), 4 * 600 + 600);
+        assert!(
+            plan.rests_on().contains("a card `v100`"),
+            "{}",
+            plan.rests_on()
+        );
+        plan.estimate = Some(card(1e6));
+        assert_eq!(plan.time_s().unwrap(), 6 * 3600, "the most of the profile");
+        plan.estimate = None;
         assert_eq!(plan.time_s().unwrap(), 6 * 3600);
+        assert!(
+            plan.rests_on().contains("nothing is known"),
+            "{}",
+            plan.rests_on()
+        );
         plan.profile.time = "1".to_owned();
         assert_eq!(plan.warning_s().unwrap(), 12);
+        assert!(
+            plan.rests_on().contains("--time: as the profile"),
+            "{}",
+            plan.rests_on()
+        );
     }
 
     #[test]

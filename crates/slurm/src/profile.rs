@@ -67,7 +67,7 @@ const KEYS: [&str; 17] = [
     "extra",
 ];
 
-/// Estimates of time are doubled, and this is added for reading, the report and a slow start.
+/// Added to every time, for reading, the report and a slow start.
 const MARGIN_S: u64 = 600;
 
 impl Profile {
@@ -77,18 +77,18 @@ impl Profile {
         self.gpus.is_some()
     }
 
-    /// The time to ask for, in seconds, for a task of about `estimate_s`: with `auto` twice that and ten
+    /// The time to ask for, in seconds, for a task that may take `wanted_s`: with `auto` that and ten
     /// minutes, rounded up to five minutes, at most `max_time`; `max_time` where nothing is known.
     ///
     /// # Errors
     /// It is not in Slurm's notation.
-    pub fn time_s(&self, estimate_s: Option<f64>) -> Result<u64> {
+    pub fn time_s(&self, wanted_s: Option<f64>) -> Result<u64> {
         let most = self.notation("max_time", &self.max_time)?;
-        match (self.time.as_str(), estimate_s) {
+        match (self.time.as_str(), wanted_s) {
             ("auto", None) => Ok(most),
             // A cast of what is too large gives the largest number, and of NaN 0.
-            ("auto", Some(estimate)) => {
-                let wanted = ((2.0 * estimate) as u64).saturating_add(MARGIN_S);
+            ("auto", Some(wanted)) => {
+                let wanted = (wanted as u64).saturating_add(MARGIN_S);
                 Ok(wanted.div_ceil(300).saturating_mul(300).min(most))
             }
             (time, _) => self.notation("time", time),
@@ -400,7 +400,7 @@ mod tests {
         for (estimate, expected) in [
             (None, 86_400),
             (Some(0.1), 600),
-            (Some(1000.0), 2700),
+            (Some(2000.0), 2700),
             (Some(1e9), 86_400),
             (Some(f64::INFINITY), 86_400),
             (Some(f64::NAN), 600),

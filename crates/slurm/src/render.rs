@@ -35,6 +35,7 @@ pub fn job(plan: &Plan) -> Result<String> {
     for line in &p.extra {
         text += &format!("#SBATCH {line}\n");
     }
+    text += &plan.rests_on();
     text += &surroundings(plan);
     text += &before(plan);
     text += &start(plan);
@@ -296,7 +297,7 @@ pub fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::command::Command;
-    use crate::plan::Estimate;
+    use crate::plan::{Basis, Estimate, Time};
     use crate::{profile, split::Split};
 
     const SAMPLE: [&str; 8] = [
@@ -324,7 +325,16 @@ mod tests {
             estimate: Some(Estimate {
                 memory_bytes: 3 << 30,
                 draws_bytes: 1 << 28,
-                time_s: Some(1800.0),
+                time: Some(match profile {
+                    "cpu" => Time {
+                        seconds: 1800.0,
+                        basis: Basis::Pilot,
+                    },
+                    card => Time {
+                        seconds: 300.0,
+                        basis: Basis::Card(card.to_owned()),
+                    },
+                }),
             }),
             concurrent: (split != Split::None).then_some(4),
         }
@@ -369,7 +379,11 @@ mod tests {
             ("cpu-weather", "cpu", Split::None, &weather),
             ("a100-bench", "a100", Split::None, &bench),
         ] {
-            let text = job(&plan(profile, split, words)).unwrap();
+            let mut plan = plan(profile, split, words);
+            if name == "a100-bench" {
+                plan.estimate = None;
+            }
+            let text = job(&plan).unwrap();
             check_golden(&format!("{name}.sbatch"), &text);
         }
         let strict = [&SAMPLE[..], &["--strict"]].concat();

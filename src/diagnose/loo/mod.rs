@@ -10,8 +10,10 @@
 mod compare;
 mod psis;
 mod stacking;
+mod stored;
 
 pub use compare::{Compared, Comparison, compare};
+pub use stored::{loo_opened, loo_pit_opened};
 
 use super::chains::{Chains, variance};
 use super::ess::ess_mean;
@@ -82,11 +84,7 @@ impl Loo {
 pub fn loo(trace: &Trace, variable: Option<&str>, threads: usize) -> Result<Loo> {
     let (group, likelihood) = likelihood_of(trace, variable)?;
     let (n_chains, n_draws) = shape_of_draws(group)?;
-    let size = n_chains * n_draws;
-    if size < 5 {
-        let message = format!("{size} draws are too few for cross-validation; take some hundred");
-        return Err(Error::new(ErrorKind::Data, message));
-    }
+    enough_draws(n_chains * n_draws)?;
     let r_eff = relative_efficiency(trace, threads)?;
     let n = likelihood.elements();
     let block = |psis: &mut Psis, job: usize| {
@@ -96,11 +94,32 @@ pub fn loo(trace: &Trace, variable: Option<&str>, threads: usize) -> Result<Loo>
         columns.iter().map(one).collect::<Vec<_>>()
     };
     let pointwise = on_threads(n.div_ceil(BLOCK), threads, Psis::default, block).concat();
+    let size = n_chains * n_draws;
+    Ok(conclude(trace, likelihood, pointwise, size, r_eff))
+}
+
+fn enough_draws(size: usize) -> Result<()> {
+    if size < 5 {
+        let message = format!("{size} draws are too few for cross-validation; take some hundred");
+        return Err(Error::new(ErrorKind::Data, message));
+    }
+    Ok(())
+}
+
+/// Sums over observations; `trace` needs to hold no draws.
+fn conclude(
+    trace: &Trace,
+    likelihood: &Variable,
+    pointwise: Vec<Pointwise>,
+    size: usize,
+    r_eff: f64,
+) -> Loo {
+    let n = pointwise.len();
     let elpd_i: Vec<f64> = pointwise.iter().map(|x| x.elpd).collect();
     let observed = trace.group("observed_data");
     let observed = observed.and_then(|g| g.variable(&likelihood.name));
     let k_limit = (1.0 - 1.0 / (size as f64).log10()).min(0.7);
-    Ok(Loo {
+    Loo {
         variable: likelihood.name.clone(),
         elpd: elpd_i.iter().sum(),
         se: (n as f64 * variance(&elpd_i, 1)).sqrt(),
@@ -113,7 +132,7 @@ pub fn loo(trace: &Trace, variable: Option<&str>, threads: usize) -> Result<Loo>
         names: (0..n)
             .map(|i| Row::label_of(trace, likelihood, i))
             .collect(),
-    })
+    }
 }
 
 fn pointwise(psis: &mut Psis, log_likelihood: &[f64], r_eff: f64) -> Pointwise {
@@ -145,6 +164,34 @@ fn pointwise(psis: &mut Psis, log_likelihood: &[f64], r_eff: f64) -> Pointwise {
 /// # Errors
 /// Those of [`loo`]; a group is missing or has another shape.
 pub fn loo_pit(trace: &Trace, variable: Option<&str>, threads: usize) -> Result<Vec<f64>> {
+    let (likelihood, replicated, observed) = calibrated(trace, variable)?;
+    let r_eff = relative_efficiency(trace, threads)?;
+    let values = reals(&observed.values);
+    let block = |psis: &mut Psis, job: usize| {
+        let range = job * BLOCK..((job + 1) * BLOCK).min(values.len());
+        let likelihoods = gather(likelihood, range.start, range.end);
+        let replicates = gather(replicated, range.start, range.end);
+        let one = |((l, r), y): ((&Vec<f64>, &Vec<f64>), &f64)| pit(psis, r_eff, l, r, *y);
+        let pairs = likelihoods.iter().zip(&replicates);
+        pairs.zip(&values[range]).map(one).collect::<Vec<_>>()
+    };
+    Ok(on_threads(values.len().div_ceil(BLOCK), threads, Psis::default, block).concat())
+}
+
+/// The probability of one observation, from its log likelihoods and replicates.
+fn pit(psis: &mut Psis, r_eff: f64, likelihoods: &[f64], replicates: &[f64], y: f64) -> f64 {
+    if likelihoods.iter().any(|l| !l.is_finite()) {
+        return f64::NAN;
+    }
+    psis.smooth(likelihoods, r_eff);
+    share_below(&psis.log_weights, replicates, y)
+}
+
+/// Log likelihood, replicates and observed values of the chosen variable, in shapes that agree.
+fn calibrated<'a>(
+    trace: &'a Trace,
+    variable: Option<&str>,
+) -> Result<(&'a Variable, &'a Variable, &'a Variable)> {
     let (_, likelihood) = likelihood_of(trace, variable)?;
     let name = likelihood.name.as_str();
     let find = |group: &str, flag: &str| {
@@ -164,23 +211,7 @@ pub fn loo_pit(trace: &Trace, variable: Option<&str>, threads: usize) -> Result<
         );
         return Err(Error::new(ErrorKind::Data, message));
     }
-    let r_eff = relative_efficiency(trace, threads)?;
-    let values = reals(&observed.values);
-    let block = |psis: &mut Psis, job: usize| {
-        let range = job * BLOCK..((job + 1) * BLOCK).min(values.len());
-        let likelihoods = gather(likelihood, range.start, range.end);
-        let replicates = gather(replicated, range.start, range.end);
-        let one = |((l, r), y): ((&Vec<f64>, &Vec<f64>), &f64)| {
-            if l.iter().any(|l| !l.is_finite()) {
-                return f64::NAN;
-            }
-            psis.smooth(l, r_eff);
-            share_below(&psis.log_weights, r, *y)
-        };
-        let pairs = likelihoods.iter().zip(&replicates);
-        pairs.zip(&values[range]).map(one).collect::<Vec<_>>()
-    };
-    Ok(on_threads(values.len().div_ceil(BLOCK), threads, Psis::default, block).concat())
+    Ok((likelihood, replicated, observed))
 }
 
 /// Σ w I(ỹ < y) + ½ Σ w I(ỹ = y).
@@ -241,21 +272,29 @@ fn relative_efficiency(trace: &Trace, threads: usize) -> Result<f64> {
     let sizes = |_: &mut (), job: usize| {
         let (v, start) = blocks[job];
         let columns = gather(v, start, (start + BLOCK).min(v.elements()));
-        let one = |draws: &Vec<f64>| {
-            let x = Chains::new(draws, n_chains, n_draws);
-            if !x.usable() {
-                return f64::NAN;
-            }
-            ess_mean(x.values(), &x)
-        };
+        let one = |draws: &Vec<f64>| effective_size(draws, n_chains, n_draws);
         columns.iter().map(one).collect::<Vec<_>>()
     };
     let sizes = on_threads(blocks.len(), threads, || (), sizes).concat();
+    Ok(mean_efficiency(sizes, n_chains * n_draws))
+}
+
+/// ESS of the mean; NaN where there is none.
+fn effective_size(draws: &[f64], n_chains: usize, n_draws: usize) -> f64 {
+    let x = Chains::new(draws, n_chains, n_draws);
+    match x.usable() {
+        true => ess_mean(x.values(), &x),
+        false => f64::NAN,
+    }
+}
+
+/// The mean of the effective sizes that are known, as a share of `size` draws.
+fn mean_efficiency(sizes: Vec<f64>, size: usize) -> f64 {
     let known: Vec<f64> = sizes.into_iter().filter(|e| e.is_finite()).collect();
-    Ok(match known.len() {
+    match known.len() {
         0 => 1.0,
-        n => known.iter().sum::<f64>() / n as f64 / (n_chains * n_draws) as f64,
-    })
+        n => known.iter().sum::<f64>() / n as f64 / size as f64,
+    }
 }
 
 fn reals(values: &Column) -> Vec<f64> {

@@ -6,4 +6,5 @@ mod golden;
 mod laws;
 mod loo;
 pub(crate) mod runs;
+mod stored;
 mod summary;

@@ -25,5 +25,5 @@ pub(crate) use chunk::put_file;
 pub use cut::Chunks;
 pub(crate) use read::Store;
 pub use read::read_zarr;
-pub use stored::Stored;
+pub use stored::{Block, Stored};
 pub use write::ZarrStream;

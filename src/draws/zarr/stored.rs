@@ -2,7 +2,7 @@
 
 use super::super::netcdf::is_draw_group;
 use super::super::{Column, Group, Trace, Variable, join_draws};
-use super::array::{Elements, indices, plan, wrong};
+use super::array::{Elements, Plan, indices, plan, wrong};
 use super::read::Store;
 use crate::{Error, Result};
 use std::ops::Range;
@@ -18,6 +18,14 @@ pub struct Stored {
     bytes: u64,
     /// Draws that are read at once.
     at_once: usize,
+}
+
+/// Some elements of a variable of draws: a range on every axis but those of chains and draws.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    axes: Vec<Range<usize>>,
+    /// Their row-major positions.
+    pub elements: Vec<usize>,
 }
 
 /// Bytes read at once when all variables are looked at together.
@@ -137,51 +145,110 @@ impl Stored {
         name: &str,
         show: &mut dyn FnMut(&[usize], Variable),
     ) -> Result<()> {
-        let path = format!("{group}/{name}");
-        let context = |error: Error| {
-            error
-                .context(format!("`{path}`"))
-                .context(self.path.display())
-        };
-        let node = self.store.nodes().find(|(p, _)| **p == path);
-        let Some((_, node)) = node else {
-            return Ok(());
-        };
-        let Some(plan) = plan(node, name, true).map_err(context)? else {
-            return Ok(());
-        };
-        if plan.dims.len() < 2 || plan.dims[..2] != ["chain", "draw"] {
-            let message = "draws that stay on the disk need chain and draw first";
-            return Err(context(wrong(message)));
-        }
-        let whole = plan.whole();
-        let columns: Vec<Range<usize>> = (2..whole.len())
-            .map(|a| 0..plan.shape[a].div_ceil(plan.chunk[a]))
-            .collect();
-        for column in indices(&columns) {
-            let mut wanted = whole.clone();
-            for (k, &at) in column.iter().enumerate() {
-                let (size, chunk) = (plan.shape[k + 2], plan.chunk[k + 2]);
-                wanted[k + 2] = at * chunk..((at + 1) * chunk).min(size);
+        for block in self.blocks(group, name)? {
+            if let Some(part) = self.block(group, name, &block)? {
+                show(&block.elements, part);
             }
-            let elements = self.store.array(&path, &plan, &wanted).map_err(context)?;
-            let Elements::Numbers(values) = elements else {
-                return Ok(());
-            };
+        }
+        Ok(())
+    }
+
+    /// The parts in which a variable of a group of draws lies in the store; none where there is no
+    /// such variable.
+    ///
+    /// # Errors
+    /// As [`Stored::columns`].
+    pub fn blocks(&self, group: &str, name: &str) -> Result<Vec<Block>> {
+        let Some(plan) = self.plan(group, name)? else {
+            return Ok(Vec::new());
+        };
+        let counts = plan.shape.iter().zip(&plan.chunk).skip(2);
+        let columns: Vec<Range<usize>> = counts.map(|(n, chunk)| 0..n.div_ceil(*chunk)).collect();
+        let one = |column: Vec<usize>| {
+            let axes = column
+                .iter()
+                .zip(plan.shape.iter().zip(&plan.chunk).skip(2));
+            let axes = axes.map(|(at, (n, chunk))| at * chunk..((at + 1) * chunk).min(*n));
+            let axes: Vec<Range<usize>> = axes.collect();
             let flat = |index: Vec<usize>| {
                 let axes = index.iter().zip(&plan.shape[2..]);
                 axes.fold(0, |flat, (i, n)| flat * n + i)
             };
-            let positions: Vec<usize> = indices(&wanted[2..]).into_iter().map(flat).collect();
-            let part = Variable {
-                name: name.into(),
-                dims: ["chain", "draw", "element"].map(String::from).to_vec(),
-                shape: vec![plan.shape[0], plan.shape[1], positions.len()],
-                values,
-            };
-            show(&positions, part);
+            Block {
+                elements: indices(&axes).into_iter().map(flat).collect(),
+                axes,
+            }
+        };
+        Ok(indices(&columns).into_iter().map(one).collect())
+    }
+
+    /// All draws of some elements, `[chain][draw][those elements]`; none where there is no such
+    /// variable of numbers. The part may be one of another store in which the variable has the
+    /// same shape.
+    ///
+    /// # Errors
+    /// As [`Stored::columns`]; elements that the variable has not.
+    pub fn block(&self, group: &str, name: &str, block: &Block) -> Result<Option<Variable>> {
+        let Some(plan) = self.plan(group, name)? else {
+            return Ok(None);
+        };
+        let path = format!("{group}/{name}");
+        let inside = |(axis, n): (&Range<usize>, &usize)| axis.end <= *n;
+        let fits = block.axes.len() + 2 == plan.shape.len()
+            && block.axes.iter().zip(&plan.shape[2..]).all(inside);
+        if !fits {
+            let message = format!("has the shape {:?}", plan.shape);
+            return Err(self.context(&path, wrong(message)));
         }
-        Ok(())
+        let mut wanted = plan.whole();
+        wanted[2..].clone_from_slice(&block.axes);
+        let elements = self.store.array(&path, &plan, &wanted);
+        let Elements::Numbers(values) = elements.map_err(|e| self.context(&path, e))? else {
+            return Ok(None);
+        };
+        Ok(Some(Variable {
+            name: name.into(),
+            dims: ["chain", "draw", "element"].map(String::from).to_vec(),
+            shape: vec![plan.shape[0], plan.shape[1], block.elements.len()],
+            values,
+        }))
+    }
+
+    /// Draws per chain of a group; 0 where it has none.
+    ///
+    /// # Errors
+    /// As [`Stored::columns`].
+    pub fn n_draws_of(&self, group: &Group) -> Result<usize> {
+        let mut most = 0;
+        for variable in &group.variables {
+            if let Some(plan) = self.plan(&group.name, &variable.name)? {
+                most = most.max(plan.shape[1]);
+            }
+        }
+        Ok(most)
+    }
+
+    /// How a variable of draws lies in the store.
+    fn plan(&self, group: &str, name: &str) -> Result<Option<Plan>> {
+        let path = format!("{group}/{name}");
+        let node = self.store.nodes().find(|(p, _)| **p == path);
+        let Some((_, node)) = node else {
+            return Ok(None);
+        };
+        let found = plan(node, name, true).map_err(|e| self.context(&path, e))?;
+        match found {
+            Some(plan) if plan.dims.len() < 2 || plan.dims[..2] != ["chain", "draw"] => {
+                let message = "draws that stay on the disk need chain and draw first";
+                Err(self.context(&path, wrong(message)))
+            }
+            found => Ok(found),
+        }
+    }
+
+    fn context(&self, path: &str, error: Error) -> Error {
+        error
+            .context(format!("`{path}`"))
+            .context(self.path.display())
     }
 
     fn read(&self, draws: Range<usize>) -> Result<Trace> {

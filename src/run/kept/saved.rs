@@ -127,8 +127,14 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
         return Err(context(Error::new(ErrorKind::Data, message)));
     };
     let path = folder.join(&state);
-    let bytes = fs::read(&path)
-        .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display())))?;
+    let bytes = fs::read(&path).map_err(|error| {
+        let message = format!(
+            "{}: {error}; its draws can be read, but nothing can go on without the state: start \
+             anew with --overwrite or another --out",
+            path.display()
+        );
+        Error::new(ErrorKind::Io, message)
+    })?;
     let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| e.context(path.display()))?;
     if checkpoint.n_draws() != n_draws {
         let message = format!(

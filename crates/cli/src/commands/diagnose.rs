@@ -73,6 +73,10 @@ pub(crate) fn run(args: &DiagnoseArgs) -> Result<Outcome> {
         ..SummaryOptions::default()
     };
     let context = |error: Error| error.context(path.display());
+    let options = SummaryOptions {
+        group: group(&opened).map_err(context)?,
+        ..options
+    };
     let (found, trace) = match opened {
         Opened::Whole(trace) => (diagnose(&trace, &options).map_err(context)?, trace),
         Opened::Stored(stored) => (
@@ -96,6 +100,24 @@ pub(crate) fn run(args: &DiagnoseArgs) -> Result<Outcome> {
         terminal::out(diagnosis_text(&found, &text).trim_end());
     }
     Ok(Outcome::Done)
+}
+
+/// The posterior, or the prior where that was drawn alone.
+fn group(opened: &Opened) -> Result<String> {
+    let outline;
+    let trace = match opened {
+        Opened::Whole(trace) => trace,
+        Opened::Stored(stored) => {
+            outline = stored.outline()?;
+            &outline
+        }
+    };
+    let has = |name: &str| trace.group(name).is_some();
+    let name = match !has("posterior") && has("prior") {
+        true => "prior",
+        false => "posterior",
+    };
+    Ok(name.into())
 }
 
 /// Where a trace of ours came from; nothing for others.

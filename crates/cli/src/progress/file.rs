@@ -5,6 +5,7 @@ use crate::clock::timestamp;
 use crate::json::number;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Its name in the folder of a run.
@@ -26,8 +27,25 @@ pub(crate) fn replace(path: &Path, mut document: Value) {
     document["pid"] = json!(std::process::id());
     document["host"] = json!(host.trim());
     let partial = path.with_extension("json.tmp");
-    if fs::write(&partial, format!("{document:#}\n")).is_ok() {
-        let _ = fs::rename(&partial, path);
+    match fs::write(&partial, format!("{document:#}\n")) {
+        Ok(()) => drop(fs::rename(&partial, path)),
+        Err(_) => {
+            let _ = fs::remove_file(&partial);
+            if document["state"] != "running" {
+                let _ = write_over(path, &document.to_string());
+            }
+        }
+    }
+}
+
+/// Writes `text` into the room that a file has already, for the last word on a disk that is full.
+fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).open(path)?;
+    let room = usize::try_from(file.metadata()?.len()).unwrap_or(0);
+    match text.len() <= room {
+        // Spaces at the end are no part of the document.
+        true => file.write_all(format!("{text:<room$}").as_bytes()),
+        false => Ok(()),
     }
 }
 
@@ -113,6 +131,24 @@ mod tests {
             (&found["min_ess_bulk"], &found["max_rhat"]),
             (&json!(412.0), &json!(1.004))
         );
+        fs::remove_file(path).expect("ours");
+    }
+
+    #[test]
+    fn the_last_word_fits_into_the_room_of_the_one_before() {
+        let name = format!("fitzroy-progress-over-{}.json", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let board = Board::new(1, 10, 10);
+        let mut file = File::new(path.clone());
+        file.show(&board.snapshot(), 2.5);
+        // Nothing can be written beside it.
+        fs::create_dir(path.with_extension("json.tmp")).expect("writable");
+        board.set_state(State::Failed);
+        file.end(&board.snapshot(), 3.0);
+        let text = fs::read_to_string(&path).expect("there");
+        let found: Value = serde_json::from_str(&text).expect("whole");
+        assert_eq!(found["state"], "failed");
+        fs::remove_dir(path.with_extension("json.tmp")).expect("ours");
         fs::remove_file(path).expect("ours");
     }
 }

@@ -60,11 +60,19 @@ fn densities(scene: &mut Scene, cell: Rect, energy: &Series) {
     scene.close();
 }
 
+/// Chains from one name to the next: 1, 2 or 5 times a power of ten, for at most ten names.
+fn step_of_names(n: usize) -> usize {
+    let steps = (0..18).flat_map(|k| [1, 2, 5].map(|m| m * 10_usize.pow(k)));
+    let mut enough = steps.filter(|step| n.div_ceil(*step) <= 10);
+    enough.next().unwrap_or(n)
+}
+
 fn by_chain(scene: &mut Scene, cell: Rect, energy: &Series) {
     let (n, length) = (energy.chains.len(), energy.n_draws());
     let pooled = energy.pooled();
     let values = bfmi(Chains::new(&pooled, n, length));
-    let names = (0..n).map(|c| (c as f64, c.to_string())).collect();
+    let names = (0..n).step_by(step_of_names(n));
+    let names = names.map(|c| (c as f64, c.to_string())).collect();
     let x = AxisSpec::new("chain", [-0.5, n as f64 - 0.5]).labels(Labels::Names(names));
     let highest = values
         .iter()

@@ -26,17 +26,21 @@ pub fn khat_figure(k: &[f64], labels: &[String], limit: f64, style: &Style) -> S
     let axes = Panel::new(cell, "Pareto k", x, y)
         .note(note)
         .draw(&mut scene);
-    let mut taken = Vec::new();
-    for (at, words) in [(limit, format!("limit {}", said(limit))), (1.0, "1".into())] {
-        let y = axes.y.pixel(at);
+    let limits = [(limit, format!("limit {}", said(limit))), (1.0, "1".into())];
+    for (at, _) in &limits {
+        let y = axes.y.pixel(*at);
         let line = Stroke::new(Ink::Bad, 1.4).dashed(5.0, 3.0);
         scene.line([axes.rect.x, y], [axes.rect.right(), y], line);
+    }
+    let mut names = Vec::new();
+    for (at, words) in limits {
+        let y = axes.y.pixel(at);
         let below = if at < 1.0 { 14.0 } else { -5.0 };
         let place = [axes.rect.right() - 4.0, y + below];
         let text = Text::new(words, place, 11.0)
             .align(Align::End)
             .ink(Ink::Bad);
-        add_where_free(&mut scene, text, &mut taken);
+        names.push(text);
     }
     let size = if k.len() > 500 { 3.5 } else { 6.0 };
     let (mut good, mut bad): (Vec<Point>, Vec<(usize, Point)>) = (Vec::new(), Vec::new());
@@ -54,18 +58,17 @@ pub fn khat_figure(k: &[f64], labels: &[String], limit: f64, style: &Style) -> S
     let places: Vec<Point> = bad.iter().map(|(_, at)| *at).collect();
     scene.dots(&places, size + 2.0, Ink::Bad, 1.0);
     bad.sort_by(|a, b| k[b.0].total_cmp(&k[a.0]));
-    name_worst(&mut scene, &bad, labels, axes.rect, &mut taken);
+    names.extend(names_of_worst(&bad, labels, axes.rect));
+    let mut taken = Vec::new();
+    for text in names {
+        add_where_free(&mut scene, text, &mut taken);
+    }
     scene
 }
 
-/// Names of the worst few, where there is room.
-fn name_worst(
-    scene: &mut Scene,
-    bad: &[(usize, Point)],
-    labels: &[String],
-    rect: Rect,
-    taken: &mut Vec<Rect>,
-) {
+/// Names of the worst few.
+fn names_of_worst(bad: &[(usize, Point)], labels: &[String], rect: Rect) -> Vec<Text> {
+    let mut names = Vec::new();
     for (i, at) in bad.iter().take(10) {
         let label = labels.get(*i).cloned().unwrap_or_else(|| i.to_string());
         let label = crate::draw::fitted(&label, 120.0, 11.0, crate::draw::Weight::Regular);
@@ -76,11 +79,12 @@ fn name_worst(
         }
         // Above the upper edge stands the title.
         text.at[1] = text.at[1].max(rect.y + 10.0);
-        add_where_free(scene, text, taken);
+        names.push(text);
     }
+    names
 }
 
-/// Adds a text unless it would lie on an earlier one.
+/// Adds a text unless it would lie on an earlier one; dots under it shine through a little.
 fn add_where_free(scene: &mut Scene, text: Text, taken: &mut Vec<Rect>) {
     let b = text.bounds();
     let apart = |o: &Rect| {
@@ -88,6 +92,14 @@ fn add_where_free(scene: &mut Scene, text: Text, taken: &mut Vec<Rect>) {
         across || b.bottom() < o.y || o.bottom() < b.y
     };
     if taken.iter().all(apart) {
+        let [left, right] = [b.x - 1.0, b.right() + 1.0];
+        let corners = [
+            [left, b.y],
+            [right, b.y],
+            [right, b.bottom()],
+            [left, b.bottom()],
+        ];
+        scene.areas(vec![corners.to_vec()], Ink::Paper, 0.8);
         taken.push(b);
         scene.text(text);
     }

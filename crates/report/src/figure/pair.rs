@@ -29,6 +29,9 @@ pub fn pair_figure(draws: &Draws, style: &Style) -> Scene {
     if step > 1 {
         keys[0].label = format!("draw (one in {step})");
     }
+    if n == 1 {
+        keys[0].label = "one number: there is nothing to pair it with".into();
+    }
     let top = 12.0 + legend(&mut scene, &keys, [16.0, 8.0], style.width - 32.0);
     let width = (style.width - 24.0) / n as f64;
     let height = (width * 0.72).clamp(150.0, 420.0);

@@ -1,5 +1,6 @@
 //! All variables at once, draw by draw: what do divergent draws have in common?
 
+use super::look::say_instead;
 use super::{Draws, Series, Style, count};
 use crate::draw::{AxisSpec, Ink, Key, Labels, Panel, Rect, Scene, Stroke, legend};
 use fitzroy::diagnose::{mean, sd};
@@ -59,6 +60,13 @@ pub fn parallel_figure(draws: &Draws, style: &Style) -> Scene {
     let names = names.map(|(k, s)| (k as f64, s.label.clone())).collect();
     let x = AxisSpec::new("", [-0.3, columns.len().max(1) as f64 - 0.7]);
     let axes = Panel::new(cell, "", x.labels(Labels::Names(names)), y).draw(&mut scene);
+    if columns.len() < 2 {
+        say_instead(
+            &mut scene,
+            &axes,
+            "one number: there is nothing to join it with",
+        );
+    }
     let line = |columns: &[Vec<f64>], i: usize| {
         let points = columns.iter().enumerate();
         points

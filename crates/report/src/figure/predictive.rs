@@ -5,7 +5,7 @@ use super::{Style, count, said};
 use crate::draw::{
     AxisSpec, Group, Ink, Key, Labels, Panel, Rect, Scene, Stroke, grid, legend, range_of,
 };
-use crate::numeric::{counts, density, is_whole};
+use crate::numeric::{counts, density, density_among, is_whole};
 use fitzroy::diagnose::{mean, quantile, sd};
 
 /// Replicates drawn as curves, and used for bands and statistics.
@@ -106,12 +106,14 @@ fn densities(
     range: [f64; 2],
 ) {
     let step = used.len().div_ceil(CURVES).max(1);
+    let replicated = used.iter().flat_map(|r| r.iter().copied());
+    let all: Vec<f64> = replicated.chain(data.observed.iter().copied()).collect();
     let curves: Vec<_> = used
         .iter()
         .step_by(step)
-        .filter_map(|r| density(r))
+        .filter_map(|r| density_among(r, &all))
         .collect();
-    let observed = density(&data.observed);
+    let observed = density_among(&data.observed, &all);
     let peaks = |d: &crate::numeric::Density| d.y.iter().copied().fold(0.0, f64::max);
     let mut tops: Vec<f64> = curves.iter().map(peaks).collect();
     tops.sort_unstable_by(f64::total_cmp);

@@ -5,7 +5,7 @@ use super::{Draws, Series, Style, no_density};
 use crate::draw::{
     Axes, AxisSpec, Group, Ink, Key, Labels, Panel, Rect, Scene, Stroke, legend, range_of,
 };
-use crate::numeric::{Density, counts, density, is_whole};
+use crate::numeric::{Density, counts, density_among, is_whole};
 use fitzroy::diagnose::quantile;
 
 /// Height of a row in pixels.
@@ -50,7 +50,7 @@ fn density_panel(scene: &mut Scene, cell: Rect, draws: &Draws, series: &Series, 
     let whole = is_whole(&pooled);
     let estimate = |x: &[f64]| match whole {
         true => Some(counts(x)),
-        false => density(x),
+        false => density_among(x, &pooled),
     };
     let all = estimate(&pooled).filter(|_| no_density(&pooled).is_none());
     let chain = |c: &usize| estimate(&series.chains[*c]).filter(|_| all.is_some());

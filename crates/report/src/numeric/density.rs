@@ -23,6 +23,18 @@ pub struct Density {
 /// there, and so are draws in (0, 1) at 1: the curve is mirrored at the bound instead of leaking over it.
 /// None for draws that are constant, hold a number that is not finite, or are fewer than two.
 pub fn density(draws: &[f64]) -> Option<Density> {
+    estimate(draws, None)
+}
+
+/// [`density`] of a part of `all`, which say whether there is a bound: a chain that happens to stay
+/// above 0 has none where others go below it.
+pub fn density_among(draws: &[f64], all: &[f64]) -> Option<Density> {
+    let least = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    estimate(draws, Some([least, most]))
+}
+
+fn estimate(draws: &[f64], all: Option<[f64; 2]>) -> Option<Density> {
     if draws.len() < 2 || !draws.iter().all(|v| v.is_finite()) {
         return None;
     }
@@ -42,8 +54,9 @@ pub fn density(draws: &[f64]) -> Option<Density> {
         false => sd(&scaled),
     };
     let width = (0.9 * width * (sorted.len() as f64).powf(-0.2)).max(1.0 / POINTS as f64);
-    let bounded_below = low > 0.0 && low / range < width;
-    let bounded_above = low >= 0.0 && high < 1.0 && (1.0 - high) / range < width;
+    let [least, most] = all.unwrap_or([low, high]);
+    let bounded_below = least > 0.0 && low / range < width;
+    let bounded_above = least >= 0.0 && most < 1.0 && (1.0 - high) / range < width;
     let start = if bounded_below {
         -middle / range
     } else {

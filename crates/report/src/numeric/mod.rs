@@ -8,5 +8,5 @@ mod reduce;
 mod tests;
 
 pub use band::{ecdf_band, ecdf_difference, fractional_ranks};
-pub use density::{Density, counts, density, is_whole};
+pub use density::{Density, counts, density, density_among, is_whole};
 pub(crate) use reduce::extremes;

@@ -37,6 +37,16 @@ fn densities_agree_with_the_sum_over_all_draws() {
     }
 }
 
+/// Catches: a chain that stays above 0 by chance, cut off there beside chains that do not.
+#[test]
+fn a_part_has_the_bounds_of_the_whole() {
+    let part: Vec<f64> = (1..100).map(|i| 0.02 * f64::from(i)).collect();
+    let all: Vec<f64> = part.iter().copied().chain([-1.0]).collect();
+    assert_eq!(density(&part).unwrap().x[0], 0.0);
+    assert!(density_among(&part, &all).unwrap().x[0] < -0.1);
+    assert_eq!(density_among(&part, &part), density(&part));
+}
+
 #[test]
 fn what_has_no_density_has_none() {
     for draws in [

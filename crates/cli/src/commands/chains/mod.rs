@@ -2,6 +2,7 @@
 
 mod dry_run;
 mod flags;
+mod prior;
 
 pub(crate) use dry_run::dry_run;
 pub(crate) use flags::{Centring, ChainFlags, memory_limit};
@@ -63,7 +64,16 @@ pub(crate) fn go_on(
         ));
         return Ok(None);
     }
-    if from.is_none() && folder.finished_with().is_some() {
+    let finished = folder.finished_with().filter(|_| from.is_none());
+    if let Some(n_draws) = finished.filter(|_| settings.prior_only) {
+        prior::is_same(folder.path(), joint, settings)?;
+        if n_draws >= settings.sampler.draws {
+            terminal::note(format_args!(
+                "the run in {shown} has its {n_draws} draws per chain; ask for more with --draws"
+            ));
+            return Ok(None);
+        }
+    } else if finished.is_some() {
         let message = format!(
             "--resume {shown}: its run left no state to go on from; start anew with --overwrite"
         );

@@ -3,11 +3,12 @@
 mod show;
 
 use crate::args::Common;
+use crate::commands::IN_MEMORY_BYTES;
 use crate::exit::Outcome;
 use crate::json;
 use clap::Args;
-use fitzroy::diagnose::{Loo, agreement, compare, loo, loo_pit};
-use fitzroy::draws::{Trace, read_trace};
+use fitzroy::diagnose::{Loo, agreement_opened, compare, loo_opened, loo_pit_opened};
+use fitzroy::draws::{Opened, open_trace};
 use fitzroy::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -60,10 +61,14 @@ fn models(args: &CompareArgs, names: &[String], threads: usize) -> Result<Outcom
     let one = |(path, name): (&PathBuf, &String)| -> Result<_> {
         let trace = read(path)?;
         let context = |error: Error| error.context(path.display());
-        let found = loo(&trace, variable, threads).map_err(context)?;
+        let found = loo_opened(&trace, variable, threads).map_err(context)?;
         // Not every trace has replicates.
-        let pit = match args.common.json && trace.group("posterior_predictive").is_some() {
-            true => Some(loo_pit(&trace, variable, threads).map_err(context)?),
+        let has_replicates = match &trace {
+            Opened::Whole(trace) => trace.group("posterior_predictive").is_some(),
+            Opened::Stored(stored) => stored.outline()?.group("posterior_predictive").is_some(),
+        };
+        let pit = match args.common.json && has_replicates {
+            true => Some(loo_pit_opened(&trace, variable, threads).map_err(context)?),
             false => None,
         };
         Ok(((name.clone(), found), pit))
@@ -87,7 +92,7 @@ fn posteriors(args: &CompareArgs, names: &[String], threads: usize) -> Result<Ou
         );
         return Err(Error::new(ErrorKind::Usage, message));
     };
-    let found = agreement(&read(first)?, &read(second)?, &args.var, threads)?;
+    let found = agreement_opened(&read(first)?, &read(second)?, &args.var, threads)?;
     if args.common.json {
         json::print(&show::posteriors_json(&found, names));
     } else {
@@ -99,8 +104,8 @@ fn posteriors(args: &CompareArgs, names: &[String], threads: usize) -> Result<Ou
     })
 }
 
-fn read(path: &Path) -> Result<Trace> {
-    read_trace(path)
+fn read(path: &Path) -> Result<Opened> {
+    open_trace(path, IN_MEMORY_BYTES)
 }
 
 /// A name for every trace: its file or, where that says nothing, its folder; numbered where two

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// `2GB`, `512 MiB`, `1000000`.
-pub(super) fn bytes(text: &str) -> Result<usize> {
+pub(crate) fn bytes(text: &str) -> Result<usize> {
     let text = text.trim();
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

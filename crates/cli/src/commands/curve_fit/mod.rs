@@ -4,7 +4,7 @@ mod batch;
 mod device;
 mod flags;
 mod inputs;
-mod large;
+pub(super) mod large;
 mod pairs;
 mod posterior;
 mod sets;

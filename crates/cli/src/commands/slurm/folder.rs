@@ -126,10 +126,12 @@ pub(super) fn tasks(run: &Path, cluster: &dyn Cluster) -> Result<Vec<TaskStatus>
     });
     let one = |i: usize| {
         let progress = read_json(&task(run, i).join("progress.json"));
+        let progress = progress.map(|found| with_results(found, &task(run, i)));
         let complete = run.join("done").join(i.to_string()).is_file();
         let mut found = status::of_task(i, complete, progress, queue.as_ref());
-        // It may have been killed before it said anything.
-        if found.state == State::NotStarted && task(run, i).exists() {
+        // It may have ended before it said anything in its folder.
+        let was_there = || task(run, i).exists() || log(run, i).is_some();
+        if found.state == State::NotStarted && was_there() {
             found.state = State::Failed;
         }
         found
@@ -145,15 +147,32 @@ pub(super) fn missing(tasks: &[TaskStatus]) -> Vec<&TaskStatus> {
         .collect()
 }
 
-/// What the log of a task ends with.
-pub(super) fn last_words(run: &Path, task: usize) -> Option<String> {
+/// What a run that is over knows better than its last look at itself, if it ever took one.
+fn with_results(mut progress: Value, task: &Path) -> Value {
+    if progress["min_ess_bulk"].is_null() && progress["state"] != "running" {
+        let results = read_json(&task.join("run.json")).unwrap_or_default();
+        for key in ["min_ess_bulk", "max_rhat"] {
+            progress[key] = results[key].clone();
+        }
+    }
+    progress
+}
+
+/// The newest log of a task: `NAME_JOB_TASK.log`, while that of collecting is `NAME_JOB.log`.
+fn log(run: &Path, task: usize) -> Option<PathBuf> {
     let entries = fs::read_dir(run.join("logs")).ok()?.flatten();
     let ending = format!("_{task}.log");
     let logs = entries.map(|e| e.path()).filter(|p| {
         let name = p.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(&ending)
+        let job = name.strip_suffix(&ending).and_then(|n| n.rsplit_once('_'));
+        job.is_some_and(|(_, job)| !job.is_empty() && job.bytes().all(|b| b.is_ascii_digit()))
     });
-    let newest = logs.max_by_key(|p| fs::metadata(p).and_then(|m| m.modified()).ok())?;
+    logs.max_by_key(|p| fs::metadata(p).and_then(|m| m.modified()).ok())
+}
+
+/// What the log of a task ends with.
+pub(super) fn last_words(run: &Path, task: usize) -> Option<String> {
+    let newest = log(run, task)?;
     let text = String::from_utf8_lossy(&fs::read(&newest).ok()?).into_owned();
     let last = text.lines().rev().find(|l| !l.trim().is_empty())?;
     Some(format!("{} ends with: {}", newest.display(), last.trim()))

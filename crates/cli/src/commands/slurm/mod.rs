@@ -2,6 +2,7 @@
 
 mod chains;
 mod collect;
+mod estimate;
 mod folder;
 mod parts;
 mod prepare;

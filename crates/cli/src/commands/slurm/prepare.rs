@@ -1,11 +1,12 @@
 //! From a command line to job files on disk.
 
+use super::estimate;
 use super::folder::{self, Submitted};
 use crate::terminal;
 use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_slurm::command::{Command, Share};
-use fitzroy_slurm::plan::{Estimate, Plan};
+use fitzroy_slurm::plan::Plan;
 use fitzroy_slurm::profile::Profile;
 use fitzroy_slurm::split::Split;
 use fitzroy_slurm::{check, profile, render};
@@ -101,7 +102,7 @@ pub(super) fn plans(args: &JobArgs) -> Result<Vec<Plan>> {
                 _ => folder.join(name),
             },
             tasks,
-            estimate: estimate(&ours, &command, &profile, tasks.count, tasks.share)?,
+            estimate: estimate::of_task(&ours, &command, &profile, tasks)?,
             command: command.clone(),
             profile,
             concurrent: args.concurrent,
@@ -155,62 +156,6 @@ fn checksum(program: &Path) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// What one task needs, for commands that can say it without running. Bad input is found here, by the
-/// program that will run.
-fn estimate(
-    program: &Path,
-    command: &Command,
-    profile: &Profile,
-    count: usize,
-    share: Share,
-) -> Result<Option<Estimate>> {
-    let name = command.kind.name;
-    let draws = matches!(name, "sample" | "stop-signal fit");
-    if !draws && name != "weather train" {
-        return Ok(None);
-    }
-    let mut ask = process::Command::new(program);
-    // The first task has as much to do as any other.
-    ask.args(command.without("--strict").words());
-    ask.args(["--dry-run", "--json"]);
-    // The last of unequal tasks has the most to do.
-    match share {
-        Share::Chains if count > 1 => ask.args(["--task", &format!("{}/{count}", count - 1)]),
-        Share::Blocks => ask.args(["--block", &format!("{count}/{count}")]),
-        _ => &mut ask,
-    };
-    if draws && command.value("--threads").is_none() {
-        ask.args(["--threads", &profile.cpus.to_string()]);
-    }
-    // What only the nodes have cannot be asked here.
-    if draws
-        && command
-            .value("--device")
-            .is_some_and(|d| d.starts_with("cuda"))
-    {
-        ask.args(["--device", "cpu"]);
-    }
-    let output = ask.output().map_err(|e| io("the program", &e))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim().trim_start_matches("error: ").to_owned();
-        return Err(usage(said));
-    }
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let bytes = |key: &str| document[key].as_f64().unwrap_or(0.0) as u64;
-    Ok(Some(match draws {
-        true => Estimate {
-            memory_bytes: bytes("memory_bytes"),
-            draws_bytes: bytes("draws_bytes"),
-            time_s: document["time_s"].as_f64(),
-        },
-        false => Estimate {
-            memory_bytes: bytes("total_bytes"),
-            ..Estimate::default()
-        },
-    }))
-}
-
 /// Writes the job files. A folder that holds another run is left alone.
 fn write_all(plan: &Plan, partial: bool) -> Result<Files> {
     let document = plan.to_json()?;
@@ -256,10 +201,10 @@ fn write_all(plan: &Plan, partial: bool) -> Result<Files> {
     Ok(files)
 }
 
-fn usage(message: String) -> Error {
+pub(super) fn usage(message: String) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
 
-fn io(what: &str, error: &std::io::Error) -> Error {
+pub(super) fn io(what: &str, error: &std::io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("{what}: {error}"))
 }
