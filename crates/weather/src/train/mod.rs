@@ -2,6 +2,8 @@
 
 mod batch;
 mod checkpoint;
+mod device;
+mod engine;
 mod events;
 mod model;
 mod plan;
@@ -11,14 +13,19 @@ mod run;
 mod schedule;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
+mod device_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests;
 
 pub use batch::{Batch, order};
 pub use checkpoint::{Checkpoint, Found, Progress, find, newest};
+pub use device::{kernel_names, kernel_text};
+pub use engine::Target;
 pub use events::Recorder;
 pub use model::{Learner, Predictor, initial};
 pub use plan::{Plan, Settings, plan};
-pub use problem::{Architecture, GraphKind, LossKind, Problem, Task, Weighting};
+pub use problem::{Architecture, Baseline, GraphKind, LossKind, Problem, Task, Weighting};
 pub use profile::{Profile, Timed};
-pub use run::{Caller, Ended, Event, Outcome, train};
+pub use run::{Caller, Ended, Event, Outcome, train, train_on};
 pub use schedule::{Rollouts, Schedule};

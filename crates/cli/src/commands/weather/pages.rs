@@ -29,14 +29,14 @@ pub(super) fn begin(
     folder: &Path,
     data: &[String],
     architecture: &Architecture,
-    (settings, plan): (&Settings, &Plan),
+    (settings, plan, place): (&Settings, &Plan, &str),
 ) -> Result<()> {
     let s = settings;
     let cpu = probe::cpu();
     let document = json!({
         "program": "fitzroy", "version": VERSION, "kind": "weather training",
         "command": command(), "date": timestamp(), "data": data.join(", "),
-        "device": format!("{}, {}, {} threads", cpu.model, probe::level_name(cpu.simd), s.threads),
+        "device": format!("{}, {}, {}", cpu.model, probe::level_name(cpu.simd), place),
         "seed": s.seed,
         "network": {
             "latent_size": architecture.latent, "message_layers": architecture.n_layers,
