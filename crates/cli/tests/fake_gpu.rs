@@ -289,17 +289,58 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
     let driver = folder.join("libcuda.so.1");
     std::fs::hard_link(&driver, folder.join("libcublasLt.so.12")).unwrap();
     let synth = [
-        "weather", "synth", "--out", "a.nc", "--grid", "16", "--days", "12", "--spinup", "4",
-        "--lat-min", "35", "--lat-max", "55", "--lon-min", "-10", "--lon-max", "10",
-        "--resolution", "2.5",
+        "weather",
+        "synth",
+        "--out",
+        "a.nc",
+        "--grid",
+        "16",
+        "--days",
+        "12",
+        "--spinup",
+        "4",
+        "--lat-min",
+        "35",
+        "--lat-max",
+        "55",
+        "--lon-min",
+        "-10",
+        "--lon-max",
+        "10",
+        "--resolution",
+        "2.5",
     ];
     run(program(folder).args(synth)).ends_with(0);
     let train = |out: &str, more: &[&str]| {
         let usual = [
-            "weather", "train", "--data", "a.nc", "--latent-size", "16", "--num-gnn-layers", "1",
-            "--mlp-num-hidden-layers", "1", "--boundary-width", "1", "--learning-rate", "1e-3",
-            "--validation-frequency", "4", "--decay-steps", "30", "--rollout-steps", "2", "--ema",
-            "0.9", "--log-every", "3", "--json", "--verbose", "--out", out,
+            "weather",
+            "train",
+            "--data",
+            "a.nc",
+            "--latent-size",
+            "16",
+            "--num-gnn-layers",
+            "1",
+            "--mlp-num-hidden-layers",
+            "1",
+            "--boundary-width",
+            "1",
+            "--learning-rate",
+            "1e-3",
+            "--validation-frequency",
+            "4",
+            "--decay-steps",
+            "30",
+            "--rollout-steps",
+            "2",
+            "--ema",
+            "0.9",
+            "--log-every",
+            "3",
+            "--json",
+            "--verbose",
+            "--out",
+            out,
         ];
         let mut all = usual.to_vec();
         all.extend(more);
@@ -317,7 +358,11 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
     let cpu = train("cpu", &["--max-steps", "9"]).ends_with(0).json();
     let f32 = ["--device", "cuda", "--precision", "f32", "--max-steps", "9"];
     let said = train("gpu", &f32).ends_with(0);
-    assert!(said.err.contains("cuda:0 (NVIDIA H200), f32"), "{}", said.err);
+    assert!(
+        said.err.contains("cuda:0 (NVIDIA H200), f32"),
+        "{}",
+        said.err
+    );
     assert!(said.err.contains("GPU memory 0.0"), "{}", said.err);
     let gpu = said.json();
     for key in ["last_loss", "best_validation_loss"] {
@@ -326,12 +371,22 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
     }
     // Products of the library, graphs noted and launched: the same list is noted once.
     let counts = std::fs::read_to_string(folder.join("counts")).unwrap();
-    let counts: Vec<u64> = counts.split_whitespace().map(|w| w.parse().unwrap()).collect();
-    assert!(counts[0] > 100 && counts[2] > 8 && counts[1] <= 3, "{counts:?}");
+    let counts: Vec<u64> = counts
+        .split_whitespace()
+        .map(|w| w.parse().unwrap())
+        .collect();
+    assert!(
+        counts[0] > 100 && counts[2] > 8 && counts[1] <= 3,
+        "{counts:?}"
+    );
     let metrics = std::fs::read_to_string(folder.join("gpu/metrics.jsonl")).unwrap();
     assert!(metrics.contains("train/gpu_memory_bytes"), "{metrics}");
     // There and back: the CPU goes on where the GPU stopped.
-    train("both", &["--device", "cuda", "--precision", "f32", "--max-steps", "5"]).ends_with(0);
+    train(
+        "both",
+        &["--device", "cuda", "--precision", "f32", "--max-steps", "5"],
+    )
+    .ends_with(0);
     let more = ["--max-steps", "9", "--resume-from", "both"];
     let both = train("both", &more).ends_with(0).json();
     let off = number(&both, "last_loss") / number(&cpu, "last_loss") - 1.0;
@@ -341,10 +396,19 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
     assert!(bf16.err.contains("bf16"), "{}", bf16.err);
     let off = number(&bf16.json(), "last_loss") / number(&cpu, "last_loss") - 1.0;
     assert!(off.abs() < 2e-2, "{off}");
-    let plan = train("plan", &["--device", "cuda", "--dry-run"]).ends_with(0).json();
+    let plan = train("plan", &["--device", "cuda", "--dry-run"])
+        .ends_with(0)
+        .json();
     assert_eq!(plan["device"], "cuda:0 (NVIDIA H200), bf16");
     assert!(plan["free_bytes"].as_u64().unwrap() < 1 << 30);
-    let much = ["--device", "cuda", "--latent-size", "2048", "--num-gnn-layers", "8"];
+    let much = [
+        "--device",
+        "cuda",
+        "--latent-size",
+        "2048",
+        "--num-gnn-layers",
+        "8",
+    ];
     let said = train("much", &[&much[..], &["--precision", "f64"]].concat());
     assert!(said.ends_with(2).err.contains("--precision f64"));
 }
@@ -360,22 +424,59 @@ fn a_gpu_without_a_library_of_products_trains_and_says_so() {
     };
     let folder = &fake.0.0;
     let synth = [
-        "weather", "synth", "--out", "a.nc", "--grid", "16", "--days", "12", "--spinup", "4",
-        "--lat-min", "35", "--lat-max", "55", "--lon-min", "-10", "--lon-max", "10",
-        "--resolution", "2.5",
+        "weather",
+        "synth",
+        "--out",
+        "a.nc",
+        "--grid",
+        "16",
+        "--days",
+        "12",
+        "--spinup",
+        "4",
+        "--lat-min",
+        "35",
+        "--lat-max",
+        "55",
+        "--lon-min",
+        "-10",
+        "--lon-max",
+        "10",
+        "--resolution",
+        "2.5",
     ];
     run(program(folder).args(synth)).ends_with(0);
     let train = |more: &[&str]| {
         let mut all = vec![
-            "weather", "train", "--data", "a.nc", "--latent-size", "16", "--num-gnn-layers", "1",
-            "--boundary-width", "1", "--max-steps", "2", "--device", "cuda",
+            "weather",
+            "train",
+            "--data",
+            "a.nc",
+            "--latent-size",
+            "16",
+            "--num-gnn-layers",
+            "1",
+            "--boundary-width",
+            "1",
+            "--max-steps",
+            "2",
+            "--device",
+            "cuda",
         ];
         all.extend(more);
         fake.fitzroy(&all)
     };
     let said = train(&["--out", "a"]).ends_with(0);
     assert!(said.err.contains("kernel of our own"), "{}", said.err);
-    assert!(said.err.contains("cuda:0 (NVIDIA H200), f32"), "{}", said.err);
+    assert!(
+        said.err.contains("cuda:0 (NVIDIA H200), f32"),
+        "{}",
+        said.err
+    );
     let said = train(&["--precision", "bf16"]).ends_with(2);
-    assert!(said.err.contains("need compute capability 8.0"), "{}", said.err);
+    assert!(
+        said.err.contains("need compute capability 8.0"),
+        "{}",
+        said.err
+    );
 }

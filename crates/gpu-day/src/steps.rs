@@ -2,8 +2,8 @@
 
 use crate::models::{Example, M1, M2, SCHOOLS};
 use crate::others::{peers, peers_many, sanitizer};
-use crate::weather;
 use crate::runs::{bits, on_gpu, sampled, sampled_in};
+use crate::weather;
 use fitzroy::diagnose::SummaryOptions;
 use fitzroy::run::{Device, Settings, kernel_source, team};
 use fitzroy::verify::{Depth, verify};

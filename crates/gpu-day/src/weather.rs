@@ -64,7 +64,14 @@ fn problem(archive: Archive, task: Task, architecture: Architecture) -> Result<P
         validation: 0.15,
     };
     let splits = Splits::new(&archive, &by)?;
-    Problem::new(archive, splits, task, architecture, Weighting::default(), None)
+    Problem::new(
+        archive,
+        splits,
+        task,
+        architecture,
+        Weighting::default(),
+        None,
+    )
 }
 
 /// A folder for one run, removed at the end.

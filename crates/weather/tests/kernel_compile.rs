@@ -67,7 +67,15 @@ fn problem(baseline: Baseline) -> Problem {
         n_hidden: 1,
     };
     let task = Task::Forecast { boundary_width: 1 };
-    Problem::new(archive, splits, task, architecture, Weighting::default(), None).unwrap()
+    Problem::new(
+        archive,
+        splits,
+        task,
+        architecture,
+        Weighting::default(),
+        None,
+    )
+    .unwrap()
 }
 
 #[test]
@@ -97,6 +105,9 @@ fn kernels_of_training_compile_within_their_budget() {
             assert!(there, "{name} is missing");
         }
         let what = format!("sm_{arch} {}: {usage:?}", math.name());
-        assert!(usage.registers <= REGISTERS && usage.spill_bytes == 0, "{what}");
+        assert!(
+            usage.registers <= REGISTERS && usage.spill_bytes == 0,
+            "{what}"
+        );
     }
 }

@@ -234,7 +234,16 @@ impl Blas {
         // SAFETY: there is room for the one result that is asked for.
         let status = unsafe {
             (f.heuristic)(
-                self.handle, desc, a, b, c, c, preference, 1, &mut found, &mut count,
+                self.handle,
+                desc,
+                a,
+                b,
+                c,
+                c,
+                preference,
+                1,
+                &mut found,
+                &mut count,
             )
         };
         // SAFETY: it was made above.

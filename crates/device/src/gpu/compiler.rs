@@ -75,8 +75,10 @@ impl Places {
             }
         }
         let names = BLAS.map(|(name, major)| (PathBuf::from(name), major));
-        let in_folder =
-            |folder: &PathBuf| BLAS.map(|(name, major)| (folder.join(name), major)).to_vec();
+        let in_folder = |folder: &PathBuf| {
+            BLAS.map(|(name, major)| (folder.join(name), major))
+                .to_vec()
+        };
         let mut found: Vec<(PathBuf, u32)> = folders.iter().flat_map(in_folder).collect();
         found.extend(names);
         found.extend(later.iter().flat_map(in_folder));

@@ -122,9 +122,17 @@ impl HostWork {
             let line = &mut c[i * n..(i + 1) * n];
             let mut sums = vec![0.0_f32; n];
             for l in 0..k {
-                let x = if p.turned[0] { a[l * m + i] } else { a[i * k + l] };
+                let x = if p.turned[0] {
+                    a[l * m + i]
+                } else {
+                    a[i * k + l]
+                };
                 for (j, sum) in sums.iter_mut().enumerate() {
-                    let y = if p.turned[1] { b[j * k + l] } else { b[l * n + j] };
+                    let y = if p.turned[1] {
+                        b[j * k + l]
+                    } else {
+                        b[l * n + j]
+                    };
                     *sum = x.mul_add(y, *sum);
                 }
             }

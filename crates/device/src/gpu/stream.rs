@@ -99,9 +99,8 @@ impl GpuWork {
         work.gpu.enter()?;
         for k in 0..2 {
             // SAFETY: the pointers are to memory of this record.
-            let status = unsafe {
-                (work.functions.stream_create)(&mut work.streams[k], NON_BLOCKING)
-            };
+            let status =
+                unsafe { (work.functions.stream_create)(&mut work.streams[k], NON_BLOCKING) };
             work.check("cuStreamCreate", status)?;
             for events in [&mut work.copied, &mut work.done] {
                 let create = work.gpu.driver.functions.event_create;
@@ -347,12 +346,7 @@ impl GpuWork {
 }
 
 impl Accelerator for GpuWork {
-    fn load(
-        &mut self,
-        text: &str,
-        kernels: &[&'static str],
-        math: Math,
-    ) -> Result<Vec<String>> {
+    fn load(&mut self, text: &str, kernels: &[&'static str], math: Math) -> Result<Vec<String>> {
         Ok(self.load_text(text, kernels, math)?)
     }
 
@@ -394,7 +388,12 @@ impl Drop for GpuWork {
             self.memory.iter().for_each(|at| {
                 (driver.free)(*at);
             });
-            for event in self.copied.iter().chain(&self.done).filter(|e| !e.is_null()) {
+            for event in self
+                .copied
+                .iter()
+                .chain(&self.done)
+                .filter(|e| !e.is_null())
+            {
                 (driver.event_destroy)(*event);
             }
             for stream in self.streams.iter().filter(|s| !s.is_null()) {

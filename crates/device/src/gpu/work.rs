@@ -116,8 +116,7 @@ pub trait Accelerator: Send {
     ///
     /// # Errors
     /// The machine does not take it.
-    fn load(&mut self, text: &str, kernels: &[&'static str], math: Math)
-    -> Result<Vec<String>>;
+    fn load(&mut self, text: &str, kernels: &[&'static str], math: Math) -> Result<Vec<String>>;
 
     /// The address of fresh memory, zeros.
     ///

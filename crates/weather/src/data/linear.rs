@@ -428,7 +428,9 @@ mod tests {
         let linear = Linear::fit(&archive, &(0..60));
         let n = archive.record_len();
         let some = |k: usize| -> Vec<f32> {
-            (0..n).map(|i| ((i * 31 + k * 17) % 23) as f32 / 11.0 - 1.0).collect()
+            (0..n)
+                .map(|i| ((i * 31 + k * 17) % 23) as f32 / 11.0 - 1.0)
+                .collect()
         };
         let (a, b, g) = (some(1), some(2), some(3));
         let zero = vec![0.0; n];
@@ -437,11 +439,13 @@ mod tests {
         linear.change(&zero, &zero, &mut none);
         let (mut by_a, mut by_b) = (zero.clone(), zero.clone());
         linear.slope(&g, &mut by_a, &mut by_b);
-        let dot = |x: &[f32], y: &[f32]| -> f64 {
-            x.iter().zip(y).map(|(x, y)| f64::from(x * y)).sum()
-        };
+        let dot =
+            |x: &[f32], y: &[f32]| -> f64 { x.iter().zip(y).map(|(x, y)| f64::from(x * y)).sum() };
         let left = dot(&g, &change) - dot(&g, &none);
         let right = dot(&by_a, &a) + dot(&by_b, &b);
-        assert!((left - right).abs() < 1e-4 * left.abs().max(1.0), "{left} {right}");
+        assert!(
+            (left - right).abs() < 1e-4 * left.abs().max(1.0),
+            "{left} {right}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::checkpoint::Checkpoint;
+use super::commands::Writer;
 use super::plan::Settings;
 use super::problem::{LossKind, Problem};
 use crate::data::{FORCINGS, NEIGHBOURS};
@@ -24,9 +25,9 @@ const OWN: [&str; 9] = [
     "feed_back",
 ];
 /// Numbers before those of a batch: the rate, and how many windows count.
-const HEADER: usize = 16;
+pub(super) const HEADER: usize = 16;
 /// Teams that sum losses.
-const LOSSES: u64 = 1024;
+pub(super) const LOSSES: u64 = 1024;
 
 /// Names of all kernels of a training.
 pub fn kernel_names() -> Vec<&'static str> {
@@ -62,24 +63,24 @@ fn inside(problem: &Problem) -> usize {
 
 /// Where the numbers of a problem lie, counted from the start of its memory.
 #[derive(Clone, Debug, Default)]
-struct Places {
-    bytes: u64,
-    staging: u64,
-    batch: u64,
+pub(super) struct Places {
+    pub(super) bytes: u64,
+    pub(super) staging: u64,
+    pub(super) batch: u64,
     /// Numbers of one of the two places that batches arrive at.
-    len: u64,
-    predicted: u64,
-    slopes: u64,
-    change: u64,
-    by_next: u64,
-    losses: u64,
+    pub(super) len: u64,
+    pub(super) predicted: u64,
+    pub(super) slopes: u64,
+    pub(super) change: u64,
+    pub(super) by_next: u64,
+    pub(super) losses: u64,
     /// What never changes, with its bytes: see [`Fixed`].
-    fixed: Vec<u64>,
+    pub(super) fixed: Vec<u64>,
 }
 
 /// What never changes, in the order of `Places::fixed`.
 #[derive(Clone, Copy)]
-enum Fixed {
+pub(super) enum Fixed {
     Statics,
     Scales,
     Momentum,
@@ -146,7 +147,12 @@ fn fixed(problem: &Problem) -> Vec<Vec<u8>> {
         indices(starts),
         indices(entries),
     ];
-    all.extend(problem.fed.iter().map(|fed| indices(fed.nodes.iter().copied())));
+    all.extend(
+        problem
+            .fed
+            .iter()
+            .map(|fed| indices(fed.nodes.iter().copied())),
+    );
     all
 }
 
@@ -196,7 +202,13 @@ pub(super) fn bytes(
     math: Math,
 ) -> Vec<(&'static str, u64)> {
     let own = Places::new(problem, batch, steps).bytes;
-    OnDevice::bytes(network, (batch, steps), math, settings.average.is_some(), own)
+    OnDevice::bytes(
+        network,
+        (batch, steps),
+        math,
+        settings.average.is_some(),
+        own,
+    )
 }
 
 /// What a list does with a batch.
@@ -213,8 +225,8 @@ pub(super) enum Deed {
 /// A learner on a machine.
 pub(super) struct DeviceLearner {
     machine: Box<dyn Accelerator>,
-    device: OnDevice,
-    places: Places,
+    pub(super) device: OnDevice,
+    pub(super) places: Places,
     pub(super) batch: usize,
     update: Update,
     lists: HashMap<(Deed, usize), List>,
@@ -277,7 +289,12 @@ impl DeviceLearner {
 
     fn push(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let c = checkpoint;
-        let arrays = [Some(&c.parameters), Some(&c.m), Some(&c.v), c.average.as_ref()];
+        let arrays = [
+            Some(&c.parameters),
+            Some(&c.m),
+            Some(&c.v),
+            c.average.as_ref(),
+        ];
         for (at, values) in self.device.state().iter().zip(arrays.into_iter().flatten()) {
             self.machine.write(*at, &numbers(values.iter().copied()))?;
         }
@@ -293,7 +310,12 @@ impl DeviceLearner {
     /// Brings parameters, moments and average back.
     pub(super) fn pull(&mut self, checkpoint: &mut Checkpoint) -> Result<()> {
         let c = checkpoint;
-        let arrays = [Some(&mut c.parameters), Some(&mut c.m), Some(&mut c.v), c.average.as_mut()];
+        let arrays = [
+            Some(&mut c.parameters),
+            Some(&mut c.m),
+            Some(&mut c.v),
+            c.average.as_mut(),
+        ];
         for (at, values) in self.device.state().iter().zip(arrays.into_iter().flatten()) {
             let mut bytes = vec![0; 4 * values.len()];
             self.machine.read(*at, &mut bytes)?;
@@ -326,7 +348,8 @@ impl DeviceLearner {
         (header[0], header[1]) = (rate as f32, count as f32);
         self.packed.clear();
         for part in [&header[..], &batch.states, &batch.forcings] {
-            self.packed.extend(part.iter().flat_map(|x| x.to_le_bytes()));
+            self.packed
+                .extend(part.iter().flat_map(|x| x.to_le_bytes()));
         }
         let place = self.device.extra() + self.places.staging;
         let turn = self.tick % 2 * 4 * self.places.len;
@@ -368,204 +391,5 @@ impl DeviceLearner {
             }
         }
         writer.commands
-    }
-}
-
-/// Teams for `n` numbers.
-fn teams(n: u64) -> u64 {
-    n.div_ceil(32).clamp(1, 1 << 16)
-}
-
-/// Writes the commands of a deed.
-struct Writer<'a> {
-    learner: &'a DeviceLearner,
-    problem: &'a Problem,
-    steps: usize,
-    commands: Vec<Command>,
-}
-
-impl Writer<'_> {
-    fn launch(&mut self, kernel: &'static str, n_teams: u64, words: &[u64]) {
-        self.commands.push(Command::launch(kernel, n_teams, words));
-    }
-
-    fn at(&self, place: u64) -> u64 {
-        self.learner.device.extra() + place
-    }
-
-    fn fixed(&self, what: Fixed) -> u64 {
-        self.at(self.learner.places.fixed[what as usize])
-    }
-
-    /// Numbers of a record, and nodes, of all samples.
-    fn record(&self) -> u64 {
-        (self.learner.batch * self.problem.archive.record_len()) as u64
-    }
-
-    fn nodes(&self) -> u64 {
-        (self.learner.batch * self.problem.archive.n_nodes()) as u64
-    }
-
-    /// Outputs of all samples.
-    fn outputs(&self) -> u64 {
-        (self.learner.batch * self.problem.outputs.len() * self.problem.targets.len()) as u64
-    }
-
-    /// The true state of a record of the batch.
-    fn truth(&self, record: usize) -> u64 {
-        let header = 4 * HEADER as u64;
-        self.at(self.learner.places.batch) + header + 4 * self.record() * record as u64
-    }
-
-    fn forcing(&self, record: usize) -> u64 {
-        let n = (self.learner.batch * self.problem.archive.n_nodes() * FORCINGS) as u64;
-        self.truth(self.steps + 2) + 4 * n * record as u64
-    }
-
-    /// The state of a record as the forecast knows it.
-    fn state(&self, record: usize) -> u64 {
-        match record {
-            0 | 1 => self.truth(record),
-            _ => self.at(self.learner.places.predicted) + 4 * self.record() * (record as u64 - 2),
-        }
-    }
-
-    fn slope(&self, record: usize) -> u64 {
-        self.at(self.learner.places.slopes) + 4 * self.record() * record as u64
-    }
-
-    /// Takes a batch in and forecasts it; for a training the slopes by the states are left behind.
-    fn forward(&mut self, learns: bool) {
-        let (device, places) = (&self.learner.device, &self.learner.places);
-        let status = device.status();
-        let batch = self.at(places.batch);
-        let words = [self.at(places.staging), places.len, status, batch];
-        self.launch("take_in", teams(places.len), &words);
-        self.launch("taken", 1, &[status, batch]);
-        if learns {
-            let n = self.record() * (self.steps as u64 + 2);
-            let words = [self.slope(0), n];
-            self.launch("zero", teams(n), &words);
-        }
-        device.embed(&mut self.commands);
-        for step in 0..self.steps {
-            self.step(step, learns);
-        }
-    }
-
-    fn step(&mut self, step: usize, learns: bool) {
-        let (device, places) = (&self.learner.device, &self.learner.places);
-        let kept = if learns { step } else { 0 };
-        let batch = self.at(places.batch);
-        for (number, fed) in self.problem.fed.iter().enumerate() {
-            let n = (fed.nodes.len() * self.learner.batch) as u64;
-            let words = [
-                device.input(fed.set, kept),
-                self.state(step),
-                self.state(step + 1),
-                self.forcing(step),
-                self.forcing(step + 1),
-                self.forcing(step + 2),
-                self.fixed(Fixed::Statics),
-                self.at(places.fixed[Fixed::Fed as usize + number]),
-                fed.nodes.len() as u64,
-                self.fixed(Fixed::Scales),
-                self.learner.batch as u64,
-            ];
-            self.launch("feed", n, &words);
-        }
-        device.forward(&mut self.commands, kept);
-        let change = self.at(places.change);
-        if self.problem.is_forecast() {
-            let words = [
-                change,
-                self.state(step),
-                self.state(step + 1),
-                self.fixed(Fixed::Weights),
-                self.fixed(Fixed::Neighbours),
-                self.fixed(Fixed::Momentum),
-                self.nodes(),
-            ];
-            self.launch("go_on", self.nodes(), &words);
-        }
-        let losses = self.at(places.losses);
-        let steps = self.steps as u64;
-        let words = [
-            device.output(kept),
-            self.state(step + 2),
-            self.state(step + 1),
-            change,
-            self.truth(step + 2),
-            self.fixed(Fixed::Outputs),
-            self.fixed(Fixed::Targets),
-            self.fixed(Fixed::NodeWeights),
-            self.fixed(Fixed::ChannelWeights),
-            self.fixed(Fixed::RestMean),
-            self.fixed(Fixed::RestSd),
-            self.fixed(Fixed::Heavy),
-            self.problem.weighting.heavy.0.to_bits(),
-            if learns { self.slope(step + 2) } else { 0 },
-            losses,
-            self.outputs(),
-            batch,
-            steps,
-        ];
-        self.launch("forecast", LOSSES, &words);
-        let place = if learns { status::LOSS } else { status::VALIDATION };
-        let words = [losses, LOSSES, place, device.status(), batch, steps];
-        self.launch("sum_losses", 1, &words);
-    }
-
-    /// From the slopes by the states to the gradient.
-    fn backward(&mut self) {
-        let (device, places) = (&self.learner.device, &self.learner.places);
-        device.begin_backward(&mut self.commands);
-        let (record, nodes) = (self.record(), self.nodes());
-        for step in (0..self.steps).rev() {
-            let by_next = self.at(places.by_next);
-            self.launch("zero", teams(record), &[by_next, record]);
-            let words = [
-                device.output_slope(),
-                by_next,
-                self.slope(step + 2),
-                self.fixed(Fixed::Outputs),
-                self.fixed(Fixed::Targets),
-                self.fixed(Fixed::NodeWeights),
-                self.fixed(Fixed::RestSd),
-                self.outputs(),
-            ];
-            self.launch("forecast_back", teams(self.outputs()), &words);
-            if step > 0 {
-                let words = [
-                    by_next,
-                    self.slope(step),
-                    self.slope(step + 1),
-                    self.fixed(Fixed::Weights),
-                    self.fixed(Fixed::Starts),
-                    self.fixed(Fixed::Entries),
-                    self.fixed(Fixed::Momentum),
-                    nodes,
-                ];
-                self.launch("go_on_back", nodes, &words);
-            }
-            device.backward(&mut self.commands, step, step > 0);
-            if step == 0 {
-                break;
-            }
-            for (number, fed) in self.problem.fed.iter().enumerate() {
-                let n = fed.nodes.len() as u64;
-                let words = [
-                    device.input_slope(fed.set),
-                    self.slope(step),
-                    self.slope(step + 1),
-                    self.at(places.fixed[Fixed::Fed as usize + number]),
-                    n,
-                    self.fixed(Fixed::Scales),
-                    self.learner.batch as u64,
-                ];
-                self.launch("feed_back", n * self.learner.batch as u64, &words);
-            }
-        }
-        device.end_backward(&mut self.commands);
     }
 }

@@ -89,8 +89,22 @@ fn training_on_lists_is_training_on_the_cpu() {
     let rain = Task::Precip(boxes);
     let (mesh, flat) = (GraphKind::Mesh, GraphKind::Flat);
     let cases = [
-        ("mesh", forecast.clone(), mesh, Baseline::Momentum, LossKind::Mse, "1:1,3:2"),
-        ("linear", forecast.clone(), flat, Baseline::Linear, LossKind::Huber, "2"),
+        (
+            "mesh",
+            forecast.clone(),
+            mesh,
+            Baseline::Momentum,
+            LossKind::Mse,
+            "1:1,3:2",
+        ),
+        (
+            "linear",
+            forecast.clone(),
+            flat,
+            Baseline::Linear,
+            LossKind::Huber,
+            "2",
+        ),
         ("rain", rain, flat, Baseline::Momentum, LossKind::Mae, "1"),
     ];
     for (name, task, graph, baseline, loss, rollouts) in cases {
@@ -186,7 +200,9 @@ fn memory_of_a_gpu_is_planned() {
     };
     let found = plan(&problem, &with(None)).unwrap();
     let needed = found.total_bytes() - found.bytes[0].1;
-    let refused = plan(&problem, &with(Some(needed - 1))).unwrap_err().to_string();
+    let refused = plan(&problem, &with(Some(needed - 1)))
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("of the GPU's memory"), "{refused}");
     assert!(plan(&problem, &with(Some(needed))).is_ok());
 }

@@ -68,8 +68,7 @@ impl Engine {
             Target::Device(machine, math) => {
                 let network = Network::new(&problem.spec, s.recompute)?;
                 let machine = (machine, math);
-                let learner =
-                    DeviceLearner::new(problem, network, s, steps, machine, checkpoint)?;
+                let learner = DeviceLearner::new(problem, network, s, steps, machine, checkpoint)?;
                 Ok(Engine::Device(Box::new(learner)))
             }
         }

@@ -1,8 +1,13 @@
 //! Training: a problem, its loss, its loop, and what a killed run leaves behind.
 
 mod batch;
+mod caller;
 mod checkpoint;
+mod commands;
 mod device;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod device_tests;
 mod engine;
 mod events;
 mod model;
@@ -13,12 +18,10 @@ mod run;
 mod schedule;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod device_tests;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;
 
 pub use batch::{Batch, order};
+pub use caller::{Caller, Ended, Event, Outcome};
 pub use checkpoint::{Checkpoint, Found, Progress, find, newest};
 pub use device::{kernel_names, kernel_text};
 pub use engine::Target;
@@ -27,5 +30,5 @@ pub use model::{Learner, Predictor, initial};
 pub use plan::{Plan, Settings, plan};
 pub use problem::{Architecture, Baseline, GraphKind, LossKind, Problem, Task, Weighting};
 pub use profile::{Profile, Timed};
-pub use run::{Caller, Ended, Event, Outcome, train, train_on};
+pub use run::{train, train_on};
 pub use schedule::{Rollouts, Schedule};

@@ -45,8 +45,10 @@ pub struct Settings {
     pub keep: usize,
     /// Steps between log lines.
     pub log_every: u64,
-    /// Batches made ahead by another thread; 0: none.
+    /// Batches made ahead by other threads; 0: none.
     pub prefetch: usize,
+    /// Threads that make them.
+    pub readers: usize,
     /// Seed of parameters and order.
     pub seed: u64,
     /// Threads.
@@ -80,6 +82,7 @@ impl Default for Settings {
             keep: 3,
             log_every: 50,
             prefetch: 4,
+            readers: 1,
             seed: 42,
             threads: 1,
             device: None,
@@ -134,6 +137,7 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
         ("--checkpoint-frequency", s.checkpoint_frequency),
         ("--log-every", s.log_every),
         ("--keep", s.keep as u64),
+        ("--readers", s.readers as u64),
         ("--early-stopping-patience", s.patience),
     ] {
         if value == 0 {
@@ -276,7 +280,11 @@ fn check_memory(problem: &Problem, s: &Settings, plan: &Plan) -> Result<()> {
         format!(
             "training needs {} of {} beside the data ({}), {} is free; use {advice}",
             gib(needed),
-            if s.device.is_some() { "the GPU's memory" } else { "memory" },
+            if s.device.is_some() {
+                "the GPU's memory"
+            } else {
+                "memory"
+            },
             parts.join(", "),
             gib(free)
         ),

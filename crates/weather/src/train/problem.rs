@@ -157,8 +157,7 @@ impl Problem {
         normaliser: Option<Normaliser>,
     ) -> Result<Self> {
         let given = normaliser.is_some();
-        let mut normaliser =
-            normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
+        let mut normaliser = normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
         normaliser.apply(&mut archive);
         if !given
             && architecture.baseline == Baseline::Linear

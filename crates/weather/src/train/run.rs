@@ -1,6 +1,7 @@
 //! The training loop.
 
 use super::batch::{Batch, order};
+use super::caller::{Caller, Ended, Event, Outcome};
 use super::checkpoint::{Checkpoint, Progress, newest};
 use super::device::Deed;
 use super::engine::{Engine, Target};
@@ -8,107 +9,18 @@ use super::events::Recorder;
 use super::model::initial;
 use super::plan::{Settings, plan, usage};
 use super::problem::Problem;
-use super::profile::{LEARN, Profile, Profiler};
+use super::profile::{LEARN, Profiler};
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{AdamW, Clock, Network, Parameter, norm_squared};
+use fitzroy_device::nn::{AdamW, Network, Parameter, norm_squared};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 /// Updates with a gradient that is not finite, one after the other, that end a run.
 const BAD_UPDATES_MAX: u64 = 3;
-
-/// What happens while training.
-#[derive(Clone, Debug)]
-pub enum Event<'a> {
-    /// A step of which a line is due.
-    Step {
-        /// Steps done.
-        step: u64,
-        /// Steps planned.
-        planned: u64,
-        /// Epoch.
-        epoch: u64,
-        /// Mean loss since the last line.
-        loss: f64,
-        /// Learning rate.
-        rate: f64,
-        /// Length of the gradient before clipping.
-        norm: f64,
-        /// Windows per second since the last line.
-        samples_per_s: f64,
-        /// 10⁹ floating-point operations per second.
-        gflops: f64,
-        /// Share of time that was spent waiting for data.
-        data_wait: f64,
-        /// Seconds that remain at this pace.
-        eta_s: f64,
-        /// Bytes taken of a GPU's memory, where one is at work.
-        device_bytes: Option<u64>,
-    },
-    /// A validation.
-    Validation {
-        /// Steps done.
-        step: u64,
-        /// Loss over all validation windows.
-        loss: f64,
-        /// Whether it is the smallest so far.
-        best: bool,
-    },
-    /// A checkpoint was written.
-    Saved(&'a Path),
-    /// Something to tell.
-    Note(String),
-}
-
-/// The world outside: clock, stop flag, ears.
-pub struct Caller<'a> {
-    /// Seconds since some moment.
-    pub now: &'a dyn Fn() -> f64,
-    /// Seconds since 1970, for logs.
-    pub wall_time: &'a dyn Fn() -> f64,
-    /// Becomes true when the user wants to stop.
-    pub stop: &'a AtomicBool,
-    /// Hears what happens.
-    pub observer: &'a dyn Fn(&Event<'_>),
-    /// A clock to look with at where the time of some steps goes.
-    pub profile: Option<Clock>,
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// All steps were done.
-    Finished,
-    /// Validation did not improve any more.
-    Early,
-    /// The user stopped it; a checkpoint was written.
-    Interrupted,
-    /// Gradients were not finite; the last good checkpoint stands.
-    Diverged,
-}
-
-/// What came of a run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub ended: Ended,
-    /// Where it stands.
-    pub progress: Progress,
-    /// Loss of the last step.
-    pub last_loss: f64,
-    /// Best checkpoint, if there was a validation.
-    pub best: Option<PathBuf>,
-    /// Share of time that was spent waiting for data.
-    pub data_wait: f64,
-    /// Seconds of the first step, and the median of the others.
-    pub step_s: (f64, f64),
-    /// Where the time of some steps went, if it was asked for.
-    pub profile: Option<Profile>,
-}
 
 /// What a resumed run must agree on to go on as if it had not stopped.
 fn settings_json(problem: &Problem, s: &Settings, schedule: &Schedule) -> Value {
@@ -237,9 +149,10 @@ pub fn train_on(
         durations: Vec::new(),
         profiler: None,
     };
-    run.profiler = caller.profile.clone().map(|clock| {
-        Profiler::new(clock, &network, s.batch_size)
-    });
+    run.profiler = caller
+        .profile
+        .clone()
+        .map(|clock| Profiler::new(clock, &network, s.batch_size));
     let ended = run.epochs()?;
     let total = (caller.now)() - run.whole.0;
     let mut later = run.durations.split_off(1.min(run.durations.len()));
@@ -278,6 +191,32 @@ fn agree_on_settings(saved: &Value, own: &Value) -> Result<()> {
     Err(usage(message))
 }
 
+/// Threads that make batches ahead, in turn: the k-th batch comes from reader k modulo their number.
+fn readers<'scope, 'env>(
+    problem: &'env Problem,
+    s: &Settings,
+    scope: &'scope std::thread::Scope<'scope, 'env>,
+    groups: &'env [&'env [u32]],
+    steps: usize,
+) -> Vec<mpsc::Receiver<Batch>> {
+    let n = if s.prefetch > 0 { s.readers } else { 0 };
+    let reader = |number: usize| {
+        let (give, take) = mpsc::sync_channel::<Batch>(s.prefetch.div_ceil(n));
+        scope.spawn(move || {
+            for starts in groups.iter().skip(number).step_by(n) {
+                let mut batch = Batch::default();
+                batch.fill(problem, starts, steps);
+                // Nobody listens any more: the run has ended.
+                if give.send(batch).is_err() {
+                    return;
+                }
+            }
+        });
+        take
+    };
+    (0..n).map(reader).collect()
+}
+
 impl Run<'_> {
     fn epochs(&mut self) -> Result<Ended> {
         while self.checkpoint.progress.epoch < self.settings.n_epochs {
@@ -313,19 +252,8 @@ impl Run<'_> {
         let n_updates = groups.len() / s.accumulate;
         let groups = &groups[..n_updates * s.accumulate];
         std::thread::scope(|scope| {
-            let (give, take) = mpsc::sync_channel::<Batch>(s.prefetch.max(1));
-            if s.prefetch > 0 {
-                scope.spawn(move || {
-                    for starts in groups {
-                        let mut batch = Batch::default();
-                        batch.fill(problem, starts, steps);
-                        // Nobody listens any more: the run has ended.
-                        if give.send(batch).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
+            let takers = readers(problem, s, scope, groups, steps);
+            let mut next = takers.iter().cycle();
             let mut own = Batch::default();
             for update in groups.chunks(s.accumulate) {
                 let start = (self.caller.now)();
@@ -335,6 +263,7 @@ impl Run<'_> {
                     let before = (self.caller.now)();
                     let mark = self.mark();
                     if s.prefetch > 0 {
+                        let take = next.next().expect("there is a reader");
                         own = take.recv().map_err(|_| {
                             Error::new(ErrorKind::Data, "the thread that reads data has stopped")
                         })?;

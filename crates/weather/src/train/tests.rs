@@ -46,7 +46,12 @@ fn problem_of(archive: Archive, task: Task, graph: GraphKind) -> Problem {
     problem_from(archive, task, graph, Baseline::Momentum)
 }
 
-pub(super) fn problem_from(archive: Archive, task: Task, graph: GraphKind, baseline: Baseline) -> Problem {
+pub(super) fn problem_from(
+    archive: Archive,
+    task: Task,
+    graph: GraphKind,
+    baseline: Baseline,
+) -> Problem {
     let by = SplitBy::Ratios {
         train: 0.6,
         validation: 0.2,
@@ -112,7 +117,12 @@ impl Drop for Folder {
     }
 }
 
-pub(super) fn run(problem: &Problem, settings: &Settings, from: Option<Checkpoint>, folder: &Path) -> Outcome {
+pub(super) fn run(
+    problem: &Problem,
+    settings: &Settings,
+    from: Option<Checkpoint>,
+    folder: &Path,
+) -> Outcome {
     let stop = AtomicBool::new(false);
     let caller = Caller {
         now: &|| 0.0,
@@ -134,11 +144,12 @@ fn a_run_that_was_stopped_goes_on_bit_for_bit_with_any_threads() {
     let whole = Folder::new("whole");
     run(&problem, &settings(), None, &whole.0);
     let expected = last(&whole.0);
-    for (threads, prefetch, stop_at) in [(1, 4, 11), (2, 0, 4)] {
-        let parts = Folder::new(&format!("parts{threads}"));
+    for (threads, prefetch, readers, stop_at) in [(1, 4, 1, 11), (2, 0, 1, 4), (1, 3, 2, 7)] {
+        let parts = Folder::new(&format!("parts{threads}{readers}"));
         let settings = Settings {
             threads,
             prefetch,
+            readers,
             ..settings()
         };
         let first = Settings {
@@ -380,6 +391,7 @@ fn what_cannot_be_trained_is_refused_before_the_first_step() {
     assert!(refused(|s| s.batch_size = 0).contains("--batch-size"));
     assert!(refused(|s| s.batch_size = 1000).contains("smaller batch"));
     assert!(refused(|s| s.average = Some(1.5)).contains("--ema"));
+    assert!(refused(|s| s.readers = 0).contains("--readers 0"));
     assert!(refused(|s| s.clip_norm = -1.0).contains("--gradient-clip-norm"));
     assert!(refused(|s| s.memory_bytes = Some(100_000)).contains("is free; use"));
     let size = plan(&problem, &settings()).unwrap().total_bytes();
@@ -431,9 +443,16 @@ fn gradients_run_through_the_linear_model_too() {
     let mut theta = initial(&problem, &learner.predictor.network, 1);
     let last = learner.predictor.network.parameters().iter();
     let last = last.rev().find(|p| p.shape.len() == 2).unwrap().clone();
-    assert!(theta[last.offset..last.offset + last.n()].iter().all(|&x| x == 0.0));
+    assert!(
+        theta[last.offset..last.offset + last.n()]
+            .iter()
+            .all(|&x| x == 0.0)
+    );
     // A network that says nothing has no slopes but those of its last layer.
-    for (k, x) in theta[last.offset..last.offset + last.n()].iter_mut().enumerate() {
+    for (k, x) in theta[last.offset..last.offset + last.n()]
+        .iter_mut()
+        .enumerate()
+    {
         *x = 0.3 * ((k * 7 % 11) as f32 - 5.0) / 5.0;
     }
     let mut batch = Batch::default();
@@ -445,7 +464,11 @@ fn gradients_run_through_the_linear_model_too() {
         learner.predictor.embed(&mut pool, theta);
         learner.forecast(&problem, &mut pool, theta, &batch, 2, false)
     };
-    let length = gradient.iter().map(|g| f64::from(g * g)).sum::<f64>().sqrt();
+    let length = gradient
+        .iter()
+        .map(|g| f64::from(g * g))
+        .sum::<f64>()
+        .sqrt();
     let h = 1e-3 * loss / length;
     let start = theta.clone();
     let mut moved = |sign: f64| {

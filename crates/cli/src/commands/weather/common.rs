@@ -80,8 +80,7 @@ pub(super) struct Taken {
 }
 
 /// Why there is no f64.
-const F64: &str =
-    "--precision f64: networks are trained in f32 and below; use auto or f32";
+const F64: &str = "--precision f64: networks are trained in f32 and below; use auto or f32";
 
 impl Machine {
     fn choice(&self) -> Result<Choice> {

@@ -310,6 +310,9 @@ struct LoopArgs {
     /// Batches made ahead
     #[arg(long, value_name = "N", default_value_t = 4)]
     prefetch_buffer_size: usize,
+    /// Threads that make batches ahead
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    readers: usize,
     /// An event file for TensorBoard (the default)
     #[arg(long, hide = true, conflicts_with = "no_tensorboard")]
     tensorboard: bool,
@@ -443,6 +446,7 @@ impl TrainArgs {
             } else {
                 l.prefetch_buffer_size
             },
+            readers: l.readers,
             seed: self.machine.seed,
             threads,
             device: gpu.map(|(math, _)| math),

@@ -201,7 +201,11 @@ impl Recorder<'_> {
             samples,
             summed,
         ];
-        self.launch("gather_back", row_teams(lookup.rows as u64 * samples), &words);
+        self.launch(
+            "gather_back",
+            row_teams(lookup.rows as u64 * samples),
+            &words,
+        );
         let source = self.of(lookup.source, step);
         let source = self.factor(source, rows * k);
         let at = [source, sums, self.gradient(lookup.w)];

@@ -153,7 +153,11 @@ impl Recorder<'_> {
             let (rows, k) = (self.lookup_rows(lookup), lookup.k as u64);
             let source = self.of(lookup.source, step);
             let source = self.factor(source, rows * k);
-            let at = [source, self.weight(lookup.w), self.of(lookup.projected, step)];
+            let at = [
+                source,
+                self.weight(lookup.w),
+                self.of(lookup.projected, step),
+            ];
             self.product(at, [rows, n, k], [false; 2], (false, false));
         }
     }

@@ -43,7 +43,8 @@ fn place(
     let n_grid = spec.nodes[0].n;
     let device = OnDevice::new(network, (batch, 1), math, averaged, 0, host).unwrap();
     host.write(device.state()[0], &bytes(&theta)).unwrap();
-    let numbers = |n: usize, seed| -> Vec<f32> { noise(n, seed).iter().map(|&x| x as f32).collect() };
+    let numbers =
+        |n: usize, seed| -> Vec<f32> { noise(n, seed).iter().map(|&x| x as f32).collect() };
     let input = numbers(batch * n_grid * 5, 3);
     host.write(device.input(0, 0), &bytes(&input)).unwrap();
     let slope = numbers(batch * n_grid * spec.out_channels, 4);
@@ -128,7 +129,13 @@ fn a_warp_and_products_of_its_own_change_little() {
     let off = apart(&spec, &found.1, &gradient);
     assert!(off.1 < 2e-5, "{off:?}");
     assert!(host.done.contains(&"product"));
-    let again = on_device(&mut machine(32).unwrap(), &spec, Recompute::None, 2, Math::F32);
+    let again = on_device(
+        &mut machine(32).unwrap(),
+        &spec,
+        Recompute::None,
+        2,
+        Math::F32,
+    );
     let again: Vec<f64> = again.1.iter().map(|&x| f64::from(x)).collect();
     assert!(apart(&spec, &found.1, &again).1 < 1e-5);
 }
@@ -171,7 +178,10 @@ fn parameters_after_updates_are_those_of_the_cpu() {
         weight_decay: 0.01,
         ..AdamW::default()
     };
-    let mut theta: Vec<f32> = parameters(device.network()).iter().map(|&x| x as f32).collect();
+    let mut theta: Vec<f32> = parameters(device.network())
+        .iter()
+        .map(|&x| x as f32)
+        .collect();
     host.write(device.state()[3], &bytes(&theta)).unwrap();
     let start = theta.clone();
     let (mut m, mut v, mut average) = (vec![0.0; n], vec![0.0; n], theta.clone());
@@ -190,7 +200,8 @@ fn parameters_after_updates_are_those_of_the_cpu() {
     let mut pool = Pool::new(1);
     let cpu = Network::new(&spec, Recompute::None).unwrap();
     let mut workspace = cpu.workspace::<f32>(2, 1, &pool);
-    let numbers = |n: usize, seed| -> Vec<f32> { noise(n, seed).iter().map(|&x| x as f32).collect() };
+    let numbers =
+        |n: usize, seed| -> Vec<f32> { noise(n, seed).iter().map(|&x| x as f32).collect() };
     let grid = 2 * 130;
     for step in 1..=5_u64 {
         let rate = 1e-3 * step as f64;
@@ -239,7 +250,10 @@ fn parameters_after_updates_are_those_of_the_cpu() {
         host.run(&list).unwrap();
     }
     let found = device.read_status(&mut host).unwrap();
-    assert_eq!((found.updates, found.skipped, found.in_a_row), (5.0, 4.0, 4.0));
+    assert_eq!(
+        (found.updates, found.skipped, found.in_a_row),
+        (5.0, 4.0, 4.0)
+    );
     assert!(read(&mut host, places[0], n) == before);
 }
 
