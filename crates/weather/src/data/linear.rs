@@ -161,7 +161,9 @@ impl Linear {
         for state in [before, now] {
             for k in 0..NEIGHBOURS {
                 let at = self.neighbour(node, k) * self.n_channels;
-                for (to, &x) in to.by_ref().zip(&state[at..at + self.n_channels]) {
+                // The numbers first: whoever ends a zip has taken one of the other side.
+                let numbers = &state[at..at + self.n_channels];
+                for (&x, to) in numbers.iter().zip(to.by_ref()) {
                     *to = f64::from(x);
                 }
             }
