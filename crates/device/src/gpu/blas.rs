@@ -37,7 +37,7 @@ functions! {
 /// `cublasLtMatmulHeuristicResult_t`: 96 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Heuristic {
+pub(super) struct Heuristic {
     algorithm: [u64; 8],
     workspace: usize,
     state: c_int,
