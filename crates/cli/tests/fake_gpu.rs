@@ -405,8 +405,8 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
     assert!(said.ends_with(2).err.contains("--precision f64"));
 }
 
-/// A GPU without cuBLASLt makes products by a kernel, and says so; one that is too old for bf16 takes
-/// f32, and refuses bf16.
+/// A GPU without cuBLASLt makes products by a kernel, and says so; one that is too old for bf16
+/// takes f32, and refuses bf16.
 #[test]
 fn a_gpu_without_a_library_of_products_trains_and_says_so() {
     let kernels = fitzroy_weather::train::kernel_names();

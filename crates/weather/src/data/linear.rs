@@ -20,7 +20,8 @@ pub struct Linear {
     pub shape: (usize, usize),
 }
 
-/// Penalty on normalised predictors, per observation, of the model that forecasts are compared with.
+/// Penalty on normalised predictors, per observation, of the model that forecasts are compared
+/// with.
 const RIDGE: f64 = 1e-4;
 /// Penalties of the model that forecasts go on from. Next to collinear channels a small one costs
 /// nothing at one step, and lets errors grow two- and threefold with every further one.

@@ -172,8 +172,8 @@ fn checkpoints_go_from_one_machine_to_the_other() {
     assert!(away(&a.v, &b.v) <= 1e-3 * away(&a.v, &vec![0.0; a.v.len()]));
 }
 
-/// Records that are not numbers: updates are skipped, and after three in a row the run ends with the
-/// parameters of the last good one.
+/// Records that are not numbers: updates are skipped, and after three in a row the run ends with
+/// the parameters of the last good one.
 #[test]
 fn a_run_on_lists_that_diverges_ends_with_its_last_good_parameters() {
     if !has_compiler() {

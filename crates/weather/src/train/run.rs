@@ -191,7 +191,7 @@ fn agree_on_settings(saved: &Value, own: &Value) -> Result<()> {
     Err(usage(message))
 }
 
-/// Threads that make batches ahead, in turn: the k-th batch comes from reader k modulo their number.
+/// Threads that make batches ahead, in turn: batch k comes from reader k modulo their number.
 fn readers<'scope, 'env>(
     problem: &'env Problem,
     s: &Settings,
