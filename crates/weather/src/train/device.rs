@@ -12,6 +12,10 @@ use fitzroy_device::nn::gpu::{NAMES, OnDevice, STATUS, Status, Update, status, t
 use fitzroy_device::nn::{AdamW, Network};
 use std::collections::HashMap;
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+
 const KERNELS: &str = include_str!("kernels.c");
 const OWN: [&str; 9] = [
     "take_in",

@@ -5,9 +5,6 @@ mod caller;
 mod checkpoint;
 mod commands;
 mod device;
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod device_tests;
 mod engine;
 mod events;
 mod model;

@@ -29,8 +29,8 @@ pub(super) struct Machine {
     #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
     precision: Precision,
     /// NVIDIA's compiler of kernels, or its folder [env: FITZROY_NVRTC]
-    #[arg(long, value_name = "PATH")]
-    nvrtc: Option<PathBuf>,
+    #[arg(long = "nvrtc", value_name = "PATH")]
+    compiler: Option<PathBuf>,
     /// Threads to use [env: FITZROY_THREADS] [default: all]
     #[arg(long, value_name = "N")]
     threads: Option<String>,
@@ -103,7 +103,7 @@ impl Machine {
             return Ok(None);
         };
         let number = number.unwrap_or(0);
-        let places = crate::device::places(self.nvrtc.clone());
+        let places = crate::device::places(self.compiler.clone());
         let gpu = crate::device::open(&places, number)?;
         let found = &gpu.description;
         let recent = found.capability >= (8, 0);

@@ -370,7 +370,7 @@ KERNEL(product)
     }
 }
 
-/* What a run knows of itself, in f64; the order of nn/gpu/status.rs. */
+/* What a run knows of itself, in f64; the order of `Status` in nn/gpu/mod.rs. */
 enum {
     TICK, UPDATES, SKIPPED, IN_A_ROW, LOSSES, N_LOSSES, LAST_LOSS, LAST_NORM, FACTOR, CORRECT_M, CORRECT_V,
     RATE, PAST, SKIP, LOSS, VALIDATION, N_VALIDATION

@@ -1,7 +1,7 @@
 //! Training as lists, whose kernels run as C++ on this processor, against training on the CPU.
 
-use super::tests::{Folder, archive, last, problem_from, run, settings};
-use super::*;
+use super::super::tests::{Folder, archive, last, problem_from, run, settings};
+use super::super::*;
 use fitzroy_device::gpu::host::HostLibrary;
 use fitzroy_device::gpu::host_work::HostWork;
 use fitzroy_device::gpu::work::Math;
