@@ -5,6 +5,7 @@
 mod program;
 
 use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+use fitzroy_device::gpu::host_work::launchers;
 use fitzroy_device::gpu::text::HOST_HEADER;
 use program::{Said, Scratch, program, repository, run};
 use std::path::Path;
@@ -16,6 +17,11 @@ struct Fake(Scratch);
 impl Fake {
     /// `defines` say what the driver answers.
     fn new(name: &str, defines: &[&str]) -> Option<Fake> {
+        Fake::with(name, defines, LAUNCHER)
+    }
+
+    /// `launcher` makes the kernels callable.
+    fn with(name: &str, defines: &[&str], launcher: &str) -> Option<Fake> {
         if !HostLibrary::has_compiler() {
             assert!(
                 std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
@@ -26,14 +32,15 @@ impl Fake {
         let scratch = Scratch::new(name);
         let folder = &scratch.0;
         std::fs::write(folder.join("header.c"), HOST_HEADER).unwrap();
-        std::fs::write(folder.join("launcher.c"), LAUNCHER).unwrap();
+        std::fs::write(folder.join("launcher.c"), launcher).unwrap();
         let text = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
         let flags = [
             text("HOST_HEADER", &folder.join("header.c")),
             text("LAUNCHER", &folder.join("launcher.c")),
             text("FOLDER", folder),
-            "-DARCHS=80,86,90".into(),
         ];
+        let archs = defines.iter().any(|d| d.starts_with("ARCHS="));
+        let usual = (!archs).then_some("-DARCHS=80,86,90");
         for (source, library) in [
             ("driver.cpp", "libcuda.so.1"),
             ("compiler.cpp", "libnvrtc.so.12"),
@@ -43,6 +50,7 @@ impl Fake {
                 .arg(folder.join(library))
                 .args(&flags)
                 .args(defines.iter().map(|d| format!("-D{d}")))
+                .args(usual)
                 .arg(repository("crates/device/tests/fake").join(source))
                 .arg("-ldl")
                 .output()
@@ -305,4 +313,202 @@ fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
     }
     assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 4);
     assert!(std::fs::read_to_string(figure).unwrap().contains("</svg>"));
+}
+
+/// Training on lists through a driver that puts off whatever it may, and a library of products that
+/// counts by columns: the CPU's losses, and a checkpoint that the CPU goes on from.
+#[test]
+fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
+    let kernels = fitzroy_weather::train::kernel_names();
+    let launcher = launchers(&kernels);
+    let Some(fake) = Fake::with("gpu-weather", &["NARROW_ALONE"], &launcher) else {
+        return;
+    };
+    let folder = &fake.0.0;
+    // The same file under another name is the same library.
+    let driver = folder.join("libcuda.so.1");
+    std::fs::hard_link(&driver, folder.join("libcublasLt.so.12")).unwrap();
+    let synth = [
+        "weather",
+        "synth",
+        "--out",
+        "a.nc",
+        "--grid",
+        "16",
+        "--days",
+        "12",
+        "--spinup",
+        "4",
+        "--lat-min",
+        "35",
+        "--lat-max",
+        "55",
+        "--lon-min",
+        "-10",
+        "--lon-max",
+        "10",
+        "--resolution",
+        "2.5",
+    ];
+    run(program(folder).args(synth)).ends_with(0);
+    let train = |out: &str, more: &[&str]| {
+        let usual = [
+            "weather",
+            "train",
+            "--data",
+            "a.nc",
+            "--latent-size",
+            "16",
+            "--num-gnn-layers",
+            "1",
+            "--mlp-num-hidden-layers",
+            "1",
+            "--boundary-width",
+            "1",
+            "--learning-rate",
+            "1e-3",
+            "--validation-frequency",
+            "4",
+            "--decay-steps",
+            "30",
+            "--rollout-steps",
+            "2",
+            "--ema",
+            "0.9",
+            "--log-every",
+            "3",
+            "--json",
+            "--verbose",
+            "--out",
+            out,
+        ];
+        let mut all = usual.to_vec();
+        all.extend(more);
+        let counts = folder.join("counts");
+        run(program(folder)
+            .args(&all)
+            .arg("--nvrtc")
+            .arg(folder)
+            .env("LD_LIBRARY_PATH", folder)
+            .env("FITZROY_CACHE_DIR", folder.join("cache"))
+            .env("FAKE_COUNTS", counts)
+            .env_remove("CUDA_VISIBLE_DEVICES"))
+    };
+    let number = |said: &serde_json::Value, key: &str| said[key].as_f64().unwrap();
+    let cpu = train("cpu", &["--max-steps", "9"]).ends_with(0).json();
+    let f32 = ["--device", "cuda", "--precision", "f32", "--max-steps", "9"];
+    let said = train("gpu", &f32).ends_with(0);
+    assert!(
+        said.err.contains("cuda:0 (NVIDIA H200), f32"),
+        "{}",
+        said.err
+    );
+    assert!(said.err.contains("GPU memory 0.0"), "{}", said.err);
+    let gpu = said.json();
+    for key in ["last_loss", "best_validation_loss"] {
+        let off = number(&gpu, key) / number(&cpu, key) - 1.0;
+        assert!(off.abs() < 1e-4, "{key}: {off}");
+    }
+    // Products of the library, graphs noted and launched: the same list is noted once.
+    let counts = std::fs::read_to_string(folder.join("counts")).unwrap();
+    let counts: Vec<u64> = counts
+        .split_whitespace()
+        .map(|w| w.parse().unwrap())
+        .collect();
+    assert!(
+        counts[0] > 100 && counts[2] > 8 && counts[1] <= 3,
+        "{counts:?}"
+    );
+    let metrics = std::fs::read_to_string(folder.join("gpu/metrics.jsonl")).unwrap();
+    assert!(metrics.contains("train/gpu_memory_bytes"), "{metrics}");
+    // There and back: the CPU goes on where the GPU stopped.
+    train(
+        "both",
+        &["--device", "cuda", "--precision", "f32", "--max-steps", "5"],
+    )
+    .ends_with(0);
+    let more = ["--max-steps", "9", "--resume-from", "both"];
+    let both = train("both", &more).ends_with(0).json();
+    let off = number(&both, "last_loss") / number(&cpu, "last_loss") - 1.0;
+    assert!(off.abs() < 1e-4, "{off}");
+    // In bf16, the GPU's own choice, losses are near.
+    let bf16 = train("bf16", &["--platform", "gpu", "--max-steps", "9"]).ends_with(0);
+    assert!(bf16.err.contains("bf16"), "{}", bf16.err);
+    let off = number(&bf16.json(), "last_loss") / number(&cpu, "last_loss") - 1.0;
+    assert!(off.abs() < 2e-2, "{off}");
+    let plan = train("plan", &["--device", "cuda", "--dry-run"])
+        .ends_with(0)
+        .json();
+    assert_eq!(plan["device"], "cuda:0 (NVIDIA H200), bf16");
+    assert!(plan["free_bytes"].as_u64().unwrap() < 1 << 30);
+    let said = train("f64", &["--device", "cuda", "--precision", "f64"]);
+    assert!(said.ends_with(2).err.contains("--precision f64"));
+}
+
+/// A GPU without cuBLASLt makes products by a kernel, and says so; one that is too old for bf16
+/// takes f32, and refuses bf16.
+#[test]
+fn a_gpu_without_a_library_of_products_trains_and_says_so() {
+    let kernels = fitzroy_weather::train::kernel_names();
+    let defines = ["CAPABILITY=70", "ARCHS=70"];
+    let Some(fake) = Fake::with("gpu-weather-70", &defines, &launchers(&kernels)) else {
+        return;
+    };
+    let folder = &fake.0.0;
+    let synth = [
+        "weather",
+        "synth",
+        "--out",
+        "a.nc",
+        "--grid",
+        "16",
+        "--days",
+        "12",
+        "--spinup",
+        "4",
+        "--lat-min",
+        "35",
+        "--lat-max",
+        "55",
+        "--lon-min",
+        "-10",
+        "--lon-max",
+        "10",
+        "--resolution",
+        "2.5",
+    ];
+    run(program(folder).args(synth)).ends_with(0);
+    let train = |more: &[&str]| {
+        let mut all = vec![
+            "weather",
+            "train",
+            "--data",
+            "a.nc",
+            "--latent-size",
+            "16",
+            "--num-gnn-layers",
+            "1",
+            "--boundary-width",
+            "1",
+            "--max-steps",
+            "2",
+            "--device",
+            "cuda",
+        ];
+        all.extend(more);
+        fake.fitzroy(&all)
+    };
+    let said = train(&["--out", "a"]).ends_with(0);
+    assert!(said.err.contains("kernel of our own"), "{}", said.err);
+    assert!(
+        said.err.contains("cuda:0 (NVIDIA H200), f32"),
+        "{}",
+        said.err
+    );
+    let said = train(&["--precision", "bf16"]).ends_with(2);
+    assert!(
+        said.err.contains("need compute capability 8.0"),
+        "{}",
+        said.err
+    );
 }

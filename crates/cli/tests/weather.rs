@@ -2,7 +2,7 @@
 
 mod program;
 
-use program::{Scratch, fitzroy, program, repository};
+use program::{Scratch, fitzroy, program, repository, run};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -136,7 +136,25 @@ fn a_gpu_that_is_not_there_is_an_error() {
     ] {
         let mut args = train(&["--max-steps", "1"]);
         args.extend_from_slice(&flags);
-        let said = scratch.fitzroy(&args);
+        // Where there is a GPU, it is hidden.
+        let hidden = run(program(&scratch.0)
+            .args(&args)
+            .env("CUDA_VISIBLE_DEVICES", ""));
+        hidden.ends_with(2).complains(&["--device cuda:0: "]);
+        let said = scratch.fitzroy(
+            &[
+                &[
+                    "weather",
+                    "evaluate",
+                    "--data",
+                    "a.nc",
+                    "--checkpoint",
+                    "none",
+                ][..],
+                &flags,
+            ]
+            .concat(),
+        );
         said.ends_with(2)
             .complains(&["cuda", "computes on the CPU alone"]);
     }

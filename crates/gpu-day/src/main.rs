@@ -7,6 +7,7 @@ mod models;
 mod others;
 mod runs;
 mod steps;
+mod weather;
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

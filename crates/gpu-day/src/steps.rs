@@ -3,6 +3,7 @@
 use crate::models::{Example, M1, M2, SCHOOLS};
 use crate::others::{peers, peers_many, sanitizer};
 use crate::runs::{bits, on_gpu, sampled, sampled_in};
+use crate::weather;
 use fitzroy::diagnose::SummaryOptions;
 use fitzroy::run::{Device, Settings, kernel_source, team};
 use fitzroy::verify::{Depth, verify};
@@ -90,6 +91,13 @@ pub(crate) const STEPS: &[Step] = &[
     step("repeat-m1", 45, |p, _| repeat(p), &[("spread", '<', 0.1)]),
     step("stop", 20, |p, _| stop(p), &[("seconds_to_stop", '<', 1.0)]),
     step("too-many", 20, |p, _| too_many(p), &[]),
+    step("weather", 60, |p, _| weather::equal(p), &[]),
+    step(
+        "weather-speed",
+        90,
+        |p, _| weather::speed(p),
+        &[("bf16_ms", '<', 20.0), ("tf32_ms", '<', 45.0)],
+    ),
     step("peers", 120, peers, &[("ratio_per_chain", '>', 50.0)]),
     step("peers-1024", 120, peers_many, &[("ratio", '>', 100.0)]),
     step(

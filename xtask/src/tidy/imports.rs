@@ -46,7 +46,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "fitzroy-weather",
         ],
     ),
-    ("crates/gpu-day", &["fitzroy", "fitzroy-device"]),
+    (
+        "crates/gpu-day",
+        &["fitzroy", "fitzroy-device", "fitzroy-weather"],
+    ),
     ("xtask", &[]),
 ];
 

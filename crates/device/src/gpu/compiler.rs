@@ -26,6 +26,13 @@ pub struct Places {
 /// Names of the library, the preferred one first.
 const NAMES: [&str; 3] = ["libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"];
 
+/// Names of the library of products, with their major versions.
+const BLAS: [(&str, u32); 3] = [
+    ("libcublasLt.so.12", 12),
+    ("libcublasLt.so.13", 13),
+    ("libcublasLt.so.11", 11),
+];
+
 impl Places {
     /// Where the compiler may be, in the order in which it is tried.
     pub fn compilers(&self) -> Vec<PathBuf> {
@@ -48,6 +55,34 @@ impl Places {
         }
         // A bare name is for the system's loader; of the others only those that are there.
         found.retain(|path| path.components().count() == 1 || path.exists());
+        found
+    }
+
+    /// Where cuBLASLt may be, and its major version, in the order in which it is tried.
+    pub fn blas(&self) -> Vec<(PathBuf, u32)> {
+        let mut folders = Vec::new();
+        if let Some(path) = &self.compiler {
+            folders.extend(path.is_dir().then(|| path.clone()));
+            folders.extend(path.parent().map(PathBuf::from));
+        }
+        folders.extend(self.folders.iter().cloned());
+        let system = children(Path::new("/usr/local"), "cuda");
+        let mut later: Vec<PathBuf> = system.iter().map(|f| f.join("lib64")).collect();
+        for environment in &self.python {
+            for python in children(&environment.join("lib"), "python3") {
+                let packages = python.join("site-packages/nvidia");
+                later.extend(["cublas/lib", "cu13/lib"].map(|part| packages.join(part)));
+            }
+        }
+        let names = BLAS.map(|(name, major)| (PathBuf::from(name), major));
+        let in_folder = |folder: &PathBuf| {
+            BLAS.map(|(name, major)| (folder.join(name), major))
+                .to_vec()
+        };
+        let mut found: Vec<(PathBuf, u32)> = folders.iter().flat_map(in_folder).collect();
+        found.extend(names);
+        found.extend(later.iter().flat_map(in_folder));
+        found.retain(|(path, _)| path.components().count() == 1 || path.exists());
         found
     }
 }

@@ -24,7 +24,7 @@ pub struct Loaded {
 
 /// A GPU that is in use.
 pub struct Gpu {
-    driver: Driver,
+    pub(super) driver: Driver,
     compiler: Compiler,
     cache: Option<Cache>,
     handle: i32,
@@ -115,7 +115,7 @@ impl Gpu {
     }
 
     /// Makes its context the current one of this thread.
-    fn enter(&self) -> std::result::Result<(), Trouble> {
+    pub(super) fn enter(&self) -> std::result::Result<(), Trouble> {
         // SAFETY: the context was retained and is released only when this value goes.
         let status = unsafe { (self.driver.functions.context_current)(self.context) };
         self.driver.check("cuCtxSetCurrent", status)
@@ -136,7 +136,7 @@ impl Gpu {
     }
 
     /// The cubin of a program, from the cache or compiled.
-    fn cubin(&mut self, program: &Program) -> std::result::Result<Vec<u8>, Trouble> {
+    pub(super) fn cubin(&mut self, program: &Program) -> std::result::Result<Vec<u8>, Trouble> {
         let text = for_device(program);
         let arch = self.description.arch();
         let arch = self.compiler.arch_for(arch).unwrap_or(arch);

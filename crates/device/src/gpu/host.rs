@@ -210,7 +210,7 @@ impl HostLibrary {
     ///
     /// # Safety
     /// The function must read and write only what `argument` leads to.
-    unsafe fn call(
+    pub(super) unsafe fn call(
         &mut self,
         name: &str,
         n_threads: usize,

@@ -81,7 +81,7 @@ macro_rules! functions {
             pub(super) fn of(
                 library: libloading::Library,
                 path: &std::path::Path,
-            ) -> Result<Self, $crate::gpu::Trouble> {
+            ) -> std::result::Result<Self, $crate::gpu::Trouble> {
                 $(
                     // SAFETY: the type is that of the function's documentation.
                     let $field = unsafe {

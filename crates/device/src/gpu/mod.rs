@@ -5,17 +5,21 @@
 //! `host` this processor in its place, for tests. Nothing outside this folder names the interface
 //! of a GPU.
 
+mod blas;
 mod cache;
 mod check;
 mod compiler;
 mod device;
 mod driver;
 pub mod host;
+pub mod host_work;
 mod library;
 mod machine;
 pub mod rows;
+mod stream;
 pub mod text;
 mod trouble;
+pub mod work;
 
 pub use cache::Cache;
 pub use check::{Rates, closeness, conformance, rates};
@@ -23,4 +27,5 @@ pub use compiler::{Compiler, OPTIONS, Places, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
 pub use machine::{Machine, Program};
+pub use stream::GpuWork;
 pub use trouble::Trouble;

@@ -7,6 +7,7 @@
 mod backward;
 mod block;
 mod build;
+pub mod gpu;
 mod network;
 mod number;
 mod optimiser;

@@ -12,22 +12,22 @@ use std::ops::Range;
 
 /// A network ready to run.
 pub struct Network {
-    plan: Plan,
-    blocks: Vec<Block>,
+    pub(super) plan: Plan,
+    pub(super) blocks: Vec<Block>,
     /// Blocks whose states are not kept: they run forward again before they run backward.
-    groups: Vec<Range<usize>>,
-    edges: Vec<Edges>,
-    parameters: Vec<Parameter>,
-    n_parameters: usize,
+    pub(super) groups: Vec<Range<usize>>,
+    pub(super) edges: Vec<Edges>,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) n_parameters: usize,
     /// Arrays that are the same in all samples, with what is in them.
-    fixed: Vec<(Buffer, Vec<f64>)>,
-    inputs: Vec<Option<(Buffer, Buffer)>>,
-    output: Buffer,
-    output_slope: Buffer,
-    slopes: Vec<Buffer>,
-    slopes_once: Vec<Buffer>,
-    transposed: Buffer,
-    lanes: Buffer,
+    pub(super) fixed: Vec<(Buffer, Vec<f64>)>,
+    pub(super) inputs: Vec<Option<(Buffer, Buffer)>>,
+    pub(super) output: Buffer,
+    pub(super) output_slope: Buffer,
+    pub(super) slopes: Vec<Buffer>,
+    pub(super) slopes_once: Vec<Buffer>,
+    pub(super) transposed: Buffer,
+    pub(super) lanes: Buffer,
 }
 
 impl Network {
@@ -116,6 +116,12 @@ impl Network {
     /// All parameter arrays, in their order.
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
+    }
+
+    /// Width of the rows that are normalised.
+    pub(super) fn norm_width(&self) -> usize {
+        let normed = self.blocks.iter().find(|block| block.norm.is_some());
+        normed.map_or(1, |block| block.layers[block.layers.len() - 1].n)
     }
 
     /// Multiply-adds of a forward pass; a training step does three times as many.

@@ -35,7 +35,28 @@ pub(super) struct Plan {
 /// Numbers in a cache line of 64 bytes.
 const LINE: usize = 16;
 
+impl Buffer {
+    /// Its number among the arrays of the plan.
+    pub(super) fn number(self) -> usize {
+        self.0
+    }
+}
+
 impl Plan {
+    /// The array that was added first.
+    pub(super) const FIRST: Buffer = Buffer(0);
+
+    /// Number of arrays.
+    pub(super) fn len(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// Numbers of one sample of an array, and how often it is there.
+    pub(super) fn size(&self, number: usize) -> (usize, Copies) {
+        let shape = &self.shapes[number];
+        (shape.rows * shape.width, shape.copies)
+    }
+
     /// Another array of `rows` × `width`.
     pub(super) fn add(&mut self, rows: usize, width: usize, copies: Copies) -> Buffer {
         self.shapes.push(Shape {

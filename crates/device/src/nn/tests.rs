@@ -5,7 +5,7 @@ use super::*;
 use crate::lanes::Level;
 
 /// Numbers without a pattern, in (−1, 1).
-fn noise(n: usize, seed: u64) -> Vec<f64> {
+pub(super) fn noise(n: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -40,7 +40,7 @@ fn ring(name: &str, from: (usize, usize), to: (usize, usize), n_each: usize) -> 
 }
 
 /// A network with everything: sets with and without samples, edges that last, uneven sizes.
-fn spec(latent: usize, hidden: usize, n_hidden: usize) -> Spec {
+pub(super) fn spec(latent: usize, hidden: usize, n_hidden: usize) -> Spec {
     let (grid, mesh) = (130, 37);
     let stage = |name: &str, edges: &[usize], nodes: &[usize]| Stage {
         name: name.into(),
@@ -83,7 +83,7 @@ fn spec(latent: usize, hidden: usize, n_hidden: usize) -> Spec {
 }
 
 /// Parameters near those of a fresh network, but none special.
-fn parameters(network: &Network) -> Vec<f64> {
+pub(super) fn parameters(network: &Network) -> Vec<f64> {
     let mut all = vec![0.0; network.n_parameters()];
     for (number, parameter) in network.parameters().iter().enumerate() {
         let values = noise(parameter.n(), 100 + number as u64);
@@ -205,7 +205,7 @@ fn reference(
 }
 
 /// Output and gradient of Σ w·out, and the slope by the input.
-fn run<E: Number>(
+pub(super) fn run<E: Number>(
     spec: &Spec,
     recompute: Recompute,
     pool: &mut Pool,
@@ -235,7 +235,7 @@ fn run<E: Number>(
     (out, gradient, input_slope)
 }
 
-fn worst<E: Number>(a: &[E], b: &[f64]) -> f64 {
+pub(super) fn worst<E: Number>(a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     let scale = b.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
     let pairs = a.iter().zip(b);

@@ -2,10 +2,12 @@
 
 mod archive;
 mod forcing;
+mod linear;
 mod normaliser;
 mod split;
 
 pub use archive::{Archive, Channel, Chosen};
 pub use forcing::{FORCINGS, forcings, statics};
+pub use linear::{Linear, NEIGHBOURS};
 pub use normaliser::Normaliser;
 pub use split::{Split, SplitBy, Splits, windows};

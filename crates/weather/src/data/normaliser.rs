@@ -1,6 +1,8 @@
-//! Means and deviations of the training records, of their changes, and of what momentum leaves.
+//! Means and deviations of the training records, of their changes, and of what a forecast goes on
+//! from leaves.
 
 use super::archive::Archive;
+use super::linear::Linear;
 use super::split::windows;
 use fitzroy::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
@@ -24,10 +26,12 @@ pub struct Normaliser {
     /// fields stayed worse than a linear model's; what momentum leaves is about as hard to
     /// foretell for every variable.
     pub momentum: Vec<f64>,
-    /// Means μ of what momentum leaves, in units of `sd`.
+    /// Means μ of what momentum, or the linear model, leaves, in units of `sd`.
     pub rest_mean: Vec<f64>,
-    /// Standard deviations σ of what momentum leaves, in units of `sd`; 1 where there are none.
+    /// Standard deviations σ of what it leaves, in units of `sd`; 1 where there are none.
     pub rest_sd: Vec<f64>,
+    /// What a forecast goes on from in place of momentum: X(t) + L(X(t), X(t−1)) + μ + σ·out.
+    pub linear: Option<Linear>,
 }
 
 /// The largest momentum: with 1 a forecast would never come to rest.
@@ -125,7 +129,37 @@ impl Normaliser {
             momentum: changes.iter().map(|c| c.momentum).collect(),
             rest_mean: changes.iter().map(|c| c.rest.0).collect(),
             rest_sd: changes.iter().map(|c| c.rest.1).collect(),
+            linear: None,
         }
+    }
+
+    /// From now on forecasts go on from a linear model of the neighbourhood, fitted to records
+    /// `train` of the archive, which is normalised; `trial` are records to try its steadiness on.
+    pub fn go_on_linearly(
+        &mut self,
+        archive: &Archive,
+        train: &Range<usize>,
+        trial: &Range<usize>,
+    ) {
+        let linear = Linear::steady(archive, train, trial);
+        let n_channels = self.mean.len();
+        let mut sums = vec![(0.0, 0.0, 0.0); n_channels];
+        let mut change = vec![0.0; archive.record_len()];
+        for &t in &windows(archive, train, 1).0 {
+            let [before, now, next] = [0, 1, 2].map(|k| archive.record(t as usize + k - 1));
+            linear.change(before, now, &mut change);
+            for (k, ((now, next), change)) in now.iter().zip(next).zip(&change).enumerate() {
+                let rest = f64::from(next - now - change);
+                let s = &mut sums[k % n_channels];
+                *s = (s.0 + 1.0, s.1 + rest, s.2 + rest * rest);
+            }
+        }
+        for (channel, (n, sum, squares)) in sums.into_iter().enumerate() {
+            let (mean, sd) = moments(f64::max(n, 1.0), sum, squares);
+            self.rest_mean[channel] = mean;
+            self.rest_sd[channel] = if sd > 1e-9 { sd } else { 1.0 };
+        }
+        self.linear = Some(linear);
     }
 
     /// Brings an archive's values to mean 0 and deviation 1.
@@ -144,9 +178,11 @@ impl Normaliser {
 
     /// As JSON.
     pub fn to_json(&self) -> Value {
+        let linear = self.linear.as_ref().map(Linear::to_json);
         json!({"mean": self.mean, "sd": self.sd,
                "change_mean": self.change_mean, "change_sd": self.change_sd,
-               "momentum": self.momentum, "rest_mean": self.rest_mean, "rest_sd": self.rest_sd})
+               "momentum": self.momentum, "rest_mean": self.rest_mean, "rest_sd": self.rest_sd,
+               "linear": linear})
     }
 
     /// From JSON.
@@ -174,6 +210,10 @@ impl Normaliser {
             momentum: list("momentum")?,
             rest_mean: list("rest_mean")?,
             rest_sd: list("rest_sd")?,
+            linear: match &value["linear"] {
+                Value::Null => None,
+                linear => Some(Linear::from_json(linear)?),
+            },
         })
     }
 }

@@ -8,7 +8,7 @@ mod scores;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-pub use baselines::{Climatology, Linear};
+pub use baselines::Climatology;
 pub use report::{csv, document, table};
 pub use run::{Evaluation, Options, Scored, evaluate, forecast};
 pub use scores::{Rain, Score, Tally};

@@ -1,8 +1,8 @@
 //! Forecasts of a trained model, and its scores beside the baselines'.
 
-use super::baselines::{Climatology, Linear};
+use super::baselines::Climatology;
 use super::scores::{Score, Tally};
-use crate::data::{Channel, FORCINGS, Split, forcings};
+use crate::data::{Channel, FORCINGS, Linear, Split, forcings};
 use crate::time::Time;
 use crate::train::{Predictor, Problem};
 use fitzroy::{Error, ErrorKind, Result};
@@ -174,11 +174,9 @@ impl Scorer {
         let mut linear = None;
         if options.baselines {
             methods.extend(["persistence", "climatology"]);
-            if problem.is_forecast()
-                && problem.archive.lat.len().min(problem.archive.lon.len()) >= 3
-            {
+            if problem.is_forecast() {
                 methods.push("linear");
-                linear = Some(Linear::new(&problem.archive, &problem.splits.train));
+                linear = Some(Linear::fit(&problem.archive, &problem.splits.train));
             }
         }
         let weights = &problem.node_weights;
@@ -233,8 +231,9 @@ impl Scorer {
                     }
                     _ => {
                         let Some(model) = &self.linear else { continue };
-                        let mut next = truth.to_vec();
-                        model.step(&linear.0, &linear.1, &mut next);
+                        let mut next = vec![0.0; truth.len()];
+                        model.change(&linear.0, &linear.1, &mut next);
+                        next.iter_mut().zip(&linear.1).for_each(|(d, x)| *d += x);
                         force(problem, truth, &mut next);
                         self.tally(problem, method, lead, t, &next);
                         linear = (linear.1, next);

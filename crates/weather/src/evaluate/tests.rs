@@ -71,23 +71,6 @@ fn wave(n_times: usize) -> Archive {
     }
 }
 
-/// A travelling sine obeys x(t+1) = 2 cos(ω) x(t) − x(t−1), which two states hold exactly. The
-/// bound is what the small penalty costs.
-#[test]
-fn the_linear_model_finds_a_linear_law() {
-    let archive = wave(80);
-    let linear = Linear::new(&archive, &(0..60));
-    let truth = archive.record(71);
-    let mut next = truth.to_vec();
-    linear.step(archive.record(69), archive.record(70), &mut next);
-    let worst = next
-        .iter()
-        .zip(truth)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f32::max);
-    assert!(worst < 0.01, "{worst}");
-}
-
 #[test]
 fn climatology_is_the_mean_of_the_hour() {
     let archive = wave(40);

@@ -2,14 +2,15 @@
 
 use crate::data::Channel;
 use crate::evaluate::Evaluation;
+use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::draw::{Scene, Stroke};
 use fitzroy_report::figure::{
     Chart, Heat, Layer, Style, charts, count, heat_figure, said, tint_of,
 };
 use fitzroy_report::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdict};
 
-/// Variables that are drawn as maps, at most.
-const MAPS_MAX: usize = 6;
+/// Channels of a figure of maps; more make further figures.
+const MAPS_EACH: usize = 6;
 /// Hours ahead of the maps, if so many were forecast.
 const MAPS_HOURS: f64 = 24.0;
 
@@ -52,19 +53,63 @@ pub fn leads_figure(found: &Evaluation, style: &Style) -> Scene {
     charts("Error by lead time", &all, 3, 220.0, style)
 }
 
-/// Truth, forecast and their difference of some variables, 24 hours ahead or at the last lead,
-/// from the first initial time; and the hours.
-pub fn maps_figure(found: &Evaluation, style: &Style) -> (f64, Scene) {
+/// The channels that are to be drawn as maps, by number: those of the variables or labels
+/// (`TEM 850`, `TEM 850 hPa`) that are named, `all`, or the first six where none is.
+///
+/// # Errors
+/// There is no such channel: those there are.
+pub fn mapped(channels: &[&Channel], names: &[String]) -> Result<Vec<usize>> {
+    if names.is_empty() {
+        return Ok((0..channels.len().min(MAPS_EACH)).collect());
+    }
+    let mut wanted = Vec::new();
+    for name in names {
+        let is_meant = |channel: &&Channel| {
+            let label = channel.label();
+            let bare = label.trim_end_matches(" hPa");
+            name == "all" || *name == channel.variable || *name == label || name == bare
+        };
+        let found = channels.iter().enumerate().filter(|(_, c)| is_meant(c));
+        let found: Vec<usize> = found.map(|(k, _)| k).collect();
+        if found.is_empty() {
+            let known: Vec<String> = channels.iter().map(|c| c.label()).collect();
+            let message = format!(
+                "--channels {name}: there is no such channel; use all, or of {}",
+                known.join(", ")
+            );
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
+        wanted.extend(found);
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    Ok(wanted)
+}
+
+/// Truth, forecast and their difference of channels, six to a figure, 24 hours ahead or at the last
+/// lead, from the first initial time; and the hours.
+pub fn maps_figures(found: &Evaluation, channels: &[usize], style: &Style) -> (f64, Vec<Scene>) {
+    let hours = at_hours(found).map_or(0.0, |map| map.0);
+    let pages = channels.chunks(MAPS_EACH);
+    let scenes = pages.filter_map(|page| maps_figure(found, page, style));
+    (hours, scenes.collect())
+}
+
+/// The lead that is drawn.
+fn at_hours(found: &Evaluation) -> Option<&(f64, Vec<f64>, Vec<f64>)> {
     let wanted = found.maps.iter().find(|m| m.0 >= MAPS_HOURS);
-    let Some((hours, truth, forecast)) = wanted.or(found.maps.last()) else {
-        return (0.0, heat_figure("Maps", &[], 3, 0.0, style));
-    };
+    wanted.or(found.maps.last())
+}
+
+fn maps_figure(found: &Evaluation, channels: &[usize], style: &Style) -> Option<Scene> {
+    let (hours, truth, forecast) = at_hours(found)?;
     let n = found.n_channels;
     let field = |state: &[f64], channel: usize| -> Vec<f64> {
         state.iter().skip(channel).step_by(n).copied().collect()
     };
     let mut fields = Vec::new();
-    for (channel, &at) in found.channels.iter().zip(&found.places).take(MAPS_MAX) {
+    for &number in channels {
+        let (channel, at) = (&found.channels[number], found.places[number]);
         let (truth, forecast) = (field(truth, at), field(forecast, at));
         let difference: Vec<f64> = forecast.iter().zip(&truth).map(|(f, o)| f - o).collect();
         // What has two directions is tinted around 0.
@@ -88,11 +133,18 @@ pub fn maps_figure(found: &Evaluation, style: &Style) -> (f64, Scene) {
         }
     }
     let title = format!("Truth, forecast and difference {hours} h ahead");
-    (*hours, heat_figure(&title, &fields, 3, 330.0, style))
+    Some(heat_figure(&title, &fields, 3, 330.0, style))
 }
 
-/// The page of an evaluation. `command` and `version` as they are to be shown.
-pub fn evaluation_page(found: &Evaluation, checkpoint: &str, command: &str, version: &str) -> Page {
+/// The page of an evaluation, with maps of `channels`. `command` and `version` as they are to be
+/// shown.
+pub fn evaluation_page(
+    found: &Evaluation,
+    channels: &[usize],
+    checkpoint: &str,
+    command: &str,
+    version: &str,
+) -> Page {
     let mut page = Page::new("Weather: scores");
     page.kind = "Forecasts against what happened".into();
     page.facts = vec![
@@ -119,13 +171,18 @@ pub fn evaluation_page(found: &Evaluation, checkpoint: &str, command: &str, vers
         sections.push(Section::new("Rain", vec![Block::Table(table)]));
     }
     if !found.maps.is_empty() {
-        let (hours, scene) = maps_figure(found, &style);
+        let (hours, scenes) = maps_figures(found, channels, &style);
         let caption = format!(
             "{hours} hours ahead, from {}. Tints of truth and forecast mean the same numbers. On \
              the outer cells the forecast is the truth, which it is forced with.",
             found.span.0.iso()
         );
-        sections.push(Section::new("Maps", vec![Block::Figure { scene, caption }]));
+        let figure = |scene| Block::Figure {
+            scene,
+            caption: caption.clone(),
+        };
+        let figures = scenes.into_iter().map(figure).collect();
+        sections.push(Section::new("Maps", figures));
     }
     let how = "All methods get the truth on the boundary of the region at each step, and are \
                scored inside of it. Anomalies are those from the training climatology. The linear \

@@ -8,6 +8,6 @@ mod training;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-pub use evaluation::{evaluation_page, leads_figure, maps_figure};
+pub use evaluation::{evaluation_page, leads_figure, mapped, maps_figures};
 pub use history::{History, StepLine};
 pub use training::{training_figure, training_page};

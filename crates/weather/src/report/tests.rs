@@ -61,3 +61,31 @@ fn the_page_of_a_run_says_how_it_ended_and_what_to_do() {
     let bad = training_page(&history, &json!({"ended": "diverged"})).html();
     assert!(bad.contains("Training diverged") && bad.contains("lower --learning-rate"));
 }
+
+#[test]
+fn maps_are_of_the_channels_that_are_named() {
+    let channel = |variable: &str, level| crate::data::Channel {
+        variable: variable.into(),
+        level,
+        units: String::new(),
+    };
+    let mut all: Vec<crate::data::Channel> = Vec::new();
+    for variable in ["TEM", "U", "V"] {
+        all.extend([250.0, 500.0, 850.0].map(|level| channel(variable, Some(level))));
+    }
+    all.push(channel("precipitation", None));
+    let all: Vec<&crate::data::Channel> = all.iter().collect();
+    let of = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+        super::mapped(&all, &names).map_err(|error| error.to_string())
+    };
+    assert_eq!(of(&[]).unwrap(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(of(&["all"]).unwrap().len(), 10);
+    assert_eq!(of(&["precipitation", "U 500"]).unwrap(), [4, 9]);
+    assert_eq!(of(&["TEM", "TEM 850 hPa"]).unwrap(), [0, 1, 2]);
+    let error = of(&["Q"]).unwrap_err();
+    assert!(
+        error.contains("--channels Q") && error.contains("TEM 250 hPa, "),
+        "{error}"
+    );
+}

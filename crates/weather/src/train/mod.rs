@@ -1,7 +1,11 @@
 //! Training: a problem, its loss, its loop, and what a killed run leaves behind.
 
 mod batch;
+mod caller;
 mod checkpoint;
+mod commands;
+mod device;
+mod engine;
 mod events;
 mod model;
 mod plan;
@@ -14,11 +18,14 @@ mod schedule;
 mod tests;
 
 pub use batch::{Batch, order};
+pub use caller::{Caller, Ended, Event, Outcome};
 pub use checkpoint::{Checkpoint, Found, Progress, find, newest};
+pub use device::{kernel_names, kernel_text};
+pub use engine::Target;
 pub use events::Recorder;
 pub use model::{Learner, Predictor, initial};
 pub use plan::{Plan, Settings, plan};
-pub use problem::{Architecture, GraphKind, LossKind, Problem, Task, Weighting};
+pub use problem::{Architecture, Baseline, GraphKind, LossKind, Problem, Task, Weighting};
 pub use profile::{Profile, Timed};
-pub use run::{Caller, Ended, Event, Outcome, train};
+pub use run::{train, train_on};
 pub use schedule::{Rollouts, Schedule};

@@ -7,11 +7,18 @@ use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::nn::{Clock, Network, Pool, Recompute, Span, Workspace};
 
-/// Fresh parameters: normal weights of variance 1/inputs, γ = 1, the rest 0.
-pub fn initial(network: &Network, seed: u64) -> Vec<f32> {
+/// Fresh parameters: normal weights of variance 1/inputs, γ = 1, the rest 0; weights of the last
+/// layer 0, too, where forecasts go on from a linear model, which then is what training starts
+/// with.
+pub fn initial(problem: &Problem, network: &Network, seed: u64) -> Vec<f32> {
     let mut all = vec![0.0; network.n_parameters()];
+    let last = format!("decode.w{}", problem.spec.n_hidden);
+    let quiet = problem.normaliser.linear.is_some();
     for (number, parameter) in network.parameters().iter().enumerate() {
         let values = &mut all[parameter.offset..parameter.offset + parameter.n()];
+        if quiet && parameter.name == last {
+            continue;
+        }
         if let [k, _] = parameter.shape.as_slice() {
             let scale = 1.0 / (*k as f64).sqrt();
             let mut rng = Rng::new(seed, number as u32, 0, 0, Purpose::Init);
@@ -33,6 +40,8 @@ pub struct Predictor {
     batch: usize,
     /// States of a forecast: those given, then those predicted; (sample, node, channel) each.
     states: Vec<Vec<f32>>,
+    /// What the step goes on with: the changes that the baseline foretells, same layout.
+    going_on: Vec<f32>,
 }
 
 impl Predictor {
@@ -54,6 +63,7 @@ impl Predictor {
             workspace,
             batch,
             states: Vec::new(),
+            going_on: Vec::new(),
         })
     }
 
@@ -65,6 +75,11 @@ impl Predictor {
     /// What was noted since the last call.
     pub fn spans(&mut self) -> Vec<Span> {
         self.workspace.spans()
+    }
+
+    /// Windows of a batch.
+    pub(super) fn batch_size(&self) -> usize {
+        self.batch
     }
 
     /// Due after parameters have changed.
@@ -143,6 +158,7 @@ impl Predictor {
         }
         let n_targets = problem.targets.len();
         let scales = &problem.normaliser;
+        go_on(problem, before, now, &mut self.going_on);
         for (k, out) in out.chunks_exact(n_targets).enumerate() {
             let (sample, place) = (k / problem.outputs.len(), k % problem.outputs.len());
             let at = (sample * n_nodes + problem.outputs[place] as usize) * n_channels;
@@ -152,14 +168,55 @@ impl Predictor {
                     (true, None) => now[at + channel],
                     _ if problem.is_forecast() => {
                         let i = at + channel;
-                        let going_on = scales.momentum[channel] as f32 * (now[i] - before[i]);
                         let rest =
                             scales.rest_mean[channel] + scales.rest_sd[channel] * f64::from(x);
-                        now[i] + going_on + rest as f32
+                        now[i] + self.going_on[i] + rest as f32
                     }
                     _ => x,
                 };
             }
+        }
+    }
+}
+
+/// The changes that a forecast goes on with, of all samples.
+fn go_on(problem: &Problem, before: &[f32], now: &[f32], change: &mut Vec<f32>) {
+    if !problem.is_forecast() {
+        return;
+    }
+    change.resize(now.len(), 0.0);
+    let record = problem.archive.record_len();
+    let samples = before.chunks_exact(record).zip(now.chunks_exact(record));
+    for ((before, now), change) in samples.zip(change.chunks_exact_mut(record)) {
+        if let Some(linear) = &problem.normaliser.linear {
+            linear.change(before, now, change);
+            continue;
+        }
+        let momentum = &problem.normaliser.momentum;
+        let pairs = before.iter().zip(now).zip(change);
+        for (k, ((before, now), change)) in pairs.enumerate() {
+            *change = momentum[k % momentum.len()] as f32 * (now - before);
+        }
+    }
+}
+
+/// Adds to the slopes by two states what the slope by the changes they go on with makes of them.
+fn go_on_slope(problem: &Problem, by_change: &[f32], before: &mut [f32], now: &mut [f32]) {
+    let record = problem.archive.record_len();
+    let samples = before
+        .chunks_exact_mut(record)
+        .zip(now.chunks_exact_mut(record));
+    for ((before, now), by_change) in samples.zip(by_change.chunks_exact(record)) {
+        if let Some(linear) = &problem.normaliser.linear {
+            linear.slope(by_change, before, now);
+            continue;
+        }
+        let momentum = &problem.normaliser.momentum;
+        let pairs = before.iter_mut().zip(now).zip(by_change);
+        for (k, ((before, now), slope)) in pairs.enumerate() {
+            let along = momentum[k % momentum.len()] as f32 * slope;
+            *now += along;
+            *before -= along;
         }
     }
 }
@@ -170,6 +227,8 @@ pub struct Learner {
     pub predictor: Predictor,
     /// Slope by each state of a forecast.
     slopes: Vec<Vec<f32>>,
+    /// Slope by a predicted state inside of the boundary; same layout.
+    by_next: Vec<f32>,
 }
 
 /// Penalty and slope of a residual.
@@ -198,6 +257,7 @@ impl Learner {
         Ok(Learner {
             predictor,
             slopes: Vec::new(),
+            by_next: Vec::new(),
         })
     }
 
@@ -267,22 +327,28 @@ impl Learner {
         let n_nodes = problem.archive.n_nodes();
         for step in (0..batch.steps).rev() {
             let (earlier, later) = self.slopes.split_at_mut(step + 2);
-            let by_next = &later[0];
+            self.by_next.clear();
+            self.by_next.resize(later[0].len(), 0.0);
             let out = network.output_slope(workspace);
             for (k, out) in out.chunks_exact_mut(problem.targets.len()).enumerate() {
                 let (sample, place) = (k / problem.outputs.len(), k % problem.outputs.len());
                 let at = (sample * n_nodes + problem.outputs[place] as usize) * n_channels;
                 let inside = problem.node_weights[place] != 0.0;
                 for (&channel, out) in problem.targets.iter().zip(out) {
-                    let slope = if inside { by_next[at + channel] } else { 0.0 };
+                    let slope = if inside { later[0][at + channel] } else { 0.0 };
                     *out = slope;
                     if problem.is_forecast() {
                         *out = slope * problem.normaliser.rest_sd[channel] as f32;
-                        let momentum = problem.normaliser.momentum[channel] as f32;
-                        earlier[step + 1][at + channel] += (1.0 + momentum) * slope;
-                        earlier[step][at + channel] -= momentum * slope;
+                        self.by_next[at + channel] = slope;
                     }
                 }
+            }
+            // The slopes by the first two states are nobody's.
+            if step > 0 {
+                let (before, now) = earlier.split_at_mut(step + 1);
+                let (before, now) = (&mut before[step], &mut now[0]);
+                now.iter_mut().zip(&self.by_next).for_each(|(s, g)| *s += g);
+                go_on_slope(problem, &self.by_next, before, now);
             }
             network.backward(workspace, pool, parameters, gradient, step, step > 0);
             if step == 0 {

@@ -1,9 +1,11 @@
 //! Settings of a run, checked against the problem and the machine before the first step.
 
+use super::device;
 use super::problem::Problem;
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::{Network, Recompute};
 
 /// How to train.
@@ -43,13 +45,17 @@ pub struct Settings {
     pub keep: usize,
     /// Steps between log lines.
     pub log_every: u64,
-    /// Batches made ahead by another thread; 0: none.
+    /// Batches made ahead by other threads; 0: none.
     pub prefetch: usize,
+    /// Threads that make them.
+    pub readers: usize,
     /// Seed of parameters and order.
     pub seed: u64,
     /// Threads.
     pub threads: usize,
-    /// Memory that may be used, in bytes.
+    /// What the products are computed in on a GPU; `None`: this processor trains.
+    pub device: Option<Math>,
+    /// Memory that may be used, in bytes: of the GPU where one trains.
     pub memory_bytes: Option<u64>,
     /// Whether TensorBoard's file is written.
     pub tensorboard: bool,
@@ -76,8 +82,10 @@ impl Default for Settings {
             keep: 3,
             log_every: 50,
             prefetch: 4,
+            readers: 1,
             seed: 42,
             threads: 1,
+            device: None,
             memory_bytes: None,
             tensorboard: true,
         }
@@ -129,6 +137,7 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
         ("--checkpoint-frequency", s.checkpoint_frequency),
         ("--log-every", s.log_every),
         ("--keep", s.keep as u64),
+        ("--readers", s.readers as u64),
         ("--early-stopping-patience", s.patience),
     ] {
         if value == 0 {
@@ -180,11 +189,7 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
     }
     let planned = s.max_steps.map_or(planned, |most| planned.min(most.max(1)));
     Schedule::new(s.learning_rate, s.warmup_steps, s.decay_steps, planned)?;
-    let n = network.n_parameters() as u64;
-    let copies = if s.average.is_some() { 5 } else { 4 };
-    let steps = rollouts.longest();
-    let workspace = network.workspace_bytes::<f32>(s.batch_size, steps, s.threads);
-    let state = (s.batch_size * problem.archive.record_len() * 4) as u64;
+    let size = (s.batch_size, rollouts.longest());
     let plan = Plan {
         sets: problem
             .spec
@@ -202,24 +207,41 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
         n_pruned: problem.n_pruned,
         n_parameters: network.n_parameters(),
         flops_per_step: 6 * network.multiply_adds(s.batch_size) * s.accumulate as u64,
-        bytes: vec![
-            ("data", (problem.archive.values.len() * 4) as u64),
-            ("parameters and optimiser", n * 4 * copies),
-            ("activations and scratch", workspace),
-            (
-                "batches",
-                state * (steps as u64 + 2) * (s.prefetch as u64 + 4),
-            ),
-        ],
+        bytes: bytes(problem, s, &network, size),
         steps: (per_epoch, planned),
         windows: (windows.len(), dropped),
     };
-    check_memory(problem, settings, &plan, workspace)?;
+    check_memory(problem, settings, &plan)?;
     Ok(plan)
 }
 
+/// Bytes by part; the data first, which lie in this processor's memory in any case.
+fn bytes(
+    problem: &Problem,
+    s: &Settings,
+    network: &Network,
+    (batch, steps): (usize, usize),
+) -> Vec<(&'static str, u64)> {
+    let mut parts = vec![("data", (problem.archive.values.len() * 4) as u64)];
+    if let Some(math) = s.device {
+        parts.extend(device::bytes(problem, network, s, (batch, steps), math));
+        return parts;
+    }
+    let n = network.n_parameters() as u64;
+    let copies = if s.average.is_some() { 5 } else { 4 };
+    let state = (batch * problem.archive.record_len() * 4) as u64;
+    let workspace = network.workspace_bytes::<f32>(batch, steps, s.threads);
+    let batches = state * (steps as u64 + 2) * (s.prefetch as u64 + 4);
+    parts.extend([
+        ("parameters and optimiser", n * 4 * copies),
+        ("activations and scratch", workspace),
+        ("batches", batches),
+    ]);
+    parts
+}
+
 /// Refuses what does not fit, with the smallest change that does.
-fn check_memory(problem: &Problem, s: &Settings, plan: &Plan, workspace: u64) -> Result<()> {
+fn check_memory(problem: &Problem, s: &Settings, plan: &Plan) -> Result<()> {
     let held = plan.bytes[0].1;
     let needed = plan.total_bytes() - held;
     let Some(free) = s.memory_bytes.filter(|&free| needed > free) else {
@@ -230,11 +252,11 @@ fn check_memory(problem: &Problem, s: &Settings, plan: &Plan, workspace: u64) ->
         .iter()
         .map(|(name, bytes)| format!("{name} {}", gib(*bytes)))
         .collect();
-    let rest = needed - workspace;
     let steps = Rollouts::parse(&s.rollout_steps, s.n_epochs)?.longest();
     let size = |recompute, batch| -> Result<u64> {
         let network = Network::new(&problem.spec, recompute)?;
-        Ok(network.workspace_bytes::<f32>(batch, steps, s.threads) + rest)
+        let parts = bytes(problem, s, &network, (batch, steps));
+        Ok(parts[1..].iter().map(|part| part.1).sum())
     };
     let mut advice = None;
     for (recompute, name) in [(Recompute::Mlp, "mlp"), (Recompute::Layer, "layer")] {
@@ -256,8 +278,13 @@ fn check_memory(problem: &Problem, s: &Settings, plan: &Plan, workspace: u64) ->
     Err(Error::new(
         ErrorKind::Device,
         format!(
-            "training needs {} of memory beside the data ({}), {} is free; use {advice}",
+            "training needs {} of {} beside the data ({}), {} is free; use {advice}",
             gib(needed),
+            if s.device.is_some() {
+                "the GPU's memory"
+            } else {
+                "memory"
+            },
             parts.join(", "),
             gib(free)
         ),

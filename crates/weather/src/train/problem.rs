@@ -28,11 +28,23 @@ pub enum GraphKind {
     Mesh,
 }
 
+/// What a forecast goes on from; the network adds to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Baseline {
+    /// The last change, as far as changes go on.
+    Momentum,
+    /// A linear model of the two states of the neighbourhood.
+    #[default]
+    Linear,
+}
+
 /// Sizes of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Architecture {
     /// Graph.
     pub graph: GraphKind,
+    /// What a forecast goes on from.
+    pub baseline: Baseline,
     /// Width of states.
     pub latent: usize,
     /// Message layers.
@@ -144,8 +156,15 @@ impl Problem {
         weighting: Weighting,
         normaliser: Option<Normaliser>,
     ) -> Result<Self> {
-        let normaliser = normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
+        let given = normaliser.is_some();
+        let mut normaliser = normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
         normaliser.apply(&mut archive);
+        if !given
+            && architecture.baseline == Baseline::Linear
+            && matches!(task, Task::Forecast { .. })
+        {
+            normaliser.go_on_linearly(&archive, &splits.train, &splits.validation);
+        }
         let n = archive.n_nodes();
         let targets: Vec<usize> = match task {
             Task::Forecast { .. } => (0..archive.channels.len()).collect(),
@@ -277,6 +296,11 @@ impl Problem {
             } else {
                 GraphKind::Mesh
             },
+            baseline: if id["baseline"] == "linear" {
+                Baseline::Linear
+            } else {
+                Baseline::Momentum
+            },
             latent: count("latent_size")?,
             n_layers: count("num_gnn_layers")?,
             hidden: count("mlp_hidden_size")?,
@@ -323,9 +347,11 @@ impl Problem {
             }),
         };
         let statics: Vec<&String> = self.archive.statics.iter().map(|(name, _)| name).collect();
+        let baseline = self.normaliser.linear.as_ref().map(|_| "linear");
         json!({
             "task": task,
             "inputs": "tendency",
+            "baseline": baseline,
             "graph": match a.graph { GraphKind::Flat => "flat", GraphKind::Mesh => "mesh" },
             "latent_size": a.latent,
             "num_gnn_layers": a.n_layers,

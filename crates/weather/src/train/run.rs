@@ -1,110 +1,26 @@
 //! The training loop.
 
 use super::batch::{Batch, order};
+use super::caller::{Caller, Ended, Event, Outcome};
 use super::checkpoint::{Checkpoint, Progress, newest};
+use super::device::Deed;
+use super::engine::{Engine, Target};
 use super::events::Recorder;
-use super::model::{Learner, initial};
+use super::model::initial;
 use super::plan::{Settings, plan, usage};
 use super::problem::Problem;
-use super::profile::{LEARN, Profile, Profiler};
+use super::profile::{LEARN, Profiler};
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{AdamW, Clock, Parameter, Pool, norm_squared};
+use fitzroy_device::nn::{AdamW, Network, Parameter, norm_squared};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 /// Updates with a gradient that is not finite, one after the other, that end a run.
 const BAD_UPDATES_MAX: u64 = 3;
-
-/// What happens while training.
-#[derive(Clone, Debug)]
-pub enum Event<'a> {
-    /// A step of which a line is due.
-    Step {
-        /// Steps done.
-        step: u64,
-        /// Steps planned.
-        planned: u64,
-        /// Epoch.
-        epoch: u64,
-        /// Mean loss since the last line.
-        loss: f64,
-        /// Learning rate.
-        rate: f64,
-        /// Length of the gradient before clipping.
-        norm: f64,
-        /// Windows per second since the last line.
-        samples_per_s: f64,
-        /// 10⁹ floating-point operations per second.
-        gflops: f64,
-        /// Share of time that was spent waiting for data.
-        data_wait: f64,
-        /// Seconds that remain at this pace.
-        eta_s: f64,
-    },
-    /// A validation.
-    Validation {
-        /// Steps done.
-        step: u64,
-        /// Loss over all validation windows.
-        loss: f64,
-        /// Whether it is the smallest so far.
-        best: bool,
-    },
-    /// A checkpoint was written.
-    Saved(&'a Path),
-    /// Something to tell.
-    Note(String),
-}
-
-/// The world outside: clock, stop flag, ears.
-pub struct Caller<'a> {
-    /// Seconds since some moment.
-    pub now: &'a dyn Fn() -> f64,
-    /// Seconds since 1970, for logs.
-    pub wall_time: &'a dyn Fn() -> f64,
-    /// Becomes true when the user wants to stop.
-    pub stop: &'a AtomicBool,
-    /// Hears what happens.
-    pub observer: &'a dyn Fn(&Event<'_>),
-    /// A clock to look with at where the time of some steps goes.
-    pub profile: Option<Clock>,
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// All steps were done.
-    Finished,
-    /// Validation did not improve any more.
-    Early,
-    /// The user stopped it; a checkpoint was written.
-    Interrupted,
-    /// Gradients were not finite; the last good checkpoint stands.
-    Diverged,
-}
-
-/// What came of a run.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Why it ended.
-    pub ended: Ended,
-    /// Where it stands.
-    pub progress: Progress,
-    /// Loss of the last step.
-    pub last_loss: f64,
-    /// Best checkpoint, if there was a validation.
-    pub best: Option<PathBuf>,
-    /// Share of time that was spent waiting for data.
-    pub data_wait: f64,
-    /// Seconds of the first step, and the median of the others.
-    pub step_s: (f64, f64),
-    /// Where the time of some steps went, if it was asked for.
-    pub profile: Option<Profile>,
-}
 
 /// What a resumed run must agree on to go on as if it had not stopped.
 fn settings_json(problem: &Problem, s: &Settings, schedule: &Schedule) -> Value {
@@ -126,11 +42,9 @@ struct Run<'a> {
     settings: &'a Settings,
     caller: &'a Caller<'a>,
     folder: &'a Path,
-    pool: Pool,
-    learner: Learner,
+    engine: Engine,
     arrays: Vec<Parameter>,
     checkpoint: Checkpoint,
-    gradient: Vec<f32>,
     schedule: Schedule,
     rollouts: Rollouts,
     planned: u64,
@@ -139,6 +53,8 @@ struct Run<'a> {
     best: Option<PathBuf>,
     last_loss: f64,
     last_norm: f64,
+    /// Steps and time when a GPU was last waited for.
+    synced: (u64, f64),
     /// Since the last line: losses, steps, start, waiting.
     since: (f64, u64, f64, f64),
     /// Since the start: start, waiting.
@@ -158,6 +74,21 @@ pub fn train(
     folder: &Path,
     caller: &Caller<'_>,
 ) -> Result<Outcome> {
+    train_on(Target::Cpu, problem, settings, from, folder, caller)
+}
+
+/// [`train`], on this processor or a machine that `settings.device` speaks of.
+///
+/// # Errors
+/// Those of [`train`], and those of the machine.
+pub fn train_on(
+    target: Target,
+    problem: &Problem,
+    settings: &Settings,
+    from: Option<Checkpoint>,
+    folder: &Path,
+    caller: &Caller<'_>,
+) -> Result<Outcome> {
     let plan = plan(problem, settings)?;
     let rollouts = Rollouts::parse(&settings.rollout_steps, settings.n_epochs)?;
     let s = settings;
@@ -166,15 +97,7 @@ pub fn train(
     let decay = s.decay_steps.or(saved("decay_steps"));
     let warmup = s.warmup_steps.or(saved("warmup_steps"));
     let schedule = Schedule::new(s.learning_rate, warmup, decay, plan.steps.1)?;
-    let pool = Pool::new(s.threads);
-    let learner = Learner::new(
-        problem,
-        &pool,
-        s.batch_size,
-        rollouts.longest(),
-        s.recompute,
-    )?;
-    let network = &learner.predictor.network;
+    let network = Network::new(&problem.spec, s.recompute)?;
     let own = settings_json(problem, s, &schedule);
     let checkpoint = match from {
         Some(checkpoint) => {
@@ -183,7 +106,7 @@ pub fn train(
             checkpoint
         }
         None => {
-            let parameters = initial(network, s.seed);
+            let parameters = initial(problem, &network, s.seed);
             let zeros = vec![0.0; parameters.len()];
             Checkpoint {
                 identity: problem.identity(),
@@ -197,6 +120,11 @@ pub fn train(
             }
         }
     };
+    let engine = Engine::new(target, problem, s, rollouts.longest(), &checkpoint)?;
+    if let Engine::Device(device) = &engine {
+        let notes = device.notes.iter().cloned();
+        notes.for_each(|note| (caller.observer)(&Event::Note(note)));
+    }
     let now = (caller.now)();
     let best = folder.join("best.safetensors");
     let mut run = Run {
@@ -205,9 +133,7 @@ pub fn train(
         caller,
         folder,
         arrays: network.parameters().to_vec(),
-        gradient: vec![0.0; checkpoint.parameters.len()],
-        pool,
-        learner,
+        engine,
         checkpoint,
         schedule,
         rollouts,
@@ -217,15 +143,16 @@ pub fn train(
         best: best.exists().then_some(best),
         last_loss: f64::NAN,
         last_norm: f64::NAN,
+        synced: (0, now),
         since: (0.0, 0, now, 0.0),
         whole: (now, 0.0),
         durations: Vec::new(),
         profiler: None,
     };
-    run.profiler = caller.profile.clone().map(|clock| {
-        let network = &run.learner.predictor.network;
-        Profiler::new(clock, network, s.batch_size)
-    });
+    run.profiler = caller
+        .profile
+        .clone()
+        .map(|clock| Profiler::new(clock, &network, s.batch_size));
     let ended = run.epochs()?;
     let total = (caller.now)() - run.whole.0;
     let mut later = run.durations.split_off(1.min(run.durations.len()));
@@ -264,6 +191,32 @@ fn agree_on_settings(saved: &Value, own: &Value) -> Result<()> {
     Err(usage(message))
 }
 
+/// Threads that make batches ahead, in turn: batch k comes from reader k modulo their number.
+fn readers<'scope, 'env>(
+    problem: &'env Problem,
+    s: &Settings,
+    scope: &'scope std::thread::Scope<'scope, 'env>,
+    groups: &'env [&'env [u32]],
+    steps: usize,
+) -> Vec<mpsc::Receiver<Batch>> {
+    let n = if s.prefetch > 0 { s.readers } else { 0 };
+    let reader = |number: usize| {
+        let (give, take) = mpsc::sync_channel::<Batch>(s.prefetch.div_ceil(n));
+        scope.spawn(move || {
+            for starts in groups.iter().skip(number).step_by(n) {
+                let mut batch = Batch::default();
+                batch.fill(problem, starts, steps);
+                // Nobody listens any more: the run has ended.
+                if give.send(batch).is_err() {
+                    return;
+                }
+            }
+        });
+        take
+    };
+    (0..n).map(reader).collect()
+}
+
 impl Run<'_> {
     fn epochs(&mut self) -> Result<Ended> {
         while self.checkpoint.progress.epoch < self.settings.n_epochs {
@@ -299,29 +252,18 @@ impl Run<'_> {
         let n_updates = groups.len() / s.accumulate;
         let groups = &groups[..n_updates * s.accumulate];
         std::thread::scope(|scope| {
-            let (give, take) = mpsc::sync_channel::<Batch>(s.prefetch.max(1));
-            if s.prefetch > 0 {
-                scope.spawn(move || {
-                    for starts in groups {
-                        let mut batch = Batch::default();
-                        batch.fill(problem, starts, steps);
-                        // Nobody listens any more: the run has ended.
-                        if give.send(batch).is_err() {
-                            return;
-                        }
-                    }
-                });
-            }
+            let takers = readers(problem, s, scope, groups, steps);
+            let mut next = takers.iter().cycle();
             let mut own = Batch::default();
             for update in groups.chunks(s.accumulate) {
                 let start = (self.caller.now)();
                 self.profile_step();
-                self.gradient.fill(0.0);
                 let mut loss = 0.0;
-                for starts in update {
+                for (number, starts) in update.iter().enumerate() {
                     let before = (self.caller.now)();
                     let mark = self.mark();
                     if s.prefetch > 0 {
+                        let take = next.next().expect("there is a reader");
                         own = take.recv().map_err(|_| {
                             Error::new(ErrorKind::Data, "the thread that reads data has stopped")
                         })?;
@@ -333,16 +275,18 @@ impl Run<'_> {
                     self.whole.1 += waited;
                     self.timed("wait for data", mark);
                     let mark = self.mark();
-                    loss += self.learn(&own);
+                    loss += self.learn(&own, (number == 0, number + 1 == update.len()))?;
                     self.timed(LEARN, mark);
                 }
                 let mark = self.mark();
                 self.update(loss / s.accumulate as f64);
                 self.timed("clip, AdamW, average", mark);
                 if let (Some(_), Some(profiler)) = (mark, &mut self.profiler) {
-                    profiler.end_step(&self.learner.predictor.spans());
+                    profiler.end_step(&self.engine.spans());
                 }
-                self.durations.push((self.caller.now)() - start);
+                if !self.engine.is_device() {
+                    self.durations.push((self.caller.now)() - start);
+                }
                 self.checkpoint.progress.position += s.batch_size * s.accumulate;
                 if let Some(ended) = self.after_update()? {
                     return Ok(Some(ended));
@@ -356,7 +300,7 @@ impl Run<'_> {
     fn profile_step(&mut self) {
         if let Some(profiler) = &self.profiler {
             let step = self.durations.len() as u64;
-            self.learner.predictor.observe(profiler.clock(step));
+            self.engine.observe(profiler.clock(step));
         }
     }
 
@@ -373,23 +317,63 @@ impl Run<'_> {
         }
     }
 
-    fn learn(&mut self, batch: &Batch) -> f64 {
-        let parameters = &self.checkpoint.parameters;
-        self.learner.predictor.embed(&mut self.pool, parameters);
-        self.learner.learn(
-            self.problem,
-            &mut self.pool,
-            parameters,
-            batch,
-            &mut self.gradient,
-        )
+    /// Loss of a batch, the first or the last of its update; on a GPU it becomes known later.
+    fn learn(&mut self, batch: &Batch, (first, last): (bool, bool)) -> Result<f64> {
+        let rate = self.schedule.rate(self.checkpoint.progress.step);
+        match &mut self.engine {
+            Engine::Cpu(cpu) => {
+                if first {
+                    cpu.gradient.fill(0.0);
+                }
+                Ok(cpu.learn(self.problem, &self.checkpoint.parameters, batch))
+            }
+            Engine::Device(device) => {
+                let deed = Deed::Learn { first, last };
+                device.submit(self.problem, batch, (rate, batch.size), deed)?;
+                Ok(f64::NAN)
+            }
+        }
+    }
+
+    /// Waits for a GPU and takes over what it knows; nothing to do on the CPU.
+    fn sync(&mut self) -> Result<()> {
+        let Engine::Device(device) = &mut self.engine else {
+            return Ok(());
+        };
+        let found = device.status()?;
+        let progress = &mut self.checkpoint.progress;
+        let skipped = found.skipped as u64;
+        if skipped > progress.n_skipped {
+            let note = format!(
+                "up to step {}: {} updates skipped, for their gradients were not finite",
+                progress.step,
+                skipped - progress.n_skipped
+            );
+            (self.caller.observer)(&Event::Note(note));
+        }
+        progress.n_skipped = skipped;
+        progress.in_a_row = found.in_a_row as u64;
+        (self.last_loss, self.last_norm) = found.last;
+        self.since.0 += found.losses.0;
+        self.since.1 += found.losses.1 as u64;
+        let now = (self.caller.now)();
+        let steps = progress.step - self.synced.0;
+        if steps > 0 {
+            self.durations.push((now - self.synced.1) / steps as f64);
+        }
+        self.synced = (progress.step, now);
+        Ok(())
     }
 
     /// Clips, steps, averages.
     fn update(&mut self, loss: f64) {
         let s = self.settings;
+        let Engine::Cpu(cpu) = &mut self.engine else {
+            self.checkpoint.progress.step += 1;
+            return;
+        };
         let count = s.accumulate as f64;
-        let norm = norm_squared(&self.gradient).sqrt() / count;
+        let norm = norm_squared(&cpu.gradient).sqrt() / count;
         let rate = self.schedule.rate(self.checkpoint.progress.step);
         (self.last_loss, self.last_norm) = (loss, norm);
         let progress = &mut self.checkpoint.progress;
@@ -422,12 +406,12 @@ impl Run<'_> {
         } = &mut self.checkpoint;
         let t = progress.step - progress.n_skipped;
         adamw.step(
-            &mut self.pool,
+            &mut cpu.pool,
             t,
             rate,
             factor,
             parameters,
-            &self.gradient,
+            &cpu.gradient,
             m,
             v,
         );
@@ -442,13 +426,18 @@ impl Run<'_> {
     fn after_update(&mut self) -> Result<Option<Ended>> {
         let s = self.settings;
         let step = self.checkpoint.progress.step;
+        let stopped = self.caller.stop.load(Ordering::Relaxed);
+        let due = [s.log_every, s.validation_frequency, s.checkpoint_frequency];
+        if stopped || step == 1 || due.iter().any(|every| step.is_multiple_of(*every)) {
+            self.sync()?;
+        }
         if self.checkpoint.progress.in_a_row >= BAD_UPDATES_MAX {
             return self.finish(Ended::Diverged).map(Some);
         }
         if step.is_multiple_of(s.log_every) || step == 1 {
             self.log()?;
         }
-        if self.caller.stop.load(Ordering::Relaxed) {
+        if stopped {
             return self.finish(Ended::Interrupted).map(Some);
         }
         if step >= self.planned && s.max_steps.is_some_and(|most| step >= most) {
@@ -487,48 +476,31 @@ impl Run<'_> {
             gflops: self.flops as f64 / per_step / 1e9,
             data_wait: waited / seconds,
             eta_s: remaining * per_step,
+            device_bytes: self.engine.device_bytes(),
         });
-        let values = [
+        let mut values = vec![
             ("train/loss", loss),
             ("train/learning_rate", rate),
             ("train/gradient_norm", self.last_norm),
             ("train/samples_per_s", samples / per_step),
             ("train/data_wait", waited / seconds),
         ];
+        if let Some(bytes) = self.engine.device_bytes() {
+            values.push(("train/gpu_memory_bytes", bytes as f64));
+        }
         self.recorder
             .add((self.caller.wall_time)(), progress.step, &values)
     }
 
     /// Loss over all validation windows; keeps the best checkpoint.
     fn validate(&mut self) -> Result<()> {
-        let (problem, size) = (self.problem, self.settings.batch_size);
-        let windows = problem.windows(Split::Validation, 1).0;
-        let parameters = self.checkpoint.best_parameters().to_vec();
-        self.learner.predictor.embed(&mut self.pool, &parameters);
-        let (mut sum, mut count) = (0.0, 0.0);
-        let mut batch = Batch::default();
-        let mut starts = Vec::new();
-        for group in windows.chunks(size) {
-            starts.clear();
-            starts.extend_from_slice(group);
-            // A short group is filled up with its last window, which does not count.
-            starts.resize(size, group[group.len() - 1]);
-            batch.fill(problem, &starts, 1);
-            let loss = self.learner.forecast(
-                problem,
-                &mut self.pool,
-                &parameters,
-                &batch,
-                group.len(),
-                false,
-            );
-            sum += loss * group.len() as f64;
-            count += group.len() as f64;
-        }
-        let loss = sum / count;
+        self.sync()?;
+        let loss = self.engine.validate(self.problem, &self.checkpoint)?;
         let progress = &mut self.checkpoint.progress;
         let best = loss.is_finite() && progress.best_loss.is_none_or(|least| loss < least);
         if best {
+            self.engine.pull(&mut self.checkpoint)?;
+            let progress = &mut self.checkpoint.progress;
             progress.best_loss = Some(loss);
             progress.patience = 0;
             let path = self.folder.join("best.safetensors");
@@ -548,6 +520,8 @@ impl Run<'_> {
 
     /// Writes a checkpoint and removes the oldest.
     fn save(&mut self) -> Result<()> {
+        self.sync()?;
+        self.engine.pull(&mut self.checkpoint)?;
         let step = self.checkpoint.progress.step;
         let path = self
             .folder

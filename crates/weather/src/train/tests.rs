@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// Two waves that move east over a small grid; learnable, and different at every point.
-fn archive(n_times: usize) -> Archive {
+pub(super) fn archive(n_times: usize) -> Archive {
     let lat: Vec<f64> = (0..9).map(|k| 40.0 + k as f64).collect();
     let lon: Vec<f64> = (0..10).map(|k| k as f64).collect();
     let mut values = Vec::new();
@@ -43,6 +43,15 @@ fn archive(n_times: usize) -> Archive {
 }
 
 fn problem_of(archive: Archive, task: Task, graph: GraphKind) -> Problem {
+    problem_from(archive, task, graph, Baseline::Momentum)
+}
+
+pub(super) fn problem_from(
+    archive: Archive,
+    task: Task,
+    graph: GraphKind,
+    baseline: Baseline,
+) -> Problem {
     let by = SplitBy::Ratios {
         train: 0.6,
         validation: 0.2,
@@ -50,6 +59,7 @@ fn problem_of(archive: Archive, task: Task, graph: GraphKind) -> Problem {
     let splits = Splits::new(&archive, &by).unwrap();
     let architecture = Architecture {
         graph,
+        baseline,
         latent: 16,
         n_layers: 2,
         hidden: 16,
@@ -74,7 +84,7 @@ fn problem() -> Problem {
     )
 }
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     Settings {
         batch_size: 4,
         n_epochs: 3,
@@ -89,10 +99,10 @@ fn settings() -> Settings {
     }
 }
 
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path =
             std::env::temp_dir().join(format!("fitzroy-train-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -107,7 +117,12 @@ impl Drop for Folder {
     }
 }
 
-fn run(problem: &Problem, settings: &Settings, from: Option<Checkpoint>, folder: &Path) -> Outcome {
+pub(super) fn run(
+    problem: &Problem,
+    settings: &Settings,
+    from: Option<Checkpoint>,
+    folder: &Path,
+) -> Outcome {
     let stop = AtomicBool::new(false);
     let caller = Caller {
         now: &|| 0.0,
@@ -119,7 +134,7 @@ fn run(problem: &Problem, settings: &Settings, from: Option<Checkpoint>, folder:
     train(problem, settings, from, folder, &caller).unwrap()
 }
 
-fn last(folder: &Path) -> Checkpoint {
+pub(super) fn last(folder: &Path) -> Checkpoint {
     Checkpoint::load(&newest(folder)[0]).unwrap()
 }
 
@@ -129,11 +144,12 @@ fn a_run_that_was_stopped_goes_on_bit_for_bit_with_any_threads() {
     let whole = Folder::new("whole");
     run(&problem, &settings(), None, &whole.0);
     let expected = last(&whole.0);
-    for (threads, prefetch, stop_at) in [(1, 4, 11), (2, 0, 4)] {
-        let parts = Folder::new(&format!("parts{threads}"));
+    for (threads, prefetch, readers, stop_at) in [(1, 4, 1, 11), (2, 0, 1, 4), (1, 3, 2, 7)] {
+        let parts = Folder::new(&format!("parts{threads}{readers}"));
         let settings = Settings {
             threads,
             prefetch,
+            readers,
             ..settings()
         };
         let first = Settings {
@@ -202,7 +218,7 @@ fn gradients_run_through_all_steps_of_a_forecast() {
     let problem = problem();
     let mut pool = fitzroy_device::nn::Pool::new(1);
     let mut learner = Learner::new(&problem, &pool, 2, 3, Recompute::None).unwrap();
-    let mut theta = initial(&learner.predictor.network, 1);
+    let mut theta = initial(&problem, &learner.predictor.network, 1);
     let mut batch = Batch::default();
     batch.fill(&problem, &[5, 9], 3);
     let mut gradient = vec![0.0; theta.len()];
@@ -240,7 +256,7 @@ fn four_samples_can_be_learnt_by_heart() {
     );
     let mut pool = fitzroy_device::nn::Pool::new(2);
     let mut learner = Learner::new(&problem, &pool, 4, 1, Recompute::None).unwrap();
-    let mut theta = initial(&learner.predictor.network, 1);
+    let mut theta = initial(&problem, &learner.predictor.network, 1);
     let mut batch = Batch::default();
     batch.fill(&problem, &[1, 2, 3, 4], 1);
     let n = theta.len();
@@ -375,6 +391,7 @@ fn what_cannot_be_trained_is_refused_before_the_first_step() {
     assert!(refused(|s| s.batch_size = 0).contains("--batch-size"));
     assert!(refused(|s| s.batch_size = 1000).contains("smaller batch"));
     assert!(refused(|s| s.average = Some(1.5)).contains("--ema"));
+    assert!(refused(|s| s.readers = 0).contains("--readers 0"));
     assert!(refused(|s| s.clip_norm = -1.0).contains("--gradient-clip-norm"));
     assert!(refused(|s| s.memory_bytes = Some(100_000)).contains("is free; use"));
     let size = plan(&problem, &settings()).unwrap().total_bytes();
@@ -409,4 +426,57 @@ fn gaps_and_borders_cost_windows() {
         validation: 0.2,
     };
     assert!(Splits::new(&data, &shares).is_err());
+}
+
+/// Along the gradient of a rolled-out forecast with a linear model beneath. Catches: its slope by
+/// either state that is lost, or goes to the wrong neighbour.
+#[test]
+fn gradients_run_through_the_linear_model_too() {
+    let problem = problem_from(
+        archive(60),
+        Task::Forecast { boundary_width: 1 },
+        GraphKind::Flat,
+        Baseline::Linear,
+    );
+    let mut pool = fitzroy_device::nn::Pool::new(1);
+    let mut learner = Learner::new(&problem, &pool, 2, 3, Recompute::None).unwrap();
+    let mut theta = initial(&problem, &learner.predictor.network, 1);
+    let last = learner.predictor.network.parameters().iter();
+    let last = last.rev().find(|p| p.shape.len() == 2).unwrap().clone();
+    assert!(
+        theta[last.offset..last.offset + last.n()]
+            .iter()
+            .all(|&x| x == 0.0)
+    );
+    // A network that says nothing has no slopes but those of its last layer.
+    for (k, x) in theta[last.offset..last.offset + last.n()]
+        .iter_mut()
+        .enumerate()
+    {
+        *x = 0.3 * ((k * 7 % 11) as f32 - 5.0) / 5.0;
+    }
+    let mut batch = Batch::default();
+    batch.fill(&problem, &[5, 9], 3);
+    let mut gradient = vec![0.0; theta.len()];
+    learner.predictor.embed(&mut pool, &theta);
+    let loss = learner.learn(&problem, &mut pool, &theta, &batch, &mut gradient);
+    let mut value = |theta: &[f32]| {
+        learner.predictor.embed(&mut pool, theta);
+        learner.forecast(&problem, &mut pool, theta, &batch, 2, false)
+    };
+    let length = gradient
+        .iter()
+        .map(|g| f64::from(g * g))
+        .sum::<f64>()
+        .sqrt();
+    let h = 1e-3 * loss / length;
+    let start = theta.clone();
+    let mut moved = |sign: f64| {
+        for ((x, x0), g) in theta.iter_mut().zip(&start).zip(&gradient) {
+            *x = x0 + (sign * h / length) as f32 * g;
+        }
+        value(&theta)
+    };
+    let slope = (moved(1.0) - moved(-1.0)) / (2.0 * h);
+    assert!((slope / length - 1.0).abs() < 5e-3, "{slope} and {length}");
 }

@@ -4,6 +4,8 @@ use crate::args::{count, environment};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::GpuWork;
+use fitzroy_device::gpu::work::Math;
 use fitzroy_device::probe::Memory;
 use fitzroy_weather::data::{Archive, Chosen, SplitBy};
 use fitzroy_weather::time::Time;
@@ -22,9 +24,13 @@ pub(super) struct Machine {
     /// Accepted for old job files, without effect
     #[arg(long, value_name = "FLAGS", hide = true)]
     xla_flags: Option<String>,
-    /// Precision: auto and f32 on the CPU
+    /// Precision of products: auto and f32 on the CPU; on a GPU auto is bf16 from compute
+    /// capability 8.0 on, else f32
     #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
     precision: Precision,
+    /// NVIDIA's compiler of kernels, or its folder [env: FITZROY_NVRTC]
+    #[arg(long = "nvrtc", value_name = "PATH")]
+    compiler: Option<PathBuf>,
     /// Threads to use [env: FITZROY_THREADS] [default: all]
     #[arg(long, value_name = "N")]
     threads: Option<String>,
@@ -62,27 +68,87 @@ enum Precision {
     F64,
 }
 
+/// A GPU that will train.
+pub(super) struct Taken {
+    pub(super) work: GpuWork,
+    /// What its products are computed in.
+    pub(super) math: Math,
+    /// Bytes of its memory that were free.
+    pub(super) free_bytes: u64,
+    /// `cuda:0 (NVIDIA H200)`.
+    pub(super) label: String,
+}
+
+/// Why there is no f64.
+const F64: &str = "--precision f64: networks are trained in f32 and below; use auto or f32";
+
 impl Machine {
-    /// Threads, once everything asked for is known to be here.
-    pub(super) fn threads(&self) -> Result<usize> {
-        let choice = match (&self.device, self.platform, environment("FITZROY_DEVICE")) {
-            (Some(text), ..) => text.parse()?,
-            (None, Some(Platform::Gpu), _) => Choice::Gpu(None),
-            (None, Some(Platform::Cpu), _) => Choice::Cpu,
-            (None, _, Some(text)) => text.parse()?,
-            _ => Choice::Auto,
+    fn choice(&self) -> Result<Choice> {
+        match (&self.device, self.platform, environment("FITZROY_DEVICE")) {
+            (Some(text), ..) => text.parse(),
+            (None, Some(Platform::Gpu), _) => Ok(Choice::Gpu(None)),
+            (None, Some(Platform::Cpu), _) => Ok(Choice::Cpu),
+            (None, _, Some(text)) => text.parse(),
+            _ => Ok(Choice::Auto),
+        }
+    }
+
+    /// The GPU that was asked for, taken into use; none where the CPU trains, as `auto` has it
+    /// until somebody has measured otherwise.
+    ///
+    /// # Errors
+    /// It cannot be used, or not in this precision: it is never replaced by the CPU.
+    pub(super) fn gpu(&self) -> Result<Option<Taken>> {
+        let Choice::Gpu(number) = self.choice()? else {
+            return Ok(None);
         };
-        choice.require_cpu()?;
+        let number = number.unwrap_or(0);
+        let places = crate::device::places(self.compiler.clone());
+        let gpu = crate::device::open(&places, number)?;
+        let found = &gpu.description;
+        let recent = found.capability >= (8, 0);
+        let fail = |message: String| Err(Error::new(ErrorKind::Device, message));
+        let math = match self.precision {
+            Precision::Auto if recent => Math::Bf16,
+            Precision::Auto | Precision::F32 => Math::F32,
+            Precision::Tf32 if recent => Math::Tf32,
+            Precision::Bf16 | Precision::Mixed if recent => Math::Bf16,
+            Precision::F64 => return fail(F64.into()),
+            Precision::Tf32 | Precision::Bf16 | Precision::Mixed => {
+                return fail(format!(
+                    "--precision: tf32 and bf16 need compute capability 8.0, {} has {}.{}; use f32",
+                    found.name, found.capability.0, found.capability.1
+                ));
+            }
+        };
+        let free_bytes = found.free_bytes.unwrap_or(found.memory_bytes);
+        let label = format!("cuda:{number} ({})", found.name);
+        let work = GpuWork::new(gpu, &places).map_err(Error::from)?;
+        Ok(Some(Taken {
+            work,
+            math,
+            free_bytes,
+            label,
+        }))
+    }
+
+    /// Threads of a command that computes on the CPU alone, once everything asked for is known to
+    /// be here.
+    pub(super) fn threads(&self) -> Result<usize> {
+        self.choice()?.require_cpu()?;
         let fail = |message: &str| Err(Error::new(ErrorKind::Device, message));
         match self.precision {
             Precision::Auto | Precision::F32 => {}
             Precision::Tf32 | Precision::Bf16 | Precision::Mixed => {
                 return fail("--precision: tf32 and bf16 need a GPU; use auto or f32 on the CPU");
             }
-            Precision::F64 => {
-                return fail("--precision f64: networks are trained in f32; use auto or f32");
-            }
+            Precision::F64 => return fail(F64),
         }
+        self.host_threads()
+    }
+
+    /// Threads of this processor, wherever the work is done.
+    pub(super) fn host_threads(&self) -> Result<usize> {
         match (&self.threads, environment("FITZROY_THREADS")) {
             (Some(text), _) => count("--threads", text),
             (None, Some(text)) => count("FITZROY_THREADS", &text),

@@ -11,6 +11,7 @@ use fitzroy::Result;
 use fitzroy_device::nn::Pool;
 use fitzroy_weather::data::Splits;
 use fitzroy_weather::evaluate::{Options, csv, document, evaluate, table};
+use fitzroy_weather::report::mapped;
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{Problem, find};
 use std::path::{Path, PathBuf};
@@ -50,6 +51,10 @@ pub(crate) struct EvaluateArgs {
     /// Score the model alone
     #[arg(long)]
     no_baselines: bool,
+    /// Variables or channels to draw as maps, as TEM or "TEM 850", or all [default: the first
+    /// six channels]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    channels: Vec<String>,
     /// Write the figures of the report as PNG and SVG, too
     #[arg(long)]
     visualizations: bool,
@@ -84,6 +89,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let archive = args.data.read_for(&found.checkpoint, &[])?;
     let splits = Splits::new(&archive, &saved_split(&found.checkpoint)?)?;
     let problem = Problem::restore(archive, splits, &found.checkpoint)?;
+    let channels = mapped(&problem.target_channels(), &args.channels)?;
     let mut folder = Folder::open(Path::new(""), args.out.as_deref(), "evaluation", false)?;
     let stop = interrupt::catch_with("stopping: nothing will be scored")?;
     let mut pool = Pool::new(threads);
@@ -104,7 +110,13 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let scores = document(&scored);
     folder.write("scores.json", &format!("{scores:#}\n"))?;
     folder.write("scores.csv", &csv(&scored))?;
-    pages::scores(&mut folder, &scored, &found.path, args.visualizations)?;
+    pages::scores(
+        &mut folder,
+        &scored,
+        &channels,
+        &found.path,
+        args.visualizations,
+    )?;
     let failures = scored.failures();
     if args.machine.json {
         json::print(&scores);

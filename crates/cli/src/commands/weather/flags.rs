@@ -4,12 +4,13 @@ use super::common::{Data, Machine, free_bytes};
 use crate::output::Folder;
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::Recompute;
 use fitzroy_weather::data::{Chosen, SplitBy, Splits};
 use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
-    Architecture, GraphKind, LossKind, Plan, Problem, Settings, Task, Weighting, plan,
+    Architecture, Baseline, GraphKind, LossKind, Plan, Problem, Settings, Task, Weighting, plan,
 };
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,10 @@ pub(crate) struct TrainArgs {
     /// for precip]
     #[arg(long, value_enum, value_name = "GRAPH")]
     graph: Option<GraphName>,
+    /// What a forecast goes on from, and the network adds to: a linear model of the
+    /// neighbourhood, or the last change
+    #[arg(long, value_enum, value_name = "BASELINE", default_value = "linear")]
+    baseline: BaselineName,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -76,6 +81,12 @@ enum TaskName {
 enum GraphName {
     Flat,
     Mesh,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum BaselineName {
+    Linear,
+    Momentum,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -299,6 +310,9 @@ struct LoopArgs {
     /// Batches made ahead
     #[arg(long, value_name = "N", default_value_t = 4)]
     prefetch_buffer_size: usize,
+    /// Threads that make batches ahead
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    readers: usize,
     /// An event file for TensorBoard (the default)
     #[arg(long, hide = true, conflicts_with = "no_tensorboard")]
     tensorboard: bool,
@@ -366,6 +380,10 @@ impl TrainArgs {
         let n = &self.network;
         let architecture = Architecture {
             graph,
+            baseline: match self.baseline {
+                BaselineName::Linear => Baseline::Linear,
+                BaselineName::Momentum => Baseline::Momentum,
+            },
             latent: n.latent_size,
             n_layers: n.num_gnn_layers,
             hidden: n.mlp_hidden_size.unwrap_or(n.latent_size.min(256)),
@@ -392,7 +410,14 @@ impl TrainArgs {
         Problem::new(archive, splits, task, architecture, weighting, None)
     }
 
-    pub(super) fn settings(&self, problem: &Problem, threads: usize) -> Result<(Settings, Plan)> {
+    /// `gpu` is the precision and the free memory of the GPU that trains.
+    pub(super) fn settings(
+        &self,
+        problem: &Problem,
+        threads: usize,
+        gpu: Option<(Math, u64)>,
+    ) -> Result<(Settings, Plan)> {
+        let free = gpu.map_or_else(free_bytes, |(_, free)| Some(free));
         let l = &self.loop_;
         let mut settings = Settings {
             batch_size: 1,
@@ -421,13 +446,15 @@ impl TrainArgs {
             } else {
                 l.prefetch_buffer_size
             },
+            readers: l.readers,
             seed: self.machine.seed,
             threads,
-            memory_bytes: free_bytes().map(|free| free / 10 * 9),
+            device: gpu.map(|(math, _)| math),
+            memory_bytes: free.map(|free| free / 10 * 9),
             tensorboard: !l.no_tensorboard,
         };
         if l.batch_size == "auto" {
-            settings.memory_bytes = free_bytes().map(|free| free / 10 * 8);
+            settings.memory_bytes = free.map(|free| free / 10 * 8);
             let mut found = plan(problem, &settings)?;
             let mut next = Settings {
                 batch_size: 2,

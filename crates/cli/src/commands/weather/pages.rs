@@ -9,7 +9,9 @@ use fitzroy_device::probe;
 use fitzroy_report::draw::{Scene, Theme, png, svg};
 use fitzroy_report::figure::Style;
 use fitzroy_weather::evaluate::Evaluation;
-use fitzroy_weather::report::{History, evaluation_page, leads_figure, maps_figure, training_page};
+use fitzroy_weather::report::{
+    History, evaluation_page, leads_figure, maps_figures, training_page,
+};
 use fitzroy_weather::train::{Architecture, Plan, Profile, Settings};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -29,14 +31,14 @@ pub(super) fn begin(
     folder: &Path,
     data: &[String],
     architecture: &Architecture,
-    (settings, plan): (&Settings, &Plan),
+    (settings, plan, place): (&Settings, &Plan, &str),
 ) -> Result<()> {
     let s = settings;
     let cpu = probe::cpu();
     let document = json!({
         "program": "fitzroy", "version": VERSION, "kind": "weather training",
         "command": command(), "date": timestamp(), "data": data.join(", "),
-        "device": format!("{}, {}, {} threads", cpu.model, probe::level_name(cpu.simd), s.threads),
+        "device": format!("{}, {}, {}", cpu.model, probe::level_name(cpu.simd), place),
         "seed": s.seed,
         "network": {
             "latent_size": architecture.latent, "message_layers": architecture.n_layers,
@@ -114,11 +116,12 @@ fn peak_bytes() -> Option<u64> {
 pub(super) fn scores(
     folder: &mut Folder,
     found: &Evaluation,
+    channels: &[usize],
     checkpoint: &Path,
     pictures: bool,
 ) -> Result<()> {
     let shown = checkpoint.display().to_string();
-    let page = evaluation_page(found, &shown, &command(), VERSION);
+    let page = evaluation_page(found, channels, &shown, &command(), VERSION);
     folder.write("report.html", &page.html())?;
     if !pictures {
         return Ok(());
@@ -129,5 +132,12 @@ pub(super) fn scores(
         folder.write_bytes(&format!("{name}.png"), &png(scene, Theme::Light, 1.5)?)
     };
     picture("lead_times", &leads_figure(found, &style))?;
-    picture("maps", &maps_figure(found, &style).1)
+    for (number, scene) in maps_figures(found, channels, &style).1.iter().enumerate() {
+        let name = match number {
+            0 => "maps".to_string(),
+            _ => format!("maps-{}", number + 1),
+        };
+        picture(&name, scene)?;
+    }
+    Ok(())
 }

@@ -1,27 +1,34 @@
 //! `fitzroy weather train`.
 
+use super::common::Taken;
 use super::flags::TrainArgs;
 use super::pages;
 use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
-use fitzroy_weather::train::{Caller, Ended, Event, Plan, Settings, find, train};
+use fitzroy_weather::train::{Caller, Ended, Event, Plan, Settings, Target, find, train_on};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Trains.
 pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
-    let threads = args.machine.threads()?;
+    let gpu = args.machine.gpu()?;
+    let threads = match gpu {
+        Some(_) => args.machine.host_threads()?,
+        None => args.machine.threads()?,
+    };
     args.machine.warn();
     let clock = Clock::start();
     let problem = args.problem()?;
-    let (settings, planned) = args.settings(&problem, threads)?;
+    let known = gpu.as_ref().map(|gpu| (gpu.math, gpu.free_bytes));
+    let (settings, planned) = args.settings(&problem, threads, known)?;
+    let place = place(gpu.as_ref(), threads);
     if args.dry_run {
         if args.machine.json {
-            json::print(&plan_json(&planned, &settings));
+            json::print(&plan_json(&planned, &settings, &place));
         } else {
-            terminal::out(plan_text(&planned, &settings));
+            terminal::out(plan_text(&planned, &settings, &place));
         }
         return Ok(Outcome::Done);
     }
@@ -41,9 +48,14 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     }
     let folder = args.folder(found.as_ref().map(|f| f.path.as_path()))?;
     let data: Vec<String> = args.paths().map(|p| p.display().to_string()).collect();
-    pages::begin(&folder, &data, &problem.architecture, (&settings, &planned))?;
+    pages::begin(
+        &folder,
+        &data,
+        &problem.architecture,
+        (&settings, &planned, &place),
+    )?;
     if args.machine.talks() {
-        terminal::note(plan_text(&planned, &settings));
+        terminal::note(plan_text(&planned, &settings, &place));
     }
     let stop = interrupt::catch_with("stopping: a checkpoint will be written")?;
     let talks = args.machine.talks();
@@ -65,7 +77,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
             clock
         }),
     };
-    let outcome = train(
+    let target = gpu.map_or(Target::Cpu, |gpu| {
+        Target::Device(Box::new(gpu.work), gpu.math)
+    });
+    let outcome = train_on(
+        target,
         &problem,
         &settings,
         found.map(|f| f.checkpoint),
@@ -124,6 +140,14 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     })
 }
 
+/// Where the work is done, in words.
+fn place(gpu: Option<&Taken>, threads: usize) -> String {
+    match gpu {
+        Some(gpu) => format!("{}, {}", gpu.label, gpu.math.name()),
+        None => format!("{threads} threads"),
+    }
+}
+
 fn tell(event: &Event<'_>, verbose: bool) {
     match event {
         Event::Step {
@@ -137,12 +161,18 @@ fn tell(event: &Event<'_>, verbose: bool) {
             gflops,
             data_wait,
             eta_s,
-        } => terminal::note(format_args!(
-            "step {step}/{planned}  epoch {epoch}  loss {loss:.5}  rate {rate:.2e}  \
-             norm {norm:.3}  {samples_per_s:.1} samples/s  {gflops:.1} GFLOP/s  \
-             wait {:.1} %  ETA {eta_s:.0} s",
-            100.0 * data_wait
-        )),
+            device_bytes,
+        } => {
+            let memory = device_bytes.map_or(String::new(), |bytes| {
+                format!("GPU memory {:.2} GiB  ", bytes as f64 / f64::from(1 << 30))
+            });
+            terminal::note(format_args!(
+                "step {step}/{planned}  epoch {epoch}  loss {loss:.5}  rate {rate:.2e}  \
+                 norm {norm:.3}  {samples_per_s:.1} samples/s  {gflops:.1} GFLOP/s  \
+                 {memory}wait {:.1} %  ETA {eta_s:.0} s",
+                100.0 * data_wait
+            ));
+        }
         Event::Validation { step, loss, best } => {
             let mark = if *best { "  best so far" } else { "" };
             terminal::note(format_args!("step {step}  validation loss {loss:.5}{mark}"));
@@ -155,7 +185,7 @@ fn tell(event: &Event<'_>, verbose: bool) {
     }
 }
 
-fn plan_text(plan: &Plan, settings: &Settings) -> String {
+fn plan_text(plan: &Plan, settings: &Settings, place: &str) -> String {
     let sets: Vec<String> = plan
         .sets
         .iter()
@@ -170,7 +200,7 @@ fn plan_text(plan: &Plan, settings: &Settings) -> String {
     format!(
         "{}; {} nodes pruned\n{} parameters; {:.2} GFLOP a step of {} x {} windows\n\
          memory {}: {}\n{} training windows ({} records lost to gaps and borders); {} steps an \
-         epoch, {} planned; seed {}, {} threads",
+         epoch, {} planned; seed {}, {place}",
         sets.join(", "),
         plan.n_pruned,
         plan.n_parameters,
@@ -184,11 +214,10 @@ fn plan_text(plan: &Plan, settings: &Settings) -> String {
         plan.steps.0,
         plan.steps.1,
         settings.seed,
-        settings.threads,
     )
 }
 
-fn plan_json(plan: &Plan, settings: &Settings) -> Value {
+fn plan_json(plan: &Plan, settings: &Settings, place: &str) -> Value {
     let bytes: serde_json::Map<String, Value> = plan
         .bytes
         .iter()
@@ -204,6 +233,7 @@ fn plan_json(plan: &Plan, settings: &Settings) -> Value {
         "flops_per_step": plan.flops_per_step, "bytes": bytes,
         "total_bytes": plan.total_bytes(), "fits": true, "batch_size": settings.batch_size,
         "steps_per_epoch": plan.steps.0, "planned_steps": plan.steps.1,
-        "training_windows": plan.windows.0, "records_lost": plan.windows.1,
+        "training_windows": plan.windows.0, "records_lost": plan.windows.1, "device": place,
+        "free_bytes": settings.memory_bytes,
     })
 }
