@@ -175,8 +175,11 @@ fn a_metric_of_blocks_makes_the_draws_of_the_cpu() {
         settings.sampler.metric = MetricKind::Blocks;
         settings.sampler.max_treedepth = 5;
         settings.sampler.adapt = adapt;
-        let run = sampled(&joint, &settings, Device::threads()).unwrap().run;
-        assert_eq!(run.metrics, [MetricKind::Blocks; 3]);
+        let kinds = sampled(&joint, &settings, Device::threads())
+            .unwrap()
+            .run
+            .metrics;
+        assert!(kinds.contains(&MetricKind::Blocks), "{kinds:?}");
         assert_same_draws(&joint, &settings, threads, "blocks");
     }
 }

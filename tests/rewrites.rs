@@ -173,7 +173,8 @@ fn check_signs(rewritten: &Joint, what: &str) {
 #[test]
 fn a_scale_and_its_effects_have_the_same_density_on_both_sides_of_0() {
     let head = "dim items = 2\n\
-                data y[obs]: int, g[obs] in groups, i[groups] in items\nm ~ Normal(0, 1)\n";
+                data y[obs]: int, g[obs] in groups, h[obs] in items, \
+                i[groups] in items\nm ~ Normal(0, 1)\n";
     let cases = [
         (
             "t ~ HalfNormal(1)\na[groups] ~ Normal(m, t)\ny[obs] ~ Poisson(exp(a[g]))",
@@ -205,7 +206,7 @@ fn a_scale_and_its_effects_have_the_same_density_on_both_sides_of_0() {
         // One scale of two plates, two scales of one plate, a scale that depends on another.
         (
             "t ~ HalfNormal(1)\na[groups] ~ Normal(m, t)\nb[items] ~ Normal(0, t * t)\n\
-          y[obs] ~ Poisson(exp(a[g] + b[i[g]]))",
+          y[obs] ~ Poisson(exp(a[g] + b[h]))",
             "t",
         ),
         (
@@ -223,11 +224,6 @@ fn a_scale_and_its_effects_have_the_same_density_on_both_sides_of_0() {
             "t[items] ~ HalfNormal(1)\na[groups] ~ Normal(m, t[i])\ny[obs] ~ Poisson(exp(a[g]))",
             "t",
         ),
-        (
-            "t[items] ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\n\
-          y[obs] ~ Poisson(exp(m + t[i[g]] * z[g]))",
-            "t",
-        ),
         // Effects that are integrated out.
         (
             "t ~ HalfNormal(1)\na[groups] ~ Normal(m, t)\ns ~ HalfNormal(1)\ny[obs] ~ Normal(a[g], s)",
@@ -237,7 +233,12 @@ fn a_scale_and_its_effects_have_the_same_density_on_both_sides_of_0() {
             "t ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\ny[obs] ~ Normal(m + t * z[g], 1 + t)",
             "t",
         ),
-        // Not symmetric; not at 0; not a factor; no effects at all.
+        // A scale by row is none of the effects'; not symmetric; not at 0; not a factor; no effects at all.
+        (
+            "t[items] ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\n\
+          y[obs] ~ Poisson(exp(m + t[h] * z[g]))",
+            "",
+        ),
         (
             "t ~ HalfNormal(1)\na[groups] ~ Gumbel(m, t)\ny[obs] ~ Poisson(exp(a[g]))",
             "",
@@ -271,13 +272,14 @@ fn a_scale_and_its_effects_have_the_same_density_on_both_sides_of_0() {
             "",
         ),
         (
-            "t ~ HalfNormal(1)\na[groups] ~ Normal(t * m, 1)\ny[obs] ~ Poisson(exp(a[g]))",
+            "t ~ HalfNormal(1)\na[groups] ~ Normal(t + m, 1)\ny[obs] ~ Poisson(exp(a[g]))",
             "",
         ),
     ];
     let mut data = Dataset::new();
     data.insert_real("y", &[6], vec![1.0, 4.0, 8.0, 2.0, 9.0, 5.0]);
     data.insert_real("g", &[6], vec![0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
+    data.insert_real("h", &[6], vec![0.0, 1.0, 0.0, 0.0, 1.0, 0.0]);
     data.insert_real("i", &[3], vec![0.0, 1.0, 0.0]);
     for (text, names) in cases {
         let text = format!("{head}{text}");

@@ -60,7 +60,8 @@ mod tests {
     #[test]
     fn parameters_of_an_element_stand_together_and_the_others_in_a_block_of_their_own() {
         let model = Model::parse(
-            "dim person = 3, item = 2
+            "dim person = 3
+             dim item = 2
              data y[obs], who[obs] in person, kind[obs] in item
              m ~ Normal(0, 1)
              s ~ HalfNormal(1)

@@ -308,6 +308,6 @@ fn an_unknown_kind_of_rewrite_is_answered_with_the_kinds_there_are() {
         &[("model.fz", LINE), ("line.csv", GOOD)],
         &["--data", "line.csv", "--rewrites", "collapse,sums"],
         "--rewrites: `sums` is no kind of rewrite; use auto, off, or some of sufficient, collapse, \
-         recognise, dedup separated by commas",
+         recognise, dedup, signed separated by commas",
     );
 }
