@@ -7,7 +7,7 @@ mod program;
 use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
 use fitzroy_device::gpu::host_work::launchers;
 use fitzroy_device::gpu::text::HOST_HEADER;
-use program::{Said, Scratch, program, repository, run};
+use program::{SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run};
 use std::path::Path;
 use std::process::Command;
 
@@ -328,49 +328,10 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
     // The same file under another name is the same library.
     let driver = folder.join("libcuda.so.1");
     std::fs::hard_link(&driver, folder.join("libcublasLt.so.12")).unwrap();
-    let synth = [
-        "weather",
-        "synth",
-        "--out",
-        "a.nc",
-        "--grid",
-        "16",
-        "--days",
-        "12",
-        "--spinup",
-        "4",
-        "--lat-min",
-        "35",
-        "--lat-max",
-        "55",
-        "--lon-min",
-        "-10",
-        "--lon-max",
-        "10",
-        "--resolution",
-        "2.5",
-    ];
+    let synth = [&["weather", "synth", "--out", "a.nc"], &SMALL_WEATHER[..]].concat();
     run(program(folder).args(synth)).ends_with(0);
     let train = |out: &str, more: &[&str]| {
         let usual = [
-            "weather",
-            "train",
-            "--data",
-            "a.nc",
-            "--latent-size",
-            "16",
-            "--num-gnn-layers",
-            "1",
-            "--mlp-num-hidden-layers",
-            "1",
-            "--boundary-width",
-            "1",
-            "--learning-rate",
-            "1e-3",
-            "--validation-frequency",
-            "4",
-            "--decay-steps",
-            "30",
             "--rollout-steps",
             "2",
             "--ema",
@@ -382,8 +343,8 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
             "--out",
             out,
         ];
-        let mut all = usual.to_vec();
-        all.extend(more);
+        let start = ["weather", "train", "--data", "a.nc"];
+        let all = [&start[..], &SMALL_NETWORK, &usual, more].concat();
         let counts = folder.join("counts");
         run(program(folder)
             .args(&all)
@@ -455,28 +416,7 @@ fn a_gpu_without_a_library_of_products_trains_and_says_so() {
         return;
     };
     let folder = &fake.0.0;
-    let synth = [
-        "weather",
-        "synth",
-        "--out",
-        "a.nc",
-        "--grid",
-        "16",
-        "--days",
-        "12",
-        "--spinup",
-        "4",
-        "--lat-min",
-        "35",
-        "--lat-max",
-        "55",
-        "--lon-min",
-        "-10",
-        "--lon-max",
-        "10",
-        "--resolution",
-        "2.5",
-    ];
+    let synth = [&["weather", "synth", "--out", "a.nc"], &SMALL_WEATHER[..]].concat();
     run(program(folder).args(synth)).ends_with(0);
     let train = |more: &[&str]| {
         let mut all = vec![

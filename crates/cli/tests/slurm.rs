@@ -9,7 +9,7 @@ mod program;
 
 use cluster::{Cluster, signal, until};
 use fitzroy::draws::Trace;
-use program::repository;
+use program::{SMALL_WEATHER, repository};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -514,28 +514,7 @@ fn training_goes_on_from_its_checkpoint_to_the_same_bytes() {
     let Some(cluster) = Cluster::start("training") else {
         return;
     };
-    let synth = [
-        "weather",
-        "synth",
-        "--out",
-        "a.nc",
-        "--grid",
-        "16",
-        "--days",
-        "12",
-        "--spinup",
-        "4",
-        "--lat-min",
-        "35",
-        "--lat-max",
-        "55",
-        "--lon-min",
-        "-10",
-        "--lon-max",
-        "10",
-        "--resolution",
-        "2.5",
-    ];
+    let synth = [&["weather", "synth", "--out", "a.nc"], &SMALL_WEATHER[..]].concat();
     cluster.fitzroy(&synth).ends_with(0);
     let train = [
         "weather",

@@ -2,52 +2,24 @@
 
 mod program;
 
-use program::{Scratch, fitzroy, program, repository, run};
+use program::{SMALL_NETWORK, SMALL_WEATHER, Scratch, fitzroy, program, repository, run};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 /// Twelve days of weather on 9 x 9 points, made in a moment.
 fn synthetic(scratch: &Scratch, name: &str, more: &[&str]) -> String {
-    let usual = [
-        ("--grid", "16"),
-        ("--days", "12"),
-        ("--spinup", "4"),
-        ("--lat-min", "35"),
-        ("--lat-max", "55"),
-        ("--lon-min", "-10"),
-        ("--lon-max", "10"),
-        ("--resolution", "2.5"),
-    ];
     let mut args = vec!["weather", "synth", "--out", name];
-    let kept = usual.iter().filter(|(flag, _)| !more.contains(flag));
-    args.extend(kept.flat_map(|(flag, value)| [*flag, *value]));
+    let usual = SMALL_WEATHER.chunks(2);
+    args.extend(usual.filter(|flag| !more.contains(&flag[0])).flatten());
     args.extend_from_slice(more);
     scratch.fitzroy(&args).ends_with(0);
     name.to_string()
 }
 
-/// Flags of a network that trains in a moment.
-const SMALL: [&str; 14] = [
-    "--latent-size",
-    "16",
-    "--num-gnn-layers",
-    "1",
-    "--mlp-num-hidden-layers",
-    "1",
-    "--boundary-width",
-    "1",
-    "--learning-rate",
-    "1e-3",
-    "--validation-frequency",
-    "4",
-    "--decay-steps",
-    "30",
-];
-
 fn train(more: &[&'static str]) -> Vec<&'static str> {
     let mut args = vec!["weather", "train", "--data", "a.nc"];
-    args.extend_from_slice(&SMALL);
+    args.extend_from_slice(&SMALL_NETWORK);
     args.extend_from_slice(more);
     args
 }
@@ -249,7 +221,7 @@ fn checkpoints_of_other_models_and_damaged_ones_are_named() {
         ]))
         .ends_with(0);
     let mut other = vec!["weather", "train", "--data", "a.nc", "--latent-size", "24"];
-    other.extend_from_slice(&SMALL[2..]);
+    other.extend_from_slice(&SMALL_NETWORK[2..]);
     other.extend_from_slice(&["--resume-from", "run"]);
     scratch
         .fitzroy(&other)
@@ -346,7 +318,7 @@ fn xarray_opens_synthetic_weather_and_its_zarr_stores_train_alike() {
     assert!(fine, "{said:?}");
     let loss = |data: &str, out: &str| {
         let mut args = vec!["weather", "train", "--data", data, "--out", out, "--json"];
-        args.extend_from_slice(&SMALL);
+        args.extend_from_slice(&SMALL_NETWORK);
         args.extend_from_slice(&["--max-steps", "2", "--threads", "1"]);
         let found = scratch.fitzroy(&args).ends_with(0).json();
         found["last_loss"].as_f64().expect("a loss")
@@ -389,7 +361,7 @@ fn a_real_sample_is_read_trained_on_and_scored() {
     let mut args = vec![
         "weather", "train", "--data", &sample, "--out", "run", "--json",
     ];
-    args.extend_from_slice(&SMALL);
+    args.extend_from_slice(&SMALL_NETWORK);
     args.extend_from_slice(&["--graph", "flat", "--max-steps", "30"]);
     let trained = scratch.fitzroy(&args).ends_with(0).json();
     assert!(trained["best_validation_loss"].as_f64().expect("a loss") < 1.0);

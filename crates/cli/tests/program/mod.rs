@@ -119,3 +119,41 @@ pub fn repository(path: &str) -> PathBuf {
         .join("../..")
         .join(path)
 }
+
+/// Flags of `weather synth` for twelve days of weather on 9 x 9 points, made in a moment.
+pub const SMALL_WEATHER: [&str; 16] = [
+    "--grid",
+    "16",
+    "--days",
+    "12",
+    "--spinup",
+    "4",
+    "--lat-min",
+    "35",
+    "--lat-max",
+    "55",
+    "--lon-min",
+    "-10",
+    "--lon-max",
+    "10",
+    "--resolution",
+    "2.5",
+];
+
+/// Flags of `weather train` for a network that trains in a moment.
+pub const SMALL_NETWORK: [&str; 14] = [
+    "--latent-size",
+    "16",
+    "--num-gnn-layers",
+    "1",
+    "--mlp-num-hidden-layers",
+    "1",
+    "--boundary-width",
+    "1",
+    "--learning-rate",
+    "1e-3",
+    "--validation-frequency",
+    "4",
+    "--decay-steps",
+    "30",
+];
