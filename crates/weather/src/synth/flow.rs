@@ -16,9 +16,9 @@
 //! baroclinic waves in a two-level, quasi-geostrophic model", Tellus 6, 1954.
 
 use super::fft::{Fft, Field};
+use super::loops::{Saturation, Wide, advance, by_wave, flat, unpack};
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_device::lanes::{Kernel, Lanes, Level};
-use fitzroy_device::maths;
+use fitzroy_device::lanes::Level;
 use std::f64::consts::TAU;
 
 /// Side of the periodic domain, m.
@@ -93,16 +93,15 @@ pub struct Flow {
     /// Scratch: two real fields in one complex one, and the packs of a step.
     packs: Vec<Field>,
     wave: Vec<f64>,
+    /// kx² + ky² of every wave, and 1/(a² − F²), 0 for the mean.
+    k2: Vec<f64>,
+    inverse: Vec<f64>,
     filter: Vec<f64>,
     slope: [Vec<f64>; 2],
     land: Vec<f64>,
     /// Rain since it was last taken, mm.
     rain: Vec<f64>,
     saturation: Vec<f64>,
-}
-
-fn flat(part: &[[f64; 8]]) -> &[f64] {
-    part.as_flattened()
 }
 
 impl Flow {
@@ -146,6 +145,8 @@ impl Flow {
             n_steps: 0,
             psi: [zero.clone(), zero.clone()],
             packs: vec![zero; 8],
+            k2: Vec::new(),
+            inverse: Vec::new(),
             wave,
             filter,
             slope: [vec![0.0; n * n], vec![0.0; n * n]],
@@ -154,6 +155,20 @@ impl Flow {
             saturation: vec![0.0; n * n],
             physics,
         };
+        let (wave, f) = (&flow.wave, flow.stretching());
+        let squares = wave
+            .iter()
+            .flat_map(|kx| wave.iter().map(move |ky| kx * kx + ky * ky));
+        flow.k2 = squares.collect();
+        let inverse = |k2: &f64| {
+            let a = -(k2 + f);
+            if *k2 == 0.0 {
+                0.0
+            } else {
+                1.0 / (a * a - f * f)
+            }
+        };
+        flow.inverse = flow.k2.iter().map(inverse).collect();
         for y in 0..n {
             for x in 0..n {
                 let (east, north) = (flow.metres(x), flow.metres(y));
@@ -239,59 +254,53 @@ impl Flow {
 
     /// Stream functions from potential vorticities; the mean wave has none.
     pub fn invert(&mut self) {
-        let (n, f) = (self.n, self.stretching());
-        for kx in 0..n {
-            for ky in 0..n {
-                let at = kx * n + ky;
-                let k2 = self.wave[kx] * self.wave[kx] + self.wave[ky] * self.wave[ky];
-                let a = -(k2 + f);
-                let factor = if k2 == 0.0 {
-                    0.0
-                } else {
-                    1.0 / (a * a - f * f)
-                };
-                let solve =
-                    |q1: f64, q2: f64| (factor * (a * q1 - f * q2), factor * (a * q2 - f * q1));
-                let [q1, q2, _] = &self.state;
-                let re = solve(flat(&q1.re)[at], flat(&q2.re)[at]);
-                let im = solve(flat(&q1.im)[at], flat(&q2.im)[at]);
-                let [p1, p2] = &mut self.psi;
-                p1.re.as_flattened_mut()[at] = re.0;
-                p1.im.as_flattened_mut()[at] = im.0;
-                p2.re.as_flattened_mut()[at] = re.1;
-                p2.im.as_flattened_mut()[at] = im.1;
-            }
+        let (f, level) = (self.stretching(), self.level);
+        let ([q1, q2, _], [p1, p2]) = (&self.state, &mut self.psi);
+        for (q1, q2, p1, p2) in [
+            (&q1.re, &q2.re, &mut p1.re, &mut p2.re),
+            (&q1.im, &q2.im, &mut p1.im, &mut p2.im),
+        ] {
+            let given = flat(q1).iter().zip(flat(q2));
+            let found = p1.as_flattened_mut().iter_mut().zip(p2.as_flattened_mut());
+            let waves = self.k2.iter().zip(&self.inverse);
+            level.run(Wide(|| {
+                for (((q1, q2), (p1, p2)), (k2, inverse)) in given.zip(found).zip(waves) {
+                    let a = -(k2 + f);
+                    *p1 = inverse * (a * q1 - f * q2);
+                    *p2 = inverse * (a * q2 - f * q1);
+                }
+            }));
         }
     }
 
     /// Fills the packs u+iv of both layers, ∇q of both, ∇m, and (ψ1−ψ2) + i m, as fields.
     fn fields(&mut self) {
         self.invert();
-        let n = self.n;
-        for kx in 0..n {
-            for ky in 0..n {
-                let at = kx * n + ky;
-                let (x, y) = (self.wave[kx], self.wave[ky]);
-                let value = |field: &Field| (flat(&field.re)[at], flat(&field.im)[at]);
-                let (p1, p2) = (value(&self.psi[0]), value(&self.psi[1]));
-                // û + i v̂ = −(kx + i ky) ψ̂ and the gradient of a: (i kx − ky) â.
-                let wind = |p: (f64, f64)| (-x * p.0 + y * p.1, -x * p.1 - y * p.0);
-                let gradient = |a: (f64, f64)| (-y * a.0 - x * a.1, x * a.0 - y * a.1);
-                let m = value(&self.state[2]);
-                let values = [
-                    wind(p1),
-                    wind(p2),
-                    gradient(value(&self.state[0])),
-                    gradient(value(&self.state[1])),
-                    gradient(m),
-                    (p1.0 - p2.0 - m.1, p1.1 - p2.1 + m.0),
-                ];
-                for (pack, (re, im)) in self.packs.iter_mut().zip(values) {
-                    pack.re.as_flattened_mut()[at] = re;
-                    pack.im.as_flattened_mut()[at] = im;
-                }
-            }
+        let (wave, level) = (&self.wave, self.level);
+        // û + i v̂ = −(kx + i ky) ψ̂ and the gradient of a: (i kx − ky) â.
+        let wind = |x: f64, y: f64, re: f64, im: f64| (-x * re + y * im, -x * im - y * re);
+        let gradient = |x: f64, y: f64, re: f64, im: f64| (-y * re - x * im, x * re - y * im);
+        let [wind1, wind2, grad1, grad2, grad_m, rest, ..] = &mut self.packs[..] else {
+            unreachable_packs()
+        };
+        let ([q1, q2, m], [p1, p2]) = (&self.state, &self.psi);
+        for (from, to) in [(p1, wind1), (p2, wind2)] {
+            level.run(Wide(|| by_wave(wave, from, to, wind)));
         }
+        for (from, to) in [(q1, grad1), (q2, grad2), (m, grad_m)] {
+            level.run(Wide(|| by_wave(wave, from, to, gradient)));
+        }
+        let sheared = flat(&p1.re).iter().zip(flat(&p2.re));
+        let sheared = sheared.zip(flat(&p1.im).iter().zip(flat(&p2.im)));
+        let moist = flat(&m.re).iter().zip(flat(&m.im));
+        let both = rest.re.as_flattened_mut().iter_mut();
+        let both = both.zip(rest.im.as_flattened_mut());
+        level.run(Wide(|| {
+            for (((re, im), (a, b)), (m_re, m_im)) in both.zip(sheared).zip(moist) {
+                *re = a.0 - a.1 - m_im;
+                *im = b.0 - b.1 + m_re;
+            }
+        }));
         for pack in &mut self.packs[..6] {
             self.fft.inverse(pack);
         }
@@ -328,9 +337,14 @@ impl Flow {
         for (k, state) in self.state.iter_mut().enumerate() {
             let (now, before, earlier) = (&now[k], &before[k], &earlier[k]);
             let re = [&now.re, &before.re, &earlier.re].map(|part| flat(part));
-            advance(state.re.as_flattened_mut(), re, &self.filter, weights);
             let im = [&now.im, &before.im, &earlier.im].map(|part| flat(part));
-            advance(state.im.as_flattened_mut(), im, &self.filter, weights);
+            let parts = [(&mut state.re, re), (&mut state.im, im)];
+            for (part, tendency) in parts {
+                let x = part.as_flattened_mut();
+                let filter = &self.filter;
+                let advance = Wide(|| advance(x, tendency, filter, weights));
+                self.level.run(advance);
+            }
         }
     }
 
@@ -349,58 +363,62 @@ impl Flow {
             unreachable_packs()
         };
         let (pair, single) = out.split_at_mut(1);
-        let (t1, t2) = (pair[0].re.as_flattened_mut(), pair[0].im.as_flattened_mut());
-        let (tm, zero) = (
-            single[0].re.as_flattened_mut(),
-            single[0].im.as_flattened_mut(),
+        single[0].im.as_flattened_mut().fill(0.0);
+        let (n2, level, dt) = (self.n * self.n, self.level, self.dt);
+        let part = |part| &flat(part)[..n2];
+        let (u1, v1, u2, v2) = (
+            part(&wind1.re),
+            part(&wind1.im),
+            part(&wind2.re),
+            part(&wind2.im),
         );
-        zero.fill(0.0);
-        for i in 0..self.n * self.n {
-            let (u1, v1) = (flat(&wind1.re)[i] + mean_wind[0], flat(&wind1.im)[i]);
-            let (u2, v2) = (flat(&wind2.re)[i] + mean_wind[1], flat(&wind2.im)[i]);
-            t1[i] = -u1 * flat(&grad1.re)[i] - v1 * (flat(&grad1.im)[i] + planetary[0]);
-            t2[i] = -u2 * (flat(&grad2.re)[i] + self.slope[0][i])
-                - v2 * (flat(&grad2.im)[i] + self.slope[1][i] + planetary[1]);
-            let m = flat(&rest.im)[i].max(0.0);
-            let rain = (m - self.saturation[i]).max(0.0) / 7200.0;
-            let dry = (0.8 * self.saturation[i] - m).max(0.0);
-            let evaporation = (1.0 - 0.7 * self.land[i]) * dry / (2.0 * DAY);
-            tm[i] = -u2 * flat(&grad_m.re)[i] - v2 * flat(&grad_m.im)[i] - rain + evaporation;
-            self.rain[i] += rain * self.dt;
-        }
+        let (q1_x, q1_y) = (part(&grad1.re), part(&grad1.im));
+        let (q2_x, q2_y) = (part(&grad2.re), part(&grad2.im));
+        let (m_x, m_y, moisture) = (part(&grad_m.re), part(&grad_m.im), part(&rest.im));
+        let (saturation, land) = (&self.saturation[..n2], &self.land[..n2]);
+        let (east, north) = (&self.slope[0][..n2], &self.slope[1][..n2]);
+        let (t1, t2) = (pair[0].re.as_flattened_mut(), pair[0].im.as_flattened_mut());
+        let (t1, t2) = (&mut t1[..n2], &mut t2[..n2]);
+        let (tm, fallen) = (single[0].re.as_flattened_mut(), &mut self.rain[..n2]);
+        let tm = &mut tm[..n2];
+        level.run(Wide(|| {
+            for i in 0..n2 {
+                let (u1, v1) = (u1[i] + mean_wind[0], v1[i]);
+                let (u2, v2) = (u2[i] + mean_wind[1], v2[i]);
+                t1[i] = -u1 * q1_x[i] - v1 * (q1_y[i] + planetary[0]);
+                t2[i] = -u2 * (q2_x[i] + east[i]) - v2 * (q2_y[i] + north[i] + planetary[1]);
+                let m = moisture[i].max(0.0);
+                let rain = (m - saturation[i]).max(0.0) / 7200.0;
+                let dry = (0.8 * saturation[i] - m).max(0.0);
+                let evaporation = (1.0 - 0.7 * land[i]) * dry / (2.0 * DAY);
+                tm[i] = -u2 * m_x[i] - v2 * m_y[i] - rain + evaporation;
+                fallen[i] += rain * dt;
+            }
+        }));
     }
 
     /// Thermal relaxation and friction, added in the spectrum.
     fn linear_terms(&mut self) {
-        let (n, f) = (self.n, self.stretching());
+        let f = self.stretching();
         let Physics {
             friction,
             relaxation,
             ..
         } = self.physics;
-        for kx in 0..n {
-            for ky in 0..n {
-                let at = kx * n + ky;
-                let k2 = self.wave[kx] * self.wave[kx] + self.wave[ky] * self.wave[ky];
-                let [first, second, _] = &mut self.tendency[0];
-                let add = |t1: &mut f64, t2: &mut f64, p1: f64, p2: f64| {
+        let ([first, second, _], [p1, p2]) = (&mut self.tendency[0], &self.psi);
+        for (t1, t2, p1, p2) in [
+            (&mut first.re, &mut second.re, &p1.re, &p2.re),
+            (&mut first.im, &mut second.im, &p1.im, &p2.im),
+        ] {
+            let both = t1.as_flattened_mut().iter_mut().zip(t2.as_flattened_mut());
+            let psi = flat(p1).iter().zip(flat(p2)).zip(&self.k2);
+            self.level.run(Wide(|| {
+                for ((t1, t2), ((p1, p2), k2)) in both.zip(psi) {
                     let heating = relaxation * f * (p1 - p2);
                     *t1 += heating;
                     *t2 += friction * k2 * p2 - heating;
-                };
-                add(
-                    &mut first.re.as_flattened_mut()[at],
-                    &mut second.re.as_flattened_mut()[at],
-                    flat(&self.psi[0].re)[at],
-                    flat(&self.psi[1].re)[at],
-                );
-                add(
-                    &mut first.im.as_flattened_mut()[at],
-                    &mut second.im.as_flattened_mut()[at],
-                    flat(&self.psi[0].im)[at],
-                    flat(&self.psi[1].im)[at],
-                );
-            }
+                }
+            }));
         }
     }
 
@@ -496,33 +514,9 @@ impl Flow {
     }
 }
 
-/// x ← (x + Σ w·tendency)·filter.
-fn advance(x: &mut [f64], tendency: [&[f64]; 3], filter: &[f64], weights: [f64; 3]) {
-    let [now, before, earlier] = tendency;
-    let inputs = now.iter().zip(before).zip(earlier).zip(filter);
-    for (x, (((a, b), c), filter)) in x.iter_mut().zip(inputs) {
-        *x = (*x + weights[0] * a + weights[1] * b + weights[2] * c) * filter;
-    }
-}
-
 #[cold]
 fn unreachable_packs() -> ! {
     panic!("a flow has eight packs")
-}
-
-/// Takes the spectra of two real fields f and g apart from that of f + i g.
-fn unpack(pack: &Field, f: &mut Field, g: &mut Field, n: usize) {
-    let (re, im) = (flat(&pack.re), flat(&pack.im));
-    for kx in 0..n {
-        for ky in 0..n {
-            let (at, mirror) = (kx * n + ky, (n - kx) % n * n + (n - ky) % n);
-            let (a, b, c, d) = (re[at], im[at], re[mirror], im[mirror]);
-            f.re.as_flattened_mut()[at] = 0.5 * (a + c);
-            f.im.as_flattened_mut()[at] = 0.5 * (b - d);
-            g.re.as_flattened_mut()[at] = 0.5 * (b + d);
-            g.im.as_flattened_mut()[at] = 0.5 * (c - a);
-        }
-    }
 }
 
 /// Height term H of the mountain and its slopes to the east and the north.
@@ -539,31 +533,4 @@ pub(super) fn mountain(physics: &Physics, east: f64, north: f64) -> (f64, [f64; 
 pub(super) fn land(east: f64, north: f64) -> bool {
     let (x, y) = ((east - 5.44e6) / 2.26e6, (north - 4.8e6) / 1.24e6);
     x * x + y * y <= 1.0
-}
-
-/// qs at every point.
-struct Saturation<'a> {
-    difference: &'a [f64],
-    out: &'a mut [f64],
-    at_rest: f64,
-}
-
-impl Kernel for Saturation<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let (from, _) = self.difference.as_chunks::<8>();
-        let (to, _) = self.out.as_chunks_mut::<8>();
-        for (from, to) in from.iter().zip(to) {
-            let mut at = 0;
-            while at < 8 {
-                let x = L::from_block(from, at).mul(L::splat(1.0 / 2e7));
-                let x = x.lesser(L::splat(1.5)).greater(L::splat(-1.5));
-                let value = maths::exp(x).mul(L::splat(self.at_rest));
-                value.to_block(to, at);
-                at += L::N;
-            }
-        }
-    }
 }

@@ -3,6 +3,7 @@
 mod fft;
 mod flow;
 mod levels;
+mod loops;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
