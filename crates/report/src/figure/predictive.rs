@@ -262,12 +262,17 @@ fn test_statistic(
     let observed = (!data.observed.is_empty()).then(|| statistic(&data.observed));
     let observed = observed.filter(|v| v.is_finite());
     let whole = is_whole(&made);
-    let curve = if whole {
-        Some(counts(&made))
+    let shown = if whole {
+        made.clone()
     } else {
-        density(&made)
+        within_fences(&made)
     };
-    let trimmed = [quantile(&made, 0.002), quantile(&made, 0.998)];
+    let curve = if whole {
+        Some(counts(&shown))
+    } else {
+        density(&shown)
+    };
+    let trimmed = [quantile(&shown, 0.002), quantile(&shown, 0.998)];
     let range = match &curve {
         Some(d) if made.len() < 300 || whole => [
             d.x[0] - 0.5 * f64::from(u8::from(whole)),
@@ -285,9 +290,10 @@ fn test_statistic(
     let note = observed.map_or(String::new(), |o| {
         let above = made.iter().filter(|v| **v >= o).count() as f64 / made.len().max(1) as f64;
         let p = format!("p = {}", said((above * 1000.0).round() / 1000.0));
-        match &curve {
-            Some(_) => p,
-            None => format!("{p}, all alike"),
+        match (&curve, made.len() - shown.len()) {
+            (Some(_), 0) => p,
+            (Some(_), outside) => format!("{p}, {outside} far outside"),
+            (None, _) => format!("{p}, all alike"),
         }
     });
     let axes = Panel::new(cell, name, x, y).note(note).draw(scene);
@@ -307,4 +313,13 @@ fn test_statistic(
             Stroke::new(Ink::Mark, 2.2),
         );
     }
+}
+
+/// The values within six interquartile ranges of the quartiles: a few replicates from a prior with
+/// heavy tails would leave the others no room.
+fn within_fences(values: &[f64]) -> Vec<f64> {
+    let [low, high] = [0.25, 0.75].map(|p| quantile(values, p));
+    let reach = 6.0 * (high - low);
+    let inside = |v: &&f64| reach == 0.0 || (low - reach..=high + reach).contains(*v);
+    values.iter().filter(inside).copied().collect()
 }
