@@ -120,15 +120,31 @@ pub(super) struct Layout {
     pub(super) len: usize,
 }
 
-/// Memory that starts on a cache line.
-#[repr(align(64))]
-#[derive(Clone, Copy)]
-struct Line<E>([E; LINE]);
+/// Zeros that start on a cache line. The system hands them out at first use, so the threads of the
+/// first step share that work, which would take one thread about as long as a step.
+struct Aligned<E> {
+    lines: Vec<[E; LINE]>,
+}
+
+impl<E: Number> Aligned<E> {
+    fn zeros(len: usize) -> Self {
+        Aligned {
+            lines: vec![[E::default(); LINE]; len.div_ceil(LINE) + 1],
+        }
+    }
+
+    fn numbers(&mut self) -> &mut [E] {
+        let all = self.lines.as_flattened_mut();
+        let skip = all.as_ptr().align_offset(64).min(LINE);
+        let len = all.len() - LINE;
+        &mut all[skip..skip + len]
+    }
+}
 
 /// The memory of one training or forecasting run: everything between input and output.
 pub struct Workspace<E> {
-    lines: Vec<Line<E>>,
-    scratch: Vec<Line<E>>,
+    memory: Aligned<E>,
+    scratch: Aligned<E>,
     pub(super) layout: Layout,
     /// Scratch of one thread.
     pub(super) scratch_len: usize,
@@ -147,11 +163,10 @@ impl<E: Number> Workspace<E> {
         n_steps: usize,
         jobs: Vec<super::block::Jobs>,
     ) -> Self {
-        let zeros = |len: usize| vec![Line([E::default(); LINE]); len.div_ceil(LINE)];
         let scratch_len = scratch_len.div_ceil(LINE) * LINE;
         Workspace {
-            lines: zeros(layout.len),
-            scratch: zeros(scratch_len * n_threads),
+            memory: Aligned::zeros(layout.len),
+            scratch: Aligned::zeros(scratch_len * n_threads),
             layout,
             scratch_len,
             n_threads,
@@ -176,17 +191,11 @@ impl<E: Number> Workspace<E> {
         self.layout.batch
     }
 
-    fn numbers(&mut self) -> &mut [E] {
-        let len = self.lines.len() * LINE;
-        // SAFETY: a line is sixteen numbers without padding (64 or 128 bytes, aligned to 64).
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), len) }
-    }
-
     /// One array, all samples of a step.
     pub(super) fn array(&mut self, buffer: Buffer, step: usize) -> &mut [E] {
         let place = self.layout.places[buffer.0];
         let start = place.start + step * place.step;
-        &mut self.numbers()[start..start + place.len]
+        &mut self.memory.numbers()[start..start + place.len]
     }
 
     /// Copies an array of a step to another of the same size that is there once.
@@ -194,7 +203,8 @@ impl<E: Number> Workspace<E> {
         let place = self.layout.places[from.0];
         let start = place.start + step * place.step;
         let target = self.layout.places[to.0].start;
-        self.numbers().copy_within(start..start + place.len, target);
+        let all = self.memory.numbers();
+        all.copy_within(start..start + place.len, target);
     }
 
     /// Everything, shared by the threads of a step.
@@ -206,17 +216,9 @@ impl<E: Number> Workspace<E> {
             pool.n_threads() <= self.n_threads,
             "a workspace of another pool"
         );
-        let (len, scratch_len) = (self.lines.len() * LINE, self.scratch.len() * LINE);
-        // SAFETY: as in `numbers`.
-        let (memory, scratch) = unsafe {
-            (
-                std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), len),
-                std::slice::from_raw_parts_mut(self.scratch.as_mut_ptr().cast(), scratch_len),
-            )
-        };
         View {
-            memory: Common::new(memory),
-            scratch: Common::new(scratch),
+            memory: Common::new(self.memory.numbers()),
+            scratch: Common::new(self.scratch.numbers()),
             layout: &self.layout,
             scratch_len: self.scratch_len,
             jobs: &self.jobs,
