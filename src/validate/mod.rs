@@ -5,15 +5,18 @@
 //! fails, or says why it was skipped.
 
 mod data;
+mod gpu;
 mod predictions;
 mod report;
 
 pub use data::{Truth, generate};
+pub use gpu::{Card, GpuRun, Second};
 pub use report::{report_text, validation_json};
 
 use crate::data::Dataset;
 use crate::diagnose::{Diagnosis, ESS_LIMIT, RHAT_LIMIT, Row, SummaryOptions};
 use crate::model::Model;
+use crate::model::joint::Joint;
 use crate::run::{self, Caller, Outcome, bind};
 use crate::verify::{Check, Verdict, Verification, verify};
 use crate::{Error, ErrorKind, Result};
@@ -34,6 +37,8 @@ pub struct Settings {
     pub data_seed: u64,
     /// Settings of the run: 4 chains, 1000 + 2000 draws, target acceptance 0.95, seed 42.
     pub run: run::Settings,
+    /// Whether the same run is made on a GPU as well, and the two compared.
+    pub second: Second,
 }
 
 impl Default for Settings {
@@ -49,6 +54,7 @@ impl Default for Settings {
             per_group: 10,
             data_seed: 42,
             run,
+            second: Second::No("no GPU was asked for".into()),
         }
     }
 }
@@ -76,6 +82,8 @@ pub struct Validation {
     pub outcome: Outcome,
     /// What the draws say.
     pub diagnosis: Diagnosis,
+    /// The same run on a GPU, if there was one.
+    pub gpu: Option<GpuRun>,
     /// Seconds of each stage, in order.
     pub timing: Vec<(&'static str, f64)>,
     /// What was asked.
@@ -117,26 +125,40 @@ pub fn validate(settings: &Settings, caller: &Caller<'_>) -> Result<Validation> 
         .collect();
     clock.lap("verify");
 
-    let (data, outcome, diagnosis) = sampled(settings, caller, &mut clock)?;
+    let (data, joint, outcome, diagnosis) = sampled(settings, caller, &mut clock)?;
     checks.extend(convergence(&diagnosis));
     checks.extend(truth(&diagnosis));
     let observed = data.get("y").expect("it was made above");
     checks.extend(predictions::checks(&outcome, observed, settings)?);
     clock.lap("predictive check");
-    checks.push(Check {
-        name: "gpu",
-        verdict: Verdict::Skip,
-        detail:
-            "sampling on a GPU and its agreement with the CPU were not checked; `fitzroy verify \
-                 --conformance` compares the arithmetic of a GPU with that of the CPU"
-                .into(),
-    });
+    let gpu = match &settings.second {
+        Second::No(why) => {
+            checks.push(Check {
+                name: "gpu",
+                verdict: Verdict::Skip,
+                detail: format!("sampling on a GPU was not checked: {why}"),
+            });
+            None
+        }
+        Second::On(_) if outcome.run.interrupted => None,
+        Second::On(card) => {
+            let quiet = Caller {
+                observer: Caller::silent().observer,
+                ..*caller
+            };
+            let (gpu, found) = gpu::repeat(card, settings, &joint, &outcome, &quiet);
+            checks.extend(found);
+            clock.lap("gpu");
+            gpu
+        }
+    };
     Ok(Validation {
         checks,
         verification,
         data,
         outcome,
         diagnosis,
+        gpu,
         timing: clock.laps,
         settings: settings.clone(),
     })
@@ -147,7 +169,7 @@ fn sampled(
     settings: &Settings,
     caller: &Caller<'_>,
     clock: &mut Clock<'_>,
-) -> Result<(Dataset, Outcome, Diagnosis)> {
+) -> Result<(Dataset, Joint, Outcome, Diagnosis)> {
     let data = generate(settings.groups, settings.per_group, settings.data_seed);
     let model = Model::parse(MODEL).expect("the model of the repository parses");
     let joint = bind(&model, &data, &settings.run)?;
@@ -167,7 +189,7 @@ fn sampled(
     };
     let diagnosis = outcome.diagnose(&options)?;
     clock.lap("diagnostics");
-    Ok((data, outcome, diagnosis))
+    Ok((data, joint, outcome, diagnosis))
 }
 
 /// Times the stages.

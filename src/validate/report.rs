@@ -1,7 +1,9 @@
 //! A validation as text and as JSON.
 
-use super::Validation;
+use super::{GpuRun, Validation};
+use crate::diagnose::{Agreeing, Diagnosis};
 use crate::report::{diagnosis_json, json_number};
+use crate::run::Outcome;
 use crate::verify::gib;
 use fitzroy_device::probe::level_name;
 use serde_json::{Map, Value, json};
@@ -62,7 +64,84 @@ pub fn report_text(validation: &Validation) -> String {
         ess / total,
         validation.outcome.run.gradients
     );
+    if let Some(gpu) = &validation.gpu {
+        let timing = &gpu.outcome.timing;
+        let _ = writeln!(
+            out,
+            "{}: compile {:.3}, warm-up {:.3}, sampling {:.3} s, {:.1} MiB; {} times as fast as the \
+             CPU; smallest bulk ESS a second: {:.0} of sampling",
+            gpu.said(),
+            timing.compile,
+            timing.warmup,
+            timing.sampling,
+            gpu.memory_bytes() as f64 / 1_048_576.0,
+            times(seconds_of(&validation.outcome) / seconds_of(&gpu.outcome)),
+            gpu.diagnosis.min_ess_bulk / timing.sampling
+        );
+    }
     out
+}
+
+/// Seconds of a run.
+fn seconds_of(outcome: &Outcome) -> f64 {
+    let t = &outcome.timing;
+    t.compile + t.warmup + t.sampling + t.collecting
+}
+
+/// A ratio in three figures.
+fn times(ratio: f64) -> String {
+    match ratio {
+        r if r >= 100.0 => format!("{r:.0}"),
+        r if r >= 10.0 => format!("{r:.1}"),
+        r => format!("{r:.2}"),
+    }
+}
+
+/// A run beside others: what it took and gave.
+fn contender(name: &str, outcome: &Outcome, found: &Diagnosis, memory: Option<u64>) -> Value {
+    let t = &outcome.timing;
+    let stages = [
+        ("compile", t.compile),
+        ("warm-up", t.warmup),
+        ("sampling", t.sampling),
+        ("trace", t.collecting),
+    ];
+    json!({
+        "name": name,
+        "stages": stages.map(|(stage, s)| json!([stage, json_number(s)])),
+        "ess_per_s": json_number(found.min_ess_bulk / t.sampling),
+        "memory_bytes": memory,
+    })
+}
+
+/// Elements of the comparison that are kept: those furthest apart.
+const FURTHEST: usize = 10;
+
+fn gpu_json(validation: &Validation, gpu: &GpuRun) -> Value {
+    let mut worst: Vec<_> = gpu.agreement.elements.iter().collect();
+    worst.sort_by(|a, b| b.largest().total_cmp(&a.largest()));
+    let row = |e: &&Agreeing| {
+        json!({
+            "name": e.name,
+            "means": e.means.map(json_number),
+            "sds": e.sds.map(json_number),
+            "distance": json_number(e.largest()),
+            "r_hat": json_number(e.r_hat),
+        })
+    };
+    let ratio = seconds_of(&validation.outcome) / seconds_of(&gpu.outcome);
+    json!({
+        "device": gpu.card.label,
+        "name": gpu.card.name,
+        "precision": gpu.card.precision.name(),
+        "speed_up": json_number(ratio),
+        "memory_bytes": gpu.memory_bytes(),
+        "same_bits": gpu.same_bits,
+        "agree": gpu.agreement.agree,
+        "limit": json_number(gpu.agreement.limit),
+        "differences": gpu.agreement.differences,
+        "furthest": worst.iter().take(FURTHEST).map(row).collect::<Vec<_>>(),
+    })
 }
 
 /// The same as one JSON document.
@@ -97,6 +176,19 @@ pub fn validation_json(validation: &Validation) -> Value {
             json!({"kind": "cpu", "name": validation.verification.cpu.model}),
         ),
     ];
+    let mut runs = vec![contender(
+        "CPU",
+        &validation.outcome,
+        &validation.diagnosis,
+        None,
+    )];
+    if let Some(gpu) = &validation.gpu {
+        let name = &gpu.card.label;
+        let memory = Some(gpu.memory_bytes());
+        runs.push(contender(name, &gpu.outcome, &gpu.diagnosis, memory));
+        document.insert("gpu".into(), gpu_json(validation, gpu));
+    }
+    document.insert("contenders".into(), json!(runs));
     for (key, value) in own {
         document.insert(key.into(), value);
     }

@@ -49,7 +49,7 @@ fn intervals_hold_the_truth_as_often_as_they_claim() {
             ..small()
         };
         let caller = Caller::silent();
-        let (_, _, diagnosis) = sampled(&settings, &caller, &mut Clock::new(&caller)).unwrap();
+        let (_, _, _, diagnosis) = sampled(&settings, &caller, &mut Clock::new(&caller)).unwrap();
         let checks = truth(&diagnosis);
         held += checks.iter().filter(|c| c.verdict == Verdict::Pass).count();
     }

@@ -2,7 +2,7 @@
 //! what follows for a run.
 
 use super::{Check, Depth, Verdict, gib};
-use fitzroy_device::gpu::{self, Description, Driver, Places, Rates, Trouble};
+use fitzroy_device::gpu::{self, Description, Driver, Places, Rates, Sensors, Trouble};
 
 /// What was found of GPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Gpu {
     pub compared: usize,
     /// Measured speeds.
     pub rates: Option<Rates>,
+    /// What its sensors said right after that.
+    pub sensors: Option<Sensors>,
     /// `--chains` that keep it busy with small models.
     pub chains: usize,
     /// Bytes that a run should stay below.
@@ -110,6 +112,7 @@ fn examine(
         compile_s: None,
         compared: 0,
         rates: None,
+        sensors: None,
     };
     let mut gpu = match gpu::Gpu::open(places, index) {
         Ok(gpu) => gpu,
@@ -198,8 +201,47 @@ fn examine(
             detail: format!("{error}"),
         }),
     }
+    let (sensors, check) = sense(places, &found.description);
+    found.sensors = sensors;
+    gpus.checks.push(check);
     found.passed = found.rates.is_some();
     Ok(found)
+}
+
+/// A GPU as hot as this slows its clocks down, or is about to.
+const HOT_C: u32 = 85;
+
+/// What the sensors say, and its line. Without them nothing is lost but their words.
+fn sense(places: &Places, gpu: &Description) -> (Option<Sensors>, Check) {
+    let (found, verdict, detail) = match gpu::sensors(places, &gpu.bus_id) {
+        Ok(found) => {
+            let hot = found.temperature_c.is_some_and(|t| t >= HOT_C);
+            let said = [
+                found.temperature_c.map(|t| format!("{t} °C")),
+                found.clock_mhz.map(|c| format!("{c} MHz")),
+                found.power_w.map(|w| format!("{w:.0} W")),
+            ];
+            let said: Vec<String> = said.into_iter().flatten().collect();
+            let mut detail = match said.is_empty() {
+                true => "this GPU has none that may be read".into(),
+                false => format!("{} after the measurements", said.join(", ")),
+            };
+            if hot {
+                detail += "; that is hot: clocks go down, look at the cooling";
+            }
+            (Some(found), Verdict::Pass, detail)
+        }
+        Err(trouble) => {
+            let detail = format!("temperature and clocks cannot be read: {trouble}");
+            (None, Verdict::Skip, detail)
+        }
+    };
+    let check = Check {
+        name: "sensors",
+        verdict,
+        detail,
+    };
+    (found, check)
 }
 
 /// The line of a GPU.

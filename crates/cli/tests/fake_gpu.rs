@@ -44,6 +44,7 @@ impl Fake {
         for (source, library) in [
             ("driver.cpp", "libcuda.so.1"),
             ("compiler.cpp", "libnvrtc.so.12"),
+            ("sensors.cpp", "libnvidia-ml.so.1"),
         ] {
             let made = Command::new("g++")
                 .args(["-std=c++17", "-O0", "-fPIC", "-shared", "-w", "-o"])
@@ -257,11 +258,47 @@ fn verify_passes_a_gpu_that_works_and_recommends_its_settings() {
         "8.6",
         "values have the bits of the CPU",
         "PASS  f32",
+        "PASS  sensors   54 °C, 1755 MHz after the measurements",
         "--precision mixed",
         "result: PASS",
     ] {
         assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
     }
+    std::fs::remove_file(fake.0.0.join("libnvidia-ml.so.1")).unwrap();
+    let said = fake.fitzroy(&["verify", "--require-gpu"]).ends_with(0);
+    let line = "SKIP  sensors   temperature and clocks cannot be read";
+    assert!(said.out.contains(line), "{}", said.out);
+}
+
+#[test]
+fn validation_repeats_the_run_on_a_gpu_and_compares_the_two() {
+    let Some(fake) = Fake::new("gpu-validate", &["TEAM_NOW=1"]) else {
+        return;
+    };
+    let flags = ["validate", "--quick", "--groups", "8", "--out", "both"];
+    let said = fake.fitzroy(&flags);
+    for part in [
+        "PASS  gpu = cpu        every draw of",
+        "has the bits of the CPU's",
+        "cuda:0 (NVIDIA H200, f64): compile",
+        "times as fast as the CPU",
+    ] {
+        assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
+    }
+    let folder = fake.0.0.join("both");
+    let document = std::fs::read_to_string(folder.join("validation.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["contenders"][1]["name"], "cuda:0");
+    assert_eq!(document["gpu"]["same_bits"], true);
+    assert!(document["gpu"]["memory_bytes"].as_u64().unwrap() > 0);
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    for part in ["Agreement of CPU and cuda:0", "speed-up"] {
+        assert!(page.contains(part), "no `{part}` on the page");
+    }
+    let alone = fake.fitzroy(&["validate", "--quick", "--groups", "8", "--device", "cpu"]);
+    let line =
+        "SKIP  gpu              sampling on a GPU was not checked: --device cpu was asked for";
+    assert!(alone.out.contains(line), "{}", alone.out);
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn a_validation_names_what_failed_first() {
         timing: vec![("warm-up".into(), 0.2), ("sampling".into(), 0.1)],
         ..RunFacts::default()
     };
-    let page = validation_page(&source, &found, &facts, &[]).unwrap();
+    let page = validation_page(&source, &found, &facts).unwrap();
     let verdict = page.verdict.as_ref().unwrap();
     assert_eq!(verdict.headline, "1 check failed");
     assert!(

@@ -83,7 +83,7 @@ fn page(opened: Opened, facts: &RunFacts) -> Result<Page> {
     };
     match facts.checks.is_empty() {
         true => sampling_page(&source, &found, facts),
-        false => validation_page(&source, &found, facts, &[]),
+        false => validation_page(&source, &found, facts),
     }
 }
 

@@ -8,24 +8,30 @@ use crate::clock::{Clock, timestamp};
 use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::progress::{Board, Progress};
-use crate::{interrupt, json, terminal};
+use crate::{device, interrupt, json, terminal};
 use clap::Args;
 use fitzroy::Result;
 use fitzroy::data::{Dataset, Values};
 use fitzroy::draws::write_netcdf;
-use fitzroy::run::Caller;
-use fitzroy::validate::{MODEL, Settings, Validation, report_text, validate, validation_json};
+use fitzroy::run::{Caller, Device};
+use fitzroy::validate::{
+    Card, MODEL, Second, Settings, Validation, report_text, validate, validation_json,
+};
+use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::Gpu;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Flags of `fitzroy validate`.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  fitzroy validate\n  fitzroy validate --quick --out check\n\n\
     Looks at the machine, makes a three-level data set with known truth, samples it, and checks\n\
-    convergence, truth and predictions. Exit 0 when every check that applies passed, else 1.\n\
-    Writes report.html, trace.nc, summary.txt, summary.csv, summary.json, benchmark_report.txt,\n\
+    convergence, truth and predictions. Where there is a GPU, or with --device cuda, the same run is\n\
+    made there as well and compared with that of the CPU: speed, memory, agreement. Exit 0 when\n\
+    every check that applies passed, else 1. Writes report.html, trace.nc, summary.txt, summary.csv, summary.json, benchmark_report.txt,\n\
     validation.json, data.csv, model.fz, and as pictures trace_plot.png, posterior_plot.png,\n\
     forest_plot.png and performance_comparison.png."
 )]
@@ -52,7 +58,7 @@ pub(crate) struct ValidateArgs {
 /// Runs the whole chain, prints every check, and saves what it made.
 pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     let clock = Clock::start();
-    let machine = args.common.machine()?;
+    let machine = args.common.threads()?;
     let mut settings = Settings::default();
     if args.quick {
         settings = settings.quick();
@@ -63,6 +69,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     settings.run.memory_limit_bytes = memory_limit();
     settings.run.sampler.seed = args.common.seed;
     settings.run.sampler.threads = machine.threads;
+    settings.second = second(&args.common)?;
     let out = args.output.out.as_deref();
     let mut folder = Folder::open(Path::new(""), out, "validation", args.output.overwrite)?;
 
@@ -80,7 +87,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     let found = validate(&settings, &caller);
     drop(progress);
     let mut found = found?;
-    if found.outcome.run.interrupted {
+    if found.outcome.run.interrupted || stop.load(Ordering::Relaxed) {
         terminal::note("stopped early: nothing was checked and nothing was saved");
         return Ok(Outcome::Interrupted);
     }
@@ -115,6 +122,39 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     } else {
         Outcome::NotPassed
     })
+}
+
+/// The GPU that the run is repeated on: the one asked for, or the first that can be used.
+///
+/// # Errors
+/// A GPU was asked for and cannot be used, or a precision that only GPUs have and none is there.
+fn second(common: &Common) -> Result<Second> {
+    let places = common.places();
+    let asked = match (common.device()?, common.lower_precision()) {
+        (Choice::Gpu(number), _) => Some(number.unwrap_or(0)),
+        (Choice::Auto, Some(_)) => Some(0),
+        (Choice::Cpu, _) => {
+            common.check_precision()?;
+            return Ok(Second::No("--device cpu was asked for".into()));
+        }
+        (Choice::Auto, None) => None,
+    };
+    let gpu = match (asked, Gpu::open(&places, asked.unwrap_or(0))) {
+        (_, Ok(gpu)) => gpu,
+        (Some(number), Err(_)) => device::open(&places, number)?,
+        (None, Err(trouble)) => {
+            return Ok(Second::No(format!("{trouble}; {}", trouble.remedy())));
+        }
+    };
+    let description = &gpu.description;
+    let precision = common.asked_precision();
+    Ok(Second::On(Card {
+        label: format!("cuda:{}", description.index),
+        name: description.name.clone(),
+        precision: precision.unwrap_or(description.precision()),
+        used: gpu.used(),
+        device: Device::machine(gpu),
+    }))
 }
 
 /// Draws, summaries, data and model.

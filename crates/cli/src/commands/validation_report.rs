@@ -7,7 +7,7 @@ use fitzroy::validate::{Truth, Validation};
 use fitzroy_report::draw::{Scene, Theme, png};
 use fitzroy_report::figure::{Posterior, Style};
 use fitzroy_report::report::{
-    Contender, FigureOptions, Kind, RunFacts, figure_of, performance_figure, validation_page,
+    FigureOptions, Kind, RunFacts, figure_of, performance_figure, validation_page,
 };
 use fitzroy_report::source::Source;
 use serde_json::Value;
@@ -21,14 +21,18 @@ pub(crate) fn write(folder: &mut Folder, found: &Validation, document: &Value) -
     ]
     .map(|(name, value)| (name.to_string(), value))
     .into();
-    let contenders = [contender(found)];
+    let mut facts = RunFacts::from_document(document, "validation");
+    facts.truths = truths.clone();
+    facts.command = command();
+    let contenders = facts.contenders.clone();
     let trace = &found.outcome.trace;
+    let on_gpu = found.gpu.as_ref();
+    let mut traces = vec![trace];
+    traces.extend(on_gpu.map(|gpu| &gpu.outcome.trace));
+    let names: Vec<String> = contenders.iter().map(|c| c.name.clone()).collect();
     let mut page = || {
-        let mut facts = RunFacts::from_document(document, "validation");
-        facts.truths = truths.clone();
-        facts.command = command();
         let source = Source::new(trace)?;
-        let page = validation_page(&source, &found.diagnosis, &facts, &contenders)?;
+        let page = validation_page(&source, &found.diagnosis, &facts)?;
         folder.write("report.html", &page.html())
     };
     let mut fine = finish("report.html", page());
@@ -43,7 +47,13 @@ pub(crate) fn write(folder: &mut Folder, found: &Validation, document: &Value) -
             style: Style::default(),
             threads: found.settings.run.sampler.threads,
         };
-        figure_of(&[trace], &["CPU".into()], kind, &options)
+        // A forest shows both devices; the other figures have room for one.
+        let shown = if kind == Kind::Forest {
+            traces.len()
+        } else {
+            1
+        };
+        figure_of(&traces[..shown], &names[..shown], kind, &options)
     };
     let pictures: [(&str, Result<Scene>); 4] = [
         ("trace_plot.png", figure(Kind::Trace, &population)),
@@ -62,21 +72,4 @@ pub(crate) fn write(folder: &mut Folder, found: &Validation, document: &Value) -
         );
     }
     fine
-}
-
-/// The run on the CPU, for bars of time.
-fn contender(found: &Validation) -> Contender {
-    let t = &found.outcome.timing;
-    let stages = [
-        ("compile", t.compile),
-        ("warm-up", t.warmup),
-        ("sampling", t.sampling),
-        ("trace", t.collecting),
-    ];
-    Contender {
-        name: "CPU".into(),
-        stages: stages.map(|(name, s)| (name.to_string(), s)).into(),
-        ess_per_s: found.diagnosis.min_ess_bulk / t.sampling,
-        memory_bytes: None,
-    }
 }

@@ -125,6 +125,9 @@ fn gpu_document(gpu: &Gpu) -> Value {
             "f32_tflop_per_s": json::number(r.f32_tflop_per_s),
         })
     });
+    let sensors = gpu.sensors.map(|s| {
+        json!({"temperature_c": s.temperature_c, "clock_mhz": s.clock_mhz, "power_w": s.power_w})
+    });
     json!({
         "index": d.index,
         "name": d.name,
@@ -141,6 +144,7 @@ fn gpu_document(gpu: &Gpu) -> Value {
         "compile_s": gpu.compile_s,
         "values_compared": gpu.compared,
         "rates": rates,
+        "sensors": sensors,
         "settings": {
             "precision": d.precision().name(),
             "chains": gpu.chains,

@@ -123,8 +123,8 @@ impl Description {
     }
 }
 
-/// Places of the driver's library besides those of the system's loader.
-const FOLDERS: [&str; 4] = [
+/// Places of the driver's libraries besides those of the system's loader.
+pub(super) const FOLDERS: [&str; 4] = [
     "/usr/lib/wsl/lib",
     "/usr/local/nvidia/lib64",
     "/usr/lib64/nvidia",

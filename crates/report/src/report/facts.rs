@@ -1,5 +1,6 @@
 //! What a run says of itself: from its trace, and from the document beside it.
 
+use super::validation::{Apart, Contender};
 use fitzroy::draws::{Attribute, Trace};
 use serde_json::Value;
 
@@ -20,6 +21,10 @@ pub struct RunFacts {
     pub truths: Vec<(String, f64)>,
     /// Checks that were made: name, verdict ("PASS", "FAIL", "SKIP"), detail.
     pub checks: Vec<[String; 3]>,
+    /// Runs of the same model beside each other, the first of them the one to compare with.
+    pub contenders: Vec<Contender>,
+    /// Numbers that are furthest apart in two of them.
+    pub apart: Vec<Apart>,
     /// Threads for what is worked out for the page; 0 counts as 1.
     pub threads: usize,
     /// Whether the run goes on, with draws done and asked for.
@@ -48,6 +53,11 @@ impl RunFacts {
             let row = |c: &Value| ["name", "verdict", "detail"].map(|key| field(c, key));
             facts.checks = checks.iter().map(row).collect();
         }
+        let all = |list: &Value| list.as_array().cloned().unwrap_or_default();
+        let contenders = all(&document["contenders"]);
+        facts.contenders = contenders.iter().filter_map(Contender::of).collect();
+        let apart = all(&document["gpu"]["furthest"]);
+        facts.apart = apart.iter().filter_map(Apart::of).collect();
         facts
     }
 }

@@ -13,4 +13,4 @@ mod tests;
 pub use facts::{RunFacts, seconds};
 pub use kind::{FigureOptions, Kind, figure_of};
 pub use sampling::sampling_page;
-pub use validation::{Contender, performance_figure, validation_page};
+pub use validation::{Apart, Contender, performance_figure, validation_page};

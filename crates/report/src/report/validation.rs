@@ -8,6 +8,7 @@ use crate::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdic
 use crate::source::Source;
 use fitzroy::Result;
 use fitzroy::diagnose::Diagnosis;
+use serde_json::Value;
 
 /// One way of sampling the same model, for comparison: CPU, GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +23,55 @@ pub struct Contender {
     pub memory_bytes: Option<u64>,
 }
 
+/// A number as two runs have it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Apart {
+    /// The number as people write it.
+    pub name: String,
+    /// Its mean in both.
+    pub means: [f64; 2],
+    /// Its standard deviation in both.
+    pub sds: [f64; 2],
+    /// Largest distance of means, standard deviations and quantiles, in Monte Carlo standard errors.
+    pub distance: f64,
+    /// R-hat over the chains of both.
+    pub r_hat: f64,
+}
+
+/// Two numbers of a list.
+fn two(value: &Value) -> Option<[f64; 2]> {
+    Some([value[0].as_f64()?, value[1].as_f64()?])
+}
+
+impl Apart {
+    /// As `fitzroy validate` writes it in its document.
+    pub(super) fn of(value: &Value) -> Option<Apart> {
+        Some(Apart {
+            name: value["name"].as_str()?.into(),
+            means: two(&value["means"])?,
+            sds: two(&value["sds"])?,
+            distance: value["distance"].as_f64()?,
+            r_hat: value["r_hat"].as_f64()?,
+        })
+    }
+}
+
 impl Contender {
+    /// As `fitzroy validate` writes it in its document.
+    pub(super) fn of(value: &Value) -> Option<Contender> {
+        let stage = |s: &Value| Some((s[0].as_str()?.to_string(), s[1].as_f64()?));
+        Some(Contender {
+            name: value["name"].as_str()?.into(),
+            stages: value["stages"]
+                .as_array()?
+                .iter()
+                .filter_map(stage)
+                .collect(),
+            ess_per_s: value["ess_per_s"].as_f64().unwrap_or(f64::NAN),
+            memory_bytes: value["memory_bytes"].as_u64(),
+        })
+    }
+
     fn total_s(&self) -> f64 {
         self.stages.iter().map(|(_, s)| s).sum()
     }
@@ -32,12 +81,7 @@ impl Contender {
 ///
 /// # Errors
 /// Draws that are not chains by draws.
-pub fn validation_page(
-    source: &Source<'_>,
-    found: &Diagnosis,
-    facts: &RunFacts,
-    contenders: &[Contender],
-) -> Result<Page> {
+pub fn validation_page(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -> Result<Page> {
     let mut page = sampling_page(source, found, facts)?;
     page.title = "Validation".into();
     page.kind = "A three-level data set with known truth, sampled and checked".into();
@@ -55,9 +99,8 @@ pub fn validation_page(
         }),
     );
     let mut sections = vec![Section::new("Checks", vec![Block::Table(checks(facts))])];
-    if let Some(section) = speed(contenders) {
-        sections.push(section);
-    }
+    sections.extend(speed(&facts.contenders));
+    sections.extend(agreement(facts));
     page.sections.splice(0..0, sections);
     Ok(page)
 }
@@ -136,6 +179,41 @@ pub fn performance_figure(contenders: &[Contender]) -> Scene {
         _ => "Where the time goes".into(),
     };
     bar_figure(&bars, &title, "seconds", &Style::default())
+}
+
+/// The numbers that are furthest apart on the two devices.
+fn agreement(facts: &RunFacts) -> Option<Section> {
+    let [first, second] = facts.contenders.as_slice() else {
+        return None;
+    };
+    let row = |a: &Apart| -> Vec<Cell> {
+        let said = crate::figure::said;
+        let numbers = [a.means[0], a.means[1], a.sds[0], a.sds[1], a.distance];
+        let mut cells = vec![Cell::from(a.name.clone())];
+        cells.extend(numbers.map(|x| Cell::from(said(x))));
+        cells.push(Cell::from(format!("{:.3}", a.r_hat)));
+        cells
+    };
+    let of = |what: &str, who: &Contender| format!("{what}, {}", who.name);
+    let table = Table {
+        columns: vec![
+            Column::text("number"),
+            Column::number(&of("mean", first), ""),
+            Column::number(&of("mean", second), ""),
+            Column::number(&of("sd", first), ""),
+            Column::number(&of("sd", second), ""),
+            Column::number(
+                "distance",
+                "the largest of mean, sd and quantiles, in Monte Carlo standard errors",
+            ),
+            Column::number("R-hat", "over the chains of both"),
+        ],
+        rows: facts.apart.iter().map(row).collect(),
+        ..Table::default()
+    };
+    let title = format!("Agreement of {} and {}", first.name, second.name);
+    let section = Section::new(&title, vec![Block::Table(table)]);
+    (!facts.apart.is_empty()).then_some(section)
 }
 
 fn speed(contenders: &[Contender]) -> Option<Section> {

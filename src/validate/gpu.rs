@@ -1,0 +1,165 @@
+//! The second half of a validation: the same run on a GPU, beside that of the CPU.
+
+use super::{Settings, verdict};
+use crate::diagnose::{Agreement, Diagnosis, ESS_LIMIT, RHAT_LIMIT, SummaryOptions, agreement};
+use crate::draws::Trace;
+use crate::model::joint::Joint;
+use crate::run::{self, Caller, Device, Outcome};
+use crate::verify::{Check, Verdict};
+use crate::{ErrorKind, Result};
+use fitzroy_device::gpu::text::Precision;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Whether the run is repeated on a GPU.
+#[derive(Clone, Debug)]
+pub enum Second {
+    /// It is not, and why.
+    No(String),
+    /// It is, there.
+    On(Card),
+}
+
+/// A GPU that was taken into use.
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// `cuda:N`.
+    pub label: String,
+    /// Its name, such as `NVIDIA H200`.
+    pub name: String,
+    /// The GPU itself.
+    pub device: Device,
+    /// What it computes in.
+    pub precision: Precision,
+    /// Bytes of its memory, the most that were in use.
+    pub used: Arc<AtomicU64>,
+}
+
+/// The run on a GPU.
+pub struct GpuRun {
+    /// Where it was made.
+    pub card: Card,
+    /// Its draws.
+    pub outcome: Outcome,
+    /// What they say.
+    pub diagnosis: Diagnosis,
+    /// How far they are from those of the CPU.
+    pub agreement: Agreement,
+    /// Whether every draw has the bits of the CPU's.
+    pub same_bits: bool,
+}
+
+/// Makes the run of `settings` again on `card`; a run that fails is a line, not an error.
+pub(super) fn repeat(
+    card: &Card,
+    settings: &Settings,
+    joint: &Joint,
+    cpu: &Outcome,
+    caller: &Caller<'_>,
+) -> (Option<GpuRun>, Vec<Check>) {
+    let made = run_on(card, settings, joint, cpu, caller);
+    match made {
+        Ok(made) => {
+            let checks = made.checks();
+            (Some(made), checks)
+        }
+        Err(error) => {
+            let detail = format!("{} ({}): {error}", card.label, card.name);
+            let check = Check {
+                name: "gpu",
+                verdict: Verdict::Fail,
+                detail,
+            };
+            (None, vec![check])
+        }
+    }
+}
+
+fn run_on(
+    card: &Card,
+    settings: &Settings,
+    joint: &Joint,
+    cpu: &Outcome,
+    caller: &Caller<'_>,
+) -> Result<GpuRun> {
+    let mut own = settings.run.clone();
+    own.device = card.device.clone();
+    own.precision = card.precision;
+    let outcome = run::run(joint, &own, caller)?;
+    if outcome.run.interrupted {
+        let message = "stopped before the run on the GPU was over";
+        return Err(crate::Error::new(ErrorKind::Device, message));
+    }
+    let threads = own.sampler.threads;
+    let options = SummaryOptions {
+        threads,
+        ..SummaryOptions::default()
+    };
+    Ok(GpuRun {
+        card: card.clone(),
+        diagnosis: outcome.diagnose(&options)?,
+        agreement: agreement(&cpu.trace, &outcome.trace, &[], threads)?,
+        same_bits: same_draws(&cpu.trace, &outcome.trace),
+        outcome,
+    })
+}
+
+fn same_draws(a: &Trace, b: &Trace) -> bool {
+    let variables = |trace: &Trace| trace.group("posterior").map(|g| g.variables.clone());
+    variables(a).is_some() && variables(a) == variables(b)
+}
+
+impl GpuRun {
+    /// `cuda:0 (NVIDIA H200, f64)`.
+    pub fn said(&self) -> String {
+        let Card { label, name, .. } = &self.card;
+        format!("{label} ({name}, {})", self.card.precision.name())
+    }
+
+    /// Bytes of memory, the most that were in use.
+    pub fn memory_bytes(&self) -> u64 {
+        self.card.used.load(Ordering::Relaxed)
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let found = &self.diagnosis;
+        let transitions = found.summary.n_chains * found.summary.n_draws;
+        let divergences = found.divergences.unwrap_or(0);
+        let converged = found.max_r_hat < RHAT_LIMIT
+            && found.min_ess_bulk.min(found.min_ess_tail) > ESS_LIMIT
+            && (divergences as f64) < 0.01 * transitions as f64;
+        let n = self.agreement.elements.len();
+        let furthest = self.agreement.elements.iter();
+        let furthest = furthest.max_by(|a, b| a.largest().total_cmp(&b.largest()));
+        let detail = match (self.same_bits, self.agreement.agree, furthest) {
+            (true, ..) => format!("every draw of {n} numbers has the bits of the CPU's"),
+            (_, true, Some(e)) => format!(
+                "{n} numbers agree; the furthest is {}, {:.1} Monte Carlo standard errors away; \
+                 below {:.1} is needed",
+                e.name,
+                e.largest(),
+                self.agreement.limit
+            ),
+            _ => self.agreement.differences.join("; "),
+        };
+        vec![
+            Check {
+                name: "gpu",
+                verdict: verdict(converged),
+                detail: format!(
+                    "{}: R-hat {:.4}, ESS {:.0} in the bulk and {:.0} in the tails, {divergences} \
+                     divergences",
+                    self.said(),
+                    found.max_r_hat,
+                    found.min_ess_bulk,
+                    found.min_ess_tail
+                ),
+            },
+            Check {
+                name: "gpu = cpu",
+                verdict: verdict(self.same_bits || self.agreement.agree),
+                detail,
+            },
+        ]
+    }
+}
