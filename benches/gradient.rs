@@ -1,7 +1,7 @@
 //! Value and gradient of log densities on one thread: the answer first, then the time.
 //!
 //!     cargo bench --bench gradient [-- [--seconds 2] [--repeats 25] [--only mixture] [--spin SECONDS]
-//!         [--engine auto|interpreter|emitter]]
+//!         [--engine auto|interpreter|emitter] [--level Avx2]]
 //!
 //! Prints one JSON object: microseconds of one evaluation, its result copied out, in wall time and
 //! in time on the processor, which other programs on the machine disturb less. Problems and
@@ -129,7 +129,7 @@ impl Density {
             _ => Engine::Auto,
         };
         let (graph, bindings) = (&graphs.graph, &graphs.bindings);
-        let function = Function::compile_for(Level::detect(), engine, graph, bindings, &outputs)
+        let function = Function::compile_for(level(), engine, graph, bindings, &outputs)
             .expect("it compiles");
         let offset = |p: &fitzroy_graph::Partial| match graphs.graph.node(p.param).op {
             Op::Param { offset } => offset,
@@ -236,6 +236,14 @@ fn option<T: std::str::FromStr>(flag: &str, default: T) -> T {
         .unwrap_or(default)
 }
 
+/// The level asked for with `--level`, or the widest of this machine.
+fn level() -> Level {
+    let asked = option("--level", String::new());
+    let all = Level::available();
+    let found = all.into_iter().find(|l| format!("{l:?}") == asked);
+    found.unwrap_or_else(Level::detect)
+}
+
 fn measure(problem: &Problem, all: &Value) -> Value {
     let begin = Instant::now();
     let mut density = Density::new(problem);
@@ -277,7 +285,7 @@ fn main() {
     {
         out.insert(problem.name.into(), measure(problem, &all));
     }
-    let level = format!("{:?}", Level::detect());
+    let level = format!("{:?}", level());
     out.insert("simd".into(), json!(level));
     println!("{}", Value::Object(out));
 }

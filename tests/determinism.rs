@@ -36,7 +36,11 @@ fn bits(group: &Group) -> Vec<(String, Vec<u64>)> {
 
 #[test]
 fn any_number_of_threads_and_either_engine_give_the_same_trace() {
-    let ways = [(1, Engine::Auto), (2, Engine::Interpreter), (7, Engine::Emitter)];
+    let ways = [
+        (1, Engine::Auto),
+        (2, Engine::Interpreter),
+        (7, Engine::Emitter),
+    ];
     for name in MODELS {
         let traces = ways.map(|(threads, engine)| {
             let mut settings = Settings {
@@ -59,7 +63,8 @@ fn any_number_of_threads_and_either_engine_give_the_same_trace() {
             assert!(groups.len() >= 7, "{name}: {}", groups.len());
             let attributes = &outcome.trace.attributes;
             let used = attributes.iter().find(|a| a.0 == "fitzroy_engine").unwrap();
-            let native = cfg!(all(unix, target_arch = "x86_64")) && Level::detect() != Level::Scalar;
+            let native =
+                cfg!(all(unix, target_arch = "x86_64")) && Level::detect() != Level::Scalar;
             let wanted = match engine {
                 Engine::Auto if native => "emitter",
                 Engine::Auto => "interpreter",

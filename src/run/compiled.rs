@@ -93,20 +93,15 @@ impl Compiled {
         Self::of(joint, joint.graphs_of(chosen), chosen, terms, engine)
     }
 
-    /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out.
+    /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out. It is
+    /// what others are compared with at some points, which is too little for machine code.
     pub(super) fn plain(
         joint: &Joint,
         coordinates: &[Coordinates],
         terms: Terms,
-        engine: Engine,
     ) -> Result<Arc<Compiled>> {
-        Self::of(
-            joint,
-            joint.plain_graphs(coordinates),
-            &coordinates.into(),
-            terms,
-            engine,
-        )
+        let (graphs, chosen) = (joint.plain_graphs(coordinates), coordinates.into());
+        Self::of(joint, graphs, &chosen, terms, Engine::Interpreter)
     }
 
     fn of(

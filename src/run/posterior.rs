@@ -91,7 +91,7 @@ impl<'a> ModelPosterior<'a> {
         let same = start.plates == as_written && compiled.graphs.done.is_empty();
         let written = match same {
             true => None,
-            false => Some(Compiled::plain(joint, &as_written, terms, engine)?),
+            false => Some(Compiled::plain(joint, &as_written, terms)?),
         };
         let shown = Arc::new(Mutex::new(Arc::clone(&compiled)));
         let mut posterior = ModelPosterior {

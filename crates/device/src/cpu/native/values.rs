@@ -113,6 +113,7 @@ impl Assembler<'_> {
     pub(super) fn operand(&mut self, value: u32) -> Rm {
         let known = &self.values[value as usize];
         if known.register.is_none() {
+            let broadcasts = self.target.wide && !self.target.single;
             let last = known.reads.len() <= 1;
             let copy = value as usize % self.copies;
             match (self.node(value).op, known.slot) {
@@ -125,12 +126,10 @@ impl Assembler<'_> {
                         Rm::Mem(at)
                     };
                 }
-                (Op::Load(loc), None) if self.is_one(loc) => {
-                    if self.target.wide && !self.target.single {
-                        return Rm::Broadcast(self.place(loc, copy));
-                    }
+                (Op::Load(loc), None) if self.is_one(loc) && broadcasts => {
+                    return Rm::Broadcast(self.place(loc, copy));
                 }
-                (Op::Load(loc), None) if last && !self.target.single => {
+                (Op::Load(loc), None) if last && !self.is_one(loc) && !self.target.single => {
                     return Rm::Mem(self.place(loc, copy));
                 }
                 _ => {}

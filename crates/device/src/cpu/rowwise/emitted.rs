@@ -130,7 +130,7 @@ mod x86_64 {
             columns.iter_mut().flatten().for_each(|x| *x = next());
             let views: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
             program.set_scalars(&mut workspace, params.iter().copied());
-            program.bind_eight(&mut workspace, &views);
+            program.bind_eight(&mut workspace, &views, false);
             program.level.run(Run {
                 fill: &workspace.fill,
                 fill_len: BLOCK,

@@ -87,6 +87,17 @@ pub struct RowProgram {
     switch: Switch,
 }
 
+/// How the scalars of a run stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scalars {
+    /// One problem's.
+    One,
+    /// Those of eight problems, once.
+    Eight,
+    /// Those of eight problems along a block, from here on.
+    Repeated(*mut f64),
+}
+
 /// Memory for running a row program; one per thread.
 pub struct RowWorkspace {
     /// Eight copies of each scalar, or the scalars of eight problems.
@@ -97,7 +108,11 @@ pub struct RowWorkspace {
     /// The last rows of the columns, with room to read on.
     tail: Aligned,
     partials: Aligned,
+    /// Instructions among scalars; these do not move.
+    uniform: Vec<Bound>,
     fill: Vec<Bound>,
+    /// What `fill` was bound for, if it was.
+    filled: Option<Scalars>,
     code: Vec<Bound>,
     tail_code: Vec<Bound>,
     sums: Vec<f64>,
@@ -186,13 +201,27 @@ impl RowProgram {
 
     /// A workspace for this program.
     pub fn workspace(&self) -> RowWorkspace {
+        let mut scalars = Aligned::zeros(8 * self.scalars.len() + ROOM.max(SLACK));
+        let base = scalars.as_mut_ptr();
+        let mut uniform = Vec::new();
+        bind(&mut uniform, &self.uniform, |place| match place {
+            Place::Scalar(k) => Arg {
+                at: base.wrapping_add(8 * k),
+                step: 1,
+                scalar: false,
+                eight: false,
+            },
+            other => unreachable!("{other:?} among scalars"),
+        });
         RowWorkspace {
-            scalars: Aligned::zeros(8 * self.scalars.len() + ROOM.max(SLACK)),
+            scalars,
             repeated: Aligned::zeros(0),
             buffers: Aligned::zeros(self.n_buffers * BUFFER),
             tail: Aligned::zeros(self.n_columns * BUFFER),
             partials: Aligned::zeros(self.n_sums() * PARTIALS + SLACK),
-            fill: Vec::with_capacity(self.uniform.len().max(self.fill.len())),
+            uniform,
+            fill: Vec::with_capacity(self.fill.len()),
+            filled: None,
             code: Vec::with_capacity(self.code.len()),
             tail_code: Vec::with_capacity(self.code.len()),
             sums: vec![0.0; self.n_sums()],
@@ -215,18 +244,8 @@ impl RowProgram {
         for (line, x) in workspace.scalars.lines.iter_mut().zip(params.chain(rest)) {
             line.0 = x;
         }
-        let scalars = workspace.scalars.as_mut_ptr();
-        bind(&mut workspace.fill, &self.uniform, |place| match place {
-            Place::Scalar(k) => Arg {
-                at: scalars.wrapping_add(8 * k),
-                step: 1,
-                scalar: false,
-                eight: false,
-            },
-            other => unreachable!("{other:?} among scalars"),
-        });
         self.level.run(Run {
-            fill: &workspace.fill,
+            fill: &workspace.uniform,
             fill_len: 8,
             code: &[],
             tail_code: &[],
@@ -329,11 +348,7 @@ impl RowProgram {
         assert_eq!(out.len(), self.n_sums(), "one place per sum");
         self.set_scalars(workspace, params[..self.n_params].iter().copied());
         let native = self.machine_code(columns);
-        if native.is_some() && self.fill.is_empty() {
-            workspace.fill.clear();
-        } else {
-            self.bind_eight(workspace, columns);
-        }
+        self.bind_eight(workspace, columns, native.is_some());
         let native = native.map(|code| self.blocks(workspace, code, columns, false));
         for k in 0..self.n_sums() {
             workspace.partials.lines[k * PARTIALS / 8] = super::Line([0.0; 8]);

@@ -2,30 +2,64 @@
 
 use super::emitted::RowCode;
 use super::execute::Blocks;
-use super::{Aligned, BUFFER, Place, RowInstr, RowProgram, RowWorkspace};
+use super::{Aligned, BUFFER, Place, RowInstr, RowProgram, RowWorkspace, Scalars};
 use crate::cpu::operand::{Arg, Bound};
 use crate::cpu::program::BLOCK;
 use crate::lanes::Level;
 
 impl RowProgram {
-    /// Addresses of all operands of eight problems.
-    pub(super) fn bind_eight(&self, workspace: &mut RowWorkspace, columns: &[&[f64]]) {
-        let repeated = self.repeat_scalars(workspace);
-        let scalars = workspace.scalars.as_mut_ptr();
+    /// Addresses of all operands of eight problems that are read; machine code knows its own.
+    pub(super) fn bind_eight(
+        &self,
+        workspace: &mut RowWorkspace,
+        columns: &[&[f64]],
+        native: bool,
+    ) {
+        let code = if native { &[][..] } else { &self.code };
+        // Rows alone: what fills whole buffers needs repeated scalars, too.
+        let repeated = match native && self.fill.is_empty() {
+            true => None,
+            false => self.repeat_scalars(workspace),
+        };
+        let scalars = repeated.map_or(Scalars::Eight, Scalars::Repeated);
+        self.bind_fill(workspace, scalars);
+        let place = self.place(workspace, scalars);
+        bind(&mut workspace.code, code, |at| match at {
+            Place::Column(c) => moving(columns[c].as_ptr()),
+            other => place(other),
+        });
+    }
+
+    /// Addresses of what fills buffers, unless they are known.
+    fn bind_fill(&self, workspace: &mut RowWorkspace, scalars: Scalars) {
+        if workspace.filled != Some(scalars) {
+            let place = self.place(workspace, scalars);
+            bind(&mut workspace.fill, &self.fill, place);
+            workspace.filled = Some(scalars);
+        }
+    }
+
+    /// Addresses of scalars and buffers.
+    fn place(
+        &self,
+        workspace: &mut RowWorkspace,
+        scalars: Scalars,
+    ) -> impl Fn(Place) -> Arg + use<> {
+        let base = workspace.scalars.as_mut_ptr();
         let buffers = workspace.buffers.as_mut_ptr();
-        let place = |place| match (place, repeated) {
-            (Place::Scalar(k), Some(repeated)) => fixed(repeated.wrapping_add(k * BUFFER)),
-            (Place::Scalar(k), None) => Arg {
-                at: scalars.wrapping_add(8 * k),
+        move |place| match (place, scalars) {
+            (Place::Scalar(k), Scalars::Repeated(repeated)) => {
+                fixed(repeated.wrapping_add(k * BUFFER))
+            }
+            (Place::Scalar(k), _) => Arg {
+                at: base.wrapping_add(8 * k),
                 step: 0,
                 scalar: true,
-                eight: true,
+                eight: scalars == Scalars::Eight,
             },
             (Place::Buffer(k), _) => fixed(buffers.wrapping_add(k * BUFFER)),
-            (Place::Column(c), _) => moving(columns[c].as_ptr()),
-        };
-        bind(&mut workspace.fill, &self.fill, place);
-        bind(&mut workspace.code, &self.code, place);
+            (Place::Column(c), _) => unreachable!("column {c} stands in the data"),
+        }
     }
 
     /// What machine code needs to run over `columns`, the last rows from the tail if that is so.
@@ -73,21 +107,13 @@ impl RowProgram {
     ) -> usize {
         let code = if native { &[][..] } else { &self.code };
         let n = self.check(columns);
-        let scalars = workspace.scalars.as_mut_ptr();
-        let buffers = workspace.buffers.as_mut_ptr();
         let tail = workspace.tail.as_mut_ptr();
-        let place = |place| match place {
-            Place::Scalar(k) => Arg {
-                at: scalars.wrapping_add(8 * k),
-                step: 0,
-                scalar: true,
-                eight: false,
-            },
-            Place::Buffer(k) => fixed(buffers.wrapping_add(k * BUFFER)),
+        self.bind_fill(workspace, Scalars::One);
+        let place = self.place(workspace, Scalars::One);
+        bind(&mut workspace.code, code, |at| match at {
             Place::Column(c) => moving(columns[c].as_ptr()),
-        };
-        bind(&mut workspace.fill, &self.fill, place);
-        bind(&mut workspace.code, code, place);
+            other => place(other),
+        });
         let rest = n % BLOCK;
         if rest == 0 {
             return n;
