@@ -1,19 +1,25 @@
-//! Value and gradient of two log densities on one thread: the answer first, then the time.
+//! Value and gradient of log densities on one thread: the answer first, then the time.
 //!
-//!     cargo bench --bench gradient [-- [--seconds 2] [--repeats 25] [--only mixture] [--spin SECONDS]]
+//!     cargo bench --bench gradient [-- [--seconds 2] [--repeats 25] [--only mixture] [--spin SECONDS]
+//!         [--engine auto|interpreter|emitter] [--level Avx2]]
 //!
 //! Prints one JSON object: microseconds of one evaluation, its result copied out, in wall time and
 //! in time on the processor, which other programs on the machine disturb less. Problems and
 //! answers are those of `benches/peers/gradient.py`. `--spin` only evaluates, for a profiler.
 #![allow(clippy::print_stdout)]
 
+#[path = "problems/logistic.rs"]
+mod logistic;
 #[path = "problems/mixture.rs"]
 mod mixture;
+#[path = "problems/random.rs"]
+mod random;
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Coordinates, Joint};
-use fitzroy_device::cpu::{Function, Workspace};
+use fitzroy_device::cpu::{Engine, Function, Workspace};
+use fitzroy_device::lanes::Level;
 use fitzroy_graph::Op;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -31,18 +37,36 @@ struct Problem {
     reference: Option<&'static str>,
 }
 
-const PROBLEMS: [Problem; 3] = [
+const PROBLEMS: [Problem; 6] = [
+    Problem {
+        name: "eight-schools",
+        model: "models/eight-schools.fz",
+        data: || table("models/eight-schools.csv"),
+        reference: Some("eight-schools"),
+    },
     Problem {
         name: "hierarchical-noncentred",
         model: "models/hierarchical-noncentred.fz",
-        data: hierarchical,
+        data: || table("models/hierarchical.csv"),
         reference: Some("hierarchical-noncentred"),
     },
     Problem {
         name: "hierarchical-centred",
         model: "models/hierarchical.fz",
-        data: hierarchical,
+        data: || table("models/hierarchical.csv"),
         reference: None,
+    },
+    Problem {
+        name: "artists",
+        model: "models/artists.fz",
+        data: || table("models/artists.json"),
+        reference: Some("artists"),
+    },
+    Problem {
+        name: "logistic",
+        model: "benches/problems/logistic.fz",
+        data: binary,
+        reference: Some("logistic"),
     },
     Problem {
         name: "mixture",
@@ -56,16 +80,24 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn hierarchical() -> Dataset {
+fn table(path: &str) -> Dataset {
     let mut data = Dataset::new();
-    let arrays = read_file(repository("models/hierarchical.csv")).expect("part of the repository");
+    let arrays = read_file(repository(path)).expect("part of the repository");
     arrays.into_iter().for_each(|array| data.insert(array));
+    data
+}
+
+fn binary() -> Dataset {
+    let (x, y) = logistic::rows();
+    let mut data = Dataset::new();
+    data.insert_real("x", &[logistic::N_ROWS, logistic::N_COLUMNS], x);
+    data.insert_real("y", &[logistic::N_ROWS], y);
     data
 }
 
 fn trials() -> Dataset {
     let (subject, ticks) = mixture::ticks();
-    assert_eq!(mixture::checksum(&ticks), mixture::CHECKSUM);
+    assert_eq!(random::checksum(&ticks), mixture::CHECKSUM);
     assert_eq!(ticks.len(), mixture::N_TRIALS);
     assert!(subject.iter().all(|&s| s < mixture::N_SUBJECTS));
     let (n, mut data) = (ticks.len(), Dataset::new());
@@ -91,8 +123,14 @@ impl Density {
         let graphs = joint.graphs(&vec![Coordinates::Centred; joint.plates().len()]);
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let function =
-            Function::compile(&graphs.graph, &graphs.bindings, &outputs).expect("it compiles");
+        let engine = match option("--engine", String::new()).as_str() {
+            "interpreter" => Engine::Interpreter,
+            "emitter" => Engine::Emitter,
+            _ => Engine::Auto,
+        };
+        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+        let function = Function::compile_for(level(), engine, graph, bindings, &outputs)
+            .expect("it compiles");
         let offset = |p: &fitzroy_graph::Partial| match graphs.graph.node(p.param).op {
             Op::Param { offset } => offset,
             _ => panic!("a gradient is with respect to a parameter"),
@@ -198,6 +236,14 @@ fn option<T: std::str::FromStr>(flag: &str, default: T) -> T {
         .unwrap_or(default)
 }
 
+/// The level asked for with `--level`, or the widest of this machine.
+fn level() -> Level {
+    let asked = option("--level", String::new());
+    let all = Level::available();
+    let found = all.into_iter().find(|l| format!("{l:?}") == asked);
+    found.unwrap_or_else(Level::detect)
+}
+
 fn measure(problem: &Problem, all: &Value) -> Value {
     let begin = Instant::now();
     let mut density = Density::new(problem);
@@ -222,6 +268,7 @@ fn measure(problem: &Problem, all: &Value) -> Value {
     let (batch, wall, cpu) = time(call, seconds, option("--repeats", 25));
     assert!(sum.is_finite());
     json!({
+        "engine": density.function.engine().name(), "note": density.function.engine_note(),
         "parameters": at.len(), "prepare_s": compile_s, "worst_error": worst, "calls": batch,
         "repeats": wall.len(), "wall_us": summary(wall), "cpu_us": summary(cpu),
     })
@@ -238,7 +285,7 @@ fn main() {
     {
         out.insert(problem.name.into(), measure(problem, &all));
     }
-    let level = format!("{:?}", fitzroy_device::lanes::Level::detect());
+    let level = format!("{:?}", level());
     out.insert("simd".into(), json!(level));
     println!("{}", Value::Object(out));
 }

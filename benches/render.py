@@ -18,6 +18,9 @@ BEGIN, END = "<!-- measured:begin -->", "<!-- measured:end -->"
 WHO = {"fitzroy": "Fitzroy", "nutpie": "nutpie", "nutpie-low-rank": "nutpie, low rank", "numpyro": "NumPyro", "pymc": "PyMC"}
 MODELS = {"eight-schools": "eight schools", "hierarchical": "100 × 10 hierarchical"}
 GRADIENTS = {
+    "eight-schools": "eight schools, 10 parameters",
+    "artists": "artists 1000 × 10, 113 parameters",
+    "logistic": "logistic 10,000 × 25, 25 parameters",
     "hierarchical-noncentred": "100 × 10 hierarchical, 103 parameters",
     "hierarchical-centred": "the same, centred",
     "mixture": "20,000-row mixture, 613 parameters",

@@ -174,20 +174,27 @@ def write(document, options):
 
 def gradients(options, document, binary):
     """Value and gradient, ours and JAX in turn."""
-    own, peer = [], []
+    own, interpreted, peer = [], [], []
+
+    def ours(*flags):
+        done = subprocess.run([binary, "--seconds", "1", *flags], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+        return json.loads(done.stdout)
+
     for _ in range(options.rounds):
-        own.append(json.loads(subprocess.run([binary, "--seconds", "1"], cwd=ROOT, check=True,
-                                             stdout=subprocess.PIPE, text=True).stdout))
+        own.append(ours())
+        interpreted.append(ours("--engine", "interpreter"))
         if options.peers:
             script = [options.peers, HERE / "peers" / "gradient.py", "time", "--seconds", "0.7"]
             peer.append(json.loads(subprocess.run(script, check=True, stdout=subprocess.PIPE, text=True).stdout))
     document["machine"]["simd"] = own[0]["simd"]
     out = document["gradients"] = {}
     for problem in [k for k in own[0] if k != "simd"]:
-        mine = {"parameters": own[0][problem]["parameters"], "worst_error": own[0][problem]["worst_error"]}
-        for clock in ("wall_us", "cpu_us"):
-            mine[clock] = spread([o[problem][clock]["median"] for o in own])
-        out[problem] = {"fitzroy": mine}
+        out[problem] = {}
+        for name, runs in (("fitzroy", own), ("fitzroy-interpreter", interpreted)):
+            mine = out[problem][name] = {k: runs[0][problem][k] for k in ("parameters", "worst_error", "engine", "note")}
+            for clock in ("wall_us", "cpu_us"):
+                mine[clock] = spread([o[problem][clock]["median"] for o in runs])
+        mine = out[problem]["fitzroy"]
         if peer and problem in peer[0]:
             out[problem]["jax"] = {k: spread([p[problem][k] for p in peer]) for k in ("compile_s", "call_us", "in_loop_us")}
         theirs = out[problem].get("jax")

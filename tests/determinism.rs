@@ -3,10 +3,11 @@
 
 mod support;
 
-use fitzroy::draws::{Column, Group};
+use fitzroy::draws::{Attribute, Column, Group};
 use fitzroy::fit::sample::{Draws, Posterior, Settings as Sampler, Silent, Target, sample};
 use fitzroy::model::joint::{Coordinates, Joint};
 use fitzroy::run::{Caller, Settings, bind, run};
+use fitzroy_device::cpu::Engine;
 use fitzroy_device::lanes::Level;
 use std::sync::atomic::AtomicBool;
 use support::{Density, EXAMPLES, everywhere, example, example_joint};
@@ -34,10 +35,16 @@ fn bits(group: &Group) -> Vec<(String, Vec<u64>)> {
 }
 
 #[test]
-fn any_number_of_threads_gives_the_same_trace() {
+fn any_number_of_threads_and_either_engine_give_the_same_trace() {
+    let ways = [
+        (1, Engine::Auto),
+        (2, Engine::Interpreter),
+        (7, Engine::Emitter),
+    ];
     for name in MODELS {
-        let traces = [1, 2, 7].map(|threads| {
+        let traces = ways.map(|(threads, engine)| {
             let mut settings = Settings {
+                engine,
                 predictive: true,
                 log_likelihood: true,
                 ..Settings::default()
@@ -54,6 +61,17 @@ fn any_number_of_threads_gives_the_same_trace() {
             let groups = outcome.trace.groups.iter();
             let groups: Vec<_> = groups.map(|g| (g.name.clone(), bits(g))).collect();
             assert!(groups.len() >= 7, "{name}: {}", groups.len());
+            let attributes = &outcome.trace.attributes;
+            let used = attributes.iter().find(|a| a.0 == "fitzroy_engine").unwrap();
+            let native =
+                cfg!(all(unix, target_arch = "x86_64")) && Level::detect() != Level::Scalar;
+            let wanted = match engine {
+                Engine::Auto if native => "emitter",
+                Engine::Auto => "interpreter",
+                asked => asked.name(),
+            };
+            let wanted = Attribute::Text(wanted.into());
+            assert!(!native || used.1 == wanted, "{name}: {:?}", used.1);
             groups
         });
         for other in &traces[1..] {

@@ -4,6 +4,8 @@
 
 #[path = "../benches/problems/mixture.rs"]
 mod mixture;
+#[path = "../benches/problems/random.rs"]
+mod random;
 
 use std::path::{Path, PathBuf};
 
@@ -174,7 +176,7 @@ fn the_noncentred_hierarchical_model_has_the_density_of_jax() {
 #[test]
 fn the_grouped_mixture_has_the_density_of_jax() {
     let (subject, ticks) = mixture::ticks();
-    assert_eq!(mixture::checksum(&ticks), mixture::CHECKSUM);
+    assert_eq!(random::checksum(&ticks), mixture::CHECKSUM);
     let mut data = Dataset::new();
     let n = ticks.len();
     data.insert_real("rt", &[n], ticks.iter().map(|&t| t as f64 / 1e5).collect());

@@ -1,11 +1,11 @@
-"""Value and gradient of two log densities in JAX: the time of one call, and the answer.
+"""Value and gradient of log densities in JAX: the time of one call, and the answer.
 
     python benches/peers/gradient.py time [--seconds 2] [--threads 1]   # prints JSON
     python benches/peers/gradient.py reference                          # writes reference.json
 
 `time` calls the compiled value_and_grad from a Python loop and waits for each result, which is
 what a sampler written in Python pays; `in_loop_us` is the same inside one compiled loop, which
-leaves the call overhead out. Double precision. Both functions contain every normalising
+leaves the call overhead out. Double precision. All functions contain every normalising
 constant and the Jacobian of each logarithm, so that other programs can be held against them.
 `reference` checks value and one directional derivative at 50 digits (mpmath) before it writes,
 and writes the value rounded from there: `point` and `gradient` list the parameters in the order of
@@ -29,7 +29,7 @@ import numpy as np
 
 jax.config.update("jax_enable_x64", True)
 from jax.scipy.special import log_ndtr
-from jax.scipy.stats import norm
+from jax.scipy.stats import cauchy, norm
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "problems")]
@@ -100,7 +100,89 @@ def mixture():
     return log_density, names, point
 
 
-PROBLEMS = {"hierarchical-noncentred": hierarchical, "mixture": mixture}
+def eight_schools():
+    """models/eight-schools.fz: mu, log tau, theta[8]."""
+    from problems import columns
+
+    d = columns("eight-schools.csv")
+    y, sigma = jnp.asarray(d["y"]), jnp.asarray(d["sigma"])
+
+    def log_density(q):
+        mu, log_tau, theta = q[0], q[1], q[2:]
+        tau = LOG_2 + cauchy.logpdf(jnp.exp(log_tau), 0.0, 5.0) + log_tau
+        return (norm.logpdf(mu, 0.0, 5.0) + tau + norm.logpdf(theta, mu, jnp.exp(log_tau)).sum()
+                + norm.logpdf(y, theta, sigma).sum())
+
+    names = ["mu", "log(tau)", *(f"theta[{j}]" for j in range(8))]
+    return log_density, names, np.r_[4.0, 1.25, 3.0 + 4.0 * pattern(8, 1)[:, 0]]
+
+
+def artist_data():
+    d = json.loads((HERE.parent.parent / "models" / "artists.json").read_text())
+    return {k: np.array(v) for k, v in d.items()}
+
+
+def artists():
+    """models/artists.fz: mu, log sigma_artist, effect[100], beta[10], log sigma."""
+    d = artist_data()
+    artist, x, y = (jnp.asarray(d[k]) for k in ("artist", "features", "y"))
+
+    def log_density(q):
+        mu, log_spread, effect, beta, log_sigma = q[0], q[1], q[2:102], q[102:112], q[112]
+        prior = (norm.logpdf(mu, 0.0, 20.0) + half_normal(log_spread, 5.0) + half_normal(log_sigma, 5.0)
+                 + norm.logpdf(effect, mu, jnp.exp(log_spread)).sum() + norm.logpdf(beta, 0.0, 2.0).sum())
+        return prior + norm.logpdf(y, effect[artist] + x @ beta, jnp.exp(log_sigma)).sum()
+
+    names = ["mu", "log(sigma_artist)", *(f"effect[{j}]" for j in range(100)),
+             *(f"beta[{k}]" for k in range(10)), "log(sigma)"]
+    point = np.r_[9.5, 0.5, 10.0 + 2.0 * pattern(100, 1)[:, 0], pattern(10, 1)[:, 0], 0.125]
+    return log_density, names, point
+
+
+def logistic():
+    """benches/problems/logistic.fz: beta[25]."""
+    import logistic as data
+
+    x, y = (jnp.asarray(np.array(v, dtype=float)) for v in data.rows())
+
+    def log_density(q):
+        eta = x @ q
+        return norm.logpdf(q, 0.0, 2.5).sum() + (y * eta - jax.nn.softplus(eta)).sum()
+
+    return log_density, [f"beta[{k}]" for k in range(25)], pattern(25, 1)[:, 0] / 2
+
+
+PROBLEMS = {"eight-schools": eight_schools, "hierarchical-noncentred": hierarchical, "artists": artists,
+            "logistic": logistic, "mixture": mixture}
+
+
+def precise_others(problem, q, mp, normal, half):
+    """`precise` for the problems whose densities are short."""
+    total = mp.mpf(0)
+    if problem == "eight-schools":
+        from problems import columns
+
+        d = columns("eight-schools.csv")
+        tau = mp.exp(q[1])
+        total += normal(q[0], 0, 5) + mp.log(2) - mp.log(5 * mp.pi * (1 + (tau / 5) ** 2)) + q[1]
+        for t, y, s in zip(q[2:], d["y"], d["sigma"], strict=True):
+            total += normal(t, q[0], tau) + normal(mp.mpf(float(y)), t, mp.mpf(float(s)))
+    elif problem == "artists":
+        d = artist_data()
+        effect, beta = q[2:102], q[102:112]
+        total += normal(q[0], 0, 20) + half(q[1], 5) + half(q[112], 5) + sum(normal(b, 0, 2) for b in beta)
+        total += sum(normal(e, q[0], mp.exp(q[1])) for e in effect)
+        for j, row, y in zip(d["artist"], d["features"], d["y"], strict=True):
+            line = effect[j] + sum(mp.mpf(float(v)) * b for v, b in zip(row, beta, strict=True))
+            total += normal(mp.mpf(float(y)), line, mp.exp(q[112]))
+    else:
+        import logistic as data
+
+        total += sum(normal(b, 0, mp.mpf(2.5)) for b in q)
+        for row, y in zip(*data.rows(), strict=True):
+            eta = sum(mp.mpf(v) * b for v, b in zip(row, q, strict=True))
+            total += y * eta - mp.log(1 + mp.exp(eta))
+    return total
 
 
 def precise(problem, point, step=0.0, direction=None):
@@ -114,6 +196,8 @@ def precise(problem, point, step=0.0, direction=None):
     normal = lambda x, m, s: -((x - m) / s) ** 2 / 2 - mp.log(s) - mp.log(2 * mp.pi) / 2
     half = lambda u, s: mp.log(2) + normal(mp.exp(u), 0, s) + u
     total = mp.mpf(0)
+    if problem in ("eight-schools", "artists", "logistic"):
+        return precise_others(problem, q, mp, normal, half)
     if problem == "mixture":
         import mixture as data
 
@@ -193,7 +277,7 @@ def measure(options):
         assert abs(float(value) / expected[problem]["value"] - 1.0) < 1e-9
         assert abs(float(jnp.linalg.norm(gradient)) / expected[problem]["gradient_norm"] - 1.0) < 1e-9
         jitted = jax.jit(both)
-        n_inner = 1000 if len(names) < 200 else 20
+        n_inner = 20 if problem in ("logistic", "mixture") else 1000
 
         def loop(x):
             def step(_, carry):

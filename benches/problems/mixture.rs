@@ -2,6 +2,8 @@
 //!
 //! 20,000 response times of 100 subjects, round robin; each time is a whole number of 10 µs.
 
+use super::random::SplitMix64;
+
 /// Number of trials.
 pub(crate) const N_TRIALS: usize = 20_000;
 /// Number of subjects.
@@ -14,34 +16,16 @@ const SHIFT: f64 = 0.05;
 const TRUTH_MEAN: [f64; 6] = [1.0, 0.45, -3.0, -2.0, 0.3, 1.1];
 const TRUTH_SD: [f64; 6] = [0.4, 0.05, 0.2, 0.25, 0.15, 0.15];
 
-/// Steele, Lea and Flood (2014), "Fast splittable pseudorandom number generators".
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 * 2f64.powi(-53) + 2f64.powi(-54)
-    }
-
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (2.0 * std::f64::consts::PI * self.uniform()).cos()
-    }
-
-    /// Michael, Schucany and Haas (1976).
-    fn wald(&mut self, threshold: f64, drift: f64) -> f64 {
-        let (mean, shape) = (threshold / drift, threshold * threshold);
-        let y = self.normal().powi(2);
-        let root = (mean * y * (4.0 * shape + mean * y)).sqrt();
-        let x = mean + mean * (mean * y - root) / (2.0 * shape);
-        if self.uniform() <= mean / (mean + x) {
-            x
-        } else {
-            mean * mean / x
-        }
+/// Michael, Schucany and Haas (1976).
+fn wald(rng: &mut SplitMix64, threshold: f64, drift: f64) -> f64 {
+    let (mean, shape) = (threshold / drift, threshold * threshold);
+    let y = rng.normal().powi(2);
+    let root = (mean * y * (4.0 * shape + mean * y)).sqrt();
+    let x = mean + mean * (mean * y - root) / (2.0 * shape);
+    if rng.uniform() <= mean / (mean + x) {
+        x
+    } else {
+        mean * mean / x
     }
 }
 
@@ -60,18 +44,10 @@ pub(crate) fn ticks() -> (Vec<usize>, Vec<u64>) {
                 let normal = mu + log_sigma.exp() * rng.normal();
                 normal - log_tau.exp() * rng.uniform().ln()
             } else {
-                SHIFT + rng.wald(log_threshold.exp(), log_drift.exp())
+                SHIFT + wald(&mut rng, log_threshold.exp(), log_drift.exp())
             };
         }
         ticks.push((time * 1e5 + 0.5).floor() as u64);
     }
     ((0..N_TRIALS).map(|t| t % N_SUBJECTS).collect(), ticks)
-}
-
-/// FNV-1a over little-endian 64-bit integers.
-pub(crate) fn checksum(ticks: &[u64]) -> u64 {
-    let bytes = ticks.iter().flat_map(|t| t.to_le_bytes());
-    bytes.fold(0xCBF2_9CE4_8422_2325, |h, b| {
-        (h ^ u64::from(b)).wrapping_mul(0x100_0000_01B3)
-    })
 }

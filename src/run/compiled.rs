@@ -3,8 +3,9 @@
 use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::{Chosen, Coordinates, Graphs, Joint, TermKind};
-use fitzroy_device::cpu::{Function, Workspace};
+use fitzroy_device::cpu::{Engine, Function, Workspace};
 use fitzroy_device::gpu::text::{Precision, Source, emit_in};
+use fitzroy_device::lanes::Level;
 use fitzroy_graph::{Binary, NodeId, Op, Unary, gradient};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -82,23 +83,25 @@ pub(super) fn centring(coordinates: &Coordinates, j: usize) -> f64 {
 }
 
 impl Compiled {
-    /// Builds and compiles `terms` of `joint` in what is `chosen`.
-    pub(super) fn new(joint: &Joint, chosen: &Chosen, terms: Terms) -> Result<Arc<Compiled>> {
-        Self::of(joint, joint.graphs_of(chosen), chosen, terms)
+    /// Builds and compiles `terms` of `joint` in what is `chosen`, the density for `engine`.
+    pub(super) fn new(
+        joint: &Joint,
+        chosen: &Chosen,
+        terms: Terms,
+        engine: Engine,
+    ) -> Result<Arc<Compiled>> {
+        Self::of(joint, joint.graphs_of(chosen), chosen, terms, engine)
     }
 
-    /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out.
+    /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out. It is
+    /// what others are compared with at some points, which is too little for machine code.
     pub(super) fn plain(
         joint: &Joint,
         coordinates: &[Coordinates],
         terms: Terms,
     ) -> Result<Arc<Compiled>> {
-        Self::of(
-            joint,
-            joint.plain_graphs(coordinates),
-            &coordinates.into(),
-            terms,
-        )
+        let (graphs, chosen) = (joint.plain_graphs(coordinates), coordinates.into());
+        Self::of(joint, graphs, &chosen, terms, Engine::Interpreter)
     }
 
     fn of(
@@ -106,6 +109,7 @@ impl Compiled {
         mut graphs: Graphs,
         chosen: &Chosen,
         terms: Terms,
+        engine: Engine,
     ) -> Result<Arc<Compiled>> {
         if terms == Terms::Priors {
             priors_alone(&mut graphs)?;
@@ -117,7 +121,8 @@ impl Compiled {
             .collect();
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let density = Function::compile(&graphs.graph, &graphs.bindings, &outputs)?;
+        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+        let density = Function::compile_for(Level::detect(), engine, graph, bindings, &outputs)?;
         let gone = |k: usize| graphs.restored.iter().any(|(p, _)| *p == k);
         let places = joint.plates().iter().map(|plate| {
             let parameter = &joint.parameters()[plate.parameter];
@@ -202,6 +207,16 @@ impl Compiled {
         let dim = self.dim;
         let source = emit_in(graph, bindings, graphs.density, &slopes, dim, precision)?;
         Ok(Arc::clone(made.get_or_init(|| Arc::new(source))))
+    }
+
+    /// What evaluates the density: `emitter`, or `interpreter` and, in brackets, why the emitter
+    /// does not.
+    pub(super) fn engine(&self) -> String {
+        let name = self.density.engine().name();
+        match self.density.engine_note() {
+            Some(note) => format!("{name} ({note})"),
+            None => name.into(),
+        }
     }
 
     /// Compiles further nodes of the same graph.

@@ -59,6 +59,7 @@ use crate::model::Model;
 use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
 use compiled::{Compiled, Terms, centring};
+use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::{Precision, Source};
 use posterior::ModelPosterior;
 use std::sync::Arc;
@@ -72,6 +73,8 @@ pub struct Settings {
     pub sampler: sample::Settings,
     /// How coordinates of hierarchical parameters are chosen.
     pub coordinates: CoordinateChoice,
+    /// What evaluates the density. All engines give the same draws.
+    pub engine: Engine,
     /// Which rewrites of the density are allowed. Coordinates as written leave no room for
     /// `collapse` and `recognise`, and [`Settings::prior_only`] for none.
     pub rewrites: Rewrites,
@@ -292,7 +295,7 @@ fn attempt(
         true => Terms::Priors,
         false => Terms::All,
     };
-    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms)?;
+    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, settings.engine)?;
     if posterior.is_refused() {
         return Ok(None);
     }
@@ -415,7 +418,7 @@ pub fn kernel_source(joint: &Joint, settings: &Settings) -> Result<Arc<Source>> 
         false => Terms::All,
     };
     let joint = joint.rewritten(allowed(settings));
-    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms)?;
+    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms, settings.engine)?;
     posterior.compiled().source(settings.precision)
 }
 

@@ -169,7 +169,7 @@ pub fn gradient_costs(joint: &Joint, settings: &Settings, now: &dyn Fn() -> f64)
         false => Terms::All,
     };
     let joint = joint.rewritten(allowed(settings));
-    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms)?;
+    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms, settings.engine)?;
     let compiled = posterior.compiled();
     let mut evaluator = Evaluator::new(compiled);
     let (position, mut slope) = (vec![0.0; compiled.dim], vec![0.0; compiled.dim]);

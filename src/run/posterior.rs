@@ -13,6 +13,7 @@ use crate::fit::sample::{CoordinateMap, Plates, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Chosen, Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
+use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::Precision;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,6 +36,7 @@ const GUARD_TOLERANCE: f64 = 1e-8;
 pub(super) struct ModelPosterior<'a> {
     joint: &'a Joint,
     terms: Terms,
+    engine: Engine,
     /// What each plate may do.
     asked: Vec<Centring>,
     compiled: Arc<Compiled>,
@@ -57,7 +59,12 @@ pub(super) struct ModelPosterior<'a> {
 
 impl<'a> ModelPosterior<'a> {
     /// Compiles `joint` in its starting coordinates: non-centred wherever they are free.
-    pub(super) fn new(joint: &'a Joint, choice: CoordinateChoice, terms: Terms) -> Result<Self> {
+    pub(super) fn new(
+        joint: &'a Joint,
+        choice: CoordinateChoice,
+        terms: Terms,
+        engine: Engine,
+    ) -> Result<Self> {
         let asked = joint
             .plates()
             .iter()
@@ -80,7 +87,7 @@ impl<'a> ModelPosterior<'a> {
             false => Coordinates::Centred,
         });
         let as_written: Vec<Coordinates> = as_written.collect();
-        let compiled = Compiled::new(joint, &start, terms)?;
+        let compiled = Compiled::new(joint, &start, terms, engine)?;
         let same = start.plates == as_written && compiled.graphs.done.is_empty();
         let written = match same {
             true => None,
@@ -90,6 +97,7 @@ impl<'a> ModelPosterior<'a> {
         let mut posterior = ModelPosterior {
             joint,
             terms,
+            engine,
             asked,
             compiled,
             written,
@@ -365,7 +373,7 @@ impl Posterior for ModelPosterior<'_> {
         }
         let saved = saved::from_bytes(plates, &lengths, self.compiled.scales.len())?;
         if saved != self.compiled.chosen {
-            self.compiled = Compiled::new(self.joint, &saved, self.terms)?;
+            self.compiled = Compiled::new(self.joint, &saved, self.terms, self.engine)?;
         }
         if undone && self.undone.is_none() {
             self.give_up();
@@ -397,7 +405,7 @@ impl Posterior for ModelPosterior<'_> {
             (positions, gradients),
         )?;
         let old = Arc::clone(&self.compiled);
-        let new = Compiled::new(self.joint, &wanted, self.terms)
+        let new = Compiled::new(self.joint, &wanted, self.terms, self.engine)
             .expect("the first coordinates compiled, so others do");
         let written = self
             .written

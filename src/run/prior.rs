@@ -7,6 +7,7 @@ use crate::model::Role;
 use crate::model::ast::Statement;
 use crate::model::joint::{Chosen, Joint};
 use crate::{Error, ErrorKind, Result};
+use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::Precision;
 use std::sync::Arc;
 
@@ -27,7 +28,12 @@ pub(super) fn ancestral(
     let Ok(drawn) = Joint::new(&model, joint.binding().clone()) else {
         return Ok(None);
     };
-    let compiled = Compiled::new(&drawn, &Chosen::default(), Terms::Priors)?;
+    let compiled = Compiled::new(
+        &drawn,
+        &Chosen::default(),
+        Terms::Priors,
+        Engine::Interpreter,
+    )?;
     let compiled_at = (caller.now)();
     // There is no warm-up, and the trace says so.
     let mut settings = settings.clone();

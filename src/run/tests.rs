@@ -35,7 +35,8 @@ fn a_model_goes_on_from_a_checkpoint_in_its_own_coordinates() {
     let settings = short();
     let joint = schools(&settings);
     let never = AtomicBool::new(false);
-    let fresh = || ModelPosterior::new(&joint, CoordinateChoice::Auto, Terms::All).unwrap();
+    let fresh =
+        || ModelPosterior::new(&joint, CoordinateChoice::Auto, Terms::All, Engine::Auto).unwrap();
     let mut first = fresh();
     let whole = sample(&mut first, &settings.sampler, &Silent, &never).unwrap();
     for at in [30, 100, 250, 320] {
@@ -105,7 +106,7 @@ fn a_change_of_coordinates_keeps_values_and_changes_the_density_by_its_jacobian(
             signed: vec![0],
         },
     ];
-    let compiled = all.map(|c| Compiled::new(&joint, &c, Terms::All).unwrap());
+    let compiled = all.map(|c| Compiled::new(&joint, &c, Terms::All, Engine::Auto).unwrap());
     let position: Vec<f64> = (0..10).map(|i| 0.3 * f64::from(i) - 1.1).collect();
     let values = |compiled: &Arc<Compiled>, x: &[f64]| {
         let nodes: Vec<_> = compiled.graphs.recorded.iter().map(|r| r.node).collect();
@@ -140,6 +141,7 @@ fn slopes_agree_with_central_differences() {
         &joint,
         &Chosen::from(&[Coordinates::NonCentred][..]),
         Terms::All,
+        Engine::Auto,
     )
     .unwrap();
     let mut evaluator = Evaluator::new(&compiled);
@@ -167,8 +169,9 @@ fn the_guard_sees_a_density_that_is_not_the_models() {
     data.insert_real("sigma", &[8], vec![9.0; 8]);
     let model = Model::parse(SCHOOLS).unwrap();
     let other = bind(&model, &data, &Settings::default()).unwrap();
-    let compile =
-        |joint, c: Coordinates| Compiled::new(joint, &Chosen::from(&[c][..]), Terms::All).unwrap();
+    let compile = |joint, c: Coordinates| {
+        Compiled::new(joint, &Chosen::from(&[c][..]), Terms::All, Engine::Auto).unwrap()
+    };
     let present = compile(&joint, Coordinates::NonCentred);
     let points: Vec<f64> = (0..200).map(|i| libm::sin(f64::from(i))).collect();
     let right = compile(&joint, Coordinates::Centred);

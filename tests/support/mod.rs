@@ -123,8 +123,14 @@ impl Density {
             _ => panic!("a gradient is taken with respect to parameters"),
         };
         let parts = graphs.gradient.iter().map(part).collect();
-        let function = Function::compile_for(level, &graphs.graph, &graphs.bindings, &outputs)
-            .expect("it compiles");
+        let function = Function::compile_for(
+            level,
+            fitzroy_device::cpu::Engine::Auto,
+            &graphs.graph,
+            &graphs.bindings,
+            &outputs,
+        )
+        .expect("it compiles");
         Density {
             workspace: function.workspace(),
             dim: joint.n_params(),

@@ -124,6 +124,15 @@ pub trait Lanes: Copy {
         (m, number.sub(Self::splat(TWO_52)).sub(bias))
     }
 
+    /// Runs `kernel` over these lanes in a function of its own, which is never inlined.
+    ///
+    /// For what stands inside a loop over many kinds of work: otherwise the constants of all kinds
+    /// are put into registers, and from there on the stack, before the loop.
+    #[inline(always)]
+    fn apart<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run::<Self>()
+    }
+
     /// a < b (false when either is NaN).
     fn lt(self, b: Self) -> Self::Mask;
     /// a ≤ b (false when either is NaN).
@@ -245,12 +254,22 @@ impl Level {
     #[track_caller]
     pub fn run<K: Kernel>(self, kernel: K) -> K::Output {
         assert!(self.is_available(), "this machine has no {self:?}");
+        // SAFETY: the level was just found.
+        unsafe { self.run_found(kernel) }
+    }
+
+    /// As [`Level::run`], for a level that was found before.
+    ///
+    /// # Safety
+    /// [`Level::is_available`] must have said yes on this machine.
+    #[inline]
+    pub(crate) unsafe fn run_found<K: Kernel>(self, kernel: K) -> K::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the features were just found.
+            // SAFETY: the caller has found the features.
             Level::Avx512 => unsafe { run_avx512(kernel) },
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the features were just found.
+            // SAFETY: the caller has found the features.
             Level::Avx2 => unsafe { run_avx2(kernel) },
             _ => kernel.run::<f64>(),
         }
@@ -274,6 +293,20 @@ pub(crate) fn prefetch(at: *const f64) {
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
 fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<F64x8>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
+#[inline(never)]
+fn apart_avx512<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<F64x8>()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+#[inline(never)]
+fn apart_avx2<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run::<F64x4>()
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,7 +1,7 @@
-//! The CPU engine against the reference interpreter, at every level.
+//! The CPU engine against the reference interpreter, at every level, interpreted and emitted.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_device::cpu::Function;
+use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::lanes::Level;
 use fitzroy_graph::{
     Binary, Bindings, Expr, Graph, NodeId, Op, Real, Scope, Unary, evaluate, gradient,
@@ -37,8 +37,16 @@ impl Numbers {
 fn check(graph: &Graph, bindings: &Bindings, params: &[f64], outputs: &[NodeId]) {
     let expected = evaluate(graph, bindings, params, outputs);
     let mut first: Option<Vec<Vec<f64>>> = None;
-    for level in Level::available() {
-        let function = Function::compile_for(level, graph, bindings, outputs).unwrap();
+    let engines = [Engine::Interpreter, Engine::Emitter];
+    let all = Level::available()
+        .into_iter()
+        .flat_map(|l| engines.map(|e| (l, e)));
+    for (level, engine) in all {
+        let function = Function::compile_for(level, engine, graph, bindings, outputs).unwrap();
+        let emits = cfg!(all(unix, target_arch = "x86_64")) && level != Level::Scalar;
+        if engine == Engine::Emitter && emits {
+            assert_eq!(function.engine(), engine, "{:?}", function.engine_note());
+        }
         let mut workspace = function.workspace();
         for _ in 0..2 {
             function.run(&mut workspace, params);
@@ -53,7 +61,7 @@ fn check(graph: &Graph, bindings: &Bindings, params: &[f64], outputs: &[NodeId])
                     || (g.is_nan() && w.is_nan());
                 assert!(
                     near,
-                    "{level:?}: output {k}, element {i}: {g} but reference {w}\n{graph}"
+                    "{level:?} {engine:?}: output {k}, element {i}: {g} but reference {w}\n{graph}"
                 );
             }
         }
@@ -66,7 +74,11 @@ fn check(graph: &Graph, bindings: &Bindings, params: &[f64], outputs: &[NodeId])
                         .map(|x| if x.is_nan() { 0 } else { x.to_bits() })
                         .collect()
                 };
-                assert_eq!(bits(first), bits(&got), "{level:?} differs from scalar");
+                assert_eq!(
+                    bits(first),
+                    bits(&got),
+                    "{level:?} {engine:?} differs from scalar"
+                );
             }
         }
     }

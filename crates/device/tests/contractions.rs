@@ -1,6 +1,6 @@
 //! Contractions of a vector with a constant, which run in whole registers of results.
 
-use fitzroy_device::cpu::Function;
+use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::lanes::Level;
 use fitzroy_graph::reference::evaluate;
 use fitzroy_graph::{Bindings, Real, Scope};
@@ -32,7 +32,9 @@ fn a_vector_times_a_constant_agrees_with_the_reference_and_among_levels() {
         let wanted = evaluate(&graph, &bindings, &params, &outputs);
         let mut bits: Option<Vec<u64>> = None;
         for level in Level::available() {
-            let function = Function::compile_for(level, &graph, &bindings, &outputs).unwrap();
+            let engine = Engine::Auto;
+            let function =
+                Function::compile_for(level, engine, &graph, &bindings, &outputs).unwrap();
             let mut workspace = function.workspace();
             function.run(&mut workspace, &params);
             let mut own = Vec::new();

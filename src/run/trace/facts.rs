@@ -164,6 +164,7 @@ impl Collect<'_> {
             ),
             ("fitzroy_device".into(), text(device)),
             ("fitzroy_precision".into(), text(self.precision.name())),
+            ("fitzroy_engine".into(), text(&self.compiled.engine())),
             ("fitzroy_metric".into(), text(metric)),
             (
                 "fitzroy_centring".into(),

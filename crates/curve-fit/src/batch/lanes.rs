@@ -1,6 +1,7 @@
 //! Eight fits side by side: each lane a problem of its own, refilled when it is done.
 
-use super::step::{Eight, Step};
+use super::errors::Errors;
+use super::step::{Eight, Finite, Step};
 use super::{Fits, Groups};
 use crate::fit::Plan;
 use crate::method::{Limits, Status};
@@ -35,12 +36,21 @@ fn least_change(change: f64, last: [f64; 2]) -> f64 {
 /// has converged: values are then those of a single fit to 10⁻⁹.
 pub(super) const SMALL: f64 = 2e-10;
 
+/// The fits of one thread.
+#[derive(Clone, Copy)]
+pub(super) struct Queue<'a> {
+    pub(super) groups: &'a Groups,
+    /// Which groups, in the order they are fitted.
+    pub(super) part: &'a [usize],
+    /// Free parameters of every group, one after the other.
+    pub(super) starts: &'a [f64],
+}
+
 /// Everything eight lanes need; nothing is allocated between fits.
 pub(super) struct Lanes<'a> {
     plan: &'a Plan,
     data: &'a Columns<'a>,
-    groups: &'a Groups,
-    starts: &'a [f64],
+    queue: Queue<'a>,
     limits: Limits,
     level: Level,
     workspace: RowWorkspace,
@@ -55,20 +65,20 @@ pub(super) struct Lanes<'a> {
     scale: Vec<Eight>,
     work: Vec<Eight>,
     starting: Vec<Eight>,
-    /// Room for the errors of one fit.
-    factor: Vec<f64>,
+    errors: Errors,
     lambda: Eight,
     predicted: Eight,
     change: Eight,
+    /// 0 where the sums at the trial points are finite.
+    finite: Eight,
 }
 
 impl<'a> Lanes<'a> {
-    /// `starts` holds the free parameters of every fit, one after the other.
+    /// For fits of at most `longest` rows.
     pub(super) fn new(
         plan: &'a Plan,
         data: &'a Columns<'a>,
-        groups: &'a Groups,
-        starts: &'a [f64],
+        queue: Queue<'a>,
         longest: usize,
         limits: Limits,
     ) -> Self {
@@ -78,8 +88,7 @@ impl<'a> Lanes<'a> {
         Lanes {
             plan,
             data,
-            groups,
-            starts,
+            queue,
             limits,
             level: Level::detect(),
             workspace: plan.programs.pass.workspace(),
@@ -101,16 +110,18 @@ impl<'a> Lanes<'a> {
             scale: vec![zero; p],
             work: vec![zero; p * (p + 1) / 2 + 2 * p],
             starting: vec![zero; p],
-            factor: vec![0.0; p * p + 2 * p],
+            errors: Errors::new(p),
             lambda: zero,
             predicted: zero,
             change: zero,
+            finite: zero,
         }
     }
 
     /// Puts fit `fit` into lane `k`.
     fn load(&mut self, k: usize, fit: usize) {
-        let rows = self.groups.rows(fit);
+        let group = self.queue.part[fit];
+        let rows = self.queue.groups.rows(group);
         for (c, wide) in self.columns.iter_mut().enumerate() {
             let column = self.data.column(c);
             let mut last = 0.0;
@@ -126,7 +137,7 @@ impl<'a> Lanes<'a> {
         self.n_rows[k] = rows.len();
         let p = self.trial.len();
         for a in 0..p {
-            self.trial[a][k] = self.starts[fit * p + a];
+            self.trial[a][k] = self.queue.starts[group * p + a];
             self.scale[a][k] = 0.0;
         }
         self.lambda[k] = 1e-3;
@@ -161,6 +172,10 @@ impl<'a> Lanes<'a> {
                 &self.n_rows,
                 &mut self.there,
             );
+            self.level.run(Finite {
+                sums: &self.there,
+                to: &mut self.finite,
+            });
             let mut accept = [0.0; 8];
             for k in 0..8 {
                 if self.lanes[k].fit != usize::MAX && self.judge(k, out) {
@@ -198,6 +213,7 @@ impl<'a> Lanes<'a> {
                 }
             }
         }
+        self.errors.give(out.se);
     }
 
     fn busy_rows(&self) -> usize {
@@ -214,7 +230,7 @@ impl<'a> Lanes<'a> {
     fn judge(&mut self, k: usize, out: &mut Fits<'_>) -> bool {
         let p = self.trial.len();
         let cost = 0.5 * self.there[(p + 1) * (p + 2) / 2 - 1][k];
-        let finite = self.there.iter().all(|s| s[k].is_finite());
+        let finite = self.finite[k] == 0.0;
         let lane = &mut self.lanes[k];
         lane.evaluations += 1;
         if lane.fresh {
@@ -305,62 +321,16 @@ impl<'a> Lanes<'a> {
             }
             return;
         }
+        let dof = self.n_rows[k].saturating_sub(p);
+        if !status.converged() || dof == 0 && !out.absolute_sigma {
+            return;
+        }
+        let s2 = match out.absolute_sigma {
+            true => 1.0,
+            false => 2.0 * out.cost[fit] / dof as f64,
+        };
         let q = p + 1;
         let entry = |a: usize, b: usize| sums[a * q + b - a * (a + 1) / 2][k];
-        let scaled = errors(p, entry, &mut self.factor);
-        let dof = self.n_rows[k].saturating_sub(p);
-        let s2 = if out.absolute_sigma {
-            1.0
-        } else {
-            2.0 * out.cost[fit] / dof as f64
-        };
-        for a in 0..p {
-            let se = (self.factor[p * p + a] * s2).sqrt();
-            let known = scaled && status.converged() && (dof > 0 || out.absolute_sigma);
-            out.se[fit * p + a] = if known { se } else { f64::NAN };
-        }
+        self.errors.take(fit, entry, s2, out.se);
     }
-}
-
-/// The diagonal of A⁻¹ into `work[p²..]`, by Cholesky in scaled variables; false when A is not
-/// positive definite.
-pub(super) fn errors(p: usize, entry: impl Fn(usize, usize) -> f64, work: &mut [f64]) -> bool {
-    let (l, rest) = work.split_at_mut(p * p);
-    let (diagonal, scale) = rest.split_at_mut(p);
-    for k in 0..p {
-        scale[k] = entry(k, k).sqrt();
-    }
-    for j in 0..p {
-        for i in j..p {
-            let mut s = entry(j, i) / (scale[i] * scale[j]);
-            for k in 0..j {
-                s -= l[i * p + k] * l[j * p + k];
-            }
-            // The diagonal holds 1/L_jj.
-            if i == j {
-                if s.is_nan() || s <= 1e-15 {
-                    return false;
-                }
-                l[j * p + j] = 1.0 / s.sqrt();
-            } else {
-                l[i * p + j] = s * l[j * p + j];
-            }
-        }
-    }
-    // Columns of L⁻¹ replace those of L, the last column first.
-    for k in 0..p {
-        let mut sum = l[k * p + k] * l[k * p + k];
-        // x solves L x = e_k; kept above the diagonal, row k.
-        for i in k + 1..p {
-            let mut s = -l[i * p + k] * l[k * p + k];
-            for j in k + 1..i {
-                s -= l[i * p + j] * l[k * p + j];
-            }
-            let x = s * l[i * p + i];
-            l[k * p + i] = x;
-            sum += x * x;
-        }
-        diagonal[k] = sum / (scale[k] * scale[k]);
-    }
-    true
 }

@@ -1,6 +1,7 @@
 //! Small fits on a machine for kernels, one to a thread.
 
-use super::lanes::{SMALL, errors};
+use super::errors::Errors;
+use super::lanes::SMALL;
 use super::{Batch, Groups};
 use crate::fit::{Options, Plan};
 use crate::method::Status;
@@ -44,7 +45,7 @@ pub(super) fn run(
         .filter(|&k| groups.rows(k).len() >= p.max(1))
         .collect();
     order.sort_by_key(|&k| groups.rows(k).len());
-    let mut factor = vec![0.0; p * p + 2 * p];
+    let mut errors = Errors::new(p);
     for part in order.chunks(SENT) {
         let rows: Vec<&[u32]> = part.iter().map(|&k| groups.rows(k)).collect();
         let own: Vec<f64> = part
@@ -70,21 +71,19 @@ pub(super) fn run(
                 continue;
             }
             batch.cost[k] = fit.cost;
-            let q = p + 1;
-            let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
-            let scaled = errors(p, entry, &mut factor);
             let dof = groups.rows(k).len().saturating_sub(p);
+            if !batch.status[k].converged() || dof == 0 && !options.absolute_sigma {
+                continue;
+            }
             let s2 = match options.absolute_sigma {
                 true => 1.0,
                 false => 2.0 * fit.cost / dof as f64,
             };
-            let converged = batch.status[k].converged();
-            let known = scaled && converged && (dof > 0 || options.absolute_sigma);
-            for a in 0..p {
-                let se = (factor[p * p + a] * s2).sqrt();
-                batch.se[k * p + a] = if known { se } else { f64::NAN };
-            }
+            let q = p + 1;
+            let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
+            errors.take(k, entry, s2, &mut batch.se);
         }
     }
+    errors.give(&mut batch.se);
     Ok(())
 }

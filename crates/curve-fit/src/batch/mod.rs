@@ -4,6 +4,7 @@
 //! lane is fitted once more alone, by every means a single fit has; so are fits with bounds,
 //! robust losses or counts.
 
+mod errors;
 mod lanes;
 mod machine;
 mod step;
@@ -253,14 +254,12 @@ fn share(
             .map(|&k| groups.rows(k).len())
             .max()
             .unwrap_or(0);
-        let local = Local { groups, part };
-        let own_starts: Vec<f64> = part
-            .iter()
-            .flat_map(|&k| starts[k * p..(k + 1) * p].iter().copied())
-            .collect();
-        let groups = local.groups();
-        let mut lanes =
-            lanes::Lanes::new(plan, table, &groups, &own_starts, longest, options.limits);
+        let fits = lanes::Queue {
+            groups,
+            part,
+            starts,
+        };
+        let mut lanes = lanes::Lanes::new(plan, table, fits, longest, options.limits);
         let mut queue = (0..part.len()).take_while(|_| !stop.load(Ordering::Relaxed));
         lanes.run(&mut queue, &mut own.fits(options.absolute_sigma));
         own
@@ -288,27 +287,6 @@ fn share(
             batch.status[k] = own.status[at];
             batch.evaluations[k] = own.evaluations[at];
         }
-    }
-}
-
-/// The groups of one thread.
-struct Local<'l> {
-    groups: &'l Groups,
-    part: &'l [usize],
-}
-
-impl Local<'_> {
-    fn groups(&self) -> Groups {
-        let mut out = Groups {
-            labels: vec![String::new(); self.part.len()],
-            start: vec![0],
-            rows: Vec::new(),
-        };
-        for &k in self.part {
-            out.rows.extend_from_slice(self.groups.rows(k));
-            out.start.push(out.rows.len());
-        }
-        out
     }
 }
 

@@ -5,6 +5,28 @@ use fitzroy_device::lanes::{Kernel, Lanes};
 /// Numbers of eight problems.
 pub(super) type Eight = [f64; 8];
 
+/// 0 in the lanes whose sums are all finite, else NaN.
+pub(super) struct Finite<'s> {
+    pub(super) sums: &'s [Eight],
+    pub(super) to: &'s mut Eight,
+}
+
+impl Kernel for Finite<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        for at in (0..8).step_by(L::N) {
+            let zero = L::splat(0.0);
+            let mut found = zero;
+            for sum in self.sums {
+                found = L::from_block(sum, at).fma(zero, found);
+            }
+            found.to_block(self.to, at);
+        }
+    }
+}
+
 /// Takes over what was accepted, then solves (Â + λI) v = −ĝ in every lane.
 pub(super) struct Step<'s> {
     /// Number of parameters.

@@ -60,6 +60,7 @@ struct Key {
     tied: Vec<(String, String)>,
     bounds: Vec<(String, f64, f64)>,
     loss: crate::formula::Loss,
+    engine: fitzroy_device::cpu::Engine,
 }
 
 impl Key {
@@ -72,12 +73,14 @@ impl Key {
             tied: options.tied.clone(),
             bounds: options.bounds.clone(),
             loss: options.loss,
+            engine: options.engine,
         }
     }
 
     fn fits(&self, data: &Data<'_>, options: &Options) -> bool {
         let names = data.columns.iter().map(|(name, _)| name);
         self.loss == options.loss
+            && self.engine == options.engine
             && self.weighted == data.has_sigma()
             && self.columns.iter().eq(names)
             && self.labels == data.labels

@@ -3,6 +3,7 @@
 use crate::formula::Loss;
 use crate::method::Limits;
 use crate::method::starts::Design;
+use fitzroy_device::cpu::Engine;
 
 /// How the scale C of a robust loss is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,6 +113,8 @@ pub struct Options {
     pub seed: u64,
     /// Threads of a pass.
     pub threads: usize,
+    /// What runs the formula over rows; all give the same numbers.
+    pub engine: Engine,
 }
 
 impl Default for Options {
@@ -134,6 +137,7 @@ impl Default for Options {
             starts: Design::Sobol,
             seed: 42,
             threads: 1,
+            engine: Engine::Auto,
         }
     }
 }

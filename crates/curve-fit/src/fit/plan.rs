@@ -89,7 +89,8 @@ impl Plan {
                 }
             }
         }
-        let programs = Programs::new(formula, &roles, &settings, weighted, options.loss)?;
+        let (loss, engine) = (options.loss, options.engine);
+        let programs = Programs::new(formula, &roles, &settings, weighted, loss, engine)?;
         Ok(Plan {
             formula: formula.clone(),
             roles,

@@ -321,6 +321,7 @@ fn with_loss(plan: &Plan, loss: Loss) -> Result<Programs> {
         &plan.settings,
         plan.weighted,
         loss,
+        plan.programs.engine(),
     )
 }
 

@@ -4,8 +4,9 @@ use super::build::{Recorder, Setting};
 use super::{Formula, Roles};
 use fitzroy::Result;
 use fitzroy::dist::Real;
-use fitzroy_device::cpu::RowProgram;
+use fitzroy_device::cpu::{Engine, RowProgram};
 use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What is minimised: F = ½ C² Σ ρ((r/C)²), with r = (f − y)/σ, or half the Poisson deviance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,9 +69,12 @@ pub struct Projection {
     pub base: Vec<usize>,
 }
 
+/// A program that is compiled when it is first run: most fits need only one or two.
+pub(super) type Later = LazyLock<RowProgram, Box<dyn FnOnce() -> RowProgram + Send>>;
+
 /// A formula with its derivatives, compiled for one choice of columns, fixed and tied parameters.
 pub struct Programs {
-    graph: Graph,
+    graph: Arc<Graph>,
     rows: DimId,
     /// ∂r/∂θ of the free parameters.
     jacobian: Vec<NodeId>,
@@ -79,6 +83,7 @@ pub struct Programs {
     response: NodeId,
     weight: Option<NodeId>,
     loss: Loss,
+    engine: Engine,
     n_free: usize,
     linear: Vec<bool>,
     unused: Vec<bool>,
@@ -86,10 +91,13 @@ pub struct Programs {
     /// is not linear.
     pub pass: RowProgram,
     /// Outputs `[J…, r]`, not weighted by the loss.
-    pub plain: RowProgram,
+    pub plain: Later,
     /// Products of `[J…, k]`, k the second derivative of r along a direction.
-    pub second: RowProgram,
-    projection: Option<Projection>,
+    pub second: Later,
+    /// The free parameters, and r without the linear ones where there are any.
+    params: Vec<NodeId>,
+    base: Option<NodeId>,
+    projection: OnceLock<Option<Projection>>,
 }
 
 /// Most columns that variable projection may need.
@@ -108,6 +116,7 @@ impl Programs {
         settings: &[Setting],
         weighted: bool,
         loss: Loss,
+        engine: Engine,
     ) -> Result<Programs> {
         let p = settings
             .iter()
@@ -160,8 +169,6 @@ impl Programs {
         } else {
             None
         };
-        let directions = &params[p..2 * p];
-        let second = scope.with(|g| second_along(g, residual, &params[..p], directions));
         let (weighed, cost) = {
             let c = free[2 * p];
             let parts = Parts {
@@ -174,26 +181,32 @@ impl Programs {
             };
             parts.weighed(loss, &jacobian)
         };
-        let mut graph = scope.finish();
-        let projection =
-            base.and_then(|r0| project(&mut graph, rows, &linear, &jacobian, &params[..p], r0));
-        let compile = |products: &[NodeId], alone: &[NodeId]| {
-            RowProgram::compile(&graph, rows, products, alone)
-        };
+        let graph = Arc::new(scope.finish());
         let plain: Vec<NodeId> = jacobian.iter().copied().chain([residual]).collect();
-        let bent: Vec<NodeId> = jacobian.iter().copied().chain([second]).collect();
         let cost: Vec<NodeId> = cost.into_iter().collect();
+        let (of_plain, of_second) = (Arc::clone(&graph), Arc::clone(&graph));
+        let (slopes, all) = (jacobian.clone(), params.clone());
+        let second = move || {
+            let mut graph = Graph::clone(&of_second);
+            let bend = second_along(&mut graph, residual, &all[..p], &all[p..2 * p]);
+            let bent: Vec<NodeId> = slopes.into_iter().chain([bend]).collect();
+            RowProgram::compile(&graph, rows, &bent, &[]).with_engine(engine)
+        };
+        let plain = move || RowProgram::compile(&of_plain, rows, &plain, &[]).with_engine(engine);
         Ok(Programs {
-            pass: compile(&weighed, &cost),
-            plain: compile(&plain, &[]),
-            second: compile(&bent, &[]),
-            projection,
+            pass: RowProgram::compile(&graph, rows, &weighed, &cost).with_engine(engine),
+            plain: Later::new(Box::new(plain)),
+            second: Later::new(Box::new(second)),
+            params: params[..p].to_vec(),
+            base,
+            projection: OnceLock::new(),
             jacobian,
             residual,
             curve,
             response: y,
             weight,
             loss,
+            engine,
             n_free: p,
             linear,
             unused,
@@ -210,6 +223,11 @@ impl Programs {
     /// What is minimised.
     pub fn loss(&self) -> Loss {
         self.loss
+    }
+
+    /// What runs the programs.
+    pub fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// Which free parameters enter linearly, together.
@@ -232,13 +250,19 @@ impl Programs {
 
     /// The columns of variable projection, where it applies.
     pub fn projection(&self) -> Option<&Projection> {
-        self.projection.as_ref()
+        let made = self.projection.get_or_init(|| {
+            let mut graph = Graph::clone(&self.graph);
+            let (linear, slopes) = (&self.linear, &self.jacobian);
+            self.base
+                .and_then(|r0| project(&mut graph, self.rows, linear, slopes, &self.params, r0))
+        });
+        made.as_ref()
     }
 
     /// Products of `[ψ j…]` and Σ ψ′, for the sandwich of a robust loss; for a linear one
     /// products of `[r j…]`. ψ(u) = u ρ′(u²), u = r/C.
     pub fn influence(&self) -> RowProgram {
-        let mut graph = self.graph.clone();
+        let mut graph = Graph::clone(&self.graph);
         let g = &mut graph;
         let wide = |g: &mut Graph, x: f64| {
             let x = g.lit(x);
@@ -307,7 +331,7 @@ impl Programs {
             .iter()
             .map(|&j| g.binary(Binary::Mul, psi, j).expect("over rows"))
             .collect();
-        RowProgram::compile(&graph, self.rows, &products, &[slope])
+        RowProgram::compile(&graph, self.rows, &products, &[slope]).with_engine(self.engine)
     }
 
     /// Outputs `[f, y]`, and 1/σ where rows have one.
@@ -320,7 +344,7 @@ impl Programs {
     /// Outputs `[∂f/∂θ…, f, y]`: the curve itself, not weighted by σ. Reads all columns, but the
     /// values of y do not matter to the others.
     pub fn curve(&self) -> RowProgram {
-        let mut graph = self.graph.clone();
+        let mut graph = Graph::clone(&self.graph);
         let mut nodes = Vec::new();
         for k in 0..self.n_free {
             let param = graph.param(k, &[]);

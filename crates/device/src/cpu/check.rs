@@ -1,7 +1,7 @@
 //! The engine checks itself: every elementwise operation, sums, lookups and a matrix product, at
 //! every level of this machine, against the reference interpreter.
 
-use super::Function;
+use super::{Engine, Function};
 use crate::lanes::Level;
 use fitzroy_graph::{Binary, Bindings, Graph, NodeId, Unary, evaluate};
 
@@ -23,7 +23,8 @@ pub fn self_check() -> Result<usize, String> {
     let expected = evaluate(&graph, &bindings, &params, &outputs);
     let mut compared = 0;
     for level in Level::available() {
-        let function = Function::compile_for(level, &graph, &bindings, &outputs)
+        let engine = Engine::Emitter;
+        let function = Function::compile_for(level, engine, &graph, &bindings, &outputs)
             .map_err(|error| error.to_string())?;
         let mut workspace = function.workspace();
         function.run(&mut workspace, &params);

@@ -3,7 +3,7 @@
 use super::lower::Lower;
 use super::program::{
     Arena, BLOCK, Code, Division, GroupSumPlan, Instr, Loc, LoopPlan, MatrixPlan, Motion, PARTIALS,
-    SLACK, SumPlan,
+    SLACK, SumPlan, TREE,
 };
 use super::schedule::{MatrixProduct, Role, matrix_product};
 use fitzroy_graph::reference::{around, flat_positions, gather_positions};
@@ -326,7 +326,7 @@ impl<'l, 'g> LoopEmitter<'l, 'g> {
                 vec![input]
             };
             let from: Vec<Loc> = reads.iter().map(|&i| self.take(i)).collect();
-            let sum = self.sum_plan(total);
+            let sum = self.sum_plans(total, 1);
             self.push(Code::Sum(sum), None, None, &from);
             return;
         }
@@ -358,15 +358,17 @@ impl<'l, 'g> LoopEmitter<'l, 'g> {
         self.push(code(self.plan.groups.len() - 1), None, None, &[from]);
     }
 
-    fn sum_plan(&mut self, total: usize) -> usize {
-        let partials = self.lower.reserve(PARTIALS);
-        let tree = self.lower.reserve(64);
-        self.plan.sums.push(SumPlan {
-            partials,
-            tree,
-            total,
-        });
-        self.plan.sums.len() - 1
+    /// Sums whose totals stand side by side from `total` on; the first one's number.
+    fn sum_plans(&mut self, total: usize, count: usize) -> usize {
+        let first = self.plan.sums.len();
+        let partials = self.lower.reserve(PARTIALS * count);
+        let tree = self.lower.reserve(TREE * count);
+        self.plan.sums.extend((0..count).map(|k| SumPlan {
+            partials: partials + PARTIALS * k,
+            tree: tree + TREE * k,
+            total: total + k,
+        }));
+        first
     }
 
     fn lookup(&mut self, node: NodeId) {
@@ -413,25 +415,22 @@ impl<'l, 'g> LoopEmitter<'l, 'g> {
 
     fn matrix(&mut self, node: NodeId, product: MatrixProduct) {
         let graph = self.lower.graph;
-        let (at, stride) = self.lower.matrix(product.matrix, product.rows);
+        let at = self.lower.matrix(product.matrix, product.rows);
         let columns = graph.len(product.matrix) / graph.size(product.rows).max(1);
-        let first_sum = self.plan.sums.len();
-        let plan = MatrixPlan {
+        let mut plan = MatrixPlan {
             at,
-            stride,
             columns,
-            first_sum,
+            first_sum: 0,
         };
-        self.plan.matrices.push(plan);
-        let table = self.plan.matrices.len() - 1;
+        let table = self.plan.matrices.len();
         if product.transposed {
             let total = self.lower.storage(node).at;
-            for column in 0..columns {
-                self.sum_plan(total + column);
-            }
+            plan.first_sum = self.sum_plans(total, columns);
+            self.plan.matrices.push(plan);
             let from = self.vector(product.vector);
             self.push(Code::MatVecT(table), None, None, &[from]);
         } else {
+            self.plan.matrices.push(plan);
             let from = self.lower.storage(product.vector);
             let to = self.target(node);
             self.push(Code::MatVec(table), Some(to), None, &[from]);

@@ -1,7 +1,7 @@
 //! From a scheduled graph to steps: memory for every stored array, and instructions for loops.
 
 use super::emit::LoopEmitter;
-use super::program::{Arena, KernelPlan, Loc, Motion, Packed, SLACK, Step};
+use super::program::{Arena, KernelPlan, Loc, Motion, PARTIALS, Packed, SLACK, Step};
 use super::rows::{RowOrder, scalar_core};
 use super::schedule::{Role, Schedule, matrix_product, origin, reads_by_position};
 use fitzroy_graph::reference::{evaluate, flat_positions};
@@ -17,6 +17,14 @@ pub(crate) struct Output {
     pub(crate) positions: Option<Vec<u32>>,
 }
 
+impl Output {
+    /// Room for it in the user's order; none where it need not be put in order.
+    pub(crate) fn in_order(&self) -> Vec<f64> {
+        let len = self.positions.as_ref().map_or(0, Vec::len);
+        vec![0.0; len]
+    }
+}
+
 /// A graph being lowered: its memory and its steps.
 pub(crate) struct Lower<'g> {
     pub(crate) graph: &'g Graph,
@@ -24,7 +32,7 @@ pub(crate) struct Lower<'g> {
     pub(crate) schedule: Schedule,
     pub(crate) fixed: Vec<f64>,
     fixed_at: HashMap<NodeId, usize>,
-    matrix_at: HashMap<(NodeId, DimId), (usize, usize)>,
+    matrix_at: HashMap<(NodeId, DimId), usize>,
     place: Vec<Option<usize>>,
     pub(crate) work_len: usize,
     pub(crate) buffers: Vec<usize>,
@@ -176,28 +184,33 @@ impl<'g> Lower<'g> {
         loc
     }
 
-    /// A constant matrix with its columns apart: first column and stride.
-    pub(crate) fn matrix(&mut self, matrix: NodeId, rows: DimId) -> (usize, usize) {
+    /// A constant matrix in panels (see `MatrixPlan`): where the first one starts.
+    pub(crate) fn matrix(&mut self, matrix: NodeId, rows: DimId) -> usize {
         if let Some(&found) = self.matrix_at.get(&(matrix, rows)) {
             return found;
         }
-        let dims = self.graph.dims(matrix).to_vec();
+        let dims = self.graph.dims(matrix);
+        let (n, columns) = (self.graph.size(rows), self.graph.len(matrix));
+        let columns = columns / n.max(1);
+        let (by_row, by_column) = if dims[0] == rows {
+            (columns, 1)
+        } else {
+            (1, n)
+        };
         let from = self.fixed_at[&matrix];
-        let values = self.fixed[from..from + self.graph.len(matrix)].to_vec();
-        let columns = if dims[0] == rows { dims[1] } else { dims[0] };
-        let at = flat_positions(self.graph, &[columns, rows], &dims);
-        let n = self.graph.size(rows);
-        let stride = line(n + SLACK);
-        let first = self.fixed.len();
-        for c in 0..self.graph.size(columns) {
-            let column: Vec<f64> = at[c * n..(c + 1) * n]
-                .iter()
-                .map(|&i| values[i as usize])
-                .collect();
-            self.fix(&column);
+        let at = self.fixed.len();
+        self.fixed.reserve(n.next_multiple_of(PARTIALS) * columns);
+        for panel in (0..n).step_by(PARTIALS) {
+            for column in 0..columns {
+                for row in panel..panel + PARTIALS {
+                    // The last row again, so that nothing strange is computed beyond the end.
+                    let element = row.min(n - 1) * by_row + column * by_column;
+                    self.fixed.push(self.fixed[from + element]);
+                }
+            }
         }
-        self.matrix_at.insert((matrix, rows), (first, stride));
-        (first, stride)
+        self.matrix_at.insert((matrix, rows), at);
+        at
     }
 
     fn kernel(&mut self, node: NodeId) -> KernelPlan {

@@ -2,11 +2,16 @@
 //! there are.
 
 pub(crate) mod check;
+mod elementwise;
 mod emit;
+mod engine;
 pub(crate) mod lower;
 mod maps;
+#[cfg(all(unix, target_arch = "x86_64"))]
+mod native;
 mod operand;
 mod packed;
+mod products;
 pub(crate) mod program;
 pub(crate) mod rows;
 mod rowwise;
@@ -16,6 +21,7 @@ mod schedule;
 mod sums;
 
 pub use check::self_check;
+pub use engine::Engine;
 pub(crate) use rowwise::{Place, RowInstr};
 pub use rowwise::{RowProgram, RowWorkspace, TILE_ROWS};
 
@@ -55,6 +61,7 @@ pub struct Function {
     n_params: usize,
     outputs: Vec<Output>,
     level: Level,
+    engine: engine::Choice,
 }
 
 /// Numbers that start on a cache line.
@@ -101,6 +108,7 @@ pub struct Workspace {
     work: Aligned,
     /// Instructions of each loop, with addresses into `work` and `fixed`.
     loops: Vec<Vec<Bound>>,
+    /// Outputs in the user's order of rows, where that is not the order of the loops.
     outputs: Vec<Vec<f64>>,
     // Keeps the constants alive that `loops` points to.
     fixed: Arc<Aligned>,
@@ -111,20 +119,28 @@ pub struct Workspace {
 unsafe impl Send for Workspace {}
 
 impl Function {
-    /// Compiles what `outputs` need, for the widest registers of this machine.
+    /// Compiles what `outputs` need for the block interpreter, with the widest registers of this
+    /// machine. Machine code pays for what runs many times: see [`Function::compile_for`].
     ///
     /// # Errors
     /// When `bindings` do not fit the graph.
     pub fn compile(graph: &Graph, bindings: &Bindings, outputs: &[NodeId]) -> Result<Function> {
-        Self::compile_for(Level::detect(), graph, bindings, outputs)
+        Self::compile_for(
+            Level::detect(),
+            Engine::Interpreter,
+            graph,
+            bindings,
+            outputs,
+        )
     }
 
-    /// As [`Function::compile`], for one level, which must be available.
+    /// As [`Function::compile`], for one level, which must be available, and one engine.
     ///
     /// # Errors
     /// When `bindings` do not fit the graph.
     pub fn compile_for(
         level: Level,
+        engine: Engine,
         graph: &Graph,
         bindings: &Bindings,
         outputs: &[NodeId],
@@ -143,7 +159,7 @@ impl Function {
         let n_params = ends.max().unwrap_or(0);
         let order = RowOrder::new(graph, bindings, &needed);
         let lower = Lower::new(graph, &order, outputs);
-        Ok(Function {
+        let function = Function {
             outputs: outputs.iter().map(|&o| lower.output(&order, o)).collect(),
             fixed: Arc::new(Aligned::of(&lower.fixed)),
             work_len: lower.work_len,
@@ -151,7 +167,19 @@ impl Function {
             steps: lower.steps,
             graph: graph.clone(),
             level,
-        })
+            engine: engine::Choice::default(),
+        };
+        Ok(engine::choose(function, engine, lower.buffers))
+    }
+
+    /// The engine that runs it: [`Engine::Interpreter`] or [`Engine::Emitter`].
+    pub fn engine(&self) -> Engine {
+        self.engine.used()
+    }
+
+    /// Why the emitter is not used although it was to be, in words.
+    pub fn engine_note(&self) -> Option<&str> {
+        self.engine.note()
     }
 
     /// How many of the first parameters the outputs may depend on.
@@ -161,7 +189,8 @@ impl Function {
 
     /// Bytes of one workspace.
     pub fn workspace_bytes(&self) -> usize {
-        8 * (self.work_len + self.outputs.iter().map(|o| o.len).sum::<usize>())
+        let reordered = self.outputs.iter().filter(|o| o.positions.is_some());
+        8 * (self.work_len + reordered.map(|o| o.len).sum::<usize>())
     }
 
     /// A workspace for this function.
@@ -204,7 +233,7 @@ impl Function {
         });
         Workspace {
             loops: loops.collect(),
-            outputs: self.outputs.iter().map(|o| vec![0.0; o.len]).collect(),
+            outputs: self.outputs.iter().map(Output::in_order).collect(),
             fixed: Arc::clone(&self.fixed),
             work,
         }
@@ -224,23 +253,28 @@ impl Function {
         let work = workspace.work.as_mut_ptr();
         // SAFETY: the workspace starts with room for all parameters; the slice check is explicit.
         unsafe { std::ptr::copy_nonoverlapping(params[..n].as_ptr(), work, n) };
-        self.level.run(Steps {
+        let steps = Steps {
             function: self,
             loops: &workspace.loops,
             work,
-        });
+        };
+        // SAFETY: compiling for a level asserts that this machine has it.
+        unsafe { self.level.run_found(steps) };
         for (output, to) in self.outputs.iter().zip(&mut workspace.outputs) {
-            let from = match output.loc.arena {
-                Arena::Work => workspace.work.slice(output.loc.at, output.len),
-                Arena::Fixed => self.fixed.slice(output.loc.at, output.len),
-            };
-            match &output.positions {
-                None => to.copy_from_slice(from),
-                Some(at) => to
-                    .iter_mut()
+            if let Some(at) = &output.positions {
+                let from = self.stored(&workspace.work, output);
+                to.iter_mut()
                     .zip(at)
-                    .for_each(|(to, &p)| *to = from[p as usize]),
+                    .for_each(|(to, &p)| *to = from[p as usize]);
             }
+        }
+    }
+
+    /// An output where the loops wrote it, in our order of rows.
+    fn stored<'w>(&'w self, work: &'w Aligned, output: &Output) -> &'w [f64] {
+        match output.loc.arena {
+            Arena::Work => work.slice(output.loc.at, output.len),
+            Arena::Fixed => self.fixed.slice(output.loc.at, output.len),
         }
     }
 
@@ -293,8 +327,12 @@ impl Function {
     }
 
     /// Output `k` of the last run, in the user's order of rows.
-    pub fn output<'w>(&self, workspace: &'w Workspace, k: usize) -> &'w [f64] {
-        &workspace.outputs[k]
+    pub fn output<'w>(&'w self, workspace: &'w Workspace, k: usize) -> &'w [f64] {
+        let output = &self.outputs[k];
+        match output.positions {
+            Some(_) => &workspace.outputs[k],
+            None => self.stored(&workspace.work, output),
+        }
     }
 }
 

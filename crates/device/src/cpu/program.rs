@@ -8,6 +8,10 @@ pub(crate) const BLOCK: usize = 256;
 pub(crate) const TILE: usize = 1024;
 /// Partial sums of a tile: element i goes to partial i mod 32.
 pub(crate) const PARTIALS: usize = 32;
+/// Numbers of a matrix that one block reads: half of a first cache of 32 KiB.
+const BLOCK_OF_MATRIX: usize = 2048;
+/// Levels of the tree that joins tiles.
+pub(crate) const TREE: usize = 64;
 /// Runs shorter than this are summed one by one; longer ones in eight partial sums.
 pub(crate) const SHORT_RUN: usize = 16;
 /// Mean length from which rising runs are worth a loop of their own.
@@ -16,7 +20,7 @@ pub(crate) const WORTH_RISING: f64 = 8.0;
 pub(crate) const SLACK: usize = 16;
 
 /// Which memory an operand lies in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Arena {
     /// The workspace: parameters, results, buffers.
     Work,
@@ -25,7 +29,7 @@ pub(crate) enum Arena {
 }
 
 /// How an operand moves from block to block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Motion {
     /// One number, the same for all elements.
     Scalar,
@@ -36,7 +40,7 @@ pub(crate) enum Motion {
 }
 
 /// An operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Loc {
     pub(crate) arena: Arena,
     pub(crate) motion: Motion,
@@ -81,11 +85,21 @@ pub(crate) enum Code {
     SumRising(usize),
     /// Sums of a by positions.
     SumAt(usize),
-    /// Matrix (columns apart) times vector a.
+    /// Matrix times vector a.
     MatVec(usize),
     /// Transposed matrix times a, as many sums as columns.
     MatVecT(usize),
+    /// The machine code of the loop, in place of its other instructions.
+    Native,
 }
+
+/// Machine code for a block of a loop: the arenas, the bytes before the block in every array, and
+/// its rows.
+#[cfg(target_arch = "x86_64")]
+pub(crate) type Entry = unsafe extern "sysv64" fn(*mut f64, *const f64, usize, usize);
+/// There is none on other machines.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) type Entry = unsafe extern "C" fn(*mut f64, *const f64, usize, usize);
 
 /// One instruction over a block.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +161,16 @@ impl Runs {
         runs.flat_map(run).collect()
     }
 
+    /// The run that `row` is in.
+    #[inline(always)]
+    pub(crate) fn containing(&self, row: usize) -> usize {
+        let mut run = self.first_of_block[row / BLOCK] as usize;
+        while self.start[run + 1] as usize <= row {
+            run += 1;
+        }
+        run
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.group.len()
@@ -203,16 +227,23 @@ pub(crate) struct GroupSumPlan {
     pub(crate) len: usize,
 }
 
-/// A data matrix, its columns apart.
+/// A data matrix, in panels of `PARTIALS` rows: of each panel, one column after the other. Both
+/// products then read it from front to back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatrixPlan {
-    /// First column, among the constants.
+    /// First panel, among the constants.
     pub(crate) at: usize,
-    /// From column to column.
-    pub(crate) stride: usize,
     pub(crate) columns: usize,
-    /// For the transposed product: sums by column, one `SumPlan` each from here on.
+    /// For the transposed product: sums by column, one `SumPlan` each from here on, whose partial
+    /// sums lie one after the other.
     pub(crate) first_sum: usize,
+}
+
+impl MatrixPlan {
+    /// The panel that starts at row `start`, a multiple of `PARTIALS`.
+    pub(crate) fn panel(&self, start: usize) -> usize {
+        self.at + start * self.columns
+    }
 }
 
 /// Instructions run for every block of an iteration space.
@@ -225,6 +256,17 @@ pub(crate) struct LoopPlan {
     pub(crate) runs: Vec<Runs>,
     pub(crate) positions: Vec<Vec<u32>>,
     pub(crate) matrices: Vec<MatrixPlan>,
+    /// What `Code::Native` calls.
+    pub(crate) native: Option<Entry>,
+}
+
+impl LoopPlan {
+    /// Rows of a block: a power of two from `PARTIALS` to `BLOCK`, fewer where matrices are wide.
+    pub(crate) fn block(&self) -> usize {
+        let columns = self.matrices.iter().map(|m| m.columns).max().unwrap_or(0);
+        let fit = (BLOCK_OF_MATRIX / columns.max(1)).max(1);
+        (1 << fit.ilog2()).clamp(PARTIALS, BLOCK)
+    }
 }
 
 /// A step on whole arrays.

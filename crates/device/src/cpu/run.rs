@@ -7,13 +7,13 @@
 
 use super::maps::{self, log_add_exp_pair, map1, map3, pair};
 use super::operand::{Bound, Reader};
-use super::program::{BLOCK, Code, LoopPlan, PARTIALS, TILE};
+use super::products::{mat_vec, mat_vec_transposed};
+use super::program::{Code, LoopPlan, TILE};
 use super::scalar;
 use super::sums::{
-    close_tile, gather_rising, gather_runs, join_tiles, mat_vec, sum, sum_products, sum_rising,
-    sum_runs,
+    close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising, sum_runs,
 };
-use crate::lanes::Lanes;
+use crate::lanes::{Kernel, Lanes};
 
 /// A loop ready to run.
 pub(crate) struct LoopRun<'p> {
@@ -28,16 +28,16 @@ impl LoopRun<'_> {
     #[inline(always)]
     pub(crate) fn run<L: Lanes>(self) {
         if self.plan.n == 1 {
-            return scalar::run(self.code, self.plan, self.work, self.fixed);
+            return self.single::<L>();
         }
         // SAFETY: addresses were made from plans whose arrays have SLACK numbers of room beyond
         // their ends, in arenas that live as long as the workspace and function borrowed here.
         unsafe {
             self.clear();
-            let n = self.plan.n;
+            let (n, block_len) = (self.plan.n, self.plan.block());
             let mut start = 0;
             while start < n {
-                let len = BLOCK.min(n - start);
+                let len = block_len.min(n - start);
                 for instr in self.code {
                     block::<L>(self.plan, instr, self.work, self.fixed, start, len);
                 }
@@ -56,11 +56,18 @@ impl LoopRun<'_> {
     }
 
     #[inline(always)]
-    unsafe fn clear(&self) {
-        for sum in &self.plan.sums {
-            // SAFETY: see `run`.
-            unsafe { self.work.add(sum.partials).write_bytes(0, PARTIALS) };
+    fn single<L: Lanes>(self) {
+        if let (Some(entry), 1) = (self.plan.native, self.code.len()) {
+            // SAFETY: see `run`; the code was made for this loop.
+            unsafe { entry(self.work, self.fixed, 0, 1) };
+        } else {
+            L::apart(Single(self));
         }
+    }
+
+    /// Group sums start at zero; partial sums were left there by the tile before.
+    #[inline(always)]
+    unsafe fn clear(&self) {
         for group in &self.plan.groups {
             // SAFETY: see `run`.
             unsafe { self.work.add(group.total).write_bytes(0, group.len) };
@@ -80,18 +87,6 @@ unsafe fn block<L: Lanes>(
     // SAFETY: see `LoopRun::run`.
     unsafe {
         match i.code {
-            Code::Copy => map1::<L, maps::Same>(i, start, len),
-            Code::Unary(op) => maps::unary::<L>(op, i, start, len),
-            Code::Binary(op) => maps::binary::<L>(op, i, start, len),
-            Code::Select => map3::<L, maps::Select>(i, start, len),
-            Code::MulAdd => map3::<L, maps::MulAdd>(i, start, len),
-            Code::SubMul => map3::<L, maps::SubMul>(i, start, len),
-            Code::MulSub => map3::<L, maps::MulSub>(i, start, len),
-            Code::LogNdtrPair => pair::<L, maps::LogNdtrPair>(i, start, len),
-            Code::SoftplusPair => pair::<L, maps::SoftplusPair>(i, start, len),
-            Code::LgammaPair => pair::<L, maps::LgammaPair>(i, start, len),
-            Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
-            Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
             Code::GatherRuns(t) => gather_runs::<L>(&plan.runs[t], i, start, len),
             Code::GatherRising(t) => gather_rising::<L>(&plan.runs[t], i, start, len),
             Code::GatherAt(t) => {
@@ -124,28 +119,72 @@ unsafe fn block<L: Lanes>(
                 }
             }
             Code::MatVec(m) => {
-                let m = &plan.matrices[m];
-                mat_vec::<L>(
-                    fixed.add(m.at + start),
-                    m,
-                    i.from[0].at,
-                    i.to.block(start),
-                    len,
-                );
+                let (m, v) = (&plan.matrices[m], i.from[0].at);
+                let panel = fixed.add(m.panel(start));
+                mat_vec::<L>(panel, m, v, i.to.block(start), len);
             }
             Code::MatVecT(m) => {
-                let m = &plan.matrices[m];
-                let g = Reader::<L>::new(i.from[0], start);
-                for c in 0..m.columns {
-                    let column = fixed.add(m.at + c * m.stride + start);
-                    let column = Reader::<L> {
-                        at: column,
-                        scalar: None,
-                    };
-                    let partials = work.add(plan.sums[m.first_sum + c].partials);
-                    sum_products::<L>(partials, column, g, len);
-                }
+                let (m, g) = (&plan.matrices[m], i.from[0].block(start));
+                // Without columns there are no sums either.
+                let first = plan.sums.get(m.first_sum).map_or(0, |sum| sum.partials);
+                let (panel, partials) = (fixed.add(m.panel(start)), work.add(first));
+                mat_vec_transposed::<L>(panel, m, partials, g, len);
+            }
+            Code::Native => {
+                let entry = plan.native.expect("its code was made with the instruction");
+                entry(work, fixed, 8 * start, len);
+            }
+            _ => L::apart(Elementwise {
+                instr: i,
+                start,
+                len,
+            }),
+        }
+    }
+}
+
+/// An instruction that works element by element, over a block.
+struct Elementwise<'a> {
+    instr: &'a Bound,
+    start: usize,
+    len: usize,
+}
+
+impl Kernel for Elementwise<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let (i, start, len) = (self.instr, self.start, self.len);
+        // SAFETY: see `LoopRun::run`.
+        unsafe {
+            match i.code {
+                Code::Copy => map1::<L, maps::Same>(i, start, len),
+                Code::Unary(op) => maps::unary::<L>(op, i, start, len),
+                Code::Binary(op) => maps::binary::<L>(op, i, start, len),
+                Code::Select => map3::<L, maps::Select>(i, start, len),
+                Code::MulAdd => map3::<L, maps::MulAdd>(i, start, len),
+                Code::SubMul => map3::<L, maps::SubMul>(i, start, len),
+                Code::MulSub => map3::<L, maps::MulSub>(i, start, len),
+                Code::LogNdtrPair => pair::<L, maps::LogNdtrPair>(i, start, len),
+                Code::SoftplusPair => pair::<L, maps::SoftplusPair>(i, start, len),
+                Code::LgammaPair => pair::<L, maps::LgammaPair>(i, start, len),
+                Code::SinCos => pair::<L, maps::SinCosPair>(i, start, len),
+                Code::LogAddExpPair => log_add_exp_pair::<L>(i, start, len),
+                _ => unreachable!("all others are sums, look-ups and products"),
             }
         }
+    }
+}
+
+/// A loop of one element.
+struct Single<'a>(LoopRun<'a>);
+
+impl Kernel for Single<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        scalar::run(self.0.code, self.0.plan, self.0.work, self.0.fixed);
     }
 }

@@ -1,11 +1,11 @@
 //! Loops of one element: the same instructions without the machinery of blocks. Lane functions of
 //! `f64` give the same bits as wide registers do.
 
+use super::elementwise::{binary, unary};
 use super::operand::Bound;
-use super::program::{Code, LoopPlan};
+use super::program::{Code, LoopPlan, PARTIALS};
 use crate::lanes::Lanes;
 use crate::maths;
-use fitzroy_graph::{Binary, Unary};
 
 /// Runs a loop over one element. Addresses as in `run`.
 #[inline(always)]
@@ -59,76 +59,20 @@ unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
                 let m = &plan.matrices[m];
                 let mut s = 0.0;
                 for k in 0..m.columns {
-                    s = Lanes::fma(*fixed.add(m.at + k * m.stride), *a.add(k), s);
+                    s = Lanes::fma(*fixed.add(m.at + k * PARTIALS), *a.add(k), s);
                 }
                 *to = s;
             }
             Code::MatVecT(m) => {
                 let m = &plan.matrices[m];
                 for k in 0..m.columns {
-                    let x = Lanes::fma(*fixed.add(m.at + k * m.stride), *a, 0.0);
+                    let x = Lanes::fma(*fixed.add(m.at + k * PARTIALS), *a, 0.0);
                     *work.add(plan.sums[m.first_sum + k].total) = x;
                 }
             }
-        }
-    }
-}
-
-#[inline(always)]
-fn unary(op: Unary, x: f64) -> f64 {
-    match op {
-        Unary::Neg => -x,
-        Unary::Recip => 1.0 / x,
-        Unary::Sqrt => x.sqrt(),
-        Unary::Abs => x.abs(),
-        Unary::Floor => Lanes::floor(x),
-        Unary::Exp => maths::exp(x),
-        Unary::Log => maths::log(x),
-        Unary::Log1p => maths::log1p(x),
-        Unary::Expm1 => maths::expm1(x),
-        Unary::Sin => maths::sin(x),
-        Unary::Cos => maths::cos(x),
-        Unary::Tan => maths::tan(x),
-        Unary::Asin => maths::asin(x),
-        Unary::Acos => maths::acos(x),
-        Unary::Atan => maths::atan(x),
-        Unary::Sinh => maths::sinh(x),
-        Unary::Cosh => maths::cosh(x),
-        Unary::Tanh => maths::tanh(x),
-        Unary::Erf => maths::erf(x),
-        Unary::Erfc => maths::erfc(x),
-        Unary::Erfcx => maths::erfcx(x),
-        Unary::LogNdtr => maths::log_ndtr(x),
-        Unary::NdtrSlope => maths::log_ndtr_with_slope(x).1,
-        Unary::Lgamma => maths::lgamma(x),
-        Unary::Digamma => maths::digamma(x),
-        Unary::Trigamma => maths::trigamma(x),
-        Unary::LogI0 => maths::log_i0(x),
-        Unary::I1OverI0 => maths::i1_over_i0(x),
-        Unary::InvLogit => maths::inv_logit(x),
-        Unary::Softplus => maths::softplus(x),
-    }
-}
-
-#[inline(always)]
-fn binary(op: Binary, a: f64, b: f64) -> f64 {
-    match op {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div => a / b,
-        Binary::Pow => maths::pow(a, b),
-        Binary::Min => maths::min(a, b),
-        Binary::Max => maths::max(a, b),
-        Binary::LogAddExp => maths::log_add_exp(a, b),
-        Binary::Lt => f64::from(a < b),
-        Binary::Le => f64::from(a <= b),
-        Binary::Eq => f64::from(a == b),
-        Binary::MulZ => {
-            if a == 0.0 {
-                0.0
-            } else {
-                a * b
+            Code::Native => {
+                let entry = plan.native.expect("its code was made with the instruction");
+                entry(work, fixed, 0, 1);
             }
         }
     }

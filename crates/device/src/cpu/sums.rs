@@ -1,7 +1,7 @@
-//! Sums, lookups by run, and products with a matrix. The order of every sum is fixed, see `run`.
+//! Sums and lookups by run. The order of every sum is fixed, see `run`.
 
 use super::operand::{Bound, Reader};
-use super::program::{BLOCK, GroupSumPlan, MatrixPlan, PARTIALS, Runs, SHORT_RUN, SumPlan};
+use super::program::{GroupSumPlan, PARTIALS, Runs, SHORT_RUN, SumPlan};
 use crate::lanes::Lanes;
 
 /// Joins the partials of a tile and pushes the sum onto the tree: like a carry in binary counting.
@@ -10,22 +10,17 @@ pub(super) unsafe fn close_tile<L: Lanes>(sum: &SumPlan, work: *mut f64, tile: u
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let p = work.add(sum.partials);
-        let mut half = PARTIALS / 2;
-        while half >= L::N {
+        // 32 to 16 to 8 partials by registers, the rest in one expression: a loop over memory down
+        // to a single number would wait for every store.
+        for half in [PARTIALS / 2, PARTIALS / 4] {
             for i in (0..half).step_by(L::N) {
                 L::load(p.add(i))
                     .add(L::load(p.add(i + half)))
                     .store(p.add(i));
             }
-            half /= 2;
         }
-        while half > 0 {
-            for i in 0..half {
-                *p.add(i) += *p.add(i + half);
-            }
-            half /= 2;
-        }
-        let mut s = *p;
+        let c = |k: usize| *p.add(k);
+        let mut s = ((c(0) + c(4)) + (c(2) + c(6))) + ((c(1) + c(5)) + (c(3) + c(7)));
         p.write_bytes(0, PARTIALS);
         let tree = work.add(sum.tree);
         let mut level = 0;
@@ -124,7 +119,7 @@ pub(super) unsafe fn sum_runs<L: Lanes>(
     unsafe {
         let Some(runs) = &group.runs else { return };
         let (carry, total) = (work.add(group.carry), work.add(group.total));
-        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let mut run = runs.containing(start);
         let (mut row, end) = (start, start + len);
         while row < end {
             let first = *runs.start.get_unchecked(run) as usize;
@@ -187,7 +182,7 @@ pub(super) unsafe fn gather_runs<L: Lanes>(runs: &Runs, i: &Bound, start: usize,
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let (to, from) = (i.to.block(start), i.from[0].at);
-        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let mut run = runs.containing(start);
         let (mut row, end) = (start, start + len);
         while row < end {
             let stop = (*runs.start.get_unchecked(run + 1) as usize).min(end);
@@ -209,7 +204,7 @@ pub(super) unsafe fn gather_rising<L: Lanes>(runs: &Runs, i: &Bound, start: usiz
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let (to, from) = (i.to.block(start), i.from[0].at);
-        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let mut run = runs.containing(start);
         let (mut row, end) = (start, start + len);
         while row < end {
             let done = row - *runs.start.get_unchecked(run) as usize;
@@ -239,7 +234,7 @@ pub(super) unsafe fn sum_rising<L: Lanes>(
     unsafe {
         let Some(runs) = &group.runs else { return };
         let total = work.add(group.total);
-        let mut run = runs.first_of_block[start / BLOCK] as usize;
+        let mut run = runs.containing(start);
         let (mut row, end) = (start, start + len);
         while row < end {
             let done = row - *runs.start.get_unchecked(run) as usize;
@@ -256,43 +251,6 @@ pub(super) unsafe fn sum_rising<L: Lanes>(
             }
             row = stop;
             run += 1;
-        }
-    }
-}
-
-/// Σ over columns of column·v, four registers at a time.
-#[inline(always)]
-pub(super) unsafe fn mat_vec<L: Lanes>(
-    first: *const f64,
-    m: &MatrixPlan,
-    v: *const f64,
-    to: *mut f64,
-    len: usize,
-) {
-    // SAFETY: see `LoopRun::run`; a block is a multiple of four registers, and what is computed
-    // beyond `len` stays inside it or the slack.
-    unsafe {
-        let mut k = 0;
-        while k + 4 * L::N <= len {
-            let mut s = [L::splat(0.0); 4];
-            for c in 0..m.columns {
-                let (column, x) = (first.add(c * m.stride + k), L::splat(*v.add(c)));
-                for (r, s) in s.iter_mut().enumerate() {
-                    *s = L::load(column.add(r * L::N)).fma(x, *s);
-                }
-            }
-            for (r, s) in s.into_iter().enumerate() {
-                s.store(to.add(k + r * L::N));
-            }
-            k += 4 * L::N;
-        }
-        while k < len {
-            let mut s = L::splat(0.0);
-            for c in 0..m.columns {
-                s = L::load(first.add(c * m.stride + k)).fma(L::splat(*v.add(c)), s);
-            }
-            s.store(to.add(k));
-            k += L::N;
         }
     }
 }

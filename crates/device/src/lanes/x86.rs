@@ -5,7 +5,7 @@
 //! value of these types exists outside such a function, which is what makes the intrinsics safe
 //! to call.
 
-use super::Lanes;
+use super::{Kernel, Lanes, apart_avx2, apart_avx512};
 use std::arch::x86_64::*;
 
 /// Eight `f64` in an AVX-512 register.
@@ -76,6 +76,12 @@ impl Lanes for F64x8 {
     unsafe fn store(self, to: *mut f64) {
         // SAFETY: the caller promises eight writable numbers; the store is unaligned.
         unsafe { _mm512_storeu_pd(to, self.0) }
+    }
+
+    #[inline(always)]
+    fn apart<K: Kernel>(kernel: K) -> K::Output {
+        // SAFETY: lanes exist only where the level was detected (module doc).
+        unsafe { apart_avx512(kernel) }
     }
 
     lane_methods! { Self:
@@ -180,6 +186,12 @@ impl Lanes for F64x4 {
     unsafe fn store(self, to: *mut f64) {
         // SAFETY: the caller promises four writable numbers; the store is unaligned.
         unsafe { _mm256_storeu_pd(to, self.0) }
+    }
+
+    #[inline(always)]
+    fn apart<K: Kernel>(kernel: K) -> K::Output {
+        // SAFETY: lanes exist only where the level was detected (module doc).
+        unsafe { apart_avx2(kernel) }
     }
 
     lane_methods! { Self:

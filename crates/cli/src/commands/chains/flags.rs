@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::fit::sample::{Adapt, MetricKind};
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::cpu::Engine;
 use fitzroy_device::probe;
 
 /// How many chains of how many draws, how they adapt, and what is kept of them.
@@ -31,6 +32,9 @@ pub(crate) struct ChainFlags {
     /// Coordinates of hierarchical parameters: chosen in the warm-up, or as the model writes them
     #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
     pub(crate) centring: Centring,
+    /// What evaluates the model over rows; all give the same numbers, and traces say which one did
+    #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
+    engine: EngineChoice,
     /// Whose draws a chain adapts to: those of all chains, or its own
     #[arg(long, value_enum, value_name = "WHOSE", default_value = "pooled")]
     adapt: Whose,
@@ -98,6 +102,17 @@ pub(crate) enum Centring {
     AsWritten,
 }
 
+/// Engines.
+#[derive(Clone, Copy, ValueEnum)]
+enum EngineChoice {
+    /// Machine code where this machine can have it
+    Auto,
+    /// The block interpreter
+    Interpreter,
+    /// Machine code, compared with the interpreter before it is used
+    Emitter,
+}
+
 impl ChainFlags {
     /// Settings as these flags say, all else as it is by default.
     ///
@@ -110,6 +125,7 @@ impl ChainFlags {
                 Centring::Auto => CoordinateChoice::Auto,
                 Centring::AsWritten => CoordinateChoice::AsWritten,
             },
+            engine: self.engine(),
             log_likelihood: self.log_likelihood,
             memory_limit_bytes: memory_limit(),
             in_memory_bytes: Some(self.in_memory << 20),
@@ -163,6 +179,15 @@ impl ChainFlags {
             }
         }
         Ok(())
+    }
+
+    /// What evaluates formulas.
+    pub(crate) fn engine(&self) -> Engine {
+        match self.engine {
+            EngineChoice::Auto => Engine::Auto,
+            EngineChoice::Interpreter => Engine::Interpreter,
+            EngineChoice::Emitter => Engine::Emitter,
+        }
     }
 
     /// How progress is shown.

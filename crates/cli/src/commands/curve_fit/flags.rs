@@ -291,6 +291,7 @@ impl CurveFitArgs {
             },
             seed: self.common.seed,
             threads,
+            engine: self.chains.engine(),
         })
     }
 

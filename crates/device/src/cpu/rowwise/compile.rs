@@ -1,6 +1,7 @@
 //! From graph to row program: which instructions, in which order, in which buffers.
 
 use super::super::program::Code;
+use super::emitted::Switch;
 use super::{Place, RowInstr, RowProgram};
 use crate::lanes::Level;
 use fitzroy_graph::{Binary, DimId, Graph, NodeId, Op, Unary};
@@ -96,6 +97,7 @@ pub(super) fn compile(
         n_columns: graph.data_slots().len(),
         products: buffers[..products.len()].to_vec(),
         alone: buffers[products.len()..].to_vec(),
+        switch: Switch::default(),
     }
 }
 

@@ -5,6 +5,7 @@ use super::super::operand::Bound;
 use super::super::program::{BLOCK, Code, PARTIALS, TILE};
 use super::BUFFER;
 use super::dots;
+use super::emitted::RowCode;
 use crate::lanes::{Kernel, Lanes, prefetch};
 
 /// Cache lines of a block of a column.
@@ -57,6 +58,36 @@ pub(super) enum Sink<'a> {
     },
 }
 
+/// Columns that machine code may read, at most.
+const MOST_COLUMNS: usize = 8;
+
+/// The code of a program as machine code, and where its operands stand.
+pub(super) struct Blocks<'a> {
+    pub(super) code: &'a RowCode,
+    pub(super) scalars: *mut f64,
+    pub(super) buffers: *mut f64,
+    pub(super) columns: &'a [&'a [f64]],
+    /// A copy of the last rows, which fill no block, where there is one.
+    pub(super) tail: Option<*const f64>,
+}
+
+impl Blocks<'_> {
+    /// Computes the rows `start .. start + len`.
+    #[inline]
+    unsafe fn run(&self, start: usize, len: usize) {
+        let mut at = [std::ptr::null(); MOST_COLUMNS];
+        for (c, (at, column)) in at.iter_mut().zip(self.columns).enumerate() {
+            *at = match self.tail {
+                Some(tail) if len < BLOCK => tail.wrapping_add(c * BUFFER),
+                _ => column.as_ptr().wrapping_add(start),
+            };
+        }
+        let len = len.next_multiple_of(8);
+        // SAFETY: the workspace is that of the program; rows beyond the last are in the tail.
+        unsafe { self.code.run(self.scalars, self.buffers, &at, len) }
+    }
+}
+
 /// A run over `n` rows.
 pub(super) struct Run<'a> {
     pub(super) fill: &'a [Bound],
@@ -67,6 +98,8 @@ pub(super) struct Run<'a> {
     pub(super) n: usize,
     /// Columns to fetch a block ahead of the code.
     pub(super) ahead: &'a [&'a [f64]],
+    /// What runs in place of the code over rows.
+    pub(super) native: Option<Blocks<'a>>,
     pub(super) sink: Sink<'a>,
 }
 
@@ -88,6 +121,10 @@ impl Kernel for Run<'_> {
             let lines = self.ahead.len() * LINES;
             let share = lines.div_ceil(self.code.len().max(1));
             loop {
+                if let Some(native) = self.native.as_ref().filter(|_| !filling) {
+                    native.run(start, len);
+                    code = &[];
+                }
                 let mut next = 0;
                 for instr in code {
                     let end = lines.min(next + share);

@@ -10,17 +10,21 @@
 
 mod compile;
 mod dots;
+mod emitted;
 mod execute;
+mod operands;
 
 #[cfg(test)]
 mod tests;
 
-use super::Aligned;
 use super::operand::{Arg, Bound};
 use super::program::{BLOCK, Code, PARTIALS, SLACK, TILE};
+use super::{Aligned, Engine};
 use crate::lanes::Level;
+use emitted::{ROOM, RowCode, Switch};
 use execute::{Outputs, Run, Sink};
 use fitzroy_graph::{DimId, Graph, NodeId};
+use operands::bind;
 
 /// Rows of a tile: pieces of data must hold whole tiles, but for the last.
 pub const TILE_ROWS: usize = TILE;
@@ -80,6 +84,18 @@ pub struct RowProgram {
     pub(crate) products: Vec<usize>,
     /// Buffers that are summed alone.
     pub(crate) alone: Vec<usize>,
+    switch: Switch,
+}
+
+/// How the scalars of a run stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scalars {
+    /// One problem's.
+    One,
+    /// Those of eight problems, once.
+    Eight,
+    /// Those of eight problems along a block, from here on.
+    Repeated(*mut f64),
 }
 
 /// Memory for running a row program; one per thread.
@@ -92,7 +108,11 @@ pub struct RowWorkspace {
     /// The last rows of the columns, with room to read on.
     tail: Aligned,
     partials: Aligned,
+    /// Instructions among scalars; these do not move.
+    uniform: Vec<Bound>,
     fill: Vec<Bound>,
+    /// What `fill` was bound for, if it was.
+    filled: Option<Scalars>,
     code: Vec<Bound>,
     tail_code: Vec<Bound>,
     sums: Vec<f64>,
@@ -106,7 +126,7 @@ unsafe impl Send for RowWorkspace {}
 const CACHED: usize = 32_768;
 
 /// Numbers a buffer has room for.
-const BUFFER: usize = BLOCK + SLACK;
+pub(super) const BUFFER: usize = BLOCK + SLACK;
 
 impl RowProgram {
     /// Compiles `products` (outputs whose pairwise products are summed) and `alone` (outputs that
@@ -136,6 +156,19 @@ impl RowProgram {
         compile::compile(level, graph, rows, products, alone)
     }
 
+    /// The same for one engine. By default machine code is made once the rows so far pay for it;
+    /// no bit depends on that.
+    #[must_use]
+    pub fn with_engine(mut self, engine: Engine) -> Self {
+        self.switch = Switch::new(engine);
+        self
+    }
+
+    /// What has run its rows last, and why not the emitter where that was tried.
+    pub fn engine(&self) -> (Engine, Option<&str>) {
+        self.switch.used()
+    }
+
     /// How many parameters it reads.
     pub fn n_params(&self) -> usize {
         self.n_params
@@ -160,6 +193,7 @@ impl RowProgram {
     /// Bytes of one workspace.
     pub fn workspace_bytes(&self) -> usize {
         let numbers = 8 * self.scalars.len()
+            + ROOM.max(SLACK)
             + (self.n_buffers + self.n_columns) * BUFFER
             + self.n_sums() * (PARTIALS + 1);
         8 * numbers
@@ -167,13 +201,27 @@ impl RowProgram {
 
     /// A workspace for this program.
     pub fn workspace(&self) -> RowWorkspace {
+        let mut scalars = Aligned::zeros(8 * self.scalars.len() + ROOM.max(SLACK));
+        let base = scalars.as_mut_ptr();
+        let mut uniform = Vec::new();
+        bind(&mut uniform, &self.uniform, |place| match place {
+            Place::Scalar(k) => Arg {
+                at: base.wrapping_add(8 * k),
+                step: 1,
+                scalar: false,
+                eight: false,
+            },
+            other => unreachable!("{other:?} among scalars"),
+        });
         RowWorkspace {
-            scalars: Aligned::zeros(8 * self.scalars.len() + SLACK),
+            scalars,
             repeated: Aligned::zeros(0),
             buffers: Aligned::zeros(self.n_buffers * BUFFER),
             tail: Aligned::zeros(self.n_columns * BUFFER),
             partials: Aligned::zeros(self.n_sums() * PARTIALS + SLACK),
-            fill: Vec::with_capacity(self.uniform.len().max(self.fill.len())),
+            uniform,
+            fill: Vec::with_capacity(self.fill.len()),
+            filled: None,
             code: Vec::with_capacity(self.code.len()),
             tail_code: Vec::with_capacity(self.code.len()),
             sums: vec![0.0; self.n_sums()],
@@ -196,23 +244,14 @@ impl RowProgram {
         for (line, x) in workspace.scalars.lines.iter_mut().zip(params.chain(rest)) {
             line.0 = x;
         }
-        let scalars = workspace.scalars.as_mut_ptr();
-        bind(&mut workspace.fill, &self.uniform, |place| match place {
-            Place::Scalar(k) => Arg {
-                at: scalars.wrapping_add(8 * k),
-                step: 1,
-                scalar: false,
-                eight: false,
-            },
-            other => unreachable!("{other:?} among scalars"),
-        });
         self.level.run(Run {
-            fill: &workspace.fill,
+            fill: &workspace.uniform,
             fill_len: 8,
             code: &[],
             tail_code: &[],
             n: 0,
             ahead: &[],
+            native: None,
             sink: Sink::Nothing,
         });
     }
@@ -237,7 +276,9 @@ impl RowProgram {
         columns: &[&[f64]],
         tile: &mut dyn FnMut(&[f64]),
     ) {
-        let n = self.bind_rows(workspace, columns);
+        let native = self.machine_code(columns);
+        let n = self.bind_rows(workspace, columns, native.is_some());
+        let native = native.map(|code| self.blocks(workspace, code, columns, true));
         workspace.partials.lines.fill(super::Line([0.0; 8]));
         self.level.run(Run {
             fill: &workspace.fill,
@@ -246,6 +287,7 @@ impl RowProgram {
             tail_code: &workspace.tail_code,
             n,
             ahead: self.ahead(columns),
+            native,
             sink: Sink::Tiles {
                 outputs: self.outputs(workspace.buffers.as_mut_ptr()),
                 partials: workspace.partials.as_mut_ptr(),
@@ -261,7 +303,9 @@ impl RowProgram {
     /// When columns are missing, or columns and `to` differ in length.
     #[track_caller]
     pub fn evaluate(&self, workspace: &mut RowWorkspace, columns: &[&[f64]], to: &mut [Vec<f64>]) {
-        let n = self.bind_rows(workspace, columns);
+        let native = self.machine_code(columns);
+        let n = self.bind_rows(workspace, columns, native.is_some());
+        let native = native.map(|code| self.blocks(workspace, code, columns, true));
         assert_eq!(to.len(), self.n_outputs(), "one array per output");
         assert!(
             to.iter().all(|t| t.len() == n),
@@ -274,6 +318,7 @@ impl RowProgram {
             tail_code: &workspace.tail_code,
             n,
             ahead: self.ahead(columns),
+            native,
             sink: Sink::Rows {
                 outputs: self.outputs(workspace.buffers.as_mut_ptr()),
                 to,
@@ -302,22 +347,9 @@ impl RowProgram {
         assert!(n.is_multiple_of(8), "rows of eight problems");
         assert_eq!(out.len(), self.n_sums(), "one place per sum");
         self.set_scalars(workspace, params[..self.n_params].iter().copied());
-        let repeated = self.repeat_scalars(workspace);
-        let scalars = workspace.scalars.as_mut_ptr();
-        let buffers = workspace.buffers.as_mut_ptr();
-        let place = |place| match (place, repeated) {
-            (Place::Scalar(k), Some(repeated)) => fixed(repeated.wrapping_add(k * BUFFER)),
-            (Place::Scalar(k), None) => Arg {
-                at: scalars.wrapping_add(8 * k),
-                step: 0,
-                scalar: true,
-                eight: true,
-            },
-            (Place::Buffer(k), _) => fixed(buffers.wrapping_add(k * BUFFER)),
-            (Place::Column(c), _) => moving(columns[c].as_ptr()),
-        };
-        bind(&mut workspace.fill, &self.fill, place);
-        bind(&mut workspace.code, &self.code, place);
+        let native = self.machine_code(columns);
+        self.bind_eight(workspace, columns, native.is_some());
+        let native = native.map(|code| self.blocks(workspace, code, columns, false));
         for k in 0..self.n_sums() {
             workspace.partials.lines[k * PARTIALS / 8] = super::Line([0.0; 8]);
         }
@@ -328,8 +360,9 @@ impl RowProgram {
             tail_code: &workspace.code,
             n,
             ahead: &[],
+            native,
             sink: Sink::Eight {
-                outputs: self.outputs(buffers),
+                outputs: self.outputs(workspace.buffers.as_mut_ptr()),
                 partials: workspace.partials.as_mut_ptr(),
                 n_rows,
             },
@@ -339,22 +372,15 @@ impl RowProgram {
         }
     }
 
-    /// The scalars of eight problems along a block, for registers of fewer lanes: wider ones hold
-    /// all eight.
-    fn repeat_scalars(&self, workspace: &mut RowWorkspace) -> Option<*mut f64> {
-        if self.level == Level::Avx512 {
-            return None;
-        }
-        let wide = self.scalars.len() * BUFFER;
-        if workspace.repeated.lines.len() * 8 < wide {
-            workspace.repeated = Aligned::zeros(wide);
-        }
-        let scalars = &workspace.scalars.lines[..self.scalars.len()];
-        for (k, line) in scalars.iter().enumerate() {
-            let lines = &mut workspace.repeated.lines[k * BUFFER / 8..];
-            lines[..BLOCK / 8].fill(*line);
-        }
-        Some(workspace.repeated.as_mut_ptr())
+    /// The machine code for the rows of `columns`, where there is any.
+    fn machine_code(&self, columns: &[&[f64]]) -> Option<&RowCode> {
+        let n = columns.first().map_or(0, |c| c.len());
+        self.switch.code(self, n)
+    }
+
+    /// Buffers of all outputs, products first.
+    fn outputs_of(&self) -> impl Iterator<Item = usize> + '_ {
+        self.products.iter().chain(&self.alone).copied()
     }
 
     fn outputs(&self, buffers: *mut f64) -> Outputs<'_> {
@@ -384,90 +410,5 @@ impl RowProgram {
             "columns of one length"
         );
         n
-    }
-
-    /// Addresses of all operands, and a copy of the last rows that fill no block.
-    #[track_caller]
-    fn bind_rows(&self, workspace: &mut RowWorkspace, columns: &[&[f64]]) -> usize {
-        let n = self.check(columns);
-        let scalars = workspace.scalars.as_mut_ptr();
-        let buffers = workspace.buffers.as_mut_ptr();
-        let tail = workspace.tail.as_mut_ptr();
-        let place = |place| match place {
-            Place::Scalar(k) => Arg {
-                at: scalars.wrapping_add(8 * k),
-                step: 0,
-                scalar: true,
-                eight: false,
-            },
-            Place::Buffer(k) => fixed(buffers.wrapping_add(k * BUFFER)),
-            Place::Column(c) => moving(columns[c].as_ptr()),
-        };
-        bind(&mut workspace.fill, &self.fill, place);
-        bind(&mut workspace.code, &self.code, place);
-        let rest = n % BLOCK;
-        if rest == 0 {
-            return n;
-        }
-        bind(&mut workspace.tail_code, &self.code, |at| match at {
-            Place::Column(c) => fixed(tail.wrapping_add(c * BUFFER)),
-            other => place(other),
-        });
-        for (c, column) in columns[..self.n_columns].iter().enumerate() {
-            let last = &column[n - rest..];
-            // SAFETY: the tail has `BUFFER` numbers for each column, more than a block.
-            let to = unsafe { std::slice::from_raw_parts_mut(tail.add(c * BUFFER), BUFFER) };
-            let (own, beyond) = to.split_at_mut(rest);
-            own.copy_from_slice(last);
-            // Harmless for the formula where the last row is.
-            beyond.fill(last[rest - 1]);
-        }
-        n
-    }
-}
-
-/// An operand that stays where it is.
-fn fixed(at: *mut f64) -> Arg {
-    Arg {
-        at,
-        step: 0,
-        scalar: false,
-        eight: false,
-    }
-}
-
-/// An operand that moves with the rows; it is only read.
-fn moving(at: *const f64) -> Arg {
-    Arg {
-        at: at.cast_mut(),
-        step: 1,
-        scalar: false,
-        eight: false,
-    }
-}
-
-/// Instructions with addresses.
-fn bind(to: &mut Vec<Bound>, code: &[RowInstr], place: impl Fn(Place) -> Arg) {
-    to.clear();
-    let nowhere = fixed(std::ptr::null_mut());
-    // Loops instead of `map`, which is not inlined here: short passes feel it.
-    for i in code {
-        let mut bound = Bound {
-            code: i.code,
-            to: place(i.to),
-            also_to: nowhere,
-            from: [nowhere; 3],
-            n_from: 0,
-        };
-        if let Some(also) = i.also_to {
-            bound.also_to = place(also);
-        }
-        for (to, from) in bound.from.iter_mut().zip(&i.from) {
-            if let Some(from) = from {
-                *to = place(*from);
-                bound.n_from += 1;
-            }
-        }
-        to.push(bound);
     }
 }

@@ -37,8 +37,9 @@ fn outputs_and_sums_are_those_of_the_reference_at_every_level_and_length() {
         };
         let want = evaluate(&graph, &bindings, &params, &nodes);
         let mut first: Option<Vec<f64>> = None;
-        for level in Level::available() {
+        for (level, engine) in engines() {
             let program = RowProgram::compile_for(level, &graph, rows, &nodes[..7], &nodes[7..]);
+            let program = program.with_engine(engine);
             let mut workspace = program.workspace();
             program.set_parameters(&mut workspace, &params);
             let columns = [&data[0][..], &data[1][..]];
@@ -70,8 +71,9 @@ fn outputs_and_sums_are_those_of_the_reference_at_every_level_and_length() {
             assert_eq!(
                 &bits,
                 first.get_or_insert_with(|| bits.clone()),
-                "{level:?} differs"
+                "{level:?} {engine:?} differs"
             );
+            ran(&program, level, engine);
         }
     }
 }
@@ -92,12 +94,17 @@ fn eight_problems_side_by_side_are_the_same_as_one_by_one() {
     }
     let params: [[f64; 8]; 3] =
         [1.3, 0.7, 0.4].map(|p| [0, 1, 2, 3, 4, 5, 6, 7].map(|k| p + 0.1 * f64::from(k)));
-    for level in Level::available() {
+    let mut first: Option<Vec<[f64; 8]>> = None;
+    for (level, engine) in engines() {
         let program = RowProgram::compile_for(level, &graph, rows, &nodes[..7], &nodes[7..]);
+        let program = program.with_engine(engine);
         let mut workspace = program.workspace();
         let mut out = vec![[0.0; 8]; program.n_sums()];
         let columns = [&wide[0][..], &wide[1][..]];
         program.accumulate_eight(&mut workspace, &params, &columns, &n_rows, &mut out);
+        let bits = first.get_or_insert_with(|| out.clone());
+        assert_eq!(bits, &out, "{level:?} {engine:?} differs");
+        ran(&program, level, engine);
         for k in 0..8 {
             let own = params.map(|p| p[k]);
             program.set_parameters(&mut workspace, &own);
@@ -111,6 +118,67 @@ fn eight_problems_side_by_side_are_the_same_as_one_by_one() {
                     );
                 }
             });
+        }
+    }
+}
+
+/// Every level with the interpreter, then with the emitter.
+fn engines() -> Vec<(Level, Engine)> {
+    let both = [Engine::Interpreter, Engine::Emitter];
+    let levels = Level::available().into_iter();
+    levels.flat_map(|l| both.map(|e| (l, e))).collect()
+}
+
+/// Asserts that the engine that was asked for is the one that ran.
+fn ran(program: &RowProgram, level: Level, engine: Engine) {
+    let emitter = cfg!(all(unix, target_arch = "x86_64")) && level != Level::Scalar;
+    let wanted = if emitter { engine } else { Engine::Interpreter };
+    assert_eq!(program.engine().0, wanted, "{:?}", program.engine().1);
+}
+
+#[test]
+fn machine_code_is_made_once_the_rows_pay_for_it() {
+    let scope = Scope::new();
+    let (rows, nodes) = formula(&scope, 1);
+    let program = RowProgram::compile(&scope.finish(), rows, &nodes[..7], &nodes[7..]);
+    let mut workspace = program.workspace();
+    program.set_parameters(&mut workspace, &[1.3, 0.7, 0.4]);
+    let data = columns(1 << 17);
+    let (mut before, mut sums) = (Vec::new(), Vec::new());
+    for pass in 0..4 {
+        sums.clear();
+        let columns = [&data[0][..], &data[1][..]];
+        program.accumulate(&mut workspace, &columns, &mut |tile| {
+            sums.extend_from_slice(tile);
+        });
+        let expected = pass > 0 && cfg!(all(unix, target_arch = "x86_64"));
+        let expected = expected && Level::detect() != Level::Scalar;
+        assert_eq!(
+            program.engine().0 == Engine::Emitter,
+            expected,
+            "pass {pass}"
+        );
+        if pass > 0 {
+            assert_eq!(sums, before);
+        }
+        before.clone_from(&sums);
+    }
+}
+
+#[cfg(all(unix, target_arch = "x86_64"))]
+#[test]
+fn faults_of_machine_code_for_rows_are_found_before_it_is_used() {
+    use super::emitted::make_with;
+    use crate::cpu::native::Fault;
+    let scope = Scope::new();
+    let (rows, nodes) = formula(&scope, 1);
+    let graph = scope.finish();
+    for level in Level::available() {
+        let program = RowProgram::compile_for(level, &graph, rows, &nodes[..7], &nodes[7..]);
+        let sound = make_with(&program, Fault::None);
+        assert_eq!(sound.is_ok(), level != Level::Scalar);
+        for fault in [Fault::Constant, Fault::Difference, Fault::Refused] {
+            assert!(make_with(&program, fault).is_err(), "{fault:?} {level:?}");
         }
     }
 }

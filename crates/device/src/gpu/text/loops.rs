@@ -5,7 +5,7 @@ use super::functions;
 use super::precision::Real;
 use super::sums::Reduction;
 use super::{Writer, array};
-use crate::cpu::program::{Arena, Code, Instr, Loc, LoopPlan, MatrixPlan, Motion};
+use crate::cpu::program::{Arena, Code, Instr, Loc, LoopPlan, MatrixPlan, Motion, PARTIALS};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -157,6 +157,7 @@ impl Writer<'_> {
             | Code::MulAdd
             | Code::SubMul
             | Code::MulSub => self.elementwise(turn, instr),
+            Code::Native => unreachable!("text is made of steps before machine code is"),
         }
     }
 
@@ -230,13 +231,13 @@ impl Writer<'_> {
         self.assign(turn, to, &text);
     }
 
-    /// One row of a matrix times a vector; columns stand apart.
+    /// One row of a matrix times a vector.
     fn matrix_row(&mut self, turn: &mut Turn<'_>, instr: &Instr, m: usize) {
         let m = turn.plan.matrices[m];
         let vector = instr.from[0].expect("has an operand");
         let to = instr.to.expect("has a result");
         let i = if turn.plan.n == 1 { "0" } else { "i" };
-        let entry = self.entry(&m, &format!("c * {} + {i}", m.stride));
+        let entry = self.entry(&m, turn.plan.n, i);
         let x = self.element(vector, m.columns, "c", Access::Any);
         let (name, indent) = (self.name(), turn.indent);
         let (real, f) = (self.real.name(), self.real.suffix());
@@ -249,11 +250,18 @@ impl Writer<'_> {
         self.store(turn, to, name);
     }
 
-    /// The entry of a data matrix at `index` from its first.
-    pub(super) fn entry(&mut self, m: &MatrixPlan, index: &str) -> String {
-        // Columns are padded, but for what lies behind the last one.
-        let len = (m.stride * m.columns).min(self.fixed.len() - m.at);
-        self.constant(m.at, len, index)
+    /// Row `i` and column `c` of a data matrix of `n` rows, in panels.
+    pub(super) fn entry(&mut self, m: &MatrixPlan, n: usize, i: &str) -> String {
+        let (columns, len) = (m.columns, n.next_multiple_of(PARTIALS) * m.columns);
+        let index = match (columns, n) {
+            (1, _) => i.to_string(),
+            (_, 1) => format!("c * {PARTIALS}"),
+            _ => format!(
+                "{i} / {PARTIALS} * {} + c * {PARTIALS} + {i} % {PARTIALS}",
+                PARTIALS * columns
+            ),
+        };
+        self.constant(m.at, len, &index)
     }
 
     /// The terms of a sum, where another thread can read them.

@@ -172,10 +172,7 @@ impl Writer<'_> {
         let tiles = n.div_ceil(TILE);
         let x = self.term_at(term, n, "j", Access::Any);
         let head = format!("        const int c = k / {};\n", tiles * PARTIALS);
-        let entry = match matrix.columns {
-            1 => self.entry(matrix, "j"),
-            _ => self.entry(matrix, &format!("c * {} + j", matrix.stride)),
-        };
+        let entry = self.entry(matrix, n, "j");
         let add = format!("s = fma{}({entry}, {x}, s)", self.real.suffix());
         let partials = self.partial_sums(n, matrix.columns, &head, &add);
         let all = tiles * matrix.columns;
@@ -313,7 +310,7 @@ impl Writer<'_> {
                 total,
             } => {
                 let (place, x) = (self.arrays.place(total), value(&term));
-                let entry = self.entry(&matrix, &format!("c * {}", matrix.stride));
+                let entry = self.entry(&matrix, 1, "0");
                 let _ = write!(
                     turn.text,
                     "    for (int c = THREAD; c < {}; c += TEAM)\n        \

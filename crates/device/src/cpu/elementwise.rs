@@ -1,0 +1,60 @@
+//! The elementwise operations as functions of lanes: for loops of one element, and for the emitter.
+
+use crate::lanes::Lanes;
+use crate::maths;
+use fitzroy_graph::{Binary, Unary};
+
+#[inline(always)]
+pub(super) fn unary<L: Lanes>(op: Unary, x: L) -> L {
+    match op {
+        Unary::Neg => x.neg(),
+        Unary::Recip => L::splat(1.0).div(x),
+        Unary::Sqrt => x.sqrt(),
+        Unary::Abs => x.abs(),
+        Unary::Floor => x.floor(),
+        Unary::Exp => maths::exp(x),
+        Unary::Log => maths::log(x),
+        Unary::Log1p => maths::log1p(x),
+        Unary::Expm1 => maths::expm1(x),
+        Unary::Sin => maths::sin(x),
+        Unary::Cos => maths::cos(x),
+        Unary::Tan => maths::tan(x),
+        Unary::Asin => maths::asin(x),
+        Unary::Acos => maths::acos(x),
+        Unary::Atan => maths::atan(x),
+        Unary::Sinh => maths::sinh(x),
+        Unary::Cosh => maths::cosh(x),
+        Unary::Tanh => maths::tanh(x),
+        Unary::Erf => maths::erf(x),
+        Unary::Erfc => maths::erfc(x),
+        Unary::Erfcx => maths::erfcx(x),
+        Unary::LogNdtr => maths::log_ndtr(x),
+        Unary::NdtrSlope => maths::log_ndtr_with_slope(x).1,
+        Unary::Lgamma => maths::lgamma(x),
+        Unary::Digamma => maths::digamma(x),
+        Unary::Trigamma => maths::trigamma(x),
+        Unary::LogI0 => maths::log_i0(x),
+        Unary::I1OverI0 => maths::i1_over_i0(x),
+        Unary::InvLogit => maths::inv_logit(x),
+        Unary::Softplus => maths::softplus(x),
+    }
+}
+
+#[inline(always)]
+pub(super) fn binary<L: Lanes>(op: Binary, a: L, b: L) -> L {
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
+    match op {
+        Binary::Add => a.add(b),
+        Binary::Sub => a.sub(b),
+        Binary::Mul => a.mul(b),
+        Binary::Div => a.div(b),
+        Binary::Pow => maths::pow(a, b),
+        Binary::Min => maths::min(a, b),
+        Binary::Max => maths::max(a, b),
+        Binary::LogAddExp => maths::log_add_exp(a, b),
+        Binary::Lt => L::select(a.lt(b), one, zero),
+        Binary::Le => L::select(a.le(b), one, zero),
+        Binary::Eq => L::select(a.eq(b), one, zero),
+        Binary::MulZ => L::select(a.eq(zero), zero, a.mul(b)),
+    }
+}

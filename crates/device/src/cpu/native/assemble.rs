@@ -1,0 +1,289 @@
+//! One loop as machine code: registers chosen while the instructions are written.
+//!
+//! The code is called as `f(work, fixed, start, len)`: `rdi` and `rsi` are the arenas, `rdx` the
+//! bytes before the block in every array, `rcx` its rows. It moves through the block in `rax`.
+
+use super::registers::{Class, File, Value};
+use super::tape::{Node, Op};
+use super::x86::{
+    Encoding, Gpr, Mem, Opcode, Parts, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, Rm, Writer,
+};
+use crate::cpu::program::{Arena, Loc, Motion};
+
+/// Registers that may be saved at once; each takes `SLOT` numbers of the workspace.
+pub(super) const SLOTS: usize = 128;
+/// Numbers of one saved register.
+pub(super) const SLOT: usize = 8;
+/// The mask of the last rows: k1, or with AVX2 this register.
+pub(super) const TAIL: u8 = 15;
+pub(super) const K_TAIL: u8 = 1;
+
+/// Where operands stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// In the arenas of a function.
+    Loop,
+    /// As [`super::rows`] says: scalars eight times, buffers of a block, and columns by number.
+    Rows,
+}
+
+/// Addresses of columns; `rdx` last, since they are read from there.
+pub(super) const COLUMNS: [Gpr; 5] = [R9, R10, R11, RCX, RDX];
+
+/// What a loop is compiled for.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    /// AVX-512, else AVX2.
+    pub(super) wide: bool,
+    /// A loop of one element.
+    pub(super) single: bool,
+    pub(super) layout: Layout,
+    /// First number of the room for saved registers.
+    pub(super) slots_at: usize,
+}
+
+impl Target {
+    /// Numbers of a register.
+    pub(super) fn lanes(self) -> usize {
+        match (self.single, self.wide) {
+            (true, _) => 1,
+            (false, true) => 8,
+            (false, false) => 4,
+        }
+    }
+}
+
+/// Code of the operations of one pass, for some copies of a register's worth of rows.
+pub(super) struct Assembler<'a> {
+    pub(super) nodes: &'a [Node],
+    pub(super) target: Target,
+    pub(super) writer: Writer,
+    pub(super) copies: usize,
+    /// The last rows: lanes beyond them must not count.
+    pub(super) tail: bool,
+    shared: Vec<bool>,
+    pub(super) values: Vec<Value>,
+    pub(super) files: [File; 2],
+    pub(super) free_slots: Vec<usize>,
+    /// Slots that the present operation may still read.
+    pub(super) ending_slots: Vec<usize>,
+    /// Something needs more room than there is, or lies too far away.
+    pub(super) failed: bool,
+}
+
+impl<'a> Assembler<'a> {
+    pub(super) fn new(nodes: &'a [Node], target: Target) -> Self {
+        let encoding = if target.wide {
+            Encoding::Evex
+        } else {
+            Encoding::Vex
+        };
+        let length = match target.lanes() {
+            8 => 2,
+            4 => 1,
+            _ => 0,
+        };
+        let mut shared = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            shared.push(match node.op {
+                Op::Const(_) => true,
+                // Where scalars stand eight times, half registers read them from two places.
+                Op::Load(loc) => {
+                    loc.motion == Motion::Scalar && (target.wide || target.layout == Layout::Loop)
+                }
+                op => !op.is_effect() && node.args().iter().all(|&a| shared[a as usize]),
+            });
+        }
+        Assembler {
+            nodes,
+            target,
+            writer: Writer::new(encoding, length),
+            copies: 1,
+            tail: false,
+            shared,
+            values: Vec::new(),
+            files: [File::new(0, 1), File::new(0, 1)],
+            free_slots: Vec::new(),
+            ending_slots: Vec::new(),
+            failed: false,
+        }
+    }
+
+    /// Writes all operations for `copies` registers of rows side by side.
+    pub(super) fn body(&mut self, copies: usize, tail: bool) {
+        self.copies = copies;
+        self.tail = tail;
+        self.values = vec![Value::default(); self.nodes.len() * copies];
+        let vectors = if self.target.wide { 32 } else { TAIL };
+        self.files = [File::new(0, vectors), File::new(K_TAIL + 1, 8)];
+        self.free_slots = (0..SLOTS).rev().collect();
+        let mut list = Vec::with_capacity(self.values.len());
+        for (k, shared) in self.shared.iter().enumerate() {
+            let copies = if *shared { 1 } else { copies };
+            list.extend((0..copies).map(|copy| (k, copy)));
+        }
+        for (at, &(k, copy)) in list.iter().enumerate().rev() {
+            for arg in self.args(k, copy) {
+                let reads = &mut self.values[arg as usize].reads;
+                if reads.last() != Some(&(at as u32)) {
+                    reads.push(at as u32);
+                }
+            }
+        }
+        for (k, copy) in list {
+            self.operation(k, copy);
+            self.files.iter_mut().for_each(File::unpin);
+            self.free_slots.append(&mut self.ending_slots);
+        }
+    }
+
+    /// The mask of AVX2: bit i of `edx` becomes the sign of lane i, which is what blends look at.
+    pub(super) fn narrow_mask(&mut self) {
+        let shifts = self.writer.constants([63, 62, 61, 60]);
+        let moves = [
+            (Opcode(1, 1, false, 0x6E), 0, Rm::Reg(2), 0), // vmovd xmm15, edx
+            (Opcode(2, 1, false, 0x59), 0, Rm::Reg(TAIL), 1), // vpbroadcastq ymm15, xmm15
+            (Opcode(2, 1, true, 0x47), TAIL, Rm::Mem(shifts), 1), // vpsllvq ymm15, ymm15, [...]
+        ];
+        for (op, middle, rm, length) in moves {
+            let parts = Parts {
+                reg: TAIL,
+                middle,
+                rm,
+                mask: 0,
+                immediate: None,
+            };
+            self.writer.vex(op, parts, length);
+        }
+    }
+
+    pub(super) fn number(&self, node: usize, copy: usize) -> u32 {
+        let copy = if self.shared[node] { 0 } else { copy };
+        (node * self.copies + copy) as u32
+    }
+
+    /// The operands of a node, as values.
+    pub(super) fn args(&self, k: usize, copy: usize) -> impl Iterator<Item = u32> + use<'a> {
+        let node = &self.nodes[k];
+        let mut all = [0; 3];
+        for (to, &arg) in all.iter_mut().zip(node.args()) {
+            *to = self.number(arg as usize, copy);
+        }
+        all.into_iter().take(node.args().len())
+    }
+
+    pub(super) fn node(&self, value: u32) -> &'a Node {
+        &self.nodes[value as usize / self.copies]
+    }
+
+    pub(super) fn class(&self, value: u32) -> Class {
+        if self.target.wide && self.node(value).op.is_mask() {
+            Class::Mask
+        } else {
+            Class::Vector
+        }
+    }
+
+    pub(super) fn file(&mut self, class: Class) -> &mut File {
+        &mut self.files[usize::from(class == Class::Mask)]
+    }
+
+    /// A distance from the start of an arena, in bytes.
+    fn bytes(&mut self, numbers: usize) -> i32 {
+        // Room for the displacements of copies on top.
+        i32::try_from(numbers * 8)
+            .ok()
+            .filter(|&d| d < i32::MAX - 4096)
+            .unwrap_or_else(|| {
+                self.failed = true;
+                0
+            })
+    }
+
+    pub(super) fn place(&mut self, loc: Loc, copy: usize) -> Mem {
+        if self.target.layout == Layout::Rows {
+            return self.row_place(loc, copy);
+        }
+        let work = loc.arena == Arena::Work;
+        let disp = self.bytes(loc.at);
+        if loc.motion == Motion::Scalar || self.target.single {
+            let base = if work { RDI } else { RSI };
+            return Mem::At {
+                base,
+                index: None,
+                disp,
+            };
+        }
+        let base = match (loc.motion, work) {
+            (Motion::Stream, true) => R9,
+            (Motion::Stream, false) => R10,
+            (_, true) => RDI,
+            (_, false) => RSI,
+        };
+        let disp = disp + (copy * self.target.lanes() * 8) as i32;
+        Mem::At {
+            base,
+            index: Some(RAX),
+            disp,
+        }
+    }
+
+    fn row_place(&mut self, loc: Loc, copy: usize) -> Mem {
+        let register = (copy * self.target.lanes() * 8) as i32;
+        let (base, index, disp) = match (loc.motion, loc.arena) {
+            (Motion::Scalar, _) => (RDI, None, self.bytes(loc.at) + register % 64),
+            (_, Arena::Work) => (RSI, Some(RAX), self.bytes(loc.at) + register),
+            (_, Arena::Fixed) => (COLUMNS[loc.at], Some(RAX), register),
+        };
+        Mem::At { base, index, disp }
+    }
+
+    pub(super) fn partials(&mut self, at: usize, copy: usize) -> Mem {
+        let disp = self.bytes(at) + (copy * self.target.lanes() * 8) as i32;
+        Mem::At {
+            base: RDI,
+            index: Some(R11),
+            disp,
+        }
+    }
+
+    pub(super) fn slot(&mut self, slot: usize) -> Mem {
+        let disp = self.bytes(self.target.slots_at + slot * SLOT);
+        Mem::At {
+            base: RDI,
+            index: None,
+            disp,
+        }
+    }
+
+    pub(super) fn emit(&mut self, op: Opcode, reg: u8, middle: u8, rm: Rm) {
+        self.emit_with(op, reg, middle, rm, 0, None);
+    }
+
+    pub(super) fn emit_with(
+        &mut self,
+        op: Opcode,
+        reg: u8,
+        middle: u8,
+        rm: Rm,
+        mask: u8,
+        imm: Option<u8>,
+    ) {
+        let parts = Parts {
+            reg,
+            middle,
+            rm,
+            mask,
+            immediate: imm,
+        };
+        self.writer.vector(op, parts);
+    }
+}
+
+pub(super) const MOVE_IN: Opcode = Opcode(1, 1, true, 0x10);
+pub(super) const MOVE_OUT: Opcode = Opcode(1, 1, true, 0x11);
+pub(super) const MOVE_ONE_IN: Opcode = Opcode(1, 3, true, 0x10);
+pub(super) const MOVE_ONE_OUT: Opcode = Opcode(1, 3, true, 0x11);
+pub(super) const COPY: Opcode = Opcode(1, 1, true, 0x28);
+pub(super) const K_MOVE_IN: Opcode = Opcode(1, 1, false, 0x90);
+pub(super) const K_MOVE_OUT: Opcode = Opcode(1, 1, false, 0x91);

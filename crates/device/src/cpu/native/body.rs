@@ -1,0 +1,265 @@
+//! From the instructions of a loop to one list of operations on registers, and what remains for
+//! the block interpreter before and after it.
+
+use super::tape::{self, Narrow, Node, Op, Recorder, Wide};
+use crate::cpu::elementwise::{binary, unary};
+use crate::cpu::program::{Arena, BLOCK, Code, Instr, Loc, LoopPlan, Motion, SLACK};
+use crate::maths;
+use std::collections::HashMap;
+
+/// A loop in three parts.
+pub(super) struct Split {
+    /// Look-ups and products with a matrix, which read what earlier loops wrote.
+    pub(super) before: Vec<Instr>,
+    /// Everything element by element.
+    pub(super) nodes: Vec<Node>,
+    /// Sums by group and products with a transposed matrix.
+    pub(super) after: Vec<Instr>,
+}
+
+/// Takes numbers of the workspace; the buffers of all loops are the same ones.
+pub(super) struct Buffers<'a> {
+    pub(super) all: &'a mut Vec<usize>,
+    pub(super) reserve: &'a mut dyn FnMut(usize) -> usize,
+}
+
+struct Splitter<'a, 'b> {
+    plan: &'a LoopPlan,
+    buffers: Buffers<'b>,
+    used: usize,
+    /// The value at a place that this loop has written, and where it can be read as a block.
+    at: HashMap<(Arena, usize), (u32, Option<Loc>)>,
+    out: Split,
+}
+
+/// Splits a loop; `None` where it has something that cannot be compiled, or nothing to compile.
+pub(super) fn split(plan: &LoopPlan, wide: bool, buffers: Buffers<'_>) -> Option<Split> {
+    let splitter = Splitter {
+        plan,
+        buffers,
+        used: 0,
+        at: HashMap::new(),
+        out: Split {
+            before: Vec::new(),
+            nodes: Vec::new(),
+            after: Vec::new(),
+        },
+    };
+    let (split, tape) = tape::record(|| {
+        if wide {
+            splitter.run::<Wide>()
+        } else {
+            splitter.run::<Narrow>()
+        }
+    });
+    let mut split = split?;
+    split.nodes = live(&tape.nodes);
+    (!split.nodes.is_empty()).then_some(split)
+}
+
+/// What the effects need, numbered afresh.
+pub(super) fn live(nodes: &[Node]) -> Vec<Node> {
+    let mut needed: Vec<bool> = nodes.iter().map(|n| n.op.is_effect()).collect();
+    for k in (0..nodes.len()).rev() {
+        if needed[k] {
+            nodes[k]
+                .args()
+                .iter()
+                .for_each(|&a| needed[a as usize] = true);
+        }
+    }
+    let mut number = vec![0; nodes.len()];
+    let mut out = Vec::new();
+    for (k, node) in nodes.iter().enumerate().filter(|&(k, _)| needed[k]) {
+        number[k] = out.len() as u32;
+        let mut node = *node;
+        let n = node.op.n_args();
+        node.args[..n]
+            .iter_mut()
+            .for_each(|a| *a = number[*a as usize]);
+        out.push(node);
+    }
+    out
+}
+
+fn key(loc: Loc) -> (Arena, usize) {
+    (loc.arena, loc.at)
+}
+
+impl Splitter<'_, '_> {
+    fn run<R: Recorder>(mut self) -> Option<Split> {
+        let plan = self.plan;
+        for instr in &plan.code {
+            match instr.code {
+                Code::Native => return None,
+                Code::GatherRuns(_) | Code::GatherRising(_) | Code::GatherAt(_) if plan.n == 1 => {
+                    self.look_up(instr);
+                }
+                Code::GatherRuns(_)
+                | Code::GatherRising(_)
+                | Code::GatherAt(_)
+                | Code::MatVec(_)
+                    if plan.n > 1 =>
+                {
+                    self.before(instr);
+                }
+                Code::SumRuns(_) | Code::SumRising(_) | Code::SumAt(_) | Code::MatVecT(_)
+                    if plan.n > 1 =>
+                {
+                    self.after(instr);
+                }
+                Code::SumRuns(g) | Code::SumRising(g) | Code::SumAt(g)
+                    if plan.groups[g].len == 1 =>
+                {
+                    let sum = R::splat(0.0).add(self.value(instr, 0));
+                    self.store_number(plan.groups[g].total, sum.id());
+                }
+                Code::Sum(s) => self.sum::<R>(instr, s),
+                Code::MatVec(_)
+                | Code::MatVecT(_)
+                | Code::SumRuns(_)
+                | Code::SumRising(_)
+                | Code::SumAt(_)
+                | Code::GatherRuns(_)
+                | Code::GatherRising(_)
+                | Code::GatherAt(_) => return None,
+                _ => self.elementwise::<R>(instr),
+            }
+        }
+        Some(self.out)
+    }
+
+    fn buffer(&mut self) -> Loc {
+        if self.used == self.buffers.all.len() {
+            let at = (self.buffers.reserve)(BLOCK + SLACK);
+            self.buffers.all.push(at);
+        }
+        self.used += 1;
+        Loc {
+            arena: Arena::Work,
+            motion: Motion::Buffer,
+            at: self.buffers.all[self.used - 1],
+        }
+    }
+
+    /// Operand `k`: what this loop computed, or a read.
+    fn value<R: Recorder>(&self, instr: &Instr, k: usize) -> R {
+        let loc = instr.from[k].expect("instructions have their operands");
+        R::of(match self.at.get(&key(loc)) {
+            Some(&(value, _)) => value,
+            None => tape::push(Op::Load(loc), &[]),
+        })
+    }
+
+    /// The result of an instruction: kept in a register, and written where others will look.
+    fn define(&mut self, to: Option<Loc>, value: u32) {
+        let to = to.expect("instructions have their results");
+        let stored = to.motion != Motion::Buffer;
+        if stored {
+            tape::push(Op::Store(to), &[value]);
+        }
+        self.at.insert(key(to), (value, stored.then_some(to)));
+    }
+
+    fn store_number(&mut self, at: usize, value: u32) {
+        let to = Loc {
+            arena: Arena::Work,
+            motion: Motion::Scalar,
+            at,
+        };
+        tape::push(Op::Store(to), &[value]);
+    }
+
+    /// The only element of a look-up in a loop of one.
+    fn look_up(&mut self, instr: &Instr) {
+        let mut from = instr.from[0].expect("a look-up reads something");
+        let position = match instr.code {
+            Code::GatherAt(t) => self.plan.positions[t][0],
+            Code::GatherRuns(t) | Code::GatherRising(t) => self.plan.runs[t].group[0],
+            _ => 0,
+        };
+        from.at += position as usize;
+        from.motion = Motion::Scalar;
+        let value = tape::push(Op::Load(from), &[]);
+        self.define(instr.to, value);
+    }
+
+    fn before(&mut self, instr: &Instr) {
+        let mut instr = *instr;
+        let to = instr.to.expect("instructions have their results");
+        let new = if to.motion == Motion::Buffer {
+            self.buffer()
+        } else {
+            to
+        };
+        instr.to = Some(new);
+        self.out.before.push(instr);
+        let value = tape::push(Op::Load(new), &[]);
+        self.at.insert(key(to), (value, Some(new)));
+    }
+
+    fn after(&mut self, instr: &Instr) {
+        let mut instr = *instr;
+        let from = instr.from[0].expect("sums have an operand");
+        if let Some(&(value, stored)) = self.at.get(&key(from)) {
+            let at = stored.unwrap_or_else(|| {
+                let buffer = self.buffer();
+                tape::push(Op::Store(buffer), &[value]);
+                self.at.insert(key(from), (value, Some(buffer)));
+                buffer
+            });
+            instr.from[0] = Some(at);
+        }
+        self.out.after.push(instr);
+    }
+
+    fn sum<R: Recorder>(&mut self, instr: &Instr, s: usize) {
+        let plan = self.plan.sums[s];
+        let a: R = self.value(instr, 0);
+        let b = instr.from[1].map(|_| self.value::<R>(instr, 1));
+        if self.plan.n == 1 {
+            // Added to a partial sum of zero, as in a longer loop.
+            let zero = R::splat(0.0);
+            let sum = b.map_or_else(|| zero.add(a), |b| a.fma(b, zero));
+            return self.store_number(plan.total, sum.id());
+        }
+        match b {
+            Some(b) => tape::push(Op::SumProduct(plan.partials), &[a.id(), b.id()]),
+            None => tape::push(Op::Sum(plan.partials), &[a.id()]),
+        };
+    }
+
+    fn elementwise<R: Recorder>(&mut self, instr: &Instr) {
+        let (value, also) = elementwise::<R>(instr.code, |k| self.value(instr, k));
+        self.define(instr.to, value.id());
+        if let Some(also) = also {
+            self.define(instr.also_to, also.id());
+        }
+    }
+}
+
+/// The results of an instruction that works element by element.
+pub(super) fn elementwise<R: Recorder>(code: Code, arg: impl Fn(usize) -> R) -> (R, Option<R>) {
+    let fused = |op: Op| R::of(tape::push(op, &[arg(0), arg(1), arg(2)].map(R::id)));
+    match code {
+        Code::Unary(op) => (unary(op, arg(0)), None),
+        Code::Binary(op) => (binary(op, arg(0), arg(1)), None),
+        Code::Select => {
+            let (c, a, b) = (arg(0), arg(1), arg(2));
+            (R::select(c.eq(R::splat(0.0)), b, a), None)
+        }
+        Code::MulAdd => (fused(Op::MulAdd), None),
+        Code::MulSub => (fused(Op::MulSub), None),
+        Code::SubMul => (fused(Op::SubMul), None),
+        Code::LogNdtrPair => both(maths::log_ndtr_with_slope(arg(0))),
+        Code::LogAddExpPair => both(maths::log_add_exp_with_weight(arg(0), arg(1))),
+        Code::SoftplusPair => both(maths::softplus_with_slope(arg(0))),
+        Code::LgammaPair => both(maths::lgamma_with_digamma(arg(0))),
+        Code::SinCos => both(maths::sincos(arg(0))),
+        _ => (arg(0), None),
+    }
+}
+
+fn both<R>(pair: (R, R)) -> (R, Option<R>) {
+    (pair.0, Some(pair.1))
+}

@@ -1,0 +1,270 @@
+//! The emitter: loops as x86-64 machine code, made while the function is compiled.
+//!
+//! Of every loop, what is done element by element becomes one piece of straight code around
+//! registers; look-ups, sums by group and products with matrices stay with the block interpreter,
+//! before and after it. Operations and their order are the interpreter's, so the bits are as well.
+
+mod assemble;
+mod body;
+mod operations;
+mod pages;
+mod registers;
+mod rows;
+mod tape;
+#[cfg(test)]
+mod tests;
+mod values;
+mod x86;
+
+use super::program::{Code, Entry, Instr, LoopPlan, Step};
+use crate::lanes::Level;
+use assemble::{Assembler, Layout, SLOT, SLOTS, Target};
+use body::{Buffers, Split, live};
+use pages::Pages;
+pub(super) use rows::{ROOM, RowCode, compile as compile_rows};
+use tape::Node;
+
+/// Most registers of rows side by side.
+const MOST_COPIES: usize = 4;
+
+/// Compiled loops: the code, which lives as long as this.
+#[derive(Debug)]
+pub(super) struct Native {
+    _pages: Pages,
+}
+
+/// Numbers of the workspace that are still free.
+pub(super) struct Room<'a> {
+    pub(super) work_len: &'a mut usize,
+    pub(super) buffers: &'a mut Vec<usize>,
+}
+
+impl Room<'_> {
+    fn reserve(work_len: &mut usize, len: usize) -> usize {
+        let at = *work_len;
+        *work_len += len.next_multiple_of(8);
+        at
+    }
+}
+
+/// A fault put in on purpose, to see that it is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Fault {
+    #[default]
+    None,
+    /// The first constant is wrong in its last bit.
+    #[cfg(test)]
+    Constant,
+    /// Lanes beyond the last row are added to sums.
+    #[cfg(test)]
+    Tail,
+    /// A difference is taken the wrong way round.
+    #[cfg(test)]
+    Difference,
+    /// The system refuses memory that can be executed.
+    #[cfg(test)]
+    Refused,
+}
+
+/// Replaces what it can of the loops in `steps` by machine code.
+///
+/// # Errors
+/// Why there is none, in words.
+pub(super) fn compile(
+    level: Level,
+    steps: &mut [Step],
+    room: Room<'_>,
+    fault: Fault,
+) -> Result<Native, String> {
+    let wide = match level {
+        Level::Scalar => return Err("there is no machine code for this processor".into()),
+        Level::Avx2 => false,
+        Level::Avx512 => true,
+    };
+    let slots_at = Room::reserve(room.work_len, SLOTS * SLOT);
+    let (mut code, mut entries) = (Vec::new(), Vec::new());
+    for (k, step) in steps.iter_mut().enumerate() {
+        let Step::Loop(plan) = step else { continue };
+        let buffers = Buffers {
+            all: &mut *room.buffers,
+            reserve: &mut |len| Room::reserve(room.work_len, len),
+        };
+        let Some(mut split) = body::split(plan, wide, buffers) else {
+            continue;
+        };
+        plant(fault, &mut split.nodes);
+        let target = Target {
+            wide,
+            single: plan.n == 1,
+            layout: Layout::Loop,
+            slots_at,
+        };
+        let Some(bytes) = assemble(&split.nodes, target, plan.n, fault) else {
+            continue;
+        };
+        entries.push((k, code.len()));
+        code.extend(bytes);
+        code.resize(code.len().next_multiple_of(64), 0xCC);
+        replace(plan, split);
+    }
+    let pages = match fault {
+        #[cfg(test)]
+        Fault::Refused => Err(std::io::ErrorKind::PermissionDenied.into()),
+        _ => Pages::new(&code),
+    };
+    let pages = pages.map_err(|e| format!("the system gives no memory to execute: {e}"))?;
+    for (k, offset) in entries {
+        let Step::Loop(plan) = &mut steps[k] else {
+            unreachable!("only loops have code");
+        };
+        // SAFETY: at this offset starts a function that follows the calling convention and takes
+        // these arguments: it was written for this loop by `assemble`.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
+        plan.native = Some(entry);
+    }
+    Ok(Native { _pages: pages })
+}
+
+fn replace(plan: &mut LoopPlan, split: Split) {
+    let call = Instr {
+        code: Code::Native,
+        to: None,
+        also_to: None,
+        from: [None; 3],
+    };
+    plan.code = split.before;
+    plan.code.push(call);
+    plan.code.extend(split.after);
+}
+
+/// How many registers of rows to compute side by side: as many as need no saving.
+fn copies(nodes: &[Node], target: Target, n: usize) -> usize {
+    let registers = if target.wide { 30 } else { 13 };
+    let mut copies = MOST_COPIES;
+    while copies > 1
+        && (copies * registers::pressure(nodes) > registers || copies * target.lanes() > n)
+    {
+        copies /= 2;
+    }
+    copies
+}
+
+const RET: u8 = 0xC3;
+const VZEROUPPER: [u8; 3] = [0xC5, 0xF8, 0x77];
+
+/// The code of one loop over `n` rows; `None` where it does not fit.
+fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Vec<u8>> {
+    let mut a = Assembler::new(nodes, target);
+    if target.single {
+        a.body(1, false);
+    } else {
+        let copies = copies(nodes, target, n);
+        prologue(&mut a);
+        if n >= copies * target.lanes() {
+            main_loop(&mut a, copies);
+        }
+        let rest = n % (copies * target.lanes());
+        if rest != 0 {
+            tail_loop(&mut a, fault);
+        }
+        a.writer.bytes.extend(VZEROUPPER);
+    }
+    a.writer.bytes.push(RET);
+    let lanes = if target.wide { 1 } else { 4 };
+    (!a.failed).then(|| a.writer.finish(lanes))
+}
+
+fn prologue(a: &mut Assembler<'_>) {
+    let code: [&[u8]; 4] = [
+        &[0x4C, 0x8D, 0x0C, 0x17],             // lea r9, [rdi + rdx]
+        &[0x4C, 0x8D, 0x14, 0x16],             // lea r10, [rsi + rdx]
+        &[0x4C, 0x8D, 0x04, 0xCD, 0, 0, 0, 0], // lea r8, [8 rcx]
+        &[0x31, 0xC0],                         // xor eax, eax
+    ];
+    a.writer.bytes.extend(code.concat());
+}
+
+/// r11 = rax mod 256: the bytes before the partial sums of these rows.
+fn partials_index(a: &mut Assembler<'_>) {
+    a.writer.bytes.extend([0x41, 0x89, 0xC3]); // mov r11d, eax
+    a.writer.bytes.extend([0x41, 0x81, 0xE3, 0xFF, 0, 0, 0]); // and r11d, 255
+}
+
+fn advance(a: &mut Assembler<'_>, rows: usize, top: usize) {
+    a.writer.bytes.extend([0x48, 0x05]); // add rax, bytes
+    a.writer.bytes.extend((8 * rows as u32).to_le_bytes());
+    a.writer.back(top);
+}
+
+/// All rows for which `copies` registers are full.
+fn main_loop(a: &mut Assembler<'_>, copies: usize) {
+    let rows = copies * a.target.lanes();
+    let top = a.writer.bytes.len();
+    a.writer.bytes.extend([0x4C, 0x8D, 0x98]); // lea r11, [rax + bytes]
+    a.writer.bytes.extend((8 * rows as u32).to_le_bytes());
+    a.writer.bytes.extend([0x4D, 0x39, 0xC3]); // cmp r11, r8
+    let end = a.writer.jump(&[0x0F, 0x87]); // ja
+    partials_index(a);
+    a.body(copies, false);
+    advance(a, rows, top);
+    a.writer.land(&end);
+}
+
+/// What is left, a register at a time, with the mask of the rows that count.
+fn tail_loop(a: &mut Assembler<'_>, fault: Fault) {
+    let top = a.writer.bytes.len();
+    a.writer.bytes.extend([0x4C, 0x39, 0xC0]); // cmp rax, r8
+    let end = a.writer.jump(&[0x0F, 0x83]); // jae
+    partials_index(a);
+    let rows_left: [&[u8]; 3] = [
+        &[0x4C, 0x89, 0xC1], // mov rcx, r8
+        &[0x48, 0x29, 0xC1], // sub rcx, rax
+        &[0xC1, 0xE9, 0x03], // shr ecx, 3
+    ];
+    a.writer.bytes.extend(rows_left.concat());
+    // 2^rows − 1. Fewer than 32 rows are left, and the low lanes are what counts.
+    let mask: [&[u8]; 3] = match fault {
+        #[cfg(test)]
+        Fault::Tail => [&[0xBA, 0xFF, 0xFF, 0, 0], &[], &[]], // mov edx, 65535
+        _ => [
+            &[0xBA, 1, 0, 0, 0], // mov edx, 1
+            &[0xD3, 0xE2],       // shl edx, cl
+            &[0xFF, 0xCA],       // dec edx
+        ],
+    };
+    a.writer.bytes.extend(mask.concat());
+    if a.target.wide {
+        a.writer.bytes.extend([0xC5, 0xF9, 0x92, 0xCA]); // kmovb k1, edx
+    } else {
+        a.narrow_mask();
+    }
+    a.body(1, true);
+    advance(a, a.target.lanes(), top);
+    a.writer.land(&end);
+}
+
+/// Puts a fault in, if one is asked for.
+fn plant(fault: Fault, nodes: &mut [Node]) {
+    match fault {
+        #[cfg(test)]
+        Fault::Constant => {
+            for node in nodes {
+                if let tape::Op::Const(bits) = &mut node.op
+                    && f64::from_bits(*bits).is_normal()
+                {
+                    *bits ^= 1;
+                    return;
+                }
+            }
+        }
+        #[cfg(test)]
+        Fault::Difference => {
+            if let Some(node) = nodes.iter_mut().find(|n| n.op == tape::Op::Sub) {
+                node.args.swap(0, 1);
+            }
+        }
+        _ => {
+            let _ = nodes;
+        }
+    }
+}

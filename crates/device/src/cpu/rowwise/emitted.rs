@@ -1,0 +1,177 @@
+//! When a row program runs as machine code, and whether that gives the interpreter's numbers.
+
+use super::RowProgram;
+use crate::cpu::Engine;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[cfg(all(unix, target_arch = "x86_64"))]
+pub(super) use crate::cpu::native::{ROOM, RowCode};
+
+/// There is none on other machines.
+#[cfg(not(all(unix, target_arch = "x86_64")))]
+pub(super) enum RowCode {}
+#[cfg(not(all(unix, target_arch = "x86_64")))]
+pub(super) const ROOM: usize = 0;
+
+#[cfg(not(all(unix, target_arch = "x86_64")))]
+impl RowCode {
+    pub(super) unsafe fn run(&self, _: *mut f64, _: *mut f64, _: &[*const f64], _: usize) {
+        match *self {}
+    }
+}
+
+/// Rows of one pass or of many after which machine code has earned what making it costs.
+const WORTH_ROWS: usize = 1 << 18;
+
+/// Which engine a row program runs on.
+#[derive(Default)]
+pub(super) struct Switch {
+    engine: Engine,
+    /// Rows that were asked for so far.
+    rows: AtomicUsize,
+    #[cfg(all(unix, target_arch = "x86_64"))]
+    made: std::sync::OnceLock<Result<RowCode, String>>,
+}
+
+impl Switch {
+    /// The switch for `engine`.
+    pub(super) fn new(engine: Engine) -> Self {
+        Switch {
+            engine,
+            ..Self::default()
+        }
+    }
+
+    /// The machine code of `program` for the next `n` rows, where it is wanted, pays and agrees
+    /// with the interpreter.
+    pub(super) fn code(&self, program: &RowProgram, n: usize) -> Option<&RowCode> {
+        match self.engine {
+            Engine::Interpreter => return None,
+            Engine::Auto => {
+                let before = self.rows.fetch_add(n, Ordering::Relaxed);
+                if before.saturating_add(n) < WORTH_ROWS {
+                    return None;
+                }
+            }
+            Engine::Emitter => {}
+        }
+        self.made(program)
+    }
+
+    #[cfg(not(all(unix, target_arch = "x86_64")))]
+    fn made(&self, _program: &RowProgram) -> Option<&RowCode> {
+        None
+    }
+
+    #[cfg(all(unix, target_arch = "x86_64"))]
+    fn made(&self, program: &RowProgram) -> Option<&RowCode> {
+        let made = self.made.get_or_init(|| x86_64::make(program));
+        made.as_ref().ok()
+    }
+
+    /// The engine that ran last, and why it is not the emitter where that was tried.
+    pub(super) fn used(&self) -> (Engine, Option<&str>) {
+        #[cfg(all(unix, target_arch = "x86_64"))]
+        match self.made.get() {
+            Some(Ok(_)) => return (Engine::Emitter, None),
+            Some(Err(note)) => return (Engine::Interpreter, Some(note)),
+            None => {}
+        }
+        (Engine::Interpreter, None)
+    }
+}
+
+#[cfg(all(unix, target_arch = "x86_64"))]
+mod x86_64 {
+    use super::super::execute::{Run, Sink};
+    use super::super::{BLOCK, BUFFER, RowProgram, RowWorkspace};
+    use super::RowCode;
+    use crate::cpu::engine::number;
+    use crate::cpu::native::{Fault, compile_rows};
+
+    /// Points at which machine code must agree with the interpreter, and rows of each.
+    const POINTS: u64 = 4;
+    const ROWS: usize = 56;
+
+    pub(super) fn make(program: &RowProgram) -> Result<RowCode, String> {
+        make_with(program, Fault::None)
+    }
+
+    /// As [`make`], with a fault to be found.
+    pub(in super::super) fn make_with(
+        program: &RowProgram,
+        fault: Fault,
+    ) -> Result<RowCode, String> {
+        let outputs: Vec<usize> = program.outputs_of().collect();
+        let sizes = [program.scalars.len(), program.n_columns];
+        let code = compile_rows(program.level, &program.code, &outputs, sizes, fault)?;
+        match difference(program, &code) {
+            None => Ok(code),
+            Some(note) => Err(note),
+        }
+    }
+
+    /// Where the two first differ, in words: at zero and at three points of (−2, 2), over rows from
+    /// there, with other parameters in every lane.
+    fn difference(program: &RowProgram, code: &RowCode) -> Option<String> {
+        let mut workspace = program.workspace();
+        let mut columns = vec![vec![0.0; ROWS]; program.n_columns];
+        for point in 0..POINTS {
+            let mut k = 0;
+            let mut next = || {
+                k += 1;
+                number(point, k)
+            };
+            let params = (0..program.n_params).map(|_| match point {
+                0 => [0.0; 8],
+                _ => std::array::from_fn(|_| next()),
+            });
+            let params: Vec<[f64; 8]> = params.collect();
+            columns.iter_mut().flatten().for_each(|x| *x = next());
+            let views: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+            program.set_scalars(&mut workspace, params.iter().copied());
+            program.bind_eight(&mut workspace, &views, false);
+            program.level.run(Run {
+                fill: &workspace.fill,
+                fill_len: BLOCK,
+                code: &workspace.code,
+                tail_code: &workspace.code,
+                n: ROWS,
+                ahead: &[],
+                native: None,
+                sink: Sink::Nothing,
+            });
+            let wanted = outputs(program, &mut workspace);
+            let at: Vec<*const f64> = views.iter().map(|c| c.as_ptr()).collect();
+            let (scalars, buffers) = (
+                workspace.scalars.as_mut_ptr(),
+                workspace.buffers.as_mut_ptr(),
+            );
+            // SAFETY: the workspace is this program's, and the columns have this many rows.
+            unsafe { code.run(scalars, buffers, &at, ROWS) };
+            let got = outputs(program, &mut workspace);
+            for (k, (x, y)) in wanted.iter().zip(&got).enumerate() {
+                if x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan()) {
+                    return Some(format!(
+                        "machine code gave {y:e} where the interpreter gives {x:e} (output {}, \
+                         row {}); the interpreter is used",
+                        k / ROWS,
+                        k % ROWS
+                    ));
+                }
+            }
+        }
+        None
+    }
+
+    /// All outputs of the first rows.
+    fn outputs(program: &RowProgram, workspace: &mut RowWorkspace) -> Vec<f64> {
+        let buffers = &workspace.buffers;
+        let rows = program
+            .outputs_of()
+            .map(|b| buffers.slice(b * BUFFER, ROWS));
+        rows.flatten().copied().collect()
+    }
+}
+#[cfg(all(unix, target_arch = "x86_64", test))]
+pub(super) use x86_64::make_with;
