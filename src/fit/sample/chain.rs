@@ -156,8 +156,9 @@ impl<T: Target> Chain<T> {
             let dynamics = self.flights.as_ref().map(|flights| flights.dynamics);
             let dynamics = dynamics.unwrap_or(Dynamics::Hamiltonian);
             let error = flight::fly(density, space, dynamics, (step_size, 1), key).error;
-            let acceptance = libm::exp(-error).min(1.0);
-            if acceptance.is_nan() { 0.0 } else { acceptance }
+            // `min` would take 1 over NaN.
+            let acceptance = libm::exp(-error);
+            if acceptance.is_nan() { 0.0 } else { acceptance.min(1.0) }
         });
         self.step = DualAveraging::new(found);
     }

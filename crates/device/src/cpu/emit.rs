@@ -61,7 +61,6 @@ impl<'l, 'g> LoopEmitter<'l, 'g> {
         for &node in &order {
             emitter.node(node);
         }
-        emitter.plan.size_blocks();
         emitter.plan
     }
 

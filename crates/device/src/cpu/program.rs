@@ -2,13 +2,8 @@
 
 use fitzroy_graph::{Binary, DimId, Op, Unary};
 
-/// Elements of a block, at most; one buffer is 2 KiB.
+/// Elements of a block; one buffer is 2 KiB.
 pub(crate) const BLOCK: usize = 256;
-/// Elements of a block, at least; all sizes are this times a power of two.
-pub(crate) const SMALLEST_BLOCK: usize = 64;
-/// Numbers that the buffers of a loop may hold together: half of the nearest cache of 48 KiB, and
-/// three quarters of one of 32.
-const CACHED: usize = 3072;
 /// Elements of a tile: four blocks share one set of partial sums.
 pub(crate) const TILE: usize = 1024;
 /// Partial sums of a tile: element i goes to partial i mod 32.
@@ -107,7 +102,7 @@ pub(crate) struct Instr {
 pub(crate) struct Runs {
     pub(crate) start: Vec<u32>,
     pub(crate) group: Vec<u32>,
-    /// For each block of the smallest size, the run its first row is in.
+    /// For each block, the run its first row is in.
     pub(crate) first_of_block: Vec<u32>,
 }
 
@@ -130,7 +125,7 @@ impl Runs {
                 start.push(row as u32);
                 group.push(g);
             }
-            if row % SMALLEST_BLOCK == 0 {
+            if row % BLOCK == 0 {
                 first_of_block.push(group.len() as u32 - 1);
             }
         }
@@ -224,35 +219,12 @@ pub(crate) struct MatrixPlan {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoopPlan {
     pub(crate) n: usize,
-    /// Elements of a block.
-    pub(crate) block: usize,
     pub(crate) code: Vec<Instr>,
     pub(crate) sums: Vec<SumPlan>,
     pub(crate) groups: Vec<GroupSumPlan>,
     pub(crate) runs: Vec<Runs>,
     pub(crate) positions: Vec<Vec<u32>>,
     pub(crate) matrices: Vec<MatrixPlan>,
-}
-
-impl LoopPlan {
-    /// Blocks as long as the nearest cache allows. Loops with many numbers alive at once would
-    /// wait for the next cache at every instruction; short blocks cost more dispatch.
-    pub(crate) fn size_blocks(&mut self) {
-        let operands = self
-            .code
-            .iter()
-            .flat_map(|i| i.from.into_iter().chain([i.to, i.also_to]));
-        let buffers = operands
-            .flatten()
-            .filter(|loc| loc.motion == Motion::Buffer);
-        let mut buffers: Vec<usize> = buffers.map(|loc| loc.at).collect();
-        buffers.sort_unstable();
-        buffers.dedup();
-        self.block = BLOCK;
-        while self.block > SMALLEST_BLOCK && self.block * buffers.len() > CACHED {
-            self.block /= 2;
-        }
-    }
 }
 
 /// A step on whole arrays.

@@ -7,7 +7,7 @@
 
 use super::maps::{self, log_add_exp_pair, map1, map3, pair};
 use super::operand::{Bound, Reader};
-use super::program::{Code, LoopPlan, PARTIALS, TILE};
+use super::program::{BLOCK, Code, LoopPlan, PARTIALS, TILE};
 use super::scalar;
 use super::sums::{
     close_tile, gather_rising, gather_runs, join_tiles, mat_vec, sum, sum_products, sum_rising,
@@ -37,7 +37,7 @@ impl LoopRun<'_> {
             let n = self.plan.n;
             let mut start = 0;
             while start < n {
-                let len = self.plan.block.min(n - start);
+                let len = BLOCK.min(n - start);
                 for instr in self.code {
                     block::<L>(self.plan, instr, self.work, self.fixed, start, len);
                 }

@@ -1,9 +1,7 @@
 //! Sums, lookups by run, and products with a matrix. The order of every sum is fixed, see `run`.
 
 use super::operand::{Bound, Reader};
-use super::program::{
-    GroupSumPlan, MatrixPlan, PARTIALS, Runs, SHORT_RUN, SMALLEST_BLOCK, SumPlan,
-};
+use super::program::{BLOCK, GroupSumPlan, MatrixPlan, PARTIALS, Runs, SHORT_RUN, SumPlan};
 use crate::lanes::Lanes;
 
 /// Joins the partials of a tile and pushes the sum onto the tree: like a carry in binary counting.
@@ -126,7 +124,7 @@ pub(super) unsafe fn sum_runs<L: Lanes>(
     unsafe {
         let Some(runs) = &group.runs else { return };
         let (carry, total) = (work.add(group.carry), work.add(group.total));
-        let mut run = runs.first_of_block[start / SMALLEST_BLOCK] as usize;
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
         let (mut row, end) = (start, start + len);
         while row < end {
             let first = *runs.start.get_unchecked(run) as usize;
@@ -189,7 +187,7 @@ pub(super) unsafe fn gather_runs<L: Lanes>(runs: &Runs, i: &Bound, start: usize,
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let (to, from) = (i.to.block(start), i.from[0].at);
-        let mut run = runs.first_of_block[start / SMALLEST_BLOCK] as usize;
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
         let (mut row, end) = (start, start + len);
         while row < end {
             let stop = (*runs.start.get_unchecked(run + 1) as usize).min(end);
@@ -211,7 +209,7 @@ pub(super) unsafe fn gather_rising<L: Lanes>(runs: &Runs, i: &Bound, start: usiz
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let (to, from) = (i.to.block(start), i.from[0].at);
-        let mut run = runs.first_of_block[start / SMALLEST_BLOCK] as usize;
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
         let (mut row, end) = (start, start + len);
         while row < end {
             let done = row - *runs.start.get_unchecked(run) as usize;
@@ -241,7 +239,7 @@ pub(super) unsafe fn sum_rising<L: Lanes>(
     unsafe {
         let Some(runs) = &group.runs else { return };
         let total = work.add(group.total);
-        let mut run = runs.first_of_block[start / SMALLEST_BLOCK] as usize;
+        let mut run = runs.first_of_block[start / BLOCK] as usize;
         let (mut row, end) = (start, start + len);
         while row < end {
             let done = row - *runs.start.get_unchecked(run) as usize;
