@@ -158,7 +158,11 @@ impl<T: Target> Chain<T> {
             let error = flight::fly(density, space, dynamics, (step_size, 1), key).error;
             // `min` would take 1 over NaN.
             let acceptance = libm::exp(-error);
-            if acceptance.is_nan() { 0.0 } else { acceptance.min(1.0) }
+            if acceptance.is_nan() {
+                0.0
+            } else {
+                acceptance.min(1.0)
+            }
         });
         self.step = DualAveraging::new(found);
     }

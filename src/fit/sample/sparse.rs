@@ -92,7 +92,9 @@ impl Blocks {
     /// y ← Sᵀ x, with zeros behind the last coordinate whatever stood there: a slope that is not
     /// finite makes NaN of them, and a chain would never move again.
     pub(crate) fn transpose_times(&self, x: &[Block], y: &mut [Block]) {
-        let (y, rest) = y.as_flattened_mut().split_at_mut(self.columns.starts.len() - 1);
+        let (y, rest) = y
+            .as_flattened_mut()
+            .split_at_mut(self.columns.starts.len() - 1);
         y.iter_mut()
             .zip(self.columns.times(x.as_flattened()))
             .for_each(|(y, sum)| *y = sum);
@@ -201,7 +203,10 @@ mod tests {
         assert_eq!(z.as_flattened()[..3], [0.5, 30.0, 199.0]);
         z.fill([f64::NAN; 8]);
         s.transpose_times(&x, &mut z);
-        assert_eq!(z.as_flattened(), [0.5, 30.0, 199.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(
+            z.as_flattened(),
+            [0.5, 30.0, 199.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        );
         z.fill([0.0; 8]);
         s.add_times(1.0, &x, &mut z);
         s.solve(&mut z);
