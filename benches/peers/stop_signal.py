@@ -7,6 +7,10 @@ write it: everything over arrays, successful stops once for each child and delay
 nodes behind stop_gradient, value and gradient compiled together with the priors. Before anything is
 timed the log likelihood of every trial of the first child must agree with `stop-signal loglik` to
 1e-7. Prints one JSON document; --json FILE writes it.
+
+--sample N also samples a study of N subjects by NumPyro's NUTS, non-centred as its documentation
+has it, one chain of 200 + 200, and by `fitzroy stop-signal fit` two of 500 + 500: smallest
+effective sample size of the 22 group parameters over all seconds, for NumPyro with compiling.
 """
 
 import argparse
@@ -179,10 +183,54 @@ def compare(fitzroy, data_file, c, w):
     return ours, theirs
 
 
+def sample(fitzroy, n, c, w):
+    """NumPyro's NUTS and `stop-signal fit` on one study, one thread each."""
+    import numpyro
+    from numpyro.diagnostics import effective_sample_size
+    from numpyro.infer import MCMC, NUTS
+
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        subprocess.run([fitzroy, "stop-signal", "simulate", "--subjects", str(n), "--seed", "1", "--out",
+                        folder / "sim"], check=True, capture_output=True)
+        start = time.perf_counter()
+        said = subprocess.run([fitzroy, "stop-signal", "fit", folder / "sim" / "data.csv", "--chains", "2", "--tune",
+                               "500", "--draws", "500", "--threads", "1", "--seed", "1", "--no-report", "--no-progress",
+                               "--json", "--out", folder / "fit"], check=True, capture_output=True, text=True)
+        seconds = time.perf_counter() - start
+        ours = json.loads(said.stdout)
+        of = groups(read(folder / "sim" / "data.csv"))
+    group = lambda r: r["name"].startswith("sigma_") or r["name"].startswith("mu_") and r["name"] not in ("mu_pgf", "mu_ptf")
+    least = min(r["ess_bulk"] for r in ours["summary"] if group(r))
+    kernel = NUTS(potential_fn=lambda x: -log_posterior(x, of, c, w))
+    run = MCMC(kernel, num_warmup=200, num_samples=200, progress_bar=False)
+    start = time.perf_counter()
+    run.run(jax.random.PRNGKey(1), init_params=first_point(of["n"]), extra_fields=("num_steps",))
+    draws = np.asarray(run.get_samples())
+    total = time.perf_counter() - start
+    steps = float(np.mean(np.asarray(run.get_extra_fields()["num_steps"])))
+    # Spreads as they are, not their logarithms, as in the other program's table.
+    draws = np.concatenate([draws[:, :11], np.exp(draws[:, 11:22])], axis=1)
+    theirs = min(float(effective_sample_size(draws[None, :, k])) for k in range(22))
+    return {"subjects": n, "fitzroy": {"seconds": seconds, "min_ess_group": least, "ess_per_s": least / seconds},
+            "numpyro": {"seconds_with_compiling": total, "min_ess_group": theirs, "ess_per_s": theirs / total,
+                        "steps_per_draw": steps, "version": numpyro.__version__},
+            "ratio": least / seconds / (theirs / total)}
+
+
+def first_point(n):
+    theta = np.zeros(22 + 11 * n)
+    theta[:22] = np.concatenate([np.log(M[:9]), M[9:], np.log(H / 2)])
+    # t0 below every response time.
+    theta[22 + n:22 + 2 * n] = -2
+    return theta
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--fitzroy", required=True)
     parser.add_argument("--subjects", type=int, default=100)
+    parser.add_argument("--sample", type=int, metavar="N")
     parser.add_argument("--json")
     args = parser.parse_args()
     c, w = rule()
@@ -194,10 +242,7 @@ def main():
         ours = json.loads(said.stdout)
         totals = compare(args.fitzroy, data_file, c, w)
         of = groups(read(data_file))
-    theta = np.zeros(22 + 11 * of["n"])
-    theta[:22] = np.concatenate([np.log(M[:9]), M[9:], np.log(H / 2)])
-    # t0 below every response time.
-    theta[22 + of["n"]:22 + 2 * of["n"]] = -2
+    theta = first_point(of["n"])
     both = jax.jit(jax.value_and_grad(lambda x: log_posterior(x, of, c, w)))
     start = time.perf_counter()
     value, slope = both(theta)
@@ -214,6 +259,8 @@ def main():
               "fitzroy_ms": mine, "jax_ms": 1e3 * float(np.median(times)), "jax_min_ms": 1e3 * min(times),
               "ratio": 1e3 * float(np.median(times)) / mine, "jax_compile_s": compiled, "jax": jax.__version__,
               "log_likelihood_of_first": totals, "commit": ours["rows"][0]["commit"]}
+    if args.sample:
+        result["sampling"] = sample(args.fitzroy, args.sample, c, w)
     text = json.dumps(result, indent=2)
     print(text)
     if args.json:

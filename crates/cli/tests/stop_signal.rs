@@ -81,6 +81,26 @@ fn a_fit_that_goes_on_has_the_draws_of_one_that_never_stopped() {
         .complains(&["another model"]);
 }
 
+#[test]
+fn coverage_is_counted_over_studies_and_needs_some() {
+    let here = Scratch::new("ss-coverage");
+    let args =
+        "stop-signal coverage --subjects 1 --repeats 2 --chains 2 --tune 20 --draws 20 --out c";
+    // So few draws have not converged.
+    let said = here.fitzroy(&args.split(' ').collect::<Vec<_>>());
+    let said = said.ends_with(1);
+    assert!(
+        said.out.contains("subject values in 90 % intervals"),
+        "{}",
+        said.out
+    );
+    assert!(here.0.join("c/coverage.json").exists());
+    let args = ["stop-signal", "coverage", "--repeats", "0"];
+    here.fitzroy(&args)
+        .ends_with(2)
+        .complains(&["must be above 0"]);
+}
+
 /// Two subjects and few draws: files, summary and figures are there; convergence is not asked for.
 #[test]
 fn a_fit_leaves_its_files_and_check_reads_them() {
@@ -134,6 +154,18 @@ fn a_fit_leaves_its_files_and_check_reads_them() {
         assert!(said.out.contains(part), "no {part} in {}", said.out);
     }
     assert!(here.0.join("checked/ppc.csv").exists());
+    let args =
+        "stop-signal check fit --data sim/data.csv --against fit --replicates 20 --out again";
+    let said = here.fitzroy(&args.split(' ').collect::<Vec<_>>());
+    let said = said.ends_with(1);
+    assert!(
+        said.out.contains("PASS  this fit against the other"),
+        "{}",
+        said.out
+    );
+    let args = "stop-signal check fit --data sim/data.csv --against sim --out third";
+    here.fitzroy(&args.split(' ').collect::<Vec<_>>())
+        .ends_with(2);
     let args = ["stop-signal", "check", "fit", "--data", "other.csv"];
     here.file("other.csv", &csv(&good(40)));
     here.fitzroy(&args)

@@ -145,6 +145,11 @@ pub trait Lanes: Copy {
     fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// Not.
     fn not(a: Self::Mask) -> Self::Mask;
+    /// Whether the mask may hold somewhere. What is left out where it does not must change no bit.
+    #[inline(always)]
+    fn any(_: Self::Mask) -> bool {
+        true
+    }
     /// `yes` where the mask holds, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 

@@ -47,7 +47,7 @@ pub struct Check {
 }
 
 impl Check {
-    fn new(name: &str, state: State, found: String, needed: &str) -> Check {
+    pub(crate) fn new(name: &str, state: State, found: String, needed: &str) -> Check {
         Check {
             name: name.into(),
             state,
@@ -56,7 +56,7 @@ impl Check {
         }
     }
 
-    fn of(name: &str, passed: bool, found: String, needed: &str) -> Check {
+    pub(crate) fn of(name: &str, passed: bool, found: String, needed: &str) -> Check {
         let state = if passed { State::Pass } else { State::Fail };
         Self::new(name, state, found, needed)
     }
@@ -98,22 +98,63 @@ pub fn sampler(found: &Diagnosis, n_draws: usize) -> Vec<Check> {
     out
 }
 
-/// What no machine without a GPU can check, said so.
-pub fn not_here() -> Vec<Check> {
-    vec![
-        Check::new(
-            "CPU against GPU",
-            State::Skipped,
-            "compare two runs: fitzroy compare --posteriors".into(),
-            "within 5 %",
-        ),
-        Check::new(
-            "f32 against f64",
-            State::Skipped,
-            "everything is computed in f64".into(),
-            "within 5 %",
-        ),
-    ]
+/// Where a fit was computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// `cpu` or `cuda`.
+    pub device: String,
+    /// `f64`, `mixed` or `f32`.
+    pub precision: String,
+}
+
+/// Population means and spreads of two fits of the same data: each mean within 5 % of the other, or
+/// within 4 combined Monte Carlo standard errors.
+///
+/// What the two places do not compare is skipped, and said so.
+pub fn agreement(found: &Diagnosis, other: Option<(&Diagnosis, [&Place; 2])>) -> Vec<Check> {
+    let needed = "within 5 % or 4 Monte Carlo errors";
+    let skipped = |name: &str| {
+        let found = "give another fit of the data by --against".into();
+        Check::new(name, State::Skipped, found, needed)
+    };
+    let Some((other, [here, there])) = other else {
+        return ["CPU against GPU", "f32 against f64"].map(skipped).to_vec();
+    };
+    let (agrees, text) = compare(found, other);
+    let check = |name: &str| Check::of(name, agrees, text.clone(), needed);
+    let mut out = vec![match here.device == there.device {
+        true => skipped("CPU against GPU"),
+        false => check("CPU against GPU"),
+    }];
+    out.push(match here.precision == there.precision {
+        true => skipped("f32 against f64"),
+        false => check(&format!("{} against {}", here.precision, there.precision)),
+    });
+    if here == there {
+        out.push(check("this fit against the other"));
+    }
+    out
+}
+
+/// Whether the group parameters of two fits agree, and the largest relative difference.
+fn compare(found: &Diagnosis, other: &Diagnosis) -> (bool, String) {
+    let group = |name: &str| name.starts_with("mu_") || name.starts_with("sigma_");
+    let (mut agrees, mut n, mut worst) = (true, 0, (0.0, String::from("nothing in common")));
+    for row in found.summary.rows.iter().filter(|r| group(&r.name)) {
+        let Some(twin) = other.summary.rows.iter().find(|r| r.name == row.name) else {
+            continue;
+        };
+        let (a, b) = (&row.statistics, &twin.statistics);
+        let relative = (a.mean / b.mean - 1.0).abs();
+        let noise = 4.0 * a.mcse_mean.hypot(b.mcse_mean);
+        agrees &= relative < 0.05 || (a.mean - b.mean).abs() < noise;
+        n += 1;
+        if relative >= worst.0 {
+            let text = format!("largest difference {:.1} %, {}", 100.0 * relative, row.name);
+            worst = (relative, text);
+        }
+    }
+    (agrees && n > 0, worst.1)
 }
 
 /// Statistics of the data against replicates.
@@ -136,7 +177,8 @@ pub fn predictive(all: &[Compared]) -> Vec<Check> {
     all.iter().map(one).collect()
 }
 
-fn scalar(trace: &Trace, name: &str, element: usize) -> Option<Vec<f64>> {
+/// All draws of an element of a variable, chain after chain.
+pub(crate) fn scalar(trace: &Trace, name: &str, element: usize) -> Option<Vec<f64>> {
     let variable = trace.group("posterior")?.variable(name)?;
     Some(variable.element(element).concat())
 }

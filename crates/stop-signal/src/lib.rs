@@ -4,6 +4,7 @@
 
 pub mod check;
 pub mod config;
+pub mod coverage;
 pub mod data;
 pub mod figure;
 pub mod loglik;

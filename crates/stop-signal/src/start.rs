@@ -1,15 +1,33 @@
-//! Where chains start: at the priors' medians, t0 at half of the shortest response.
-//!
-//! From anywhere else a subject's t0 lies above one of its responses, where the density is 0.
+//! Where chains start and how they move. They start at the priors' medians, t0 at half of the
+//! shortest response: from anywhere else a subject's t0 lies above one of its responses, where the
+//! density is 0.
 
 use crate::data::Study;
 use crate::model::{Kind, Pooling, Spec};
 use crate::params::{N_POSITIVE, NAMES};
+use fitzroy::fit::sample::{MetricKind, Settings};
 use fitzroy::model::joint::Joint;
 use fitzroy::rng::{Purpose, Rng};
 
 /// Half width of what is added to each coordinate.
 const JITTER: f64 = 0.1;
+
+/// Doublings of a trajectory before metric and coordinates fit: with the prior's scales and 100
+/// subjects, whole trajectories have some 500 steps and lead no farther.
+const EARLY_TREEDEPTH: u32 = 6;
+
+/// What this posterior asks of the sampler, where nothing else is asked for.
+///
+/// Within a subject B and t0 correlate by −0.9 and B and v_plus by 0.7. For 100 simulated subjects
+/// in centred coordinates the condition number that is left by the best diagonal metric is 13.7²,
+/// by that with the 16 worst directions out 8.6², by one dense block per subject 3.1², and by both
+/// 1.3² (normal approximation at the modes, population known).
+pub fn suit(sampler: &mut Settings) {
+    if sampler.metric == MetricKind::Auto {
+        sampler.metric = MetricKind::Blocks;
+    }
+    sampler.early_treedepth = EARLY_TREEDEPTH;
+}
 
 /// A point for each chain, in the coordinates that a run starts in.
 ///

@@ -11,6 +11,7 @@ use super::trajectory::flight::{self, Dynamics};
 use super::trajectory::walnuts::{self, Walnuts};
 use super::trajectory::{Hamiltonian, Workspace};
 use super::tree::{Growth, Oracle, Stop, grow};
+use super::warmup;
 use super::{Event, Observer, Phase, Sampler, Settings, Target};
 use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
@@ -155,8 +156,13 @@ impl<T: Target> Chain<T> {
             let dynamics = self.flights.as_ref().map(|flights| flights.dynamics);
             let dynamics = dynamics.unwrap_or(Dynamics::Hamiltonian);
             let error = flight::fly(density, space, dynamics, (step_size, 1), key).error;
-            let acceptance = libm::exp(-error).min(1.0);
-            if acceptance.is_nan() { 0.0 } else { acceptance }
+            // `min` would take 1 over NaN.
+            let acceptance = libm::exp(-error);
+            if acceptance.is_nan() {
+                0.0
+            } else {
+                acceptance.min(1.0)
+            }
         });
         self.step = DualAveraging::new(found);
     }
@@ -335,8 +341,14 @@ pub(crate) struct PhaseSettings {
 }
 
 impl PhaseSettings {
-    /// What `settings` say about a phase.
-    pub(crate) fn of(phase: Phase, settings: &Settings) -> Self {
+    /// What `settings` say about a phase, at transition `iteration`.
+    pub(crate) fn of(phase: Phase, settings: &Settings, iteration: usize) -> Self {
+        let early = phase == Phase::Warmup && iteration < warmup::early_end(settings.tune);
+        let most = if early {
+            settings.early_treedepth
+        } else {
+            u32::MAX
+        };
         let (start, total) = match phase {
             Phase::Warmup => (0, settings.tune),
             Phase::Sampling => (settings.tune, settings.draws),
@@ -345,7 +357,7 @@ impl PhaseSettings {
             phase,
             start,
             total,
-            max_depth: settings.max_treedepth,
+            max_depth: settings.max_treedepth.min(most),
             target_accept: settings.target_accept,
         }
     }

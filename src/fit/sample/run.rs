@@ -170,7 +170,7 @@ impl Session<'_> {
         pacer: &mut Pacer<'_>,
         iteration: usize,
     ) -> bool {
-        let phase = PhaseSettings::of(state.phase, self.settings);
+        let phase = PhaseSettings::of(state.phase, self.settings, state.iteration());
         loop {
             let now = state.iteration();
             let next = now.saturating_add(pacer.left).min(iteration);

@@ -96,6 +96,9 @@ pub struct Settings {
     /// Largest number of doublings, 1 to 20; a trajectory has at most 2^this − 1 steps.
     /// Default 10.
     pub max_treedepth: u32,
+    /// The same in the first windows of the warm-up, up to 8 % of it, if that is smaller: there
+    /// metric and coordinates are guesses, and long trajectories teach little. Default 10.
+    pub early_treedepth: u32,
     /// Family of metrics. Default [`MetricKind::Auto`].
     pub metric: MetricKind,
     /// Threads to use, at least 1; more than `chains` are not used. Never changes a draw.
@@ -126,6 +129,7 @@ impl Default for Settings {
             sampler: Sampler::Nuts,
             target_accept: 0.8,
             max_treedepth: 10,
+            early_treedepth: 10,
             metric: MetricKind::Auto,
             threads: 1,
             seed: 0,
@@ -163,6 +167,9 @@ impl Settings {
                 "maximum tree depth is {}; use 1 to 20 (10 is usual)",
                 self.max_treedepth
             ));
+        }
+        if self.early_treedepth == 0 {
+            return usage("maximum tree depth early in the warm-up is 0; use at least 1".into());
         }
         // Iterations are one word of the random counter.
         if self.tune.saturating_add(self.draws) > u32::MAX as usize {

@@ -89,11 +89,16 @@ impl Blocks {
             .for_each(|(y, sum)| *y += a * sum);
     }
 
-    /// y ← Sᵀ x.
+    /// y ← Sᵀ x, with zeros behind the last coordinate whatever stood there: a slope that is not
+    /// finite makes NaN of them, and a chain would never move again.
     pub(crate) fn transpose_times(&self, x: &[Block], y: &mut [Block]) {
-        let y = y.as_flattened_mut().iter_mut();
-        y.zip(self.columns.times(x.as_flattened()))
+        let (y, rest) = y
+            .as_flattened_mut()
+            .split_at_mut(self.columns.starts.len() - 1);
+        y.iter_mut()
+            .zip(self.columns.times(x.as_flattened()))
             .for_each(|(y, sum)| *y = sum);
+        rest.fill(0.0);
     }
 
     /// S diag(`factors`).
@@ -196,6 +201,12 @@ mod tests {
         assert_eq!(y.as_flattened()[..3], [1.0 - 199.0, 61.0, 401.0]);
         s.transpose_times(&x, &mut z);
         assert_eq!(z.as_flattened()[..3], [0.5, 30.0, 199.0]);
+        z.fill([f64::NAN; 8]);
+        s.transpose_times(&x, &mut z);
+        assert_eq!(
+            z.as_flattened(),
+            [0.5, 30.0, 199.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+        );
         z.fill([0.0; 8]);
         s.add_times(1.0, &x, &mut z);
         s.solve(&mut z);

@@ -582,3 +582,18 @@ fn a_stuck_chain_is_moved_once_and_reported() {
     );
     assert!(worst_z(&Known::normal(2, 1.0, false), &run, 2.0) < 5.0);
 }
+
+#[test]
+fn trajectories_are_short_early_in_the_warm_up_alone() {
+    let settings = Settings {
+        early_treedepth: 2,
+        keep_warmup: true,
+        ..short()
+    };
+    let run = run(&Known::normal(6, 1e4, true), &settings);
+    for chain in run.warmup.as_ref().expect("it was to be kept") {
+        // 8 % of 300.
+        let (early, late) = chain.statistics.tree_depth.split_at(24);
+        assert!(early.iter().all(|d| *d <= 2) && late.iter().any(|d| *d > 2));
+    }
+}

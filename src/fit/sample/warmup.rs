@@ -23,6 +23,16 @@ const FIRST_COMPARISON: f64 = 0.08;
 /// A window shorter than this is joined to the next.
 const MIN_WINDOW: usize = 5;
 
+/// Trajectories are kept short up to this fraction.
+const EARLY: f64 = 0.08;
+
+/// The transition up to which trajectories are kept short: the end of a window.
+pub(crate) fn early_end(tune: usize) -> usize {
+    let ends = window_ends(tune);
+    let early = ends.iter().rfind(|(_, fraction)| *fraction <= EARLY);
+    early.map_or(0, |(end, _)| *end)
+}
+
 /// The window ends of a warm-up of `tune` transitions, with their nominal fractions.
 fn window_ends(tune: usize) -> Vec<(usize, f64)> {
     let mut ends = Vec::new();

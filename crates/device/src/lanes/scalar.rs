@@ -86,6 +86,10 @@ impl Lanes for f64 {
         !a
     }
     #[inline(always)]
+    fn any(a: bool) -> bool {
+        a
+    }
+    #[inline(always)]
     fn select(mask: bool, yes: f64, no: f64) -> f64 {
         if mask { yes } else { no }
     }

@@ -136,6 +136,10 @@ impl Lanes for F64x8 {
         !a
     }
     #[inline(always)]
+    fn any(a: __mmask8) -> bool {
+        a != 0
+    }
+    #[inline(always)]
     fn select(mask: __mmask8, yes: Self, no: Self) -> Self {
         // SAFETY: lanes exist only where the level was detected (module doc).
         Self(unsafe { _mm512_mask_blend_pd(mask, no.0, yes.0) })
@@ -235,6 +239,11 @@ impl Lanes for F64x4 {
     fn not(a: __m256d) -> __m256d {
         // SAFETY: as above.
         unsafe { _mm256_xor_pd(a, _mm256_castsi256_pd(_mm256_set1_epi64x(-1))) }
+    }
+    #[inline(always)]
+    fn any(a: __m256d) -> bool {
+        // SAFETY: as above.
+        unsafe { _mm256_movemask_pd(a) != 0 }
     }
     #[inline(always)]
     fn select(mask: __m256d, yes: Self, no: Self) -> Self {

@@ -68,12 +68,16 @@ pub fn erfcx<L: Lanes>(x: L) -> L {
     let num = L::select(far, L::splat(FRAC_1_SQRT_PI), polynomial(near, &ERFCX_NUM));
     let den = L::select(far, a, polynomial(near, &ERFCX_DEN));
     let y = num.div(den);
+    let mirror = x.lt(L::splat(0.0));
+    if !L::any(mirror) {
+        return y;
+    }
     // erfcx(−a) = 2e^(a²) − erfcx(a), with a² in two parts.
     let a = L::splat(28.0).lesser(a);
     let square = a.mul(a);
     let low = a.fma(a, square.neg());
     let mirrored = exp_scaled(square, low, 1.0).sub(y);
-    L::select(x.lt(L::splat(0.0)), mirrored, y)
+    L::select(mirror, mirrored, y)
 }
 
 /// ln Φ(x), the logarithm of the standard normal distribution function. Within 4 ulp.

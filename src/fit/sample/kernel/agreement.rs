@@ -115,7 +115,7 @@ pub(super) fn examine<T: Target>(
         })
         .collect();
     chains[0].gradients += points.len() as u64;
-    let max_depth = phase.max_depth;
+    let max_depth = session.settings.max_treedepth;
     let got = evaluate(stretch, lower, remote.team, max_depth, &points, session)?;
     let found = Disagreement::of(&exact, &got);
     if found.n_points > 0 && found.matters() {

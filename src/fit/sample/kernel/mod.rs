@@ -174,7 +174,7 @@ pub(crate) fn advance<T: Target>(
     };
     agreement::examine(remote, &mut stretch, chains, phase, session)?;
     let source = remote.in_use();
-    let program = program(source, remote.team, phase.max_depth);
+    let program = program(source, remote.team, session.settings.max_treedepth);
     stretch.machine.load(&program)?;
     let mut job = prepare(&mut stretch, source, chains, phase, session)?;
     // What the CPU evaluated, or another precision, is not what this kernel gives.
@@ -274,7 +274,7 @@ fn prepare<T: Target>(
     let forgetting: Vec<f64> = (0..=settings.tune)
         .map(|count| super::step_size::forgetting(count as f64))
         .collect();
-    let memory = chain_words(source, phase.max_depth) * stretch.n_chains;
+    let memory = chain_words(source, settings.max_treedepth) * stretch.n_chains;
     Ok(Job {
         fixed: stretch.send_numbers(Slot::Fixed, &source.fixed)?,
         table: stretch.send_table(&source.table)?,

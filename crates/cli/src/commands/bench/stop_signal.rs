@@ -186,6 +186,7 @@ fn settings(chains: usize, draws: usize, threads: usize, seed: u64) -> Settings 
     let sampler = &mut settings.sampler;
     (sampler.chains, sampler.tune, sampler.draws) = (chains, draws, draws);
     (sampler.threads, sampler.seed) = (threads, seed);
+    start::suit(sampler);
     settings
 }
 
@@ -288,8 +289,10 @@ fn one(study: &Study, settings: &Settings, repeat: usize, gradient_only: bool) -
     let more = json!({
         "chains": settings.sampler.chains, "tune": settings.sampler.tune,
         "draws": settings.sampler.draws, "gradients": outcome.run.gradients,
-        "compile_s": t.compile, "warmup_s": t.warmup, "sampling_s": t.sampling, "total_s": total,
+        "steps_per_draw": outcome.run.mean_steps(), "warmup_gradients": outcome.run.warmup_gradients,
+        "cpu_s": cpu_s(), "compile_s": t.compile, "warmup_s": t.warmup, "sampling_s": t.sampling, "total_s": total,
         "rhat_max": json::number(found.max_r_hat), "min_ess_bulk": json::number(found.min_ess_bulk),
+        "min_ess_tail": json::number(found.min_ess_tail),
         "min_ess_per_s": json::number(found.min_ess_bulk / total),
         "divergences": found.divergences, "converged": found.converged, "peak_ram_mb": peak_mb(),
     });
@@ -333,6 +336,18 @@ fn table(rows: &[Value]) -> String {
     }
     out
 }
+
+/// Seconds of processor time of this process, where the system tells.
+fn cpu_s() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The second field, the program's name, may hold anything but ends with the last bracket.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / TICKS_PER_S)
+}
+
+/// Units of /proc on every Linux.
+const TICKS_PER_S: f64 = 100.0;
 
 /// The most memory this process has had, where the system tells.
 fn peak_mb() -> Option<f64> {

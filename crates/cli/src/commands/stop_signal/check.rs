@@ -7,12 +7,12 @@ use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::{json, terminal};
 use clap::Args;
-use fitzroy::diagnose::{SummaryOptions, diagnose};
+use fitzroy::diagnose::{Diagnosis, SummaryOptions, diagnose};
 use fitzroy::draws::read_trace;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::draw::{Theme, png};
 use fitzroy_report::figure::Style;
-use fitzroy_stop_signal::check::{self, Check, State};
+use fitzroy_stop_signal::check::{self, Check, Place, State};
 use fitzroy_stop_signal::predictive::Compared;
 use fitzroy_stop_signal::{data, figure};
 use serde_json::{Value, json};
@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     fitzroy stop-signal check fit --data data.csv\n  \
-    fitzroy stop-signal check fit --data sim/data.csv --truth sim/true_params.json --out checked\n\n\
+    fitzroy stop-signal check fit --data sim/data.csv --truth sim/true_params.json --out checked\n  \
+    fitzroy stop-signal check fit --data data.csv --against fit-on-gpu\n\n\
     Exit 1 when a check failed; with --strict also when data and replicates differ. Writes\n\
     ppc.json, ppc.csv, behaviour.png and report.html into --out.")]
 pub(crate) struct CheckArgs {
@@ -34,6 +35,9 @@ pub(crate) struct CheckArgs {
     /// True parameters, as `simulate` writes them
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
+    /// Another fit of the same data, such as one on a GPU or in another precision
+    #[arg(long, value_name = "DIR")]
+    against: Option<PathBuf>,
     /// Draws to replicate the data at
     #[arg(long, value_name = "N", default_value_t = 200)]
     replicates: usize,
@@ -75,7 +79,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     let (compared, scene) = behaviour(&trace, &study, &spec, args.common.seed, args.replicates)?;
     checks.extend(check::predictive(&compared));
-    checks.extend(check::not_here());
+    checks.extend(agreement(args, &found, &options)?);
     let out = args.output.out.as_deref();
     let mut folder = Folder::open(
         Path::new(""),
@@ -109,6 +113,33 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// The checks against another fit.
+fn agreement(args: &CheckArgs, found: &Diagnosis, options: &SummaryOptions) -> Result<Vec<Check>> {
+    let Some(other) = &args.against else {
+        return Ok(check::agreement(found, None));
+    };
+    let theirs = diagnose(&read_trace(other)?, options)?;
+    let (here, there) = (place(&args.fit)?, place(other)?);
+    Ok(check::agreement(found, Some((&theirs, [&here, &there]))))
+}
+
+/// Where the fit in a folder was computed.
+fn place(folder: &Path) -> Result<Place> {
+    let path = folder.join("run.json");
+    let run: Value = serde_json::from_str(&text(&path)?)
+        .map_err(|e| Error::new(ErrorKind::Data, format!("{}: {e}", path.display())))?;
+    let word = |value: &Value| value.as_str().map(String::from);
+    let found = word(&run["device"]["kind"]).zip(word(&run["precision"]));
+    let (device, precision) = found.ok_or_else(|| {
+        let message = format!(
+            "{} does not say where it was computed; give the folder of a fit",
+            path.display()
+        );
+        Error::new(ErrorKind::Data, message)
+    })?;
+    Ok(Place { device, precision })
 }
 
 fn document(checks: &[Check]) -> Value {

@@ -110,10 +110,12 @@ impl FitArgs {
 
     fn settings(&self, machine: Machine) -> Result<Settings> {
         // Nothing in the model can be rewritten, and looking takes time.
-        Ok(Settings {
+        let mut settings = Settings {
             rewrites: Rewrites::NONE,
             ..self.chains.settings(&self.common, machine)?
-        })
+        };
+        start::suit(&mut settings.sampler);
+        Ok(settings)
     }
 
     /// Where the chains `own` of all start.

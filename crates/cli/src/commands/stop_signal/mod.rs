@@ -1,6 +1,7 @@
 //! `fitzroy stop-signal`: a file per subcommand.
 
 mod check;
+mod coverage;
 mod fit;
 mod loglik;
 mod results;
@@ -33,6 +34,8 @@ enum StopSignalCommand {
     Fit(Box<fit::FitArgs>),
     /// Checks a fit: sampler, known truth, posterior predictive
     Check(Box<check::CheckArgs>),
+    /// Simulates studies, fits them, and counts how often intervals hold the truth
+    Coverage(coverage::CoverageArgs),
     /// Prints the log likelihood of every trial at given parameters
     Loglik(loglik::LoglikArgs),
 }
@@ -43,6 +46,7 @@ pub(crate) fn run(args: &StopSignalArgs) -> Result<Outcome> {
         StopSignalCommand::Simulate(args) => simulate::run(args),
         StopSignalCommand::Fit(args) => fit::run(args),
         StopSignalCommand::Check(args) => check::run(args),
+        StopSignalCommand::Coverage(args) => coverage::run(args),
         StopSignalCommand::Loglik(args) => loglik::run(args),
     }
 }

@@ -285,12 +285,14 @@ impl<'t, 'g> Task<'t, 'g> {
     ) -> Value<'g> {
         let n = self.rule.len();
         let node = b.scope.dim(&format!("{}: node", g.tag), n);
-        let dims = [g.dim, node];
+        // Node by node: what is looked up for the cells and summed over the nodes then runs over
+        // neighbouring numbers.
+        let dims = [node, g.dim];
         let over = |x: Value<'g>| x.broadcast(b.scope, &dims);
         // In full: a product with what repeats along cells would become a contraction.
         let table = |what: &str, f: fn(&(f64, f64)) -> f64| {
-            let one: Vec<f64> = self.rule.iter().map(f).collect();
-            let all = one.repeat(g.first.len());
+            let each = |p| std::iter::repeat_n(f(p), g.first.len());
+            let all: Vec<f64> = self.rule.iter().flat_map(each).collect();
             b.scope
                 .bound_data(&format!("{}: {what}", g.tag), &dims, &all)
         };
