@@ -1,8 +1,8 @@
 //! What a fit is asked for.
 
 use crate::formula::Loss;
-use crate::method::Limits;
 use crate::method::starts::Design;
+use crate::method::{Limits, Minimise, lm, trf};
 
 /// How the scale C of a robust loss is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +24,26 @@ pub enum Method {
     Lm,
     /// Variable projection alone.
     Varpro,
+    /// The trust region reflective method of Branch, Coleman and Li alone.
+    Trf,
+}
+
+impl Method {
+    /// Names as on the command line.
+    pub const NAMES: [(&'static str, Method); 4] = [
+        ("auto", Method::Auto),
+        ("lm", Method::Lm),
+        ("varpro", Method::Varpro),
+        ("trf", Method::Trf),
+    ];
+
+    /// What makes its steps where it does not project.
+    pub(crate) fn steps(self) -> Minimise {
+        match self {
+            Method::Trf => trf::minimise,
+            _ => lm::minimise,
+        }
+    }
 }
 
 /// Which covariance.

@@ -41,7 +41,7 @@ impl<'a> Problem<'a> {
             scale,
             params: vec![0.0; 2 * programs.n_free() + 1],
             sums: vec![0.0; programs.pass.n_sums()],
-            bent: vec![0.0; programs.second.n_sums()],
+            bent: Vec::new(),
             reads: 0,
             programs,
         }
@@ -141,7 +141,8 @@ impl Objective for Problem<'_> {
         let p = theta.len();
         self.params[..p].copy_from_slice(theta);
         self.params[p..2 * p].copy_from_slice(direction);
-        let program = &self.programs.second;
+        let program = self.programs.second();
+        self.bent.resize(program.n_sums(), 0.0);
         self.reader.sums(program, &self.params, &mut self.bent)?;
         let mut at = 0;
         for (a, out) in out.iter_mut().enumerate() {

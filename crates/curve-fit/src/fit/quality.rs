@@ -40,83 +40,113 @@ pub struct Quality {
 pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Quality> {
     let problem = Problem::new(&plan.programs, table, 1, estimate.f_scale);
     let params = problem.params(&estimate.popt);
-    let columns: Vec<&str> = plan.programs.columns().collect();
-    let weight_at = columns.iter().position(|c| *c == crate::formula::WEIGHT);
-    let y_at = columns
-        .iter()
-        .position(|c| *c == crate::formula::RESPONSE)
-        .expect("the response");
-    // Means first, so that sums of squares are about them.
-    let (mut sw, mut swy, mut log_w) = (0.0, 0.0, 0.0);
-    crate::pass::visit_all(table, &mut |_, c| {
-        match weight_at {
-            None => {
-                sw += c[y_at].len() as f64;
-                swy += c[y_at].iter().sum::<f64>();
-            }
-            Some(k) => {
-                for (y, w) in c[y_at].iter().zip(c[k]) {
-                    sw += w * w;
-                    swy += w * w * y;
-                    log_w += if *w == 1.0 { 0.0 } else { w.ln() };
-                }
-            }
-        }
-        Ok(())
-    })?;
-    let mean = swy / sw;
     let mut s = Sums::default();
     let counts = estimate.loss == "poisson";
     let value = plan.programs.value();
-    problem.reader.rows(&value, &params, &mut |_, out| {
-        for (i, (f, y)) in out[0].iter().zip(&out[1]).enumerate() {
-            let w = out.get(2).map_or(1.0, |w| w[i]);
-            s.add(*f, *y, w, mean);
+    problem.reader.rows(&value, &params, &mut |first, out| {
+        let weights = out.get(2).map(Vec::as_slice);
+        if first == 0 {
+            s.centre = centre(&out[1], weights);
         }
+        s.add(&out[0], &out[1], weights);
         if counts {
             s.add_counts(&out[0], &out[1]);
         }
         Ok(())
     })?;
-    Ok(s.finish(estimate, log_w))
+    Ok(s.finish(estimate))
 }
+
+/// The weighted mean of the first rows, about which squares are summed: with m of n rows, at most
+/// log₁₀(n/m) digits of those about the mean of all are lost, and no read is needed for the latter.
+fn centre(y: &[f64], weights: Option<&[f64]>) -> f64 {
+    let (mut sw, mut swy) = (0.0, 0.0);
+    for (i, y) in y.iter().enumerate() {
+        let w = weights.map_or(1.0, |w| w[i]);
+        sw += w * w;
+        swy += w * w * y;
+    }
+    swy / sw
+}
+
+/// Partial sums, row i to partial i mod 8: as many as processors add at a time.
+type Lanes = [f64; 8];
 
 #[derive(Default)]
 struct Sums {
     n: f64,
-    total: f64,
-    squares: f64,
-    sizes: f64,
+    /// Near the mean of y.
+    centre: f64,
+    /// Σw², Σw²(y − centre) and Σw²(y − centre)².
+    weights: Lanes,
+    shifts: Lanes,
+    total: Lanes,
+    squares: Lanes,
+    sizes: Lanes,
     /// Powers of r.
-    r: [f64; 4],
-    differences: f64,
-    last: Option<f64>,
-    runs: f64,
-    above: f64,
+    r: [Lanes; 4],
+    differences: Lanes,
+    runs: Lanes,
+    above: Lanes,
+    log_w: f64,
     log_counts: f64,
+    /// The residuals of a tile, after the last of the tile before.
+    tile: Vec<f64>,
+}
+
+fn sum(lanes: &Lanes) -> f64 {
+    lanes.iter().sum()
 }
 
 impl Sums {
-    fn add(&mut self, f: f64, y: f64, w: f64, mean: f64) {
-        let (d, r) = (f - y, (f - y) * w);
-        self.n += 1.0;
-        self.total += ((y - mean) * w).powi(2);
-        self.squares += d * d;
-        self.sizes += d.abs();
-        let square = r * r;
-        for (sum, power) in self
-            .r
-            .iter_mut()
-            .zip([r, square, square * r, square * square])
-        {
-            *sum += power;
+    /// Adds a tile.
+    fn add(&mut self, f: &[f64], y: &[f64], weights: Option<&[f64]>) {
+        let last = self.tile.last().copied();
+        self.n += f.len() as f64;
+        self.tile.clear();
+        self.tile.push(last.unwrap_or(f64::NAN));
+        let ones = [1.0; 8];
+        for (k, (f, y)) in f.chunks(8).zip(y.chunks(8)).enumerate() {
+            let w = weights.map_or(&ones[..f.len()], |w| &w[8 * k..8 * k + f.len()]);
+            self.add_rows(f, y, w);
         }
-        if let Some(last) = self.last {
-            self.differences += (r - last).powi(2);
-            self.runs += f64::from(u8::from((r > 0.0) != (last > 0.0)));
+        if let Some(weights) = weights {
+            let logs = weights.iter().filter(|w| **w != 1.0).map(|w| w.ln());
+            self.log_w += logs.sum::<f64>();
         }
-        self.above += f64::from(u8::from(r > 0.0));
-        self.last = Some(r);
+        // The first residual of all follows none.
+        let tile = &self.tile[usize::from(last.is_none())..];
+        let (before, after) = (&tile[..tile.len() - 1], &tile[1..]);
+        for (before, after) in before.chunks(8).zip(after.chunks(8)) {
+            for (i, (a, b)) in before.iter().zip(after).enumerate() {
+                self.differences[i] += (b - a) * (b - a);
+                let turned = (*a > 0.0) != (*b > 0.0);
+                self.runs[i] += f64::from(u8::from(turned));
+            }
+        }
+    }
+
+    /// Adds up to eight rows.
+    fn add_rows(&mut self, f: &[f64], y: &[f64], w: &[f64]) {
+        let mut residuals = [0.0; 8];
+        for (i, ((f, y), w)) in f.iter().zip(y).zip(w).enumerate() {
+            let d = f - y;
+            let r = d * w;
+            let square = r * r;
+            let shift = (y - self.centre) * w;
+            residuals[i] = r;
+            self.weights[i] += w * w;
+            self.shifts[i] += shift * w;
+            self.total[i] += shift * shift;
+            self.squares[i] += d * d;
+            self.sizes[i] += d.abs();
+            self.r[0][i] += r;
+            self.r[1][i] += square;
+            self.r[2][i] += square * r;
+            self.r[3][i] += square * square;
+            self.above[i] += f64::from(u8::from(r > 0.0));
+        }
+        self.tile.extend_from_slice(&residuals[..f.len()]);
     }
 
     /// Poisson's log likelihood of counts `y` at means `f`.
@@ -129,11 +159,15 @@ impl Sums {
         }
     }
 
-    fn finish(&self, e: &Estimate, log_w: f64) -> Quality {
+    fn finish(&self, e: &Estimate) -> Quality {
         let (n, p) = (self.n, e.popt.len() as f64);
         let counts = e.loss == "poisson";
-        let chi2 = self.r[1];
-        let r2 = 1.0 - chi2 / self.total;
+        let powers = self.r.each_ref().map(sum);
+        let chi2 = powers[1];
+        let shift = sum(&self.shifts);
+        let total = sum(&self.total) - shift * shift / sum(&self.weights);
+        let r2 = 1.0 - chi2 / total;
+        let log_w = self.log_w;
         let (log_l, k) = if counts {
             (self.log_counts, p)
         } else if e.absolute_sigma {
@@ -144,7 +178,7 @@ impl Sums {
                 p + 1.0,
             )
         };
-        let [m1, m2, m3, m4] = self.r.map(|x| x / n);
+        let [m1, m2, m3, m4] = powers.map(|x| x / n);
         let variance = m2 - m1 * m1;
         let third = m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3);
         let fourth = m4 - 4.0 * m1 * m3 + 6.0 * m1 * m1 * m2 - 3.0 * m1.powi(4);
@@ -153,10 +187,11 @@ impl Sums {
             fourth / (variance * variance) - 3.0,
         );
         let jarque_bera = n / 6.0 * (skew * skew + excess * excess / 4.0);
-        let (up, down) = (self.above, n - self.above);
+        let above = sum(&self.above);
+        let (up, down) = (above, n - above);
         let expected = 1.0 + 2.0 * up * down / n;
         let spread = ((expected - 1.0) * (expected - 2.0) / (n - 1.0)).sqrt();
-        let z = (self.runs + 1.0 - expected) / spread;
+        let z = (sum(&self.runs) + 1.0 - expected) / spread;
         let chi2_p = if (e.absolute_sigma || counts) && e.dof > 0 {
             gamma_q(e.dof as f64 / 2.0, e.chi2 / 2.0)
         } else {
@@ -167,10 +202,10 @@ impl Sums {
             adjusted_r2: 1.0 - (1.0 - r2) * (n - 1.0) / (n - p),
             aic: -2.0 * log_l + 2.0 * k,
             bic: -2.0 * log_l + k * n.ln(),
-            rmse: (self.squares / n).sqrt(),
-            mae: self.sizes / n,
+            rmse: (sum(&self.squares) / n).sqrt(),
+            mae: sum(&self.sizes) / n,
             runs_p: 2.0 * ndtr(-z.abs()),
-            durbin_watson: self.differences / self.r[1],
+            durbin_watson: sum(&self.differences) / chi2,
             normality_p: (-jarque_bera / 2.0).exp(),
             chi2_p,
         }

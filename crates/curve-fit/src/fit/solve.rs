@@ -5,15 +5,22 @@ use super::options::{Method, Options, Progressive, Scale};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::start::{self, Start};
-use crate::formula::{Loss, Programs};
-use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Status, lm, varpro};
-use crate::pass::Table;
+use crate::formula::{Loss, Programs, Projection};
+use crate::method::dense::Triangle;
+use crate::method::{
+    Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status, lm, trf, varpro,
+};
+use crate::pass::{Columns, Table};
 use fitzroy::{Error, ErrorKind, Result};
 
 /// Rows above which a fit starts on some of them.
 const MANY_ROWS: usize = 50_000;
 /// Rows below which projection is cheap.
 const CHEAP_ROWS: usize = 10_000;
+/// Every so many rows of a subsample lead to where the descent on all of it begins, for curves with at
+/// most so many parameters.
+const COARSE: usize = 8;
+const FEW_PARAMETERS: usize = 16;
 /// Evaluations after which a descent was not smooth.
 const SMOOTH: usize = 40;
 
@@ -68,11 +75,21 @@ pub(crate) fn solve(
             check_start(plan, &mut small, &start)?;
         }
         let limits = if large {
-            rough(&options.limits)
+            Limits {
+                // A hundredth of the standard errors there, by which all rows differ anyway.
+                ftol: options.limits.ftol.max(1e-9),
+                xtol: options.limits.xtol.max(1e-4),
+                ..options.limits
+            }
         } else {
             options.limits
         };
-        let (found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
+        let (starts, spent) = match &sub {
+            Some(sub) => coarse(plan, options, sub, problem.scale, starts)?,
+            None => (starts, 0),
+        };
+        let (mut found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
+        found.0.evaluations += spent;
         if found.0.status == Status::NonFinite {
             check_start(plan, &mut small, &start)?;
         }
@@ -125,7 +142,7 @@ pub(crate) fn solve(
     })
 }
 
-/// Limits for the subsample, whose minimum is only a start.
+/// Limits for a fit that is only a start.
 fn rough(limits: &Limits) -> Limits {
     Limits {
         xtol: limits.xtol.max(1e-6),
@@ -133,6 +150,42 @@ fn rough(limits: &Limits) -> Limits {
         gtol: limits.gtol,
         max_evaluations: limits.max_evaluations,
     }
+}
+
+/// Where descents on a part of the subsample lead from `starts`, and their evaluations: what far
+/// steps cost on all of it is most of what it costs. A descent that fails leaves its start.
+fn coarse(
+    plan: &Plan,
+    options: &Options,
+    sub: &Columns<'_>,
+    scale: f64,
+    starts: Vec<Vec<f64>>,
+) -> Result<(Vec<Vec<f64>>, usize)> {
+    let p = plan.free.len();
+    // Robust losses have other minima far out, which fewer rows find sooner.
+    if plan.programs.loss().is_robust() || p > FEW_PARAMETERS || sub.n_rows() < 1024 * COARSE {
+        return Ok((starts, 0));
+    }
+    let rows: Vec<usize> = (0..sub.n_rows()).step_by(COARSE).collect();
+    let part = sub.take(&rows);
+    let mut few = Problem::new(&plan.programs, &part, 1, scale);
+    let limits = Limits {
+        xtol: 1e-3,
+        ftol: 1e-6,
+        ..options.limits
+    };
+    let (mut out, mut spent) = (Vec::new(), 0);
+    for start in starts {
+        let steps = options.method.steps();
+        let silent = &mut |_: &Progress<'_>| Next::Continue;
+        let found = steps(&mut few, &start, &plan.bounds, &limits, silent)?;
+        spent += found.evaluations;
+        out.push(match found.status.converged() {
+            true => found.theta,
+            false => start,
+        });
+    }
+    Ok((out, spent))
 }
 
 fn all_starts(
@@ -202,7 +255,8 @@ fn best_of(
     Ok((best, costs))
 }
 
-/// One descent: damped steps, and projection where they did not go smoothly.
+/// One descent: damped steps, projection where they did not go smoothly, and the trust region where
+/// that left doubts; the lowest cost counts.
 fn descend(
     plan: &Plan,
     options: &Options,
@@ -211,86 +265,94 @@ fn descend(
     limits: &Limits,
     observer: &mut Observer<'_>,
 ) -> Result<(Minimum, String)> {
-    let programs: &Programs = &plan.programs;
     let bounds = &plan.bounds;
-    let projection = programs.projection().filter(|v| {
-        // Solved parameters know no bounds, and β is not kept inside any.
-        v.linear
-            .iter()
-            .chain(&v.nonlinear)
-            .all(|&k| !bounds.binds(k))
-    });
-    if options.method == Method::Varpro && projection.is_none() {
-        let message = "--method varpro needs linear loss, parameters that enter linearly, and no \
-                       bounds; use --method lm";
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
+    // Solved parameters know no bounds, and β is not kept inside any.
+    let projection = || plan.programs.projection().filter(|_| !bounds.any());
     let mut from = from.to_vec();
-    if programs.loss() == Loss::Tukey {
+    if plan.programs.loss() == Loss::Tukey {
         from = huber_first(plan, options, problem, &from)?;
     }
-    let mut best = if options.method == Method::Varpro {
-        None
-    } else {
-        Some(lm::minimise(problem, &from, bounds, limits, observer)?)
+    let mut best = match options.method {
+        Method::Varpro => {
+            let Some(projection) = projection() else {
+                let message = "--method varpro needs linear loss, parameters that enter linearly, \
+                               and no bounds; use --method lm";
+                return Err(Error::new(ErrorKind::Usage, message));
+            };
+            let found = project(projection, problem, &from, limits, observer)?;
+            found.ok_or_else(|| {
+                let message = "variable projection could not start: some column of the linear \
+                               parameters is not finite or depends on the others; use --method lm";
+                Error::new(ErrorKind::Numerics, message)
+            })?
+        }
+        method => {
+            let found = method.steps()(problem, &from, bounds, limits, observer)?;
+            let name = if method == Method::Trf { "trf" } else { "lm" };
+            (found, name.to_string())
+        }
     };
-    let mut method = "lm".to_string();
-    let smooth = best
-        .as_ref()
-        .is_some_and(|b| b.status.converged() && b.evaluations <= SMOOTH);
     let cheap = problem.reader.table.n_rows() <= 2 * CHEAP_ROWS;
-    let wanted = options.method == Method::Varpro || options.method == Method::Auto && cheap;
-    // A start without a value is refused: projection would hide that, where it can do without.
-    let ended = best
-        .as_ref()
-        .is_some_and(|b| matches!(b.status, Status::Interrupted | Status::NonFinite));
-    let Some(projection) = projection.filter(|_| wanted && !smooth && !ended) else {
-        let mut best = best.expect("damped steps ran");
-        polish(plan, problem, &mut best)?;
-        return Ok((best, method));
+    let smooth = best.0.status.converged() && best.0.evaluations <= SMOOTH;
+    // A start without a value is refused: other ways would hide that, where they can do without.
+    let ended = matches!(best.0.status, Status::Interrupted | Status::NonFinite);
+    if options.method == Method::Auto && cheap && !ended {
+        if let Some(projection) = projection().filter(|_| !smooth) {
+            let found = project(projection, problem, &from, limits, observer)?;
+            better(&mut best, found);
+        }
+        let touches = |(k, x): (usize, &f64)| bounds.touches(k, *x);
+        let hemmed = best.0.theta.iter().enumerate().any(touches);
+        if !best.0.status.converged() || hemmed || bounds.any() && !smooth {
+            let found = trf::minimise(problem, &from, bounds, limits, observer)?;
+            better(&mut best, Some((found, "trf".into())));
+        }
+    }
+    polish(plan, problem, &mut best.0)?;
+    Ok(best)
+}
+
+/// A descent by projection; none where it cannot start.
+fn project(
+    projection: &Projection,
+    problem: &mut Problem<'_>,
+    from: &[f64],
+    limits: &Limits,
+    observer: &mut Observer<'_>,
+) -> Result<Option<(Minimum, String)>> {
+    let mut reduce = |theta: &[f64], triangle: &mut Triangle| {
+        problem.triangle_of(&projection.program, theta, triangle)
     };
-    let spent = best.as_ref().map_or(0, |b| b.evaluations);
-    let found = varpro::minimise(
-        projection,
-        &from,
-        limits,
-        &mut |theta, triangle| problem.triangle_of(&projection.program, theta, triangle),
-        observer,
-    )?;
-    if let Some(found) = found {
-        let mut moments = Moments::new(from.len());
-        problem.moments(&found.theta, &mut moments)?;
-        let lower = best.as_ref().is_none_or(|b| {
-            let tie = (b.moments.cost - found.cost).abs() <= 1e-9 * found.cost;
-            !b.moments.is_finite()
-                || (!tie && found.cost < b.moments.cost)
-                || tie && !b.status.converged() && found.status.converged()
-        });
-        if lower && moments.is_finite() {
-            method = "varpro".into();
-            best = Some(Minimum {
-                theta: found.theta,
-                moments,
-                status: found.status,
-                evaluations: found.evaluations,
-                last_fall: 0.0,
-            });
-        }
-        if let Some(best) = &mut best {
-            best.evaluations = spent + found.evaluations;
-        }
+    let Some(found) = varpro::minimise(projection, from, limits, &mut reduce, observer)? else {
+        return Ok(None);
+    };
+    let mut moments = Moments::new(from.len());
+    problem.moments(&found.theta, &mut moments)?;
+    let minimum = Minimum {
+        theta: found.theta,
+        moments,
+        status: found.status,
+        evaluations: found.evaluations,
+        last_fall: 0.0,
+    };
+    Ok(Some((minimum, "varpro".into())))
+}
+
+/// Takes `found` where it is lower, or as low and converged where `best` is not; all evaluations count.
+fn better(best: &mut (Minimum, String), found: Option<(Minimum, String)>) {
+    let Some(mut found) = found else {
+        return;
+    };
+    let evaluations = best.0.evaluations + found.0.evaluations;
+    let (own, other) = (best.0.moments.cost, found.0.moments.cost);
+    let tie = (own - other).abs() <= 1e-9 * other;
+    let lower = !best.0.moments.is_finite()
+        || !tie && other < own
+        || tie && !best.0.status.converged() && found.0.status.converged();
+    if lower && found.0.moments.is_finite() {
+        std::mem::swap(best, &mut found);
     }
-    match best {
-        Some(mut best) => {
-            polish(plan, problem, &mut best)?;
-            Ok((best, method))
-        }
-        None => {
-            let message = "variable projection could not start: some column of the linear \
-                           parameters is not finite or depends on the others; use --method lm";
-            Err(Error::new(ErrorKind::Numerics, message))
-        }
-    }
+    best.0.evaluations = evaluations;
 }
 
 /// Tukey's loss has local minima far out: its start is the end of a Huber fit.
@@ -377,7 +439,7 @@ fn median_size(programs: &Programs, table: &dyn Table, theta: &[f64]) -> Result<
     let params = problem.params(theta);
     problem
         .reader
-        .rows(&programs.plain, &params, &mut |_, out| {
+        .rows(programs.plain(), &params, &mut |_, out| {
             sizes.extend(out[theta.len()].iter().map(|r| r.abs()));
             Ok(())
         })?;

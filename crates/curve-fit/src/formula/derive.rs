@@ -6,6 +6,7 @@ use fitzroy::Result;
 use fitzroy::dist::Real;
 use fitzroy_device::cpu::RowProgram;
 use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
+use std::sync::OnceLock;
 
 /// What is minimised: F = ½ C² Σ ρ((r/C)²), with r = (f − y)/σ, or half the Poisson deviance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,11 +86,14 @@ pub struct Programs {
     /// Sums of one pass: products of `[J…, r]` (weighted as the loss has it), and Σ ρ if the loss
     /// is not linear.
     pub pass: RowProgram,
-    /// Outputs `[J…, r]`, not weighted by the loss.
-    pub plain: RowProgram,
-    /// Products of `[J…, k]`, k the second derivative of r along a direction.
-    pub second: RowProgram,
-    projection: Option<Projection>,
+    /// The free parameters, the direction and the scale.
+    params: Vec<NodeId>,
+    /// The residual with linear parameters at 0, where projection may apply.
+    base: Option<NodeId>,
+    // Most fits need some of these or none, and compiling takes as long as many small passes.
+    plain: OnceLock<RowProgram>,
+    second: OnceLock<RowProgram>,
+    projection: OnceLock<Option<Projection>>,
 }
 
 /// Most columns that variable projection may need.
@@ -160,8 +164,6 @@ impl Programs {
         } else {
             None
         };
-        let directions = &params[p..2 * p];
-        let second = scope.with(|g| second_along(g, residual, &params[..p], directions));
         let (weighed, cost) = {
             let c = free[2 * p];
             let parts = Parts {
@@ -174,20 +176,15 @@ impl Programs {
             };
             parts.weighed(loss, &jacobian)
         };
-        let mut graph = scope.finish();
-        let projection =
-            base.and_then(|r0| project(&mut graph, rows, &linear, &jacobian, &params[..p], r0));
-        let compile = |products: &[NodeId], alone: &[NodeId]| {
-            RowProgram::compile(&graph, rows, products, alone)
-        };
-        let plain: Vec<NodeId> = jacobian.iter().copied().chain([residual]).collect();
-        let bent: Vec<NodeId> = jacobian.iter().copied().chain([second]).collect();
+        let graph = scope.finish();
         let cost: Vec<NodeId> = cost.into_iter().collect();
         Ok(Programs {
-            pass: compile(&weighed, &cost),
-            plain: compile(&plain, &[]),
-            second: compile(&bent, &[]),
-            projection,
+            pass: RowProgram::compile(&graph, rows, &weighed, &cost),
+            params,
+            base,
+            plain: OnceLock::new(),
+            second: OnceLock::new(),
+            projection: OnceLock::new(),
             jacobian,
             residual,
             curve,
@@ -230,9 +227,42 @@ impl Programs {
             .map(|slot| slot.name.as_str())
     }
 
+    /// Outputs `[J…, r]`, not weighted by the loss.
+    pub fn plain(&self) -> &RowProgram {
+        self.plain.get_or_init(|| {
+            let nodes = self.jacobian.iter().copied().chain([self.residual]);
+            let nodes: Vec<NodeId> = nodes.collect();
+            RowProgram::compile(&self.graph, self.rows, &nodes, &[])
+        })
+    }
+
+    /// Products of `[J…, k]`, k the second derivative of r along a direction.
+    pub fn second(&self) -> &RowProgram {
+        self.second.get_or_init(|| {
+            let mut graph = self.graph.clone();
+            let (theta, rest) = self.params.split_at(self.n_free);
+            let second = second_along(&mut graph, self.residual, theta, rest);
+            let nodes = self.jacobian.iter().copied().chain([second]);
+            let nodes: Vec<NodeId> = nodes.collect();
+            RowProgram::compile(&graph, self.rows, &nodes, &[])
+        })
+    }
+
     /// The columns of variable projection, where it applies.
     pub fn projection(&self) -> Option<&Projection> {
-        self.projection.as_ref()
+        let made = self.projection.get_or_init(|| {
+            let (mut graph, params) = (self.graph.clone(), &self.params[..self.n_free]);
+            let base = self.base?;
+            project(
+                &mut graph,
+                self.rows,
+                &self.linear,
+                &self.jacobian,
+                params,
+                base,
+            )
+        });
+        made.as_ref()
     }
 
     /// Products of `[ψ j…]` and Σ ψ′, for the sandwich of a robust loss; for a linear one

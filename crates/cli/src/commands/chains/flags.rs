@@ -11,7 +11,7 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 
 /// How many chains of how many draws, how they adapt, and what is kept of them.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct ChainFlags {
     /// Chains
     #[arg(long, value_name = "N", default_value_t = 4)]
