@@ -1,28 +1,23 @@
 //! From a plan and a table to the minimum: start, progressive start, both methods.
 
-use super::finish::{finish_on_all, polish};
+use super::descend::descend;
+use super::finish::finish_on_all;
 use super::options::{Method, Options, Progressive, Scale};
 use super::plan::Plan;
 use super::problem::Problem;
+use super::robust::auto_scale;
 use super::start::{self, Start};
-use crate::formula::{Loss, Programs, Projection};
-use crate::method::dense::Triangle;
-use crate::method::{
-    Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status, lm, trf, varpro,
-};
+use crate::formula::Loss;
+use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status};
 use crate::pass::{Columns, Table};
 use fitzroy::{Error, ErrorKind, Result};
 
 /// Rows above which a fit starts on some of them.
-const MANY_ROWS: usize = 50_000;
-/// Rows below which projection is cheap.
-const CHEAP_ROWS: usize = 10_000;
+pub(super) const MANY_ROWS: usize = 50_000;
 /// Every so many rows of a subsample lead to where the descent on all of it begins, for curves with at
 /// most so many parameters.
 const COARSE: usize = 8;
 const FEW_PARAMETERS: usize = 16;
-/// Evaluations after which a descent was not smooth.
-const SMOOTH: usize = 40;
 
 /// What a minimisation found, and how.
 pub(crate) struct Solution {
@@ -142,16 +137,6 @@ pub(crate) fn solve(
     })
 }
 
-/// Limits for a fit that is only a start.
-fn rough(limits: &Limits) -> Limits {
-    Limits {
-        xtol: limits.xtol.max(1e-6),
-        ftol: limits.ftol.max(1e-12),
-        gtol: limits.gtol,
-        max_evaluations: limits.max_evaluations,
-    }
-}
-
 /// Where descents on a part of the subsample lead from `starts`, and their evaluations: what far
 /// steps cost on all of it is most of what it costs. A descent that fails leaves its start.
 fn coarse(
@@ -253,199 +238,6 @@ fn best_of(
     let mut best = best.expect("there is a start");
     best.0.evaluations = evaluations;
     Ok((best, costs))
-}
-
-/// One descent: damped steps, projection where they did not go smoothly, and the trust region where
-/// that left doubts; the lowest cost counts.
-fn descend(
-    plan: &Plan,
-    options: &Options,
-    problem: &mut Problem<'_>,
-    from: &[f64],
-    limits: &Limits,
-    observer: &mut Observer<'_>,
-) -> Result<(Minimum, String)> {
-    let bounds = &plan.bounds;
-    // Solved parameters know no bounds, and β is not kept inside any.
-    let projection = || plan.programs.projection().filter(|_| !bounds.any());
-    let mut from = from.to_vec();
-    if plan.programs.loss() == Loss::Tukey {
-        from = huber_first(plan, options, problem, &from)?;
-    }
-    let mut best = match options.method {
-        Method::Varpro => {
-            let Some(projection) = projection() else {
-                let message = "--method varpro needs linear loss, parameters that enter linearly, \
-                               and no bounds; use --method lm";
-                return Err(Error::new(ErrorKind::Usage, message));
-            };
-            let found = project(projection, problem, &from, limits, observer)?;
-            found.ok_or_else(|| {
-                let message = "variable projection could not start: some column of the linear \
-                               parameters is not finite or depends on the others; use --method lm";
-                Error::new(ErrorKind::Numerics, message)
-            })?
-        }
-        method => {
-            let found = method.steps()(problem, &from, bounds, limits, observer)?;
-            let name = if method == Method::Trf { "trf" } else { "lm" };
-            (found, name.to_string())
-        }
-    };
-    let cheap = problem.reader.table.n_rows() <= 2 * CHEAP_ROWS;
-    let smooth = best.0.status.converged() && best.0.evaluations <= SMOOTH;
-    // A start without a value is refused: other ways would hide that, where they can do without.
-    let ended = matches!(best.0.status, Status::Interrupted | Status::NonFinite);
-    if options.method == Method::Auto && cheap && !ended {
-        if let Some(projection) = projection().filter(|_| !smooth) {
-            let found = project(projection, problem, &from, limits, observer)?;
-            better(&mut best, found);
-        }
-        let touches = |(k, x): (usize, &f64)| bounds.touches(k, *x);
-        let hemmed = best.0.theta.iter().enumerate().any(touches);
-        if !best.0.status.converged() || hemmed || bounds.any() && !smooth {
-            let found = trf::minimise(problem, &from, bounds, limits, observer)?;
-            better(&mut best, Some((found, "trf".into())));
-        }
-    }
-    polish(plan, problem, &mut best.0)?;
-    Ok(best)
-}
-
-/// A descent by projection; none where it cannot start.
-fn project(
-    projection: &Projection,
-    problem: &mut Problem<'_>,
-    from: &[f64],
-    limits: &Limits,
-    observer: &mut Observer<'_>,
-) -> Result<Option<(Minimum, String)>> {
-    let mut reduce = |theta: &[f64], triangle: &mut Triangle| {
-        problem.triangle_of(&projection.program, theta, triangle)
-    };
-    let Some(found) = varpro::minimise(projection, from, limits, &mut reduce, observer)? else {
-        return Ok(None);
-    };
-    let mut moments = Moments::new(from.len());
-    problem.moments(&found.theta, &mut moments)?;
-    let minimum = Minimum {
-        theta: found.theta,
-        moments,
-        status: found.status,
-        evaluations: found.evaluations,
-        last_fall: 0.0,
-    };
-    Ok(Some((minimum, "varpro".into())))
-}
-
-/// Takes `found` where it is lower, or as low and converged where `best` is not; all evaluations count.
-fn better(best: &mut (Minimum, String), found: Option<(Minimum, String)>) {
-    let Some(mut found) = found else {
-        return;
-    };
-    let evaluations = best.0.evaluations + found.0.evaluations;
-    let (own, other) = (best.0.moments.cost, found.0.moments.cost);
-    let tie = (own - other).abs() <= 1e-9 * other;
-    let lower = !best.0.moments.is_finite()
-        || !tie && other < own
-        || tie && !best.0.status.converged() && found.0.status.converged();
-    if lower && found.0.moments.is_finite() {
-        std::mem::swap(best, &mut found);
-    }
-    best.0.evaluations = evaluations;
-}
-
-/// Tukey's loss has local minima far out: its start is the end of a Huber fit.
-fn huber_first(
-    plan: &Plan,
-    options: &Options,
-    problem: &Problem<'_>,
-    from: &[f64],
-) -> Result<Vec<f64>> {
-    let programs = with_loss(plan, Loss::Huber)?;
-    let scale = problem.scale * 1.345 / 4.685;
-    let mut gentle = Problem::new(&programs, problem.reader.table, options.threads, scale);
-    let limits = rough(&options.limits);
-    let found = lm::minimise(&mut gentle, from, &plan.bounds, &limits, &mut |_| {
-        Next::Continue
-    })?;
-    Ok(if found.moments.is_finite() {
-        found.theta
-    } else {
-        from.to_vec()
-    })
-}
-
-fn with_loss(plan: &Plan, loss: Loss) -> Result<Programs> {
-    Programs::new(
-        &plan.formula,
-        &plan.roles,
-        &plan.settings,
-        plan.weighted,
-        loss,
-    )
-}
-
-/// C = k·1.4826·MAD of the residuals of a robust fit, on the subsample of a large table.
-fn auto_scale(plan: &Plan, table: &dyn Table, options: &Options) -> Result<f64> {
-    let programs = with_loss(plan, Loss::Cauchy)?;
-    let whole = Problem::new(&programs, table, 1, 1.0);
-    let sub = if table.n_rows() > MANY_ROWS {
-        Some(whole.subsample(options.seed)?)
-    } else {
-        None
-    };
-    let few: &dyn Table = match &sub {
-        Some(sub) => sub,
-        None => table,
-    };
-    let plain = Plan {
-        programs: std::sync::Arc::new(with_loss(plan, Loss::Linear)?),
-        ..plan.clone()
-    };
-    let mut small = Problem::new(&plain.programs, few, 1, 1.0);
-    let mut theta = start::start(&plain, options, &mut small)?.theta;
-    let mut c = 1.0;
-    for round in 0..4 {
-        let mad = median_size(&programs, few, &theta)?;
-        // Exact data have no spread: any scale will do.
-        if !(mad > 0.0 && mad.is_finite()) {
-            break;
-        }
-        c = 1.4826 * mad;
-        if round < 3 {
-            let mut robust = Problem::new(&programs, few, 1, 2.385 * c);
-            let limits = rough(&options.limits);
-            let found = lm::minimise(&mut robust, &theta, &plan.bounds, &limits, &mut |_| {
-                Next::Continue
-            })?;
-            if found.moments.is_finite() {
-                theta = found.theta;
-            }
-        }
-    }
-    let k = match plan.programs.loss() {
-        Loss::Cauchy | Loss::Arctan => 2.385,
-        Loss::Tukey => 4.685,
-        _ => 1.345,
-    };
-    Ok(k * c)
-}
-
-/// The median absolute residual at `theta`.
-fn median_size(programs: &Programs, table: &dyn Table, theta: &[f64]) -> Result<f64> {
-    let problem = Problem::new(programs, table, 1, 1.0);
-    let mut sizes = Vec::with_capacity(table.n_rows());
-    let params = problem.params(theta);
-    problem
-        .reader
-        .rows(programs.plain(), &params, &mut |_, out| {
-            sizes.extend(out[theta.len()].iter().map(|r| r.abs()));
-            Ok(())
-        })?;
-    let middle = sizes.len() / 2;
-    let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
-    Ok(*median)
 }
 
 /// Refuses a start at which the curve is not finite, naming the row and why.
