@@ -69,8 +69,37 @@ fn centre(y: &[f64], weights: Option<&[f64]>) -> f64 {
     swy / sw
 }
 
-/// Partial sums, row i to partial i mod 8: as many as processors add at a time.
-type Lanes = [f64; 8];
+/// Adds Σ term(a, b) to `sums`, in four partial sums each: a processor adds several at a time.
+fn fold<const K: usize>(
+    a: &[f64],
+    b: &[f64],
+    sums: &mut [f64; K],
+    term: impl Fn(f64, f64) -> [f64; K],
+) {
+    let mut lanes = [[0.0; 4]; K];
+    let ((fours, rest), (others, last)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    for (a, b) in fours.iter().zip(others) {
+        for i in 0..4 {
+            let terms = term(a[i], b[i]);
+            for (lanes, term) in lanes.iter_mut().zip(terms) {
+                lanes[i] += term;
+            }
+        }
+    }
+    for (a, b) in rest.iter().zip(last) {
+        for (lanes, term) in lanes.iter_mut().zip(term(*a, *b)) {
+            lanes[0] += term;
+        }
+    }
+    for (sum, l) in sums.iter_mut().zip(lanes) {
+        *sum += (l[0] + l[1]) + (l[2] + l[3]);
+    }
+}
+
+/// 1 or 0.
+fn count(holds: bool) -> f64 {
+    if holds { 1.0 } else { 0.0 }
+}
 
 #[derive(Default)]
 struct Sums {
@@ -78,24 +107,19 @@ struct Sums {
     /// Near the mean of y.
     centre: f64,
     /// Σw², Σw²(y − centre) and Σw²(y − centre)².
-    weights: Lanes,
-    shifts: Lanes,
-    total: Lanes,
-    squares: Lanes,
-    sizes: Lanes,
+    total: [f64; 3],
+    /// Σ(f − y)² and Σ|f − y|.
+    sizes: [f64; 2],
     /// Powers of r.
-    r: [Lanes; 4],
-    differences: Lanes,
-    runs: Lanes,
-    above: Lanes,
+    r: [f64; 4],
+    /// Rows above the curve.
+    above: [f64; 1],
+    /// Squared differences of neighbours, and changes of sign.
+    differences: [f64; 2],
     log_w: f64,
     log_counts: f64,
     /// The residuals of a tile, after the last of the tile before.
     tile: Vec<f64>,
-}
-
-fn sum(lanes: &Lanes) -> f64 {
-    lanes.iter().sum()
 }
 
 impl Sums {
@@ -105,48 +129,38 @@ impl Sums {
         self.n += f.len() as f64;
         self.tile.clear();
         self.tile.push(last.unwrap_or(f64::NAN));
-        let ones = [1.0; 8];
-        for (k, (f, y)) in f.chunks(8).zip(y.chunks(8)).enumerate() {
-            let w = weights.map_or(&ones[..f.len()], |w| &w[8 * k..8 * k + f.len()]);
-            self.add_rows(f, y, w);
+        self.tile.extend(f.iter().zip(y).map(|(f, y)| f - y));
+        let centre = self.centre;
+        let size = |d: f64, _: f64| [d * d, d.abs()];
+        fold(&self.tile[1..], y, &mut self.sizes, size);
+        match weights {
+            None => fold(y, y, &mut self.total, |y, _| {
+                let shift = y - centre;
+                [1.0, shift, shift * shift]
+            }),
+            Some(weights) => {
+                let own = self.tile[1..].iter_mut().zip(weights);
+                own.for_each(|(r, w)| *r *= w);
+                fold(y, weights, &mut self.total, |y, w| {
+                    let shift = (y - centre) * w;
+                    [w * w, shift * w, shift * shift]
+                });
+                let logs = weights.iter().filter(|w| **w != 1.0).map(|w| w.ln());
+                self.log_w += logs.sum::<f64>();
+            }
         }
-        if let Some(weights) = weights {
-            let logs = weights.iter().filter(|w| **w != 1.0).map(|w| w.ln());
-            self.log_w += logs.sum::<f64>();
-        }
+        let r = &self.tile[1..];
+        fold(r, r, &mut self.r, |r, _| {
+            let square = r * r;
+            [r, square, square * r, square * square]
+        });
+        fold(r, r, &mut self.above, |r, _| [count(r > 0.0)]);
         // The first residual of all follows none.
         let tile = &self.tile[usize::from(last.is_none())..];
         let (before, after) = (&tile[..tile.len() - 1], &tile[1..]);
-        for (before, after) in before.chunks(8).zip(after.chunks(8)) {
-            for (i, (a, b)) in before.iter().zip(after).enumerate() {
-                self.differences[i] += (b - a) * (b - a);
-                let turned = (*a > 0.0) != (*b > 0.0);
-                self.runs[i] += f64::from(u8::from(turned));
-            }
-        }
-    }
-
-    /// Adds up to eight rows.
-    fn add_rows(&mut self, f: &[f64], y: &[f64], w: &[f64]) {
-        let mut residuals = [0.0; 8];
-        for (i, ((f, y), w)) in f.iter().zip(y).zip(w).enumerate() {
-            let d = f - y;
-            let r = d * w;
-            let square = r * r;
-            let shift = (y - self.centre) * w;
-            residuals[i] = r;
-            self.weights[i] += w * w;
-            self.shifts[i] += shift * w;
-            self.total[i] += shift * shift;
-            self.squares[i] += d * d;
-            self.sizes[i] += d.abs();
-            self.r[0][i] += r;
-            self.r[1][i] += square;
-            self.r[2][i] += square * r;
-            self.r[3][i] += square * square;
-            self.above[i] += f64::from(u8::from(r > 0.0));
-        }
-        self.tile.extend_from_slice(&residuals[..f.len()]);
+        fold(before, after, &mut self.differences, |a, b| {
+            [(b - a) * (b - a), count((a > 0.0) != (b > 0.0))]
+        });
     }
 
     /// Poisson's log likelihood of counts `y` at means `f`.
@@ -162,12 +176,10 @@ impl Sums {
     fn finish(&self, e: &Estimate) -> Quality {
         let (n, p) = (self.n, e.popt.len() as f64);
         let counts = e.loss == "poisson";
-        let powers = self.r.each_ref().map(sum);
-        let chi2 = powers[1];
-        let shift = sum(&self.shifts);
-        let total = sum(&self.total) - shift * shift / sum(&self.weights);
-        let r2 = 1.0 - chi2 / total;
-        let log_w = self.log_w;
+        let chi2 = self.r[1];
+        let [weights, shift, about_centre] = self.total;
+        let total = about_centre - shift * shift / weights;
+        let (r2, log_w) = (1.0 - chi2 / total, self.log_w);
         let (log_l, k) = if counts {
             (self.log_counts, p)
         } else if e.absolute_sigma {
@@ -178,7 +190,7 @@ impl Sums {
                 p + 1.0,
             )
         };
-        let [m1, m2, m3, m4] = powers.map(|x| x / n);
+        let [m1, m2, m3, m4] = self.r.map(|x| x / n);
         let variance = m2 - m1 * m1;
         let third = m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3);
         let fourth = m4 - 4.0 * m1 * m3 + 6.0 * m1 * m1 * m2 - 3.0 * m1.powi(4);
@@ -187,11 +199,11 @@ impl Sums {
             fourth / (variance * variance) - 3.0,
         );
         let jarque_bera = n / 6.0 * (skew * skew + excess * excess / 4.0);
-        let above = sum(&self.above);
-        let (up, down) = (above, n - above);
+        let (up, down) = (self.above[0], n - self.above[0]);
+        let [differences, runs] = self.differences;
         let expected = 1.0 + 2.0 * up * down / n;
         let spread = ((expected - 1.0) * (expected - 2.0) / (n - 1.0)).sqrt();
-        let z = (sum(&self.runs) + 1.0 - expected) / spread;
+        let z = (runs + 1.0 - expected) / spread;
         let chi2_p = if (e.absolute_sigma || counts) && e.dof > 0 {
             gamma_q(e.dof as f64 / 2.0, e.chi2 / 2.0)
         } else {
@@ -202,10 +214,10 @@ impl Sums {
             adjusted_r2: 1.0 - (1.0 - r2) * (n - 1.0) / (n - p),
             aic: -2.0 * log_l + 2.0 * k,
             bic: -2.0 * log_l + k * n.ln(),
-            rmse: (sum(&self.squares) / n).sqrt(),
-            mae: sum(&self.sizes) / n,
+            rmse: (self.sizes[0] / n).sqrt(),
+            mae: self.sizes[1] / n,
             runs_p: 2.0 * ndtr(-z.abs()),
-            durbin_watson: sum(&self.differences) / chi2,
+            durbin_watson: differences / chi2,
             normality_p: (-jarque_bera / 2.0).exp(),
             chi2_p,
         }
