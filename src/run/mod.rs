@@ -46,7 +46,7 @@ mod watch;
 pub use device::{Device, team};
 pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use memory::{Estimate, estimate};
-pub use plan::{Costs, Inventory, Plan, cards, gradient_costs, plan, seconds_on};
+pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, seconds_on, weigh};
 pub use posterior::CoordinateChoice;
 pub use predictive::{Desk, Key, Replicator};
 pub use report::{Machine, run_json};

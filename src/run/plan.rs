@@ -63,7 +63,7 @@ const SHORT_S: f64 = 2.0;
 /// Share of the CPU's time that a GPU must stay below: its prediction is the less certain one.
 const WORTH: f64 = 0.7;
 /// Seconds to take a GPU into use and to compile, where nothing was kept.
-const OPENING_S: f64 = 1.0;
+pub const OPENING_S: f64 = 1.0;
 /// Instructions of one elementwise operation, a mean of sums and of exponentials.
 const INSTRUCTIONS: f64 = 10.0;
 /// Clocks from one instruction of a thread to the next that needs it, and what several warps to a
@@ -78,23 +78,23 @@ const F32_PER_CLOCK: f64 = 128.0;
 pub fn plan(costs: &Costs, gpu: &Inventory) -> Plan {
     let turns = costs.chains.div_ceil(costs.threads.max(1)) as f64;
     let cpu_s = costs.gradient_s * costs.gradients * costs.transitions as f64 * turns;
-    let gpu_s = seconds_on(costs, gpu);
-    let on_gpu = cpu_s >= SHORT_S && gpu_s < WORTH * cpu_s;
-    let label = &gpu.label;
     let cost = format!("{:.2} µs a gradient on the CPU", 1e6 * costs.gradient_s);
-    let reason = match on_gpu {
-        true => format!(
-            "auto: {cost}, about {} in all; {label} needs an estimated {}. Force with --device cpu",
-            seconds(cpu_s),
-            seconds(gpu_s)
-        ),
-        false => format!(
-            "auto: {cost}, about {} in all; {label} would need an estimated {}. Force with --device \
-             cuda",
-            seconds(cpu_s),
-            seconds(gpu_s)
-        ),
+    weigh(&cost, cpu_s, seconds_on(costs, gpu), gpu)
+}
+
+/// Chooses between predicted seconds of the CPU and of one GPU; `cost` says what the former rest on.
+pub fn weigh(cost: &str, cpu_s: f64, gpu_s: f64, gpu: &Inventory) -> Plan {
+    let on_gpu = cpu_s >= SHORT_S && gpu_s < WORTH * cpu_s;
+    let (needs, other) = match on_gpu {
+        true => ("needs", "cpu"),
+        false => ("would need", "cuda"),
     };
+    let reason = format!(
+        "auto: {cost}, about {} in all; {} {needs} an estimated {}. Force with --device {other}",
+        seconds(cpu_s),
+        gpu.label,
+        seconds(gpu_s)
+    );
     Plan {
         on_gpu,
         cpu_s,
@@ -103,17 +103,33 @@ pub fn plan(costs: &Costs, gpu: &Inventory) -> Plan {
     }
 }
 
+impl Inventory {
+    /// Clocks of `n_operations` elementwise operations that all multiprocessors share.
+    fn clocks(&self, n_operations: f64) -> f64 {
+        let per_clock = match self.precision {
+            Precision::F64 => self.f64_per_clock,
+            Precision::Mixed | Precision::F32 => F32_PER_CLOCK,
+        };
+        n_operations * INSTRUCTIONS / (f64::from(self.multiprocessors.max(1)) * per_clock)
+    }
+
+    fn hertz(&self) -> f64 {
+        1e6 * f64::from(self.clock_mhz.max(1))
+    }
+
+    /// Seconds of `n_operations` elementwise operations that all multiprocessors share.
+    pub fn seconds(&self, n_operations: f64) -> f64 {
+        self.clocks(n_operations) / self.hertz()
+    }
+}
+
 /// Seconds that a run would take on a GPU, estimated from instruction counts.
 pub fn seconds_on(costs: &Costs, gpu: &Inventory) -> f64 {
-    let per_clock = match gpu.precision {
-        Precision::F64 => gpu.f64_per_clock,
-        Precision::Mixed | Precision::F32 => F32_PER_CLOCK,
-    };
     let instructions = costs.n_operations * INSTRUCTIONS;
     let alone = SERIAL + LATENCY * instructions / team(costs.dim, costs.chains) as f64;
-    let all = costs.chains as f64 * instructions / (f64::from(gpu.multiprocessors) * per_clock);
+    let all = gpu.clocks(costs.chains as f64 * costs.n_operations);
     let clocks = costs.gradients * costs.transitions as f64 * alone.max(all);
-    OPENING_S + clocks / (1e6 * f64::from(gpu.clock_mhz.max(1)))
+    OPENING_S + clocks / gpu.hertz()
 }
 
 /// Cards of clusters as their data sheets have them, of each the slowest that bears the name:
@@ -149,6 +165,7 @@ pub fn cards(precision: Option<Precision>) -> impl Iterator<Item = Inventory> {
 /// Seconds with two digits.
 fn seconds(x: f64) -> String {
     match x {
+        x if x < 1e-3 => format!("{:.0} µs", 1e6 * x),
         x if x < 0.1 => format!("{:.0} ms", 1e3 * x),
         x if x < 10.0 => format!("{x:.1} s"),
         x => format!("{x:.0} s"),

@@ -3,6 +3,8 @@
 #![allow(dead_code)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+pub(crate) mod rewritten;
+
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Chosen, Coordinates, Graphs, Joint, TermKind};

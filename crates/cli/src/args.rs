@@ -62,7 +62,7 @@ pub(crate) enum Command {
 }
 
 /// Flags that every command takes.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Common {
     /// Where to compute: auto, cpu, cuda or cuda:N [env: FITZROY_DEVICE] [default: auto]
     #[arg(long, value_name = "DEVICE")]
@@ -97,7 +97,7 @@ pub(crate) struct Common {
 }
 
 /// Where results go.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Output {
     /// Folder for the results [default: a fresh NAME-1, NAME-2, ...]
     #[arg(long, value_name = "DIR")]

@@ -3,7 +3,7 @@
 use crate::args::Common;
 use fitzroy::fit::sample::Sampler;
 use fitzroy::model::joint::Joint;
-use fitzroy::run::{Device, Inventory, KernelMemory, Settings, gradient_costs, plan};
+use fitzroy::run::{Device, Inventory, KernelMemory, Plan, Settings, gradient_costs, plan};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
@@ -92,6 +92,40 @@ pub(crate) fn places(compiler: Option<PathBuf>) -> Places {
 pub(crate) fn open(places: &Places, number: usize) -> Result<Gpu> {
     let opened = Gpu::open(places, number).map_err(Error::from);
     opened.map_err(|e| e.context(format!("--device cuda:{number}")))
+}
+
+/// What a plan asks of a GPU.
+pub(crate) fn inventory(description: &Description, precision: Precision) -> Inventory {
+    Inventory {
+        label: format!("cuda:{}", description.index),
+        multiprocessors: description.multiprocessors,
+        clock_mhz: description.clock_mhz,
+        f64_per_clock: description.f64_per_clock(),
+        precision,
+    }
+}
+
+/// The GPU that `plan` chose, unless it cannot be opened or what is asked of it does not hold; and
+/// why it is that device.
+pub(crate) fn follow(
+    plan: Plan,
+    places: &Places,
+    description: &Description,
+    holds: &dyn Fn(&Gpu) -> Result<()>,
+) -> (Option<Gpu>, String) {
+    if !plan.on_gpu {
+        return (None, plan.reason);
+    }
+    let opened = Gpu::open(places, description.index)
+        .map_err(|trouble| format!("{trouble}; {}", trouble.remedy()))
+        .and_then(|gpu| match holds(&gpu) {
+            Ok(()) => Ok(gpu),
+            Err(error) => Err(error.to_string()),
+        });
+    match opened {
+        Ok(gpu) => (Some(gpu), plan.reason),
+        Err(why) => (None, format!("{}; but {why}", plan.reason)),
+    }
 }
 
 impl Common {
@@ -196,35 +230,19 @@ impl Chosen {
         let start = Instant::now();
         let precision = self.precision.unwrap_or(description.precision());
         let costs = gradient_costs(joint, settings, &|| start.elapsed().as_secs_f64())?;
-        let plan = plan(
-            &costs,
-            &Inventory {
-                label: format!("cuda:{}", description.index),
-                multiprocessors: description.multiprocessors,
-                clock_mhz: description.clock_mhz,
-                f64_per_clock: description.f64_per_clock(),
-                precision,
-            },
-        );
+        let plan = plan(&costs, &inventory(description, precision));
         self.is_news = true;
-        self.reason.clone_from(&plan.reason);
-        if !plan.on_gpu {
-            return Ok(());
-        }
         let there = Settings {
             precision,
             ..settings.clone()
         };
-        let stays = |why: String| format!("{}; but {why}", plan.reason);
-        match Gpu::open(places, description.index) {
-            Err(trouble) => self.reason = stays(format!("{trouble}; {}", trouble.remedy())),
-            Ok(gpu) => {
-                let free = gpu.free_bytes().unwrap_or(description.memory_bytes);
-                match fitting("the GPU", free, joint, &there) {
-                    Ok(_) => self.take(gpu, plan.reason),
-                    Err(error) => self.reason = stays(error.to_string()),
-                }
-            }
+        let (gpu, reason) = follow(plan, places, description, &|gpu| {
+            let free = gpu.free_bytes().unwrap_or(description.memory_bytes);
+            fitting("the GPU", free, joint, &there).map(drop)
+        });
+        match gpu {
+            Some(gpu) => self.take(gpu, reason),
+            None => self.reason = reason,
         }
         Ok(())
     }

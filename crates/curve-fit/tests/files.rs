@@ -3,9 +3,9 @@
 
 mod shared;
 
-use fitzroy_curve_fit::Progressive;
 use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::source::{FileColumn, FileTable, decode_table};
+use fitzroy_curve_fit::source::{FileColumn, FileTable, LargeOptions, Stored, decode_table};
+use fitzroy_curve_fit::{CurveFit, Options, Progressive, curve_fit_large, values};
 use shared::{Scratch, bits, decay, table};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -83,4 +83,50 @@ fn broken_files_and_small_limits_are_named() {
         message.to_string().contains("row 2, column y: `oops`"),
         "{message}"
     );
+}
+
+/// Catches: a cache that answers for a file that changed, or with a part of a column.
+#[test]
+fn decoded_columns_are_kept_until_their_file_changes() {
+    let scratch = Scratch::new("cache");
+    let (path, cache) = (scratch.0.join("d.csv"), scratch.0.join("kept"));
+    std::fs::create_dir_all(&cache).unwrap();
+    let write = |slope: f64| {
+        let rows = (0..50).map(|i| format!("{i},{}\n", slope * f64::from(i) + f64::from(i % 3)));
+        std::fs::write(&path, "x,y\n".to_string() + &rows.collect::<String>()).unwrap();
+    };
+    let slope = || {
+        let source = Stored::of(std::slice::from_ref(&path)).unwrap();
+        let large = LargeOptions {
+            cache: Some(cache.clone()),
+            ..LargeOptions::default()
+        };
+        let fitter = CurveFit::compile("a*x+b").unwrap();
+        let options = Options {
+            p0: values([("a", 1.0), ("b", 1.0)]),
+            ..Options::default()
+        };
+        let found = curve_fit_large(&fitter, &source, "y", None, &options, &large);
+        found.unwrap().popt[0]
+    };
+    let entries = || {
+        let all = std::fs::read_dir(&cache).unwrap();
+        all.map(|e| e.unwrap().path()).collect::<Vec<_>>()
+    };
+    write(2.0);
+    let first = slope();
+    let [entry] = &entries()[..] else {
+        panic!("{:?}", entries())
+    };
+    // What is read again is what was kept: here another response of the same length.
+    let x = std::fs::read(entry.join("column-0.f64")).unwrap();
+    std::fs::write(entry.join("column-1.f64"), &x).unwrap();
+    assert!((slope() - 1.0).abs() < 1e-12 && (first - 2.0).abs() < 0.01);
+    // Cut short, it is decoded again.
+    std::fs::write(entry.join("column-1.f64"), &x[8..]).unwrap();
+    assert_eq!(slope().to_bits(), first.to_bits());
+    write(-3.0);
+    assert!((slope() + 3.0).abs() < 0.01);
+    assert_eq!(entries().len(), 1, "the old entry is removed");
+    assert_ne!(&entries()[0], entry);
 }

@@ -171,7 +171,7 @@ fn kernels_compile_for_every_architecture() {
     for loss in [Loss::Linear, Loss::Huber, Loss::Poisson] {
         let (plan, _) = plan(loss);
         programs.push(rows::pass(&plan.programs.pass));
-        programs.push(rows::pass(&plan.programs.second));
+        programs.push(rows::pass(plan.programs.second()));
     }
     let (plan, _) = spot_plan();
     programs.push(rows::fits(&plan.programs.pass, plan.free.len()));

@@ -54,6 +54,15 @@ fn damped_steps_alone_solve_all_but_two() {
     );
 }
 
+#[test]
+fn the_trust_region_alone_solves_all_but_two() {
+    let (solved, mean, missed) = run(Method::Trf);
+    assert!(
+        solved >= 52,
+        "{solved} of 54, mean {mean:.2} digits\n{missed}"
+    );
+}
+
 /// To 4 digits, where the residuals are not below double precision (Lanczos1).
 #[test]
 fn standard_errors_are_the_certified_ones() {

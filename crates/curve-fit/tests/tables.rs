@@ -108,6 +108,7 @@ fn files_in_pieces_give_the_bits_of_memory() {
         memory_limit_bytes: 30_000,
         chunk_rows: Some(1),
         folder: folder.clone(),
+        ..LargeOptions::default()
     };
     for name in ["snappy.parquet", "gzip.parquet", "plain.nc"] {
         let source = Stored::of(&[golden(name)]).unwrap();

@@ -168,6 +168,14 @@ impl<'g> Build<'_, 'g> {
             return Err(self.model.error(subscripts[dims.len()].span(), message));
         }
         let lookups: Vec<Option<&str>> = subscripts.iter().map(|s| self.positions_of(s)).collect();
+        let nested = subscripts.iter().filter(|s| self.nested(s).is_some());
+        let n_nested = nested.count();
+        if n_nested > 0 && n_nested + lookups.iter().flatten().count() > 1 {
+            let message = format!(
+                "`{base}`: an index of an index stands alone; look up one dim after the other"
+            );
+            return Err(self.model.error(subscripts[0].span(), message));
+        }
         if lookups.iter().flatten().count() > 1 {
             return self.index_jointly(base, value, subscripts, &lookups);
         }
@@ -189,6 +197,23 @@ impl<'g> Build<'_, 'g> {
         let array = self.binding.array(name)?;
         let rows = matches!(array.content, Content::Positions { .. }) && !array.dims.is_empty();
         rows.then_some(name.as_str())
+    }
+
+    /// The index column and its own subscript, where a subscript is an index of an index.
+    fn nested<'s>(&self, s: &'s Subscript) -> Option<(&'s Expr, &'s str, &'s Subscript)> {
+        let Subscript::At(Expr {
+            kind: ExprKind::Index(inner, own),
+            ..
+        }) = s
+        else {
+            return None;
+        };
+        let (ExprKind::Name(name), [own]) = (&inner.kind, own.as_slice()) else {
+            return None;
+        };
+        let array = self.binding.array(name)?;
+        let rows = matches!(array.content, Content::Positions { .. }) && array.dims.len() == 1;
+        rows.then_some((inner, name.as_str(), own))
     }
 
     fn subscript(
@@ -221,6 +246,12 @@ impl<'g> Build<'_, 'g> {
                     if let Some(index) = self.positions_of(subscript) {
                         return self.look_up(base, value, axis, index, e.span);
                     }
+                }
+                if let Some((inner, index, own)) = self.nested(subscript) {
+                    // a[i[g]] is a[i][g].
+                    let value = self.look_up(base, value, axis, index, inner.span)?;
+                    let (rows, _, _) = self.positions(index);
+                    return self.subscript(base, value, rows, own);
                 }
                 let at = self.number(e)?;
                 let place = if at < 0.0 { at + size as f64 } else { at };

@@ -42,7 +42,7 @@ pub(crate) fn conclude(
     let mut chi2 = 2.0 * solution.minimum.moments.cost;
     let mut plain = None;
     if robust && finite {
-        let sums = problem.sums_of(&plan.programs.plain, &theta)?;
+        let sums = problem.sums_of(plan.programs.plain(), &theta)?;
         chi2 = *sums.last().expect("r²");
         plain = Some(unpack(&sums, p));
     }
@@ -197,7 +197,7 @@ fn bread(
         return Ok((quick, inverse));
     }
     let mut triangle = Triangle::new(p + 1, TILE_ROWS);
-    problem.triangle_of(&plan.programs.plain, theta, &mut triangle)?;
+    problem.triangle_of(plan.programs.plain(), theta, &mut triangle)?;
     if m < p {
         // Columns of parameters at a bound leave: again, of the triangle's rows.
         let columns = triangle_columns(&triangle, p + 1);
@@ -254,7 +254,7 @@ fn squares(
     problem.reads += 1;
     problem
         .reader
-        .rows(&plan.programs.plain, &params, &mut |_, out| {
+        .rows(plan.programs.plain(), &params, &mut |_, out| {
             let mut j = vec![0.0; m];
             for i in 0..out[p].len() {
                 for (j, &k) in j.iter_mut().zip(inside) {

@@ -174,7 +174,7 @@ impl<'d> Data<'d> {
             .iter()
             .filter_map(|name| Some((name.as_str(), self.column(name)?)));
         for (name, values) in own.chain([("y", self.y.as_ref())]) {
-            if let Some(row) = values.iter().position(|x| !x.is_finite()) {
+            if let Some(row) = first_not_finite(values) {
                 return Err(not_finite(row, name, values[row]));
             }
         }
@@ -221,6 +221,23 @@ impl<'d> Data<'d> {
             columns: columns.collect(),
             labels: self.labels,
         }
+    }
+}
+
+/// The first value that is not finite. 0 · x is 0 but for those, and eight sums at a time are as fast
+/// as memory.
+fn first_not_finite(values: &[f64]) -> Option<usize> {
+    let (eights, rest) = values.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for eight in eights {
+        for (sum, x) in sums.iter_mut().zip(eight) {
+            *sum += 0.0 * x;
+        }
+    }
+    let fine = sums.iter().all(|s| *s == 0.0) && rest.iter().all(|x| x.is_finite());
+    match fine {
+        true => None,
+        false => values.iter().position(|x| !x.is_finite()),
     }
 }
 

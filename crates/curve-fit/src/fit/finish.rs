@@ -6,7 +6,7 @@ use super::problem::Problem;
 use crate::formula::Loss;
 use crate::method::dense::Triangle;
 use crate::method::statistics::rank_of_normal;
-use crate::method::{Minimum, Moments, Next, Objective, Observer, Status, lm};
+use crate::method::{Minimum, Moments, Next, Objective, Observer, Status};
 use fitzroy::Result;
 use fitzroy_device::cpu::TILE_ROWS;
 
@@ -35,7 +35,8 @@ pub(super) fn finish_on_all(
 ) -> Result<Option<(Minimum, &'static str)>> {
     if plan.bounds.any() || plan.programs.loss().is_robust() {
         // Steps that meet a bound, or converge linearly, are for the damped method.
-        let found = lm::minimise(problem, theta, &plan.bounds, &options.limits, observer)?;
+        let steps = options.method.steps();
+        let found = steps(problem, theta, &plan.bounds, &options.limits, observer)?;
         return Ok(found.moments.is_finite().then_some((found, "exact")));
     }
     let p = theta.len();
@@ -93,7 +94,8 @@ pub(super) fn finish_on_all(
         }
         if blind {
             // Exact: on to the end by the damped method, whose first steps are these.
-            let found = lm::minimise(problem, &next, &plan.bounds, &options.limits, observer)?;
+            let steps = options.method.steps();
+            let found = steps(problem, &next, &plan.bounds, &options.limits, observer)?;
             return Ok(found.moments.is_finite().then_some((found, "exact")));
         }
         bend(few, &theta, &mut next)?;
@@ -153,7 +155,7 @@ pub(super) fn polish(plan: &Plan, problem: &mut Problem<'_>, best: &mut Minimum)
     let mut there = Moments::new(p);
     for _ in 0..MOST_POLISHED {
         let mut r = Triangle::new(p + 1, TILE_ROWS);
-        problem.triangle_of(&plan.programs.plain, &best.theta, &mut r)?;
+        problem.triangle_of(plan.programs.plain(), &best.theta, &mut r)?;
         let mut step = vec![0.0; p];
         for i in (0..p).rev() {
             let known: f64 = (i + 1..p).map(|k| r.at(i, k) * step[k]).sum();

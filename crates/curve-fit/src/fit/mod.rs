@@ -2,6 +2,7 @@
 
 mod conclude;
 mod data;
+mod descend;
 mod estimate;
 mod finish;
 mod options;
@@ -9,6 +10,7 @@ mod plan;
 mod predict;
 mod problem;
 mod quality;
+mod robust;
 mod solve;
 mod start;
 

@@ -1,8 +1,8 @@
 //! What a fit is asked for.
 
 use crate::formula::Loss;
-use crate::method::Limits;
 use crate::method::starts::Design;
+use crate::method::{Limits, Minimise, lm, trf};
 use fitzroy_device::cpu::Engine;
 
 /// How the scale C of a robust loss is found.
@@ -25,6 +25,26 @@ pub enum Method {
     Lm,
     /// Variable projection alone.
     Varpro,
+    /// The trust region reflective method of Branch, Coleman and Li alone.
+    Trf,
+}
+
+impl Method {
+    /// Names as on the command line.
+    pub const NAMES: [(&'static str, Method); 4] = [
+        ("auto", Method::Auto),
+        ("lm", Method::Lm),
+        ("varpro", Method::Varpro),
+        ("trf", Method::Trf),
+    ];
+
+    /// What makes its steps where it does not project.
+    pub(crate) fn steps(self) -> Minimise {
+        match self {
+            Method::Trf => trf::minimise,
+            _ => lm::minimise,
+        }
+    }
 }
 
 /// Which covariance.

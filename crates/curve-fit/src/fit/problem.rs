@@ -141,7 +141,7 @@ impl Objective for Problem<'_> {
         let p = theta.len();
         self.params[..p].copy_from_slice(theta);
         self.params[p..2 * p].copy_from_slice(direction);
-        let program = &self.programs.second;
+        let program = self.programs.second();
         self.bent.resize(program.n_sums(), 0.0);
         self.reader.sums(program, &self.params, &mut self.bent)?;
         let mut at = 0;

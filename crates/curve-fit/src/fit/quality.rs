@@ -40,83 +40,127 @@ pub struct Quality {
 pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Quality> {
     let problem = Problem::new(&plan.programs, table, 1, estimate.f_scale);
     let params = problem.params(&estimate.popt);
-    let columns: Vec<&str> = plan.programs.columns().collect();
-    let weight_at = columns.iter().position(|c| *c == crate::formula::WEIGHT);
-    let y_at = columns
-        .iter()
-        .position(|c| *c == crate::formula::RESPONSE)
-        .expect("the response");
-    // Means first, so that sums of squares are about them.
-    let (mut sw, mut swy, mut log_w) = (0.0, 0.0, 0.0);
-    crate::pass::visit_all(table, &mut |_, c| {
-        match weight_at {
-            None => {
-                sw += c[y_at].len() as f64;
-                swy += c[y_at].iter().sum::<f64>();
-            }
-            Some(k) => {
-                for (y, w) in c[y_at].iter().zip(c[k]) {
-                    sw += w * w;
-                    swy += w * w * y;
-                    log_w += if *w == 1.0 { 0.0 } else { w.ln() };
-                }
-            }
-        }
-        Ok(())
-    })?;
-    let mean = swy / sw;
     let mut s = Sums::default();
     let counts = estimate.loss == "poisson";
     let value = plan.programs.value();
-    problem.reader.rows(&value, &params, &mut |_, out| {
-        for (i, (f, y)) in out[0].iter().zip(&out[1]).enumerate() {
-            let w = out.get(2).map_or(1.0, |w| w[i]);
-            s.add(*f, *y, w, mean);
+    problem.reader.rows(&value, &params, &mut |first, out| {
+        let weights = out.get(2).map(Vec::as_slice);
+        if first == 0 {
+            s.centre = centre(&out[1], weights);
         }
+        s.add(&out[0], &out[1], weights);
         if counts {
             s.add_counts(&out[0], &out[1]);
         }
         Ok(())
     })?;
-    Ok(s.finish(estimate, log_w))
+    Ok(s.finish(estimate))
+}
+
+/// The weighted mean of the first rows, about which squares are summed: with m of n rows, at most
+/// log₁₀(n/m) digits of those about the mean of all are lost, and no read is needed for the latter.
+fn centre(y: &[f64], weights: Option<&[f64]>) -> f64 {
+    let (mut sw, mut swy) = (0.0, 0.0);
+    for (i, y) in y.iter().enumerate() {
+        let w = weights.map_or(1.0, |w| w[i]);
+        sw += w * w;
+        swy += w * w * y;
+    }
+    swy / sw
+}
+
+/// Adds Σ term(a, b) to `sums`, in four partial sums each: a processor adds several at a time.
+fn fold<const K: usize>(
+    a: &[f64],
+    b: &[f64],
+    sums: &mut [f64; K],
+    term: impl Fn(f64, f64) -> [f64; K],
+) {
+    let mut lanes = [[0.0; 4]; K];
+    let ((fours, rest), (others, last)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    for (a, b) in fours.iter().zip(others) {
+        for i in 0..4 {
+            let terms = term(a[i], b[i]);
+            for (lanes, term) in lanes.iter_mut().zip(terms) {
+                lanes[i] += term;
+            }
+        }
+    }
+    for (a, b) in rest.iter().zip(last) {
+        for (lanes, term) in lanes.iter_mut().zip(term(*a, *b)) {
+            lanes[0] += term;
+        }
+    }
+    for (sum, l) in sums.iter_mut().zip(lanes) {
+        *sum += (l[0] + l[1]) + (l[2] + l[3]);
+    }
+}
+
+/// 1 or 0.
+fn count(holds: bool) -> f64 {
+    if holds { 1.0 } else { 0.0 }
 }
 
 #[derive(Default)]
 struct Sums {
     n: f64,
-    total: f64,
-    squares: f64,
-    sizes: f64,
+    /// Near the mean of y.
+    centre: f64,
+    /// Σw², Σw²(y − centre) and Σw²(y − centre)².
+    total: [f64; 3],
+    /// Σ(f − y)² and Σ|f − y|.
+    sizes: [f64; 2],
     /// Powers of r.
     r: [f64; 4],
-    differences: f64,
-    last: Option<f64>,
-    runs: f64,
-    above: f64,
+    /// Rows above the curve.
+    above: [f64; 1],
+    /// Squared differences of neighbours, and changes of sign.
+    differences: [f64; 2],
+    log_w: f64,
     log_counts: f64,
+    /// The residuals of a tile, after the last of the tile before.
+    tile: Vec<f64>,
 }
 
 impl Sums {
-    fn add(&mut self, f: f64, y: f64, w: f64, mean: f64) {
-        let (d, r) = (f - y, (f - y) * w);
-        self.n += 1.0;
-        self.total += ((y - mean) * w).powi(2);
-        self.squares += d * d;
-        self.sizes += d.abs();
-        let square = r * r;
-        for (sum, power) in self
-            .r
-            .iter_mut()
-            .zip([r, square, square * r, square * square])
-        {
-            *sum += power;
+    /// Adds a tile.
+    fn add(&mut self, f: &[f64], y: &[f64], weights: Option<&[f64]>) {
+        let last = self.tile.last().copied();
+        self.n += f.len() as f64;
+        self.tile.clear();
+        self.tile.push(last.unwrap_or(f64::NAN));
+        self.tile.extend(f.iter().zip(y).map(|(f, y)| f - y));
+        let centre = self.centre;
+        let size = |d: f64, _: f64| [d * d, d.abs()];
+        fold(&self.tile[1..], y, &mut self.sizes, size);
+        match weights {
+            None => fold(y, y, &mut self.total, |y, _| {
+                let shift = y - centre;
+                [1.0, shift, shift * shift]
+            }),
+            Some(weights) => {
+                let own = self.tile[1..].iter_mut().zip(weights);
+                own.for_each(|(r, w)| *r *= w);
+                fold(y, weights, &mut self.total, |y, w| {
+                    let shift = (y - centre) * w;
+                    [w * w, shift * w, shift * shift]
+                });
+                let logs = weights.iter().filter(|w| **w != 1.0).map(|w| w.ln());
+                self.log_w += logs.sum::<f64>();
+            }
         }
-        if let Some(last) = self.last {
-            self.differences += (r - last).powi(2);
-            self.runs += f64::from(u8::from((r > 0.0) != (last > 0.0)));
-        }
-        self.above += f64::from(u8::from(r > 0.0));
-        self.last = Some(r);
+        let r = &self.tile[1..];
+        fold(r, r, &mut self.r, |r, _| {
+            let square = r * r;
+            [r, square, square * r, square * square]
+        });
+        fold(r, r, &mut self.above, |r, _| [count(r > 0.0)]);
+        // The first residual of all follows none.
+        let tile = &self.tile[usize::from(last.is_none())..];
+        let (before, after) = (&tile[..tile.len() - 1], &tile[1..]);
+        fold(before, after, &mut self.differences, |a, b| {
+            [(b - a) * (b - a), count((a > 0.0) != (b > 0.0))]
+        });
     }
 
     /// Poisson's log likelihood of counts `y` at means `f`.
@@ -129,11 +173,13 @@ impl Sums {
         }
     }
 
-    fn finish(&self, e: &Estimate, log_w: f64) -> Quality {
+    fn finish(&self, e: &Estimate) -> Quality {
         let (n, p) = (self.n, e.popt.len() as f64);
         let counts = e.loss == "poisson";
         let chi2 = self.r[1];
-        let r2 = 1.0 - chi2 / self.total;
+        let [weights, shift, about_centre] = self.total;
+        let total = about_centre - shift * shift / weights;
+        let (r2, log_w) = (1.0 - chi2 / total, self.log_w);
         let (log_l, k) = if counts {
             (self.log_counts, p)
         } else if e.absolute_sigma {
@@ -153,10 +199,11 @@ impl Sums {
             fourth / (variance * variance) - 3.0,
         );
         let jarque_bera = n / 6.0 * (skew * skew + excess * excess / 4.0);
-        let (up, down) = (self.above, n - self.above);
+        let (up, down) = (self.above[0], n - self.above[0]);
+        let [differences, runs] = self.differences;
         let expected = 1.0 + 2.0 * up * down / n;
         let spread = ((expected - 1.0) * (expected - 2.0) / (n - 1.0)).sqrt();
-        let z = (self.runs + 1.0 - expected) / spread;
+        let z = (runs + 1.0 - expected) / spread;
         let chi2_p = if (e.absolute_sigma || counts) && e.dof > 0 {
             gamma_q(e.dof as f64 / 2.0, e.chi2 / 2.0)
         } else {
@@ -167,10 +214,10 @@ impl Sums {
             adjusted_r2: 1.0 - (1.0 - r2) * (n - 1.0) / (n - p),
             aic: -2.0 * log_l + 2.0 * k,
             bic: -2.0 * log_l + k * n.ln(),
-            rmse: (self.squares / n).sqrt(),
-            mae: self.sizes / n,
+            rmse: (self.sizes[0] / n).sqrt(),
+            mae: self.sizes[1] / n,
             runs_p: 2.0 * ndtr(-z.abs()),
-            durbin_watson: self.differences / self.r[1],
+            durbin_watson: differences / chi2,
             normality_p: (-jarque_bera / 2.0).exp(),
             chi2_p,
         }

@@ -1,21 +1,23 @@
 //! From a plan and a table to the minimum: start, progressive start, both methods.
 
-use super::finish::{finish_on_all, polish};
+use super::descend::descend;
+use super::finish::finish_on_all;
 use super::options::{Method, Options, Progressive, Scale};
 use super::plan::Plan;
 use super::problem::Problem;
+use super::robust::auto_scale;
 use super::start::{self, Start};
-use crate::formula::{Loss, Programs};
-use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Status, lm, varpro};
-use crate::pass::Table;
+use crate::formula::Loss;
+use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status};
+use crate::pass::{Columns, Table};
 use fitzroy::{Error, ErrorKind, Result};
 
 /// Rows above which a fit starts on some of them.
-const MANY_ROWS: usize = 50_000;
-/// Rows below which projection is cheap.
-const CHEAP_ROWS: usize = 10_000;
-/// Evaluations after which a descent was not smooth.
-const SMOOTH: usize = 40;
+pub(super) const MANY_ROWS: usize = 50_000;
+/// Every so many rows of a subsample lead to where the descent on all of it begins, for curves with at
+/// most so many parameters.
+const COARSE: usize = 8;
+const FEW_PARAMETERS: usize = 16;
 
 /// What a minimisation found, and how.
 pub(crate) struct Solution {
@@ -68,11 +70,21 @@ pub(crate) fn solve(
             check_start(plan, &mut small, &start)?;
         }
         let limits = if large {
-            rough(&options.limits)
+            Limits {
+                // A hundredth of the standard errors there, by which all rows differ anyway.
+                ftol: options.limits.ftol.max(1e-9),
+                xtol: options.limits.xtol.max(1e-4),
+                ..options.limits
+            }
         } else {
             options.limits
         };
-        let (found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
+        let (starts, spent) = match &sub {
+            Some(sub) => coarse(plan, options, sub, problem.scale, starts)?,
+            None => (starts, 0),
+        };
+        let (mut found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
+        found.0.evaluations += spent;
         if found.0.status == Status::NonFinite {
             check_start(plan, &mut small, &start)?;
         }
@@ -125,14 +137,40 @@ pub(crate) fn solve(
     })
 }
 
-/// Limits for the subsample, whose minimum is only a start.
-fn rough(limits: &Limits) -> Limits {
-    Limits {
-        xtol: limits.xtol.max(1e-6),
-        ftol: limits.ftol.max(1e-12),
-        gtol: limits.gtol,
-        max_evaluations: limits.max_evaluations,
+/// Where descents on a part of the subsample lead from `starts`, and their evaluations: what far
+/// steps cost on all of it is most of what it costs. A descent that fails leaves its start.
+fn coarse(
+    plan: &Plan,
+    options: &Options,
+    sub: &Columns<'_>,
+    scale: f64,
+    starts: Vec<Vec<f64>>,
+) -> Result<(Vec<Vec<f64>>, usize)> {
+    let p = plan.free.len();
+    // Robust losses have other minima far out, which fewer rows find sooner.
+    if plan.programs.loss().is_robust() || p > FEW_PARAMETERS || sub.n_rows() < 1024 * COARSE {
+        return Ok((starts, 0));
     }
+    let rows: Vec<usize> = (0..sub.n_rows()).step_by(COARSE).collect();
+    let part = sub.take(&rows);
+    let mut few = Problem::new(&plan.programs, &part, 1, scale);
+    let limits = Limits {
+        xtol: 1e-3,
+        ftol: 1e-6,
+        ..options.limits
+    };
+    let (mut out, mut spent) = (Vec::new(), 0);
+    for start in starts {
+        let steps = options.method.steps();
+        let silent = &mut |_: &Progress<'_>| Next::Continue;
+        let found = steps(&mut few, &start, &plan.bounds, &limits, silent)?;
+        spent += found.evaluations;
+        out.push(match found.status.converged() {
+            true => found.theta,
+            false => start,
+        });
+    }
+    Ok((out, spent))
 }
 
 fn all_starts(
@@ -200,191 +238,6 @@ fn best_of(
     let mut best = best.expect("there is a start");
     best.0.evaluations = evaluations;
     Ok((best, costs))
-}
-
-/// One descent: damped steps, and projection where they did not go smoothly.
-fn descend(
-    plan: &Plan,
-    options: &Options,
-    problem: &mut Problem<'_>,
-    from: &[f64],
-    limits: &Limits,
-    observer: &mut Observer<'_>,
-) -> Result<(Minimum, String)> {
-    let programs: &Programs = &plan.programs;
-    let bounds = &plan.bounds;
-    let projection = programs.projection().filter(|v| {
-        // Solved parameters know no bounds, and β is not kept inside any.
-        v.linear
-            .iter()
-            .chain(&v.nonlinear)
-            .all(|&k| !bounds.binds(k))
-    });
-    if options.method == Method::Varpro && projection.is_none() {
-        let message = "--method varpro needs linear loss, parameters that enter linearly, and no \
-                       bounds; use --method lm";
-        return Err(Error::new(ErrorKind::Usage, message));
-    }
-    let mut from = from.to_vec();
-    if programs.loss() == Loss::Tukey {
-        from = huber_first(plan, options, problem, &from)?;
-    }
-    let mut best = if options.method == Method::Varpro {
-        None
-    } else {
-        Some(lm::minimise(problem, &from, bounds, limits, observer)?)
-    };
-    let mut method = "lm".to_string();
-    let smooth = best
-        .as_ref()
-        .is_some_and(|b| b.status.converged() && b.evaluations <= SMOOTH);
-    let cheap = problem.reader.table.n_rows() <= 2 * CHEAP_ROWS;
-    let wanted = options.method == Method::Varpro || options.method == Method::Auto && cheap;
-    // A start without a value is refused: projection would hide that, where it can do without.
-    let ended = best
-        .as_ref()
-        .is_some_and(|b| matches!(b.status, Status::Interrupted | Status::NonFinite));
-    let Some(projection) = projection.filter(|_| wanted && !smooth && !ended) else {
-        let mut best = best.expect("damped steps ran");
-        polish(plan, problem, &mut best)?;
-        return Ok((best, method));
-    };
-    let spent = best.as_ref().map_or(0, |b| b.evaluations);
-    let found = varpro::minimise(
-        projection,
-        &from,
-        limits,
-        &mut |theta, triangle| problem.triangle_of(&projection.program, theta, triangle),
-        observer,
-    )?;
-    if let Some(found) = found {
-        let mut moments = Moments::new(from.len());
-        problem.moments(&found.theta, &mut moments)?;
-        let lower = best.as_ref().is_none_or(|b| {
-            let tie = (b.moments.cost - found.cost).abs() <= 1e-9 * found.cost;
-            !b.moments.is_finite()
-                || (!tie && found.cost < b.moments.cost)
-                || tie && !b.status.converged() && found.status.converged()
-        });
-        if lower && moments.is_finite() {
-            method = "varpro".into();
-            best = Some(Minimum {
-                theta: found.theta,
-                moments,
-                status: found.status,
-                evaluations: found.evaluations,
-                last_fall: 0.0,
-            });
-        }
-        if let Some(best) = &mut best {
-            best.evaluations = spent + found.evaluations;
-        }
-    }
-    match best {
-        Some(mut best) => {
-            polish(plan, problem, &mut best)?;
-            Ok((best, method))
-        }
-        None => {
-            let message = "variable projection could not start: some column of the linear \
-                           parameters is not finite or depends on the others; use --method lm";
-            Err(Error::new(ErrorKind::Numerics, message))
-        }
-    }
-}
-
-/// Tukey's loss has local minima far out: its start is the end of a Huber fit.
-fn huber_first(
-    plan: &Plan,
-    options: &Options,
-    problem: &Problem<'_>,
-    from: &[f64],
-) -> Result<Vec<f64>> {
-    let programs = with_loss(plan, Loss::Huber)?;
-    let scale = problem.scale * 1.345 / 4.685;
-    let mut gentle = Problem::new(&programs, problem.reader.table, options.threads, scale);
-    let limits = rough(&options.limits);
-    let found = lm::minimise(&mut gentle, from, &plan.bounds, &limits, &mut |_| {
-        Next::Continue
-    })?;
-    Ok(if found.moments.is_finite() {
-        found.theta
-    } else {
-        from.to_vec()
-    })
-}
-
-fn with_loss(plan: &Plan, loss: Loss) -> Result<Programs> {
-    Programs::new(
-        &plan.formula,
-        &plan.roles,
-        &plan.settings,
-        plan.weighted,
-        loss,
-        plan.programs.engine(),
-    )
-}
-
-/// C = k·1.4826·MAD of the residuals of a robust fit, on the subsample of a large table.
-fn auto_scale(plan: &Plan, table: &dyn Table, options: &Options) -> Result<f64> {
-    let programs = with_loss(plan, Loss::Cauchy)?;
-    let whole = Problem::new(&programs, table, 1, 1.0);
-    let sub = if table.n_rows() > MANY_ROWS {
-        Some(whole.subsample(options.seed)?)
-    } else {
-        None
-    };
-    let few: &dyn Table = match &sub {
-        Some(sub) => sub,
-        None => table,
-    };
-    let plain = Plan {
-        programs: std::sync::Arc::new(with_loss(plan, Loss::Linear)?),
-        ..plan.clone()
-    };
-    let mut small = Problem::new(&plain.programs, few, 1, 1.0);
-    let mut theta = start::start(&plain, options, &mut small)?.theta;
-    let mut c = 1.0;
-    for round in 0..4 {
-        let mad = median_size(&programs, few, &theta)?;
-        // Exact data have no spread: any scale will do.
-        if !(mad > 0.0 && mad.is_finite()) {
-            break;
-        }
-        c = 1.4826 * mad;
-        if round < 3 {
-            let mut robust = Problem::new(&programs, few, 1, 2.385 * c);
-            let limits = rough(&options.limits);
-            let found = lm::minimise(&mut robust, &theta, &plan.bounds, &limits, &mut |_| {
-                Next::Continue
-            })?;
-            if found.moments.is_finite() {
-                theta = found.theta;
-            }
-        }
-    }
-    let k = match plan.programs.loss() {
-        Loss::Cauchy | Loss::Arctan => 2.385,
-        Loss::Tukey => 4.685,
-        _ => 1.345,
-    };
-    Ok(k * c)
-}
-
-/// The median absolute residual at `theta`.
-fn median_size(programs: &Programs, table: &dyn Table, theta: &[f64]) -> Result<f64> {
-    let problem = Problem::new(programs, table, 1, 1.0);
-    let mut sizes = Vec::with_capacity(table.n_rows());
-    let params = problem.params(theta);
-    problem
-        .reader
-        .rows(&programs.plain, &params, &mut |_, out| {
-            sizes.extend(out[theta.len()].iter().map(|r| r.abs()));
-            Ok(())
-        })?;
-    let middle = sizes.len() / 2;
-    let (_, median, _) = sizes.select_nth_unstable_by(middle, f64::total_cmp);
-    Ok(*median)
 }
 
 /// Refuses a start at which the curve is not finite, naming the row and why.

@@ -6,7 +6,7 @@ use fitzroy::Result;
 use fitzroy::dist::Real;
 use fitzroy_device::cpu::{Engine, RowProgram};
 use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::OnceLock;
 
 /// What is minimised: F = ½ C² Σ ρ((r/C)²), with r = (f − y)/σ, or half the Poisson deviance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,12 +69,9 @@ pub struct Projection {
     pub base: Vec<usize>,
 }
 
-/// A program that is compiled when it is first run: most fits need only one or two.
-pub(super) type Later = LazyLock<RowProgram, Box<dyn FnOnce() -> RowProgram + Send>>;
-
 /// A formula with its derivatives, compiled for one choice of columns, fixed and tied parameters.
 pub struct Programs {
-    graph: Arc<Graph>,
+    graph: Graph,
     rows: DimId,
     /// ∂r/∂θ of the free parameters.
     jacobian: Vec<NodeId>,
@@ -90,13 +87,13 @@ pub struct Programs {
     /// Sums of one pass: products of `[J…, r]` (weighted as the loss has it), and Σ ρ if the loss
     /// is not linear.
     pub pass: RowProgram,
-    /// Outputs `[J…, r]`, not weighted by the loss.
-    pub plain: Later,
-    /// Products of `[J…, k]`, k the second derivative of r along a direction.
-    pub second: Later,
-    /// The free parameters, and r without the linear ones where there are any.
+    /// The free parameters, the direction and the scale.
     params: Vec<NodeId>,
+    /// The residual with linear parameters at 0, where projection may apply.
     base: Option<NodeId>,
+    // Most fits need some of these or none, and compiling takes as long as many small passes.
+    plain: OnceLock<RowProgram>,
+    second: OnceLock<RowProgram>,
     projection: OnceLock<Option<Projection>>,
 }
 
@@ -181,24 +178,14 @@ impl Programs {
             };
             parts.weighed(loss, &jacobian)
         };
-        let graph = Arc::new(scope.finish());
-        let plain: Vec<NodeId> = jacobian.iter().copied().chain([residual]).collect();
+        let graph = scope.finish();
         let cost: Vec<NodeId> = cost.into_iter().collect();
-        let (of_plain, of_second) = (Arc::clone(&graph), Arc::clone(&graph));
-        let (slopes, all) = (jacobian.clone(), params.clone());
-        let second = move || {
-            let mut graph = Graph::clone(&of_second);
-            let bend = second_along(&mut graph, residual, &all[..p], &all[p..2 * p]);
-            let bent: Vec<NodeId> = slopes.into_iter().chain([bend]).collect();
-            RowProgram::compile(&graph, rows, &bent, &[]).with_engine(engine)
-        };
-        let plain = move || RowProgram::compile(&of_plain, rows, &plain, &[]).with_engine(engine);
         Ok(Programs {
             pass: RowProgram::compile(&graph, rows, &weighed, &cost).with_engine(engine),
-            plain: Later::new(Box::new(plain)),
-            second: Later::new(Box::new(second)),
-            params: params[..p].to_vec(),
+            params,
             base,
+            plain: OnceLock::new(),
+            second: OnceLock::new(),
             projection: OnceLock::new(),
             jacobian,
             residual,
@@ -248,13 +235,40 @@ impl Programs {
             .map(|slot| slot.name.as_str())
     }
 
+    /// Outputs `[J…, r]`, not weighted by the loss.
+    pub fn plain(&self) -> &RowProgram {
+        self.plain.get_or_init(|| {
+            let nodes = self.jacobian.iter().copied().chain([self.residual]);
+            let nodes: Vec<NodeId> = nodes.collect();
+            RowProgram::compile(&self.graph, self.rows, &nodes, &[]).with_engine(self.engine)
+        })
+    }
+
+    /// Products of `[J…, k]`, k the second derivative of r along a direction.
+    pub fn second(&self) -> &RowProgram {
+        self.second.get_or_init(|| {
+            let mut graph = self.graph.clone();
+            let (theta, rest) = self.params.split_at(self.n_free);
+            let second = second_along(&mut graph, self.residual, theta, rest);
+            let nodes = self.jacobian.iter().copied().chain([second]);
+            let nodes: Vec<NodeId> = nodes.collect();
+            RowProgram::compile(&graph, self.rows, &nodes, &[]).with_engine(self.engine)
+        })
+    }
+
     /// The columns of variable projection, where it applies.
     pub fn projection(&self) -> Option<&Projection> {
         let made = self.projection.get_or_init(|| {
-            let mut graph = Graph::clone(&self.graph);
-            let (linear, slopes) = (&self.linear, &self.jacobian);
-            self.base
-                .and_then(|r0| project(&mut graph, self.rows, linear, slopes, &self.params, r0))
+            let (mut graph, params) = (self.graph.clone(), &self.params[..self.n_free]);
+            let base = self.base?;
+            project(
+                &mut graph,
+                self.rows,
+                &self.linear,
+                &self.jacobian,
+                params,
+                base,
+            )
         });
         made.as_ref()
     }
@@ -262,7 +276,7 @@ impl Programs {
     /// Products of `[ψ j…]` and Σ ψ′, for the sandwich of a robust loss; for a linear one
     /// products of `[r j…]`. ψ(u) = u ρ′(u²), u = r/C.
     pub fn influence(&self) -> RowProgram {
-        let mut graph = Graph::clone(&self.graph);
+        let mut graph = self.graph.clone();
         let g = &mut graph;
         let wide = |g: &mut Graph, x: f64| {
             let x = g.lit(x);
@@ -344,7 +358,7 @@ impl Programs {
     /// Outputs `[∂f/∂θ…, f, y]`: the curve itself, not weighted by σ. Reads all columns, but the
     /// values of y do not matter to the others.
     pub fn curve(&self) -> RowProgram {
-        let mut graph = Graph::clone(&self.graph);
+        let mut graph = self.graph.clone();
         let mut nodes = Vec::new();
         for k in 0..self.n_free {
             let param = graph.param(k, &[]);

@@ -6,7 +6,9 @@
 //! Transtrum and Sethna, arXiv:1201.5885.
 
 use super::dense::{cholesky, cholesky_solve};
-use super::{Bounds, Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status};
+use super::{
+    Bounds, Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status, change,
+};
 use fitzroy::Result;
 
 /// First damping.
@@ -16,6 +18,8 @@ const LAMBDA_MAX: f64 = 1e12;
 /// Least and largest factors of the damping.
 const LAMBDA_MIN: f64 = 1e-20;
 const LAMBDA_RESTART: f64 = 1e-14;
+/// Damping beyond which steps are short of their own.
+const LAMBDA_SHORT: f64 = 1.0;
 /// A step that reduces the cost by less than this part of what was expected is refused.
 const ACCEPT: f64 = 1e-4;
 /// Geodesic acceleration must be shorter than this part of the step, halved.
@@ -186,7 +190,8 @@ impl Descent<'_> {
             let accepted = !trial.refused && self.try_step(&trial)?;
             if accepted {
                 rejected = 0;
-                let step_small = trial.change <= self.limits.xtol;
+                // A step that damping keeps short says nothing about how far the minimum is.
+                let step_small = trial.change <= self.limits.xtol && self.lambda <= LAMBDA_SHORT;
                 let gain_small = trial.predicted <= self.limits.ftol * self.here.cost;
                 if step_small || gain_small {
                     small += 1;
@@ -201,7 +206,7 @@ impl Descent<'_> {
                 if let (true, Some(status)) = (small >= 2, last) {
                     return Ok(status);
                 }
-                if pace.next(trial.change) <= self.limits.xtol {
+                if self.lambda <= LAMBDA_SHORT && pace.next(trial.change) <= self.limits.xtol {
                     return Ok(Status::SmallStep);
                 }
             } else {
@@ -342,23 +347,8 @@ impl Descent<'_> {
                 predicted = self.decrease();
             }
         }
-        let length = (0..p)
-            .map(|k| (self.scale[k] * self.theta[k]).powi(2))
-            .sum::<f64>()
-            .sqrt();
-        let mut change: f64 = 0.0;
-        for &k in &self.free {
-            let delta = (self.trial[k] - self.theta[k]).abs();
-            let own = self.theta[k].abs();
-            // Near 0 a parameter has no size of its own.
-            let near_zero = own * self.scale[k] <= 1e-8 * length;
-            let relative = if near_zero {
-                delta * self.scale[k] / length
-            } else {
-                delta / own
-            };
-            change = change.max(if delta == 0.0 { 0.0 } else { relative });
-        }
+        // What is held does not move.
+        let change = change(&self.theta, &self.trial, &self.scale);
         Ok(Trial {
             predicted,
             change,

@@ -4,6 +4,7 @@ pub mod dense;
 pub mod lm;
 pub mod starts;
 pub mod statistics;
+pub mod trf;
 pub mod varpro;
 
 use fitzroy::Result;
@@ -212,6 +213,10 @@ impl Bounds {
     }
 }
 
+/// A method: minimises from a start within bounds.
+pub type Minimise =
+    fn(&mut dyn Objective, &[f64], &Bounds, &Limits, &mut Observer<'_>) -> Result<Minimum>;
+
 /// A finished minimisation.
 #[derive(Clone, Debug)]
 pub struct Minimum {
@@ -225,4 +230,25 @@ pub struct Minimum {
     pub evaluations: usize,
     /// Relative fall of the cost in the last step, for advice when a limit was hit.
     pub last_fall: f64,
+}
+
+/// The largest change from `theta` to `trial` of a parameter relative to its size; near 0, relative
+/// to that of all, in the units of `scale`.
+fn change(theta: &[f64], trial: &[f64], scale: &[f64]) -> f64 {
+    let sizes = theta.iter().zip(scale).map(|(x, d)| (d * x).powi(2));
+    let length = sizes.sum::<f64>().sqrt();
+    let mut largest: f64 = 0.0;
+    for ((x, y), d) in theta.iter().zip(trial).zip(scale) {
+        let delta = (y - x).abs();
+        let own = x.abs();
+        // Near 0 a parameter has no size of its own.
+        let near_zero = own * d <= 1e-8 * length;
+        let relative = if near_zero {
+            delta * d / length
+        } else {
+            delta / own
+        };
+        largest = largest.max(if delta == 0.0 { 0.0 } else { relative });
+    }
+    largest
 }

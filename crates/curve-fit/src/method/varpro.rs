@@ -16,8 +16,6 @@ use fitzroy::Result;
 pub(crate) struct Projected {
     /// All free parameters, the linear ones at their best.
     pub(crate) theta: Vec<f64>,
-    /// Cost there.
-    pub(crate) cost: f64,
     /// How it ended.
     pub(crate) status: Status,
     /// Passes.
@@ -160,7 +158,6 @@ pub(crate) fn minimise(
     };
     Ok(Some(Projected {
         theta: merge(projection, &here),
-        cost: here.cost,
         status,
         evaluations,
     }))

@@ -8,7 +8,7 @@ mod tree;
 
 pub use journal::{Belongs, Journal, Position, Watch, hash};
 pub use machine::{Engine, OnMachine, Shared};
-pub use place::{Card, Placed, Work, place, work};
+pub use place::{Work, place, work};
 pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};
 pub use tree::TileTree;
 

@@ -4,6 +4,7 @@
 use super::Table;
 use crate::fit::{Options, Plan};
 use fitzroy::Result;
+use fitzroy::run::{self, Inventory, OPENING_S, weigh};
 use fitzroy_device::cpu::TILE_ROWS;
 
 /// What a fit asks of a device.
@@ -23,86 +24,27 @@ pub struct Work {
     pub threads: usize,
 }
 
-/// What a GPU says of itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Card {
-    /// Its name on the command line, such as `cuda:0`.
-    pub label: String,
-    /// Multiprocessors.
-    pub multiprocessors: u32,
-    /// Highest clock in MHz.
-    pub clock_mhz: u32,
-    /// Operations in f64 that a multiprocessor starts per clock.
-    pub f64_per_clock: f64,
-}
-
-/// The device of a fit, and why.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
-    /// Whether it is the GPU.
-    pub on_gpu: bool,
-    /// Predicted seconds of the CPU.
-    pub cpu_s: f64,
-    /// Predicted seconds of the GPU.
-    pub gpu_s: f64,
-    /// The sentence for people.
-    pub reason: String,
-}
-
-/// Share of the CPU's time that a GPU must stay below: its prediction is the less certain one.
-const WORTH: f64 = 0.7;
-/// Seconds to take a GPU into use and to compile the kernel of a pass.
-const OPENING_S: f64 = 1.0;
 /// Bytes a second that pageable memory is copied with.
 const COPIED: f64 = 6e9;
 /// Seconds from launching a pass until its sums are back.
 const LAUNCH_S: f64 = 5e-5;
-/// Instructions of one elementwise operation, a mean of sums and of exponentials.
-const INSTRUCTIONS: f64 = 10.0;
 /// Bytes a second that a card reads from its own memory, on the safe side.
 const OWN_MEMORY: f64 = 2e11;
 /// Part of a second thread's time that reading the same memory leaves.
 const SECOND_THREAD: f64 = 0.8;
 
 /// Chooses between the CPU and one GPU. The times of the GPU are estimates from counts.
-pub fn place(work: &Work, card: &Card) -> Placed {
+pub fn place(work: &Work, gpu: &Inventory) -> run::Plan {
     let rows = work.n_rows as f64;
     let threads = 1.0 + SECOND_THREAD * (work.threads.max(1) - 1) as f64;
     let cpu_s = work.passes * rows * work.row_s / threads;
     let bytes = 8.0 * rows * work.n_columns as f64;
-    let rate = f64::from(card.multiprocessors.max(1))
-        * card.f64_per_clock
-        * 1e6
-        * f64::from(card.clock_mhz.max(1));
-    let computing = rows * work.n_operations as f64 * INSTRUCTIONS / rate;
+    let computing = gpu.seconds(rows * work.n_operations as f64);
     let pass = LAUNCH_S + computing.max(bytes / OWN_MEMORY);
     let gpu_s = OPENING_S + bytes / COPIED + work.passes * pass;
-    let on_gpu = gpu_s < WORTH * cpu_s;
-    let (label, flag) = (&card.label, if on_gpu { "cpu" } else { "cuda" });
-    let reason = format!(
-        "auto: about {:.0} passes of {:.2} ns a row take the CPU {}; {label} would need an \
-         estimated {}, copying and compiling counted. Force with --device {flag}",
-        work.passes,
-        1e9 * work.row_s,
-        seconds(cpu_s),
-        seconds(gpu_s),
-    );
-    Placed {
-        on_gpu,
-        cpu_s,
-        gpu_s,
-        reason,
-    }
-}
-
-/// Seconds with two digits.
-fn seconds(x: f64) -> String {
-    match x {
-        x if x < 1e-4 => format!("{:.0} µs", 1e6 * x),
-        x if x < 0.1 => format!("{:.1} ms", 1e3 * x),
-        x if x < 10.0 => format!("{x:.1} s"),
-        x => format!("{x:.0} s"),
-    }
+    let (passes, row_ns) = (work.passes, 1e9 * work.row_s);
+    let cost = format!("{passes:.0} passes of {row_ns:.2} ns a row on the CPU");
+    weigh(&cost, cpu_s, gpu_s, gpu)
 }
 
 /// Tiles that are timed, and for how many seconds.
@@ -160,9 +102,10 @@ pub fn work(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fitzroy_device::gpu::text::Precision;
 
     /// An exponential with three parameters; an H100 by its data sheet.
-    fn placed(n_rows: usize, passes: f64, threads: usize) -> Placed {
+    fn placed(n_rows: usize, passes: f64, threads: usize) -> run::Plan {
         let work = Work {
             n_rows,
             n_columns: 2,
@@ -171,11 +114,12 @@ mod tests {
             n_operations: 17,
             threads,
         };
-        let card = Card {
+        let card = Inventory {
             label: "cuda:0".into(),
             multiprocessors: 132,
             clock_mhz: 1755,
             f64_per_clock: 64.0,
+            precision: Precision::F64,
         };
         place(&work, &card)
     }
@@ -209,11 +153,12 @@ mod tests {
             n_operations: 100,
             threads: 2,
         };
-        let card = |f64_per_clock| Card {
+        let card = |f64_per_clock| Inventory {
             label: "cuda:0".into(),
             multiprocessors: 40,
             clock_mhz: 1500,
             f64_per_clock,
+            precision: Precision::F64,
         };
         assert!(place(&work, &card(64.0)).on_gpu);
         assert!(!place(&work, &card(1.0)).on_gpu);

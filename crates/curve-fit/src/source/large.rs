@@ -1,5 +1,6 @@
 //! Files larger than memory: which columns they have, and fits that read them in pieces.
 
+use super::cache::cached;
 use super::stream::{FileColumn, FileTable, broken, decode_table, table_header, unreadable};
 use crate::fit::{CurveFit, Estimate, Options, Plan, fit_table};
 use crate::method::Next;
@@ -65,6 +66,14 @@ impl Stored {
         )
     }
 
+    /// The file whose columns have to be decoded; none where they are numbers already.
+    pub(super) fn decoded(&self) -> Option<&Path> {
+        match self {
+            Stored::Npy(_) => None,
+            Stored::Table(path, _) | Stored::Parquet(path) | Stored::NetCdf(path) => Some(path),
+        }
+    }
+
     /// Names of the columns.
     ///
     /// # Errors
@@ -119,7 +128,7 @@ fn decode(
 ) -> Result<Vec<FileColumn>> {
     let mut out = Vec::new();
     for (k, name) in wanted.iter().enumerate() {
-        let to = folder.join(format!("column-{k}.f64"));
+        let to = FileColumn::decoded(folder, k);
         let file = File::create(&to).map_err(|e| unreadable(&to, &e))?;
         let mut file = BufWriter::with_capacity(1 << 16, file);
         let mut n_rows = 0;
@@ -191,6 +200,8 @@ pub struct LargeOptions {
     /// Where columns of text, Parquet and NetCDF are decoded to; must exist. What is written there
     /// is left to the caller to remove.
     pub folder: PathBuf,
+    /// Where such columns are kept from one run to the next, in place of `folder`. None by default.
+    pub cache: Option<PathBuf>,
 }
 
 impl Default for LargeOptions {
@@ -199,6 +210,7 @@ impl Default for LargeOptions {
             memory_limit_bytes: 1 << 30,
             chunk_rows: None,
             folder: std::path::PathBuf::from("."),
+            cache: None,
         }
     }
 }
@@ -248,7 +260,10 @@ pub fn file_table(
     let mut wanted = plan.roles.predictors.clone();
     wanted.push(y.to_string());
     wanted.extend(sigma.map(str::to_string));
-    let mut columns = source.columns(&wanted, &large.folder)?;
+    let mut columns = match &large.cache {
+        Some(cache) => cached(source, &wanted, cache)?,
+        None => source.columns(&wanted, &large.folder)?,
+    };
     if let (Some(_), Some(last)) = (sigma, columns.last_mut()) {
         last.inverse = true;
     }

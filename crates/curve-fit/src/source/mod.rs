@@ -1,6 +1,7 @@
 //! Files, and how their columns become the data of a fit.
 
 mod assemble;
+mod cache;
 mod large;
 mod stream;
 

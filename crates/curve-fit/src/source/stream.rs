@@ -35,6 +35,11 @@ pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Error {
 }
 
 impl FileColumn {
+    /// Where column `k` is decoded to in `folder`.
+    pub(super) fn decoded(folder: &Path, k: usize) -> PathBuf {
+        folder.join(format!("column-{k}.f64"))
+    }
+
     /// The one-dimensional array of f64 in an NPY file; nothing but its header is read.
     ///
     /// # Errors
@@ -95,6 +100,30 @@ impl FileColumn {
     }
 }
 
+/// Numbers that are read at a time: what stays in cache on its way to a column.
+const READ_ROWS: usize = 8192;
+
+impl FileColumn {
+    /// All its numbers, without a copy of the file in between.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self) -> Result<Vec<f64>> {
+        let fail = |e: std::io::Error| unreadable(&self.path, &e);
+        let mut file = File::open(&self.path).map_err(fail)?;
+        file.seek(SeekFrom::Start(self.offset)).map_err(fail)?;
+        let mut out = Vec::with_capacity(self.n_rows);
+        let mut bytes = vec![0; 8 * READ_ROWS];
+        while out.len() < self.n_rows {
+            let bytes = &mut bytes[..8 * READ_ROWS.min(self.n_rows - out.len())];
+            file.read_exact(bytes).map_err(fail)?;
+            let (eights, _) = bytes.as_chunks::<8>();
+            out.extend(eights.iter().map(|b| f64::from_le_bytes(*b)));
+        }
+        Ok(out)
+    }
+}
+
 /// Columns of a CSV or TSV file, written once as numbers into `folder`, row by row, so that
 /// passes need not parse them again. Names of the columns and where they are.
 ///
@@ -122,7 +151,7 @@ pub fn decode_table(
         };
         places.push(at);
     }
-    let file = |k: usize| folder.join(format!("column-{k}.f64"));
+    let file = |k: usize| FileColumn::decoded(folder, k);
     let mut files = Vec::new();
     for k in 0..wanted.len() {
         let to = File::create(file(k)).map_err(|e| unreadable(&file(k), &e))?;

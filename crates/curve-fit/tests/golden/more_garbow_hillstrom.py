@@ -1,20 +1,27 @@
 """The least-squares problems of Moré, Garbow and Hillstrom (ACM TOMS 7, 1981), each from x0, 10 x0 and
-100 x0, solved by SciPy's trf; writes more_garbow_hillstrom.json beside this file.
+100 x0, solved by SciPy's trf and by Ceres; and from x0 in a box that most solutions lie outside of, by trf.
+Writes more_garbow_hillstrom.json beside this file.
 
 Every problem is one formula over rows that both programs read; `i` counts the rows from 1.
-Run with SciPy: python more_garbow_hillstrom.py
+Run with SciPy, pyceres and JAX, which gives Ceres its Jacobians: python more_garbow_hillstrom.py
 """
 
 import json
 import pathlib
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import pyceres
 import scipy
 from scipy.optimize import least_squares
 
+jax.config.update("jax_enable_x64", True)
 NAMES = "abcdefghjkl"
 functions = {name: getattr(np, name) for name in ["exp", "sqrt", "cos", "sin", "where", "abs", "log"]}
 functions["atan"], functions["pi"] = np.arctan, np.pi
+traced_functions = {name: getattr(jnp, name) for name in ["exp", "sqrt", "cos", "sin", "where", "abs", "log"]}
+traced_functions["atan"], traced_functions["pi"] = jnp.arctan, np.pi
 
 
 def rows(*formulas):
@@ -73,7 +80,43 @@ def solved(cost2, minima):
     return any(cost2 <= best * (1 + 1e-5) + 1e-11 and cost2 >= best * (1 - 1e-4) - 1e-11 for best in minima)
 
 
-out, n_solved = {"scipy": scipy.__version__, "problems": []}, 0
+class Residuals(pyceres.CostFunction):
+    """A problem as Ceres wants it: residuals, and a Jacobian by rows."""
+
+    def __init__(self, residual, n_rows, n_parameters):
+        pyceres.CostFunction.__init__(self)
+        self.set_num_residuals(n_rows)
+        self.set_parameter_block_sizes([n_parameters])
+        self.value, self.slopes = jax.jit(residual), jax.jit(jax.jacfwd(residual))
+
+    def Evaluate(self, parameters, residuals, jacobians):
+        p = np.array(parameters[0])
+        residuals[:] = np.asarray(self.value(p))
+        if jacobians is not None and jacobians[0] is not None:
+            jacobians[0][:] = np.asarray(self.slopes(p)).ravel()
+        return bool(np.all(np.isfinite(residuals)))
+
+
+def ceres(residual, n_rows, start):
+    """The sum of squares that Ceres ends at, infinite where it does not start."""
+    x, problem, cost = np.array(start, float), pyceres.Problem(), Residuals(residual, n_rows, len(start))
+    problem.add_residual_block(cost, None, [x])
+    options, summary = pyceres.SolverOptions(), pyceres.SolverSummary()
+    options.max_num_iterations = 5000
+    options.function_tolerance = options.gradient_tolerance = options.parameter_tolerance = 1e-15
+    pyceres.solve(options, problem, summary)
+    end = float(np.sum(np.asarray(cost.value(x)) ** 2))
+    return end if np.isfinite(end) else float("inf")
+
+
+def box(x0):
+    """Bounds around x0, narrow enough to hold most solutions off."""
+    width = [0.3 * (1 + abs(v)) for v in x0]
+    return [v - w for v, w in zip(x0, width)], [v + w / 2 for v, w in zip(x0, width)]
+
+
+tight = dict(method="trf", jac="3-point", x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=5000)
+out, n_solved, n_ceres = {"scipy": scipy.__version__, "ceres": "pyceres 2.6", "problems": []}, 0, 0
 for name, (formula, columns, x0, minima) in PROBLEMS.items():
     names = ORDER.get(name, " ".join(NAMES[: len(x0)])).split()
     columns = {k: np.asarray(v, float) for k, v in columns.items()}
@@ -84,21 +127,31 @@ for name, (formula, columns, x0, minima) in PROBLEMS.items():
             return np.broadcast_to(eval(code, {**functions, **columns, **dict(zip(names, p))}),
                                    next(iter(columns.values())).shape).astype(float)
 
+    def traced(p):
+        value = eval(code, {**traced_functions, **columns, **dict(zip(names, p))})
+        return jnp.broadcast_to(value, next(iter(columns.values())).shape).astype(float)
+
     runs = []
     for scale in (1, 10, 100):
         start = [scale * v for v in x0]
         try:
-            r = least_squares(residual, start, method="trf", jac="3-point", x_scale="jac", xtol=1e-15, ftol=1e-15,
-                              gtol=1e-15, max_nfev=5000)
+            r = least_squares(residual, start, **tight)
             cost2 = 2 * r.cost
         except (ValueError, np.linalg.LinAlgError):
             cost2 = float("inf")
         ok = bool(solved(cost2, minima))
         n_solved += ok
-        runs.append({"start": start, "sum_of_squares": cost2 if np.isfinite(cost2) else None, "solved": ok})
+        by_ceres = ceres(traced, len(next(iter(columns.values()))), start)
+        also = bool(solved(by_ceres, minima))
+        n_ceres += also
+        runs.append({"start": start, "sum_of_squares": cost2 if np.isfinite(cost2) else None, "solved": ok,
+                     "ceres": by_ceres if np.isfinite(by_ceres) else None, "ceres_solved": also})
+    low, high = box(x0)
+    r = least_squares(residual, x0, bounds=(low, high), **tight)
+    bounded = {"start": list(x0), "lower": low, "upper": high, "sum_of_squares": 2 * r.cost, "theta": list(r.x)}
     out["problems"].append({"name": name, "formula": formula, "parameters": names, "minima": minima,
-                            "columns": {k: v.tolist() for k, v in columns.items()}, "runs": runs})
-    print(name, [(r["solved"], r["sum_of_squares"]) for r in runs])
-out["trf_solved"] = n_solved
-print(n_solved, "of", 3 * len(PROBLEMS))
+                            "columns": {k: v.tolist() for k, v in columns.items()}, "runs": runs, "bounded": bounded})
+    print(name, [(r["solved"], r["sum_of_squares"], r["ceres_solved"], r["ceres"]) for r in runs])
+out["trf_solved"], out["ceres_solved"] = n_solved, n_ceres
+print(n_solved, "by trf,", n_ceres, "by Ceres, of", 3 * len(PROBLEMS))
 pathlib.Path(__file__).with_suffix(".json").write_text(json.dumps(out) + "\n")

@@ -1,5 +1,6 @@
 //! Tests of the joint density: every distribution of a model against its formula over numbers.
 
+mod indexed;
 mod observed;
 mod predicted;
 mod priors;

@@ -12,7 +12,7 @@ use fitzroy_device::cpu::Engine;
 use fitzroy_device::probe;
 
 /// How many chains of how many draws, how they adapt, and what is kept of them.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct ChainFlags {
     /// Chains
     #[arg(long, value_name = "N", default_value_t = 4)]

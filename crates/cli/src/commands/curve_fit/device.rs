@@ -2,12 +2,14 @@
 
 use super::CurveFitArgs;
 use crate::clock::Clock;
+use crate::device::{follow, inventory};
 use crate::terminal;
 use fitzroy::Result;
 use fitzroy_curve_fit::Options;
 use fitzroy_curve_fit::fit::Plan;
-use fitzroy_curve_fit::pass::{Card, OnMachine, Shared, Table, place, work};
+use fitzroy_curve_fit::pass::{OnMachine, Shared, Table, place, work};
 use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Description, Driver, Gpu, Places};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
@@ -80,24 +82,12 @@ impl On {
     ) -> Result<()> {
         if let Some((places, description)) = self.candidate.take() {
             let work = work(plan, table, options, &|| clock.seconds())?;
-            let placed = place(
-                &work,
-                &Card {
-                    label: format!("cuda:{}", description.index),
-                    multiprocessors: description.multiprocessors,
-                    clock_mhz: description.clock_mhz,
-                    f64_per_clock: description.f64_per_clock(),
-                },
-            );
-            self.reason.clone_from(&placed.reason);
-            if placed.on_gpu {
-                match Gpu::open(&places, description.index) {
-                    Ok(gpu) => self.take(gpu),
-                    Err(trouble) => {
-                        let remedy = trouble.remedy();
-                        self.reason = format!("{}; but {trouble}; {remedy}", placed.reason);
-                    }
-                }
+            let placed = place(&work, &inventory(&description, Precision::F64));
+            // Columns that do not fit are sent through in pieces.
+            let (gpu, reason) = follow(placed, &places, &description, &|_| Ok(()));
+            self.reason = reason;
+            if let Some(gpu) = gpu {
+                self.take(gpu);
             }
         }
         if self.is_news {

@@ -13,20 +13,26 @@ use fitzroy_curve_fit::{CovarianceKind, Finish, Loss, Method, Options, Progressi
 use std::path::PathBuf;
 
 /// Flags of `fitzroy curve-fit`.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(after_help = "Examples:\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c' decay.csv --y counts\n  \
     fitzroy curve-fit --model gaussian peak.csv --x x=energy --y counts --likelihood poisson\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c[set]' --data-set left=l.csv --data-set right=r.csv\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c' big.parquet --y counts --memory-limit 2GB --out big\n  \
-    fitzroy curve-fit --model 'a*t+b' line.csv --y y --posterior --prior 'a ~ Normal(2, 1)'\n\n\
+    fitzroy curve-fit --model 'a*t+b' line.csv --y y --posterior --prior 'a ~ Normal(2, 1)'\n  \
+    fitzroy curve-fit --workflow fit.yaml --json\n\n\
     Names in the model that are columns are predictors; all others are parameters.")]
 pub(crate) struct CurveFitArgs {
     /// Files with the columns: CSV, TSV, NPY, NPZ, JSON, Parquet, NetCDF
     pub(super) data: Vec<PathBuf>,
     /// A formula, or the name of a built-in curve such as gaussian or polynomial(3)
-    #[arg(long, value_name = "EXPR|NAME")]
-    pub(super) model: String,
+    #[arg(long, value_name = "EXPR|NAME", required_unless_present = "workflow")]
+    pub(super) model: Option<String>,
+    /// A fit described in NLSQ's layout, in place of the flags that it sets
+    #[arg(long, value_name = "FILE.yaml", conflicts_with_all = ["data", "model", "data_set", "x", "y",
+          "sigma", "absolute_sigma", "p0", "bound", "loss", "method", "xtol", "ftol", "gtol",
+          "max_evals", "batch_by", "memory_limit"])]
+    pub(super) workflow: Option<PathBuf>,
     /// A file of one of several data sets; a column `set` tells them apart
     #[arg(long, value_name = "NAME=FILE")]
     pub(super) data_set: Vec<String>,
@@ -76,9 +82,9 @@ pub(crate) struct CurveFitArgs {
     /// Distribution of the response
     #[arg(long, value_enum, value_name = "NAME", default_value = "gaussian")]
     likelihood: Likelihood,
-    /// Algorithm
-    #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
-    method: MethodName,
+    /// Algorithm: auto, lm (damped steps), varpro (projection) or trf (a trust region inside bounds)
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = method)]
+    pub(super) method: Method,
     /// Covariance of the parameters
     #[arg(long, value_name = "KIND", default_value = "auto",
           value_parser = ["auto", "classic", "sandwich", "hc0", "hc3"])]
@@ -127,6 +133,11 @@ pub(crate) struct CurveFitArgs {
     /// Rows of a piece; any number gives the same answer [default: what the limit allows]
     #[arg(long, value_name = "N", requires = "memory_limit")]
     pub(super) chunk_rows: Option<usize>,
+    /// Keeps decoded columns of text, Parquet and NetCDF for later runs, in this folder or among other
+    /// things that are kept (FITZROY_CACHE_DIR)
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", requires = "memory_limit")]
+    pub(super) cache: Option<PathBuf>,
     /// Seconds between checkpoints in --out, from which --resume goes on
     #[arg(
         long,
@@ -144,9 +155,9 @@ pub(crate) struct CurveFitArgs {
     /// Writes the same curve as a model for `fitzroy sample`
     #[arg(long, value_name = "FILE.fz")]
     pub(super) to_model: Option<PathBuf>,
-    /// Draws the data with the curve, its bands and the residuals
+    /// Draws the data with the curve, its bands and the residuals; may repeat
     #[arg(long, value_name = "FILE.svg|.png|.pdf", conflicts_with = "batch_by")]
-    pub(super) plot: Option<PathBuf>,
+    pub(super) plot: Vec<PathBuf>,
     /// Samples the posterior of the same curve, from the fit on
     #[arg(long, conflicts_with = "batch_by")]
     pub(super) posterior: bool,
@@ -176,12 +187,25 @@ enum Likelihood {
     Poisson,
 }
 
-/// Algorithms.
-#[derive(Clone, Copy, ValueEnum)]
-enum MethodName {
-    Auto,
-    Lm,
-    Varpro,
+/// Algorithms of other programs, and what is here in their place.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("dogbox", "use trf or lm, which know bounds, too"),
+    ("leastsq", "use lm"),
+    ("least_squares", "use trf"),
+    ("multi-start", "use --multistart 20"),
+    ("cmaes", "use --multistart 20 with --bound"),
+    ("hybrid_streaming", "use --memory-limit 2GB"),
+];
+
+/// Reads `--method`.
+pub(super) fn method(text: &str) -> std::result::Result<Method, String> {
+    if let Some((_, method)) = Method::NAMES.iter().find(|(name, _)| *name == text) {
+        return Ok(*method);
+    }
+    let advice = ELSEWHERE.iter().find(|(name, _)| *name == text);
+    Err(advice
+        .map_or("use auto, lm, varpro or trf", |(_, advice)| advice)
+        .to_string())
 }
 
 /// Yes, no, or as it pays.
@@ -262,11 +286,7 @@ impl CurveFitArgs {
             loss,
             f_scale,
             absolute_sigma: self.absolute_sigma,
-            method: match self.method {
-                MethodName::Auto => Method::Auto,
-                MethodName::Lm => Method::Lm,
-                MethodName::Varpro => Method::Varpro,
-            },
+            method: self.method,
             covariance: kind.map_or(CovarianceKind::Auto, |(_, kind)| *kind),
             confidence: self.ci,
             limits: Limits {

@@ -2,17 +2,39 @@
 
 use super::sets::{self, Sets};
 use super::{CurveFitArgs, usage};
+use fitzroy::data::{Array, Values};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_curve_fit::source::FileColumn;
+use std::path::Path;
+
+/// The arrays of a file; columns of numbers in files of their own without a detour, which many rows
+/// feel.
+fn read(path: &Path) -> Result<Vec<Array>> {
+    let npy = path.extension().is_some_and(|e| e == "npy");
+    // What is another kind of array, or broken, the general reader knows more about.
+    match npy.then(|| FileColumn::npy(path)).and_then(Result::ok) {
+        Some(column) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let source = path.display().to_string();
+            Ok(vec![Array::real(
+                &name,
+                &[column.n_rows],
+                column.read()?,
+                &source,
+            )])
+        }
+        None => fitzroy::data::read_file(path),
+    }
+}
 
 /// All arrays of all files; data sets under one another, with a column that tells them
 /// apart.
-pub(super) fn arrays(args: &CurveFitArgs) -> Result<Vec<fitzroy::data::Array>> {
-    use fitzroy::data::{Array, Values};
+pub(super) fn arrays(args: &CurveFitArgs) -> Result<Vec<Array>> {
     let mut out: Vec<Array> = Vec::new();
     let Sets { column, sets } = sets::of(args)?;
     if column != sets::FILE {
         for path in &args.data {
-            out.extend(fitzroy::data::read_file(path)?);
+            out.extend(read(path)?);
         }
     }
     if sets.is_empty() && out.is_empty() {

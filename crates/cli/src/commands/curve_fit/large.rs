@@ -72,10 +72,11 @@ pub(super) fn run(
     clock: &Clock,
 ) -> Result<Outcome> {
     let limit = bytes(limit)?;
-    if let Some(path) = &args.plot {
+    for path in &args.plot {
         plot::check_figure(path, "--plot")?;
     }
     let source = Stored::of(&args.data)?;
+    let cache = cache(args)?;
     let (plan, y, sigma) = plan(args, &source, formula, options)?;
     let folder = std::env::temp_dir().join(format!("fitzroy-columns-{}", std::process::id()));
     std::fs::create_dir_all(&folder)
@@ -85,6 +86,7 @@ pub(super) fn run(
         memory_limit_bytes: limit,
         chunk_rows: args.chunk_rows,
         folder: decoded.0.clone(),
+        cache,
     };
     let renamed = Renamed {
         plan: &plan,
@@ -204,6 +206,24 @@ pub(super) fn run(
         _ if args.chains.strict && !estimate.converged() => Outcome::NotPassed,
         _ => Outcome::Done,
     })
+}
+
+/// Where decoded columns are kept, if they are to be.
+fn cache(args: &CurveFitArgs) -> Result<Option<PathBuf>> {
+    let Some(folder) = &args.cache else {
+        return Ok(None);
+    };
+    let usual = || Some(crate::device::cache_folder()?.join("columns"));
+    let folder = match folder.as_os_str().is_empty() {
+        true => usual()
+            .ok_or_else(|| usage("--cache: there is no folder; name one: --cache=DIR".into()))?,
+        false => folder.clone(),
+    };
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        let message = format!("--cache: {}: {error}", folder.display());
+        Error::new(ErrorKind::Io, message)
+    })?;
+    Ok(Some(folder))
 }
 
 fn folder_of(args: &CurveFitArgs) -> Result<Option<Folder>> {

@@ -10,6 +10,7 @@ mod posterior;
 mod sets;
 mod show;
 mod watch;
+mod workflow;
 
 use super::plot;
 use crate::clock::Clock;
@@ -26,6 +27,7 @@ pub(crate) use flags::CurveFitArgs;
 use inputs::arrays;
 use show::Results;
 use std::sync::atomic::Ordering;
+use workflow::Workflow;
 
 fn usage(message: String) -> Error {
     Error::new(ErrorKind::Usage, message)
@@ -37,18 +39,33 @@ const MOST_COSTS: usize = 2000;
 /// Reads, fits, prints.
 pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     let clock = Clock::start();
+    match &args.workflow {
+        None => fit(args, None, &clock),
+        Some(path) => {
+            let (args, workflow) = workflow::read(path, args)?;
+            fit(&args, Some(workflow), &clock)
+        }
+    }
+}
+
+/// The fit that `args` describe, perhaps with the columns of a workflow.
+fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result<Outcome> {
     args.check()?;
     let mut on = device::On::choose(args)?;
     let options = args.options(on.threads)?;
-    let formula = Formula::parse(&args.model).map_err(|e| e.context("--model"))?;
+    let text = args.model.as_deref().unwrap_or_default();
+    let formula = Formula::parse(text).map_err(|e| e.context("--model"))?;
     if let Some(limit) = &args.memory_limit {
-        return large::run(args, &mut on, limit, &formula, &options, &clock);
+        return large::run(args, &mut on, limit, &formula, &options, clock);
     }
     let request = args.request()?;
-    let arrays = arrays(args)?;
+    let (arrays, exported) = match workflow {
+        Some(workflow) => (workflow.arrays, workflow.results),
+        None => (arrays(args)?, None),
+    };
     if let Some(column) = &args.batch_by {
         return batch::run(
-            args, &mut on, column, arrays, &formula, &request, &options, &clock,
+            args, &mut on, column, arrays, &formula, &request, &options, clock,
         );
     }
     let Assembled {
@@ -63,12 +80,12 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     fit::check_rows(&plan, &data)?;
     let table = data.table(&plan.roles.predictors)?;
     timing.compile = clock.seconds() - timing.read;
-    if let Some(path) = &args.plot {
+    for path in &args.plot {
         plot::check_figure(path, "--plot")?;
     }
     let priors = args.priors()?;
     let stop = interrupt::catch_with("stopping: what was done so far is the result")?;
-    on.settle(&plan, &table, &options, &clock)?;
+    on.settle(&plan, &table, &options, clock)?;
     let before = clock.seconds();
     let mut costs = Vec::new();
     let remote = on.table(&table);
@@ -117,8 +134,11 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
     }
     let mut folder = result.folder()?;
     result.write(folder.as_mut())?;
+    if let Some(results) = exported {
+        results.write(&result)?;
+    }
     let sampled = match (args.posterior, folder.as_mut()) {
-        (true, Some(folder)) => posterior::sample(&result, folder, &clock)?,
+        (true, Some(folder)) => posterior::sample(&result, folder, clock)?,
         _ => None,
     };
     result.show(sampled.as_ref());

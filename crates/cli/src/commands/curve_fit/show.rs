@@ -41,7 +41,7 @@ pub(super) struct Results<'r> {
 }
 
 impl Results<'_> {
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let mut document = Map::new();
         let args = self.args;
         document.insert("device".into(), self.on.json());
@@ -136,11 +136,11 @@ impl Results<'_> {
             self.residuals(path)?;
         }
         let report = folder.is_some() && !args.chains.no_report;
-        let shown = match args.plot.is_some() || report {
+        let shown = match !args.plot.is_empty() || report {
             true => Some(Shown::new(self.plan, self.table, self.estimate, self.y)?),
             false => None,
         };
-        if let (Some(path), Some(shown)) = (&args.plot, &shown) {
+        for (path, shown) in args.plot.iter().zip(shown.iter().cycle()) {
             let scene = report::fit_figure(shown, self.estimate.confidence, &Style::default());
             plot::write_scene(path, "--plot", &scene)?;
         }
