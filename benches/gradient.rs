@@ -129,8 +129,8 @@ impl Density {
             _ => Engine::Auto,
         };
         let (graph, bindings) = (&graphs.graph, &graphs.bindings);
-        let function = Function::compile_for(level(), engine, graph, bindings, &outputs)
-            .expect("it compiles");
+        let function =
+            Function::compile_for(level(), engine, graph, bindings, &outputs).expect("it compiles");
         let offset = |p: &fitzroy_graph::Partial| match graphs.graph.node(p.param).op {
             Op::Param { offset } => offset,
             _ => panic!("a gradient is with respect to a parameter"),

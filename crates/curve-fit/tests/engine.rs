@@ -52,7 +52,7 @@ fn single_fits_have_the_same_bits_with_every_engine() {
 /// Enough small fits that machine code is made on the way.
 #[test]
 fn batches_have_the_same_bits_with_every_engine() {
-    let n_fits = 1500;
+    let n_fits = 4000;
     let (mut x, mut y) = (Vec::new(), Vec::new());
     let mut rng = Rng::new(6, 0, 0, 0, Purpose::Test);
     for k in 0..n_fits {

@@ -67,7 +67,11 @@ fn program(seed: u64, n: usize, numbers: &mut Numbers) -> (Graph, Bindings, Vec<
         };
     }
     let mut outputs = vec![scope.node(total.sum_all()), scope.node(total)];
-    let product = if seed.is_multiple_of(2) { total * x } else { x * x };
+    let product = if seed.is_multiple_of(2) {
+        total * x
+    } else {
+        x * x
+    };
     outputs.push(scope.node(product.sum_all()));
     let mut graph = scope.finish();
     outputs.extend(gradient(&mut graph, outputs[0]).iter().map(|p| p.adjoint));
