@@ -14,6 +14,7 @@ mod support;
 use fitzroy::data::Dataset;
 use fitzroy::diagnose::FindingKind;
 use fitzroy::model::joint::{Coordinates, Joint, Rewrites};
+use fitzroy::rng::{Purpose, Rng};
 use fitzroy::run::Outcome;
 use support::rewritten::{BOUND, point, sampled, values};
 use support::{EXAMPLES, example_joint, joint};

@@ -3,6 +3,7 @@
 
 mod support;
 
+use fitzroy::data::Dataset;
 use fitzroy::model::joint::{Joint, Rewrites};
 use support::rewritten::{BOUND, point, sampled, values};
 use support::{EXAMPLES, example_joint, joint, signed};
