@@ -17,6 +17,8 @@ pub const STREAM: &str = "run.zarr";
 /// The folder of the sampler's states.
 pub const STATE: &str = "run.state";
 
+/// The attribute of the number of draws per chain.
+pub(super) const DRAWS: &str = "fitzroy_draws";
 /// The attribute of a run whose density as rewritten was refused.
 pub(super) const AS_WRITTEN: &str = "fitzroy_as_written";
 
@@ -118,11 +120,13 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
         _ => None,
     };
     let state = text("fitzroy_state");
-    let (Some(n_draws), Some(chunk_draws), false) = (
-        whole("fitzroy_draws"),
-        whole("fitzroy_chunk_draws"),
-        state.is_empty(),
-    ) else {
+    if state.is_empty() && whole(DRAWS) == Some(0) {
+        // It ended before its first block: there is nothing to go on from, and nothing to lose.
+        return Ok(None);
+    }
+    let (Some(n_draws), Some(chunk_draws), false) =
+        (whole(DRAWS), whole("fitzroy_chunk_draws"), state.is_empty())
+    else {
         let message = "the store holds no state to go on from; start anew with --overwrite";
         return Err(context(Error::new(ErrorKind::Data, message)));
     };
@@ -213,7 +217,7 @@ pub(super) fn write_state(
     let name = format!("{STATE}/{number}.bin");
     put_file(&folder.join(&name), state, flush)?;
     attributes.push(("fitzroy_state".into(), Attribute::Text(name)));
-    attributes.push(("fitzroy_draws".into(), Attribute::Integer(n_draws as i64)));
+    attributes.push((DRAWS.into(), Attribute::Integer(n_draws as i64)));
     Ok(())
 }
 

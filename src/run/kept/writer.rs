@@ -3,7 +3,7 @@
 use super::super::trace::Collect;
 use super::super::{Density, Settings, Timing, integrated};
 use super::convergence::Watched;
-use super::saved::{AS_WRITTEN, STREAM, identity, remove_states_before, write_state};
+use super::saved::{AS_WRITTEN, DRAWS, STREAM, identity, remove_states_before, write_state};
 use super::{Kept, Shared, Shown};
 use crate::Result;
 use crate::draws::{Attribute, Flush, Group, ZarrStream, draws_from};
@@ -121,7 +121,12 @@ impl<'a> Writer<'a> {
         self.kept.stream = Some(match &self.shared.keeping.from {
             None => {
                 let (total, most) = (self.kept.total, self.kept.in_memory_bytes);
-                ZarrStream::create(&root, &template, total, most)?
+                let mut stream = ZarrStream::create(&root, &template, total, most)?;
+                // Whatever happens to the first block, there is a store that can be read.
+                let mut attributes = self.kept.identity.clone();
+                attributes.push((DRAWS.into(), Attribute::Integer(0)));
+                stream.publish(&attributes, Flush::Later)?;
+                stream
             }
             Some(saved) => {
                 let full = saved.n_draws - saved.n_draws % saved.chunks.draws;
