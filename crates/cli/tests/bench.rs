@@ -7,7 +7,8 @@ use program::{Scratch, fitzroy};
 #[test]
 fn a_benchmark_says_what_ran_where_and_puts_both_rewrites_side_by_side() {
     let scratch = Scratch::new("bench");
-    let [csv, figure] = ["rows.csv", "bars.svg"].map(|name| scratch.0.join(name));
+    let [csv, figure, page] =
+        ["rows.csv", "bars.svg", "bench.html"].map(|name| scratch.0.join(name));
     let said = fitzroy(&[
         "bench",
         "hierarchical",
@@ -20,11 +21,22 @@ fn a_benchmark_says_what_ran_where_and_puts_both_rewrites_side_by_side() {
         csv.to_str().unwrap(),
         "--figure",
         figure.to_str().unwrap(),
+        "--report",
+        page.to_str().unwrap(),
     ])
     .ends_with(0);
     let found = said.json();
     for key in ["version", "device", "threads", "seed", "repeats", "rows"] {
         assert!(!found[key].is_null(), "{key}");
+    }
+    let html = std::fs::read_to_string(&page).unwrap();
+    for part in [
+        "fitzroy bench hierarchical",
+        "rewrites off",
+        "benchmark.csv",
+        "Medians",
+    ] {
+        assert!(html.contains(part), "no `{part}` on the page");
     }
     let rows = found["rows"].as_array().unwrap();
     let rewrites: Vec<_> = rows

@@ -1,11 +1,13 @@
 //! `bench sample --device all`: the same problem on the CPU and on the GPU, with few and with many
 //! chains and with teams of both kinds, the same seed over and over.
 
+use super::page::Shown;
 use super::problems::Problem;
 use super::runs::{Bench, spread};
 use crate::commands::plot;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::{Driver, Places};
+use fitzroy_report::draw::Scene;
 use fitzroy_report::figure::{Bar, Style, bar_figure};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -270,6 +272,10 @@ pub(super) fn csv(rows: &[Value]) -> String {
 
 /// Gradients a second, bars for CPU and GPU in two colours.
 pub(super) fn figure(path: &Path, rows: &[Value]) -> Result<()> {
+    plot::write_scene(path, "--figure", &scene(rows))
+}
+
+fn scene(rows: &[Value]) -> Scene {
     let bar = |row: &Value| {
         let end = |key: &str| row["gradients_per_s"][key].as_f64();
         let name = row["strategy"].as_str().unwrap_or_default();
@@ -280,8 +286,21 @@ pub(super) fn figure(path: &Path, rows: &[Value]) -> Result<()> {
     };
     let bars: Vec<Bar> = rows.iter().map(bar).collect();
     let title = "Gradients a second of all chains, warm-up and sampling";
-    let scene = bar_figure(&bars, title, "gradients per second", &Style::default());
-    plot::write_scene(path, "--figure", &scene)
+    bar_figure(&bars, title, "gradients per second", &Style::default())
+}
+
+/// The page of a comparison, as HTML.
+pub(super) fn page(document: &Value, rows: &[Value]) -> String {
+    let shown = Shown {
+        document,
+        kind: "CPU beside GPU",
+        names: &["strategy", "precision", "chains"],
+        columns: &KEYS,
+        rate: "gradients_per_s",
+        scene: scene(rows),
+        csv: csv(rows),
+    };
+    shown.html()
 }
 
 #[cfg(test)]

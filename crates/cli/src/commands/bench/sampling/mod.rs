@@ -2,6 +2,7 @@
 //! processes, with the rewrites and without them.
 
 mod devices;
+mod page;
 mod problems;
 mod runs;
 mod show;
@@ -44,6 +45,9 @@ struct Measuring {
     /// Draws effective draws a second, as .png, .svg or .pdf
     #[arg(long, value_name = "FILE")]
     figure: Option<PathBuf>,
+    /// Writes everything as one page, an .html file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -193,8 +197,12 @@ impl Measuring {
         if let Some(path) = &self.figure {
             devices::figure(path, &rows)?;
         }
+        let document = bench.document("sample-devices", &rows);
+        if let Some(path) = &self.report {
+            plot::write(path, devices::page(&document, &rows).as_bytes())?;
+        }
         if self.common.json {
-            json::print(&bench.document("sample-devices", &rows));
+            json::print(&document);
         }
         Ok(Outcome::Done)
     }
@@ -239,6 +247,9 @@ impl Measuring {
         }
         if let Some(path) = &self.figure {
             show::figure(path, &rows)?;
+        }
+        if let Some(path) = &self.report {
+            plot::write(path, show::page(&document, &rows).as_bytes())?;
         }
         if self.common.json {
             json::print(&document);

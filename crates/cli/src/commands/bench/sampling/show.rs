@@ -1,7 +1,9 @@
 //! Rows as lines of text, as CSV and as bars.
 
+use super::page::Shown;
 use crate::commands::plot;
 use fitzroy::Result;
+use fitzroy_report::draw::Scene;
 use fitzroy_report::figure::{Bar, Style, bar_figure};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -81,6 +83,10 @@ pub(super) fn csv(rows: &[Value]) -> String {
 
 /// Effective draws a second, bars for rewritten models and models as they stand in two colours.
 pub(super) fn figure(path: &Path, rows: &[Value]) -> Result<()> {
+    plot::write_scene(path, "--figure", &scene(rows))
+}
+
+fn scene(rows: &[Value]) -> Scene {
     let bar = |row: &Value| {
         let [problem, rewrites, sampler] = names(row);
         let end = |key: &str| row["ess_bulk_per_written_s"][key].as_f64();
@@ -97,6 +103,19 @@ pub(super) fn figure(path: &Path, rows: &[Value]) -> Result<()> {
     };
     let bars: Vec<Bar> = rows.iter().map(bar).collect();
     let title = "Effective draws a second, from the start of the process to draws on the disk";
-    let scene = bar_figure(&bars, title, "least bulk ESS per second", &Style::default());
-    plot::write_scene(path, "--figure", &scene)
+    bar_figure(&bars, title, "least bulk ESS per second", &Style::default())
+}
+
+/// The page of a benchmark, as HTML.
+pub(super) fn page(document: &Value, rows: &[Value]) -> String {
+    let shown = Shown {
+        document,
+        kind: "Effective draws a second",
+        names: &["problem", "rewrites", "sampler"],
+        columns: &COLUMNS,
+        rate: "ess_bulk_per_written_s",
+        scene: scene(rows),
+        csv: csv(rows),
+    };
+    shown.html()
 }
