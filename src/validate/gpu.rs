@@ -105,8 +105,10 @@ fn run_on(
 }
 
 fn same_draws(a: &Trace, b: &Trace) -> bool {
-    let variables = |trace: &Trace| trace.group("posterior").map(|g| g.variables.clone());
-    variables(a).is_some() && variables(a) == variables(b)
+    match (a.group("posterior"), b.group("posterior")) {
+        (Some(a), Some(b)) => a.variables == b.variables,
+        _ => false,
+    }
 }
 
 impl GpuRun {

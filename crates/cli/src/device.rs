@@ -129,6 +129,26 @@ pub(crate) fn follow(
 }
 
 impl Common {
+    /// The GPU that was asked for by number, or by a precision that only GPUs have.
+    ///
+    /// # Errors
+    /// The CPU was asked for in such a precision.
+    pub(crate) fn asked_gpu(&self) -> Result<Option<usize>> {
+        match (self.device()?, self.lower_precision()) {
+            (Choice::Cpu, Some(lower)) => {
+                let message = format!(
+                    "--precision {}: the CPU computes in f64; use --precision f64 or --device cuda",
+                    lower.name()
+                );
+                Err(Error::new(ErrorKind::Device, message))
+            }
+            // Only a GPU has it.
+            (Choice::Auto, Some(_)) => Ok(Some(0)),
+            (Choice::Gpu(number), _) => Ok(Some(number.unwrap_or(0))),
+            (Choice::Cpu | Choice::Auto, None) => Ok(None),
+        }
+    }
+
     /// What a run will compute on, and why. `auto` may still go to a GPU in [`Chosen::settle`].
     ///
     /// # Errors
@@ -136,19 +156,7 @@ impl Common {
     pub(crate) fn choose(&self) -> Result<Chosen> {
         let places = self.places();
         let asked = self.device()?;
-        let number = match (asked, self.lower_precision()) {
-            (Choice::Cpu, Some(lower)) => {
-                let message = format!(
-                    "--precision {}: the CPU computes in f64; use --precision f64 or --device cuda",
-                    lower.name()
-                );
-                return Err(Error::new(ErrorKind::Device, message));
-            }
-            // Only a GPU has it.
-            (Choice::Auto, Some(_)) => Some(0),
-            (Choice::Gpu(number), _) => Some(number.unwrap_or(0)),
-            (Choice::Cpu | Choice::Auto, None) => None,
-        };
+        let number = self.asked_gpu()?;
         let mut chosen = Chosen {
             device: Device::threads(),
             label: "cpu".into(),

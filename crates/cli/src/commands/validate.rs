@@ -127,24 +127,20 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
 /// The GPU that the run is repeated on: the one asked for, or the first that can be used.
 ///
 /// # Errors
-/// A GPU was asked for and cannot be used, or a precision that only GPUs have and none is there.
+/// Those of [`Common::asked_gpu`], or that GPU cannot be used.
 fn second(common: &Common) -> Result<Second> {
     let places = common.places();
-    let asked = match (common.device()?, common.lower_precision()) {
-        (Choice::Gpu(number), _) => Some(number.unwrap_or(0)),
-        (Choice::Auto, Some(_)) => Some(0),
-        (Choice::Cpu, _) => {
-            common.check_precision()?;
+    let gpu = match common.asked_gpu()? {
+        Some(number) => device::open(&places, number)?,
+        None if common.device()? == Choice::Cpu => {
             return Ok(Second::No("--device cpu was asked for".into()));
         }
-        (Choice::Auto, None) => None,
-    };
-    let gpu = match (asked, Gpu::open(&places, asked.unwrap_or(0))) {
-        (_, Ok(gpu)) => gpu,
-        (Some(number), Err(_)) => device::open(&places, number)?,
-        (None, Err(trouble)) => {
-            return Ok(Second::No(format!("{trouble}; {}", trouble.remedy())));
-        }
+        None => match Gpu::open(&places, 0) {
+            Ok(gpu) => gpu,
+            Err(trouble) => {
+                return Ok(Second::No(format!("{trouble}; {}", trouble.remedy())));
+            }
+        },
     };
     let description = &gpu.description;
     let precision = common.asked_precision();

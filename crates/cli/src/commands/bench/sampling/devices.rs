@@ -4,6 +4,7 @@
 use super::page::Shown;
 use super::problems::Problem;
 use super::runs::{Bench, spread};
+use super::show::median;
 use crate::commands::plot;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::{Driver, Places};
@@ -216,10 +217,6 @@ fn agreement(one: &Value, other: &Value) -> Value {
         }
     }
     json!({"means_apart_mcse": z, "sd_ratio": ratio, "agree": z <= APART && ratio <= 1.1})
-}
-
-fn median(row: &Value, key: &str) -> f64 {
-    row[key]["median"].as_f64().unwrap_or(f64::NAN)
 }
 
 /// One line for people.

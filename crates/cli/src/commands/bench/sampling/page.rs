@@ -1,5 +1,6 @@
 //! A benchmark as a page: what is fastest, what did not converge, every number.
 
+use super::show::median;
 use fitzroy_report::draw::Scene;
 use fitzroy_report::figure::said;
 use fitzroy_report::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdict};
@@ -125,10 +126,6 @@ impl Shown<'_> {
             ..Table::default()
         }
     }
-}
-
-fn median(row: &Value, key: &str) -> f64 {
-    row[key]["median"].as_f64().unwrap_or(f64::NAN)
 }
 
 /// A key as people say it.

@@ -9,7 +9,8 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
 
-fn median(row: &Value, key: &str) -> f64 {
+/// The median of a measure over the repeats; NaN where there is none.
+pub(super) fn median(row: &Value, key: &str) -> f64 {
     row[key]["median"].as_f64().unwrap_or(f64::NAN)
 }
 
