@@ -33,10 +33,10 @@ PROBLEMS = {
     "eight-schools": (["hierarchical", "--only", "eight-schools"], (1000, 1000, 0.8)),
     "logistic": (["hierarchical", "--only", "logistic"], (1000, 1000, 0.8)),
 }
-PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc", "blackjax", "stanli")
+PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc", "blackjax", "stanli", "nuts-rs")
 NAMES = {"fitzroy": "**Fitzroy**", "fitzroy-off": "Fitzroy, rewrites off", "nutpie": "nutpie",
          "nutpie-low-rank": "nutpie, low rank", "numpyro": "NumPyro", "pymc": "PyMC", "blackjax": "BlackJAX (PyMC)", "stanli": "stanli",
-         "nextstat": "NextStat", "nextstat-mams": "NextStat, MAMS"}
+         "nuts-rs": "nuts-rs, slopes by hand", "nextstat": "NextStat", "nextstat-mams": "NextStat, MAMS"}
 BEGIN, END = "<!-- sampling:begin -->", "<!-- sampling:end -->"
 KEYS = ("process_s", "written_s", "chains_s", "min_ess_bulk", "min_ess_tail", "max_rhat", "divergences")
 
@@ -78,7 +78,8 @@ def peer(python, who, name, settings, options, folder):
         if done.returncode != 0:
             return {"error": done.stderr.strip().splitlines()[-1:]}, versions
         run = json.loads(done.stdout.strip().splitlines()[-1])
-        process = seconds - run["summary_s"]  # its draws stay in memory: nothing is written
+        # Draws stay in memory: nothing is written, but by a program of its own.
+        process = run.get("own_process_s", seconds - run["summary_s"])
         # z says again what the group effects say, and Fitzroy's figure has it too.
         runs.append({k: run[k] for k in ("min_ess_bulk", "min_ess_tail", "max_rhat", "divergences")}
                     | {"process_s": process, "written_s": process, "chains_s": run["sampling_s"]})

@@ -19,7 +19,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc", "stanli", "nextstat", "nextstat-mams")
+PEERS = ("nutpie", "nutpie-low-rank", "numpyro", "pymc", "stanli", "nextstat", "nextstat-mams", "nuts-rs")
 PROBLEMS = ("eight-schools-noncentred", "eight-schools-centred", "hierarchical-noncentred", "hierarchical-centred")
 
 
@@ -31,7 +31,7 @@ def once(arguments):
     if done.returncode != 0:
         return {"error": done.stderr.strip().splitlines()[-1:], "process_s": seconds}
     result = json.loads(done.stdout.strip().splitlines()[-1])
-    return result | {"process_s": seconds - result.get("summary_s", 0.0)}
+    return result | {"process_s": result.get("own_process_s", seconds - result.get("summary_s", 0.0))}
 
 
 def machine():

@@ -3,7 +3,7 @@
     python benches/peers/sample.py PEER PROBLEM [--chains 4] [--tune 1000] [--draws 1000]
                                    [--target-accept 0.8] [--seed 1]
 
-PEER: nutpie, nutpie-low-rank, numpyro, pymc, blackjax, stanli, nextstat, nextstat-mams. PROBLEM: a name in problems.py. Seconds of the whole
+PEER: nutpie, nutpie-low-rank, numpyro, pymc, blackjax, stanli, nextstat, nextstat-mams, nuts-rs. PROBLEM: a name in problems.py. Seconds of the whole
 process are for the caller to measure. The effective sample sizes are the least over every
 variable the model records, `z` included, as a sampler's user would see them in a summary;
 `main` leaves `z` out, which only says again what the group effects say. `answer` is the largest error of a posterior mean in Monte Carlo standard
@@ -12,8 +12,11 @@ errors against the exact posterior: a fast wrong answer should show.
 
 import argparse
 import json
+import pathlib
 import platform
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -126,6 +129,55 @@ def run_nextstat(options, mams=False):
     return arviz.from_dict(posterior=posterior, sample_stats=flags(drawn)), compiled_at - start, end - compiled_at
 
 
+def names_of(model, d):
+    """The parameters of a model of `nuts-rs/src/models.rs` with their numbers, in its order."""
+    if model == "groups":
+        return [("mu_pop", 1), ("sigma_pop", 1), ("z", int(max(d["group"])) + 1), ("sigma_obs", 1)]
+    if model == "schools":
+        return [("mu", 1), ("tau", 1), ("z", len(d["y"]))]
+    if model == "artists":
+        return [("mu", 1), ("sigma_artist", 1), ("effect", int(max(d["artist"])) + 1),
+                ("beta", len(d["features"][0])), ("sigma", 1)]
+    return [("intercept", 1), ("beta", len(d["X"][0]))]
+
+
+def run_nuts_rs(options):
+    """A program of its own, so that the seconds of its process are told apart from ours."""
+    import arviz
+    import numpy as np
+    from problems import columns, made
+
+    kind, _, rest = options.problem.partition("-")
+    if rest == "centred":
+        sys.exit("nuts-rs is measured on the non-centred spelling")
+    model = {"hierarchical": "groups", "eight": "schools"}.get(kind, kind)
+    if options.problem.startswith(("hierarchical", "eight-schools-")):
+        data = columns("hierarchical.csv" if model == "groups" else "eight-schools.csv")
+    else:
+        data = made(options.problem)
+    data = {k: v.tolist() for k, v in data.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = pathlib.Path(folder, "data.json"), pathlib.Path(folder, "draws.f64")
+        source.write_text(json.dumps(data))
+        program = pathlib.Path(sys.prefix, "nuts-rs", "release", "nuts-rs-peer")
+        words = (model, source, out, options.chains, options.tune, options.draws, options.target_accept, options.seed)
+        start = time.perf_counter()
+        done = subprocess.run([str(w) for w in (program, *words)], capture_output=True, text=True, check=True)
+        options.own_process_s = time.perf_counter() - start
+        draws = np.fromfile(out).reshape(options.chains, options.draws, -1)
+    said, posterior, at = json.loads(done.stdout), {}, 0
+    for name, size in names_of(model, data):
+        part = draws[:, :, at:at + size]
+        posterior[name], at = part[:, :, 0] if size == 1 else part, at + size
+    if model == "groups":
+        posterior["mu_group"] = posterior["mu_pop"][..., None] + posterior["sigma_pop"][..., None] * posterior["z"]
+    if model == "schools":
+        posterior["theta"] = posterior["mu"][..., None] + posterior["tau"][..., None] * posterior["z"]
+    trace = arviz.from_dict(posterior=posterior, sample_stats={"diverging": np.zeros(draws.shape[:2])})
+    trace.sample_stats["diverging"][0, 0] = said["divergences"]
+    return trace, 0.0, said["sampling_s"]
+
+
 def flags(drawn):
     """Divergences of each transition."""
     import numpy as np
@@ -167,7 +219,7 @@ def main():
 
     runners = {"nutpie": lambda o: run_nutpie(o, False), "nutpie-low-rank": lambda o: run_nutpie(o, True),
                "numpyro": run_numpyro, "pymc": run_pymc, "blackjax": lambda o: run_pymc(o, "blackjax"), "stanli": run_stanli, "nextstat": run_nextstat,
-               "nextstat-mams": lambda o: run_nextstat(o, True)}
+               "nextstat-mams": lambda o: run_nextstat(o, True), "nuts-rs": run_nuts_rs}
     parser = argparse.ArgumentParser()
     parser.add_argument("peer", choices=runners)
     parser.add_argument("problem", choices=PROBLEMS)
