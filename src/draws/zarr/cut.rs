@@ -89,7 +89,7 @@ pub(super) fn columns(shape: &[usize], chunk: &[usize]) -> Vec<(String, Vec<Opti
             }
             Some(flat)
         };
-        let key = at.iter().map(|i| format!("/{i}")).collect();
+        let key = at.iter().map(|i| format!(".{i}")).collect();
         (key, indices(&inside).into_iter().map(position).collect())
     };
     indices(&counts).into_iter().map(column).collect()

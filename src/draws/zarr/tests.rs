@@ -289,7 +289,7 @@ fn damaged_and_foreign_stores_are_refused_with_the_reason() {
         fs::write(root.join("zarr.json"), text.replace(from, to)).unwrap();
     };
     make();
-    fs::write(root.join("posterior/mu/c/0/1"), [1, 2, 3]).unwrap();
+    fs::write(root.join("posterior/mu/c.0.1"), [1, 2, 3]).unwrap();
     let text = refused();
     assert!(
         text.contains("x.zarr") && text.contains("`mu`") && text.contains("3 bytes"),

@@ -222,11 +222,7 @@ impl ZarrStream {
 
     /// An array that does not grow, as one chunk.
     fn whole(&mut self, path: &str, layout: &Layout, bytes: &[u8]) -> Result<()> {
-        let places = vec!["0"; layout.shape.len()].join("/");
-        let key = match places.is_empty() {
-            true => format!("{path}/c"),
-            false => format!("{path}/c/{places}"),
-        };
+        let key = format!("{path}/c{}", ".0".repeat(layout.shape.len()));
         self.put(&key, bytes, Flush::Later)?;
         self.node(path, layout.json())
     }
@@ -275,13 +271,13 @@ impl ZarrStream {
         for array in &self.arrays {
             for (key, places) in &array.columns {
                 let bytes = array.chunk(places, self.chunks.draws);
-                self.put(&format!("{}/c/0/{index}{key}", array.path), &bytes, flush)?;
+                self.put(&format!("{}/c.0.{index}{key}", array.path), &bytes, flush)?;
             }
         }
         let numbers = index * self.chunks.draws..(index + 1) * self.chunks.draws;
         let numbers: Vec<u8> = numbers.flat_map(|n| (n as i64).to_le_bytes()).collect();
         for group in &self.draw_groups {
-            self.put(&format!("{group}/draw/c/{index}"), &numbers, flush)?;
+            self.put(&format!("{group}/draw/c.{index}"), &numbers, flush)?;
         }
         Ok(())
     }
