@@ -72,7 +72,7 @@ pub const WALD_NAMES: [&str; 4] = ["B", "t0", "v_true", "v_false"];
 /// Their sigma is |s| for s ~ Normal(0, h), which is HalfNormal(h), and the effect is s z: the
 /// density is smooth where s crosses 0, while log sigma has a long tail there in which chains stay.
 /// (s, z) and (−s, −z) are the same, so neither is recorded.
-const SIGNED: [&str; 4] = ["g", "stop_mu", "stop_sigma", "stop_tau"];
+const SIGNED: [&str; 5] = ["v_minus", "g", "stop_mu", "stop_sigma", "stop_tau"];
 
 impl Spec {
     /// Names of the parameters of a subject.
@@ -150,8 +150,9 @@ impl Spec {
     fn positive(&self, out: &mut String, k: usize, name: &str) -> std::fmt::Result {
         let Prior { m, s, h } = self.priors[k];
         let at = self.coordinates(name);
+        let signed = SIGNED.contains(&name) || at == " @ noncentred";
         match self.pooling {
-            Pooling::Partial if SIGNED.contains(&name) && at != " @ centred" => {
+            Pooling::Partial if signed && at != " @ centred" => {
                 writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
                 writeln!(out, "_signed_{name} ~ Normal(0, {h})")?;
                 writeln!(out, "_z_{name}[subject] ~ Normal(0, 1)")?;

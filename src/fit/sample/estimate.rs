@@ -24,6 +24,8 @@ const AUTO_MARGIN: f64 = 1.3;
 const AUTO_SMALL_DIM: usize = 64;
 /// Draws that a low-rank metric is made from, at most.
 const LOW_RANK_ROWS: usize = 96;
+/// Likewise where blocks were worth their price: gradients are dear then, and targets less normal.
+const ROWS_BESIDE_BLOCKS: usize = 320;
 /// A variance within this factor of 1 may be noise.
 const DOUBT: f64 = 2.0;
 /// Draws that a metric of blocks is made from, at most.
@@ -117,7 +119,7 @@ pub(crate) fn estimate(
         let (x, g) = thinned(BLOCK_ROWS);
         let shrink = |size: usize| shrink(size, x.rows.len());
         let found = entangled::metric(wish.plates, (&x.rows, &g.rows), &scale, shrink);
-        let (x, g) = thinned(LOW_RANK_ROWS);
+        let (x, g) = thinned(ROWS_BESIDE_BLOCKS);
         return Some(found.map_or(diagonal, |found| with_directions(x, g, &scale, found, wish)));
     }
     let (x, g) = thinned(LOW_RANK_ROWS);
