@@ -80,6 +80,14 @@ fn cases() -> Vec<Case> {
             Precision::F64,
         ));
     }
+    // Chains that are spread over blocks of 256.
+    for arch in [70, 75, 80, 86, 89, 90, 100, 120] {
+        let data = ("hierarchical", "hierarchical.csv");
+        cases.push((data.0, data.1, 1024, arch, Precision::F64));
+    }
+    cases.push(("artists", "artists.json", 1024, 90, Precision::F64));
+    cases.push(("artists", "artists.json", 1024, 86, Precision::Mixed));
+    cases.push(("artists", "artists.json", 1024, 89, Precision::F32));
     cases
 }
 

@@ -43,7 +43,7 @@ mod sweep;
 mod trace;
 mod watch;
 
-pub use device::{Device, team};
+pub use device::{Device, Load, Team};
 pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use memory::{Estimate, estimate};
 pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, seconds_on, weigh};
@@ -398,11 +398,11 @@ fn attempt(
 /// # Errors
 /// As [`run`].
 pub fn kernel_text(joint: &Joint, settings: &Settings) -> Result<String> {
-    let source = kernel_source(joint, settings)?;
+    let memory = KernelMemory::new(joint, settings)?;
     let sampler = &settings.sampler;
-    let team = team(source.dim, sampler.chains);
+    let (source, team) = (&memory.source, memory.team(sampler.chains));
     Ok(sample::kernel::readable(
-        &source,
+        source,
         team,
         sampler.max_treedepth,
     ))
@@ -413,36 +413,53 @@ pub fn kernel_text(joint: &Joint, settings: &Settings) -> Result<String> {
 /// # Errors
 /// As [`run`].
 pub fn kernel_source(joint: &Joint, settings: &Settings) -> Result<Arc<Source>> {
-    let terms = match settings.prior_only {
-        true => Terms::Priors,
-        false => Terms::All,
-    };
-    let joint = joint.rewritten(allowed(settings));
-    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms, settings.engine)?;
-    posterior.compiled().source(settings.precision)
+    Ok(KernelMemory::new(joint, settings)?.source)
 }
 
 /// What chains take of the memory of a machine for kernels.
 pub struct KernelMemory {
     source: Arc<Source>,
-    max_treedepth: u32,
+    settings: Settings,
+    n_operations: f64,
+    plates: sample::Plates,
 }
 
 impl KernelMemory {
-    /// For chains of `joint`, in the precision of `settings`.
+    /// For chains of `joint`, with the device, the precision and the metric of `settings`.
     ///
     /// # Errors
     /// As [`run`].
     pub fn new(joint: &Joint, settings: &Settings) -> Result<Self> {
+        let terms = match settings.prior_only {
+            true => Terms::Priors,
+            false => Terms::All,
+        };
+        let joint = joint.rewritten(allowed(settings));
+        let posterior = ModelPosterior::new(&joint, settings.coordinates, terms, settings.engine)?;
+        let compiled = posterior.compiled();
         Ok(KernelMemory {
-            source: kernel_source(joint, settings)?,
-            max_treedepth: settings.sampler.max_treedepth,
+            source: compiled.source(settings.precision)?,
+            settings: settings.clone(),
+            n_operations: compiled.n_operations(),
+            plates: sample::Posterior::plates(&posterior),
         })
     }
 
-    /// Bytes of `n_chains` chains with their data, metric and the rows of one launch.
+    /// Threads to each of `n_chains` chains.
+    pub fn team(&self, n_chains: usize) -> usize {
+        let device = &self.settings.device;
+        device.team(self.source.dim, self.n_operations, n_chains)
+    }
+
+    /// Bytes of `n_chains` chains with their data, metric and the rows of two launches, at most.
     pub fn bytes(&self, n_chains: usize) -> u64 {
-        8 * sample::kernel::memory_words(&self.source, n_chains, self.max_treedepth) as u64
+        let needs = sample::kernel::Needs {
+            source: &self.source,
+            settings: &self.settings.sampler,
+            team: self.team(n_chains),
+            plates: &self.plates,
+        };
+        8 * sample::kernel::memory_words(needs, n_chains) as u64
     }
 
     /// How many chains fit into `budget` bytes, at most `most`.

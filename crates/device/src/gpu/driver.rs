@@ -39,6 +39,12 @@ functions! {
         *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
         *mut *mut c_void, *mut *mut c_void
     );
+    launch_together = "cuLaunchCooperativeKernel"(
+        *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
+        *mut *mut c_void
+    );
+    stream_create = "cuStreamCreate"(*mut *mut c_void, c_uint);
+    stream_destroy = "cuStreamDestroy_v2"(*mut c_void);
     event_create = "cuEventCreate"(*mut *mut c_void, c_uint);
     event_record = "cuEventRecord"(*mut c_void, *mut c_void);
     event_wait = "cuEventSynchronize"(*mut c_void);

@@ -67,6 +67,8 @@ pub enum Trouble {
         /// Bytes free, where the driver tells.
         free: Option<u64>,
     },
+    /// Blocks of a launch have to run at the same time, and the GPU has no room for all of them.
+    TooManyBlocks,
     /// The watchdog of a GPU with a display ended a kernel.
     Watchdog,
     /// The GPU's memory is damaged.
@@ -95,6 +97,7 @@ impl Trouble {
             100 => Trouble::NoDevice,
             214 | 220 => Trouble::Uncorrectable,
             702 => Trouble::Watchdog,
+            720 => Trouble::TooManyBlocks,
             802 => Trouble::NotReady,
             803 | 804 => Trouble::DriverMismatch,
             _ => Trouble::Driver { call, code, name },
@@ -118,6 +121,7 @@ impl Trouble {
             Trouble::NoCompiler { .. } => "no-nvrtc",
             Trouble::Refused { .. } => "refused",
             Trouble::OutOfMemory { .. } => "out-of-memory",
+            Trouble::TooManyBlocks => "too-many-blocks",
             Trouble::Watchdog => "watchdog",
             Trouble::Uncorrectable => "uncorrectable",
             Trouble::Driver { .. } => "driver",
@@ -162,6 +166,10 @@ impl Trouble {
             Trouble::OutOfMemory { .. } => {
                 "run fewer chains, free the GPU (`nvidia-smi` lists who uses it), or compute with \
                  --device cpu"
+            }
+            Trouble::TooManyBlocks => {
+                "leave --team out, or give each chain fewer threads or run fewer chains; a GPU that \
+                 others use, too, has room for fewer"
             }
             Trouble::Watchdog => {
                 "this GPU also serves a display, whose watchdog ends long kernels: take another \
@@ -229,6 +237,10 @@ impl fmt::Display for Trouble {
                     None => Ok(()),
                 }
             }
+            Trouble::TooManyBlocks => f.write_str(
+                "the GPU cannot run all blocks of all chains at the same time, as chains that are \
+                 spread over multiprocessors need",
+            ),
             Trouble::Watchdog => f.write_str("a kernel ran too long and was ended"),
             Trouble::Uncorrectable => f.write_str("the GPU found a memory error it cannot correct"),
             Trouble::Driver { call, code, name } => write!(f, "{call} failed: {name} ({code})"),
@@ -316,6 +328,7 @@ mod tests {
                 "3 MiB were needed, 1 MiB are free",
                 "--device cpu",
             ),
+            (of(720), "at the same time", "--team"),
             (of(702), "ran too long", "display"),
             (of(214), "cannot correct", "nvidia-smi -q -d ECC"),
             (of(220), "cannot correct", "nvidia-smi -q -d ECC"),
@@ -333,7 +346,7 @@ mod tests {
         }
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 17, "one of each kind: {names:?}");
+        assert_eq!(names.len(), 18, "one of each kind: {names:?}");
     }
 
     #[test]

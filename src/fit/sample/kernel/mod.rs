@@ -9,16 +9,17 @@
 mod agreement;
 
 use super::chain::{Chain, PhaseSettings};
-use super::entangled::MOST_TOGETHER;
+use super::entangled::Plates;
+use super::estimate::AUTO_DENSE_MAX_DIM;
 use super::metric::LOW_RANK_MOST;
 use super::run::Session;
 use super::tree::{Growth, Stop};
-use super::{Phase, Target};
+use super::{Adapt, MetricKind, Phase, Settings, Target};
 use crate::Result;
 use crate::rng::Purpose;
 pub use agreement::{Agreement, Disagreement};
 use fitzroy_device::gpu::text::{Source, for_device};
-use fitzroy_device::gpu::{Machine, Program};
+use fitzroy_device::gpu::{Machine, Program, blocks};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +35,7 @@ pub struct Remote<'a> {
     pub lower: Option<Lower<'a>>,
     /// What runs it.
     pub machine: &'a Mutex<dyn Machine + 'a>,
-    /// Threads to a chain: 32 or a multiple of it.
+    /// Threads to a chain, as [`Program::team`] has them.
     pub team: usize,
 }
 
@@ -86,33 +87,81 @@ enum Slot {
     Metric,
     Forgetting,
     Rows,
+    OtherRows,
 }
 
-/// Rows of one launch take at most this many bytes.
-const ROWS_BYTES: usize = 64 << 20;
+/// Rows of one launch take at most this many bytes: those of a second one are taken in meanwhile.
+const ROWS_BYTES: usize = 32 << 20;
 /// Transitions of a launch where nobody measures how long one takes.
 const UNMEASURED_LAUNCH: usize = 8;
-/// How long a launch should last, in seconds: Ctrl-C waits for no longer.
+/// How long a launch should last, in seconds: Ctrl-C waits for two of them at most.
 const LAUNCH_S: f64 = 0.1;
 
-/// Words that the kernel needs for `n_chains` chains, rows of a launch and data included.
-pub fn memory_words(source: &Source, n_chains: usize, max_treedepth: u32) -> usize {
-    let per_chain = chain_words(source, max_treedepth) + 2 * source.dim + STATE_EXTRA;
-    let data = source.fixed.len() + source.table.len().div_ceil(2);
-    // A triangle, or two rows for each direction with scales, or with two triangles for each block
-    // and their places.
-    let blocks = 2 * (source.dim.min(MOST_TOGETHER) + 1) + 4;
-    let width = (source.dim.div_ceil(8) * 8).max(2 * LOW_RANK_MOST + 1 + blocks);
-    let metric = source.dim * width + LOW_RANK_MOST + 2;
-    let rows = n_chains * (ROW_HEAD + 2 * source.dim) * UNMEASURED_LAUNCH;
-    n_chains * per_chain + data + metric + rows.max(ROWS_BYTES / 8)
+/// What decides how much memory a run takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs<'a> {
+    /// The density.
+    pub source: &'a Source,
+    /// Chains, transitions, metric.
+    pub settings: &'a Settings,
+    /// Threads to a chain.
+    pub team: usize,
+    /// Coordinates that may form blocks of the metric.
+    pub plates: &'a Plates,
 }
 
-/// Words of memory of one chain at work.
-fn chain_words(source: &Source, max_treedepth: u32) -> usize {
-    let vectors = N_VECTORS + 1 + 4 * (max_treedepth as usize + 1);
-    let bytes = vectors * source.dim * source.precision.vector_bytes();
-    bytes.div_ceil(8) + N_SUMS + source.n_work
+/// Words that the kernel needs for `n_chains` chains at most: data, states, vectors, metric and rows.
+pub fn memory_words(needs: Needs<'_>, n_chains: usize) -> usize {
+    let Needs {
+        source, settings, ..
+    } = needs;
+    let per_chain = chain_words(source, settings.max_treedepth, needs.team)
+        + 2 * source.dim
+        + STATE_EXTRA;
+    let data = source.fixed.len() + source.table.len().div_ceil(2) + settings.tune + 1;
+    let n_metrics = match settings.adapt {
+        Adapt::Pooled => 1,
+        Adapt::PerChain => n_chains,
+    };
+    let metric = metric_words(settings.metric, source.dim, needs.plates);
+    let row = ROW_HEAD + 2 * source.dim;
+    let transitions = settings.tune.max(settings.draws).min(most(row, n_chains));
+    let rows = 2 * transitions * n_chains * row;
+    n_chains * per_chain + data + n_metrics * metric + rows + Job::default().words().len()
+}
+
+/// Words of a metric of this kind at most.
+fn metric_words(kind: MetricKind, dim: usize, plates: &Plates) -> usize {
+    let directions = LOW_RANK_MOST * (1 + 2 * dim);
+    let dense = dim * dim.next_multiple_of(8);
+    2 + match kind {
+        MetricKind::Diagonal => dim,
+        MetricKind::LowRank => dim + directions,
+        MetricKind::Dense => dense,
+        MetricKind::Blocks => {
+            // Triangles of the elements, and of itself whatever stands in none, by rows and by columns.
+            let triangle = |element: &Vec<usize>| element.len() * (element.len() + 1) / 2;
+            let numbers: usize = plates.iter().flatten().map(triangle).sum();
+            directions + 1 + 2 * (dim + 1 + 2 * (numbers + dim))
+        }
+        MetricKind::Auto if dim <= AUTO_DENSE_MAX_DIM => dense.max(dim + directions),
+        MetricKind::Auto => dim + directions,
+    }
+}
+
+/// Transitions of a launch of `n_chains` chains at most, with rows of `row` words.
+fn most(row: usize, n_chains: usize) -> usize {
+    (ROWS_BYTES / (8 * row * n_chains)).max(1)
+}
+
+/// Words of memory of one chain at work: what its blocks have in common, then what each has.
+fn chain_words(source: &Source, max_treedepth: u32, team: usize) -> usize {
+    let words = |n_vectors: usize| {
+        let bytes = n_vectors * source.dim * source.precision.vector_bytes();
+        bytes.div_ceil(8)
+    };
+    let own = words(N_VECTORS + 4 * (max_treedepth as usize + 1)) + N_SUMS;
+    words(2) + source.n_work + blocks(team) * own
 }
 
 impl Remote<'_> {
@@ -176,27 +225,25 @@ pub(crate) fn advance<T: Target>(
     let source = remote.in_use();
     let program = program(source, remote.team, session.settings.max_treedepth);
     stretch.machine.load(&program)?;
-    let mut job = prepare(&mut stretch, source, chains, phase, session)?;
+    let mut job = prepare(&mut stretch, (source, remote.team), chains, phase, session)?;
     // What the CPU evaluated, or another precision, is not what this kernel gives.
     job.fresh = u64::from(remote.lower.is_some());
     let row = ROW_HEAD + 2 * stretch.dim;
-    let most = (ROWS_BYTES / (8 * row * stretch.n_chains)).max(1);
+    let (n_chains, most) = (stretch.n_chains, most(row, stretch.n_chains));
     // How long a transition takes is not known before the first: on a display, too long a launch is
     // ended by the driver.
     let mut n = 1;
+    let mut made = chains[0].iteration as usize;
+    let mut slots = [Slot::Rows, Slot::OtherRows];
     let mut rows = Vec::new();
-    loop {
-        let left = iteration - chains[0].iteration as usize;
-        if left == 0 || session.stop.load(Ordering::Relaxed) {
+    // Of a launch that has ended: where its rows are, and of how many transitions.
+    let mut ended: Option<(u64, usize)> = None;
+    let mut take_in = |machine: &mut dyn Machine, ended: Option<(u64, usize)>| -> Result<()> {
+        let Some((at, n)) = ended else {
             return Ok(());
-        }
-        n = n.clamp(1, most).min(left);
-        rows.resize(stretch.n_chains * n * row, 0u64);
-        job.rows = stretch.machine.reserve(Slot::Rows as usize, rows.len())?;
-        job.n_transitions = n as u64;
-        let at = stretch.send(Slot::Job, &job.words())?;
-        let seconds = stretch.machine.launch(at, stretch.n_chains)?;
-        stretch.machine.read(job.rows, &mut rows)?;
+        };
+        rows.resize(n_chains * n * row, 0u64);
+        machine.read(at, &mut rows)?;
         // Transition by transition, as if the chains had taken turns.
         for t in 0..n {
             for (k, chain) in chains.iter_mut().enumerate() {
@@ -204,6 +251,19 @@ pub(crate) fn advance<T: Target>(
                 absorb(chain, phase, &rows[from..from + row], session);
             }
         }
+        Ok(())
+    };
+    while made < iteration && !session.stop.load(Ordering::Relaxed) {
+        n = n.clamp(1, most).min(iteration - made);
+        let at = stretch.machine.reserve(slots[0] as usize, n_chains * n * row)?;
+        (job.rows, job.n_transitions) = (at, n as u64);
+        let job_at = stretch.send(Slot::Job, &job.words())?;
+        // While these transitions are made, the books are kept of those before.
+        let before = ended.replace((at, n));
+        let mut meanwhile = |machine: &mut dyn Machine| take_in(machine, before);
+        let seconds = stretch.machine.launch(job_at, n_chains, &mut meanwhile)?;
+        slots.reverse();
+        made += n;
         n = match seconds > 0.0 {
             true => (n as f64 * (LAUNCH_S / seconds).clamp(0.25, 8.0)) as usize,
             false => UNMEASURED_LAUNCH,
@@ -211,6 +271,7 @@ pub(crate) fn advance<T: Target>(
         // The kernel has kept its own state for the next launch.
         job.fresh = 0;
     }
+    take_in(&mut *stretch.machine, ended)
 }
 
 /// What `struct Job` holds, in its order.
@@ -260,7 +321,7 @@ impl Job {
 /// Brings data, metric and the state of the chains to the machine.
 fn prepare<T: Target>(
     stretch: &mut Stretch<'_>,
-    source: &Source,
+    (source, team): (&Source, usize),
     chains: &[Chain<T>],
     phase: &PhaseSettings,
     session: &Session<'_>,
@@ -274,7 +335,7 @@ fn prepare<T: Target>(
     let forgetting: Vec<f64> = (0..=settings.tune)
         .map(|count| super::step_size::forgetting(count as f64))
         .collect();
-    let memory = chain_words(source, settings.max_treedepth) * stretch.n_chains;
+    let memory = chain_words(source, settings.max_treedepth, team) * stretch.n_chains;
     Ok(Job {
         fixed: stretch.send_numbers(Slot::Fixed, &source.fixed)?,
         table: stretch.send_table(&source.table)?,
