@@ -138,16 +138,16 @@ fn timeline(path: &Path) -> Vec<(String, u64)> {
     text.lines().map(line).collect()
 }
 
-/// One chain on both multiprocessors makes the CPU's draws; the next launch is under way before the
+/// Two chains on two multiprocessors each make the CPU's draws; the next launch is under way before the
 /// rows of the last one are read; and no more memory is taken than was said, nor much less.
 #[test]
 fn a_chain_that_is_spread_makes_the_draws_of_the_cpu_while_the_host_keeps_the_books() {
-    let Some(fake) = Fake::new("gpu-sharded", &["TEAM_NOW=1"]) else {
+    let Some(fake) = Fake::new("gpu-sharded", &["TEAM_NOW=1", "PROCESSORS=4"]) else {
         return;
     };
     let noted = fake.0.0.join("timeline");
     let on = |device: &str, more: &[&str]| {
-        let counts = ["--tune", "100", "--draws", "60", "--chains", "1", "--json"];
+        let counts = ["--tune", "100", "--draws", "60", "--chains", "2", "--json"];
         let model = repository("models/hierarchical.fz").display().to_string();
         let data = repository("models/hierarchical.csv").display().to_string();
         let mut all = vec!["sample", &model, "--data", &data, "--no-report", "--device", device];

@@ -23,6 +23,11 @@ pub enum Trouble {
         /// The function.
         function: String,
     },
+    /// The driver serves no CUDA that is new enough.
+    OldDriver {
+        /// Major and minor version of the newest that it serves.
+        version: (u32, u32),
+    },
     /// The library that CUDA's toolkit has for linking alone.
     Stub,
     /// The driver in the kernel and its library are of different versions.
@@ -110,6 +115,7 @@ impl Trouble {
             Trouble::NoDriver => "no-driver",
             Trouble::Unreadable { .. } => "unreadable-library",
             Trouble::TooOld { .. } => "too-old",
+            Trouble::OldDriver { .. } => "old-driver",
             Trouble::Stub => "stub",
             Trouble::DriverMismatch => "driver-mismatch",
             Trouble::NotPermitted { .. } => "not-permitted",
@@ -138,7 +144,9 @@ impl Trouble {
             Trouble::Unreadable { .. } => {
                 "install the package it belongs to again, for this processor"
             }
-            Trouble::TooOld { .. } => "install a driver of CUDA 11 or newer (450 or above)",
+            Trouble::TooOld { .. } | Trouble::OldDriver { .. } => {
+                "install a driver of CUDA 11 or newer (450 or above; 525 or above takes NVRTC 12)"
+            }
             Trouble::Stub => "take the folder `stubs` of the CUDA toolkit out of LD_LIBRARY_PATH",
             Trouble::DriverMismatch => {
                 "the driver was updated: restart the machine; in a container take the CUDA \
@@ -150,7 +158,8 @@ impl Trouble {
             }
             Trouble::Hidden { .. } => "unset CUDA_VISIBLE_DEVICES or set it to the number of a GPU",
             Trouble::NoDevice => {
-                "see what `nvidia-smi -L` lists; in a container or a job ask for a GPU"
+                "see what `nvidia-smi -L` lists; in a container or a job ask for a GPU; one in MIG mode \
+                 needs a slice (`nvidia-smi mig -lgi`)"
             }
             Trouble::NoSuchDevice { .. } => "numbers start at 0; `fitzroy verify` lists them",
             Trouble::Busy => {
@@ -159,8 +168,8 @@ impl Trouble {
             }
             Trouble::NotReady => "wait until the driver's services run (fabric manager, MIG)",
             Trouble::NoCompiler { .. } => {
-                "pip install nvidia-cuda-nvrtc-cu12 in the active Python environment, or load the \
-                 cluster's CUDA module (module load cuda), or say --nvrtc PATH"
+                "pip install nvidia-cuda-nvrtc-cu12 (-cu11 for a driver of CUDA 11) in the active Python \
+                 environment, or load the cluster's CUDA module (module load cuda), or say --nvrtc PATH"
             }
             Trouble::Refused { .. } => "please report it, with the text that --dump-cuda gives",
             Trouble::OutOfMemory { .. } => {
@@ -194,6 +203,9 @@ impl fmt::Display for Trouble {
             Trouble::TooOld { library, function } => {
                 write!(f, "{} is too old: it has no {function}", library.display())
             }
+            Trouble::OldDriver {
+                version: (major, minor),
+            } => write!(f, "the CUDA driver is too old: it serves CUDA {major}.{minor}"),
             Trouble::Stub => {
                 f.write_str("the libcuda.so.1 that was found is the toolkit's stub, not a driver")
             }
@@ -280,6 +292,11 @@ mod tests {
                 "it has no cuNew",
                 "450",
             ),
+            (
+                Trouble::OldDriver { version: (10, 2) },
+                "it serves CUDA 10.2",
+                "525",
+            ),
             (of(34), "stub", "LD_LIBRARY_PATH"),
             (of(803), "do not fit together", "restart"),
             (of(804), "do not fit together", "restart"),
@@ -297,7 +314,7 @@ mod tests {
                 "CUDA_VISIBLE_DEVICES is `-1`",
                 "unset",
             ),
-            (of(100), "sees no GPU", "nvidia-smi -L"),
+            (of(100), "sees no GPU", "nvidia-smi mig -lgi"),
             (
                 Trouble::NoSuchDevice { asked: 3, count: 1 },
                 "there is no cuda:3; GPUs here: 1",
@@ -346,7 +363,7 @@ mod tests {
         }
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 18, "one of each kind: {names:?}");
+        assert_eq!(names.len(), 19, "one of each kind: {names:?}");
     }
 
     #[test]

@@ -102,11 +102,11 @@ static void note(const char *what, size_t bytes)
 }
 
 /* Asks for a kernel with one entry, whose teams have so many blocks. */
-static int launched(void *module, unsigned grid, unsigned block, Stream *stream, const void *job, int blocks)
+static int launched(void *module, int grid, unsigned block, Stream *stream, const void *job, int blocks)
 {
     auto run = (int (*)(int, unsigned, const void *, int))dlsym(module, "host_launch");
     const int team = *(int *)dlsym(module, "team_of_text") / blocks;
-    const int now = TEAM_NOW && grid > 1 ? TEAM_NOW : team, n_teams = grid * (block / team) / blocks;
+    const int now = TEAM_NOW && grid > blocks ? TEAM_NOW : team, n_teams = grid * (block / team) / blocks;
     const Deed deed = [=] {
         *(int *)dlsym(module, "blocks_of_team") = blocks;
         if (run(now, 7, job, n_teams))

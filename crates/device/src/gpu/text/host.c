@@ -146,6 +146,8 @@ static int fibers_run(int n_threads, unsigned seed, void (*work)(void *), void *
     }
     fiber_work = work;
     fiber_argument = argument;
+    if (team_size > MOST_FIBERS)
+        return 1;
     if (!fiber_stack)
         fiber_stack = (char *)malloc((size_t)MOST_FIBERS * STACK);
     for (int i = 0; i < team_size; ++i) {
