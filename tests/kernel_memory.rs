@@ -77,8 +77,20 @@ fn what_is_said_beforehand_is_what_is_taken() {
         return;
     }
     for (name, file, metric, adapt, team) in [
-        ("rats", "rats.csv", MetricKind::Diagonal, Adapt::Pooled, Team::Auto),
-        ("rats", "rats.csv", MetricKind::Blocks, Adapt::PerChain, Team::Auto),
+        (
+            "rats",
+            "rats.csv",
+            MetricKind::Diagonal,
+            Adapt::Pooled,
+            Team::Auto,
+        ),
+        (
+            "rats",
+            "rats.csv",
+            MetricKind::Blocks,
+            Adapt::PerChain,
+            Team::Auto,
+        ),
         (
             "hierarchical-noncentred",
             "hierarchical.csv",
@@ -112,6 +124,9 @@ fn what_is_said_beforehand_is_what_is_taken() {
         (sampler.metric, sampler.adapt, sampler.max_treedepth) = (metric, adapt, 5);
         let (took, said, rows_fit) = taken(&joint, &settings, team);
         let what = format!("{name}, {}, {team:?}: {took} words, {said}", metric.name());
-        assert!(took <= said && said <= took + took / 3 && rows_fit, "{what}");
+        assert!(
+            took <= said && said <= took + took / 3 && rows_fit,
+            "{what}"
+        );
     }
 }

@@ -2,8 +2,8 @@
 //! what a GPU says of itself.
 
 use super::compiled::{Evaluator, Terms};
-use super::posterior::ModelPosterior;
 use super::device::{INSTRUCTIONS, Load};
+use super::posterior::ModelPosterior;
 use super::{Settings, allowed};
 use crate::Result;
 use crate::fit::sample::Target;

@@ -150,7 +150,15 @@ fn a_chain_that_is_spread_makes_the_draws_of_the_cpu_while_the_host_keeps_the_bo
         let counts = ["--tune", "100", "--draws", "60", "--chains", "2", "--json"];
         let model = repository("models/hierarchical.fz").display().to_string();
         let data = repository("models/hierarchical.csv").display().to_string();
-        let mut all = vec!["sample", &model, "--data", &data, "--no-report", "--device", device];
+        let mut all = vec![
+            "sample",
+            &model,
+            "--data",
+            &data,
+            "--no-report",
+            "--device",
+            device,
+        ];
         all.extend(counts);
         all.extend(more);
         let folder = &fake.0.0;
@@ -176,7 +184,10 @@ fn a_chain_that_is_spread_makes_the_draws_of_the_cpu_while_the_host_keeps_the_bo
     let own: Vec<&str> = words.into_iter().filter(|w| *w != "allocated").collect();
     let n = own.windows(4).filter(|w| overlapped(w)).count();
     let ends = own.windows(4).filter(|w| stalled(w)).count();
-    assert!(n >= 5 && n >= ends, "{n} launches did not wait, {ends} did: {own:?}");
+    assert!(
+        n >= 5 && n >= ends,
+        "{n} launches did not wait, {ends} did: {own:?}"
+    );
     let most = happened.iter().filter(|h| h.0 == "allocated").map(|h| h.1);
     let (most, memory) = (most.max().unwrap(), &gpu["device_memory"]);
     let expected = memory["expected_bytes"].as_u64().unwrap();

@@ -72,7 +72,11 @@ fn wrong(name: &str, meets: &str) -> u32 {
     assert!(made.status.success(), "{said}");
     let ran = Command::new(&program).output().unwrap();
     std::fs::remove_dir_all(folder).unwrap();
-    String::from_utf8(ran.stdout).unwrap().trim().parse().unwrap()
+    String::from_utf8(ran.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap()
 }
 
 /// Catches: a count that does not flip, or flips early; teams that count each other's blocks. A program

@@ -54,9 +54,8 @@ fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
 pub(crate) fn large(places: &Places, n: usize) -> Result<Value> {
     let rows = decays(n, n);
     let (plan, options) = plan()?;
-    let fit = |table: &dyn Table| {
-        timed(|| fit_table(&plan, table, &options, &mut |_| Next::Continue))
-    };
+    let fit =
+        |table: &dyn Table| timed(|| fit_table(&plan, table, &options, &mut |_| Next::Continue));
     let (cpu, cpu_s) = fit(&rows)?;
     let gpu = Gpu::open(places, 0)?;
     let budget = gpu.free_bytes().unwrap_or(1 << 30) / 10 * 7;

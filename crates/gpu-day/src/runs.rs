@@ -37,7 +37,14 @@ pub(crate) fn sampled_in(
     counts: [usize; 3],
     stop: &AtomicBool,
 ) -> Result<(Outcome, f64)> {
-    run_of(&example.joint()?, device, precision, counts, stop, &|_, _| {})
+    run_of(
+        &example.joint()?,
+        device,
+        precision,
+        counts,
+        stop,
+        &|_, _| {},
+    )
 }
 
 /// The same for any joint density, with settings of its own: `suit` is given the number of chains.

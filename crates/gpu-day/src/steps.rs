@@ -145,7 +145,12 @@ pub(crate) const STEPS: &[Step] = &[
         |p, _| speed(p, &M2, 64, 200, Team::Threads(128)),
         &[],
     ),
-    step("m1-4096", 45, |p, _| speed(p, &M1, 4096, 50, Team::Auto), &[]),
+    step(
+        "m1-4096",
+        45,
+        |p, _| speed(p, &M1, 4096, 50, Team::Auto),
+        &[],
+    ),
     step("sanitizer", 60, |p, _| sanitizer(p), &[]),
 ];
 

@@ -82,7 +82,8 @@ fn gpu_day(folder: &Path, arguments: &[&str]) -> Output {
 fn steps_that_pass_fail_and_are_skipped_are_written_down() {
     let Some(folder) = fake() else { return };
     let nvrtc = folder.0.display().to_string();
-    let only = "equal-schools,mixed-m1,too-many,equal-stop-signal,curve-rows,curve-batch,peers,m1-4";
+    let only =
+        "equal-schools,mixed-m1,too-many,equal-stop-signal,curve-rows,curve-batch,peers,m1-4";
     let said = gpu_day(
         &folder.0,
         &["--nvrtc", &nvrtc, "--only", only, "--out", "day.json"],

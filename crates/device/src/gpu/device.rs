@@ -261,11 +261,7 @@ impl Gpu {
         let (grid, block) = (grid as c_uint, block as c_uint);
         let mut job = job;
         let mut arguments: [*mut c_void; 1] = [(&raw mut job).cast()];
-        let (f, at, stream) = (
-            &self.driver.functions,
-            arguments.as_mut_ptr(),
-            self.stream,
-        );
+        let (f, at, stream) = (&self.driver.functions, arguments.as_mut_ptr(), self.stream);
         // SAFETY: the events and the stream were made here.
         let status = unsafe { (f.event_record)(self.events[0], stream) };
         self.driver.check("cuEventRecord", status)?;

@@ -205,7 +205,10 @@ impl fmt::Display for Trouble {
             }
             Trouble::OldDriver {
                 version: (major, minor),
-            } => write!(f, "the CUDA driver is too old: it serves CUDA {major}.{minor}"),
+            } => write!(
+                f,
+                "the CUDA driver is too old: it serves CUDA {major}.{minor}"
+            ),
             Trouble::Stub => {
                 f.write_str("the libcuda.so.1 that was found is the toolkit's stub, not a driver")
             }
@@ -364,6 +367,21 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), 19, "one of each kind: {names:?}");
+    }
+
+    /// Three words in a row of each message stand in the table of the documentation.
+    #[test]
+    fn every_trouble_is_in_the_documentation() {
+        let page = include_str!("../../../../docs/gpu.md");
+        let known = |trouble: &Trouble| {
+            let text = trouble.to_string();
+            let words: Vec<&str> = text.split_whitespace().collect();
+            words.windows(3).any(|w| page.contains(&w.join(" ")))
+        };
+        for (trouble, ..) in all() {
+            let found = known(&trouble) || matches!(trouble, Trouble::Driver { .. });
+            assert!(found, "docs/gpu.md does not speak of: {trouble}");
+        }
     }
 
     #[test]

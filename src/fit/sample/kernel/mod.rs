@@ -115,9 +115,8 @@ pub fn memory_words(needs: Needs<'_>, n_chains: usize) -> usize {
     let Needs {
         source, settings, ..
     } = needs;
-    let per_chain = chain_words(source, settings.max_treedepth, needs.team)
-        + 2 * source.dim
-        + STATE_EXTRA;
+    let per_chain =
+        chain_words(source, settings.max_treedepth, needs.team) + 2 * source.dim + STATE_EXTRA;
     let data = source.fixed.len() + source.table.len().div_ceil(2) + settings.tune + 1;
     let n_metrics = match settings.adapt {
         Adapt::Pooled => 1,
@@ -255,7 +254,9 @@ pub(crate) fn advance<T: Target>(
     };
     while made < iteration && !session.stop.load(Ordering::Relaxed) {
         n = n.clamp(1, most).min(iteration - made);
-        let at = stretch.machine.reserve(slots[0] as usize, n_chains * n * row)?;
+        let at = stretch
+            .machine
+            .reserve(slots[0] as usize, n_chains * n * row)?;
         (job.rows, job.n_transitions) = (at, n as u64);
         let job_at = stretch.send(Slot::Job, &job.words())?;
         // While these transitions are made, the books are kept of those before.
