@@ -30,6 +30,7 @@ mod device;
 mod hash;
 mod integrated;
 mod kept;
+mod kernels;
 mod memory;
 mod plan;
 mod plates;
@@ -45,6 +46,7 @@ mod watch;
 
 pub use device::{Device, Load, Team};
 pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
+pub use kernels::{KernelMemory, kernel_source, kernel_text};
 pub use memory::{Estimate, estimate};
 pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, seconds_on, weigh};
 pub use posterior::CoordinateChoice;
@@ -60,7 +62,7 @@ use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
 use compiled::{Compiled, Terms, centring};
 use fitzroy_device::cpu::Engine;
-use fitzroy_device::gpu::text::{Precision, Source};
+use fitzroy_device::gpu::text::Precision;
 use posterior::ModelPosterior;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -390,90 +392,6 @@ fn attempt(
         compiled,
         kept,
     }))
-}
-
-/// The kernel that samples `joint` on a machine, in the coordinates that a run starts in: text for
-/// people to read.
-///
-/// # Errors
-/// As [`run`].
-pub fn kernel_text(joint: &Joint, settings: &Settings) -> Result<String> {
-    let memory = KernelMemory::new(joint, settings)?;
-    let sampler = &settings.sampler;
-    let (source, team) = (&memory.source, memory.team(sampler.chains));
-    Ok(sample::kernel::readable(
-        source,
-        team,
-        sampler.max_treedepth,
-    ))
-}
-
-/// The density that such a kernel samples.
-///
-/// # Errors
-/// As [`run`].
-pub fn kernel_source(joint: &Joint, settings: &Settings) -> Result<Arc<Source>> {
-    Ok(KernelMemory::new(joint, settings)?.source)
-}
-
-/// What chains take of the memory of a machine for kernels.
-pub struct KernelMemory {
-    source: Arc<Source>,
-    settings: Settings,
-    n_operations: f64,
-    plates: sample::Plates,
-}
-
-impl KernelMemory {
-    /// For chains of `joint`, with the device, the precision and the metric of `settings`.
-    ///
-    /// # Errors
-    /// As [`run`].
-    pub fn new(joint: &Joint, settings: &Settings) -> Result<Self> {
-        let terms = match settings.prior_only {
-            true => Terms::Priors,
-            false => Terms::All,
-        };
-        let joint = joint.rewritten(allowed(settings));
-        let posterior = ModelPosterior::new(&joint, settings.coordinates, terms, settings.engine)?;
-        let compiled = posterior.compiled();
-        Ok(KernelMemory {
-            source: compiled.source(settings.precision)?,
-            settings: settings.clone(),
-            n_operations: compiled.n_operations(),
-            plates: sample::Posterior::plates(&posterior),
-        })
-    }
-
-    /// Threads to each of `n_chains` chains.
-    pub fn team(&self, n_chains: usize) -> usize {
-        let device = &self.settings.device;
-        device.team(self.source.dim, self.n_operations, n_chains)
-    }
-
-    /// Bytes of `n_chains` chains with their data, metric and the rows of two launches, at most.
-    pub fn bytes(&self, n_chains: usize) -> u64 {
-        let needs = sample::kernel::Needs {
-            source: &self.source,
-            settings: &self.settings.sampler,
-            team: self.team(n_chains),
-            plates: &self.plates,
-        };
-        8 * sample::kernel::memory_words(needs, n_chains) as u64
-    }
-
-    /// How many chains fit into `budget` bytes, at most `most`.
-    pub fn chains_within(&self, budget: u64, most: usize) -> usize {
-        let (mut fits, mut too_many) = (0, most + 1);
-        while too_many - fits > 1 {
-            let middle = fits.midpoint(too_many);
-            match self.bytes(middle) <= budget {
-                true => fits = middle,
-                false => too_many = middle,
-            }
-        }
-        fits
-    }
 }
 
 /// Number of observed values: elements of the data that have a distribution.
