@@ -94,8 +94,8 @@ pub(crate) const STEPS: &[Step] = &[
     step("too-many", 20, |p, _| too_many(p), &[]),
     step(
         "equal-stop-signal",
-        45,
-        |p, _| stop_signal::equal(p, 10, 40),
+        60,
+        |p, _| stop_signal::equal(p, 6, 20),
         &[],
     ),
     step(

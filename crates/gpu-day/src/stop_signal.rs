@@ -17,6 +17,10 @@ use fitzroy_stop_signal::start::{points, suit};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
+/// How deep trees may grow where bits are compared, and where steps are timed.
+const SHALLOW: u32 = 5;
+const DEEP: u32 = 10;
+
 /// A simulated study and its joint density.
 struct Task {
     spec: Spec,
@@ -37,12 +41,13 @@ impl Task {
         Ok(Task { spec, study, joint })
     }
 
-    /// `counts` are chains, warm-up and draws.
+    /// `counts` are chains, warm-up and draws; trees grow to `depth` at most.
     fn sampled(
         &self,
         device: Device,
         precision: Precision,
         counts: [usize; 3],
+        depth: u32,
     ) -> Result<(Outcome, f64)> {
         let never = AtomicBool::new(false);
         let Task { spec, study, joint } = self;
@@ -50,6 +55,7 @@ impl Task {
             settings.rewrites = Rewrites::NONE;
             let sampler = &mut settings.sampler;
             suit(sampler);
+            sampler.max_treedepth = depth;
             let starts = points(spec, study, joint, &study.subjects, n, sampler.seed);
             sampler.init = Init::Points(starts);
         })
@@ -60,7 +66,7 @@ impl Task {
 pub(crate) fn equal(places: &Places, subjects: usize, n: usize) -> Result<Value> {
     let task = Task::new(subjects)?;
     let counts = [2, n, n / 2];
-    let on = |device| task.sampled(device, Precision::F64, counts);
+    let on = |device| task.sampled(device, Precision::F64, counts, SHALLOW);
     let (cpu, cpu_s) = on(Device::threads())?;
     let (block, block_s) = on(on_gpu(places)?.with_team(Team::Threads(128)))?;
     let (sharded, sharded_s) = on(on_gpu(places)?.with_team(Team::Sharded))?;
@@ -82,7 +88,7 @@ pub(crate) fn speed(places: &Places, subjects: usize, n: usize) -> Result<Value>
     let precision = Driver::open(places)?.describe(0)?.precision();
     let per_chain = |team| -> Result<f64> {
         let device = on_gpu(places)?.with_team(team);
-        let (outcome, _) = task.sampled(device, precision, [4, n, n])?;
+        let (outcome, _) = task.sampled(device, precision, [4, n, n], DEEP)?;
         let run = &outcome.run;
         let leapfrogs = (run.gradients - run.warmup_gradients) as f64;
         Ok(leapfrogs / outcome.timing.sampling / 4.0)
