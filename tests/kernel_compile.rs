@@ -2,7 +2,8 @@
 //! within the budget of registers, stack and instructions in `tests/golden/kernels/budget.txt`.
 //!
 //! `FITZROY_NVRTC` names the compiler (`libnvrtc.so.12` or its folder); with
-//! `FITZROY_REQUIRE_NVRTC` a missing one fails. `FITZROY_BLESS` writes the budget anew.
+//! `FITZROY_REQUIRE_NVRTC` a missing one fails. `FITZROY_BLESS` writes the budget anew. With
+//! `FITZROY_ALL_ARCHS` every model is compiled for every architecture, which takes minutes.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
@@ -52,6 +53,9 @@ const IN_LOWER_PRECISION: [&str; 6] = [
     "slopes",
 ];
 
+/// Architectures of GPUs on which there is f64 at all.
+const ARCHS: [u32; 8] = [70, 75, 80, 86, 89, 90, 100, 120];
+
 /// Every model as a block for sm_90 and as a warp for sm_70, a few for everything else.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -80,6 +84,19 @@ fn cases() -> Vec<Case> {
             Precision::F64,
         ));
     }
+    if std::env::var_os("FITZROY_ALL_ARCHS").is_some() {
+        for (name, file, _) in EXAMPLES {
+            cases.extend(ARCHS.map(|arch| (name, file, 128, arch, Precision::F64)));
+        }
+    }
+    // Chains that are spread over blocks of 256.
+    for arch in ARCHS {
+        let data = ("hierarchical", "hierarchical.csv");
+        cases.push((data.0, data.1, 1024, arch, Precision::F64));
+    }
+    cases.push(("artists", "artists.json", 1024, 90, Precision::F64));
+    cases.push(("artists", "artists.json", 1024, 86, Precision::Mixed));
+    cases.push(("artists", "artists.json", 1024, 89, Precision::F32));
     cases
 }
 

@@ -1,16 +1,43 @@
-//! What a run is made on: threads of this process, or a machine for kernels.
+//! What a run is made on: threads of this process, or a machine for kernels, and how many of its
+//! threads a chain gets there.
 
 use crate::fit::sample::kernel::{Lower, Remote};
-use fitzroy_device::gpu::Machine;
 use fitzroy_device::gpu::text::Source;
+use fitzroy_device::gpu::{MOST_MEMBERS, Machine};
 use std::fmt;
 use std::sync::{Arc, Mutex};
+
+/// How many threads of a machine a chain gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Team {
+    /// As many as are predicted to be fastest, see [`Load::team`].
+    #[default]
+    Auto,
+    /// So many: a multiple of 32 up to 256, or of 256.
+    Threads(usize),
+    /// Those of as many blocks as there are multiprocessors for each chain.
+    Sharded,
+}
 
 /// Where the transitions of a run are made.
 #[derive(Clone, Default)]
 pub struct Device {
     machine: Option<Arc<Mutex<dyn Machine>>>,
-    team: Option<usize>,
+    team: Team,
+    multiprocessors: usize,
+}
+
+/// What decides how many threads a chain gets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Coordinates.
+    pub dim: usize,
+    /// Elements computed for a gradient.
+    pub n_operations: f64,
+    /// Chains.
+    pub chains: usize,
+    /// Multiprocessors whose blocks can wait for each other; 0 or 1 where none can.
+    pub multiprocessors: usize,
 }
 
 /// Teams of a warp pay where there are many chains of few numbers each.
@@ -21,13 +48,52 @@ const FEW_COORDINATES: usize = 256;
 const BLOCK_TEAM: usize = 128;
 /// Threads of a warp.
 const WARP_TEAM: usize = 32;
+/// Coordinates of all blocks together: each keeps vectors of its own, of 450 bytes a coordinate.
+const MOST_COPIES: usize = 1 << 20;
+/// A chain is spread over multiprocessors where that is predicted to take less than this share of
+/// the time: how long blocks wait for each other is the least certain number of all.
+const WORTH: f64 = 0.7;
 
-/// Threads to a chain, for `n_chains` chains of `dim` coordinates.
-pub fn team(dim: usize, n_chains: usize) -> usize {
-    if dim <= FEW_COORDINATES && n_chains >= MANY_CHAINS {
-        WARP_TEAM
-    } else {
-        BLOCK_TEAM
+/// Instructions of one elementwise operation, a mean of sums and of exponentials.
+pub(super) const INSTRUCTIONS: f64 = 10.0;
+/// Clocks from one instruction of a thread to the next that needs it, and what several warps to a
+/// scheduler hide of them.
+const LATENCY: f64 = 6.0;
+/// Clocks of a leapfrog step that no thread shares: barriers, sums, the tree.
+const SERIAL: f64 = 1_500.0;
+/// Meetings of all blocks for a gradient, and clocks of one: a microsecond and more.
+const MEETINGS: f64 = 12.0;
+const MEETING: f64 = 2_000.0;
+
+impl Load {
+    /// Threads of a chain that is spread over as many multiprocessors as there are for it; none where
+    /// there are not two.
+    pub fn sharded(&self) -> Option<usize> {
+        let blocks = self.multiprocessors / self.chains.max(1);
+        let room = MOST_COPIES / (self.dim * self.chains).max(1);
+        let blocks = blocks.min(room.max(2));
+        (blocks >= 2).then_some(blocks * MOST_MEMBERS)
+    }
+
+    /// Clocks of a leapfrog step of one chain of `team` threads: an estimate.
+    pub fn clocks(&self, team: usize) -> f64 {
+        let meetings = match team > MOST_MEMBERS {
+            true => MEETINGS * MEETING,
+            false => 0.0,
+        };
+        SERIAL + meetings + LATENCY * INSTRUCTIONS * self.n_operations / team as f64
+    }
+
+    /// Threads to a chain that are predicted to be fastest: a warp for many small chains, else a
+    /// block, or several for heavy densities with few chains.
+    pub fn team(&self) -> usize {
+        let team = match self.dim <= FEW_COORDINATES && self.chains >= MANY_CHAINS {
+            true => WARP_TEAM,
+            false => BLOCK_TEAM,
+        };
+        let sharded = self.sharded();
+        let faster = sharded.filter(|&t| self.clocks(t) < WORTH * self.clocks(team));
+        faster.unwrap_or(team)
     }
 }
 
@@ -41,14 +107,19 @@ impl Device {
     pub fn machine(machine: impl Machine + 'static) -> Self {
         Device {
             machine: Some(Arc::new(Mutex::new(machine))),
-            team: None,
+            ..Self::default()
         }
     }
 
-    /// The same with `team` threads to a chain, instead of as many as [`team`] says.
-    pub fn with_team(self, team: usize) -> Self {
+    /// The same with other teams.
+    pub fn with_team(self, team: Team) -> Self {
+        Device { team, ..self }
+    }
+
+    /// The same with so many multiprocessors whose blocks can wait for each other.
+    pub fn with_multiprocessors(self, multiprocessors: usize) -> Self {
         Device {
-            team: Some(team),
+            multiprocessors,
             ..self
         }
     }
@@ -58,15 +129,30 @@ impl Device {
         self.machine.is_some()
     }
 
+    /// Threads to a chain, for `chains` chains of `dim` coordinates with `n_operations` elements
+    /// computed for a gradient.
+    pub fn team(&self, dim: usize, n_operations: f64, chains: usize) -> usize {
+        let load = Load {
+            dim,
+            n_operations,
+            chains,
+            multiprocessors: self.multiprocessors,
+        };
+        match self.team {
+            Team::Auto => load.team(),
+            Team::Threads(n) => n,
+            Team::Sharded => load.sharded().unwrap_or(BLOCK_TEAM),
+        }
+    }
+
     /// What advances the chains of `source`, or of `lower` while that agrees; none on threads.
     pub(super) fn remote<'a>(
         &'a self,
         source: Arc<Source>,
         lower: Option<Lower<'a>>,
-        n_chains: usize,
+        team: usize,
     ) -> Option<Remote<'a>> {
         let machine = self.machine.as_deref()?;
-        let team = self.team.unwrap_or_else(|| team(source.dim, n_chains));
         Some(Remote {
             source,
             lower,
@@ -82,5 +168,44 @@ impl fmt::Debug for Device {
             true => "Device::machine",
             false => "Device::threads",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(dim: usize, n_operations: f64, chains: usize) -> Load {
+        Load {
+            dim,
+            n_operations,
+            chains,
+            multiprocessors: 132,
+        }
+    }
+
+    #[test]
+    fn heavy_densities_with_few_chains_are_spread_over_multiprocessors() {
+        // 33 of 132 multiprocessors to each of four chains, all of them to one.
+        assert_eq!(load(1_122, 1e6, 4).team(), 33 * 256);
+        assert_eq!(load(1_122, 1e6, 1).team(), 132 * 256);
+        // Where there is little to share, or nobody to share it with, a block; and a warp.
+        assert_eq!(load(1_122, 1e4, 4).team(), 128);
+        assert_eq!(load(1_122, 1e6, 100).team(), 128);
+        assert_eq!(load(100, 1e4, 64).team(), 32);
+        // A slice of a GPU, and machines whose blocks cannot meet.
+        for multiprocessors in [0, 1, 4] {
+            let small = Load {
+                multiprocessors,
+                ..load(1_122, 1e6, 4)
+            };
+            assert_eq!(small.team(), 128);
+        }
+    }
+
+    #[test]
+    fn copies_of_long_vectors_are_few() {
+        assert_eq!(load(100_000, 1e8, 1).sharded(), Some(10 * 256));
+        assert_eq!(load(1_000_000, 1e8, 1).sharded(), Some(2 * 256));
     }
 }

@@ -30,6 +30,7 @@ mod device;
 mod hash;
 mod integrated;
 mod kept;
+mod kernels;
 mod memory;
 mod plan;
 mod plates;
@@ -43,8 +44,9 @@ mod sweep;
 mod trace;
 mod watch;
 
-pub use device::{Device, team};
+pub use device::{Device, Load, Team};
 pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
+pub use kernels::{KernelMemory, kernel_source, kernel_text};
 pub use memory::{Estimate, estimate};
 pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, seconds_on, weigh};
 pub use posterior::CoordinateChoice;
@@ -60,7 +62,7 @@ use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
 use compiled::{Compiled, Terms, centring};
 use fitzroy_device::cpu::Engine;
-use fitzroy_device::gpu::text::{Precision, Source};
+use fitzroy_device::gpu::text::Precision;
 use posterior::ModelPosterior;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -390,73 +392,6 @@ fn attempt(
         compiled,
         kept,
     }))
-}
-
-/// The kernel that samples `joint` on a machine, in the coordinates that a run starts in: text for
-/// people to read.
-///
-/// # Errors
-/// As [`run`].
-pub fn kernel_text(joint: &Joint, settings: &Settings) -> Result<String> {
-    let source = kernel_source(joint, settings)?;
-    let sampler = &settings.sampler;
-    let team = team(source.dim, sampler.chains);
-    Ok(sample::kernel::readable(
-        &source,
-        team,
-        sampler.max_treedepth,
-    ))
-}
-
-/// The density that such a kernel samples.
-///
-/// # Errors
-/// As [`run`].
-pub fn kernel_source(joint: &Joint, settings: &Settings) -> Result<Arc<Source>> {
-    let terms = match settings.prior_only {
-        true => Terms::Priors,
-        false => Terms::All,
-    };
-    let joint = joint.rewritten(allowed(settings));
-    let posterior = ModelPosterior::new(&joint, settings.coordinates, terms, settings.engine)?;
-    posterior.compiled().source(settings.precision)
-}
-
-/// What chains take of the memory of a machine for kernels.
-pub struct KernelMemory {
-    source: Arc<Source>,
-    max_treedepth: u32,
-}
-
-impl KernelMemory {
-    /// For chains of `joint`, in the precision of `settings`.
-    ///
-    /// # Errors
-    /// As [`run`].
-    pub fn new(joint: &Joint, settings: &Settings) -> Result<Self> {
-        Ok(KernelMemory {
-            source: kernel_source(joint, settings)?,
-            max_treedepth: settings.sampler.max_treedepth,
-        })
-    }
-
-    /// Bytes of `n_chains` chains with their data, metric and the rows of one launch.
-    pub fn bytes(&self, n_chains: usize) -> u64 {
-        8 * sample::kernel::memory_words(&self.source, n_chains, self.max_treedepth) as u64
-    }
-
-    /// How many chains fit into `budget` bytes, at most `most`.
-    pub fn chains_within(&self, budget: u64, most: usize) -> usize {
-        let (mut fits, mut too_many) = (0, most + 1);
-        while too_many - fits > 1 {
-            let middle = fits.midpoint(too_many);
-            match self.bytes(middle) <= budget {
-                true => fits = middle,
-                false => too_many = middle,
-            }
-        }
-        fits
-    }
 }
 
 /// Number of observed values: elements of the data that have a distribution.

@@ -2,8 +2,9 @@
 //! what a GPU says of itself.
 
 use super::compiled::{Evaluator, Terms};
+use super::device::{INSTRUCTIONS, Load};
 use super::posterior::ModelPosterior;
-use super::{Settings, allowed, team};
+use super::{Settings, allowed};
 use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::Joint;
@@ -64,13 +65,6 @@ const SHORT_S: f64 = 2.0;
 const WORTH: f64 = 0.7;
 /// Seconds to take a GPU into use and to compile, where nothing was kept.
 pub const OPENING_S: f64 = 1.0;
-/// Instructions of one elementwise operation, a mean of sums and of exponentials.
-const INSTRUCTIONS: f64 = 10.0;
-/// Clocks from one instruction of a thread to the next that needs it, and what several warps to a
-/// scheduler hide of them.
-const LATENCY: f64 = 6.0;
-/// Clocks of a leapfrog step that no thread shares: barriers, sums, the tree.
-const SERIAL: f64 = 1_500.0;
 /// Operations in f32 that a multiprocessor starts per clock.
 const F32_PER_CLOCK: f64 = 128.0;
 
@@ -125,8 +119,13 @@ impl Inventory {
 
 /// Seconds that a run would take on a GPU, estimated from instruction counts.
 pub fn seconds_on(costs: &Costs, gpu: &Inventory) -> f64 {
-    let instructions = costs.n_operations * INSTRUCTIONS;
-    let alone = SERIAL + LATENCY * instructions / team(costs.dim, costs.chains) as f64;
+    let load = Load {
+        dim: costs.dim,
+        n_operations: costs.n_operations,
+        chains: costs.chains,
+        multiprocessors: gpu.multiprocessors as usize,
+    };
+    let alone = load.clocks(load.team());
     let all = gpu.clocks(costs.chains as f64 * costs.n_operations);
     let clocks = costs.gradients * costs.transitions as f64 * alone.max(all);
     OPENING_S + clocks / gpu.hertz()

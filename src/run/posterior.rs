@@ -326,7 +326,9 @@ impl Posterior for ModelPosterior<'_> {
             source: source(self.precision),
             agreement: &self.agreement,
         });
-        device.remote(source(Precision::F64), lower, *n_chains)
+        let compiled = &self.compiled;
+        let team = device.team(compiled.dim, compiled.n_operations(), *n_chains);
+        device.remote(source(Precision::F64), lower, team)
     }
 
     fn dim(&self) -> usize {

@@ -140,12 +140,15 @@ fn examine(
     }
     gpus.checks
         .push(describe(&found.description, Verdict::Pass));
-    let teams = match depth {
-        Depth::Usual => &TEAMS[..1],
-        Depth::Conformance => &TEAMS[..],
-    };
+    let mut teams = TEAMS.to_vec();
+    match depth {
+        Depth::Usual => teams.truncate(1),
+        // Blocks that meet, on as many multiprocessors as there are.
+        Depth::Conformance if gpu.meeting() >= 2 => teams.push(gpu.meeting() * gpu::MOST_MEMBERS),
+        Depth::Conformance => {}
+    }
     let start = now();
-    for &team in teams {
+    for team in teams {
         match gpu::conformance(&mut gpu, team) {
             Ok(n) => found.compared += n,
             Err(error) => {
@@ -262,6 +265,9 @@ fn describe(gpu: &Description, verdict: Verdict) -> Check {
         gpu.memory_clock_mhz,
         gpu.bus_id
     );
+    if gpu.is_slice() {
+        detail += "; a MIG slice, whose multiprocessors and memory these are";
+    }
     if gpu.watchdog {
         detail += "; it serves a display, whose watchdog ends long kernels";
     }

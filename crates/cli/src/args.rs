@@ -7,8 +7,10 @@ use crate::commands::{
 use crate::progress::Style;
 use crate::terminal;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fitzroy::run::Team;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::MOST_MEMBERS;
 use fitzroy_device::gpu::text::Precision as Kernels;
 use std::path::PathBuf;
 
@@ -70,9 +72,10 @@ pub(crate) struct Common {
     /// Precision on a GPU: auto is f64, or mixed on cards whose f64 is slow; a CPU computes in f64
     #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
     precision: Precision,
-    /// Threads to a chain on a GPU, to compare strategies: 32, or a multiple of it up to 256
+    /// Threads to a chain on a GPU, to compare strategies: 32, a multiple of it up to 256, or `sharded`:
+    /// the blocks of as many multiprocessors as there are for each chain
     #[arg(long, value_name = "N", hide = true)]
-    team: Option<usize>,
+    team: Option<String>,
     /// Compiler for GPU kernels: libnvrtc.so.12 or its folder [env: FITZROY_NVRTC]
     #[arg(long = "nvrtc", value_name = "PATH")]
     pub(crate) compiler: Option<PathBuf>,
@@ -196,14 +199,20 @@ impl Common {
     ///
     /// # Errors
     /// No kernel has as many.
-    pub(crate) fn team(&self) -> Result<Option<usize>> {
-        match self.team {
+    pub(crate) fn team(&self) -> Result<Team> {
+        let Some(text) = self.team.as_deref() else {
+            return Ok(Team::Auto);
+        };
+        match (text, text.parse::<usize>()) {
+            ("sharded", _) => Ok(Team::Sharded),
             // A thread may need 255 registers, and a multiprocessor has 65,536.
-            Some(n) if n == 0 || n % 32 != 0 || n > 256 => {
-                let message = format!("--team is {n}; it must be a multiple of 32 up to 256");
+            (_, Ok(n)) if n > 0 && n % 32 == 0 && n <= MOST_MEMBERS => Ok(Team::Threads(n)),
+            _ => {
+                let message = format!(
+                    "--team is {text}; it must be a multiple of 32 up to {MOST_MEMBERS}, or `sharded`"
+                );
                 Err(Error::new(ErrorKind::Usage, message))
             }
-            team => Ok(team),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::args::Common;
 use fitzroy::fit::sample::Sampler;
 use fitzroy::model::joint::Joint;
-use fitzroy::run::{Device, Inventory, KernelMemory, Plan, Settings, gradient_costs, plan};
+use fitzroy::run::{Device, Inventory, KernelMemory, Plan, Settings, Team, gradient_costs, plan};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
@@ -28,7 +28,7 @@ pub(crate) struct Chosen {
     pub(crate) is_news: bool,
     /// What kernels compute in, and threads to a chain.
     precision: Option<Precision>,
-    team: Option<usize>,
+    team: Team,
     /// What a GPU that was taken says of its memory.
     memory: Option<Memory>,
     /// A GPU that the run may go to, once it is known what the run costs.
@@ -198,11 +198,10 @@ impl Chosen {
         });
         self.reason = reason;
         self.is_news = true;
-        let device = Device::machine(gpu);
-        self.device = match self.team {
-            Some(team) => device.with_team(team),
-            None => device,
-        };
+        let multiprocessors = gpu.meeting();
+        self.device = Device::machine(gpu)
+            .with_multiprocessors(multiprocessors)
+            .with_team(self.team);
     }
 
     /// Decides, now that the run is known, and has `settings` say where and in which precision.
@@ -219,11 +218,11 @@ impl Chosen {
                 }
             }
         }
+        settings.device = self.device.clone();
         if let Some(memory) = &mut self.memory {
             settings.precision = self.precision.unwrap_or_default();
             memory.expected = fitting(&self.label, memory.free, joint, settings)?;
         }
-        settings.device = self.device.clone();
         Ok(())
     }
 
@@ -242,6 +241,9 @@ impl Chosen {
         self.is_news = true;
         let there = Settings {
             precision,
+            device: Device::threads()
+                .with_multiprocessors(description.multiprocessors as usize)
+                .with_team(self.team),
             ..settings.clone()
         };
         let (gpu, reason) = follow(plan, places, description, &|gpu| {

@@ -128,6 +128,73 @@ fn a_gpu_makes_the_draws_of_the_cpu_and_says_what_it_took() {
     assert!(cpu["device_memory"].is_null());
 }
 
+/// What the fake driver noted: what happened, and a number.
+fn timeline(path: &Path) -> Vec<(String, u64)> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = |line: &str| {
+        let (what, number) = line.split_once(' ').unwrap();
+        (what.to_string(), number.parse().unwrap())
+    };
+    text.lines().map(line).collect()
+}
+
+/// Two chains on two multiprocessors each make the CPU's draws; the next launch is under way before the
+/// rows of the last one are read; and no more memory is taken than was said, nor much less.
+#[test]
+fn a_chain_that_is_spread_makes_the_draws_of_the_cpu_while_the_host_keeps_the_books() {
+    let Some(fake) = Fake::new("gpu-sharded", &["TEAM_NOW=1", "PROCESSORS=4"]) else {
+        return;
+    };
+    let noted = fake.0.0.join("timeline");
+    let on = |device: &str, more: &[&str]| {
+        let counts = ["--tune", "100", "--draws", "60", "--chains", "2", "--json"];
+        let model = repository("models/hierarchical.fz").display().to_string();
+        let data = repository("models/hierarchical.csv").display().to_string();
+        let mut all = vec![
+            "sample",
+            &model,
+            "--data",
+            &data,
+            "--no-report",
+            "--device",
+            device,
+        ];
+        all.extend(counts);
+        all.extend(more);
+        let folder = &fake.0.0;
+        run(program(folder)
+            .args(&all)
+            .arg("--nvrtc")
+            .arg(folder)
+            .env("LD_LIBRARY_PATH", folder)
+            .env("FITZROY_CACHE_DIR", folder.join("cache"))
+            .env("FAKE_TIMELINE", &noted)
+            .env_remove("CUDA_VISIBLE_DEVICES"))
+        .ends_with(0)
+        .json()
+    };
+    let cpu = on("cpu", &["--out", "a"]);
+    let gpu = on("cuda", &["--out", "b", "--team", "sharded"]);
+    assert_eq!(cpu["summary"], gpu["summary"], "the same bits");
+    let happened = timeline(&noted);
+    // Of two launches in a row, the rows of the first are read when the second is under way.
+    let words: Vec<&str> = happened.iter().map(|h| h.0.as_str()).collect();
+    let overlapped = |w: &[&str]| w == ["waited", "launch", "read", "waited"];
+    let stalled = |w: &[&str]| w == ["waited", "read", "launch", "waited"];
+    let own: Vec<&str> = words.into_iter().filter(|w| *w != "allocated").collect();
+    let n = own.windows(4).filter(|w| overlapped(w)).count();
+    let ends = own.windows(4).filter(|w| stalled(w)).count();
+    assert!(
+        n >= 5 && n >= ends,
+        "{n} launches did not wait, {ends} did: {own:?}"
+    );
+    let most = happened.iter().filter(|h| h.0 == "allocated").map(|h| h.1);
+    let (most, memory) = (most.max().unwrap(), &gpu["device_memory"]);
+    let expected = memory["expected_bytes"].as_u64().unwrap();
+    assert!(most <= expected + 4096, "{most} bytes were taken: {memory}");
+    assert!(4 * most >= expected, "{most} bytes were taken: {memory}");
+}
+
 #[test]
 fn a_card_with_slow_f64_computes_in_mixed_unless_told_otherwise() {
     let Some(fake) = Fake::new("gpu-mixed", &["TEAM_NOW=1", "CAPABILITY=86"]) else {
@@ -303,7 +370,7 @@ fn validation_repeats_the_run_on_a_gpu_and_compares_the_two() {
 
 #[test]
 fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
-    let Some(fake) = Fake::new("gpu-bench", &["TEAM_NOW=1"]) else {
+    let Some(fake) = Fake::new("gpu-bench", &["TEAM_NOW=1", "PROCESSORS=8"]) else {
         return;
     };
     let table = fake.0.0.join("devices.csv");
@@ -336,7 +403,8 @@ fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
         [
             "cpu, 4 chains",
             "cuda:0, 4 chains, a warp each",
-            "cuda:0, 4 chains, a block each"
+            "cuda:0, 4 chains, a block each",
+            "cuda:0, 4 chains, sharded"
         ]
     );
     for row in rows {
@@ -348,7 +416,7 @@ fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
         // In f64 they are the same draws.
         assert_eq!(row["agreement"]["means_apart_mcse"], 0.0);
     }
-    assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 4);
+    assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 5);
     assert!(std::fs::read_to_string(figure).unwrap().contains("</svg>"));
 }
 

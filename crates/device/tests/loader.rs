@@ -120,8 +120,9 @@ fn a_driver_that_is_nowhere_or_no_library_is_told_apart() {
 
 #[test]
 fn what_the_driver_answers_becomes_a_message_with_a_remedy() {
-    let cases: [(&[&str], Option<&str>, &str); 9] = [
+    let cases: [(&[&str], Option<&str>, &str); 10] = [
         (&["OLD"], None, "too-old"),
+        (&["VERSION=10020"], None, "old-driver"),
         (&["INIT=34"], None, "stub"),
         (&["INIT=803"], None, "driver-mismatch"),
         (&["INIT=802"], None, "not-ready"),

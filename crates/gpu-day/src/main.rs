@@ -3,10 +3,12 @@
 //! written anew after each, so that a machine that is lost loses one step.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program prints
 
+mod curves;
 mod models;
 mod others;
 mod runs;
 mod steps;
+mod stop_signal;
 mod weather;
 
 use serde_json::{Value, json};

@@ -3,6 +3,7 @@
 use crate::models::M1;
 use crate::steps::{failure, speed};
 use fitzroy::Result;
+use fitzroy::run::Team;
 use fitzroy_device::gpu::Places;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -45,7 +46,7 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
             said.lines().last().unwrap_or("it said nothing").to_string(),
         ));
     };
-    let ours = speed(places, &M1, chains, n, None)?;
+    let ours = speed(places, &M1, chains, n, Team::Auto)?;
     let ratio = ours["leapfrogs_per_s"].as_f64().unwrap_or(f64::NAN) / per_s;
     Ok(json!({"ratio": ratio, "ratio_per_chain": ratio, "ours": ours, "theirs": theirs}))
 }

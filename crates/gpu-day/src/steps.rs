@@ -1,11 +1,12 @@
 //! The steps: each finds out one thing and returns its numbers.
 
+use crate::curves;
 use crate::models::{Example, M1, M2, SCHOOLS};
 use crate::others::{peers, peers_many, sanitizer};
-use crate::runs::{bits, on_gpu, sampled, sampled_in};
-use crate::weather;
+use crate::runs::{bits, on_gpu, same_bits, sampled, sampled_in};
+use crate::{stop_signal, weather};
 use fitzroy::diagnose::SummaryOptions;
-use fitzroy::run::{Device, Settings, kernel_source, team};
+use fitzroy::run::{Device, Settings, Team, kernel_source};
 use fitzroy::verify::{Depth, verify};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::text::Precision;
@@ -57,25 +58,25 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "m1-4",
         30,
-        |p, _| speed(p, &M1, 4, 500, None),
+        |p, _| speed(p, &M1, 4, 500, Team::Auto),
         &[("leapfrogs_per_s_per_chain", '>', 1e6)],
     ),
     step(
         "m1-1024",
         45,
-        |p, _| speed(p, &M1, 1024, 200, None),
+        |p, _| speed(p, &M1, 1024, 200, Team::Auto),
         &[("leapfrogs_per_s", '>', 3e8)],
     ),
     step(
         "m2-4",
         30,
-        |p, _| speed(p, &M2, 4, 300, None),
+        |p, _| speed(p, &M2, 4, 300, Team::Auto),
         &[("leapfrogs_per_s_per_chain", '>', 5e5)],
     ),
     step(
         "m2-1024",
         60,
-        |p, _| speed(p, &M2, 1024, 100, None),
+        |p, _| speed(p, &M2, 1024, 100, Team::Auto),
         &[("leapfrogs_per_s", '>', 1e8)],
     ),
     step(
@@ -91,6 +92,20 @@ pub(crate) const STEPS: &[Step] = &[
     step("repeat-m1", 45, |p, _| repeat(p), &[("spread", '<', 0.1)]),
     step("stop", 20, |p, _| stop(p), &[("seconds_to_stop", '<', 1.0)]),
     step("too-many", 20, |p, _| too_many(p), &[]),
+    step(
+        "equal-stop-signal",
+        60,
+        |p, _| stop_signal::equal(p, 6, 20),
+        &[],
+    ),
+    step(
+        "stop-signal-100",
+        60,
+        |p, _| stop_signal::speed(p, 100, 60),
+        &[],
+    ),
+    step("curve-rows", 30, |p, _| curves::large(p, 4_000_000), &[]),
+    step("curve-batch", 30, |p, _| curves::many(p, 100_000), &[]),
     step("weather", 60, |p, _| weather::equal(p), &[]),
     step(
         "weather-speed",
@@ -103,28 +118,39 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "m1-64-warp",
         30,
-        |p, _| speed(p, &M1, 64, 300, Some(32)),
+        |p, _| speed(p, &M1, 64, 300, Team::Threads(32)),
         &[],
     ),
     step(
         "m1-64-block",
         30,
-        |p, _| speed(p, &M1, 64, 300, Some(128)),
+        |p, _| speed(p, &M1, 64, 300, Team::Threads(128)),
+        &[],
+    ),
+    step(
+        "m2-4-sharded",
+        30,
+        |p, _| speed(p, &M2, 4, 300, Team::Sharded),
         &[],
     ),
     step(
         "m2-64-warp",
         30,
-        |p, _| speed(p, &M2, 64, 200, Some(32)),
+        |p, _| speed(p, &M2, 64, 200, Team::Threads(32)),
         &[],
     ),
     step(
         "m2-64-block",
         30,
-        |p, _| speed(p, &M2, 64, 200, Some(128)),
+        |p, _| speed(p, &M2, 64, 200, Team::Threads(128)),
         &[],
     ),
-    step("m1-4096", 45, |p, _| speed(p, &M1, 4096, 50, None), &[]),
+    step(
+        "m1-4096",
+        45,
+        |p, _| speed(p, &M1, 4096, 50, Team::Auto),
+        &[],
+    ),
     step("sanitizer", 60, |p, _| sanitizer(p), &[]),
 ];
 
@@ -190,7 +216,7 @@ fn compile(places: &Places) -> Result<Value> {
     let settings = Settings::default();
     let source = kernel_source(&joint, &settings)?;
     let depth = settings.sampler.max_treedepth;
-    let program = fitzroy::fit::sample::kernel::program(&source, team(source.dim, 4), depth);
+    let program = fitzroy::fit::sample::kernel::program(&source, 128, depth);
     let folder = std::env::temp_dir().join(format!("fitzroy-gpu-day-{}", std::process::id()));
     let mut places = places.clone();
     places.cache = Some(folder.clone());
@@ -213,20 +239,23 @@ fn compile(places: &Places) -> Result<Value> {
     }))
 }
 
-/// The same seed on CPU and GPU: the same bits.
+/// The same seed on CPU and GPU, there also with chains that are spread over multiprocessors: the same
+/// bits.
 fn equal(places: &Places, example: &Example, n: usize) -> Result<Value> {
     let (cpu, cpu_s) = sampled(example, Device::threads(), 4, n, n)?;
     let (gpu, gpu_s) = sampled(example, on_gpu(places)?, 4, n, n)?;
-    let (a, b) = (bits(&cpu), bits(&gpu));
-    let first = a.iter().zip(&b).position(|(x, y)| x != y);
-    if a.len() != b.len() || first.is_some() {
-        return Err(failure(format!(
-            "of {} numbers the first that differs is number {}",
-            a.len(),
-            first.unwrap_or(a.len().min(b.len()))
-        )));
-    }
-    Ok(json!({"numbers_compared": a.len(), "cpu_s": cpu_s, "gpu_s": gpu_s}))
+    let (sharded, sharded_s) = {
+        let device = on_gpu(places)?.with_team(Team::Sharded);
+        sampled(example, device, 4, n, n)?
+    };
+    same_bits(&cpu, &sharded)?;
+    let compared = same_bits(&cpu, &gpu)?;
+    Ok(json!({
+        "numbers_compared": compared,
+        "cpu_s": cpu_s,
+        "gpu_s": gpu_s,
+        "sharded_s": sharded_s,
+    }))
 }
 
 /// How fast chains advance, and whether they converge.
@@ -235,12 +264,9 @@ pub(crate) fn speed(
     example: &Example,
     chains: usize,
     n: usize,
-    team: Option<usize>,
+    team: Team,
 ) -> Result<Value> {
-    let mut device = on_gpu(places)?;
-    if let Some(team) = team {
-        device = device.with_team(team);
-    }
+    let device = on_gpu(places)?.with_team(team);
     let (outcome, seconds) = sampled(example, device, chains, n, n)?;
     let diagnosis = outcome.diagnose(&SummaryOptions::default())?;
     let run = &outcome.run;

@@ -48,6 +48,7 @@ fn fake() -> Option<Folder> {
                 "-shared",
                 "-w",
                 "-DTEAM_NOW=1",
+                "-DPROCESSORS=8",
                 "-o",
             ])
             .arg(at(library))
@@ -81,7 +82,8 @@ fn gpu_day(folder: &Path, arguments: &[&str]) -> Output {
 fn steps_that_pass_fail_and_are_skipped_are_written_down() {
     let Some(folder) = fake() else { return };
     let nvrtc = folder.0.display().to_string();
-    let only = "equal-schools,mixed-m1,too-many,peers,m1-4";
+    let only =
+        "equal-schools,mixed-m1,too-many,equal-stop-signal,curve-rows,curve-batch,peers,m1-4";
     let said = gpu_day(
         &folder.0,
         &["--nvrtc", &nvrtc, "--only", only, "--out", "day.json"],
@@ -96,8 +98,15 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         let step = steps.iter().find(|s| s["name"] == name).unwrap();
         step["status"].as_str().unwrap().to_string()
     };
-    assert_eq!(steps.len(), 5);
-    for name in ["equal-schools", "mixed-m1", "too-many"] {
+    assert_eq!(steps.len(), 8);
+    for name in [
+        "equal-schools",
+        "mixed-m1",
+        "too-many",
+        "equal-stop-signal",
+        "curve-rows",
+        "curve-batch",
+    ] {
         assert_eq!(status(name), "pass", "{written}");
     }
     assert_eq!(status("peers"), "skip");
@@ -107,7 +116,7 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         "{written}"
     );
     assert!(
-        text.contains("1 of 5 steps failed, 1 were skipped"),
+        text.contains("1 of 8 steps failed, 1 were skipped"),
         "{text}"
     );
 }

@@ -15,9 +15,6 @@ use super::vector::Vector;
 /// in the same order.
 pub type Plates = Vec<Vec<Vec<usize>>>;
 
-/// Coordinates of an element, at most.
-pub(crate) const MOST_TOGETHER: usize = 64;
-
 /// Rows of all elements of a plate for each coordinate of an element, at least.
 const ROWS_PER_COORDINATE: usize = 4;
 

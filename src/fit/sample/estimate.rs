@@ -17,7 +17,7 @@ const BOUNDS: (f64, f64) = (1e-20, 1e20);
 /// Fewer rows than this say nothing.
 const MIN_ROWS: usize = 10;
 /// Auto never chooses a dense metric above this many coordinates.
-const AUTO_DENSE_MAX_DIM: usize = 256;
+pub(crate) const AUTO_DENSE_MAX_DIM: usize = 256;
 /// A dearer metric is chosen if it is predicted to save at least this factor.
 const AUTO_MARGIN: f64 = 1.3;
 /// Up to so many coordinates auto only asks whether a dense metric pays.

@@ -48,7 +48,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "crates/gpu-day",
-        &["fitzroy", "fitzroy-device", "fitzroy-weather"],
+        &[
+            "fitzroy",
+            "fitzroy-curve-fit",
+            "fitzroy-device",
+            "fitzroy-stop-signal",
+            "fitzroy-weather",
+        ],
     ),
     ("xtask", &[]),
 ];

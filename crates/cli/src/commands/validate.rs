@@ -143,13 +143,13 @@ fn second(common: &Common) -> Result<Second> {
         },
     };
     let description = &gpu.description;
-    let precision = common.asked_precision();
+    let (precision, multiprocessors) = (common.asked_precision(), gpu.meeting());
     Ok(Second::On(Card {
         label: format!("cuda:{}", description.index),
         name: description.name.clone(),
         precision: precision.unwrap_or(description.precision()),
         used: gpu.used(),
-        device: Device::machine(gpu),
+        device: Device::machine(gpu).with_multiprocessors(multiprocessors),
     }))
 }
 

@@ -1,7 +1,7 @@
 //! A machine checks itself: every elementwise operation, sums, lookups and a matrix product as a
 //! kernel, against the CPU engine, bit for bit; and how fast it is.
 
-use super::machine::{Machine, Program};
+use super::machine::{Machine, Program, idle};
 use super::text::{Precision, emit_in};
 use crate::cpu::Function;
 use crate::cpu::check::{point, problem};
@@ -123,7 +123,7 @@ fn compare(
     }
     let at = machine.reserve(0, job.len())?;
     machine.write(at, &job)?;
-    machine.launch(at, 1)?;
+    machine.launch(at, 1, &mut idle)?;
     let mut got = vec![0u64; dim];
     machine.read(job[1], &mut got)?;
     let mut all = outputs.clone();
@@ -220,7 +220,7 @@ pub fn rates(machine: &mut dyn Machine, multiprocessors: usize) -> Result<Rates>
         machine.write(at, &[to, from, n, n_threads, kind])?;
         let mut best = f64::INFINITY;
         for _ in 0..3 {
-            best = best.min(machine.launch(at, n_teams)?);
+            best = best.min(machine.launch(at, n_teams, &mut idle)?);
         }
         Ok(best)
     };
@@ -247,6 +247,9 @@ mod tests {
             let n = conformance(&mut HostMachine::new(threads, 3), threads);
             assert!(n.is_ok_and(|n| n > 40_000), "{threads} threads");
         }
+        // Two blocks of as many threads as on a GPU.
+        let n = conformance(&mut HostMachine::new(256, 3), 512);
+        assert!(n.is_ok_and(|n| n > 40_000), "two blocks");
     }
 
     /// Catches a function in float that is wrong, and a text that computes in double after all.

@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::compiler::{Compiler, OPTIONS, Places};
 use super::driver::{Description, Driver};
-use super::machine::{Machine, Program};
+use super::machine::{MOST_MEMBERS, Machine, Meanwhile, Program};
 use super::text::for_device;
 use super::trouble::Trouble;
 use fitzroy_graph::Result;
@@ -33,6 +33,8 @@ pub struct Gpu {
     pub description: Description,
     program: Option<Ready>,
     slots: Vec<(u64, usize)>,
+    /// Where programs run, so that copies need not wait for them.
+    stream: *mut c_void,
     /// Bytes taken so far, at most; shared with whoever asks afterwards.
     used: Arc<AtomicU64>,
     events: [*mut c_void; 2],
@@ -56,6 +58,8 @@ struct Ready {
 const BLOCK: usize = 128;
 /// Threads of a warp.
 const WARP: usize = 32;
+/// CU_STREAM_NON_BLOCKING.
+const NON_BLOCKING: c_uint = 1;
 
 impl Gpu {
     /// Takes GPU `index` into use and finds a compiler for it.
@@ -89,12 +93,16 @@ impl Gpu {
             description,
             program: None,
             slots: Vec::new(),
+            stream: std::ptr::null_mut(),
             used: Arc::default(),
             events: [std::ptr::null_mut(); 2],
             loaded: Loaded::default(),
             cache_note: None,
         };
         gpu.enter()?;
+        // SAFETY: the pointer is to memory of the GPU's own record.
+        let status = unsafe { (gpu.driver.functions.stream_create)(&mut gpu.stream, NON_BLOCKING) };
+        gpu.driver.check("cuStreamCreate", status)?;
         for k in 0..2 {
             // SAFETY: the pointer is to memory of the GPU's own record.
             let status = unsafe { (gpu.driver.functions.event_create)(&mut gpu.events[k], 0) };
@@ -124,6 +132,19 @@ impl Gpu {
     /// The most bytes of its memory that programs have had at once, for whoever looks later.
     pub fn used(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.used)
+    }
+
+    /// Multiprocessors whose blocks can wait for each other: all, or 1 where the driver has no launches
+    /// of that kind.
+    pub fn meeting(&self) -> usize {
+        let mut value = 0;
+        // CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH.
+        // SAFETY: the pointer is to a number of this function.
+        let status = unsafe { (self.driver.functions.attribute)(&mut value, 95, self.handle) };
+        match status == 0 && value != 0 {
+            true => self.description.multiprocessors as usize,
+            false => 1,
+        }
     }
 
     /// Bytes of its memory that are free now.
@@ -226,41 +247,46 @@ impl Gpu {
         }
     }
 
-    fn run(&mut self, job: u64, n_teams: usize) -> std::result::Result<f64, Trouble> {
+    /// Has the program begin with `job`; the events tell when it begins and ends.
+    fn begin(&mut self, job: u64, n_teams: usize) -> std::result::Result<(), Trouble> {
         self.enter()?;
         let ready = self.program.as_ref().expect("a program was loaded");
-        let team = ready.program.team;
-        // Warps may share a block, for they meet by warp; larger teams meet by block.
-        let block = if team == WARP { BLOCK } else { team };
-        let grid = n_teams.div_ceil(block / team);
+        let (team, blocks) = (ready.program.team, ready.program.blocks());
+        // Warps may share a block, for they meet by warp; larger teams meet by block, or by blocks.
+        let (block, grid) = match (team, blocks) {
+            (WARP, _) => (BLOCK, n_teams.div_ceil(BLOCK / WARP)),
+            (_, 1) => (team, n_teams),
+            _ => (MOST_MEMBERS, n_teams * blocks),
+        };
+        let (grid, block) = (grid as c_uint, block as c_uint);
         let mut job = job;
         let mut arguments: [*mut c_void; 1] = [(&raw mut job).cast()];
-        let (f, none) = (&self.driver.functions, std::ptr::null_mut());
-        // SAFETY: the events were made here.
-        let status = unsafe { (f.event_record)(self.events[0], none) };
+        let (f, at, stream) = (&self.driver.functions, arguments.as_mut_ptr(), self.stream);
+        // SAFETY: the events and the stream were made here.
+        let status = unsafe { (f.event_record)(self.events[0], stream) };
         self.driver.check("cuEventRecord", status)?;
         // SAFETY: the entry takes one pointer, to a job in this GPU's memory; the sizes behind it
         // are those of the text.
         let status = unsafe {
-            (f.launch)(
-                ready.function,
-                grid as c_uint,
-                1,
-                1,
-                block as c_uint,
-                1,
-                1,
-                0,
-                none,
-                arguments.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
+            match blocks {
+                1 => {
+                    let none = std::ptr::null_mut();
+                    (f.launch)(ready.function, grid, 1, 1, block, 1, 1, 0, stream, at, none)
+                }
+                _ => (f.launch_together)(ready.function, grid, 1, 1, block, 1, 1, 0, stream, at),
+            }
         };
         self.driver.check("cuLaunchKernel", status)?;
         // SAFETY: as above.
-        let status = unsafe { (f.event_record)(self.events[1], none) };
-        self.driver.check("cuEventRecord", status)?;
-        // SAFETY: as above.
+        let status = unsafe { (f.event_record)(self.events[1], stream) };
+        self.driver.check("cuEventRecord", status)
+    }
+
+    /// Waits for the program; the seconds it took.
+    fn end(&mut self) -> std::result::Result<f64, Trouble> {
+        self.enter()?;
+        let f = &self.driver.functions;
+        // SAFETY: the event was made here.
         let status = unsafe { (f.event_wait)(self.events[1]) };
         self.driver.check("cuEventSynchronize", status)?;
         let mut milliseconds = 0.0;
@@ -300,8 +326,13 @@ impl Machine for Gpu {
         Ok(self.driver.check("cuMemcpyDtoH", status)?)
     }
 
-    fn launch(&mut self, job: u64, n_teams: usize) -> Result<f64> {
-        Ok(self.run(job, n_teams)?)
+    fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
+        self.begin(job, n_teams)?;
+        let done = meanwhile(self);
+        // Whatever became of that, nothing may go on while the program runs.
+        let seconds = self.end()?;
+        done?;
+        Ok(seconds)
     }
 }
 
@@ -317,6 +348,9 @@ impl Drop for Gpu {
             (f.context_wait)();
             for (at, _) in self.slots.iter().filter(|s| s.0 != 0) {
                 (f.free)(*at);
+            }
+            if !self.stream.is_null() {
+                (f.stream_destroy)(self.stream);
             }
             for event in self.events.iter().filter(|e| !e.is_null()) {
                 (f.event_destroy)(*event);

@@ -39,6 +39,12 @@ functions! {
         *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
         *mut *mut c_void, *mut *mut c_void
     );
+    launch_together = "cuLaunchCooperativeKernel"(
+        *mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void,
+        *mut *mut c_void
+    );
+    stream_create = "cuStreamCreate"(*mut *mut c_void, c_uint);
+    stream_destroy = "cuStreamDestroy_v2"(*mut c_void);
     event_create = "cuEventCreate"(*mut *mut c_void, c_uint);
     event_record = "cuEventRecord"(*mut c_void, *mut c_void);
     event_wait = "cuEventSynchronize"(*mut c_void);
@@ -100,6 +106,11 @@ impl Description {
         }
     }
 
+    /// Whether it is a part of a GPU that looks like a whole one.
+    pub fn is_slice(&self) -> bool {
+        self.name.contains(" MIG ")
+    }
+
     /// The precision that suits it: f64 where that is fast, for then nothing is given up.
     pub fn precision(&self) -> Precision {
         match self.f64_per_clock() < 16.0 {
@@ -130,6 +141,9 @@ pub(super) const FOLDERS: [&str; 4] = [
     "/usr/lib64/nvidia",
     "/run/opengl-driver/lib",
 ];
+
+/// The oldest CUDA that a driver must serve: there is no NVRTC for older ones that takes our texts.
+const OLDEST: (u32, u32) = (11, 0);
 
 /// The driver's library.
 const NAME: &str = "libcuda.so.1";
@@ -210,6 +224,11 @@ impl Driver {
         let status = unsafe { (driver.functions.device_count)(&mut count) };
         driver.check("cuDeviceGetCount", status)?;
         driver.version = (version as u32 / 1000, version as u32 % 1000 / 10);
+        if driver.version < OLDEST {
+            return Err(Trouble::OldDriver {
+                version: driver.version,
+            });
+        }
         driver.n_devices = count.max(0) as usize;
         match (driver.n_devices, &places.visible) {
             (0, Some(visible)) => Err(Trouble::Hidden {
@@ -337,12 +356,14 @@ mod tests {
         for (name, short) in [
             ("Tesla V100-SXM2-16GB", "V100"),
             ("NVIDIA A100-SXM4-80GB", "A100"),
+            ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "H100"),
             ("NVIDIA H100 80GB HBM3", "H100"),
             ("NVIDIA H200", "H200"),
             ("NVIDIA RTX A6000", "A6000"),
             ("NVIDIA GeForce RTX 4090", "4090"),
         ] {
             assert_eq!(named(name).short_name(), short);
+            assert_eq!(named(name).is_slice(), name.ends_with("1g.10gb"));
         }
         let at = |capability| Description {
             capability,

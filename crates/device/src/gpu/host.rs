@@ -3,7 +3,7 @@
 //! It serves tests of the texts, where there is no GPU: the same words, the same order of
 //! operations, and barriers that are missed when one is forgotten. It is no device to work on.
 
-use super::machine::{Machine, Program};
+use super::machine::{Machine, Meanwhile, Program};
 use super::text::{COMMON, HOST_HEADER, Source};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use libloading::Library;
@@ -78,8 +78,13 @@ impl Drop for HostLibrary {
     }
 }
 
-/// What a barrier looks like in a text.
-pub const BARRIER: &str = "SYNC();";
+/// What barriers look like in a text: of all threads of a team, and of those of one block.
+const BARRIERS: [&str; 2] = ["SYNC();", "MEET();"];
+
+/// Whether a line of a text is a barrier.
+pub fn is_barrier(line: &str) -> bool {
+    BARRIERS.iter().any(|b| line.contains(b))
+}
 
 /// Counts the folders of this process.
 static FOLDERS: AtomicUsize = AtomicUsize::new(0);
@@ -109,7 +114,7 @@ impl HostLibrary {
         let whole = format!("{HOST_HEADER}\n{COMMON}\n{text}");
         std::fs::write(&source, &whole).map_err(io)?;
         let lines = whole.lines().zip(1..);
-        let barriers = lines.filter(|(l, _)| l.contains(BARRIER)).map(|l| l.1);
+        let barriers = lines.filter(|(l, _)| is_barrier(l)).map(|l| l.1);
         let flags = [
             "-std=c++17",
             "-O1",
@@ -148,11 +153,16 @@ impl HostLibrary {
     /// Has the threads pass by barrier number `barrier` of the text; none restores all.
     fn leave_out(&mut self, barrier: Option<usize>) -> Result<()> {
         let line = barrier.map_or(0, |b| self.barriers[b]);
-        // SAFETY: the header declares it as an `int`.
-        let place = unsafe { self.library.get::<*mut i32>(b"barrier_left_out") };
-        let place = place.map_err(|e| failure(format!("barrier_left_out: {e}")))?;
+        self.set("barrier_left_out", line as i32)
+    }
+
+    /// Sets a number of the header, which declares it as an `int`.
+    fn set(&mut self, name: &str, value: i32) -> Result<()> {
+        // SAFETY: the two names that are asked for are those of an `int`.
+        let place = unsafe { self.library.get::<*mut i32>(name.as_bytes()) };
+        let place = place.map_err(|e| failure(format!("{name}: {e}")))?;
         // SAFETY: nothing of the library runs now.
-        unsafe { **place = line as i32 };
+        unsafe { **place = value };
         Ok(())
     }
 
@@ -232,6 +242,9 @@ impl HostLibrary {
     }
 }
 
+/// Fibers of a team at most, as the header has it.
+const MOST_FIBERS: usize = 1024;
+
 /// This processor as a [`Machine`].
 pub struct HostMachine {
     n_threads: usize,
@@ -242,7 +255,8 @@ pub struct HostMachine {
 }
 
 impl HostMachine {
-    /// A machine whose teams have `n_threads` threads, at most 256, in an order drawn with `seed`.
+    /// A machine whose blocks have `n_threads` threads, at most 256, in an order drawn with `seed`;
+    /// a team has as many blocks as on a GPU.
     pub fn new(n_threads: usize, seed: u32) -> Self {
         assert!((1..=256).contains(&n_threads), "1 to 256 threads");
         HostMachine {
@@ -302,14 +316,23 @@ impl Machine for HostMachine {
         Ok(())
     }
 
-    fn launch(&mut self, job: u64, n_teams: usize) -> Result<f64> {
+    fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
         let (threads, seed) = (self.n_threads, self.seed);
         self.seed = seed.wrapping_add(n_teams as u32);
-        let (_, library) = self.loaded.as_mut().expect("a program was loaded");
+        let (program, library) = self.loaded.as_mut().expect("a program was loaded");
+        let blocks = program.blocks();
+        if threads * blocks > MOST_FIBERS {
+            return Err(failure(format!(
+                "{blocks} blocks of {threads} threads are more than {MOST_FIBERS} fibers"
+            )));
+        }
         library.leave_out(self.left_out)?;
+        library.set("blocks_of_team", blocks as i32)?;
         // SAFETY: the job leads to memory of this machine, whose sizes the caller took from the
         // same text.
         unsafe { library.call("host_launch", threads, seed, job as *mut c_void, n_teams)? };
+        // Whoever looks only now finds what the launch should have left alone.
+        meanwhile(self)?;
         Ok(f64::NAN)
     }
 }

@@ -7,9 +7,40 @@ use fitzroy_graph::Result;
 pub struct Program {
     /// Its functions and the entry `advance(const Job *job)`.
     pub text: String,
-    /// Threads that share one piece of work: 32 (a warp) or a multiple of it (a block). A machine
-    /// that stands in for a GPU may take any number from 1 on.
+    /// Threads that share one piece of work: 32 (a warp), a multiple of it up to [`MOST_MEMBERS`] (a
+    /// block), or a multiple of that (so many blocks, each on a multiprocessor of its own). A machine
+    /// that stands in for a GPU may take any number from 1 on for a block.
     pub team: usize,
+}
+
+/// Threads of a block at most: a thread may need 255 registers, and a multiprocessor has 65,536.
+pub const MOST_MEMBERS: usize = 256;
+
+/// How many blocks share one piece of work where `team` threads do.
+pub fn blocks(team: usize) -> usize {
+    match team > MOST_MEMBERS {
+        true => team / MOST_MEMBERS,
+        false => 1,
+    }
+}
+
+impl Program {
+    /// How many blocks share one piece of work.
+    pub fn blocks(&self) -> usize {
+        blocks(self.team)
+    }
+}
+
+/// What the host does while a program runs, with the machine that runs it: memory that the program
+/// uses must be left alone.
+pub type Meanwhile<'m> = &'m mut dyn FnMut(&mut dyn Machine) -> Result<()>;
+
+/// Nothing, while a program runs.
+///
+/// # Errors
+/// None.
+pub fn idle(_: &mut dyn Machine) -> Result<()> {
+    Ok(())
 }
 
 /// Runs kernels: a GPU, or this processor standing in for one in tests.
@@ -27,22 +58,22 @@ pub trait Machine: Send {
     /// Not enough memory: how much was needed and how much is free.
     fn reserve(&mut self, slot: usize, words: usize) -> Result<u64>;
 
-    /// Writes words to an address, once everything launched has ended.
+    /// Writes words to an address.
     ///
     /// # Errors
     /// Those of the machine.
     fn write(&mut self, at: u64, words: &[u64]) -> Result<()>;
 
-    /// Reads words from an address, once everything launched has ended.
-    ///
-    /// # Errors
-    /// Those of the machine, among them what went wrong in a launch.
-    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()>;
-
-    /// Runs the program with the job at address `job` for `n_teams` teams; the seconds it took,
-    /// NaN where nobody measured.
+    /// Reads words from an address.
     ///
     /// # Errors
     /// Those of the machine.
-    fn launch(&mut self, job: u64, n_teams: usize) -> Result<f64>;
+    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()>;
+
+    /// Runs the program with the job at address `job` for `n_teams` teams, and has the host do
+    /// something `meanwhile`; the seconds it took, NaN where nobody measured.
+    ///
+    /// # Errors
+    /// Those of the machine, and of what was done meanwhile.
+    fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64>;
 }

@@ -27,7 +27,7 @@ pub use check::{Rates, closeness, conformance, rates};
 pub use compiler::{Compiler, OPTIONS, Places, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
-pub use machine::{Machine, Program};
+pub use machine::{MOST_MEMBERS, Machine, Meanwhile, Program, blocks, idle};
 pub use sensors::{Sensors, sensors};
 pub use stream::GpuWork;
 pub use trouble::Trouble;

@@ -1,6 +1,6 @@
 //! Row programs on a machine for kernels: passes over long columns, and many small fits.
 
-use super::machine::{Machine, Program};
+use super::machine::{Machine, Program, idle};
 use super::text::rows::{self, LANES};
 use crate::cpu::{RowProgram, TILE_ROWS};
 use fitzroy_graph::Result;
@@ -85,7 +85,7 @@ pub fn accumulate(
     ];
     let place = machine.reserve(Slot::Job as usize, 16)?;
     machine.write(place, &job)?;
-    machine.launch(place, n_teams)?;
+    machine.launch(place, n_teams, &mut idle)?;
     let mut words = vec![0; n_tiles * n_sums];
     machine.read(sums, &mut words)?;
     let mut own = vec![0.0; n_sums];
@@ -224,7 +224,7 @@ pub fn fit_small(
     ];
     let place = machine.reserve(Slot::Job as usize, 16)?;
     machine.write(place, &job)?;
-    machine.launch(place, n_teams)?;
+    machine.launch(place, n_teams, &mut idle)?;
     let mut words = vec![0; n * width];
     machine.read(results, &mut words)?;
     let numbers = words.chunks_exact(width).map(|words| {

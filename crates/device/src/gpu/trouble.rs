@@ -23,6 +23,11 @@ pub enum Trouble {
         /// The function.
         function: String,
     },
+    /// The driver serves no CUDA that is new enough.
+    OldDriver {
+        /// Major and minor version of the newest that it serves.
+        version: (u32, u32),
+    },
     /// The library that CUDA's toolkit has for linking alone.
     Stub,
     /// The driver in the kernel and its library are of different versions.
@@ -67,6 +72,8 @@ pub enum Trouble {
         /// Bytes free, where the driver tells.
         free: Option<u64>,
     },
+    /// Blocks of a launch have to run at the same time, and the GPU has no room for all of them.
+    TooManyBlocks,
     /// The watchdog of a GPU with a display ended a kernel.
     Watchdog,
     /// The GPU's memory is damaged.
@@ -95,6 +102,7 @@ impl Trouble {
             100 => Trouble::NoDevice,
             214 | 220 => Trouble::Uncorrectable,
             702 => Trouble::Watchdog,
+            720 => Trouble::TooManyBlocks,
             802 => Trouble::NotReady,
             803 | 804 => Trouble::DriverMismatch,
             _ => Trouble::Driver { call, code, name },
@@ -107,6 +115,7 @@ impl Trouble {
             Trouble::NoDriver => "no-driver",
             Trouble::Unreadable { .. } => "unreadable-library",
             Trouble::TooOld { .. } => "too-old",
+            Trouble::OldDriver { .. } => "old-driver",
             Trouble::Stub => "stub",
             Trouble::DriverMismatch => "driver-mismatch",
             Trouble::NotPermitted { .. } => "not-permitted",
@@ -118,6 +127,7 @@ impl Trouble {
             Trouble::NoCompiler { .. } => "no-nvrtc",
             Trouble::Refused { .. } => "refused",
             Trouble::OutOfMemory { .. } => "out-of-memory",
+            Trouble::TooManyBlocks => "too-many-blocks",
             Trouble::Watchdog => "watchdog",
             Trouble::Uncorrectable => "uncorrectable",
             Trouble::Driver { .. } => "driver",
@@ -134,7 +144,9 @@ impl Trouble {
             Trouble::Unreadable { .. } => {
                 "install the package it belongs to again, for this processor"
             }
-            Trouble::TooOld { .. } => "install a driver of CUDA 11 or newer (450 or above)",
+            Trouble::TooOld { .. } | Trouble::OldDriver { .. } => {
+                "install a driver of CUDA 11 or newer (450 or above; 525 or above takes NVRTC 12)"
+            }
             Trouble::Stub => "take the folder `stubs` of the CUDA toolkit out of LD_LIBRARY_PATH",
             Trouble::DriverMismatch => {
                 "the driver was updated: restart the machine; in a container take the CUDA \
@@ -146,7 +158,8 @@ impl Trouble {
             }
             Trouble::Hidden { .. } => "unset CUDA_VISIBLE_DEVICES or set it to the number of a GPU",
             Trouble::NoDevice => {
-                "see what `nvidia-smi -L` lists; in a container or a job ask for a GPU"
+                "see what `nvidia-smi -L` lists; in a container or a job ask for a GPU; one in MIG mode \
+                 needs a slice (`nvidia-smi mig -lgi`)"
             }
             Trouble::NoSuchDevice { .. } => "numbers start at 0; `fitzroy verify` lists them",
             Trouble::Busy => {
@@ -155,13 +168,17 @@ impl Trouble {
             }
             Trouble::NotReady => "wait until the driver's services run (fabric manager, MIG)",
             Trouble::NoCompiler { .. } => {
-                "pip install nvidia-cuda-nvrtc-cu12 in the active Python environment, or load the \
-                 cluster's CUDA module (module load cuda), or say --nvrtc PATH"
+                "pip install nvidia-cuda-nvrtc-cu12 (-cu11 for a driver of CUDA 11) in the active Python \
+                 environment, or load the cluster's CUDA module (module load cuda), or say --nvrtc PATH"
             }
             Trouble::Refused { .. } => "please report it, with the text that --dump-cuda gives",
             Trouble::OutOfMemory { .. } => {
                 "run fewer chains, free the GPU (`nvidia-smi` lists who uses it), or compute with \
                  --device cpu"
+            }
+            Trouble::TooManyBlocks => {
+                "leave --team out, or give each chain fewer threads or run fewer chains; a GPU that \
+                 others use, too, has room for fewer"
             }
             Trouble::Watchdog => {
                 "this GPU also serves a display, whose watchdog ends long kernels: take another \
@@ -186,6 +203,12 @@ impl fmt::Display for Trouble {
             Trouble::TooOld { library, function } => {
                 write!(f, "{} is too old: it has no {function}", library.display())
             }
+            Trouble::OldDriver {
+                version: (major, minor),
+            } => write!(
+                f,
+                "the CUDA driver is too old: it serves CUDA {major}.{minor}"
+            ),
             Trouble::Stub => {
                 f.write_str("the libcuda.so.1 that was found is the toolkit's stub, not a driver")
             }
@@ -229,6 +252,10 @@ impl fmt::Display for Trouble {
                     None => Ok(()),
                 }
             }
+            Trouble::TooManyBlocks => f.write_str(
+                "the GPU cannot run all blocks of all chains at the same time, as chains that are \
+                 spread over multiprocessors need",
+            ),
             Trouble::Watchdog => f.write_str("a kernel ran too long and was ended"),
             Trouble::Uncorrectable => f.write_str("the GPU found a memory error it cannot correct"),
             Trouble::Driver { call, code, name } => write!(f, "{call} failed: {name} ({code})"),
@@ -268,6 +295,11 @@ mod tests {
                 "it has no cuNew",
                 "450",
             ),
+            (
+                Trouble::OldDriver { version: (10, 2) },
+                "it serves CUDA 10.2",
+                "525",
+            ),
             (of(34), "stub", "LD_LIBRARY_PATH"),
             (of(803), "do not fit together", "restart"),
             (of(804), "do not fit together", "restart"),
@@ -285,7 +317,7 @@ mod tests {
                 "CUDA_VISIBLE_DEVICES is `-1`",
                 "unset",
             ),
-            (of(100), "sees no GPU", "nvidia-smi -L"),
+            (of(100), "sees no GPU", "nvidia-smi mig -lgi"),
             (
                 Trouble::NoSuchDevice { asked: 3, count: 1 },
                 "there is no cuda:3; GPUs here: 1",
@@ -316,6 +348,7 @@ mod tests {
                 "3 MiB were needed, 1 MiB are free",
                 "--device cpu",
             ),
+            (of(720), "at the same time", "--team"),
             (of(702), "ran too long", "display"),
             (of(214), "cannot correct", "nvidia-smi -q -d ECC"),
             (of(220), "cannot correct", "nvidia-smi -q -d ECC"),
@@ -333,7 +366,22 @@ mod tests {
         }
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 17, "one of each kind: {names:?}");
+        assert_eq!(names.len(), 19, "one of each kind: {names:?}");
+    }
+
+    /// Three words in a row of each message stand in the table of the documentation.
+    #[test]
+    fn every_trouble_is_in_the_documentation() {
+        let page = include_str!("../../../../docs/gpu.md");
+        let known = |trouble: &Trouble| {
+            let text = trouble.to_string();
+            let words: Vec<&str> = text.split_whitespace().collect();
+            words.windows(3).any(|w| page.contains(&w.join(" ")))
+        };
+        for (trouble, ..) in all() {
+            let found = known(&trouble) || matches!(trouble, Trouble::Driver { .. });
+            assert!(found, "docs/gpu.md does not speak of: {trouble}");
+        }
     }
 
     #[test]

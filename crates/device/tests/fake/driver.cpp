@@ -37,6 +37,9 @@
 #ifndef TEAM_NOW
 #define TEAM_NOW 0
 #endif
+#ifndef PROCESSORS
+#define PROCESSORS 2
+#endif
 #ifndef MEMORY
 #define MEMORY (1ull << 30)
 #endif
@@ -87,6 +90,36 @@ static std::set<void *> kernels;
 /* How often each was done, for whoever asks. */
 static long n_products, n_captured, n_graphs, n_copies;
 
+/* What went wrong in a kernel, for whoever waits for it. */
+static int gone_wrong = 0;
+
+/* What happened in which order, if a file is named. */
+static void note(const char *what, size_t bytes)
+{
+    static FILE *file = getenv("FAKE_TIMELINE") ? fopen(getenv("FAKE_TIMELINE"), "a") : nullptr;
+    if (file)
+        fprintf(file, "%s %zu\n", what, bytes), fflush(file);
+}
+
+/* Asks for a kernel with one entry, whose teams have so many blocks. */
+static int launched(void *module, int grid, unsigned block, Stream *stream, const void *job, int blocks)
+{
+    auto run = (int (*)(int, unsigned, const void *, int))dlsym(module, "host_launch");
+    const int team = *(int *)dlsym(module, "team_of_text") / blocks;
+    const int now = TEAM_NOW && grid > blocks ? TEAM_NOW : team, n_teams = grid * (block / team) / blocks;
+    const Deed deed = [=] {
+        *(int *)dlsym(module, "blocks_of_team") = blocks;
+        if (run(now, 7, job, n_teams))
+            gone_wrong = 719;
+    };
+    note("launch", n_teams);
+    if (stream)
+        stream->ask(deed);
+    else
+        deed();
+    return gone_wrong;
+}
+
 extern "C" {
 int cuInit(unsigned) { return INIT; }
 int cuDriverGetVersion(int *v) { return *v = VERSION, 0; }
@@ -99,7 +132,8 @@ int cuDeviceGetAttribute(int *value, int which, int)
     switch (which) {
     case 75: return *value = CAPABILITY / 10, 0;
     case 76: return *value = CAPABILITY % 10, 0;
-    case 16: return *value = 2, 0;
+    case 16: return *value = PROCESSORS, 0;
+    case 95: return *value = 1, 0;
     case 13: return *value = 1980000, 0;
     case 36: return *value = 3201000, 0;
     case 32: return *value = 1, 0;
@@ -129,6 +163,7 @@ int cuMemAlloc_v2(address *at, size_t bytes)
         return 2;
     *at = (address)malloc(bytes);
     used += malloc_usable_size((void *)*at);
+    note("allocated", used);
     return 0;
 }
 int cuMemFree_v2(address at)
@@ -138,7 +173,7 @@ int cuMemFree_v2(address at)
     return 0;
 }
 int cuMemcpyHtoD_v2(address to, const void *from, size_t n) { return memcpy((void *)to, from, n), 0; }
-int cuMemcpyDtoH_v2(void *to, address from, size_t n) { return memcpy(to, (void *)from, n), 0; }
+int cuMemcpyDtoH_v2(void *to, address from, size_t n) { return note("read", n), memcpy(to, (void *)from, n), 0; }
 int cuModuleLoadData(void **module, const void *cubin)
 {
     *module = dlopen((const char *)cubin, RTLD_NOW | RTLD_LOCAL);
@@ -166,10 +201,15 @@ int cuLaunchKernel(void *module, unsigned grid, unsigned, unsigned, unsigned blo
         ((Stream *)stream)->ask([=] { ((Kernel)module)(1, 7, &words, teams); });
         return 0;
     }
-    auto run = (int (*)(int, unsigned, const void *, int))dlsym(module, "host_launch");
-    const int team = *(int *)dlsym(module, "team_of_text");
-    const int now = TEAM_NOW && grid > 1 ? TEAM_NOW : team;
-    return run(now, 7, *(void **)arguments[0], grid * (block / team)) ? 719 : 0;
+    return launched(module, grid, block, (Stream *)stream, *(void **)arguments[0], 1);
+}
+int cuLaunchCooperativeKernel(void *module, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
+    unsigned, void *stream, void **arguments)
+{
+    if (grid > PROCESSORS)
+        return 720;
+    const int blocks = *(int *)dlsym(module, "team_of_text") / block;
+    return launched(module, grid, block, (Stream *)stream, *(void **)arguments[0], blocks);
 }
 int cuEventCreate(void **event, unsigned) { return *event = new Event, 0; }
 int cuEventRecord(void *event, void *stream)
@@ -184,7 +224,8 @@ int cuEventSynchronize(void *event)
     Event *e = (Event *)event;
     if (e->stream)
         e->stream->until(e->position);
-    return 0;
+    note("waited", 0);
+    return gone_wrong;
 }
 int cuEventElapsedTime(float *ms, void *from, void *to)
 {

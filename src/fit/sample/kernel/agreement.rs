@@ -6,6 +6,7 @@ use super::super::run::Session;
 use super::super::{Phase, Target};
 use super::{Job, Lower, Remote, STATE_EXTRA, Slot, Stretch, chain_words, program};
 use crate::Result;
+use fitzroy_device::gpu::idle;
 use fitzroy_device::gpu::text::Precision;
 use std::sync::OnceLock;
 
@@ -157,39 +158,45 @@ fn evaluate(
     points: &[Vec<f64>],
     session: &Session<'_>,
 ) -> Result<Vec<(f64, Vec<f64>)>> {
-    let (source, n) = (&*lower.source, points.len());
+    let source = &*lower.source;
     stretch.machine.load(&program(source, team, max_depth))?;
     let (dim, words) = (source.dim, 2 * source.dim + STATE_EXTRA);
-    let mut states = vec![0.0; n * words];
-    for (state, point) in states.chunks_exact_mut(words).zip(points) {
-        state[..dim].copy_from_slice(point);
-    }
-    let memory = chain_words(source, max_depth) * n;
-    let at = stretch.send_numbers(Slot::States, &states)?;
-    let job = Job {
-        fixed: stretch.send_numbers(Slot::Fixed, &source.fixed)?,
-        table: stretch.send_table(&source.table)?,
-        states: at,
-        memory: stretch.machine.reserve(Slot::Memory as usize, memory)?,
-        // Of no kind and no directions: no transition reads it.
-        metric: stretch.send_numbers(Slot::Metric, &[0.0, 0.0])?,
-        n_chains: n as u64,
-        seed: session.settings.seed,
-        fresh: 1,
-        ..Job::default()
-    };
-    let job = stretch.send(Slot::Job, &job.words())?;
-    stretch.machine.launch(job, n)?;
-    let mut got = vec![0u64; n * words];
-    stretch.machine.read(at, &mut got)?;
-    let number = |x: &u64| f64::from_bits(*x);
-    Ok(got
-        .chunks_exact(words)
-        .map(|state| {
+    let fixed = stretch.send_numbers(Slot::Fixed, &source.fixed)?;
+    let table = stretch.send_table(&source.table)?;
+    // Of no kind and no directions: no transition reads it.
+    let metric = stretch.send_numbers(Slot::Metric, &[0.0, 0.0])?;
+    let mut found = Vec::with_capacity(points.len());
+    // As many as there are chains at a time: that many have room.
+    for some in points.chunks(stretch.n_chains) {
+        let n = some.len();
+        let mut states = vec![0.0; n * words];
+        for (state, point) in states.chunks_exact_mut(words).zip(some) {
+            state[..dim].copy_from_slice(point);
+        }
+        let memory = chain_words(source, max_depth, team) * n;
+        let at = stretch.send_numbers(Slot::States, &states)?;
+        let job = Job {
+            fixed,
+            table,
+            metric,
+            states: at,
+            memory: stretch.machine.reserve(Slot::Memory as usize, memory)?,
+            n_chains: n as u64,
+            seed: session.settings.seed,
+            fresh: 1,
+            ..Job::default()
+        };
+        let job = stretch.send(Slot::Job, &job.words())?;
+        stretch.machine.launch(job, n, &mut idle)?;
+        let mut got = vec![0u64; n * words];
+        stretch.machine.read(at, &mut got)?;
+        let number = |x: &u64| f64::from_bits(*x);
+        found.extend(got.chunks_exact(words).map(|state| {
             let slope = state[dim..2 * dim].iter().map(number).collect();
             (number(&state[2 * dim]), slope)
-        })
-        .collect())
+        }));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 //! where it is not good enough.
 
 mod agreement;
+mod memory;
 
 use super::chain::{Chain, PhaseSettings};
-use super::entangled::MOST_TOGETHER;
 use super::metric::LOW_RANK_MOST;
 use super::run::Session;
 use super::tree::{Growth, Stop};
@@ -19,6 +19,8 @@ use crate::rng::Purpose;
 pub use agreement::{Agreement, Disagreement};
 use fitzroy_device::gpu::text::{Source, for_device};
 use fitzroy_device::gpu::{Machine, Program};
+pub use memory::{Needs, memory_words};
+use memory::{chain_words, most};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +36,7 @@ pub struct Remote<'a> {
     pub lower: Option<Lower<'a>>,
     /// What runs it.
     pub machine: &'a Mutex<dyn Machine + 'a>,
-    /// Threads to a chain: 32 or a multiple of it.
+    /// Threads to a chain, as [`Program::team`] has them.
     pub team: usize,
 }
 
@@ -86,34 +88,15 @@ enum Slot {
     Metric,
     Forgetting,
     Rows,
+    OtherRows,
 }
 
-/// Rows of one launch take at most this many bytes.
-const ROWS_BYTES: usize = 64 << 20;
+/// Rows of one launch take at most this many bytes: those of a second one are taken in meanwhile.
+const ROWS_BYTES: usize = 32 << 20;
 /// Transitions of a launch where nobody measures how long one takes.
 const UNMEASURED_LAUNCH: usize = 8;
-/// How long a launch should last, in seconds: Ctrl-C waits for no longer.
+/// How long a launch should last, in seconds: Ctrl-C waits for two of them at most.
 const LAUNCH_S: f64 = 0.1;
-
-/// Words that the kernel needs for `n_chains` chains, rows of a launch and data included.
-pub fn memory_words(source: &Source, n_chains: usize, max_treedepth: u32) -> usize {
-    let per_chain = chain_words(source, max_treedepth) + 2 * source.dim + STATE_EXTRA;
-    let data = source.fixed.len() + source.table.len().div_ceil(2);
-    // A triangle, or two rows for each direction with scales, or with two triangles for each block
-    // and their places.
-    let blocks = 2 * (source.dim.min(MOST_TOGETHER) + 1) + 4;
-    let width = (source.dim.div_ceil(8) * 8).max(2 * LOW_RANK_MOST + 1 + blocks);
-    let metric = source.dim * width + LOW_RANK_MOST + 2;
-    let rows = n_chains * (ROW_HEAD + 2 * source.dim) * UNMEASURED_LAUNCH;
-    n_chains * per_chain + data + metric + rows.max(ROWS_BYTES / 8)
-}
-
-/// Words of memory of one chain at work.
-fn chain_words(source: &Source, max_treedepth: u32) -> usize {
-    let vectors = N_VECTORS + 1 + 4 * (max_treedepth as usize + 1);
-    let bytes = vectors * source.dim * source.precision.vector_bytes();
-    bytes.div_ceil(8) + N_SUMS + source.n_work
-}
 
 impl Remote<'_> {
     /// The density that is in use now.
@@ -176,27 +159,25 @@ pub(crate) fn advance<T: Target>(
     let source = remote.in_use();
     let program = program(source, remote.team, session.settings.max_treedepth);
     stretch.machine.load(&program)?;
-    let mut job = prepare(&mut stretch, source, chains, phase, session)?;
+    let mut job = prepare(&mut stretch, (source, remote.team), chains, phase, session)?;
     // What the CPU evaluated, or another precision, is not what this kernel gives.
     job.fresh = u64::from(remote.lower.is_some());
     let row = ROW_HEAD + 2 * stretch.dim;
-    let most = (ROWS_BYTES / (8 * row * stretch.n_chains)).max(1);
+    let (n_chains, most) = (stretch.n_chains, most(row, stretch.n_chains));
     // How long a transition takes is not known before the first: on a display, too long a launch is
     // ended by the driver.
     let mut n = 1;
+    let mut made = chains[0].iteration as usize;
+    let mut slots = [Slot::Rows, Slot::OtherRows];
     let mut rows = Vec::new();
-    loop {
-        let left = iteration - chains[0].iteration as usize;
-        if left == 0 || session.stop.load(Ordering::Relaxed) {
+    // Of a launch that has ended: where its rows are, and of how many transitions.
+    let mut ended: Option<(u64, usize)> = None;
+    let mut take_in = |machine: &mut dyn Machine, ended: Option<(u64, usize)>| -> Result<()> {
+        let Some((at, n)) = ended else {
             return Ok(());
-        }
-        n = n.clamp(1, most).min(left);
-        rows.resize(stretch.n_chains * n * row, 0u64);
-        job.rows = stretch.machine.reserve(Slot::Rows as usize, rows.len())?;
-        job.n_transitions = n as u64;
-        let at = stretch.send(Slot::Job, &job.words())?;
-        let seconds = stretch.machine.launch(at, stretch.n_chains)?;
-        stretch.machine.read(job.rows, &mut rows)?;
+        };
+        rows.resize(n_chains * n * row, 0u64);
+        machine.read(at, &mut rows)?;
         // Transition by transition, as if the chains had taken turns.
         for t in 0..n {
             for (k, chain) in chains.iter_mut().enumerate() {
@@ -204,6 +185,21 @@ pub(crate) fn advance<T: Target>(
                 absorb(chain, phase, &rows[from..from + row], session);
             }
         }
+        Ok(())
+    };
+    while made < iteration && !session.stop.load(Ordering::Relaxed) {
+        n = n.clamp(1, most).min(iteration - made);
+        let at = stretch
+            .machine
+            .reserve(slots[0] as usize, n_chains * n * row)?;
+        (job.rows, job.n_transitions) = (at, n as u64);
+        let job_at = stretch.send(Slot::Job, &job.words())?;
+        // While these transitions are made, the books are kept of those before.
+        let before = ended.replace((at, n));
+        let mut meanwhile = |machine: &mut dyn Machine| take_in(machine, before);
+        let seconds = stretch.machine.launch(job_at, n_chains, &mut meanwhile)?;
+        slots.reverse();
+        made += n;
         n = match seconds > 0.0 {
             true => (n as f64 * (LAUNCH_S / seconds).clamp(0.25, 8.0)) as usize,
             false => UNMEASURED_LAUNCH,
@@ -211,6 +207,7 @@ pub(crate) fn advance<T: Target>(
         // The kernel has kept its own state for the next launch.
         job.fresh = 0;
     }
+    take_in(&mut *stretch.machine, ended)
 }
 
 /// What `struct Job` holds, in its order.
@@ -260,7 +257,7 @@ impl Job {
 /// Brings data, metric and the state of the chains to the machine.
 fn prepare<T: Target>(
     stretch: &mut Stretch<'_>,
-    source: &Source,
+    (source, team): (&Source, usize),
     chains: &[Chain<T>],
     phase: &PhaseSettings,
     session: &Session<'_>,
@@ -274,7 +271,7 @@ fn prepare<T: Target>(
     let forgetting: Vec<f64> = (0..=settings.tune)
         .map(|count| super::step_size::forgetting(count as f64))
         .collect();
-    let memory = chain_words(source, settings.max_treedepth) * stretch.n_chains;
+    let memory = chain_words(source, settings.max_treedepth, team) * stretch.n_chains;
     Ok(Job {
         fixed: stretch.send_numbers(Slot::Fixed, &source.fixed)?,
         table: stretch.send_table(&source.table)?,

@@ -1,15 +1,21 @@
 /* NUTS for a team of threads, one team to a chain: the same operations in the same order as the
-   CPU's sampler, so that in f64 the draws have the same bits. A thread owns the elements
-   i = THREAD, THREAD + TEAM, ... of every vector; all threads compute the same control scalars.
-   SYNC() stands where a thread reads what another wrote. `vector_t` is `double`, or `float` where a
-   chain's vectors are kept in f32; sums over them are in `double` either way. */
+   CPU's sampler, so that in f64 the draws have the same bits. A member of a block owns the elements
+   i = MEMBER, MEMBER + MEMBERS, ... of every vector; all threads compute the same control scalars.
+   MEET() stands where a thread reads what another of its block wrote. `vector_t` is `double`, or
+   `float` where a chain's vectors are kept in f32; sums over them are in `double` either way.
+
+   A team of several blocks shares the density alone, which is where the work is: its memory and its
+   slopes are common, and SYNC() stands where they are ready. Everything else each block does for
+   itself, with vectors of its own, since that takes no longer and spares the blocks most of their
+   meetings; as they do the same with the same numbers, they never part. Slopes have two places, used
+   in turn, so that no block writes what another still reads. */
 
 /* What the host and the kernel agree on: 8-byte words. */
 struct Job {
     const double *fixed;     /* the density's numbers */
     const unsigned *table;   /* and its positions */
     double *states;          /* STATE numbers a chain */
-    double *memory;          /* MEMORY numbers a chain */
+    double *memory;          /* MEMORY numbers a chain: COMMON, then OWN for each block */
     const double *metric;    /* S of a chain: its kind, its number of directions, its numbers */
     const double *forgetting; /* t^-0.75 by count, for the averaged step size */
     double *rows;            /* n_transitions rows of ROW numbers a chain */
@@ -66,16 +72,18 @@ enum {
 
 enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
 
-/* Vectors of a chain, DIM numbers each: both ends, the slope, proposal and candidate. */
+/* Vectors of a chain, DIM numbers each: both ends, proposal and candidate, remembered leaves. */
 enum { POSITION, MOMENTUM, FORCE, PATH, END };
-enum { GRADIENT = 2 * END, POINTS, MARKS = POINTS + 4, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
-/* Words of all vectors, and of everything. */
+enum { POINTS = 2 * END, MARKS = POINTS + 4, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
+/* Words of all vectors, of a block, of two slopes, and of what blocks have in common. */
 enum { VECTORS = (SUMS_AT * DIM * sizeof(vector_t) + 7) / 8 };
-enum { N_SUMS = 32 + 8 * MOST_DIRECTIONS, MEMORY = VECTORS + N_SUMS + N_WORK };
+enum { N_SUMS = 32 + 8 * MOST_DIRECTIONS, OWN = VECTORS + N_SUMS };
+enum { SLOPES = (2 * DIM * sizeof(vector_t) + 7) / 8, COMMON = SLOPES + N_WORK };
+#define MEMORY (COMMON + N_BLOCKS * OWN)
 
 #define MAX_ENERGY_ERROR 1000.0
 #define REBASE 300.0
-#define EACH(i) for (int i = THREAD; i < DIM; i += TEAM)
+#define EACH(i) for (int i = MEMBER; i < DIM; i += MEMBERS)
 
 /* e^x by the same steps as the library function of the CPU's sampler (FreeBSD, e_exp.c; copyright
    1993 Sun Microsystems, whose notice allows use, copying and change while it is kept). */
@@ -263,6 +271,7 @@ struct Chain {
     const Job *job;
     const double *metric, *weights, *plain, *scaled;
     vector_t *m;   /* its vectors */
+    vector_t *g, *next_g; /* the slope of the last evaluation, and of the next */
     double *sums;  /* two sets of 16 partial sums, used in turn */
     double *along; /* eight partial sums for each direction of the metric */
     double *w;    /* memory of the density */
@@ -294,17 +303,30 @@ FUNCTION double *next_sums(Chain *chain)
     return chain->sums + 16 * chain->turn;
 }
 
+/* Log density at q, and its slope into chain->g. */
+FUNCTION double evaluate(Chain *chain, const vector_t *q)
+{
+    vector_t *g = chain->next_g;
+    chain->next_g = chain->g;
+    chain->g = g;
+    MEET();
+    const double value
+        = value_and_gradient(q, g, chain->w, chain->job->fixed, chain->job->table);
+    SYNC();
+    return value;
+}
+
 /* The sum of a_i b_i in eight lanes; what it reads must have been shared before. */
 FUNCTION double dot(Chain *chain, const vector_t *a, const vector_t *b)
 {
     double *p = next_sums(chain);
-    for (int k = THREAD; k < 8; k += TEAM) {
+    for (int k = MEMBER; k < 8; k += MEMBERS) {
         double s = 0.0;
         for (int i = k; i < DIM; i += 8)
             s = s + (double)a[i] * (double)b[i];
         p[k] = s;
     }
-    SYNC();
+    MEET();
     return fold_eight(p);
 }
 
@@ -312,7 +334,7 @@ FUNCTION double dot(Chain *chain, const vector_t *a, const vector_t *b)
 APART bool span_turns(double *sums, const vector_t *h, const vector_t *k, bool across,
     const vector_t *p, const vector_t *r)
 {
-    for (int item = THREAD; item < 16; item += TEAM) {
+    for (int item = MEMBER; item < 16; item += MEMBERS) {
         const vector_t *x = item < 8 ? p : r;
         vector_t s = 0.0;
         for (int i = item % 8; i < DIM; i += 8) {
@@ -321,14 +343,14 @@ APART bool span_turns(double *sums, const vector_t *h, const vector_t *k, bool a
         }
         sums[item] = s;
     }
-    SYNC();
+    MEET();
     return fold_eight(sums) <= 0.0 || fold_eight(sums + 8) <= 0.0;
 }
 
 /* Eight partial sums of each of `rows` times x, which must have been shared before. */
 FUNCTION void project(const Chain *chain, const double *rows, const vector_t *x)
 {
-    for (int item = THREAD; item < 8 * chain->rank; item += TEAM) {
+    for (int item = MEMBER; item < 8 * chain->rank; item += MEMBERS) {
         const double *row = rows + item / 8 * DIM;
         double s = 0.0;
         for (int i = item % 8; i < DIM; i += 8)
@@ -352,7 +374,7 @@ FUNCTION void before_pull(const Chain *chain, const vector_t *gradient)
 {
     if (chain->rank > 0) {
         project(chain, chain->scaled, gradient);
-        SYNC(); /* low-rank */
+        MEET(); /* low-rank */
     }
 }
 
@@ -401,7 +423,7 @@ FUNCTION double row_times(const Chain *chain, const vector_t *x, int i)
 /* Standard normal momenta, two to a block of random words. */
 FUNCTION void draw_momentum(const Chain *chain, vector_t *p, unsigned iteration, const Dice *dice)
 {
-    for (int e = THREAD; e < (DIM + 1) / 2; e += TEAM) {
+    for (int e = MEMBER; e < (DIM + 1) / 2; e += MEMBERS) {
         const Words words = philox(
             iteration, (unsigned)e, dice->chain, PURPOSE_MOMENTUM, dice->key[0], dice->key[1]);
         const double radius = sqrt(-2.0 * k_log(open_unit(words.w[0], words.w[1])));
@@ -419,7 +441,7 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     vector_t *back = vector_of(chain, 0), *front = vector_of(chain, END);
     const vector_t *q = point_of(chain, chain->candidate), *g = q + DIM;
     draw_momentum(chain, back + MOMENTUM * DIM, dice->iteration, dice);
-    SYNC();
+    MEET();
     before_pull(chain, g);
     EACH(i)
     {
@@ -453,7 +475,7 @@ FUNCTION double leapfrog(Chain *chain)
     const vector_t kick = (vector_t)half;
     vector_t *end = vector_of(chain, chain->side * END);
     vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
-    vector_t *h = end + PATH * DIM, *g = vector_of(chain, GRADIENT);
+    vector_t *h = end + PATH * DIM;
     EACH(i)
     {
         const vector_t before = p[i];
@@ -464,25 +486,24 @@ FUNCTION double leapfrog(Chain *chain)
         p[i] = after;
     }
     if (chain->kind == DENSE) {
-        SYNC(); /* dense */
+        MEET(); /* dense */
         EACH(i)
         q[i] = q[i] + step * row_times(chain, p, i);
     }
     if (chain->kind == BLOCKS) {
-        SYNC(); /* blocks */
+        MEET(); /* blocks */
         EACH(i)
         q[i] = q[i] + step * sparse_times(chain, chain->metric, p, i);
     }
     if (chain->rank > 0) {
-        SYNC(); /* low-rank */
+        MEET(); /* low-rank */
         project(chain, chain->plain, p);
-        SYNC(); /* low-rank */
+        MEET(); /* low-rank */
         EACH(i)
         q[i] = add_along(chain, step, chain->scaled, i, q[i]);
     }
-    SYNC();
-    chain->log_density = value_and_gradient(q, g, chain->w, chain->job->fixed, chain->job->table);
-    SYNC();
+    chain->log_density = evaluate(chain, q);
+    const vector_t *g = chain->g;
     before_pull(chain, g);
     EACH(i)
     {
@@ -492,7 +513,7 @@ FUNCTION double leapfrog(Chain *chain)
         f[i] = force;
         p[i] = after;
     }
-    SYNC();
+    MEET();
     const double square = dot(chain, p, p);
     chain->offset[chain->side] += chain->side == 1 ? 1 : -1;
     chain->energy = 0.5 * square - chain->log_density;
@@ -504,7 +525,7 @@ FUNCTION void propose(Chain *chain)
 {
     const int to = 1 - chain->candidate;
     const vector_t *q = vector_of(chain, chain->side * END + POSITION);
-    const vector_t *g = vector_of(chain, GRADIENT);
+    const vector_t *g = chain->g;
     vector_t *point = point_of(chain, to);
     EACH(i)
     {
@@ -684,7 +705,9 @@ FUNCTION void write_row(
     const Chain *chain, const Tree *tree, double step_size, double *row)
 {
     const int at = chain->candidate;
-    if (THREAD == 0) {
+    if (BLOCK != 0)
+        return;
+    if (MEMBER == 0) {
         row[R_STOP] = tree->stop;
         row[R_DEPTH] = tree->depth;
         row[R_STEPS] = tree->n_steps;
@@ -727,10 +750,13 @@ ENTRY void advance(const Job *job)
         chain.metric += 1;
     }
     double *memory = job->memory + (wide_t)index * MEMORY;
+    chain.g = (vector_t *)memory;
+    chain.next_g = chain.g + DIM;
+    chain.w = memory + SLOPES;
+    memory += COMMON + BLOCK * OWN;
     chain.m = (vector_t *)memory;
     chain.sums = memory + VECTORS;
     chain.along = chain.sums + 32;
-    chain.w = chain.sums + N_SUMS;
     chain.turn = 0;
     chain.candidate = 0;
     double scalar[N_SCALARS];
@@ -743,12 +769,9 @@ ENTRY void advance(const Job *job)
         point[DIM + i] = saved[DIM + i];
     }
     if (job->fresh) {
-        vector_t *g = vector_of(&chain, GRADIENT);
-        SYNC(); /* fresh */
-        scalar[S_LOG_DENSITY] = value_and_gradient(point, g, chain.w, job->fixed, job->table);
-        SYNC(); /* fresh */
+        scalar[S_LOG_DENSITY] = evaluate(&chain, point);
         EACH(i)
-        point[DIM + i] = g[i];
+        point[DIM + i] = chain.g[i];
     }
     chain.point_log_density[0] = scalar[S_LOG_DENSITY];
     Dice dice;
@@ -772,6 +795,9 @@ ENTRY void advance(const Job *job)
             learn(scalar, tree.acceptance_sum / tree.n_steps, job->target_accept, job->forgetting);
         write_row(&chain, &tree, step_size, row);
     }
+    /* All blocks have read what was saved: there was an evaluation in between. */
+    if (BLOCK != 0)
+        return;
     const int at = chain.candidate;
     const vector_t *q = point_of(&chain, at);
     EACH(i)
@@ -780,7 +806,7 @@ ENTRY void advance(const Job *job)
         saved[DIM + i] = q[DIM + i];
     }
     scalar[S_LOG_DENSITY] = chain.point_log_density[at];
-    if (THREAD == 0)
+    if (MEMBER == 0)
         for (int i = 0; i < N_SCALARS; ++i)
             saved[2 * DIM + i] = scalar[i];
 }

@@ -1,5 +1,5 @@
 /* The words that kernel texts are written in, for NVIDIA GPUs. TEAM is the number of threads that
-   share one chain: a warp, or a whole block. */
+   share one chain: a warp, a whole block, or several blocks, each on a multiprocessor. */
 
 typedef unsigned long long bits_t;
 typedef unsigned long long wide_t;
@@ -9,10 +9,51 @@ typedef unsigned long long wide_t;
 #define ENTRY extern "C" __global__
 #define TO_BITS(x) ((bits_t)__double_as_longlong(x))
 #define FROM_BITS(b) __longlong_as_double((long long)(b))
-#define THREAD ((int)(threadIdx.x % TEAM))
-#define TEAM_INDEX ((int)(blockIdx.x * (blockDim.x / TEAM) + threadIdx.x / TEAM))
-#if TEAM == 32
-#define SYNC() __syncwarp()
+
+/* All threads of a team, THREAD of TEAM, meet with SYNC(), those of one block, MEMBER of MEMBERS, with
+   MEET(). */
+#if TEAM > 256
+#define MEMBERS 256
+#define N_BLOCKS (TEAM / MEMBERS)
+#define BLOCK ((int)(blockIdx.x % N_BLOCKS))
+#define TEAM_INDEX ((int)(blockIdx.x / N_BLOCKS))
+#define MEMBER ((int)threadIdx.x)
+#define THREAD (BLOCK * MEMBERS + MEMBER)
+#define MEET() __syncthreads()
+#define SYNC() blocks_meet()
+
+/* Blocks of a team that have come to the barrier, a cache line to each team; all of them run at
+   the same time, for the launch is a cooperative one. The first block of a team adds what flips
+   the highest bit once all have added theirs. Fences make what was written before the barrier seen
+   after it: those of one thread stand for its block, which __syncthreads() joins to it. */
+enum { MOST_TEAMS = 1024, LINE_WORDS = 32 };
+static __device__ unsigned arrived[MOST_TEAMS * LINE_WORDS];
+
+APART void blocks_meet()
+{
+    __syncthreads();
+    if (MEMBER == 0) {
+        unsigned *count = arrived + TEAM_INDEX * LINE_WORDS;
+        const unsigned own = BLOCK == 0 ? 0x80000000u - (unsigned)(N_BLOCKS - 1) : 1u;
+        __threadfence();
+        const unsigned before = atomicAdd(count, own);
+        while (((before ^ *(volatile unsigned *)count) & 0x80000000u) == 0) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
 #else
-#define SYNC() __syncthreads()
+#define MEMBERS TEAM
+#define N_BLOCKS 1
+#define BLOCK 0
+#define TEAM_INDEX ((int)(blockIdx.x * (blockDim.x / TEAM) + threadIdx.x / TEAM))
+#define MEMBER ((int)(threadIdx.x % TEAM))
+#define THREAD MEMBER
+#if TEAM == 32
+#define MEET() __syncwarp()
+#else
+#define MEET() __syncthreads()
+#endif
+#define SYNC() MEET()
 #endif

@@ -1,5 +1,5 @@
 //! `bench sample --device all`: the same problem on the CPU and on the GPU, with few and with many
-//! chains and with teams of both kinds, the same seed over and over.
+//! chains and with teams of every kind, the same seed over and over.
 
 use super::page::Shown;
 use super::problems::Problem;
@@ -18,67 +18,79 @@ use std::path::Path;
 #[derive(Clone, Copy)]
 struct Strategy {
     chains: usize,
-    /// What chains run on: threads of the CPU, or teams of so many threads of the GPU.
-    team: Option<usize>,
+    on: On,
 }
 
-/// Those that are compared. A chain of one GPU is never spread over several multiprocessors.
-const STRATEGIES: [Strategy; 8] = [
-    Strategy {
-        chains: 4,
-        team: None,
-    },
-    Strategy {
-        chains: 64,
-        team: None,
-    },
-    Strategy {
-        chains: 1024,
-        team: None,
-    },
-    Strategy {
-        chains: 4,
-        team: Some(32),
-    },
-    Strategy {
-        chains: 4,
-        team: Some(128),
-    },
-    Strategy {
-        chains: 64,
-        team: Some(32),
-    },
-    Strategy {
-        chains: 64,
-        team: Some(128),
-    },
-    Strategy {
-        chains: 1024,
-        team: Some(32),
-    },
-];
+/// What a chain runs on.
+#[derive(Clone, Copy, PartialEq)]
+enum On {
+    /// A thread of the CPU.
+    Thread,
+    /// So many threads of the GPU: a warp or a block.
+    Team(usize),
+    /// As many multiprocessors of the GPU as there are for it.
+    Shard,
+}
+
+/// Those that are compared.
+const STRATEGIES: [Strategy; 10] = {
+    const fn way(chains: usize, on: On) -> Strategy {
+        Strategy { chains, on }
+    }
+    [
+        way(4, On::Thread),
+        way(64, On::Thread),
+        way(1024, On::Thread),
+        way(4, On::Team(32)),
+        way(4, On::Team(128)),
+        way(4, On::Shard),
+        way(64, On::Team(32)),
+        way(64, On::Team(128)),
+        way(64, On::Shard),
+        way(1024, On::Team(32)),
+    ]
+};
 
 impl Strategy {
     /// `cpu, 4 chains` or `cuda:0, 64 chains, a warp each`.
     fn name(self) -> String {
-        let Strategy { chains, team } = self;
-        match team {
-            None => format!("cpu, {chains} chains"),
-            Some(32) => format!("cuda:0, {chains} chains, a warp each"),
-            Some(_) => format!("cuda:0, {chains} chains, a block each"),
+        let Strategy { chains, on } = self;
+        match on {
+            On::Thread => format!("cpu, {chains} chains"),
+            On::Team(32) => format!("cuda:0, {chains} chains, a warp each"),
+            On::Team(_) => format!("cuda:0, {chains} chains, a block each"),
+            On::Shard => format!("cuda:0, {chains} chains, sharded"),
+        }
+    }
+
+    /// Its word for `--team`.
+    fn team(self) -> Option<String> {
+        match self.on {
+            On::Thread => None,
+            On::Team(n) => Some(n.to_string()),
+            On::Shard => Some("sharded".into()),
         }
     }
 
     fn flags(self) -> Vec<String> {
-        let words: &[&str] = match self.team {
-            None => &["--device", "cpu"],
-            Some(_) => &["--device", "cuda:0"],
+        let device = match self.on {
+            On::Thread => "cpu",
+            _ => "cuda:0",
         };
-        let mut flags: Vec<String> = words.iter().map(|w| w.to_string()).collect();
-        if let Some(team) = self.team {
-            flags.extend(["--team".into(), team.to_string()]);
+        let mut flags = vec!["--device".to_string(), device.into()];
+        if let Some(team) = self.team() {
+            flags.extend(["--team".into(), team]);
         }
         flags
+    }
+
+    /// Whether a GPU of so many multiprocessors, 0 without one, can do it.
+    fn is_possible(self, multiprocessors: usize) -> bool {
+        match self.on {
+            On::Thread => true,
+            On::Team(_) => multiprocessors > 0,
+            On::Shard => multiprocessors >= 2 * self.chains,
+        }
     }
 }
 
@@ -101,8 +113,9 @@ pub(super) fn measure(
         let message = format!("--strategies: {other} chains are not compared; use 4, 64 or 1024");
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    let no_gpu = Driver::open(places).err();
-    if let Some(trouble) = &no_gpu {
+    let found = Driver::open(places).and_then(|driver| driver.describe(0));
+    let multiprocessors = found.as_ref().map_or(0, |d| d.multiprocessors as usize);
+    if let Err(trouble) = &found {
         tell(&format!(
             "no GPU takes part: {trouble}; {}. The rows of the CPU stand alone",
             trouble.remedy()
@@ -111,19 +124,18 @@ pub(super) fn measure(
     let mut rows: Vec<Value> = Vec::new();
     let mut reference = Value::Null;
     for strategy in STRATEGIES {
-        let absent = strategy.team.is_some() && no_gpu.is_some();
-        if absent || !chains.contains(&strategy.chains) {
+        if !strategy.is_possible(multiprocessors) || !chains.contains(&strategy.chains) {
             continue;
         }
         let (mut row, said) = repeated(bench, problem, strategy)?;
-        match strategy.team {
-            None if reference.is_null() => reference = said,
+        match strategy.on {
+            On::Thread if reference.is_null() => reference = said,
             _ => row["agreement"] = agreement(&reference["summary"], &said["summary"]),
         }
         let same = |other: &&Value| {
             other["device"] == "cpu" && other["chains"].as_u64() == Some(strategy.chains as u64)
         };
-        if let (Some(_), Some(cpu)) = (strategy.team, rows.iter().find(same)) {
+        if let (false, Some(cpu)) = (strategy.on == On::Thread, rows.iter().find(same)) {
             row["speed_up"] = json!(median(cpu, "chains_s") / median(&row, "chains_s"));
         }
         tell(&line(&row));
@@ -163,11 +175,11 @@ fn repeated(bench: &Bench, problem: &Problem, strategy: Strategy) -> Result<(Val
     let mut row = json!({
         "problem": problem.name,
         "strategy": strategy.name(),
-        "device": if strategy.team.is_some() { "cuda:0" } else { "cpu" },
+        "device": if strategy.on == On::Thread { "cpu" } else { "cuda:0" },
         "name": last["device"]["name"],
         "precision": last["precision"],
         "chains": strategy.chains,
-        "team": strategy.team,
+        "team": strategy.team(),
         "tune": tune,
         "draws": draws,
         "max_rhat": last["max_rhat"],
@@ -315,6 +327,12 @@ mod tests {
         assert_eq!(agree(0.03, 1.05), true);
         assert_eq!(agree(0.1, 1.0), false);
         assert_eq!(agree(0.0, 1.2), false);
+    }
+
+    #[test]
+    fn chains_are_spread_where_there_are_multiprocessors_for_them() {
+        let possible = |n| STRATEGIES.iter().filter(|s| s.is_possible(n)).count();
+        assert_eq!([0, 1, 8, 132].map(possible), [3, 8, 9, 10]);
     }
 
     #[test]
