@@ -5,7 +5,7 @@
 //! in a row, or once for each of eight problems, so one code serves both.
 //!
 //! For eight problems there is a second function where registers suffice: the same operations, and
-//! every sum in a register of its own from the first row to the last.
+//! every sum in a register of its own from the first row to the last, after those among scalars.
 
 use super::assemble::{Assembler, COLUMNS, Layout, MOVE_IN, MOVE_OUT, SLOT, SLOTS, Target};
 use super::body::elementwise;
@@ -33,6 +33,8 @@ pub(in crate::cpu) struct RowCode {
 /// A row program as the emitter takes it.
 pub(in crate::cpu) struct Formula<'a> {
     pub(in crate::cpu) code: &'a [RowInstr],
+    /// Instructions among scalars.
+    pub(in crate::cpu) uniform: &'a [RowInstr],
     /// Fills buffers with scalars.
     pub(in crate::cpu) fill: &'a [RowInstr],
     /// Buffers whose products are summed, and those summed alone.
@@ -67,7 +69,8 @@ impl RowCode {
         unsafe { (self.entry)(scalars, buffers, columns.as_ptr(), len) }
     }
 
-    /// Adds the sums of `len` rows of eight problems, a multiple of eight, to those at `to`; false where
+    /// From parameters to the other scalars; adds the sums of `len` rows of eight problems, a
+    /// multiple of eight, to those at `to`; false where
     /// there is no code for that.
     ///
     /// # Safety
@@ -189,6 +192,16 @@ fn record<R: Recorder>(formula: &Formula<'_>) {
     }
 }
 
+/// Writes down what is done among scalars, and that all results are kept.
+fn record_uniform<R: Recorder>(formula: &Formula<'_>) {
+    let known = values::<R>(formula.uniform);
+    for instr in formula.uniform {
+        for place in [Some(instr.to), instr.also_to].into_iter().flatten() {
+            tape::push(Op::Store(loc(place)), &[known[&place]]);
+        }
+    }
+}
+
 /// Writes down what the code does, and that products and outputs are summed, sum after sum.
 fn record_sums<R: Recorder>(formula: &Formula<'_>) {
     let known = values::<R>(formula.code);
@@ -228,8 +241,13 @@ fn sums(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> 
     let ((), tape) = tape::record(|| record_sums::<Wide>(formula));
     let mut nodes = live(&tape.nodes);
     plant(fault, &mut nodes);
+    let ((), before) = tape::record(|| record_uniform::<Wide>(formula));
+    let before = live(&before.nodes);
+    let mut scalars = Assembler::new(&before, target);
+    scalars.body(1, false);
     let target = Target { n_sums, ..target };
     let mut a = Assembler::new(&nodes, target);
+    (a.writer, a.failed) = (scalars.writer, scalars.failed);
     start(&mut a, formula.n_columns);
     let all = |a: &mut Assembler<'_>, op| {
         for k in 0..n_sums {

@@ -28,7 +28,9 @@ impl RowProgram {
         let n = self.check(columns);
         assert!(n.is_multiple_of(8), "rows of eight problems");
         assert_eq!(out.len(), self.n_sums(), "one place per sum");
-        self.set_scalars(workspace, params[..self.n_params].iter().copied());
+        for (line, x) in workspace.scalars.lines.iter_mut().zip(&params[..self.n_params]) {
+            line.0 = *x;
+        }
         let native = self.machine_code(columns);
         // Rows that all eight have.
         let shared = n_rows.iter().copied().min().map_or(0, |rows| rows.min(n / 8));
@@ -44,7 +46,10 @@ impl RowProgram {
                     self.add_eight(workspace, native, rest, &n_rows, out);
                 }
             }
-            _ => self.add_eight(workspace, native, columns, n_rows, out),
+            _ => {
+                self.follow(workspace);
+                self.add_eight(workspace, native, columns, n_rows, out);
+            }
         }
     }
 

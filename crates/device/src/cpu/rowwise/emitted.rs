@@ -87,7 +87,7 @@ impl Switch {
 #[cfg(all(unix, target_arch = "x86_64"))]
 mod x86_64 {
     use super::super::execute::{Run, Sink};
-    use super::super::{BLOCK, BUFFER, PARTIALS, RowProgram, RowWorkspace};
+    use super::super::{BLOCK, BUFFER, PARTIALS, Place, RowProgram, RowWorkspace};
     use super::RowCode;
     use crate::cpu::Line;
     use crate::cpu::engine::number;
@@ -108,6 +108,7 @@ mod x86_64 {
     ) -> Result<RowCode, String> {
         let formula = RowFormula {
             code: &program.code,
+            uniform: &program.uniform,
             fill: &program.fill,
             products: &program.products,
             alone: &program.alone,
@@ -162,6 +163,7 @@ mod x86_64 {
             unsafe { code.run(scalars, buffers, &at, ROWS) };
             let got = results(program, &mut workspace);
             let mut sums = vec![0.0; 8 * program.n_sums()];
+            forget(program, &mut workspace);
             // SAFETY: as above, and there is a place for every sum.
             if !unsafe { code.add(scalars, sums.as_mut_ptr(), &at, ROWS) } {
                 sums.copy_from_slice(&got[n_outputs..]);
@@ -176,6 +178,17 @@ mod x86_64 {
             }
         }
         None
+    }
+
+    /// Spoils what followed from the parameters.
+    fn forget(program: &RowProgram, workspace: &mut RowWorkspace) {
+        for instr in &program.uniform {
+            for place in [Some(instr.to), instr.also_to].into_iter().flatten() {
+                if let Place::Scalar(k) = place {
+                    workspace.scalars.lines[k] = Line([f64::NAN; 8]);
+                }
+            }
+        }
     }
 
     /// All outputs of the first rows, then their sums for eight problems.

@@ -247,6 +247,11 @@ impl RowProgram {
         for (line, x) in workspace.scalars.lines.iter_mut().zip(params) {
             line.0 = x;
         }
+        self.follow(workspace);
+    }
+
+    /// What follows from the parameters.
+    fn follow(&self, workspace: &RowWorkspace) {
         self.level.run(Run {
             fill: &workspace.uniform,
             fill_len: 8,
