@@ -103,8 +103,7 @@ pub(super) fn step<L: Lanes>(state: &mut State, at: usize) {
             let s = L::from_block(&state.here[pair(q, j, i)], at);
             let s = product(&lw[..j], row, s);
             s.to_block(&mut lw[j], at);
-            s.mul(L::from_block(&row[j], at))
-                .to_block(&mut own[j], at);
+            s.mul(L::from_block(&row[j], at)).to_block(&mut own[j], at);
         }
         let s = L::from_block(&state.here[pair(q, i, i)], at);
         let d = s.greater(L::from_block(&state.scale[i], at));
@@ -121,9 +120,7 @@ pub(super) fn step<L: Lanes>(state: &mut State, at: usize) {
     let tiny = L::splat(1e-300);
     for (diagonal, delta) in delta.iter_mut().enumerate() {
         let inverse = L::from_block(&l[lower(diagonal, diagonal)], at);
-        L::from_block(delta, at)
-            .mul(inverse)
-            .to_block(delta, at);
+        L::from_block(delta, at).mul(inverse).to_block(delta, at);
     }
     for i in (0..p).rev() {
         let row = &l[lower(i, 0)..][..i];

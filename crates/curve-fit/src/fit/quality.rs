@@ -120,8 +120,20 @@ impl Sums {
     fn finish(&self, e: &Estimate) -> Quality {
         let (n, p) = (self.n, e.popt.len() as f64);
         let counts = e.loss == "poisson";
-        let [sizes, absolute, weights, shift, about_centre, m1, m2, m3, m4, up, differences, runs] =
-            self.sums.joined();
+        let [
+            sizes,
+            absolute,
+            weights,
+            shift,
+            about_centre,
+            m1,
+            m2,
+            m3,
+            m4,
+            up,
+            differences,
+            runs,
+        ] = self.sums.joined();
         let chi2 = m2;
         let total = about_centre - shift * shift / weights;
         let (r2, log_w) = (1.0 - chi2 / total, self.log_w);

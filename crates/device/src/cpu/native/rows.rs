@@ -314,9 +314,7 @@ fn bytes(target: Target, copies: usize) -> u32 {
 /// r8 becomes the last place where a step of `copies` registers can begin.
 fn last_place(a: &mut Assembler<'_>, copies: usize) {
     a.writer.bytes.extend([0x49, 0x81, 0xE8]); // sub r8, bytes
-    a.writer
-        .bytes
-        .extend(bytes(a.target, copies).to_le_bytes());
+    a.writer.bytes.extend(bytes(a.target, copies).to_le_bytes());
 }
 
 /// The last rows, fewer at once.

@@ -28,18 +28,29 @@ impl RowProgram {
         let n = self.check(columns);
         assert!(n.is_multiple_of(8), "rows of eight problems");
         assert_eq!(out.len(), self.n_sums(), "one place per sum");
-        for (line, x) in workspace.scalars.lines.iter_mut().zip(&params[..self.n_params]) {
+        for (line, x) in workspace
+            .scalars
+            .lines
+            .iter_mut()
+            .zip(&params[..self.n_params])
+        {
             line.0 = *x;
         }
         let native = self.machine_code(columns);
         // Rows that all eight have.
-        let shared = n_rows.iter().copied().min().map_or(0, |rows| rows.min(n / 8));
+        let shared = n_rows
+            .iter()
+            .copied()
+            .min()
+            .map_or(0, |rows| rows.min(n / 8));
         out.fill([0.0; 8]);
         match native {
             Some(code) if self.add_shared(workspace, code, columns, 8 * shared, out) => {
                 if 8 * shared < n {
                     let rest: [&[f64]; MOST_COLUMNS] = std::array::from_fn(|c| {
-                        columns.get(c).map_or(&[][..], |column| &column[8 * shared..])
+                        columns
+                            .get(c)
+                            .map_or(&[][..], |column| &column[8 * shared..])
                     });
                     let rest = &rest[..columns.len().min(MOST_COLUMNS)];
                     let n_rows = n_rows.map(|rows| rows - shared);
@@ -113,6 +124,7 @@ impl RowProgram {
         native: bool,
     ) {
         let code = if native { &[][..] } else { &self.code };
+        workspace.bound.forget();
         // Rows alone: what fills whole buffers needs repeated scalars, too.
         let repeated = match native && self.fill.is_empty() {
             true => None,

@@ -168,7 +168,11 @@ mod x86_64 {
             if !unsafe { code.add(scalars, sums.as_mut_ptr(), &at, ROWS) } {
                 sums.copy_from_slice(&got[n_outputs..]);
             }
-            for (k, (x, y)) in wanted.iter().zip(got[..n_outputs].iter().chain(&sums)).enumerate() {
+            for (k, (x, y)) in wanted
+                .iter()
+                .zip(got[..n_outputs].iter().chain(&sums))
+                .enumerate()
+            {
                 if x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan()) {
                     return Some(format!(
                         "machine code gave {y:e} where the interpreter gives {x:e} (number {k}); \

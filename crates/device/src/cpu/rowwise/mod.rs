@@ -25,7 +25,7 @@ use crate::lanes::Level;
 use emitted::{ROOM, RowCode, Switch};
 use execute::{Outputs, Run, Sink};
 use fitzroy_graph::{DimId, Graph, NodeId};
-use operands::bind;
+use operands::{BoundFor, bind};
 
 /// Rows of a tile: pieces of data must hold whole tiles, but for the last.
 pub const TILE_ROWS: usize = TILE;
@@ -116,6 +116,8 @@ pub struct RowWorkspace {
     filled: Option<Scalars>,
     code: Vec<Bound>,
     tail_code: Vec<Bound>,
+    /// What these two were bound for.
+    bound: BoundFor,
     sums: Vec<f64>,
 }
 
@@ -228,6 +230,7 @@ impl RowProgram {
             filled: None,
             code: Vec::with_capacity(self.code.len()),
             tail_code: Vec::with_capacity(self.code.len()),
+            bound: BoundFor::default(),
             sums: vec![0.0; self.n_sums()],
         }
     }

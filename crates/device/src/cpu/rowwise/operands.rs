@@ -64,23 +64,27 @@ impl RowProgram {
         columns: &[&[f64]],
         native: bool,
     ) -> usize {
-        let code = if native { &[][..] } else { &self.code };
         let n = self.check(columns);
-        let tail = workspace.tail.as_mut_ptr();
         self.bind_fill(workspace, Scalars::One);
-        let place = self.place(workspace, Scalars::One);
-        bind(&mut workspace.code, code, |at| match at {
-            Place::Column(c) => moving(columns[c].as_ptr()),
-            other => place(other),
-        });
+        let own = &columns[..self.n_columns];
+        if !native && !workspace.bound.is_for(own, n) {
+            workspace.bound.keep(own, n);
+            let place = self.place(workspace, Scalars::One);
+            bind(&mut workspace.code, &self.code, |at| match at {
+                Place::Column(c) => moving(columns[c].as_ptr()),
+                other => place(other),
+            });
+            let tail = workspace.tail.as_mut_ptr();
+            bind(&mut workspace.tail_code, &self.code, |at| match at {
+                Place::Column(c) => fixed(tail.wrapping_add(c * BUFFER)),
+                other => place(other),
+            });
+        }
         let rest = n % BLOCK;
         if rest == 0 {
             return n;
         }
-        bind(&mut workspace.tail_code, code, |at| match at {
-            Place::Column(c) => fixed(tail.wrapping_add(c * BUFFER)),
-            other => place(other),
-        });
+        let tail = workspace.tail.as_mut_ptr();
         for (c, column) in columns[..self.n_columns].iter().enumerate() {
             let last = &column[n - rest..];
             // SAFETY: the tail has `BUFFER` numbers for each column, more than a block.
@@ -91,6 +95,32 @@ impl RowProgram {
             beyond.fill(last[rest - 1]);
         }
         n
+    }
+}
+
+/// The columns that the code over rows was bound for: a fit passes over the same ones again and
+/// again.
+#[derive(Default)]
+pub(super) struct BoundFor {
+    columns: Vec<*const f64>,
+    n: usize,
+}
+
+impl BoundFor {
+    fn is_for(&self, columns: &[&[f64]], n: usize) -> bool {
+        let same = columns.iter().map(|c| c.as_ptr());
+        self.n == n && n > 0 && same.eq(self.columns.iter().copied())
+    }
+
+    fn keep(&mut self, columns: &[&[f64]], n: usize) {
+        self.n = n;
+        self.columns.clear();
+        self.columns.extend(columns.iter().map(|c| c.as_ptr()));
+    }
+
+    /// It was bound for something else.
+    pub(super) fn forget(&mut self) {
+        self.n = 0;
     }
 }
 

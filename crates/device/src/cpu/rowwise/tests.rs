@@ -106,7 +106,8 @@ fn eight_are_the_same(n_products: usize, n_rows: &[usize; 8]) {
         [1.3, 0.7, 0.4].map(|p| [0, 1, 2, 3, 4, 5, 6, 7].map(|k| p + 0.1 * f64::from(k)));
     let mut first: Option<Vec<[f64; 8]>> = None;
     for (level, engine) in engines() {
-        let program = RowProgram::compile_for(level, &graph, rows, &nodes[..n_products], &nodes[7..]);
+        let program =
+            RowProgram::compile_for(level, &graph, rows, &nodes[..n_products], &nodes[7..]);
         let program = program.with_engine(engine);
         let mut workspace = program.workspace();
         let mut out = vec![[0.0; 8]; program.n_sums()];
