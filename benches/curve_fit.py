@@ -299,7 +299,11 @@ def nlsq_spots(x, y, z):
     logging.disable(logging.WARNING)
     fitter = CurveFit()
     f = lambda xy, a, x0, y0, s, c: spot((a, x0, y0, s, c), xy[0], xy[1], np=jnp)
-    fit = lambda k: np.asarray(fitter.curve_fit(f, np.stack([x[k], y[k]]), z[k], p0=SPOT_START)[0])
+
+    def fit(k):
+        popt, _ = fitter.curve_fit(f, np.stack([x[k], y[k]]), z[k], p0=SPOT_START)
+        return np.asarray(popt)
+
     yield "nlsq-spots", 20, lambda: [fit(k) for k in range(20)]
 
 
