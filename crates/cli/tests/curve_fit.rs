@@ -206,6 +206,11 @@ fn wrong_formulas_columns_and_flags_are_named() {
         &["no column (t, counts, err)", "--x x=t"],
     );
     check(
+        "cf-name",
+        &["--model", "exponential"],
+        &["`exponential` is no column", "exponential_decay"],
+    );
+    check(
         "cf-p0",
         &["--model", "a*t+b", "--p0", "q=1"],
         &["no parameter `q`", "a, b"],
@@ -234,6 +239,11 @@ fn wrong_formulas_columns_and_flags_are_named() {
         "cf-sigma",
         &["--model", "a*t+b", "--sigma", "0"],
         &["sigma: 0"],
+    );
+    check(
+        "cf-sigma-less",
+        &["--model", "a*t+b", "--sigma", "-1"],
+        &["sigma: -1"],
     );
     check(
         "cf-sigma-col",

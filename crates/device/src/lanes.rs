@@ -283,7 +283,7 @@ impl Level {
 
 /// Asks for the line of memory around `at`, which need not be anybody's.
 #[inline(always)]
-pub(crate) fn prefetch(at: *const f64) {
+pub fn prefetch(at: *const f64) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has it, and it never faults.
     unsafe {

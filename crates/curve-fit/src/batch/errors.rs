@@ -79,7 +79,7 @@ impl Errors {
 struct Inverse<'e> {
     p: usize,
     normal: &'e [Eight],
-    /// L and, above its diagonal, columns of L⁻¹; then the scales.
+    /// L and, above its diagonal, columns of L⁻¹; then 1/√A_aa.
     work: &'e mut [Eight],
     /// NaN where A is not positive definite.
     diagonal: &'e mut [Eight],
@@ -99,12 +99,12 @@ impl Kernel for Inverse<'_> {
             for k in 0..p {
                 // Where A_aa stands among the entries a ≤ b of row a.
                 let entry = L::from_block(&self.normal[pair(k, k)], at);
-                entry.sqrt().to_block(&mut scale[k], at);
+                one.div(entry.sqrt()).to_block(&mut scale[k], at);
             }
             for j in 0..p {
                 for i in j..p {
                     let size = L::from_block(&scale[i], at).mul(L::from_block(&scale[j], at));
-                    let mut s = L::from_block(&self.normal[pair(j, i)], at).div(size);
+                    let mut s = L::from_block(&self.normal[pair(j, i)], at).mul(size);
                     for k in 0..j {
                         let a = L::from_block(&l[i * p + k], at);
                         s = s.sub(a.mul(L::from_block(&l[j * p + k], at)));
@@ -135,7 +135,8 @@ impl Kernel for Inverse<'_> {
                     sum = sum.add(x.mul(x));
                 }
                 let d = L::from_block(&scale[k], at);
-                sum.div(d.mul(d))
+                sum.mul(d)
+                    .mul(d)
                     .mul(sound)
                     .to_block(&mut self.diagonal[k], at);
             }

@@ -1,40 +1,20 @@
 //! Eight fits side by side: each lane a problem of its own, refilled when it is done.
 
 use super::errors::Errors;
-use super::step::{Eight, Finite, Step};
+use super::judge::{Ends, SMALL, Turn, ended};
+use super::step::{Eight, State};
 use super::{Fits, Groups};
 use crate::fit::Plan;
 use crate::method::{Limits, Status};
 use crate::pass::Columns;
 use fitzroy_device::cpu::RowWorkspace;
-use fitzroy_device::lanes::Level;
+use fitzroy_device::lanes::{Level, prefetch};
 
-/// A lane at work.
-#[derive(Clone, Copy)]
-struct Lane {
-    /// Which fit; `usize::MAX` when there is none left.
-    fit: usize,
-    /// True until the start was evaluated.
-    fresh: bool,
-    cost: f64,
-    nu: f64,
-    evaluations: usize,
-    /// Changes of the last two steps in a row that were accepted; 0 where there are none.
-    last: [f64; 2],
-}
+/// A lane without a fit.
+const IDLE: usize = usize::MAX;
 
-/// The change of a step, or of the next where steps shrink steadily.
-fn least_change(change: f64, last: [f64; 2]) -> f64 {
-    let pace = (change / last[1]).max(last[1] / last[0]);
-    match last[1] > 0.0 && last[0] > 0.0 && pace < 0.1 {
-        true => pace * change,
-        false => change,
-    }
-}
-
-/// Relative change of every parameter, of a step or expected of the next, at which a fit of a batch
-/// has converged: values are then those of a single fit to 10⁻⁹.
-pub(super) const SMALL: f64 = 2e-10;
+/// Columns for which a pass needs no memory of its own.
+const FEW: usize = 16;
 
 /// The fits of one thread.
 #[derive(Clone, Copy)]
@@ -51,26 +31,49 @@ pub(super) struct Lanes<'a> {
     plan: &'a Plan,
     data: &'a Columns<'a>,
     queue: Queue<'a>,
-    limits: Limits,
+    ends: Ends,
     level: Level,
     workspace: RowWorkspace,
     params: Vec<Eight>,
-    columns: Vec<Vec<f64>>,
+    columns: Vec<Wide>,
     n_rows: [usize; 8],
-    lanes: [Lane; 8],
-    here: Vec<Eight>,
+    /// Which fit is in each lane.
+    fits: [usize; 8],
+    state: State,
     there: Vec<Eight>,
-    theta: Vec<Eight>,
-    trial: Vec<Eight>,
-    scale: Vec<Eight>,
-    work: Vec<Eight>,
-    starting: Vec<Eight>,
+    ended: Eight,
     errors: Errors,
-    lambda: Eight,
-    predicted: Eight,
-    change: Eight,
-    /// 0 where the sums at the trial points are finite.
-    finite: Eight,
+}
+
+/// A column of eight fits: row i of lane k is number 8 i + k from the first on that begins a line
+/// of the cache.
+struct Wide {
+    numbers: Vec<f64>,
+    first: usize,
+}
+
+impl Wide {
+    fn new(rows: usize) -> Self {
+        let numbers = vec![0.0; 8 * rows + 7];
+        let first = numbers.as_ptr().align_offset(64).min(7);
+        Wide { numbers, first }
+    }
+
+    fn rows(&self, n: usize) -> &[f64] {
+        &self.numbers[self.first..][..8 * n]
+    }
+
+    /// The numbers of `rows` into lane `k`.
+    fn set(&mut self, k: usize, column: &[f64], rows: &[u32]) {
+        let (slots, _) = self.numbers[self.first..].as_chunks_mut::<8>();
+        let (own, beyond) = slots.split_at_mut(rows.len());
+        for (slot, &row) in own.iter_mut().zip(rows) {
+            slot[k] = column[row as usize];
+        }
+        // What stands beyond must be harmless for the formula: the last row again.
+        let last = own.last().map_or(0.0, |slot| slot[k]);
+        beyond.iter_mut().for_each(|slot| slot[k] = last);
+    }
 }
 
 impl<'a> Lanes<'a> {
@@ -83,244 +86,137 @@ impl<'a> Lanes<'a> {
         limits: Limits,
     ) -> Self {
         let p = plan.free.len();
-        let sums = plan.programs.pass.n_sums();
         let zero = [0.0; 8];
+        let n_columns = plan.programs.columns().count();
         Lanes {
             plan,
             data,
             queue,
-            limits,
+            ends: Ends {
+                xtol: SMALL.max(limits.xtol),
+                ftol: limits.ftol,
+                max_evaluations: limits.max_evaluations as f64,
+            },
             level: Level::detect(),
             workspace: plan.programs.pass.workspace(),
             params: vec![zero; 2 * p + 1],
-            columns: vec![vec![0.0; 8 * longest]; plan.programs.columns().count()],
+            columns: (0..n_columns).map(|_| Wide::new(longest)).collect(),
             n_rows: [0; 8],
-            lanes: [Lane {
-                fit: usize::MAX,
-                fresh: true,
-                cost: f64::NAN,
-                nu: 2.0,
-                evaluations: 0,
-                last: [0.0; 2],
-            }; 8],
-            here: vec![zero; sums],
-            there: vec![zero; sums],
-            theta: vec![zero; p],
-            trial: vec![zero; p],
-            scale: vec![zero; p],
-            work: vec![zero; p * (p + 1) / 2 + 2 * p],
-            starting: vec![zero; p],
+            fits: [IDLE; 8],
+            state: State::new(p),
+            there: vec![zero; plan.programs.pass.n_sums()],
+            ended: zero,
             errors: Errors::new(p),
-            lambda: zero,
-            predicted: zero,
-            change: zero,
-            finite: zero,
         }
     }
 
-    /// Puts fit `fit` into lane `k`.
-    fn load(&mut self, k: usize, fit: usize) {
+    /// Puts the next fit, if there is one, into lane `k`.
+    fn load(&mut self, k: usize, fit: Option<usize>) {
+        let Some(fit) = fit else {
+            // It goes on with what it has, which nobody looks at.
+            self.fits[k] = IDLE;
+            self.n_rows[k] = usize::MAX;
+            return;
+        };
         let group = self.queue.part[fit];
         let rows = self.queue.groups.rows(group);
         for (c, wide) in self.columns.iter_mut().enumerate() {
-            let column = self.data.column(c);
-            let mut last = 0.0;
-            for (slot, &row) in wide[k..].iter_mut().step_by(8).zip(rows) {
-                last = column[row as usize];
-                *slot = last;
-            }
-            // What stands beyond must be harmless for the formula: the last row again.
-            for slot in wide[k..].iter_mut().step_by(8).skip(rows.len()) {
-                *slot = last;
-            }
+            wide.set(k, self.data.column(c), rows);
         }
+        let p = self.state.trial.len();
+        self.state
+            .begin(k, &self.queue.starts[group * p..(group + 1) * p]);
         self.n_rows[k] = rows.len();
-        let p = self.trial.len();
-        for a in 0..p {
-            self.trial[a][k] = self.queue.starts[group * p + a];
-            self.scale[a][k] = 0.0;
-        }
-        self.lambda[k] = 1e-3;
-        self.lanes[k] = Lane {
-            fit,
-            fresh: true,
-            cost: f64::NAN,
-            nu: 2.0,
-            evaluations: 0,
-            last: [0.0; 2],
+        self.fits[k] = fit;
+        self.fetch(fit + 1);
+    }
+
+    /// Asks for the numbers of the fit that comes next, which mostly stand one after the other: the
+    /// next lane to be free would wait for them.
+    fn fetch(&self, fit: usize) {
+        let Some(&group) = self.queue.part.get(fit) else {
+            return;
         };
+        let rows = self.queue.groups.rows(group);
+        if let (Some(&first), Some(&last)) = (rows.first(), rows.last())
+            && last.wrapping_sub(first) as usize == rows.len() - 1
+        {
+            for c in 0..self.columns.len() {
+                let numbers = &self.data.column(c)[first as usize..=last as usize];
+                numbers.chunks(8).for_each(|line| prefetch(line.as_ptr()));
+            }
+        }
     }
 
     /// Fits every fit that `queue` gives.
     pub(super) fn run(&mut self, queue: &mut dyn Iterator<Item = usize>, out: &mut Fits<'_>) {
-        let p = self.trial.len();
+        let p = self.state.trial.len();
         for k in 0..8 {
-            if let Some(fit) = queue.next() {
-                self.load(k, fit);
-            }
+            self.load(k, queue.next());
         }
-        // Idle lanes repeat a busy one's rows, so that they compute something harmless.
-        while self.lanes.iter().any(|l| l.fit != usize::MAX) {
-            self.params[..p].copy_from_slice(&self.trial);
-            let longest = self.busy_rows();
-            let views: Vec<&[f64]> = self.columns.iter().map(|c| &c[..8 * longest]).collect();
+        while let Some(longest) = self.busy_rows() {
+            self.params[..p].copy_from_slice(&self.state.trial);
+            let mut few = [&[][..]; FEW];
+            let many: Vec<&[f64]>;
+            let views = match few.get_mut(..self.columns.len()) {
+                Some(views) => {
+                    let both = views.iter_mut().zip(&self.columns);
+                    both.for_each(|(view, column)| *view = column.rows(longest));
+                    &*views
+                }
+                None => {
+                    many = self.columns.iter().map(|c| c.rows(longest)).collect();
+                    &many[..]
+                }
+            };
             let pass = &self.plan.programs.pass;
             pass.accumulate_eight(
                 &mut self.workspace,
                 &self.params,
-                &views,
+                views,
                 &self.n_rows,
                 &mut self.there,
             );
-            self.level.run(Finite {
-                sums: &self.there,
-                to: &mut self.finite,
-            });
-            let mut accept = [0.0; 8];
-            for k in 0..8 {
-                if self.lanes[k].fit != usize::MAX && self.judge(k, out) {
-                    accept[k] = 1.0;
-                }
-            }
-            for k in 0..8 {
-                let idle = self.lanes[k].fit == usize::MAX;
-                if idle {
-                    match queue.next() {
-                        Some(fit) => self.load(k, fit),
-                        None => self.n_rows[k] = 0,
-                    }
-                }
-            }
-            // Lanes just loaded keep their start as trial point: the step below moves them.
-            self.starting.copy_from_slice(&self.trial);
-            self.level.run(Step {
-                p,
+            self.level.run(Turn {
+                state: &mut self.state,
                 there: &self.there,
-                here: &mut self.here,
-                theta: &mut self.theta,
-                trial: &mut self.trial,
-                accept: &accept,
-                scale: &mut self.scale,
-                lambda: &self.lambda,
-                predicted: &mut self.predicted,
-                change: &mut self.change,
-                work: &mut self.work,
+                ends: self.ends,
+                ended: &mut self.ended,
             });
-            for k in (0..8).filter(|&k| self.lanes[k].fresh) {
-                for a in 0..p {
-                    self.trial[a][k] = self.starting[a][k];
-                    self.scale[a][k] = 0.0;
+            for k in 0..8 {
+                if self.fits[k] != IDLE
+                    && let Some((status, at_trial)) = ended(self.ended[k])
+                {
+                    self.finish(k, status, at_trial, out);
+                    self.load(k, queue.next());
                 }
             }
         }
         self.errors.give(out.se);
     }
 
-    fn busy_rows(&self) -> usize {
-        let busy = self
-            .lanes
-            .iter()
-            .zip(&self.n_rows)
-            .filter(|(l, _)| l.fit != usize::MAX);
-        busy.map(|(_, &n)| n).max().unwrap_or(0)
+    /// Rows of the longest fit at work; `None` when there is none.
+    fn busy_rows(&self) -> Option<usize> {
+        let both = self.fits.iter().zip(&self.n_rows);
+        let busy = both.filter(|(fit, _)| **fit != IDLE);
+        busy.map(|(_, &n)| n).max()
     }
 
-    /// What becomes of the trial point of lane `k`: true when it is accepted. A lane that is done
-    /// gives its result and is idle.
-    fn judge(&mut self, k: usize, out: &mut Fits<'_>) -> bool {
-        let p = self.trial.len();
-        let cost = 0.5 * self.there[(p + 1) * (p + 2) / 2 - 1][k];
-        let finite = self.finite[k] == 0.0;
-        let lane = &mut self.lanes[k];
-        lane.evaluations += 1;
-        if lane.fresh {
-            lane.fresh = false;
-            if !finite {
-                self.finish(k, Status::NonFinite, out, false);
-                return false;
-            }
-            lane.cost = cost;
-            if cost == 0.0 {
-                self.finish(k, Status::ExactFit, out, true);
-            }
-            return true;
-        }
-        let (predicted, change) = (self.predicted[k], self.change[k]);
-        let ratio = (lane.cost - cost) / predicted;
-        let level = predicted <= 1e-14 * lane.cost && cost <= lane.cost * (1.0 + 1e-13);
-        let better = finite && (ratio > 1e-4 && predicted > 0.0 || level);
-        if better {
-            lane.cost = cost;
-            let q = ratio.min(1.0);
-            let factor = if level {
-                0.1
-            } else {
-                (1.0 - (2.0 * q - 1.0).powi(3)).max(0.1)
-            };
-            self.lambda[k] = (self.lambda[k] * factor).max(1e-20);
-            lane.nu = 2.0;
-        } else {
-            self.lambda[k] = (self.lambda[k] * lane.nu).max(1e-14);
-            lane.nu = (2.0 * lane.nu).min(64.0);
-        }
-        let small = least_change(change, lane.last) <= SMALL.max(self.limits.xtol);
-        lane.last = match better {
-            true => [lane.last[1], change],
-            false => [0.0; 2],
-        };
-        let status = if cost == 0.0 {
-            Some(Status::ExactFit)
-        } else if better && small {
-            Some(Status::SmallStep)
-        } else if better && predicted <= self.limits.ftol * cost {
-            Some(Status::SmallReduction)
-        } else if !better && change < 1e-14 {
-            let hidden = predicted <= 1e-12 * lane.cost;
-            Some(if hidden {
-                Status::Rounding
-            } else {
-                Status::NoProgress
-            })
-        } else if self.lambda[k] > 1e12 || !predicted.is_finite() && self.lambda[k] > 1.0 {
-            Some(Status::DampingLimit)
-        } else if lane.evaluations >= self.limits.max_evaluations {
-            Some(Status::EvaluationLimit)
-        } else {
-            None
-        };
-        if let Some(status) = status {
-            self.finish(k, status, out, better);
-        }
-        better
-    }
-
-    /// Writes the result of lane `k`, at the trial point if that was accepted.
-    fn finish(&mut self, k: usize, status: Status, out: &mut Fits<'_>, at_trial: bool) {
-        let lane = &mut self.lanes[k];
-        let (sums, theta) = if at_trial {
-            (&self.there, &self.trial)
-        } else {
-            (&self.here, &self.theta)
-        };
-        let p = theta.len();
-        let fit = lane.fit;
-        lane.fit = usize::MAX;
+    /// Writes the result of lane `k`.
+    fn finish(&mut self, k: usize, status: Status, at_trial: bool, out: &mut Fits<'_>) {
+        let (state, fit) = (&self.state, self.fits[k]);
+        let p = state.theta.len();
         out.status[fit] = status;
-        out.evaluations[fit] = lane.evaluations as u32;
-        out.cost[fit] = if at_trial || !lane.fresh {
-            lane.cost
-        } else {
-            f64::NAN
-        };
-        for a in 0..p {
-            out.theta[fit * p + a] = theta[a][k];
-        }
+        out.evaluations[fit] = state.evaluations[k] as u32;
+        let to = &mut out.theta[fit * p..(fit + 1) * p];
         if status == Status::NonFinite {
-            for a in 0..p {
-                out.theta[fit * p + a] = self.trial[a][k];
-            }
+            let group = self.queue.part[fit];
+            to.copy_from_slice(&self.queue.starts[group * p..(group + 1) * p]);
             return;
         }
+        let theta = if at_trial { &state.trial } else { &state.theta };
+        to.iter_mut().zip(theta).for_each(|(to, x)| *to = x[k]);
+        out.cost[fit] = state.cost[k];
         let dof = self.n_rows[k].saturating_sub(p);
         if !status.converged() || dof == 0 && !out.absolute_sigma {
             return;
@@ -330,7 +226,7 @@ impl<'a> Lanes<'a> {
             false => 2.0 * out.cost[fit] / dof as f64,
         };
         let q = p + 1;
-        let entry = |a: usize, b: usize| sums[a * q + b - a * (a + 1) / 2][k];
+        let entry = |a: usize, b: usize| state.here[a * q + b - a * (a + 1) / 2][k];
         self.errors.take(fit, entry, s2, out.se);
     }
 }

@@ -1,7 +1,7 @@
 //! Small fits on a machine for kernels, one to a thread.
 
 use super::errors::Errors;
-use super::lanes::SMALL;
+use super::judge::SMALL;
 use super::{Batch, Groups};
 use crate::fit::{Options, Plan};
 use crate::method::Status;

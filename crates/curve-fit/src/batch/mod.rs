@@ -5,6 +5,7 @@
 //! robust losses or counts.
 
 mod errors;
+mod judge;
 mod lanes;
 mod machine;
 mod step;

@@ -1,56 +1,71 @@
 //! Damped steps of eight problems at once, a problem in each lane.
 
-use fitzroy_device::lanes::{Kernel, Lanes};
+use fitzroy_device::lanes::Lanes;
 
 /// Numbers of eight problems.
 pub(super) type Eight = [f64; 8];
 
-/// 0 in the lanes whose sums are all finite, else NaN.
-pub(super) struct Finite<'s> {
-    pub(super) sums: &'s [Eight],
-    pub(super) to: &'s mut Eight,
+/// Where eight fits stand.
+pub(super) struct State {
+    /// Sums of products of `[J…, r]` at the best points.
+    pub(super) here: Vec<Eight>,
+    /// Best points.
+    pub(super) theta: Vec<Eight>,
+    /// Points to be evaluated next.
+    pub(super) trial: Vec<Eight>,
+    /// Running maxima of A_aa.
+    pub(super) scale: Vec<Eight>,
+    /// F at the best points.
+    pub(super) cost: Eight,
+    /// Damping, and by how much it grows at the next failure.
+    pub(super) lambda: Eight,
+    pub(super) nu: Eight,
+    /// Expected reduction of the cost; NaN where the matrix was not positive definite.
+    pub(super) predicted: Eight,
+    /// Largest relative change of a parameter; NaN where the above is.
+    pub(super) change: Eight,
+    /// Changes of the last two steps in a row that were accepted; 0 where there are none.
+    pub(super) last: [Eight; 2],
+    pub(super) evaluations: Eight,
+    /// 1 until the start was evaluated, else 0.
+    pub(super) fresh: Eight,
+    /// Room of [`step`].
+    work: Vec<Eight>,
 }
 
-impl Kernel for Finite<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        for at in (0..8).step_by(L::N) {
-            let zero = L::splat(0.0);
-            let mut found = zero;
-            for sum in self.sums {
-                found = L::from_block(sum, at).fma(zero, found);
-            }
-            found.to_block(self.to, at);
+impl State {
+    /// Eight fits of `p` parameters.
+    pub(super) fn new(p: usize) -> Self {
+        let zero = [0.0; 8];
+        State {
+            here: vec![zero; (p + 1) * (p + 2) / 2],
+            theta: vec![zero; p],
+            trial: vec![zero; p],
+            scale: vec![zero; p],
+            cost: zero,
+            lambda: zero,
+            nu: zero,
+            predicted: zero,
+            change: zero,
+            last: [zero; 2],
+            evaluations: zero,
+            fresh: zero,
+            work: vec![zero; p * (p + 1) / 2 + 2 * p],
         }
     }
-}
 
-/// Takes over what was accepted, then solves (Â + λI) v = −ĝ in every lane.
-pub(super) struct Step<'s> {
-    /// Number of parameters.
-    pub(super) p: usize,
-    /// Sums of products of `[J…, r]` at the trial points.
-    pub(super) there: &'s [Eight],
-    /// The same at the best points.
-    pub(super) here: &'s mut [Eight],
-    /// Best points.
-    pub(super) theta: &'s mut [Eight],
-    /// Trial points: in, those just evaluated; out, the next.
-    pub(super) trial: &'s mut [Eight],
-    /// 1 in the lanes whose trial point was accepted, else 0.
-    pub(super) accept: &'s Eight,
-    /// Running maxima of √A_aa.
-    pub(super) scale: &'s mut [Eight],
-    /// Damping.
-    pub(super) lambda: &'s Eight,
-    /// Expected reduction of the cost; NaN where the matrix was not positive definite.
-    pub(super) predicted: &'s mut Eight,
-    /// Largest relative change of a parameter.
-    pub(super) change: &'s mut Eight,
-    /// Room for p(p+1)/2 + 2p numbers.
-    pub(super) work: &'s mut [Eight],
+    /// Lane `k` begins at `start`.
+    pub(super) fn begin(&mut self, k: usize, start: &[f64]) {
+        for (a, &x) in start.iter().enumerate() {
+            self.trial[a][k] = x;
+            self.scale[a][k] = 0.0;
+        }
+        self.lambda[k] = 1e-3;
+        self.nu[k] = 2.0;
+        self.last.iter_mut().for_each(|last| last[k] = 0.0);
+        self.evaluations[k] = 0.0;
+        self.fresh[k] = 1.0;
+    }
 }
 
 /// Which sum the product of columns a ≤ b of q is.
@@ -58,100 +73,71 @@ fn pair(q: usize, a: usize, b: usize) -> usize {
     a * q + b - a * (a + 1) / 2
 }
 
-/// Where L_ij, j ≤ i, stands.
+/// Where entry i, j of a lower triangle stands, j ≤ i.
 fn lower(i: usize, j: usize) -> usize {
     i * (i + 1) / 2 + j
 }
 
-impl Kernel for Step<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self) {
-        let (p, q) = (self.p, self.p + 1);
-        let n_factor = p * (p + 1) / 2;
-        for at in (0..8).step_by(L::N) {
-            let zero = L::splat(0.0);
-            let one = L::splat(1.0);
-            let reject = L::from_block(self.accept, at).eq(zero);
-            for (here, there) in self.here.iter_mut().zip(self.there) {
-                let kept = L::select(reject, L::from_block(here, at), L::from_block(there, at));
-                kept.to_block(here, at);
-            }
-            for (theta, trial) in self.theta.iter_mut().zip(self.trial.iter()) {
-                let kept = L::select(reject, L::from_block(theta, at), L::from_block(trial, at));
-                kept.to_block(theta, at);
-            }
-            // Scale: work[n_factor + k] = 1/d_k.
-            for k in 0..p {
-                let diagonal = L::from_block(&self.here[pair(q, k, k)], at).sqrt();
-                let d = diagonal.greater(L::from_block(&self.scale[k], at));
-                let d = L::select(zero.lt(d), d, one);
-                d.to_block(&mut self.scale[k], at);
-                one.div(d).to_block(&mut self.work[n_factor + k], at);
-            }
-            // Cholesky of Â + λI; a pivot that is not positive spoils its lane with NaN.
-            let lambda = L::from_block(self.lambda, at);
-            for j in 0..p {
-                let dj = L::from_block(&self.work[n_factor + j], at);
-                for i in j..p {
-                    let di = L::from_block(&self.work[n_factor + i], at);
-                    let mut s = L::from_block(&self.here[pair(q, j, i)], at).mul(di).mul(dj);
-                    if i == j {
-                        s = s.add(lambda);
-                    }
-                    for k in 0..j {
-                        let a = L::from_block(&self.work[lower(i, k)], at);
-                        let b = L::from_block(&self.work[lower(j, k)], at);
-                        s = a.neg().fma(b, s);
-                    }
-                    // The diagonal holds 1/L_jj.
-                    let entry = if i == j {
-                        one.div(s.sqrt())
-                    } else {
-                        s.mul(L::from_block(&self.work[lower(j, j)], at))
-                    };
-                    entry.to_block(&mut self.work[lower(i, j)], at);
-                }
-            }
-            // v, at work[n_factor + p ..].
-            let v = n_factor + p;
-            let mut gv = zero;
-            for i in 0..p {
-                let g = L::from_block(&self.here[pair(q, i, p)], at);
-                let mut s = g.neg().mul(L::from_block(&self.work[n_factor + i], at));
-                for k in 0..i {
-                    let l = L::from_block(&self.work[lower(i, k)], at);
-                    s = l.neg().fma(L::from_block(&self.work[v + k], at), s);
-                }
-                let s = s.mul(L::from_block(&self.work[lower(i, i)], at));
-                s.to_block(&mut self.work[v + i], at);
-            }
-            let mut vv = zero;
-            for i in (0..p).rev() {
-                let mut s = L::from_block(&self.work[v + i], at);
-                for k in i + 1..p {
-                    let l = L::from_block(&self.work[lower(k, i)], at);
-                    s = l.neg().fma(L::from_block(&self.work[v + k], at), s);
-                }
-                let s = s.mul(L::from_block(&self.work[lower(i, i)], at));
-                s.to_block(&mut self.work[v + i], at);
-                vv = s.fma(s, vv);
-            }
-            let mut change = zero;
-            let tiny = L::splat(1e-300);
-            for k in 0..p {
-                let inverse = L::from_block(&self.work[n_factor + k], at);
-                let step = L::from_block(&self.work[v + k], at).mul(inverse);
-                let g = L::from_block(&self.here[pair(q, k, p)], at);
-                gv = g.fma(step, gv);
-                let theta = L::from_block(&self.theta[k], at);
-                theta.add(step).to_block(&mut self.trial[k], at);
-                change = step.abs().div(theta.abs().greater(tiny)).greater(change);
-            }
-            let predicted = lambda.fma(vv, gv.neg()).mul(L::splat(0.5));
-            predicted.to_block(self.predicted, at);
-            change.to_block(self.change, at);
+/// Solves (A + λD) δ = −g with D the running maxima of A_aa, as L·diag(w)·Lᵀ without roots: the
+/// next trial points, what they should gain, and how far they lie.
+#[inline(always)]
+pub(super) fn step<L: Lanes>(state: &mut State, at: usize) {
+    let p = state.theta.len();
+    let q = p + 1;
+    // L, with 1/w on its diagonal; a row of L·diag(w); δ.
+    let (l, rest) = state.work.split_at_mut(p * q / 2);
+    let (lw, delta) = rest.split_at_mut(p);
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
+    let lambda = L::from_block(&state.lambda, at);
+    let product = |a: &[Eight], b: &[Eight], mut s: L| {
+        for (a, b) in a.iter().zip(b) {
+            s = L::from_block(a, at).neg().fma(L::from_block(b, at), s);
         }
+        s
+    };
+    // Row by row, so that all inner loops run along neighbours.
+    for i in 0..p {
+        let (above, own) = l.split_at_mut(lower(i, 0));
+        for j in 0..i {
+            let row = &above[lower(j, 0)..][..=j];
+            let s = L::from_block(&state.here[pair(q, j, i)], at);
+            let s = product(&lw[..j], row, s);
+            s.to_block(&mut lw[j], at);
+            s.mul(L::from_block(&row[j], at)).to_block(&mut own[j], at);
+        }
+        let s = L::from_block(&state.here[pair(q, i, i)], at);
+        let d = s.greater(L::from_block(&state.scale[i], at));
+        let d = L::select(zero.lt(d), d, one);
+        d.to_block(&mut state.scale[i], at);
+        let s = product(&lw[..i], own, lambda.fma(d, s));
+        // A pivot that is not positive spoils its lane with NaN.
+        let s = L::select(zero.lt(s), s, L::splat(f64::NAN));
+        one.div(s).to_block(&mut own[i], at);
+        let g = L::from_block(&state.here[pair(q, i, p)], at).neg();
+        product(delta, &own[..i], g).to_block(&mut delta[i], at);
     }
+    let (mut damped, mut slope, mut change) = (zero, zero, zero);
+    let tiny = L::splat(1e-300);
+    for (diagonal, delta) in delta.iter_mut().enumerate() {
+        let inverse = L::from_block(&l[lower(diagonal, diagonal)], at);
+        L::from_block(delta, at).mul(inverse).to_block(delta, at);
+    }
+    for i in (0..p).rev() {
+        let row = &l[lower(i, 0)..][..i];
+        let (before, rest) = delta.split_at_mut(i);
+        let s = L::from_block(&rest[0], at);
+        for (delta, l) in before.iter_mut().zip(row) {
+            let less = L::from_block(l, at).neg().fma(s, L::from_block(delta, at));
+            less.to_block(delta, at);
+        }
+        let d = L::from_block(&state.scale[i], at);
+        damped = d.mul(s).fma(s, damped);
+        slope = L::from_block(&state.here[pair(q, i, p)], at).fma(s, slope);
+        let theta = L::from_block(&state.theta[i], at);
+        theta.add(s).to_block(&mut state.trial[i], at);
+        change = s.abs().div(theta.abs().greater(tiny)).greater(change);
+    }
+    let predicted = lambda.fma(damped, slope.neg()).mul(L::splat(0.5));
+    predicted.to_block(&mut state.predicted, at);
+    predicted.fma(zero, change).to_block(&mut state.change, at);
 }

@@ -10,6 +10,7 @@ mod plan;
 mod predict;
 mod problem;
 mod quality;
+mod residuals;
 mod robust;
 mod solve;
 mod start;

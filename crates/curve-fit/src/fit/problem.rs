@@ -65,7 +65,7 @@ impl<'a> Problem<'a> {
         Ok(out)
     }
 
-    /// The triangle of the outputs of `program` at `theta`, tile by tile.
+    /// The triangle of the outputs of `program`, one of those of the plan, at `theta`, tile by tile.
     pub(crate) fn triangle_of(
         &mut self,
         program: &RowProgram,
@@ -74,7 +74,7 @@ impl<'a> Problem<'a> {
     ) -> Result<()> {
         let params = self.params(theta);
         self.reads += 1;
-        self.reader.rows(program, &params, &mut |_, columns| {
+        self.reader.rows_again(program, &params, &mut |_, columns| {
             triangle.add(columns);
             Ok(())
         })

@@ -3,8 +3,10 @@
 use super::estimate::Estimate;
 use super::plan::Plan;
 use super::problem::Problem;
+use super::residuals::{self, Tile};
 use crate::pass::Table;
 use fitzroy::Result;
+use fitzroy_device::lanes::Level;
 use fitzroy_graph::special::{gamma_q, ndtr};
 use std::f64::consts::PI;
 
@@ -69,53 +71,12 @@ fn centre(y: &[f64], weights: Option<&[f64]>) -> f64 {
     swy / sw
 }
 
-/// Adds Σ term(a, b) to `sums`, in four partial sums each: a processor adds several at a time.
-fn fold<const K: usize>(
-    a: &[f64],
-    b: &[f64],
-    sums: &mut [f64; K],
-    term: impl Fn(f64, f64) -> [f64; K],
-) {
-    let mut lanes = [[0.0; 4]; K];
-    let ((fours, rest), (others, last)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    for (a, b) in fours.iter().zip(others) {
-        for i in 0..4 {
-            let terms = term(a[i], b[i]);
-            for (lanes, term) in lanes.iter_mut().zip(terms) {
-                lanes[i] += term;
-            }
-        }
-    }
-    for (a, b) in rest.iter().zip(last) {
-        for (lanes, term) in lanes.iter_mut().zip(term(*a, *b)) {
-            lanes[0] += term;
-        }
-    }
-    for (sum, l) in sums.iter_mut().zip(lanes) {
-        *sum += (l[0] + l[1]) + (l[2] + l[3]);
-    }
-}
-
-/// 1 or 0.
-fn count(holds: bool) -> f64 {
-    if holds { 1.0 } else { 0.0 }
-}
-
 #[derive(Default)]
 struct Sums {
     n: f64,
     /// Near the mean of y.
     centre: f64,
-    /// Σw², Σw²(y − centre) and Σw²(y − centre)².
-    total: [f64; 3],
-    /// Σ(f − y)² and Σ|f − y|.
-    sizes: [f64; 2],
-    /// Powers of r.
-    r: [f64; 4],
-    /// Rows above the curve.
-    above: [f64; 1],
-    /// Squared differences of neighbours, and changes of sign.
-    differences: [f64; 2],
+    sums: residuals::Sums,
     log_w: f64,
     log_counts: f64,
     /// The residuals of a tile, after the last of the tile before.
@@ -125,42 +86,25 @@ struct Sums {
 impl Sums {
     /// Adds a tile.
     fn add(&mut self, f: &[f64], y: &[f64], weights: Option<&[f64]>) {
+        // The first residual of all follows none: a neighbour equal to it changes no sum.
+        let weigh = |i: usize| weights.map_or(1.0, |w| w[i]);
         let last = self.tile.last().copied();
+        let last = last.unwrap_or_else(|| (f[0] - y[0]) * weigh(0));
         self.n += f.len() as f64;
-        self.tile.clear();
-        self.tile.push(last.unwrap_or(f64::NAN));
-        self.tile.extend(f.iter().zip(y).map(|(f, y)| f - y));
-        let centre = self.centre;
-        let size = |d: f64, _: f64| [d * d, d.abs()];
-        fold(&self.tile[1..], y, &mut self.sizes, size);
-        match weights {
-            None => fold(y, y, &mut self.total, |y, _| {
-                let shift = y - centre;
-                [1.0, shift, shift * shift]
-            }),
-            Some(weights) => {
-                let own = self.tile[1..].iter_mut().zip(weights);
-                own.for_each(|(r, w)| *r *= w);
-                fold(y, weights, &mut self.total, |y, w| {
-                    let shift = (y - centre) * w;
-                    [w * w, shift * w, shift * shift]
-                });
-                let logs = weights.iter().filter(|w| **w != 1.0).map(|w| w.ln());
-                self.log_w += logs.sum::<f64>();
-            }
+        self.tile.resize(f.len() + 1, 0.0);
+        self.tile[0] = last;
+        Level::detect().run(Tile {
+            f,
+            y,
+            weights,
+            centre: self.centre,
+            residuals: &mut self.tile,
+            sums: &mut self.sums,
+        });
+        if let Some(weights) = weights {
+            let logs = weights.iter().filter(|w| **w != 1.0).map(|w| w.ln());
+            self.log_w += logs.sum::<f64>();
         }
-        let r = &self.tile[1..];
-        fold(r, r, &mut self.r, |r, _| {
-            let square = r * r;
-            [r, square, square * r, square * square]
-        });
-        fold(r, r, &mut self.above, |r, _| [count(r > 0.0)]);
-        // The first residual of all follows none.
-        let tile = &self.tile[usize::from(last.is_none())..];
-        let (before, after) = (&tile[..tile.len() - 1], &tile[1..]);
-        fold(before, after, &mut self.differences, |a, b| {
-            [(b - a) * (b - a), count((a > 0.0) != (b > 0.0))]
-        });
     }
 
     /// Poisson's log likelihood of counts `y` at means `f`.
@@ -176,8 +120,21 @@ impl Sums {
     fn finish(&self, e: &Estimate) -> Quality {
         let (n, p) = (self.n, e.popt.len() as f64);
         let counts = e.loss == "poisson";
-        let chi2 = self.r[1];
-        let [weights, shift, about_centre] = self.total;
+        let [
+            sizes,
+            absolute,
+            weights,
+            shift,
+            about_centre,
+            m1,
+            m2,
+            m3,
+            m4,
+            up,
+            differences,
+            runs,
+        ] = self.sums.joined();
+        let chi2 = m2;
         let total = about_centre - shift * shift / weights;
         let (r2, log_w) = (1.0 - chi2 / total, self.log_w);
         let (log_l, k) = if counts {
@@ -190,7 +147,7 @@ impl Sums {
                 p + 1.0,
             )
         };
-        let [m1, m2, m3, m4] = self.r.map(|x| x / n);
+        let [m1, m2, m3, m4] = [m1, m2, m3, m4].map(|x| x / n);
         let variance = m2 - m1 * m1;
         let third = m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3);
         let fourth = m4 - 4.0 * m1 * m3 + 6.0 * m1 * m1 * m2 - 3.0 * m1.powi(4);
@@ -199,8 +156,7 @@ impl Sums {
             fourth / (variance * variance) - 3.0,
         );
         let jarque_bera = n / 6.0 * (skew * skew + excess * excess / 4.0);
-        let (up, down) = (self.above[0], n - self.above[0]);
-        let [differences, runs] = self.differences;
+        let down = n - up;
         let expected = 1.0 + 2.0 * up * down / n;
         let spread = ((expected - 1.0) * (expected - 2.0) / (n - 1.0)).sqrt();
         let z = (runs + 1.0 - expected) / spread;
@@ -214,8 +170,8 @@ impl Sums {
             adjusted_r2: 1.0 - (1.0 - r2) * (n - 1.0) / (n - p),
             aic: -2.0 * log_l + 2.0 * k,
             bic: -2.0 * log_l + k * n.ln(),
-            rmse: (self.sizes[0] / n).sqrt(),
-            mae: self.sizes[1] / n,
+            rmse: (sizes / n).sqrt(),
+            mae: absolute / n,
             runs_p: 2.0 * ndtr(-z.abs()),
             durbin_watson: differences / chi2,
             normality_p: (-jarque_bera / 2.0).exp(),

@@ -64,6 +64,11 @@ pub fn entry(name: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|e| e.name == name)
 }
 
+/// Names of the built-in curves, but for `polynomial(n)`.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ENTRIES.iter().map(|e| e.name)
+}
+
 /// Highest degree of `polynomial(n)`.
 const HIGHEST_DEGREE: usize = 20;
 

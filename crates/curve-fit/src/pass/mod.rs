@@ -149,20 +149,44 @@ impl<'d> Reader<'d> {
     ) -> Result<()> {
         let mut workspace = program.workspace();
         program.set_parameters(&mut workspace, params);
-        let mut out = vec![Vec::new(); program.n_outputs()];
-        self.table
-            .visit(0..self.table.n_rows(), &mut |first, columns| {
-                let n = columns.first().map_or(0, |c| c.len());
-                for start in (0..n).step_by(TILE_ROWS) {
-                    let end = (start + TILE_ROWS).min(n);
-                    let piece: Vec<&[f64]> = columns.iter().map(|c| &c[start..end]).collect();
-                    out.iter_mut().for_each(|o| o.resize(end - start, 0.0));
-                    program.evaluate(&mut workspace, &piece, &mut out);
-                    take(first + start, &out)?;
-                }
-                Ok(())
-            })
+        rows(self.table, program, &mut workspace, take)
     }
+
+    /// As [`Reader::rows`], for a program that lives as long as this reader: what it needs is kept.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn rows_again(
+        &mut self,
+        program: &RowProgram,
+        params: &[f64],
+        take: &mut dyn FnMut(usize, &[Vec<f64>]) -> Result<()>,
+    ) -> Result<()> {
+        let table = self.table;
+        let slot = self.prepare(program, params);
+        rows(table, program, &mut slot.workspaces[0], take)
+    }
+}
+
+/// Outputs of `program`, tile by tile.
+fn rows(
+    table: &dyn Table,
+    program: &RowProgram,
+    workspace: &mut RowWorkspace,
+    take: &mut dyn FnMut(usize, &[Vec<f64>]) -> Result<()>,
+) -> Result<()> {
+    let mut out = vec![Vec::new(); program.n_outputs()];
+    table.visit(0..table.n_rows(), &mut |first, columns| {
+        let n = columns.first().map_or(0, |c| c.len());
+        for start in (0..n).step_by(TILE_ROWS) {
+            let end = (start + TILE_ROWS).min(n);
+            let piece: Vec<&[f64]> = columns.iter().map(|c| &c[start..end]).collect();
+            out.iter_mut().for_each(|o| o.resize(end - start, 0.0));
+            program.evaluate(workspace, &piece, &mut out);
+            take(first + start, &out)?;
+        }
+        Ok(())
+    })
 }
 
 impl Slot {

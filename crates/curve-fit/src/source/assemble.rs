@@ -2,6 +2,7 @@
 
 use crate::fit::{Data, Sigma};
 use crate::formula::{Formula, computed_column};
+use crate::library;
 use fitzroy::data::{Array, Values};
 use fitzroy::{Error, ErrorKind, Result};
 use std::borrow::Cow;
@@ -224,6 +225,13 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
     let roles = formula.names(&names, &labels)?;
     if roles.predictors.is_empty() {
         let all = names.join(", ");
+        let text = formula.text();
+        if text.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            return Err(data_error(format!(
+                "`{text}` is no column ({all}) and no built-in curve; these are {}, polynomial(n)",
+                library::names().collect::<Vec<_>>().join(", ")
+            )));
+        }
         let first = names.first().copied().unwrap_or("COLUMN");
         let parameters: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
         let name = if parameters.contains(&"x") {
@@ -232,8 +240,7 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
             parameters.first().copied().unwrap_or("x")
         };
         return Err(data_error(format!(
-            "no column ({all}) occurs in the model `{}`; rename one with --x {name}={first}",
-            formula.text()
+            "no column ({all}) occurs in the model `{text}`; rename one with --x {name}={first}"
         )));
     }
     Ok(roles.predictors)

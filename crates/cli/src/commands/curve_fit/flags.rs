@@ -43,7 +43,7 @@ pub(crate) struct CurveFitArgs {
     #[arg(long, value_name = "COLUMN|EXPR")]
     pub(super) y: Option<String>,
     /// Standard deviations of the response: a column or a number
-    #[arg(long, value_name = "COLUMN|NUMBER")]
+    #[arg(long, value_name = "COLUMN|NUMBER", allow_negative_numbers = true)]
     pub(super) sigma: Option<String>,
     /// Sigma are known, not only up to a factor
     #[arg(long, requires = "sigma")]

@@ -40,6 +40,8 @@ pub(super) struct Target {
     pub(super) layout: Layout,
     /// First number of the room for saved registers.
     pub(super) slots_at: usize,
+    /// Sums that have registers of their own, the last ones; without them sums are in memory.
+    pub(super) n_sums: usize,
 }
 
 impl Target {
@@ -50,6 +52,11 @@ impl Target {
             (false, true) => 8,
             (false, false) => 4,
         }
+    }
+
+    /// The register of sum `k`.
+    pub(super) fn sum(self, k: usize) -> u8 {
+        (32 - self.n_sums + k) as u8
     }
 }
 
@@ -114,7 +121,11 @@ impl<'a> Assembler<'a> {
         self.copies = copies;
         self.tail = tail;
         self.values = vec![Value::default(); self.nodes.len() * copies];
-        let vectors = if self.target.wide { 32 } else { TAIL };
+        let vectors = if self.target.wide {
+            self.target.sum(0)
+        } else {
+            TAIL
+        };
         self.files = [File::new(0, vectors), File::new(K_TAIL + 1, 8)];
         self.free_slots = (0..SLOTS).rev().collect();
         let mut list = Vec::with_capacity(self.values.len());

@@ -21,7 +21,7 @@ use crate::lanes::Level;
 use assemble::{Assembler, Layout, SLOT, SLOTS, Target};
 use body::{Buffers, Split, live};
 use pages::Pages;
-pub(super) use rows::{ROOM, RowCode, compile as compile_rows};
+pub(super) use rows::{Formula as RowFormula, ROOM, RowCode, compile as compile_rows};
 use tape::Node;
 
 /// Most registers of rows side by side.
@@ -61,6 +61,9 @@ pub(super) enum Fault {
     /// A difference is taken the wrong way round.
     #[cfg(test)]
     Difference,
+    /// A product is added to the sum of another.
+    #[cfg(test)]
+    Product,
     /// The system refuses memory that can be executed.
     #[cfg(test)]
     Refused,
@@ -98,6 +101,7 @@ pub(super) fn compile(
             single: plan.n == 1,
             layout: Layout::Loop,
             slots_at,
+            n_sums: 0,
         };
         let Some(bytes) = assemble(&split.nodes, target, plan.n, fault) else {
             continue;
@@ -261,6 +265,12 @@ fn plant(fault: Fault, nodes: &mut [Node]) {
         Fault::Difference => {
             if let Some(node) = nodes.iter_mut().find(|n| n.op == tape::Op::Sub) {
                 node.args.swap(0, 1);
+            }
+        }
+        #[cfg(test)]
+        Fault::Product => {
+            if let Some(node) = nodes.iter_mut().find(|n| n.op == tape::Op::SumProduct(1)) {
+                node.op = tape::Op::SumProduct(2);
             }
         }
         _ => {

@@ -24,6 +24,7 @@ impl Assembler<'_> {
                 self.emit(op, register, 0, to);
                 self.release(&args);
             }
+            Op::Sum(k) | Op::SumProduct(k) if self.target.n_sums > 0 => self.own_sum(k, &args),
             Op::Sum(at) | Op::SumProduct(at) => self.sum(at, copy, &args),
             Op::MulAdd => self.multiply_add(value, [args[0], args[1], args[2]], 0x08),
             Op::MulSub => self.multiply_add(value, [args[0], args[1], args[2]], 0x0A),
@@ -143,6 +144,17 @@ impl Assembler<'_> {
             immediate: None,
         };
         self.writer.vex(Opcode(1, 1, false, byte), parts, length);
+    }
+
+    /// Adds to a sum in its register.
+    fn own_sum(&mut self, k: usize, args: &[u32]) {
+        let to = self.target.sum(k);
+        let a = self.register(args[0]);
+        match args.get(1).map(|&b| self.operand(b)) {
+            Some(b) => self.emit(Opcode(2, 1, true, 0xB8), to, a, b),
+            None => self.emit(opcode(Op::Add, true).0, to, to, Rm::Reg(a)),
+        }
+        self.release(args);
     }
 
     /// Adds to partial sums in memory; of the last rows only the lanes that count.

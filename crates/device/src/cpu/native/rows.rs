@@ -3,12 +3,15 @@
 //! The code is called as `f(scalars, buffers, columns, len)` for `len` rows, a multiple of eight:
 //! `rdi`, `rsi`, the addresses of the columns at `rdx`, and `rcx`. Every scalar stands eight times
 //! in a row, or once for each of eight problems, so one code serves both.
+//!
+//! For eight problems there is a second function where registers suffice: the same operations, and
+//! every sum in a register of its own from the first row to the last, after those among scalars.
 
-use super::assemble::{Assembler, COLUMNS, Layout, SLOT, SLOTS, Target};
+use super::assemble::{Assembler, COLUMNS, Layout, MOVE_IN, MOVE_OUT, SLOT, SLOTS, Target};
 use super::body::elementwise;
 use super::pages::Pages;
 use super::tape::{self, Narrow, Node, Op, Recorder, Wide};
-use super::x86::RDX;
+use super::x86::{Mem, RDX, RSI, Rm};
 use super::{Fault, MOST_COPIES, RET, VZEROUPPER, live, plant, registers};
 use crate::cpu::program::{Arena, Loc, Motion};
 use crate::cpu::rowwise::{BUFFER, Place, RowInstr};
@@ -22,7 +25,23 @@ type Entry = unsafe extern "sysv64" fn(*mut f64, *mut f64, *const *const f64, us
 #[derive(Debug)]
 pub(in crate::cpu) struct RowCode {
     entry: Entry,
+    /// The function that sums for eight problems, where there is one.
+    sums: Option<Entry>,
     _pages: Pages,
+}
+
+/// A row program as the emitter takes it.
+pub(in crate::cpu) struct Formula<'a> {
+    pub(in crate::cpu) code: &'a [RowInstr],
+    /// Instructions among scalars.
+    pub(in crate::cpu) uniform: &'a [RowInstr],
+    /// Fills buffers with scalars.
+    pub(in crate::cpu) fill: &'a [RowInstr],
+    /// Buffers whose products are summed, and those summed alone.
+    pub(in crate::cpu) products: &'a [usize],
+    pub(in crate::cpu) alone: &'a [usize],
+    pub(in crate::cpu) n_scalars: usize,
+    pub(in crate::cpu) n_columns: usize,
 }
 
 /// Numbers of room behind the scalars.
@@ -49,17 +68,36 @@ impl RowCode {
         // SAFETY: the code was written for this program, and the caller vouches for the memory.
         unsafe { (self.entry)(scalars, buffers, columns.as_ptr(), len) }
     }
+
+    /// From parameters to the other scalars; adds the sums of `len` rows of eight problems, a
+    /// multiple of eight, to those at `to`; false where
+    /// there is no code for that.
+    ///
+    /// # Safety
+    /// As for [`RowCode::run`], and `to` has eight numbers for each sum.
+    #[inline]
+    pub(in crate::cpu) unsafe fn add(
+        &self,
+        scalars: *mut f64,
+        to: *mut f64,
+        columns: &[*const f64],
+        len: usize,
+    ) -> bool {
+        debug_assert!(len.is_multiple_of(STEP), "whole steps");
+        let Some(sums) = self.sums else { return false };
+        // SAFETY: as above.
+        unsafe { sums(scalars, to, columns.as_ptr(), len) };
+        true
+    }
 }
 
-/// The program's code; `n_scalars` tells where its room starts.
+/// The program's code.
 ///
 /// # Errors
 /// Why there is none, in words.
 pub(in crate::cpu) fn compile(
     level: Level,
-    code: &[RowInstr],
-    outputs: &[usize],
-    [n_scalars, n_columns]: [usize; 2],
+    formula: &Formula<'_>,
     fault: Fault,
 ) -> Result<RowCode, String> {
     let wide = match level {
@@ -67,14 +105,14 @@ pub(in crate::cpu) fn compile(
         Level::Avx2 => false,
         Level::Avx512 => true,
     };
-    if n_columns > COLUMNS.len() {
+    if formula.n_columns > COLUMNS.len() {
         return Err(format!("more than {} columns", COLUMNS.len()));
     }
     let ((), tape) = tape::record(|| {
         if wide {
-            record::<Wide>(code, outputs);
+            record::<Wide>(formula);
         } else {
-            record::<Narrow>(code, outputs);
+            record::<Narrow>(formula);
         }
     });
     let mut nodes = live(&tape.nodes);
@@ -83,20 +121,30 @@ pub(in crate::cpu) fn compile(
         wide,
         single: false,
         layout: Layout::Rows,
-        slots_at: 8 * n_scalars,
+        slots_at: 8 * formula.n_scalars,
+        n_sums: 0,
     };
-    let bytes = assemble(&nodes, target, n_columns).ok_or("the formula is too large")?;
+    let n_columns = formula.n_columns;
+    let mut bytes = assemble(&nodes, target, n_columns).ok_or("the formula is too large")?;
+    let second = wide.then(|| sums(formula, target, fault)).flatten();
+    let second = second.map(|code| {
+        bytes.resize(bytes.len().next_multiple_of(64), 0xCC);
+        let at = bytes.len();
+        bytes.extend(code);
+        at
+    });
     let pages = match fault {
         #[cfg(test)]
         Fault::Refused => Err(std::io::ErrorKind::PermissionDenied.into()),
         _ => Pages::new(&bytes),
     };
     let pages = pages.map_err(|e| format!("the system gives no memory to execute: {e}"))?;
-    // SAFETY: at the start stands a function that follows the calling convention and takes these
-    // arguments: it was written for this program by `assemble`.
-    let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(0)) };
+    // SAFETY: at the start, and at `second`, stand functions that follow the calling convention
+    // and take these arguments: they were written for this program by `assemble` and `sums`.
+    let entry = |at| unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(at)) };
     Ok(RowCode {
-        entry,
+        entry: entry(0),
+        sums: second.map(entry),
         _pages: pages,
     })
 }
@@ -111,8 +159,8 @@ fn loc(place: Place) -> Loc {
     Loc { arena, motion, at }
 }
 
-/// Writes down what the code does, and which results are kept.
-fn record<R: Recorder>(code: &[RowInstr], outputs: &[usize]) {
+/// Writes down what the code does, and what stands where after it.
+fn values<R: Recorder>(code: &[RowInstr]) -> HashMap<Place, u32> {
     let mut known: HashMap<Place, u32> = HashMap::new();
     for instr in code {
         let arg = |k: usize| {
@@ -126,8 +174,14 @@ fn record<R: Recorder>(code: &[RowInstr], outputs: &[usize]) {
             known.insert(place, also.id());
         }
     }
+    known
+}
+
+/// Writes down what the code does, and which results are kept.
+fn record<R: Recorder>(formula: &Formula<'_>) {
+    let known = values::<R>(formula.code);
     let mut stored = Vec::new();
-    for &buffer in outputs {
+    for &buffer in formula.products.iter().chain(formula.alone) {
         let place = Place::Buffer(buffer);
         if let Some(&value) = known.get(&place)
             && !stored.contains(&buffer)
@@ -136,6 +190,84 @@ fn record<R: Recorder>(code: &[RowInstr], outputs: &[usize]) {
             stored.push(buffer);
         }
     }
+}
+
+/// Writes down what is done among scalars, and that all results are kept.
+fn record_uniform<R: Recorder>(formula: &Formula<'_>) {
+    let known = values::<R>(formula.uniform);
+    for instr in formula.uniform {
+        for place in [Some(instr.to), instr.also_to].into_iter().flatten() {
+            tape::push(Op::Store(loc(place)), &[known[&place]]);
+        }
+    }
+}
+
+/// Writes down what the code does, and that products and outputs are summed, sum after sum.
+fn record_sums<R: Recorder>(formula: &Formula<'_>) {
+    let known = values::<R>(formula.code);
+    let value = |&buffer: &usize| {
+        let place = Place::Buffer(buffer);
+        known.get(&place).copied().unwrap_or_else(|| {
+            // What fills it stands eight times, and need not be written to a buffer first.
+            let fill = formula.fill.iter().find(|instr| instr.to == place);
+            let from = fill.and_then(|instr| instr.from[0]).unwrap_or(place);
+            tape::push(Op::Load(loc(from)), &[])
+        })
+    };
+    let products: Vec<u32> = formula.products.iter().map(value).collect();
+    let mut n = 0;
+    for (k, &a) in products.iter().enumerate() {
+        for &b in &products[k..] {
+            tape::push(Op::SumProduct(n), &[a, b]);
+            n += 1;
+        }
+    }
+    for buffer in formula.alone {
+        tape::push(Op::Sum(n), &[value(buffer)]);
+        n += 1;
+    }
+}
+
+/// Registers that formulas keep, at least, when sums take the others.
+const LEAST_REGISTERS: usize = 11;
+
+/// The code that sums, for registers of eight lanes; `None` where it does not fit.
+fn sums(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> {
+    let q = formula.products.len();
+    let n_sums = q * (q + 1) / 2 + formula.alone.len();
+    if n_sums + LEAST_REGISTERS > 32 || n_sums == 0 {
+        return None;
+    }
+    let ((), tape) = tape::record(|| record_sums::<Wide>(formula));
+    let mut nodes = live(&tape.nodes);
+    plant(fault, &mut nodes);
+    let ((), before) = tape::record(|| record_uniform::<Wide>(formula));
+    let before = live(&before.nodes);
+    let mut scalars = Assembler::new(&before, target);
+    scalars.body(1, false);
+    let target = Target { n_sums, ..target };
+    let mut a = Assembler::new(&nodes, target);
+    (a.writer, a.failed) = (scalars.writer, scalars.failed);
+    start(&mut a, formula.n_columns);
+    let all = |a: &mut Assembler<'_>, op| {
+        for k in 0..n_sums {
+            let at = Mem::At {
+                base: RSI,
+                index: None,
+                disp: (64 * k) as i32,
+            };
+            a.emit(op, target.sum(k), 0, Rm::Mem(at));
+        }
+    };
+    all(&mut a, MOVE_IN);
+    // Two rows side by side, though some values have to be saved: one alone would wait for itself.
+    last_place(&mut a, 2);
+    loop_of(&mut a, 2);
+    one_more(&mut a, [2, 1]);
+    all(&mut a, MOVE_OUT);
+    a.writer.bytes.extend(VZEROUPPER);
+    a.writer.bytes.push(RET);
+    (!a.failed).then(|| a.writer.finish(1))
 }
 
 /// The code for any number of whole steps; `None` where it does not fit.
@@ -147,6 +279,20 @@ fn assemble(nodes: &[Node], target: Target, n_columns: usize) -> Option<Vec<u8>>
         copies /= 2;
     }
     let mut a = Assembler::new(nodes, target);
+    start(&mut a, n_columns);
+    last_place(&mut a, copies);
+    loop_of(&mut a, copies);
+    if copies > least {
+        one_more(&mut a, [copies, least]);
+    }
+    a.writer.bytes.extend(VZEROUPPER);
+    a.writer.bytes.push(RET);
+    let lanes = if target.wide { 1 } else { 4 };
+    (!a.failed).then(|| a.writer.finish(lanes))
+}
+
+/// r8 becomes the bytes of all rows, rax 0; the addresses of columns go to their registers.
+fn start(a: &mut Assembler<'_>, n_columns: usize) {
     let end: [&[u8]; 2] = [
         &[0x4C, 0x8D, 0x04, 0xCD, 0, 0, 0, 0], // lea r8, [8 rcx]
         &[0x31, 0xC0],                         // xor eax, eax
@@ -158,20 +304,25 @@ fn assemble(nodes: &[Node], target: Target, n_columns: usize) -> Option<Vec<u8>>
         let operand = 0x40 | (register & 7) << 3 | RDX;
         a.writer.bytes.extend([rex, 0x8B, operand, 8 * c as u8]);
     }
-    let bytes = |copies: usize| (8 * copies * target.lanes()) as u32;
+}
+
+/// Bytes of a step of `copies` registers.
+fn bytes(target: Target, copies: usize) -> u32 {
+    (8 * copies * target.lanes()) as u32
+}
+
+/// r8 becomes the last place where a step of `copies` registers can begin.
+fn last_place(a: &mut Assembler<'_>, copies: usize) {
     a.writer.bytes.extend([0x49, 0x81, 0xE8]); // sub r8, bytes
-    a.writer.bytes.extend(bytes(copies).to_le_bytes());
-    loop_of(&mut a, copies);
-    if copies > least {
-        let gained = bytes(copies) - bytes(least);
-        a.writer.bytes.extend([0x49, 0x81, 0xC0]); // add r8, bytes
-        a.writer.bytes.extend(gained.to_le_bytes());
-        loop_of(&mut a, least);
-    }
-    a.writer.bytes.extend(VZEROUPPER);
-    a.writer.bytes.push(RET);
-    let lanes = if target.wide { 1 } else { 4 };
-    (!a.failed).then(|| a.writer.finish(lanes))
+    a.writer.bytes.extend(bytes(a.target, copies).to_le_bytes());
+}
+
+/// The last rows, fewer at once.
+fn one_more(a: &mut Assembler<'_>, [before, copies]: [usize; 2]) {
+    let gained = bytes(a.target, before) - bytes(a.target, copies);
+    a.writer.bytes.extend([0x49, 0x81, 0xC0]); // add r8, bytes
+    a.writer.bytes.extend(gained.to_le_bytes());
+    loop_of(a, copies);
 }
 
 /// While a step of `copies` registers ends before the last row: r8 is the last place where one can

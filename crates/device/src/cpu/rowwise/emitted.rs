@@ -18,6 +18,9 @@ impl RowCode {
     pub(super) unsafe fn run(&self, _: *mut f64, _: *mut f64, _: &[*const f64], _: usize) {
         match *self {}
     }
+    pub(super) unsafe fn add(&self, _: *mut f64, _: *mut f64, _: &[*const f64], _: usize) -> bool {
+        match *self {}
+    }
 }
 
 /// Rows of one pass or of many after which machine code has earned what making it costs.
@@ -84,10 +87,11 @@ impl Switch {
 #[cfg(all(unix, target_arch = "x86_64"))]
 mod x86_64 {
     use super::super::execute::{Run, Sink};
-    use super::super::{BLOCK, BUFFER, RowProgram, RowWorkspace};
+    use super::super::{BLOCK, BUFFER, PARTIALS, Place, RowProgram, RowWorkspace};
     use super::RowCode;
+    use crate::cpu::Line;
     use crate::cpu::engine::number;
-    use crate::cpu::native::{Fault, compile_rows};
+    use crate::cpu::native::{Fault, RowFormula, compile_rows};
 
     /// Points at which machine code must agree with the interpreter, and rows of each.
     const POINTS: u64 = 4;
@@ -102,9 +106,16 @@ mod x86_64 {
         program: &RowProgram,
         fault: Fault,
     ) -> Result<RowCode, String> {
-        let outputs: Vec<usize> = program.outputs_of().collect();
-        let sizes = [program.scalars.len(), program.n_columns];
-        let code = compile_rows(program.level, &program.code, &outputs, sizes, fault)?;
+        let formula = RowFormula {
+            code: &program.code,
+            uniform: &program.uniform,
+            fill: &program.fill,
+            products: &program.products,
+            alone: &program.alone,
+            n_scalars: program.scalars.len(),
+            n_columns: program.n_columns,
+        };
+        let code = compile_rows(program.level, &formula, fault)?;
         match difference(program, &code) {
             None => Ok(code),
             Some(note) => Err(note),
@@ -116,6 +127,7 @@ mod x86_64 {
     fn difference(program: &RowProgram, code: &RowCode) -> Option<String> {
         let mut workspace = program.workspace();
         let mut columns = vec![vec![0.0; ROWS]; program.n_columns];
+        let n_outputs = ROWS * program.n_outputs();
         for point in 0..POINTS {
             let mut k = 0;
             let mut next = || {
@@ -141,7 +153,7 @@ mod x86_64 {
                 native: None,
                 sink: Sink::Nothing,
             });
-            let wanted = outputs(program, &mut workspace);
+            let wanted = results(program, &mut workspace);
             let at: Vec<*const f64> = views.iter().map(|c| c.as_ptr()).collect();
             let (scalars, buffers) = (
                 workspace.scalars.as_mut_ptr(),
@@ -149,14 +161,22 @@ mod x86_64 {
             );
             // SAFETY: the workspace is this program's, and the columns have this many rows.
             unsafe { code.run(scalars, buffers, &at, ROWS) };
-            let got = outputs(program, &mut workspace);
-            for (k, (x, y)) in wanted.iter().zip(&got).enumerate() {
+            let got = results(program, &mut workspace);
+            let mut sums = vec![0.0; 8 * program.n_sums()];
+            forget(program, &mut workspace);
+            // SAFETY: as above, and there is a place for every sum.
+            if !unsafe { code.add(scalars, sums.as_mut_ptr(), &at, ROWS) } {
+                sums.copy_from_slice(&got[n_outputs..]);
+            }
+            for (k, (x, y)) in wanted
+                .iter()
+                .zip(got[..n_outputs].iter().chain(&sums))
+                .enumerate()
+            {
                 if x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan()) {
                     return Some(format!(
-                        "machine code gave {y:e} where the interpreter gives {x:e} (output {}, \
-                         row {}); the interpreter is used",
-                        k / ROWS,
-                        k % ROWS
+                        "machine code gave {y:e} where the interpreter gives {x:e} (number {k}); \
+                         the interpreter is used"
                     ));
                 }
             }
@@ -164,13 +184,42 @@ mod x86_64 {
         None
     }
 
-    /// All outputs of the first rows.
-    fn outputs(program: &RowProgram, workspace: &mut RowWorkspace) -> Vec<f64> {
+    /// Spoils what followed from the parameters.
+    fn forget(program: &RowProgram, workspace: &mut RowWorkspace) {
+        for instr in &program.uniform {
+            for place in [Some(instr.to), instr.also_to].into_iter().flatten() {
+                if let Place::Scalar(k) = place {
+                    workspace.scalars.lines[k] = Line([f64::NAN; 8]);
+                }
+            }
+        }
+    }
+
+    /// All outputs of the first rows, then their sums for eight problems.
+    fn results(program: &RowProgram, workspace: &mut RowWorkspace) -> Vec<f64> {
         let buffers = &workspace.buffers;
         let rows = program
             .outputs_of()
             .map(|b| buffers.slice(b * BUFFER, ROWS));
-        rows.flatten().copied().collect()
+        let mut all: Vec<f64> = rows.flatten().copied().collect();
+        workspace.partials.lines.fill(Line([0.0; 8]));
+        program.level.run(Run {
+            fill: &[],
+            fill_len: 0,
+            code: &[],
+            tail_code: &[],
+            n: ROWS,
+            ahead: &[],
+            native: None,
+            sink: Sink::Eight {
+                outputs: program.outputs(workspace.buffers.as_mut_ptr()),
+                partials: workspace.partials.as_mut_ptr(),
+                n_rows: &[ROWS / 8; 8],
+            },
+        });
+        let lines = workspace.partials.lines.iter().step_by(PARTIALS / 8);
+        all.extend(lines.take(program.n_sums()).flat_map(|line| line.0));
+        all
     }
 }
 #[cfg(all(unix, target_arch = "x86_64", test))]

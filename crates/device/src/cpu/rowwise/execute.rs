@@ -59,7 +59,7 @@ pub(super) enum Sink<'a> {
 }
 
 /// Columns that machine code may read, at most.
-const MOST_COLUMNS: usize = 8;
+pub(super) const MOST_COLUMNS: usize = 8;
 
 /// The code of a program as machine code, and where its operands stand.
 pub(super) struct Blocks<'a> {

@@ -10,6 +10,7 @@
 
 mod compile;
 mod dots;
+mod eight;
 mod emitted;
 mod execute;
 mod operands;
@@ -24,7 +25,7 @@ use crate::lanes::Level;
 use emitted::{ROOM, RowCode, Switch};
 use execute::{Outputs, Run, Sink};
 use fitzroy_graph::{DimId, Graph, NodeId};
-use operands::bind;
+use operands::{BoundFor, bind};
 
 /// Rows of a tile: pieces of data must hold whole tiles, but for the last.
 pub const TILE_ROWS: usize = TILE;
@@ -115,6 +116,8 @@ pub struct RowWorkspace {
     filled: Option<Scalars>,
     code: Vec<Bound>,
     tail_code: Vec<Bound>,
+    /// What these two were bound for.
+    bound: BoundFor,
     sums: Vec<f64>,
 }
 
@@ -202,6 +205,9 @@ impl RowProgram {
     /// A workspace for this program.
     pub fn workspace(&self) -> RowWorkspace {
         let mut scalars = Aligned::zeros(8 * self.scalars.len() + ROOM.max(SLACK));
+        for (line, x) in scalars.lines.iter_mut().zip(&self.scalars) {
+            line.0 = [*x; 8];
+        }
         let base = scalars.as_mut_ptr();
         let mut uniform = Vec::new();
         bind(&mut uniform, &self.uniform, |place| match place {
@@ -224,6 +230,7 @@ impl RowProgram {
             filled: None,
             code: Vec::with_capacity(self.code.len()),
             tail_code: Vec::with_capacity(self.code.len()),
+            bound: BoundFor::default(),
             sums: vec![0.0; self.n_sums()],
         }
     }
@@ -238,12 +245,16 @@ impl RowProgram {
         self.set_scalars(workspace, params.iter().map(|&x| [x; 8]));
     }
 
-    /// Constants and parameters into their slots, and what follows from them.
+    /// Parameters into their slots, and what follows from them and from constants.
     fn set_scalars(&self, workspace: &mut RowWorkspace, params: impl Iterator<Item = [f64; 8]>) {
-        let rest = self.scalars[self.n_params..].iter().map(|&x| [x; 8]);
-        for (line, x) in workspace.scalars.lines.iter_mut().zip(params.chain(rest)) {
+        for (line, x) in workspace.scalars.lines.iter_mut().zip(params) {
             line.0 = x;
         }
+        self.follow(workspace);
+    }
+
+    /// What follows from the parameters.
+    fn follow(&self, workspace: &RowWorkspace) {
         self.level.run(Run {
             fill: &workspace.uniform,
             fill_len: 8,
@@ -324,52 +335,6 @@ impl RowProgram {
                 to,
             },
         });
-    }
-
-    /// Sums over the rows of eight problems at once: row i of problem k stands at 8 i + k of each
-    /// column, its parameters at `params[..][k]`, its sums go to `out[..][k]`. Problem k has
-    /// `n_rows[k]` rows; what stands beyond must be finite for the formula and does not count.
-    ///
-    /// Rows are summed in their order.
-    ///
-    /// # Panics
-    /// When columns are missing, differ in length or are no multiple of eight.
-    #[track_caller]
-    pub fn accumulate_eight(
-        &self,
-        workspace: &mut RowWorkspace,
-        params: &[[f64; 8]],
-        columns: &[&[f64]],
-        n_rows: &[usize; 8],
-        out: &mut [[f64; 8]],
-    ) {
-        let n = self.check(columns);
-        assert!(n.is_multiple_of(8), "rows of eight problems");
-        assert_eq!(out.len(), self.n_sums(), "one place per sum");
-        self.set_scalars(workspace, params[..self.n_params].iter().copied());
-        let native = self.machine_code(columns);
-        self.bind_eight(workspace, columns, native.is_some());
-        let native = native.map(|code| self.blocks(workspace, code, columns, false));
-        for k in 0..self.n_sums() {
-            workspace.partials.lines[k * PARTIALS / 8] = super::Line([0.0; 8]);
-        }
-        self.level.run(Run {
-            fill: &workspace.fill,
-            fill_len: BLOCK,
-            code: &workspace.code,
-            tail_code: &workspace.code,
-            n,
-            ahead: &[],
-            native,
-            sink: Sink::Eight {
-                outputs: self.outputs(workspace.buffers.as_mut_ptr()),
-                partials: workspace.partials.as_mut_ptr(),
-                n_rows,
-            },
-        });
-        for (k, to) in out.iter_mut().enumerate() {
-            *to = workspace.partials.lines[k * PARTIALS / 8].0;
-        }
     }
 
     /// The machine code for the rows of `columns`, where there is any.

@@ -2,36 +2,13 @@
 
 use super::emitted::RowCode;
 use super::execute::Blocks;
-use super::{Aligned, BUFFER, Place, RowInstr, RowProgram, RowWorkspace, Scalars};
+use super::{BUFFER, Place, RowInstr, RowProgram, RowWorkspace, Scalars};
 use crate::cpu::operand::{Arg, Bound};
 use crate::cpu::program::BLOCK;
-use crate::lanes::Level;
 
 impl RowProgram {
-    /// Addresses of all operands of eight problems that are read; machine code knows its own.
-    pub(super) fn bind_eight(
-        &self,
-        workspace: &mut RowWorkspace,
-        columns: &[&[f64]],
-        native: bool,
-    ) {
-        let code = if native { &[][..] } else { &self.code };
-        // Rows alone: what fills whole buffers needs repeated scalars, too.
-        let repeated = match native && self.fill.is_empty() {
-            true => None,
-            false => self.repeat_scalars(workspace),
-        };
-        let scalars = repeated.map_or(Scalars::Eight, Scalars::Repeated);
-        self.bind_fill(workspace, scalars);
-        let place = self.place(workspace, scalars);
-        bind(&mut workspace.code, code, |at| match at {
-            Place::Column(c) => moving(columns[c].as_ptr()),
-            other => place(other),
-        });
-    }
-
     /// Addresses of what fills buffers, unless they are known.
-    fn bind_fill(&self, workspace: &mut RowWorkspace, scalars: Scalars) {
+    pub(super) fn bind_fill(&self, workspace: &mut RowWorkspace, scalars: Scalars) {
         if workspace.filled != Some(scalars) {
             let place = self.place(workspace, scalars);
             bind(&mut workspace.fill, &self.fill, place);
@@ -40,7 +17,7 @@ impl RowProgram {
     }
 
     /// Addresses of scalars and buffers.
-    fn place(
+    pub(super) fn place(
         &self,
         workspace: &mut RowWorkspace,
         scalars: Scalars,
@@ -79,24 +56,6 @@ impl RowProgram {
         }
     }
 
-    /// The scalars of eight problems along a block, for registers of fewer lanes: wider ones hold
-    /// all eight.
-    fn repeat_scalars(&self, workspace: &mut RowWorkspace) -> Option<*mut f64> {
-        if self.level == Level::Avx512 {
-            return None;
-        }
-        let wide = self.scalars.len() * BUFFER;
-        if workspace.repeated.lines.len() * 8 < wide {
-            workspace.repeated = Aligned::zeros(wide);
-        }
-        let scalars = &workspace.scalars.lines[..self.scalars.len()];
-        for (k, line) in scalars.iter().enumerate() {
-            let lines = &mut workspace.repeated.lines[k * BUFFER / 8..];
-            lines[..BLOCK / 8].fill(*line);
-        }
-        Some(workspace.repeated.as_mut_ptr())
-    }
-
     /// Addresses of all operands that are read, and a copy of the last rows that fill no block.
     #[track_caller]
     pub(super) fn bind_rows(
@@ -105,23 +64,27 @@ impl RowProgram {
         columns: &[&[f64]],
         native: bool,
     ) -> usize {
-        let code = if native { &[][..] } else { &self.code };
         let n = self.check(columns);
-        let tail = workspace.tail.as_mut_ptr();
         self.bind_fill(workspace, Scalars::One);
-        let place = self.place(workspace, Scalars::One);
-        bind(&mut workspace.code, code, |at| match at {
-            Place::Column(c) => moving(columns[c].as_ptr()),
-            other => place(other),
-        });
+        let own = &columns[..self.n_columns];
+        if !native && !workspace.bound.is_for(own, n) {
+            workspace.bound.keep(own, n);
+            let place = self.place(workspace, Scalars::One);
+            bind(&mut workspace.code, &self.code, |at| match at {
+                Place::Column(c) => moving(columns[c].as_ptr()),
+                other => place(other),
+            });
+            let tail = workspace.tail.as_mut_ptr();
+            bind(&mut workspace.tail_code, &self.code, |at| match at {
+                Place::Column(c) => fixed(tail.wrapping_add(c * BUFFER)),
+                other => place(other),
+            });
+        }
         let rest = n % BLOCK;
         if rest == 0 {
             return n;
         }
-        bind(&mut workspace.tail_code, code, |at| match at {
-            Place::Column(c) => fixed(tail.wrapping_add(c * BUFFER)),
-            other => place(other),
-        });
+        let tail = workspace.tail.as_mut_ptr();
         for (c, column) in columns[..self.n_columns].iter().enumerate() {
             let last = &column[n - rest..];
             // SAFETY: the tail has `BUFFER` numbers for each column, more than a block.
@@ -132,6 +95,32 @@ impl RowProgram {
             beyond.fill(last[rest - 1]);
         }
         n
+    }
+}
+
+/// The columns that the code over rows was bound for: a fit passes over the same ones again and
+/// again.
+#[derive(Default)]
+pub(super) struct BoundFor {
+    columns: Vec<*const f64>,
+    n: usize,
+}
+
+impl BoundFor {
+    fn is_for(&self, columns: &[&[f64]], n: usize) -> bool {
+        let same = columns.iter().map(|c| c.as_ptr());
+        self.n == n && n > 0 && same.eq(self.columns.iter().copied())
+    }
+
+    fn keep(&mut self, columns: &[&[f64]], n: usize) {
+        self.n = n;
+        self.columns.clear();
+        self.columns.extend(columns.iter().map(|c| c.as_ptr()));
+    }
+
+    /// It was bound for something else.
+    pub(super) fn forget(&mut self) {
+        self.n = 0;
     }
 }
 
@@ -146,7 +135,7 @@ pub(super) fn fixed(at: *mut f64) -> Arg {
 }
 
 /// An operand that moves with the rows; it is only read.
-fn moving(at: *const f64) -> Arg {
+pub(super) fn moving(at: *const f64) -> Arg {
     Arg {
         at: at.cast_mut(),
         step: 1,

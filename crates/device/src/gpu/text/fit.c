@@ -14,6 +14,8 @@ FUNCTION int lower_at(int i, int j)
     return i * (i + 1) / 2 + j;
 }
 
+#define NOT_A_NUMBER (0.0 / 0.0)
+
 FUNCTION bool is_number(double x)
 {
     return x - x == 0.0;
@@ -24,55 +26,53 @@ FUNCTION double greater(double a, double b)
     return a > b ? a : b;
 }
 
-/* The next trial point from the best one; the change of the parameters. */
+/* The next trial point from the best one; the change of the parameters. Solves by L diag(w) L',
+   with 1/w on the diagonal of l. */
 FUNCTION double next_trial(const double *here, const double *theta, double lambda, double *scale,
                            double *trial, double *predicted)
 {
-    double inverse[P], factor[P * (P + 1) / 2], v[P];
-    for (int k = 0; k < P; ++k) {
-        const double d = greater(sqrt(here[pair_at(k, k)]), scale[k]);
-        scale[k] = 0.0 < d ? d : 1.0;
-        inverse[k] = 1.0 / scale[k];
-    }
-    for (int j = 0; j < P; ++j)
-        for (int i = j; i < P; ++i) {
-            double s = here[pair_at(j, i)] * inverse[i] * inverse[j];
-            if (i == j)
-                s = s + lambda;
-            for (int k = 0; k < j; ++k)
-                s = fma(-factor[lower_at(i, k)], factor[lower_at(j, k)], s);
-            factor[lower_at(i, j)] = i == j ? 1.0 / sqrt(s) : s * factor[lower_at(j, j)];
-        }
+    double l[P * (P + 1) / 2], lw[P], step[P];
     for (int i = 0; i < P; ++i) {
-        double s = -here[pair_at(i, P)] * inverse[i];
+        for (int j = 0; j < i; ++j) {
+            double s = here[pair_at(j, i)];
+            for (int k = 0; k < j; ++k)
+                s = fma(-lw[k], l[lower_at(j, k)], s);
+            lw[j] = s;
+            l[lower_at(i, j)] = s * l[lower_at(j, j)];
+        }
+        const double d = greater(here[pair_at(i, i)], scale[i]);
+        scale[i] = 0.0 < d ? d : 1.0;
+        double s = fma(lambda, scale[i], here[pair_at(i, i)]);
         for (int k = 0; k < i; ++k)
-            s = fma(-factor[lower_at(i, k)], v[k], s);
-        v[i] = s * factor[lower_at(i, i)];
+            s = fma(-lw[k], l[lower_at(i, k)], s);
+        l[lower_at(i, i)] = 1.0 / (0.0 < s ? s : NOT_A_NUMBER);
+        double g = -here[pair_at(i, P)];
+        for (int k = 0; k < i; ++k)
+            g = fma(-step[k], l[lower_at(i, k)], g);
+        step[i] = g;
     }
-    double vv = 0.0, gv = 0.0, change = 0.0;
+    for (int i = 0; i < P; ++i)
+        step[i] = step[i] * l[lower_at(i, i)];
+    double damped = 0.0, slope = 0.0, change = 0.0;
     for (int i = P - 1; i >= 0; --i) {
-        double s = v[i];
-        for (int k = i + 1; k < P; ++k)
-            s = fma(-factor[lower_at(k, i)], v[k], s);
-        s = s * factor[lower_at(i, i)];
-        v[i] = s;
-        vv = fma(s, s, vv);
+        const double s = step[i];
+        for (int k = 0; k < i; ++k)
+            step[k] = fma(-l[lower_at(i, k)], s, step[k]);
+        damped = fma(scale[i] * s, s, damped);
+        slope = fma(here[pair_at(i, P)], s, slope);
+        trial[i] = theta[i] + s;
+        change = greater(fabs(s) / greater(fabs(theta[i]), 1e-300), change);
     }
-    for (int k = 0; k < P; ++k) {
-        const double step = v[k] * inverse[k];
-        gv = fma(here[pair_at(k, P)], step, gv);
-        trial[k] = theta[k] + step;
-        change = greater(fabs(step) / greater(fabs(theta[k]), 1e-300), change);
-    }
-    *predicted = fma(lambda, vv, -gv) * 0.5;
-    return change;
+    *predicted = fma(lambda, damped, -slope) * 0.5;
+    return fma(*predicted, 0.0, change);
 }
 
 /* The change of a step, or of the next where steps shrink steadily. */
-FUNCTION double least_change(double change, double last, double before)
+FUNCTION double least_change(double change, double last, double before, bool *steady)
 {
     const double pace = greater(change / last, last / before);
-    return last > 0.0 && before > 0.0 && pace < 0.1 ? pace * change : change;
+    *steady = last > 0.0 && before > 0.0 && pace < 0.1;
+    return *steady ? pace * change : change;
 }
 
 FUNCTION void fit(const Job *job, long long index)
@@ -84,7 +84,7 @@ FUNCTION void fit(const Job *job, long long index)
     /* Changes of the last two steps in a row that were accepted; 0 where there are none. */
     double last = 0.0, before = 0.0;
     int status = 0, evaluations = 0;
-    bool better = true;
+    bool better = true, steady = false;
     for (int k = 0; k < P; ++k) {
         trial[k] = theta[k] = job->starts[index * P + k];
         scale[k] = 0.0;
@@ -120,7 +120,7 @@ FUNCTION void fit(const Job *job, long long index)
             }
             if (after == 0.0)
                 status = EXACT_FIT;
-            else if (better && least_change(change, last, before) <= job->xtol)
+            else if (better && least_change(change, last, before, &steady) <= job->xtol)
                 status = SMALL_STEP;
             else if (better && predicted <= job->ftol * after)
                 status = SMALL_REDUCTION;
@@ -142,6 +142,16 @@ FUNCTION void fit(const Job *job, long long index)
         if (status)
             break;
         change = next_trial(here, theta, lambda, scale, trial, &predicted);
+        /* The last step is taken without an evaluation where that would show nothing. */
+        const double least = least_change(change, last, before, &steady);
+        if (least <= job->xtol && change <= 1e-6 && lambda <= 1e-3 && 0.0 <= predicted
+            && predicted <= cost * 1e-8 && steady) {
+            status = SMALL_STEP;
+            cost = cost - predicted;
+            for (int k = 0; k < P; ++k)
+                theta[k] = trial[k];
+            break;
+        }
     }
     double *out = job->results + index * (P + SUMS + 3);
     for (int k = 0; k < P; ++k)

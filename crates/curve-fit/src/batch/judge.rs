@@ -1,0 +1,204 @@
+//! What becomes of eight trial points: accepted or not, and which fits have ended.
+
+use super::step::{Eight, State, step};
+use crate::method::Status;
+use fitzroy_device::lanes::{Kernel, Lanes};
+
+/// Relative change of every parameter, of a step or expected of the next, at which a fit of a batch
+/// has converged: values are then those of a single fit to 10⁻⁹.
+pub(super) const SMALL: f64 = 2e-10;
+
+/// A change up to which a last step is taken without another evaluation: sums at its ends are
+/// equal to this, and the cost to its square.
+const SHORT: f64 = 1e-6;
+/// Of the cost, what such a step may reduce.
+const SLIGHT: f64 = 1e-8;
+/// A damping above which steps are shortened.
+const DAMPED: f64 = 1e-3;
+
+/// How a lane ended, by number; 0 goes on.
+const SMALL_STEP: f64 = 1.0;
+const SMALL_REDUCTION: f64 = 2.0;
+const EXACT_FIT: f64 = 3.0;
+const ROUNDING: f64 = 4.0;
+const NO_PROGRESS: f64 = 5.0;
+const DAMPING_LIMIT: f64 = 6.0;
+const EVALUATION_LIMIT: f64 = 7.0;
+const NON_FINITE: f64 = 8.0;
+/// The next step is small, and so little that it is taken without an evaluation.
+const LAST_STEP: f64 = 9.0;
+
+/// How a lane has ended, and whether its result is the trial point; `None` when it goes on.
+pub(super) fn ended(code: f64) -> Option<(Status, bool)> {
+    let status = [
+        Status::SmallStep,
+        Status::SmallReduction,
+        Status::ExactFit,
+        Status::Rounding,
+        Status::NoProgress,
+        Status::DampingLimit,
+        Status::EvaluationLimit,
+        Status::NonFinite,
+        Status::SmallStep,
+    ];
+    let place = (code as usize).checked_sub(1)?;
+    Some((status[place], code == LAST_STEP))
+}
+
+/// When fits end.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) xtol: f64,
+    pub(super) ftol: f64,
+    pub(super) max_evaluations: f64,
+}
+
+/// Judges the trial points, takes over what is accepted, and makes the next step.
+pub(super) struct Turn<'s> {
+    pub(super) state: &'s mut State,
+    /// Sums of products of `[J…, r]` at the trial points.
+    pub(super) there: &'s [Eight],
+    pub(super) ends: Ends,
+    /// How each lane ended, by number.
+    pub(super) ended: &'s mut Eight,
+}
+
+impl Kernel for Turn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) {
+        let Turn {
+            state,
+            there,
+            ends,
+            ended,
+        } = self;
+        for at in (0..8).step_by(L::N) {
+            let code = judge::<L>(state, there, ends, at);
+            step::<L>(state, at);
+            last_step::<L>(state, ends, at, code).to_block(ended, at);
+        }
+    }
+}
+
+/// The change of a step, or of the next where steps shrink steadily; and where they do.
+#[inline(always)]
+fn least_change<L: Lanes>(state: &State, at: usize) -> (L, L::Mask) {
+    let zero = L::splat(0.0);
+    let change = L::from_block(&state.change, at);
+    let [before, last] = [0, 1].map(|k| L::from_block(&state.last[k], at));
+    let pace = change.div(last).greater(last.div(before));
+    let steady = L::and(
+        L::and(zero.lt(last), zero.lt(before)),
+        pace.lt(L::splat(0.1)),
+    );
+    (L::select(steady, pace.mul(change), change), steady)
+}
+
+/// Accepts or rejects the trial points; how lanes ended.
+#[inline(always)]
+fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) -> L {
+    let s = |x: f64| L::splat(x);
+    let (zero, one) = (s(0.0), s(1.0));
+    let mut spoilt = zero;
+    for sum in there {
+        spoilt = L::from_block(sum, at).fma(zero, spoilt);
+    }
+    let finite = spoilt.eq(zero);
+    let after = L::from_block(&there[there.len() - 1], at).mul(s(0.5));
+    let fresh = L::from_block(&state.fresh, at).eq(one);
+    let cost = L::from_block(&state.cost, at);
+    let predicted = L::from_block(&state.predicted, at);
+    let change = L::from_block(&state.change, at);
+    let ratio = cost.sub(after).div(predicted);
+    let level = L::and(
+        predicted.le(s(1e-14).mul(cost)),
+        after.le(cost.mul(s(1.0 + 1e-13))),
+    );
+    let gained = L::and(s(1e-4).lt(ratio), zero.lt(predicted));
+    let better = L::and(finite, L::or(L::or(gained, level), fresh));
+    let cost = L::select(better, after, cost);
+    cost.to_block(&mut state.cost, at);
+    // Nielsen's rule, with a tenth in place of a third.
+    let lambda = L::from_block(&state.lambda, at);
+    let nu = L::from_block(&state.nu, at);
+    let r = ratio.lesser(one).mul(s(2.0)).sub(one);
+    let factor = one.sub(r.mul(r).mul(r)).greater(s(0.1));
+    let factor = L::select(level, s(0.1), factor);
+    let less = lambda.mul(factor).greater(s(1e-20));
+    let more = lambda.mul(nu).greater(s(1e-14));
+    let next = L::select(better, less, more);
+    let lambda = L::select(fresh, lambda, next);
+    lambda.to_block(&mut state.lambda, at);
+    let wider = nu.mul(s(2.0)).lesser(s(64.0));
+    let wider = L::select(better, s(2.0), wider);
+    L::select(fresh, nu, wider).to_block(&mut state.nu, at);
+    let small = least_change::<L>(state, at).0.le(s(ends.xtol));
+    let moved = L::and(better, L::not(fresh));
+    let last = L::from_block(&state.last[1], at);
+    L::select(moved, last, zero).to_block(&mut state.last[0], at);
+    L::select(moved, change, zero).to_block(&mut state.last[1], at);
+    let evaluations = L::from_block(&state.evaluations, at).add(one);
+    evaluations.to_block(&mut state.evaluations, at);
+    zero.to_block(&mut state.fresh, at);
+    accept::<L>(state, there, better, at);
+
+    let over = L::and(L::not(predicted.mul(zero).eq(zero)), one.lt(lambda));
+    let over = L::or(s(1e12).lt(lambda), over);
+    let hidden = L::and(L::not(better), change.lt(s(1e-14)));
+    let rounding = L::select(
+        predicted.le(s(1e-12).mul(cost)),
+        s(ROUNDING),
+        s(NO_PROGRESS),
+    );
+    let slight = L::and(better, predicted.le(s(ends.ftol).mul(after)));
+    let exact = after.eq(zero);
+    let mut code = zero;
+    code = L::select(
+        s(ends.max_evaluations).le(evaluations),
+        s(EVALUATION_LIMIT),
+        code,
+    );
+    code = L::select(over, s(DAMPING_LIMIT), code);
+    code = L::select(hidden, rounding, code);
+    code = L::select(slight, s(SMALL_REDUCTION), code);
+    code = L::select(L::and(better, small), s(SMALL_STEP), code);
+    code = L::select(L::and(fresh, finite), zero, code);
+    code = L::select(exact, s(EXACT_FIT), code);
+    L::select(L::and(fresh, L::not(finite)), s(NON_FINITE), code)
+}
+
+/// Trial points and their sums become the best ones.
+#[inline(always)]
+fn accept<L: Lanes>(state: &mut State, there: &[Eight], better: L::Mask, at: usize) {
+    for (here, there) in state.here.iter_mut().zip(there) {
+        let kept = L::select(better, L::from_block(there, at), L::from_block(here, at));
+        kept.to_block(here, at);
+    }
+    for (theta, trial) in state.theta.iter_mut().zip(&state.trial) {
+        let kept = L::select(better, L::from_block(trial, at), L::from_block(theta, at));
+        kept.to_block(theta, at);
+    }
+}
+
+/// Where the step just made is the last one, and need not be evaluated.
+#[inline(always)]
+fn last_step<L: Lanes>(state: &mut State, ends: Ends, at: usize, code: L) -> L {
+    let (least, steady) = least_change::<L>(state, at);
+    let cost = L::from_block(&state.cost, at);
+    let predicted = L::from_block(&state.predicted, at);
+    let short = L::and(
+        L::from_block(&state.change, at).le(L::splat(SHORT)),
+        L::from_block(&state.lambda, at).le(L::splat(DAMPED)),
+    );
+    let slight = L::and(
+        L::splat(0.0).le(predicted),
+        predicted.le(cost.mul(L::splat(SLIGHT))),
+    );
+    let last = L::and(least.le(L::splat(ends.xtol)), L::and(short, slight));
+    let last = L::and(L::and(last, steady), code.eq(L::splat(0.0)));
+    let cost = L::select(last, cost.sub(predicted), cost);
+    cost.to_block(&mut state.cost, at);
+    L::select(last, L::splat(LAST_STEP), code)
+}
