@@ -5,10 +5,13 @@
 //! robust losses or counts.
 
 mod errors;
+mod groups;
 mod judge;
 mod lanes;
 mod machine;
 mod step;
+
+pub use groups::Groups;
 
 use crate::fit::{Options, Plan, fit_table};
 use crate::formula::Loss;
@@ -17,107 +20,7 @@ use crate::method::{Next, Status};
 use crate::pass::Columns;
 use fitzroy::Result;
 use fitzroy_device::gpu::Machine;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-/// Which rows belong to which fit.
-#[derive(Clone, Debug, Default)]
-pub struct Groups {
-    /// The label of each fit, in the order they first occur.
-    pub labels: Vec<String>,
-    start: Vec<usize>,
-    rows: Vec<u32>,
-}
-
-impl Groups {
-    /// One fit per distinct value of a column of labels.
-    pub fn by_label(cells: &[String]) -> Groups {
-        let mut known: std::collections::HashMap<&str, usize> = std::collections::HashMap::new();
-        let mut labels = Vec::new();
-        let of: Vec<usize> = cells
-            .iter()
-            .map(|cell| {
-                *known.entry(cell).or_insert_with(|| {
-                    labels.push(cell.clone());
-                    labels.len() - 1
-                })
-            })
-            .collect();
-        Self::of(labels, &of)
-    }
-
-    /// One fit per distinct value of a column of numbers.
-    pub fn by_number(values: &[f64]) -> Groups {
-        let mut known: std::collections::HashMap<u64, usize> = std::collections::HashMap::new();
-        let mut labels = Vec::new();
-        let of: Vec<usize> = values
-            .iter()
-            .map(|x| {
-                *known.entry(x.to_bits()).or_insert_with(|| {
-                    labels.push(x.to_string());
-                    labels.len() - 1
-                })
-            })
-            .collect();
-        Self::of(labels, &of)
-    }
-
-    /// Fits of `n` rows each, one after the other.
-    pub fn equal(n_fits: usize, n: usize) -> Groups {
-        Groups {
-            labels: (0..n_fits).map(|k| k.to_string()).collect(),
-            start: (0..=n_fits).map(|k| k * n).collect(),
-            rows: (0..(n_fits * n) as u32).collect(),
-        }
-    }
-
-    /// Rows sorted by fit, in their order within each.
-    fn of(labels: Vec<String>, of: &[usize]) -> Groups {
-        let mut start = vec![0; labels.len() + 1];
-        for &k in of {
-            start[k + 1] += 1;
-        }
-        for k in 0..labels.len() {
-            start[k + 1] += start[k];
-        }
-        let mut next = start.clone();
-        let mut rows = vec![0; of.len()];
-        for (row, &k) in of.iter().enumerate() {
-            rows[next[k]] = row as u32;
-            next[k] += 1;
-        }
-        Groups {
-            labels,
-            start,
-            rows,
-        }
-    }
-
-    /// Some of the fits, by their places.
-    #[must_use]
-    pub fn part(&self, fits: Range<usize>) -> Groups {
-        Groups {
-            labels: self.labels[fits.clone()].to_vec(),
-            start: self.start[fits.start..=fits.end].to_vec(),
-            rows: self.rows.clone(),
-        }
-    }
-
-    /// Number of fits.
-    pub fn len(&self) -> usize {
-        self.labels.len()
-    }
-
-    /// True when there are none.
-    pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
-    }
-
-    /// The rows of fit `k`.
-    pub fn rows(&self, k: usize) -> &[u32] {
-        &self.rows[self.start[k]..self.start[k + 1]]
-    }
-}
 
 /// The results of many fits: arrays with one element, or p, per fit.
 #[derive(Clone, Debug)]

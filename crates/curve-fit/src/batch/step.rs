@@ -82,7 +82,18 @@ fn lower(i: usize, j: usize) -> usize {
 /// next trial points, what they should gain, and how far they lie.
 #[inline(always)]
 pub(super) fn step<L: Lanes>(state: &mut State, at: usize) {
-    let p = state.theta.len();
+    // Loops of a known length become straight code.
+    match state.theta.len() {
+        2 => step_of::<L>(state, at, 2),
+        3 => step_of::<L>(state, at, 3),
+        4 => step_of::<L>(state, at, 4),
+        5 => step_of::<L>(state, at, 5),
+        p => step_of::<L>(state, at, p),
+    }
+}
+
+#[inline(always)]
+fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize) {
     let q = p + 1;
     // L, with 1/w on its diagonal; a row of L·diag(w); δ.
     let (l, rest) = state.work.split_at_mut(p * q / 2);
