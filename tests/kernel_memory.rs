@@ -45,8 +45,8 @@ impl Machine for Counting {
 const ROWS: [usize; 2] = [7, 8];
 
 /// Words that a run took without its rows, words said beforehand without those of the longest
-/// launches, and whether rows stayed below those.
-fn taken(joint: &Joint, settings: &Settings, team: Team) -> (usize, usize, bool) {
+/// launches, those of directions that need not have been chosen, and whether rows stayed below theirs.
+fn taken(joint: &Joint, settings: &Settings, team: Team) -> (usize, usize, usize, bool) {
     let counted = Taken::default();
     let machine = Counting(HostMachine::new(1, 1), Arc::clone(&counted));
     let settings = Settings {
@@ -64,11 +64,18 @@ fn taken(joint: &Joint, settings: &Settings, team: Team) -> (usize, usize, bool)
     let dim = outcome.run.dim;
     let longest = 2 * sampler.tune.max(sampler.draws) * sampler.chains * (11 + 2 * dim);
     let said = memory.bytes(sampler.chains) as usize / 8;
-    (sum(&rest), said - longest, sum(&rows) <= longest)
+    // Sixteen directions, twice, and their weights, for each of the chains.
+    let spare = match sampler.metric {
+        MetricKind::Blocks | MetricKind::LowRank => sampler.chains * 16 * (1 + 2 * dim),
+        _ => 0,
+    };
+    let rows_fit = sum(&rows) <= longest;
+    (sum(&rest), said - longest, spare, rows_fit)
 }
 
-/// A tenth above what is taken at most, and never below. Catches: a dense metric that is assumed for
-/// all, blocks without their places, one copy of the vectors for all blocks of a chain.
+/// Never below what is taken, and a tenth above it at most, but for directions of a metric that could
+/// have been chosen. Catches: a dense metric that is assumed for all, blocks without their places, one
+/// copy of the vectors for all blocks of a chain.
 #[test]
 fn what_is_said_beforehand_is_what_is_taken() {
     if !HostLibrary::has_compiler() {
@@ -122,11 +129,9 @@ fn what_is_said_beforehand_is_what_is_taken() {
         let sampler = &mut settings.sampler;
         (sampler.chains, sampler.tune, sampler.draws) = (2, 60, 4);
         (sampler.metric, sampler.adapt, sampler.max_treedepth) = (metric, adapt, 5);
-        let (took, said, rows_fit) = taken(&joint, &settings, team);
-        let what = format!("{name}, {}, {team:?}: {took} words, {said}", metric.name());
-        assert!(
-            took <= said && said <= took + took / 3 && rows_fit,
-            "{what}"
-        );
+        let (took, said, spare, rows_fit) = taken(&joint, &settings, team);
+        let what = format!("{name}, {}, {team:?}: {took}, {said}", metric.name());
+        let most = took + took / 10 + spare;
+        assert!(took <= said && said <= most && rows_fit, "{what}");
     }
 }
