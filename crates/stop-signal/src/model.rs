@@ -66,8 +66,8 @@ impl Default for Spec {
 /// Names of the parameters of the Wald baseline.
 pub const WALD_NAMES: [&str; 4] = ["B", "t0", "v_true", "v_false"];
 
-/// Parameters about which a subject says so little that non-centred coordinates are always the
-/// better ones, and the data may allow a population in which all subjects are alike.
+/// Parameters about which a subject says so little that non-centred coordinates are the better
+/// ones, and the data may allow a population in which all subjects are alike. Others are when asked.
 ///
 /// Their sigma is |s| for s ~ Normal(0, h), which is HalfNormal(h), and the effect is s z: the
 /// density is smooth where s crosses 0, while log sigma has a long tail there in which chains stay.
