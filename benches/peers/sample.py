@@ -173,9 +173,9 @@ def run_nuts_rs(options):
         posterior["mu_group"] = posterior["mu_pop"][..., None] + posterior["sigma_pop"][..., None] * posterior["z"]
     if model == "schools":
         posterior["theta"] = posterior["mu"][..., None] + posterior["tau"][..., None] * posterior["z"]
-    trace = arviz.from_dict(posterior=posterior, sample_stats={"diverging": np.zeros(draws.shape[:2])})
-    trace.sample_stats["diverging"][0, 0] = said["divergences"]
-    return trace, 0.0, said["sampling_s"]
+    diverging = np.zeros(draws.shape[:2])
+    diverging[0, 0] = said["divergences"]  # it counts them, and only their sum is shown
+    return arviz.from_dict(posterior=posterior, sample_stats={"diverging": diverging}), 0.0, said["sampling_s"]
 
 
 def flags(drawn):

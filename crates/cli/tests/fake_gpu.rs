@@ -8,7 +8,7 @@ use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
 use fitzroy_device::gpu::host_work::launchers;
 use fitzroy_device::gpu::text::HOST_HEADER;
 use program::{SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A folder with a driver and a compiler; none without g++, which is said.
@@ -62,7 +62,7 @@ impl Fake {
         Some(Fake(scratch))
     }
 
-    /// Runs the program where it finds the two libraries.
+    /// Runs the program where it finds the two libraries; the driver notes what happens.
     fn fitzroy(&self, arguments: &[&str]) -> Said {
         let folder = &self.0.0;
         run(program(folder)
@@ -71,7 +71,13 @@ impl Fake {
             .arg(folder)
             .env("LD_LIBRARY_PATH", folder)
             .env("FITZROY_CACHE_DIR", folder.join("cache"))
+            .env("FAKE_TIMELINE", self.timeline())
             .env_remove("CUDA_VISIBLE_DEVICES"))
+    }
+
+    /// What the driver noted.
+    fn timeline(&self) -> PathBuf {
+        self.0.0.join("timeline")
     }
 
     fn sample(&self, name: &str, arguments: &[&str]) -> Said {
@@ -145,38 +151,15 @@ fn a_chain_that_is_spread_makes_the_draws_of_the_cpu_while_the_host_keeps_the_bo
     let Some(fake) = Fake::new("gpu-sharded", &["TEAM_NOW=1", "PROCESSORS=4"]) else {
         return;
     };
-    let noted = fake.0.0.join("timeline");
     let on = |device: &str, more: &[&str]| {
         let counts = ["--tune", "100", "--draws", "60", "--chains", "2", "--json"];
-        let model = repository("models/hierarchical.fz").display().to_string();
-        let data = repository("models/hierarchical.csv").display().to_string();
-        let mut all = vec![
-            "sample",
-            &model,
-            "--data",
-            &data,
-            "--no-report",
-            "--device",
-            device,
-        ];
-        all.extend(counts);
-        all.extend(more);
-        let folder = &fake.0.0;
-        run(program(folder)
-            .args(&all)
-            .arg("--nvrtc")
-            .arg(folder)
-            .env("LD_LIBRARY_PATH", folder)
-            .env("FITZROY_CACHE_DIR", folder.join("cache"))
-            .env("FAKE_TIMELINE", &noted)
-            .env_remove("CUDA_VISIBLE_DEVICES"))
-        .ends_with(0)
-        .json()
+        let flags = [&["--device", device], &counts[..], more].concat();
+        fake.sample("hierarchical", &flags).ends_with(0).json()
     };
     let cpu = on("cpu", &["--out", "a"]);
     let gpu = on("cuda", &["--out", "b", "--team", "sharded"]);
     assert_eq!(cpu["summary"], gpu["summary"], "the same bits");
-    let happened = timeline(&noted);
+    let happened = timeline(&fake.timeline());
     // Of two launches in a row, the rows of the first are read when the second is under way.
     let words: Vec<&str> = happened.iter().map(|h| h.0.as_str()).collect();
     let overlapped = |w: &[&str]| w == ["waited", "launch", "read", "waited"];

@@ -13,6 +13,7 @@ use nuts_rs::{CpuMath, DiagNutsSettings, sample_sequentially};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 struct Chain {
@@ -32,7 +33,7 @@ fn main() {
     let start = Instant::now();
     let done: Vec<Chain> = std::thread::scope(|scope| {
         let chain = |k: u64| {
-            let density = density.clone();
+            let density = Arc::clone(&density);
             scope.spawn(move || run(density, k, (tune, draws), target, seed))
         };
         let running: Vec<_> = (0..chains).map(chain).collect();
@@ -50,7 +51,7 @@ fn main() {
 }
 
 fn run(
-    density: Box<dyn Density>,
+    density: Arc<dyn Density>,
     k: u64,
     (tune, draws): (u64, u64),
     target: f64,

@@ -5,25 +5,18 @@ use nuts_storable::HasDims;
 use rand::Rng;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A model with its data.
 pub trait Density: Send + Sync {
     /// Which coordinates are logarithms.
     fn positive(&self) -> Vec<bool>;
     /// ln p(x) with its slopes.
-    fn value(&mut self, x: &[f64], slopes: &mut [f64]) -> f64;
-    /// Another one, for another chain.
-    fn copy(&self) -> Box<dyn Density>;
-}
-
-impl Clone for Box<dyn Density> {
-    fn clone(&self) -> Self {
-        self.copy()
-    }
+    fn value(&self, x: &[f64], slopes: &mut [f64]) -> f64;
 }
 
 /// What nuts-rs samples from.
-pub struct Target(pub Box<dyn Density>);
+pub struct Target(pub Arc<dyn Density>);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the log density is not a number")]
@@ -66,7 +59,7 @@ impl CpuLogpFunc for Target {
 }
 
 /// The model of this name with the data in a file.
-pub fn read(model: &str, path: &str) -> Box<dyn Density> {
+pub fn read(model: &str, path: &str) -> Arc<dyn Density> {
     let text = std::fs::read_to_string(path).expect("the data");
     let all: Value = serde_json::from_str(&text).expect("JSON");
     let numbers = |v: &Value| -> Vec<f64> {
@@ -80,14 +73,14 @@ pub fn read(model: &str, path: &str) -> Box<dyn Density> {
         rows.iter().flat_map(numbers).collect()
     };
     match model {
-        "groups" => Box::new(Groups { y: column("y"), group: places("group") }),
-        "schools" => Box::new(Schools { y: column("y"), sigma: column("sigma") }),
-        "artists" => Box::new(Artists {
+        "groups" => Arc::new(Groups { y: column("y"), group: places("group") }),
+        "schools" => Arc::new(Schools { y: column("y"), sigma: column("sigma") }),
+        "artists" => Arc::new(Artists {
             y: column("y"),
             artist: places("artist"),
             features: rows("features"),
         }),
-        "logistic" => Box::new(Logistic { y: column("y"), x: rows("X") }),
+        "logistic" => Arc::new(Logistic { y: column("y"), x: rows("X") }),
         other => panic!("there is no model {other}"),
     }
 }
@@ -97,7 +90,6 @@ fn count(places: &[usize]) -> usize {
 }
 
 /// mu_pop, ln sigma_pop, z, ln sigma_obs
-#[derive(Clone)]
 struct Groups {
     y: Vec<f64>,
     group: Vec<usize>,
@@ -109,7 +101,7 @@ impl Density for Groups {
         (0..n + 3).map(|k| k == 1 || k == n + 2).collect()
     }
 
-    fn value(&mut self, x: &[f64], slopes: &mut [f64]) -> f64 {
+    fn value(&self, x: &[f64], slopes: &mut [f64]) -> f64 {
         let last = x.len() - 1;
         let (mu, spread, noise) = (x[0], x[1].exp(), x[last].exp());
         let z = &x[2..last];
@@ -138,14 +130,9 @@ impl Density for Groups {
             + 0.5 * (noise / 5.0).powi(2);
         value + x[1] + x[last]
     }
-
-    fn copy(&self) -> Box<dyn Density> {
-        Box::new(self.clone())
-    }
 }
 
 /// mu, ln tau, z
-#[derive(Clone)]
 struct Schools {
     y: Vec<f64>,
     sigma: Vec<f64>,
@@ -156,7 +143,7 @@ impl Density for Schools {
         (0..self.y.len() + 2).map(|k| k == 1).collect()
     }
 
-    fn value(&mut self, x: &[f64], slopes: &mut [f64]) -> f64 {
+    fn value(&self, x: &[f64], slopes: &mut [f64]) -> f64 {
         let (mu, tau) = (x[0], x[1].exp());
         let ratio = (tau / 5.0).powi(2);
         let mut value = -mu * mu / 50.0 - ratio.ln_1p() + x[1];
@@ -173,14 +160,9 @@ impl Density for Schools {
         }
         value
     }
-
-    fn copy(&self) -> Box<dyn Density> {
-        Box::new(self.clone())
-    }
 }
 
 /// mu, ln sigma_artist, effects, beta, ln sigma
-#[derive(Clone)]
 struct Artists {
     y: Vec<f64>,
     artist: Vec<usize>,
@@ -193,7 +175,7 @@ impl Density for Artists {
         (0..n).map(|k| k == 1 || k == n - 1).collect()
     }
 
-    fn value(&mut self, x: &[f64], slopes: &mut [f64]) -> f64 {
+    fn value(&self, x: &[f64], slopes: &mut [f64]) -> f64 {
         let (n, last) = (self.y.len(), x.len() - 1);
         let k = self.features.len() / n;
         let (mu, spread, noise) = (x[0], x[1].exp(), x[last].exp());
@@ -231,14 +213,9 @@ impl Density for Artists {
         value -= mu * mu / 800.0 + 0.5 * (spread / 5.0).powi(2) + 0.5 * (noise / 5.0).powi(2);
         value + x[1] + x[last]
     }
-
-    fn copy(&self) -> Box<dyn Density> {
-        Box::new(self.clone())
-    }
 }
 
 /// intercept, beta
-#[derive(Clone)]
 struct Logistic {
     y: Vec<f64>,
     x: Vec<f64>,
@@ -249,7 +226,7 @@ impl Density for Logistic {
         vec![false; 1 + self.x.len() / self.y.len()]
     }
 
-    fn value(&mut self, x: &[f64], slopes: &mut [f64]) -> f64 {
+    fn value(&self, x: &[f64], slopes: &mut [f64]) -> f64 {
         let k = x.len() - 1;
         let mut value = -x[0] * x[0] / 12.5;
         slopes[0] = -x[0] / 6.25;
@@ -268,9 +245,5 @@ impl Density for Logistic {
             }
         }
         value
-    }
-
-    fn copy(&self) -> Box<dyn Density> {
-        Box::new(self.clone())
     }
 }

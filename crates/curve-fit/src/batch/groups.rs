@@ -1,6 +1,7 @@
 //! Which rows belong to which of many small fits.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::ops::Range;
 
 /// Which rows belong to which fit.
@@ -15,33 +16,25 @@ pub struct Groups {
 impl Groups {
     /// One fit per distinct value of a column of labels.
     pub fn by_label(cells: &[String]) -> Groups {
-        let mut known: HashMap<&str, usize> = HashMap::new();
-        let mut labels = Vec::new();
-        let of: Vec<usize> = cells
-            .iter()
-            .map(|cell| {
-                *known.entry(cell).or_insert_with(|| {
-                    labels.push(cell.clone());
-                    labels.len() - 1
-                })
-            })
-            .collect();
-        Self::of(labels, &of)
+        Self::by(cells, |cell| cell)
     }
 
     /// One fit per distinct value of a column of numbers.
     pub fn by_number(values: &[f64]) -> Groups {
-        let mut known: HashMap<u64, usize> = HashMap::new();
+        Self::by(values, |x| x.to_bits())
+    }
+
+    /// One fit per distinct `key`, labelled by the first value that has it.
+    fn by<'v, T: ToString, K: Hash + Eq>(values: &'v [T], key: impl Fn(&'v T) -> K) -> Groups {
+        let mut known: HashMap<K, usize> = HashMap::new();
         let mut labels = Vec::new();
-        let of: Vec<usize> = values
-            .iter()
-            .map(|x| {
-                *known.entry(x.to_bits()).or_insert_with(|| {
-                    labels.push(x.to_string());
-                    labels.len() - 1
-                })
+        let place = |value| {
+            *known.entry(key(value)).or_insert_with(|| {
+                labels.push(value.to_string());
+                labels.len() - 1
             })
-            .collect();
+        };
+        let of: Vec<usize> = values.iter().map(place).collect();
         Self::of(labels, &of)
     }
 

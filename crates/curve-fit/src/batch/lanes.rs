@@ -2,7 +2,7 @@
 
 use super::errors::Errors;
 use super::judge::{Ends, SMALL, Turn, ended};
-use super::step::{Eight, State};
+use super::step::{Eight, State, pair};
 use super::{Fits, Groups};
 use crate::fit::Plan;
 use crate::method::{Limits, Status};
@@ -226,7 +226,7 @@ impl<'a> Lanes<'a> {
             false => 2.0 * out.cost[fit] / dof as f64,
         };
         let q = p + 1;
-        let entry = |a: usize, b: usize| state.here[a * q + b - a * (a + 1) / 2][k];
+        let entry = |a: usize, b: usize| state.here[pair(q, a, b)][k];
         self.errors.take(fit, entry, s2, out.se);
     }
 }

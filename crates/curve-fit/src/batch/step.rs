@@ -69,7 +69,7 @@ impl State {
 }
 
 /// Which sum the product of columns a ≤ b of q is.
-fn pair(q: usize, a: usize, b: usize) -> usize {
+pub(super) fn pair(q: usize, a: usize, b: usize) -> usize {
     a * q + b - a * (a + 1) / 2
 }
 
