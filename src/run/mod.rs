@@ -32,6 +32,7 @@ mod integrated;
 mod kept;
 mod kernels;
 mod memory;
+mod mirrors;
 mod plan;
 mod plates;
 mod posterior;

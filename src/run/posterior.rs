@@ -4,12 +4,13 @@ use super::compiled::{Change, Compiled, Evaluator, Terms, log_jacobian};
 use super::coordinates;
 use super::device::Device;
 use super::kept::Shown;
+use super::mirrors::mirrors;
 use super::plates::plates;
 use super::saved;
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind, say};
 use crate::fit::sample::kernel::{Agreement, Disagreement, Lower, Remote};
-use crate::fit::sample::{CoordinateMap, Plates, Posterior};
+use crate::fit::sample::{CoordinateMap, Mirrors, Plates, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Chosen, Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
@@ -55,6 +56,8 @@ pub(super) struct ModelPosterior<'a> {
     agreement: Agreement,
     /// The density in force as the chains see it, for others to look at while they run.
     shown: Shown,
+    /// The mirrors of coordinates that were in force when they were last asked for.
+    mirrors: Option<(Arc<Compiled>, Mirrors)>,
 }
 
 impl<'a> ModelPosterior<'a> {
@@ -108,6 +111,7 @@ impl<'a> ModelPosterior<'a> {
             precision: Precision::F64,
             agreement: Agreement::default(),
             shown,
+            mirrors: None,
         };
         posterior.check_start();
         Ok(posterior)
@@ -347,6 +351,18 @@ impl Posterior for ModelPosterior<'_> {
 
     fn plates(&self) -> Plates {
         plates(self.joint)
+    }
+
+    fn mirrors(&mut self, position: &[f64]) -> Mirrors {
+        match &self.mirrors {
+            Some((of, found)) if Arc::ptr_eq(of, &self.compiled) => found.clone(),
+            _ => {
+                let found = mirrors(&self.compiled, position)
+                    .expect("what is recorded is compiled after the run as well");
+                self.mirrors = Some((Arc::clone(&self.compiled), found.clone()));
+                found
+            }
+        }
     }
 
     /// What each plate is sampled in, then whether a choice had to be taken back (1) and whether a

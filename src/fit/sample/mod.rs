@@ -101,6 +101,7 @@ mod independence;
 pub mod kernel;
 mod low_rank;
 mod metric;
+mod mirrors;
 mod normal_path;
 mod normals;
 mod pathfinder;
@@ -122,6 +123,7 @@ pub use checkpoint::Checkpoint;
 pub use entangled::Plates;
 pub use independence::Independence;
 pub use metric::MetricKind;
+pub use mirrors::Mirrors;
 pub use run::{Restart, Run, sample, sample_in_blocks};
 pub use settings::{Adapt, Init, Sampler, Settings};
 pub use statistics::{Draws, Statistics};
@@ -172,6 +174,14 @@ pub trait Posterior: Sync {
     /// elements; no coordinate twice. None unless said otherwise.
     fn plates(&self) -> Plates {
         Plates::new()
+    }
+
+    /// Sets of present coordinates that can change sign together without changing the density; the
+    /// first of each says on which side a point is. `position` is one of finite density. None
+    /// unless said otherwise.
+    fn mirrors(&mut self, position: &[f64]) -> Mirrors {
+        let _ = position;
+        Mirrors::new()
     }
 
     /// The present coordinates, for a checkpoint; [`Posterior::restore`] understands them.

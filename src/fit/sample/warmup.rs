@@ -5,6 +5,7 @@ use super::chain::{Chain, Window};
 use super::estimate::{self, Wish};
 use super::flights::{self, FIRST_FLIGHT};
 use super::independence::{self, Independence, Proposal, Scratch};
+use super::mirrors;
 use super::pool::{Progress, run_all};
 use super::run::{Restart, Session, State};
 use super::step_size::median;
@@ -81,6 +82,8 @@ pub(crate) fn warm_up<P: Posterior>(
         if settings.adapt == Adapt::Pooled && last_change.is_some_and(|last| end <= last) {
             recoordinate(posterior, chains, session, last_change == Some(end));
         }
+        mirrors::bring_together(posterior, &mut state.chains, settings.adapt);
+        let chains = &mut state.chains;
         if fraction >= FIRST_FLIGHT {
             flights::begin(chains, settings.sampler);
         }
