@@ -27,7 +27,8 @@ fn positive<R: Real>(x: R) -> (R, R) {
 /// drift v ≥ 0, finished at a Wald time of mean B/v and shape B².
 ///
 /// With z₁ = (B − vt)/√t, z₂ = (B + vt)/√t and E = e^(−z₁²/2), S = 1 − ½E(erfcx(z₁/√2) +
-/// erfcx(z₂/√2)) for z₁ ≥ 0 and ½E(erfcx(−z₁/√2) − erfcx(z₂/√2)) below: nothing overflows.
+/// erfcx(z₂/√2)) for z₁ ≥ 0 and ½E(erfcx(−z₁/√2) − erfcx(z₂/√2)) below: nothing overflows. z₂ is
+/// never negative; that its size is taken tells those who write the code.
 #[derive(Clone, Copy, Debug)]
 pub struct Racer<R> {
     /// S(t), the probability that it is still running.
@@ -48,7 +49,7 @@ impl<R: Real> Racer<R> {
         let (z1, z2) = (start - way, start + way);
         let bell = (lit::<R>(-0.5) * (z1 * z1)).exp();
         let a = (z1.abs() * lit(FRAC_1_SQRT_2)).erfcx();
-        let b = (z2 * lit(FRAC_1_SQRT_2)).erfcx();
+        let b = (z2.abs() * lit(FRAC_1_SQRT_2)).erfcx();
         let half_bell = lit::<R>(0.5) * bell;
         let ahead = lit::<R>(0.0).le(z1);
         let sign = ahead.select(lit(1.0), lit(-1.0));
@@ -93,7 +94,7 @@ impl<R: Real> Race<R> {
             start + loser * root,
         );
         let a = (z1.abs() * lit(FRAC_1_SQRT_2)).erfcx();
-        let b = (z2 * lit(FRAC_1_SQRT_2)).erfcx();
+        let b = (z2.abs() * lit(FRAC_1_SQRT_2)).erfcx();
         // S = D·e^(−z₁²/2) with the factor taken out where S is small.
         let square = z1 * z1;
         let ahead = lit::<R>(0.0).le(z1);

@@ -88,7 +88,9 @@ fn suggested(graph: &Graph, needed: &[bool]) -> Mirrors {
         arrays.push(array);
     }
     let whole = |(s, arrays): (usize, Vec<Range<usize>>)| {
-        std::iter::once(s).chain(arrays.into_iter().flatten()).collect()
+        std::iter::once(s)
+            .chain(arrays.into_iter().flatten())
+            .collect()
     };
     mirrors.into_iter().map(whole).collect()
 }

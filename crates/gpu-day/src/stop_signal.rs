@@ -54,7 +54,7 @@ impl Task {
         run_of(joint, device, precision, counts, &never, &|settings, n| {
             settings.rewrites = Rewrites::NONE;
             let sampler = &mut settings.sampler;
-            suit(sampler);
+            suit(spec, sampler);
             sampler.max_treedepth = depth;
             let starts = points(spec, study, joint, &study.subjects, n, sampler.seed);
             sampler.init = Init::Points(starts);

@@ -81,7 +81,7 @@ fn assert_agree(one: &Diagnosis, other: &Diagnosis, what: &str) {
 fn metrics_and_coordinates_do_not_change_the_posterior() {
     let study = study(3);
     let mut own = settings(1);
-    suit(&mut own.sampler);
+    suit(&Spec::default(), &mut own.sampler);
     assert_eq!(own.sampler.metric, MetricKind::Blocks);
     let usual = fit(&Spec::default(), &study, &own);
     let mut plain = settings(2);
@@ -119,7 +119,7 @@ fn the_posterior_in_f32_is_that_of_f64() {
     };
     let study = study(2);
     let mut exact = settings(3);
-    suit(&mut exact.sampler);
+    suit(&spec, &mut exact.sampler);
     let mut single = exact.clone();
     single.sampler.seed = 4;
     single.device = Device::machine(HostMachine::new(1, 3));

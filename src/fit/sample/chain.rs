@@ -10,7 +10,7 @@ use super::step_size::{self, DualAveraging};
 use super::trajectory::flight::{self, Dynamics};
 use super::trajectory::walnuts::{self, Walnuts};
 use super::trajectory::{Hamiltonian, Workspace};
-use super::tree::{Growth, Oracle, Stop, grow};
+use super::tree::{Growth, Oracle, Reach, Stop, grow};
 use super::warmup;
 use super::{Event, Observer, Phase, Sampler, Settings, Target};
 use crate::rng::{Purpose, Rng};
@@ -187,10 +187,10 @@ impl<T: Target> Chain<T> {
         let energy_start = path.energy_start();
         let mut dice = Dice::new(self.stream, self.iteration);
         let growth = match &mut self.halving {
-            None => grow(&mut path, &mut dice, phase.max_depth),
+            None => grow(&mut path, &mut dice, phase.reach),
             Some(scratch) => {
                 let mut path = Walnuts::new(path, scratch);
-                let growth = grow(&mut path, &mut dice, phase.max_depth);
+                let growth = grow(&mut path, &mut dice, phase.reach);
                 path.account(growth)
             }
         };
@@ -202,7 +202,7 @@ impl<T: Target> Chain<T> {
         let Some(flights) = &mut self.flights else {
             return;
         };
-        let most = (1 << phase.max_depth) - 1;
+        let most = (1 << phase.reach.max_depth) - 1;
         let (n_steps, cut) = flights.n_steps(self.iteration, step_size, most);
         let key = (self.stream, self.iteration, Purpose::Momentum);
         let (density, space) = ((&mut self.target, &*self.metric), &mut self.space);
@@ -334,8 +334,8 @@ pub(crate) struct PhaseSettings {
     pub(crate) start: usize,
     /// Transitions in it.
     pub(crate) total: usize,
-    /// Largest number of doublings.
-    pub(crate) max_depth: u32,
+    /// How far trajectories grow.
+    pub(crate) reach: Reach,
     /// Acceptance to tune to.
     pub(crate) target_accept: f64,
 }
@@ -357,7 +357,10 @@ impl PhaseSettings {
             phase,
             start,
             total,
-            max_depth: settings.max_treedepth.min(most),
+            reach: Reach {
+                max_depth: settings.max_treedepth.min(most),
+                past_turn: settings.past_turn && phase == Phase::Sampling,
+            },
             target_accept: settings.target_accept,
         }
     }

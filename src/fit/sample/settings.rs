@@ -99,6 +99,10 @@ pub struct Settings {
     /// The same in the first windows of the warm-up, up to 8 % of it, if that is smaller: there
     /// metric and coordinates are guesses, and long trajectories teach little. Default 10.
     pub early_treedepth: u32,
+    /// Whether a trajectory of the draws is doubled once more after it has turned. It costs twice
+    /// the gradients; where a few directions are so slow that they hardly move before all others
+    /// have turned, they gain more than that. Default false.
+    pub past_turn: bool,
     /// Family of metrics. Default [`MetricKind::Auto`].
     pub metric: MetricKind,
     /// Threads to use, at least 1; more than `chains` are not used. Never changes a draw.
@@ -130,6 +134,7 @@ impl Default for Settings {
             target_accept: 0.8,
             max_treedepth: 10,
             early_treedepth: 10,
+            past_turn: false,
             metric: MetricKind::Auto,
             threads: 1,
             seed: 0,

@@ -138,12 +138,27 @@ impl Weights {
     }
 }
 
-/// Grows a tree of at most `max_depth` doublings; the trajectory's candidate is the draw.
+/// How far a trajectory may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// Largest number of doublings.
+    pub(crate) max_depth: u32,
+    /// Whether a trajectory that has turned is doubled once more, see [`grow`].
+    pub(crate) past_turn: bool,
+}
+
+/// Grows a tree within `reach`; the trajectory's candidate is the draw.
+///
+/// It ends when it turns. With [`Reach::past_turn`] it ends when one of its halves does: whichever
+/// state a trajectory is grown from, and whichever of its halves comes first, it is the same one
+/// that is ended by, so that the draws stay exact. As ever a subtree is discarded when growing from
+/// one of its own states would have ended inside it.
 pub(crate) fn grow<T: Trajectory, O: Oracle>(
     trajectory: &mut T,
     oracle: &mut O,
-    max_depth: u32,
+    reach: Reach,
 ) -> Growth {
+    let max_depth = reach.max_depth;
     let mut weights = Weights {
         base: 0.0,
         total: 1.0,
@@ -157,6 +172,8 @@ pub(crate) fn grow<T: Trajectory, O: Oracle>(
         max_energy_error: 0.0,
         nonfinite: false,
     };
+    // Of the trajectory so far.
+    let mut has_turned = false;
     while growth.depth < max_depth {
         trajectory.begin(oracle.direction());
         let leaves = 1u32 << growth.depth;
@@ -166,16 +183,20 @@ pub(crate) fn grow<T: Trajectory, O: Oracle>(
         if let Some(joint) = joint {
             trajectory.mark(Place::Before(joint));
         }
-        if let Some(stop) = subtree(
+        let grown = subtree(
             trajectory,
             oracle,
-            (leaves, joint),
+            (leaves, joint, reach.past_turn),
             &mut weights,
             &mut growth,
-        ) {
-            growth.stop = stop;
-            break;
-        }
+        );
+        let half_turns = match grown {
+            Ok(turns) => turns || has_turned,
+            Err(stop) => {
+                growth.stop = stop;
+                break;
+            }
+        };
         if oracle.accept((weights.subtree / weights.total).min(1.0)) {
             trajectory.join();
         }
@@ -183,7 +204,11 @@ pub(crate) fn grow<T: Trajectory, O: Oracle>(
         let overlaps = |joint| {
             trajectory.turns(Span::FarTo(joint)) || trajectory.turns(Span::SinceBefore(joint))
         };
-        if trajectory.turns(Span::Whole) || joint.is_some_and(overlaps) {
+        has_turned = trajectory.turns(Span::Whole) || joint.is_some_and(overlaps);
+        if match reach.past_turn {
+            true => half_turns,
+            false => has_turned,
+        } {
             growth.stop = Stop::Turned;
             break;
         }
@@ -191,35 +216,34 @@ pub(crate) fn grow<T: Trajectory, O: Oracle>(
     growth
 }
 
-/// Grows one subtree; returns why it must be discarded, if it must.
+/// Grows one subtree: whether it turns as a whole, where `past_turn` allows that, or why it must be
+/// discarded.
 #[inline]
 fn subtree<T: Trajectory, O: Oracle>(
     trajectory: &mut T,
     oracle: &mut O,
-    (leaves, joint): (u32, Option<usize>),
+    (leaves, joint, past_turn): (u32, Option<usize>, bool),
     weights: &mut Weights,
     growth: &mut Growth,
-) -> Option<Stop> {
+) -> Result<bool, Stop> {
     weights.subtree = 0.0;
+    let mut turns = false;
     for leaf in 0..leaves {
         let next = trajectory.step();
         growth.n_steps += 1;
-        let log_weight = match next {
-            Ok(log_weight) => log_weight,
-            Err(stop) => return Some(stop),
-        };
+        let log_weight = next?;
         if log_weight.abs() > growth.max_energy_error.abs() {
             growth.max_energy_error = -log_weight;
         }
         if !log_weight.is_finite() {
             growth.nonfinite = true;
             growth.max_energy_error = f64::INFINITY;
-            return Some(Stop::Diverged);
+            return Err(Stop::Diverged);
         }
         let (weight, acceptance) = weights.leaf(log_weight);
         growth.acceptance_sum += acceptance;
         if log_weight < -MAX_ENERGY_ERROR {
-            return Some(Stop::Diverged);
+            return Err(Stop::Diverged);
         }
         weights.subtree += weight;
         if leaf == 0 || oracle.accept(weight / weights.subtree) {
@@ -235,15 +259,21 @@ fn subtree<T: Trajectory, O: Oracle>(
             }
             continue;
         }
-        if (0..leaf.trailing_ones()).any(|k| span_turns(trajectory, slot - k as usize, 2 << k)) {
-            return Some(Stop::Turned);
+        for k in 0..leaf.trailing_ones() {
+            let size = 2 << k;
+            if span_turns(trajectory, slot - k as usize, size) {
+                turns = true;
+                if size < leaves || !past_turn {
+                    return Err(Stop::Turned);
+                }
+            }
         }
         let next = leaf + 1;
         if next < leaves && next.is_multiple_of(LONG / 2) {
             trajectory.mark(Place::Before(slot_of(next)));
         }
     }
-    None
+    Ok(turns)
 }
 
 /// Spans of at least this many leaves are also looked at half by half.

@@ -10,6 +10,8 @@ pub(crate) const TILE: usize = 1024;
 pub(crate) const PARTIALS: usize = 32;
 /// Numbers of a matrix that one block reads: half of a first cache of 32 KiB.
 const BLOCK_OF_MATRIX: usize = 2048;
+/// Numbers of all arrays that a block passes through: three quarters of such a cache.
+const BLOCK_OF_ARRAYS: usize = 3072;
 /// Levels of the tree that joins tiles.
 pub(crate) const TREE: usize = 64;
 /// Runs shorter than this are summed one by one; longer ones in eight partial sums.
@@ -258,14 +260,35 @@ pub(crate) struct LoopPlan {
     pub(crate) matrices: Vec<MatrixPlan>,
     /// What `Code::Native` calls.
     pub(crate) native: Option<Entry>,
+    /// Arrays that a block passes through beside machine code; 0 where there is none.
+    pub(crate) passed: usize,
 }
 
 impl LoopPlan {
-    /// Rows of a block: a power of two from `PARTIALS` to `BLOCK`, fewer where matrices are wide.
+    /// Rows of a block: a power of two from `PARTIALS` to `BLOCK`, fewer where matrices are wide
+    /// or where many arrays pass from lookups to machine code and on to sums.
     pub(crate) fn block(&self) -> usize {
         let columns = self.matrices.iter().map(|m| m.columns).max().unwrap_or(0);
-        let fit = (BLOCK_OF_MATRIX / columns.max(1)).max(1);
+        let of_matrix = BLOCK_OF_MATRIX / columns.max(1);
+        let fit = of_matrix.min(BLOCK_OF_ARRAYS / self.passed.max(1)).max(1);
         (1 << fit.ilog2()).clamp(PARTIALS, BLOCK)
+    }
+
+    /// Counts what stands in `passed`.
+    pub(crate) fn count_passed(&mut self) {
+        let operands = self
+            .code
+            .iter()
+            .flat_map(|i| i.from.iter().chain([&i.to, &i.also_to]));
+        let moving = operands
+            .flatten()
+            .filter(|loc| loc.motion != Motion::Scalar);
+        let mut places: Vec<(bool, usize)> = moving
+            .map(|loc| (loc.arena == Arena::Fixed, loc.at))
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        self.passed = places.len();
     }
 }
 

@@ -283,6 +283,7 @@ fn fixed(s: &Settings) -> Vec<(&'static str, u64)> {
         ("target_accept", s.target_accept.to_bits()),
         ("max_treedepth", u64::from(s.max_treedepth)),
         ("early_treedepth", u64::from(s.early_treedepth)),
+        ("past_turn", u64::from(s.past_turn)),
         ("metric", s.metric as u64),
         ("seed", s.seed),
         ("stream", u64::from(s.stream)),

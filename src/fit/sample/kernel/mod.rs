@@ -225,6 +225,7 @@ struct Job {
     n_transitions: u64,
     is_warmup: u64,
     max_depth: u64,
+    past_turn: u64,
     seed: u64,
     stream: u64,
     fresh: u64,
@@ -232,7 +233,7 @@ struct Job {
 }
 
 impl Job {
-    fn words(&self) -> [u64; 16] {
+    fn words(&self) -> [u64; 17] {
         [
             self.fixed,
             self.table,
@@ -246,6 +247,7 @@ impl Job {
             self.n_transitions,
             self.is_warmup,
             self.max_depth,
+            self.past_turn,
             self.seed,
             self.stream,
             self.fresh,
@@ -284,7 +286,8 @@ fn prepare<T: Target>(
         n_chains: stretch.n_chains as u64,
         n_transitions: 0,
         is_warmup: u64::from(phase.phase == Phase::Warmup),
-        max_depth: u64::from(phase.max_depth),
+        max_depth: u64::from(phase.reach.max_depth),
+        past_turn: u64::from(phase.reach.past_turn),
         seed: settings.seed,
         stream: u64::from(settings.stream),
         fresh: 0,

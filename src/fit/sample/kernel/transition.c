@@ -24,6 +24,7 @@ struct Job {
     wide_t n_transitions;
     wide_t is_warmup;
     wide_t max_depth;
+    wide_t past_turn;        /* whether what has turned is doubled once more */
     wide_t seed;
     wide_t stream;
     wide_t fresh;            /* whether the density at the start must be evaluated again */
@@ -595,7 +596,7 @@ FUNCTION int ones(unsigned x)
 struct Tree {
     double base, total, subtree, acceptance_sum, max_energy_error;
     int depth, n_steps, stop;
-    bool nonfinite;
+    bool nonfinite, past_turn, subtree_turns;
 };
 
 FUNCTION bool leaf_turns(Chain *chain, int slot, unsigned size)
@@ -609,6 +610,7 @@ FUNCTION bool leaf_turns(Chain *chain, int slot, unsigned size)
 FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves, int joint)
 {
     tree->subtree = 0.0;
+    tree->subtree_turns = false;
     for (unsigned leaf = 0; leaf < leaves; ++leaf) {
         const double log_weight = leapfrog(chain);
         tree->n_steps += 1;
@@ -646,8 +648,11 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
         }
         for (int k = 0; leaf >> k & 1; ++k)
             if (leaf_turns(chain, slot - k, 2u << k)) {
-                tree->stop = TURNED;
-                return true;
+                tree->subtree_turns = true;
+                if (2u << k < leaves || !tree->past_turn) {
+                    tree->stop = TURNED;
+                    return true;
+                }
             }
         const unsigned next = leaf + 1;
         if (next < leaves && next % 4 == 0)
@@ -667,6 +672,7 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
     tree->n_steps = 0;
     tree->stop = AT_DEPTH;
     tree->nonfinite = false;
+    bool has_turned = false;
     while (tree->depth < max_depth) {
         chain->side = dice->directions & 1 ? 1 : 0;
         dice->directions >>= 1;
@@ -681,8 +687,10 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
         if (accept(dice, ratio < 1.0 ? ratio : 1.0))
             chain->candidate = 1 - chain->candidate;
         tree->total = tree->total + tree->subtree;
-        if (turns_whole(chain)
-            || (joint >= 0 && (turns_far_to(chain, joint) || turns_since(chain, joint, 1)))) {
+        const bool half_turns = has_turned || tree->subtree_turns;
+        has_turned = turns_whole(chain)
+            || (joint >= 0 && (turns_far_to(chain, joint) || turns_since(chain, joint, 1)));
+        if (tree->past_turn ? half_turns : has_turned) {
             tree->stop = TURNED;
             return;
         }
@@ -789,6 +797,7 @@ ENTRY void advance(const Job *job)
         dice.directions = next_words(&dice).w[0];
         start(&chain, &dice);
         Tree tree;
+        tree.past_turn = job->past_turn != 0;
         grow(&chain, &tree, &dice, (int)job->max_depth);
         scalar[S_ITERATION] = scalar[S_ITERATION] + 1.0;
         if (job->is_warmup)

@@ -11,7 +11,8 @@ use fitzroy::model::Model;
 use fitzroy::model::joint::{Coordinates, Joint};
 use fitzroy::run::{self, Caller, Settings};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::cpu::Function;
+use fitzroy_device::cpu::{Engine, Function};
+use fitzroy_device::lanes::Level;
 use fitzroy_device::probe;
 use fitzroy_stop_signal::config::{Config, DEFAULT};
 use fitzroy_stop_signal::data::{self, Options, Study};
@@ -186,7 +187,7 @@ fn settings(chains: usize, draws: usize, threads: usize, seed: u64) -> Settings 
     let sampler = &mut settings.sampler;
     (sampler.chains, sampler.tune, sampler.draws) = (chains, draws, draws);
     (sampler.threads, sampler.seed) = (threads, seed);
-    start::suit(sampler);
+    start::suit(&Spec::default(), sampler);
     settings
 }
 
@@ -209,7 +210,10 @@ impl Gradient {
         let graphs = joint.graphs(&vec![Coordinates::NonCentred; joint.plates().len()]);
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let function = Function::compile(&graphs.graph, &graphs.bindings, &outputs)?;
+        // As the sampler evaluates it.
+        let (level, engine) = (Level::detect(), Engine::default());
+        let function =
+            Function::compile_for(level, engine, &graphs.graph, &graphs.bindings, &outputs)?;
         Ok(Gradient {
             function,
             point: point.to_vec(),

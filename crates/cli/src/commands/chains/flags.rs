@@ -47,6 +47,10 @@ pub(crate) struct ChainFlags {
     /// Largest number of doublings of a trajectory, 1 to 20
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_treedepth: u32,
+    /// Double trajectories once more after they have turned: twice the gradients, and more than that
+    /// for a few slow directions [default: for stop-signal studies of many subjects]
+    #[arg(long)]
+    past_turn: bool,
     /// Chains that run at once, at most [default: --threads]
     #[arg(long, value_name = "N")]
     cores: Option<usize>,
@@ -137,6 +141,7 @@ impl ChainFlags {
         sampler.draws = self.draws;
         sampler.target_accept = self.target_accept;
         sampler.max_treedepth = self.max_treedepth;
+        sampler.past_turn = self.past_turn;
         sampler.metric = match self.metric {
             Metric::Auto => MetricKind::Auto,
             Metric::Diag => MetricKind::Diagonal,

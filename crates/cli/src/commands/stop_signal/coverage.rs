@@ -143,7 +143,7 @@ fn one(
     let sampler = &mut settings.sampler;
     (sampler.chains, sampler.tune, sampler.draws) = (args.chains, args.tune, args.draws);
     (sampler.threads, sampler.seed) = (threads, seed);
-    start::suit(sampler);
+    start::suit(spec, sampler);
     let joint = run::bind(&Model::parse(&spec.text())?, &spec.data(&study), &settings)?;
     let points = start::points(spec, &study, &joint, &study.subjects, args.chains, seed);
     settings.sampler.init = Init::Points(points);

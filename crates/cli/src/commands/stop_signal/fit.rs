@@ -108,13 +108,13 @@ impl FitArgs {
         })
     }
 
-    fn settings(&self, machine: Machine) -> Result<Settings> {
+    fn settings(&self, spec: &Spec, machine: Machine) -> Result<Settings> {
         // Nothing in the model can be rewritten, and looking takes time.
         let mut settings = Settings {
             rewrites: Rewrites::NONE,
             ..self.chains.settings(&self.common, machine)?
         };
-        start::suit(&mut settings.sampler);
+        start::suit(spec, &mut settings.sampler);
         Ok(settings)
     }
 
@@ -154,8 +154,8 @@ fn subjects(joint: &Joint) -> Vec<String> {
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let clock = Clock::start();
     let machine = args.common.threads()?;
-    let mut settings = args.settings(machine)?;
     let spec = args.spec()?;
+    let mut settings = args.settings(&spec, machine)?;
     let study = args.study(&spec)?;
     let mut chosen = args.common.choose()?;
     let model = Model::parse(&spec.text())?;

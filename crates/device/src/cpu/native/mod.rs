@@ -139,6 +139,7 @@ fn replace(plan: &mut LoopPlan, split: Split) {
     plan.code = split.before;
     plan.code.push(call);
     plan.code.extend(split.after);
+    plan.count_passed();
 }
 
 /// How many registers of rows to compute side by side: as many as need no saving.

@@ -6,6 +6,9 @@ use crate::lanes::Lanes;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+/// All bits of a number but its sign.
+const MAGNITUDE: u64 = !(1 << 63);
+
 /// An operation on registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Op {
@@ -128,6 +131,30 @@ impl Tape {
             next
         })
     }
+
+    /// True for `x < 0` where x is the size of something, or made of such.
+    fn never_holds(&self, mask: u32) -> bool {
+        let node = &self.nodes[mask as usize];
+        let [x, bound, _] = node.args;
+        let zero = self.nodes[bound as usize].op == Op::Const(0);
+        node.op == Op::Lt && zero && self.is_size(x)
+    }
+
+    /// Whether the value is never below 0; it may be NaN.
+    fn is_size(&self, value: u32) -> bool {
+        let node = &self.nodes[value as usize];
+        let [a, b, _] = node.args;
+        match node.op {
+            Op::Const(bits) => f64::from_bits(bits) >= 0.0,
+            Op::AndBits => [a, b]
+                .iter()
+                .any(|&k| self.nodes[k as usize].op == Op::Const(MAGNITUDE)),
+            Op::Mul if a == b => true,
+            Op::Mul | Op::Div | Op::Add => self.is_size(a) && self.is_size(b),
+            Op::Sqrt => self.is_size(a),
+            _ => false,
+        }
+    }
 }
 
 thread_local! {
@@ -226,7 +253,7 @@ macro_rules! recorder {
                 Self(push(Op::XorBits, &[self.0, Self::splat(-0.0).0]))
             }
             fn abs(self) -> Self {
-                let magnitude = push(Op::Const(!(1 << 63)), &[]);
+                let magnitude = push(Op::Const(MAGNITUDE), &[]);
                 Self(push(Op::AndBits, &[self.0, magnitude]))
             }
             comparisons! {
@@ -243,6 +270,9 @@ macro_rules! recorder {
                 and_bits(a, b) = AndBits;
                 or_bits(a, b) = OrBits;
                 xor_bits(a, b) = XorBits;
+            }
+            fn any(mask: u32) -> bool {
+                TAPE.with_borrow(|tape| !tape.never_holds(mask))
             }
             fn select(mask: u32, yes: Self, no: Self) -> Self {
                 Self(push(Op::Select, &[mask, yes.0, no.0]))

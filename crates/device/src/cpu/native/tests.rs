@@ -104,3 +104,38 @@ fn instructions_have_the_bytes_of_the_gnu_assembler() {
     }
     assert!(table.lines().count() > 300);
 }
+
+#[test]
+fn what_is_left_out_where_an_argument_is_a_size_changes_no_bit() {
+    let scope = Scope::new();
+    let rows = scope.dim("rows", 37);
+    let (y, a) = (scope.data("y", &[rows]), scope.param(0, &[rows]));
+    let x = y - a;
+    let third = fitzroy_graph::Expr::lit(0.3);
+    // A size, one over a root, a square and what may lie below 0.
+    let all = (x.abs() * third).erfcx()
+        + (x.abs() / (x * x + third).sqrt()).erfcx()
+        + (x * x).erfcx()
+        + (x * third).erfcx();
+    let total = scope.node(all.sum_all());
+    let bindings = Bindings {
+        data: vec![(0..37).map(|k| 0.3 * f64::from(k) - 5.0).collect()],
+        indices: vec![],
+    };
+    let graph = scope.finish();
+    let levels = Level::available();
+    for &level in levels.iter().filter(|&&l| l != Level::Scalar) {
+        let of = |engine| {
+            let function = Function::compile_for(level, engine, &graph, &bindings, &[total]);
+            let function = function.expect("it compiles");
+            assert_eq!(function.engine(), engine, "{:?}", function.engine_note());
+            let mut workspace = function.workspace();
+            let points = [-3.0, -0.5, 0.0, 0.7, 4.0, f64::NAN];
+            points.map(|point| {
+                function.run(&mut workspace, &[point; 37]);
+                function.output(&workspace, 0)[0].to_bits()
+            })
+        };
+        assert_eq!(of(Engine::Emitter), of(Engine::Interpreter), "{level:?}");
+    }
+}
