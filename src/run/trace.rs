@@ -337,10 +337,7 @@ fn variables(
 /// One variable per statistic, `lp` replaced by the given.
 fn statistics_columns(chains: &[Statistics], n_draws: usize, lp: Vec<f64>) -> Vec<Variable> {
     fn all<T: Copy>(chains: &[Statistics], pick: impl Fn(&Statistics) -> &[T]) -> Vec<T> {
-        chains
-            .iter()
-            .flat_map(|c| pick(c).iter().copied())
-            .collect()
+        chains.iter().map(pick).collect::<Vec<_>>().concat()
     }
     let real = |pick: fn(&Statistics) -> &[f64]| Column::Real(all(chains, pick));
     let whole = |pick: fn(&Statistics) -> &[i64]| Column::Integer(all(chains, pick));
