@@ -75,7 +75,10 @@ pub(crate) enum Command {
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub(crate) fn read() -> clap::error::Result<Command> {
-    if std::env::args_os().nth(1).is_none_or(|name| name != "sample") {
+    if std::env::args_os()
+        .nth(1)
+        .is_none_or(|name| name != "sample")
+    {
         return Cli::try_parse().map(|cli| cli.command);
     }
     let alone = Sampling::augment_subcommands(clap::Command::new("fitzroy"));

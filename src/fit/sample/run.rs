@@ -399,12 +399,14 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
         _ => None,
     };
     let own = shared.unwrap_or(settings.chains);
-    session.threads.run_all(&mut chains[..own], |(chain, outcome)| {
-        let point = &mut chain.space.candidate;
-        let target = &mut chain.target;
-        *outcome = start::start(point, target, &centre, settings, chain.stream, chain.index);
-        Progress::Done
-    });
+    session
+        .threads
+        .run_all(&mut chains[..own], |(chain, outcome)| {
+            let point = &mut chain.space.candidate;
+            let target = &mut chain.target;
+            *outcome = start::start(point, target, &centre, settings, chain.stream, chain.index);
+            Progress::Done
+        });
     let (firsts, others) = chains.split_at_mut(own);
     for (k, (chain, _)) in others.iter_mut().enumerate() {
         let first = &firsts[k % own].0;

@@ -142,5 +142,9 @@ fn a_store_whose_chunks_have_other_names_is_not_gone_on_with() {
         assert!(message.contains(part), "{message}");
     }
     std::fs::write(&path, text).unwrap();
-    assert!(open(&folder.0, &schools(&settings), &settings).unwrap().is_some());
+    assert!(
+        open(&folder.0, &schools(&settings), &settings)
+            .unwrap()
+            .is_some()
+    );
 }

@@ -11,7 +11,8 @@ use super::products::{mat_vec, mat_vec_transposed};
 use super::program::{Code, LoopPlan, PARTIALS, TILE};
 use super::scalar;
 use super::sums::{
-    close_short, close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising, sum_runs,
+    close_short, close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising,
+    sum_runs,
 };
 use crate::lanes::{Kernel, Lanes};
 
