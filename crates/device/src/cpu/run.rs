@@ -36,7 +36,7 @@ impl LoopRun<'_> {
         unsafe {
             self.clear();
             let (n, block_len) = (self.plan.n, self.plan.block());
-            if n <= PARTIALS {
+            if (1..=PARTIALS).contains(&n) {
                 for instr in self.code {
                     block::<L>(self.plan, instr, self.work, self.fixed, 0, n);
                 }
