@@ -221,7 +221,13 @@ impl Compiled {
 
     /// Compiles further nodes of the same graph.
     pub(super) fn function(&self, outputs: &[NodeId]) -> Result<Function> {
-        Function::compile(&self.graphs.graph, &self.graphs.bindings, outputs)
+        self.function_for(Engine::Interpreter, outputs)
+    }
+
+    /// The same, for one engine.
+    pub(super) fn function_for(&self, engine: Engine, outputs: &[NodeId]) -> Result<Function> {
+        let (graph, bindings) = (&self.graphs.graph, &self.graphs.bindings);
+        Function::compile_for(Level::detect(), engine, graph, bindings, outputs)
     }
 
     /// Location and scale of the sampled plates, with memory to evaluate them at sampled

@@ -43,17 +43,20 @@ where
     let serve = || {
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((chain, mut whole)) = next else {
+            let Some((chain, mut rest)) = next else {
                 break;
             };
+            let mut rows = Vec::with_capacity(n_draws * lengths.len());
+            for _ in 0..n_draws {
+                for (rest, &len) in rest.iter_mut().zip(lengths) {
+                    rows.extend(rest.split_off_mut(..len));
+                }
+            }
             let mut work = worker();
-            for draw in 0..n_draws {
+            let of_draws = rows.chunks_mut(lengths.len().max(1));
+            for (draw, rows) in of_draws.enumerate() {
                 let position = &positions.chains[chain][draw * dim..(draw + 1) * dim];
-                let rows = whole.iter_mut().zip(lengths);
-                let mut rows: Vec<&mut [f64]> = rows
-                    .map(|(all, len)| &mut all[draw * len..(draw + 1) * len])
-                    .collect();
-                work(chain, draw, position, &mut rows);
+                work(chain, draw, position, rows);
             }
         }
     };

@@ -13,6 +13,7 @@ use crate::Result;
 use crate::draws::{Column, Group, Trace, Variable, join_draws};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
+use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::Precision;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,6 +28,9 @@ pub(super) struct Collect<'a> {
     /// What the draws are made in.
     pub(super) precision: Precision,
 }
+
+/// Draws from which machine code for what is computed of each pays.
+const WORTH_MACHINE_CODE: usize = 1000;
 
 /// A variable computed for every draw: its name, dims and sizes.
 struct Column3 {
@@ -188,7 +192,12 @@ impl Collect<'_> {
         if nodes.is_empty() {
             return Ok(Vec::new());
         }
-        let function = self.compiled.function(nodes)?;
+        let n = positions.chains.len() * positions.n_draws;
+        let engine = match n < WORTH_MACHINE_CODE {
+            true => Engine::Interpreter,
+            false => self.settings.engine,
+        };
+        let function = self.compiled.function_for(engine, nodes)?;
         let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
             let mut workspace = function.workspace();
             let function = &function;
@@ -328,10 +337,7 @@ fn variables(
 /// One variable per statistic, `lp` replaced by the given.
 fn statistics_columns(chains: &[Statistics], n_draws: usize, lp: Vec<f64>) -> Vec<Variable> {
     fn all<T: Copy>(chains: &[Statistics], pick: impl Fn(&Statistics) -> &[T]) -> Vec<T> {
-        chains
-            .iter()
-            .flat_map(|c| pick(c).iter().copied())
-            .collect()
+        chains.iter().map(pick).collect::<Vec<_>>().concat()
     }
     let real = |pick: fn(&Statistics) -> &[f64]| Column::Real(all(chains, pick));
     let whole = |pick: fn(&Statistics) -> &[i64]| Column::Integer(all(chains, pick));

@@ -6,7 +6,7 @@ use crate::commands::{
 };
 use crate::progress::Style;
 use crate::terminal;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fitzroy::run::Team;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
@@ -30,11 +30,18 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The command whose runs may be shorter than it takes to build the flags of all commands.
+#[derive(Subcommand)]
+pub(crate) enum Sampling {
+    /// Samples a model with NUTS
+    Sample(Box<sample::SampleArgs>),
+}
+
 /// The commands, in the order of the help.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Samples a model with NUTS
-    Sample(Box<sample::SampleArgs>),
+    #[command(flatten)]
+    Sampling(Sampling),
     /// Fits a curve to data by least squares
     CurveFit(Box<curve_fit::CurveFitArgs>),
     /// Says whether the draws of a trace can be trusted
@@ -61,6 +68,22 @@ pub(crate) enum Command {
     Models(models::ModelsArgs),
     /// Prints a completion script for a shell
     Completions(completions::CompletionsArgs),
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// What is wrong with it, or the help that it asks for.
+pub(crate) fn read() -> clap::error::Result<Command> {
+    if std::env::args_os()
+        .nth(1)
+        .is_none_or(|name| name != "sample")
+    {
+        return Cli::try_parse().map(|cli| cli.command);
+    }
+    let alone = Sampling::augment_subcommands(clap::Command::new("fitzroy"));
+    let found = Sampling::from_arg_matches_mut(&mut alone.try_get_matches()?);
+    found.map(Command::Sampling)
 }
 
 /// Flags that every command takes.

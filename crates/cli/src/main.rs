@@ -12,12 +12,11 @@ mod progress;
 mod task;
 mod terminal;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match args::Cli::try_parse() {
-        Ok(cli) => exit::code(commands::run(cli.command)),
+    match args::read() {
+        Ok(command) => exit::code(commands::run(command)),
         Err(error) => {
             // A closed pipe is no reason to complain.
             let _ = error.print();

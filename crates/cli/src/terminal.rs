@@ -5,7 +5,8 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 
 /// Prints a line on stdout.
 pub(crate) fn out(text: impl Display) {
-    let _ = writeln!(stdout().lock(), "{text}");
+    // In one piece: the stream would hand on every line by itself.
+    let _ = stdout().lock().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Prints a line on stderr.

@@ -67,6 +67,12 @@ impl Kind {
     }
 }
 
+/// How chunks are named, and the only way in which a store can be gone on with. They lie side by
+/// side: a folder for each index would take longer than its file.
+pub(super) fn chunk_keys() -> Value {
+    json!({"name": "default", "configuration": {"separator": "."}})
+}
+
 /// An array: what its `zarr.json` says.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
@@ -80,14 +86,13 @@ impl Layout {
     /// `zarr.json` of the array. A chunk of no elements is not allowed, so 0 counts as 1.
     pub(super) fn json(&self) -> Value {
         let chunk: Vec<usize> = self.chunk.iter().map(|&n| n.max(1)).collect();
-        // Chunks lie side by side: a folder for each index would take longer than its file.
         json!({
             "zarr_format": 3,
             "node_type": "array",
             "shape": self.shape,
             "data_type": self.kind.name(),
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "."}},
+            "chunk_key_encoding": chunk_keys(),
             "fill_value": self.kind.fill(),
             "codecs": self.kind.codecs(),
             "attributes": {},

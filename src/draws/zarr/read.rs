@@ -4,7 +4,7 @@ use super::super::netcdf::translate_statistics;
 use super::super::netcdf::{chain_and_draw_first, is_draw_group, is_trace_group, labels_of_reals};
 use super::super::{Attribute, Column, Group, Labels, Trace, Variable};
 use super::array::{Elements, Plan, indices, plan, unpack, wrong};
-use super::metadata::{ORDER, attributes_of};
+use super::metadata::{ORDER, attributes_of, chunk_keys};
 use super::version2;
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
@@ -83,6 +83,21 @@ impl Store {
     /// `zarr.json` of everything below the root, by path.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (&String, &Value)> {
         self.nodes.iter()
+    }
+
+    /// Refuses to go on with arrays whose chunks have other names than those that would be added.
+    pub(crate) fn check_chunk_keys(&self) -> Result<()> {
+        let arrays = self.nodes.iter().filter(|(_, n)| n["node_type"] == "array");
+        let ours = chunk_keys();
+        let other = arrays.map(|(path, node)| (path, &node["chunk_key_encoding"]));
+        match other.into_iter().find(|(_, keys)| **keys != ours) {
+            None => Ok(()),
+            Some((path, keys)) => Err(wrong(format!(
+                "the chunks of {path} are named as {keys} says, and those to come would be as \
+                 {ours} says: its draws can be read, but nothing can be added to them; start anew \
+                 with --overwrite or another --out"
+            ))),
+        }
     }
 
     /// The whole store.

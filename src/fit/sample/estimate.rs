@@ -276,9 +276,7 @@ impl Scaled {
         for _ in 0..20 {
             let length = vector::dot(&v, &v).sqrt();
             let mut next = vector::zeros(self.dim);
-            for row in &self.rows {
-                vector::axpy(vector::dot(row, &v) / (length * n), row, &mut next);
-            }
+            vector::add_gram(length * n, &self.rows, &v, &mut next);
             value = vector::dot(&next, &v) / length;
             v = next;
             if value.is_nan() || value <= 0.0 {

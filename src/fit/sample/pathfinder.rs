@@ -10,7 +10,7 @@
 
 use super::chain::Chain;
 use super::normal_path::{Ascent, NormalFit};
-use super::pool::{Progress, run_all};
+use super::pool::Progress;
 use super::run::Session;
 use super::trajectory::Point;
 use super::vector;
@@ -43,7 +43,7 @@ pub(crate) struct Found {
 /// which there are none stays.
 pub(crate) fn move_chains<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>) {
     let mut paths: Vec<_> = chains.iter_mut().map(|c| (c, Found::default())).collect();
-    run_all(&mut paths, session.settings.threads, |(chain, found)| {
+    session.threads.run_all(&mut paths, |(chain, found)| {
         let start = chain.space.candidate.clone();
         let gradients = &mut chain.gradients;
         *found = path(&mut chain.target, start, chain.stream, gradients);

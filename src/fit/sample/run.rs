@@ -3,7 +3,7 @@
 use super::blocks::{Blocks, Next, Pacer};
 use super::chain::{Chain, PhaseSettings};
 use super::checkpoint::Checkpoint;
-use super::pool::{Progress, run_all};
+use super::pool::{Progress, Threads};
 use super::statistics::{Draws, Statistics};
 use super::until::{FIRST_LOOK, Look};
 use super::{
@@ -116,6 +116,8 @@ pub(crate) struct Session<'a> {
     pub(crate) observer: &'a dyn Observer,
     /// Whether to stop.
     pub(crate) stop: &'a AtomicBool,
+    /// Who makes transitions here.
+    pub(crate) threads: Threads,
     /// What went wrong where transitions are made.
     pub(crate) failed: OnceLock<Error>,
 }
@@ -211,7 +213,7 @@ impl Session<'_> {
         iteration: usize,
         phase: &PhaseSettings,
     ) {
-        run_all(chains, self.settings.threads, |chain| {
+        self.threads.run_all(chains, |chain| {
             for _ in 0..SLICE {
                 if chain.iteration as usize >= iteration || self.stop.load(Ordering::Relaxed) {
                     return Progress::Done;
@@ -292,10 +294,16 @@ pub fn sample_in_blocks<P: Posterior>(
     blocks: Blocks<'_>,
 ) -> Result<Run> {
     settings.check(posterior.dim())?;
+    // Looks at the draws have more to share than chains.
+    let threads = match settings.until {
+        Some(_) => settings.threads,
+        None => settings.threads.min(settings.chains),
+    };
     let session = Session {
         settings,
         observer,
         stop,
+        threads: Threads::new(threads),
         failed: OnceLock::new(),
     };
     if settings.sampler != Sampler::Nuts && posterior.remote().is_some() {
@@ -356,7 +364,7 @@ fn draw<P: Posterior>(
                 .iter()
                 .map(|c| (&c.earlier, &c.draws))
                 .collect();
-            match until::look(&chains, posterior.dim(), until, settings.threads) {
+            match until::look(&chains, posterior.dim(), until, &session.threads) {
                 Look::Reached => *reached = Some(true),
                 // A look at the end of a run does not move those of a run that goes on from it.
                 Look::Again(n) if state.iteration() == settings.tune + state.next_look => {
@@ -391,12 +399,14 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
         _ => None,
     };
     let own = shared.unwrap_or(settings.chains);
-    run_all(&mut chains[..own], settings.threads, |(chain, outcome)| {
-        let point = &mut chain.space.candidate;
-        let target = &mut chain.target;
-        *outcome = start::start(point, target, &centre, settings, chain.stream, chain.index);
-        Progress::Done
-    });
+    session
+        .threads
+        .run_all(&mut chains[..own], |(chain, outcome)| {
+            let point = &mut chain.space.candidate;
+            let target = &mut chain.target;
+            *outcome = start::start(point, target, &centre, settings, chain.stream, chain.index);
+            Progress::Done
+        });
     let (firsts, others) = chains.split_at_mut(own);
     for (k, (chain, _)) in others.iter_mut().enumerate() {
         let first = &firsts[k % own].0;

@@ -2,7 +2,7 @@
 
 use super::Draws;
 use super::chain::Earlier;
-use super::pool::{Progress, run_all};
+use super::pool::{Progress, Threads};
 use crate::diagnose::{Chains, Ess, TailEss, ess, rhat};
 
 /// What the draws must reach: a run then ends before all `draws` of its settings are made.
@@ -48,7 +48,7 @@ pub(crate) fn look(
     chains: &[(&Earlier, &Draws)],
     dim: usize,
     until: Until,
-    threads: usize,
+    threads: &Threads,
 ) -> Look {
     let n = chains[0].0.log_densities.len() + chains[0].1.len();
     if n == 0 {
@@ -56,7 +56,7 @@ pub(crate) fn look(
     }
     // The last quantity is the log density.
     let mut quantities: Vec<(usize, Option<Worst>)> = (0..=dim).map(|i| (i, None)).collect();
-    run_all(&mut quantities, threads, |(i, found)| {
+    threads.run_all(&mut quantities, |(i, found)| {
         let mut values = Vec::with_capacity(chains.len() * n);
         for (earlier, draws) in chains {
             if *i == dim {

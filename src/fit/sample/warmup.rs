@@ -6,7 +6,7 @@ use super::estimate::{self, Wish};
 use super::flights::{self, FIRST_FLIGHT};
 use super::independence::{self, Independence, Proposal, Scratch};
 use super::mirrors;
-use super::pool::{Progress, run_all};
+use super::pool::Progress;
 use super::run::{Restart, Session, State};
 use super::step_size::median;
 use super::trajectory::Point;
@@ -163,7 +163,7 @@ fn make_proposals<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'
                 .iter_mut()
                 .for_each(|chain| set(chain, found.clone()));
         }
-        Adapt::PerChain => run_all(chains, session.settings.threads, |chain| {
+        Adapt::PerChain => session.threads.run_all(chains, |chain| {
             let (rows, _) = pool_windows(std::slice::from_ref(chain));
             let found = judged(chain, &rows);
             set(chain, found);
@@ -202,7 +202,7 @@ fn first_metric<T: Target>(chains: &mut [Chain<T>], session: &Session<'_>) {
 
 /// Searches the step size of every chain from `guess`.
 fn search_all<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, guess: f64) {
-    run_all(chains, session.settings.threads, |chain| {
+    session.threads.run_all(chains, |chain| {
         chain.search_step_size(guess);
         Progress::Done
     });
@@ -240,7 +240,7 @@ fn adapt_pooled<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>
 
 /// Metric and step size of every chain from its own windows.
 fn adapt_alone<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish<'_>) {
-    run_all(chains, session.settings.threads, |chain| {
+    session.threads.run_all(chains, |chain| {
         let (positions, gradients) = pool_windows(std::slice::from_ref(chain));
         let dim = chain.target.dim();
         let before = &chain.metric;
@@ -286,7 +286,7 @@ fn recoordinate<P: Posterior>(
     for chain in chains.iter_mut() {
         chain.target = posterior.target();
     }
-    run_all(chains, session.settings.threads, |chain| {
+    session.threads.run_all(chains, |chain| {
         let point = &mut chain.space.candidate;
         map(&mut point.position.as_flattened_mut()[..dim]);
         point.evaluate(&mut chain.target);

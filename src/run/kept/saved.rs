@@ -130,6 +130,7 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
         let message = "the store holds no state to go on from; start anew with --overwrite";
         return Err(context(Error::new(ErrorKind::Data, message)));
     };
+    store.check_chunk_keys().map_err(context)?;
     let path = folder.join(&state);
     let bytes = fs::read(&path).map_err(|error| {
         let message = format!(

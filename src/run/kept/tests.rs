@@ -120,3 +120,31 @@ fn a_kept_run_has_the_draws_of_any_other_wherever_they_are() {
         );
     }
 }
+
+/// The names of chunks are part of the format of a store: draws that are added under other names
+/// would never be read.
+#[test]
+fn a_store_whose_chunks_have_other_names_is_not_gone_on_with() {
+    let mut settings = short();
+    settings.sampler.draws = 100;
+    let folder = Folder::new("keys");
+    kept(&settings, &folder, &Notes::default());
+    let root = folder.0.join(STREAM);
+    let path = root.join("zarr.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let other = text.replace(r#""separator":".""#, r#""separator":"/""#);
+    assert_ne!(text, other);
+    std::fs::write(&path, other).unwrap();
+    settings.sampler.draws = 200;
+    let refused = open(&folder.0, &schools(&settings), &settings);
+    let message = refused.err().unwrap().to_string();
+    for part in ["run.zarr", r#""separator":"/""#, "--overwrite"] {
+        assert!(message.contains(part), "{message}");
+    }
+    std::fs::write(&path, text).unwrap();
+    assert!(
+        open(&folder.0, &schools(&settings), &settings)
+            .unwrap()
+            .is_some()
+    );
+}

@@ -17,7 +17,7 @@ mod validation_report;
 pub(crate) mod verify;
 pub(crate) mod weather;
 
-use crate::args::Command;
+use crate::args::{Command, Sampling};
 use crate::exit::Outcome;
 use crate::terminal;
 use fitzroy::Result;
@@ -47,7 +47,7 @@ pub(crate) fn thinned(path: &Path) -> Result<Trace> {
 /// Runs a command.
 pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
-        Command::Sample(args) => sample::run(&args),
+        Command::Sampling(Sampling::Sample(args)) => sample::run(&args),
         Command::CurveFit(args) => curve_fit::run(&args),
         Command::Diagnose(args) => diagnose::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -8,10 +8,11 @@
 use super::maps::{self, log_add_exp_pair, map1, map3, pair};
 use super::operand::{Bound, Reader};
 use super::products::{mat_vec, mat_vec_transposed};
-use super::program::{Code, LoopPlan, TILE};
+use super::program::{Code, LoopPlan, PARTIALS, TILE};
 use super::scalar;
 use super::sums::{
-    close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising, sum_runs,
+    close_short, close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising,
+    sum_runs,
 };
 use crate::lanes::{Kernel, Lanes};
 
@@ -35,6 +36,15 @@ impl LoopRun<'_> {
         unsafe {
             self.clear();
             let (n, block_len) = (self.plan.n, self.plan.block());
+            if (1..=PARTIALS).contains(&n) {
+                for instr in self.code {
+                    block::<L>(self.plan, instr, self.work, self.fixed, 0, n);
+                }
+                for sum in &self.plan.sums {
+                    close_short::<L>(sum, self.work, n);
+                }
+                return;
+            }
             let mut start = 0;
             while start < n {
                 let len = block_len.min(n - start);

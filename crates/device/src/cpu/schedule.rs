@@ -119,11 +119,19 @@ impl Schedule {
                 role[id.index()] = role_of(graph, id);
             }
         }
-        // A repeated scalar that is read from memory must be written there.
+        // A repeated scalar that is read from memory must be written there. Readers come later, so
+        // theirs are settled first.
+        let mut whole = vec![false; n];
+        outputs.iter().for_each(|o| whole[o.index()] = true);
         for id in graph.node_ids().rev() {
-            let whole = outputs.contains(&id) || reads_whole(graph, &role, id);
-            if whole && role[id.index()] == Role::Alias && scalar_core(graph, id).is_some() {
-                role[id.index()] = Role::Elementwise;
+            let role = &mut role[id.index()];
+            let alone = *role == Role::Alias && scalar_core(graph, id).is_some();
+            if alone && whole[id.index()] {
+                *role = Role::Elementwise;
+            }
+            if reads_whole(graph, *role, id) {
+                let inputs = &graph.node(id).inputs;
+                inputs.iter().for_each(|i| whole[i.index()] = true);
             }
         }
         let mut schedule = Schedule {
@@ -301,12 +309,12 @@ pub(crate) fn reads_by_position(graph: &Graph, id: NodeId) -> bool {
     }
 }
 
-/// Whether some needed node reads all of `id` from memory.
-fn reads_whole(graph: &Graph, role: &[Role], id: NodeId) -> bool {
-    graph.node_ids().any(|c| {
-        let reads = role[c.index()] == Role::Kernel
-            || (role[c.index()] == Role::Alias && graph.node(c).op == Op::Relabel)
-            || (role[c.index()] == Role::Elementwise && reads_by_position(graph, c));
-        reads && graph.node(c).inputs.contains(&id)
-    })
+/// Whether the node, in this role, reads all of its inputs from memory.
+fn reads_whole(graph: &Graph, role: Role, id: NodeId) -> bool {
+    match role {
+        Role::Kernel => true,
+        Role::Alias => graph.node(id).op == Op::Relabel,
+        Role::Elementwise => reads_by_position(graph, id),
+        _ => false,
+    }
 }

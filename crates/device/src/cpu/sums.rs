@@ -32,6 +32,29 @@ pub(super) unsafe fn close_tile<L: Lanes>(sum: &SumPlan, work: *mut f64, tile: u
     }
 }
 
+/// The total of a loop of at most `PARTIALS` elements, without a tree. Partial sums that no element
+/// went to are zeros and left out, which changes no bit: what is added at last is added to 0.
+#[inline(always)]
+pub(super) unsafe fn close_short<L: Lanes>(sum: &SumPlan, work: *mut f64, n: usize) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let p = work.add(sum.partials);
+        for half in [PARTIALS / 2, PARTIALS / 4] {
+            if n > half {
+                for i in (0..half).step_by(L::N) {
+                    L::load(p.add(i))
+                        .add(L::load(p.add(i + half)))
+                        .store(p.add(i));
+                }
+            }
+        }
+        let c = |k: usize| *p.add(k);
+        let s = ((c(0) + c(4)) + (c(2) + c(6))) + ((c(1) + c(5)) + (c(3) + c(7)));
+        p.write_bytes(0, n.next_multiple_of(PARTIALS / 4));
+        *work.add(sum.total) = 0.0 + s;
+    }
+}
+
 /// Adds up what is left on the tree, lowest level first.
 #[inline(always)]
 pub(super) unsafe fn join_tiles(sum: &SumPlan, work: *mut f64, tiles: usize) {

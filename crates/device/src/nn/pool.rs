@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// A piece of work, lent to the workers while `Pool::run` waits for them.
+/// A piece of work, lent to the workers while `Pool::lend` waits for them.
 #[derive(Clone, Copy)]
 struct Work(*const (dyn Fn(&Crew<'_>) + Sync));
 
-// SAFETY: the pointee is `Sync`, and `Pool::run` keeps it alive until every worker is done.
+// SAFETY: the pointee is `Sync`, and `Pool::lend` keeps it alive until every worker is done.
 unsafe impl Send for Work {}
 
 #[derive(Default)]
@@ -19,8 +19,10 @@ struct Board {
     /// Counts the pieces of work; a worker that sees a new number has something to do.
     number: u64,
     work: Option<Work>,
-    /// Workers that have not finished it.
+    /// Workers that have taken it and not finished it.
     busy: usize,
+    /// Workers that must still take it.
+    awaited: usize,
     closed: bool,
 }
 
@@ -104,6 +106,20 @@ impl Pool {
     /// # Panics
     /// If `work` does, on any thread.
     pub fn run(&mut self, work: &(dyn Fn(&Crew<'_>) + Sync)) {
+        self.lend(work, self.shared.n_threads - 1);
+    }
+
+    /// Runs `work` on the caller's thread and on the others that are free before that is done:
+    /// nobody waits for a thread to wake up only to find that nothing is left to do. There must be
+    /// no [`Crew::each`] in it.
+    ///
+    /// # Panics
+    /// If `work` does, on any thread.
+    pub fn share(&mut self, work: &(dyn Fn(&Crew<'_>) + Sync)) {
+        self.lend(work, 0);
+    }
+
+    fn lend(&mut self, work: &(dyn Fn(&Crew<'_>) + Sync), awaited: usize) {
         let shared = &*self.shared;
         if shared.n_threads > 1 {
             let mut board = shared.lock();
@@ -112,12 +128,15 @@ impl Pool {
             let work: &'static (dyn Fn(&Crew<'_>) + Sync) = unsafe { std::mem::transmute(work) };
             board.number += 1;
             board.work = Some(Work(work));
-            board.busy = shared.n_threads - 1;
+            board.awaited = awaited;
             shared.changed.notify_all();
         }
         let own = shared.attempt(work, 0, self.level);
         let mut board = shared.lock();
-        while board.busy > 0 {
+        if awaited == 0 {
+            board.work = None;
+        }
+        while board.busy + board.awaited > 0 {
             board = shared
                 .changed
                 .wait(board)
@@ -167,14 +186,15 @@ impl Shared {
                 return;
             }
             seen = board.number;
-            let work = board.work;
+            let Some(work) = board.work else { continue };
+            board.busy += 1;
+            board.awaited = board.awaited.saturating_sub(1);
             drop(board);
-            if let Some(work) = work {
-                // SAFETY: `Pool::run` keeps the work alive until `busy` is 0.
-                let work = unsafe { &*work.0 };
-                // The panic is told by `broken`.
-                let _ = self.attempt(work, thread, level);
-            }
+            // SAFETY: `Pool::lend` keeps the work alive while a worker is busy, and none takes it
+            // afterwards.
+            let work = unsafe { &*work.0 };
+            // The panic is told by `broken`.
+            let _ = self.attempt(work, thread, level);
             let mut board = self.lock();
             board.busy -= 1;
             if board.busy == 0 {
@@ -304,5 +324,49 @@ impl<'a, E> Common<'a, E> {
         assert!(at + n <= self.len);
         // SAFETY: inside the memory (just checked), and not shared (the caller's promise).
         unsafe { std::slice::from_raw_parts_mut(self.start.add(at), n) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that took withdrawn work, or took work twice, would be counted here; one that is
+    /// waited for although it never woke up would end the test by never ending.
+    #[test]
+    fn shared_work_is_done_by_whoever_is_free_and_never_after_it_returned() {
+        let mut pool = Pool::new(3);
+        for round in 0..2000 {
+            let (inside, calls) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            pool.share(&|crew| {
+                inside.fetch_add(1, Ordering::SeqCst);
+                calls.fetch_add(1, Ordering::SeqCst);
+                if crew.thread == round % 3 {
+                    std::thread::yield_now();
+                }
+                inside.fetch_sub(1, Ordering::SeqCst);
+            });
+            assert_eq!(inside.into_inner(), 0);
+            assert!((1..=3).contains(&calls.into_inner()));
+            if round % 7 == 0 {
+                let everybody = AtomicUsize::new(0);
+                pool.run(&|_| {
+                    everybody.fetch_add(1, Ordering::SeqCst);
+                });
+                assert_eq!(everybody.into_inner(), 3);
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_of_shared_work_reaches_the_caller_and_the_pool_goes_on() {
+        let mut pool = Pool::new(2);
+        let caught = catch_unwind(AssertUnwindSafe(|| pool.share(&|_| panic!("on purpose"))));
+        assert!(caught.is_err());
+        let calls = AtomicUsize::new(0);
+        pool.share(&|_| {
+            calls.fetch_add(1, Ordering::SeqCst);
+        });
+        assert!(calls.into_inner() >= 1);
     }
 }

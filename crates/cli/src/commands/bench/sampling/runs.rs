@@ -218,11 +218,11 @@ const MEASURES: [&str; 19] = [
 ];
 
 /// The numbers of one run. `written_s` counts from before the process is started, and so has the
-/// time of starting and ending it.
+/// time of starting and ending it, but not that of the summaries in between.
 fn measures(said: &Value, process_s: f64, seed: u64) -> Value {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let time = |key: &str| number(&said["timing_s"][key]);
-    let written_s = time("written") + (process_s - time("total")).max(0.0);
+    let written_s = time("written") + (process_s - time("saved")).max(0.0);
     let chains_s = time("warmup") + time("sampling");
     let [bulk, tail] = ["min_ess_bulk", "min_ess_tail"].map(|key| number(&said[key]));
     json!({
