@@ -2,6 +2,7 @@
 
 use super::build::{Recorder, Setting};
 use super::{Formula, Roles};
+use crate::pass::Slots;
 use fitzroy::Result;
 use fitzroy::dist::Real;
 use fitzroy_device::cpu::{Engine, RowProgram};
@@ -69,6 +70,17 @@ pub struct Projection {
     pub base: Vec<usize>,
 }
 
+/// A pass that also sums what Gauss and Newton leave out.
+pub struct Newton {
+    /// Sums of the products of `[J…, r]`, then of each r ∂²r/∂θ_a∂θ_b that is not 0 everywhere.
+    pub program: RowProgram,
+    /// (a, b) of these, a ≤ b.
+    pub pairs: Vec<(usize, usize)>,
+}
+
+/// Most sums of such a pass: as many as have registers of their own.
+const MOST_SUMS: usize = 21;
+
 /// A formula with its derivatives, compiled for one choice of columns, fixed and tied parameters.
 pub struct Programs {
     graph: Graph,
@@ -95,6 +107,9 @@ pub struct Programs {
     plain: OnceLock<RowProgram>,
     second: OnceLock<RowProgram>,
     projection: OnceLock<Option<Projection>>,
+    newton: OnceLock<Option<Newton>>,
+    /// What passes of these programs needed, for the next fit.
+    pub(crate) slots: Slots,
 }
 
 /// Most columns that variable projection may need.
@@ -187,6 +202,8 @@ impl Programs {
             plain: OnceLock::new(),
             second: OnceLock::new(),
             projection: OnceLock::new(),
+            newton: OnceLock::new(),
+            slots: Slots::default(),
             jacobian,
             residual,
             curve,
@@ -254,6 +271,36 @@ impl Programs {
             let nodes: Vec<NodeId> = nodes.collect();
             RowProgram::compile(&graph, self.rows, &nodes, &[]).with_engine(self.engine)
         })
+    }
+
+    /// The pass with second derivatives; none where it has too many sums, and for other losses than the
+    /// linear.
+    pub fn newton(&self) -> Option<&Newton> {
+        let made = self.newton.get_or_init(|| {
+            let (p, mut graph) = (self.n_free, self.graph.clone());
+            let room = MOST_SUMS.checked_sub((p + 1) * (p + 2) / 2)?;
+            if self.loss != Loss::Linear {
+                return None;
+            }
+            let (mut pairs, mut alone) = (Vec::new(), Vec::new());
+            for (a, b) in (0..p).flat_map(|a| (a..p).map(move |b| (a, b))) {
+                let bend = slope(&mut graph, self.jacobian[a], self.params[b]);
+                if graph.constant(bend) == Some(0.0) {
+                    continue;
+                }
+                let term = graph.binary(Binary::Mul, self.residual, bend);
+                alone.push(term.expect("both over rows"));
+                pairs.push((a, b));
+            }
+            let all = self.jacobian.iter().copied().chain([self.residual]);
+            let all: Vec<NodeId> = all.collect();
+            (alone.len() <= room).then(|| Newton {
+                program: RowProgram::compile(&graph, self.rows, &all, &alone)
+                    .with_engine(self.engine),
+                pairs,
+            })
+        });
+        made.as_ref()
     }
 
     /// The columns of variable projection, where it applies.

@@ -10,7 +10,7 @@ mod tie;
 pub use build::Setting;
 pub use curve::Curve;
 pub(crate) use curve::{Closure, Recorded};
-pub use derive::{Loss, Programs, Projection};
+pub use derive::{Loss, Newton, Programs, Projection};
 pub(crate) use derive::{RESPONSE, WEIGHT};
 pub use names::{Parameter, Roles};
 pub use tie::computed_column;
