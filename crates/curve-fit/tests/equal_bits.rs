@@ -3,8 +3,8 @@
 
 mod shared;
 
-use fitzroy_curve_fit::{CurveFit, Data, Options, Progressive, values};
 use fitzroy_curve_fit::pass::{Pieces, Table};
+use fitzroy_curve_fit::{CurveFit, Data, Options, Progressive, values};
 use shared::{bits, decay, decay_along, table};
 
 fn fit(table: &dyn Table, threads: usize, progressive: Progressive) -> (Vec<u64>, usize) {

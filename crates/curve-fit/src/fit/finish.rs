@@ -83,7 +83,9 @@ pub(super) fn finish_on_all(
         let blind = step.length <= BLIND_STEP * step.size;
         let fast = options.finish == Finish::Fast;
         let settled = match newton {
-            Some(newton) if fast && !blind => samples.settle(newton, &theta, &mut step, &mut here)?,
+            Some(newton) if fast && !blind => {
+                samples.settle(newton, &theta, &mut step, &mut here)?
+            }
             _ => None,
         };
         if let Some(end) = settled {

@@ -180,16 +180,14 @@ struct Remainder<'r, 'p> {
 
 impl<'r, 'p> Remainder<'r, 'p> {
     /// The model at `theta`.
-    fn new(
-        rows: &'r mut Problem<'p>,
-        newton: &Newton,
-        theta: &[f64],
-        step: &Step,
-    ) -> Result<Self> {
+    fn new(rows: &'r mut Problem<'p>, newton: &Newton, theta: &[f64], step: &Step) -> Result<Self> {
         let p = theta.len();
         let (mut old, mut matrix) = (Moments::new(p), vec![0.0; p * p]);
         rows.newton(newton, theta, &mut old, &mut matrix)?;
-        matrix.iter_mut().zip(&old.normal).for_each(|(s, a)| *s += a);
+        matrix
+            .iter_mut()
+            .zip(&old.normal)
+            .for_each(|(s, a)| *s += a);
         Ok(Remainder {
             share: step.share(rows),
             theta: theta.to_vec(),
@@ -232,4 +230,3 @@ fn times(a: &[f64], v: &[f64], f: f64) -> Vec<f64> {
     let row = |row: &[f64]| f * row.iter().zip(v).map(|(a, b)| a * b).sum::<f64>();
     a.chunks(v.len()).map(row).collect()
 }
-

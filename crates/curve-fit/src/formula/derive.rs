@@ -1,6 +1,7 @@
 //! From a formula to row programs: residual, partials, weights, and the columns of projection.
 
 use super::build::{Recorder, Setting};
+use super::newton::Newton;
 use super::{Formula, Roles};
 use crate::pass::Slots;
 use fitzroy::Result;
@@ -69,17 +70,6 @@ pub struct Projection {
     /// j of each partial ∂φ₀/∂β_j.
     pub base: Vec<usize>,
 }
-
-/// A pass that also sums what Gauss and Newton leave out.
-pub struct Newton {
-    /// Sums of the products of `[J…, r]`, then of each r ∂²r/∂θ_a∂θ_b that is not 0 everywhere.
-    pub program: RowProgram,
-    /// (a, b) of these, a ≤ b.
-    pub pairs: Vec<(usize, usize)>,
-}
-
-/// Most sums of such a pass: as many as have registers of their own.
-const MOST_SUMS: usize = 21;
 
 /// A formula with its derivatives, compiled for one choice of columns, fixed and tied parameters.
 pub struct Programs {
@@ -277,28 +267,10 @@ impl Programs {
     /// linear.
     pub fn newton(&self) -> Option<&Newton> {
         let made = self.newton.get_or_init(|| {
-            let (p, mut graph) = (self.n_free, self.graph.clone());
-            let room = MOST_SUMS.checked_sub((p + 1) * (p + 2) / 2)?;
-            if self.loss != Loss::Linear {
-                return None;
-            }
-            let (mut pairs, mut alone) = (Vec::new(), Vec::new());
-            for (a, b) in (0..p).flat_map(|a| (a..p).map(move |b| (a, b))) {
-                let bend = slope(&mut graph, self.jacobian[a], self.params[b]);
-                if graph.constant(bend) == Some(0.0) {
-                    continue;
-                }
-                let term = graph.binary(Binary::Mul, self.residual, bend);
-                alone.push(term.expect("both over rows"));
-                pairs.push((a, b));
-            }
-            let all = self.jacobian.iter().copied().chain([self.residual]);
-            let all: Vec<NodeId> = all.collect();
-            (alone.len() <= room).then(|| Newton {
-                program: RowProgram::compile(&graph, self.rows, &all, &alone)
-                    .with_engine(self.engine),
-                pairs,
-            })
+            let linear = self.loss == Loss::Linear;
+            let params = &self.params[..self.n_free];
+            let parts = (&self.jacobian[..], self.residual, params);
+            linear.then(|| Newton::new(self.graph.clone(), self.rows, parts, self.engine))?
         });
         made.as_ref()
     }
@@ -417,7 +389,7 @@ impl Programs {
 }
 
 /// ∂y/∂param, with the dims of y.
-fn slope(g: &mut Graph, y: NodeId, param: NodeId) -> NodeId {
+pub(super) fn slope(g: &mut Graph, y: NodeId, param: NodeId) -> NodeId {
     let one = g.lit(1.0);
     tangent(g, y, &[(param, one)])
 }

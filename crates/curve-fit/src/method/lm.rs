@@ -6,6 +6,7 @@
 //! Transtrum and Sethna, arXiv:1201.5885; Dennis, Gay and Welsch 1981.
 
 use super::dense::{cholesky, cholesky_solve};
+use super::pace::Pace;
 use super::secant::Secant;
 use super::{
     Bounds, Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status, change,
@@ -77,37 +78,6 @@ struct Trial {
 enum Side {
     Gradient,
     Bend,
-}
-
-/// How fast accepted steps shrink.
-struct Pace {
-    /// The changes of the last two.
-    last: [f64; 2],
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Pace {
-            last: [f64::NAN; 2],
-        }
-    }
-}
-
-impl Pace {
-    /// Steps that shrink by less than this part may do so by chance.
-    const STEADY: f64 = 0.1;
-
-    /// What the step after one of `change` would change: by the slower of the last two ratios, ∞
-    /// where these are not small.
-    fn next(&mut self, change: f64) -> f64 {
-        let ratio = (change / self.last[1]).max(self.last[1] / self.last[0]);
-        let known = self.last.iter().all(|x| *x > 0.0);
-        self.last = [self.last[1], change];
-        match known && ratio < Self::STEADY {
-            true => ratio * change,
-            false => f64::INFINITY,
-        }
-    }
 }
 
 /// Minimises from `start`, which lies within `bounds`.
@@ -500,7 +470,11 @@ impl Descent<'_> {
         let moved = self.theta.iter().zip(&self.trial);
         (self.secant.step.iter_mut().zip(moved)).for_each(|(s, (new, old))| *s = new - old);
         let step = std::mem::take(&mut self.secant.step);
-        let change = if self.straight { trial.change } else { f64::INFINITY };
+        let change = if self.straight {
+            trial.change
+        } else {
+            f64::INFINITY
+        };
         let (before, after) = (&self.there, &self.here);
         self.secant.learn(change, &step, before, after, &self.scale);
         self.secant.step = step;

@@ -33,7 +33,14 @@ impl Secant {
     }
 
     /// Learns from a step by which the parameters changed by `change`, between `before` and `after`.
-    pub(super) fn learn(&mut self, change: f64, step: &[f64], before: &Moments, after: &Moments, d: &[f64]) {
+    pub(super) fn learn(
+        &mut self,
+        change: f64,
+        step: &[f64],
+        before: &Moments,
+        after: &Moments,
+        d: &[f64],
+    ) {
         let p = step.len();
         if change > Self::SHORT {
             return self.forget();
@@ -67,4 +74,3 @@ impl Secant {
         self.known = true;
     }
 }
-

@@ -40,7 +40,9 @@ const KEPT: usize = 8;
 
 impl Slots {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -200,7 +202,13 @@ impl<'d> Reader<'d> {
     ) -> Result<()> {
         let table = self.table;
         let slot = self.prepare(program, params);
-        rows(table, program, &mut slot.workspaces[0], &mut slot.rows, take)
+        rows(
+            table,
+            program,
+            &mut slot.workspaces[0],
+            &mut slot.rows,
+            take,
+        )
     }
 }
 

@@ -91,7 +91,9 @@ mod tests {
             assert!((8.0..8.1).contains(&share), "{share}");
             for part in 0..8 {
                 let (low, high) = (part * n / 8, (part + 1) * n / 8);
-                let own = seen.iter().filter(|x| (low as f64..high as f64).contains(x));
+                let own = seen
+                    .iter()
+                    .filter(|x| (low as f64..high as f64).contains(x));
                 let own = own.count() as f64 / seen.len() as f64;
                 assert!((own - 0.125).abs() < 0.05, "{own} of part {part}");
             }

@@ -118,7 +118,9 @@ impl RowCode {
         [len, ahead]: [usize; 2],
     ) -> bool {
         debug_assert!(len.is_multiple_of(PARTIALS), "whole steps");
-        let Some(tiles) = self.tiles else { return false };
+        let Some(tiles) = self.tiles else {
+            return false;
+        };
         // SAFETY: as above.
         unsafe { tiles(scalars, to, columns.as_ptr(), len, ahead) };
         true
@@ -293,7 +295,13 @@ fn sums(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> 
         // push rbx; mov rbx, r8: where the next lines to fetch stand.
         a.writer.bytes.extend([0x53, 0x4C, 0x89, 0xC3]);
     } else {
-        let mut scalars = Assembler::new(&before, Target { n_sums: 0, ..target });
+        let mut scalars = Assembler::new(
+            &before,
+            Target {
+                n_sums: 0,
+                ..target
+            },
+        );
         scalars.body(1, false);
         (a.writer, a.failed) = (scalars.writer, scalars.failed);
     }
@@ -390,7 +398,7 @@ fn loop_of(a: &mut Assembler<'_>, copies: usize, fetch: Fetch) {
     a.writer.bytes.extend([0x4C, 0x39, 0xC0]); // cmp rax, r8
     let end = a.writer.jump(&[0x0F, 0x8F]); // jg
     if let Some((index, ahead, n_columns)) = fetch {
-        for copy in (0..copies).filter(|copy| copy * a.target.step() % 64 == 0) {
+        for copy in (0..copies).filter(|copy| (copy * a.target.step()).is_multiple_of(64)) {
             for &column in &COLUMNS[..n_columns] {
                 // prefetcht0 [column + index + distance]
                 let sib = index << 3 | column & 7;

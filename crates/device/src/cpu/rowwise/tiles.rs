@@ -61,7 +61,7 @@ impl RowProgram {
                 unsafe { code.add_tile(scalars, to, &at, [whole, ahead]) };
             }
             let end = start + rows;
-            if rows % 8 != 0 {
+            if !rows.is_multiple_of(8) {
                 self.add_last(workspace, code, own, rows % 8);
             }
             if end.is_multiple_of(TILE) || end == n {
