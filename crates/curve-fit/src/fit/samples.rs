@@ -88,7 +88,7 @@ impl Step {
             let curved: f64 = row.map(|(a, s)| a * s).sum();
             change += s * (here.gradient[k] + 0.5 * curved);
         }
-        here.cost += change;
+        here.cost = (here.cost + change).max(0.0);
         theta.iter_mut().zip(&self.by).for_each(|(x, s)| *x += s);
     }
 }
