@@ -345,3 +345,28 @@ fn fixed_tied_and_shared_parameters() {
     assert_eq!(found.free, ["a", "b[left]", "b[right]"]);
     assert!((found.popt[2] - found.popt[1] - 7.0).abs() < 1e-9);
 }
+
+/// It took ten evaluations before steps that bend too much were shortened, short ones taught second
+/// derivatives, and the last was taken blindly. Exact data end at no cost, and not below it.
+#[test]
+fn a_decay_from_afar_takes_few_evaluations_and_exact_data_end_exactly() {
+    let x: Vec<f64> = (0..1000).map(|i| f64::from(i) * 0.01).collect();
+    let ripple = |i: usize| ((i * 104_729) % 1009) as f64 / 1009.0 - 0.5;
+    let options = Options {
+        p0: values([("a", 1.0), ("b", 1.0), ("c", 0.0)]),
+        ..Options::default()
+    };
+    let fitter = CurveFit::compile("a*exp(-b*x)+c").unwrap();
+    for noise in [0.2, 0.0] {
+        let curve = x.iter().map(|x| 2.0 * (-0.5 * x).exp() + 0.3).enumerate();
+        let y: Vec<f64> = curve.map(|(i, y)| y + noise * ripple(i)).collect();
+        let found = fitter.fit(&Data::new(&y).with("x", &x), &options).unwrap();
+        assert!(found.converged() && found.chi2 >= 0.0);
+        if noise > 0.0 {
+            assert!(found.evaluations <= 9, "{} evaluations", found.evaluations);
+        } else {
+            let off = (found.popt[1] - 0.5).abs();
+            assert!(off < 1e-14 && found.chi2 < 1e-26, "{off} {}", found.chi2);
+        }
+    }
+}

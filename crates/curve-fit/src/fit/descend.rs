@@ -14,6 +14,8 @@ use fitzroy::{Error, ErrorKind, Result};
 const CHEAP_ROWS: usize = 20_000;
 /// Evaluations after which a descent was not smooth.
 const SMOOTH: usize = 40;
+/// Evaluations after which projection, where there is any, is tried before damped steps go on.
+const PATIENCE: usize = 400;
 
 /// One descent: damped steps, projection where they did not go smoothly, and the trust region where
 /// that left doubts; the lowest cost counts.
@@ -32,6 +34,14 @@ pub(super) fn descend(
     if plan.programs.loss() == Loss::Tukey {
         from = huber_first(plan, options, problem, &from)?;
     }
+    let cheap = problem.reader.table.n_rows() <= CHEAP_ROWS;
+    // Where projection may do better, damped steps are to end soon, or to go on after it.
+    let linear = plan.programs.loss() == Loss::Linear && plan.programs.linear().contains(&true);
+    let two_ways = options.method == Method::Auto && cheap && linear && !bounds.any();
+    let mut first = *limits;
+    if two_ways {
+        first.max_evaluations = first.max_evaluations.min(PATIENCE);
+    }
     let mut best = match options.method {
         Method::Varpro => {
             let Some(projection) = projection() else {
@@ -47,12 +57,11 @@ pub(super) fn descend(
             })?
         }
         method => {
-            let found = method.steps()(problem, &from, bounds, limits, observer)?;
+            let found = method.steps()(problem, &from, bounds, &first, observer)?;
             let name = if method == Method::Trf { "trf" } else { "lm" };
             (found, name.to_string())
         }
     };
-    let cheap = problem.reader.table.n_rows() <= CHEAP_ROWS;
     let smooth = best.0.status.converged() && best.0.evaluations <= SMOOTH;
     // A start without a value is refused: other ways would hide that, where they can do without.
     let ended = matches!(best.0.status, Status::Interrupted | Status::NonFinite);
@@ -60,6 +69,12 @@ pub(super) fn descend(
         if let Some(projection) = projection().filter(|_| !smooth) {
             let found = project(projection, problem, &from, limits, observer)?;
             better(&mut best, found);
+        }
+        let unfinished = best.0.status == Status::EvaluationLimit;
+        if unfinished && two_ways && limits.max_evaluations > PATIENCE {
+            let from = best.0.theta.clone();
+            let found = options.method.steps()(problem, &from, bounds, limits, observer)?;
+            better(&mut best, Some((found, "lm".into())));
         }
         let touches = |(k, x): (usize, &f64)| bounds.touches(k, *x);
         let hemmed = best.0.theta.iter().enumerate().any(touches);

@@ -3,17 +3,20 @@
 use super::options::{Finish, Options};
 use super::plan::Plan;
 use super::problem::Problem;
+use super::samples::{Samples, Step};
 use crate::formula::Loss;
-use crate::method::dense::Triangle;
+use crate::method::dense::{Triangle, inverse};
 use crate::method::statistics::rank_of_normal;
-use crate::method::{Minimum, Moments, Next, Objective, Observer, Status};
+use crate::method::{Minimum, Moments, Next, Objective, Observer, Progress, Status};
+use crate::pass::Stretches;
 use fitzroy::Result;
 use fitzroy_device::cpu::TILE_ROWS;
 
 /// A scaled step below this is taken without another read.
 const BLIND_STEP: f64 = 1e-5;
-/// Longest bend of a step, as a part of the step.
-const MOST_BENT: f64 = 0.25;
+/// Tiles from which on a step on a part of the rows comes first, and what part that is.
+const MANY_TILES: usize = 512;
+const SHARE: usize = 8;
 /// Most reads of all rows before the progressive start is given up.
 const MOST_READS: usize = 20;
 /// Condition of the scaled Jacobian below which normal equations lose nothing.
@@ -39,27 +42,31 @@ pub(super) fn finish_on_all(
         let found = steps(problem, theta, &plan.bounds, &options.limits, observer)?;
         return Ok(found.moments.is_finite().then_some((found, "exact")));
     }
-    let p = theta.len();
+    let table = problem.reader.table;
+    let many = table.n_rows() >= MANY_TILES * TILE_ROWS;
+    let newton = plan.programs.newton().filter(|_| many);
+    let stretches = newton.map(|_| Stretches::new(table, SHARE, options.seed));
+    let (threads, scale) = (options.threads, problem.scale);
+    let part = stretches
+        .as_ref()
+        .map(|rows| Problem::new(&plan.programs, rows, threads, scale));
+    let mut samples = Samples { few, part };
     let mut theta = theta.to_vec();
-    let mut here = Moments::new(p);
+    let (p, mut here) = (theta.len(), Moments::new(theta.len()));
+    let mut rest = vec![0.0; p * p];
+    samples.approach(&mut theta, &mut here)?;
     let mut before = f64::INFINITY;
     for read in 1..=MOST_READS {
-        problem.moments(&theta, &mut here)?;
-        let report = crate::method::Progress {
-            iteration: read,
-            cost: here.cost,
-            theta: &theta,
-            lambda: 0.0,
-        };
-        let stop = match observer(&report) {
-            Next::Continue => None,
-            Next::OutOfTime => Some(Status::TimeLimit),
-            Next::Interrupt => Some(Status::Interrupted),
-        };
+        match newton {
+            Some(newton) => problem.newton(newton, &theta, &mut here, &mut rest)?,
+            None => problem.moments(&theta, &mut here)?,
+        }
+        let stop = told(observer, read, &theta, here.cost);
         if !here.is_finite() || here.cost > before * (1.0 + 1e-12) {
             return Ok(None);
         }
         before = here.cost;
+        let exact = (here.cost == 0.0).then_some(Status::ExactFit);
         let minimum = |theta: Vec<f64>, moments: Moments, status: Status| Minimum {
             theta,
             moments,
@@ -67,73 +74,61 @@ pub(super) fn finish_on_all(
             evaluations: read,
             last_fall: 0.0,
         };
-        if let Some(status) = stop {
+        if let Some(status) = stop.or(exact) {
             return Ok(Some((minimum(theta, here, status), "exact")));
         }
-        if here.cost == 0.0 {
-            return Ok(Some((minimum(theta, here, Status::ExactFit), "exact")));
-        }
-        let Some(inverse) = crate::method::dense::inverse(&here.normal, p) else {
+        let Some(mut step) = Step::new(&here, &rest, table.n_rows(), &theta) else {
             return Ok(None);
         };
-        let (mut length, mut size, mut fall) = (0.0, 0.0, 0.0);
-        let mut next = theta.clone();
-        for k in 0..p {
-            let step: f64 = -(0..p)
-                .map(|j| inverse[k * p + j] * here.gradient[j])
-                .sum::<f64>();
-            length += here.normal[k * p + k] * step * step;
-            size += here.normal[k * p + k] * theta[k] * theta[k];
-            fall -= 0.5 * here.gradient[k] * step;
-            next[k] += step;
-        }
-        let blind = length.sqrt() <= BLIND_STEP * size.sqrt();
-        if blind && options.finish == Finish::Fast {
-            here.cost -= fall;
-            return Ok(Some((minimum(next, here, Status::SmallStep), "fast")));
+        let blind = step.length <= BLIND_STEP * step.size;
+        let fast = options.finish == Finish::Fast;
+        let settled = match newton {
+            Some(newton) if fast && !blind => {
+                samples.settle(newton, &theta, &mut step, &mut here)?
+            }
+            _ => None,
+        };
+        if let Some(end) = settled {
+            return Ok(Some((minimum(end, here, Status::SmallStep), "fast")));
         }
         if blind {
+            step.take(&mut theta, &mut here);
+            if fast {
+                return Ok(Some((minimum(theta, here, Status::SmallStep), "fast")));
+            }
             // Exact: on to the end by the damped method, whose first steps are these.
             let steps = options.method.steps();
-            let found = steps(problem, &next, &plan.bounds, &options.limits, observer)?;
+            let found = steps(problem, &theta, &plan.bounds, &options.limits, observer)?;
             return Ok(found.moments.is_finite().then_some((found, "exact")));
         }
-        bend(few, &theta, &mut next)?;
-        theta = next;
+        samples.bend(&theta, &mut step)?;
+        step.take(&mut theta, &mut here);
     }
     Ok(None)
 }
 
-/// Adds to the step from `theta` to `next` half the second derivative along it, by the few rows of a
-/// subsample: what a Gauss–Newton step leaves is mostly that, and a whole read is saved.
-fn bend(few: &mut Problem<'_>, theta: &[f64], next: &mut [f64]) -> Result<()> {
-    let p = theta.len();
-    let step: Vec<f64> = next.iter().zip(theta).map(|(a, b)| a - b).collect();
-    let mut bent = vec![0.0; p];
-    if !few.bend(theta, &step, &mut bent)? {
-        return Ok(());
-    }
-    let mut there = Moments::new(p);
-    few.moments(theta, &mut there)?;
-    let Some(inverse) = crate::method::dense::inverse(&there.normal, p) else {
-        return Ok(());
+/// Tells the observer; how the fit ends if that is to stop it.
+fn told(observer: &mut Observer<'_>, read: usize, theta: &[f64], cost: f64) -> Option<Status> {
+    let report = Progress {
+        iteration: read,
+        cost,
+        theta,
+        lambda: 0.0,
     };
-    let half: Vec<f64> = inverse
-        .chunks(p)
-        .map(|row| -0.5 * row.iter().zip(&bent).map(|(a, b)| a * b).sum::<f64>())
-        .collect();
-    let length = |v: &[f64]| -> f64 {
-        let scaled = v
-            .iter()
-            .enumerate()
-            .map(|(k, x)| there.normal[k * p + k] * x * x);
-        scaled.sum()
-    };
-    // A quarter of the step: beyond, it is not small, and the next read will tell.
-    if length(&half) < MOST_BENT * MOST_BENT * length(&step) {
-        next.iter_mut().zip(&half).for_each(|(x, a)| *x += a);
+    match observer(&report) {
+        Next::Continue => None,
+        Next::OutOfTime => Some(Status::TimeLimit),
+        Next::Interrupt => Some(Status::Interrupted),
     }
-    Ok(())
+}
+
+/// Whether normal equations lose nothing: by a bound of the condition, √(p tr Â⁻¹), where that will do.
+fn well_apart(normal: &[f64], p: usize, n: usize) -> bool {
+    let bound = inverse(normal, p).map(|inverse| {
+        let terms = (0..p).map(|k| normal[k * p + k] * inverse[k * p + k]);
+        (p as f64 * terms.sum::<f64>()).sqrt()
+    });
+    bound.is_some_and(|c| c < WELL_APART) || rank_of_normal(normal, p, n).condition < WELL_APART
 }
 
 /// Gauss–Newton steps by orthogonal factors from a minimum whose parameters are hard to tell apart:
@@ -148,7 +143,7 @@ pub(super) fn polish(plan: &Plan, problem: &mut Problem<'_>, best: &mut Minimum)
         && best.moments.is_finite()
         && plan.programs.loss() == Loss::Linear
         && (0..p).all(|k| !plan.bounds.touches(k, best.theta[k]));
-    if !wanted || rank_of_normal(&best.moments.normal, p, n).condition < WELL_APART {
+    if !wanted || well_apart(&best.moments.normal, p, n) {
         return Ok(());
     }
     let mut before = f64::INFINITY;

@@ -12,6 +12,7 @@ mod problem;
 mod quality;
 mod residuals;
 mod robust;
+mod samples;
 mod solve;
 mod start;
 

@@ -2,10 +2,11 @@
 
 use super::estimate::{Estimate, Kind};
 use super::fit_table;
-use super::options::Options;
+use super::options::{Finish, Options};
 use super::plan::Plan;
-use crate::method::Next;
+use super::problem::Problem;
 use crate::method::statistics::t_quantile;
+use crate::method::{Moments, Next, Objective};
 use crate::pass::{Columns, Reader, Table};
 use fitzroy::Result;
 use std::borrow::Cow;
@@ -126,7 +127,6 @@ pub fn profile(
     } else {
         estimate.reduced_chi2()
     };
-    let goal = estimate.cost + 0.5 * s2 * t * t;
     let mut rest: Vec<(String, f64)> = estimate
         .free
         .iter()
@@ -139,8 +139,15 @@ pub fn profile(
         options.fixed.push((name.to_string(), value));
         options.bounds.retain(|(n, _, _)| n != name);
         options.multistart = 1;
+        // Differences of costs count here.
+        options.finish = Finish::Exact;
         options
     };
+    let mut problem = Problem::new(&plan.programs, table, options.threads, estimate.f_scale);
+    let mut moments = Moments::new(estimate.popt.len());
+    problem.moments(&estimate.popt, &mut moments)?;
+    let least = moments.cost;
+    let goal = least + 0.5 * s2 * t * t;
     // The plan with this parameter fixed is compiled for each value: a graph of a few nodes.
     let mut cost_at = |value: f64| -> Result<f64> {
         let mut options = fixed(value);
@@ -148,9 +155,7 @@ pub fn profile(
         options.f_scale = super::Scale::Fixed(estimate.f_scale);
         let plan = Plan::new(&plan.formula, plan.roles.clone(), plan.weighted, &options)?;
         if plan.free.is_empty() {
-            use crate::method::{Moments, Objective};
-            let mut problem =
-                super::problem::Problem::new(&plan.programs, table, 1, estimate.f_scale);
+            let mut problem = Problem::new(&plan.programs, table, 1, estimate.f_scale);
             let mut moments = Moments::new(0);
             problem.moments(&[], &mut moments)?;
             return Ok(moments.cost);
@@ -171,7 +176,7 @@ pub fn profile(
             own.value,
             own.se * t * sign,
             limit,
-            estimate.cost,
+            least,
             goal,
             &mut cost_at,
         )?;

@@ -1,6 +1,6 @@
 //! A curve over data as an objective: one pass gives cost, gradient and normal matrix.
 
-use crate::formula::{Loss, Programs};
+use crate::formula::{Loss, Newton, Programs};
 use crate::method::dense::Triangle;
 use crate::method::{Moments, Objective};
 use crate::pass::{Columns, Reader, Table};
@@ -37,7 +37,7 @@ impl<'a> Problem<'a> {
         scale: f64,
     ) -> Self {
         Problem {
-            reader: Reader::new(table, threads),
+            reader: Reader::with(table, threads, &programs.slots),
             scale,
             params: vec![0.0; 2 * programs.n_free() + 1],
             sums: vec![0.0; programs.pass.n_sums()],
@@ -80,6 +80,62 @@ impl<'a> Problem<'a> {
         })
     }
 
+    /// One pass of `program`, into `self.sums`.
+    fn pass(&mut self, program: &RowProgram, theta: &[f64]) -> Result<()> {
+        let p = theta.len();
+        self.params[..p].copy_from_slice(theta);
+        self.params[2 * p] = self.scale;
+        self.sums.resize(program.n_sums(), 0.0);
+        self.reader.sums(program, &self.params, &mut self.sums)?;
+        self.reads += 1;
+        Ok(())
+    }
+
+    /// As [`Objective::moments`], and Σ r ∂²r, which Newton's matrix has beside the normal one.
+    pub(crate) fn newton(
+        &mut self,
+        newton: &Newton,
+        theta: &[f64],
+        out: &mut Moments,
+        rest: &mut [f64],
+    ) -> Result<()> {
+        self.pass(&newton.program, theta)?;
+        unpack(&self.sums, out);
+        let p = theta.len();
+        let at = p * (p + 3) / 2;
+        out.cost = 0.5 * self.sums[at];
+        rest.fill(0.0);
+        for (&(a, b), sum) in newton.pairs.iter().zip(&self.sums[at + 1..]) {
+            (rest[a * p + b], rest[b * p + a]) = (*sum, *sum);
+        }
+        Ok(())
+    }
+
+    /// Jᵀk as [`Objective::bend`], however many rows there are; false for other losses than the linear.
+    pub(crate) fn bend_here(
+        &mut self,
+        theta: &[f64],
+        direction: &[f64],
+        out: &mut [f64],
+    ) -> Result<bool> {
+        if self.programs.loss() != Loss::Linear {
+            return Ok(false);
+        }
+        let p = theta.len();
+        self.params[..p].copy_from_slice(theta);
+        self.params[p..2 * p].copy_from_slice(direction);
+        let program = self.programs.second();
+        self.bent.resize(program.n_sums(), 0.0);
+        self.reader.sums(program, &self.params, &mut self.bent)?;
+        let mut at = 0;
+        for (a, out) in out.iter_mut().enumerate() {
+            at += p - a;
+            *out = self.bent[at];
+            at += 1;
+        }
+        Ok(true)
+    }
+
     /// About 16,384 rows spread over all, a function of the number of rows and the seed alone.
     pub(crate) fn subsample(&self, seed: u64) -> Result<Columns<'static>> {
         let table = self.reader.table;
@@ -107,24 +163,26 @@ impl<'a> Problem<'a> {
     }
 }
 
-impl Objective for Problem<'_> {
-    fn moments(&mut self, theta: &[f64], out: &mut Moments) -> Result<()> {
-        let p = theta.len();
-        self.params[..p].copy_from_slice(theta);
-        self.params[2 * p] = self.scale;
-        let program = &self.programs.pass;
-        self.reader.sums(program, &self.params, &mut self.sums)?;
-        self.reads += 1;
-        let mut at = 0;
-        for a in 0..p {
-            for b in a..p {
-                out.normal[a * p + b] = self.sums[at];
-                out.normal[b * p + a] = self.sums[at];
-                at += 1;
-            }
-            out.gradient[a] = self.sums[at];
+/// Normal matrix and gradient from sums of products of `[J…, r]`.
+fn unpack(sums: &[f64], out: &mut Moments) {
+    let p = out.gradient.len();
+    let mut at = 0;
+    for a in 0..p {
+        for b in a..p {
+            out.normal[a * p + b] = sums[at];
+            out.normal[b * p + a] = sums[at];
             at += 1;
         }
+        out.gradient[a] = sums[at];
+        at += 1;
+    }
+}
+
+impl Objective for Problem<'_> {
+    fn moments(&mut self, theta: &[f64], out: &mut Moments) -> Result<()> {
+        self.pass(&self.programs.pass, theta)?;
+        unpack(&self.sums, out);
+        let at = theta.len() * (theta.len() + 3) / 2;
         out.cost = match self.programs.loss() {
             Loss::Linear => 0.5 * self.sums[at],
             Loss::Poisson => self.sums[at + 1],
@@ -135,21 +193,6 @@ impl Objective for Problem<'_> {
 
     fn bend(&mut self, theta: &[f64], direction: &[f64], out: &mut [f64]) -> Result<bool> {
         let cheap = self.reader.table.n_rows() <= CHEAP_ROWS;
-        if !cheap || self.programs.loss() != Loss::Linear {
-            return Ok(false);
-        }
-        let p = theta.len();
-        self.params[..p].copy_from_slice(theta);
-        self.params[p..2 * p].copy_from_slice(direction);
-        let program = self.programs.second();
-        self.bent.resize(program.n_sums(), 0.0);
-        self.reader.sums(program, &self.params, &mut self.bent)?;
-        let mut at = 0;
-        for (a, out) in out.iter_mut().enumerate() {
-            at += p - a;
-            *out = self.bent[at];
-            at += 1;
-        }
-        Ok(true)
+        Ok(cheap && self.bend_here(theta, direction, out)?)
     }
 }

@@ -1,7 +1,9 @@
 //! From a formula to row programs: residual, partials, weights, and the columns of projection.
 
 use super::build::{Recorder, Setting};
+use super::newton::Newton;
 use super::{Formula, Roles};
+use crate::pass::Slots;
 use fitzroy::Result;
 use fitzroy::dist::Real;
 use fitzroy_device::cpu::{Engine, RowProgram};
@@ -95,6 +97,9 @@ pub struct Programs {
     plain: OnceLock<RowProgram>,
     second: OnceLock<RowProgram>,
     projection: OnceLock<Option<Projection>>,
+    newton: OnceLock<Option<Newton>>,
+    /// What passes of these programs needed, for the next fit.
+    pub(crate) slots: Slots,
 }
 
 /// Most columns that variable projection may need.
@@ -187,6 +192,8 @@ impl Programs {
             plain: OnceLock::new(),
             second: OnceLock::new(),
             projection: OnceLock::new(),
+            newton: OnceLock::new(),
+            slots: Slots::default(),
             jacobian,
             residual,
             curve,
@@ -254,6 +261,18 @@ impl Programs {
             let nodes: Vec<NodeId> = nodes.collect();
             RowProgram::compile(&graph, self.rows, &nodes, &[]).with_engine(self.engine)
         })
+    }
+
+    /// The pass with second derivatives; none where it has too many sums, and for other losses than the
+    /// linear.
+    pub fn newton(&self) -> Option<&Newton> {
+        let made = self.newton.get_or_init(|| {
+            let linear = self.loss == Loss::Linear;
+            let params = &self.params[..self.n_free];
+            let parts = (&self.jacobian[..], self.residual, params);
+            linear.then(|| Newton::new(self.graph.clone(), self.rows, parts, self.engine))?
+        });
+        made.as_ref()
     }
 
     /// The columns of variable projection, where it applies.
@@ -370,7 +389,7 @@ impl Programs {
 }
 
 /// ∂y/∂param, with the dims of y.
-fn slope(g: &mut Graph, y: NodeId, param: NodeId) -> NodeId {
+pub(super) fn slope(g: &mut Graph, y: NodeId, param: NodeId) -> NodeId {
     let one = g.lit(1.0);
     tangent(g, y, &[(param, one)])
 }

@@ -4,6 +4,7 @@ mod build;
 mod curve;
 mod derive;
 mod names;
+mod newton;
 mod template;
 mod tie;
 
@@ -13,6 +14,7 @@ pub(crate) use curve::{Closure, Recorded};
 pub use derive::{Loss, Programs, Projection};
 pub(crate) use derive::{RESPONSE, WEIGHT};
 pub use names::{Parameter, Roles};
+pub use newton::Newton;
 pub use tie::computed_column;
 pub(crate) use tie::tie_value;
 

@@ -3,9 +3,11 @@
 //! D = diag(d), d_a the running maximum of √A_aa; Â = D⁻¹AD⁻¹, ĝ = D⁻¹g. A step solves
 //! (Â + λI) v = −ĝ among the parameters that no bound holds, and is clipped to the box. λ follows
 //! Nielsen's rule with 1/10 in place of 1/3. References: Marquardt 1963; Moré 1978; Nielsen 1999;
-//! Transtrum and Sethna, arXiv:1201.5885.
+//! Transtrum and Sethna, arXiv:1201.5885; Dennis, Gay and Welsch 1981.
 
 use super::dense::{cholesky, cholesky_solve};
+use super::pace::Pace;
+use super::secant::Secant;
 use super::{
     Bounds, Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status, change,
 };
@@ -24,8 +26,14 @@ const LAMBDA_SHORT: f64 = 1.0;
 const ACCEPT: f64 = 1e-4;
 /// Geodesic acceleration must be shorter than this part of the step, halved.
 const GEODESIC: f64 = 0.75;
+/// Least part of a step to be taken because the whole bends too much.
+const LEAST_PART: f64 = 0.2;
 /// A step whose reduction differs from the expected one by less than this part was straight.
 const STRAIGHT: f64 = 0.1;
+/// A step that is to change parameters by less than this part may be taken blindly.
+const LAST: f64 = 1e-8;
+/// And is to lower the cost by no more than this part.
+const FAINT: f64 = 1e-6;
 /// Rejected steps in a row after which a clipped problem is given up.
 const MOST_REJECTED: usize = 60;
 
@@ -54,6 +62,8 @@ struct Descent<'a> {
     geodesic: bool,
     /// The last step gave what was expected of it.
     straight: bool,
+    /// What is known of Σ r ∂²r, by how the gradient changed along short steps.
+    secant: Secant,
 }
 
 /// A trial step.
@@ -70,37 +80,6 @@ struct Trial {
 enum Side {
     Gradient,
     Bend,
-}
-
-/// How fast accepted steps shrink.
-struct Pace {
-    /// The changes of the last two.
-    last: [f64; 2],
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Pace {
-            last: [f64::NAN; 2],
-        }
-    }
-}
-
-impl Pace {
-    /// Steps that shrink by less than this part may do so by chance.
-    const STEADY: f64 = 0.1;
-
-    /// What the step after one of `change` would change: by the slower of the last two ratios, ∞
-    /// where these are not small.
-    fn next(&mut self, change: f64) -> f64 {
-        let ratio = (change / self.last[1]).max(self.last[1] / self.last[0]);
-        let known = self.last.iter().all(|x| *x > 0.0);
-        self.last = [self.last[1], change];
-        match known && ratio < Self::STEADY {
-            true => ratio * change,
-            false => f64::INFINITY,
-        }
-    }
 }
 
 /// Minimises from `start`, which lies within `bounds`.
@@ -137,6 +116,7 @@ pub fn minimise(
         last_fall: 1.0,
         geodesic: true,
         straight: false,
+        secant: Secant::new(p),
     };
     let status = descent.run(observer)?;
     Ok(Minimum {
@@ -206,7 +186,15 @@ impl Descent<'_> {
                 if let (true, Some(status)) = (small >= 2, last) {
                     return Ok(status);
                 }
-                if self.lambda <= LAMBDA_SHORT && pace.next(trial.change) <= self.limits.xtol {
+                let next = match self.lambda <= LAMBDA_SHORT {
+                    true => pace.next(trial.change),
+                    false => f64::INFINITY,
+                };
+                // Where the secant part is known, ratios shrink as well.
+                let gain = if self.secant.known { Pace::STEADY } else { 1.0 };
+                let after_next = gain * next * (next / trial.change);
+                let last = next <= LAST && after_next <= self.limits.xtol && self.straight;
+                if next <= self.limits.xtol || last && self.step_last() {
                     return Ok(Status::SmallStep);
                 }
             } else {
@@ -280,13 +268,18 @@ impl Descent<'_> {
         loop {
             for (i, &a) in self.free.iter().enumerate() {
                 for (j, &b) in self.free[..=i].iter().enumerate() {
-                    let x = self.here.normal[a * self.p + b] / (self.scale[a] * self.scale[b]);
-                    self.factor[i * m + j] = x;
+                    let at = a * self.p + b;
+                    let x = self.here.normal[at] + self.secant.part[at];
+                    self.factor[i * m + j] = x / (self.scale[a] * self.scale[b]);
                 }
                 self.factor[i * m + i] += self.lambda;
             }
             if cholesky(&mut self.factor[..m * m], m) || self.lambda > LAMBDA_MAX {
                 return;
+            }
+            if self.secant.known {
+                self.secant.forget();
+                continue;
             }
             self.lambda = (10.0 * self.lambda).max(LAMBDA_RESTART);
         }
@@ -304,6 +297,30 @@ impl Descent<'_> {
         }
         cholesky_solve(&self.factor[..m * m], m, &mut self.solved[..m]);
         &self.solved[..m]
+    }
+
+    /// Takes a last step without looking at where it leads: what it leaves is below what was asked for,
+    /// and sums change by less than anybody sees. False where a bound is in the way, or the cost still falls.
+    fn step_last(&mut self) -> bool {
+        self.rescale();
+        self.hold();
+        self.factorise();
+        self.step.fill(0.0);
+        let vv: f64 = self.solve(Side::Gradient).iter().map(|x| x * x).sum();
+        for (i, &k) in self.free.iter().enumerate() {
+            self.step[k] = self.solved[i] / self.scale[k];
+        }
+        let steps = self.here.gradient.iter().zip(&self.step);
+        let along: f64 = steps.map(|(g, s)| g * s).sum();
+        let fall = 0.5 * (self.lambda * vv - along);
+        // Where much of the cost is still to fall, as in exact data, rounding would be all that is left.
+        let faint = fall.is_finite() && fall <= FAINT * self.here.cost;
+        let free = faint && self.free.len() == self.p && !self.clip();
+        if free {
+            self.here.cost -= fall;
+            std::mem::swap(&mut self.theta, &mut self.trial);
+        }
+        free
     }
 
     /// The next step, into `self.step` and `self.trial`.
@@ -327,12 +344,16 @@ impl Descent<'_> {
             self.geodesic = asked;
             if asked {
                 let aa: f64 = self.solve(Side::Bend).iter().map(|x| 0.25 * x * x).sum();
-                if !aa.is_finite() || 2.0 * aa.sqrt() > GEODESIC * vv.sqrt() {
-                    refused = aa.is_finite();
-                } else {
-                    for (i, &k) in self.free.iter().enumerate() {
-                        self.step[k] += 0.5 * self.solved[i] / self.scale[k];
-                    }
+                // A part t of the step bends by t² of its bend.
+                let part = GEODESIC * vv.sqrt() / (2.0 * aa.sqrt());
+                if part < LEAST_PART {
+                    refused = true;
+                } else if part < 1.0 {
+                    let curved = -gv - self.lambda * vv;
+                    predicted = -part * gv - 0.5 * part * part * curved;
+                    self.turn(part);
+                } else if aa.is_finite() {
+                    self.turn(1.0);
                 }
             }
         }
@@ -354,6 +375,14 @@ impl Descent<'_> {
             change,
             refused,
         })
+    }
+
+    /// A part of the step, and of its bend.
+    fn turn(&mut self, part: f64) {
+        self.step.iter_mut().for_each(|s| *s *= part);
+        for (i, &k) in self.free.iter().enumerate() {
+            self.step[k] += 0.5 * part * part * self.solved[i] / self.scale[k];
+        }
     }
 
     /// The trial point; true when a bound cut the step.
@@ -442,6 +471,18 @@ impl Descent<'_> {
         self.lambda = (self.lambda * factor).max(LAMBDA_MIN);
         self.nu = 2.0;
         self.straight = level || (ratio - 1.0).abs() < STRAIGHT;
+        // After the swaps `trial` and `there` are where the step began.
+        let moved = self.theta.iter().zip(&self.trial);
+        (self.secant.step.iter_mut().zip(moved)).for_each(|(s, (new, old))| *s = new - old);
+        let step = std::mem::take(&mut self.secant.step);
+        let change = if self.straight {
+            trial.change
+        } else {
+            f64::INFINITY
+        };
+        let (before, after) = (&self.there, &self.here);
+        self.secant.learn(change, &step, before, after, &self.scale);
+        self.secant.step = step;
         Ok(true)
     }
 
@@ -449,5 +490,6 @@ impl Descent<'_> {
         self.lambda = (self.lambda * self.nu).max(LAMBDA_RESTART);
         self.nu = (2.0 * self.nu).min(64.0);
         self.straight = false;
+        self.secant.forget();
     }
 }

@@ -2,6 +2,8 @@
 
 pub mod dense;
 pub mod lm;
+mod pace;
+mod secant;
 pub mod starts;
 pub mod statistics;
 pub mod trf;

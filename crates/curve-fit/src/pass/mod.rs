@@ -3,18 +3,21 @@
 mod journal;
 mod machine;
 mod place;
+mod stretches;
 mod table;
 mod tree;
 
 pub use journal::{Belongs, Journal, Position, Watch, hash};
 pub use machine::{Engine, OnMachine, Shared};
 pub use place::{Work, place, work};
+pub(crate) use stretches::Stretches;
 pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};
 pub use tree::TileTree;
 
 use fitzroy::Result;
 use fitzroy_device::cpu::{RowProgram, RowWorkspace, TILE_ROWS};
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// How data are read: threads, and what may stop a pass.
 pub struct Reader<'d> {
@@ -23,13 +26,34 @@ pub struct Reader<'d> {
     /// Threads that share a pass.
     pub threads: usize,
     slots: Vec<Slot>,
+    /// Where slots come from and go to.
+    kept: Option<&'d Slots>,
+}
+
+/// What readers of the same programs needed, kept for the next: a small fit would spend a tenth of its
+/// time on making it.
+#[derive(Default)]
+pub(crate) struct Slots(Mutex<Vec<Slot>>);
+
+/// Most slots that are kept.
+const KEPT: usize = 8;
+
+impl Slots {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 }
 
 /// What the threads need for one program.
 struct Slot {
-    program: *const RowProgram,
+    /// Its address, which only tells it from others.
+    program: usize,
     workspaces: Vec<RowWorkspace>,
     trees: Vec<TileTree>,
+    /// Outputs of a tile.
+    rows: Vec<Vec<f64>>,
 }
 
 /// Rows from which a second thread pays.
@@ -47,7 +71,16 @@ impl<'d> Reader<'d> {
             table,
             threads,
             slots: Vec::new(),
+            kept: None,
         }
+    }
+
+    /// As [`Reader::new`], with slots from `kept`, to which they go back: for programs that live as long
+    /// as that.
+    pub(crate) fn with(table: &'d dyn Table, threads: usize, kept: &'d Slots) -> Self {
+        let mut reader = Self::new(table, threads);
+        reader.kept = Some(kept);
+        reader
     }
 
     /// Sums of `program` at `params` over all rows, into `out`.
@@ -116,17 +149,21 @@ impl<'d> Reader<'d> {
 
     /// Workspaces for `program` at `params`, one per thread.
     fn prepare(&mut self, program: &RowProgram, params: &[f64]) -> &mut Slot {
-        let found = self
-            .slots
-            .iter()
-            .position(|s| std::ptr::eq(s.program, program));
+        let (n, own) = (self.threads, std::ptr::from_ref(program).addr());
+        let found = self.slots.iter().position(|s| s.program == own);
         let at = found.unwrap_or_else(|| {
-            let n = self.threads;
-            self.slots.push(Slot {
-                program,
+            let slot = self.kept.and_then(|kept| {
+                let mut kept = kept.lock();
+                let fits = |s: &Slot| s.program == own && s.workspaces.len() == n;
+                let at = kept.iter().position(fits)?;
+                Some(kept.swap_remove(at))
+            });
+            self.slots.push(slot.unwrap_or_else(|| Slot {
+                program: own,
                 workspaces: (0..n).map(|_| program.workspace()).collect(),
                 trees: (0..n).map(|_| TileTree::new(program.n_sums())).collect(),
-            });
+                rows: vec![Vec::new(); program.n_outputs()],
+            }));
             self.slots.len() - 1
         });
         let slot = &mut self.slots[at];
@@ -149,7 +186,8 @@ impl<'d> Reader<'d> {
     ) -> Result<()> {
         let mut workspace = program.workspace();
         program.set_parameters(&mut workspace, params);
-        rows(self.table, program, &mut workspace, take)
+        let mut out = vec![Vec::new(); program.n_outputs()];
+        rows(self.table, program, &mut workspace, &mut out, take)
     }
 
     /// As [`Reader::rows`], for a program that lives as long as this reader: what it needs is kept.
@@ -164,7 +202,23 @@ impl<'d> Reader<'d> {
     ) -> Result<()> {
         let table = self.table;
         let slot = self.prepare(program, params);
-        rows(table, program, &mut slot.workspaces[0], take)
+        rows(
+            table,
+            program,
+            &mut slot.workspaces[0],
+            &mut slot.rows,
+            take,
+        )
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if let Some(kept) = self.kept {
+            let mut kept = kept.lock();
+            let room = KEPT.saturating_sub(kept.len());
+            kept.extend(self.slots.drain(..).take(room));
+        }
     }
 }
 
@@ -173,17 +227,17 @@ fn rows(
     table: &dyn Table,
     program: &RowProgram,
     workspace: &mut RowWorkspace,
+    out: &mut [Vec<f64>],
     take: &mut dyn FnMut(usize, &[Vec<f64>]) -> Result<()>,
 ) -> Result<()> {
-    let mut out = vec![Vec::new(); program.n_outputs()];
     table.visit(0..table.n_rows(), &mut |first, columns| {
         let n = columns.first().map_or(0, |c| c.len());
         for start in (0..n).step_by(TILE_ROWS) {
             let end = (start + TILE_ROWS).min(n);
             let piece: Vec<&[f64]> = columns.iter().map(|c| &c[start..end]).collect();
             out.iter_mut().for_each(|o| o.resize(end - start, 0.0));
-            program.evaluate(workspace, &piece, &mut out);
-            take(first + start, &out)?;
+            program.evaluate(workspace, &piece, out);
+            take(first + start, out)?;
         }
         Ok(())
     })

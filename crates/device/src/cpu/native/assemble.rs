@@ -8,7 +8,7 @@ use super::tape::{Node, Op};
 use super::x86::{
     Encoding, Gpr, Mem, Opcode, Parts, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, Rm, Writer,
 };
-use crate::cpu::program::{Arena, Loc, Motion};
+use crate::cpu::program::{Arena, Loc, Motion, PARTIALS};
 
 /// Registers that may be saved at once; each takes `SLOT` numbers of the workspace.
 pub(super) const SLOTS: usize = 128;
@@ -25,6 +25,8 @@ pub(super) enum Layout {
     Loop,
     /// As [`super::rows`] says: scalars eight times, buffers of a block, and columns by number.
     Rows,
+    /// The same, where one register of rows is followed by the one `PARTIALS` rows further on.
+    Tiles,
 }
 
 /// Addresses of columns; `rdx` last, since they are read from there.
@@ -51,6 +53,14 @@ impl Target {
             (true, _) => 1,
             (false, true) => 8,
             (false, false) => 4,
+        }
+    }
+
+    /// Bytes from one register of rows to the next.
+    pub(super) fn step(self) -> usize {
+        match self.layout {
+            Layout::Tiles => 8 * PARTIALS,
+            _ => 8 * self.lanes(),
         }
     }
 
@@ -212,7 +222,7 @@ impl<'a> Assembler<'a> {
     }
 
     pub(super) fn place(&mut self, loc: Loc, copy: usize) -> Mem {
-        if self.target.layout == Layout::Rows {
+        if self.target.layout != Layout::Loop {
             return self.row_place(loc, copy);
         }
         let work = loc.arena == Arena::Work;
@@ -240,7 +250,7 @@ impl<'a> Assembler<'a> {
     }
 
     fn row_place(&mut self, loc: Loc, copy: usize) -> Mem {
-        let register = (copy * self.target.lanes() * 8) as i32;
+        let register = (copy * self.target.step()) as i32;
         let (base, index, disp) = match (loc.motion, loc.arena) {
             (Motion::Scalar, _) => (RDI, None, self.bytes(loc.at) + register % 64),
             (_, Arena::Work) => (RSI, Some(RAX), self.bytes(loc.at) + register),

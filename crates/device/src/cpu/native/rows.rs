@@ -4,16 +4,18 @@
 //! `rdi`, `rsi`, the addresses of the columns at `rdx`, and `rcx`. Every scalar stands eight times
 //! in a row, or once for each of eight problems, so one code serves both.
 //!
-//! For eight problems there is a second function where registers suffice: the same operations, and
-//! every sum in a register of its own from the first row to the last, after those among scalars.
+//! Where registers suffice there are two more functions: the same operations, and every sum in a
+//! register of its own from the first row to the last. One is for eight problems, and begins with
+//! the operations among scalars. The other is for tiles: it adds eight of the 32 partials of every
+//! sum, and fetches what lies a distance ahead, its fifth argument, from memory.
 
 use super::assemble::{Assembler, COLUMNS, Layout, MOVE_IN, MOVE_OUT, SLOT, SLOTS, Target};
 use super::body::elementwise;
 use super::pages::Pages;
 use super::tape::{self, Narrow, Node, Op, Recorder, Wide};
-use super::x86::{Mem, RDX, RSI, Rm};
+use super::x86::{Gpr, Mem, RAX, RBX, RDX, RSI, Rm};
 use super::{Fault, MOST_COPIES, RET, VZEROUPPER, live, plant, registers};
-use crate::cpu::program::{Arena, Loc, Motion};
+use crate::cpu::program::{Arena, BLOCK, Loc, Motion, PARTIALS};
 use crate::cpu::rowwise::{BUFFER, Place, RowInstr};
 use crate::lanes::Level;
 use std::collections::HashMap;
@@ -21,12 +23,17 @@ use std::collections::HashMap;
 /// Code for a block of rows: scalars, buffers, columns, rows.
 type Entry = unsafe extern "sysv64" fn(*mut f64, *mut f64, *const *const f64, usize);
 
+/// Code for eight partials of a tile: scalars, sums, columns, rows, bytes to fetch ahead.
+type Tiles = unsafe extern "sysv64" fn(*mut f64, *mut f64, *const *const f64, usize, usize);
+
 /// A compiled row program: the code, which lives as long as this.
 #[derive(Debug)]
 pub(in crate::cpu) struct RowCode {
     entry: Entry,
     /// The function that sums for eight problems, where there is one.
     sums: Option<Entry>,
+    /// The function that sums for tiles, where there is one.
+    tiles: Option<Tiles>,
     _pages: Pages,
 }
 
@@ -89,6 +96,35 @@ impl RowCode {
         unsafe { sums(scalars, to, columns.as_ptr(), len) };
         true
     }
+
+    /// True where [`RowCode::add_tile`] adds anything.
+    pub(in crate::cpu) fn has_tiles(&self) -> bool {
+        self.tiles.is_some()
+    }
+
+    /// Of `len` rows, a multiple of `PARTIALS`, adds the first eight of every `PARTIALS` to eight
+    /// partials of every sum, which stand `PARTIALS` numbers apart from `to` on; fetches what lies
+    /// `ahead` bytes further on. False where there is no code for that.
+    ///
+    /// # Safety
+    /// As for [`RowCode::run`]; the columns begin with the first of these rows, and `to` has its
+    /// numbers.
+    #[inline]
+    pub(in crate::cpu) unsafe fn add_tile(
+        &self,
+        scalars: *mut f64,
+        to: *mut f64,
+        columns: &[*const f64],
+        [len, ahead]: [usize; 2],
+    ) -> bool {
+        debug_assert!(len.is_multiple_of(PARTIALS), "whole steps");
+        let Some(tiles) = self.tiles else {
+            return false;
+        };
+        // SAFETY: as above.
+        unsafe { tiles(scalars, to, columns.as_ptr(), len, ahead) };
+        true
+    }
 }
 
 /// The program's code.
@@ -126,25 +162,31 @@ pub(in crate::cpu) fn compile(
     };
     let n_columns = formula.n_columns;
     let mut bytes = assemble(&nodes, target, n_columns).ok_or("the formula is too large")?;
-    let second = wide.then(|| sums(formula, target, fault)).flatten();
-    let second = second.map(|code| {
+    let mut more = |layout| {
+        let target = Target { layout, ..target };
+        let code = wide.then(|| sums(formula, target, fault)).flatten()?;
         bytes.resize(bytes.len().next_multiple_of(64), 0xCC);
         let at = bytes.len();
         bytes.extend(code);
-        at
-    });
+        Some(at)
+    };
+    let (second, third) = (more(Layout::Rows), more(Layout::Tiles));
     let pages = match fault {
         #[cfg(test)]
         Fault::Refused => Err(std::io::ErrorKind::PermissionDenied.into()),
         _ => Pages::new(&bytes),
     };
     let pages = pages.map_err(|e| format!("the system gives no memory to execute: {e}"))?;
-    // SAFETY: at the start, and at `second`, stand functions that follow the calling convention
-    // and take these arguments: they were written for this program by `assemble` and `sums`.
+    // SAFETY: at the start, at `second` and at `third` stand functions that follow the calling
+    // convention and take these arguments: they were written for this program by `assemble` and
+    // `sums`.
     let entry = |at| unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(at)) };
+    // SAFETY: see above.
+    let tiles = |at| unsafe { std::mem::transmute::<*const u8, Tiles>(pages.address(at)) };
     Ok(RowCode {
         entry: entry(0),
         sums: second.map(entry),
+        tiles: third.map(tiles),
         _pages: pages,
     })
 }
@@ -231,6 +273,9 @@ fn record_sums<R: Recorder>(formula: &Formula<'_>) {
 /// Registers that formulas keep, at least, when sums take the others.
 const LEAST_REGISTERS: usize = 11;
 
+/// Bytes that a pass over blocks fetches ahead: a block.
+const AHEAD: usize = 8 * BLOCK;
+
 /// The code that sums, for registers of eight lanes; `None` where it does not fit.
 fn sums(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> {
     let q = formula.products.len();
@@ -238,34 +283,51 @@ fn sums(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> 
     if n_sums + LEAST_REGISTERS > 32 || n_sums == 0 {
         return None;
     }
+    let tiles = target.layout == Layout::Tiles;
     let ((), tape) = tape::record(|| record_sums::<Wide>(formula));
     let mut nodes = live(&tape.nodes);
     plant(fault, &mut nodes);
+    let target = Target { n_sums, ..target };
     let ((), before) = tape::record(|| record_uniform::<Wide>(formula));
     let before = live(&before.nodes);
-    let mut scalars = Assembler::new(&before, target);
-    scalars.body(1, false);
-    let target = Target { n_sums, ..target };
     let mut a = Assembler::new(&nodes, target);
-    (a.writer, a.failed) = (scalars.writer, scalars.failed);
+    if tiles {
+        // push rbx; mov rbx, r8: where the next lines to fetch stand.
+        a.writer.bytes.extend([0x53, 0x4C, 0x89, 0xC3]);
+    } else {
+        let mut scalars = Assembler::new(
+            &before,
+            Target {
+                n_sums: 0,
+                ..target
+            },
+        );
+        scalars.body(1, false);
+        (a.writer, a.failed) = (scalars.writer, scalars.failed);
+    }
     start(&mut a, formula.n_columns);
+    let apart = if tiles { 8 * PARTIALS } else { 64 };
     let all = |a: &mut Assembler<'_>, op| {
         for k in 0..n_sums {
             let at = Mem::At {
                 base: RSI,
                 index: None,
-                disp: (64 * k) as i32,
+                disp: (apart * k) as i32,
             };
             a.emit(op, target.sum(k), 0, Rm::Mem(at));
         }
     };
     all(&mut a, MOVE_IN);
+    let fetch = tiles.then_some((RBX, 0, formula.n_columns));
     // Two rows side by side, though some values have to be saved: one alone would wait for itself.
     last_place(&mut a, 2);
-    loop_of(&mut a, 2);
-    one_more(&mut a, [2, 1]);
+    loop_of(&mut a, 2, fetch);
+    one_more(&mut a, [2, 1], fetch);
     all(&mut a, MOVE_OUT);
     a.writer.bytes.extend(VZEROUPPER);
+    if tiles {
+        a.writer.bytes.push(0x5B); // pop rbx
+    }
     a.writer.bytes.push(RET);
     (!a.failed).then(|| a.writer.finish(1))
 }
@@ -280,10 +342,11 @@ fn assemble(nodes: &[Node], target: Target, n_columns: usize) -> Option<Vec<u8>>
     }
     let mut a = Assembler::new(nodes, target);
     start(&mut a, n_columns);
+    let fetch = Some((RAX, AHEAD, n_columns));
     last_place(&mut a, copies);
-    loop_of(&mut a, copies);
+    loop_of(&mut a, copies, fetch);
     if copies > least {
-        one_more(&mut a, [copies, least]);
+        one_more(&mut a, [copies, least], fetch);
     }
     a.writer.bytes.extend(VZEROUPPER);
     a.writer.bytes.push(RET);
@@ -308,7 +371,7 @@ fn start(a: &mut Assembler<'_>, n_columns: usize) {
 
 /// Bytes of a step of `copies` registers.
 fn bytes(target: Target, copies: usize) -> u32 {
-    (8 * copies * target.lanes()) as u32
+    (copies * target.step()) as u32
 }
 
 /// r8 becomes the last place where a step of `copies` registers can begin.
@@ -317,21 +380,40 @@ fn last_place(a: &mut Assembler<'_>, copies: usize) {
     a.writer.bytes.extend(bytes(a.target, copies).to_le_bytes());
 }
 
+/// What a loop fetches: the register that moves with the rows, bytes ahead of it, and columns.
+type Fetch = Option<(Gpr, usize, usize)>;
+
 /// The last rows, fewer at once.
-fn one_more(a: &mut Assembler<'_>, [before, copies]: [usize; 2]) {
+fn one_more(a: &mut Assembler<'_>, [before, copies]: [usize; 2], fetch: Fetch) {
     let gained = bytes(a.target, before) - bytes(a.target, copies);
     a.writer.bytes.extend([0x49, 0x81, 0xC0]); // add r8, bytes
     a.writer.bytes.extend(gained.to_le_bytes());
-    loop_of(a, copies);
+    loop_of(a, copies, fetch);
 }
 
 /// While a step of `copies` registers ends before the last row: r8 is the last place where one can
 /// begin.
-fn loop_of(a: &mut Assembler<'_>, copies: usize) {
+fn loop_of(a: &mut Assembler<'_>, copies: usize, fetch: Fetch) {
     let top = a.writer.bytes.len();
     a.writer.bytes.extend([0x4C, 0x39, 0xC0]); // cmp rax, r8
     let end = a.writer.jump(&[0x0F, 0x8F]); // jg
+    if let Some((index, ahead, n_columns)) = fetch {
+        for copy in (0..copies).filter(|copy| (copy * a.target.step()).is_multiple_of(64)) {
+            for &column in &COLUMNS[..n_columns] {
+                // prefetcht0 [column + index + distance]
+                let sib = index << 3 | column & 7;
+                let rex = 0x40 | column >> 3;
+                a.writer.bytes.extend([rex, 0x0F, 0x18, 0x8C, sib]);
+                let distance = (ahead + copy * a.target.step()) as u32;
+                a.writer.bytes.extend(distance.to_le_bytes());
+            }
+        }
+    }
     a.body(copies, false);
-    super::advance(a, copies * a.target.lanes(), top);
+    if fetch.is_some_and(|(index, ..)| index == RBX) {
+        a.writer.bytes.extend([0x48, 0x81, 0xC3]); // add rbx, bytes
+        a.writer.bytes.extend(bytes(a.target, copies).to_le_bytes());
+    }
+    super::advance(a, copies * a.target.step() / 8, top);
     a.writer.land(&end);
 }

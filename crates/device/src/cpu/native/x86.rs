@@ -10,6 +10,7 @@ pub(super) type Gpr = u8;
 pub(super) const RAX: Gpr = 0;
 pub(super) const RCX: Gpr = 1;
 pub(super) const RDX: Gpr = 2;
+pub(super) const RBX: Gpr = 3;
 pub(super) const RSI: Gpr = 6;
 pub(super) const RDI: Gpr = 7;
 pub(super) const R9: Gpr = 9;

@@ -21,6 +21,18 @@ impl RowCode {
     pub(super) unsafe fn add(&self, _: *mut f64, _: *mut f64, _: &[*const f64], _: usize) -> bool {
         match *self {}
     }
+    pub(super) fn has_tiles(&self) -> bool {
+        match *self {}
+    }
+    pub(super) unsafe fn add_tile(
+        &self,
+        _: *mut f64,
+        _: *mut f64,
+        _: &[*const f64],
+        _: [usize; 2],
+    ) -> bool {
+        match *self {}
+    }
 }
 
 /// Rows of one pass or of many after which machine code has earned what making it costs.
@@ -95,7 +107,7 @@ mod x86_64 {
 
     /// Points at which machine code must agree with the interpreter, and rows of each.
     const POINTS: u64 = 4;
-    const ROWS: usize = 56;
+    const ROWS: usize = 104;
 
     pub(super) fn make(program: &RowProgram) -> Result<RowCode, String> {
         make_with(program, Fault::None)
@@ -168,11 +180,10 @@ mod x86_64 {
             if !unsafe { code.add(scalars, sums.as_mut_ptr(), &at, ROWS) } {
                 sums.copy_from_slice(&got[n_outputs..]);
             }
-            for (k, (x, y)) in wanted
-                .iter()
-                .zip(got[..n_outputs].iter().chain(&sums))
-                .enumerate()
-            {
+            let (tiles, added) = tiles(program, &mut workspace, code, &at);
+            let wanted = wanted.iter().chain(&tiles);
+            let got = got[..n_outputs].iter().chain(&sums).chain(&added);
+            for (k, (x, y)) in wanted.zip(got).enumerate() {
                 if x.to_bits() != y.to_bits() && !(x.is_nan() && y.is_nan()) {
                     return Some(format!(
                         "machine code gave {y:e} where the interpreter gives {x:e} (number {k}); \
@@ -182,6 +193,46 @@ mod x86_64 {
             }
         }
         None
+    }
+
+    /// The partial sums of a tile of whole steps, by the outputs in the buffers and by the code, if
+    /// it has any for that.
+    fn tiles(
+        program: &RowProgram,
+        workspace: &mut RowWorkspace,
+        code: &RowCode,
+        columns: &[*const f64],
+    ) -> (Vec<f64>, Vec<f64>) {
+        const WHOLE: usize = ROWS / PARTIALS * PARTIALS;
+        let output = |k: &usize| workspace.buffers.slice(k * BUFFER, WHOLE);
+        let products: Vec<&[f64]> = program.products.iter().map(output).collect();
+        let mut wanted = Vec::new();
+        for (k, a) in products.iter().enumerate() {
+            for b in &products[k..] {
+                let mut sums = [0.0; PARTIALS];
+                for i in 0..WHOLE {
+                    sums[i % PARTIALS] = f64::mul_add(a[i], b[i], sums[i % PARTIALS]);
+                }
+                wanted.extend(sums);
+            }
+        }
+        for a in program.alone.iter().map(output) {
+            let mut sums = [0.0; PARTIALS];
+            (0..WHOLE).for_each(|i| sums[i % PARTIALS] += a[i]);
+            wanted.extend(sums);
+        }
+        let mut got = vec![0.0; wanted.len()];
+        let scalars = workspace.scalars.as_mut_ptr();
+        for first in (0..PARTIALS).step_by(8) {
+            let at: Vec<*const f64> = columns.iter().map(|c| c.wrapping_add(first)).collect();
+            let to = got.as_mut_ptr().wrapping_add(first);
+            // SAFETY: the workspace is this program's, the columns have this many rows, and there
+            // is a place for every partial sum.
+            if !unsafe { code.add_tile(scalars, to, &at, [WHOLE, 0]) } {
+                return (Vec::new(), Vec::new());
+            }
+        }
+        (wanted, got)
     }
 
     /// Spoils what followed from the parameters.

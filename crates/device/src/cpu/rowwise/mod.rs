@@ -14,6 +14,7 @@ mod eight;
 mod emitted;
 mod execute;
 mod operands;
+mod tiles;
 
 #[cfg(test)]
 mod tests;
@@ -288,9 +289,24 @@ impl RowProgram {
         tile: &mut dyn FnMut(&[f64]),
     ) {
         let native = self.machine_code(columns);
+        workspace.partials.lines.fill(super::Line([0.0; 8]));
+        match native {
+            Some(code) if code.has_tiles() => self.add_tiles(workspace, code, columns, tile),
+            _ => self.add_blocks(workspace, native, columns, tile),
+        }
+    }
+
+    /// Adds the rows of `columns` to the partial sums block by block.
+    #[track_caller]
+    fn add_blocks(
+        &self,
+        workspace: &mut RowWorkspace,
+        native: Option<&RowCode>,
+        columns: &[&[f64]],
+        tile: &mut dyn FnMut(&[f64]),
+    ) {
         let n = self.bind_rows(workspace, columns, native.is_some());
         let native = native.map(|code| self.blocks(workspace, code, columns, true));
-        workspace.partials.lines.fill(super::Line([0.0; 8]));
         self.level.run(Run {
             fill: &workspace.fill,
             fill_len: BLOCK,
