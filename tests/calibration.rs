@@ -59,32 +59,44 @@ struct Problem {
 struct Way {
     rewrites: Rewrites,
     sampler: Sampler,
+    past_turn: bool,
 }
 
 const REWRITTEN: Way = Way {
     rewrites: Rewrites::ALL,
     sampler: Sampler::Nuts,
+    past_turn: false,
 };
 const AS_WRITTEN: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Nuts,
+    past_turn: false,
 };
 const INDEPENDENCE: Way = Way {
     rewrites: Rewrites::ALL,
     sampler: Sampler::Independence,
+    past_turn: false,
 };
 
 const WALNUTS: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Walnuts,
+    past_turn: false,
 };
 const MAMS: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Mams,
+    past_turn: false,
 };
 const CHEES: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Chees,
+    past_turn: false,
+};
+
+const PAST_TURN: Way = Way {
+    past_turn: true,
+    ..AS_WRITTEN
 };
 
 /// Ranks of the ranked quantities in one simulation.
@@ -101,6 +113,7 @@ fn ranks(problem: &Problem, way: Way, model: &Model, number: usize) -> Vec<usize
     settings.sampler.target_accept = 0.9;
     settings.rewrites = way.rewrites;
     settings.sampler.sampler = way.sampler;
+    settings.sampler.past_turn = way.past_turn;
     let joint = bind(model, &(problem.data)(y.clone()), &settings).unwrap();
     let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
     let group = outcome.trace.group("posterior").unwrap();
@@ -435,6 +448,16 @@ fn a_hierarchical_model_sampled_by_walnuts_is_calibrated() {
 #[test]
 fn a_logistic_regression_sampled_by_walnuts_is_calibrated() {
     check_calibrated(&LOGISTIC, WALNUTS);
+}
+
+#[test]
+fn a_hierarchical_model_sampled_past_the_turn_is_calibrated() {
+    check_calibrated(&HIERARCHICAL, PAST_TURN);
+}
+
+#[test]
+fn a_logistic_regression_sampled_past_the_turn_is_calibrated() {
+    check_calibrated(&LOGISTIC, PAST_TURN);
 }
 
 #[test]

@@ -132,6 +132,30 @@ fn teams_of_many_threads_make_the_same_draws() {
     }
 }
 
+/// Catches: a half that turns unseen, a trajectory that ends at its own turn, one that goes past the
+/// turn of a quarter.
+#[test]
+fn trajectories_that_go_past_their_turn_are_those_of_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    for (name, file, threads) in [
+        ("eight-schools", "eight-schools.csv", 1),
+        ("hierarchical", "hierarchical.csv", 32),
+    ] {
+        let joint = support::example_joint(name, file).unwrap();
+        let mut settings = settings(60, 20);
+        let steps = |settings: &Settings| {
+            let outcome = sampled(&joint, settings, Device::threads()).unwrap();
+            outcome.run.mean_steps()
+        };
+        let usual = steps(&settings);
+        settings.sampler.past_turn = true;
+        assert!(steps(&settings) > 1.5 * usual, "{name}: {usual}");
+        assert_same_draws(&joint, &settings, threads, name);
+    }
+}
+
 /// A machine that the test can still reach.
 struct Shared(Arc<Mutex<HostMachine>>);
 

@@ -322,6 +322,15 @@ fn walnuts_gives_the_reference_posteriors() {
 }
 
 #[test]
+fn trajectories_past_their_turn_give_the_reference_posteriors() {
+    for (model, target_accept) in OTHERS {
+        let mut settings = settings(2500, target_accept);
+        settings.sampler.past_turn = true;
+        check_with(model, &settings);
+    }
+}
+
+#[test]
 fn mams_gives_the_reference_posteriors() {
     others(Sampler::Mams, 2500, Rewrites::ALL);
 }
