@@ -609,6 +609,8 @@ FUNCTION bool leaf_turns(Chain *chain, int slot, unsigned size)
 /* Grows one subtree; true when it must be discarded, tree->stop says why. */
 FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves, int joint)
 {
+    /* A span below this length that turns ends it: with past_turn any but the whole. */
+    const unsigned limit = leaves << (1 - tree->past_turn);
     tree->subtree = 0.0;
     tree->subtree_turns = false;
     for (unsigned leaf = 0; leaf < leaves; ++leaf) {
@@ -646,14 +648,15 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
                 mark(chain, slot, 0);
             continue;
         }
-        for (int k = 0; leaf >> k & 1; ++k)
-            if (leaf_turns(chain, slot - k, 2u << k)) {
-                tree->subtree_turns = true;
-                if (2u << k < leaves || !tree->past_turn) {
-                    tree->stop = TURNED;
-                    return true;
-                }
-            }
+        int k = 0;
+        while (leaf >> k & 1 && !leaf_turns(chain, slot - k, 2u << k))
+            ++k;
+        if (leaf >> k & 1) {
+            tree->stop = TURNED;
+            if (2u << k < limit)
+                return true;
+            tree->subtree_turns = true;
+        }
         const unsigned next = leaf + 1;
         if (next < leaves && next % 4 == 0)
             mark(chain, ones(next >> 1), 1);
