@@ -26,7 +26,7 @@ const EARLY_TREEDEPTH: u32 = 6;
 /// What is left are a few slow directions of the population: how much of the stop time is
 /// exponential, and how much of that differs between subjects. They hardly move before the
 /// subjects' coordinates have turned; trajectories of twice the length move them more than twice as
-/// well (100 simulated subjects: 2.0 to 2.7 times the effective draws of the slowest six).
+/// well (100 simulated subjects: 1.6 to 3 times the effective draws of the slowest six).
 pub fn suit(spec: &Spec, sampler: &mut Settings) {
     sampler.past_turn |= spec.kind == Kind::Rdex && spec.pooling == Pooling::Partial;
     if sampler.metric == MetricKind::Auto {

@@ -48,7 +48,7 @@ pub(crate) struct ChainFlags {
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_treedepth: u32,
     /// Double trajectories once more after they have turned: twice the gradients, and more than that
-    /// for a few slow directions [default: for stop-signal studies of many subjects]
+    /// for a few slow directions [default: off; on for hierarchical stop-signal fits]
     #[arg(long)]
     past_turn: bool,
     /// Chains that run at once, at most [default: --threads]
