@@ -205,10 +205,11 @@ pub(crate) fn grow<T: Trajectory, O: Oracle>(
             trajectory.turns(Span::FarTo(joint)) || trajectory.turns(Span::SinceBefore(joint))
         };
         has_turned = trajectory.turns(Span::Whole) || joint.is_some_and(overlaps);
-        if match reach.past_turn {
+        let ends = match reach.past_turn {
             true => half_turns,
             false => has_turned,
-        } {
+        };
+        if ends {
             growth.stop = Stop::Turned;
             break;
         }
@@ -259,14 +260,12 @@ fn subtree<T: Trajectory, O: Oracle>(
             }
             continue;
         }
-        for k in 0..leaf.trailing_ones() {
-            let size = 2 << k;
-            if span_turns(trajectory, slot - k as usize, size) {
-                turns = true;
-                if size < leaves || !past_turn {
-                    return Err(Stop::Turned);
-                }
+        let mut sizes = (0..leaf.trailing_ones()).map(|k| (slot - k as usize, 2 << k));
+        if let Some((_, size)) = sizes.find(|&(slot, size)| span_turns(trajectory, slot, size)) {
+            if size < leaves || !past_turn {
+                return Err(Stop::Turned);
             }
+            turns = true;
         }
         let next = leaf + 1;
         if next < leaves && next.is_multiple_of(LONG / 2) {
