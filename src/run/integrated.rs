@@ -2,65 +2,99 @@
 //! from which the model computes it.
 
 use super::compiled::Compiled;
-use crate::fit::sample::{Draws, Run, Settings, Stream, fill_normals};
+use crate::fit::sample::{Run, Settings, Stream, fill_normals};
 use crate::rng::Purpose;
-use std::sync::{Mutex, PoisonError};
 
 /// Of every so many draws one is compared with the model as written.
 const COMPARED: usize = 100;
 
-/// Adds the numbers of integrated coordinates to every draw of `run`. They depend on seed, chain
-/// and number of the draw alone.
-pub(super) fn draw(run: &mut Run, compiled: &Compiled, settings: &Settings) {
-    run.dim = compiled.full;
-    if compiled.dim == compiled.full {
-        return;
-    }
-    let first = settings.tune + run.first_draw;
-    let chains = run.chains.iter_mut().enumerate().map(|c| (c, first));
-    let warmup = run.warmup.iter_mut().flatten().enumerate().map(|c| (c, 0));
-    let queue = Mutex::new(chains.chain(warmup));
-    let serve = || {
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some(((index, draws), first)) = next else {
-                return;
-            };
-            let stream = Stream {
+/// Where the numbers of integrated coordinates come from. They depend on seed, chain and number of
+/// the transition alone, and are made again wherever they are needed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Integrated {
+    /// Coordinates that are sampled, which come first.
+    pub(super) dim: usize,
+    /// All coordinates.
+    full: usize,
+    /// Of chain 0.
+    stream: Stream,
+}
+
+/// Memory for one draw.
+pub(super) struct Desk {
+    noise: Vec<[f64; 8]>,
+    position: Vec<f64>,
+}
+
+impl Integrated {
+    pub(super) fn new(compiled: &Compiled, settings: &Settings) -> Self {
+        Integrated {
+            dim: compiled.dim,
+            full: compiled.full,
+            stream: Stream {
                 seed: settings.seed,
                 stream: settings.stream,
-                chain: settings.first_chain.wrapping_add(index as u32),
-            };
-            extend(draws, (compiled.dim, compiled.full), stream, first);
+                chain: settings.first_chain,
+            },
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..settings.threads.min(settings.chains) {
-            scope.spawn(serve);
-        }
-        serve();
-    });
-}
-
-/// Rows of `dim` numbers become rows of `full`.
-fn extend(draws: &mut Draws, (dim, full): (usize, usize), stream: Stream, first: usize) {
-    let n = full - dim;
-    let mut noise = vec![[0.0; 8]; n.div_ceil(8)];
-    let mut positions = Vec::with_capacity(draws.len() * full);
-    for (at, row) in draws.positions.chunks_exact(dim).enumerate() {
-        let iteration = (first + at) as u32;
-        fill_normals(&mut noise, n, stream, iteration, Purpose::Integrated);
-        positions.extend_from_slice(row);
-        positions.extend_from_slice(&noise.as_flattened()[..n]);
     }
-    draws.positions = positions;
-}
 
-/// Every hundredth draw of every chain, one row after the other.
-pub(super) fn every_hundredth(run: &Run, full: usize) -> Vec<f64> {
-    let rows = |draws: &Draws| -> Vec<f64> {
-        let some = draws.positions.chunks_exact(full).step_by(COMPARED);
-        some.flatten().copied().collect()
-    };
-    run.chains.iter().flat_map(rows).collect()
+    /// Where all of `dim` coordinates are sampled.
+    pub(super) fn none(dim: usize) -> Self {
+        let (seed, stream, chain) = (0, 0, 0);
+        Integrated {
+            dim,
+            full: dim,
+            stream: Stream {
+                seed,
+                stream,
+                chain,
+            },
+        }
+    }
+
+    pub(super) fn desk(&self) -> Desk {
+        Desk {
+            noise: vec![[0.0; 8]; (self.full - self.dim).div_ceil(8)],
+            position: vec![0.0; self.full],
+        }
+    }
+
+    /// All coordinates of a draw of which `sampled` were sampled, by chain number `chain` in
+    /// transition number `transition`.
+    pub(super) fn extend<'a>(
+        &self,
+        desk: &'a mut Desk,
+        sampled: &'a [f64],
+        chain: usize,
+        transition: usize,
+    ) -> &'a [f64] {
+        if self.dim == self.full {
+            return sampled;
+        }
+        let stream = Stream {
+            chain: self.stream.chain.wrapping_add(chain as u32),
+            ..self.stream
+        };
+        let (n, purpose) = (self.full - self.dim, Purpose::Integrated);
+        fill_normals(&mut desk.noise, n, stream, transition as u32, purpose);
+        let (own, others) = desk.position.split_at_mut(self.dim);
+        own.copy_from_slice(sampled);
+        others.copy_from_slice(&desk.noise.as_flattened()[..n]);
+        &desk.position
+    }
+
+    /// Every hundredth draw of every chain, one row after the other; the first of them was made in
+    /// transition number `first`.
+    pub(super) fn every_hundredth(&self, run: &Run, first: usize) -> Vec<f64> {
+        let mut desk = self.desk();
+        let mut rows = Vec::new();
+        for (chain, draws) in run.chains.iter().enumerate() {
+            let some = draws.positions.chunks_exact(self.dim).enumerate();
+            for (at, sampled) in some.step_by(COMPARED) {
+                rows.extend_from_slice(self.extend(&mut desk, sampled, chain, first + at));
+            }
+        }
+        rows
+    }
 }

@@ -64,6 +64,7 @@ use crate::{Error, ErrorKind, Result};
 use compiled::{Compiled, Terms, centring};
 use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::Precision;
+use integrated::Integrated;
 use posterior::ModelPosterior;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -168,7 +169,12 @@ pub struct Outcome {
     /// What is left to publish of a run that was kept, see [`Kept::finish`].
     pub kept: Option<Kept>,
     n_draws: usize,
+    /// What was sampled of every draw of every chain.
     positions: Vec<Vec<f64>>,
+    /// The transition that made the first of them.
+    first_transition: usize,
+    /// The rest of every draw.
+    integrated: Integrated,
     compiled: Arc<Compiled>,
 }
 
@@ -338,8 +344,9 @@ fn attempt(
     };
     let compiled = Arc::clone(posterior.compiled());
     let mut run = run;
-    integrated::draw(&mut run, &compiled, &settings.sampler);
-    let mut some = integrated::every_hundredth(&run, compiled.full);
+    let integrated = Integrated::new(&compiled, &settings.sampler);
+    let first_transition = settings.sampler.tune + run.first_draw;
+    let mut some = integrated.every_hundredth(&run, first_transition);
     some.extend(kept.iter().flat_map(|k| &k.some));
     posterior.check_draws(&some);
     if posterior.is_refused() {
@@ -377,6 +384,8 @@ fn attempt(
     Ok(Some(Outcome {
         precision,
         positions: positions.collect(),
+        first_transition,
+        integrated,
         rewrites: compiled.graphs.done.clone(),
         group: if settings.prior_only {
             "prior"
@@ -463,9 +472,14 @@ impl Outcome {
     }
 
     /// The unconstrained position of a draw that was made by [`run`], for a [`Replicator`].
-    pub fn position(&self, chain: usize, draw: usize) -> &[f64] {
-        let dim = self.compiled.full;
-        &self.positions[chain][draw * dim..(draw + 1) * dim]
+    pub fn position(&self, chain: usize, draw: usize) -> Vec<f64> {
+        let (dim, mut desk) = (self.integrated.dim, self.integrated.desk());
+        let sampled = &self.positions[chain][draw * dim..(draw + 1) * dim];
+        let transition = self.first_transition + draw;
+        let all = self
+            .integrated
+            .extend(&mut desk, sampled, chain, transition);
+        all.to_vec()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Independent draws of the prior: every variable from its distribution, given those before it.
 
 use super::compiled::{Compiled, Terms};
+use super::integrated::Integrated;
 use super::{Caller, Outcome, Settings, Timing, trace};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::Role;
@@ -58,6 +59,8 @@ pub(super) fn ancestral(
         precision: Precision::F64,
         trace,
         positions: vec![Vec::new(); settings.sampler.chains],
+        first_transition: 0,
+        integrated: Integrated::none(0),
         run,
         centring: Vec::new(),
         rewrites: Vec::new(),

@@ -1,8 +1,10 @@
 //! Something computed for every draw of every chain, on several threads.
 
+use super::integrated::Integrated;
+use fitzroy_device::large_pages::zeros;
 use std::sync::{Mutex, PoisonError};
 
-/// Unconstrained draws, chain by chain, each row-major `[draw][dim]`.
+/// Unconstrained draws, chain by chain, each row-major `[draw][sampled coordinate]`.
 pub(super) struct Positions<'a> {
     /// One slice per chain.
     pub(super) chains: Vec<&'a [f64]>,
@@ -10,8 +12,10 @@ pub(super) struct Positions<'a> {
     pub(super) n_draws: usize,
     /// Number of the first draw.
     pub(super) first: usize,
-    /// Numbers in each draw.
-    pub(super) dim: usize,
+    /// Number of the transition that made it.
+    pub(super) transition: usize,
+    /// The coordinates that were not sampled.
+    pub(super) integrated: Integrated,
 }
 
 /// Fills arrays `[chain][draw][element]`, one for each of `lengths`, by what `worker` makes: it is
@@ -25,10 +29,11 @@ pub(super) fn sweep<W>(
 where
     W: FnMut(usize, usize, &[f64], &mut [&mut [f64]]),
 {
-    let (n_chains, n_draws, dim) = (positions.chains.len(), positions.n_draws, positions.dim);
+    let (n_chains, n_draws) = (positions.chains.len(), positions.n_draws);
+    let (integrated, dim) = (&positions.integrated, positions.integrated.dim);
     let mut arrays: Vec<Vec<f64>> = lengths
         .iter()
-        .map(|len| vec![0.0; n_chains * n_draws * len])
+        .map(|len| zeros(n_chains * n_draws * len))
         .collect();
     let mut by_chain: Vec<Vec<&mut [f64]>> = (0..n_chains).map(|_| Vec::new()).collect();
     for (array, len) in arrays.iter_mut().zip(lengths) {
@@ -52,10 +57,12 @@ where
                     rows.extend(rest.split_off_mut(..len));
                 }
             }
-            let mut work = worker();
+            let (mut work, mut desk) = (worker(), integrated.desk());
             let of_draws = rows.chunks_mut(lengths.len().max(1));
             for (draw, rows) in of_draws.enumerate() {
-                let position = &positions.chains[chain][draw * dim..(draw + 1) * dim];
+                let sampled = &positions.chains[chain][draw * dim..(draw + 1) * dim];
+                let transition = positions.transition + draw;
+                let position = integrated.extend(&mut desk, sampled, chain, transition);
                 work(chain, draw, position, rows);
             }
         }
@@ -83,7 +90,8 @@ mod tests {
                 chains: chains.iter().map(Vec::as_slice).collect(),
                 n_draws: 2,
                 first: 0,
-                dim: 2,
+                transition: 0,
+                integrated: Integrated::none(2),
             };
             let arrays = sweep(&positions, &[2, 1], threads, || {
                 |chain: usize, draw: usize, x: &[f64], rows: &mut [&mut [f64]]| {

@@ -5,6 +5,7 @@ mod facts;
 pub(super) use facts::settings_json;
 
 use super::compiled::Compiled;
+use super::integrated::Integrated;
 use super::kept::block_run;
 use super::predictive::{Key, Replicator};
 use super::sweep::{Positions, sweep};
@@ -88,7 +89,8 @@ impl Collect<'_> {
         };
         let n_draws = run.n_draws();
         let mut groups = Vec::new();
-        let positions = positions(run, n_draws, self.compiled.full);
+        let integrated = Integrated::new(self.compiled, &self.settings.sampler);
+        let positions = self.positions(run, n_draws, integrated);
         let (variables, lp) = self.recorded(&positions)?;
         groups.push(Group {
             name: name("posterior", "prior").into(),
@@ -129,7 +131,11 @@ impl Collect<'_> {
         let (n_chains, n_draws) = (run.chains.len(), run.n_draws());
         let graphs = &self.compiled.graphs;
         let computed: Vec<Recorded> = [&graphs.recorded[..], &graphs.predicted].concat();
-        let variables = self.replicates(|_| true, &computed, &positions(run, n_draws, 0))?;
+        let variables = self.replicates(
+            |_| true,
+            &computed,
+            &self.positions(run, n_draws, Integrated::none(0)),
+        )?;
         let group_of = |k: usize| match graphs.drawn.get(k) {
             Some(drawn) if drawn.observed => 2,
             Some(drawn) => usize::from(!parameters.contains(drawn.name.as_str())),
@@ -287,7 +293,8 @@ impl Collect<'_> {
             chains: chains.iter().map(|c| c.positions.as_slice()).collect(),
             n_draws,
             first: 0,
-            dim: self.compiled.full,
+            transition: 0,
+            integrated: Integrated::new(self.compiled, &self.settings.sampler),
         };
         let (recorded, lp) = self.recorded(&positions)?;
         let statistics: Vec<Statistics> = chains.iter().map(|c| c.statistics.clone()).collect();
@@ -298,17 +305,18 @@ impl Collect<'_> {
         ])
     }
 
+    fn positions<'r>(&self, run: &'r Run, n_draws: usize, integrated: Integrated) -> Positions<'r> {
+        Positions {
+            chains: run.chains.iter().map(|c| c.positions.as_slice()).collect(),
+            n_draws,
+            first: run.first_draw,
+            transition: self.settings.sampler.tune + run.first_draw,
+            integrated,
+        }
+    }
+
     fn threads(&self) -> usize {
         self.settings.sampler.threads
-    }
-}
-
-fn positions(run: &Run, n_draws: usize, dim: usize) -> Positions<'_> {
-    Positions {
-        chains: run.chains.iter().map(|c| c.positions.as_slice()).collect(),
-        n_draws,
-        first: run.first_draw,
-        dim,
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn checks(
             draw: draw as u32,
         };
         let position = outcome.position(chain, draw);
-        replicator.draw(&mut workspace, position, key, &mut [&mut replicate]);
+        replicator.draw(&mut workspace, &position, key, &mut [&mut replicate]);
         n += 1.0;
         let made = statistics(&replicate, settings.per_group);
         for i in 0..3 {

@@ -16,6 +16,17 @@ impl Clock {
     pub(crate) fn seconds(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
+
+    /// When it started, in seconds since 1970.
+    pub(crate) fn started(&self) -> f64 {
+        unix_seconds() - self.seconds()
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn unix_seconds() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0.0, |d| d.as_secs_f64())
 }
 
 /// Date and time of now in ISO 8601, UTC: `2025-06-01T12:34:56+00:00`.

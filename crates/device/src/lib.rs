@@ -4,6 +4,7 @@ pub mod choice;
 pub mod cpu;
 pub mod gpu;
 pub mod lanes;
+pub mod large_pages;
 pub mod maths;
 pub mod nn;
 pub mod probe;

@@ -1,7 +1,8 @@
 //! The thread that writes blocks while chains go on.
 
+use super::super::integrated::Integrated;
 use super::super::trace::Collect;
-use super::super::{Density, Settings, Timing, integrated};
+use super::super::{Density, Settings, Timing};
 use super::convergence::Watched;
 use super::saved::{AS_WRITTEN, DRAWS, STREAM, identity, remove_states_before, write_state};
 use super::{Kept, Shared, Shown};
@@ -163,9 +164,10 @@ impl<'a> Writer<'a> {
     fn groups(&mut self, mut run: Run) -> Result<Vec<Group>> {
         let mut some = Vec::new();
         let groups = self.collect(|c| {
-            integrated::draw(&mut run, c.compiled, &c.settings.sampler);
             if self.kept.on_disk && self.kept.some.len() < SOME * c.compiled.full {
-                some = integrated::every_hundredth(&run, c.compiled.full);
+                let sampler = &c.settings.sampler;
+                let integrated = Integrated::new(c.compiled, sampler);
+                some = integrated.every_hundredth(&run, sampler.tune + run.first_draw);
             }
             c.draw_groups(&mut run)
         })?;

@@ -214,7 +214,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     document["device_memory"] = memory;
     save(&mut folder, &diagnosis, &document)?;
     if args.common.json {
-        document["timing_s"]["saved"] = json!(clock.seconds());
+        document["timing_s"]["started"] = json!(clock.started());
         json::print(&document);
     } else {
         show::result(&outcome, &diagnosis, &folder, &args.common);

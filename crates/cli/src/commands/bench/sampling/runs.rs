@@ -2,6 +2,7 @@
 
 use super::problems::Problem;
 use crate::args::Common;
+use crate::clock::unix_seconds;
 use clap::ValueEnum;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
@@ -153,15 +154,12 @@ impl Bench {
         if let Some(path) = &self.compiler {
             command.arg("--nvrtc").arg(path);
         }
-        command.args([
-            "--json",
-            "--quiet",
-            "--no-progress",
-            "--no-report",
-            "--overwrite",
-        ]);
-        command.arg("--out").arg(folder.join("run"));
-        let start = Instant::now();
+        command.args(["--json", "--quiet", "--no-progress", "--no-report"]);
+        // Results of an earlier run in the same place would have to be cleared away.
+        let out = folder.join("run");
+        let _ = fs::remove_dir_all(&out);
+        command.arg("--out").arg(out);
+        let (start, started) = (Instant::now(), unix_seconds());
         let done = command
             .output()
             .map_err(|error| failed(problem, &error.to_string()))?;
@@ -173,7 +171,7 @@ impl Bench {
         let said: Value = serde_json::from_slice(&done.stdout)
             .map_err(|error| failed(problem, &error.to_string()))?;
         check(problem, &said)?;
-        Ok((measures(&said, process_s, seed), said))
+        Ok((measures(&said, started, process_s, seed), said))
     }
 
     /// Everything that was measured.
@@ -217,12 +215,11 @@ const MEASURES: [&str; 19] = [
     "ess_tail_per_written_s",
 ];
 
-/// The numbers of one run. `written_s` counts from before the process is started, and so has the
-/// time of starting and ending it, but not that of the summaries in between.
-fn measures(said: &Value, process_s: f64, seed: u64) -> Value {
+/// The numbers of one run whose process was started at `started`, from where `written_s` counts.
+fn measures(said: &Value, started: f64, process_s: f64, seed: u64) -> Value {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let time = |key: &str| number(&said["timing_s"][key]);
-    let written_s = time("written") + (process_s - time("saved")).max(0.0);
+    let written_s = (time("started") - started).max(0.0) + time("written");
     let chains_s = time("warmup") + time("sampling");
     let [bulk, tail] = ["min_ess_bulk", "min_ess_tail"].map(|key| number(&said[key]));
     json!({
