@@ -9,7 +9,7 @@ use crate::rng::Purpose;
 use fitzroy_device::lanes::{Kernel, Lanes, Level};
 
 /// Which stream of normal numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     /// The user's seed.
     pub(crate) seed: u64,
@@ -41,37 +41,122 @@ impl Kernel for Fill<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        for (b, pair) in self.out.chunks_mut(2).enumerate() {
-            let (mut radius, mut angle) = ([0.0; 8], [0.0; 8]);
-            let words = philox_block(self.counter, 8 * b as u32, self.key);
+        let [iteration, _, chain, purpose] = self.counter;
+        for (b, blocks) in self.out.chunks_mut(2).enumerate() {
+            let mut at = [[iteration, 8 * b as u32]; 8];
             for l in 0..8 {
-                radius[l] = unit(words[0][l], words[1][l]);
-                angle[l] = unit(words[2][l], words[3][l]);
+                at[l][1] += l as u32;
             }
-            let log = logarithm(radius);
-            let (sin, cos) = turn(angle);
-            let mut z = [[0.0; 8]; 2];
-            for l in 0..8 {
-                let r = (-2.0 * log[l]).sqrt();
-                z[l / 4][2 * (l % 4)] = r * cos[l];
-                z[l / 4][2 * (l % 4) + 1] = r * sin[l];
-            }
-            pair.copy_from_slice(&z[..pair.len()]);
+            let pairs = eight_pairs(at, [chain, purpose], self.key);
+            let blocks = blocks.as_flattened_mut();
+            blocks.copy_from_slice(&pairs.as_flattened()[..blocks.len()]);
         }
     }
 }
 
-/// Eight blocks of [`crate::rng::philox`] at once, for elements `first` to `first + 7`: words by
-/// lane. Lanes are 64 bits wide, for the products.
+/// The numbers that [`fill`] gives to transitions which follow one another, made for several at a
+/// time where each needs few.
+#[derive(Clone, Debug)]
+pub(crate) struct Momenta {
+    /// What they are for, and the first transition.
+    of: Option<(Stream, Purpose, u32)>,
+    pairs: [[f64; 2]; 8],
+}
+
+impl Momenta {
+    /// None yet.
+    pub(crate) fn new() -> Self {
+        let pairs = [[0.0; 2]; 8];
+        Momenta { of: None, pairs }
+    }
+
+    /// [`fill`].
+    pub(crate) fn fill(
+        &mut self,
+        out: &mut [Block],
+        dim: usize,
+        key: Stream,
+        iteration: u32,
+        purpose: Purpose,
+    ) {
+        let each = dim.div_ceil(2).max(1);
+        if each > 4 {
+            return fill(out, dim, key, iteration, purpose);
+        }
+        let ready = self.of.filter(|&(of, by, first)| {
+            (of, by) == (key, purpose) && iteration.wrapping_sub(first) < (8 / each) as u32
+        });
+        let first = match ready {
+            Some((.., first)) => first,
+            None => {
+                self.pairs = Level::detect().run(Several {
+                    counter: [iteration, 0, key.chain, purpose as u32],
+                    key: [key.seed as u32, key.stream ^ (key.seed >> 32) as u32],
+                    each: each as u32,
+                });
+                self.of = Some((key, purpose, iteration));
+                iteration
+            }
+        };
+        let at = 2 * each * iteration.wrapping_sub(first) as usize;
+        let (own, padding) = out.as_flattened_mut().split_at_mut(dim);
+        own.copy_from_slice(&self.pairs.as_flattened()[at..at + dim]);
+        padding.fill(0.0);
+    }
+}
+
+/// `each` pairs for as many transitions as eight pairs are enough for.
+struct Several {
+    counter: [u32; 4],
+    key: [u32; 2],
+    each: u32,
+}
+
+impl Kernel for Several {
+    type Output = [[f64; 2]; 8];
+
+    #[inline(always)]
+    fn run<L: Lanes>(self) -> [[f64; 2]; 8] {
+        let [first, _, chain, purpose] = self.counter;
+        let mut at = [[0; 2]; 8];
+        for l in 0..8 {
+            let k = l as u32;
+            at[l] = [first.wrapping_add(k / self.each), k % self.each];
+        }
+        eight_pairs(at, [chain, purpose], self.key)
+    }
+}
+
+/// Eight pairs of normal numbers, of the transition and the number among its pairs that `at` says.
 #[inline(always)]
-fn philox_block(counter: [u32; 4], first: u32, mut key: [u32; 2]) -> [[u64; 8]; 4] {
+fn eight_pairs(at: [[u32; 2]; 8], of: [u32; 2], key: [u32; 2]) -> [[f64; 2]; 8] {
+    let (mut radius, mut angle) = ([0.0; 8], [0.0; 8]);
+    let words = philox_block(at, of, key);
+    for l in 0..8 {
+        radius[l] = unit(words[0][l], words[1][l]);
+        angle[l] = unit(words[2][l], words[3][l]);
+    }
+    let log = logarithm(radius);
+    let (sin, cos) = turn(angle);
+    let mut pairs = [[0.0; 2]; 8];
+    for l in 0..8 {
+        let r = (-2.0 * log[l]).sqrt();
+        pairs[l] = [r * cos[l], r * sin[l]];
+    }
+    pairs
+}
+
+/// Eight blocks of [`crate::rng::philox`] at once, whose counters begin with `at` and end with `of`:
+/// words by lane. Lanes are 64 bits wide, for the products.
+#[inline(always)]
+fn philox_block(at: [[u32; 2]; 8], of: [u32; 2], mut key: [u32; 2]) -> [[u64; 8]; 4] {
     const LOW: u64 = 0xFFFF_FFFF;
     let mut c = [[0u64; 8]; 4];
     for l in 0..8 {
-        c[0][l] = u64::from(counter[0]);
-        c[1][l] = u64::from(first + l as u32);
-        c[2][l] = u64::from(counter[2]);
-        c[3][l] = u64::from(counter[3]);
+        c[0][l] = u64::from(at[l][0]);
+        c[1][l] = u64::from(at[l][1]);
+        c[2][l] = u64::from(of[0]);
+        c[3][l] = u64::from(of[1]);
     }
     for round in 0..10 {
         if round > 0 {
@@ -208,6 +293,49 @@ mod tests {
                     assert!((z - rng.normal()).abs() < 1e-13);
                 }
                 assert!(flat[dim..].iter().all(|&z| z == 0.0));
+            }
+        }
+    }
+
+    /// In whatever order transitions and purposes come.
+    #[test]
+    fn momenta_made_ahead_are_those_made_alone() {
+        let key = |chain| Stream {
+            seed: 99,
+            stream: 1,
+            chain,
+        };
+        for dim in 0..20_usize {
+            let mut ahead = Momenta::new();
+            let iterations = [
+                0,
+                1,
+                2,
+                3,
+                4,
+                9,
+                10,
+                5,
+                5,
+                6,
+                u32::MAX,
+                0,
+                1,
+                12,
+                19,
+                20,
+                27,
+            ];
+            for (k, iteration) in iterations.into_iter().enumerate() {
+                let purpose = match k % 6 == 4 {
+                    true => Purpose::Adapt,
+                    false => Purpose::Momentum,
+                };
+                let key = key(u32::from(k > 11));
+                let [mut one, mut other] = [1.0, 2.0].map(|x| vec![[x; 8]; dim.div_ceil(8)]);
+                ahead.fill(&mut one, dim, key, iteration, purpose);
+                fill(&mut other, dim, key, iteration, purpose);
+                assert_eq!(one, other, "{dim} numbers of transition {iteration}");
             }
         }
     }

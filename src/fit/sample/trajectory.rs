@@ -1,9 +1,10 @@
 //! A Hamiltonian trajectory: leapfrog steps of a target under a metric, ready for the tree.
 
 use super::metric::Metric;
+use super::normals::Momenta;
 use super::tree::{Direction, Place, Span, Stop, Trajectory};
 use super::vector::{self, Block, Vector};
-use super::{Stream, Target, normals};
+use super::{Stream, Target};
 use crate::rng::Purpose;
 
 /// A place where the log density and its gradient are known.
@@ -91,6 +92,7 @@ pub(crate) struct Workspace {
     ends: [End; 2],
     first: Vec<Mark>,
     before: Vec<Mark>,
+    momenta: Momenta,
     gradient: Vector,
     proposal: Point,
     /// Before a transition the start, after it the draw.
@@ -110,6 +112,7 @@ impl Workspace {
             ends: [end.clone(), end],
             first: vec![mark.clone(); max_depth as usize + 1],
             before: vec![mark; max_depth as usize + 1],
+            momenta: Momenta::new(),
             gradient: zeros,
             proposal: Point::new(dim),
             candidate: Point::new(dim),
@@ -141,7 +144,9 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
     ) -> Self {
         let dim = target.dim();
         let momentum = &mut space.ends[0].momentum;
-        normals::fill(momentum, dim, stream, iteration, purpose);
+        space
+            .momenta
+            .fill(momentum, dim, stream, iteration, purpose);
         Self::start_with_momentum(target, metric, space, step_size)
     }
 
