@@ -1,6 +1,6 @@
 //! Standard errors of fits that have ended, eight at a time.
 
-use super::step::Eight;
+use super::eights::{Eight, Eights};
 use fitzroy_device::lanes::{Kernel, Lanes, Level};
 
 /// A pivot of the scaled normal matrix below which parameters cannot be told apart.
@@ -14,23 +14,22 @@ pub(super) struct Errors {
     fits: Vec<usize>,
     s2: Eight,
     /// Their normal matrices: a ≤ b, row by row.
-    normal: Vec<Eight>,
-    work: Vec<Eight>,
-    diagonal: Vec<Eight>,
+    normal: Eights,
+    work: Eights,
+    diagonal: Eights,
 }
 
 impl Errors {
     /// For fits of `p` parameters.
     pub(super) fn new(p: usize) -> Self {
-        let zero = [0.0; 8];
         Errors {
             p,
             level: Level::detect(),
             fits: Vec::with_capacity(8),
-            s2: zero,
-            normal: vec![zero; p * (p + 1) / 2],
-            work: vec![zero; p * p + p],
-            diagonal: vec![zero; p],
+            s2: [0.0; 8],
+            normal: Eights::zeros(p * (p + 1) / 2),
+            work: Eights::zeros(p * p + p),
+            diagonal: Eights::zeros(p),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What becomes of eight trial points: accepted or not, and which fits have ended.
 
-use super::step::{Eight, State, step};
+use super::eights::Eight;
+use super::step::{State, step};
 use crate::method::Status;
 use fitzroy_device::lanes::{Kernel, Lanes};
 
@@ -82,18 +83,38 @@ impl Kernel for Turn<'_> {
     }
 }
 
-/// The change of a step, or of the next where steps shrink steadily; and where they do.
+/// Remembers by how much the step just made shrank, and its change, or that of the next where steps
+/// shrink steadily; where they do.
 #[inline(always)]
-fn least_change<L: Lanes>(state: &State, at: usize) -> (L, L::Mask) {
-    let zero = L::splat(0.0);
+fn pace<L: Lanes>(state: &mut State, at: usize) -> L::Mask {
     let change = L::from_block(&state.change, at);
-    let [before, last] = [0, 1].map(|k| L::from_block(&state.last[k], at));
-    let pace = change.div(last).greater(last.div(before));
-    let steady = L::and(
-        L::and(zero.lt(last), zero.lt(before)),
-        pace.lt(L::splat(0.1)),
-    );
-    (L::select(steady, pace.mul(change), change), steady)
+    let last = L::from_block(&state.last, at);
+    // Without a step before, its pace is infinite or no number, and the next is not steady.
+    let own = change.div(last);
+    let pace = own.greater(L::from_block(&state.pace, at));
+    own.to_block(&mut state.pace, at);
+    let steady = L::and(L::splat(0.0).lt(last), pace.lt(L::splat(0.1)));
+    L::select(steady, pace.mul(change), change).to_block(&mut state.least, at);
+    steady
+}
+
+/// Whether all sums are finite, in every lane.
+#[inline(always)]
+fn finite<L: Lanes>(sums: &[Eight], at: usize) -> L::Mask {
+    let zero = L::splat(0.0);
+    // Four at once: one after the other would wait.
+    let mut spoilt = [zero; 4];
+    let (fours, rest) = sums.as_chunks::<4>();
+    for four in fours {
+        for (spoilt, sum) in spoilt.iter_mut().zip(four) {
+            *spoilt = L::from_block(sum, at).fma(zero, *spoilt);
+        }
+    }
+    for sum in rest {
+        spoilt[0] = L::from_block(sum, at).fma(zero, spoilt[0]);
+    }
+    let [a, b, c, d] = spoilt;
+    a.add(b).add(c.add(d)).eq(zero)
 }
 
 /// Accepts or rejects the trial points; how lanes ended.
@@ -101,11 +122,7 @@ fn least_change<L: Lanes>(state: &State, at: usize) -> (L, L::Mask) {
 fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) -> L {
     let s = |x: f64| L::splat(x);
     let (zero, one) = (s(0.0), s(1.0));
-    let mut spoilt = zero;
-    for sum in there {
-        spoilt = L::from_block(sum, at).fma(zero, spoilt);
-    }
-    let finite = spoilt.eq(zero);
+    let finite = finite::<L>(there, at);
     let after = L::from_block(&there[there.len() - 1], at).mul(s(0.5));
     let fresh = L::from_block(&state.fresh, at).eq(one);
     let cost = L::from_block(&state.cost, at);
@@ -134,11 +151,9 @@ fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) ->
     let wider = nu.mul(s(2.0)).lesser(s(64.0));
     let wider = L::select(better, s(2.0), wider);
     L::select(fresh, nu, wider).to_block(&mut state.nu, at);
-    let small = least_change::<L>(state, at).0.le(s(ends.xtol));
+    let small = L::from_block(&state.least, at).le(s(ends.xtol));
     let moved = L::and(better, L::not(fresh));
-    let last = L::from_block(&state.last[1], at);
-    L::select(moved, last, zero).to_block(&mut state.last[0], at);
-    L::select(moved, change, zero).to_block(&mut state.last[1], at);
+    L::select(moved, change, zero).to_block(&mut state.last, at);
     let evaluations = L::from_block(&state.evaluations, at).add(one);
     evaluations.to_block(&mut state.evaluations, at);
     zero.to_block(&mut state.fresh, at);
@@ -176,7 +191,7 @@ fn accept<L: Lanes>(state: &mut State, there: &[Eight], better: L::Mask, at: usi
         let kept = L::select(better, L::from_block(there, at), L::from_block(here, at));
         kept.to_block(here, at);
     }
-    for (theta, trial) in state.theta.iter_mut().zip(&state.trial) {
+    for (theta, trial) in state.theta.iter_mut().zip(state.trial.iter()) {
         let kept = L::select(better, L::from_block(trial, at), L::from_block(theta, at));
         kept.to_block(theta, at);
     }
@@ -185,7 +200,8 @@ fn accept<L: Lanes>(state: &mut State, there: &[Eight], better: L::Mask, at: usi
 /// Where the step just made is the last one, and need not be evaluated.
 #[inline(always)]
 fn last_step<L: Lanes>(state: &mut State, ends: Ends, at: usize, code: L) -> L {
-    let (least, steady) = least_change::<L>(state, at);
+    let steady = pace::<L>(state, at);
+    let least = L::from_block(&state.least, at);
     let cost = L::from_block(&state.cost, at);
     let predicted = L::from_block(&state.predicted, at);
     let short = L::and(

@@ -1,14 +1,16 @@
 //! Eight fits side by side: each lane a problem of its own, refilled when it is done.
 
+use super::eights::{Eight, Eights};
 use super::errors::Errors;
 use super::judge::{Ends, SMALL, Turn, ended};
-use super::step::{Eight, State, pair};
+use super::step::{State, pair};
 use super::{Fits, Groups};
 use crate::fit::Plan;
 use crate::method::{Limits, Status};
 use crate::pass::Columns;
 use fitzroy_device::cpu::RowWorkspace;
 use fitzroy_device::lanes::{Level, prefetch};
+use std::ops::Range;
 
 /// A lane without a fit.
 const IDLE: usize = usize::MAX;
@@ -34,46 +36,48 @@ pub(super) struct Lanes<'a> {
     ends: Ends,
     level: Level,
     workspace: RowWorkspace,
-    params: Vec<Eight>,
+    params: Eights,
     columns: Vec<Wide>,
     n_rows: [usize; 8],
     /// Which fit is in each lane.
     fits: [usize; 8],
     state: State,
-    there: Vec<Eight>,
+    there: Eights,
     ended: Eight,
     errors: Errors,
 }
 
-/// A column of eight fits: row i of lane k is number 8 i + k from the first on that begins a line
-/// of the cache.
-struct Wide {
-    numbers: Vec<f64>,
-    first: usize,
-}
+/// A column of eight fits: row i of each.
+struct Wide(Eights);
 
 impl Wide {
-    fn new(rows: usize) -> Self {
-        let numbers = vec![0.0; 8 * rows + 7];
-        let first = numbers.as_ptr().align_offset(64).min(7);
-        Wide { numbers, first }
-    }
-
     fn rows(&self, n: usize) -> &[f64] {
-        &self.numbers[self.first..][..8 * n]
+        self.0[..n].as_flattened()
     }
 
     /// The numbers of `rows` into lane `k`.
     fn set(&mut self, k: usize, column: &[f64], rows: &[u32]) {
-        let (slots, _) = self.numbers[self.first..].as_chunks_mut::<8>();
-        let (own, beyond) = slots.split_at_mut(rows.len());
-        for (slot, &row) in own.iter_mut().zip(rows) {
-            slot[k] = column[row as usize];
+        let (own, beyond) = self.0.split_at_mut(rows.len());
+        match together(rows) {
+            Some(rows) => {
+                let both = own.iter_mut().zip(&column[rows]);
+                both.for_each(|(slot, &x)| slot[k] = x);
+            }
+            None => {
+                let both = own.iter_mut().zip(rows);
+                both.for_each(|(slot, &row)| slot[k] = column[row as usize]);
+            }
         }
         // What stands beyond must be harmless for the formula: the last row again.
         let last = own.last().map_or(0.0, |slot| slot[k]);
         beyond.iter_mut().for_each(|slot| slot[k] = last);
     }
+}
+
+/// The rows of a fit, which rise, where they stand one after the other.
+fn together(rows: &[u32]) -> Option<Range<usize>> {
+    let (first, last) = (*rows.first()? as usize, *rows.last()? as usize);
+    (last.wrapping_sub(first) == rows.len() - 1).then_some(first..last + 1)
 }
 
 impl<'a> Lanes<'a> {
@@ -86,7 +90,6 @@ impl<'a> Lanes<'a> {
         limits: Limits,
     ) -> Self {
         let p = plan.free.len();
-        let zero = [0.0; 8];
         let n_columns = plan.programs.columns().count();
         Lanes {
             plan,
@@ -99,13 +102,15 @@ impl<'a> Lanes<'a> {
             },
             level: Level::detect(),
             workspace: plan.programs.pass.workspace(),
-            params: vec![zero; 2 * p + 1],
-            columns: (0..n_columns).map(|_| Wide::new(longest)).collect(),
+            params: Eights::zeros(2 * p + 1),
+            columns: (0..n_columns)
+                .map(|_| Wide(Eights::zeros(longest)))
+                .collect(),
             n_rows: [0; 8],
             fits: [IDLE; 8],
             state: State::new(p),
-            there: vec![zero; plan.programs.pass.n_sums()],
-            ended: zero,
+            there: Eights::zeros(plan.programs.pass.n_sums()),
+            ended: [0.0; 8],
             errors: Errors::new(p),
         }
     }
@@ -137,12 +142,9 @@ impl<'a> Lanes<'a> {
         let Some(&group) = self.queue.part.get(fit) else {
             return;
         };
-        let rows = self.queue.groups.rows(group);
-        if let (Some(&first), Some(&last)) = (rows.first(), rows.last())
-            && last.wrapping_sub(first) as usize == rows.len() - 1
-        {
+        if let Some(rows) = together(self.queue.groups.rows(group)) {
             for c in 0..self.columns.len() {
-                let numbers = &self.data.column(c)[first as usize..=last as usize];
+                let numbers = &self.data.column(c)[rows.clone()];
                 numbers.chunks(8).for_each(|line| prefetch(line.as_ptr()));
             }
         }
@@ -183,6 +185,10 @@ impl<'a> Lanes<'a> {
                 ends: self.ends,
                 ended: &mut self.ended,
             });
+            // Mostly none has.
+            if self.ended == [0.0; 8] {
+                continue;
+            }
             for k in 0..8 {
                 if self.fits[k] != IDLE
                     && let Some((status, at_trial)) = ended(self.ended[k])
@@ -215,7 +221,9 @@ impl<'a> Lanes<'a> {
             return;
         }
         let theta = if at_trial { &state.trial } else { &state.theta };
-        to.iter_mut().zip(theta).for_each(|(to, x)| *to = x[k]);
+        to.iter_mut()
+            .zip(theta.iter())
+            .for_each(|(to, x)| *to = x[k]);
         out.cost[fit] = state.cost[k];
         let dof = self.n_rows[k].saturating_sub(p);
         if !status.converged() || dof == 0 && !out.absolute_sigma {

@@ -4,6 +4,7 @@
 //! lane is fitted once more alone, by every means a single fit has; so are fits with bounds,
 //! robust losses or counts.
 
+mod eights;
 mod errors;
 mod groups;
 mod judge;
@@ -347,5 +348,5 @@ fn starts(
         .enumerate()
         .map(|(k, &x)| plan.bounds.clip(k, x));
     let one: Vec<f64> = one.collect();
-    Ok(std::iter::repeat_n(one, n).flatten().collect())
+    Ok(one.repeat(n))
 }

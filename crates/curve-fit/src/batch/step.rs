@@ -1,20 +1,11 @@
 //! Damped steps of eight problems at once, a problem in each lane.
 
+use super::eights::{Eight, Eights};
 use fitzroy_device::lanes::Lanes;
 
-/// Numbers of eight problems.
-pub(super) type Eight = [f64; 8];
-
-/// Where eight fits stand.
+/// Where eight fits stand; every number begins a line of the cache.
+#[repr(C, align(64))]
 pub(super) struct State {
-    /// Sums of products of `[J…, r]` at the best points.
-    pub(super) here: Vec<Eight>,
-    /// Best points.
-    pub(super) theta: Vec<Eight>,
-    /// Points to be evaluated next.
-    pub(super) trial: Vec<Eight>,
-    /// Running maxima of A_aa.
-    pub(super) scale: Vec<Eight>,
     /// F at the best points.
     pub(super) cost: Eight,
     /// Damping, and by how much it grows at the next failure.
@@ -24,13 +15,25 @@ pub(super) struct State {
     pub(super) predicted: Eight,
     /// Largest relative change of a parameter; NaN where the above is.
     pub(super) change: Eight,
-    /// Changes of the last two steps in a row that were accepted; 0 where there are none.
-    pub(super) last: [Eight; 2],
+    /// Change of the last step if it was accepted, else 0.
+    pub(super) last: Eight,
+    /// The change of a step by that of the last one.
+    pub(super) pace: Eight,
+    /// The change, or that of the next step where steps shrink steadily.
+    pub(super) least: Eight,
     pub(super) evaluations: Eight,
     /// 1 until the start was evaluated, else 0.
     pub(super) fresh: Eight,
-    /// Room of [`step`].
-    work: Vec<Eight>,
+    /// Sums of products of `[J…, r]` at the best points.
+    pub(super) here: Eights,
+    /// Best points.
+    pub(super) theta: Eights,
+    /// Points to be evaluated next.
+    pub(super) trial: Eights,
+    /// Running maxima of A_aa.
+    pub(super) scale: Eights,
+    /// Room of [`step`] for many parameters.
+    work: Eights,
 }
 
 impl State {
@@ -38,19 +41,21 @@ impl State {
     pub(super) fn new(p: usize) -> Self {
         let zero = [0.0; 8];
         State {
-            here: vec![zero; (p + 1) * (p + 2) / 2],
-            theta: vec![zero; p],
-            trial: vec![zero; p],
-            scale: vec![zero; p],
+            here: Eights::zeros((p + 1) * (p + 2) / 2),
+            theta: Eights::zeros(p),
+            trial: Eights::zeros(p),
+            scale: Eights::zeros(p),
             cost: zero,
             lambda: zero,
             nu: zero,
             predicted: zero,
             change: zero,
-            last: [zero; 2],
+            last: zero,
+            pace: zero,
+            least: zero,
             evaluations: zero,
             fresh: zero,
-            work: vec![zero; p * (p + 1) / 2 + 2 * p],
+            work: Eights::zeros(room(p)),
         }
     }
 
@@ -62,7 +67,7 @@ impl State {
         }
         self.lambda[k] = 1e-3;
         self.nu[k] = 2.0;
-        self.last.iter_mut().for_each(|last| last[k] = 0.0);
+        self.last[k] = 0.0;
         self.evaluations[k] = 0.0;
         self.fresh[k] = 1.0;
     }
@@ -82,27 +87,39 @@ fn lower(i: usize, j: usize) -> usize {
 /// next trial points, what they should gain, and how far they lie.
 #[inline(always)]
 pub(super) fn step<L: Lanes>(state: &mut State, at: usize) {
-    // Loops of a known length become straight code.
+    // Loops of a known length become straight code, and room of a known size registers.
     match state.theta.len() {
-        2 => step_of::<L>(state, at, 2),
-        3 => step_of::<L>(state, at, 3),
-        4 => step_of::<L>(state, at, 4),
-        5 => step_of::<L>(state, at, 5),
-        p => step_of::<L>(state, at, p),
+        2 => step_of::<L>(state, at, 2, &mut [[0.0; 8]; room(2)]),
+        3 => step_of::<L>(state, at, 3, &mut [[0.0; 8]; room(3)]),
+        4 => step_of::<L>(state, at, 4, &mut [[0.0; 8]; room(4)]),
+        5 => step_of::<L>(state, at, 5, &mut [[0.0; 8]; room(5)]),
+        p => {
+            let mut work = std::mem::take(&mut state.work);
+            step_of::<L>(state, at, p, &mut work);
+            state.work = work;
+        }
     }
 }
 
+/// Places that a step of `p` parameters needs: a triangle and two rows.
+const fn room(p: usize) -> usize {
+    p * (p + 1) / 2 + 2 * p
+}
+
 #[inline(always)]
-fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize) {
+fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize, work: &mut [Eight]) {
     let q = p + 1;
-    // L, with 1/w on its diagonal; a row of L·diag(w); δ.
-    let (l, rest) = state.work.split_at_mut(p * q / 2);
+    let here = &state.here[..q * (q + 1) / 2];
+    let (theta, trial) = (&state.theta[..p], &mut state.trial[..p]);
+    let scale = &mut state.scale[..p];
+    // L, with 1/w on its diagonal; a row of L·diag(w); δ. All in the first lanes.
+    let (l, rest) = work.split_at_mut(p * q / 2);
     let (lw, delta) = rest.split_at_mut(p);
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
     let lambda = L::from_block(&state.lambda, at);
     let product = |a: &[Eight], b: &[Eight], mut s: L| {
         for (a, b) in a.iter().zip(b) {
-            s = L::from_block(a, at).neg().fma(L::from_block(b, at), s);
+            s = L::from_block(a, 0).neg().fma(L::from_block(b, 0), s);
         }
         s
     };
@@ -111,41 +128,41 @@ fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize) {
         let (above, own) = l.split_at_mut(lower(i, 0));
         for j in 0..i {
             let row = &above[lower(j, 0)..][..=j];
-            let s = L::from_block(&state.here[pair(q, j, i)], at);
+            let s = L::from_block(&here[pair(q, j, i)], at);
             let s = product(&lw[..j], row, s);
-            s.to_block(&mut lw[j], at);
-            s.mul(L::from_block(&row[j], at)).to_block(&mut own[j], at);
+            s.to_block(&mut lw[j], 0);
+            s.mul(L::from_block(&row[j], 0)).to_block(&mut own[j], 0);
         }
-        let s = L::from_block(&state.here[pair(q, i, i)], at);
-        let d = s.greater(L::from_block(&state.scale[i], at));
+        let s = L::from_block(&here[pair(q, i, i)], at);
+        let d = s.greater(L::from_block(&scale[i], at));
         let d = L::select(zero.lt(d), d, one);
-        d.to_block(&mut state.scale[i], at);
+        d.to_block(&mut scale[i], at);
         let s = product(&lw[..i], own, lambda.fma(d, s));
         // A pivot that is not positive spoils its lane with NaN.
         let s = L::select(zero.lt(s), s, L::splat(f64::NAN));
-        one.div(s).to_block(&mut own[i], at);
-        let g = L::from_block(&state.here[pair(q, i, p)], at).neg();
-        product(delta, &own[..i], g).to_block(&mut delta[i], at);
+        one.div(s).to_block(&mut own[i], 0);
+        let g = L::from_block(&here[pair(q, i, p)], at).neg();
+        product(delta, &own[..i], g).to_block(&mut delta[i], 0);
     }
     let (mut damped, mut slope, mut change) = (zero, zero, zero);
     let tiny = L::splat(1e-300);
     for (diagonal, delta) in delta.iter_mut().enumerate() {
-        let inverse = L::from_block(&l[lower(diagonal, diagonal)], at);
-        L::from_block(delta, at).mul(inverse).to_block(delta, at);
+        let inverse = L::from_block(&l[lower(diagonal, diagonal)], 0);
+        L::from_block(delta, 0).mul(inverse).to_block(delta, 0);
     }
     for i in (0..p).rev() {
         let row = &l[lower(i, 0)..][..i];
         let (before, rest) = delta.split_at_mut(i);
-        let s = L::from_block(&rest[0], at);
+        let s = L::from_block(&rest[0], 0);
         for (delta, l) in before.iter_mut().zip(row) {
-            let less = L::from_block(l, at).neg().fma(s, L::from_block(delta, at));
-            less.to_block(delta, at);
+            let less = L::from_block(l, 0).neg().fma(s, L::from_block(delta, 0));
+            less.to_block(delta, 0);
         }
-        let d = L::from_block(&state.scale[i], at);
+        let d = L::from_block(&scale[i], at);
         damped = d.mul(s).fma(s, damped);
-        slope = L::from_block(&state.here[pair(q, i, p)], at).fma(s, slope);
-        let theta = L::from_block(&state.theta[i], at);
-        theta.add(s).to_block(&mut state.trial[i], at);
+        slope = L::from_block(&here[pair(q, i, p)], at).fma(s, slope);
+        let theta = L::from_block(&theta[i], at);
+        theta.add(s).to_block(&mut trial[i], at);
         change = s.abs().div(theta.abs().greater(tiny)).greater(change);
     }
     let predicted = lambda.fma(damped, slope.neg()).mul(L::splat(0.5));

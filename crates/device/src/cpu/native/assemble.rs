@@ -25,6 +25,9 @@ pub(super) enum Layout {
     Loop,
     /// As [`super::rows`] says: scalars eight times, buffers of a block, and columns by number.
     Rows,
+    /// The same for eight problems, of which a register may hold four: the next register is that of the
+    /// next row.
+    Eight,
     /// The same, where one register of rows is followed by the one `PARTIALS` rows further on.
     Tiles,
 }
@@ -42,7 +45,7 @@ pub(super) struct Target {
     pub(super) layout: Layout,
     /// First number of the room for saved registers.
     pub(super) slots_at: usize,
-    /// Sums that have registers of their own, the last ones; without them sums are in memory.
+    /// Sums that have registers of their own, the last ones; the others are in memory.
     pub(super) n_sums: usize,
 }
 
@@ -60,7 +63,16 @@ impl Target {
     pub(super) fn step(self) -> usize {
         match self.layout {
             Layout::Tiles => 8 * PARTIALS,
-            _ => 8 * self.lanes(),
+            Layout::Eight => 64,
+            Layout::Loop | Layout::Rows => 8 * self.lanes(),
+        }
+    }
+
+    /// Bytes from one sum to the next, where rows are summed.
+    pub(super) fn apart(self) -> usize {
+        match self.layout {
+            Layout::Tiles => 8 * PARTIALS,
+            _ => 64,
         }
     }
 
@@ -104,9 +116,10 @@ impl<'a> Assembler<'a> {
         for node in nodes {
             shared.push(match node.op {
                 Op::Const(_) => true,
-                // Where scalars stand eight times, half registers read them from two places.
+                // Where scalars stand eight times, half registers may read them from two places.
                 Op::Load(loc) => {
-                    loc.motion == Motion::Scalar && (target.wide || target.layout == Layout::Loop)
+                    loc.motion == Motion::Scalar
+                        && (target.layout == Layout::Loop || target.step().is_multiple_of(64))
                 }
                 op => !op.is_effect() && node.args().iter().all(|&a| shared[a as usize]),
             });
@@ -131,10 +144,11 @@ impl<'a> Assembler<'a> {
         self.copies = copies;
         self.tail = tail;
         self.values = vec![Value::default(); self.nodes.len() * copies];
-        let vectors = if self.target.wide {
-            self.target.sum(0)
-        } else {
-            TAIL
+        let vectors = match (self.target.wide, self.target.layout) {
+            (true, _) => self.target.sum(0),
+            // Without a mask of the last rows.
+            (false, Layout::Eight | Layout::Tiles) => TAIL + 1,
+            (false, _) => TAIL,
         };
         self.files = [File::new(0, vectors), File::new(K_TAIL + 1, 8)];
         self.free_slots = (0..SLOTS).rev().collect();
@@ -265,6 +279,15 @@ impl<'a> Assembler<'a> {
             base: RDI,
             index: Some(R11),
             disp,
+        }
+    }
+
+    /// Where sum `k` stands, where rows are summed.
+    pub(super) fn sum_place(&self, k: usize) -> Mem {
+        Mem::At {
+            base: RSI,
+            index: None,
+            disp: (self.target.apart() * k) as i32,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The instructions of each operation.
 
-use super::assemble::{Assembler, COPY, K_TAIL, MOVE_IN, MOVE_ONE_OUT, MOVE_OUT, TAIL};
+use super::assemble::{Assembler, COPY, K_TAIL, Layout, MOVE_IN, MOVE_ONE_OUT, MOVE_OUT, TAIL};
 use super::registers::Class;
 use super::tape::Op;
 use super::x86::{Opcode, Parts, Rm};
@@ -25,6 +25,12 @@ impl Assembler<'_> {
                 self.release(&args);
             }
             Op::Sum(k) | Op::SumProduct(k) if self.target.n_sums > 0 => self.own_sum(k, &args),
+            Op::Sum(sum) | Op::SumProduct(sum) if self.target.layout != Layout::Loop => {
+                // All rows with the last, so that the sum is read and written once.
+                if copy + 1 == self.copies {
+                    self.sum_of_rows(sum, k);
+                }
+            }
             Op::Sum(at) | Op::SumProduct(at) => self.sum(at, copy, &args),
             Op::MulAdd => self.multiply_add(value, [args[0], args[1], args[2]], 0x08),
             Op::MulSub => self.multiply_add(value, [args[0], args[1], args[2]], 0x0A),
@@ -155,6 +161,23 @@ impl Assembler<'_> {
             None => self.emit(opcode(Op::Add, true).0, to, to, Rm::Reg(a)),
         }
         self.release(args);
+    }
+
+    /// Adds what all registers of rows have at node `k` to a sum in memory, row by row.
+    fn sum_of_rows(&mut self, sum: usize, k: usize) {
+        let place = Rm::Mem(self.sum_place(sum));
+        let to = self.take(Class::Vector);
+        self.emit(MOVE_IN, to, 0, place);
+        for copy in 0..self.copies {
+            let args: Vec<u32> = self.args(k, copy).collect();
+            let a = self.register(args[0]);
+            match args.get(1).map(|&b| self.operand(b)) {
+                Some(b) => self.emit(Opcode(2, 1, true, 0xB8), to, a, b),
+                None => self.emit(opcode(Op::Add, true).0, to, to, Rm::Reg(a)),
+            }
+            self.release(&args);
+        }
+        self.emit(MOVE_OUT, to, 0, place);
     }
 
     /// Adds to partial sums in memory; of the last rows only the lanes that count.

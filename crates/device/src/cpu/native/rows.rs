@@ -4,16 +4,17 @@
 //! `rdi`, `rsi`, the addresses of the columns at `rdx`, and `rcx`. Every scalar stands eight times
 //! in a row, or once for each of eight problems, so one code serves both.
 //!
-//! Where registers suffice there are two more functions: the same operations, and every sum in a
-//! register of its own from the first row to the last. One is for eight problems, and begins with
-//! the operations among scalars. The other is for tiles: it adds eight of the 32 partials of every
-//! sum, and fetches what lies a distance ahead, its fifth argument, from memory.
+//! Two more functions do the same operations and sum. One is for eight problems, and begins with the
+//! operations among scalars. The other is for tiles: it adds eight of the 32 partials of every sum,
+//! and fetches what lies a distance ahead, its fifth argument, from memory. With AVX-512 every sum
+//! has a register of its own from the first row to the last, where these suffice. With AVX2 a call
+//! does half of the lanes; sums stay in memory, and are read and written once for four rows.
 
 use super::assemble::{Assembler, COLUMNS, Layout, MOVE_IN, MOVE_OUT, SLOT, SLOTS, Target};
 use super::body::elementwise;
 use super::pages::Pages;
 use super::tape::{self, Narrow, Node, Op, Recorder, Wide};
-use super::x86::{Gpr, Mem, RAX, RBX, RDX, RSI, Rm};
+use super::x86::{Gpr, RAX, RBX, RDX, Rm};
 use super::{Fault, MOST_COPIES, RET, VZEROUPPER, live, plant, registers};
 use crate::cpu::program::{Arena, BLOCK, Loc, Motion, PARTIALS};
 use crate::cpu::rowwise::{BUFFER, Place, RowInstr};
@@ -34,6 +35,8 @@ pub(in crate::cpu) struct RowCode {
     sums: Option<Entry>,
     /// The function that sums for tiles, where there is one.
     tiles: Option<Tiles>,
+    /// Lanes that one call of these two sums.
+    lanes: usize,
     _pages: Pages,
 }
 
@@ -48,6 +51,8 @@ pub(in crate::cpu) struct Formula<'a> {
     pub(in crate::cpu) products: &'a [usize],
     pub(in crate::cpu) alone: &'a [usize],
     pub(in crate::cpu) n_scalars: usize,
+    /// Scalars that are 1.
+    pub(in crate::cpu) ones: &'a [usize],
     pub(in crate::cpu) n_columns: usize,
 }
 
@@ -92,8 +97,12 @@ impl RowCode {
     ) -> bool {
         debug_assert!(len.is_multiple_of(STEP), "whole steps");
         let Some(sums) = self.sums else { return false };
-        // SAFETY: as above.
-        unsafe { sums(scalars, to, columns.as_ptr(), len) };
+        for lane in (0..STEP).step_by(self.lanes) {
+            let (scalars, to) = (scalars.wrapping_add(lane), to.wrapping_add(lane));
+            let columns = from_lane(columns, lane);
+            // SAFETY: as above; all of these stand eight times.
+            unsafe { sums(scalars, to, columns.as_ptr(), len) };
+        }
         true
     }
 
@@ -121,10 +130,26 @@ impl RowCode {
         let Some(tiles) = self.tiles else {
             return false;
         };
-        // SAFETY: as above.
-        unsafe { tiles(scalars, to, columns.as_ptr(), len, ahead) };
+        for lane in (0..STEP).step_by(self.lanes) {
+            let (scalars, to) = (scalars.wrapping_add(lane), to.wrapping_add(lane));
+            let columns = from_lane(columns, lane);
+            // The same lines are fetched once.
+            let ahead = if lane == 0 { ahead } else { 0 };
+            // SAFETY: as above.
+            unsafe { tiles(scalars, to, columns.as_ptr(), len, ahead) };
+        }
         true
     }
+}
+
+/// Columns from a lane on.
+#[inline]
+fn from_lane(columns: &[*const f64], lane: usize) -> [*const f64; COLUMNS.len()] {
+    let mut from = [std::ptr::null(); COLUMNS.len()];
+    for (from, column) in from.iter_mut().zip(columns) {
+        *from = column.wrapping_add(lane);
+    }
+    from
 }
 
 /// The program's code.
@@ -164,13 +189,16 @@ pub(in crate::cpu) fn compile(
     let mut bytes = assemble(&nodes, target, n_columns).ok_or("the formula is too large")?;
     let mut more = |layout| {
         let target = Target { layout, ..target };
-        let code = wide.then(|| sums(formula, target, fault)).flatten()?;
+        let code = match wide {
+            true => sums::<Wide>(formula, target, fault),
+            false => sums::<Narrow>(formula, target, fault),
+        }?;
         bytes.resize(bytes.len().next_multiple_of(64), 0xCC);
         let at = bytes.len();
         bytes.extend(code);
         Some(at)
     };
-    let (second, third) = (more(Layout::Rows), more(Layout::Tiles));
+    let (second, third) = (more(Layout::Eight), more(Layout::Tiles));
     let pages = match fault {
         #[cfg(test)]
         Fault::Refused => Err(std::io::ErrorKind::PermissionDenied.into()),
@@ -187,6 +215,7 @@ pub(in crate::cpu) fn compile(
         entry: entry(0),
         sums: second.map(entry),
         tiles: third.map(tiles),
+        lanes: target.lanes(),
         _pages: pages,
     })
 }
@@ -257,10 +286,22 @@ fn record_sums<R: Recorder>(formula: &Formula<'_>) {
         })
     };
     let products: Vec<u32> = formula.products.iter().map(value).collect();
+    let is_one = |&buffer: &usize| {
+        let place = Place::Buffer(buffer);
+        let fill = formula.fill.iter().find(|instr| instr.to == place);
+        let from = fill.and_then(|instr| instr.from[0]);
+        matches!(from, Some(Place::Scalar(k)) if formula.ones.contains(&k))
+    };
+    let ones: Vec<bool> = formula.products.iter().map(is_one).collect();
     let mut n = 0;
     for (k, &a) in products.iter().enumerate() {
-        for &b in &products[k..] {
-            tape::push(Op::SumProduct(n), &[a, b]);
+        for (l, &b) in products.iter().enumerate().skip(k) {
+            // A product with one is the other factor: added, which may be done beside products.
+            match (ones[k], ones[l]) {
+                (_, true) => tape::push(Op::Sum(n), &[a]),
+                (true, _) => tape::push(Op::Sum(n), &[b]),
+                _ => tape::push(Op::SumProduct(n), &[a, b]),
+            };
             n += 1;
         }
     }
@@ -276,19 +317,28 @@ const LEAST_REGISTERS: usize = 11;
 /// Bytes that a pass over blocks fetches ahead: a block.
 const AHEAD: usize = 8 * BLOCK;
 
-/// The code that sums, for registers of eight lanes; `None` where it does not fit.
-fn sums(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> {
+/// Sums in memory, at most: of more columns, products are summed by groups that fit into registers.
+const MOST_SUMS: usize = 29;
+
+/// The code that sums; `None` where it does not fit.
+fn sums<R: Recorder>(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> {
     let q = formula.products.len();
     let n_sums = q * (q + 1) / 2 + formula.alone.len();
-    if n_sums + LEAST_REGISTERS > 32 || n_sums == 0 {
+    let most = if target.wide {
+        32 - LEAST_REGISTERS
+    } else {
+        MOST_SUMS
+    };
+    if n_sums > most || n_sums == 0 {
         return None;
     }
     let tiles = target.layout == Layout::Tiles;
-    let ((), tape) = tape::record(|| record_sums::<Wide>(formula));
+    let ((), tape) = tape::record(|| record_sums::<R>(formula));
     let mut nodes = live(&tape.nodes);
     plant(fault, &mut nodes);
+    let n_sums = if target.wide { n_sums } else { 0 };
     let target = Target { n_sums, ..target };
-    let ((), before) = tape::record(|| record_uniform::<Wide>(formula));
+    let ((), before) = tape::record(|| record_uniform::<R>(formula));
     let before = live(&before.nodes);
     let mut a = Assembler::new(&nodes, target);
     if tiles {
@@ -306,30 +356,31 @@ fn sums(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> 
         (a.writer, a.failed) = (scalars.writer, scalars.failed);
     }
     start(&mut a, formula.n_columns);
-    let apart = if tiles { 8 * PARTIALS } else { 64 };
     let all = |a: &mut Assembler<'_>, op| {
         for k in 0..n_sums {
-            let at = Mem::At {
-                base: RSI,
-                index: None,
-                disp: (apart * k) as i32,
-            };
-            a.emit(op, target.sum(k), 0, Rm::Mem(at));
+            let at = Rm::Mem(a.sum_place(k));
+            a.emit(op, target.sum(k), 0, at);
         }
     };
     all(&mut a, MOVE_IN);
     let fetch = tiles.then_some((RBX, 0, formula.n_columns));
-    // Two rows side by side, though some values have to be saved: one alone would wait for itself.
-    last_place(&mut a, 2);
-    loop_of(&mut a, 2, fetch);
-    one_more(&mut a, [2, 1], fetch);
+    // Rows side by side, though some values have to be saved: one alone would wait for itself. Of
+    // half registers there are four, which also read and write their sums less often.
+    let mut copies = if target.wide { 2 } else { 4 };
+    last_place(&mut a, copies);
+    loop_of(&mut a, copies, fetch);
+    while copies > 1 {
+        one_more(&mut a, [copies, copies / 2], fetch);
+        copies /= 2;
+    }
     all(&mut a, MOVE_OUT);
     a.writer.bytes.extend(VZEROUPPER);
     if tiles {
         a.writer.bytes.push(0x5B); // pop rbx
     }
     a.writer.bytes.push(RET);
-    (!a.failed).then(|| a.writer.finish(1))
+    let lanes = if target.wide { 1 } else { 4 };
+    (!a.failed).then(|| a.writer.finish(lanes))
 }
 
 /// The code for any number of whole steps; `None` where it does not fit.

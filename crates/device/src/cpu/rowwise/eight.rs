@@ -125,10 +125,17 @@ impl RowProgram {
     ) {
         let code = if native { &[][..] } else { &self.code };
         workspace.bound.forget();
-        // Rows alone: what fills whole buffers needs repeated scalars, too.
-        let repeated = match native && self.fill.is_empty() {
-            true => None,
-            false => self.repeat_scalars(workspace),
+        // Machine code reads scalars where they are; what fills whole buffers does not.
+        let repeated = match (native, &self.fill[..]) {
+            (true, []) => None,
+            (true, fill) => {
+                let reads = |k| {
+                    fill.iter()
+                        .any(|i| i.from.contains(&Some(Place::Scalar(k))))
+                };
+                self.repeat_scalars(workspace, reads)
+            }
+            (false, _) => self.repeat_scalars(workspace, |_| true),
         };
         let scalars = repeated.map_or(Scalars::Eight, Scalars::Repeated);
         self.bind_fill(workspace, scalars);
@@ -139,9 +146,13 @@ impl RowProgram {
         });
     }
 
-    /// The scalars of eight problems along a block, for registers of fewer lanes: wider ones hold
-    /// all eight.
-    fn repeat_scalars(&self, workspace: &mut RowWorkspace) -> Option<*mut f64> {
+    /// The scalars of eight problems that are read, along a block, for registers of fewer lanes: wider
+    /// ones hold all eight.
+    fn repeat_scalars(
+        &self,
+        workspace: &mut RowWorkspace,
+        is_read: impl Fn(usize) -> bool,
+    ) -> Option<*mut f64> {
         if self.level == Level::Avx512 {
             return None;
         }
@@ -150,7 +161,7 @@ impl RowProgram {
             workspace.repeated = Aligned::zeros(wide);
         }
         let scalars = &workspace.scalars.lines[..self.scalars.len()];
-        for (k, line) in scalars.iter().enumerate() {
+        for (k, line) in scalars.iter().enumerate().filter(|(k, _)| is_read(*k)) {
             let lines = &mut workspace.repeated.lines[k * BUFFER / 8..];
             lines[..BLOCK / 8].fill(*line);
         }

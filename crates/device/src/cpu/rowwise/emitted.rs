@@ -105,9 +105,10 @@ mod x86_64 {
     use crate::cpu::engine::number;
     use crate::cpu::native::{Fault, RowFormula, compile_rows};
 
-    /// Points at which machine code must agree with the interpreter, and rows of each.
+    /// Points at which machine code must agree with the interpreter, and rows of each: 31 of eight
+    /// problems and 7 steps of a tile, so that four, two and one side by side all occur.
     const POINTS: u64 = 4;
-    const ROWS: usize = 104;
+    const ROWS: usize = 248;
 
     pub(super) fn make(program: &RowProgram) -> Result<RowCode, String> {
         make_with(program, Fault::None)
@@ -118,6 +119,7 @@ mod x86_64 {
         program: &RowProgram,
         fault: Fault,
     ) -> Result<RowCode, String> {
+        let ones = program.ones();
         let formula = RowFormula {
             code: &program.code,
             uniform: &program.uniform,
@@ -125,6 +127,7 @@ mod x86_64 {
             products: &program.products,
             alone: &program.alone,
             n_scalars: program.scalars.len(),
+            ones: &ones,
             n_columns: program.n_columns,
         };
         let code = compile_rows(program.level, &formula, fault)?;

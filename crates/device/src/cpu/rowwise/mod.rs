@@ -359,6 +359,13 @@ impl RowProgram {
         self.switch.code(self, n)
     }
 
+    /// Constants among the scalars that are 1: what no instruction writes.
+    #[cfg(all(unix, target_arch = "x86_64"))]
+    fn ones(&self) -> Vec<usize> {
+        let constants = self.n_params..self.scalars.len();
+        constants.filter(|&k| self.scalars[k] == 1.0).collect()
+    }
+
     /// Buffers of all outputs, products first.
     fn outputs_of(&self) -> impl Iterator<Item = usize> + '_ {
         self.products.iter().chain(&self.alone).copied()
