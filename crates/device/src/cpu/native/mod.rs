@@ -99,11 +99,13 @@ pub(super) fn compile(
         let target = Target {
             wide,
             single: plan.n == 1,
+            cut: split.cut.is_some(),
             layout: Layout::Loop,
             slots_at,
             n_sums: 0,
         };
-        let Some(bytes) = assemble(&split.nodes, target, plan.n, fault) else {
+        let rows = split.cut.as_ref().map(|cut| cut.runs.mean_len() as usize);
+        let Some(bytes) = assemble(&split.nodes, target, rows.unwrap_or(plan.n), fault) else {
             continue;
         };
         entries.push((k, code.len()));
@@ -139,6 +141,7 @@ fn replace(plan: &mut LoopPlan, split: Split) {
     plan.code = split.before;
     plan.code.push(call);
     plan.code.extend(split.after);
+    plan.cut = split.cut;
     plan.count_passed();
 }
 
@@ -155,9 +158,12 @@ fn copies(nodes: &[Node], target: Target, n: usize) -> usize {
 }
 
 const RET: u8 = 0xC3;
+const PUSH_RBX: u8 = 0x53;
+const POP_RBX: u8 = 0x5B;
 const VZEROUPPER: [u8; 3] = [0xC5, 0xF8, 0x77];
 
-/// The code of one loop over `n` rows; `None` where it does not fit.
+/// The code of one loop over `n` rows, or, where it is cut, of about `n` rows a run; `None` where it
+/// does not fit.
 fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Vec<u8>> {
     let mut a = Assembler::new(nodes, target);
     if target.single {
@@ -165,14 +171,17 @@ fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Ve
     } else {
         let copies = copies(nodes, target, n);
         prologue(&mut a);
-        if n >= copies * target.lanes() {
+        if target.cut || n >= copies * target.lanes() {
             main_loop(&mut a, copies);
         }
         let rest = n % (copies * target.lanes());
-        if rest != 0 {
+        if target.cut || rest != 0 {
             tail_loop(&mut a, fault);
         }
         a.writer.bytes.extend(VZEROUPPER);
+        if target.cut {
+            a.writer.bytes.push(POP_RBX);
+        }
     }
     a.writer.bytes.push(RET);
     let lanes = if target.wide { 1 } else { 4 };
@@ -180,6 +189,10 @@ fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Ve
 }
 
 fn prologue(a: &mut Assembler<'_>) {
+    if a.target.cut {
+        a.writer.bytes.push(PUSH_RBX);
+        a.writer.bytes.extend([0x4A, 0x8D, 0x1C, 0x07]); // lea rbx, [rdi + r8]
+    }
     let code: [&[u8]; 4] = [
         &[0x4C, 0x8D, 0x0C, 0x17],             // lea r9, [rdi + rdx]
         &[0x4C, 0x8D, 0x14, 0x16],             // lea r10, [rsi + rdx]
@@ -189,10 +202,11 @@ fn prologue(a: &mut Assembler<'_>) {
     a.writer.bytes.extend(code.concat());
 }
 
-/// r11 = rax mod 256: the bytes before the partial sums of these rows.
+/// r11 = rax mod 256, or mod 64: the bytes before the partial sums of these rows.
 fn partials_index(a: &mut Assembler<'_>) {
+    let mask = 8 * a.target.n_partials() as u8 - 1;
     a.writer.bytes.extend([0x41, 0x89, 0xC3]); // mov r11d, eax
-    a.writer.bytes.extend([0x41, 0x81, 0xE3, 0xFF, 0, 0, 0]); // and r11d, 255
+    a.writer.bytes.extend([0x41, 0x81, 0xE3, mask, 0, 0, 0]); // and r11d, mask
 }
 
 fn advance(a: &mut Assembler<'_>, rows: usize, top: usize) {
