@@ -1,8 +1,9 @@
 //! The emitter: loops as x86-64 machine code, made while the function is compiled.
 //!
 //! Of every loop, what is done element by element becomes one piece of straight code around
-//! registers; look-ups, sums by group and products with matrices stay with the block interpreter,
-//! before and after it. Operations and their order are the interpreter's, so the bits are as well.
+//! registers. Look-ups and sums by long runs are part of it, where blocks end with these runs; others
+//! stay with the block interpreter, before and after it, as do products with matrices. Operations
+//! and the order of every sum are the interpreter's, so the bits are as well.
 
 mod assemble;
 mod body;
@@ -158,9 +159,29 @@ fn copies(nodes: &[Node], target: Target, n: usize) -> usize {
 }
 
 const RET: u8 = 0xC3;
-const PUSH_RBX: u8 = 0x53;
-const POP_RBX: u8 = 0x5B;
 const VZEROUPPER: [u8; 3] = [0xC5, 0xF8, 0x77];
+/// What every loop begins with.
+const PROLOGUE: [&[u8]; 4] = [
+    &[0x4C, 0x8D, 0x0C, 0x17],             // lea r9, [rdi + rdx]
+    &[0x4C, 0x8D, 0x14, 0x16],             // lea r10, [rsi + rdx]
+    &[0x4C, 0x8D, 0x04, 0xCD, 0, 0, 0, 0], // lea r8, [8 rcx]
+    &[0x31, 0xC0],                         // xor eax, eax
+];
+/// What stands before and after it where blocks end with runs.
+const CUT_PROLOGUE: [&[u8]; 2] = [
+    &[0x53],                   // push rbx
+    &[0x4A, 0x8D, 0x1C, 0x07], // lea rbx, [rdi + r8]
+];
+const CUT_EPILOGUE: u8 = 0x5B; // pop rbx
+/// The bytes before the partial sums of these rows: r11 = rax mod 256, or mod 64 for eight of them.
+const PARTIALS_INDEX: [&[u8]; 2] = [
+    &[0x41, 0x89, 0xC3],                // mov r11d, eax
+    &[0x41, 0x81, 0xE3, 0xFF, 0, 0, 0], // and r11d, 255
+];
+const CUT_PARTIALS_INDEX: [&[u8]; 2] = [
+    &[0x41, 0x89, 0xC3],       // mov r11d, eax
+    &[0x41, 0x83, 0xE3, 0x3F], // and r11d, 63
+];
 
 /// The code of one loop over `n` rows, or, where it is cut, of about `n` rows a run; `None` where it
 /// does not fit.
@@ -180,7 +201,7 @@ fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Ve
         }
         a.writer.bytes.extend(VZEROUPPER);
         if target.cut {
-            a.writer.bytes.push(POP_RBX);
+            a.writer.bytes.push(CUT_EPILOGUE);
         }
     }
     a.writer.bytes.push(RET);
@@ -190,23 +211,17 @@ fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Ve
 
 fn prologue(a: &mut Assembler<'_>) {
     if a.target.cut {
-        a.writer.bytes.push(PUSH_RBX);
-        a.writer.bytes.extend([0x4A, 0x8D, 0x1C, 0x07]); // lea rbx, [rdi + r8]
+        a.writer.bytes.extend(CUT_PROLOGUE.concat());
     }
-    let code: [&[u8]; 4] = [
-        &[0x4C, 0x8D, 0x0C, 0x17],             // lea r9, [rdi + rdx]
-        &[0x4C, 0x8D, 0x14, 0x16],             // lea r10, [rsi + rdx]
-        &[0x4C, 0x8D, 0x04, 0xCD, 0, 0, 0, 0], // lea r8, [8 rcx]
-        &[0x31, 0xC0],                         // xor eax, eax
-    ];
-    a.writer.bytes.extend(code.concat());
+    a.writer.bytes.extend(PROLOGUE.concat());
 }
 
-/// r11 = rax mod 256, or mod 64: the bytes before the partial sums of these rows.
 fn partials_index(a: &mut Assembler<'_>) {
-    let mask = 8 * a.target.n_partials() as u8 - 1;
-    a.writer.bytes.extend([0x41, 0x89, 0xC3]); // mov r11d, eax
-    a.writer.bytes.extend([0x41, 0x81, 0xE3, mask, 0, 0, 0]); // and r11d, mask
+    let code = match a.target.n_partials() {
+        8 => CUT_PARTIALS_INDEX,
+        _ => PARTIALS_INDEX,
+    };
+    a.writer.bytes.extend(code.concat());
 }
 
 fn advance(a: &mut Assembler<'_>, rows: usize, top: usize) {
