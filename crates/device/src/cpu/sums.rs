@@ -146,7 +146,11 @@ pub(super) unsafe fn sum_across_tiles<L: Lanes>(
         while done < len {
             let row = start + done;
             // To the next row of the first partial sum, then to the end of the tile.
-            let to = if row % PARTIALS == 0 { TILE } else { PARTIALS };
+            let to = if row.is_multiple_of(PARTIALS) {
+                TILE
+            } else {
+                PARTIALS
+            };
             let n = (to - row % to).min(len - done);
             let partials = work.add(plan.partials + row % PARTIALS);
             let a = Reader::<L>::new(i.from[0], start).after(done);
@@ -157,7 +161,7 @@ pub(super) unsafe fn sum_across_tiles<L: Lanes>(
                 sum::<L>(partials, a, n);
             }
             done += n;
-            if (row + n) % TILE == 0 {
+            if (row + n).is_multiple_of(TILE) {
                 close_tile::<L>(plan, work, row / TILE);
             }
         }

@@ -8,6 +8,7 @@
 mod assemble;
 mod body;
 mod operations;
+mod order;
 mod pages;
 mod registers;
 mod rows;
@@ -27,6 +28,10 @@ use tape::Node;
 
 /// Most registers of rows side by side.
 const MOST_COPIES: usize = 4;
+
+/// Most values alive at once in the order of `order`. Registers are half as many with AVX2, but to
+/// save some costs less than to wait.
+const MOST_ALIVE: usize = 32;
 
 /// Compiled loops: the code, which lives as long as this.
 #[derive(Debug)]
@@ -106,7 +111,10 @@ pub(super) fn compile(
             n_sums: 0,
         };
         let rows = split.cut.as_ref().map(|cut| cut.runs.mean_len() as usize);
-        let Some(bytes) = assemble(&split.nodes, target, rows.unwrap_or(plan.n), fault) else {
+        let rows = rows.unwrap_or(plan.n);
+        let arranged = arrange(&split.nodes, target, rows);
+        let bytes = arranged.and_then(|nodes| assemble(&nodes, target, rows, fault));
+        let Some(bytes) = bytes.or_else(|| assemble(&split.nodes, target, rows, fault)) else {
             continue;
         };
         entries.push((k, code.len()));
@@ -156,6 +164,12 @@ fn copies(nodes: &[Node], target: Target, n: usize) -> usize {
         copies /= 2;
     }
     copies
+}
+
+/// The operations in another order, where there is no second register of rows to compute meanwhile.
+fn arrange(nodes: &[Node], target: Target, n: usize) -> Option<Vec<Node>> {
+    let alone = !target.single && copies(nodes, target, n) == 1;
+    alone.then(|| order::in_order(nodes, &order::side_by_side(nodes, MOST_ALIVE)))
 }
 
 const RET: u8 = 0xC3;
