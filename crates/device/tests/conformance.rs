@@ -158,6 +158,77 @@ fn lookups_and_group_sums_agree_for_all_run_lengths() {
     }
 }
 
+/// Blocks that end where runs do: short runs among long ones, runs longer than a block, a second
+/// index inside the first, and arrays that repeat along one dim of two.
+#[test]
+fn loops_that_are_cut_into_runs_agree() {
+    let sizes: [&[usize]; 5] = [
+        &[300, 300],
+        &[1, 15, 700, 16, 8, 9, 1100, 7, 2],
+        &[24; 50],
+        &[257, 0, 31, 33, 64, 5],
+        &[1024, 1024, 3],
+    ];
+    for sizes in sizes {
+        let mut numbers = Numbers(sizes.iter().sum::<usize>() as u64);
+        let of_group = |(g, &len): (usize, &usize)| vec![g as u32; len];
+        let index: Vec<u32> = sizes.iter().enumerate().flat_map(of_group).collect();
+        let n = index.len();
+        let nested: Vec<u32> = (0..n as u32).map(|row| row / 5).collect();
+        let n_nested = n.div_ceil(5);
+        let scope = Scope::new();
+        let (obs, group) = (scope.dim("obs", n), scope.dim("groups", sizes.len()));
+        let (inner, crossed) = (scope.dim("nested", n_nested), scope.dim("items", 4));
+        let (x, y) = (scope.data("x", &[obs]), scope.data("y", &[obs]));
+        let (by, of) = (
+            scope.index("group", obs, group),
+            scope.index("nested", obs, inner),
+        );
+        let item = scope.index("item", obs, crossed);
+        let mut next = 0;
+        let mut param = |len: usize, dim| {
+            next += len;
+            scope.param(next - len, &[dim])
+        };
+        let (mu, rate) = (param(sizes.len(), group), param(sizes.len(), group));
+        let (u, v) = (param(n_nested, inner), param(4, crossed));
+        let z = ((y - mu.gather(by)) * rate.gather(by) + u.gather(of) * v.gather(item)).tanh();
+        let total = z.sum_all() + (z * x).sum_all() + mu.gather(by).sum_all();
+        let rows = scope.node(z);
+        let sums = [by, of, item].map(|index| scope.with(|g| g.segment_sum(rows, index)));
+        let total = scope.node(total);
+        let mut graph = scope.finish();
+        let mut outputs = vec![total, rows];
+        outputs.extend(sums);
+        outputs.extend(gradient(&mut graph, total).iter().map(|p| p.adjoint));
+        let bindings = Bindings {
+            data: vec![numbers.vec(n), numbers.vec(n)],
+            indices: vec![index, nested, numbers.indices(n, 4)],
+        };
+        let params = numbers.vec(2 * sizes.len() + n_nested + 4);
+        check(&graph, &bindings, &params, &outputs);
+    }
+    for (long, wide) in [(48, 33), (7, 300), (3, 1030), (40, 8)] {
+        let mut numbers = Numbers((long * wide) as u64);
+        let scope = Scope::new();
+        let (a, b) = (scope.dim("a", long), scope.dim("b", wide));
+        let (u, v) = (scope.param(0, &[a]), scope.param(long, &[b]));
+        let w = scope.param(long + wide, &[b]);
+        let cell = (scope.data("table", &[a, b]) * v + w).tanh();
+        let both = cell * (u * scope.data("more", &[a, b]) - v).exp();
+        let total = (both.sum_over(&[a]) * v).sum_all() + cell.sum_all();
+        let outputs = [total, both.sum_over(&[a]), both.sum_over(&[b]), cell];
+        let mut outputs = outputs.map(|e| scope.node(e)).to_vec();
+        let mut graph = scope.finish();
+        outputs.extend(gradient(&mut graph, outputs[0]).iter().map(|p| p.adjoint));
+        let bindings = Bindings {
+            data: vec![numbers.vec(long * wide), numbers.vec(long * wide)],
+            indices: vec![],
+        };
+        check(&graph, &bindings, &numbers.vec(long + 2 * wide), &outputs);
+    }
+}
+
 #[test]
 fn every_elementwise_operation_agrees() {
     let n = 300;

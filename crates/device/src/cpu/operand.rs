@@ -55,6 +55,16 @@ impl<L: Lanes> Reader<L> {
         }
     }
 
+    /// The operand from `rows` rows further on.
+    #[inline(always)]
+    pub(super) unsafe fn after(mut self, rows: usize) -> Self {
+        if self.scalar.is_none() {
+            // SAFETY: see `LoopRun::run`.
+            self.at = unsafe { self.at.add(rows) };
+        }
+        self
+    }
+
     #[inline(always)]
     pub(super) unsafe fn get<const SCALAR: bool>(self, i: usize) -> L {
         match self.scalar {

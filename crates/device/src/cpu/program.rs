@@ -39,6 +39,10 @@ pub(crate) enum Motion {
     Buffer,
     /// An array, read or written block by block.
     Stream,
+    /// In loops that are cut into runs: one number of a table for each run.
+    Run,
+    /// Likewise: the numbers of a table from the run's place on.
+    Along,
 }
 
 /// An operand.
@@ -95,13 +99,13 @@ pub(crate) enum Code {
     Native,
 }
 
-/// Machine code for a block of a loop: the arenas, the bytes before the block in every array, and
-/// its rows.
+/// Machine code for a block of a loop: the arenas, the bytes before the block in every array, its
+/// rows, and the bytes before its place in every table that is looked up.
 #[cfg(target_arch = "x86_64")]
-pub(crate) type Entry = unsafe extern "sysv64" fn(*mut f64, *const f64, usize, usize);
+pub(crate) type Entry = unsafe extern "sysv64" fn(*mut f64, *const f64, usize, usize, usize);
 /// There is none on other machines.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) type Entry = unsafe extern "C" fn(*mut f64, *const f64, usize, usize);
+pub(crate) type Entry = unsafe extern "C" fn(*mut f64, *const f64, usize, usize, usize);
 
 /// One instruction over a block.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +118,7 @@ pub(crate) struct Instr {
 
 /// Rows as runs: run r holds rows `start[r] .. start[r + 1]`. All belong to `group[r]`, or, where
 /// runs are rising, to `group[r]`, `group[r] + 1`, and so on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Runs {
     pub(crate) start: Vec<u32>,
     pub(crate) group: Vec<u32>,
@@ -229,6 +233,17 @@ pub(crate) struct GroupSumPlan {
     pub(crate) len: usize,
 }
 
+/// A loop whose blocks end where runs do, so that its machine code looks up and sums by these runs
+/// itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Cut {
+    pub(crate) runs: Runs,
+    /// Runs of rising positions, else of one.
+    pub(crate) rising: bool,
+    /// Sums of runs: eight partial sums each, and where the totals stand.
+    pub(crate) sums: Vec<(usize, usize)>,
+}
+
 /// A data matrix, in panels of `PARTIALS` rows: of each panel, one column after the other. Both
 /// products then read it from front to back.
 #[derive(Clone, Copy, Debug)]
@@ -260,6 +275,8 @@ pub(crate) struct LoopPlan {
     pub(crate) matrices: Vec<MatrixPlan>,
     /// What `Code::Native` calls.
     pub(crate) native: Option<Entry>,
+    /// The runs that blocks end with.
+    pub(crate) cut: Option<Cut>,
     /// Arrays that a block passes through beside machine code; 0 where there is none.
     pub(crate) passed: usize,
 }

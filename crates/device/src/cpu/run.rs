@@ -8,11 +8,11 @@
 use super::maps::{self, log_add_exp_pair, map1, map3, pair};
 use super::operand::{Bound, Reader};
 use super::products::{mat_vec, mat_vec_transposed};
-use super::program::{Code, LoopPlan, PARTIALS, TILE};
+use super::program::{Code, Cut, LoopPlan, PARTIALS, SHORT_RUN, TILE};
 use super::scalar;
 use super::sums::{
-    close_short, close_tile, gather_rising, gather_runs, join_tiles, sum, sum_products, sum_rising,
-    sum_runs,
+    close_eight, close_row_by_row, close_short, close_tile, gather_rising, gather_runs, join_tiles,
+    sum, sum_across_tiles, sum_products, sum_rising, sum_runs,
 };
 use crate::lanes::{Kernel, Lanes};
 
@@ -35,6 +35,9 @@ impl LoopRun<'_> {
         // their ends, in arenas that live as long as the workspace and function borrowed here.
         unsafe {
             self.clear();
+            if let Some(cut) = &self.plan.cut {
+                return self.in_runs::<L>(cut);
+            }
             let (n, block_len) = (self.plan.n, self.plan.block());
             if (1..=PARTIALS).contains(&n) {
                 for instr in self.code {
@@ -65,11 +68,67 @@ impl LoopRun<'_> {
         }
     }
 
+    /// Runs blocks that end where runs do. Their machine code leaves the eight partial sums of a
+    /// run in memory, as [`sum_runs`] has them.
+    #[inline(always)]
+    unsafe fn in_runs<L: Lanes>(&self, cut: &Cut) {
+        // SAFETY: see `run`.
+        unsafe {
+            let (plan, work) = (self.plan, self.work);
+            for (bounds, &group) in cut.runs.start.windows(2).zip(&cut.runs.group) {
+                let (first, last) = (bounds[0] as usize, bounds[1] as usize);
+                // What is summed row by row has room for eight rows.
+                let row_by_row = !cut.rising && last - first < SHORT_RUN;
+                let most = if row_by_row { 8 } else { plan.block() };
+                for start in (first..last).step_by(most) {
+                    let len = most.min(last - start);
+                    let done = if cut.rising { start - first } else { 0 };
+                    self.in_run::<L>(start, len, group as usize + done);
+                    if row_by_row {
+                        for &sum in &cut.sums {
+                            close_row_by_row(sum, group as usize, work, len);
+                        }
+                    }
+                }
+                if !row_by_row {
+                    for &sum in &cut.sums {
+                        close_eight(sum, group as usize, work);
+                    }
+                }
+            }
+            for sum in &plan.sums {
+                if plan.n % TILE != 0 {
+                    close_tile::<L>(sum, work, plan.n / TILE);
+                }
+                join_tiles(sum, work, plan.n.div_ceil(TILE));
+            }
+        }
+    }
+
+    /// One block of such a loop, at place `at` of the tables.
+    #[inline(always)]
+    unsafe fn in_run<L: Lanes>(&self, start: usize, len: usize, at: usize) {
+        for instr in self.code {
+            // SAFETY: see `run`.
+            unsafe {
+                match (instr.code, self.plan.native) {
+                    (Code::Native, Some(entry)) => {
+                        entry(self.work, self.fixed, 8 * start, len, 8 * at);
+                    }
+                    (Code::Sum(s), _) => {
+                        sum_across_tiles::<L>(&self.plan.sums[s], instr, self.work, start, len);
+                    }
+                    _ => block::<L>(self.plan, instr, self.work, self.fixed, start, len),
+                }
+            }
+        }
+    }
+
     #[inline(always)]
     fn single<L: Lanes>(self) {
         if let (Some(entry), 1) = (self.plan.native, self.code.len()) {
             // SAFETY: see `run`; the code was made for this loop.
-            unsafe { entry(self.work, self.fixed, 0, 1) };
+            unsafe { entry(self.work, self.fixed, 0, 1, 0) };
         } else {
             L::apart(Single(self));
         }
@@ -142,7 +201,7 @@ unsafe fn block<L: Lanes>(
             }
             Code::Native => {
                 let entry = plan.native.expect("its code was made with the instruction");
-                entry(work, fixed, 8 * start, len);
+                entry(work, fixed, 8 * start, len, 0);
             }
             _ => L::apart(Elementwise {
                 instr: i,

@@ -72,7 +72,7 @@ unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
             }
             Code::Native => {
                 let entry = plan.native.expect("its code was made with the instruction");
-                entry(work, fixed, 0, 1);
+                entry(work, fixed, 0, 1, 0);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Sums and lookups by run. The order of every sum is fixed, see `run`.
 
 use super::operand::{Bound, Reader};
-use super::program::{GroupSumPlan, PARTIALS, Runs, SHORT_RUN, SumPlan};
+use super::program::{GroupSumPlan, PARTIALS, Runs, SHORT_RUN, SumPlan, TILE};
 use crate::lanes::Lanes;
 
 /// Joins the partials of a tile and pushes the sum onto the tree: like a carry in binary counting.
@@ -76,7 +76,8 @@ pub(super) unsafe fn sum<L: Lanes>(partials: *mut f64, a: Reader<L>, len: usize)
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let full = len / PARTIALS * PARTIALS;
-        for j in (0..PARTIALS).step_by(L::N) {
+        let abreast = PARTIALS.min(full);
+        for j in (0..abreast).step_by(L::N) {
             let mut s = L::load(partials.add(j));
             for k in (j..full).step_by(PARTIALS) {
                 s = s.add(a.get::<true>(k));
@@ -105,7 +106,8 @@ pub(super) unsafe fn sum_products<L: Lanes>(
     // SAFETY: see `LoopRun::run`.
     unsafe {
         let full = len / PARTIALS * PARTIALS;
-        for j in (0..PARTIALS).step_by(L::N) {
+        let abreast = PARTIALS.min(full);
+        for j in (0..abreast).step_by(L::N) {
             let mut s = L::load(partials.add(j));
             for k in (j..full).step_by(PARTIALS) {
                 s = a.get::<true>(k).fma(b.get::<true>(k), s);
@@ -126,6 +128,76 @@ pub(super) unsafe fn sum_products<L: Lanes>(
             let p = partials.add(k - full);
             *p = Lanes::fma(x, y, *p);
         }
+    }
+}
+
+/// Adds rows that start anywhere to the partial sums, and closes the tiles that end among them.
+#[inline(always)]
+pub(super) unsafe fn sum_across_tiles<L: Lanes>(
+    plan: &SumPlan,
+    i: &Bound,
+    work: *mut f64,
+    start: usize,
+    len: usize,
+) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let mut done = 0;
+        while done < len {
+            let row = start + done;
+            // To the next row of the first partial sum, then to the end of the tile.
+            let to = if row.is_multiple_of(PARTIALS) {
+                TILE
+            } else {
+                PARTIALS
+            };
+            let n = (to - row % to).min(len - done);
+            let partials = work.add(plan.partials + row % PARTIALS);
+            let a = Reader::<L>::new(i.from[0], start).after(done);
+            if i.n_from == 2 {
+                let b = Reader::<L>::new(i.from[1], start).after(done);
+                sum_products::<L>(partials, a, b, n);
+            } else {
+                sum::<L>(partials, a, n);
+            }
+            done += n;
+            if (row + n).is_multiple_of(TILE) {
+                close_tile::<L>(plan, work, row / TILE);
+            }
+        }
+    }
+}
+
+/// The total of a run from its eight partial sums, which are cleared.
+#[inline(always)]
+pub(super) unsafe fn close_eight((carry, total): (usize, usize), group: usize, work: *mut f64) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let carry = work.add(carry);
+        let c = |k: usize| *carry.add(k);
+        *work.add(total + group) =
+            ((c(0) + c(4)) + (c(2) + c(6))) + ((c(1) + c(5)) + (c(3) + c(7)));
+        carry.write_bytes(0, 8);
+    }
+}
+
+/// Adds the next rows of a short run, of which each stands in a partial sum of its own.
+#[inline(always)]
+pub(super) unsafe fn close_row_by_row(
+    (carry, total): (usize, usize),
+    group: usize,
+    work: *mut f64,
+    rows: usize,
+) {
+    // SAFETY: see `LoopRun::run`.
+    unsafe {
+        let (carry, total) = (work.add(carry), work.add(total + group));
+        let mut s = *total;
+        for k in 0..rows {
+            s += *carry.add(k);
+        }
+        *total = s;
+        carry.write_bytes(0, 8);
     }
 }
 

@@ -5,6 +5,7 @@
 
 Needs `as` and `objdump` (GNU binutils) for x86-64. One instruction a line: what the encoder is
 told (encoding, length, opcode map, prefix, W, byte, registers, mask, immediate), the bytes, the text.
+Instructions on general registers are always the same ones; of them the encoder is told "fixed".
 """
 
 import pathlib
@@ -47,8 +48,12 @@ EVEX = ALL | FMA | {
     "vcmppd": (1, 1, 1, 0xC2, 0x11, "compare"),
 }
 EVEX_512 = {"vbroadcastsd": (2, 1, 1, 0x19, None, "spread")}
-GENERAL = {6: "rsi", 7: "rdi", 9: "r9", 10: "r10"}
+GENERAL = {3: "rbx", 6: "rsi", 7: "rdi", 9: "r9", 10: "r10"}
 INDEX = {0: "rax", 11: "r11"}
+FIXED = (
+    "push rbx", "lea rbx, [rdi+r8]", "lea r9, [rdi+rdx]", "lea r10, [rsi+rdx]", "lea r8, [rcx*8]", "xor eax, eax",
+    "mov r11d, eax", "and r11d, 255", "and r11d, 63", "pop rbx", "ret",
+)
 MEMORY = {"xmm": "xmmword", "ymm": "ymmword", "zmm": "zmmword"}
 
 
@@ -93,6 +98,9 @@ def lines(rng):
                 fields = [encoding, length, omap, prefix, w, byte, reg, middle, told, mask, "-" if imm is None else imm]
                 force = "{vex3}" if encoding == "vex" else "{evex}"
                 yield " ".join(map(str, fields)), f"{force} {text}" if rm == "register" else f"{force} {{disp32}} {text}"
+
+    for text in FIXED:
+        yield "fixed", text
 
 
 def assemble(texts):

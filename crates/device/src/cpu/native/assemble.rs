@@ -1,12 +1,13 @@
 //! One loop as machine code: registers chosen while the instructions are written.
 //!
-//! The code is called as `f(work, fixed, start, len)`: `rdi` and `rsi` are the arenas, `rdx` the
-//! bytes before the block in every array, `rcx` its rows. It moves through the block in `rax`.
+//! The code is called as `f(work, fixed, start, len, at)`: `rdi` and `rsi` are the arenas, `rdx` the
+//! bytes before the block in every array, `rcx` its rows, `r8` the bytes before its place in every
+//! table that is looked up by runs. It moves through the block in `rax`.
 
 use super::registers::{Class, File, Value};
 use super::tape::{Node, Op};
 use super::x86::{
-    Encoding, Gpr, Mem, Opcode, Parts, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, Rm, Writer,
+    Encoding, Gpr, Mem, Opcode, Parts, R9, R10, R11, RAX, RBX, RCX, RDI, RDX, RSI, Rm, Writer,
 };
 use crate::cpu::program::{Arena, Loc, Motion, PARTIALS};
 
@@ -42,6 +43,8 @@ pub(super) struct Target {
     pub(super) wide: bool,
     /// A loop of one element.
     pub(super) single: bool,
+    /// Blocks end where runs do; partial sums are eight instead of `PARTIALS`.
+    pub(super) cut: bool,
     pub(super) layout: Layout,
     /// First number of the room for saved registers.
     pub(super) slots_at: usize,
@@ -57,6 +60,11 @@ impl Target {
             (false, true) => 8,
             (false, false) => 4,
         }
+    }
+
+    /// Partial sums of a sum in memory.
+    pub(super) fn n_partials(self) -> usize {
+        if self.cut { 8 } else { PARTIALS }
     }
 
     /// Bytes from one register of rows to the next.
@@ -118,7 +126,7 @@ impl<'a> Assembler<'a> {
                 Op::Const(_) => true,
                 // Where scalars stand eight times, half registers may read them from two places.
                 Op::Load(loc) => {
-                    loc.motion == Motion::Scalar
+                    matches!(loc.motion, Motion::Scalar | Motion::Run)
                         && (target.layout == Layout::Loop || target.step().is_multiple_of(64))
                 }
                 op => !op.is_effect() && node.args().iter().all(|&a| shared[a as usize]),
@@ -249,7 +257,15 @@ impl<'a> Assembler<'a> {
                 disp,
             };
         }
+        if loc.motion == Motion::Run {
+            return Mem::At {
+                base: RBX,
+                index: None,
+                disp,
+            };
+        }
         let base = match (loc.motion, work) {
+            (Motion::Along, _) => RBX,
             (Motion::Stream, true) => R9,
             (Motion::Stream, false) => R10,
             (_, true) => RDI,
@@ -274,7 +290,8 @@ impl<'a> Assembler<'a> {
     }
 
     pub(super) fn partials(&mut self, at: usize, copy: usize) -> Mem {
-        let disp = self.bytes(at) + (copy * self.target.lanes() * 8) as i32;
+        let sums = copy * self.target.lanes() % self.target.n_partials();
+        let disp = self.bytes(at) + (sums * 8) as i32;
         Mem::At {
             base: RDI,
             index: Some(R11),

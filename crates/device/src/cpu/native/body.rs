@@ -3,12 +3,20 @@
 
 use super::tape::{self, Narrow, Node, Op, Recorder, Wide};
 use crate::cpu::elementwise::{binary, unary};
-use crate::cpu::program::{Arena, BLOCK, Code, Instr, Loc, LoopPlan, Motion, SLACK};
+use crate::cpu::program::{
+    Arena, BLOCK, Code, Cut, Instr, Loc, LoopPlan, Motion, PARTIALS, Runs, SLACK,
+};
 use crate::maths;
 use std::collections::HashMap;
 
+/// Mean length of a run from which blocks that end with it are worth their last registers, which
+/// are not full.
+const WORTH_CUT: f64 = 24.0;
+
 /// A loop in three parts.
 pub(super) struct Split {
+    /// The runs whose look-ups and sums are part of the code.
+    pub(super) cut: Option<Cut>,
     /// Look-ups and products with a matrix, which read what earlier loops wrote.
     pub(super) before: Vec<Instr>,
     /// Everything element by element.
@@ -40,6 +48,7 @@ pub(super) fn split(plan: &LoopPlan, wide: bool, buffers: Buffers<'_>) -> Option
         used: 0,
         at: HashMap::new(),
         out: Split {
+            cut: cut(plan),
             before: Vec::new(),
             nodes: Vec::new(),
             after: Vec::new(),
@@ -47,14 +56,44 @@ pub(super) fn split(plan: &LoopPlan, wide: bool, buffers: Buffers<'_>) -> Option
     };
     let (split, tape) = tape::record(|| {
         if wide {
-            splitter.run::<Wide>()
+            splitter.split::<Wide>()
         } else {
-            splitter.run::<Narrow>()
+            splitter.split::<Narrow>()
         }
     });
     let mut split = split?;
     split.nodes = live(&tape.nodes);
     (!split.nodes.is_empty()).then_some(split)
+}
+
+/// The runs that most look-ups and sums of a loop go by, where they are long enough.
+fn cut(plan: &LoopPlan) -> Option<Cut> {
+    let products = |i: &Instr| matches!(i.code, Code::MatVec(_) | Code::MatVecT(_));
+    if plan.n <= PARTIALS || plan.code.iter().any(products) {
+        return None;
+    }
+    let all: Vec<_> = plan.code.iter().filter_map(|i| runs(plan, i)).collect();
+    let long = all.iter().filter(|(runs, _)| runs.mean_len() >= WORTH_CUT);
+    // The first of those that are met most often.
+    let best = long
+        .rev()
+        .max_by_key(|by| all.iter().filter(|x| x == by).count());
+    best.map(|&(runs, rising)| Cut {
+        runs: runs.clone(),
+        rising,
+        sums: Vec::new(),
+    })
+}
+
+/// The runs that an instruction looks up or sums by, and whether they are rising.
+fn runs<'p>(plan: &'p LoopPlan, instr: &Instr) -> Option<(&'p Runs, bool)> {
+    match instr.code {
+        Code::GatherRuns(t) => Some((&plan.runs[t], false)),
+        Code::GatherRising(t) => Some((&plan.runs[t], true)),
+        Code::SumRuns(g) => plan.groups[g].runs.as_ref().map(|runs| (runs, false)),
+        Code::SumRising(g) => plan.groups[g].runs.as_ref().map(|runs| (runs, true)),
+        _ => None,
+    }
 }
 
 /// What the effects need, numbered afresh.
@@ -87,11 +126,13 @@ fn key(loc: Loc) -> (Arena, usize) {
 }
 
 impl Splitter<'_, '_> {
-    fn run<R: Recorder>(mut self) -> Option<Split> {
+    fn split<R: Recorder>(mut self) -> Option<Split> {
         let plan = self.plan;
         for instr in &plan.code {
             match instr.code {
                 Code::Native => return None,
+                _ if self.by_run(instr) => self.run::<R>(instr),
+                Code::Sum(_) if self.out.cut.is_some() => self.after(instr),
                 Code::GatherRuns(_) | Code::GatherRising(_) | Code::GatherAt(_) if plan.n == 1 => {
                     self.look_up(instr);
                 }
@@ -184,6 +225,40 @@ impl Splitter<'_, '_> {
         self.define(instr.to, value);
     }
 
+    /// Whether blocks end with the runs that this instruction looks up or sums by.
+    fn by_run(&self, instr: &Instr) -> bool {
+        let cut = self.out.cut.as_ref().map(|cut| (&cut.runs, cut.rising));
+        let from_work = |loc: &Option<Loc>| loc.is_some_and(|l| l.arena == Arena::Work);
+        let in_reach = instr.to.is_none() || from_work(&instr.from[0]);
+        cut.is_some() && cut == runs(self.plan, instr) && in_reach
+    }
+
+    /// A look-up or a sum by these runs.
+    fn run<R: Recorder>(&mut self, instr: &Instr) {
+        match instr.code {
+            Code::SumRuns(g) => {
+                let plan = &self.plan.groups[g];
+                let value: R = self.value(instr, 0);
+                tape::push(Op::Sum(plan.carry), &[value.id()]);
+                let cut = self.out.cut.as_mut().expect("it goes by its runs");
+                cut.sums.push((plan.carry, plan.total));
+            }
+            Code::SumRising(g) => {
+                let value: R = self.value(instr, 0);
+                tape::push(Op::AddTo(self.plan.groups[g].total), &[value.id()]);
+            }
+            _ => {
+                let mut from = instr.from[0].expect("a look-up reads something");
+                from.motion = match instr.code {
+                    Code::GatherRising(_) => Motion::Along,
+                    _ => Motion::Run,
+                };
+                let value = tape::push(Op::Load(from), &[]);
+                self.define(instr.to, value);
+            }
+        }
+    }
+
     fn before(&mut self, instr: &Instr) {
         let mut instr = *instr;
         let to = instr.to.expect("instructions have their results");
@@ -200,15 +275,16 @@ impl Splitter<'_, '_> {
 
     fn after(&mut self, instr: &Instr) {
         let mut instr = *instr;
-        let from = instr.from[0].expect("sums have an operand");
-        if let Some(&(value, stored)) = self.at.get(&key(from)) {
-            let at = stored.unwrap_or_else(|| {
-                let buffer = self.buffer();
-                tape::push(Op::Store(buffer), &[value]);
-                self.at.insert(key(from), (value, Some(buffer)));
-                buffer
-            });
-            instr.from[0] = Some(at);
+        for from in instr.from.iter_mut().flatten() {
+            if let Some(&(value, stored)) = self.at.get(&key(*from)) {
+                let at = stored.unwrap_or_else(|| {
+                    let buffer = self.buffer();
+                    tape::push(Op::Store(buffer), &[value]);
+                    self.at.insert(key(*from), (value, Some(buffer)));
+                    buffer
+                });
+                *from = at;
+            }
         }
         self.out.after.push(instr);
     }

@@ -1,12 +1,14 @@
 //! The emitter: loops as x86-64 machine code, made while the function is compiled.
 //!
 //! Of every loop, what is done element by element becomes one piece of straight code around
-//! registers; look-ups, sums by group and products with matrices stay with the block interpreter,
-//! before and after it. Operations and their order are the interpreter's, so the bits are as well.
+//! registers. Look-ups and sums by long runs are part of it, where blocks end with these runs; others
+//! stay with the block interpreter, before and after it, as do products with matrices. Operations
+//! and the order of every sum are the interpreter's, so the bits are as well.
 
 mod assemble;
 mod body;
 mod operations;
+mod order;
 mod pages;
 mod registers;
 mod rows;
@@ -26,6 +28,10 @@ use tape::Node;
 
 /// Most registers of rows side by side.
 const MOST_COPIES: usize = 4;
+
+/// Most values alive at once in the order of `order`. Registers are half as many with AVX2, but to
+/// save some costs less than to wait.
+const MOST_ALIVE: usize = 32;
 
 /// Compiled loops: the code, which lives as long as this.
 #[derive(Debug)]
@@ -99,11 +105,16 @@ pub(super) fn compile(
         let target = Target {
             wide,
             single: plan.n == 1,
+            cut: split.cut.is_some(),
             layout: Layout::Loop,
             slots_at,
             n_sums: 0,
         };
-        let Some(bytes) = assemble(&split.nodes, target, plan.n, fault) else {
+        let rows = split.cut.as_ref().map(|cut| cut.runs.mean_len() as usize);
+        let rows = rows.unwrap_or(plan.n);
+        let arranged = arrange(&split.nodes, target, rows);
+        let bytes = arranged.and_then(|nodes| assemble(&nodes, target, rows, fault));
+        let Some(bytes) = bytes.or_else(|| assemble(&split.nodes, target, rows, fault)) else {
             continue;
         };
         entries.push((k, code.len()));
@@ -139,6 +150,7 @@ fn replace(plan: &mut LoopPlan, split: Split) {
     plan.code = split.before;
     plan.code.push(call);
     plan.code.extend(split.after);
+    plan.cut = split.cut;
     plan.count_passed();
 }
 
@@ -154,10 +166,39 @@ fn copies(nodes: &[Node], target: Target, n: usize) -> usize {
     copies
 }
 
+/// The operations in another order, where there is no second register of rows to compute meanwhile.
+fn arrange(nodes: &[Node], target: Target, n: usize) -> Option<Vec<Node>> {
+    let alone = !target.single && copies(nodes, target, n) == 1;
+    alone.then(|| order::in_order(nodes, &order::side_by_side(nodes, MOST_ALIVE)))
+}
+
 const RET: u8 = 0xC3;
 const VZEROUPPER: [u8; 3] = [0xC5, 0xF8, 0x77];
+/// What every loop begins with.
+const PROLOGUE: [&[u8]; 4] = [
+    &[0x4C, 0x8D, 0x0C, 0x17],             // lea r9, [rdi + rdx]
+    &[0x4C, 0x8D, 0x14, 0x16],             // lea r10, [rsi + rdx]
+    &[0x4C, 0x8D, 0x04, 0xCD, 0, 0, 0, 0], // lea r8, [8 rcx]
+    &[0x31, 0xC0],                         // xor eax, eax
+];
+/// What stands before and after it where blocks end with runs.
+const CUT_PROLOGUE: [&[u8]; 2] = [
+    &[0x53],                   // push rbx
+    &[0x4A, 0x8D, 0x1C, 0x07], // lea rbx, [rdi + r8]
+];
+const CUT_EPILOGUE: u8 = 0x5B; // pop rbx
+/// The bytes before the partial sums of these rows: r11 = rax mod 256, or mod 64 for eight of them.
+const PARTIALS_INDEX: [&[u8]; 2] = [
+    &[0x41, 0x89, 0xC3],                // mov r11d, eax
+    &[0x41, 0x81, 0xE3, 0xFF, 0, 0, 0], // and r11d, 255
+];
+const CUT_PARTIALS_INDEX: [&[u8]; 2] = [
+    &[0x41, 0x89, 0xC3],       // mov r11d, eax
+    &[0x41, 0x83, 0xE3, 0x3F], // and r11d, 63
+];
 
-/// The code of one loop over `n` rows; `None` where it does not fit.
+/// The code of one loop over `n` rows, or, where it is cut, of about `n` rows a run; `None` where it
+/// does not fit.
 fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Vec<u8>> {
     let mut a = Assembler::new(nodes, target);
     if target.single {
@@ -165,14 +206,17 @@ fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Ve
     } else {
         let copies = copies(nodes, target, n);
         prologue(&mut a);
-        if n >= copies * target.lanes() {
+        if target.cut || n >= copies * target.lanes() {
             main_loop(&mut a, copies);
         }
         let rest = n % (copies * target.lanes());
-        if rest != 0 {
+        if target.cut || rest != 0 {
             tail_loop(&mut a, fault);
         }
         a.writer.bytes.extend(VZEROUPPER);
+        if target.cut {
+            a.writer.bytes.push(CUT_EPILOGUE);
+        }
     }
     a.writer.bytes.push(RET);
     let lanes = if target.wide { 1 } else { 4 };
@@ -180,19 +224,18 @@ fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Ve
 }
 
 fn prologue(a: &mut Assembler<'_>) {
-    let code: [&[u8]; 4] = [
-        &[0x4C, 0x8D, 0x0C, 0x17],             // lea r9, [rdi + rdx]
-        &[0x4C, 0x8D, 0x14, 0x16],             // lea r10, [rsi + rdx]
-        &[0x4C, 0x8D, 0x04, 0xCD, 0, 0, 0, 0], // lea r8, [8 rcx]
-        &[0x31, 0xC0],                         // xor eax, eax
-    ];
-    a.writer.bytes.extend(code.concat());
+    if a.target.cut {
+        a.writer.bytes.extend(CUT_PROLOGUE.concat());
+    }
+    a.writer.bytes.extend(PROLOGUE.concat());
 }
 
-/// r11 = rax mod 256: the bytes before the partial sums of these rows.
 fn partials_index(a: &mut Assembler<'_>) {
-    a.writer.bytes.extend([0x41, 0x89, 0xC3]); // mov r11d, eax
-    a.writer.bytes.extend([0x41, 0x81, 0xE3, 0xFF, 0, 0, 0]); // and r11d, 255
+    let code = match a.target.n_partials() {
+        8 => CUT_PARTIALS_INDEX,
+        _ => PARTIALS_INDEX,
+    };
+    a.writer.bytes.extend(code.concat());
 }
 
 fn advance(a: &mut Assembler<'_>, rows: usize, top: usize) {

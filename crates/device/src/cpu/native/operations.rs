@@ -3,7 +3,8 @@
 use super::assemble::{Assembler, COPY, K_TAIL, Layout, MOVE_IN, MOVE_ONE_OUT, MOVE_OUT, TAIL};
 use super::registers::Class;
 use super::tape::Op;
-use super::x86::{Opcode, Parts, Rm};
+use super::x86::{Mem, Opcode, Parts, Rm};
+use crate::cpu::program::{Arena, Loc, Motion};
 
 impl Assembler<'_> {
     /// Writes one operation.
@@ -31,7 +32,19 @@ impl Assembler<'_> {
                     self.sum_of_rows(sum, k);
                 }
             }
-            Op::Sum(at) | Op::SumProduct(at) => self.sum(at, copy, &args),
+            Op::Sum(at) | Op::SumProduct(at) => {
+                let place = self.partials(at, copy);
+                self.sum(place, &args);
+            }
+            Op::AddTo(at) => {
+                let sums = Loc {
+                    arena: Arena::Work,
+                    motion: Motion::Along,
+                    at,
+                };
+                let place = self.place(sums, copy);
+                self.sum(place, &args);
+            }
             Op::MulAdd => self.multiply_add(value, [args[0], args[1], args[2]], 0x08),
             Op::MulSub => self.multiply_add(value, [args[0], args[1], args[2]], 0x0A),
             Op::SubMul => self.multiply_add(value, [args[0], args[1], args[2]], 0x0C),
@@ -180,9 +193,9 @@ impl Assembler<'_> {
         self.emit(MOVE_OUT, to, 0, place);
     }
 
-    /// Adds to partial sums in memory; of the last rows only the lanes that count.
-    fn sum(&mut self, at: usize, copy: usize, args: &[u32]) {
-        let place = Rm::Mem(self.partials(at, copy));
+    /// Adds to sums in memory; of the last rows only the lanes that count.
+    fn sum(&mut self, place: Mem, args: &[u32]) {
+        let place = Rm::Mem(place);
         let a = self.register(args[0]);
         let b = args.get(1).map(|&b| self.operand(b));
         let sum = self.take(Class::Vector);
@@ -244,7 +257,8 @@ fn opcode(op: Op, wide: bool) -> (Opcode, Option<u8>) {
         | Op::Select
         | Op::Store(_)
         | Op::Sum(_)
-        | Op::SumProduct(_) => unreachable!("written elsewhere"),
+        | Op::SumProduct(_)
+        | Op::AddTo(_) => unreachable!("written elsewhere"),
     };
     (Opcode(map, 1, true, byte), immediate)
 }

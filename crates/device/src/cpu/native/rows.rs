@@ -181,6 +181,7 @@ pub(in crate::cpu) fn compile(
     let target = Target {
         wide,
         single: false,
+        cut: false,
         layout: Layout::Rows,
         slots_at: 8 * formula.n_scalars,
         n_sums: 0,

@@ -58,6 +58,8 @@ pub(super) enum Op {
     Sum(usize),
     /// a·b is added to them.
     SumProduct(usize),
+    /// a is added to the sums at this place of the workspace, from the run's place on.
+    AddTo(usize),
 }
 
 impl Op {
@@ -75,14 +77,18 @@ impl Op {
             | Op::ShiftLeft(_)
             | Op::ShiftRight(_)
             | Op::Store(_)
-            | Op::Sum(_) => 1,
+            | Op::Sum(_)
+            | Op::AddTo(_) => 1,
             _ => 2,
         }
     }
 
     /// Whether it does something instead of giving a value.
     pub(super) fn is_effect(self) -> bool {
-        matches!(self, Op::Store(_) | Op::Sum(_) | Op::SumProduct(_))
+        matches!(
+            self,
+            Op::Store(_) | Op::Sum(_) | Op::SumProduct(_) | Op::AddTo(_)
+        )
     }
 
     /// Whether its value is a truth value per lane.

@@ -106,7 +106,7 @@ impl Assembler<'_> {
 
     /// Whether it is one number in memory, for all lanes.
     fn is_one(&self, loc: Loc) -> bool {
-        loc.motion == Motion::Scalar && self.target.layout == Layout::Loop
+        matches!(loc.motion, Motion::Scalar | Motion::Run) && self.target.layout == Layout::Loop
     }
 
     /// The value as an operand that may be in memory.
