@@ -12,6 +12,10 @@ use std::collections::HashMap;
 /// Mean length of a run from which blocks that end with it are worth their last registers, which
 /// are not full.
 const WORTH_CUT: f64 = 24.0;
+/// Look-ups and sums by the same runs from which that is so: every block costs the call of its own
+/// code, every one of these a pass through memory. With one look-up and one sum, as a mean by group
+/// has them, the calls cost more.
+const WORTH_CALLS: usize = 4;
 
 /// A loop in three parts.
 pub(super) struct Split {
@@ -74,10 +78,12 @@ fn cut(plan: &LoopPlan) -> Option<Cut> {
     }
     let all: Vec<_> = plan.code.iter().filter_map(|i| runs(plan, i)).collect();
     let long = all.iter().filter(|(runs, _)| runs.mean_len() >= WORTH_CUT);
+    let times = |by: &&(&Runs, bool)| all.iter().filter(|x| x == by).count();
     // The first of those that are met most often.
     let best = long
         .rev()
-        .max_by_key(|by| all.iter().filter(|x| x == by).count());
+        .filter(|by| times(by) >= WORTH_CALLS)
+        .max_by_key(times);
     best.map(|&(runs, rising)| Cut {
         runs: runs.clone(),
         rising,
