@@ -32,6 +32,13 @@ fn schools(draws: &str) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
+/// Eight schools in small steps: a second of work for each chain, of which a task that is held has
+/// done a third.
+fn slow_schools() -> Vec<String> {
+    let slow = ["--rewrites", "off", "--target-accept", "0.999"];
+    [schools("150000"), slow.map(str::to_owned).to_vec()].concat()
+}
+
 fn words(command: &[String]) -> Vec<&str> {
     command.iter().map(String::as_str).collect()
 }
@@ -195,7 +202,7 @@ fn a_task_whose_time_is_up_goes_back_into_the_queue_and_ends_as_if_it_had_not() 
     let Some(cluster) = Cluster::start("limit") else {
         return;
     };
-    let command = schools("150000");
+    let command = slow_schools();
     let command = words(&command);
     let hold = cluster.hold(1);
     let holder = format!("container={}", cluster.holder());
@@ -238,7 +245,7 @@ fn a_task_that_is_killed_is_listed_and_the_others_are_not_lost() {
     let Some(cluster) = Cluster::start("killed") else {
         return;
     };
-    let command = schools("150000");
+    let command = slow_schools();
     let command = words(&command);
     let holder = format!("container={}", cluster.holder());
     let hold = cluster.hold(1);
@@ -286,7 +293,7 @@ fn a_run_that_is_cancelled_keeps_what_it_has_and_goes_on_when_asked() {
     let Some(cluster) = Cluster::start("cancelled") else {
         return;
     };
-    let command = schools("150000");
+    let command = slow_schools();
     let command = [&words(&command)[..], &["--chains", "2"]].concat();
     let holder = format!("container={}", cluster.holder());
     let hold = cluster.hold(1);

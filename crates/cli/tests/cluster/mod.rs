@@ -108,7 +108,7 @@ impl Cluster {
     }
 
     /// A program that starts fitzroy and, where there is a file `hold-TASK`, lets it stand still after
-    /// half a second until it is told to stop.
+    /// a third of a second until it is told to stop.
     pub fn holder(&self) -> String {
         let text = format!(
             "#!/bin/bash\n\
@@ -116,7 +116,7 @@ impl Cluster {
              \"$@\" &\n\
              program=$!\n\
              trap 'kill -CONT $program; kill -USR1 $program' USR1 TERM\n\
-             sleep 0.5\n\
+             sleep 0.3\n\
              kill -STOP $program\n\
              while kill -0 $program 2>/dev/null; do wait $program; done\n\
              wait $program\n",
