@@ -116,9 +116,10 @@ def table(document):
     versions = document.get("versions") or {}
     shown = ", ".join(f"{n} {versions[n]}" for n in ("pymc", "nutpie", "numpyro", "blackjax", "jax", "stanli", "nextstat")
                       if n in versions)
-    lines = [f"{document['device']['name']}, {document['machine']['cores']} cores; {document['date']}, commit "
-             f"{document['commit'][:10]}{' with changes' if document.get('changed') else ''}"
-             f"{'; ' + shown if shown else ''}.", "",
+    device, changed = document["device"], " with changes" if document.get("changed") else ""
+    where = f"{device['name']}, {document['machine']['cores']} cores, {device['simd']}"
+    what = f"{document['date']}, commit {document['commit'][:10]}{changed}"
+    lines = [f"{where}; {what}{'; ' + shown if shown else ''}.", "",
              "| problem | program | ESS/s, to the disk | seconds | ESS/s, chains alone | ESS | R-hat | divergences |",
              "|---|---|---:|---:|---:|---:|---:|---:|"]
     for name, problem in document["problems"].items():
