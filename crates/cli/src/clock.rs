@@ -31,8 +31,7 @@ pub(crate) fn unix_seconds() -> f64 {
 
 /// Date and time of now in ISO 8601, UTC: `2025-06-01T12:34:56+00:00`.
 pub(crate) fn timestamp() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    iso(since.map_or(0, |d| d.as_secs()))
+    iso(unix_seconds() as u64)
 }
 
 /// Seconds since 1970 as a date and a time. The calendar counts years from March, so that the

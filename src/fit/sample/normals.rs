@@ -21,19 +21,33 @@ pub(crate) struct Stream {
 
 /// Fills the first `dim` elements of `out` with standard normal numbers, the rest with zeros.
 pub(crate) fn fill(out: &mut [Block], dim: usize, key: Stream, iteration: u32, purpose: Purpose) {
-    Level::detect().run(Fill {
-        out,
-        counter: [iteration, 0, key.chain, purpose as u32],
-        key: [key.seed as u32, key.stream ^ (key.seed >> 32) as u32],
-    });
+    let of = Of::new(key, purpose);
+    Level::detect().run(Fill { out, iteration, of });
     out.as_flattened_mut()[dim..].fill(0.0);
 }
 
 /// [`fill`] without its tail, compiled for each level of vector instructions.
 struct Fill<'a> {
     out: &'a mut [Block],
-    counter: [u32; 4],
+    iteration: u32,
+    of: Of,
+}
+
+/// What all numbers of a stream for one purpose share.
+#[derive(Clone, Copy)]
+struct Of {
+    /// The end of the counter: chain and purpose.
+    counter: [u32; 2],
     key: [u32; 2],
+}
+
+impl Of {
+    fn new(key: Stream, purpose: Purpose) -> Self {
+        Of {
+            counter: [key.chain, purpose as u32],
+            key: [key.seed as u32, key.stream ^ (key.seed >> 32) as u32],
+        }
+    }
 }
 
 impl Kernel for Fill<'_> {
@@ -41,13 +55,12 @@ impl Kernel for Fill<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let [iteration, _, chain, purpose] = self.counter;
         for (b, blocks) in self.out.chunks_mut(2).enumerate() {
-            let mut at = [[iteration, 8 * b as u32]; 8];
+            let mut at = [[self.iteration, 8 * b as u32]; 8];
             for l in 0..8 {
                 at[l][1] += l as u32;
             }
-            let pairs = eight_pairs(at, [chain, purpose], self.key);
+            let pairs = eight_pairs(at, self.of);
             let blocks = blocks.as_flattened_mut();
             blocks.copy_from_slice(&pairs.as_flattened()[..blocks.len()]);
         }
@@ -90,9 +103,9 @@ impl Momenta {
             Some((.., first)) => first,
             None => {
                 self.pairs = Level::detect().run(Several {
-                    counter: [iteration, 0, key.chain, purpose as u32],
-                    key: [key.seed as u32, key.stream ^ (key.seed >> 32) as u32],
+                    first: iteration,
                     each: each as u32,
+                    of: Of::new(key, purpose),
                 });
                 self.of = Some((key, purpose, iteration));
                 iteration
@@ -107,9 +120,9 @@ impl Momenta {
 
 /// `each` pairs for as many transitions as eight pairs are enough for.
 struct Several {
-    counter: [u32; 4],
-    key: [u32; 2],
+    first: u32,
     each: u32,
+    of: Of,
 }
 
 impl Kernel for Several {
@@ -117,21 +130,20 @@ impl Kernel for Several {
 
     #[inline(always)]
     fn run<L: Lanes>(self) -> [[f64; 2]; 8] {
-        let [first, _, chain, purpose] = self.counter;
         let mut at = [[0; 2]; 8];
         for l in 0..8 {
             let k = l as u32;
-            at[l] = [first.wrapping_add(k / self.each), k % self.each];
+            at[l] = [self.first.wrapping_add(k / self.each), k % self.each];
         }
-        eight_pairs(at, [chain, purpose], self.key)
+        eight_pairs(at, self.of)
     }
 }
 
 /// Eight pairs of normal numbers, of the transition and the number among its pairs that `at` says.
 #[inline(always)]
-fn eight_pairs(at: [[u32; 2]; 8], of: [u32; 2], key: [u32; 2]) -> [[f64; 2]; 8] {
+fn eight_pairs(at: [[u32; 2]; 8], of: Of) -> [[f64; 2]; 8] {
     let (mut radius, mut angle) = ([0.0; 8], [0.0; 8]);
-    let words = philox_block(at, of, key);
+    let words = philox_block(at, of);
     for l in 0..8 {
         radius[l] = unit(words[0][l], words[1][l]);
         angle[l] = unit(words[2][l], words[3][l]);
@@ -146,17 +158,18 @@ fn eight_pairs(at: [[u32; 2]; 8], of: [u32; 2], key: [u32; 2]) -> [[f64; 2]; 8] 
     pairs
 }
 
-/// Eight blocks of [`crate::rng::philox`] at once, whose counters begin with `at` and end with `of`:
+/// Eight blocks of [`crate::rng::philox`] at once, whose counters begin with `at` and end as `of` says:
 /// words by lane. Lanes are 64 bits wide, for the products.
 #[inline(always)]
-fn philox_block(at: [[u32; 2]; 8], of: [u32; 2], mut key: [u32; 2]) -> [[u64; 8]; 4] {
+fn philox_block(at: [[u32; 2]; 8], of: Of) -> [[u64; 8]; 4] {
     const LOW: u64 = 0xFFFF_FFFF;
+    let mut key = of.key;
     let mut c = [[0u64; 8]; 4];
     for l in 0..8 {
         c[0][l] = u64::from(at[l][0]);
         c[1][l] = u64::from(at[l][1]);
-        c[2][l] = u64::from(of[0]);
-        c[3][l] = u64::from(of[1]);
+        c[2][l] = u64::from(of.counter[0]);
+        c[3][l] = u64::from(of.counter[1]);
     }
     for round in 0..10 {
         if round > 0 {
