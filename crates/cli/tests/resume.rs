@@ -395,9 +395,10 @@ fn peak(mut command: Command) -> u64 {
 }
 
 /// 200 variables, 4 chains, --in-memory 64 MiB: 16,000 draws take 98 MiB, 48,000 take 293 MiB.
-/// Growth must stay below half of the difference: blocks on their way to the disk and the variables
-/// under examination took up to 47 MiB more in six runs, at times less. Their summary is that of a
-/// run in memory. Catches: draws that are kept after they are written, a summary that reads them all.
+/// Growth must stay below a quarter of the difference: blocks on their way to the disk, a tenth of
+/// the limit each, and the variables under examination took 10 to 12 MiB more in three runs.
+/// Their summary is that of a run in memory. Catches: draws that are kept after they are written,
+/// chains that run ahead of the disk, a summary that reads all draws.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_does_not_grow_with_the_draws() {
@@ -431,7 +432,7 @@ fn memory_does_not_grow_with_the_draws() {
         some >> 20,
         many >> 20
     );
-    assert!(many < some + (97 << 20), "{some} {many}");
+    assert!(many < some + (48 << 20), "{some} {many}");
     assert!(!scratch.0.join("some/trace.nc").exists());
     assert!(
         sample("whole", "16000", &[])

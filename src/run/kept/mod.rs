@@ -193,7 +193,7 @@ const SECONDS_BETWEEN: (f64, f64) = (0.5, 30.0);
 struct OnDisk {
     /// Bytes that one draw of all chains takes in memory.
     per_draw: f64,
-    /// Bytes of draws above which they are handed on.
+    /// Bytes of draws from which on they are handed on.
     handed: f64,
 }
 
@@ -201,6 +201,12 @@ struct OnDisk {
 const SHARE: u64 = 10;
 
 impl OnDisk {
+    /// Transitions after which as much waits as is handed on; a fast chain would otherwise make far
+    /// more of them before the next meeting.
+    fn at_once(self) -> usize {
+        (self.handed / self.per_draw).ceil().max(1.0) as usize
+    }
+
     /// None where the draws stay in memory.
     fn of(joint: &Joint, settings: &Settings) -> Option<Self> {
         let need = memory::estimate(joint.model(), joint.binding(), settings);
@@ -281,7 +287,7 @@ pub(super) fn sample(
                 return Next::Stop;
             }
             let n = block.draws.first().map_or(0, |d| d.len());
-            let full = on_disk.is_some_and(|o| o.per_draw * (n - sent) as f64 > o.handed);
+            let full = on_disk.is_some_and(|o| o.per_draw * (n - sent) as f64 >= o.handed);
             let due = pace.due(now);
             let mut forget = false;
             if due || full {
@@ -309,6 +315,7 @@ pub(super) fn sample(
                 Phase::Sampling => tune + block.done,
             };
             let next = pace.next(now, at);
+            let next = on_disk.map_or(next, |o| next.min(o.at_once()));
             match forget {
                 true => {
                     sent = 0;
