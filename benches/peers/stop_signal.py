@@ -2,7 +2,7 @@
 
 Run: python3 benches/peers/stop_signal.py --fitzroy target/release/fitzroy --subjects 100
 
-The same data, the same 48 nodes, f64, one thread for both programs, in one run. As an expert would
+The same data, the same 48 nodes, f64, one core for both programs, in one run. As an expert would
 write it: everything over arrays, successful stops once for each child and delay, tails by log_ndtr,
 nodes behind stop_gradient, value and gradient compiled together with the priors. Before anything is
 timed the log likelihood of every trial of the first child must agree with `stop-signal loglik` to
@@ -22,6 +22,9 @@ import tempfile
 import time
 from pathlib import Path
 
+# One core for both: XLA's flags alone leave it a second thread.
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
 import jax
