@@ -20,7 +20,7 @@ mod support;
 
 use fitzroy::data::Dataset;
 use fitzroy::draws::Column;
-use fitzroy::fit::sample::Sampler;
+use fitzroy::fit::sample::{PastTurn, Sampler};
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::rng::{Purpose, Rng};
@@ -59,43 +59,43 @@ struct Problem {
 struct Way {
     rewrites: Rewrites,
     sampler: Sampler,
-    past_turn: bool,
+    past_turn: PastTurn,
 }
 
 const REWRITTEN: Way = Way {
     rewrites: Rewrites::ALL,
     sampler: Sampler::Nuts,
-    past_turn: false,
+    past_turn: PastTurn::Auto,
 };
 const AS_WRITTEN: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Nuts,
-    past_turn: false,
+    past_turn: PastTurn::Auto,
 };
 const INDEPENDENCE: Way = Way {
     rewrites: Rewrites::ALL,
     sampler: Sampler::Independence,
-    past_turn: false,
+    past_turn: PastTurn::Auto,
 };
 
 const WALNUTS: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Walnuts,
-    past_turn: false,
+    past_turn: PastTurn::Auto,
 };
 const MAMS: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Mams,
-    past_turn: false,
+    past_turn: PastTurn::Auto,
 };
 const CHEES: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Chees,
-    past_turn: false,
+    past_turn: PastTurn::Auto,
 };
 
 const PAST_TURN: Way = Way {
-    past_turn: true,
+    past_turn: PastTurn::On,
     ..AS_WRITTEN
 };
 

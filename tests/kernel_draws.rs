@@ -7,7 +7,7 @@ mod support;
 
 use fitzroy::Result;
 use fitzroy::draws::Column;
-use fitzroy::fit::sample::{Adapt, MetricKind, Sampler};
+use fitzroy::fit::sample::{Adapt, MetricKind, PastTurn, Sampler};
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, Team, kernel_text, run};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine, is_barrier};
@@ -149,8 +149,9 @@ fn trajectories_that_go_past_their_turn_are_those_of_the_cpu() {
             let outcome = sampled(&joint, settings, Device::threads()).unwrap();
             outcome.run.mean_steps()
         };
+        settings.sampler.past_turn = PastTurn::Off;
         let usual = steps(&settings);
-        settings.sampler.past_turn = true;
+        settings.sampler.past_turn = PastTurn::On;
         assert!(steps(&settings) > 1.5 * usual, "{name}: {usual}");
         assert_same_draws(&joint, &settings, threads, name);
     }

@@ -17,7 +17,7 @@ mod support;
 use fitzroy::data::Dataset;
 use fitzroy::diagnose::{Chains, Mcse, mcse, mean, quantile, sd};
 use fitzroy::draws::Column;
-use fitzroy::fit::sample::Sampler;
+use fitzroy::fit::sample::{PastTurn, Sampler};
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{Caller, CoordinateChoice, Outcome, Settings, bind, run};
@@ -325,7 +325,7 @@ fn walnuts_gives_the_reference_posteriors() {
 fn trajectories_past_their_turn_give_the_reference_posteriors() {
     for (model, target_accept) in OTHERS {
         let mut settings = settings(2500, target_accept);
-        settings.sampler.past_turn = true;
+        settings.sampler.past_turn = PastTurn::On;
         check_with(model, &settings);
     }
 }

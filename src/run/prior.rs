@@ -94,6 +94,7 @@ fn nothing_sampled(settings: &Settings) -> Run {
         variances: Vec::new(),
         gradients: 0,
         warmup_gradients: 0,
+        past_turn: false,
         independence: None,
         restarts: Vec::new(),
         until_reached: None,

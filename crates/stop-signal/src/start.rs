@@ -5,7 +5,7 @@
 use crate::data::Study;
 use crate::model::{Kind, Pooling, Spec};
 use crate::params::{N_POSITIVE, NAMES};
-use fitzroy::fit::sample::{MetricKind, Settings};
+use fitzroy::fit::sample::{MetricKind, PastTurn, Settings};
 use fitzroy::model::joint::Joint;
 use fitzroy::rng::{Purpose, Rng};
 
@@ -28,7 +28,10 @@ const EARLY_TREEDEPTH: u32 = 6;
 /// subjects' coordinates have turned; trajectories of twice the length move them more than twice as
 /// well (100 simulated subjects: 1.6 to 3 times the effective draws of the slowest six).
 pub fn suit(spec: &Spec, sampler: &mut Settings) {
-    sampler.past_turn |= spec.kind == Kind::Rdex && spec.pooling == Pooling::Partial;
+    let slow = spec.kind == Kind::Rdex && spec.pooling == Pooling::Partial;
+    if slow && sampler.past_turn == PastTurn::Auto {
+        sampler.past_turn = PastTurn::On;
+    }
     if sampler.metric == MetricKind::Auto {
         sampler.metric = MetricKind::Blocks;
     }

@@ -341,8 +341,8 @@ pub(crate) struct PhaseSettings {
 }
 
 impl PhaseSettings {
-    /// What `settings` say about a phase, at transition `iteration`.
-    pub(crate) fn of(phase: Phase, settings: &Settings, iteration: usize) -> Self {
+    /// What `settings` say about a phase, at transition `iteration`; draws go `past_turn` or not.
+    pub(crate) fn of(phase: Phase, settings: &Settings, iteration: usize, past_turn: bool) -> Self {
         let early = phase == Phase::Warmup && iteration < warmup::early_end(settings.tune);
         let most = if early {
             settings.early_treedepth
@@ -359,7 +359,7 @@ impl PhaseSettings {
             total,
             reach: Reach {
                 max_depth: settings.max_treedepth.min(most),
-                past_turn: settings.past_turn && phase == Phase::Sampling,
+                past_turn: past_turn && phase == Phase::Sampling,
             },
             target_accept: settings.target_accept,
         }

@@ -54,6 +54,10 @@ pub struct Run {
     pub gradients: u64,
     /// Gradients of all chains in start and warm-up.
     pub warmup_gradients: u64,
+    /// Whether trajectories of the draws were doubled once more after they had turned. Under
+    /// [`PastTurn::Auto`](super::PastTurn::Auto) they are where neighbouring draws of the last two
+    /// windows of the warm-up correlate by more than ⅓ in some coordinate.
+    pub past_turn: bool,
     /// What was found about independence proposals, of the chain for which they fit worst; none
     /// under [`super::Sampler::Nuts`].
     pub independence: Option<Independence>,
@@ -132,6 +136,8 @@ pub(crate) struct State<T> {
     pub(crate) phase: Phase,
     /// Draws of each chain at which it is next seen whether they are good enough.
     pub(crate) next_look: usize,
+    /// Whether trajectories of the draws go on after they have turned; known after the warm-up.
+    pub(crate) past_turn: bool,
 }
 
 impl<T> State<T> {
@@ -172,7 +178,12 @@ impl Session<'_> {
         pacer: &mut Pacer<'_>,
         iteration: usize,
     ) -> bool {
-        let phase = PhaseSettings::of(state.phase, self.settings, state.iteration());
+        let phase = PhaseSettings::of(
+            state.phase,
+            self.settings,
+            state.iteration(),
+            state.past_turn,
+        );
         loop {
             let now = state.iteration();
             let next = now.saturating_add(pacer.left).min(iteration);
@@ -426,6 +437,7 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
         restarts: Vec::new(),
         phase: Phase::Warmup,
         next_look: FIRST_LOOK,
+        past_turn: false,
     })
 }
 
@@ -440,6 +452,7 @@ fn collect<T>(
     let State {
         mut chains,
         restarts,
+        past_turn,
         ..
     } = state;
     let cut = |all: Vec<&mut Draws>| {
@@ -469,6 +482,7 @@ fn collect<T>(
         variances: chains.iter().map(|c| c.metric.variances(dim)).collect(),
         gradients: chains.iter().map(|c| c.gradients).sum(),
         warmup_gradients,
+        past_turn,
         independence: worst,
         restarts,
         first_draw,

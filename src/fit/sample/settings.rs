@@ -1,6 +1,6 @@
 //! Settings of a run.
 
-use super::{MetricKind, Until};
+use super::{MetricKind, PastTurn, Until};
 use crate::{Error, ErrorKind, Result};
 
 /// Which transitions a chain makes.
@@ -101,8 +101,8 @@ pub struct Settings {
     pub early_treedepth: u32,
     /// Whether a trajectory of the draws is doubled once more after it has turned. It costs twice
     /// the gradients; where a few directions are so slow that they hardly move before all others
-    /// have turned, they gain more than that. Default false.
-    pub past_turn: bool,
+    /// have turned, they gain more than that. Default [`PastTurn::Auto`].
+    pub past_turn: PastTurn,
     /// Family of metrics. Default [`MetricKind::Auto`].
     pub metric: MetricKind,
     /// Threads to use, at least 1; more than `chains` are not used. Never changes a draw.
@@ -134,7 +134,7 @@ impl Default for Settings {
             target_accept: 0.8,
             max_treedepth: 10,
             early_treedepth: 10,
-            past_turn: false,
+            past_turn: PastTurn::Auto,
             metric: MetricKind::Auto,
             threads: 1,
             seed: 0,

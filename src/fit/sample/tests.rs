@@ -519,7 +519,7 @@ fn new_coordinates_are_used_for_everything_that_was_stored() {
     };
     let run = sample(&mut posterior, &settings, &Silent, &AtomicBool::new(false));
     let run = run.expect("it starts");
-    assert_eq!(posterior.offers, 5);
+    assert_eq!(posterior.offers, 13);
     assert!(worst_z(&posterior.target(), &run, 2.0) < 5.0);
     // Late warm-up draws, made before the change, lie on the new scale.
     for warmup in run.warmup.iter().flatten() {

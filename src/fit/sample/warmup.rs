@@ -6,6 +6,7 @@ use super::estimate::{self, Wish};
 use super::flights::{self, FIRST_FLIGHT};
 use super::independence::{self, Independence, Proposal, Scratch};
 use super::mirrors;
+use super::past_turn;
 use super::pool::Progress;
 use super::run::{Restart, Session, State};
 use super::step_size::median;
@@ -16,11 +17,16 @@ use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
 
 /// Ends of the windows, as fractions of the warm-up. The rest tunes the step size alone.
-const ENDS: [f64; 7] = [0.02, 0.04, 0.08, 0.16, 0.32, 0.60, 0.85];
+///
+/// While chains travel towards the posterior, the metric of where they were is worse than none: with
+/// long windows they would go on in it for hundreds of long trajectories. Hence many short ones first.
+const ENDS: [f64; 15] = [
+    0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.10, 0.12, 0.16, 0.22, 0.32, 0.60, 0.85,
+];
 /// Coordinates may change at window ends up to this fraction.
 const LAST_RECOORDINATION: f64 = 0.32;
 /// Chains are compared at window ends from this fraction on; earlier all of them still travel.
-const FIRST_COMPARISON: f64 = 0.08;
+const FIRST_COMPARISON: f64 = 0.12;
 /// A window shorter than this is joined to the next.
 const MIN_WINDOW: usize = 5;
 
@@ -108,12 +114,14 @@ pub(crate) fn warm_up<P: Posterior>(
     session.show(posterior, state, pacer)
 }
 
-/// Freezes metric and step size, and makes proposals where they are asked for.
+/// Freezes metric, step size and the reach of trajectories, and makes proposals where they are asked
+/// for.
 fn finish<T: Target + Send>(state: &mut State<T>, session: &Session<'_>) {
     if session.settings.sampler == Sampler::Independence {
         make_proposals(&mut state.chains, session);
     }
     flights::begin(&mut state.chains, session.settings.sampler);
+    state.past_turn = past_turn::chosen(&state.chains, session.settings);
     let pooled = pooled_step_size(&state.chains);
     for chain in &mut state.chains {
         chain
@@ -383,11 +391,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_double_and_leave_a_tail_for_the_step_size() {
+    fn windows_grow_and_leave_a_tail_for_the_step_size() {
         let ends = |tune| window_ends(tune).iter().map(|e| e.0).collect::<Vec<_>>();
-        assert_eq!(ends(1000), [20, 40, 80, 160, 320, 600, 850]);
-        assert_eq!(ends(100), [8, 16, 32, 60, 85]);
-        assert_eq!(ends(20), [7, 12, 17]);
+        let long = [
+            10, 20, 30, 40, 50, 60, 70, 80, 100, 120, 160, 220, 320, 600, 850,
+        ];
+        assert_eq!(ends(1000), long);
+        assert_eq!(ends(100), [5, 10, 16, 22, 32, 60, 85]);
+        assert_eq!(ends(20), [5, 12, 17]);
         assert!(ends(0).is_empty() && ends(1).is_empty() && ends(5).is_empty());
     }
 }

@@ -212,6 +212,7 @@ pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {
         variances: Vec::new(),
         gradients: 0,
         warmup_gradients: 0,
+        past_turn: false,
         restarts: Vec::new(),
         independence: None,
         until_reached: None,

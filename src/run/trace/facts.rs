@@ -200,7 +200,7 @@ pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
         "draws": s.draws,
         "target_accept": s.target_accept,
         "max_treedepth": s.max_treedepth,
-        "past_turn": s.past_turn,
+        "past_turn": s.past_turn.name(),
         "sampler": s.sampler.name(),
         "metric": s.metric.name(),
         "init": s.init.name(),

@@ -35,6 +35,8 @@ pub struct Checkpoint {
     restarts: Vec<Restart>,
     /// Draws at which it is next seen whether they are good enough.
     next_look: usize,
+    /// Whether trajectories of the draws go on after they have turned.
+    past_turn: bool,
     /// Every metric once.
     metrics: Vec<(u64, Vec<f64>)>,
     chains: Vec<ChainState>,
@@ -121,6 +123,7 @@ impl Checkpoint {
             coordinates: posterior.coordinates(),
             restarts: state.restarts.clone(),
             next_look: state.next_look,
+            past_turn: state.past_turn,
             metrics: metrics.iter().map(|m| m.numbers(dim)).collect(),
         }
     }
@@ -180,6 +183,7 @@ impl Checkpoint {
             restarts: self.restarts.clone(),
             phase: self.phase,
             next_look: self.next_look,
+            past_turn: self.past_turn,
         })
     }
 
@@ -199,6 +203,7 @@ impl Checkpoint {
             to.real(r.gap);
         }
         to.word(self.next_look as u64);
+        to.word(u64::from(self.past_turn));
         to.word(self.metrics.len() as u64);
         for (kind, numbers) in &self.metrics {
             to.word(*kind);
@@ -237,6 +242,7 @@ impl Checkpoint {
         });
         let restarts = restarts.collect::<Result<_>>()?;
         let next_look = from.word()? as usize;
+        let past_turn = from.word()? != 0;
         let metrics = (0..from.length(16)?).map(|_| Ok((from.word()?, from.reals()?)));
         let metrics = metrics.collect::<Result<_>>()?;
         let chains = (0..from.length(64)?).map(|_| ChainState::read(&mut from));
@@ -249,6 +255,7 @@ impl Checkpoint {
             coordinates,
             restarts,
             next_look,
+            past_turn,
             metrics,
             chains,
         };
@@ -283,7 +290,7 @@ fn fixed(s: &Settings) -> Vec<(&'static str, u64)> {
         ("target_accept", s.target_accept.to_bits()),
         ("max_treedepth", u64::from(s.max_treedepth)),
         ("early_treedepth", u64::from(s.early_treedepth)),
-        ("past_turn", u64::from(s.past_turn)),
+        ("past_turn", s.past_turn as u64),
         ("metric", s.metric as u64),
         ("seed", s.seed),
         ("stream", u64::from(s.stream)),

@@ -5,7 +5,7 @@ use crate::commands::IN_MEMORY_BYTES;
 use crate::progress::Style;
 use crate::task::Task;
 use clap::{Args, ValueEnum};
-use fitzroy::fit::sample::{Adapt, MetricKind};
+use fitzroy::fit::sample::{Adapt, MetricKind, PastTurn};
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::Engine;
@@ -48,9 +48,10 @@ pub(crate) struct ChainFlags {
     #[arg(long, value_name = "N", default_value_t = 10)]
     max_treedepth: u32,
     /// Double trajectories once more after they have turned: twice the gradients, and more than that
-    /// for a few slow directions [default: off; on for hierarchical stop-signal fits]
-    #[arg(long)]
-    past_turn: bool,
+    /// for a few slow directions. Auto does where the warm-up shows such directions, and in
+    /// hierarchical stop-signal fits
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    past_turn: Past,
     /// Chains that run at once, at most [default: --threads]
     #[arg(long, value_name = "N")]
     cores: Option<usize>,
@@ -90,6 +91,14 @@ enum Metric {
     LowRank,
     Dense,
     Blocks,
+}
+
+/// When trajectories go past the turn.
+#[derive(Clone, Copy, ValueEnum)]
+enum Past {
+    Auto,
+    On,
+    Off,
 }
 
 /// Whose draws a chain adapts to.
@@ -141,7 +150,11 @@ impl ChainFlags {
         sampler.draws = self.draws;
         sampler.target_accept = self.target_accept;
         sampler.max_treedepth = self.max_treedepth;
-        sampler.past_turn = self.past_turn;
+        sampler.past_turn = match self.past_turn {
+            Past::Auto => PastTurn::Auto,
+            Past::On => PastTurn::On,
+            Past::Off => PastTurn::Off,
+        };
         sampler.metric = match self.metric {
             Metric::Auto => MetricKind::Auto,
             Metric::Diag => MetricKind::Diagonal,

@@ -128,7 +128,14 @@ fn coordinates(outcome: &Outcome) -> String {
         plates.push("as written".into());
     }
     let metric = outcome.run.metrics.first().map_or("none", |m| m.name());
-    format!("coordinates  {}   metric {metric}", plates.join(", "))
+    let past_turn = match outcome.run.past_turn {
+        true => "   trajectories past the turn",
+        false => "",
+    };
+    format!(
+        "coordinates  {}   metric {metric}{past_turn}",
+        plates.join(", ")
+    )
 }
 
 /// `1 thread`, `1,000 draws`.

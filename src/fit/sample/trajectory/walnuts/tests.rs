@@ -117,7 +117,7 @@ fn a_step_of_any_size_leads_back_to_where_it_started() {
 fn the_funnel_has_its_neck() {
     for seed in seeds(1) {
         let settings = Settings {
-            draws: 10_000,
+            draws: 20_000,
             sampler: Sampler::Walnuts,
             seed,
             ..Settings::default()
@@ -129,7 +129,7 @@ fn the_funnel_has_its_neck() {
             .iter()
             .flat_map(|c| c.positions.iter().step_by(10).copied())
             .collect();
-        let chains = || Chains::new(&v, 4, 10_000);
+        let chains = || Chains::new(&v, 4, 20_000);
         let far = 3.0 * 1.644_853_626_951_472_7;
         for (what, own, wanted, kind, bound) in [
             ("mean", mean(&v), 0.0, Mcse::Mean, 5.0),

@@ -1,0 +1,141 @@
+//! Whether trajectories go on after they have turned.
+//!
+//! A trajectory turns when most coordinates have gone all the way. Where a few are slower, because
+//! no metric straightens them or because they have a long tail, they have hardly moved by then:
+//! their draws hang together, and it is they that say how many draws are needed. Doubled once more,
+//! trajectories cost twice the gradients and bring such coordinates two to four times as far;
+//! coordinates that had gone all the way gain nothing.
+
+use super::chain::Chain;
+use super::{Adapt, Sampler, Settings, Target};
+
+/// Whether a trajectory of the draws is doubled once more after it has turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PastTurn {
+    /// Where the slowest coordinate of the warm-up's last draws asks for it, see
+    /// [`Run::past_turn`](super::Run::past_turn).
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl PastTurn {
+    /// Its name in settings and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            PastTurn::Auto => "auto",
+            PastTurn::On => "on",
+            PastTurn::Off => "off",
+        }
+    }
+}
+
+/// A correlation of neighbouring draws above which every second draw is worth nothing:
+/// (1 − ρ)/(1 + ρ) = ½, as of an autoregression.
+const SLOW: f64 = 1.0 / 3.0;
+
+/// Whether trajectories of the draws go past the turn, seen from the end of the warm-up.
+///
+/// Chains that adapt alone never ask: what one of them draws must not depend on the others, and all
+/// make the same transitions.
+pub(crate) fn chosen<T: Target>(chains: &[Chain<T>], settings: &Settings) -> bool {
+    let turns = matches!(settings.sampler, Sampler::Nuts | Sampler::Walnuts);
+    match settings.past_turn {
+        PastTurn::On => true,
+        PastTurn::Off => false,
+        PastTurn::Auto => turns && settings.adapt == Adapt::Pooled && is_slow(chains),
+    }
+}
+
+/// Whether neighbouring draws of the last two windows correlate by more than [`SLOW`] in some
+/// coordinate, and by more than can be chance. Distances are those from the mean of all chains, so
+/// that chains which stay apart are slow as well.
+fn is_slow<T: Target>(chains: &[Chain<T>]) -> bool {
+    let dim = chains[0].target.dim();
+    let windows = || chains.iter().flat_map(|chain| &chain.windows);
+    let rows = || windows().flat_map(|window| window.positions.chunks_exact(dim));
+    let n = rows().count() as f64;
+    let mut mean = vec![0.0; dim];
+    for row in rows() {
+        mean.iter_mut().zip(row).for_each(|(m, x)| *m += x / n);
+    }
+    let (mut squares, mut products) = (vec![0.0; dim], vec![0.0; dim]);
+    for window in windows() {
+        let mut before: Option<&[f64]> = None;
+        for row in window.positions.chunks_exact(dim) {
+            for i in 0..dim {
+                let x = row[i] - mean[i];
+                squares[i] += x * x;
+                products[i] += before.map_or(0.0, |row| (row[i] - mean[i]) * x);
+            }
+            before = Some(row);
+        }
+    }
+    let least = SLOW + 1.0 / n.sqrt();
+    let mut both = products.iter().zip(&squares);
+    both.any(|(product, square)| *product > least * square)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::sample::Stream;
+    use crate::fit::sample::targets::Known;
+    use crate::rng::{Purpose, Rng};
+
+    /// Chains whose windows hold autoregressions: x₀ of the first coordinate's correlation, x₁ of
+    /// none.
+    fn chains(correlation: f64, n: usize, settings: &Settings) -> Vec<Chain<Known>> {
+        let innovation = (1.0 - correlation * correlation).sqrt();
+        let make = |k: usize| {
+            let stream = Stream {
+                seed: 0,
+                stream: 0,
+                chain: k as u32,
+            };
+            let mut chain = Chain::new(k, stream, Known::normal(2, 1.0, false), settings);
+            let mut rng = Rng::new(7, 0, k as u32, 0, Purpose::Test);
+            for window in &mut chain.windows {
+                let mut slow = rng.normal();
+                for _ in 0..n {
+                    slow = correlation * slow + innovation * rng.normal();
+                    window.positions.extend([slow, rng.normal()]);
+                }
+            }
+            chain
+        };
+        (0..4).map(make).collect()
+    }
+
+    /// The threshold lies at 1/3 and more where draws are few. Catches: a fast coordinate that hides
+    /// the slow one, draws of two windows or chains taken for neighbours, too few draws believed.
+    #[test]
+    fn the_slowest_coordinate_decides() {
+        let settings = Settings::default();
+        let ask = |correlation, n| chosen(&chains(correlation, n, &settings), &settings);
+        assert!(ask(0.45, 400));
+        assert!(!ask(0.25, 400));
+        assert!(!ask(-0.5, 400));
+        assert!(!ask(0.45, 2));
+        assert!(!ask(0.0, 0));
+    }
+
+    /// Chains that adapt alone, and samplers whose trajectories never turn, do not ask.
+    #[test]
+    fn what_is_asked_for_goes_first() {
+        let mut settings = Settings::default();
+        let slow = chains(0.9, 400, &settings);
+        let mut ask = |past_turn, adapt, sampler| {
+            (settings.past_turn, settings.adapt, settings.sampler) = (past_turn, adapt, sampler);
+            chosen(&slow, &settings)
+        };
+        assert!(ask(PastTurn::Auto, Adapt::Pooled, Sampler::Nuts));
+        assert!(ask(PastTurn::Auto, Adapt::Pooled, Sampler::Walnuts));
+        assert!(!ask(PastTurn::Auto, Adapt::Pooled, Sampler::Mams));
+        assert!(!ask(PastTurn::Auto, Adapt::PerChain, Sampler::Nuts));
+        assert!(ask(PastTurn::On, Adapt::PerChain, Sampler::Nuts));
+        assert!(!ask(PastTurn::Off, Adapt::Pooled, Sampler::Nuts));
+    }
+}
