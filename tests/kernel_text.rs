@@ -140,7 +140,10 @@ fn no_distribution_and_no_function_is_left_out() {
     let distributions = fitzroy::dist::entries().into_iter().map(|e| e.name);
     let functions = fitzroy::model::functions::FUNCTIONS.iter().map(|f| f.name);
     for name in distributions.chain(functions) {
-        let starts: Vec<usize> = text.match_indices(&format!("{name}(")).map(|m| m.0).collect();
+        let starts: Vec<usize> = text
+            .match_indices(&format!("{name}("))
+            .map(|m| m.0)
+            .collect();
         let whole = |at: &usize| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         assert!(starts.iter().any(whole), "{name}");
     }
@@ -157,7 +160,11 @@ fn assert_same_bits(cases: &[Case], finite: bool) {
                 .collect();
             let expected = case.expected(&q);
             let number = expected.iter().position(|x| !x.is_finite());
-            assert!(!finite || number.is_none(), "{}, number {number:?}", case.name);
+            assert!(
+                !finite || number.is_none(),
+                "{}, number {number:?}",
+                case.name
+            );
             for threads in [1, 32, 128] {
                 let (values, gradient) = library
                     .value_and_gradient(k, &case.source, &q, threads, point as u32)

@@ -97,7 +97,8 @@ target += -j - l^2
 ";
 
 /// Vectors and matrices: parameters, then what is observed of them.
-const VECTORS: &str = "data m[obs, kinds], kind[obs] in kinds, sort[obs] in kinds, counts[sites, kinds]
+const VECTORS: &str =
+    "data m[obs, kinds], kind[obs] in kinds, sort[obs] in kinds, counts[sites, kinds]
 data grade[obs]: int, z[time], w[time]
 dim cuts = 2
 L[kinds, kinds] ~ LKJCholeskyCov(2, HalfNormal(1))
@@ -169,9 +170,21 @@ fn data() -> Dataset {
     let mut put = |name: &str, shape: &[usize], values: Vec<f64>| {
         data.insert_real(name, shape, values);
     };
-    put("real", &[ROWS], wave(0, ROWS).iter().map(|x| 1.4 * x).collect());
-    put("positive", &[ROWS], wave(1, ROWS).iter().map(|x| x + 1.2).collect());
-    put("share", &[ROWS], wave(2, ROWS).iter().map(|x| 0.5 + 0.4 * x).collect());
+    put(
+        "real",
+        &[ROWS],
+        wave(0, ROWS).iter().map(|x| 1.4 * x).collect(),
+    );
+    put(
+        "positive",
+        &[ROWS],
+        wave(1, ROWS).iter().map(|x| x + 1.2).collect(),
+    );
+    put(
+        "share",
+        &[ROWS],
+        wave(2, ROWS).iter().map(|x| 0.5 + 0.4 * x).collect(),
+    );
     put("bit", &[ROWS], vec![0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]);
     put("count", &[ROWS], vec![0.0, 3.0, 1.0, 2.0, 0.0, 1.0, 1.0]);
     put("from_one", &[ROWS], vec![1.0, 3.0, 1.0, 2.0, 5.0, 1.0, 1.0]);
@@ -234,5 +247,6 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
 /// The same as joint densities.
 pub(crate) fn joints() -> Vec<(&'static str, Joint)> {
     let all = models().into_iter();
-    all.map(|(name, text, data)| (name, joint(&text, &data))).collect()
+    all.map(|(name, text, data)| (name, joint(&text, &data)))
+        .collect()
 }
