@@ -1,22 +1,29 @@
-//! The compile gate: the kernels of all example models compile for the architectures of real GPUs,
+//! The compile gate: the kernels of all example models, of models that use every distribution and
+//! every function, and of the checks of `fitzroy verify` compile for the architectures of real GPUs,
 //! within the budget of registers, stack and instructions in `tests/golden/kernels/budget.txt`.
 //!
 //! `FITZROY_NVRTC` names the compiler (`libnvrtc.so.12` or its folder); with
 //! `FITZROY_REQUIRE_NVRTC` a missing one fails. `FITZROY_BLESS` writes the budget anew. With
-//! `FITZROY_ALL_ARCHS` every model is compiled for every architecture, which takes minutes.
+//! `FITZROY_ALL_ARCHS` every kernel is compiled for every architecture, which takes minutes; with
+//! `FITZROY_KERNELS=FILE` one after the other, and what came of each is written to FILE
+//! (`benches/kernels.py`). `FITZROY_NVRTC_13` names a compiler of CUDA 13, which is tried too.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
 mod support;
 
-use fitzroy::fit::sample::kernel::program;
+use fitzroy::fit::sample::kernel;
+use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Settings, kernel_source};
 use fitzroy_device::gpu::text::{Precision, for_device};
-use fitzroy_device::gpu::{Compiler, Places, Usage};
-use std::collections::BTreeMap;
+use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Usage};
+use fitzroy_device::gpu::{closeness, conformance, rates};
+use fitzroy_graph::{Error, ErrorKind, Result};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Mutex;
-use support::EXAMPLES;
+use std::time::Instant;
+use support::{EXAMPLES, language};
 
 const BUDGET: &str = "tests/golden/kernels/budget.txt";
 /// Registers above the budget that fail: 5 %.
@@ -39,8 +46,33 @@ fn compiler() -> Option<Compiler> {
     }
 }
 
-/// Model, data, team, architecture, precision.
-type Case = (&'static str, &'static str, usize, u32, Precision);
+/// What a kernel computes.
+#[derive(Clone)]
+enum Work {
+    /// Transitions of a model, with the rewrites that are left to it.
+    Transitions(std::sync::Arc<Joint>, Rewrites),
+    /// Every operation, as `fitzroy verify` compares them.
+    Operations,
+    /// The loops whose speed `fitzroy verify` measures.
+    Rates,
+}
+
+/// A kernel for one architecture.
+#[derive(Clone)]
+struct Case {
+    name: String,
+    work: Work,
+    team: usize,
+    arch: u32,
+    precision: Precision,
+}
+
+impl Case {
+    fn key(&self) -> String {
+        let (team, arch) = (self.team, self.arch);
+        format!("{} {team} sm_{arch} {}", self.name, self.precision.name())
+    }
+}
 
 /// Models that use what there is in a lower precision: look-ups and sums by group, matrices, gamma
 /// functions, mixtures, running sums, factors.
@@ -56,52 +88,161 @@ const IN_LOWER_PRECISION: [&str; 6] = [
 /// Architectures of GPUs on which there is f64 at all.
 const ARCHS: [u32; 8] = [70, 75, 80, 86, 89, 90, 100, 120];
 
-/// Every model as a block for sm_90 and as a warp for sm_70, a few for everything else.
-fn cases() -> Vec<Case> {
-    let mut cases = Vec::new();
+/// Sums in place of rows, and no effects integrated out: all parameters take steps.
+const WHOLE: Rewrites = Rewrites {
+    collapse: false,
+    ..Rewrites::AUTO
+};
+
+/// All kernels apart from precision, team and architecture.
+fn works() -> Vec<(String, Work)> {
+    let mut works = Vec::new();
+    let transitions = |joint: Joint, rewrites| Work::Transitions(joint.into(), rewrites);
     for (name, file, _) in EXAMPLES {
-        cases.push((name, file, 128, 90, Precision::F64));
-        cases.push((name, file, 32, 70, Precision::F64));
-        // On these f64 is slow.
-        if IN_LOWER_PRECISION.contains(&name) {
-            cases.push((name, file, 128, 86, Precision::Mixed));
-            cases.push((name, file, 32, 89, Precision::F32));
+        if let Some(joint) = support::example_joint(name, file) {
+            works.push((name.to_string(), transitions(joint, Rewrites::AUTO)));
         }
     }
-    for arch in [75, 80, 86, 89, 100, 120] {
-        cases.push((
-            "hierarchical",
-            "hierarchical.csv",
-            128,
-            arch,
-            Precision::F64,
-        ));
-        cases.push((
-            "eight-schools",
-            "eight-schools.csv",
-            32,
-            arch,
-            Precision::F64,
-        ));
+    for (name, file) in [
+        ("hierarchical", "hierarchical.csv"),
+        ("artists", "artists.json"),
+    ] {
+        let joint = support::example_joint(name, file).unwrap();
+        works.push((format!("{name}-whole"), transitions(joint, WHOLE)));
     }
-    if std::env::var_os("FITZROY_ALL_ARCHS").is_some() {
-        for (name, file, _) in EXAMPLES {
-            cases.extend(ARCHS.map(|arch| (name, file, 128, arch, Precision::F64)));
+    for (name, joint) in language::joints() {
+        works.push((format!("all-{name}"), transitions(joint, Rewrites::AUTO)));
+    }
+    works.push(("operations".into(), Work::Operations));
+    works.push(("rates".into(), Work::Rates));
+    works
+}
+
+/// Whether every kernel is compiled for every architecture.
+fn everywhere() -> bool {
+    std::env::var_os("FITZROY_ALL_ARCHS").is_some()
+}
+
+/// Every kernel as a block for sm_90, or for every architecture, models as a warp for sm_70 and some in lower precision where
+/// f64 is slow, and a few for everything else.
+fn cases(everywhere: bool) -> Vec<Case> {
+    use Precision::{F32, F64, Mixed};
+    let mut cases: Vec<Case> = Vec::new();
+    let mut add = |(name, work): &(String, Work), team, arch, precision| {
+        let (name, work) = (name.clone(), work.clone());
+        let case = Case {
+            name,
+            work,
+            team,
+            arch,
+            precision,
+        };
+        // Some are asked for twice.
+        if cases.iter().all(|c| c.key() != case.key()) {
+            cases.push(case);
+        }
+    };
+    for one in &works() {
+        let name = one.0.as_str();
+        add(one, 128, 90, F64);
+        if everywhere || ["operations", "rates"].contains(&name) {
+            for arch in ARCHS {
+                add(one, 128, arch, F64);
+            }
+        }
+        let is_whole = name.ends_with("-whole");
+        if IN_LOWER_PRECISION.contains(&name) || name.starts_with("all-") || is_whole {
+            add(one, 128, 86, Mixed);
+            add(one, 32, 89, F32);
+        }
+        match name {
+            // The check has a team of every size, and one that is spread over blocks.
+            "operations" => {
+                for team in [32, 64, 256, 1024] {
+                    add(one, team, 90, F64);
+                }
+                for arch in ARCHS {
+                    add(one, 32, arch, Mixed);
+                }
+            }
+            "rates" => {}
+            _ => add(one, 32, 70, F64),
+        }
+        match name {
+            "hierarchical" => {
+                for arch in ARCHS {
+                    add(one, 128, arch, F64);
+                    // Chains that are spread over blocks of 256.
+                    add(one, 1024, arch, F64);
+                }
+            }
+            "eight-schools" => {
+                for arch in ARCHS {
+                    add(one, 32, arch, F64);
+                }
+            }
+            "artists" | "artists-whole" => {
+                add(one, 1024, 90, F64);
+                add(one, 1024, 86, Mixed);
+                add(one, 1024, 89, F32);
+            }
+            _ => {}
         }
     }
-    // Chains that are spread over blocks of 256.
-    for arch in ARCHS {
-        let data = ("hierarchical", "hierarchical.csv");
-        cases.push((data.0, data.1, 1024, arch, Precision::F64));
-    }
-    cases.push(("artists", "artists.json", 1024, 90, Precision::F64));
-    cases.push(("artists", "artists.json", 1024, 86, Precision::Mixed));
-    cases.push(("artists", "artists.json", 1024, 89, Precision::F32));
     cases
 }
 
-/// What one kernel takes, and its instructions.
-type Made = (Usage, u32);
+/// A machine that keeps the text it is given and runs nothing.
+struct Recorder(Option<Program>);
+
+impl Recorder {
+    /// What `work` has a machine load.
+    fn of<T>(work: impl Fn(&mut dyn Machine) -> Result<T>) -> Program {
+        let mut recorder = Recorder(None);
+        assert!(work(&mut recorder).is_err(), "it runs nothing");
+        recorder.0.unwrap()
+    }
+}
+
+impl Machine for Recorder {
+    fn load(&mut self, program: &Program) -> Result<()> {
+        self.0 = Some(program.clone());
+        Ok(())
+    }
+    fn reserve(&mut self, _: usize, _: usize) -> Result<u64> {
+        Err(Error::new(ErrorKind::Device, "nothing runs here"))
+    }
+    fn write(&mut self, _: u64, _: &[u64]) -> Result<()> {
+        Ok(())
+    }
+    fn read(&mut self, _: u64, _: &mut [u64]) -> Result<()> {
+        Ok(())
+    }
+    fn launch(&mut self, _: u64, _: usize, _: Meanwhile<'_>) -> Result<f64> {
+        Ok(0.0)
+    }
+}
+
+fn program(case: &Case) -> Program {
+    let (team, precision) = (case.team, case.precision);
+    match (&case.work, precision) {
+        (Work::Transitions(joint, rewrites), _) => {
+            let settings = Settings {
+                precision,
+                rewrites: *rewrites,
+                ..Settings::default()
+            };
+            let source = kernel_source(joint, &settings).unwrap();
+            kernel::program(&source, team, settings.sampler.max_treedepth)
+        }
+        (Work::Operations, Precision::F64) => Recorder::of(|m| conformance(m, team)),
+        (Work::Operations, _) => Recorder::of(|m| closeness(m, team)),
+        (Work::Rates, _) => Recorder::of(|m| rates(m, 1)),
+    }
+}
+
+/// What one kernel takes, its instructions, and the seconds it took to compile.
+type Made = (Usage, u32, f64);
 
 /// Instructions of a cubin: an ELF file, in whose sections `.text...` each takes 16 bytes.
 fn instructions(cubin: &[u8]) -> u32 {
@@ -127,44 +268,51 @@ fn instructions(cubin: &[u8]) -> u32 {
     (code.map(|s| s.2).sum::<usize>() / 16) as u32
 }
 
-fn compile(compiler: &Compiler, (name, file, team, arch, precision): Case) -> Option<Made> {
-    let joint = support::example_joint(name, file)?;
-    let settings = Settings {
-        precision,
-        ..Settings::default()
-    };
-    let source = kernel_source(&joint, &settings).unwrap();
-    let text = for_device(&program(&source, team, settings.sampler.max_treedepth));
-    let made = compiler.compile_with_usage(&text, arch);
-    let what = format!("{name} for sm_{arch} in {}", precision.name());
-    let (cubin, usage) = made.unwrap_or_else(|e| panic!("{what}: {e}"));
-    assert!(cubin.starts_with(b"\x7fELF"), "{what}");
-    Some((usage, instructions(&cubin)))
+fn compile(compiler: &Compiler, case: &Case) -> Made {
+    let text = for_device(&program(case));
+    let start = Instant::now();
+    let made = compiler.compile_with_usage(&text, case.arch);
+    let seconds = start.elapsed().as_secs_f64();
+    let (cubin, usage) = made.unwrap_or_else(|e| panic!("{}: {e}", case.key()));
+    assert!(cubin.starts_with(b"\x7fELF"), "{}", case.key());
+    (usage, instructions(&cubin), seconds)
 }
 
-#[test]
-fn every_example_compiles_within_its_budget() {
-    let Some(compiler) = compiler() else { return };
-    let queue = Mutex::new(cases());
+/// What came of all `cases`, by their keys, `threads` at once.
+fn compile_all(
+    compiler: &Compiler,
+    cases: Vec<Case>,
+    threads: usize,
+) -> BTreeMap<String, (Case, Made)> {
+    let queue = Mutex::new(cases);
     let found = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..threads {
             scope.spawn(|| {
                 loop {
                     let case = queue.lock().unwrap().pop();
                     let Some(case) = case else { return };
-                    if let Some(usage) = compile(&compiler, case) {
-                        let (name, _, team, arch, precision) = case;
-                        let key = format!("{name} {team} sm_{arch} {}", precision.name());
-                        found.lock().unwrap().insert(key, usage);
-                    }
+                    let made = compile(compiler, &case);
+                    found.lock().unwrap().insert(case.key(), (case, made));
                 }
             });
         }
     });
-    let found = found.into_inner().unwrap();
-    for (key, made) in found.iter().filter(|f| f.1.0.spill_bytes > 0) {
+    found.into_inner().unwrap()
+}
+
+#[test]
+fn every_kernel_compiles_within_its_budget() {
+    let Some(compiler) = compiler() else { return };
+    let result = std::env::var_os("FITZROY_KERNELS");
+    // One at a time where seconds are written down.
+    let threads = if result.is_some() { 1 } else { 2 };
+    let found = compile_all(&compiler, cases(everywhere()), threads);
+    for (key, (_, made)) in found.iter().filter(|f| f.1.1.0.spill_bytes > 0) {
         eprintln!("{key} spills {} bytes", made.0.spill_bytes);
+    }
+    if let Some(path) = result {
+        std::fs::write(path, document(&compiler, &found)).unwrap();
     }
     if std::env::var_os("FITZROY_BLESS").is_some() {
         return bless(&compiler, &found);
@@ -180,7 +328,8 @@ fn every_example_compiles_within_its_budget() {
         let [name, team, arch, precision, registers, stack, spilled, code] = words[..] else {
             panic!("{BUDGET}: `{line}` has not eight words");
         };
-        let Some((usage, n)) = found.get(&format!("{name} {team} {arch} {precision}")) else {
+        let key = format!("{name} {team} {arch} {precision}");
+        let Some((_, (usage, n, _))) = found.get(&key) else {
             panic!("{BUDGET}: nothing was compiled for `{line}`");
         };
         let room = |text: &str| (text.parse::<f64>().unwrap() * ROOM) as u32;
@@ -191,13 +340,64 @@ fn every_example_compiles_within_its_budget() {
     }
 }
 
-fn bless(compiler: &Compiler, found: &BTreeMap<String, Made>) {
+/// A driver of CUDA 13 may come with a compiler of its own version. It has dropped sm_70.
+#[test]
+fn a_compiler_of_cuda_13_takes_the_kernels() {
+    let Some(path) = std::env::var_os("FITZROY_NVRTC_13") else {
+        eprintln!("skipped: FITZROY_NVRTC_13 names no compiler");
+        return;
+    };
+    let places = Places {
+        compiler: Some(path.into()),
+        ..Places::default()
+    };
+    let compiler = Compiler::find(&places, (13, 0), 90).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(compiler.version.0, 13);
+    let taken = |case: &Case| {
+        let few = ["hierarchical", "all-vectors", "operations"].contains(&case.name.as_str());
+        compiler.arch_for(case.arch) == Some(case.arch) && (few || everywhere())
+    };
+    let all = cases(everywhere());
+    let cases: Vec<Case> = all.into_iter().filter(taken).collect();
+    assert!(cases.len() > 20, "{}", cases.len());
+    let found = compile_all(&compiler, cases, 2);
+    for (key, (_, made)) in &found {
+        assert!(made.0.registers <= 255 && made.1 > 100, "{key}: {made:?}");
+    }
+}
+
+/// All that was made, as JSON.
+fn document(compiler: &Compiler, found: &BTreeMap<String, (Case, Made)>) -> String {
+    let rows = found.values().map(|(case, (usage, n, seconds))| {
+        serde_json::json!({
+            "kernel": case.name,
+            "team": case.team,
+            "arch": case.arch,
+            "precision": case.precision.name(),
+            "registers": usage.registers,
+            "stack_bytes": usage.stack_bytes,
+            "spill_bytes": usage.spill_bytes,
+            "instructions": n,
+            "compile_s": seconds,
+        })
+    });
+    let rows: Vec<serde_json::Value> = rows.collect();
+    let (major, minor) = compiler.version;
+    format!(
+        "{:#}\n",
+        serde_json::json!({"nvrtc": format!("{major}.{minor}"), "kernels": rows})
+    )
+}
+
+/// Writes the budget of the kernels that are compiled every time.
+fn bless(compiler: &Compiler, found: &BTreeMap<String, (Case, Made)>) {
     let (major, minor) = compiler.version;
     let mut text = format!(
         "nvrtc {major}.{minor}\nmodel team architecture precision registers stack spilled \
          instructions\n"
     );
-    for (key, (usage, n)) in found {
+    let usual: BTreeSet<String> = cases(false).iter().map(Case::key).collect();
+    for (key, (_, (usage, n, _))) in found.iter().filter(|f| usual.contains(f.0)) {
         let Usage {
             registers,
             stack_bytes,

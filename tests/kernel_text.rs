@@ -116,7 +116,41 @@ fn texts_give_the_bits_of_the_engine_with_one_thread_and_with_many() {
     if !has_compiler() {
         return;
     }
-    let cases = cases();
+    assert_same_bits(&cases(), false);
+}
+
+/// Every distribution and every function of the language, in models made for the purpose, whose
+/// densities are numbers at the points that are tried.
+#[test]
+fn texts_of_all_distributions_and_functions_give_the_bits_of_the_engine() {
+    if !has_compiler() {
+        return;
+    }
+    let models = support::language::joints().into_iter();
+    let centred = |joint: &Joint| vec![Coordinates::Centred; joint.plates().len()];
+    let cases = models.map(|(name, joint)| Case::new(name.into(), &joint, &centred(&joint)));
+    assert_same_bits(&cases.collect::<Vec<Case>>(), true);
+}
+
+/// Catches a distribution or a function that is new and that no kernel has been made of.
+#[test]
+fn no_distribution_and_no_function_is_left_out() {
+    let models = support::language::models();
+    let text: String = models.iter().map(|m| m.1.as_str()).collect();
+    let distributions = fitzroy::dist::entries().into_iter().map(|e| e.name);
+    let functions = fitzroy::model::functions::FUNCTIONS.iter().map(|f| f.name);
+    for name in distributions.chain(functions) {
+        let starts: Vec<usize> = text
+            .match_indices(&format!("{name}("))
+            .map(|m| m.0)
+            .collect();
+        let whole = |at: &usize| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        assert!(starts.iter().any(whole), "{name}");
+    }
+}
+
+/// With one thread and with many; `finite` asks for values that are numbers.
+fn assert_same_bits(cases: &[Case], finite: bool) {
     let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
     let mut library = HostLibrary::densities(&sources).unwrap();
     for (k, case) in cases.iter().enumerate() {
@@ -125,6 +159,12 @@ fn texts_give_the_bits_of_the_engine_with_one_thread_and_with_many() {
                 .map(|i| 0.9 * ((i * 37 + point * 11) % 19) as f64 / 19.0 - 0.4)
                 .collect();
             let expected = case.expected(&q);
+            let number = expected.iter().position(|x| !x.is_finite());
+            assert!(
+                !finite || number.is_none(),
+                "{}, number {number:?}",
+                case.name
+            );
             for threads in [1, 32, 128] {
                 let (values, gradient) = library
                     .value_and_gradient(k, &case.source, &q, threads, point as u32)

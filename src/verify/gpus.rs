@@ -2,14 +2,14 @@
 //! what follows for a run.
 
 use super::{Check, Depth, Verdict, gib};
-use fitzroy_device::gpu::{self, Description, Driver, Places, Rates, Sensors, Trouble};
+use fitzroy_device::gpu::{self, Compiler, Description, Driver, Places, Rates, Sensors, Trouble};
 
 /// What was found of GPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gpus {
     /// The driver's library and the newest CUDA it serves, as major and minor version.
     pub driver: Option<(String, (u32, u32))>,
-    /// The compiler's library and version, as the first usable GPU found it.
+    /// The compiler's library and version, as the first usable GPU found it, or one elsewhere would.
     pub compiler: Option<(String, (u32, u32))>,
     /// Every GPU.
     pub found: Vec<Gpu>,
@@ -42,6 +42,9 @@ pub struct Gpu {
 
 /// Teams that the check is run with: a warp, and blocks.
 const TEAMS: [usize; 4] = [32, 64, 128, 256];
+/// The driver and the GPU of a machine that is not this one: any will do.
+const NEWEST: (u32, u32) = (99, 0);
+const ANY_ARCH: u32 = 90;
 /// Chains to a multiprocessor when there are many: four warps.
 const CHAINS_PER_MULTIPROCESSOR: usize = 4;
 
@@ -57,6 +60,7 @@ pub(super) fn look(places: &Places, now: &dyn Fn() -> f64, depth: Depth) -> Gpus
                 Trouble::NoDriver | Trouble::NoDevice | Trouble::Hidden { .. }
             ) || places.driver.is_some() && !exists(places);
             gpus.note("gpu", &trouble, absent);
+            gpus.look_for_compiler(places);
             return gpus;
         }
     };
@@ -81,6 +85,36 @@ fn exists(places: &Places) -> bool {
 }
 
 impl Gpus {
+    /// Where there is no GPU, as where jobs are submitted: whether one would find its compiler.
+    fn look_for_compiler(&mut self, places: &Places) {
+        let (verdict, detail) = match Compiler::find(places, NEWEST, ANY_ARCH) {
+            Ok(compiler) => {
+                let found = format!(
+                    "{}, for GPUs of other machines",
+                    self.compiler_found(&compiler)
+                );
+                (Verdict::Pass, found)
+            }
+            // Nobody asked for one.
+            Err(_) if places.compiler.is_none() => return,
+            Err(trouble) => (Verdict::Skip, trouble.to_string()),
+        };
+        self.checks.push(Check {
+            name: "nvrtc",
+            verdict,
+            detail,
+        });
+    }
+
+    /// Notes the compiler; its version and place.
+    fn compiler_found(&mut self, compiler: &Compiler) -> String {
+        let (major, minor) = compiler.version;
+        let path = compiler.path.display().to_string();
+        let text = format!("{major}.{minor}, {path}");
+        self.compiler = Some((path, compiler.version));
+        text
+    }
+
     fn note(&mut self, name: &'static str, trouble: &Trouble, absent: bool) {
         self.troubles.push(trouble.name());
         self.checks.push(Check {
@@ -125,14 +159,12 @@ fn examine(
     };
     let compiler = gpu.compiler();
     if gpus.compiler.is_none() {
-        let (major, minor) = compiler.version;
-        let path = compiler.path.display().to_string();
+        let detail = gpus.compiler_found(compiler);
         gpus.checks.push(Check {
             name: "nvrtc",
             verdict: Verdict::Pass,
-            detail: format!("{major}.{minor}, {path}"),
+            detail,
         });
-        gpus.compiler = Some((path, compiler.version));
     }
     found.description = gpu.description.clone();
     if let Some(free) = found.description.free_bytes {

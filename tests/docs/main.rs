@@ -12,6 +12,7 @@ mod models;
 
 use fitzroy::diagnose::FindingKind;
 use fitzroy::model::functions::FUNCTIONS;
+use fitzroy_device::gpu::Trouble;
 use markdown::{documents, hold, with_section};
 use std::fmt::Write;
 
@@ -76,6 +77,96 @@ fn the_table_of_findings_is_what_the_code_says() {
 }
 
 /// Catches: a file that was moved or renamed, and a heading that was.
+/// Everything that can be wrong with a GPU, with the words that stand for its details in the table.
+fn troubles() -> Vec<Trouble> {
+    let file = || "FILE".into();
+    let word = |text: &str| text.to_string();
+    let all = vec![
+        Trouble::NoDriver,
+        Trouble::Unreadable {
+            library: file(),
+            reason: word("REASON"),
+        },
+        Trouble::TooOld {
+            library: file(),
+            function: word("FUNCTION"),
+        },
+        Trouble::OldDriver { version: (10, 2) },
+        Trouble::Stub,
+        Trouble::DriverMismatch,
+        Trouble::NotPermitted { file: file() },
+        Trouble::Hidden {
+            visible: word("..."),
+        },
+        Trouble::NoDevice,
+        Trouble::NoSuchDevice { asked: 5, count: 3 },
+        Trouble::Busy,
+        Trouble::NotReady,
+        Trouble::NoCompiler {
+            rejected: vec![word("WHY")],
+        },
+        Trouble::Refused { log: word("LOG") },
+        Trouble::OutOfMemory {
+            needed: 5 << 20,
+            free: Some(3 << 20),
+        },
+        Trouble::TooManyBlocks,
+        Trouble::Watchdog,
+        Trouble::Uncorrectable,
+        Trouble::Driver {
+            call: "CALL",
+            code: 7,
+            name: word("NAME"),
+        },
+    ];
+    // A kind that is new does not compile here: it belongs into the list, too.
+    for trouble in &all {
+        match trouble {
+            Trouble::NoDriver
+            | Trouble::Unreadable { .. }
+            | Trouble::TooOld { .. }
+            | Trouble::OldDriver { .. }
+            | Trouble::Stub
+            | Trouble::DriverMismatch
+            | Trouble::NotPermitted { .. }
+            | Trouble::Hidden { .. }
+            | Trouble::NoDevice
+            | Trouble::NoSuchDevice { .. }
+            | Trouble::Busy
+            | Trouble::NotReady
+            | Trouble::NoCompiler { .. }
+            | Trouble::Refused { .. }
+            | Trouble::OutOfMemory { .. }
+            | Trouble::TooManyBlocks
+            | Trouble::Watchdog
+            | Trouble::Uncorrectable
+            | Trouble::Driver { .. } => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn every_message_about_gpus_is_in_the_table_of_what_to_do() {
+    let (_, page) = documents()
+        .into_iter()
+        .find(|(name, _)| name.ends_with("gpu.md"))
+        .expect("the page");
+    let table = page.split("## Messages and what to do").nth(1);
+    let rows = table.expect("the table").lines();
+    let first = rows.filter_map(|row| row.strip_prefix("| ")?.split(" | ").next());
+    let messages: Vec<&str> = first.map(|m| m.trim_end_matches(" ...")).collect();
+    for trouble in troubles() {
+        let said = trouble.to_string();
+        let said = said
+            .replace('5', "N")
+            .replace('3', "M")
+            .replace('7', "CODE");
+        let found = messages.iter().any(|m| m.len() > 10 && said.starts_with(m));
+        assert!(found, "docs/gpu.md has no row for: {said}");
+    }
+}
+
 #[test]
 fn every_link_inside_the_repository_leads_somewhere() {
     let mut more = documents();

@@ -7,7 +7,7 @@ use fitzroy::run::{Device, Inventory, KernelMemory, Plan, Settings, Team, gradie
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
-use fitzroy_device::gpu::{Description, Driver, Gpu, Places};
+use fitzroy_device::gpu::{Description, Driver, Gpu, Places, Trouble};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -94,6 +94,20 @@ pub(crate) fn open(places: &Places, number: usize) -> Result<Gpu> {
     opened.map_err(|e| e.context(format!("--device cuda:{number}")))
 }
 
+/// Whether someone who asked for no device should hear of it: a driver is there, and yet no GPU can
+/// be used. A machine without one is nothing to speak of, and who hides GPUs knows it.
+pub(crate) fn is_unexpected(trouble: &Trouble) -> bool {
+    !matches!(trouble, Trouble::NoDriver | Trouble::Hidden { .. })
+}
+
+/// Why `auto` went to the CPU without a look at the run.
+pub(crate) fn without_gpu(trouble: &Trouble) -> String {
+    match is_unexpected(trouble) {
+        true => format!("auto: {trouble}; {}", trouble.remedy()),
+        false => format!("auto: {trouble}"),
+    }
+}
+
 /// What a plan asks of a GPU.
 pub(crate) fn inventory(description: &Description, precision: Precision) -> Inventory {
     Inventory {
@@ -175,8 +189,8 @@ impl Common {
             match found {
                 Ok(description) => chosen.candidate = Some((places, description)),
                 Err(trouble) => {
-                    chosen.reason = format!("auto: {trouble}");
-                    chosen.is_news = self.verbose > 0;
+                    chosen.is_news = self.verbose > 0 || is_unexpected(&trouble);
+                    chosen.reason = without_gpu(&trouble);
                 }
             }
         }
@@ -265,6 +279,12 @@ impl Chosen {
             "memory: about {expected} MiB of the {free} MiB that are free on {}",
             self.label
         ))
+    }
+
+    /// What a run took of a GPU's memory, for people; none on the CPU.
+    pub(crate) fn used_text(&self) -> Option<String> {
+        let used = mib(self.memory.as_ref()?.used.load(Ordering::Relaxed));
+        Some(format!("memory: {used} MiB were taken on {}", self.label))
     }
 
     /// What was expected of a GPU's memory and what became of it, for programs; null on the CPU.

@@ -125,6 +125,7 @@ fn a_gpu_makes_the_draws_of_the_cpu_and_says_what_it_took() {
     );
     assert_eq!(gpu["device"]["kind"], "cuda");
     assert_eq!(gpu["precision"], "f64", "its f64 is fast");
+    assert_eq!(gpu["device_reason"], "asked for");
     let memory = &gpu["device_memory"];
     let bytes = |key: &str| memory[key].as_u64().unwrap();
     assert!(
@@ -132,6 +133,9 @@ fn a_gpu_makes_the_draws_of_the_cpu_and_says_what_it_took() {
         "{memory}"
     );
     assert!(cpu["device_memory"].is_null());
+    let flags = ["--device", "cuda", "--tune", "20", "--draws", "20"];
+    let said = fake.sample("eight-schools", &flags).ends_with(0);
+    said.complains(&["memory: about ", " MiB were taken on cuda:0"]);
 }
 
 /// What the fake driver noted: what happened, and a number.
@@ -224,6 +228,36 @@ fn auto_keeps_a_short_run_on_the_cpu_and_says_why() {
         "cuda:0 would need an estimated",
         "Force with --device cuda",
     ]);
+}
+
+/// `auto` has the CPU where a GPU is there and cannot be used, but never without a word.
+#[test]
+fn auto_says_what_is_wrong_with_a_driver_that_is_there() {
+    for (define, parts) in [
+        ("INIT=803", ["do not fit together", "restart the machine"]),
+        ("COUNT=0", ["sees no GPU", "nvidia-smi -L"]),
+    ] {
+        let Some(fake) = Fake::new("gpu-broken", &[define]) else {
+            return;
+        };
+        let said = fake.sample("eight-schools", &["--tune", "40", "--draws", "20"]);
+        let said = said.ends_with(0);
+        said.complains(&["device: cpu", "auto: "]).complains(&parts);
+        // Whoever asks for a GPU gets none of the CPU's draws instead.
+        fake.sample("eight-schools", &["--device", "cuda"])
+            .ends_with(2)
+            .complains(&parts);
+        fake.0.file("line.csv", "x,y\n0,1\n1,3.1\n2,4.9\n3,7\n");
+        let fit = [
+            "curve-fit",
+            "--model",
+            "a*x+b",
+            "line.csv",
+            "--p0",
+            "a=1,b=1",
+        ];
+        fake.fitzroy(&fit).ends_with(0).complains(&parts);
+    }
 }
 
 #[test]

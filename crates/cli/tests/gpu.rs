@@ -43,3 +43,22 @@ fn a_compiler_that_is_named_and_not_there_changes_nothing_without_a_gpu() {
         .env("CUDA_VISIBLE_DEVICES", ""))
     .ends_with(0);
 }
+
+/// Where jobs are submitted there is no GPU, but the compiler can be looked at.
+#[test]
+fn verify_without_a_gpu_says_whether_the_compiler_that_was_named_is_there() {
+    let verify = |path: &str| {
+        run(program(&std::env::temp_dir())
+            .args(["verify", "--nvrtc", path])
+            .env("CUDA_VISIBLE_DEVICES", ""))
+        .ends_with(0)
+    };
+    let said = verify("/nowhere/libnvrtc.so.12");
+    let missing = "SKIP  nvrtc     no usable NVRTC";
+    assert!(said.out.contains(missing), "{}", said.out);
+    let Ok(path) = std::env::var("FITZROY_NVRTC") else {
+        return;
+    };
+    let said = verify(&path);
+    assert!(said.out.contains("PASS  nvrtc     1"), "{}", said.out);
+}

@@ -1,6 +1,6 @@
 //! Least squares on the GPU: one fit of many rows, and many small ones, against the CPU's bits.
 
-use crate::steps::failure;
+use crate::bits::{bits, same_bits};
 use fitzroy::Result;
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many, fit_many_on};
 use fitzroy_curve_fit::fit::{Plan, fit_table};
@@ -38,11 +38,6 @@ fn plan() -> Result<(Plan, Options)> {
     Ok((Plan::new(&formula, roles, false, &options)?, options))
 }
 
-/// Numbers as bits.
-fn bits<'n>(numbers: impl IntoIterator<Item = &'n f64>) -> Vec<u64> {
-    numbers.into_iter().map(|x| x.to_bits()).collect()
-}
-
 fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
     let start = Instant::now();
     let done = work()?;
@@ -63,12 +58,8 @@ pub(crate) fn large(places: &Places, n: usize) -> Result<Value> {
     let (sent, sent_s) = fit(&on)?;
     let (there, there_s) = fit(&on)?;
     let all = |e: &Estimate| bits(e.popt.iter().chain(&e.pcov).chain([&e.cost]));
-    if all(&sent) != all(&cpu) || all(&there) != all(&cpu) {
-        return Err(failure(format!(
-            "the GPU gives {:?}, the CPU {:?}",
-            there.popt, cpu.popt
-        )));
-    }
+    same_bits("columns on their way", &all(&sent), &all(&cpu))?;
+    same_bits("columns that are there", &all(&there), &all(&cpu))?;
     Ok(json!({
         "rows": n,
         "converged": cpu.converged(),
@@ -96,13 +87,11 @@ pub(crate) fn many(places: &Places, n: usize) -> Result<Value> {
     let (_, first_s) = on_gpu()?;
     let (there, gpu_s) = on_gpu()?;
     let all = |b: &Batch| bits(b.theta.iter().chain(&b.se).chain(&b.cost));
-    let (a, b) = (all(&cpu), all(&there));
-    if let Some(first) = a.iter().zip(&b).position(|(x, y)| x != y) {
-        return Err(failure(format!("number {first} of {n} fits differs")));
-    }
+    let compared = same_bits("fits", &all(&there), &all(&cpu))?;
     let good = there.status.iter().filter(|s| s.converged()).count();
     Ok(json!({
         "fits": n,
+        "numbers_compared": compared,
         "converged": good,
         "alone": there.n_alone,
         "cpu_s": cpu_s,

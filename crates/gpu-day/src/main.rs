@@ -3,10 +3,13 @@
 //! written anew after each, so that a machine that is lost loses one step.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program prints
 
+mod bits;
 mod curves;
+mod meetings;
 mod models;
 mod others;
 mod runs;
+mod sampler;
 mod steps;
 mod stop_signal;
 mod weather;
@@ -41,6 +44,8 @@ struct Arguments {
     list: bool,
     /// This process is a step.
     step: Option<String>,
+    /// Where its kernels are kept for the next one.
+    cache: Option<PathBuf>,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -52,6 +57,7 @@ fn arguments() -> Result<Arguments, String> {
         peers: None,
         list: false,
         step: None,
+        cache: None,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -68,6 +74,7 @@ fn arguments() -> Result<Arguments, String> {
                 found.seconds = text.parse().map_err(wrong)?;
             }
             "--step" => found.step = Some(value()?),
+            "--cache" => found.cache = Some(value()?.into()),
             _ => return Err(USAGE.into()),
         }
     }
@@ -91,22 +98,30 @@ fn main() -> ExitCode {
         }
     };
     match &arguments.step {
-        Some(name) => one(name, arguments.compiler.clone(), arguments.peers.as_deref()),
+        Some(name) => one(name, &arguments),
         None if arguments.list => {
             steps::STEPS.iter().for_each(|s| println!("{}", s.name));
             ExitCode::SUCCESS
         }
-        None => all(&arguments),
+        None => {
+            let name = format!("fitzroy-gpu-day-cache-{}", std::process::id());
+            let cache = std::env::temp_dir().join(name);
+            let code = all(&arguments, &cache);
+            // What cannot be removed lies in the folder for temporary files.
+            let _ = std::fs::remove_dir_all(cache);
+            code
+        }
     }
 }
 
 /// Runs one step in this process and prints what it gives.
-fn one(name: &str, compiler: Option<PathBuf>, peers: Option<&Path>) -> ExitCode {
+fn one(name: &str, arguments: &Arguments) -> ExitCode {
     let Some(step) = steps::STEPS.iter().find(|s| s.name == name) else {
         eprintln!("there is no step `{name}`");
         return ExitCode::from(2);
     };
-    let result = (step.run)(&steps::places(compiler), peers);
+    let places = steps::places(arguments.compiler.clone(), arguments.cache.clone());
+    let result = (step.run)(&places, arguments.peers.as_deref());
     let document = match result {
         Ok(values) if values["skipped"].is_string() => json!({"skip": values["skipped"]}),
         Ok(values) => json!({"values": values}),
@@ -116,8 +131,8 @@ fn one(name: &str, compiler: Option<PathBuf>, peers: Option<&Path>) -> ExitCode 
     ExitCode::SUCCESS
 }
 
-/// Runs all steps, each in a process of its own.
-fn all(arguments: &Arguments) -> ExitCode {
+/// Runs all steps, each in a process of its own; what one has compiled the next finds in `cache`.
+fn all(arguments: &Arguments, cache: &Path) -> ExitCode {
     let mut done = Vec::new();
     let start = Instant::now();
     for step in steps::STEPS {
@@ -127,7 +142,7 @@ fn all(arguments: &Arguments) -> ExitCode {
         let left = arguments.seconds.saturating_sub(start.elapsed().as_secs());
         let result = match left {
             0 => ended(step, "skip", "no time was left".into(), 0.0),
-            left => child(step, left.min(step.limit_s), arguments),
+            left => child(step, left.min(step.limit_s), arguments, cache),
         };
         println!(
             "{:5} {:16} {}",
@@ -141,8 +156,7 @@ fn all(arguments: &Arguments) -> ExitCode {
             return ExitCode::from(2);
         }
     }
-    let count = |status: &str| done.iter().filter(|s| s["status"] == status).count();
-    let (failed, skipped) = (count("fail"), count("skip"));
+    let (failed, skipped) = (count(&done, "fail"), count(&done, "skip"));
     println!(
         "{failed} of {} steps failed, {skipped} were skipped; {}",
         done.len(),
@@ -151,13 +165,26 @@ fn all(arguments: &Arguments) -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-/// A step without values.
+/// How many steps ended so.
+fn count(steps: &[Value], status: &str) -> usize {
+    steps.iter().filter(|s| s["status"] == status).count()
+}
+
+/// A step without values, which reaches none of its goals.
 fn ended(step: &steps::Step, status: &str, why: String, seconds: f64) -> Value {
-    json!({"name": step.name, "status": status, "why": why, "seconds": seconds, "values": {}})
+    let goals = steps::goals(step, &Value::Null);
+    json!({
+        "name": step.name,
+        "status": status,
+        "why": why,
+        "seconds": seconds,
+        "goals": goals,
+        "values": {},
+    })
 }
 
 /// One step as a child with a time limit.
-fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments) -> Value {
+fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments, cache: &Path) -> Value {
     let start = Instant::now();
     let failed = |why: String, seconds: f64| ended(step, "fail", why, seconds);
     let program = match std::env::current_exe() {
@@ -166,6 +193,7 @@ fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments) -> Value {
     };
     let mut command = Command::new(program);
     command.args(["--step", step.name]).stdout(Stdio::piped());
+    command.arg("--cache").arg(cache);
     if let Some(path) = &arguments.compiler {
         command.arg("--nvrtc").arg(path);
     }
@@ -199,12 +227,14 @@ fn child(step: &steps::Step, limit_s: u64, arguments: &Arguments) -> Value {
     let last = text.lines().last().unwrap_or_default();
     match serde_json::from_str::<Value>(last) {
         Ok(document) if document["values"].is_object() => {
-            let floors = steps::below(step, &document["values"]);
+            let goals = steps::goals(step, &document["values"]);
+            let missed = steps::missed(&goals);
             json!({
                 "name": step.name,
-                "status": if floors.is_empty() { "pass" } else { "fail" },
-                "why": floors.join("; "),
+                "status": if missed.is_empty() { "pass" } else { "fail" },
+                "why": missed,
                 "seconds": seconds,
+                "goals": goals,
                 "values": document["values"],
             })
         }
@@ -228,6 +258,9 @@ fn write(path: &Path, steps: &[Value], seconds: f64) -> std::io::Result<()> {
         "version": env!("CARGO_PKG_VERSION"),
         "commit": option_env!("FITZROY_COMMIT"),
         "seconds": seconds,
+        "passed": count(steps, "pass"),
+        "failed": count(steps, "fail"),
+        "skipped": count(steps, "skip"),
         "steps": steps,
     });
     let partial = path.with_extension("partial");

@@ -2,7 +2,7 @@
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;
-use fitzroy::model::joint::Joint;
+use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Settings, bind};
 use fitzroy::{Error, ErrorKind, Result};
 
@@ -11,25 +11,46 @@ pub(crate) struct Example {
     text: &'static str,
     data: &'static str,
     extension: &'static str,
+    /// What may be rewritten.
+    pub(crate) rewrites: Rewrites,
 }
 
-/// 100 groups of 10 observations.
+/// Sums in place of rows, but no effects integrated out: every parameter takes its steps, as in the
+/// other programs.
+const WHOLE: Rewrites = Rewrites {
+    collapse: false,
+    ..Rewrites::AUTO
+};
+
+/// 100 groups of 10 observations, as `fitzroy sample` has it: the groups are integrated out.
 pub(crate) const M1: Example = Example {
     text: include_str!("../../../models/hierarchical.fz"),
     data: include_str!("../../../models/hierarchical.csv"),
     extension: "csv",
+    rewrites: Rewrites::AUTO,
 };
-/// 1,000 observations, 100 artists, 10 features.
+/// 1,000 observations, 100 artists, 10 features, as `fitzroy sample` has it.
 pub(crate) const M2: Example = Example {
     text: include_str!("../../../models/artists.fz"),
     data: include_str!("../../../models/artists.json"),
     extension: "json",
+    rewrites: Rewrites::AUTO,
+};
+/// The same two with all their parameters: 103, and 113.
+pub(crate) const M1_WHOLE: Example = Example {
+    rewrites: WHOLE,
+    ..M1
+};
+pub(crate) const M2_WHOLE: Example = Example {
+    rewrites: WHOLE,
+    ..M2
 };
 /// Eight schools.
 pub(crate) const SCHOOLS: Example = Example {
     text: include_str!("../../../models/eight-schools.fz"),
     data: include_str!("../../../models/eight-schools.csv"),
     extension: "csv",
+    rewrites: Rewrites::AUTO,
 };
 
 impl Example {

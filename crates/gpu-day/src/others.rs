@@ -1,7 +1,8 @@
 //! Steps that run other programs: a peer on the same GPU, and NVIDIA's checkers.
 
-use crate::models::M1;
-use crate::steps::{failure, speed};
+use crate::models::M1_WHOLE;
+use crate::sampler::speed;
+use crate::steps::failure;
 use fitzroy::Result;
 use fitzroy::run::Team;
 use fitzroy_device::gpu::Places;
@@ -11,6 +12,22 @@ use std::process::Command;
 
 /// The script of the peer.
 const PEER: &str = include_str!("../../../benches/peers/gpu_numpyro.py");
+
+/// What was measured of samplers on a CPU.
+const ON_CPU: &str = include_str!("../../../benches/results/2026-11-23-sampling.json");
+
+/// Seconds of PyMC on a CPU for M1, 4 chains of 1,000 and 1,000 draws, and whether it had ended by
+/// then.
+pub(crate) fn pymc_s() -> Result<(f64, bool)> {
+    let document: Value = serde_json::from_str(ON_CPU).map_err(|e| failure(e.to_string()))?;
+    let pymc = &document["problems"]["groups-100"]["pymc"];
+    let (whole, stopped) = (&pymc["process_s"]["median"], &pymc["stopped_after_s"]);
+    match (whole.as_f64(), stopped.as_f64()) {
+        (Some(seconds), _) => Ok((seconds, true)),
+        (None, Some(seconds)) => Ok((seconds, false)),
+        (None, None) => Err(failure("PyMC was not measured")),
+    }
+}
 
 /// NumPyro on M1 on the same GPU, and how many times slower it is.
 fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Result<Value> {
@@ -22,7 +39,7 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
     std::fs::create_dir_all(&folder).map_err(io)?;
     let (script, data) = (folder.join("peer.py"), folder.join("data.csv"));
     std::fs::write(&script, PEER).map_err(io)?;
-    std::fs::write(&data, M1.data()).map_err(io)?;
+    std::fs::write(&data, M1_WHOLE.data()).map_err(io)?;
     let words = [chains, n, n].map(|n| n.to_string());
     let done = Command::new(python)
         .arg(&script)
@@ -46,7 +63,7 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
             said.lines().last().unwrap_or("it said nothing").to_string(),
         ));
     };
-    let ours = speed(places, &M1, chains, n, Team::Auto)?;
+    let ours = speed(places, &M1_WHOLE, chains, n, Team::Auto)?;
     let ratio = ours["leapfrogs_per_s"].as_f64().unwrap_or(f64::NAN) / per_s;
     Ok(json!({"ratio": ratio, "ratio_per_chain": ratio, "ours": ours, "theirs": theirs}))
 }

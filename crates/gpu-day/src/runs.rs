@@ -1,7 +1,7 @@
 //! Runs of a model in this process.
 
+use crate::bits::{bits, same_bits};
 use crate::models::Example;
-use crate::steps::failure;
 use fitzroy::Result;
 use fitzroy::draws::Column;
 use fitzroy::model::joint::Joint;
@@ -37,14 +37,15 @@ pub(crate) fn sampled_in(
     counts: [usize; 3],
     stop: &AtomicBool,
 ) -> Result<(Outcome, f64)> {
-    run_of(
-        &example.joint()?,
-        device,
-        precision,
-        counts,
-        stop,
-        &|_, _| {},
-    )
+    let rewrites = example.rewrites;
+    let suit = |settings: &mut Settings, _| settings.rewrites = rewrites;
+    run_of(&example.joint()?, device, precision, counts, stop, &suit)
+}
+
+/// Gradients a second while draws were made.
+pub(crate) fn leapfrogs_per_s(outcome: &Outcome) -> f64 {
+    let run = &outcome.run;
+    (run.gradients - run.warmup_gradients) as f64 / outcome.timing.sampling
 }
 
 /// The same for any joint density, with settings of its own: `suit` is given the number of chains.
@@ -56,18 +57,8 @@ pub(crate) fn run_of(
     stop: &AtomicBool,
     suit: &dyn Fn(&mut Settings, usize),
 ) -> Result<(Outcome, f64)> {
-    let mut settings = Settings {
-        device,
-        precision,
-        ..Settings::default()
-    };
-    let [chains, tune, draws] = counts;
-    settings.sampler.chains = chains;
-    settings.sampler.tune = tune;
-    settings.sampler.draws = draws;
-    settings.sampler.seed = 1;
-    settings.sampler.threads = std::thread::available_parallelism().map_or(1, usize::from);
-    suit(&mut settings, chains);
+    let mut settings = settings(device, precision, counts);
+    suit(&mut settings, counts[0]);
     let start = Instant::now();
     let now = || start.elapsed().as_secs_f64();
     let caller = Caller {
@@ -80,6 +71,22 @@ pub(crate) fn run_of(
     Ok((outcome, seconds))
 }
 
+/// Settings of such a run.
+pub(crate) fn settings(device: Device, precision: Precision, counts: [usize; 3]) -> Settings {
+    let mut settings = Settings {
+        device,
+        precision,
+        ..Settings::default()
+    };
+    let [chains, tune, draws] = counts;
+    settings.sampler.chains = chains;
+    settings.sampler.tune = tune;
+    settings.sampler.draws = draws;
+    settings.sampler.seed = 1;
+    settings.sampler.threads = std::thread::available_parallelism().map_or(1, usize::from);
+    settings
+}
+
 /// The first GPU, taken into use.
 pub(crate) fn on_gpu(places: &Places) -> Result<Device> {
     let gpu = Gpu::open(places, 0)?;
@@ -88,26 +95,17 @@ pub(crate) fn on_gpu(places: &Places) -> Result<Device> {
 }
 
 /// All draws of the parameters, as bits.
-pub(crate) fn bits(outcome: &Outcome) -> Vec<u64> {
+pub(crate) fn draws(outcome: &Outcome) -> Vec<u64> {
     let group = outcome.trace.group("posterior");
     let variables = group.map_or(&[][..], |g| &g.variables[..]);
     let numbers = variables.iter().flat_map(|v| match &v.values {
-        Column::Real(x) => x.iter().map(|x| x.to_bits()).collect(),
+        Column::Real(x) => bits(x),
         _ => Vec::new(),
     });
     numbers.collect()
 }
 
-/// That two runs have the same bits; how many numbers were compared.
-pub(crate) fn same_bits(one: &Outcome, other: &Outcome) -> Result<usize> {
-    let (a, b) = (bits(one), bits(other));
-    let first = a.iter().zip(&b).position(|(x, y)| x != y);
-    match a.len() == b.len() && first.is_none() {
-        true => Ok(a.len()),
-        false => Err(failure(format!(
-            "of {} numbers the first that differs is number {}",
-            a.len(),
-            first.unwrap_or(a.len().min(b.len()))
-        ))),
-    }
+/// That two runs have the same draws; how many numbers were compared.
+pub(crate) fn same_draws(what: &str, one: &Outcome, other: &Outcome) -> Result<usize> {
+    same_bits(what, &draws(one), &draws(other))
 }

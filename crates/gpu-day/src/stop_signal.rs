@@ -1,7 +1,7 @@
 //! Stop-signal tasks on the GPU: the draws of the CPU, and how fast a heavy density is, with a chain on
 //! one multiprocessor and spread over many.
 
-use crate::runs::{on_gpu, run_of, same_bits};
+use crate::runs::{leapfrogs_per_s, on_gpu, run_of, same_draws};
 use fitzroy::Result;
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
@@ -70,8 +70,8 @@ pub(crate) fn equal(places: &Places, subjects: usize, n: usize) -> Result<Value>
     let (cpu, cpu_s) = on(Device::threads())?;
     let (block, block_s) = on(on_gpu(places)?.with_team(Team::Threads(128)))?;
     let (sharded, sharded_s) = on(on_gpu(places)?.with_team(Team::Sharded))?;
-    same_bits(&cpu, &block)?;
-    let compared = same_bits(&cpu, &sharded)?;
+    same_draws("a block to a chain", &cpu, &block)?;
+    let compared = same_draws("sharded chains", &cpu, &sharded)?;
     Ok(json!({
         "subjects": subjects,
         "numbers_compared": compared,
@@ -89,9 +89,7 @@ pub(crate) fn speed(places: &Places, subjects: usize, n: usize) -> Result<Value>
     let per_chain = |team| -> Result<f64> {
         let device = on_gpu(places)?.with_team(team);
         let (outcome, _) = task.sampled(device, precision, [4, n, n], DEEP)?;
-        let run = &outcome.run;
-        let leapfrogs = (run.gradients - run.warmup_gradients) as f64;
-        Ok(leapfrogs / outcome.timing.sampling / 4.0)
+        Ok(leapfrogs_per_s(&outcome) / 4.0)
     };
     let (block, sharded) = (per_chain(Team::Threads(128))?, per_chain(Team::Sharded)?);
     Ok(json!({

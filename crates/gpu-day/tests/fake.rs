@@ -48,7 +48,7 @@ fn fake() -> Option<Folder> {
                 "-shared",
                 "-w",
                 "-DTEAM_NOW=1",
-                "-DPROCESSORS=8",
+                "-DPROCESSORS=4",
                 "-o",
             ])
             .arg(at(library))
@@ -82,8 +82,8 @@ fn gpu_day(folder: &Path, arguments: &[&str]) -> Output {
 fn steps_that_pass_fail_and_are_skipped_are_written_down() {
     let Some(folder) = fake() else { return };
     let nvrtc = folder.0.display().to_string();
-    let only =
-        "equal-schools,mixed-m1,too-many,equal-stop-signal,curve-rows,curve-batch,peers,m1-4";
+    let only = "equal-schools,equal-m1-whole,m1-4,memory,meetings,mixed-m1,too-many,\
+                equal-stop-signal,curve-rows,curve-batch,peers";
     let said = gpu_day(
         &folder.0,
         &["--nvrtc", &nvrtc, "--only", only, "--out", "day.json"],
@@ -98,9 +98,12 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         let step = steps.iter().find(|s| s["name"] == name).unwrap();
         step["status"].as_str().unwrap().to_string()
     };
-    assert_eq!(steps.len(), 8);
+    assert_eq!(steps.len(), 11);
     for name in [
         "equal-schools",
+        "equal-m1-whole",
+        "memory",
+        "meetings",
         "mixed-m1",
         "too-many",
         "equal-stop-signal",
@@ -115,8 +118,20 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         written.contains("leapfrogs_per_s_per_chain is"),
         "{written}"
     );
+    let goals = |name: &str| {
+        let step = steps.iter().find(|s| s["name"] == name).unwrap();
+        step["goals"].clone()
+    };
+    let goal = &goals("m1-4")[0];
+    assert_eq!(goal["field"], "leapfrogs_per_s_per_chain");
+    assert_eq!(goal["goal"], 1e6);
+    assert_eq!(goal["reached"], false);
+    assert!(goal["got"].as_f64().unwrap() > 0.0);
+    // What was not tried reaches nothing.
+    assert_eq!(goals("peers")[0]["reached"], false);
+    assert_eq!([&document["passed"], &document["failed"]], [9, 1]);
     assert!(
-        text.contains("1 of 8 steps failed, 1 were skipped"),
+        text.contains("1 of 11 steps failed, 1 were skipped"),
         "{text}"
     );
 }

@@ -3,29 +3,18 @@
 use super::eights::Eight;
 use super::step::{State, step};
 use crate::method::Status;
+use fitzroy_device::gpu::text::damping::{
+    DAMPED, DAMPING_LIMIT, ENOUGH, EVALUATION_LIMIT, EXACT_FIT, FIRST_GROWTH, FLAT, HIDDEN,
+    LEAST_DAMPING, LEAST_FACTOR, LEAST_RAISED, LEVEL, LEVEL_RISE, MOST_DAMPING, MOST_GROWTH,
+    NO_PROGRESS, NON_FINITE, ROUNDING, SHORT, SLIGHT, SMALL_REDUCTION, SMALL_STEP, STEADY,
+};
 use fitzroy_device::lanes::{Kernel, Lanes};
 
 /// Relative change of every parameter, of a step or expected of the next, at which a fit of a batch
 /// has converged: values are then those of a single fit to 10⁻⁹.
 pub(super) const SMALL: f64 = 2e-10;
 
-/// A change up to which a last step is taken without another evaluation: sums at its ends are
-/// equal to this, and the cost to its square.
-const SHORT: f64 = 1e-6;
-/// Of the cost, what such a step may reduce.
-const SLIGHT: f64 = 1e-8;
-/// A damping above which steps are shortened.
-const DAMPED: f64 = 1e-3;
-
-/// How a lane ended, by number; 0 goes on.
-const SMALL_STEP: f64 = 1.0;
-const SMALL_REDUCTION: f64 = 2.0;
-const EXACT_FIT: f64 = 3.0;
-const ROUNDING: f64 = 4.0;
-const NO_PROGRESS: f64 = 5.0;
-const DAMPING_LIMIT: f64 = 6.0;
-const EVALUATION_LIMIT: f64 = 7.0;
-const NON_FINITE: f64 = 8.0;
+/// How a lane ended, by number, is said as on a GPU; this is one more.
 /// The next step is small, and so little that it is taken without an evaluation.
 const LAST_STEP: f64 = 9.0;
 
@@ -93,7 +82,7 @@ fn pace<L: Lanes>(state: &mut State, at: usize) -> L::Mask {
     let own = change.div(last);
     let pace = own.greater(L::from_block(&state.pace, at));
     own.to_block(&mut state.pace, at);
-    let steady = L::and(L::splat(0.0).lt(last), pace.lt(L::splat(0.1)));
+    let steady = L::and(L::splat(0.0).lt(last), pace.lt(L::splat(STEADY)));
     L::select(steady, pace.mul(change), change).to_block(&mut state.least, at);
     steady
 }
@@ -130,26 +119,26 @@ fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) ->
     let change = L::from_block(&state.change, at);
     let ratio = cost.sub(after).div(predicted);
     let level = L::and(
-        predicted.le(s(1e-14).mul(cost)),
-        after.le(cost.mul(s(1.0 + 1e-13))),
+        predicted.le(s(LEVEL).mul(cost)),
+        after.le(cost.mul(s(LEVEL_RISE))),
     );
-    let gained = L::and(s(1e-4).lt(ratio), zero.lt(predicted));
+    let gained = L::and(s(ENOUGH).lt(ratio), zero.lt(predicted));
     let better = L::and(finite, L::or(L::or(gained, level), fresh));
     let cost = L::select(better, after, cost);
     cost.to_block(&mut state.cost, at);
-    // Nielsen's rule, with a tenth in place of a third.
+    // Nielsen's rule.
     let lambda = L::from_block(&state.lambda, at);
     let nu = L::from_block(&state.nu, at);
     let r = ratio.lesser(one).mul(s(2.0)).sub(one);
-    let factor = one.sub(r.mul(r).mul(r)).greater(s(0.1));
-    let factor = L::select(level, s(0.1), factor);
-    let less = lambda.mul(factor).greater(s(1e-20));
-    let more = lambda.mul(nu).greater(s(1e-14));
+    let factor = one.sub(r.mul(r).mul(r)).greater(s(LEAST_FACTOR));
+    let factor = L::select(level, s(LEAST_FACTOR), factor);
+    let less = lambda.mul(factor).greater(s(LEAST_DAMPING));
+    let more = lambda.mul(nu).greater(s(LEAST_RAISED));
     let next = L::select(better, less, more);
     let lambda = L::select(fresh, lambda, next);
     lambda.to_block(&mut state.lambda, at);
-    let wider = nu.mul(s(2.0)).lesser(s(64.0));
-    let wider = L::select(better, s(2.0), wider);
+    let wider = nu.mul(s(2.0)).lesser(s(MOST_GROWTH));
+    let wider = L::select(better, s(FIRST_GROWTH), wider);
     L::select(fresh, nu, wider).to_block(&mut state.nu, at);
     let small = L::from_block(&state.least, at).le(s(ends.xtol));
     let moved = L::and(better, L::not(fresh));
@@ -160,13 +149,9 @@ fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) ->
     accept::<L>(state, there, better, at);
 
     let over = L::and(L::not(predicted.mul(zero).eq(zero)), one.lt(lambda));
-    let over = L::or(s(1e12).lt(lambda), over);
-    let hidden = L::and(L::not(better), change.lt(s(1e-14)));
-    let rounding = L::select(
-        predicted.le(s(1e-12).mul(cost)),
-        s(ROUNDING),
-        s(NO_PROGRESS),
-    );
+    let over = L::or(s(MOST_DAMPING).lt(lambda), over);
+    let hidden = L::and(L::not(better), change.lt(s(HIDDEN)));
+    let rounding = L::select(predicted.le(s(FLAT).mul(cost)), s(ROUNDING), s(NO_PROGRESS));
     let slight = L::and(better, predicted.le(s(ends.ftol).mul(after)));
     let exact = after.eq(zero);
     let mut code = zero;

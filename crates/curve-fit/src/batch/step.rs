@@ -1,6 +1,7 @@
 //! Damped steps of eight problems at once, a problem in each lane.
 
 use super::eights::{Eight, Eights};
+use fitzroy_device::gpu::text::damping::{FIRST_DAMPING, FIRST_GROWTH, TINY};
 use fitzroy_device::lanes::Lanes;
 
 /// Where eight fits stand; every number begins a line of the cache.
@@ -65,8 +66,8 @@ impl State {
             self.trial[a][k] = x;
             self.scale[a][k] = 0.0;
         }
-        self.lambda[k] = 1e-3;
-        self.nu[k] = 2.0;
+        self.lambda[k] = FIRST_DAMPING;
+        self.nu[k] = FIRST_GROWTH;
         self.last[k] = 0.0;
         self.evaluations[k] = 0.0;
         self.fresh[k] = 1.0;
@@ -145,7 +146,7 @@ fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize, work: &mut [Eight])
         product(delta, &own[..i], g).to_block(&mut delta[i], 0);
     }
     let (mut damped, mut slope, mut change) = (zero, zero, zero);
-    let tiny = L::splat(1e-300);
+    let tiny = L::splat(TINY);
     for (diagonal, delta) in delta.iter_mut().enumerate() {
         let inverse = L::from_block(&l[lower(diagonal, diagonal)], 0);
         L::from_block(delta, 0).mul(inverse).to_block(delta, 0);

@@ -26,6 +26,9 @@ pub struct Places {
 /// Names of the library, the preferred one first.
 const NAMES: [&str; 3] = ["libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so.11.2"];
 
+/// Where its Python wheels put it in `nvidia`: up to 12, and from 13 on.
+const WHEELS: [&str; 2] = ["cuda_nvrtc/lib", "cu13/lib"];
+
 /// Names of the library of products, with their major versions.
 const BLAS: [(&str, u32); 3] = [
     ("libcublasLt.so.12", 12),
@@ -49,8 +52,9 @@ impl Places {
         found.extend(system.iter().flat_map(|f| in_folder(&f.join("lib64"))));
         for environment in &self.python {
             for python in children(&environment.join("lib"), "python3") {
-                let folder = python.join("site-packages/nvidia/cuda_nvrtc/lib");
-                found.extend(in_folder(&folder));
+                let packages = python.join("site-packages/nvidia");
+                let folders = WHEELS.map(|part| packages.join(part));
+                found.extend(folders.iter().flat_map(in_folder));
             }
         }
         // A bare name is for the system's loader; of the others only those that are there.
@@ -314,6 +318,33 @@ fn first_errors(log: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Wheels of CUDA 13 lie elsewhere than those of 12, which are preferred.
+    #[test]
+    fn wheels_of_both_versions_are_found_in_a_python_environment() {
+        let name = format!("fitzroy-wheels-{}", std::process::id());
+        let environment = std::env::temp_dir().join(name);
+        let packages = environment.join("lib/python3.12/site-packages/nvidia");
+        let wheels = [
+            "cuda_nvrtc/lib/libnvrtc.so.12",
+            "cu13/lib/libnvrtc.so.13",
+            "cublas/lib/libcublasLt.so.12",
+        ];
+        let wheels = wheels.map(|file| packages.join(file));
+        for file in &wheels {
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("it is made");
+            std::fs::write(file, "").expect("it is written");
+        }
+        let places = Places {
+            python: vec![environment.clone()],
+            ..Places::default()
+        };
+        let found = places.compilers();
+        std::fs::remove_dir_all(environment).expect("it is removed");
+        let place = |file| found.iter().position(|f| f == file);
+        let (older, newer) = (place(&wheels[0]), place(&wheels[1]));
+        assert!(older.is_some() && older < newer, "{found:?}");
+    }
 
     #[test]
     fn what_a_kernel_takes_is_read_from_the_log() {

@@ -2,7 +2,7 @@
 
 use super::CurveFitArgs;
 use crate::clock::Clock;
-use crate::device::{follow, inventory};
+use crate::device::{self, follow, inventory};
 use crate::terminal;
 use fitzroy::Result;
 use fitzroy_curve_fit::Options;
@@ -47,15 +47,16 @@ impl On {
         let places = args.common.places();
         match args.common.device()? {
             Choice::Cpu => {}
-            Choice::Gpu(number) => on.take(crate::device::open(&places, number.unwrap_or(0))?),
+            Choice::Gpu(number) => on.take(device::open(&places, number.unwrap_or(0))?),
             Choice::Auto => match Driver::open(&places).and_then(|driver| driver.describe(0)) {
                 Ok(description) => {
                     on.is_news = !quiet;
                     on.candidate = Some((places, description));
                 }
                 Err(trouble) => {
-                    on.reason = format!("auto: {trouble}");
-                    on.is_news = args.common.verbose > 0;
+                    let heard = args.common.verbose > 0 || device::is_unexpected(&trouble);
+                    on.is_news = heard && !quiet;
+                    on.reason = device::without_gpu(&trouble);
                 }
             },
         }

@@ -201,7 +201,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         ..SummaryOptions::default()
     };
     let (diagnosis, written) = chains::examine(&mut folder, &mut outcome, &options, &clock)?;
-    let memory = chosen.memory_document();
+    let (memory, used) = (chosen.memory_document(), chosen.used_text());
     let facts = run::Machine {
         model: name,
         device: chosen.name,
@@ -212,11 +212,15 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let mut document = run_json(&outcome, &settings, &diagnosis, &facts);
     document["peak_memory_bytes"] = json!(probe::peak_bytes());
     document["device_memory"] = memory;
+    document["device_reason"] = json!(chosen.reason);
     save(&mut folder, &diagnosis, &document)?;
     if args.common.json {
         document["timing_s"]["started"] = json!(clock.started());
         json::print(&document);
     } else {
+        if let Some(used) = used.filter(|_| !args.common.quiet) {
+            terminal::note(used);
+        }
         show::result(&outcome, &diagnosis, &folder, &args.common);
     }
     // After the table, for which people wait.

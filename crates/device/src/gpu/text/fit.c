@@ -1,8 +1,5 @@
 /* One small fit to a thread: the damped steps that the CPU makes for eight fits at a time, in the
-   same order of operations. */
-
-enum { SMALL_STEP = 1, SMALL_REDUCTION, EXACT_FIT, ROUNDING, NO_PROGRESS, DAMPING_LIMIT,
-       EVALUATION_LIMIT, NON_FINITE };
+   same order of operations, with the numbers of damping.rs. */
 
 FUNCTION int pair_at(int a, int b)
 {
@@ -61,7 +58,7 @@ FUNCTION double next_trial(const double *here, const double *theta, double lambd
         damped = fma(scale[i] * s, s, damped);
         slope = fma(here[pair_at(i, P)], s, slope);
         trial[i] = theta[i] + s;
-        change = greater(fabs(s) / greater(fabs(theta[i]), 1e-300), change);
+        change = greater(fabs(s) / greater(fabs(theta[i]), TINY), change);
     }
     *predicted = fma(lambda, damped, -slope) * 0.5;
     return fma(*predicted, 0.0, change);
@@ -71,7 +68,7 @@ FUNCTION double next_trial(const double *here, const double *theta, double lambd
 FUNCTION double least_change(double change, double last, double before, bool *steady)
 {
     const double pace = greater(change / last, last / before);
-    *steady = last > 0.0 && before > 0.0 && pace < 0.1;
+    *steady = last > 0.0 && before > 0.0 && pace < STEADY;
     return *steady ? pace * change : change;
 }
 
@@ -80,7 +77,7 @@ FUNCTION void fit(const Job *job, long long index)
     const double *columns = job->columns + job->offsets[index / 32] * 32 + index % 32;
     const long long n = job->n_rows[index];
     double here[SUMS], there[SUMS], theta[P], trial[P], scale[P];
-    double lambda = 1e-3, nu = 2.0, cost = 0.0, predicted = 0.0, change = 0.0;
+    double lambda = FIRST_DAMPING, nu = FIRST_GROWTH, cost = 0.0, predicted = 0.0, change = 0.0;
     /* Changes of the last two steps in a row that were accepted; 0 where there are none. */
     double last = 0.0, before = 0.0;
     int status = 0, evaluations = 0;
@@ -98,38 +95,39 @@ FUNCTION void fit(const Job *job, long long index)
             finite = finite && is_number(there[k]);
         if (evaluations == 1) {
             if (!finite) {
-                status = NON_FINITE;
+                status = (int)NON_FINITE;
                 break;
             }
             cost = after;
             if (cost == 0.0)
-                status = EXACT_FIT;
+                status = (int)EXACT_FIT;
         } else {
             const double ratio = (cost - after) / predicted;
-            const bool level = predicted <= 1e-14 * cost && after <= cost * (1.0 + 1e-13);
-            better = finite && ((ratio > 1e-4 && predicted > 0.0) || level);
+            const bool level = predicted <= LEVEL * cost && after <= cost * LEVEL_RISE;
+            better = finite && ((ratio > ENOUGH && predicted > 0.0) || level);
             if (better) {
                 cost = after;
                 const double r = 2.0 * LEAST(ratio, 1.0) - 1.0;
-                const double factor = level ? 0.1 : greater(1.0 - r * r * r, 0.1);
-                lambda = greater(lambda * factor, 1e-20);
-                nu = 2.0;
+                const double factor
+                    = level ? LEAST_FACTOR : greater(1.0 - r * r * r, LEAST_FACTOR);
+                lambda = greater(lambda * factor, LEAST_DAMPING);
+                nu = FIRST_GROWTH;
             } else {
-                lambda = greater(lambda * nu, 1e-14);
-                nu = LEAST(2.0 * nu, 64.0);
+                lambda = greater(lambda * nu, LEAST_RAISED);
+                nu = LEAST(2.0 * nu, MOST_GROWTH);
             }
             if (after == 0.0)
-                status = EXACT_FIT;
+                status = (int)EXACT_FIT;
             else if (better && least_change(change, last, before, &steady) <= job->xtol)
-                status = SMALL_STEP;
+                status = (int)SMALL_STEP;
             else if (better && predicted <= job->ftol * after)
-                status = SMALL_REDUCTION;
-            else if (!better && change < 1e-14)
-                status = predicted <= 1e-12 * cost ? ROUNDING : NO_PROGRESS;
-            else if (lambda > 1e12 || (!is_number(predicted) && lambda > 1.0))
-                status = DAMPING_LIMIT;
+                status = (int)SMALL_REDUCTION;
+            else if (!better && change < HIDDEN)
+                status = (int)(predicted <= FLAT * cost ? ROUNDING : NO_PROGRESS);
+            else if (lambda > MOST_DAMPING || (!is_number(predicted) && lambda > 1.0))
+                status = (int)DAMPING_LIMIT;
             else if (evaluations >= job->most)
-                status = EVALUATION_LIMIT;
+                status = (int)EVALUATION_LIMIT;
             before = better ? last : 0.0;
             last = better ? change : 0.0;
         }
@@ -144,9 +142,9 @@ FUNCTION void fit(const Job *job, long long index)
         change = next_trial(here, theta, lambda, scale, trial, &predicted);
         /* The last step is taken without an evaluation where that would show nothing. */
         const double least = least_change(change, last, before, &steady);
-        if (least <= job->xtol && change <= 1e-6 && lambda <= 1e-3 && 0.0 <= predicted
-            && predicted <= cost * 1e-8 && steady) {
-            status = SMALL_STEP;
+        if (least <= job->xtol && change <= SHORT && lambda <= DAMPED && 0.0 <= predicted
+            && predicted <= cost * SLIGHT && steady) {
+            status = (int)SMALL_STEP;
             cost = cost - predicted;
             for (int k = 0; k < P; ++k)
                 theta[k] = trial[k];

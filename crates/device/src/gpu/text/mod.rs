@@ -7,6 +7,7 @@
 //! elements compute in `float`, and the numbers they share lie in a second memory.
 
 mod arrays;
+pub mod damping;
 mod functions;
 mod kernels;
 mod loops;

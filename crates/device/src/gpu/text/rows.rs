@@ -4,6 +4,7 @@
 //! The statements are the instructions that the CPU runs, and sums have its order: in a tile row
 //! i goes to partial i mod 32, which is lane i mod 32 here, and partials join by halves.
 
+use super::damping;
 use super::functions;
 use super::loops::{Statement, statement};
 use super::precision::Real;
@@ -201,7 +202,9 @@ pub fn fits(program: &RowProgram, n_free: usize) -> Program {
                const long long *offsets, *n_rows;\n    double *results;\n    \
                long long n_fits, stride, n_teams, most;\n    double xtol, ftol;\n};\n";
     let text = format!(
-        "enum {{ P = {n_free}, Q = P + 1, SUMS = {n_sums} }};\n{job}\n{functions}{evaluation}\n{FIT}"
+        "enum {{ P = {n_free}, Q = P + 1, SUMS = {n_sums} }};\n{}\n{job}\n{functions}{evaluation}\n\
+         {FIT}",
+        damping::defines()
     );
     Program { text, team: LANES }
 }

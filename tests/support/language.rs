@@ -1,0 +1,252 @@
+//! Models that use, together, every distribution and every function of the language, with data.
+
+use super::joint;
+use fitzroy::data::Dataset;
+use fitzroy::model::joint::Joint;
+
+/// Numbers that parameters of distributions are: a place, two positive numbers and a share.
+const HEAD: &str = "mu ~ Normal(0, 1)\ns ~ HalfNormal(1)\nk ~ LogNormal(0, 0.5)\np ~ Beta(2, 3)\n";
+
+/// Likelihoods of numbers of any sign.
+const REALS: [&str; 18] = [
+    "Normal(mu, s)",
+    "Normal(mu=mu, tau=s)",
+    "StudentT(k + 1, mu, s)",
+    "StudentT(nu=k + 1, mu=mu, lam=s)",
+    "Cauchy(mu, s)",
+    "Laplace(mu, s)",
+    "Logistic(mu, s)",
+    "Gumbel(mu, s)",
+    "SkewNormal(mu, s, mu + k)",
+    "ExGaussian(mu, s, k)",
+    "VonMises(mu, k)",
+    "TruncatedNormal(mu, s, -3, 3 + k)",
+    "Uniform(mu - 5, mu + 5 + s)",
+    "Triangular(mu - 5, mu + 5, mu + s / 9)",
+    "Mixture([p, 1 - p], Normal(mu, s), StudentT(3, mu, k))",
+    "Censored(Normal(mu, s), lower=-1.5, upper=1.9)",
+    "Normal(mu, s) truncated(-4, 4 + s)",
+    "Logistic(mu, s) bounded(-4 - k, 4)",
+];
+
+/// Of positive numbers.
+const POSITIVE: [&str; 18] = [
+    "HalfNormal(s)",
+    "HalfNormal(tau=s)",
+    "HalfStudentT(k + 1, s)",
+    "HalfStudentT(nu=k + 1, lam=s)",
+    "HalfCauchy(s)",
+    "LogNormal(mu, s)",
+    "LogNormal(mu=mu, tau=s)",
+    "Exponential(k)",
+    "Exponential(scale=k)",
+    "Gamma(k, s)",
+    "Gamma(mu=k, sigma=s)",
+    "InverseGamma(k, s)",
+    "InverseGamma(mu=k, sigma=s)",
+    "Weibull(k, s)",
+    "Pareto(k, 0.1)",
+    "Wald(k, s)",
+    "Wald(k, s, 0.05)",
+    "Gamma(k, s) bounded(lower=0.01)",
+];
+
+/// Of shares.
+const SHARES: [&str; 5] = [
+    "Beta(k, s)",
+    "Beta(mu=p, kappa=k)",
+    "Beta(mu=p, nu=k)",
+    "Beta(mu=p, sigma=0.1 * p * (1 - p))",
+    "Kumaraswamy(k, s)",
+];
+
+/// Of 0 and 1, and of counts, for some from 1 on.
+const COUNTS: [&str; 14] = [
+    "Bernoulli(p)",
+    "Bernoulli(logit_p=mu)",
+    "Binomial(9, p)",
+    "Binomial(n=9, logit_p=mu)",
+    "BetaBinomial(k, s, 9)",
+    "Poisson(k)",
+    "NegativeBinomial(k, s)",
+    "NegativeBinomial(n=k, p=p)",
+    "ZeroInflatedPoisson(p, k)",
+    "HurdlePoisson(p, k)",
+    "DiscreteUniform(0, 9)",
+    "Geometric(p)",
+    "Mixture([p, 1 - p], Poisson(k), Poisson(2 * k))",
+    "Censored(Poisson(k), upper=3)",
+];
+
+/// Priors of parameters whose coordinates have ends of their own, or none.
+const PRIORS: &str = "a ~ Uniform(-1, 2)
+b ~ TruncatedNormal(0, 1, -1, 1)
+c ~ Pareto(2, 1)
+d ~ Wald(1, 2, 0.5)
+f ~ VonMises(0, 2)
+g ~ Kumaraswamy(2, 3)
+h ~ Triangular(-1, 3, 0.5)
+i ~ InverseGamma(3, 2)
+j ~ HalfFlat()
+l ~ Flat()
+m ~ Weibull(2, 1)
+n ~ SkewNormal(0, 1, 2)
+o ~ Normal(0, 1) truncated(lower=a)
+q ~ Cauchy(0, 1) bounded(-2, 2)
+target += -j - l^2
+";
+
+/// Vectors and matrices: parameters, then what is observed of them.
+const VECTORS: &str =
+    "data m[obs, kinds], kind[obs] in kinds, sort[obs] in kinds, counts[sites, kinds]
+data grade[obs]: int, z[time], w[time]
+dim cuts = 2
+L[kinds, kinds] ~ LKJCholeskyCov(2, HalfNormal(1))
+R[kinds, kinds] ~ LKJCorr(2)
+mu[kinds]       ~ MvNormal(0, chol=[[1, 0, 0], [0.5, 1, 0], [0, 0.2, 1]])
+m               ~ MvNormal(mu, chol=L)
+p[kinds]        ~ Dirichlet([1, 2, 3])
+counts          ~ Multinomial(9, p)
+kind            ~ Categorical(p)
+logit[kinds]    ~ ZeroSumNormal(1)
+sort            ~ Categorical(logit_p=logit)
+cut[cuts]       ~ Normal(0, 3) ordered
+slope           ~ Normal(0, 1)
+grade           ~ OrderedLogistic(slope * m[:, 0], cut)
+level[time]     ~ GaussianRandomWalk(0.1, 0.3, init_dist=Normal(0, 1))
+z               ~ Normal(level, 0.2)
+rho[cuts]       ~ Normal(0, 0.3)
+w               ~ AR(rho, 0.7, init_dist=Normal(0, 2))
+state[time]     ~ AR([0.5, -0.2], 0.7, init_dist=Normal(0, 2))
+target += -sum(abs(R)) - sum(state^2)
+";
+
+/// The stop-signal task, trials with a signal and without.
+const TASK: &str = "data y[trials], rt[trials], ssd[trials], race[goes], goes_rt[goes]
+t0 ~ Uniform(0.05, 0.15)
+B ~ HalfNormal(2)
+v_plus ~ Normal(3, 1)
+v_minus ~ Normal(1, 1)
+v0 ~ Normal(2, 1)
+g ~ Normal(2, 1)
+stop_mu ~ TruncatedNormal(0.2, 0.05, 0.1, 0.4)
+stop_sigma ~ HalfNormal(0.1)
+stop_tau ~ HalfNormal(0.1)
+pgf ~ Beta(1, 9)
+ptf ~ Beta(1, 9)
+y ~ StopSignal(rt, ssd, t0, B, v_plus, v_minus, v0, g, stop_mu, stop_sigma, stop_tau, pgf, ptf)
+race ~ WaldRace(goes_rt, t0, B, v_plus, v_minus)
+";
+
+/// All functions, of a vector `v`, of a matrix `x` and of a share `u`.
+const FUNCTIONS: &str = "data x[obs, kinds], e1[obs]
+v[kinds] ~ Normal(0, 1)
+u        ~ Beta(2, 2)
+let t[obs] = x @ v
+let near   = 0.4 * (2 * u - 1)
+target += sum(exp(t) + log1p(exp(t)) + expm1(t) + square(t) + abs(t)) / 10
+target += sum(sin(t) + cos(t) + tan(near * x[:, 0]) + asin(near * e1) + acos(near * e1) + atan(t))
+target += sum(sinh(near * t) + cosh(near * t) + tanh(t) + erf(t) + erfc(t) + log_ndtr(t))
+target += logit(u) + sum(inv_logit(t) + softplus(t) + lgamma(1 + t^2) + digamma(1 + t^2))
+target += log(u) + log2(u) + log10(u) + sqrt(u) + pow(u, 1.7) + u^near + pow(1 + u, near)
+target += sum(clip(t, -0.5, 0.7)) + sum(where(t > 0.1, t, 0.5 * t)) + min(u, 0.4) + max(u, 0.6)
+target += sum(log_sum_exp(x * v, axis=kinds)) + log_sum_exp(u, near, 0.3)
+target += -sum(mean(x * v, axis=obs)^2) - sd(t) - var(t) + sum(sd(x * v, axis=kinds))
+target += sum(min(x * v, axis=kinds)) - sum(max(x * v, axis=obs)) + mean(t)
+target += -sum(cumsum(t)^2) / 9 + sum(cumsum(x * v, axis=obs)) / 9 + sum(softmax(v) * v)
+target += dot(t, e1) + size(x, 1) * u - sum(t^2) + sum(softmax(x * v, axis=kinds) * x)
+target += e1 @ t - sum(t^4) / 9 - u * pi + u / e
+";
+
+/// Rows of every array, apart from series.
+const ROWS: usize = 7;
+
+fn data() -> Dataset {
+    let mut data = Dataset::new();
+    let wave = |k: usize, n: usize| -> Vec<f64> {
+        let at = |i: usize| (1.3 * i as f64 + 0.7 * k as f64).sin();
+        (0..n).map(at).collect()
+    };
+    let mut put = |name: &str, shape: &[usize], values: Vec<f64>| {
+        data.insert_real(name, shape, values);
+    };
+    put(
+        "real",
+        &[ROWS],
+        wave(0, ROWS).iter().map(|x| 1.4 * x).collect(),
+    );
+    put(
+        "positive",
+        &[ROWS],
+        wave(1, ROWS).iter().map(|x| x + 1.2).collect(),
+    );
+    put(
+        "share",
+        &[ROWS],
+        wave(2, ROWS).iter().map(|x| 0.5 + 0.4 * x).collect(),
+    );
+    put("bit", &[ROWS], vec![0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0]);
+    put("count", &[ROWS], vec![0.0, 3.0, 1.0, 2.0, 0.0, 1.0, 1.0]);
+    put("from_one", &[ROWS], vec![1.0, 3.0, 1.0, 2.0, 5.0, 1.0, 1.0]);
+    put("m", &[ROWS, 3], wave(3, 3 * ROWS));
+    put("x", &[ROWS, 3], wave(4, 3 * ROWS));
+    put("e1", &[ROWS], wave(5, ROWS));
+    put("kind", &[ROWS], vec![0.0, 1.0, 2.0, 2.0, 1.0, 0.0, 2.0]);
+    put("sort", &[ROWS], vec![2.0, 1.0, 2.0, 0.0, 1.0, 0.0, 1.0]);
+    put("grade", &[ROWS], vec![0.0, 1.0, 2.0, 1.0, 1.0, 0.0, 2.0]);
+    put("counts", &[2, 3], vec![2.0, 3.0, 4.0, 5.0, 4.0, 0.0]);
+    put("z", &[6], wave(6, 6));
+    put("w", &[6], wave(7, 6));
+    let inf = f64::INFINITY;
+    put("y", &[5], vec![1.0, 2.0, 0.0, 1.0, 0.0]);
+    put("rt", &[5], vec![0.52, 0.47, 0.0, 0.42, 0.0]);
+    put("ssd", &[5], vec![inf, inf, inf, 0.2, 0.25]);
+    put("race", &[3], vec![1.0, 2.0, 1.0]);
+    put("goes_rt", &[3], vec![0.5, 0.44, 1.3]);
+    data
+}
+
+/// A likelihood for each of `families`, of copies of one array.
+fn likelihoods(families: &[&str], array: impl Fn(&str) -> &'static str) -> (String, Dataset) {
+    let (mut text, mut all) = (String::new(), Dataset::new());
+    let known = data();
+    for (i, family) in families.iter().enumerate() {
+        let mut values = known.get(array(family)).expect("an array").clone();
+        let name = format!("y{i}");
+        values.name.clone_from(&name);
+        all.insert(values);
+        text += &format!("data {name}[obs]\n{name} ~ {family}\n");
+    }
+    (format!("{text}{HEAD}"), all)
+}
+
+fn of_counts(family: &str) -> &'static str {
+    match family {
+        _ if family.starts_with("Bernoulli") => "bit",
+        _ if family.starts_with("Geometric") => "from_one",
+        _ => "count",
+    }
+}
+
+/// Name, text and data of each model.
+pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
+    let written = |name, text: &str| (name, text.to_string(), data());
+    let made = |name, (text, data)| (name, text, data);
+    vec![
+        made("reals", likelihoods(&REALS, |_| "real")),
+        made("positive", likelihoods(&POSITIVE, |_| "positive")),
+        made("shares", likelihoods(&SHARES, |_| "share")),
+        made("counts", likelihoods(&COUNTS, of_counts)),
+        written("priors", PRIORS),
+        written("vectors", VECTORS),
+        written("stop-signal", TASK),
+        written("functions", FUNCTIONS),
+    ]
+}
+
+/// The same as joint densities.
+pub(crate) fn joints() -> Vec<(&'static str, Joint)> {
+    let all = models().into_iter();
+    all.map(|(name, text, data)| (name, joint(&text, &data)))
+        .collect()
+}
