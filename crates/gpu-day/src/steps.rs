@@ -22,7 +22,7 @@ pub(crate) struct Step {
     pub(crate) limit_s: u64,
     /// What it does; the Python of the peers is for some.
     pub(crate) run: Run,
-    /// Fields that must reach a number, or with `<` stay below it.
+    /// Fields that must reach a number, or with `<` stay below it; true is 1.
     pub(crate) floors: &'static [(&'static str, char, f64)],
 }
 
@@ -96,26 +96,26 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "mixed-m1",
         30,
-        |p, _| lower(p, &M1_WHOLE, Precision::Mixed),
-        &[],
+        |p, _| lower(p, &M1, Precision::Mixed),
+        &[("kept", '>', 1.0)],
     ),
     step(
         "f32-m1",
         30,
-        |p, _| lower(p, &M1_WHOLE, Precision::F32),
-        &[],
+        |p, _| lower(p, &M1, Precision::F32),
+        &[("kept", '>', 1.0)],
     ),
     step(
         "mixed-m2",
         30,
         |p, _| lower(p, &M2_WHOLE, Precision::Mixed),
-        &[],
+        &[("kept", '>', 1.0)],
     ),
     step(
         "f32-m2",
         30,
         |p, _| lower(p, &M2_WHOLE, Precision::F32),
-        &[],
+        &[("kept", '>', 1.0)],
     ),
     step("repeat-m1", 45, |p, _| repeat(p), &[("spread", '<', 0.1)]),
     step("stop", 20, |p, _| stop(p), &[("seconds_to_stop", '<', 1.0)]),
@@ -197,7 +197,8 @@ pub(crate) const STEPS: &[Step] = &[
 /// The goals of a step, what was got of each, and whether that reaches it.
 pub(crate) fn goals(step: &Step, values: &Value) -> Vec<Value> {
     let judged = |(field, kind, goal): &(&str, char, f64)| {
-        let got = values[*field].as_f64();
+        let yes = values[*field].as_bool().map(f64::from);
+        let got = values[*field].as_f64().or(yes);
         let reached = got.is_some_and(|got| match kind {
             '<' => got <= *goal,
             _ => got >= *goal,
