@@ -305,9 +305,10 @@ fn attempt(
         false => Terms::All,
     };
     let sampler = &settings.sampler;
+    // Of two processors the other one may be busy, and to wait for it costs more than it saves.
     let how = How {
         engine: settings.engine,
-        aside: sampler.threads > 1 && trace::worth_machine_code(sampler.chains * sampler.draws),
+        aside: sampler.threads > 2 && trace::worth_machine_code(sampler.chains * sampler.draws),
     };
     let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, how)?;
     if posterior.is_refused() {
