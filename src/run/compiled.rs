@@ -1,12 +1,16 @@
 //! One choice of coordinates, compiled: what chains evaluate.
 
+mod change;
+
+pub(super) use change::{Change, log_jacobian};
+
 use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::{Chosen, Coordinates, Graphs, Joint, TermKind};
 use fitzroy_device::cpu::{Engine, Function, Workspace};
 use fitzroy_device::gpu::text::{Precision, Source, emit_in};
 use fitzroy_device::lanes::Level;
-use fitzroy_graph::{Binary, NodeId, Op, Unary, gradient};
+use fitzroy_graph::{Binary, NodeId, Op, Unary};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -17,6 +21,22 @@ pub(super) enum Terms {
     All,
     /// The priors alone, without data and without `target +=`.
     Priors,
+}
+
+/// How a density is compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// What evaluates it.
+    pub(super) engine: Engine,
+    /// Whether a second thread compiles meanwhile what will be asked for after it.
+    pub(super) aside: bool,
+}
+
+impl From<Engine> for How {
+    fn from(engine: Engine) -> Self {
+        let aside = false;
+        How { engine, aside }
+    }
 }
 
 /// Where one leaf of parameters stands among the coordinates.
@@ -61,6 +81,8 @@ pub(super) struct Compiled {
     /// Location and scale of every plate, the density of all coordinates, and the coordinates of
     /// what is integrated out.
     whole: Function,
+    /// What is recorded of every draw, and `lp`, where it was compiled aside.
+    recorded: Option<Function>,
     /// The log density in the coordinates as written.
     pub(super) lp: NodeId,
     /// Number of sampled coordinates, the first of all.
@@ -83,37 +105,31 @@ pub(super) fn centring(coordinates: &Coordinates, j: usize) -> f64 {
 }
 
 impl Compiled {
-    /// Builds and compiles `terms` of `joint` in what is `chosen`, the density for `engine`.
+    /// Builds and compiles `terms` of `joint` in what is `chosen`.
     pub(super) fn new(
         joint: &Joint,
         chosen: &Chosen,
         terms: Terms,
-        engine: Engine,
+        how: impl Into<How>,
     ) -> Result<Arc<Compiled>> {
-        Self::of(joint, joint.graphs_of(chosen), chosen, terms, engine)
+        let graphs = with_terms(joint.graphs_of(chosen), terms)?;
+        Self::of(joint, graphs, chosen, how.into())
     }
 
-    /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out. It is
-    /// what others are compared with at some points, which is too little for machine code.
+    /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out: what is
+    /// sampled once a rewrite has been taken back.
     pub(super) fn plain(
         joint: &Joint,
         coordinates: &[Coordinates],
         terms: Terms,
     ) -> Result<Arc<Compiled>> {
-        let (graphs, chosen) = (joint.plain_graphs(coordinates), coordinates.into());
-        Self::of(joint, graphs, &chosen, terms, Engine::Interpreter)
+        let graphs = joint.plain_graphs(coordinates).with_gradient();
+        let graphs = with_terms(graphs, terms)?;
+        let how = Engine::Interpreter.into();
+        Self::of(joint, graphs, &coordinates.into(), how)
     }
 
-    fn of(
-        joint: &Joint,
-        mut graphs: Graphs,
-        chosen: &Chosen,
-        terms: Terms,
-        engine: Engine,
-    ) -> Result<Arc<Compiled>> {
-        if terms == Terms::Priors {
-            priors_alone(&mut graphs)?;
-        }
+    fn of(joint: &Joint, mut graphs: Graphs, chosen: &Chosen, how: How) -> Result<Arc<Compiled>> {
         let leaves: Vec<Leaf> = graphs
             .gradient
             .iter()
@@ -121,8 +137,6 @@ impl Compiled {
             .collect();
         let mut outputs = vec![graphs.density];
         outputs.extend(graphs.gradient.iter().map(|p| p.adjoint));
-        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
-        let density = Function::compile_for(Level::detect(), engine, graph, bindings, &outputs)?;
         let gone = |k: usize| graphs.restored.iter().any(|(p, _)| *p == k);
         let places = joint.plates().iter().map(|plate| {
             let parameter = &joint.parameters()[plate.parameter];
@@ -147,7 +161,7 @@ impl Compiled {
         if nodes.is_empty() {
             nodes.push(graphs.graph.lit(0.0));
         }
-        let frames = Function::compile(&graphs.graph, &graphs.bindings, &nodes)?;
+        let of_frames = nodes;
         let total = match graphs.conditional {
             Some(conditional) => graphs
                 .graph
@@ -159,7 +173,23 @@ impl Compiled {
         nodes.push(total);
         nodes.extend(graphs.restored.iter().map(|(_, node)| node));
         nodes.extend(graphs.signs.iter().flatten());
-        let whole = Function::compile(&graphs.graph, &graphs.bindings, &nodes)?;
+        let compile = |engine: Engine, nodes: &[NodeId]| {
+            let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+            Function::compile_for(Level::detect(), engine, graph, bindings, nodes)
+        };
+        let engine = how.engine;
+        let of_draws = recorded_nodes(&graphs, lp);
+        let aside = how.aside && is_small(&graphs, &of_draws);
+        let (recorded, density, frames, whole) = std::thread::scope(|scope| {
+            let recorded = aside.then(|| scope.spawn(|| compile(engine, &of_draws)));
+            let density = compile(engine, &outputs);
+            let frames = compile(Engine::Interpreter, &of_frames);
+            let whole = compile(Engine::Interpreter, &nodes);
+            let recorded = recorded.map(|thread| thread.join().expect("compiling does not panic"));
+            (recorded, density, frames, whole)
+        });
+        let recorded = recorded.transpose()?;
+        let (density, frames, whole) = (density?, frames?, whole?);
         let of = |&(k, _): &(usize, NodeId)| {
             let parameter = &joint.parameters()[k];
             (parameter.offset, parameter.len)
@@ -177,6 +207,7 @@ impl Compiled {
             complete: fills(&leaves, dim),
             slots,
             whole,
+            recorded,
             lp,
             full,
             integrated,
@@ -217,6 +248,16 @@ impl Compiled {
             Some(note) => format!("{name} ({note})"),
             None => name.into(),
         }
+    }
+
+    /// What is recorded of every draw, and `lp`, where that has been compiled.
+    pub(super) fn recorded(&self) -> Option<&Function> {
+        self.recorded.as_ref()
+    }
+
+    /// The same as nodes.
+    pub(super) fn recorded_nodes(&self) -> Vec<NodeId> {
+        recorded_nodes(&self.graphs, self.lp)
     }
 
     /// Compiles further nodes of the same graph.
@@ -270,6 +311,21 @@ impl Compiled {
     }
 }
 
+/// What is recorded of every draw, then the log density in the coordinates as written.
+fn recorded_nodes(graphs: &Graphs, lp: NodeId) -> Vec<NodeId> {
+    let recorded = graphs.recorded.iter().map(|r| r.node);
+    recorded.chain([lp]).collect()
+}
+
+/// Elements up to which something is compiled before it is needed: what is compiled holds its data.
+const SMALL: usize = 1 << 16;
+
+fn is_small(graphs: &Graphs, nodes: &[NodeId]) -> bool {
+    let needed = graphs.graph.needed(nodes);
+    let needed = graphs.graph.node_ids().filter(|n| needed[n.index()]);
+    needed.map(|n| graphs.graph.len(n)).sum::<usize>() <= SMALL
+}
+
 /// `total` less [`log_jacobian`].
 fn as_written(
     graphs: &mut Graphs,
@@ -315,15 +371,21 @@ fn as_written(
     Ok(out)
 }
 
-/// Replaces the density by the sum of the priors.
-fn priors_alone(graphs: &mut Graphs) -> Result<()> {
+/// Replaces the density by the sum of the priors, if they alone are wanted; the gradient follows where
+/// there is one.
+fn with_terms(mut graphs: Graphs, terms: Terms) -> Result<Graphs> {
+    if terms == Terms::All {
+        return Ok(graphs);
+    }
     let mut total = graphs.graph.lit(0.0);
     for term in graphs.terms.iter().filter(|t| t.kind == TermKind::Prior) {
         total = graphs.graph.binary(Binary::Add, total, term.sum)?;
     }
     graphs.density = total;
-    graphs.gradient = gradient(&mut graphs.graph, total);
-    Ok(())
+    match graphs.gradient.is_empty() {
+        true => Ok(graphs),
+        false => Ok(graphs.with_gradient()),
+    }
 }
 
 fn leaf(graphs: &Graphs, param: NodeId) -> Leaf {
@@ -402,121 +464,33 @@ impl Frames<'_> {
     }
 }
 
-/// A change from one choice of coordinates to another, with the same values of all variables.
-pub(super) struct Change {
-    from: Arc<Compiled>,
-    to: Chosen,
+/// The log density as written, without sums in place of rows and with nothing integrated out: what
+/// others are compared with at some points. It needs no gradient, and no machine code.
+pub(super) struct Written {
+    /// The coordinates that the model is written in.
+    pub(super) chosen: Chosen,
+    density: Function,
 }
 
-impl Change {
-    /// From the coordinates of `from` to others.
-    pub(super) fn new(from: &Arc<Compiled>, to: &Chosen) -> Self {
-        Change {
-            from: Arc::clone(from),
-            to: to.clone(),
-        }
+impl Written {
+    /// Builds and compiles `terms` of `joint` in these `coordinates`, one for each plate.
+    pub(super) fn new(joint: &Joint, coordinates: &[Coordinates], terms: Terms) -> Result<Self> {
+        let graphs = with_terms(joint.plain_graphs(coordinates), terms)?;
+        let (graph, bindings) = (&graphs.graph, &graphs.bindings);
+        Ok(Written {
+            chosen: coordinates.into(),
+            density: Function::compile(graph, bindings, &[graphs.density])?,
+        })
     }
 
-    /// Maps a position with the memory of `frames`, which must be those of the old coordinates:
-    /// w' = c' m + s^(c' − c) (w − c m), location m and scale s taken at the old position. Scales
-    /// that get a sign get +, those that lose theirs leave it to their plates.
-    pub(super) fn apply(&self, frames: &mut Frames<'_>, position: &mut [f64]) {
-        frames.run(position);
-        self.shift(frames, position, |place| place.sampled);
-    }
-
-    /// The same with the plates that `which` picks, at the last position of `frames`.
-    pub(super) fn shift(
-        &self,
-        frames: &Frames<'_>,
-        position: &mut [f64],
-        which: impl Fn(&Place) -> bool,
-    ) {
-        let signed = &self.from.chosen.signed;
-        let places = self.from.places.iter().enumerate();
-        for (k, place) in places.filter(|(_, place)| which(place)) {
-            let (location, scale) = frames.of(k);
-            let (old, new) = (&self.from.chosen.plates[k], &self.to.plates[k]);
-            let slots = &mut position[place.offset..place.offset + place.len];
-            if *signed != self.to.signed
-                && let Some(signs) = frames.signs_of(k)
-            {
-                slots.iter_mut().zip(signs).for_each(|(w, sign)| *w *= sign);
-            }
-            for (j, w) in slots.iter_mut().enumerate() {
-                let (c, d) = (centring(old, j), centring(new, j));
-                if c != d {
-                    let (m, s) = (location[j], scale[j]);
-                    *w = d * m + libm::pow(s, d - c) * (*w - c * m);
-                }
-            }
-        }
-        if *signed == self.to.signed {
-            return;
-        }
-        for (k, place) in self.from.scales.iter().enumerate() {
-            let (had, has) = (signed.contains(&k), self.to.signed.contains(&k));
-            for u in &mut position[place.clone()] {
-                *u = match (had, has) {
-                    (false, true) => libm::exp(*u),
-                    (true, false) => libm::log(u.abs()),
-                    (true, true) => u.abs(),
-                    (false, false) => *u,
-                };
-            }
-        }
-    }
-
-    /// A map that owns what it needs, for any number of threads.
-    pub(super) fn map(self) -> impl Fn(&mut [f64]) + Send + Sync {
-        let spare = std::sync::Mutex::new(Vec::<Workspace>::new());
+    /// What evaluates it, with memory of its own.
+    pub(super) fn evaluator(&self) -> impl FnMut(&[f64]) -> f64 {
+        let mut workspace = self.density.workspace();
         move |position| {
-            let function = &self.from.frames;
-            let lock = || {
-                spare
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
-            };
-            let workspace = lock().pop().unwrap_or_else(|| function.workspace());
-            let mut frames = Frames {
-                compiled: &self.from,
-                function,
-                workspace,
-                whole: false,
-            };
-            self.apply(&mut frames, position);
-            lock().push(frames.workspace);
+            self.density.run(&mut workspace, position);
+            self.density.output(&workspace, 0)[0]
         }
     }
-}
-
-/// Σ (c₀ − c) ln s over all elements of all plates, less Σ ln 2τ over scales τ that have a sign, at
-/// `position`, the last of `frames`: the log density in the `chosen` coordinates less that in the
-/// coordinates as written, c₀.
-pub(super) fn log_jacobian(chosen: &Chosen, frames: &Frames<'_>, position: &[f64]) -> f64 {
-    let compiled = frames.compiled;
-    let of_scale = |k: &usize| -> f64 {
-        let own = &position[compiled.scales[*k].clone()];
-        let logs = own
-            .iter()
-            .map(|&u| match compiled.chosen.signed.contains(k) {
-                true => libm::log(u.abs()),
-                false => u,
-            });
-        logs.map(|log| -log - std::f64::consts::LN_2).sum()
-    };
-    let of_scales: f64 = chosen.signed.iter().map(of_scale).sum();
-    let of_plate = |(k, chosen): (usize, &Coordinates)| -> f64 {
-        let written = compiled.places[k].written;
-        let terms = frames.of(k).1.iter().enumerate();
-        terms
-            .map(|(j, &s)| match written - centring(chosen, j) {
-                0.0 => 0.0,
-                power => power * libm::log(s),
-            })
-            .sum()
-    };
-    chosen.plates.iter().enumerate().map(of_plate).sum::<f64>() + of_scales
 }
 
 /// Evaluates a compiled density; one for each chain. Allocates nothing after it was made.

@@ -61,7 +61,7 @@ use crate::fit::sample::{self, Observer, Run, Silent};
 use crate::model::Model;
 use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
-use compiled::{Compiled, Terms, centring};
+use compiled::{Compiled, How, Terms, centring};
 use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::Precision;
 use integrated::Integrated;
@@ -304,7 +304,13 @@ fn attempt(
         true => Terms::Priors,
         false => Terms::All,
     };
-    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, settings.engine)?;
+    let sampler = &settings.sampler;
+    // Of two processors the other one may be busy, and to wait for it costs more than it saves.
+    let how = How {
+        engine: settings.engine,
+        aside: sampler.threads > 2 && trace::worth_machine_code(sampler.chains * sampler.draws),
+    };
+    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, how)?;
     if posterior.is_refused() {
         return Ok(None);
     }

@@ -1,20 +1,19 @@
 //! A model as something to sample from: its coordinates, and when they change.
 
-use super::compiled::{Change, Compiled, Evaluator, Terms, log_jacobian};
+use super::compiled::{Change, Compiled, Evaluator, How, Terms, Written, log_jacobian};
 use super::coordinates;
 use super::device::Device;
 use super::kept::Shown;
 use super::mirrors::mirrors;
 use super::plates::plates;
 use super::saved;
-use crate::Result;
 use crate::diagnose::{Finding, FindingKind, say};
 use crate::fit::sample::kernel::{Agreement, Disagreement, Lower, Remote};
 use crate::fit::sample::{CoordinateMap, Mirrors, Plates, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Chosen, Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
-use fitzroy_device::cpu::Engine;
+use crate::{Error, Result};
 use fitzroy_device::gpu::text::Precision;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,12 +36,12 @@ const GUARD_TOLERANCE: f64 = 1e-8;
 pub(super) struct ModelPosterior<'a> {
     joint: &'a Joint,
     terms: Terms,
-    engine: Engine,
+    how: How,
     /// What each plate may do.
     asked: Vec<Centring>,
     compiled: Arc<Compiled>,
     /// The density as written, to compare with.
-    written: Option<Arc<Compiled>>,
+    written: Option<Written>,
     /// Set when rewritten and written density disagreed.
     undone: Option<Finding>,
     /// Set when they did and nothing can be taken back, since coordinates are integrated out.
@@ -66,8 +65,9 @@ impl<'a> ModelPosterior<'a> {
         joint: &'a Joint,
         choice: CoordinateChoice,
         terms: Terms,
-        engine: Engine,
+        how: impl Into<How>,
     ) -> Result<Self> {
+        let how = how.into();
         let asked = joint
             .plates()
             .iter()
@@ -90,17 +90,25 @@ impl<'a> ModelPosterior<'a> {
             false => Coordinates::Centred,
         });
         let as_written: Vec<Coordinates> = as_written.collect();
-        let compiled = Compiled::new(joint, &start, terms, engine)?;
-        let same = start.plates == as_written && compiled.graphs.done.is_empty();
-        let written = match same {
-            true => None,
-            false => Some(Compiled::plain(joint, &as_written, terms)?),
-        };
+        let (written, compiled) = std::thread::scope(|scope| {
+            let write = || Written::new(joint, &as_written, terms);
+            // Where it is known to be needed.
+            let sure = start.plates != as_written || joint.is_rewritten();
+            let other = (how.aside && sure).then(|| scope.spawn(write));
+            let compiled = Compiled::new(joint, &start, terms, how)?;
+            let same = start.plates == as_written && compiled.graphs.done.is_empty();
+            let written = match other {
+                Some(thread) => Some(thread.join().expect("compiling does not panic")?),
+                None if same => None,
+                None => Some(write()?),
+            };
+            Ok::<_, Error>((written.filter(|_| !same), compiled))
+        })?;
         let shown = Arc::new(Mutex::new(Arc::clone(&compiled)));
         let mut posterior = ModelPosterior {
             joint,
             terms,
-            engine,
+            how,
             asked,
             compiled,
             written,
@@ -115,6 +123,10 @@ impl<'a> ModelPosterior<'a> {
         };
         posterior.check_start();
         Ok(posterior)
+    }
+
+    fn compile(&self, chosen: &Chosen) -> Result<Arc<Compiled>> {
+        Compiled::new(self.joint, chosen, self.terms, self.how)
     }
 
     /// True when rewritten and written density disagreed and the run has to start again as written.
@@ -208,7 +220,9 @@ impl<'a> ModelPosterior<'a> {
         if self.compiled.full > self.compiled.dim {
             self.refused = true;
         } else if let Some(written) = &self.written {
-            self.compiled = Arc::clone(written);
+            let coordinates = &written.chosen.plates;
+            let compiled = Compiled::plain(self.joint, coordinates, self.terms);
+            self.compiled = compiled.expect("its value compiled, so the rest does");
             self.give_up();
         }
     }
@@ -254,12 +268,12 @@ fn raised(asked: Precision, found: &Disagreement) -> Finding {
 /// the `points`, which are rows of all coordinates of `present`.
 pub(super) fn agrees(
     present: &Arc<Compiled>,
-    written: &Arc<Compiled>,
+    written: &Written,
     new: &Arc<Compiled>,
     points: &[f64],
 ) -> bool {
     let (mut frames, mut rewritten) = (present.whole(), new.whole());
-    let mut plain = Evaluator::new(written);
+    let mut plain = written.evaluator();
     let to_written = Change::new(present, &written.chosen);
     let to_new = Change::new(present, &new.chosen);
     let dim = present.full;
@@ -275,7 +289,7 @@ pub(super) fn agrees(
         to_written.shift(&frames, &mut x, |_| true);
         to_new.shift(&frames, &mut w, |place| place.sampled);
         rewritten.run(&w);
-        let (before, after) = (plain.value(&x), rewritten.density());
+        let (before, after) = (plain(&x), rewritten.density());
         let difference = after - before - log_jacobian(&new.chosen, &frames, point);
         if after.is_finite() && invalid_scale(present, &frames) {
             return false;
@@ -391,7 +405,7 @@ impl Posterior for ModelPosterior<'_> {
         }
         let saved = saved::from_bytes(plates, &lengths, self.compiled.scales.len())?;
         if saved != self.compiled.chosen {
-            self.compiled = Compiled::new(self.joint, &saved, self.terms, self.engine)?;
+            self.compiled = self.compile(&saved)?;
         }
         if undone && self.undone.is_none() {
             self.give_up();
@@ -423,8 +437,8 @@ impl Posterior for ModelPosterior<'_> {
             (positions, gradients),
         )?;
         let old = Arc::clone(&self.compiled);
-        let new = Compiled::new(self.joint, &wanted, self.terms, self.engine)
-            .expect("the first coordinates compiled, so others do");
+        let new = self.compile(&wanted);
+        let new = new.expect("the first coordinates compiled, so others do");
         let written = self
             .written
             .as_ref()

@@ -1,6 +1,6 @@
 //! Runs of small models against formulas.
 
-use super::compiled::{Change, Evaluator, log_jacobian};
+use super::compiled::{Change, Evaluator, Written, log_jacobian};
 use super::*;
 use crate::data::{Array, read_file};
 use crate::dist::Scalar;
@@ -169,14 +169,13 @@ fn the_guard_sees_a_density_that_is_not_the_models() {
     data.insert_real("sigma", &[8], vec![9.0; 8]);
     let model = Model::parse(SCHOOLS).unwrap();
     let other = bind(&model, &data, &Settings::default()).unwrap();
-    let compile = |joint, c: Coordinates| {
-        Compiled::new(joint, &Chosen::from(&[c][..]), Terms::All, Engine::Auto).unwrap()
-    };
-    let present = compile(&joint, Coordinates::NonCentred);
+    let start = Chosen::from(&[Coordinates::NonCentred][..]);
+    let present = Compiled::new(&joint, &start, Terms::All, Engine::Auto).unwrap();
     let points: Vec<f64> = (0..200).map(|i| libm::sin(f64::from(i))).collect();
-    let right = compile(&joint, Coordinates::Centred);
+    let written = |joint| Written::new(joint, &[Coordinates::Centred], Terms::All).unwrap();
+    let right = written(&joint);
     assert!(posterior::agrees(&present, &right, &present, &points));
-    let wrong = compile(&other, Coordinates::Centred);
+    let wrong = written(&other);
     assert!(!posterior::agrees(&present, &wrong, &present, &points));
 }
 

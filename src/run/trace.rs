@@ -14,7 +14,7 @@ use crate::Result;
 use crate::draws::{Column, Group, Trace, Variable, join_draws};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
-use fitzroy_device::cpu::Engine;
+use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::gpu::text::Precision;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,8 +30,10 @@ pub(super) struct Collect<'a> {
     pub(super) precision: Precision,
 }
 
-/// Draws from which machine code for what is computed of each pays.
-const WORTH_MACHINE_CODE: usize = 1000;
+/// Whether machine code for what is computed of each of `n` draws pays.
+pub(super) fn worth_machine_code(n: usize) -> bool {
+    n >= 1000
+}
 
 /// A variable computed for every draw: its name, dims and sizes.
 struct Column3 {
@@ -169,20 +171,21 @@ impl Collect<'_> {
     /// of the transforms included.
     fn recorded(&self, positions: &Positions<'_>) -> Result<(Vec<Variable>, Vec<f64>)> {
         let records = &self.compiled.graphs.recorded;
-        let mut nodes: Vec<_> = records.iter().map(|r| r.node).collect();
         let columns = records.iter().map(|r| Column3 {
             name: r.name.clone(),
             dims: r.dims.clone(),
             shape: r.shape.clone(),
         });
         let mut columns: Vec<Column3> = columns.collect();
-        nodes.push(self.compiled.lp);
         columns.push(Column3 {
             name: "lp".into(),
             dims: Vec::new(),
             shape: Vec::new(),
         });
-        let mut variables = self.evaluated(columns, &nodes, positions)?;
+        let mut variables = match self.compiled.recorded() {
+            Some(function) => self.swept(columns, function, positions),
+            None => self.evaluated(columns, &self.compiled.recorded_nodes(), positions)?,
+        };
         match variables.pop().map(|v| v.values) {
             Some(Column::Real(lp)) => Ok((variables, lp)),
             _ => unreachable!("lp was computed last"),
@@ -198,15 +201,26 @@ impl Collect<'_> {
         if nodes.is_empty() {
             return Ok(Vec::new());
         }
-        let n = positions.chains.len() * positions.n_draws;
-        let engine = match n < WORTH_MACHINE_CODE {
-            true => Engine::Interpreter,
-            false => self.settings.engine,
-        };
-        let function = self.compiled.function_for(engine, nodes)?;
+        let function = self.compiled.function_for(self.engine(positions), nodes)?;
+        Ok(self.swept(columns, &function, positions))
+    }
+
+    /// What evaluates something for so many draws.
+    fn engine(&self, positions: &Positions<'_>) -> Engine {
+        match worth_machine_code(positions.chains.len() * positions.n_draws) {
+            true => self.settings.engine,
+            false => Engine::Interpreter,
+        }
+    }
+
+    fn swept(
+        &self,
+        columns: Vec<Column3>,
+        function: &Function,
+        positions: &Positions<'_>,
+    ) -> Vec<Variable> {
         let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
             let mut workspace = function.workspace();
-            let function = &function;
             move |_, _, position: &[f64], rows: &mut [&mut [f64]]| {
                 function.run(&mut workspace, position);
                 for (k, row) in rows.iter_mut().enumerate() {
@@ -214,7 +228,7 @@ impl Collect<'_> {
                 }
             }
         });
-        Ok(variables(columns, arrays, positions))
+        variables(columns, arrays, positions)
     }
 
     /// The drawn variables that `wanted` picks, and what is computed from them.

@@ -174,7 +174,7 @@ impl Common {
         let mut chosen = Chosen {
             device: Device::threads(),
             label: "cpu".into(),
-            name: probe::cpu().model,
+            name: probe::model(),
             reason: "asked for".into(),
             is_news: false,
             precision: self.asked_precision(),

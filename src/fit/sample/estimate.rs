@@ -110,7 +110,7 @@ pub(crate) fn estimate(
         // A dense product costs next to nothing here.
         let (x, g) = thinned(5 * dim + 300);
         return if n >= 2 * dim && pays(&x, &g, dim, wish.gradient_cost) {
-            full(diagonal)
+            Some(dense(&x, &g, &scale).unwrap_or(diagonal))
         } else {
             Some(diagonal)
         };
@@ -264,9 +264,10 @@ impl Scaled {
         out
     }
 
-    /// The largest eigenvalue of XᵀX/n, by power iteration.
+    /// The largest eigenvalue of XᵀX/n, by power iteration. The matrix is made first: there are more
+    /// steps than half of the coordinates that this is for.
     fn largest_eigenvalue(&self) -> f64 {
-        let n = self.rows.len() as f64;
+        let matrix = self.covariance(0.0);
         let mut v = vector::zeros(self.dim);
         // Any start with no special direction; a fixed one keeps runs the same.
         for (i, v) in v.as_flattened_mut()[..self.dim].iter_mut().enumerate() {
@@ -276,7 +277,10 @@ impl Scaled {
         for _ in 0..20 {
             let length = vector::dot(&v, &v).sqrt();
             let mut next = vector::zeros(self.dim);
-            vector::add_gram(length * n, &self.rows, &v, &mut next);
+            let numbers = next.as_flattened_mut()[..self.dim].iter_mut();
+            for (i, next) in numbers.enumerate() {
+                *next = vector::dot(matrix.row(i), &v) / length;
+            }
             value = vector::dot(&next, &v) / length;
             v = next;
             if value.is_nan() || value <= 0.0 {

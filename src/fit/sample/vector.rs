@@ -324,25 +324,6 @@ kernels! {
         }
     }
 
-    /// y ← y + Σᵣ (rᵣ · x)/`divisor` rᵣ over the rows r.
-    fn add_gram as AddGram(
-        divisor: f64,
-        rows: &'a [Vector],
-        x: &'a [Block],
-        y: &'a mut [Block]
-    ) -> () {
-        for row in rows {
-            let mut sum = [L::splat(0.0); 8];
-            for (r, x) in row.iter().zip(x) {
-                parts!(at, sum[at] = sum[at].add(L::from_block(r, at).mul(L::from_block(x, at))));
-            }
-            let c = L::splat(total(sum) / divisor);
-            for (r, y) in row.iter().zip(&mut *y) {
-                parts!(at, L::from_block(y, at).add(c.mul(L::from_block(r, at))).to_block(y, at));
-            }
-        }
-    }
-
     /// y ← y + a L x, L lower triangular with its rows in whole blocks.
     fn triangle_times as TriangleTimes(
         a: f64,

@@ -9,7 +9,7 @@ use crate::dist::Real;
 use crate::model::ast::{Computed, Expr, ExprKind, Keep, Span, Statement, Subscript};
 use crate::model::names::did_you_mean;
 use crate::model::{Binding, Model, Role};
-use fitzroy_graph::{DimId, Expr as Value, NodeId, Scope, gradient};
+use fitzroy_graph::{DimId, Expr as Value, NodeId, Scope};
 use std::collections::HashMap;
 
 /// A joint density under construction.
@@ -105,7 +105,7 @@ impl Joint {
         Ok(build.rewrite(rewrites, allowed, false).integrated)
     }
 
-    /// Builds the graph for what is `chosen` (as-asked where that is nothing yet).
+    /// Builds the graph for what is `chosen` (as-asked where that is nothing yet), without a gradient.
     pub(super) fn build(&mut self, chosen: &Chosen, rewrites: Rewrites) -> Result<Graphs> {
         let scope = Scope::new();
         let mut build = self.statements(&scope, chosen)?;
@@ -150,8 +150,7 @@ impl Joint {
         recorded.extend(computed);
         // Names that begin with an underscore are means to an end.
         recorded.retain(|r| !r.name.starts_with('_'));
-        let (mut graph, bindings) = scope.finish_bound();
-        let partials = gradient(&mut graph, density);
+        let (graph, bindings) = scope.finish_bound();
         self.parameters = parameters;
         self.plates = plates;
         self.scales = scales;
@@ -160,7 +159,7 @@ impl Joint {
             graph,
             bindings,
             density,
-            gradient: partials,
+            gradient: Vec::new(),
             terms,
             recorded,
             drawn,

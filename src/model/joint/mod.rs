@@ -20,7 +20,7 @@ pub use rewrite::{Rewrites, Rewrote};
 
 use super::{Binding, Model};
 use crate::Result;
-use fitzroy_graph::{Bindings, Graph, NodeId, Op, Partial};
+use fitzroy_graph::{Bindings, Graph, NodeId, Op, Partial, gradient};
 
 /// A free variable and its place among the unconstrained coordinates.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ pub struct Graphs {
     pub bindings: Bindings,
     /// The log density of the coordinates, Jacobians included; a scalar.
     pub density: NodeId,
-    /// Its gradient.
+    /// Its gradient, where it has been taken.
     pub gradient: Vec<Partial>,
     /// The terms it is the sum of.
     pub terms: Vec<Term>,
@@ -195,6 +195,13 @@ pub struct Graphs {
 }
 
 impl Graphs {
+    /// The same with the gradient of the density.
+    #[must_use]
+    pub fn with_gradient(mut self) -> Self {
+        self.gradient = gradient(&mut self.graph, self.density);
+        self
+    }
+
     /// Whether any of `nodes` reads drawn predictions.
     pub fn reads_drawn(&self, nodes: &[NodeId]) -> bool {
         let needed = self.graph.needed(nodes);
@@ -216,6 +223,7 @@ pub struct Joint {
     scales: Vec<usize>,
     n_params: usize,
     rewrites: Rewrites,
+    is_rewritten: bool,
     /// Whether each parameter is integrated out.
     integrated: Vec<bool>,
     /// Parameters that were recognised as standardised, once that is known.
@@ -239,6 +247,7 @@ impl Joint {
             scales: Vec::new(),
             n_params: 0,
             rewrites: Rewrites::NONE,
+            is_rewritten: false,
             integrated: Vec::new(),
             recognised: None,
             layout: Vec::new(),
@@ -276,10 +285,15 @@ impl Joint {
             }
         }
         let built = out.build(&Chosen::default(), rewrites);
-        built.expect("it was built before");
+        out.is_rewritten = !built.expect("it was built before").done.is_empty();
         let recognised = out.plates.iter().filter(|p| p.standardised);
         out.recognised = Some(recognised.map(|p| p.parameter).collect());
         out
+    }
+
+    /// Whether some of them were possible.
+    pub fn is_rewritten(&self) -> bool {
+        self.is_rewritten
     }
 
     /// Which rewrites are allowed.
@@ -342,7 +356,7 @@ impl Joint {
     /// When there are not as many as plates.
     #[track_caller]
     pub fn graphs(&self, coordinates: &[Coordinates]) -> Graphs {
-        self.graphs_with(&coordinates.into(), self.rewrites)
+        self.graphs_of(&coordinates.into())
     }
 
     /// As [`Joint::graphs`], with scales that may have a sign.
@@ -351,11 +365,12 @@ impl Joint {
     /// When there are not as many coordinates as plates, or a scale that there is not.
     #[track_caller]
     pub fn graphs_of(&self, chosen: &Chosen) -> Graphs {
-        self.graphs_with(chosen, self.rewrites)
+        self.graphs_with(chosen, self.rewrites).with_gradient()
     }
 
     /// As [`Joint::graphs`], without sums in place of rows and with nothing integrated out: the
-    /// density as written, of coordinates in the same order.
+    /// density as written, of coordinates in the same order. It has no gradient yet, see
+    /// [`Graphs::with_gradient`].
     ///
     /// # Panics
     /// When there are not as many as plates.

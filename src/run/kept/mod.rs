@@ -274,7 +274,13 @@ pub(super) fn sample(
     let writer = Writer::new(shared, &compiled, on_disk.is_some());
     std::thread::scope(|scope| {
         let failed = &failed;
-        let thread = scope.spawn(move || writer.serve(&inbox, failed));
+        // The thread starts with the first block; short runs have none.
+        let mut waiting = Some((writer, inbox));
+        let mut begin = || {
+            let serve = waiting.take();
+            serve.map(|(writer, inbox)| scope.spawn(move || writer.serve(&inbox, failed)))
+        };
+        let mut thread = from.and_then(|_| begin());
         let mut blocks = |block: &Block<'_>| {
             let now = (caller.now)();
             let stop = caller.stop.load(Ordering::Relaxed);
@@ -291,6 +297,7 @@ pub(super) fn sample(
             let due = pace.due(now);
             let mut forget = false;
             if due || full {
+                thread = thread.take().or_else(&mut begin);
                 let job = Job::of(block, sent..n, due);
                 let given = match full {
                     // There is no room for more: the chains wait.
@@ -330,7 +337,13 @@ pub(super) fn sample(
         let run =
             sample::sample_in_blocks(posterior, sampler, watch, hard, checkpoint, &mut blocks);
         drop(jobs);
-        let written = thread.join().expect("the writer returns its errors");
+        let written = match (thread, waiting) {
+            (Some(thread), _) => thread.join().expect("the writer returns its errors"),
+            (None, waiting) => {
+                let (writer, inbox) = waiting.expect("no thread has taken it");
+                writer.serve(&inbox, failed)
+            }
+        };
         let mut run = run?;
         let mut kept = written?;
         let total = run.first_draw + run.n_draws();

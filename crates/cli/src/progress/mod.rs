@@ -262,6 +262,8 @@ trait Display: Send {
 pub(crate) struct Progress {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether there is something to see besides a file.
+    visible: bool,
 }
 
 /// Time between two looks at the board: at most ten updates a second.
@@ -286,6 +288,7 @@ impl Progress {
             return Progress {
                 stop: None,
                 thread: None,
+                visible: false,
             };
         }
         let (stop, stopped) = channel();
@@ -308,17 +311,30 @@ impl Progress {
         Progress {
             stop: Some(stop),
             thread: Some(thread),
+            visible: style != Style::Hidden,
+        }
+    }
+
+    /// Ends what can be seen. A file gets its last word when this is dropped: results are not to wait
+    /// for it.
+    pub(crate) fn end_display(&mut self) {
+        if self.visible {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // A display that broke must not take the draws with it.
+            let _ = thread.join();
         }
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // A display that broke must not take the draws with it.
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 

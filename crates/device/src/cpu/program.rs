@@ -275,6 +275,8 @@ pub(crate) struct LoopPlan {
     pub(crate) matrices: Vec<MatrixPlan>,
     /// What `Code::Native` calls.
     pub(crate) native: Option<Entry>,
+    /// Whether it makes the totals of `sums`, too.
+    pub(crate) closed: bool,
     /// The runs that blocks end with.
     pub(crate) cut: Option<Cut>,
     /// Arrays that a block passes through beside machine code; 0 where there is none.

@@ -43,8 +43,10 @@ impl LoopRun<'_> {
                 for instr in self.code {
                     block::<L>(self.plan, instr, self.work, self.fixed, 0, n);
                 }
-                for sum in &self.plan.sums {
-                    close_short::<L>(sum, self.work, n);
+                if !self.plan.closed {
+                    for sum in &self.plan.sums {
+                        close_short::<L>(sum, self.work, n);
+                    }
                 }
                 return;
             }

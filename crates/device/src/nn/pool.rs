@@ -26,9 +26,14 @@ struct Board {
     closed: bool,
 }
 
+/// Looks at the board before a thread goes to sleep: some 50 to 100 microseconds.
+const PATIENCE: usize = 4000;
+
 /// What all threads share.
 struct Shared {
     board: Mutex<Board>,
+    /// Counts what is told by `changed`; it grows while the board is locked.
+    changes: AtomicUsize,
     changed: Condvar,
     n_threads: usize,
     /// Jobs taken in the current phase.
@@ -71,6 +76,7 @@ impl Pool {
         let n_threads = n_threads.max(1);
         let shared = Arc::new(Shared {
             board: Mutex::default(),
+            changes: AtomicUsize::new(0),
             changed: Condvar::new(),
             n_threads,
             taken: AtomicUsize::new(0),
@@ -129,7 +135,7 @@ impl Pool {
             board.number += 1;
             board.work = Some(Work(work));
             board.awaited = awaited;
-            shared.changed.notify_all();
+            shared.tell(&board);
         }
         let own = shared.attempt(work, 0, self.level);
         let mut board = shared.lock();
@@ -137,10 +143,7 @@ impl Pool {
             board.work = None;
         }
         while board.busy + board.awaited > 0 {
-            board = shared
-                .changed
-                .wait(board)
-                .unwrap_or_else(PoisonError::into_inner);
+            board = shared.wait(board);
         }
         board.work = None;
         drop(board);
@@ -157,8 +160,10 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.changed.notify_all();
+        let mut board = self.shared.lock();
+        board.closed = true;
+        self.shared.tell(&board);
+        drop(board);
         for worker in self.workers.drain(..) {
             // A worker catches the panics of its work; there is nothing to report here.
             let _ = worker.join();
@@ -171,16 +176,42 @@ impl Shared {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Says that the board, which is locked, has changed.
+    fn tell(&self, _board: &std::sync::MutexGuard<'_, Board>) {
+        self.changes.fetch_add(1, Ordering::Release);
+        self.changed.notify_all();
+    }
+
+    /// Waits until the board changes: first without sleeping, for to be woken up takes as long as a
+    /// dozen transitions of a small model.
+    fn wait<'a>(
+        &'a self,
+        board: std::sync::MutexGuard<'a, Board>,
+    ) -> std::sync::MutexGuard<'a, Board> {
+        let seen = self.changes.load(Ordering::Acquire);
+        drop(board);
+        for _ in 0..PATIENCE {
+            if self.changes.load(Ordering::Acquire) != seen {
+                return self.lock();
+            }
+            std::hint::spin_loop();
+        }
+        let board = self.lock();
+        if self.changes.load(Ordering::Acquire) != seen {
+            return board;
+        }
+        self.changed
+            .wait(board)
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What a worker does until the pool is dropped.
     fn serve(&self, thread: usize, level: Level) {
         let mut seen = 0;
         loop {
             let mut board = self.lock();
             while board.number == seen && !board.closed {
-                board = self
-                    .changed
-                    .wait(board)
-                    .unwrap_or_else(PoisonError::into_inner);
+                board = self.wait(board);
             }
             if board.closed {
                 return;
@@ -198,7 +229,7 @@ impl Shared {
             let mut board = self.lock();
             board.busy -= 1;
             if board.busy == 0 {
-                self.changed.notify_all();
+                self.tell(&board);
             }
         }
     }
@@ -265,7 +296,7 @@ impl Crew<'_> {
                 "another thread panicked"
             );
             n_tries += 1;
-            if n_tries < 4000 {
+            if n_tries < PATIENCE as u32 {
                 std::hint::spin_loop();
             } else {
                 std::thread::yield_now();

@@ -33,11 +33,16 @@ pub fn level_name(level: Level) -> &'static str {
 /// Looks at the processor and the memory of this machine.
 pub fn cpu() -> Cpu {
     Cpu {
-        model: model_name().unwrap_or_else(|| std::env::consts::ARCH.to_string()),
+        model: model(),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         simd: Level::detect(),
         memory: Memory::probe(),
     }
+}
+
+/// The name of the processor alone, see [`Cpu::model`].
+pub fn model() -> String {
+    model_name().unwrap_or_else(|| std::env::consts::ARCH.to_string())
 }
 
 /// The name in `/proc/cpuinfo`; x86 calls it `model name`, some others `Model` or `Hardware`.

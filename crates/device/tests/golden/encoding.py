@@ -38,6 +38,9 @@ VEX_256 = {
     "vblendvpd": (3, 1, 0, 0x4B, 0x70, "blend"), "vbroadcastsd": (2, 1, 0, 0x19, None, "spread"),
     "vpsllvq": (2, 1, 1, 0x47, None, "three"),
 }
+# Of two numbers and four, to add up what is left in a register.
+HALVES = {"vunpckhpd": (1, 1, 1, 0x15, None, "three"), "vmovsd": (1, 3, 1, 0x11, None, "store")}
+QUARTERS = {"vmovupd": (1, 1, 1, 0x11, None, "store")}
 EVEX = ALL | FMA | {
     "vrndscalepd": (3, 1, 1, 0x09, 8, "two"), "vgetexppd": (2, 1, 1, 0x42, None, "two"),
     "vgetmantpd": (3, 1, 1, 0x26, 3, "two"), "vscalefpd": (2, 1, 1, 0x2C, None, "three"),
@@ -60,14 +63,15 @@ MEMORY = {"xmm": "xmmword", "ymm": "ymmword", "zmm": "zmmword"}
 def lines(rng):
     """(what the encoder is told, the text) of every instruction."""
     for encoding, length, table in (("vex", 0, VEX), ("vex", 1, VEX | VEX_256),
-                                    ("evex", 0, EVEX), ("evex", 2, EVEX | EVEX_512)):
+                                    ("evex", 0, EVEX), ("evex", 2, EVEX | EVEX_512),
+                                    ("vex", 0, HALVES), ("vex", 1, QUARTERS)):
         name = "xyz"[length] + "mm"
         count = 32 if encoding == "evex" else 16
         for mnemonic, (omap, prefix, w, byte, imm, kind) in table.items():
             for rm in ("register", "indexed", "based", "broadcast"):
-                if rm == "broadcast" and (encoding == "vex" or kind in ("load", "spread", "shift6", "shift2")):
+                if rm == "broadcast" and (encoding == "vex" or kind in ("load", "store", "spread", "shift6", "shift2")):
                     continue
-                if rm == "broadcast" and mnemonic == "vmovapd" or rm == "register" and kind in ("load", "spread"):
+                if rm == "broadcast" and mnemonic == "vmovapd" or rm == "register" and kind in ("load", "store", "spread"):
                     continue
                 if rm != "register" and kind in ("shift6", "shift2"):
                     continue
@@ -81,7 +85,8 @@ def lines(rng):
                     told, operand = f"r{third}", f"{name}{third}"
                 else:
                     place = GENERAL[base] + (f"+{INDEX[index]}" if rm == "indexed" else "") + f"{disp:+d}"
-                    size = "qword" if rm == "broadcast" or kind == "spread" else MEMORY[name]
+                    one = rm == "broadcast" or kind == "spread" or mnemonic == "vmovsd"
+                    size = "qword" if one else MEMORY[name]
                     operand = f"{size} ptr [{place}]" + (f"{{1to{2 << length}}}" if rm == "broadcast" else "")
                     told = f"{'b' if rm == 'broadcast' else 'm'}{base}:{index if rm == 'indexed' else '-'}:{disp}"
                 tail = "" if imm is None or kind == "blend" else f", {imm}"
@@ -89,6 +94,8 @@ def lines(rng):
                 target += f"{{k{mask}}}" if mask else ""
                 if kind in ("two", "load", "spread"):
                     middle, text = 0, f"{mnemonic} {target}, {operand}{tail}"
+                elif kind == "store":
+                    middle, text = 0, f"{mnemonic} {operand}, {target}"
                 elif kind in ("shift6", "shift2"):
                     reg, text = int(kind[-1]), f"{mnemonic} {name}{middle}, {operand}{tail}"
                 elif kind == "blend":

@@ -9,7 +9,7 @@ use fitzroy::fit::sample::{Adapt, MetricKind, PastTurn};
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::Engine;
-use fitzroy_device::probe;
+use fitzroy_device::probe::Memory;
 
 /// How many chains of how many draws, how they adapt, and what is kept of them.
 #[derive(Args, Clone)]
@@ -216,5 +216,5 @@ impl ChainFlags {
 
 /// Nine tenths of the memory that is free now, where the system tells.
 pub(crate) fn memory_limit() -> Option<u64> {
-    probe::cpu().memory.map(|m| m.free_bytes / 10 * 9)
+    Memory::probe().map(|m| m.free_bytes / 10 * 9)
 }

@@ -84,8 +84,8 @@ pub(crate) fn go_on(
 
 /// How sampling ended.
 pub(crate) enum Ended {
-    /// There are draws.
-    Drawn(Box<run::Outcome>),
+    /// There are draws; the progress file gets its last word when they have been written.
+    Drawn(Box<run::Outcome>, Progress),
     /// It was stopped before the first draw.
     Early,
     /// The draws could no longer be written.
@@ -116,7 +116,7 @@ pub(crate) fn run(
         board.goes_on_after(sampler.tune + saved.n_draws());
     }
     let file = folder.replaced(PROGRESS);
-    let progress = Progress::with_file(Arc::clone(&board), flags.style(common), Some(file));
+    let mut progress = Progress::with_file(Arc::clone(&board), flags.style(common), Some(file));
     let now = || clock.seconds();
     let caller = Caller {
         observer: &*board,
@@ -138,7 +138,7 @@ pub(crate) fn run(
         Ok(outcome) if outcome.run.interrupted => State::Interrupted,
         Ok(_) => State::Finished,
     });
-    drop(progress);
+    progress.end_display();
     if folder.path().join(STREAM).is_dir() {
         folder.keep();
     }
@@ -150,7 +150,7 @@ pub(crate) fn run(
         other => other?,
     };
     if outcome.n_draws() > 0 {
-        return Ok(Ended::Drawn(Box::new(outcome)));
+        return Ok(Ended::Drawn(Box::new(outcome), progress));
     }
     let kept = outcome.kept.take().filter(|kept| kept.resumable());
     let Some(mut kept) = kept else {

@@ -38,7 +38,7 @@ impl On {
         let mut on = On {
             threads: args.common.threads()?.threads,
             kind: "cpu".into(),
-            name: probe::cpu().model,
+            name: probe::model(),
             reason: "asked for".into(),
             is_news: false,
             gpu: None,

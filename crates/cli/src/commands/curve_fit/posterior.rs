@@ -128,8 +128,8 @@ pub(super) fn sample(
         false => None,
     };
     let ran = chains::run(flags, common, &joint, &settings, clock, folder, from);
-    let mut outcome = match ran.map_err(|e| e.context("--posterior"))? {
-        Ended::Drawn(outcome) => *outcome,
+    let (mut outcome, _progress) = match ran.map_err(|e| e.context("--posterior"))? {
+        Ended::Drawn(outcome, progress) => (*outcome, progress),
         Ended::Early => return Ok(Some(Sampled::Early)),
         Ended::Unwritable => return Ok(Some(Sampled::Unwritable)),
     };

@@ -178,8 +178,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     }
     let (flags, common) = (&args.chains, &args.common);
     let ran = chains::run(flags, common, &joint, &settings, &clock, &mut folder, from)?;
-    let mut outcome = match ran {
-        Ended::Drawn(outcome) => *outcome,
+    let (mut outcome, _progress) = match ran {
+        Ended::Drawn(outcome, progress) => (*outcome, progress),
         Ended::Early => return Ok(Outcome::Interrupted),
         Ended::Unwritable => return Ok(Outcome::NotPassed),
     };

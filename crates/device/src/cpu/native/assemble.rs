@@ -232,7 +232,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// A distance from the start of an arena, in bytes.
-    fn bytes(&mut self, numbers: usize) -> i32 {
+    pub(super) fn bytes(&mut self, numbers: usize) -> i32 {
         // Room for the displacements of copies on top.
         i32::try_from(numbers * 8)
             .ok()

@@ -15,10 +15,11 @@ mod rows;
 mod tape;
 #[cfg(test)]
 mod tests;
+mod totals;
 mod values;
 mod x86;
 
-use super::program::{Code, Entry, Instr, LoopPlan, Step};
+use super::program::{Code, Entry, Instr, LoopPlan, PARTIALS, Step, SumPlan};
 use crate::lanes::Level;
 use assemble::{Assembler, Layout, SLOT, SLOTS, Target};
 use body::{Buffers, Split, live};
@@ -112,11 +113,15 @@ pub(super) fn compile(
         };
         let rows = split.cut.as_ref().map(|cut| cut.runs.mean_len() as usize);
         let rows = rows.unwrap_or(plan.n);
+        let closed = closes(plan, &split);
+        let sums = if closed { &plan.sums[..] } else { &[] };
+        let write = |nodes: &[Node]| assemble(nodes, target, rows, sums, fault);
         let arranged = arrange(&split.nodes, target, rows);
-        let bytes = arranged.and_then(|nodes| assemble(&nodes, target, rows, fault));
-        let Some(bytes) = bytes.or_else(|| assemble(&split.nodes, target, rows, fault)) else {
+        let bytes = arranged.and_then(|nodes| write(&nodes));
+        let Some(bytes) = bytes.or_else(|| write(&split.nodes)) else {
             continue;
         };
+        plan.closed = closed;
         entries.push((k, code.len()));
         code.extend(bytes);
         code.resize(code.len().next_multiple_of(64), 0xCC);
@@ -138,6 +143,13 @@ pub(super) fn compile(
         plan.native = Some(entry);
     }
     Ok(Native { _pages: pages })
+}
+
+/// Whether the code makes the totals of all sums, too: where a partial sum has one row at most, and none
+/// is added to by others.
+fn closes(plan: &LoopPlan, split: &Split) -> bool {
+    let others = |i: &Instr| matches!(i.code, Code::MatVecT(_));
+    split.cut.is_none() && (2..=PARTIALS).contains(&plan.n) && !split.after.iter().any(others)
 }
 
 fn replace(plan: &mut LoopPlan, split: Split) {
@@ -198,8 +210,14 @@ const CUT_PARTIALS_INDEX: [&[u8]; 2] = [
 ];
 
 /// The code of one loop over `n` rows, or, where it is cut, of about `n` rows a run; `None` where it
-/// does not fit.
-fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Vec<u8>> {
+/// does not fit. `sums` are those of which it makes the totals.
+fn assemble(
+    nodes: &[Node],
+    target: Target,
+    n: usize,
+    sums: &[SumPlan],
+    fault: Fault,
+) -> Option<Vec<u8>> {
     let mut a = Assembler::new(nodes, target);
     if target.single {
         a.body(1, false);
@@ -213,6 +231,7 @@ fn assemble(nodes: &[Node], target: Target, n: usize, fault: Fault) -> Option<Ve
         if target.cut || rest != 0 {
             tail_loop(&mut a, fault);
         }
+        a.totals(sums, n);
         a.writer.bytes.extend(VZEROUPPER);
         if target.cut {
             a.writer.bytes.push(CUT_EPILOGUE);
