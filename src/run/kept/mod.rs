@@ -188,34 +188,20 @@ const FEWEST_BETWEEN: f64 = 400.0;
 /// Seconds between meetings where transitions are fast, and at most where they are slow.
 const SECONDS_BETWEEN: (f64, f64) = (0.5, 30.0);
 
-/// Draws that stay on the disk.
-#[derive(Clone, Copy)]
-struct OnDisk {
-    /// Bytes that one draw of all chains takes in memory.
-    per_draw: f64,
-    /// Bytes of draws from which on they are handed on.
-    handed: f64,
-}
+/// Transitions between meetings where memory is to hold fewer draws than that: to meet after each
+/// takes longer than to make it.
+const FEWEST_FOR_MEMORY: usize = 32;
 
 /// The share of memory in which draws wait to be handed on; about five such shares are in use.
 const SHARE: u64 = 10;
 
-impl OnDisk {
-    /// Transitions after which as much waits as is handed on; a fast chain would otherwise make far
-    /// more of them before the next meeting.
-    fn at_once(self) -> usize {
-        (self.handed / self.per_draw).ceil().max(1.0) as usize
-    }
-
-    /// None where the draws stay in memory.
-    fn of(joint: &Joint, settings: &Settings) -> Option<Self> {
-        let need = memory::estimate(joint.model(), joint.binding(), settings);
-        let in_memory = settings.in_memory_bytes?;
-        memory::stays_on_disk(&need, settings).then(|| OnDisk {
-            per_draw: need.draws_bytes / settings.sampler.draws.max(1) as f64,
-            handed: (in_memory / SHARE) as f64,
-        })
-    }
+/// Draws of each chain that fill a share, and are then handed on to the disk, where they stay; none
+/// where draws stay in memory.
+fn draws_in_a_share(joint: &Joint, settings: &Settings) -> Option<usize> {
+    let need = memory::estimate(joint.model(), joint.binding(), settings);
+    let share = (settings.in_memory_bytes? / SHARE) as f64;
+    let per_draw = need.draws_bytes / settings.sampler.draws.max(1) as f64;
+    memory::stays_on_disk(&need, settings).then(|| (share / per_draw).ceil().max(1.0) as usize)
 }
 
 impl Pace {
@@ -270,7 +256,7 @@ pub(super) fn sample(
     let tune = settings.sampler.tune;
     let mut sent = 0;
     let mut state = None;
-    let on_disk = OnDisk::of(shared.joint, settings);
+    let on_disk = draws_in_a_share(shared.joint, settings);
     let writer = Writer::new(shared, &compiled, on_disk.is_some());
     std::thread::scope(|scope| {
         let failed = &failed;
@@ -293,7 +279,7 @@ pub(super) fn sample(
                 return Next::Stop;
             }
             let n = block.draws.first().map_or(0, |d| d.len());
-            let full = on_disk.is_some_and(|o| o.per_draw * (n - sent) as f64 >= o.handed);
+            let full = on_disk.is_some_and(|share| n - sent >= share);
             let due = pace.due(now);
             let mut forget = false;
             if due || full {
@@ -322,7 +308,8 @@ pub(super) fn sample(
                 Phase::Sampling => tune + block.done,
             };
             let next = pace.next(now, at);
-            let next = on_disk.map_or(next, |o| next.min(o.at_once()));
+            // A fast chain would otherwise make far more draws than a share until the next meeting.
+            let next = on_disk.map_or(next, |share| next.min(share.max(FEWEST_FOR_MEMORY)));
             match forget {
                 true => {
                     sent = 0;

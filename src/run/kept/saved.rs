@@ -3,7 +3,7 @@
 use super::super::Settings;
 use super::super::hash::{data_fingerprint, model_fingerprint};
 use super::super::trace::settings_json;
-use super::OnDisk;
+use super::draws_in_a_share;
 use crate::draws::{Attribute, Chunks, Flush, Store, Trace, put_file};
 use crate::fit::sample::Checkpoint;
 use crate::model::joint::Joint;
@@ -152,7 +152,7 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
         draws: chunk_draws.max(1),
         elements: whole("fitzroy_chunk_elements").unwrap_or(usize::MAX),
     };
-    let first_draw = match OnDisk::of(joint, settings) {
+    let first_draw = match draws_in_a_share(joint, settings) {
         Some(_) => n_draws - n_draws % chunks.draws,
         None => 0,
     };
