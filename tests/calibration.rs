@@ -20,7 +20,7 @@ mod support;
 
 use fitzroy::data::Dataset;
 use fitzroy::draws::Column;
-use fitzroy::fit::sample::{PastTurn, Sampler};
+use fitzroy::fit::sample::{Integrator, PastTurn, Sampler};
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::rng::{Purpose, Rng};
@@ -60,40 +60,55 @@ struct Way {
     rewrites: Rewrites,
     sampler: Sampler,
     past_turn: PastTurn,
+    integrator: Integrator,
 }
 
 const REWRITTEN: Way = Way {
     rewrites: Rewrites::ALL,
     sampler: Sampler::Nuts,
     past_turn: PastTurn::Auto,
+    integrator: Integrator::Auto,
 };
 const AS_WRITTEN: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Nuts,
     past_turn: PastTurn::Auto,
+    integrator: Integrator::Auto,
 };
 const INDEPENDENCE: Way = Way {
     rewrites: Rewrites::ALL,
     sampler: Sampler::Independence,
     past_turn: PastTurn::Auto,
+    integrator: Integrator::Auto,
 };
 
 const WALNUTS: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Walnuts,
     past_turn: PastTurn::Auto,
+    integrator: Integrator::Auto,
 };
 const MAMS: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Mams,
     past_turn: PastTurn::Auto,
+    integrator: Integrator::Auto,
 };
 const CHEES: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Chees,
     past_turn: PastTurn::Auto,
+    integrator: Integrator::Auto,
 };
 
+const LEAPFROGS: Way = Way {
+    integrator: Integrator::Leapfrog,
+    ..AS_WRITTEN
+};
+const ROTATIONS: Way = Way {
+    integrator: Integrator::Rotation,
+    ..AS_WRITTEN
+};
 const PAST_TURN: Way = Way {
     past_turn: PastTurn::On,
     ..AS_WRITTEN
@@ -114,6 +129,7 @@ fn ranks(problem: &Problem, way: Way, model: &Model, number: usize) -> Vec<usize
     settings.rewrites = way.rewrites;
     settings.sampler.sampler = way.sampler;
     settings.sampler.past_turn = way.past_turn;
+    settings.sampler.integrator = way.integrator;
     let joint = bind(model, &(problem.data)(y.clone()), &settings).unwrap();
     let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
     let group = outcome.trace.group("posterior").unwrap();
@@ -478,4 +494,16 @@ fn a_hierarchical_model_sampled_by_chees_is_calibrated() {
 #[test]
 fn a_logistic_regression_sampled_by_chees_is_calibrated() {
     check_calibrated(&LOGISTIC, CHEES);
+}
+
+#[test]
+fn leapfrogs_are_calibrated() {
+    check_calibrated(&LOGISTIC, LEAPFROGS);
+}
+
+/// Of posteriors that are near to normal ones and of some that are not.
+#[test]
+fn rotations_are_calibrated() {
+    check_calibrated(&LOGISTIC, ROTATIONS);
+    check_calibrated(&HIERARCHICAL, ROTATIONS);
 }

@@ -7,7 +7,7 @@ mod support;
 
 use fitzroy::Result;
 use fitzroy::draws::Column;
-use fitzroy::fit::sample::{Adapt, MetricKind, PastTurn, Sampler};
+use fitzroy::fit::sample::{Adapt, Integrator, MetricKind, PastTurn, Sampler};
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, Team, kernel_text, run};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine, is_barrier};
@@ -206,6 +206,41 @@ fn a_low_rank_metric_makes_the_draws_of_the_cpu() {
     }
 }
 
+/// Models whose metrics have rotations of each kind, as the two functions below use them.
+fn rotating(metric: MetricKind, draws: usize) -> (Joint, Settings) {
+    let mut settings = settings(60, draws);
+    settings.rewrites = Rewrites::NONE;
+    settings.sampler.integrator = Integrator::Rotation;
+    settings.sampler.metric = metric;
+    settings.sampler.max_treedepth = 5;
+    settings.coordinates = CoordinateChoice::AsWritten;
+    let (name, file) = match metric {
+        MetricKind::LowRank => ("rats", "rats.csv"),
+        _ => ("mixture", "mixture.csv"),
+    };
+    (support::example_joint(name, file).unwrap(), settings)
+}
+
+/// In every family that has them. Catches: a centre that the kernel does not know, S for S⁻¹, a sine of
+/// another library, a longest step that only one of them has.
+#[test]
+fn rotations_are_those_of_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    for metric in [MetricKind::Diagonal, MetricKind::Dense, MetricKind::LowRank] {
+        let (joint, mut settings) = rotating(metric, 4);
+        for (adapt, threads) in [(Adapt::Pooled, 32), (Adapt::PerChain, 1)] {
+            settings.sampler.adapt = adapt;
+            let run = sampled(&joint, &settings, Device::threads()).unwrap().run;
+            // Alone, a chain may have too few draws for a metric of its own.
+            assert_ne!(run.integrator(), "leapfrog");
+            assert!(run.metrics.contains(&metric), "{:?}", run.metrics);
+            assert_same_draws(&joint, &settings, threads, metric.name());
+        }
+    }
+}
+
 /// Two parameters of each rat in a block of their own. Catches: S for Sᵀ, sums in another order, a
 /// barrier that is missing (with many threads).
 #[test]
@@ -241,25 +276,41 @@ fn barriers_of_a_low_rank_metric_are_all_missed() {
     settings.coordinates = CoordinateChoice::AsWritten;
     settings.sampler.metric = MetricKind::LowRank;
     settings.sampler.max_treedepth = 5;
-    let cpu = sampled(&joint, &settings, Device::threads()).unwrap();
-    assert!(
-        cpu.run.metrics.contains(&MetricKind::LowRank),
-        "{:?}",
-        cpu.run.metrics
-    );
+    assert_all_are_missed(&joint, &settings, ("low-rank", 3));
+}
+
+/// Likewise those of rotations: places and what they are moved by are read whole.
+#[test]
+fn barriers_of_rotations_are_all_missed() {
+    if !has_compiler() {
+        return;
+    }
+    for (metric, own) in [
+        (MetricKind::Dense, ("rotation, dense", 2)),
+        (MetricKind::LowRank, ("rotation, directions", 5)),
+    ] {
+        let (joint, settings) = rotating(metric, 1);
+        assert_all_are_missed(&joint, &settings, own);
+    }
+}
+
+/// That without any one of the `own.1` barriers which are marked `own.0` draws are others.
+#[track_caller]
+fn assert_all_are_missed(joint: &Joint, settings: &Settings, own: (&str, usize)) {
+    let cpu = sampled(joint, settings, Device::threads()).unwrap();
+    let metric = settings.sampler.metric;
+    assert!(cpu.run.metrics.contains(&metric), "{:?}", cpu.run.metrics);
     let expected = bits(&cpu);
-    let text = kernel_text(&joint, &settings).unwrap();
+    let text = kernel_text(joint, settings).unwrap();
     let barriers = text.lines().filter(|l| is_barrier(l)).enumerate();
-    let own: Vec<usize> = barriers
-        .filter(|b| b.1.contains("low-rank"))
-        .map(|b| b.0)
-        .collect();
-    assert_eq!(own.len(), 3);
+    let marked = barriers.filter(|b| b.1.contains(own.0));
+    let (own, n): (Vec<usize>, usize) = (marked.map(|b| b.0).collect(), own.1);
+    assert_eq!(own.len(), n);
     let machine = Arc::new(Mutex::new(HostMachine::new(32, 1)));
     let device = Device::machine(Shared(Arc::clone(&machine)));
     let differs = |barrier| {
         machine.lock().unwrap().leave_out(barrier);
-        match sampled(&joint, &settings, device.clone()) {
+        match sampled(joint, settings, device.clone()) {
             Ok(outcome) => bits(&outcome) != expected,
             Err(_) => true,
         }

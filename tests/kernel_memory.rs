@@ -6,7 +6,7 @@
 mod support;
 
 use fitzroy::Result;
-use fitzroy::fit::sample::{Adapt, MetricKind};
+use fitzroy::fit::sample::{Adapt, Integrator, MetricKind};
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Caller, CoordinateChoice, Device, KernelMemory, Settings, Team, run};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
@@ -129,6 +129,7 @@ fn what_is_said_beforehand_is_what_is_taken() {
         let sampler = &mut settings.sampler;
         (sampler.chains, sampler.tune, sampler.draws) = (2, 60, 4);
         (sampler.metric, sampler.adapt, sampler.max_treedepth) = (metric, adapt, 5);
+        sampler.integrator = Integrator::Rotation;
         let (took, said, spare, rows_fit) = taken(&joint, &settings, team);
         let what = format!("{name}, {}, {team:?}: {took}, {said}", metric.name());
         let most = took + took / 10 + spare;

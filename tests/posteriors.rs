@@ -17,7 +17,7 @@ mod support;
 use fitzroy::data::Dataset;
 use fitzroy::diagnose::{Chains, Mcse, mcse, mean, quantile, sd};
 use fitzroy::draws::Column;
-use fitzroy::fit::sample::{PastTurn, Sampler};
+use fitzroy::fit::sample::{Integrator, PastTurn, Sampler};
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{Caller, CoordinateChoice, Outcome, Settings, bind, run};
@@ -327,6 +327,28 @@ fn trajectories_past_their_turn_give_the_reference_posteriors() {
         let mut settings = settings(2500, target_accept);
         settings.sampler.past_turn = PastTurn::On;
         check_with(model, &settings);
+    }
+}
+
+/// Which of them are near to a normal distribution, the warm-up finds; the others of this file go
+/// either way.
+#[test]
+fn leapfrogs_and_rotations_give_the_reference_posteriors() {
+    for (model, target_accept) in OTHERS {
+        let mut settings = settings(2500, target_accept);
+        settings.sampler.integrator = Integrator::Leapfrog;
+        assert_eq!(check_with(model, &settings).run.integrator(), "leapfrog");
+    }
+    for model in [
+        "linear",
+        "logistic",
+        "poisson",
+        "mixture",
+        "autoregression",
+        "ratings",
+    ] {
+        let rotations = check(model, 2500, 0.8);
+        assert_eq!(rotations.run.integrator(), "rotation", "{model}");
     }
 }
 

@@ -91,6 +91,7 @@ fn nothing_sampled(settings: &Settings) -> Run {
         warmup: None,
         step_sizes: Vec::new(),
         metrics: Vec::new(),
+        rotations: Vec::new(),
         variances: Vec::new(),
         gradients: 0,
         warmup_gradients: 0,

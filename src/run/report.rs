@@ -75,6 +75,7 @@ pub fn run_json(
         "target_accept": sampler.target_accept,
         "metric": metric,
         "past_turn": outcome.run.past_turn,
+        "integrator": outcome.run.integrator(),
         "centring": centring,
         "rewrites": rewrites_json(&outcome.rewrites),
         "step_size": outcome.run.step_sizes.iter().map(|&s| json_number(s)).collect::<Vec<_>>(),

@@ -5,6 +5,7 @@ use super::flights::Flights;
 use super::independence::{self, Independence, NUTS_EVERY, Proposal, Scratch};
 use super::metric::Metric;
 use super::normals::Stream;
+use super::rotation;
 use super::statistics::{Draws, Row};
 use super::step_size::{self, DualAveraging};
 use super::trajectory::flight::{self, Dynamics};
@@ -126,7 +127,7 @@ impl<T: Target> Chain<T> {
             target,
             metric: Arc::new(Metric::diagonal(&vec![1.0; dim])),
             space: Workspace::new(dim, settings.max_treedepth),
-            step: DualAveraging::new(1.0),
+            step: DualAveraging::new(1.0, f64::INFINITY),
             step_size: 1.0,
             iteration: 0,
             gradients: 0,
@@ -150,7 +151,8 @@ impl<T: Target> Chain<T> {
     pub(crate) fn search_step_size(&mut self, guess: f64) {
         let key = (self.stream, self.searches, Purpose::Adapt);
         self.searches += 1;
-        let found = step_size::search(guess, |step_size| {
+        let most = rotation::longest_step(&self.metric);
+        let found = step_size::search(guess, most, |step_size| {
             self.gradients += 1;
             let (density, space) = ((&mut self.target, &*self.metric), &mut self.space);
             let dynamics = self.flights.as_ref().map(|flights| flights.dynamics);
@@ -164,7 +166,7 @@ impl<T: Target> Chain<T> {
                 acceptance.min(1.0)
             }
         });
-        self.step = DualAveraging::new(found);
+        self.step = DualAveraging::new(found, most);
     }
 
     /// One transition with the step size of the phase; records, adapts and reports it.

@@ -193,10 +193,10 @@ impl Lower {
             .sum()
     }
 
-    /// The inverse of L Lᵀ.
-    fn inverse_of_product(&self) -> Matrix {
+    /// L⁻¹.
+    pub(crate) fn inverse(&self) -> Self {
         let dim = self.0.dim;
-        // X = L⁻¹ by forward substitution, row by row: row i is (eᵢ − Σ_{k<i} Lᵢₖ row k)/Lᵢᵢ.
+        // Forward substitution, row by row: row i is (eᵢ − Σ_{k<i} Lᵢₖ row k)/Lᵢᵢ.
         let mut inverse = Matrix::zeros(dim);
         let mut row = vector::zeros(dim);
         for i in 0..dim {
@@ -218,6 +218,13 @@ impl Lower {
             }
             inverse.row_mut(i).copy_from_slice(&row);
         }
+        Lower(inverse)
+    }
+
+    /// The inverse of L Lᵀ.
+    fn inverse_of_product(&self) -> Matrix {
+        let dim = self.0.dim;
+        let Lower(inverse) = self.inverse();
         // (L Lᵀ)⁻¹ = Xᵀ X, summed row of X by row of X.
         let mut out = Matrix::zeros(dim);
         for k in 0..dim {

@@ -8,7 +8,7 @@
 use super::dense::{Matrix, geometric_mean};
 use super::entangled::{self, Plates};
 use super::low_rank;
-use super::metric::{LOW_RANK_MOST, Metric, MetricKind};
+use super::metric::{Factor, LOW_RANK_MOST, Metric, MetricKind};
 use super::sparse::Blocks;
 use super::vector::{self, Vector};
 
@@ -201,7 +201,7 @@ fn shrink(dim: usize, rows: usize) -> f64 {
 }
 
 /// Means and variances of the columns.
-fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
     let n = (rows.len() / dim) as f64;
     let mut mean = vec![0.0; dim];
     for row in rows.chunks_exact(dim) {
@@ -319,7 +319,7 @@ fn dense(x: &Scaled, g: &Scaled, scale: &[f64]) -> Option<Metric> {
             *sigma.at_mut(i, j) *= scale[i] * scale[j];
         }
     }
-    Some(Metric::Dense(sigma.cholesky()?))
+    Some(Factor::Dense(sigma.cholesky()?).into())
 }
 
 #[cfg(test)]

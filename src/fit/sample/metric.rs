@@ -40,9 +40,33 @@ impl MetricKind {
     }
 }
 
+/// The factor S of an inverse mass matrix and, where steps are rotations, what they turn about.
+#[derive(Clone, Debug)]
+pub(crate) struct Metric {
+    factor: Factor,
+    centre: Option<Centre>,
+}
+
+/// The centre m of rotations, see [`super::rotation`].
+#[derive(Clone, Debug)]
+struct Centre {
+    position: Vector,
+    /// S⁻¹, where S is dense.
+    inverse: Option<Lower>,
+}
+
+impl From<Factor> for Metric {
+    fn from(factor: Factor) -> Self {
+        Metric {
+            factor,
+            centre: None,
+        }
+    }
+}
+
 /// The factor S of an inverse mass matrix.
 #[derive(Clone, Debug)]
-pub(crate) enum Metric {
+pub(crate) enum Factor {
     /// S = diag(s).
     Diagonal(Vector),
     /// S = diag(s)(I + U(Λ^½ − I)Uᵀ).
@@ -58,6 +82,8 @@ pub(crate) enum Metric {
 pub(crate) struct Directions {
     /// √λ − 1 for each direction.
     weights: Vec<f64>,
+    /// 1/√λ − 1 for each direction.
+    inverse: Vec<f64>,
     /// The directions, one after the other.
     plain: Vector,
     /// S₀ times each direction, S₀ being what stands before.
@@ -79,6 +105,7 @@ impl Directions {
                 .for_each(|(x, y)| scale(x, y));
         }
         Directions {
+            inverse: weights.iter().map(|w| 1.0 / (w + 1.0) - 1.0).collect(),
             weights,
             plain,
             scaled,
@@ -93,6 +120,11 @@ impl Directions {
     /// y ← y + U(Λ^½ − I)Uᵀ S₀ᵀ `gradient`.
     fn add_pull(&self, gradient: &[Block], y: &mut [Block]) {
         vector::add_low_rank(1.0, &self.weights, &self.scaled, &self.plain, gradient, y);
+    }
+
+    /// y ← y + U(Λ^−½ − I)Uᵀ x.
+    fn add_inverse(&self, x: &[Block], y: &mut [Block]) {
+        vector::add_low_rank(1.0, &self.inverse, &self.plain, &self.plain, x, y);
     }
 
     /// The first `dim` numbers of each row.
@@ -177,7 +209,7 @@ impl Metric {
         let mut own = vector::zeros(dim);
         vector::load(&mut own, scale);
         let (weights, rows) = weights_and_rows(dim, variances, directions);
-        Metric::LowRank(LowRank::new(own, weights, rows))
+        Factor::LowRank(LowRank::new(own, weights, rows)).into()
     }
 
     /// M⁻¹ = S₀(I + U(Λ − I)Uᵀ)S₀ᵀ for directions of length one at right angles.
@@ -188,7 +220,7 @@ impl Metric {
         directions: &[Vector],
     ) -> Self {
         let (weights, rows) = weights_and_rows(dim, variances, directions);
-        Metric::Blocks(InBlocks::new(dim, factor, weights, rows))
+        Factor::Blocks(InBlocks::new(dim, factor, weights, rows)).into()
     }
 
     /// M⁻¹ = diag(`variances`).
@@ -197,26 +229,26 @@ impl Metric {
         for (s, v) in scale.as_flattened_mut().iter_mut().zip(variances) {
             *s = v.sqrt();
         }
-        Metric::Diagonal(scale)
+        Factor::Diagonal(scale).into()
     }
 
     /// Its family.
     pub(crate) fn kind(&self) -> MetricKind {
-        match self {
-            Metric::Diagonal(_) => MetricKind::Diagonal,
-            Metric::LowRank(_) => MetricKind::LowRank,
-            Metric::Dense(_) => MetricKind::Dense,
-            Metric::Blocks(_) => MetricKind::Blocks,
+        match &self.factor {
+            Factor::Diagonal(_) => MetricKind::Diagonal,
+            Factor::LowRank(_) => MetricKind::LowRank,
+            Factor::Dense(_) => MetricKind::Dense,
+            Factor::Blocks(_) => MetricKind::Blocks,
         }
     }
 
     /// `force` ← Sᵀ `gradient`.
     pub(crate) fn pull(&self, gradient: &[Block], force: &mut [Block]) {
-        match self {
-            Metric::Diagonal(scale) => vector::multiply(scale, gradient, force),
-            Metric::LowRank(s) => s.pull(gradient, force),
-            Metric::Dense(factor) => factor.transpose_times(gradient, force),
-            Metric::Blocks(s) => s.pull(gradient, force),
+        match &self.factor {
+            Factor::Diagonal(scale) => vector::multiply(scale, gradient, force),
+            Factor::LowRank(s) => s.pull(gradient, force),
+            Factor::Dense(factor) => factor.transpose_times(gradient, force),
+            Factor::Blocks(s) => s.pull(gradient, force),
         }
     }
 
@@ -230,19 +262,19 @@ impl Metric {
         path: &mut [Block],
         position: &mut [Block],
     ) {
-        match self {
-            Metric::Diagonal(scale) => {
+        match &self.factor {
+            Factor::Diagonal(scale) => {
                 vector::kick_drift(half, scale, force, momentum, path, position);
             }
-            Metric::LowRank(s) => {
+            Factor::LowRank(s) => {
                 vector::kick_drift(half, &s.scale, force, momentum, path, position);
                 s.along.add_spread(2.0 * half, momentum, position);
             }
-            Metric::Dense(factor) => {
+            Factor::Dense(factor) => {
                 vector::kick(half, force, momentum, path);
                 factor.add_times(2.0 * half, momentum, position);
             }
-            Metric::Blocks(s) => {
+            Factor::Blocks(s) => {
                 vector::kick(half, force, momentum, path);
                 s.add_times(2.0 * half, momentum, position);
             }
@@ -259,137 +291,196 @@ impl Metric {
         momentum: &mut [Block],
         path: &mut [Block],
     ) -> f64 {
-        match self {
-            Metric::Diagonal(scale) => {
+        match &self.factor {
+            Factor::Diagonal(scale) => {
                 vector::pull_finish_kick(half, scale, gradient, force, momentum, path)
             }
-            Metric::LowRank(s) => {
+            Factor::LowRank(s) => {
                 s.pull(gradient, force);
                 vector::finish_kick(half, force, momentum, path)
             }
-            Metric::Dense(factor) => {
+            Factor::Dense(factor) => {
                 factor.transpose_times(gradient, force);
                 vector::finish_kick(half, force, momentum, path)
             }
-            Metric::Blocks(s) => {
+            Factor::Blocks(s) => {
                 s.pull(gradient, force);
                 vector::finish_kick(half, force, momentum, path)
             }
         }
     }
 
+    /// This metric with rotations about the centre of a normal distribution with its covariance M⁻¹:
+    /// where slopes of the mean `gradient` at places of the mean `position` say it is, q̄ + M⁻¹ ḡ.
+    /// `None` for blocks, of which S⁻¹ is not at hand.
+    pub(crate) fn about(&self, position: &[f64], gradient: &[f64]) -> Option<Self> {
+        let zeros = vector::zeros(position.len());
+        let (mut slope, mut force, mut centre) = (zeros.clone(), zeros.clone(), zeros);
+        vector::load(&mut slope, gradient);
+        self.pull(&slope, &mut force);
+        self.spread(&force, &mut centre);
+        let numbers = centre.as_flattened_mut().iter_mut();
+        numbers.zip(position).for_each(|(c, q)| *c += q);
+        self.with_centre(centre)
+    }
+
+    fn with_centre(&self, position: Vector) -> Option<Self> {
+        let inverse = match &self.factor {
+            Factor::Blocks(_) => return None,
+            Factor::Dense(factor) => Some(factor.inverse()),
+            Factor::Diagonal(_) | Factor::LowRank(_) => None,
+        };
+        let factor = self.factor.clone();
+        let centre = Some(Centre { position, inverse });
+        Some(Metric { factor, centre })
+    }
+
+    /// This metric without rotations.
+    pub(crate) fn straight(&self) -> Self {
+        self.factor.clone().into()
+    }
+
+    /// Whether steps are rotations.
+    #[inline]
+    pub(crate) fn rotates(&self) -> bool {
+        self.centre.is_some()
+    }
+
+    /// `place` ← S⁻¹(`position` − m), where steps are rotations about m; `scratch` is written over.
+    pub(crate) fn locate(&self, position: &[Block], place: &mut [Block], scratch: &mut [Block]) {
+        let Some(centre) = &self.centre else {
+            return;
+        };
+        scratch.copy_from_slice(position);
+        vector::axpy(-1.0, &centre.position, scratch);
+        match (&self.factor, &centre.inverse) {
+            (Factor::Diagonal(scale), _) => {
+                vector::divide(scratch, scale);
+                place.copy_from_slice(scratch);
+            }
+            (Factor::LowRank(s), _) => {
+                vector::divide(scratch, &s.scale);
+                place.copy_from_slice(scratch);
+                s.along.add_inverse(scratch, place);
+            }
+            (_, inverse) => {
+                place.fill([0.0; 8]);
+                let inverse = inverse.iter();
+                inverse.for_each(|inverse| inverse.add_times(1.0, scratch, place));
+            }
+        }
+    }
+
+    /// Half a kick, then the rotation by the angle whose cosine and sine are given; `path` gains the
+    /// momentum before, `scratch` is written over.
+    #[inline]
+    pub(crate) fn kick_rotate(
+        &self,
+        (half, cos, sin): (f64, f64, f64),
+        force: &[Block],
+        (momentum, path): (&mut [Block], &mut [Block]),
+        (place, scratch): (&mut [Block], &mut [Block]),
+        position: &mut [Block],
+    ) {
+        vector::kick(half, force, momentum, path);
+        vector::rotate(cos, sin, momentum, place, scratch);
+        match &self.factor {
+            Factor::Diagonal(scale) => vector::add_product(scale, scratch, position),
+            Factor::LowRank(s) => {
+                vector::add_product(&s.scale, scratch, position);
+                s.along.add_spread(1.0, scratch, position);
+            }
+            Factor::Dense(factor) => factor.add_times(1.0, scratch, position),
+            Factor::Blocks(s) => s.add_times(1.0, scratch, position),
+        }
+    }
+
     /// `out` ← S `x`: a whitened direction in the user's coordinates.
     pub(crate) fn spread(&self, x: &[Block], out: &mut [Block]) {
-        match self {
-            Metric::Diagonal(scale) => vector::multiply(scale, x, out),
-            Metric::LowRank(s) => {
+        match &self.factor {
+            Factor::Diagonal(scale) => vector::multiply(scale, x, out),
+            Factor::LowRank(s) => {
                 vector::multiply(&s.scale, x, out);
                 s.along.add_spread(1.0, x, out);
             }
-            Metric::Dense(factor) => {
+            Factor::Dense(factor) => {
                 out.as_flattened_mut().fill(0.0);
                 factor.add_times(1.0, x, out);
             }
-            Metric::Blocks(s) => {
+            Factor::Blocks(s) => {
                 out.as_flattened_mut().fill(0.0);
                 s.add_times(1.0, x, out);
             }
         }
     }
 
-    /// Kind, number of directions and numbers, as `kernel/transition.c` reads them.
+    /// Kind, number of directions, whether there is a centre, the centre and the numbers of S, as
+    /// `kernel/transition.c` reads them.
     pub(crate) fn words(&self, dim: usize) -> Vec<f64> {
-        let along = |all: &mut Vec<f64>, d: &Directions| {
-            all.extend_from_slice(&d.weights);
-            all.extend(Directions::rows(&d.plain, dim));
-            all.extend(Directions::rows(&d.scaled, dim));
+        let (kind, along) = match &self.factor {
+            Factor::Diagonal(_) => (0.0, None),
+            Factor::Dense(_) => (1.0, None),
+            Factor::LowRank(s) => (2.0, Some(&s.along)),
+            Factor::Blocks(s) => (3.0, Some(&s.along)),
         };
-        match self {
-            Metric::Diagonal(scale) => [&[0.0, 0.0], &scale.as_flattened()[..dim]].concat(),
-            Metric::Dense(factor) => {
-                let rows = (0..dim).flat_map(|i| factor.row(i).as_flattened().iter().copied());
-                [1.0, 0.0].into_iter().chain(rows).collect()
+        let rank = along.map_or(0, |along| along.weights.len());
+        let mut all = vec![kind, rank as f64, f64::from(u8::from(self.rotates()))];
+        if let Some(centre) = &self.centre {
+            all.extend_from_slice(&centre.position.as_flattened()[..dim]);
+        }
+        if let Factor::Diagonal(scale) | Factor::LowRank(LowRank { scale, .. }) = &self.factor {
+            all.extend_from_slice(&scale.as_flattened()[..dim]);
+        }
+        if let Some(along) = along {
+            all.extend_from_slice(&along.weights);
+            all.extend_from_slice(&along.inverse);
+            all.extend(Directions::rows(&along.plain, dim));
+            all.extend(Directions::rows(&along.scaled, dim));
+        }
+        match &self.factor {
+            Factor::Diagonal(_) | Factor::LowRank(_) => {}
+            Factor::Dense(factor) => {
+                let inverse = self.centre.iter().filter_map(|c| c.inverse.as_ref());
+                for matrix in std::iter::once(factor).chain(inverse) {
+                    (0..dim).for_each(|i| all.extend(matrix.row(i).as_flattened()));
+                }
             }
-            Metric::LowRank(s) => {
-                let mut all = vec![2.0, s.along.weights.len() as f64];
-                all.extend_from_slice(&s.scale.as_flattened()[..dim]);
-                along(&mut all, &s.along);
-                all
-            }
-            Metric::Blocks(s) => {
-                let mut all = vec![3.0, s.along.weights.len() as f64];
-                along(&mut all, &s.along);
+            Factor::Blocks(s) => {
                 all.push(s.factor.len() as f64);
                 all.extend(s.factor.words());
-                all
             }
         }
+        all
     }
 
-    /// Its family as a number, and its numbers.
+    /// Its family as a number, and its numbers: those of the centre, then those of S.
     pub(crate) fn numbers(&self, dim: usize) -> (u64, Vec<f64>) {
-        match self {
-            Metric::Diagonal(scale) => (0, scale.as_flattened()[..dim].to_vec()),
-            Metric::Dense(factor) => (1, factor.numbers()),
-            Metric::LowRank(s) => {
-                let mut all = s.scale.as_flattened()[..dim].to_vec();
-                all.extend(&s.along.weights);
-                all.extend(Directions::rows(&s.along.plain, dim));
-                (2, all)
-            }
-            Metric::Blocks(s) => {
-                let mut all = vec![s.along.weights.len() as f64];
-                all.extend(&s.along.weights);
-                all.extend(Directions::rows(&s.along.plain, dim));
-                all.extend(s.factor.numbers());
-                (3, all)
+        let (kind, numbers) = self.factor.numbers(dim);
+        match &self.centre {
+            None => (kind, numbers),
+            Some(centre) => {
+                let centre = &centre.position.as_flattened()[..dim];
+                (kind + WITH_CENTRE, [centre, &numbers].concat())
             }
         }
     }
 
     /// The metric that [`Metric::numbers`] were of; `None` when there are too few or too many.
     pub(crate) fn from_numbers(kind: u64, dim: usize, numbers: &[f64]) -> Option<Self> {
-        match kind {
-            0 if numbers.len() == dim => {
-                let mut scale = vector::zeros(dim);
-                vector::load(&mut scale, numbers);
-                Some(Metric::Diagonal(scale))
-            }
-            1 => Some(Metric::Dense(Lower::from_numbers(dim, numbers)?)),
-            2 if numbers.len() >= dim
-                && (numbers.len() - dim).is_multiple_of(dim + 1)
-                && (numbers.len() - dim) / (dim + 1) <= LOW_RANK_MOST =>
-            {
-                let (scale, rest) = numbers.split_at(dim);
-                let (weights, directions) = rest.split_at(rest.len() / (dim + 1));
-                let mut own = vector::zeros(dim);
-                vector::load(&mut own, scale);
-                let rows = padded(dim, weights.len(), directions.chunks_exact(dim));
-                Some(Metric::LowRank(LowRank::new(own, weights.to_vec(), rows)))
-            }
-            3 => {
-                let (&n, rest) = numbers.split_first()?;
-                let n = (0..=LOW_RANK_MOST).find(|&k| k as f64 == n)?;
-                let (weights, rest) = rest.split_at_checked(n)?;
-                let (directions, rest) = rest.split_at_checked(n * dim)?;
-                let rows = padded(dim, n, directions.chunks_exact(dim));
-                let factor = Blocks::from_numbers(dim, rest)?;
-                Some(Metric::Blocks(InBlocks::new(
-                    dim,
-                    factor,
-                    weights.to_vec(),
-                    rows,
-                )))
-            }
-            _ => None,
+        if kind < WITH_CENTRE {
+            return Some(Factor::from_numbers(kind, dim, numbers)?.into());
         }
+        let (centre, rest) = numbers.split_at_checked(dim)?;
+        let mut position = vector::zeros(dim);
+        vector::load(&mut position, centre);
+        Self::from_numbers(kind - WITH_CENTRE, dim, rest)?.with_centre(position)
     }
 
     /// The diagonal of M⁻¹.
     pub(crate) fn variances(&self, dim: usize) -> Vec<f64> {
-        match self {
-            Metric::Diagonal(scale) => scale.as_flattened()[..dim].iter().map(|s| s * s).collect(),
-            Metric::LowRank(s) => {
+        match &self.factor {
+            Factor::Diagonal(scale) => scale.as_flattened()[..dim].iter().map(|s| s * s).collect(),
+            Factor::LowRank(s) => {
                 // λ − 1 = (w + 1)² − 1.
                 let stretch = s.along.weights.iter().map(|w| w * (w + 2.0));
                 let rows = s.along.plain.chunks_exact(s.scale.len());
@@ -402,10 +493,10 @@ impl Metric {
                 let scales = s.scale.as_flattened().iter();
                 scales.zip(shares).map(|(s, share)| s * s * share).collect()
             }
-            Metric::Dense(factor) => (0..dim)
+            Factor::Dense(factor) => (0..dim)
                 .map(|i| vector::dot(factor.row(i), factor.row(i)))
                 .collect(),
-            Metric::Blocks(s) => {
+            Factor::Blocks(s) => {
                 let mut variances = s.factor.variances();
                 let stretch = s.along.weights.iter().map(|w| w * (w + 2.0));
                 let rows = s.along.scaled.chunks_exact(dim.div_ceil(8));
@@ -416,6 +507,64 @@ impl Metric {
                 }
                 variances
             }
+        }
+    }
+}
+
+/// Added to the number of a family where there is a centre.
+const WITH_CENTRE: u64 = 4;
+
+impl Factor {
+    fn numbers(&self, dim: usize) -> (u64, Vec<f64>) {
+        match self {
+            Factor::Diagonal(scale) => (0, scale.as_flattened()[..dim].to_vec()),
+            Factor::Dense(factor) => (1, factor.numbers()),
+            Factor::LowRank(s) => {
+                let mut all = s.scale.as_flattened()[..dim].to_vec();
+                all.extend(&s.along.weights);
+                all.extend(Directions::rows(&s.along.plain, dim));
+                (2, all)
+            }
+            Factor::Blocks(s) => {
+                let mut all = vec![s.along.weights.len() as f64];
+                all.extend(&s.along.weights);
+                all.extend(Directions::rows(&s.along.plain, dim));
+                all.extend(s.factor.numbers());
+                (3, all)
+            }
+        }
+    }
+
+    fn from_numbers(kind: u64, dim: usize, numbers: &[f64]) -> Option<Self> {
+        match kind {
+            0 if numbers.len() == dim => {
+                let mut scale = vector::zeros(dim);
+                vector::load(&mut scale, numbers);
+                Some(Factor::Diagonal(scale))
+            }
+            1 => Some(Factor::Dense(Lower::from_numbers(dim, numbers)?)),
+            2 if numbers.len() >= dim
+                && (numbers.len() - dim).is_multiple_of(dim + 1)
+                && (numbers.len() - dim) / (dim + 1) <= LOW_RANK_MOST =>
+            {
+                let (scale, rest) = numbers.split_at(dim);
+                let (weights, directions) = rest.split_at(rest.len() / (dim + 1));
+                let mut own = vector::zeros(dim);
+                vector::load(&mut own, scale);
+                let rows = padded(dim, weights.len(), directions.chunks_exact(dim));
+                Some(Factor::LowRank(LowRank::new(own, weights.to_vec(), rows)))
+            }
+            3 => {
+                let (&n, rest) = numbers.split_first()?;
+                let n = (0..=LOW_RANK_MOST).find(|&k| k as f64 == n)?;
+                let (weights, rest) = rest.split_at_checked(n)?;
+                let (directions, rest) = rest.split_at_checked(n * dim)?;
+                let rows = padded(dim, n, directions.chunks_exact(dim));
+                let factor = Blocks::from_numbers(dim, rest)?;
+                let weights = weights.to_vec();
+                Some(Factor::Blocks(InBlocks::new(dim, factor, weights, rows)))
+            }
+            _ => None,
         }
     }
 }

@@ -230,6 +230,12 @@ fn logarithm(x: Block) -> Block {
     out
 }
 
+/// Sine and cosine of an angle in (0, 2π), with the bits that a kernel gives.
+pub(crate) fn sine_and_cosine(angle: f64) -> (f64, f64) {
+    let (sin, cos) = turn([angle / std::f64::consts::TAU; 8]);
+    (sin[0], cos[0])
+}
+
 /// Sine and cosine of 2πu for u in (0, 1).
 #[inline(always)]
 fn turn(u: Block) -> (Block, Block) {

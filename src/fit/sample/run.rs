@@ -7,8 +7,8 @@ use super::pool::{Progress, Threads};
 use super::statistics::{Draws, Statistics};
 use super::until::{FIRST_LOOK, Look};
 use super::{
-    Adapt, Independence, Init, MetricKind, Observer, Phase, Posterior, Sampler, Settings, Stream,
-    Target,
+    Adapt, Independence, Init, Integrator, MetricKind, Observer, Phase, Posterior, Sampler,
+    Settings, Stream, Target,
 };
 use super::{kernel, pathfinder, start, until, warmup};
 use crate::diagnose::superchains;
@@ -48,6 +48,8 @@ pub struct Run {
     pub step_sizes: Vec<f64>,
     /// Family of the metric of every chain: never [`MetricKind::Auto`].
     pub metrics: Vec<MetricKind>,
+    /// Whether the steps of every chain's draws were rotations, see [`super::Integrator`].
+    pub rotations: Vec<bool>,
     /// Diagonal of the inverse mass matrix of every chain.
     pub variances: Vec<Vec<f64>>,
     /// Gradients of all chains, warm-up included.
@@ -103,6 +105,17 @@ impl Run {
             .iter()
             .flat_map(|c| &c.statistics.acceptance_rate);
         rates.sum::<f64>() / (self.chains.len() * self.n_draws()) as f64
+    }
+
+    /// What the steps of the draws were: `leapfrog`, `rotation`, or `both` where chains that adapted
+    /// alone differ.
+    pub fn integrator(&self) -> &'static str {
+        let n = self.rotations.iter().filter(|&&rotates| rotates).count();
+        match n {
+            0 => Integrator::Leapfrog.name(),
+            n if n == self.rotations.len() => Integrator::Rotation.name(),
+            _ => "both",
+        }
     }
 
     /// Mean leapfrog steps per draw after warm-up over all chains; NaN without draws.
@@ -479,6 +492,7 @@ fn collect<T>(
         }),
         step_sizes: chains.iter().map(|c| c.step_size).collect(),
         metrics: chains.iter().map(|c| c.metric.kind()).collect(),
+        rotations: chains.iter().map(|c| c.metric.rotates()).collect(),
         variances: chains.iter().map(|c| c.metric.variances(dim)).collect(),
         gradients: chains.iter().map(|c| c.gradients).sum(),
         warmup_gradients,

@@ -1,6 +1,6 @@
 //! Settings of a run.
 
-use super::{MetricKind, PastTurn, Until};
+use super::{Integrator, MetricKind, PastTurn, Until};
 use crate::{Error, ErrorKind, Result};
 
 /// Which transitions a chain makes.
@@ -103,6 +103,8 @@ pub struct Settings {
     /// the gradients; where a few directions are so slow that they hardly move before all others
     /// have turned, they gain more than that. Default [`PastTurn::Auto`].
     pub past_turn: PastTurn,
+    /// What a step is. Default [`Integrator::Auto`].
+    pub integrator: Integrator,
     /// Family of metrics. Default [`MetricKind::Auto`].
     pub metric: MetricKind,
     /// Threads to use, at least 1; more than `chains` are not used. Never changes a draw.
@@ -135,6 +137,7 @@ impl Default for Settings {
             max_treedepth: 10,
             early_treedepth: 10,
             past_turn: PastTurn::Auto,
+            integrator: Integrator::Auto,
             metric: MetricKind::Auto,
             threads: 1,
             seed: 0,

@@ -12,15 +12,19 @@ pub(crate) struct DualAveraging {
     log_step: f64,
     log_average: f64,
     count: f64,
+    /// The logarithm of the longest step.
+    log_most: f64,
 }
 
 const GAMMA: f64 = 0.05;
 const T0: f64 = 10.0;
 const KAPPA: f64 = 0.75;
+/// The logarithm of the shortest step.
+const LOG_LEAST: f64 = -60.0;
 
 impl DualAveraging {
-    /// Starts at `step_size`.
-    pub(crate) fn new(step_size: f64) -> Self {
+    /// Starts at `step_size`; no step is longer than `most`.
+    pub(crate) fn new(step_size: f64, most: f64) -> Self {
         let log_step = libm::log(step_size);
         DualAveraging {
             mu: libm::log(10.0) + log_step,
@@ -28,28 +32,34 @@ impl DualAveraging {
             log_step,
             log_average: log_step,
             count: 0.0,
+            // Bounds far outside anything useful, so that a hopeless target ends in no infinity.
+            log_most: libm::log(most).min(-LOG_LEAST),
         }
     }
 
     /// All it knows, for [`DualAveraging::from_numbers`].
-    pub(crate) fn numbers(&self) -> [f64; 5] {
+    pub(crate) fn numbers(&self) -> [f64; 6] {
         [
             self.mu,
             self.error,
             self.log_step,
             self.log_average,
             self.count,
+            self.log_most,
         ]
     }
 
     /// What [`DualAveraging::numbers`] were of.
-    pub(crate) fn from_numbers([mu, error, log_step, log_average, count]: [f64; 5]) -> Self {
+    pub(crate) fn from_numbers(
+        [mu, error, log_step, log_average, count, log_most]: [f64; 6],
+    ) -> Self {
         DualAveraging {
             mu,
             error,
             log_step,
             log_average,
             count,
+            log_most,
         }
     }
 
@@ -68,9 +78,8 @@ impl DualAveraging {
         self.count += 1.0;
         let weight = 1.0 / (self.count + T0);
         self.error = (1.0 - weight) * self.error + weight * (target - acceptance);
-        // Bounds far outside anything useful, so that a hopeless target ends in no infinity.
         let log_step = self.mu - self.count.sqrt() / GAMMA * self.error;
-        self.log_step = log_step.clamp(-60.0, 60.0);
+        self.log_step = log_step.clamp(LOG_LEAST, self.log_most);
         let weight = forgetting(self.count);
         self.log_average = weight * self.log_step + (1.0 - weight) * self.log_average;
     }
@@ -84,17 +93,21 @@ pub(crate) fn forgetting(count: f64) -> f64 {
 /// Acceptance at which the search stops.
 const SEARCH_ACCEPTANCE: f64 = 0.8;
 
-/// Doubles or halves `step_size` until the acceptance of one step crosses 0.8.
+/// Doubles or halves `step_size` until the acceptance of one step crosses 0.8, or it is as long as
+/// `most`.
 ///
 /// `acceptance` makes one leapfrog step of the given size and returns min(1, exp(H₀ − H)), zero
 /// when that is not finite.
-pub(crate) fn search(step_size: f64, mut acceptance: impl FnMut(f64) -> f64) -> f64 {
+pub(crate) fn search(step_size: f64, most: f64, mut acceptance: impl FnMut(f64) -> f64) -> f64 {
+    let mut step_size = step_size.min(most);
     let grow = acceptance(step_size) > SEARCH_ACCEPTANCE;
     let factor = if grow { 2.0 } else { 0.5 };
-    let mut step_size = step_size;
     // 2^±60 is far beyond any sensible step: a flat or a broken density ends here.
     for _ in 0..60 {
-        step_size *= factor;
+        if grow && step_size == most {
+            break;
+        }
+        step_size = (step_size * factor).min(most);
         if (acceptance(step_size) > SEARCH_ACCEPTANCE) != grow {
             break;
         }
@@ -124,7 +137,7 @@ mod tests {
     fn dual_averaging_finds_the_step_with_the_wanted_acceptance() {
         for seed in super::super::tests::seeds(20) {
             let mut rng = Rng::new(seed, 0, 0, 0, Purpose::Test);
-            let mut step = DualAveraging::new(5.0);
+            let mut step = DualAveraging::new(5.0, f64::INFINITY);
             for _ in 0..1000 {
                 let noise = 0.2 * (rng.uniform() - 0.5);
                 step.learn((-step.current()).exp() + noise, 0.8);
@@ -142,10 +155,33 @@ mod tests {
     fn the_search_stops_just_past_the_crossing() {
         let acceptance = |step: f64| (-step * step).exp();
         // exp(−ε²) = 0.8 at ε = 0.472.
-        assert_eq!(search(0.01, acceptance), 0.64);
-        assert_eq!(search(64.0, acceptance), 0.25);
-        assert_eq!(search(1.0, |_| 1.0), 2f64.powi(60));
-        assert_eq!(search(1.0, |_| 0.0), 2f64.powi(-60));
+        let free = f64::INFINITY;
+        assert_eq!(search(0.01, free, acceptance), 0.64);
+        assert_eq!(search(64.0, free, acceptance), 0.25);
+        assert_eq!(search(1.0, free, |_| 1.0), 2f64.powi(60));
+        assert_eq!(search(1.0, free, |_| 0.0), 2f64.powi(-60));
+    }
+
+    /// At the longest step there is one look and no more.
+    #[test]
+    fn no_step_is_longer_than_the_longest() {
+        let mut looks = 0;
+        let mut accepted = |_| {
+            looks += 1;
+            1.0
+        };
+        assert_eq!(search(3.0, 1.5, &mut accepted), 1.5);
+        assert_eq!(looks, 1);
+        assert_eq!(search(0.5, 1.5, |_| 1.0), 1.5);
+        assert_eq!(search(3.0, 1.5, |step| f64::from(step < 0.5)), 0.375);
+        let mut step = DualAveraging::new(1.5, 1.5);
+        for _ in 0..100 {
+            step.learn(1.0, 0.8);
+            assert!((step.current() - 1.5).abs() < 1e-15);
+        }
+        assert!((step.average() - 1.5).abs() < 1e-15);
+        let known = DualAveraging::from_numbers(step.numbers());
+        assert_eq!(known.numbers(), step.numbers());
     }
 
     #[test]

@@ -423,6 +423,7 @@ fn statistics_agree_with_one_another() {
     let settings = Settings {
         max_treedepth: 2,
         keep_warmup: true,
+        integrator: Integrator::Leapfrog,
         ..short()
     };
     let run = run(&Known::normal(6, 1e4, true), &settings);
@@ -459,6 +460,7 @@ fn the_step_size_gives_about_the_wanted_acceptance() {
             let settings = Settings {
                 target_accept,
                 seed,
+                integrator: Integrator::Leapfrog,
                 ..short()
             };
             let got = run(&Known::normal(20, 100.0, false), &settings).mean_acceptance();

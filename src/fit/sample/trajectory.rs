@@ -1,7 +1,7 @@
-//! A Hamiltonian trajectory: leapfrog steps of a target under a metric, ready for the tree.
+//! A Hamiltonian trajectory: leapfrog steps of a target under a metric, or rotations, ready for the tree.
 
 use super::metric::Metric;
-use super::normals::Momenta;
+use super::normals::{Momenta, sine_and_cosine};
 use super::tree::{Direction, Place, Span, Stop, Trajectory};
 use super::vector::{self, Block, Vector};
 use super::{Stream, Target};
@@ -50,11 +50,14 @@ struct End {
     position: Vector,
     /// Whitened momentum π.
     momentum: Vector,
-    /// Whitened slope Sᵀ∇ℓ.
+    /// Whitened slope Sᵀ∇ℓ; where steps are rotations, what it differs from that of the normal
+    /// distribution.
     force: Vector,
     /// Σ of π before and after every step from the start: twice the trapezoid sum. Differences of
     /// it are 2(ρ − ½(π_a + π_b)) for the span between, ρ being the sum of its momenta.
     path: Vector,
+    /// S⁻¹(q − m), where steps are rotations about m.
+    place: Vector,
     offset: i64,
 }
 
@@ -65,7 +68,8 @@ impl End {
             position: zeros.clone(),
             momentum: zeros.clone(),
             force: zeros.clone(),
-            path: zeros,
+            path: zeros.clone(),
+            place: zeros,
             offset: 0,
         }
     }
@@ -75,6 +79,7 @@ impl End {
         self.momentum.copy_from_slice(&other.momentum);
         self.force.copy_from_slice(&other.force);
         self.path.copy_from_slice(&other.path);
+        self.place.copy_from_slice(&other.place);
         self.offset = other.offset;
     }
 }
@@ -94,6 +99,7 @@ pub(crate) struct Workspace {
     before: Vec<Mark>,
     momenta: Momenta,
     gradient: Vector,
+    scratch: Vector,
     proposal: Point,
     /// Before a transition the start, after it the draw.
     pub(crate) candidate: Point,
@@ -113,7 +119,8 @@ impl Workspace {
             first: vec![mark.clone(); max_depth as usize + 1],
             before: vec![mark; max_depth as usize + 1],
             momenta: Momenta::new(),
-            gradient: zeros,
+            gradient: zeros.clone(),
+            scratch: zeros,
             proposal: Point::new(dim),
             candidate: Point::new(dim),
         }
@@ -126,6 +133,8 @@ pub(crate) struct Hamiltonian<'a, T> {
     metric: &'a Metric,
     space: &'a mut Workspace,
     step_size: f64,
+    /// Sine and cosine of the step size, where steps are rotations.
+    angle: Option<(f64, f64)>,
     energy_start: f64,
     // Of the leaf just reached.
     energy: f64,
@@ -161,11 +170,16 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
         let [back, front] = &mut space.ends;
         back.position.copy_from_slice(&start.position);
         metric.pull(&start.gradient, &mut back.force);
+        if metric.rotates() {
+            metric.locate(&start.position, &mut back.place, &mut space.scratch);
+            vector::axpy(1.0, &back.place, &mut back.force);
+        }
         back.path.fill([0.0; 8]);
         back.offset = 0;
         front.position.copy_from_slice(&back.position);
         front.momentum.copy_from_slice(&back.momentum);
         front.force.copy_from_slice(&back.force);
+        front.place.copy_from_slice(&back.place);
         front.path.fill([0.0; 8]);
         front.offset = 0;
         let kinetic = 0.5 * vector::dot(&back.momentum, &back.momentum);
@@ -180,6 +194,7 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
             metric,
             space,
             step_size,
+            angle: metric.rotates().then(|| sine_and_cosine(step_size)),
         }
     }
 
@@ -188,9 +203,20 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
     pub(crate) fn leap(&mut self) -> f64 {
         let sign = if self.side == 1 { 1 } else { -1 };
         let half = 0.5 * sign as f64 * self.step_size;
-        let Workspace { ends, gradient, .. } = &mut *self.space;
+        let Workspace {
+            ends,
+            gradient,
+            scratch,
+            ..
+        } = &mut *self.space;
         let end = &mut ends[self.side];
-        (self.log_density, self.energy) = leapfrog(self.target, self.metric, end, gradient, half);
+        (self.log_density, self.energy) = match self.angle {
+            None => leapfrog(self.target, self.metric, end, gradient, half),
+            Some((sin, cos)) => {
+                let by = (half, cos, sign as f64 * sin);
+                rotation(self.target, self.metric, end, (gradient, scratch), by)
+            }
+        };
         end.offset += sign;
         self.energy_start - self.energy
     }
@@ -229,6 +255,33 @@ fn leapfrog(
         &mut end.momentum,
         &mut end.path,
     );
+    (log_density, 0.5 * square - log_density)
+}
+
+/// As [`leapfrog`] with a rotation instead of the drift, see [`super::rotation`]: `by` are half the step
+/// and the cosine and sine of the whole.
+fn rotation(
+    target: &mut impl Target,
+    metric: &Metric,
+    end: &mut End,
+    (gradient, scratch): (&mut Vector, &mut Vector),
+    by: (f64, f64, f64),
+) -> (f64, f64) {
+    metric.kick_rotate(
+        by,
+        &end.force,
+        (&mut end.momentum, &mut end.path),
+        (&mut end.place, scratch),
+        &mut end.position,
+    );
+    let dim = target.dim();
+    let log_density = target.value_and_gradient(
+        &end.position.as_flattened()[..dim],
+        &mut gradient.as_flattened_mut()[..dim],
+    );
+    metric.pull(gradient, &mut end.force);
+    vector::axpy(1.0, &end.place, &mut end.force);
+    let square = vector::finish_kick(by.0, &end.force, &mut end.momentum, &mut end.path);
     (log_density, 0.5 * square - log_density)
 }
 

@@ -80,6 +80,12 @@ pub(crate) fn load(to: &mut [Block], from: &[f64]) {
     to.as_flattened_mut()[..from.len()].copy_from_slice(from);
 }
 
+/// x ← x / a, element by element; zeros where a has some, as behind the last number.
+pub(crate) fn divide(x: &mut [Block], a: &[Block]) {
+    let numbers = x.as_flattened_mut().iter_mut().zip(a.as_flattened());
+    numbers.for_each(|(x, a)| *x = if *a == 0.0 { 0.0 } else { *x / a });
+}
+
 /// Takes away from `v` what lies in the span of `others` (of length one, at right angles) and
 /// makes its length one. False when no more than the part `new` of its length is left, or it is
 /// not finite.
@@ -178,6 +184,34 @@ kernels! {
     fn multiply as Multiply(a: &'a [Block], b: &'a [Block], out: &'a mut [Block]) -> () {
         for ((a, b), out) in a.iter().zip(b).zip(out) {
             parts!(at, L::from_block(a, at).mul(L::from_block(b, at)).to_block(out, at));
+        }
+    }
+
+    /// y ← y + a ∘ x.
+    fn add_product as AddProduct(a: &'a [Block], x: &'a [Block], y: &'a mut [Block]) -> () {
+        for ((a, x), y) in a.iter().zip(x).zip(y) {
+            parts!(at, L::from_block(y, at).add(L::from_block(a, at).mul(L::from_block(x, at))).to_block(y, at));
+        }
+    }
+
+    /// (x, p) turned by the angle with this cosine and sine: shift ← x (c − 1) + p s, then
+    /// p ← p c − x s and x ← x + shift.
+    fn rotate as Rotate(
+        cos: f64,
+        sin: f64,
+        momentum: &'a mut [Block],
+        place: &'a mut [Block],
+        shift: &'a mut [Block]
+    ) -> () {
+        let (c, s, less) = (L::splat(cos), L::splat(sin), L::splat(cos - 1.0));
+        for ((p, x), d) in momentum.iter_mut().zip(place).zip(shift) {
+            parts!(at, {
+                let (p0, x0) = (L::from_block(p, at), L::from_block(x, at));
+                let by = x0.mul(less).add(p0.mul(s));
+                p0.mul(c).sub(x0.mul(s)).to_block(p, at);
+                x0.add(by).to_block(x, at);
+                by.to_block(d, at);
+            });
         }
     }
 

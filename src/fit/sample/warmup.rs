@@ -5,9 +5,11 @@ use super::chain::{Chain, Window};
 use super::estimate::{self, Wish};
 use super::flights::{self, FIRST_FLIGHT};
 use super::independence::{self, Independence, Proposal, Scratch};
+use super::metric::Metric;
 use super::mirrors;
 use super::past_turn;
 use super::pool::Progress;
+use super::rotation;
 use super::run::{Restart, Session, State};
 use super::step_size::median;
 use super::trajectory::Point;
@@ -27,6 +29,8 @@ const ENDS: [f64; 15] = [
 const LAST_RECOORDINATION: f64 = 0.32;
 /// Chains are compared at window ends from this fraction on; earlier all of them still travel.
 const FIRST_COMPARISON: f64 = 0.12;
+/// Steps may be rotations from this fraction on: before, draws are few and far from the posterior.
+const FIRST_ROTATION: f64 = 0.05;
 /// A window shorter than this is joined to the next.
 const MIN_WINDOW: usize = 5;
 
@@ -99,8 +103,8 @@ pub(crate) fn warm_up<P: Posterior>(
             plates: &plates,
         };
         match settings.adapt {
-            Adapt::Pooled => adapt_pooled(chains, session, wish),
-            Adapt::PerChain => adapt_alone(chains, session, wish),
+            Adapt::Pooled => adapt_pooled(chains, session, (wish, fraction)),
+            Adapt::PerChain => adapt_alone(chains, session, (wish, fraction)),
         }
         flights::centre(chains, settings.adapt);
         if !session.show(posterior, state, pacer) {
@@ -231,12 +235,16 @@ fn pooled_step_size<T: Target>(chains: &[Chain<T>]) -> f64 {
 }
 
 /// Metric and step size from the windows of all chains.
-fn adapt_pooled<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish<'_>) {
+fn adapt_pooled<T: Target + Send>(
+    chains: &mut [Chain<T>],
+    session: &Session<'_>,
+    at: (Wish<'_>, f64),
+) {
     let (positions, gradients) = pool_windows(chains);
     let dim = chains[0].target.dim();
     let step_size = pooled_step_size(chains);
     let before = &chains[0].metric;
-    let metric = estimate::estimate(&positions, &gradients, dim, wish, before).map(Arc::new);
+    let metric = learnt((&positions, &gradients, dim), before, session, at).map(Arc::new);
     for chain in chains.iter_mut() {
         if let Some(metric) = &metric {
             chain.metric = Arc::clone(metric);
@@ -247,18 +255,38 @@ fn adapt_pooled<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>
 }
 
 /// Metric and step size of every chain from its own windows.
-fn adapt_alone<T: Target + Send>(chains: &mut [Chain<T>], session: &Session<'_>, wish: Wish<'_>) {
+fn adapt_alone<T: Target + Send>(
+    chains: &mut [Chain<T>],
+    session: &Session<'_>,
+    at: (Wish<'_>, f64),
+) {
     session.threads.run_all(chains, |chain| {
         let (positions, gradients) = pool_windows(std::slice::from_ref(chain));
         let dim = chain.target.dim();
         let before = &chain.metric;
-        if let Some(metric) = estimate::estimate(&positions, &gradients, dim, wish, before) {
+        if let Some(metric) = learnt((&positions, &gradients, dim), before, session, at) {
             chain.metric = Arc::new(metric);
         }
         next_window(chain);
         chain.search_step_size(chain.step.average());
         Progress::Done
     });
+}
+
+/// The metric of these draws, with rotations where they suit it; `None` of too few draws.
+fn learnt(
+    draws: (&[f64], &[f64], usize),
+    before: &Metric,
+    session: &Session<'_>,
+    (wish, fraction): (Wish<'_>, f64),
+) -> Option<Metric> {
+    let (positions, gradients, dim) = draws;
+    let metric = estimate::estimate(positions, gradients, dim, wish, before)?;
+    let about = match fraction >= FIRST_ROTATION {
+        true => rotation::chosen(&metric, draws, session.settings),
+        false => None,
+    };
+    Some(about.unwrap_or(metric))
 }
 
 /// The present window becomes the previous one.
@@ -293,6 +321,10 @@ fn recoordinate<P: Posterior>(
     let dim = posterior.dim();
     for chain in chains.iter_mut() {
         chain.target = posterior.target();
+        // The centre was one of the coordinates before.
+        if chain.metric.rotates() {
+            chain.metric = Arc::new(chain.metric.straight());
+        }
     }
     session.threads.run_all(chains, |chain| {
         let point = &mut chain.space.candidate;

@@ -77,6 +77,7 @@ impl Kept {
             warmup: run.warmup.take(),
             step_sizes: run.step_sizes.clone(),
             metrics: run.metrics.clone(),
+            rotations: run.rotations.clone(),
             variances: run.variances.clone(),
             restarts: run.restarts.clone(),
             ..*run

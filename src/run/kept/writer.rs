@@ -209,6 +209,7 @@ pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {
         warmup: None,
         step_sizes: Vec::new(),
         metrics: Vec::new(),
+        rotations: Vec::new(),
         variances: Vec::new(),
         gradients: 0,
         warmup_gradients: 0,

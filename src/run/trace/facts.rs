@@ -201,6 +201,7 @@ pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
         "target_accept": s.target_accept,
         "max_treedepth": s.max_treedepth,
         "past_turn": s.past_turn.name(),
+        "integrator": s.integrator.name(),
         "sampler": s.sampler.name(),
         "metric": s.metric.name(),
         "init": s.init.name(),

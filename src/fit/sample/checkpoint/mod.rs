@@ -49,7 +49,7 @@ struct ChainState {
     position: Vec<f64>,
     gradient: Vec<f64>,
     log_density: f64,
-    averaging: [f64; 5],
+    averaging: [f64; 6],
     step_size: f64,
     /// Iteration, gradients, those of the warm-up, times stuck, whether restarted, divergences of
     /// the phase, step size searches.
@@ -291,6 +291,7 @@ fn fixed(s: &Settings) -> Vec<(&'static str, u64)> {
         ("max_treedepth", u64::from(s.max_treedepth)),
         ("early_treedepth", u64::from(s.early_treedepth)),
         ("past_turn", s.past_turn as u64),
+        ("integrator", s.integrator as u64),
         ("metric", s.metric as u64),
         ("seed", s.seed),
         ("stream", u64::from(s.stream)),

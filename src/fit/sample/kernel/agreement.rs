@@ -164,7 +164,7 @@ fn evaluate(
     let fixed = stretch.send_numbers(Slot::Fixed, &source.fixed)?;
     let table = stretch.send_table(&source.table)?;
     // Of no kind and no directions: no transition reads it.
-    let metric = stretch.send_numbers(Slot::Metric, &[0.0, 0.0])?;
+    let metric = stretch.send_numbers(Slot::Metric, &[0.0; 3])?;
     let mut found = Vec::with_capacity(points.len());
     // As many as there are chains at a time: that many have room.
     for some in points.chunks(stretch.n_chains) {

@@ -3,7 +3,7 @@
 use super::super::entangled::Plates;
 use super::super::estimate::AUTO_DENSE_MAX_DIM;
 use super::super::metric::LOW_RANK_MOST;
-use super::super::{Adapt, MetricKind, Settings};
+use super::super::{Adapt, Integrator, MetricKind, Settings};
 use super::{Job, N_SUMS, N_VECTORS, ROW_HEAD, ROWS_BYTES, STATE_EXTRA};
 use fitzroy_device::gpu::blocks;
 use fitzroy_device::gpu::text::Source;
@@ -34,30 +34,35 @@ pub fn memory_words(needs: Needs<'_>, n_chains: usize) -> usize {
         Adapt::Pooled => 1,
         Adapt::PerChain => n_chains,
     };
-    let metric = metric_words(settings.metric, source.dim, needs.plates);
+    let metric = metric_words(settings, source.dim, needs.plates);
     let row = ROW_HEAD + 2 * source.dim;
     let transitions = settings.tune.max(settings.draws).min(most(row, n_chains));
     let rows = 2 * transitions * n_chains * row;
     n_chains * per_chain + data + n_metrics * metric + rows + Job::default().words().len()
 }
 
-/// Words of a metric of this kind at most.
-fn metric_words(kind: MetricKind, dim: usize, plates: &Plates) -> usize {
-    let directions = LOW_RANK_MOST * (1 + 2 * dim);
-    let dense = dim * dim.next_multiple_of(8);
-    2 + match kind {
-        MetricKind::Diagonal => dim,
-        MetricKind::LowRank => dim + directions,
-        MetricKind::Dense => dense,
-        MetricKind::Blocks => {
-            // Triangles of the elements, and of itself whatever stands in none, by rows and by columns.
-            let triangle = |element: &Vec<usize>| element.len() * (element.len() + 1) / 2;
-            let numbers: usize = plates.iter().flatten().map(triangle).sum();
-            directions + 1 + 2 * (dim + 1 + 2 * (numbers + dim))
+/// Words of a metric of these settings at most.
+fn metric_words(settings: &Settings, dim: usize, plates: &Plates) -> usize {
+    let kind = settings.metric;
+    // Rotations have a centre, and the inverse of what is dense.
+    let rotates = settings.integrator != Integrator::Leapfrog && kind != MetricKind::Blocks;
+    let centre = if rotates { dim } else { 0 };
+    let directions = LOW_RANK_MOST * (2 + 2 * dim);
+    let dense = (1 + usize::from(rotates)) * dim * dim.next_multiple_of(8);
+    3 + centre
+        + match kind {
+            MetricKind::Diagonal => dim,
+            MetricKind::LowRank => dim + directions,
+            MetricKind::Dense => dense,
+            MetricKind::Blocks => {
+                // Triangles of the elements, and of itself whatever stands in none, by rows and by columns.
+                let triangle = |element: &Vec<usize>| element.len() * (element.len() + 1) / 2;
+                let numbers: usize = plates.iter().flatten().map(triangle).sum();
+                directions + 1 + 2 * (dim + 1 + 2 * (numbers + dim))
+            }
+            MetricKind::Auto if dim <= AUTO_DENSE_MAX_DIM => dense.max(dim + directions),
+            MetricKind::Auto => dim + directions,
         }
-        MetricKind::Auto if dim <= AUTO_DENSE_MAX_DIM => dense.max(dim + directions),
-        MetricKind::Auto => dim + directions,
-    }
 }
 
 /// Transitions of a launch of `n_chains` chains at most, with rows of `row` words.

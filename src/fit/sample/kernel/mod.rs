@@ -72,9 +72,9 @@ pub fn readable(source: &Source, team: usize, max_treedepth: u32) -> String {
 }
 
 // The layout of `transition.c`, which a test compares.
-const STATE_EXTRA: usize = 9;
+const STATE_EXTRA: usize = 10;
 const ROW_HEAD: usize = 11;
-const N_VECTORS: usize = 12;
+const N_VECTORS: usize = 15;
 const N_SUMS: usize = 32 + 8 * LOW_RANK_MOST;
 
 /// Memories of the machine.
@@ -300,7 +300,7 @@ fn state_of<T>(chain: &Chain<T>, dim: usize) -> Vec<f64> {
     let point = &chain.space.candidate;
     let mut state = point.position.as_flattened()[..dim].to_vec();
     state.extend_from_slice(&point.gradient.as_flattened()[..dim]);
-    let [mu, error, log_step, log_average, count] = chain.step.numbers();
+    let [mu, error, log_step, log_average, count, log_most] = chain.step.numbers();
     state.extend([
         point.log_density,
         f64::from(chain.iteration),
@@ -310,6 +310,7 @@ fn state_of<T>(chain: &Chain<T>, dim: usize) -> Vec<f64> {
         log_step,
         log_average,
         count,
+        log_most,
         chain.step_size,
     ]);
     state

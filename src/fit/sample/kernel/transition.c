@@ -16,7 +16,8 @@ struct Job {
     const unsigned *table;   /* and its positions */
     double *states;          /* STATE numbers a chain */
     double *memory;          /* MEMORY numbers a chain: COMMON, then OWN for each block */
-    const double *metric;    /* S of a chain: its kind, its number of directions, its numbers */
+    const double *metric;    /* S of a chain: its kind, its number of directions, whether steps are
+                                rotations, their centre if so, the numbers of S */
     const double *forgetting; /* t^-0.75 by count, for the averaged step size */
     double *rows;            /* n_transitions rows of ROW numbers a chain */
     wide_t metric_stride;    /* numbers from one chain's metric to the next; 0 if shared */
@@ -33,9 +34,9 @@ struct Job {
 
 enum { PADDED = (DIM + 7) / 8 * 8 };
 
-/* Kinds of S: scales; the rows of a lower triangle; scales s, then for each direction u its weight
-   w, the directions and s u, for diag(s)(I + U diag(w) U'); the directions with what S makes
-   of them, then how many numbers S and S' have without their zeros, and of each where every row
+/* Kinds of S: scales; the rows of a lower triangle, and those of its inverse if there is a centre; scales s, then for each direction u its weight
+   w, that of the inverse, the directions and s u, for diag(s)(I + U diag(w) U'); the directions with
+   what S makes of them, then how many numbers S and S' have without their zeros, and of each where every row
    starts, the places in it, its numbers. */
 enum { DIAGONAL = 0, DENSE = 1, LOW_RANK = 2, BLOCKS = 3, MOST_DIRECTIONS = 16 };
 
@@ -49,6 +50,7 @@ enum {
     S_LOG_STEP,
     S_LOG_AVERAGE,
     S_COUNT,
+    S_LOG_MOST,
     S_STEP_SIZE,
     N_SCALARS,
     STATE = 2 * DIM + N_SCALARS
@@ -73,9 +75,10 @@ enum {
 
 enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
 
-/* Vectors of a chain, DIM numbers each: both ends, proposal and candidate, remembered leaves. */
-enum { POSITION, MOMENTUM, FORCE, PATH, END };
-enum { POINTS = 2 * END, MARKS = POINTS + 4, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
+/* Vectors of a chain, DIM numbers each: both ends, proposal and candidate, one to work in, remembered
+   leaves. The place of an end is where it lies from the centre of rotations, whitened. */
+enum { POSITION, MOMENTUM, FORCE, PATH, PLACE, END };
+enum { POINTS = 2 * END, SCRATCH = POINTS + 4, MARKS = SCRATCH + 1, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
 /* Words of all vectors, of a block, of two slopes, and of what blocks have in common. */
 enum { VECTORS = (SUMS_AT * DIM * sizeof(vector_t) + 7) / 8 };
 enum { N_SUMS = 32 + 8 * MOST_DIRECTIONS, OWN = VECTORS + N_SUMS };
@@ -270,14 +273,16 @@ FUNCTION bool accept(Dice *dice, double probability)
 /* A chain at work. */
 struct Chain {
     const Job *job;
-    const double *metric, *weights, *plain, *scaled;
+    const double *metric, *weights, *undoing, *plain, *scaled;
+    const double *centre;  /* of rotations; null where steps are leapfrogs */
+    const double *inverse; /* of a dense S, where there is a centre */
     vector_t *m;   /* its vectors */
     vector_t *g, *next_g; /* the slope of the last evaluation, and of the next */
     double *sums;  /* two sets of 16 partial sums, used in turn */
     double *along; /* eight partial sums for each direction of the metric */
     double *w;    /* memory of the density */
     int kind, rank, n_numbers, turn, side, candidate, offset[2];
-    double step_size, energy_start, energy, log_density;
+    double step_size, sine, cosine, energy_start, energy, log_density;
     double point_energy[2], point_log_density[2];
     int point_offset[2];
 };
@@ -361,10 +366,11 @@ FUNCTION void project(const Chain *chain, const double *rows, const vector_t *x)
 }
 
 /* y + a sum_r w_r (projection r) rows_ri. */
-FUNCTION double add_along(const Chain *chain, double a, const double *rows, int i, double y)
+FUNCTION double add_along(
+    const Chain *chain, double a, const double *weights, const double *rows, int i, double y)
 {
     for (int r = 0; r < chain->rank; ++r) {
-        const double c = a * chain->weights[r] * fold_eight(chain->along + 8 * r);
+        const double c = a * weights[r] * fold_eight(chain->along + 8 * r);
         y = y + c * rows[r * DIM + i];
     }
     return y;
@@ -396,9 +402,10 @@ FUNCTION double pulled(const Chain *chain, const vector_t *gradient, int i)
     if (chain->kind == DIAGONAL)
         return chain->metric[i] * gradient[i];
     if (chain->kind == LOW_RANK)
-        return add_along(chain, 1.0, chain->plain, i, chain->metric[i] * gradient[i]);
+        return add_along(
+            chain, 1.0, chain->weights, chain->plain, i, chain->metric[i] * gradient[i]);
     if (chain->kind == BLOCKS)
-        return add_along(chain, 1.0, chain->plain, i,
+        return add_along(chain, 1.0, chain->weights, chain->plain, i,
             sparse_times(chain, chain->metric + DIM + 1 + 2 * chain->n_numbers, gradient, i));
     double s = 0.0;
     for (int r = i / 8 * 8; r < DIM; ++r)
@@ -406,10 +413,10 @@ FUNCTION double pulled(const Chain *chain, const vector_t *gradient, int i)
     return s;
 }
 
-/* Row i of S times x, in eight lanes. */
-FUNCTION double row_times(const Chain *chain, const vector_t *x, int i)
+/* Row i of a lower triangle times x, in eight lanes. */
+FUNCTION double row_times(const double *rows, const vector_t *x, int i)
 {
-    const double *row = chain->metric + i * PADDED;
+    const double *row = rows + i * PADDED;
     const int end = LEAST(DIM, (i / 8 + 1) * 8);
     double s[8];
     for (int lane = 0; lane < 8; ++lane)
@@ -436,6 +443,30 @@ FUNCTION void draw_momentum(const Chain *chain, vector_t *p, unsigned iteration,
     }
 }
 
+/* Where an end lies from the centre, S^-1 (q - m). */
+FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
+{
+    vector_t *x = vector_of(chain, SCRATCH);
+    EACH(i)
+    {
+        const vector_t away = q[i] + -1.0 * chain->centre[i];
+        x[i] = chain->kind == DENSE ? away : (vector_t)(away / chain->metric[i]);
+        place[i] = x[i];
+    }
+    if (chain->kind == DENSE) {
+        MEET(); /* rotation, dense */
+        EACH(i)
+        place[i] = row_times(chain->inverse, x, i);
+    }
+    if (chain->rank > 0) {
+        MEET(); /* rotation, directions */
+        project(chain, chain->plain, x);
+        MEET(); /* rotation, directions */
+        EACH(i)
+        place[i] = add_along(chain, 1.0, chain->undoing, chain->plain, i, place[i]);
+    }
+}
+
 /* Starts a trajectory at the candidate. */
 FUNCTION void start(Chain *chain, const Dice *dice)
 {
@@ -443,10 +474,20 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     const vector_t *q = point_of(chain, chain->candidate), *g = q + DIM;
     draw_momentum(chain, back + MOMENTUM * DIM, dice->iteration, dice);
     MEET();
+    if (chain->centre) {
+        locate(chain, q, back + PLACE * DIM);
+        chain->sine = k_turn(chain->step_size / 6.283185307179586, &chain->cosine);
+        if (chain->rank > 0)
+            MEET(); /* rotation, directions */
+    }
     before_pull(chain, g);
     EACH(i)
     {
-        const vector_t force = pulled(chain, g, i);
+        vector_t force = pulled(chain, g, i);
+        if (chain->centre) {
+            force = force + back[PLACE * DIM + i];
+            front[PLACE * DIM + i] = back[PLACE * DIM + i];
+        }
         back[POSITION * DIM + i] = q[i];
         back[FORCE * DIM + i] = force;
         back[PATH * DIM + i] = 0.0;
@@ -467,15 +508,13 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     chain->point_offset[at] = 0;
 }
 
-/* One leapfrog step of the side that grows; the log weight of the leaf. */
-FUNCTION double leapfrog(Chain *chain)
+/* Half a kick and the drift of an end. */
+FUNCTION void drift(Chain *chain, vector_t *end, double half)
 {
-    const double sign = chain->side == 1 ? 1.0 : -1.0;
-    const double half = 0.5 * sign * chain->step_size;
     const double step = 2.0 * half;
     const vector_t kick = (vector_t)half;
-    vector_t *end = vector_of(chain, chain->side * END);
-    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
+    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM;
+    const vector_t *f = end + FORCE * DIM;
     vector_t *h = end + PATH * DIM;
     EACH(i)
     {
@@ -489,7 +528,7 @@ FUNCTION double leapfrog(Chain *chain)
     if (chain->kind == DENSE) {
         MEET(); /* dense */
         EACH(i)
-        q[i] = q[i] + step * row_times(chain, p, i);
+        q[i] = q[i] + step * row_times(chain->metric, p, i);
     }
     if (chain->kind == BLOCKS) {
         MEET(); /* blocks */
@@ -501,14 +540,67 @@ FUNCTION double leapfrog(Chain *chain)
         project(chain, chain->plain, p);
         MEET(); /* low-rank */
         EACH(i)
-        q[i] = add_along(chain, step, chain->scaled, i, q[i]);
+        q[i] = add_along(chain, step, chain->weights, chain->scaled, i, q[i]);
     }
+}
+
+/* Half a kick and the rotation of an end. */
+FUNCTION void rotate(Chain *chain, vector_t *end, double sign)
+{
+    const vector_t kick = (vector_t)(0.5 * sign * chain->step_size);
+    const vector_t sine = (vector_t)(sign * chain->sine), cosine = (vector_t)chain->cosine;
+    const vector_t less = (vector_t)(chain->cosine - 1.0);
+    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *x = end + PLACE * DIM;
+    const vector_t *f = end + FORCE * DIM;
+    vector_t *h = end + PATH * DIM, *by = vector_of(chain, SCRATCH);
+    EACH(i)
+    {
+        const vector_t before = p[i];
+        const vector_t after = before + kick * f[i];
+        const vector_t place = x[i];
+        const vector_t moved = place * less + after * sine;
+        h[i] = h[i] + before;
+        p[i] = after * cosine - place * sine;
+        x[i] = place + moved;
+        by[i] = moved;
+        if (chain->kind != DENSE)
+            q[i] = q[i] + (vector_t)chain->metric[i] * moved;
+    }
+    if (chain->kind == DENSE) {
+        MEET(); /* rotation, dense */
+        EACH(i)
+        q[i] = q[i] + row_times(chain->metric, by, i);
+    }
+    if (chain->rank > 0) {
+        MEET(); /* rotation, directions */
+        project(chain, chain->plain, by);
+        MEET(); /* rotation, directions */
+        EACH(i)
+        q[i] = add_along(chain, 1.0, chain->weights, chain->scaled, i, q[i]);
+    }
+}
+
+/* One step of the side that grows; the log weight of the leaf. */
+FUNCTION double step(Chain *chain)
+{
+    const double sign = chain->side == 1 ? 1.0 : -1.0;
+    const double half = 0.5 * sign * chain->step_size;
+    const vector_t kick = (vector_t)half;
+    vector_t *end = vector_of(chain, chain->side * END);
+    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
+    vector_t *h = end + PATH * DIM;
+    if (chain->centre)
+        rotate(chain, end, sign);
+    else
+        drift(chain, end, half);
     chain->log_density = evaluate(chain, q);
     const vector_t *g = chain->g;
     before_pull(chain, g);
     EACH(i)
     {
-        const vector_t force = pulled(chain, g, i);
+        vector_t force = pulled(chain, g, i);
+        if (chain->centre)
+            force = force + end[PLACE * DIM + i];
         const vector_t after = p[i] + kick * force;
         h[i] = h[i] + after;
         f[i] = force;
@@ -614,7 +706,7 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
     tree->subtree = 0.0;
     tree->subtree_turns = false;
     for (unsigned leaf = 0; leaf < leaves; ++leaf) {
-        const double log_weight = leapfrog(chain);
+        const double log_weight = step(chain);
         tree->n_steps += 1;
         if (fabs(log_weight) > fabs(tree->max_energy_error))
             tree->max_energy_error = -log_weight;
@@ -707,7 +799,8 @@ FUNCTION void learn(double *state, double acceptance, double target, const doubl
     const double weight = 1.0 / (state[S_COUNT] + 10.0);
     state[S_ERROR] = (1.0 - weight) * state[S_ERROR] + weight * (target - acceptance);
     const double log_step = state[S_MU] - sqrt(state[S_COUNT]) / 0.05 * state[S_ERROR];
-    state[S_LOG_STEP] = log_step < -60.0 ? -60.0 : log_step > 60.0 ? 60.0 : log_step;
+    const double log_most = state[S_LOG_MOST];
+    state[S_LOG_STEP] = log_step < -60.0 ? -60.0 : log_step > log_most ? log_most : log_step;
     const double forget = forgetting[(int)state[S_COUNT]];
     state[S_LOG_AVERAGE] = forget * state[S_LOG_STEP] + (1.0 - forget) * state[S_LOG_AVERAGE];
 }
@@ -750,9 +843,12 @@ ENTRY void advance(const Job *job)
     const double *metric = job->metric + (wide_t)index * job->metric_stride;
     chain.kind = (int)metric[0];
     chain.rank = (int)metric[1];
-    chain.metric = metric + 2;
+    chain.centre = metric[2] == 0.0 ? 0 : metric + 3;
+    chain.metric = chain.centre ? chain.centre + DIM : metric + 3;
+    chain.inverse = chain.metric + DIM * PADDED;
     chain.weights = chain.kind == BLOCKS ? chain.metric : chain.metric + DIM;
-    chain.plain = chain.weights + chain.rank;
+    chain.undoing = chain.weights + chain.rank;
+    chain.plain = chain.undoing + chain.rank;
     chain.scaled = chain.plain + chain.rank * DIM;
     chain.n_numbers = 0;
     if (chain.kind == BLOCKS) {

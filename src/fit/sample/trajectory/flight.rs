@@ -173,7 +173,8 @@ mod tests {
                 *inverse_mass.at_mut(i, j) = own + 0.1 * (i + 1) as f64 * (j + 1) as f64;
             }
         }
-        Metric::Dense(inverse_mass.cholesky().expect("positive definite"))
+        let factor = inverse_mass.cholesky().expect("positive definite");
+        super::super::super::metric::Factor::Dense(factor).into()
     }
 
     /// Flies from `q` with velocity `v`: place and velocity at the end, and the error.

@@ -147,6 +147,7 @@ impl<T: Target> Trajectory for Walnuts<'_, T> {
             energy,
             log_density,
             side,
+            ..
         } = &mut self.path;
         let sign = if *side == 1 { 1 } else { -1 };
         let here = self.energies[*side];

@@ -5,7 +5,7 @@ use crate::commands::IN_MEMORY_BYTES;
 use crate::progress::Style;
 use crate::task::Task;
 use clap::{Args, ValueEnum};
-use fitzroy::fit::sample::{Adapt, MetricKind, PastTurn};
+use fitzroy::fit::sample::{Adapt, Integrator, MetricKind, PastTurn};
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::Engine;
@@ -52,6 +52,11 @@ pub(crate) struct ChainFlags {
     /// hierarchical stop-signal fits
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     past_turn: Past,
+    /// What a step of NUTS is: an exact rotation in the normal distribution that the warm-up fits, which
+    /// takes a half to a third of the gradients where the posterior is near to one, or a leapfrog.
+    /// Auto lets the draws of the warm-up decide
+    #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
+    integrator: Steps,
     /// Chains that run at once, at most [default: --threads]
     #[arg(long, value_name = "N")]
     cores: Option<usize>,
@@ -99,6 +104,14 @@ enum Past {
     Auto,
     On,
     Off,
+}
+
+/// What a step is.
+#[derive(Clone, Copy, ValueEnum)]
+enum Steps {
+    Auto,
+    Leapfrog,
+    Rotation,
 }
 
 /// Whose draws a chain adapts to.
@@ -154,6 +167,11 @@ impl ChainFlags {
             Past::Auto => PastTurn::Auto,
             Past::On => PastTurn::On,
             Past::Off => PastTurn::Off,
+        };
+        sampler.integrator = match self.integrator {
+            Steps::Auto => Integrator::Auto,
+            Steps::Leapfrog => Integrator::Leapfrog,
+            Steps::Rotation => Integrator::Rotation,
         };
         sampler.metric = match self.metric {
             Metric::Auto => MetricKind::Auto,

@@ -132,8 +132,12 @@ fn coordinates(outcome: &Outcome) -> String {
         true => "   trajectories past the turn",
         false => "",
     };
+    let integrator = match outcome.run.integrator() {
+        "leapfrog" => String::new(),
+        other => format!("   steps by {other}"),
+    };
     format!(
-        "coordinates  {}   metric {metric}{past_turn}",
+        "coordinates  {}   metric {metric}{integrator}{past_turn}",
         plates.join(", ")
     )
 }

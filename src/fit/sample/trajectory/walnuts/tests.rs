@@ -79,7 +79,8 @@ fn a_step_of_any_size_leads_back_to_where_it_started() {
     (0..5).for_each(|i| *inverse_mass.at_mut(i, i) = 0.5 + i as f64);
     *inverse_mass.at_mut(1, 0) = 0.3;
     *inverse_mass.at_mut(0, 1) = 0.3;
-    let metric = Metric::Dense(inverse_mass.cholesky().expect("positive definite"));
+    let factor = inverse_mass.cholesky().expect("positive definite");
+    let metric = Metric::from(super::super::super::metric::Factor::Dense(factor));
     let (mut led, mut halved, mut refused) = (0, 0, 0);
     for number in 0..400 {
         let mut rng = Rng::new(2, 0, 0, number, Purpose::Test);
