@@ -57,6 +57,9 @@ fn a_batch_gives_what_single_fits_give() {
     let all: Vec<u32> = (0..300).collect();
     let batch = fit(&all, 1);
     assert!(batch.n_alone < 3, "{} alone", batch.n_alone);
+    // Eight a fit where steps learn nothing from the last.
+    let evaluations: u32 = batch.evaluations.iter().sum();
+    assert!(evaluations < 300 * 15 / 2, "{evaluations} evaluations");
     let (plan, options) = plan_and_options();
     for k in (0..300).step_by(7) {
         let (table, _) = spots(&[k]);

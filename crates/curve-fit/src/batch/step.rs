@@ -1,7 +1,9 @@
 //! Damped steps of eight problems at once, a problem in each lane.
 
 use super::eights::{Eight, Eights};
-use fitzroy_device::gpu::text::damping::{FIRST_DAMPING, FIRST_GROWTH, TINY};
+use fitzroy_device::gpu::text::damping::{
+    FIRST_DAMPING, FIRST_GROWTH, MOST_TURNED, STRAIGHT, TINY,
+};
 use fitzroy_device::lanes::Lanes;
 
 /// Where eight fits stand; every number begins a line of the cache.
@@ -33,6 +35,9 @@ pub(super) struct State {
     pub(super) trial: Eights,
     /// Running maxima of A_aa.
     pub(super) scale: Eights,
+    /// The last step as it was solved for, and as it was taken.
+    solved: Eights,
+    taken: Eights,
     /// Room of [`step`] for many parameters.
     work: Eights,
 }
@@ -46,6 +51,8 @@ impl State {
             theta: Eights::zeros(p),
             trial: Eights::zeros(p),
             scale: Eights::zeros(p),
+            solved: Eights::zeros(p),
+            taken: Eights::zeros(p),
             cost: zero,
             lambda: zero,
             nu: zero,
@@ -145,8 +152,8 @@ fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize, work: &mut [Eight])
         let g = L::from_block(&here[pair(q, i, p)], at).neg();
         product(delta, &own[..i], g).to_block(&mut delta[i], 0);
     }
-    let (mut damped, mut slope, mut change) = (zero, zero, zero);
-    let tiny = L::splat(TINY);
+    let (mut damped, mut slope) = (zero, zero);
+    let (mut turned, mut turn) = (zero, zero);
     for (diagonal, delta) in delta.iter_mut().enumerate() {
         let inverse = L::from_block(&l[lower(diagonal, diagonal)], 0);
         L::from_block(delta, 0).mul(inverse).to_block(delta, 0);
@@ -162,9 +169,28 @@ fn step_of<L: Lanes>(state: &mut State, at: usize, p: usize, work: &mut [Eight])
         let d = L::from_block(&scale[i], at);
         damped = d.mul(s).fma(s, damped);
         slope = L::from_block(&here[pair(q, i, p)], at).fma(s, slope);
-        let theta = L::from_block(&theta[i], at);
-        theta.add(s).to_block(&mut trial[i], at);
-        change = s.abs().div(theta.abs().greater(tiny)).greater(change);
+        let differs = s.sub(L::from_block(&state.solved[i], at));
+        let sized = d.mul(differs);
+        turned = sized.fma(s, turned);
+        turn = sized.fma(differs, turn);
+    }
+    // Where the residuals are not small, steps shrink by the same part each. How this one differs from
+    // the last, along which it was made, tells where they lead (Anderson 1965, with one step).
+    let last = L::from_block(&state.last, at);
+    let part = turned.div(turn);
+    let known = L::and(zero.lt(last), last.le(L::splat(STRAIGHT)));
+    let known = L::and(known, part.abs().lt(L::splat(MOST_TURNED)));
+    let (mut change, tiny) = (zero, L::splat(TINY));
+    for (i, (theta, trial)) in theta.iter().zip(trial).enumerate() {
+        let s = L::from_block(&delta[i], 0);
+        let differs = s.sub(L::from_block(&state.solved[i], at));
+        let back = L::from_block(&state.taken[i], at).add(differs);
+        let step = L::select(known, part.neg().fma(back, s), s);
+        s.to_block(&mut state.solved[i], at);
+        step.to_block(&mut state.taken[i], at);
+        let theta = L::from_block(theta, at);
+        theta.add(step).to_block(trial, at);
+        change = step.abs().div(theta.abs().greater(tiny)).greater(change);
     }
     let predicted = lambda.fma(damped, slope.neg()).mul(L::splat(0.5));
     predicted.to_block(&mut state.predicted, at);

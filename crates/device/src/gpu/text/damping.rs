@@ -54,6 +54,10 @@ numbers! {
     FLAT = 1e-12;
     /// Where each step is this part of the last one, steps shrink steadily.
     STEADY = 0.1;
+    /// A change of the last step up to which the next one learns from it.
+    STRAIGHT = 1e-2;
+    /// The part of the last two steps that the next one takes back, at most.
+    MOST_TURNED = 1.0;
     /// A change up to which a last step is taken without another evaluation: sums at its ends are
     /// equal to this, and the cost to its square.
     SHORT = 1e-6;

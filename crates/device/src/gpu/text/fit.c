@@ -23,12 +23,19 @@ FUNCTION double greater(double a, double b)
     return a > b ? a : b;
 }
 
+/* What a step is made from beside sums: running maxima of A_aa, the last step as it was solved for
+   and as it was taken, and its change if it was accepted, else 0. */
+struct Past {
+    double scale[P], solved[P], taken[P], last;
+};
+
 /* The next trial point from the best one; the change of the parameters. Solves by L diag(w) L',
-   with 1/w on the diagonal of l. */
-FUNCTION double next_trial(const double *here, const double *theta, double lambda, double *scale,
-                           double *trial, double *predicted)
+   with 1/w on the diagonal of l; takes back a part of the last two steps where they differ. */
+FUNCTION double next_trial(const double *here, const double *theta, double lambda,
+                           struct Past *past, double *trial, double *predicted)
 {
     double l[P * (P + 1) / 2], lw[P], step[P];
+    double *const scale = past->scale;
     for (int i = 0; i < P; ++i) {
         for (int j = 0; j < i; ++j) {
             double s = here[pair_at(j, i)];
@@ -50,24 +57,34 @@ FUNCTION double next_trial(const double *here, const double *theta, double lambd
     }
     for (int i = 0; i < P; ++i)
         step[i] = step[i] * l[lower_at(i, i)];
-    double damped = 0.0, slope = 0.0, change = 0.0;
+    double damped = 0.0, slope = 0.0, change = 0.0, turned = 0.0, turn = 0.0;
     for (int i = P - 1; i >= 0; --i) {
         const double s = step[i];
         for (int k = 0; k < i; ++k)
             step[k] = fma(-l[lower_at(i, k)], s, step[k]);
         damped = fma(scale[i] * s, s, damped);
         slope = fma(here[pair_at(i, P)], s, slope);
-        trial[i] = theta[i] + s;
-        change = greater(fabs(s) / greater(fabs(theta[i]), TINY), change);
+        const double differs = s - past->solved[i];
+        turned = fma(scale[i] * differs, s, turned);
+        turn = fma(scale[i] * differs, differs, turn);
+    }
+    const double part = turned / turn;
+    const bool known = 0.0 < past->last && past->last <= STRAIGHT && fabs(part) < MOST_TURNED;
+    for (int i = 0; i < P; ++i) {
+        const double s = step[i], back = past->taken[i] + (s - past->solved[i]);
+        past->solved[i] = s;
+        past->taken[i] = known ? fma(-part, back, s) : s;
+        trial[i] = theta[i] + past->taken[i];
+        change = greater(fabs(past->taken[i]) / greater(fabs(theta[i]), TINY), change);
     }
     *predicted = fma(lambda, damped, -slope) * 0.5;
     return fma(*predicted, 0.0, change);
 }
 
 /* The change of a step, or of the next where steps shrink steadily. */
-FUNCTION double least_change(double change, double last, double before, bool *steady)
+FUNCTION double least_change(double change, const struct Past *past, double before, bool *steady)
 {
-    const double pace = greater(change / last, last / before);
+    const double last = past->last, pace = greater(change / last, last / before);
     *steady = last > 0.0 && before > 0.0 && pace < STEADY;
     return *steady ? pace * change : change;
 }
@@ -76,16 +93,18 @@ FUNCTION void fit(const Job *job, long long index)
 {
     const double *columns = job->columns + job->offsets[index / 32] * 32 + index % 32;
     const long long n = job->n_rows[index];
-    double here[SUMS], there[SUMS], theta[P], trial[P], scale[P];
+    double here[SUMS], there[SUMS], theta[P], trial[P];
+    struct Past past;
     double lambda = FIRST_DAMPING, nu = FIRST_GROWTH, cost = 0.0, predicted = 0.0, change = 0.0;
-    /* Changes of the last two steps in a row that were accepted; 0 where there are none. */
-    double last = 0.0, before = 0.0;
+    /* Change of the step before the last, if both were accepted, else 0. */
+    double before = 0.0;
     int status = 0, evaluations = 0;
     bool better = true, steady = false;
     for (int k = 0; k < P; ++k) {
         trial[k] = theta[k] = job->starts[index * P + k];
-        scale[k] = 0.0;
+        past.scale[k] = past.solved[k] = past.taken[k] = 0.0;
     }
+    past.last = 0.0;
     for (;;) {
         sums_at(job, columns, n, trial, there);
         ++evaluations;
@@ -118,7 +137,7 @@ FUNCTION void fit(const Job *job, long long index)
             }
             if (after == 0.0)
                 status = (int)EXACT_FIT;
-            else if (better && least_change(change, last, before, &steady) <= job->xtol)
+            else if (better && least_change(change, &past, before, &steady) <= job->xtol)
                 status = (int)SMALL_STEP;
             else if (better && predicted <= job->ftol * after)
                 status = (int)SMALL_REDUCTION;
@@ -128,8 +147,8 @@ FUNCTION void fit(const Job *job, long long index)
                 status = (int)DAMPING_LIMIT;
             else if (evaluations >= job->most)
                 status = (int)EVALUATION_LIMIT;
-            before = better ? last : 0.0;
-            last = better ? change : 0.0;
+            before = better ? past.last : 0.0;
+            past.last = better ? change : 0.0;
         }
         if (better) {
             for (int k = 0; k < SUMS; ++k)
@@ -139,9 +158,9 @@ FUNCTION void fit(const Job *job, long long index)
         }
         if (status)
             break;
-        change = next_trial(here, theta, lambda, scale, trial, &predicted);
+        change = next_trial(here, theta, lambda, &past, trial, &predicted);
         /* The last step is taken without an evaluation where that would show nothing. */
-        const double least = least_change(change, last, before, &steady);
+        const double least = least_change(change, &past, before, &steady);
         if (least <= job->xtol && change <= SHORT && lambda <= DAMPED && 0.0 <= predicted
             && predicted <= cost * SLIGHT && steady) {
             status = (int)SMALL_STEP;
