@@ -43,7 +43,7 @@ const SLOW: f64 = 1.0 / 3.0;
 pub(crate) fn chosen<T: Target>(chains: &[Chain<T>], settings: &Settings) -> bool {
     let turns = matches!(settings.sampler, Sampler::Nuts | Sampler::Walnuts);
     match settings.past_turn {
-        PastTurn::On => true,
+        PastTurn::On => turns,
         PastTurn::Off => false,
         PastTurn::Auto => turns && settings.adapt == Adapt::Pooled && is_slow(chains),
     }
@@ -136,6 +136,7 @@ mod tests {
         assert!(!ask(PastTurn::Auto, Adapt::Pooled, Sampler::Mams));
         assert!(!ask(PastTurn::Auto, Adapt::PerChain, Sampler::Nuts));
         assert!(ask(PastTurn::On, Adapt::PerChain, Sampler::Nuts));
+        assert!(!ask(PastTurn::On, Adapt::Pooled, Sampler::Mams));
         assert!(!ask(PastTurn::Off, Adapt::Pooled, Sampler::Nuts));
     }
 }
