@@ -135,9 +135,9 @@ impl Caller<'static> {
 /// Where the time went, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timing {
-    /// Building and compiling the density in its first coordinates.
+    /// Building and compiling the density in its first coordinates, and the kernels of a machine.
     pub compile: f64,
-    /// Start and warm-up of the chains, changes of coordinates included.
+    /// Start and warm-up of the chains, changes of coordinates included, but no kernel's compilation.
     pub warmup: f64,
     /// Drawing.
     pub sampling: f64,
@@ -342,10 +342,12 @@ fn attempt(
         sampled.map_err(|error| start::explain(error, joint, &first, &settings.sampler))?;
     let ended = (caller.now)();
     let drawing_from = watch.first_draw().unwrap_or(ended);
+    let kernels = watch.kernels();
     let mut timing = Timing {
-        compile: compiled_at - start,
-        warmup: drawing_from - compiled_at,
-        sampling: ended - drawing_from + kept.as_ref().map_or(0.0, |k| k.earlier_s),
+        compile: compiled_at - start + kernels.warmup_s + kernels.sampling_s,
+        warmup: drawing_from - compiled_at - kernels.warmup_s,
+        sampling: ended - drawing_from - kernels.sampling_s
+            + kept.as_ref().map_or(0.0, |k| k.earlier_s),
         collecting: 0.0,
     };
     let compiled = Arc::clone(posterior.compiled());

@@ -29,10 +29,10 @@ pub(super) fn rewrites_json(done: &[Rewrote]) -> Value {
 
 /// The document of `sample --json`.
 ///
-/// Times are in seconds. `timing_s.compile` includes reading and binding, `collecting` puts the
-/// trace together, `written` is when the draws were on the disk. ESS per second is the smallest
-/// bulk ESS of all elements over the seconds of drawing, until the draws were on the disk, and
-/// over all seconds.
+/// Times are in seconds. `timing_s.compile` includes reading, binding and a GPU's kernels,
+/// `collecting` puts the trace together, `written` is when the draws were on the disk. ESS per second
+/// is the smallest bulk ESS of all elements over the seconds of drawing, until the draws were on the
+/// disk, and over all seconds.
 pub fn run_json(
     outcome: &Outcome,
     settings: &Settings,

@@ -1,8 +1,10 @@
-//! What goes on while chains run: when the first draw was made, and when a stop is overdue.
+//! What goes on while chains run: when the first draw was made, how long kernels took to compile, and
+//! when a stop is overdue.
 
 use super::Caller;
-use crate::fit::sample::{Event, Observer, Phase};
+use crate::fit::sample::{Event, Loading, Observer, Phase};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Passes events on and notes when the first draw was made.
 pub(super) struct Watch<'a> {
@@ -13,6 +15,18 @@ pub(super) struct Watch<'a> {
     asked: AtomicU64,
     /// Ends a kept run between two meetings of its chains.
     hard: AtomicBool,
+    kernels: Mutex<Kernels>,
+}
+
+/// Seconds in which chains waited for kernels that they run.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Kernels {
+    /// When the present wait began.
+    began: f64,
+    /// Before the first draw.
+    pub(super) warmup_s: f64,
+    /// After it.
+    pub(super) sampling_s: f64,
 }
 
 /// Seconds that a kept run which was asked to end may take to the next meeting of its chains, where
@@ -26,12 +40,18 @@ impl<'a> Watch<'a> {
             first: AtomicU64::new(f64::NAN.to_bits()),
             asked: AtomicU64::new(f64::NAN.to_bits()),
             hard: AtomicBool::new(false),
+            kernels: Mutex::default(),
         }
     }
 
     /// Turns true once the run has been asked to end and no meeting came.
     pub(super) fn hard_stop(&self) -> &AtomicBool {
         &self.hard
+    }
+
+    /// How long kernels took.
+    pub(super) fn kernels(&self) -> Kernels {
+        *self.kernels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn first_draw(&self) -> Option<f64> {
@@ -60,5 +80,17 @@ impl Observer for Watch<'_> {
             }
         }
         self.caller.observer.event(event);
+    }
+
+    fn loading(&self, loading: Loading) {
+        let now = (self.caller.now)();
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        match (loading, self.first_draw()) {
+            (Loading::Begins, _) => kernels.began = now,
+            (Loading::Ended, None) => kernels.warmup_s += now - kernels.began,
+            (Loading::Ended, Some(_)) => kernels.sampling_s += now - kernels.began,
+        }
+        drop(kernels);
+        self.caller.observer.loading(loading);
     }
 }

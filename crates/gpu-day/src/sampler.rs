@@ -104,7 +104,8 @@ pub(crate) fn speed(
     Ok(json!({
         "chains": chains,
         "seconds": seconds,
-        // With the compilation of the kernel, where it was not kept from before.
+        // With that of the kernel, where it was not kept from before.
+        "compile_s": outcome.timing.compile,
         "warmup_s": outcome.timing.warmup,
         "sampling_s": outcome.timing.sampling,
         "leapfrogs": run.gradients - run.warmup_gradients,

@@ -262,6 +262,19 @@ pub struct Event<'a> {
 pub trait Observer: Sync {
     /// A chain has finished a transition. Called for every one: return quickly.
     fn event(&self, event: &Event<'_>);
+
+    /// A machine is made ready to run a kernel, or now is. All chains wait meanwhile, for the text may
+    /// have to be compiled.
+    fn loading(&self, _: Loading) {}
+}
+
+/// How far a kernel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loading {
+    /// The machine is asked for it.
+    Begins,
+    /// It can be launched.
+    Ended,
 }
 
 /// An observer that does nothing.

@@ -159,7 +159,7 @@ fn evaluate(
     session: &Session<'_>,
 ) -> Result<Vec<(f64, Vec<f64>)>> {
     let source = &*lower.source;
-    stretch.machine.load(&program(source, team, max_depth))?;
+    stretch.load(&program(source, team, max_depth), session)?;
     let (dim, words) = (source.dim, 2 * source.dim + STATE_EXTRA);
     let fixed = stretch.send_numbers(Slot::Fixed, &source.fixed)?;
     let table = stretch.send_table(&source.table)?;

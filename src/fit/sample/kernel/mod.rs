@@ -13,7 +13,7 @@ use super::chain::{Chain, PhaseSettings};
 use super::metric::LOW_RANK_MOST;
 use super::run::Session;
 use super::tree::{Growth, Stop};
-use super::{Phase, Target};
+use super::{Loading, Phase, Target};
 use crate::Result;
 use crate::rng::Purpose;
 pub use agreement::{Agreement, Disagreement};
@@ -114,6 +114,14 @@ struct Stretch<'m> {
 }
 
 impl Stretch<'_> {
+    /// Has the machine compile `program`, unless it has it, and tells the observer when.
+    fn load(&mut self, program: &Program, session: &Session<'_>) -> Result<()> {
+        session.observer.loading(Loading::Begins);
+        let loaded = self.machine.load(program);
+        session.observer.loading(Loading::Ended);
+        loaded
+    }
+
     fn send(&mut self, slot: Slot, words: &[u64]) -> Result<u64> {
         let at = self.machine.reserve(slot as usize, words.len().max(1))?;
         if !words.is_empty() {
@@ -158,7 +166,7 @@ pub(crate) fn advance<T: Target>(
     agreement::examine(remote, &mut stretch, chains, phase, session)?;
     let source = remote.in_use();
     let program = program(source, remote.team, session.settings.max_treedepth);
-    stretch.machine.load(&program)?;
+    stretch.load(&program, session)?;
     let mut job = prepare(&mut stretch, (source, remote.team), chains, phase, session)?;
     // What the CPU evaluated, or another precision, is not what this kernel gives.
     job.fresh = u64::from(remote.lower.is_some());

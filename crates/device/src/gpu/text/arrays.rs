@@ -43,6 +43,8 @@ pub(super) struct Arrays {
     many: Real,
     written: Vec<Written>,
     barrier: bool,
+    /// Barriers so far.
+    pub(super) n_barriers: usize,
 }
 
 impl Arrays {
@@ -54,6 +56,7 @@ impl Arrays {
             many: precision.many(),
             written: Vec::new(),
             barrier: false,
+            n_barriers: 0,
         };
         for step in &lower.steps {
             match step {
@@ -121,6 +124,11 @@ impl Arrays {
         Place { real, at }
     }
 
+    /// How many arrays of the workspace are of one number.
+    pub(super) fn n_single(&self) -> usize {
+        self.places.values().filter(|(len, _)| *len == 1).count()
+    }
+
     /// Numbers of one type in all.
     pub(super) fn n_numbers(&self, real: Real) -> usize {
         self.n_numbers[real as usize]
@@ -165,6 +173,7 @@ impl Arrays {
         let needed = std::mem::take(&mut self.barrier);
         if needed {
             self.written.clear();
+            self.n_barriers += 1;
         }
         needed
     }

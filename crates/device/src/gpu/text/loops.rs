@@ -92,7 +92,9 @@ impl Writer<'_> {
 
     /// A loop over one element: every thread computes it, the first one stores what is stored.
     pub(super) fn single(&mut self, plan: &LoopPlan) {
+        self.is_single = true;
         let turn = self.turn(plan, "    ");
+        self.is_single = false;
         let text = turn.text;
         self.step(&text);
         for (place, len) in turn.written {
@@ -200,7 +202,7 @@ impl Writer<'_> {
             let place = self.arrays.place(to.at);
             let (indent, n) = (turn.indent, turn.plan.n);
             let _ = if n == 1 {
-                self.known.insert(to.at, name.clone());
+                self.know(to.at, name.clone());
                 let to = array(place, "");
                 writeln!(turn.text, "{indent}if (THREAD == 0) {to} = {name};")
             } else {
@@ -217,10 +219,9 @@ impl Writer<'_> {
         let highest = positions.iter().max().copied().unwrap_or(0) as usize;
         let index = if turn.plan.n == 1 {
             // One element of an array may be a number that every thread knows.
-            if let Some(name) = self.known.get(&(from.at + highest))
-                && from.arena == Arena::Work
+            if from.arena == Arena::Work
+                && let Some(name) = self.recall(from.at + highest)
             {
-                let name = name.clone();
                 return self.assign(turn, to, &name);
             }
             format!("{highest}")

@@ -112,8 +112,9 @@ pub fn emit_in(
 /// A text being written.
 struct Writer<'a> {
     body: String,
-    /// Numbers known to every thread, by their address in the workspace.
-    known: HashMap<usize, String>,
+    /// Numbers known to every thread, by their address in the workspace: their names, and how many
+    /// barriers stood before their step.
+    known: HashMap<usize, (String, usize)>,
     arrays: Arrays,
     tables: Tables,
     fixed: &'a [f64],
@@ -122,6 +123,8 @@ struct Writer<'a> {
     precision: Precision,
     /// The arithmetic of the step that is being written.
     real: Real,
+    /// Whether the step that is being written is one of single numbers.
+    is_single: bool,
     /// The parameters in `float`, where `q` is not.
     copied: Option<Place>,
     /// In a lower precision: what of `fixed` is read in `double`, and where it starts.
@@ -141,6 +144,7 @@ impl<'a> Writer<'a> {
             n_names: 0,
             precision,
             real: Real::Double,
+            is_single: false,
             copied: None,
             doubles: Vec::new(),
             places_of_doubles: HashMap::new(),
@@ -231,10 +235,39 @@ impl<'a> Writer<'a> {
                 false => self.constant(loc.at, 1, ""),
             };
         }
-        match self.known.get(&loc.at) {
-            Some(name) => self.real.cast(name.clone(), Real::Double),
+        match self.recall(loc.at) {
+            Some(name) => self.real.cast(name, Real::Double),
             None => self.element(loc, 1, "", Access::Any),
         }
+    }
+
+    /// Every thread knows the number at address `at` of the workspace by `name`.
+    fn know(&mut self, at: usize, name: String) {
+        self.known.insert(at, (name, self.arrays.n_barriers));
+    }
+
+    /// The name by which every thread knows the number at address `at` of the workspace. Where there
+    /// are many such numbers they would fill the registers from their step to the end of the text, so
+    /// that older ones are read again from memory, which costs no more than a register that is
+    /// spilled. It is the same number, and a barrier stands after its step.
+    fn recall(&mut self, at: usize) -> Option<String> {
+        let (name, before) = self.known.get(&at)?.clone();
+        let place = self.arrays.place(at);
+        // A step is written after its own barrier, which may be counted already.
+        let is_old = before + 1 < self.arrays.n_barriers && place.real == Real::Double;
+        if !is_old || self.arrays.n_single() <= MOST_KNOWN {
+            return Some(name);
+        }
+        let from = array(place, "");
+        // A long step of single numbers reads each where it is used: all at its start would fill the
+        // registers again. A loop reads them once, before its first turn.
+        if self.is_single {
+            return Some(from);
+        }
+        let again = self.name();
+        let _ = writeln!(self.body, "    const double {again} = {from};");
+        self.know(at, again.clone());
+        Some(again)
     }
 
     /// Gradient and value leave.
@@ -343,6 +376,9 @@ fn pair(numbers: &[f64]) -> f64 {
 fn array(place: Place, index: &str) -> String {
     subscript(place.real.memory(), place.at, index)
 }
+
+/// Single numbers that a text may keep in the registers of every thread, two registers to each.
+const MOST_KNOWN: usize = 32;
 
 /// Constants longer than this stay in `fixed`, so that other data need no other text.
 const LONGEST_LITERAL: usize = 6;

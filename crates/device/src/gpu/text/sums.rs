@@ -119,7 +119,7 @@ impl Writer<'_> {
             "    const double {name} = {sum};\n    if (THREAD == 0) {to} = {name};\n"
         );
         self.arrays.wrote(place, 1, Access::Along);
-        self.known.insert(total, name);
+        self.know(total, name);
     }
 
     /// 32 partial sums for each tile of each of `n_sums` sums; `c` counts these. Their place. Each
@@ -290,7 +290,7 @@ impl Writer<'_> {
                     "    const double {name} = {text};\n    if (THREAD == 0) {to} = {name};\n"
                 );
                 turn.written.push((place, 1));
-                self.known.insert(total, name);
+                self.know(total, name);
             }
             Reduction::Groups { term, plan, .. } => {
                 let plan = &turn.plan.groups[plan];

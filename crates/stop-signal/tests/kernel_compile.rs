@@ -1,0 +1,80 @@
+//! The compile gate: kernels of the hierarchical stop-signal model compile for the architectures of
+//! real GPUs, and spill no registers.
+//!
+//! `FITZROY_NVRTC` names the compiler; with `FITZROY_REQUIRE_NVRTC` a missing one fails.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+use fitzroy::fit::sample::kernel::program;
+use fitzroy::model::Model;
+use fitzroy::model::joint::Rewrites;
+use fitzroy::run::{Settings, bind, kernel_source};
+use fitzroy_device::gpu::text::{Precision, for_device};
+use fitzroy_device::gpu::{Compiler, Places};
+use fitzroy_stop_signal::config::{Config, DEFAULT};
+use fitzroy_stop_signal::data::{Options, parse};
+use fitzroy_stop_signal::model::Spec;
+use fitzroy_stop_signal::simulate::simulate;
+
+/// Architecture, precision and threads to a chain.
+type Case = (u32, Precision, usize);
+
+static CASES: [Case; 6] = [
+    (70, Precision::F64, 128),
+    (86, Precision::Mixed, 128),
+    (89, Precision::F32, 1024),
+    (90, Precision::F64, 128),
+    (90, Precision::F64, 1024),
+    (120, Precision::Mixed, 128),
+];
+
+fn compiler() -> Option<Compiler> {
+    let places = Places {
+        compiler: std::env::var_os("FITZROY_NVRTC").map(Into::into),
+        ..Places::default()
+    };
+    let required = std::env::var_os("FITZROY_REQUIRE_NVRTC").is_some();
+    match Compiler::find(&places, (99, 0), 90) {
+        Ok(compiler) => Some(compiler),
+        Err(trouble) if required => panic!("FITZROY_REQUIRE_NVRTC is set: {trouble}"),
+        Err(trouble) => {
+            eprintln!("skipped: {trouble}");
+            None
+        }
+    }
+}
+
+#[test]
+fn kernels_of_the_hierarchy_compile_within_their_budget() {
+    let Some(compiler) = compiler() else { return };
+    let csv = simulate(&Config::parse(DEFAULT).unwrap(), 20, 4).csv();
+    let study = parse(csv.as_bytes(), "simulated", &Options::default()).unwrap();
+    let spec = Spec::default();
+    let model = Model::parse(&spec.text()).unwrap();
+    let spilled = |&(arch, precision, team): &Case| {
+        let settings = Settings {
+            rewrites: Rewrites::NONE,
+            precision,
+            ..Settings::default()
+        };
+        let joint = bind(&model, &spec.data(&study), &settings).unwrap();
+        let source = kernel_source(&joint, &settings).unwrap();
+        let program = program(&source, team, settings.sampler.max_treedepth);
+        let made = compiler.compile_with_usage(&for_device(&program), arch);
+        let what = format!("sm_{arch}, {}, {team} threads", precision.name());
+        let (cubin, usage) = made.unwrap_or_else(|e| panic!("{what}: {e}"));
+        assert!(cubin.starts_with(b"\x7fELF"), "{what}");
+        (usage.spill_bytes > 0).then(|| format!("{what}: {usage:?}"))
+    };
+    let each = |half: &'static [Case]| half.iter().filter_map(&spilled).collect::<Vec<_>>();
+    let each = &each;
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let halves = CASES.chunks(3);
+        let threads: Vec<_> = halves.map(|half| scope.spawn(move || each(half))).collect();
+        threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap())
+            .collect()
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
