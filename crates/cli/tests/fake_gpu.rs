@@ -230,6 +230,18 @@ fn auto_keeps_a_short_run_on_the_cpu_and_says_why() {
     ]);
 }
 
+/// Catches: a look at the first GPU alone.
+#[test]
+fn auto_weighs_every_gpu_that_there_is() {
+    let defines = ["TEAM_NOW=1", "COUNT=3", "PROCESSORS_0=1", "PROCESSORS=132"];
+    let Some(fake) = Fake::new("gpu-several", &defines) else {
+        return;
+    };
+    let flags = ["--tune", "40", "--draws", "20", "--chains", "1024"];
+    let said = fake.sample("hierarchical", &flags).ends_with(0);
+    said.complains(&["auto: ", "cuda:1 would need an estimated"]);
+}
+
 /// `auto` has the CPU where a GPU is there and cannot be used, but never without a word.
 #[test]
 fn auto_says_what_is_wrong_with_a_driver_that_is_there() {
