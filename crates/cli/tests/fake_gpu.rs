@@ -449,6 +449,28 @@ fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
     assert!(std::fs::read_to_string(figure).unwrap().contains("</svg>"));
 }
 
+#[test]
+fn a_benchmark_of_a_gpu_runs_on_that_gpu_alone() {
+    let Some(fake) = Fake::new("gpu-bench-alone", &["TEAM_NOW=1", "COUNT=2"]) else {
+        return;
+    };
+    let bench = |device: &str| {
+        let usual = ["bench", "sample", "--preset", "quick", "--strategies", "4"];
+        let more = ["--repeats", "1", "--precision", "f64", "--json"];
+        fake.fitzroy(&[&usual[..], &more, &["--device", device]].concat())
+    };
+    let found = bench("cuda:1").ends_with(0).json();
+    let rows = found["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|r| r["strategy"].clone()).collect();
+    let teams = ["a warp each", "a block each"];
+    assert_eq!(names, teams.map(|team| format!("cuda:1, 4 chains, {team}")));
+    assert!(rows.iter().all(|r| r["precision"] == "f64"), "{found}");
+    assert_eq!(rows[1]["agreement"]["means_apart_mcse"], 0.0);
+    bench("cuda:2")
+        .ends_with(2)
+        .complains(&["--device cuda:2", "there is no cuda:2"]);
+}
+
 /// Training on lists through a driver that puts off whatever it may, and a library of products that
 /// counts by columns: the CPU's losses, and a checkpoint that the CPU goes on from.
 #[test]
