@@ -10,9 +10,10 @@ use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Description, Driver, Gpu, Places, Trouble};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{self, AtomicU64};
 use std::time::Instant;
 
 /// What a run will compute on.
@@ -31,8 +32,8 @@ pub(crate) struct Chosen {
     team: Team,
     /// What a GPU that was taken says of its memory.
     memory: Option<Memory>,
-    /// A GPU that the run may go to, once it is known what the run costs.
-    candidate: Option<(Places, Description)>,
+    /// GPUs that the run may go to, once it is known what the run costs.
+    candidates: Option<(Places, Vec<Description>)>,
 }
 
 /// Memory of a GPU, in bytes.
@@ -119,26 +120,78 @@ pub(crate) fn inventory(description: &Description, precision: Precision) -> Inve
     }
 }
 
-/// The GPU that `plan` chose, unless it cannot be opened or what is asked of it does not hold; and
-/// why it is that device.
+/// What the driver says of every GPU that it shows.
+///
+/// # Errors
+/// There is no driver, or it sees no GPU, or fails for all of them.
+pub(crate) fn described(places: &Places) -> std::result::Result<Vec<Description>, Trouble> {
+    let driver = Driver::open(places)?;
+    let (mut found, mut first) = (Vec::new(), None);
+    for index in 0..driver.n_devices() {
+        match driver.describe(index) {
+            Ok(description) => found.push(description),
+            Err(trouble) => first = first.or(Some(trouble)),
+        }
+    }
+    match first {
+        Some(trouble) if found.is_empty() => Err(trouble),
+        _ => Ok(found),
+    }
+}
+
+/// The order in which GPUs are taken: the one that is predicted to be fastest first, of equal ones
+/// that with the most bytes free.
+fn order(one: (f64, u64), other: (f64, u64)) -> Ordering {
+    one.0.total_cmp(&other.0).then(other.1.cmp(&one.1))
+}
+
+/// The best GPU for which its plan speaks, which can be opened, and of which what is asked holds, if
+/// any; and why it is that device. There is a plan for every GPU.
 pub(crate) fn follow(
-    plan: Plan,
+    mut plans: Vec<(Plan, Description)>,
     places: &Places,
-    description: &Description,
     holds: &dyn Fn(&Gpu) -> Result<()>,
 ) -> (Option<Gpu>, String) {
-    if !plan.on_gpu {
-        return (None, plan.reason);
+    plans.sort_by(|a, b| a.0.gpu_s.total_cmp(&b.0.gpu_s));
+    let n = plans.len();
+    let reason = plans
+        .first()
+        .map_or_else(String::new, |p| p.0.reason.clone());
+    let which = |index: usize| match n {
+        1 => String::new(),
+        _ => format!("cuda:{index}: "),
+    };
+    let (mut ready, mut wrong) = (Vec::new(), Vec::new());
+    for (plan, description) in plans.into_iter().filter(|p| p.0.on_gpu) {
+        match Gpu::open(places, description.index) {
+            Ok(gpu) => ready.push((plan, gpu)),
+            Err(trouble) => {
+                let who = which(description.index);
+                wrong.push(format!("{who}{trouble}; {}", trouble.remedy()));
+            }
+        }
     }
-    let opened = Gpu::open(places, description.index)
-        .map_err(|trouble| format!("{trouble}; {}", trouble.remedy()))
-        .and_then(|gpu| match holds(&gpu) {
-            Ok(()) => Ok(gpu),
-            Err(error) => Err(error.to_string()),
-        });
-    match opened {
-        Ok(gpu) => (Some(gpu), plan.reason),
-        Err(why) => (None, format!("{}; but {why}", plan.reason)),
+    let key = |(plan, gpu): &(Plan, Gpu)| (plan.gpu_s, gpu.description.free_bytes.unwrap_or(0));
+    ready.sort_by(|a, b| order(key(a), key(b)));
+    for (plan, gpu) in ready {
+        match holds(&gpu) {
+            Ok(()) => {
+                let mut reason = plan.reason;
+                if n > 1 {
+                    let better = "first by predicted time, then by free memory";
+                    reason = format!("{reason}. Of {n} GPUs it is the {better}");
+                }
+                if !wrong.is_empty() {
+                    reason = format!("{reason}; not {}", wrong.join("; "));
+                }
+                return (Some(gpu), reason);
+            }
+            Err(error) => wrong.push(format!("{}{error}", which(gpu.description.index))),
+        }
+    }
+    match wrong.is_empty() {
+        true => (None, reason),
+        false => (None, format!("{reason}; but {}", wrong.join("; "))),
     }
 }
 
@@ -180,14 +233,13 @@ impl Common {
             precision: self.asked_precision(),
             team: self.team()?,
             memory: None,
-            candidate: None,
+            candidates: None,
         };
         if let Some(number) = number {
             chosen.take(open(&places, number)?, "asked for".into());
         } else if asked == Choice::Auto {
-            let found = Driver::open(&places).and_then(|driver| driver.describe(0));
-            match found {
-                Ok(description) => chosen.candidate = Some((places, description)),
+            match described(&places) {
+                Ok(descriptions) => chosen.candidates = Some((places, descriptions)),
                 Err(trouble) => {
                     chosen.is_news = self.verbose > 0 || is_unexpected(&trouble);
                     chosen.reason = without_gpu(&trouble);
@@ -223,9 +275,9 @@ impl Chosen {
     /// # Errors
     /// A GPU that was asked for has too little memory: what fits.
     pub(crate) fn settle(&mut self, joint: &Joint, settings: &mut Settings) -> Result<()> {
-        if let Some((places, description)) = self.candidate.take() {
+        if let Some((places, descriptions)) = self.candidates.take() {
             match settings.sampler.sampler {
-                Sampler::Nuts => self.decide(joint, settings, &places, &description)?,
+                Sampler::Nuts => self.decide(joint, settings, &places, descriptions)?,
                 other => {
                     let name = other.name();
                     self.reason = format!("auto: a GPU does not make the transitions of {name}");
@@ -240,27 +292,30 @@ impl Chosen {
         Ok(())
     }
 
-    /// Goes to the GPU if the run is expected to be faster there, and if it can be used.
+    /// Goes to the best GPU if the run is expected to be faster there, and if it can be used.
     fn decide(
         &mut self,
         joint: &Joint,
         settings: &Settings,
         places: &Places,
-        description: &Description,
+        descriptions: Vec<Description>,
     ) -> Result<()> {
         let start = Instant::now();
-        let precision = self.precision.unwrap_or(description.precision());
+        let (asked, team) = (self.precision, self.team);
+        let precision = |gpu: &Description| asked.unwrap_or(gpu.precision());
         let costs = gradient_costs(joint, settings, &|| start.elapsed().as_secs_f64())?;
-        let plan = plan(&costs, &inventory(description, precision));
+        let planned = |gpu: Description| (plan(&costs, &inventory(&gpu, precision(&gpu))), gpu);
+        let plans = descriptions.into_iter().map(planned).collect();
         self.is_news = true;
-        let there = Settings {
-            precision,
-            device: Device::threads()
-                .with_multiprocessors(description.multiprocessors as usize)
-                .with_team(self.team),
-            ..settings.clone()
-        };
-        let (gpu, reason) = follow(plan, places, description, &|gpu| {
+        let (gpu, reason) = follow(plans, places, &|gpu| {
+            let description = &gpu.description;
+            let there = Settings {
+                precision: precision(description),
+                device: Device::threads()
+                    .with_multiprocessors(description.multiprocessors as usize)
+                    .with_team(team),
+                ..settings.clone()
+            };
             let free = gpu.free_bytes().unwrap_or(description.memory_bytes);
             fitting("the GPU", free, joint, &there).map(drop)
         });
@@ -283,7 +338,7 @@ impl Chosen {
 
     /// What a run took of a GPU's memory, for people; none on the CPU.
     pub(crate) fn used_text(&self) -> Option<String> {
-        let used = mib(self.memory.as_ref()?.used.load(Ordering::Relaxed));
+        let used = mib(self.memory.as_ref()?.used.load(atomic::Ordering::Relaxed));
         Some(format!("memory: {used} MiB were taken on {}", self.label))
     }
 
@@ -293,7 +348,7 @@ impl Chosen {
             json!({
                 "free_bytes": memory.free,
                 "expected_bytes": memory.expected,
-                "used_bytes": memory.used.load(Ordering::Relaxed),
+                "used_bytes": memory.used.load(atomic::Ordering::Relaxed),
             })
         })
     }
@@ -346,4 +401,16 @@ fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings) -> Result
         advice.join(", or ")
     );
     Err(Error::new(ErrorKind::Device, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_gpu_comes_first_and_of_equal_ones_the_emptiest() {
+        let mut gpus = [(2.0, 80, 0), (1.0, 20, 1), (1.0, 40, 2), (3.0, 90, 3)];
+        gpus.sort_by(|a, b| order((a.0, a.1), (b.0, b.1)));
+        assert_eq!(gpus.map(|g| g.2), [2, 1, 0, 3]);
+    }
 }

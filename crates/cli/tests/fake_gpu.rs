@@ -230,6 +230,18 @@ fn auto_keeps_a_short_run_on_the_cpu_and_says_why() {
     ]);
 }
 
+/// Catches: a look at the first GPU alone.
+#[test]
+fn auto_weighs_every_gpu_that_there_is() {
+    let defines = ["TEAM_NOW=1", "COUNT=3", "PROCESSORS_0=1", "PROCESSORS=132"];
+    let Some(fake) = Fake::new("gpu-several", &defines) else {
+        return;
+    };
+    let flags = ["--tune", "40", "--draws", "20", "--chains", "1024"];
+    let said = fake.sample("hierarchical", &flags).ends_with(0);
+    said.complains(&["auto: ", "cuda:1 would need an estimated"]);
+}
+
 /// `auto` has the CPU where a GPU is there and cannot be used, but never without a word.
 #[test]
 fn auto_says_what_is_wrong_with_a_driver_that_is_there() {
@@ -435,6 +447,28 @@ fn a_benchmark_puts_cpu_and_gpu_side_by_side() {
     }
     assert_eq!(std::fs::read_to_string(table).unwrap().lines().count(), 5);
     assert!(std::fs::read_to_string(figure).unwrap().contains("</svg>"));
+}
+
+#[test]
+fn a_benchmark_of_a_gpu_runs_on_that_gpu_alone() {
+    let Some(fake) = Fake::new("gpu-bench-alone", &["TEAM_NOW=1", "COUNT=2"]) else {
+        return;
+    };
+    let bench = |device: &str| {
+        let usual = ["bench", "sample", "--preset", "quick", "--strategies", "4"];
+        let more = ["--repeats", "1", "--precision", "f64", "--json"];
+        fake.fitzroy(&[&usual[..], &more, &["--device", device]].concat())
+    };
+    let found = bench("cuda:1").ends_with(0).json();
+    let rows = found["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|r| r["strategy"].clone()).collect();
+    let teams = ["a warp each", "a block each"];
+    assert_eq!(names, teams.map(|team| format!("cuda:1, 4 chains, {team}")));
+    assert!(rows.iter().all(|r| r["precision"] == "f64"), "{found}");
+    assert_eq!(rows[1]["agreement"]["means_apart_mcse"], 0.0);
+    bench("cuda:2")
+        .ends_with(2)
+        .complains(&["--device cuda:2", "there is no cuda:2"]);
 }
 
 /// Training on lists through a driver that puts off whatever it may, and a library of products that

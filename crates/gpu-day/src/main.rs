@@ -8,6 +8,7 @@ mod curves;
 mod meetings;
 mod models;
 mod others;
+mod resume;
 mod runs;
 mod sampler;
 mod steps;
@@ -46,6 +47,9 @@ struct Arguments {
     step: Option<String>,
     /// Where its kernels are kept for the next one.
     cache: Option<PathBuf>,
+    /// This process makes so many draws into a folder, and is killed.
+    keep: Option<PathBuf>,
+    draws: usize,
 }
 
 fn arguments() -> Result<Arguments, String> {
@@ -58,6 +62,8 @@ fn arguments() -> Result<Arguments, String> {
         list: false,
         step: None,
         cache: None,
+        keep: None,
+        draws: 0,
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -75,6 +81,8 @@ fn arguments() -> Result<Arguments, String> {
             }
             "--step" => found.step = Some(value()?),
             "--cache" => found.cache = Some(value()?.into()),
+            "--keep" => found.keep = Some(value()?.into()),
+            "--draws" => found.draws = value()?.parse().map_err(|_| USAGE)?,
             _ => return Err(USAGE.into()),
         }
     }
@@ -116,12 +124,16 @@ fn main() -> ExitCode {
 
 /// Runs one step in this process and prints what it gives.
 fn one(name: &str, arguments: &Arguments) -> ExitCode {
-    let Some(step) = steps::STEPS.iter().find(|s| s.name == name) else {
-        eprintln!("there is no step `{name}`");
-        return ExitCode::from(2);
-    };
     let places = steps::places(arguments.compiler.clone(), arguments.cache.clone());
-    let result = (step.run)(&places, arguments.peers.as_deref());
+    let step = steps::STEPS.iter().find(|s| s.name == name);
+    let result = match (step, &arguments.keep) {
+        (_, Some(folder)) => resume::keep(&places, folder, arguments.draws),
+        (Some(step), None) => (step.run)(&places, arguments.peers.as_deref()),
+        (None, None) => {
+            eprintln!("there is no step `{name}`");
+            return ExitCode::from(2);
+        }
+    };
     let document = match result {
         Ok(values) if values["skipped"].is_string() => json!({"skip": values["skipped"]}),
         Ok(values) => json!({"values": values}),

@@ -5,7 +5,7 @@ use crate::others::{peers, peers_many, sanitizer};
 use crate::sampler::{
     compile, converge, equal, lower, memory, repeat, speed, speed_up, stop, too_many, verified,
 };
-use crate::{curves, meetings, stop_signal, weather};
+use crate::{curves, meetings, resume, stop_signal, weather};
 use fitzroy::run::Team;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::Places;
@@ -119,6 +119,7 @@ pub(crate) const STEPS: &[Step] = &[
     ),
     step("repeat-m1", 45, |p, _| repeat(p), &[("spread", '<', 0.1)]),
     step("stop", 20, |p, _| stop(p), &[("seconds_to_stop", '<', 1.0)]),
+    step("kill-resume", 60, |p, _| resume::resume(p), &[]),
     step("too-many", 20, |p, _| too_many(p), &[]),
     step(
         "equal-stop-signal",

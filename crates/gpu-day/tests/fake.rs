@@ -82,7 +82,7 @@ fn gpu_day(folder: &Path, arguments: &[&str]) -> Output {
 fn steps_that_pass_fail_and_are_skipped_are_written_down() {
     let Some(folder) = fake() else { return };
     let nvrtc = folder.0.display().to_string();
-    let only = "equal-schools,equal-m1-whole,m1-4,memory,meetings,mixed-m1,too-many,\
+    let only = "equal-schools,equal-m1-whole,m1-4,memory,meetings,mixed-m1,kill-resume,too-many,\
                 equal-stop-signal,curve-rows,curve-batch,peers";
     let said = gpu_day(
         &folder.0,
@@ -98,13 +98,14 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         let step = steps.iter().find(|s| s["name"] == name).unwrap();
         step["status"].as_str().unwrap().to_string()
     };
-    assert_eq!(steps.len(), 11);
+    assert_eq!(steps.len(), 12);
     for name in [
         "equal-schools",
         "equal-m1-whole",
         "memory",
         "meetings",
         "mixed-m1",
+        "kill-resume",
         "too-many",
         "equal-stop-signal",
         "curve-rows",
@@ -129,9 +130,9 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
     assert!(goal["got"].as_f64().unwrap() > 0.0);
     // What was not tried reaches nothing.
     assert_eq!(goals("peers")[0]["reached"], false);
-    assert_eq!([&document["passed"], &document["failed"]], [9, 1]);
+    assert_eq!([&document["passed"], &document["failed"]], [10, 1]);
     assert!(
-        text.contains("1 of 11 steps failed, 1 were skipped"),
+        text.contains("1 of 12 steps failed, 1 were skipped"),
         "{text}"
     );
 }

@@ -40,6 +40,10 @@
 #ifndef PROCESSORS
 #define PROCESSORS 2
 #endif
+/* Those of the first GPU, where it differs. */
+#ifndef PROCESSORS_0
+#define PROCESSORS_0 PROCESSORS
+#endif
 #ifndef MEMORY
 #define MEMORY (1ull << 30)
 #endif
@@ -127,12 +131,12 @@ int cuGetErrorName(int, const char **name) { return *name = "CUDA_ERROR_FAKE", 0
 int cuDeviceGetCount(int *n) { return *n = COUNT, 0; }
 int cuDeviceGet(int *device, int i) { return *device = i, 0; }
 int cuDeviceGetName(char *name, int n, int) { return strncpy(name, "NVIDIA H200", n), 0; }
-int cuDeviceGetAttribute(int *value, int which, int)
+int cuDeviceGetAttribute(int *value, int which, int device)
 {
     switch (which) {
     case 75: return *value = CAPABILITY / 10, 0;
     case 76: return *value = CAPABILITY % 10, 0;
-    case 16: return *value = PROCESSORS, 0;
+    case 16: return *value = device ? PROCESSORS : PROCESSORS_0, 0;
     case 95: return *value = 1, 0;
     case 13: return *value = 1980000, 0;
     case 36: return *value = 3201000, 0;

@@ -24,7 +24,7 @@ pub(crate) struct BenchArgs {
 enum What {
     /// A regression with a hundred intercepts, rewritten and as it stands
     #[command(
-        after_help = "Examples:\n  fitzroy bench sample --preset standard --json\n  fitzroy bench sample --device all --figure devices.png"
+        after_help = "Examples:\n  fitzroy bench sample --preset standard --json\n  fitzroy bench sample --device all --figure devices.png\n  fitzroy bench sample --device cuda --strategies 1024"
     )]
     Sample(sampling::SampleBench),
     /// 100 to 5,000 groups, eight schools and a logistic regression, rewritten and as they stand

@@ -10,7 +10,7 @@ use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::pass::{OnMachine, Shared, Table, place, work};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
-use fitzroy_device::gpu::{Description, Driver, Gpu, Places};
+use fitzroy_device::gpu::{Description, Gpu, Places};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -26,8 +26,8 @@ pub(super) struct On {
     is_news: bool,
     /// A GPU and the bytes that columns may take there.
     gpu: Option<(Shared, u64)>,
-    /// A GPU that the fit may go to, once it is known what the fit costs.
-    candidate: Option<(Places, Description)>,
+    /// GPUs that the fit may go to, once it is known what the fit costs.
+    candidates: Option<(Places, Vec<Description>)>,
 }
 
 impl On {
@@ -42,16 +42,16 @@ impl On {
             reason: "asked for".into(),
             is_news: false,
             gpu: None,
-            candidate: None,
+            candidates: None,
         };
         let places = args.common.places();
         match args.common.device()? {
             Choice::Cpu => {}
             Choice::Gpu(number) => on.take(device::open(&places, number.unwrap_or(0))?),
-            Choice::Auto => match Driver::open(&places).and_then(|driver| driver.describe(0)) {
-                Ok(description) => {
+            Choice::Auto => match device::described(&places) {
+                Ok(descriptions) => {
                     on.is_news = !quiet;
-                    on.candidate = Some((places, description));
+                    on.candidates = Some((places, descriptions));
                 }
                 Err(trouble) => {
                     let heard = args.common.verbose > 0 || device::is_unexpected(&trouble);
@@ -81,11 +81,12 @@ impl On {
         options: &Options,
         clock: &Clock,
     ) -> Result<()> {
-        if let Some((places, description)) = self.candidate.take() {
+        if let Some((places, descriptions)) = self.candidates.take() {
             let work = work(plan, table, options, &|| clock.seconds())?;
-            let placed = place(&work, &inventory(&description, Precision::F64));
+            let placed = |gpu: Description| (place(&work, &inventory(&gpu, Precision::F64)), gpu);
+            let plans = descriptions.into_iter().map(placed).collect();
             // Columns that do not fit are sent through in pieces.
-            let (gpu, reason) = follow(placed, &places, &description, &|_| Ok(()));
+            let (gpu, reason) = follow(plans, &places, &|_| Ok(()));
             self.reason = reason;
             if let Some(gpu) = gpu {
                 self.take(gpu);

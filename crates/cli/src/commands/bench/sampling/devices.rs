@@ -1,5 +1,5 @@
 //! `bench sample --device all`: the same problem on the CPU and on the GPU, with few and with many
-//! chains and with teams of every kind, the same seed over and over.
+//! chains and with teams of every kind, the same seed over and over; `--device cuda`: the GPU alone.
 
 use super::page::Shown;
 use super::problems::Problem;
@@ -19,6 +19,25 @@ use std::path::Path;
 struct Strategy {
     chains: usize,
     on: On,
+}
+
+/// What takes part.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Devices {
+    /// The CPU, and the first GPU if there is one.
+    All,
+    /// This GPU, which has to be there.
+    Gpu(usize),
+}
+
+impl Devices {
+    /// The GPU that takes part.
+    fn gpu(self) -> usize {
+        match self {
+            Devices::All => 0,
+            Devices::Gpu(number) => number,
+        }
+    }
 }
 
 /// What a chain runs on.
@@ -53,13 +72,21 @@ const STRATEGIES: [Strategy; 10] = {
 
 impl Strategy {
     /// `cpu, 4 chains` or `cuda:0, 64 chains, a warp each`.
-    fn name(self) -> String {
+    fn name(self, gpu: usize) -> String {
         let Strategy { chains, on } = self;
         match on {
             On::Thread => format!("cpu, {chains} chains"),
-            On::Team(32) => format!("cuda:0, {chains} chains, a warp each"),
-            On::Team(_) => format!("cuda:0, {chains} chains, a block each"),
-            On::Shard => format!("cuda:0, {chains} chains, sharded"),
+            On::Team(32) => format!("cuda:{gpu}, {chains} chains, a warp each"),
+            On::Team(_) => format!("cuda:{gpu}, {chains} chains, a block each"),
+            On::Shard => format!("cuda:{gpu}, {chains} chains, sharded"),
+        }
+    }
+
+    /// `cpu` or `cuda:0`.
+    fn device(self, gpu: usize) -> String {
+        match self.on {
+            On::Thread => "cpu".into(),
+            _ => format!("cuda:{gpu}"),
         }
     }
 
@@ -72,22 +99,18 @@ impl Strategy {
         }
     }
 
-    fn flags(self) -> Vec<String> {
-        let device = match self.on {
-            On::Thread => "cpu",
-            _ => "cuda:0",
-        };
-        let mut flags = vec!["--device".to_string(), device.into()];
+    fn flags(self, gpu: usize) -> Vec<String> {
+        let mut flags = vec!["--device".to_string(), self.device(gpu)];
         if let Some(team) = self.team() {
             flags.extend(["--team".into(), team]);
         }
         flags
     }
 
-    /// Whether a GPU of so many multiprocessors, 0 without one, can do it.
-    fn is_possible(self, multiprocessors: usize) -> bool {
+    /// Whether it is asked for, and a GPU of so many multiprocessors, 0 without one, can do it.
+    fn is_possible(self, devices: Devices, multiprocessors: usize) -> bool {
         match self.on {
-            On::Thread => true,
+            On::Thread => devices == Devices::All,
             On::Team(_) => multiprocessors > 0,
             On::Shard => multiprocessors >= 2 * self.chains,
         }
@@ -99,11 +122,14 @@ const APART: f64 = 4.0;
 
 /// Measures every strategy with as many `chains` that this machine has a device for; `tell` is
 /// given each row.
+///
+/// # Errors
+/// A GPU was asked for and cannot be used; or a run failed.
 pub(super) fn measure(
     bench: &Bench,
     problem: &Problem,
     places: &Places,
-    chains: &[usize],
+    (devices, chains): (Devices, &[usize]),
     tell: &dyn Fn(&str),
 ) -> Result<Vec<Value>> {
     if let Some(other) = chains
@@ -113,9 +139,14 @@ pub(super) fn measure(
         let message = format!("--strategies: {other} chains are not compared; use 4, 64 or 1024");
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    let found = Driver::open(places).and_then(|driver| driver.describe(0));
+    let gpu = devices.gpu();
+    let found = Driver::open(places).and_then(|driver| driver.describe(gpu));
     let multiprocessors = found.as_ref().map_or(0, |d| d.multiprocessors as usize);
     if let Err(trouble) = &found {
+        if let Devices::Gpu(number) = devices {
+            let error = Error::from(trouble.clone());
+            return Err(error.context(format!("--device cuda:{number}")));
+        }
         tell(&format!(
             "no GPU takes part: {trouble}; {}. The rows of the CPU stand alone",
             trouble.remedy()
@@ -124,13 +155,14 @@ pub(super) fn measure(
     let mut rows: Vec<Value> = Vec::new();
     let mut reference = Value::Null;
     for strategy in STRATEGIES {
-        if !strategy.is_possible(multiprocessors) || !chains.contains(&strategy.chains) {
+        if !strategy.is_possible(devices, multiprocessors) || !chains.contains(&strategy.chains) {
             continue;
         }
-        let (mut row, said) = repeated(bench, problem, strategy)?;
-        match strategy.on {
-            On::Thread if reference.is_null() => reference = said,
-            _ => row["agreement"] = agreement(&reference["summary"], &said["summary"]),
+        let (mut row, said) = repeated(bench, problem, strategy, gpu)?;
+        // The first stands for what the others have to agree with.
+        match reference.is_null() {
+            true => reference = said,
+            false => row["agreement"] = agreement(&reference["summary"], &said["summary"]),
         }
         let same = |other: &&Value| {
             other["device"] == "cpu" && other["chains"].as_u64() == Some(strategy.chains as u64)
@@ -145,7 +177,12 @@ pub(super) fn measure(
 }
 
 /// All repeats of one strategy with one seed, and what the last of them said.
-fn repeated(bench: &Bench, problem: &Problem, strategy: Strategy) -> Result<(Value, Value)> {
+fn repeated(
+    bench: &Bench,
+    problem: &Problem,
+    strategy: Strategy,
+    gpu: usize,
+) -> Result<(Value, Value)> {
     // The total counts: many chains need few draws each.
     let [tune, draws, _] = match strategy.chains >= 1024 {
         true => [200.min(problem.counts[0]), 100.min(problem.counts[1]), 0],
@@ -157,7 +194,10 @@ fn repeated(bench: &Bench, problem: &Problem, strategy: Strategy) -> Result<(Val
         data: problem.data.clone(),
         ..*problem
     };
-    let flags = strategy.flags();
+    let mut flags = strategy.flags(gpu);
+    if let (true, Some(name)) = (strategy.on != On::Thread, bench.precision()) {
+        flags.extend(["--precision".into(), name.into()]);
+    }
     let (mut runs, mut answers) = (Vec::new(), Vec::new());
     for _ in 0..bench.repeats() {
         let (mut run, said) = bench.once(&counted, &flags, bench.seed())?;
@@ -174,8 +214,8 @@ fn repeated(bench: &Bench, problem: &Problem, strategy: Strategy) -> Result<(Val
     let repeatable = answers.iter().all(|a| a["summary"] == last["summary"]);
     let mut row = json!({
         "problem": problem.name,
-        "strategy": strategy.name(),
-        "device": if strategy.on == On::Thread { "cpu" } else { "cuda:0" },
+        "strategy": strategy.name(gpu),
+        "device": strategy.device(gpu),
         "name": last["device"]["name"],
         "precision": last["precision"],
         "chains": strategy.chains,
@@ -331,13 +371,19 @@ mod tests {
 
     #[test]
     fn chains_are_spread_where_there_are_multiprocessors_for_them() {
-        let possible = |n| STRATEGIES.iter().filter(|s| s.is_possible(n)).count();
-        assert_eq!([0, 1, 8, 132].map(possible), [3, 8, 9, 10]);
+        let possible = |devices, n| {
+            let possible = STRATEGIES.iter().filter(|s| s.is_possible(devices, n));
+            possible.count()
+        };
+        let all = [0, 1, 8, 132].map(|n| possible(Devices::All, n));
+        assert_eq!(all, [3, 8, 9, 10]);
+        // The CPU does not take part where a GPU was asked for.
+        assert_eq!(possible(Devices::Gpu(1), 132), 7);
     }
 
     #[test]
     fn strategies_have_names_of_their_own() {
-        let mut names: Vec<String> = STRATEGIES.iter().map(|s| s.name()).collect();
+        let mut names: Vec<String> = STRATEGIES.iter().map(|s| s.name(0)).collect();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), STRATEGIES.len());

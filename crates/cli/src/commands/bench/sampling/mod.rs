@@ -13,6 +13,7 @@ use crate::commands::sample::Sampler;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
+use devices::Devices;
 use fitzroy::{Error, ErrorKind, Result};
 use problems::Problem;
 use runs::{Bench, Rewrites};
@@ -54,14 +55,15 @@ struct Measuring {
 
 /// Flags of `fitzroy bench sample`.
 ///
-/// With `--device all` the CPU and a GPU are compared, see [`devices`].
+/// With `--device all` the CPU and a GPU are compared, with `--device cuda` a GPU is measured alone, see
+/// [`devices`].
 #[derive(Args)]
 pub(crate) struct SampleBench {
     /// Warm-up and draws of each chain, and chains
     #[arg(long, value_enum, value_name = "PRESET", default_value = "standard")]
     preset: Counts,
-    /// Numbers of chains that --device all compares, of 4, 64 and 1024; runs of 1024 chains make at
-    /// most 200 warm-up transitions and 100 draws each
+    /// Numbers of chains that --device all and --device cuda measure, of 4, 64 and 1024; runs of 1024
+    /// chains make at most 200 warm-up transitions and 100 draws each
     #[arg(
         long,
         value_name = "CHAINS",
@@ -127,11 +129,13 @@ pub(crate) fn sample(args: &SampleBench) -> Result<Outcome> {
         Counts::Publication => ([1_000, 1_000, 4], 11),
     };
     let problem = problems::artists(counts, args.measuring.common.seed);
-    match args.measuring.common.wants_all_devices() {
-        true => args
-            .measuring
-            .all_devices(&problem, repeats, &args.strategies),
-        false => args.measuring.run("sample", vec![problem], repeats),
+    let (measuring, chains) = (&args.measuring, &args.strategies);
+    if measuring.common.wants_all_devices() {
+        return measuring.devices(&problem, repeats, chains, Devices::All);
+    }
+    match measuring.common.asked_gpu()? {
+        Some(number) => measuring.devices(&problem, repeats, chains, Devices::Gpu(number)),
+        None => measuring.run("sample", vec![problem], repeats),
     }
 }
 
@@ -170,8 +174,14 @@ pub(crate) fn hierarchical(args: &HierarchicalBench) -> Result<Outcome> {
 }
 
 impl Measuring {
-    /// Measures one problem on every device, with several strategies for chains.
-    fn all_devices(&self, problem: &Problem, repeats: usize, chains: &[usize]) -> Result<Outcome> {
+    /// Measures one problem on every device, or on a GPU alone, with several strategies for chains.
+    fn devices(
+        &self,
+        problem: &Problem,
+        repeats: usize,
+        chains: &[usize],
+        devices: Devices,
+    ) -> Result<Outcome> {
         let threads = self.common.threads()?.threads;
         if let Some(path) = &self.figure {
             plot::check_figure(path, "--figure")?;
@@ -183,7 +193,7 @@ impl Measuring {
             false => terminal::out(text),
         };
         let places = self.common.places();
-        let measured = devices::measure(&bench, problem, &places, chains, &tell);
+        let measured = devices::measure(&bench, problem, &places, (devices, chains), &tell);
         let rows = match measured {
             Err(error) if error.kind() == ErrorKind::Numerics => {
                 terminal::note(format_args!("error: {error}"));

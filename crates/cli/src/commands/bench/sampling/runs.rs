@@ -72,6 +72,8 @@ pub(super) struct Bench {
     program: PathBuf,
     /// The compiler for GPU kernels that was asked for.
     compiler: Option<PathBuf>,
+    /// What kernels are to compute in, where that was asked for.
+    precision: Option<&'static str>,
     scratch: Scratch,
     threads: usize,
     repeats: usize,
@@ -89,6 +91,7 @@ impl Bench {
         Ok(Bench {
             program,
             compiler: common.compiler.clone(),
+            precision: common.asked_precision().map(|p| p.name()),
             scratch: Scratch(scratch),
             threads,
             repeats,
@@ -122,6 +125,11 @@ impl Bench {
         row.insert("converged".into(), json!(all_converged));
         row.insert("runs".into(), Value::Array(runs));
         Ok(Value::Object(row))
+    }
+
+    /// What kernels are to compute in; none where the GPU decides.
+    pub(super) fn precision(&self) -> Option<&'static str> {
+        self.precision
     }
 
     /// Runs of each.
