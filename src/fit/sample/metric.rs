@@ -3,11 +3,15 @@
 //! Momenta are kept whitened, π = Sᵀ p, so they are plain standard normal numbers, the kinetic
 //! energy is ½ πᵀπ and turning is checked with plain dot products. Only a leapfrog's drift,
 //! q ← q + ε S π, and its force, f = Sᵀ ∇ℓ, know the metric. With p = S⁻ᵀ π the covariance of p
-//! is M and every trajectory is that of H = −ℓ + ½ pᵀM⁻¹p.
+//! is M and every trajectory is that of H = −ℓ + ½ pᵀM⁻¹p. Rotations also know a centre, see
+//! [`super::rotation`].
+
+mod directions;
 
 use super::dense::Lower;
 use super::sparse::Blocks;
 use super::vector::{self, Block, Vector};
+use directions::{Directions, InBlocks, LowRank, padded};
 
 /// Directions of a low-rank metric, at most.
 pub(crate) const LOW_RANK_MOST: usize = 16;
@@ -77,129 +81,11 @@ pub(crate) enum Factor {
     Blocks(InBlocks),
 }
 
-/// I + U(Λ^½ − I)Uᵀ, the directions U of length one and at right angles.
-#[derive(Clone, Debug)]
-pub(crate) struct Directions {
-    /// √λ − 1 for each direction.
-    weights: Vec<f64>,
-    /// 1/√λ − 1 for each direction.
-    inverse: Vec<f64>,
-    /// The directions, one after the other.
-    plain: Vector,
-    /// S₀ times each direction, S₀ being what stands before.
-    scaled: Vector,
-}
-
-impl Directions {
-    /// `scale` is S₀ x into its second argument.
-    fn new(
-        weights: Vec<f64>,
-        plain: Vector,
-        blocks: usize,
-        scale: impl Fn(&[Block], &mut [Block]),
-    ) -> Self {
-        let mut scaled = plain.clone();
-        if blocks > 0 {
-            let rows = plain.chunks_exact(blocks);
-            rows.zip(scaled.chunks_exact_mut(blocks))
-                .for_each(|(x, y)| scale(x, y));
-        }
-        Directions {
-            inverse: weights.iter().map(|w| 1.0 / (w + 1.0) - 1.0).collect(),
-            weights,
-            plain,
-            scaled,
-        }
-    }
-
-    /// y ← y + a S₀ U(Λ^½ − I)Uᵀ x.
-    fn add_spread(&self, a: f64, x: &[Block], y: &mut [Block]) {
-        vector::add_low_rank(a, &self.weights, &self.plain, &self.scaled, x, y);
-    }
-
-    /// y ← y + U(Λ^½ − I)Uᵀ S₀ᵀ `gradient`.
-    fn add_pull(&self, gradient: &[Block], y: &mut [Block]) {
-        vector::add_low_rank(1.0, &self.weights, &self.scaled, &self.plain, gradient, y);
-    }
-
-    /// y ← y + U(Λ^−½ − I)Uᵀ x.
-    fn add_inverse(&self, x: &[Block], y: &mut [Block]) {
-        vector::add_low_rank(1.0, &self.inverse, &self.plain, &self.plain, x, y);
-    }
-
-    /// The first `dim` numbers of each row.
-    fn rows(rows: &Vector, dim: usize) -> impl Iterator<Item = f64> + '_ {
-        let rows = rows.chunks_exact(dim.div_ceil(8).max(1));
-        rows.flat_map(move |row| row.as_flattened()[..dim].iter().copied())
-    }
-}
-
-/// S = S₀(I + U(Λ^½ − I)Uᵀ) with S₀ a diagonal.
-#[derive(Clone, Debug)]
-pub(crate) struct LowRank {
-    scale: Vector,
-    along: Directions,
-}
-
-impl LowRank {
-    fn new(scale: Vector, weights: Vec<f64>, plain: Vector) -> Self {
-        let along = Directions::new(weights, plain, scale.len(), |x, y| {
-            vector::multiply(&scale, x, y);
-        });
-        LowRank { scale, along }
-    }
-
-    /// `force` ← Sᵀ `gradient`.
-    fn pull(&self, gradient: &[Block], force: &mut [Block]) {
-        vector::multiply(&self.scale, gradient, force);
-        self.along.add_pull(gradient, force);
-    }
-}
-
-/// S = S₀(I + U(Λ^½ − I)Uᵀ) with S₀ a triangle for each block of coordinates; perhaps without any
-/// directions.
-#[derive(Clone, Debug)]
-pub(crate) struct InBlocks {
-    factor: Blocks,
-    along: Directions,
-}
-
-impl InBlocks {
-    fn new(dim: usize, factor: Blocks, weights: Vec<f64>, plain: Vector) -> Self {
-        let along = Directions::new(weights, plain, dim.div_ceil(8), |x, y| {
-            y.fill([0.0; 8]);
-            factor.add_times(1.0, x, y);
-        });
-        InBlocks { factor, along }
-    }
-
-    /// `force` ← Sᵀ `gradient`.
-    fn pull(&self, gradient: &[Block], force: &mut [Block]) {
-        self.factor.transpose_times(gradient, force);
-        self.along.add_pull(gradient, force);
-    }
-
-    /// y ← y + a S x.
-    fn add_times(&self, a: f64, x: &[Block], y: &mut [Block]) {
-        self.factor.add_times(a, x, y);
-        self.along.add_spread(a, x, y);
-    }
-}
-
 /// √λ − 1 and the direction of each.
 fn weights_and_rows(dim: usize, variances: &[f64], directions: &[Vector]) -> (Vec<f64>, Vector) {
     let weights = variances.iter().map(|v| v.sqrt() - 1.0).collect();
     let rows = directions.iter().map(|d| &d.as_flattened()[..dim]);
     (weights, padded(dim, directions.len(), rows))
-}
-
-/// Rows of numbers, in whole blocks.
-fn padded<'a>(dim: usize, n: usize, from: impl Iterator<Item = &'a [f64]>) -> Vector {
-    let mut rows = vector::zero_rows(n, dim);
-    let to = rows.chunks_exact_mut(dim.div_ceil(8).max(1));
-    to.zip(from)
-        .for_each(|(row, numbers)| vector::load(row, numbers));
-    rows
 }
 
 impl Metric {
