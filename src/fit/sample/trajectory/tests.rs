@@ -245,16 +245,12 @@ fn momenta_have_the_covariance_of_the_metric() {
     }
 }
 
-/// Under the metric of its own covariance a normal target is an isotropic oscillator: after a
-/// quarter period, π/2, position and momentum have swapped places. Bound: the error of a
-/// second-order step of π/2/1000.
-#[test]
-fn the_right_metric_makes_every_normal_an_oscillator() {
-    let (dim, steps) = (5, 1000);
-    let mut target = Known::normal(dim, 1e4, true);
-    let Known::Normal { sd, mirror } = &target else {
+/// The dense metric whose M⁻¹ is the covariance of a normal target.
+fn metric_of(target: &Known) -> Metric {
+    let Known::Normal { sd, mirror } = target else {
         unreachable!("it is a normal")
     };
+    let dim = sd.len();
     let mut sigma = Matrix::zeros(dim);
     let reflect = |i: usize, j: usize| f64::from(u8::from(i == j)) - 2.0 * mirror[i] * mirror[j];
     for i in 0..dim {
@@ -264,7 +260,17 @@ fn the_right_metric_makes_every_normal_an_oscillator() {
                 .sum();
         }
     }
-    let metric: Metric = Factor::Dense(sigma.cholesky().expect("positive definite")).into();
+    Factor::Dense(sigma.cholesky().expect("positive definite")).into()
+}
+
+/// Under the metric of its own covariance a normal target is an isotropic oscillator: after a
+/// quarter period, π/2, position and momentum have swapped places. Bound: the error of a
+/// second-order step of π/2/1000.
+#[test]
+fn the_right_metric_makes_every_normal_an_oscillator() {
+    let (dim, steps) = (5, 1000);
+    let mut target = Known::normal(dim, 1e4, true);
+    let metric = metric_of(&target);
     let quarter = std::f64::consts::FRAC_PI_2 / steps as f64;
     let p = [1.0, -0.5, 0.25, 2.0, -1.0];
     let (q, end, _) = travel(&mut target, &metric, (&[0.0; 5], &p), quarter, steps);
@@ -325,19 +331,7 @@ fn whether_a_span_turns_does_not_depend_on_the_end_it_grew_from() {
 fn rotations_are_exact_in_a_normal_distribution() {
     let dim = 5;
     let mut target = Known::normal(dim, 1e4, true);
-    let Known::Normal { sd, mirror } = &target else {
-        unreachable!("it is a normal")
-    };
-    let mut sigma = Matrix::zeros(dim);
-    let reflect = |i: usize, j: usize| f64::from(u8::from(i == j)) - 2.0 * mirror[i] * mirror[j];
-    for i in 0..dim {
-        for j in 0..dim {
-            *sigma.at_mut(i, j) = (0..dim)
-                .map(|k| reflect(i, k) * sd[k] * sd[k] * reflect(k, j))
-                .sum();
-        }
-    }
-    let plain: Metric = Factor::Dense(sigma.cholesky().expect("positive definite")).into();
+    let plain = metric_of(&target);
     // Draws whose mean is not that of the target, but whose slopes say how far off they are.
     let mut away = Point::new(dim);
     vector::load(&mut away.position, &[3.0, -2.0, 1.0, 0.5, 4.0]);
