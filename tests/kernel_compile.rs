@@ -10,6 +10,8 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+#[path = "support/nvrtc.rs"]
+mod nvrtc;
 mod support;
 
 use fitzroy::fit::sample::kernel;
@@ -19,6 +21,7 @@ use fitzroy_device::gpu::text::{Precision, for_device};
 use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program, Usage};
 use fitzroy_device::gpu::{closeness, conformance, rates};
 use fitzroy_graph::{Error, ErrorKind, Result};
+use nvrtc::compiler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -28,23 +31,6 @@ use support::{EXAMPLES, language};
 const BUDGET: &str = "tests/golden/kernels/budget.txt";
 /// Registers above the budget that fail: 5 %.
 const ROOM: f64 = 1.05;
-
-fn compiler() -> Option<Compiler> {
-    let places = Places {
-        compiler: std::env::var_os("FITZROY_NVRTC").map(Into::into),
-        ..Places::default()
-    };
-    let found = Compiler::find(&places, (99, 0), 90);
-    let required = std::env::var_os("FITZROY_REQUIRE_NVRTC").is_some();
-    match found {
-        Ok(compiler) => Some(compiler),
-        Err(trouble) if required => panic!("FITZROY_REQUIRE_NVRTC is set: {trouble}"),
-        Err(trouble) => {
-            eprintln!("skipped: {trouble}");
-            None
-        }
-    }
-}
 
 /// What a kernel computes.
 #[derive(Clone)]

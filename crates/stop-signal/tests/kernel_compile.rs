@@ -5,16 +5,19 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+#[path = "../../../tests/support/nvrtc.rs"]
+mod nvrtc;
+
 use fitzroy::fit::sample::kernel::program;
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{Settings, bind, kernel_source};
 use fitzroy_device::gpu::text::{Precision, for_device};
-use fitzroy_device::gpu::{Compiler, Places};
 use fitzroy_stop_signal::config::{Config, DEFAULT};
 use fitzroy_stop_signal::data::{Options, parse};
 use fitzroy_stop_signal::model::Spec;
 use fitzroy_stop_signal::simulate::simulate;
+use nvrtc::compiler;
 
 /// Architecture, precision and threads to a chain.
 type Case = (u32, Precision, usize);
@@ -27,22 +30,6 @@ static CASES: [Case; 6] = [
     (90, Precision::F64, 1024),
     (120, Precision::Mixed, 128),
 ];
-
-fn compiler() -> Option<Compiler> {
-    let places = Places {
-        compiler: std::env::var_os("FITZROY_NVRTC").map(Into::into),
-        ..Places::default()
-    };
-    let required = std::env::var_os("FITZROY_REQUIRE_NVRTC").is_some();
-    match Compiler::find(&places, (99, 0), 90) {
-        Ok(compiler) => Some(compiler),
-        Err(trouble) if required => panic!("FITZROY_REQUIRE_NVRTC is set: {trouble}"),
-        Err(trouble) => {
-            eprintln!("skipped: {trouble}");
-            None
-        }
-    }
-}
 
 #[test]
 fn kernels_of_the_hierarchy_compile_within_their_budget() {

@@ -5,35 +5,23 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+#[path = "../../../tests/support/nvrtc.rs"]
+mod nvrtc;
+
+use fitzroy_device::gpu::Program;
 use fitzroy_device::gpu::text::for_device;
 use fitzroy_device::gpu::work::Math;
-use fitzroy_device::gpu::{Compiler, Places, Program};
 use fitzroy_device::nn::{Network, Recompute};
 use fitzroy_weather::data::{Archive, Channel, SplitBy, Splits};
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
     Architecture, Baseline, GraphKind, Problem, Task, Weighting, kernel_names, kernel_text,
 };
+use nvrtc::compiler;
 
 /// Registers of a thread: 80 of 65,536 let 25 of 32 blocks of a Hopper's multiprocessor be at work.
 /// The widest kernel takes 72.
 const REGISTERS: u32 = 80;
-
-fn compiler() -> Option<Compiler> {
-    let places = Places {
-        compiler: std::env::var_os("FITZROY_NVRTC").map(Into::into),
-        ..Places::default()
-    };
-    let required = std::env::var_os("FITZROY_REQUIRE_NVRTC").is_some();
-    match Compiler::find(&places, (99, 0), 90) {
-        Ok(compiler) => Some(compiler),
-        Err(trouble) if required => panic!("FITZROY_REQUIRE_NVRTC is set: {trouble}"),
-        Err(trouble) => {
-            eprintln!("skipped: {trouble}");
-            None
-        }
-    }
-}
 
 /// A forecast 256 wide, as wide as rows of the original pipeline.
 fn problem(baseline: Baseline) -> Problem {

@@ -200,15 +200,20 @@ fn shrink(dim: usize, rows: usize) -> f64 {
     (0.01 * dim as f64 / rows as f64).min(0.1)
 }
 
-/// Means and variances of the columns.
-pub(crate) fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
+/// Means of the columns.
+pub(crate) fn mean(rows: &[f64], dim: usize) -> Vec<f64> {
     let n = (rows.len() / dim) as f64;
     let mut mean = vec![0.0; dim];
     for row in rows.chunks_exact(dim) {
-        for (m, x) in mean.iter_mut().zip(row) {
-            *m += x / n;
-        }
+        mean.iter_mut().zip(row).for_each(|(m, x)| *m += x / n);
     }
+    mean
+}
+
+/// Means and variances of the columns.
+fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
+    let n = (rows.len() / dim) as f64;
+    let mean = mean(rows, dim);
     let mut variance = vec![0.0; dim];
     for row in rows.chunks_exact(dim) {
         for ((v, x), m) in variance.iter_mut().zip(row).zip(&mean) {

@@ -13,6 +13,7 @@
 
 use super::Target;
 use super::dense::{Lower, Matrix};
+use super::estimate;
 use super::trajectory::Point;
 use super::vector::{self, Vector};
 use crate::diagnose::tail_shape;
@@ -69,12 +70,7 @@ impl Proposal {
         if n < ROWS_PER_COORDINATE * dim + 10 {
             return None;
         }
-        let mut mean = vec![0.0; dim];
-        for row in rows.chunks_exact(dim) {
-            mean.iter_mut()
-                .zip(row)
-                .for_each(|(m, x)| *m += x / n as f64);
-        }
+        let mean = estimate::mean(rows, dim);
         let mut covariance = Matrix::zeros(dim);
         let mut centred = vector::zeros(dim);
         for row in rows.chunks_exact(dim) {

@@ -13,6 +13,7 @@
 //! Reference: Shahbaba, Lan, Johnson, Neal, "Split Hamiltonian Monte Carlo", Statistics and Computing
 //! 24, 2014, with the warm-up's normal distribution instead of one around the mode.
 
+use super::estimate::mean;
 use super::metric::Metric;
 use super::vector;
 use super::{Sampler, Settings};
@@ -77,15 +78,6 @@ pub(crate) fn chosen(
     let suits = settings.integrator == Integrator::Rotation
         || left(&metric, draws).iter().all(|part| *part < LEFT_MOST);
     suits.then_some(metric)
-}
-
-fn mean(rows: &[f64], dim: usize) -> Vec<f64> {
-    let n = (rows.len() / dim) as f64;
-    let mut mean = vec![0.0; dim];
-    for row in rows.chunks_exact(dim) {
-        mean.iter_mut().zip(row).for_each(|(m, x)| *m += x / n);
-    }
-    mean
 }
 
 /// Σ (fᵢ + xᵢ)² / Σ fᵢ² over some of the draws, for each whitened coordinate.
