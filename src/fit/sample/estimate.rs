@@ -22,6 +22,9 @@ pub(crate) const AUTO_DENSE_MAX_DIM: usize = 256;
 const AUTO_MARGIN: f64 = 1.3;
 /// Up to so many coordinates auto only asks whether a dense metric pays.
 const AUTO_SMALL_DIM: usize = 64;
+/// Likewise for the sake of rotations, of which it halves the gradients or more: what is estimated in
+/// every window must be cheap.
+const DENSE_FOR_ROTATIONS: usize = 128;
 /// Draws that a low-rank metric is made from, at most.
 const LOW_RANK_ROWS: usize = 96;
 /// Likewise where blocks were worth their price: gradients are dear then, and targets less normal.
@@ -43,6 +46,17 @@ pub(crate) struct Wish<'a> {
 }
 
 impl Wish<'_> {
+    /// A wish for a dense metric, where this one leaves the choice and it costs little.
+    pub(crate) fn dense(self, dim: usize, rows: usize) -> Option<Self> {
+        let affordable = dim > 1 && dim <= DENSE_FOR_ROTATIONS && rows >= 2 * dim;
+        let little = self.price(2 * dim * dim, dim) < 2.0 * self.price(0, dim);
+        let dense = Wish {
+            kind: MetricKind::Dense,
+            ..self
+        };
+        (self.kind == MetricKind::Auto && affordable && little).then_some(dense)
+    }
+
     /// The price of a leapfrog whose metric takes so many operations more than a diagonal one.
     fn price(self, metric: usize, dim: usize) -> f64 {
         self.gradient_cost + 40.0 * dim as f64 + metric as f64

@@ -9,6 +9,7 @@
 mod directions;
 
 use super::dense::Lower;
+use super::rotation::MOST_PARTS;
 use super::sparse::Blocks;
 use super::vector::{self, Block, Vector};
 use directions::{Directions, InBlocks, LowRank, padded};
@@ -55,6 +56,8 @@ pub(crate) struct Metric {
 #[derive(Clone, Debug)]
 struct Centre {
     position: Vector,
+    /// How many rotations make a step.
+    parts: usize,
     /// S⁻¹, where S is dense.
     inverse: Option<Lower>,
 }
@@ -198,7 +201,7 @@ impl Metric {
 
     /// This metric with rotations about the centre of a normal distribution with its covariance M⁻¹:
     /// where slopes of the mean `gradient` at places of the mean `position` say it is, q̄ + M⁻¹ ḡ.
-    /// `None` for blocks, of which S⁻¹ is not at hand.
+    /// A step is one of them. `None` for blocks, of which S⁻¹ is not at hand.
     pub(crate) fn about(&self, position: &[f64], gradient: &[f64]) -> Option<Self> {
         let zeros = vector::zeros(position.len());
         let (mut slope, mut force, mut centre) = (zeros.clone(), zeros.clone(), zeros);
@@ -207,23 +210,44 @@ impl Metric {
         self.spread(&force, &mut centre);
         let numbers = centre.as_flattened_mut().iter_mut();
         numbers.zip(position).for_each(|(c, q)| *c += q);
-        self.with_centre(centre)
+        self.with_centre(centre, 1)
     }
 
-    fn with_centre(&self, position: Vector) -> Option<Self> {
+    /// This metric with so many rotations to a step, if it has any.
+    pub(crate) fn in_parts(mut self, parts: usize) -> Self {
+        self.centre
+            .iter_mut()
+            .for_each(|centre| centre.parts = parts);
+        self
+    }
+
+    fn with_centre(&self, position: Vector, parts: usize) -> Option<Self> {
         let inverse = match &self.factor {
             Factor::Blocks(_) => return None,
             Factor::Dense(factor) => Some(factor.inverse()),
             Factor::Diagonal(_) | Factor::LowRank(_) => None,
         };
         let factor = self.factor.clone();
-        let centre = Some(Centre { position, inverse });
-        Some(Metric { factor, centre })
+        let centre = Centre {
+            position,
+            parts,
+            inverse,
+        };
+        Some(Metric {
+            factor,
+            centre: Some(centre),
+        })
     }
 
     /// This metric without rotations.
     pub(crate) fn straight(&self) -> Self {
         self.factor.clone().into()
+    }
+
+    /// How many rotations make a step; 0 where steps are leapfrogs.
+    #[inline]
+    pub(crate) fn parts(&self) -> usize {
+        self.centre.as_ref().map_or(0, |centre| centre.parts)
     }
 
     /// Whether steps are rotations.
@@ -257,18 +281,15 @@ impl Metric {
         }
     }
 
-    /// Half a kick, then the rotation by the angle whose cosine and sine are given; `path` gains the
-    /// momentum before, `scratch` is written over.
+    /// The rotation by the angle whose cosine and sine are given; `scratch` is written over.
     #[inline]
-    pub(crate) fn kick_rotate(
+    pub(crate) fn rotate(
         &self,
-        (half, cos, sin): (f64, f64, f64),
-        force: &[Block],
-        (momentum, path): (&mut [Block], &mut [Block]),
+        (cos, sin): (f64, f64),
+        momentum: &mut [Block],
         (place, scratch): (&mut [Block], &mut [Block]),
         position: &mut [Block],
     ) {
-        vector::kick(half, force, momentum, path);
         vector::rotate(cos, sin, momentum, place, scratch);
         match &self.factor {
             Factor::Diagonal(scale) => vector::add_product(scale, scratch, position),
@@ -300,7 +321,7 @@ impl Metric {
         }
     }
 
-    /// Kind, number of directions, whether there is a centre, the centre and the numbers of S, as
+    /// Kind, number of directions, of rotations a step, the centre if any, and the numbers of S, as
     /// `kernel/transition.c` reads them.
     pub(crate) fn words(&self, dim: usize) -> Vec<f64> {
         let (kind, along) = match &self.factor {
@@ -310,7 +331,7 @@ impl Metric {
             Factor::Blocks(s) => (3.0, Some(&s.along)),
         };
         let rank = along.map_or(0, |along| along.weights.len());
-        let mut all = vec![kind, rank as f64, f64::from(u8::from(self.rotates()))];
+        let mut all = vec![kind, rank as f64, self.parts() as f64];
         if let Some(centre) = &self.centre {
             all.extend_from_slice(&centre.position.as_flattened()[..dim]);
         }
@@ -346,20 +367,24 @@ impl Metric {
             None => (kind, numbers),
             Some(centre) => {
                 let centre = &centre.position.as_flattened()[..dim];
-                (kind + WITH_CENTRE, [centre, &numbers].concat())
+                let kind = kind + FAMILIES * self.parts() as u64;
+                (kind, [centre, &numbers].concat())
             }
         }
     }
 
     /// The metric that [`Metric::numbers`] were of; `None` when there are too few or too many.
     pub(crate) fn from_numbers(kind: u64, dim: usize, numbers: &[f64]) -> Option<Self> {
-        if kind < WITH_CENTRE {
-            return Some(Factor::from_numbers(kind, dim, numbers)?.into());
+        let (parts, family) = (kind / FAMILIES, kind % FAMILIES);
+        let parts = (0..=MOST_PARTS).find(|&n| n as u64 == parts)?;
+        if parts == 0 {
+            return Some(Factor::from_numbers(family, dim, numbers)?.into());
         }
         let (centre, rest) = numbers.split_at_checked(dim)?;
         let mut position = vector::zeros(dim);
         vector::load(&mut position, centre);
-        Self::from_numbers(kind - WITH_CENTRE, dim, rest)?.with_centre(position)
+        let metric = Self::from(Factor::from_numbers(family, dim, rest)?);
+        metric.with_centre(position, parts)
     }
 
     /// The diagonal of M⁻¹.
@@ -397,8 +422,8 @@ impl Metric {
     }
 }
 
-/// Added to the number of a family where there is a centre.
-const WITH_CENTRE: u64 = 4;
+/// Families of S: their number and that of the rotations of a step are saved as one.
+const FAMILIES: u64 = 4;
 
 impl Factor {
     fn numbers(&self, dim: usize) -> (u64, Vec<f64>) {

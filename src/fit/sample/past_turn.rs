@@ -50,11 +50,13 @@ pub(crate) fn chosen<T: Target>(chains: &[Chain<T>], settings: &Settings) -> boo
 }
 
 /// Whether neighbouring draws of the last two windows correlate by more than [`SLOW`] in some
-/// coordinate, and by more than can be chance. Distances are those from the mean of all chains, so
+/// coordinate, and by more than can be chance. Where steps are rotations, of the last one: before,
+/// trajectories may have been of leapfrogs, which are longer. Distances are those from the mean of all chains, so
 /// that chains which stay apart are slow as well.
 fn is_slow<T: Target>(chains: &[Chain<T>]) -> bool {
     let dim = chains[0].target.dim();
-    let windows = || chains.iter().flat_map(|chain| &chain.windows);
+    let used = if chains[0].metric.rotates() { 1 } else { 2 };
+    let windows = || chains.iter().flat_map(|chain| &chain.windows[..used]);
     let rows = || windows().flat_map(|window| window.positions.chunks_exact(dim));
     let n = rows().count() as f64;
     let mut mean = vec![0.0; dim];

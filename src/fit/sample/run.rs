@@ -48,8 +48,9 @@ pub struct Run {
     pub step_sizes: Vec<f64>,
     /// Family of the metric of every chain: never [`MetricKind::Auto`].
     pub metrics: Vec<MetricKind>,
-    /// Whether the steps of every chain's draws were rotations, see [`super::Integrator`].
-    pub rotations: Vec<bool>,
+    /// How many rotations made a step of every chain's draws, 0 for leapfrogs, see
+    /// [`super::Integrator`].
+    pub rotations: Vec<usize>,
     /// Diagonal of the inverse mass matrix of every chain.
     pub variances: Vec<Vec<f64>>,
     /// Gradients of all chains, warm-up included.
@@ -110,7 +111,7 @@ impl Run {
     /// What the steps of the draws were: `leapfrog`, `rotation`, or `both` where chains that adapted
     /// alone differ.
     pub fn integrator(&self) -> &'static str {
-        let n = self.rotations.iter().filter(|&&rotates| rotates).count();
+        let n = self.rotations.iter().filter(|&&n| n > 0).count();
         match n {
             0 => Integrator::Leapfrog.name(),
             n if n == self.rotations.len() => Integrator::Rotation.name(),
@@ -492,7 +493,7 @@ fn collect<T>(
         }),
         step_sizes: chains.iter().map(|c| c.step_size).collect(),
         metrics: chains.iter().map(|c| c.metric.kind()).collect(),
-        rotations: chains.iter().map(|c| c.metric.rotates()).collect(),
+        rotations: chains.iter().map(|c| c.metric.parts()).collect(),
         variances: chains.iter().map(|c| c.metric.variances(dim)).collect(),
         gradients: chains.iter().map(|c| c.gradients).sum(),
         warmup_gradients,

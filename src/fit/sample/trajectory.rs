@@ -1,7 +1,8 @@
 //! A Hamiltonian trajectory: leapfrog steps of a target under a metric, or rotations, ready for the tree.
 
 use super::metric::Metric;
-use super::normals::{Momenta, sine_and_cosine};
+use super::normals::Momenta;
+use super::rotation::{Turn, is_far};
 use super::tree::{Direction, Place, Span, Stop, Trajectory};
 use super::vector::{self, Block, Vector};
 use super::{Stream, Target};
@@ -133,8 +134,8 @@ pub(crate) struct Hamiltonian<'a, T> {
     metric: &'a Metric,
     space: &'a mut Workspace,
     step_size: f64,
-    /// Sine and cosine of the step size, where steps are rotations.
-    angle: Option<(f64, f64)>,
+    /// What a step is, where it rotates.
+    turn: Option<Turn>,
     energy_start: f64,
     // Of the leaf just reached.
     energy: f64,
@@ -194,7 +195,7 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
             metric,
             space,
             step_size,
-            angle: metric.rotates().then(|| sine_and_cosine(step_size)),
+            turn: Turn::of(metric.parts(), step_size),
         }
     }
 
@@ -202,7 +203,6 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
     #[inline]
     pub(crate) fn leap(&mut self) -> f64 {
         let sign = if self.side == 1 { 1 } else { -1 };
-        let half = 0.5 * sign as f64 * self.step_size;
         let Workspace {
             ends,
             gradient,
@@ -210,15 +210,24 @@ impl<'a, T: Target> Hamiltonian<'a, T> {
             ..
         } = &mut *self.space;
         let end = &mut ends[self.side];
-        (self.log_density, self.energy) = match self.angle {
-            None => leapfrog(self.target, self.metric, end, gradient, half),
-            Some((sin, cos)) => {
-                let by = (half, cos, sign as f64 * sin);
+        (self.log_density, self.energy) = match &self.turn {
+            None => {
+                let half = 0.5 * sign as f64 * self.step_size;
+                leapfrog(self.target, self.metric, end, gradient, half)
+            }
+            Some(turn) => {
+                let by = (turn, sign as f64);
                 rotation(self.target, self.metric, end, (gradient, scratch), by)
             }
         };
         end.offset += sign;
         self.energy_start - self.energy
+    }
+
+    /// Whether rotations have gone far enough, whatever the momenta say.
+    fn is_far(&self) -> bool {
+        let [back, front] = &self.space.ends;
+        self.turn.is_some() && is_far(front.offset - back.offset + 1, self.step_size)
     }
 
     /// H at the start.
@@ -258,30 +267,35 @@ fn leapfrog(
     (log_density, 0.5 * square - log_density)
 }
 
-/// As [`leapfrog`] with a rotation instead of the drift, see [`super::rotation`]: `by` are half the step
-/// and the cosine and sine of the whole.
+/// As [`leapfrog`] with rotations instead of the drift, forward or backward, see [`super::rotation`].
 fn rotation(
     target: &mut impl Target,
     metric: &Metric,
     end: &mut End,
     (gradient, scratch): (&mut Vector, &mut Vector),
-    by: (f64, f64, f64),
+    (turn, sign): (&Turn, f64),
 ) -> (f64, f64) {
-    metric.kick_rotate(
-        by,
-        &end.force,
-        (&mut end.momentum, &mut end.path),
-        (&mut end.place, scratch),
-        &mut end.position,
-    );
-    let dim = target.dim();
-    let log_density = target.value_and_gradient(
-        &end.position.as_flattened()[..dim],
-        &mut gradient.as_flattened_mut()[..dim],
-    );
-    metric.pull(gradient, &mut end.force);
-    vector::axpy(1.0, &end.place, &mut end.force);
-    let square = vector::finish_kick(by.0, &end.force, &mut end.momentum, &mut end.path);
+    let (dim, outer) = (target.dim(), sign * turn.outer);
+    let mut log_density = f64::NAN;
+    for part in 0..turn.parts {
+        match part {
+            0 => vector::kick(outer, &end.force, &mut end.momentum, &mut end.path),
+            _ => vector::axpy(sign * turn.inner, &end.force, &mut end.momentum),
+        }
+        metric.rotate(
+            (turn.cos, sign * turn.sin),
+            &mut end.momentum,
+            (&mut end.place, scratch),
+            &mut end.position,
+        );
+        log_density = target.value_and_gradient(
+            &end.position.as_flattened()[..dim],
+            &mut gradient.as_flattened_mut()[..dim],
+        );
+        metric.pull(gradient, &mut end.force);
+        vector::axpy(1.0, &end.place, &mut end.force);
+    }
+    let square = vector::finish_kick(outer, &end.force, &mut end.momentum, &mut end.path);
     (log_density, 0.5 * square - log_density)
 }
 
@@ -335,6 +349,7 @@ impl<T: Target> Trajectory for Hamiltonian<'_, T> {
         };
         let across = |b: &[Block], q: &[Block]| vector::project_sum(b, &far.path, q, &far.momentum);
         let (a, b) = match span {
+            Span::Whole if self.is_far() => return true,
             Span::Whole => across(&near.path, &near.momentum),
             Span::Since(slot) => along(&near.path, &near.momentum, &space.first[slot]),
             Span::SinceBefore(slot) => along(&near.path, &near.momentum, &space.before[slot]),

@@ -14,7 +14,7 @@ use super::run::{Restart, Session, State};
 use super::step_size::median;
 use super::trajectory::Point;
 use super::vector::{self, Vector};
-use super::{Adapt, Phase, Posterior, Sampler, Stream, Target, normals};
+use super::{Adapt, MetricKind, Phase, Posterior, Sampler, Stream, Target, normals};
 use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
 
@@ -31,6 +31,9 @@ const LAST_RECOORDINATION: f64 = 0.32;
 const FIRST_COMPARISON: f64 = 0.12;
 /// Steps may be rotations from this fraction on: before, draws are few and far from the posterior.
 const FIRST_ROTATION: f64 = 0.05;
+/// A dense metric is taken for the sake of rotations where it leaves less than this part of what another
+/// one does.
+const LESS: f64 = 0.5;
 /// A window shorter than this is joined to the next.
 const MIN_WINDOW: usize = 5;
 
@@ -282,11 +285,24 @@ fn learnt(
 ) -> Option<Metric> {
     let (positions, gradients, dim) = draws;
     let metric = estimate::estimate(positions, gradients, dim, wish, before)?;
-    let about = match fraction >= FIRST_ROTATION {
-        true => rotation::chosen(&metric, draws, session.settings),
-        false => None,
+    if fraction < FIRST_ROTATION {
+        return Some(metric);
+    }
+    let suited = |metric: &Metric| rotation::suited(metric, draws, session.settings);
+    let found = suited(&metric);
+    // What this metric leaves of the force, a dense one may not.
+    let ask = found.as_ref().is_none_or(|found| found.metric.parts() > 1);
+    let dense = wish.dense(dim, positions.len() / dim);
+    let dense = dense.filter(|_| ask && metric.kind() != MetricKind::Dense);
+    let other = dense.and_then(|wish| {
+        let metric = estimate::estimate(positions, gradients, dim, wish, before)?;
+        suited(&metric)
+    });
+    let best = match (found, other) {
+        (Some(found), Some(other)) if other.left > LESS * found.left => Some(found),
+        (found, other) => other.or(found),
     };
-    Some(about.unwrap_or(metric))
+    Some(best.map_or(metric, |best| best.metric))
 }
 
 /// The present window becomes the previous one.

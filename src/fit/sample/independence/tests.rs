@@ -3,7 +3,7 @@
 
 use super::super::targets::Known;
 use super::super::tests::{check_moments, seeds};
-use super::super::{Adapt, Posterior, Sampler, Settings, Silent, sample};
+use super::super::{Adapt, Integrator, Posterior, Sampler, Settings, Silent, sample};
 use super::*;
 use crate::rng::Purpose;
 use std::sync::atomic::AtomicBool;
@@ -161,12 +161,13 @@ fn runs_of_independence_proposals_have_the_moments_of_their_targets() {
     }
 }
 
-/// One gradient a draw but for every sixteenth. Bound: 2 a draw, where NUTS takes about 3.
+/// One gradient a draw but for every sixteenth. Bound: 2 a draw, where NUTS takes about 3 leapfrogs.
 #[test]
 fn a_proposal_costs_one_gradient() {
     let run = |sampler| {
         let settings = Settings {
             sampler,
+            integrator: Integrator::Leapfrog,
             ..settings()
         };
         let stop = AtomicBool::new(false);

@@ -11,6 +11,7 @@ mod memory;
 
 use super::chain::{Chain, PhaseSettings};
 use super::metric::LOW_RANK_MOST;
+use super::rotation::FAR;
 use super::run::Session;
 use super::tree::{Growth, Stop};
 use super::{Loading, Phase, Target};
@@ -53,7 +54,8 @@ pub struct Lower<'a> {
 pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
     let text = format!(
         "#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
-         #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\ntypedef {} vector_t;\n\n\
+         #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n#define FAR {FAR:?}\n\
+         typedef {} vector_t;\n\n\
          {}\n{TRANSITION}",
         source.dim,
         source.n_work,

@@ -16,8 +16,8 @@ struct Job {
     const unsigned *table;   /* and its positions */
     double *states;          /* STATE numbers a chain */
     double *memory;          /* MEMORY numbers a chain: COMMON, then OWN for each block */
-    const double *metric;    /* S of a chain: its kind, its number of directions, whether steps are
-                                rotations, their centre if so, the numbers of S */
+    const double *metric;    /* S of a chain: its kind, its number of directions, how many rotations make
+                                a step, their centre if there are any, the numbers of S */
     const double *forgetting; /* t^-0.75 by count, for the averaged step size */
     double *rows;            /* n_transitions rows of ROW numbers a chain */
     wide_t metric_stride;    /* numbers from one chain's metric to the next; 0 if shared */
@@ -281,8 +281,8 @@ struct Chain {
     double *sums;  /* two sets of 16 partial sums, used in turn */
     double *along; /* eight partial sums for each direction of the metric */
     double *w;    /* memory of the density */
-    int kind, rank, n_numbers, turn, side, candidate, offset[2];
-    double step_size, sine, cosine, energy_start, energy, log_density;
+    int kind, rank, parts, n_numbers, turn, side, candidate, offset[2];
+    double step_size, sine, cosine, outer, inner, energy_start, energy, log_density;
     double point_energy[2], point_log_density[2];
     int point_offset[2];
 };
@@ -467,6 +467,20 @@ FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
     }
 }
 
+/* What a step of rotations is: their angle, and what forces are multiplied by at the ends of the step
+   and between its two rotations. */
+FUNCTION void set_turn(Chain *chain)
+{
+    const double angle = chain->step_size / (double)chain->parts;
+    const double sine = k_turn(angle / 6.283185307179586, &chain->cosine);
+    const double cosine = chain->cosine, square = cosine * cosine;
+    chain->sine = sine;
+    chain->outer = chain->parts == 1
+        ? sine * square / (1.0 - 2.0 * cosine + 3.0 * (square * cosine))
+        : sine / (3.0 * cosine);
+    chain->inner = 4.0 * sine / 3.0;
+}
+
 /* Starts a trajectory at the candidate. */
 FUNCTION void start(Chain *chain, const Dice *dice)
 {
@@ -476,7 +490,7 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     MEET();
     if (chain->centre) {
         locate(chain, q, back + PLACE * DIM);
-        chain->sine = k_turn(chain->step_size / 6.283185307179586, &chain->cosine);
+        set_turn(chain);
         if (chain->rank > 0)
             MEET(); /* rotation, directions */
     }
@@ -544,10 +558,10 @@ FUNCTION void drift(Chain *chain, vector_t *end, double half)
     }
 }
 
-/* Half a kick and the rotation of an end. */
-FUNCTION void rotate(Chain *chain, vector_t *end, double sign)
+/* A kick and a rotation of an end, the first of its step or the second. */
+FUNCTION void rotate(Chain *chain, vector_t *end, double sign, int part)
 {
-    const vector_t kick = (vector_t)(0.5 * sign * chain->step_size);
+    const vector_t kick = (vector_t)(sign * (part == 0 ? chain->outer : chain->inner));
     const vector_t sine = (vector_t)(sign * chain->sine), cosine = (vector_t)chain->cosine;
     const vector_t less = (vector_t)(chain->cosine - 1.0);
     vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *x = end + PLACE * DIM;
@@ -559,7 +573,8 @@ FUNCTION void rotate(Chain *chain, vector_t *end, double sign)
         const vector_t after = before + kick * f[i];
         const vector_t place = x[i];
         const vector_t moved = place * less + after * sine;
-        h[i] = h[i] + before;
+        if (part == 0)
+            h[i] = h[i] + before;
         p[i] = after * cosine - place * sine;
         x[i] = place + moved;
         by[i] = moved;
@@ -584,28 +599,34 @@ FUNCTION void rotate(Chain *chain, vector_t *end, double sign)
 FUNCTION double step(Chain *chain)
 {
     const double sign = chain->side == 1 ? 1.0 : -1.0;
-    const double half = 0.5 * sign * chain->step_size;
+    const double half = sign * (chain->centre ? chain->outer : 0.5 * chain->step_size);
     const vector_t kick = (vector_t)half;
     vector_t *end = vector_of(chain, chain->side * END);
     vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
     vector_t *h = end + PATH * DIM;
-    if (chain->centre)
-        rotate(chain, end, sign);
-    else
-        drift(chain, end, half);
-    chain->log_density = evaluate(chain, q);
-    const vector_t *g = chain->g;
-    before_pull(chain, g);
-    EACH(i)
-    {
-        vector_t force = pulled(chain, g, i);
+    int part = 0;
+    do {
         if (chain->centre)
-            force = force + end[PLACE * DIM + i];
-        const vector_t after = p[i] + kick * force;
-        h[i] = h[i] + after;
-        f[i] = force;
-        p[i] = after;
-    }
+            rotate(chain, end, sign, part);
+        else
+            drift(chain, end, half);
+        chain->log_density = evaluate(chain, q);
+        part += 1;
+        const vector_t *g = chain->g;
+        before_pull(chain, g);
+        EACH(i)
+        {
+            vector_t force = pulled(chain, g, i);
+            if (chain->centre)
+                force = force + end[PLACE * DIM + i];
+            f[i] = force;
+            if (part < chain->parts)
+                continue;
+            const vector_t after = p[i] + kick * force;
+            h[i] = h[i] + after;
+            p[i] = after;
+        }
+    } while (part < chain->parts);
     MEET();
     const double square = dot(chain, p, p);
     chain->offset[chain->side] += chain->side == 1 ? 1 : -1;
@@ -670,6 +691,9 @@ FUNCTION bool turns_far_to(Chain *chain, int slot)
 
 FUNCTION bool turns_whole(Chain *chain)
 {
+    const int states = chain->offset[1] - chain->offset[0] + 1;
+    if (chain->centre && (states / 2) * chain->step_size >= FAR)
+        return true;
     const vector_t *near = vector_of(chain, chain->side * END);
     const vector_t *far = vector_of(chain, (1 - chain->side) * END);
     return span_turns(next_sums(chain), near + PATH * DIM, far + PATH * DIM, true, near + MOMENTUM * DIM,
@@ -843,7 +867,8 @@ ENTRY void advance(const Job *job)
     const double *metric = job->metric + (wide_t)index * job->metric_stride;
     chain.kind = (int)metric[0];
     chain.rank = (int)metric[1];
-    chain.centre = metric[2] == 0.0 ? 0 : metric + 3;
+    chain.parts = (int)metric[2];
+    chain.centre = chain.parts == 0 ? 0 : metric + 3;
     chain.metric = chain.centre ? chain.centre + DIM : metric + 3;
     chain.inverse = chain.metric + DIM * PADDED;
     chain.weights = chain.kind == BLOCKS ? chain.metric : chain.metric + DIM;
