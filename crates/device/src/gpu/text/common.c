@@ -56,16 +56,16 @@ APART void cholesky(int n, const double *a, double *l)
 /* Solves L x = b or L' x = b in place, m columns. */
 APART void tri_solve(int n, int m, const double *l, bool transpose, double *x)
 {
+    /* From one element of a row of L, or of L', to the next. */
+    const int next = transpose ? n : 1;
     ROLLED for (int step = 0; step < n; ++step) {
         const int i = transpose ? n - 1 - step : step;
+        const double *row = l + i * (transpose ? 1 : n);
+        const int first = transpose ? i + 1 : 0, end = transpose ? n : i;
         ROLLED for (int c = 0; c < m; ++c) {
             double s = x[i * m + c];
-            if (transpose)
-                FOUR for (int k = i + 1; k < n; ++k)
-                    s = s - l[k * n + i] * x[k * m + c];
-            else
-                FOUR for (int k = 0; k < i; ++k)
-                    s = s - l[i * n + k] * x[k * m + c];
+            FOUR for (int k = first; k < end; ++k)
+                s = s - row[k * next] * x[k * m + c];
             x[i * m + c] = s / l[i * n + i];
         }
     }

@@ -1,6 +1,7 @@
 //! Steps on whole arrays as C: maxima, contractions, running sums and small matrices.
 
 use super::arrays::{Access, Place};
+use super::positions::Pattern;
 use super::precision::Real;
 use super::{Writer, array};
 use crate::cpu::program::KernelPlan;
@@ -94,7 +95,11 @@ impl Writer<'_> {
         let k = format!("(i * {terms} + j)");
         let x: Vec<String> = (0..2)
             .map(|side| {
-                let index = self.tables.index(0, &plan.positions[side], &k);
+                let index = match Pattern::of(&plan.positions[side]) {
+                    Pattern::Divide(n) if n as usize == terms => "i".into(),
+                    Pattern::Remainder(n) if n as usize == terms => "j".into(),
+                    _ => self.tables.index(0, &plan.positions[side], &k),
+                };
                 let (loc, len) = plan.inputs[side];
                 self.element(loc, len, &index, Access::Any)
             })
