@@ -89,10 +89,67 @@ pub(crate) fn places(compiler: Option<PathBuf>) -> Places {
     }
 }
 
-/// Takes GPU `number` into use.
-pub(crate) fn open(places: &Places, number: usize) -> Result<Gpu> {
-    let opened = Gpu::open(places, number).map_err(Error::from);
-    opened.map_err(|e| e.context(format!("--device cuda:{number}")))
+/// What is said of a GPU that was asked for by its number, or is the only one.
+pub(crate) const ASKED_FOR: &str = "asked for";
+
+/// Takes GPU `number` into use, or where none was named the one that [`best`] finds; and says why it
+/// is that one.
+///
+/// # Errors
+/// It cannot be used, or none can.
+pub(crate) fn open(
+    places: &Places,
+    number: Option<usize>,
+    precision: Option<Precision>,
+) -> Result<(Gpu, String)> {
+    let (opened, flag) = match number {
+        None => (best(places, precision), "--device cuda".into()),
+        Some(number) => (
+            Gpu::open(places, number).map(|gpu| (gpu, ASKED_FOR.into())),
+            format!("--device cuda:{number}"),
+        ),
+    };
+    opened.map_err(|trouble| Error::from(trouble).context(flag))
+}
+
+/// Takes the fastest GPU that can be used, in `precision` or the one that suits it; of equal ones that
+/// with the most memory free.
+///
+/// # Errors
+/// None can be used: why the first cannot.
+pub(crate) fn best(
+    places: &Places,
+    precision: Option<Precision>,
+) -> std::result::Result<(Gpu, String), Trouble> {
+    let descriptions = described(places)?;
+    let n = descriptions.len();
+    let (mut ready, mut wrong, mut first) = (Vec::new(), Vec::new(), None);
+    for description in descriptions {
+        match Gpu::open(places, description.index) {
+            Ok(gpu) => ready.push(gpu),
+            Err(trouble) => {
+                wrong.push(format!("cuda:{}: {trouble}", description.index));
+                first = first.or(Some(trouble));
+            }
+        }
+    }
+    let key = |gpu: &Gpu| {
+        let found = &gpu.description;
+        let inventory = inventory(found, precision.unwrap_or(found.precision()));
+        (inventory.seconds(1.0), found.free_bytes.unwrap_or(0))
+    };
+    ready.sort_by(|a, b| order(key(a), key(b)));
+    let Some(gpu) = ready.into_iter().next() else {
+        return Err(first.unwrap_or(Trouble::NoDevice));
+    };
+    let mut reason = ASKED_FOR.to_string();
+    if n > 1 {
+        reason += &format!("; of {n} GPUs it is the first by speed, then by free memory");
+    }
+    if !wrong.is_empty() {
+        reason = format!("{reason}; not {}", wrong.join("; "));
+    }
+    Ok((gpu, reason))
 }
 
 /// Whether someone who asked for no device should hear of it: a driver is there, and yet no GPU can
@@ -196,11 +253,11 @@ pub(crate) fn follow(
 }
 
 impl Common {
-    /// The GPU that was asked for by number, or by a precision that only GPUs have.
+    /// The device that was asked for: a GPU, too, by a precision that only GPUs have.
     ///
     /// # Errors
     /// The CPU was asked for in such a precision.
-    pub(crate) fn asked_gpu(&self) -> Result<Option<usize>> {
+    pub(crate) fn asked(&self) -> Result<Choice> {
         match (self.device()?, self.lower_precision()) {
             (Choice::Cpu, Some(lower)) => {
                 let message = format!(
@@ -210,9 +267,8 @@ impl Common {
                 Err(Error::new(ErrorKind::Device, message))
             }
             // Only a GPU has it.
-            (Choice::Auto, Some(_)) => Ok(Some(0)),
-            (Choice::Gpu(number), _) => Ok(Some(number.unwrap_or(0))),
-            (Choice::Cpu | Choice::Auto, None) => Ok(None),
+            (Choice::Auto, Some(_)) => Ok(Choice::Gpu(None)),
+            (asked, _) => Ok(asked),
         }
     }
 
@@ -222,29 +278,31 @@ impl Common {
     /// A GPU was asked for and cannot be used: it is never replaced by the CPU.
     pub(crate) fn choose(&self) -> Result<Chosen> {
         let places = self.places();
-        let asked = self.device()?;
-        let number = self.asked_gpu()?;
+        let asked = self.asked()?;
         let mut chosen = Chosen {
             device: Device::threads(),
             label: "cpu".into(),
             name: probe::model(),
-            reason: "asked for".into(),
+            reason: ASKED_FOR.into(),
             is_news: false,
             precision: self.asked_precision(),
             team: self.team()?,
             memory: None,
             candidates: None,
         };
-        if let Some(number) = number {
-            chosen.take(open(&places, number)?, "asked for".into());
-        } else if asked == Choice::Auto {
-            match described(&places) {
+        match asked {
+            Choice::Cpu => {}
+            Choice::Gpu(number) => {
+                let (gpu, reason) = open(&places, number, chosen.precision)?;
+                chosen.take(gpu, reason);
+            }
+            Choice::Auto => match described(&places) {
                 Ok(descriptions) => chosen.candidates = Some((places, descriptions)),
                 Err(trouble) => {
                     chosen.is_news = self.verbose > 0 || is_unexpected(&trouble);
                     chosen.reason = without_gpu(&trouble);
                 }
-            }
+            },
         }
         Ok(chosen)
     }

@@ -242,6 +242,56 @@ fn auto_weighs_every_gpu_that_there_is() {
     said.complains(&["auto: ", "cuda:1 would need an estimated"]);
 }
 
+/// Catches: the first GPU where none was named, though another program has half of its memory; and a
+/// number that is not obeyed.
+#[test]
+fn a_gpu_without_a_number_is_the_fastest_and_of_equal_ones_the_emptiest() {
+    let usual = ["TEAM_NOW=1", "COUNT=3"];
+    let counts = ["--tune", "20", "--draws", "10", "--chains", "2"];
+    let taken = |fake: &Fake, flags: &[&str]| {
+        let said = fake.sample("eight-schools", &[&counts[..], flags].concat());
+        said.ends_with(0).err
+    };
+    let first = "asked for; of 3 GPUs it is the first by speed, then by free memory";
+    let emptiest = [&usual[..], &["TAKEN_0=(1ull<<29)"]].concat();
+    let Some(fake) = Fake::new("gpu-emptiest", &emptiest) else {
+        return;
+    };
+    for flags in [&["--device", "cuda"], &["--precision", "mixed"]] {
+        let said = taken(&fake, flags);
+        let device = format!("device: cuda:1 (NVIDIA H200), {first}");
+        assert!(said.contains(&device), "{said}");
+    }
+    let said = taken(&fake, &["--device", "cuda:0"]);
+    assert!(
+        said.contains("device: cuda:0 (NVIDIA H200), asked for\n"),
+        "{said}"
+    );
+    let line = fake.0.file("line.csv", "x,y\n0,1\n1,3.1\n2,4.9\n3,7\n");
+    let line = line.display().to_string();
+    let fit = ["curve-fit", "--model", "a*x+b", &line, "--p0", "a=1,b=1"];
+    let said = fake.fitzroy(&[&fit[..], &["--device", "cuda"]].concat());
+    said.ends_with(0)
+        .complains(&[&format!("device: cuda:1 ({first})")]);
+    for flags in [&["--device", "cuda"][..], &[]] {
+        let small = ["validate", "--quick", "--groups", "8", "--no-progress"];
+        let said = fake.fitzroy(&[&small[..], flags].concat());
+        assert!(said.out.contains("cuda:1 (NVIDIA H200"), "{}", said.out);
+    }
+    let bench = ["bench", "sample", "--preset", "quick", "--strategies", "4"];
+    let more = ["--repeats", "1", "--json", "--device", "cuda"];
+    let found = fake.fitzroy(&[&bench[..], &more].concat()).ends_with(0);
+    assert_eq!(found.json()["rows"][0]["device"], "cuda:1");
+
+    // A slow GPU is not taken for its memory.
+    let slow = ["PROCESSORS_0=1", "PROCESSORS=132"];
+    let Some(fake) = Fake::new("gpu-fastest", &[&usual[..], &slow].concat()) else {
+        return;
+    };
+    let said = taken(&fake, &["--device", "cuda"]);
+    assert!(said.contains("device: cuda:1 (NVIDIA H200)"), "{said}");
+}
+
 /// `auto` has the CPU where a GPU is there and cannot be used, but never without a word.
 #[test]
 fn auto_says_what_is_wrong_with_a_driver_that_is_there() {

@@ -2,7 +2,7 @@
 
 use crate::models::M1_WHOLE;
 use crate::sampler::speed;
-use crate::steps::failure;
+use crate::steps::{How, failure};
 use fitzroy::Result;
 use fitzroy::run::Team;
 use fitzroy_device::gpu::Places;
@@ -69,12 +69,12 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
 }
 
 /// The steps `peers` and `peers-1024`.
-pub(crate) fn peers(places: &Places, python: Option<&Path>) -> Result<Value> {
-    peer(places, python, 4, 300)
+pub(crate) fn peers(places: &Places, how: &How<'_>) -> Result<Value> {
+    peer(places, how.peers, 4, how.few(300))
 }
 
-pub(crate) fn peers_many(places: &Places, python: Option<&Path>) -> Result<Value> {
-    peer(places, python, 1024, 100)
+pub(crate) fn peers_many(places: &Places, how: &How<'_>) -> Result<Value> {
+    peer(places, how.peers, 1024, how.few(100))
 }
 
 /// NVIDIA's checkers of memory, races and barriers on a short run, where they are installed.

@@ -7,7 +7,7 @@ use fitzroy::draws::Column;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Caller, Device, Outcome, Settings, run};
 use fitzroy_device::gpu::text::Precision;
-use fitzroy_device::gpu::{Gpu, Places};
+use fitzroy_device::gpu::{Gpu, Machine, Places, Program};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -92,6 +92,40 @@ pub(crate) fn on_gpu(places: &Places) -> Result<Device> {
     let gpu = Gpu::open(places, 0)?;
     let multiprocessors = gpu.meeting();
     Ok(Device::machine(gpu).with_multiprocessors(multiprocessors))
+}
+
+/// What it took to make a kernel ready.
+pub(crate) struct Ready {
+    /// Seconds: compiled, and found among those kept.
+    pub(crate) seconds: [f64; 2],
+    pub(crate) registers: u32,
+    /// Bytes of a thread in its local memory.
+    pub(crate) local_bytes: u32,
+}
+
+/// Makes `program` ready on the first GPU twice, with an empty cache and with the one left by that.
+pub(crate) fn ready(places: &Places, program: &Program) -> Result<Ready> {
+    let folder = std::env::temp_dir().join(format!("fitzroy-gpu-day-{}", std::process::id()));
+    let places = Places {
+        cache: Some(folder.clone()),
+        ..places.clone()
+    };
+    let mut made = Ready {
+        seconds: [0.0; 2],
+        registers: 0,
+        local_bytes: 0,
+    };
+    for seconds in &mut made.seconds {
+        let mut gpu = Gpu::open(&places, 0)?;
+        let start = Instant::now();
+        gpu.load(program)?;
+        *seconds = start.elapsed().as_secs_f64();
+        made.registers = gpu.loaded.registers;
+        made.local_bytes = gpu.loaded.local_bytes;
+    }
+    // What cannot be removed lies in the folder for temporary files.
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(made)
 }
 
 /// All draws of the parameters, as bits.

@@ -1,12 +1,15 @@
 //! What the steps of the sampler do: is it right, how fast is it, and does it keep within bounds.
 
 use crate::bits::same_bits;
-use crate::models::{Example, M1, M1_WHOLE, M2_WHOLE};
+use crate::models::{Example, M1, M1_WHOLE, M2, M2_WHOLE};
 use crate::others::pymc_s;
-use crate::runs::{draws, leapfrogs_per_s, on_gpu, same_draws, sampled, sampled_in, settings};
-use crate::steps::failure;
+use crate::runs::{
+    draws, leapfrogs_per_s, on_gpu, ready, same_draws, sampled, sampled_in, settings,
+};
+use crate::steps::{How, failure};
 use fitzroy::Result;
 use fitzroy::diagnose::SummaryOptions;
+use fitzroy::fit::sample::kernel::program;
 use fitzroy::run::{Device, KernelMemory, Settings, Team, kernel_source};
 use fitzroy::verify::{Depth, verify};
 use fitzroy_device::gpu::text::Precision;
@@ -27,46 +30,61 @@ pub(crate) fn verified(places: &Places) -> Result<Value> {
         return Err(failure("no GPU passed"));
     };
     let rates = gpu.rates.ok_or_else(|| failure("it was not measured"))?;
+    let version = |found: &Option<(String, (u32, u32))>| {
+        found.as_ref().map(|(_, v)| format!("{}.{}", v.0, v.1))
+    };
     Ok(json!({
+        "cpu": fitzroy_device::probe::model(),
+        "cpu_threads": std::thread::available_parallelism().map_or(1, usize::from),
+        "driver": version(&found.gpus.driver),
+        "nvrtc": version(&found.gpus.compiler),
         "gpu": gpu.description.name,
         "capability": format!("{}.{}", gpu.description.capability.0, gpu.description.capability.1),
         "multiprocessors": gpu.description.multiprocessors,
+        "clock_mhz": gpu.description.clock_mhz,
         "memory_bytes": gpu.description.memory_bytes,
+        "free_bytes": gpu.description.free_bytes,
         "ecc": gpu.description.ecc,
         "values_compared": gpu.compared,
         "copy_gb_per_s": rates.copy_gb_per_s,
         "f64_tflop_per_s": rates.f64_tflop_per_s,
         "f32_tflop_per_s": rates.f32_tflop_per_s,
+        "sensors": gpu.sensors.as_ref().map(|s| json!({
+            "temperature_c": s.temperature_c,
+            "clock_mhz": s.clock_mhz,
+            "power_w": s.power_w,
+        })),
     }))
 }
 
-/// Seconds to make the kernel of M1 ready: compiled, and found among those kept.
+/// Seconds to make the kernels of M1 and M2 ready: compiled, and found among those kept.
 pub(crate) fn compile(places: &Places) -> Result<Value> {
-    let joint = M1.joint()?;
-    let settings = Settings::default();
-    let source = kernel_source(&joint, &settings)?;
-    let depth = settings.sampler.max_treedepth;
-    let program = fitzroy::fit::sample::kernel::program(&source, 128, depth);
-    let folder = std::env::temp_dir().join(format!("fitzroy-gpu-day-{}", std::process::id()));
-    let mut places = places.clone();
-    places.cache = Some(folder.clone());
-    let mut times = Vec::new();
-    let mut usage = (0, 0);
-    for _ in 0..2 {
-        let mut gpu = Gpu::open(&places, 0)?;
-        let start = Instant::now();
-        gpu.load(&program)?;
-        times.push(start.elapsed().as_secs_f64());
-        usage = (gpu.loaded.registers, gpu.loaded.local_bytes);
+    let mut found = serde_json::Map::new();
+    let mut slowest = 0.0f64;
+    for (name, example) in [
+        ("m1", &M1),
+        ("m1_whole", &M1_WHOLE),
+        ("m2", &M2),
+        ("m2_whole", &M2_WHOLE),
+    ] {
+        let settings = Settings {
+            rewrites: example.rewrites,
+            ..Settings::default()
+        };
+        let source = kernel_source(&example.joint()?, &settings)?;
+        let made = ready(
+            places,
+            &program(&source, 128, settings.sampler.max_treedepth),
+        )?;
+        let [cold, cached] = made.seconds;
+        slowest = slowest.max(cached);
+        found.insert(format!("{name}_cold_s"), json!(cold));
+        found.insert(format!("{name}_cached_s"), json!(cached));
+        found.insert(format!("{name}_registers"), json!(made.registers));
+        found.insert(format!("{name}_local_bytes"), json!(made.local_bytes));
     }
-    // What cannot be removed lies in the folder for temporary files.
-    let _ = std::fs::remove_dir_all(folder);
-    Ok(json!({
-        "cold_s": times[0],
-        "cached_s": times[1],
-        "registers": usage.0,
-        "local_bytes": usage.1,
-    }))
+    found.insert("slowest_cached_s".into(), json!(slowest));
+    Ok(Value::Object(found))
 }
 
 /// The same seed on CPU and GPU, there also with chains that are spread over multiprocessors: the same
@@ -246,11 +264,11 @@ pub(crate) fn stop(places: &Places) -> Result<Value> {
 }
 
 /// Five runs of M1 with 64 chains: the spread of their times, and of their draws, which is none.
-pub(crate) fn repeat(places: &Places) -> Result<Value> {
+pub(crate) fn repeat(places: &Places, how: &How<'_>) -> Result<Value> {
     let mut times = Vec::new();
     let mut first = Vec::new();
     for k in 0..5 {
-        let (outcome, _) = sampled(&M1_WHOLE, on_gpu(places)?, 64, 200, 1000)?;
+        let (outcome, _) = sampled(&M1_WHOLE, on_gpu(places)?, 64, how.few(200), how.few(1000))?;
         times.push(outcome.timing.sampling);
         let made = draws(&outcome);
         if k > 0 {

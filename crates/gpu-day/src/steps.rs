@@ -13,14 +13,32 @@ use fitzroy_device::gpu::text::Precision;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-type Run = fn(&Places, Option<&Path>) -> Result<Value>;
+/// How steps are made.
+pub(crate) struct How<'a> {
+    /// A Python for the peers.
+    pub(crate) peers: Option<&'a Path>,
+    /// Whether problems are small: no GPU is there, and it is tried whether all of it runs.
+    pub(crate) small: bool,
+}
+
+impl How<'_> {
+    /// `n`, or a tenth of it and at least 4.
+    pub(crate) fn few(&self, n: usize) -> usize {
+        match self.small {
+            true => (n / 10).max(4),
+            false => n,
+        }
+    }
+}
+
+type Run = fn(&Places, &How<'_>) -> Result<Value>;
 
 /// A step.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     /// Seconds after which it is ended.
     pub(crate) limit_s: u64,
-    /// What it does; the Python of the peers is for some.
+    /// What it does.
     pub(crate) run: Run,
     /// Fields that must reach a number, or with `<` stay below it; true is 1.
     pub(crate) floors: &'static [(&'static str, char, f64)],
@@ -45,38 +63,59 @@ pub(crate) const STEPS: &[Step] = &[
     step("verify", 60, |p, _| verified(p), &[]),
     step(
         "compile",
-        30,
+        60,
         |p, _| compile(p),
-        &[("cold_s", '<', 1.0), ("cached_s", '<', 0.005)],
+        &[
+            ("m1_cold_s", '<', 1.0),
+            ("m1_whole_cold_s", '<', 1.0),
+            ("m2_cold_s", '<', 1.0),
+            ("m2_whole_cold_s", '<', 1.0),
+            ("slowest_cached_s", '<', 0.005),
+        ],
     ),
-    step("equal-schools", 30, |p, _| equal(p, &SCHOOLS, 200), &[]),
-    step("equal-m1", 30, |p, _| equal(p, &M1, 150), &[]),
-    step("equal-m1-whole", 30, |p, _| equal(p, &M1_WHOLE, 100), &[]),
-    step("equal-m2", 45, |p, _| equal(p, &M2, 100), &[]),
-    step("equal-m2-whole", 45, |p, _| equal(p, &M2_WHOLE, 60), &[]),
+    step(
+        "equal-schools",
+        30,
+        |p, how| equal(p, &SCHOOLS, how.few(200)),
+        &[],
+    ),
+    step("equal-m1", 30, |p, how| equal(p, &M1, how.few(150)), &[]),
+    step(
+        "equal-m1-whole",
+        30,
+        |p, how| equal(p, &M1_WHOLE, how.few(100)),
+        &[],
+    ),
+    step("equal-m2", 45, |p, how| equal(p, &M2, how.few(100)), &[]),
+    step(
+        "equal-m2-whole",
+        45,
+        |p, how| equal(p, &M2_WHOLE, how.few(60)),
+        &[],
+    ),
     // Steps of all parameters, as other programs make them; what `fitzroy sample` does comes below.
     step(
         "m1-4",
         30,
-        |p, _| speed(p, &M1_WHOLE, 4, 500, Team::Auto),
+        |p, how| speed(p, &M1_WHOLE, 4, how.few(500), Team::Auto),
         &[("leapfrogs_per_s_per_chain", '>', 1e6)],
     ),
     step(
         "m1-1024",
         45,
-        |p, _| speed(p, &M1_WHOLE, 1024, 200, Team::Auto),
+        |p, how| speed(p, &M1_WHOLE, 1024, how.few(200), Team::Auto),
         &[("leapfrogs_per_s", '>', 3e8)],
     ),
     step(
         "m2-4",
         30,
-        |p, _| speed(p, &M2_WHOLE, 4, 300, Team::Auto),
+        |p, how| speed(p, &M2_WHOLE, 4, how.few(300), Team::Auto),
         &[("leapfrogs_per_s_per_chain", '>', 5e5)],
     ),
     step(
         "m2-1024",
         60,
-        |p, _| speed(p, &M2_WHOLE, 1024, 100, Team::Auto),
+        |p, how| speed(p, &M2_WHOLE, 1024, how.few(100), Team::Auto),
         &[("leapfrogs_per_s", '>', 1e8)],
     ),
     step(
@@ -117,29 +156,39 @@ pub(crate) const STEPS: &[Step] = &[
         |p, _| lower(p, &M2_WHOLE, Precision::F32),
         &[("kept", '>', 1.0)],
     ),
-    step("repeat-m1", 45, |p, _| repeat(p), &[("spread", '<', 0.1)]),
+    step("repeat-m1", 45, repeat, &[("spread", '<', 0.1)]),
     step("stop", 20, |p, _| stop(p), &[("seconds_to_stop", '<', 1.0)]),
     step("kill-resume", 60, |p, _| resume::resume(p), &[]),
     step("too-many", 20, |p, _| too_many(p), &[]),
     step(
         "equal-stop-signal",
         60,
-        |p, _| stop_signal::equal(p, 6, 20),
+        |p, how| stop_signal::equal(p, 6, how.few(20)),
         &[],
     ),
     step(
         "stop-signal-100",
         60,
-        |p, _| stop_signal::speed(p, 100, 60),
+        stop_signal::speed,
+        &[("cold_s", '<', 1.0)],
+    ),
+    step(
+        "curve-rows",
+        30,
+        |p, how| curves::large(p, how.few(4_000_000)),
         &[],
     ),
-    step("curve-rows", 30, |p, _| curves::large(p, 4_000_000), &[]),
-    step("curve-batch", 30, |p, _| curves::many(p, 100_000), &[]),
-    step("weather", 60, |p, _| weather::equal(p), &[]),
+    step(
+        "curve-batch",
+        30,
+        |p, how| curves::many(p, how.few(100_000)),
+        &[],
+    ),
+    step("weather", 60, weather::equal, &[]),
     step(
         "weather-speed",
         90,
-        |p, _| weather::speed(p),
+        weather::speed,
         &[("bf16_ms", '<', 20.0), ("tf32_ms", '<', 45.0)],
     ),
     step("peers", 120, peers, &[("ratio_per_chain", '>', 50.0)]),
@@ -147,49 +196,49 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "m1-64-warp",
         30,
-        |p, _| speed(p, &M1_WHOLE, 64, 300, Team::Threads(32)),
+        |p, how| speed(p, &M1_WHOLE, 64, how.few(300), Team::Threads(32)),
         &[],
     ),
     step(
         "m1-64-block",
         30,
-        |p, _| speed(p, &M1_WHOLE, 64, 300, Team::Threads(128)),
+        |p, how| speed(p, &M1_WHOLE, 64, how.few(300), Team::Threads(128)),
         &[],
     ),
     step(
         "m2-4-sharded",
         30,
-        |p, _| speed(p, &M2_WHOLE, 4, 300, Team::Sharded),
+        |p, how| speed(p, &M2_WHOLE, 4, how.few(300), Team::Sharded),
         &[],
     ),
     step(
         "m2-64-warp",
         30,
-        |p, _| speed(p, &M2_WHOLE, 64, 200, Team::Threads(32)),
+        |p, how| speed(p, &M2_WHOLE, 64, how.few(200), Team::Threads(32)),
         &[],
     ),
     step(
         "m2-64-block",
         30,
-        |p, _| speed(p, &M2_WHOLE, 64, 200, Team::Threads(128)),
+        |p, how| speed(p, &M2_WHOLE, 64, how.few(200), Team::Threads(128)),
         &[],
     ),
     step(
         "m1-4096",
         45,
-        |p, _| speed(p, &M1_WHOLE, 4096, 50, Team::Auto),
+        |p, how| speed(p, &M1_WHOLE, 4096, how.few(50), Team::Auto),
         &[],
     ),
     step(
         "m1-4-rewritten",
         30,
-        |p, _| speed(p, &M1, 4, 500, Team::Auto),
+        |p, how| speed(p, &M1, 4, how.few(500), Team::Auto),
         &[],
     ),
     step(
         "m2-4-rewritten",
         30,
-        |p, _| speed(p, &M2, 4, 300, Team::Auto),
+        |p, how| speed(p, &M2, 4, how.few(300), Team::Auto),
         &[],
     ),
     step("sanitizer", 60, |p, _| sanitizer(p), &[]),
@@ -235,8 +284,16 @@ pub(crate) fn missed(goals: &[Value]) -> String {
 /// Where the libraries may lie, and where compiled kernels are kept from step to step.
 pub(crate) fn places(compiler: Option<PathBuf>, cache: Option<PathBuf>) -> Places {
     let named = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    // Libraries may have been copied beside the program.
+    let program = std::env::current_exe().ok();
+    let beside = program.and_then(|p| p.parent().map(PathBuf::from));
+    let homes = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(named);
     Places {
         compiler,
+        folders: beside
+            .into_iter()
+            .chain(homes.map(|h| h.join("lib64")))
+            .collect(),
         python: ["VIRTUAL_ENV", "CONDA_PREFIX"]
             .into_iter()
             .filter_map(named)

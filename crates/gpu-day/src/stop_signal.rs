@@ -1,12 +1,14 @@
 //! Stop-signal tasks on the GPU: the draws of the CPU, and how fast a heavy density is, with a chain on
 //! one multiprocessor and spread over many.
 
-use crate::runs::{leapfrogs_per_s, on_gpu, run_of, same_draws};
+use crate::runs::{leapfrogs_per_s, on_gpu, ready, run_of, same_draws};
+use crate::steps::How;
 use fitzroy::Result;
 use fitzroy::fit::sample::Init;
+use fitzroy::fit::sample::kernel::program;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
-use fitzroy::run::{Device, Outcome, Settings, Team, bind};
+use fitzroy::run::{Device, Outcome, Settings, Team, bind, kernel_source};
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Driver, Places};
 use fitzroy_stop_signal::config::{Config, DEFAULT};
@@ -19,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 /// How deep trees may grow where bits are compared, and where steps are timed.
 const SHALLOW: u32 = 5;
-const DEEP: u32 = 10;
+const DEEP: u32 = 8;
 
 /// A simulated study and its joint density.
 struct Task {
@@ -81,23 +83,45 @@ pub(crate) fn equal(places: &Places, subjects: usize, n: usize) -> Result<Value>
     }))
 }
 
-/// Steps a second of four chains in the precision that suits the GPU, with a block to each, sharded,
-/// and as is chosen without a word.
-pub(crate) fn speed(places: &Places, subjects: usize, n: usize) -> Result<Value> {
+/// Seconds to make the kernel of a block to a chain ready: compiled, and found among those kept.
+fn cold_start(places: &Places, task: &Task, precision: Precision) -> Result<[f64; 2]> {
+    let settings = Settings {
+        rewrites: Rewrites::NONE,
+        precision,
+        ..Settings::default()
+    };
+    let source = kernel_source(&task.joint, &settings)?;
+    Ok(ready(
+        places,
+        &program(&source, 128, settings.sampler.max_treedepth),
+    )?
+    .seconds)
+}
+
+/// Steps a second of four chains in the precision that suits the GPU, as is chosen without a word,
+/// sharded, and with a block to each; and the seconds in which the first of the kernels was compiled.
+pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
+    let (subjects, n) = (how.few(100), how.few(60));
+    let depth = if how.small { SHALLOW } else { DEEP };
     let task = Task::new(subjects)?;
     let precision = Driver::open(places)?.describe(0)?.precision();
-    let per_chain = |team| -> Result<f64> {
+    let cold = cold_start(places, &task, precision)?;
+    let per_chain = |team, n| -> Result<f64> {
         let device = on_gpu(places)?.with_team(team);
-        let (outcome, _) = task.sampled(device, precision, [4, n, n], DEEP)?;
+        let (outcome, _) = task.sampled(device, precision, [4, n, n], depth)?;
         Ok(leapfrogs_per_s(&outcome) / 4.0)
     };
-    let (block, sharded) = (per_chain(Team::Threads(128))?, per_chain(Team::Sharded)?);
+    let (chosen, sharded) = (per_chain(Team::Auto, n)?, per_chain(Team::Sharded, n)?);
+    // The slow one.
+    let block = per_chain(Team::Threads(128), n / 4)?;
     Ok(json!({
         "subjects": subjects,
         "precision": precision.name(),
+        "cold_s": cold[0],
+        "cached_s": cold[1],
         "block_leapfrogs_per_s_per_chain": block,
         "sharded_leapfrogs_per_s_per_chain": sharded,
         "sharded_over_block": sharded / block,
-        "chosen_leapfrogs_per_s_per_chain": per_chain(Team::Auto)?,
+        "chosen_leapfrogs_per_s_per_chain": chosen,
     }))
 }

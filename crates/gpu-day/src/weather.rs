@@ -1,6 +1,6 @@
 //! Training of graph networks: against the CPU, and how long a step takes.
 
-use crate::steps::failure;
+use crate::steps::{How, failure};
 use fitzroy::Result;
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::gpu::{Gpu, GpuWork, Places};
@@ -122,15 +122,19 @@ fn away(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Twelve steps with rollouts in every precision against the CPU in f32: losses and parameters.
-pub(crate) fn equal(places: &Places) -> Result<Value> {
-    let lat: Vec<f64> = (0..14).map(|k| 30.0 + k as f64).collect();
-    let lon: Vec<f64> = (0..16).map(|k| 80.0 + k as f64).collect();
+pub(crate) fn equal(places: &Places, how: &How<'_>) -> Result<Value> {
+    let [n_lat, n_lon, width] = match how.small {
+        true => [8, 9, 16],
+        false => [14, 16, 64],
+    };
+    let lat: Vec<f64> = (0..n_lat).map(|k| 30.0 + k as f64).collect();
+    let lon: Vec<f64> = (0..n_lon).map(|k| 80.0 + k as f64).collect();
     let architecture = Architecture {
         graph: GraphKind::Mesh,
         baseline: Baseline::Linear,
-        latent: 64,
+        latent: width,
         n_layers: 3,
-        hidden: 64,
+        hidden: width,
         n_hidden: 1,
     };
     let task = Task::Forecast { boundary_width: 2 };
@@ -174,26 +178,34 @@ pub(crate) fn equal(places: &Places) -> Result<Value> {
 }
 
 /// Milliseconds a step of the network of the original pipeline: 256 wide, 12 layers, batches of 8.
-pub(crate) fn speed(places: &Places) -> Result<Value> {
-    let lat: Vec<f64> = (0..101).map(|k| 25.0 + 0.25 * f64::from(k)).collect();
-    let lon: Vec<f64> = (0..221).map(|k| 70.0 + 0.25 * f64::from(k)).collect();
+pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
+    // Every quarter of a degree of a region of 25 by 55; small, every 2.5 degrees in a smaller network.
+    let (by, width, n_layers) = match how.small {
+        true => (2.5, 16, 2),
+        false => (0.25, 256, 12),
+    };
+    let degrees = |from: f64, wide: f64| -> Vec<f64> {
+        let n = (wide / by) as usize + 1;
+        (0..n).map(|k| from + by * k as f64).collect()
+    };
+    let (lat, lon) = (degrees(25.0, 25.0), degrees(70.0, 55.0));
     let levels = [
         100.0, 150.0, 200.0, 250.0, 300.0, 400.0, 500.0, 700.0, 850.0, 925.0, 1000.0,
     ];
     let architecture = Architecture {
         graph: GraphKind::Flat,
         baseline: Baseline::Momentum,
-        latent: 256,
-        n_layers: 12,
-        hidden: 256,
+        latent: width,
+        n_layers,
+        hidden: width,
         n_hidden: 2,
     };
     let task = Task::Precip(Boxes::default());
     let problem = problem(archive(&lat, &lon, &levels, 40), task, architecture)?;
     let settings = Settings {
         batch_size: 8,
-        max_steps: Some(60),
-        log_every: 10,
+        max_steps: Some(how.few(60) as u64),
+        log_every: if how.small { 2 } else { 10 },
         validation_frequency: 1000,
         ..Settings::default()
     };

@@ -3,7 +3,9 @@
 #![allow(clippy::print_stderr)] // a skipped test says so
 
 use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
+use fitzroy_device::gpu::host_work::launchers;
 use fitzroy_device::gpu::text::HOST_HEADER;
+use fitzroy_weather::train::kernel_names;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,8 +18,8 @@ impl Drop for Folder {
     }
 }
 
-/// A folder with a driver and a compiler; none without g++.
-fn fake() -> Option<Folder> {
+/// A folder of this name with a driver and a compiler; none without g++.
+fn fake(name: &str) -> Option<Folder> {
     if !HostLibrary::has_compiler() {
         assert!(
             std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
@@ -26,12 +28,14 @@ fn fake() -> Option<Folder> {
         eprintln!("skipped: there is no g++");
         return None;
     }
-    let path = std::env::temp_dir().join(format!("fitzroy-gpu-day-test-{}", std::process::id()));
+    let name = format!("fitzroy-gpu-day-test-{name}-{}", std::process::id());
+    let path = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&path).unwrap();
     let folder = Folder(path);
     let at = |name: &str| folder.0.join(name);
     std::fs::write(at("header.c"), HOST_HEADER).unwrap();
     std::fs::write(at("launcher.c"), LAUNCHER).unwrap();
+    std::fs::write(at("lists.c"), launchers(&kernel_names())).unwrap();
     let text = |name: &str, path: &Path| format!("-D{name}=\"{}\"", path.display());
     for (source, library) in [
         ("driver.cpp", "libcuda.so.1"),
@@ -43,7 +47,7 @@ fn fake() -> Option<Folder> {
         let made = Command::new("g++")
             .args([
                 "-std=c++17",
-                "-O0",
+                "-O2",
                 "-fPIC",
                 "-shared",
                 "-w",
@@ -54,6 +58,7 @@ fn fake() -> Option<Folder> {
             .arg(at(library))
             .arg(text("HOST_HEADER", &at("header.c")))
             .arg(text("LAUNCHER", &at("launcher.c")))
+            .arg(text("LISTS", &at("lists.c")))
             .arg(text("FOLDER", &folder.0))
             .arg(from)
             .arg("-ldl")
@@ -65,6 +70,8 @@ fn fake() -> Option<Folder> {
             String::from_utf8_lossy(&made.stderr)
         );
     }
+    // The same file under another name is the library of products.
+    std::fs::hard_link(at("libcuda.so.1"), at("libcublasLt.so.12")).unwrap();
     Some(folder)
 }
 
@@ -80,7 +87,9 @@ fn gpu_day(folder: &Path, arguments: &[&str]) -> Output {
 
 #[test]
 fn steps_that_pass_fail_and_are_skipped_are_written_down() {
-    let Some(folder) = fake() else { return };
+    let Some(folder) = fake("some") else {
+        return;
+    };
     let nvrtc = folder.0.display().to_string();
     let only = "equal-schools,equal-m1-whole,m1-4,memory,meetings,mixed-m1,kill-resume,too-many,\
                 equal-stop-signal,curve-rows,curve-batch,peers";
@@ -135,6 +144,31 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         text.contains("1 of 12 steps failed, 1 were skipped"),
         "{text}"
     );
+}
+
+/// What a GPU meets first is no error of ours: every step runs, on problems that are not too much for
+/// this processor. Those of other programs are skipped.
+#[test]
+fn all_steps_run_in_a_rehearsal() {
+    let Some(folder) = fake("all") else { return };
+    let nvrtc = folder.0.display().to_string();
+    let all = ["--nvrtc", &nvrtc, "--rehearse", "--out", "day.json"];
+    let said = gpu_day(&folder.0, &all);
+    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert_eq!(said.status.code(), Some(0), "{text}");
+    let written = std::fs::read_to_string(folder.0.join("day.json")).unwrap();
+    let document: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(document["rehearsal"], true);
+    for step in document["steps"].as_array().unwrap() {
+        let name = step["name"].as_str().unwrap();
+        let of_others = ["peers", "peers-1024", "sanitizer"].contains(&name);
+        let expected = if of_others { "skip" } else { "pass" };
+        assert_eq!(step["status"], expected, "{step:#}");
+        // A goal is written down with what was got.
+        for goal in step["goals"].as_array().unwrap() {
+            assert_eq!(goal["got"].is_number(), !of_others, "{step:#}");
+        }
+    }
 }
 
 #[test]

@@ -18,7 +18,6 @@ use fitzroy::validate::{
     Card, MODEL, Second, Settings, Validation, report_text, validate, validation_json,
 };
 use fitzroy_device::choice::Choice;
-use fitzroy_device::gpu::Gpu;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -124,26 +123,24 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     })
 }
 
-/// The GPU that the run is repeated on: the one asked for, or the first that can be used.
+/// The GPU that the run is repeated on: the one asked for, or the best that can be used.
 ///
 /// # Errors
-/// Those of [`Common::asked_gpu`], or that GPU cannot be used.
+/// Those of [`Common::asked`], or that GPU cannot be used.
 fn second(common: &Common) -> Result<Second> {
     let places = common.places();
-    let gpu = match common.asked_gpu()? {
-        Some(number) => device::open(&places, number)?,
-        None if common.device()? == Choice::Cpu => {
-            return Ok(Second::No("--device cpu was asked for".into()));
-        }
-        None => match Gpu::open(&places, 0) {
-            Ok(gpu) => gpu,
+    let precision = common.asked_precision();
+    let (gpu, _) = match common.asked()? {
+        Choice::Gpu(number) => device::open(&places, number, precision)?,
+        Choice::Cpu => return Ok(Second::No("--device cpu was asked for".into())),
+        Choice::Auto => match device::best(&places, precision) {
+            Ok(found) => found,
             Err(trouble) => {
                 return Ok(Second::No(format!("{trouble}; {}", trouble.remedy())));
             }
         },
     };
-    let description = &gpu.description;
-    let (precision, multiprocessors) = (common.asked_precision(), gpu.meeting());
+    let (description, multiprocessors) = (&gpu.description, gpu.meeting());
     Ok(Second::On(Card {
         label: format!("cuda:{}", description.index),
         name: description.name.clone(),

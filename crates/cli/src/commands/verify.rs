@@ -33,7 +33,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     let places = args.common.places();
     // A GPU that was asked for and cannot be used is an error here as everywhere.
     if let Choice::Gpu(number) = args.common.device()? {
-        device::open(&places, number.unwrap_or(0))?;
+        device::open(&places, number, args.common.asked_precision())?;
     }
     let start = Instant::now();
     let depth = match args.conformance {

@@ -21,6 +21,10 @@
 #ifndef LAUNCHER
 #define LAUNCHER ""
 #endif
+/* What makes the kernels of lists callable, where it is another. */
+#ifndef LISTS
+#define LISTS LAUNCHER
+#endif
 
 static const int archs[] = {ARCHS};
 struct Program {
@@ -47,7 +51,8 @@ int nvrtcCompileProgram(void *p, int, const char *const *)
         program->log = "kernel.cu(1): error: it does not start as a kernel does";
         return 6;
     }
-    std::ifstream header(HOST_HEADER), launcher(LAUNCHER);
+    const bool is_list = program->text.find("ENTRY void advance(") == std::string::npos;
+    std::ifstream header(HOST_HEADER), launcher(is_list ? LISTS : LAUNCHER);
     std::ofstream out(base + ".cpp");
     out << header.rdbuf() << "\n" << program->text.substr(common) << "\n" << launcher.rdbuf();
     out << "extern \"C\" { int team_of_text = " << atoi(program->text.c_str() + strlen("#define TEAM ")) << "; }\n";

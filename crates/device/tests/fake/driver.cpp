@@ -47,9 +47,15 @@
 #ifndef MEMORY
 #define MEMORY (1ull << 30)
 #endif
+/* Bytes that another program has taken of the first GPU. */
+#ifndef TAKEN_0
+#define TAKEN_0 0
+#endif
 
 typedef unsigned long long address;
 static unsigned long long used;
+/* The context in use: one more than the number of its GPU. */
+static size_t current;
 
 typedef std::function<void()> Deed;
 
@@ -146,9 +152,9 @@ int cuDeviceGetAttribute(int *value, int which, int device)
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = MEMORY, 0; }
 int cuDeviceGetPCIBusId(char *text, int n, int) { return strncpy(text, "0000:41:00.0", n), 0; }
-int cuDevicePrimaryCtxRetain(void **context, int) { return *context = (void *)1, RETAIN; }
+int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = (void *)(1 + (size_t)device), RETAIN; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
-int cuCtxSetCurrent(void *) { return 0; }
+int cuCtxSetCurrent(void *context) { return current = (size_t)context, 0; }
 int cuCtxSynchronize()
 {
     for (Stream *s : streams)
@@ -157,7 +163,7 @@ int cuCtxSynchronize()
 }
 int cuMemGetInfo_v2(size_t *free, size_t *total)
 {
-    *free = MEMORY - used;
+    *free = MEMORY - used - (current == 1 ? TAKEN_0 : 0);
     *total = MEMORY;
     return 0;
 }

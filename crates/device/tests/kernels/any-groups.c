@@ -11,38 +11,38 @@ APART double value_and_gradient(const double *q, double *g, double *w,
     const double t5 = t4 * 2.0;
     const double t6 = -t5;
     if (THREAD == 0) w[2] = t6;
-    for (int i = THREAD; i < 300; i += TEAM) {
+    SHARE(i, 300) {
         const double t7 = q[1 + table[i]];
         const double t8 = fixed[i] - t7;
         w[41 + i] = t8;
     }
     SYNC();
-    for (int k = THREAD; k < 32; k += TEAM) {
+    SHARE(k, 32) {
         double s = 0.0;
-        for (int j = k; j < 300; j += 32)
+        FOUR for (int j = k; j < 300; j += 32)
             s = fma(w[41 + j], w[41 + j], s);
         w[341 + k] = s;
     }
     SYNC();
     const double t9 = 0.0 + join_lanes(w + 341);
     if (THREAD == 0) w[20] = t9;
-    for (int k = THREAD; k < 136; k += TEAM) {
+    SHARE(k, 136) {
         const int g = k / 8;
         const bool is_short = table[301 + g] - table[300 + g] < 16;
         double s = 0.0;
-        for (int j = table[300 + g] + (is_short ? 0 : k % 8); j < table[301 + g]; j += is_short ? 1 : 8)
+        FOUR for (int j = table[300 + g] + (is_short ? 0 : k % 8); j < table[301 + g]; j += is_short ? 1 : 8)
             s = s + w[41 + j];
         w[373 + k] = s;
     }
     SYNC();
-    for (int g = THREAD; g < 17; g += TEAM) {
+    SHARE(g, 17) {
         const double *p = w + 373 + 8 * g;
         w[3 + g] = table[301 + g] - table[300 + g] < 16 ? p[0]
             : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
     }
-    for (int k = THREAD; k < 32; k += TEAM) {
+    SHARE(k, 32) {
         double s = 0.0;
-        for (int j = k; j < 17; j += 32)
+        ROLLED for (int j = k; j < 17; j += 32)
             s = fma(q[1 + j], q[1 + j], s);
         w[509 + k] = s;
     }
@@ -58,14 +58,14 @@ APART double value_and_gradient(const double *q, double *g, double *w,
     const double t16 = t14 * t15;
     const double t17 = fma(-t2, t16, fixed[392]);
     if (THREAD == 0) w[23] = t17;
-    for (int i = THREAD; i < 17; i += TEAM) {
+    SHARE(i, 17) {
         const double t18 = t6 * w[3 + i];
         const double t19 = fma((-1.0), q[1 + i], t18);
         w[24 + i] = t19;
     }
-    for (int i = THREAD; i < 17; i += TEAM)
+    SHARE(i, 17)
         g[1 + i] = w[24 + i];
-    for (int i = THREAD; i < 1; i += TEAM)
+    SHARE(i, 1)
         g[i] = t17;
     return t13;
 }

@@ -11,33 +11,33 @@ APART double value_and_gradient(const double *q, double *g, double *w,
     const double t5 = t4 * 2.0;
     const double t6 = -t5;
     if (THREAD == 0) w[2] = t6;
-    for (int i = THREAD; i < 1200; i += TEAM) {
+    SHARE(i, 1200) {
         const double t7 = q[1 + i % 100];
         const double t8 = fixed[i] - t7;
         w[207 + i] = t8;
     }
     SYNC();
-    for (int k = THREAD; k < 64; k += TEAM) {
+    SHARE(k, 64) {
         double s = 0.0;
-        for (int j = (k) / 32 * 1024 + k % 32; j < LEAST(1200, ((k) / 32 + 1) * 1024); j += 32)
+        FOUR for (int j = (k) / 32 * 1024 + k % 32; j < LEAST(1200, ((k) / 32 + 1) * 1024); j += 32)
             s = fma(w[207 + j], w[207 + j], s);
         w[1407 + k] = s;
     }
     SYNC();
-    for (int k = THREAD; k < 2; k += TEAM)
+    SHARE(k, 2)
         w[1471 + k] = join_lanes(w + 1407 + k * 32);
     SYNC();
     const double t9 = join_tiles(w + 1471, 2);
     if (THREAD == 0) w[103] = t9;
-    for (int g = THREAD; g < 100; g += TEAM) {
+    SHARE(g, 100) {
         double s = 0.0;
-        for (int j = g; j < 1200; j += 100)
+        FOUR for (int j = g; j < 1200; j += 100)
             s = s + w[207 + j];
         w[3 + g] = s;
     }
-    for (int k = THREAD; k < 32; k += TEAM) {
+    SHARE(k, 32) {
         double s = 0.0;
-        for (int j = k; j < 100; j += 32)
+        FOUR for (int j = k; j < 100; j += 32)
             s = fma(q[1 + j], q[1 + j], s);
         w[1473 + k] = s;
     }
@@ -53,14 +53,14 @@ APART double value_and_gradient(const double *q, double *g, double *w,
     const double t16 = t14 * t15;
     const double t17 = fma(-t2, t16, fixed[1288]);
     if (THREAD == 0) w[106] = t17;
-    for (int i = THREAD; i < 100; i += TEAM) {
+    SHARE(i, 100) {
         const double t18 = t6 * w[3 + i];
         const double t19 = fma((-1.0), q[1 + i], t18);
         w[107 + i] = t19;
     }
-    for (int i = THREAD; i < 100; i += TEAM)
+    SHARE(i, 100)
         g[1 + i] = w[107 + i];
-    for (int i = THREAD; i < 1; i += TEAM)
+    SHARE(i, 1)
         g[i] = t17;
     return t13;
 }

@@ -17,9 +17,9 @@ APART double value_and_gradient(const double *q, double *g, double *w,
     const double t11 = fma(-t3, t10, (-1.0));
     const double t12 = t11 - t9;
     if (THREAD == 0) w[2] = t12;
-    for (int i = THREAD; i < 1; i += TEAM)
+    SHARE(i, 1)
         g[i] = t9;
-    for (int i = THREAD; i < 1; i += TEAM)
+    SHARE(i, 1)
         g[1 + i] = t12;
     return t6;
 }

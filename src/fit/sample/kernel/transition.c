@@ -87,7 +87,7 @@ enum { SLOPES = (2 * DIM * sizeof(vector_t) + 7) / 8, COMMON = SLOPES + N_WORK }
 
 #define MAX_ENERGY_ERROR 1000.0
 #define REBASE 300.0
-#define EACH(i) for (int i = MEMBER; i < DIM; i += MEMBERS)
+#define EACH(i) ROLLED for (int i = MEMBER; i < DIM; i += MEMBERS)
 
 /* e^x by the same steps as the library function of the CPU's sampler (FreeBSD, e_exp.c; copyright
    1993 Sun Microsystems, whose notice allows use, copying and change while it is kept). */
@@ -198,7 +198,11 @@ FUNCTION double k_log(double x)
 }
 
 /* Sine and cosine of 2 pi u. */
-FUNCTION double k_turn(double u, double *cosine)
+struct Turn {
+    double sine, cosine;
+};
+
+APART Turn k_turn(double u)
 {
     const double round = 6755399441055744.0;
     const double quarters = 4.0 * u;
@@ -229,8 +233,10 @@ FUNCTION double k_turn(double u, double *cosine)
     const double one_less = 1.0 + z * c;
     const double a = quadrant & 1 ? one_less : sine;
     const double b = quadrant & 1 ? sine : one_less;
-    *cosine = FROM_BITS(TO_BITS(b) ^ (((quadrant + 1) & 2) << 62));
-    return FROM_BITS(TO_BITS(a) ^ ((quadrant & 2) << 62));
+    Turn turn;
+    turn.sine = FROM_BITS(TO_BITS(a) ^ ((quadrant & 2) << 62));
+    turn.cosine = FROM_BITS(TO_BITS(b) ^ (((quadrant + 1) & 2) << 62));
+    return turn;
 }
 
 /* The directions and acceptances of one transition. */
@@ -326,9 +332,9 @@ FUNCTION double evaluate(Chain *chain, const vector_t *q)
 FUNCTION double dot(Chain *chain, const vector_t *a, const vector_t *b)
 {
     double *p = next_sums(chain);
-    for (int k = MEMBER; k < 8; k += MEMBERS) {
+    ROLLED for (int k = MEMBER; k < 8; k += MEMBERS) {
         double s = 0.0;
-        for (int i = k; i < DIM; i += 8)
+        FOUR for (int i = k; i < DIM; i += 8)
             s = s + (double)a[i] * (double)b[i];
         p[k] = s;
     }
@@ -340,10 +346,10 @@ FUNCTION double dot(Chain *chain, const vector_t *a, const vector_t *b)
 APART bool span_turns(double *sums, const vector_t *h, const vector_t *k, bool across,
     const vector_t *p, const vector_t *r)
 {
-    for (int item = MEMBER; item < 16; item += MEMBERS) {
+    ROLLED for (int item = MEMBER; item < 16; item += MEMBERS) {
         const vector_t *x = item < 8 ? p : r;
         vector_t s = 0.0;
-        for (int i = item % 8; i < DIM; i += 8) {
+        FOUR for (int i = item % 8; i < DIM; i += 8) {
             const vector_t along = across ? h[i] + k[i] : h[i] - k[i];
             s = s + along * x[i];
         }
@@ -353,27 +359,41 @@ APART bool span_turns(double *sums, const vector_t *h, const vector_t *k, bool a
     return fold_eight(sums) <= 0.0 || fold_eight(sums + 8) <= 0.0;
 }
 
+/* What works on memory alone stands apart, in the code once. It is not given the chain, which would
+   then have to lie in memory, too. */
+
 /* Eight partial sums of each of `rows` times x, which must have been shared before. */
-FUNCTION void project(const Chain *chain, const double *rows, const vector_t *x)
+APART void project_on(double *along, int rank, const double *rows, const vector_t *x)
 {
-    for (int item = MEMBER; item < 8 * chain->rank; item += MEMBERS) {
+    ROLLED for (int item = MEMBER; item < 8 * rank; item += MEMBERS) {
         const double *row = rows + item / 8 * DIM;
         double s = 0.0;
-        for (int i = item % 8; i < DIM; i += 8)
+        FOUR for (int i = item % 8; i < DIM; i += 8)
             s = s + row[i] * (double)x[i];
-        chain->along[item] = s;
+        along[item] = s;
     }
 }
 
+FUNCTION void project(const Chain *chain, const double *rows, const vector_t *x)
+{
+    project_on(chain->along, chain->rank, rows, x);
+}
+
 /* y + a sum_r w_r (projection r) rows_ri. */
+APART double add_directions(const double *along, int rank, double a, const double *weights,
+    const double *rows, double y)
+{
+    ROLLED for (int r = 0; r < rank; ++r) {
+        const double c = a * weights[r] * fold_eight(along + 8 * r);
+        y = y + c * rows[r * DIM];
+    }
+    return y;
+}
+
 FUNCTION double add_along(
     const Chain *chain, double a, const double *weights, const double *rows, int i, double y)
 {
-    for (int r = 0; r < chain->rank; ++r) {
-        const double c = a * weights[r] * fold_eight(chain->along + 8 * r);
-        y = y + c * rows[r * DIM + i];
-    }
-    return y;
+    return add_directions(chain->along, chain->rank, a, weights, rows + i, y);
 }
 
 /* What `pulled` needs of a gradient that has been shared. */
@@ -386,13 +406,27 @@ FUNCTION void before_pull(const Chain *chain, const vector_t *gradient)
 }
 
 /* Row i times x of a matrix without its zeros. */
-FUNCTION double sparse_times(const Chain *chain, const double *matrix, const vector_t *x, int i)
+APART double sparse_row_times(const double *matrix, int n_numbers, const vector_t *x, int i)
 {
-    const double *places = matrix + DIM + 1, *numbers = places + chain->n_numbers;
+    const double *places = matrix + DIM + 1, *numbers = places + n_numbers;
     const int end = (int)matrix[i + 1];
     double s = 0.0;
-    for (int at = (int)matrix[i]; at < end; ++at)
+    FOUR for (int at = (int)matrix[i]; at < end; ++at)
         s = s + numbers[at] * (double)x[(int)places[at]];
+    return s;
+}
+
+FUNCTION double sparse_times(const Chain *chain, const double *matrix, const vector_t *x, int i)
+{
+    return sparse_row_times(matrix, chain->n_numbers, x, i);
+}
+
+/* Column i of a lower triangle times x. */
+APART double column_times(const double *rows, const vector_t *x, int i)
+{
+    double s = 0.0;
+    FOUR for (int r = i / 8 * 8; r < DIM; ++r)
+        s = s + x[r] * rows[r * PADDED + i];
     return s;
 }
 
@@ -407,21 +441,18 @@ FUNCTION double pulled(const Chain *chain, const vector_t *gradient, int i)
     if (chain->kind == BLOCKS)
         return add_along(chain, 1.0, chain->weights, chain->plain, i,
             sparse_times(chain, chain->metric + DIM + 1 + 2 * chain->n_numbers, gradient, i));
-    double s = 0.0;
-    for (int r = i / 8 * 8; r < DIM; ++r)
-        s = s + gradient[r] * chain->metric[r * PADDED + i];
-    return s;
+    return column_times(chain->metric, gradient, i);
 }
 
 /* Row i of a lower triangle times x, in eight lanes. */
-FUNCTION double row_times(const double *rows, const vector_t *x, int i)
+APART double row_times(const double *rows, const vector_t *x, int i)
 {
     const double *row = rows + i * PADDED;
     const int end = LEAST(DIM, (i / 8 + 1) * 8);
     double s[8];
     for (int lane = 0; lane < 8; ++lane)
         s[lane] = 0.0;
-    for (int block = 0; block < end; block += 8)
+    ROLLED for (int block = 0; block < end; block += 8)
         for (int lane = 0; lane < 8; ++lane)
             if (block + lane < end)
                 s[lane] = s[lane] + row[block + lane] * x[block + lane];
@@ -431,15 +462,14 @@ FUNCTION double row_times(const double *rows, const vector_t *x, int i)
 /* Standard normal momenta, two to a block of random words. */
 FUNCTION void draw_momentum(const Chain *chain, vector_t *p, unsigned iteration, const Dice *dice)
 {
-    for (int e = MEMBER; e < (DIM + 1) / 2; e += MEMBERS) {
+    ROLLED for (int e = MEMBER; e < (DIM + 1) / 2; e += MEMBERS) {
         const Words words = philox(
             iteration, (unsigned)e, dice->chain, PURPOSE_MOMENTUM, dice->key[0], dice->key[1]);
         const double radius = sqrt(-2.0 * k_log(open_unit(words.w[0], words.w[1])));
-        double cosine;
-        const double sine = k_turn(open_unit(words.w[2], words.w[3]), &cosine);
-        p[2 * e] = radius * cosine;
+        const Turn turn = k_turn(open_unit(words.w[2], words.w[3]));
+        p[2 * e] = radius * turn.cosine;
         if (2 * e + 1 < DIM)
-            p[2 * e + 1] = radius * sine;
+            p[2 * e + 1] = radius * turn.sine;
     }
 }
 
@@ -472,9 +502,10 @@ FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
 FUNCTION void set_turn(Chain *chain)
 {
     const double angle = chain->step_size / (double)chain->parts;
-    const double sine = k_turn(angle / 6.283185307179586, &chain->cosine);
-    const double cosine = chain->cosine, square = cosine * cosine;
+    const Turn turn = k_turn(angle / 6.283185307179586);
+    const double sine = turn.sine, cosine = turn.cosine, square = cosine * cosine;
     chain->sine = sine;
+    chain->cosine = cosine;
     chain->outer = chain->parts == 1
         ? sine * square / (1.0 - 2.0 * cosine + 3.0 * (square * cosine))
         : sine / (3.0 * cosine);

@@ -2,7 +2,7 @@
 
 use super::CurveFitArgs;
 use crate::clock::Clock;
-use crate::device::{self, follow, inventory};
+use crate::device::{self, ASKED_FOR, follow, inventory};
 use crate::terminal;
 use fitzroy::Result;
 use fitzroy_curve_fit::Options;
@@ -39,7 +39,7 @@ impl On {
             threads: args.common.threads()?.threads,
             kind: "cpu".into(),
             name: probe::model(),
-            reason: "asked for".into(),
+            reason: ASKED_FOR.into(),
             is_news: false,
             gpu: None,
             candidates: None,
@@ -47,7 +47,12 @@ impl On {
         let places = args.common.places();
         match args.common.device()? {
             Choice::Cpu => {}
-            Choice::Gpu(number) => on.take(device::open(&places, number.unwrap_or(0))?),
+            Choice::Gpu(number) => {
+                let (gpu, reason) = device::open(&places, number, None)?;
+                on.is_news = reason != ASKED_FOR && !quiet;
+                on.reason = reason;
+                on.take(gpu);
+            }
             Choice::Auto => match device::described(&places) {
                 Ok(descriptions) => {
                     on.is_news = !quiet;

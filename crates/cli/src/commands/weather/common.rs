@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::GpuWork;
+use fitzroy_device::gpu::text::Precision as Kernels;
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::probe::Memory;
 use fitzroy_weather::data::{Archive, Chosen, SplitBy};
@@ -102,9 +103,9 @@ impl Machine {
         let Choice::Gpu(number) = self.choice()? else {
             return Ok(None);
         };
-        let number = number.unwrap_or(0);
         let places = crate::device::places(self.compiler.clone());
-        let gpu = crate::device::open(&places, number)?;
+        // Networks are trained in f32 and below.
+        let (gpu, _) = crate::device::open(&places, number, Some(Kernels::F32))?;
         let found = &gpu.description;
         let recent = found.capability >= (8, 0);
         let fail = |message: String| Err(Error::new(ErrorKind::Device, message));
@@ -122,7 +123,7 @@ impl Machine {
             }
         };
         let free_bytes = found.free_bytes.unwrap_or(found.memory_bytes);
-        let label = format!("cuda:{number} ({})", found.name);
+        let label = format!("cuda:{} ({})", found.index, found.name);
         let work = GpuWork::new(gpu, &places).map_err(Error::from)?;
         Ok(Some(Taken {
             work,

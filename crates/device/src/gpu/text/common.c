@@ -2,8 +2,11 @@
 
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 
+/* The elements i < n of a thread of the team. */
+#define SHARE(i, n) ROLLED for (int i = THREAD; i < (n); i += TEAM)
+
 /* 32 partial sums joined by halves. */
-FUNCTION double join_lanes(const double *p)
+APART double join_lanes(const double *p)
 {
     double s[16];
     for (int i = 0; i < 16; ++i)
@@ -15,7 +18,7 @@ FUNCTION double join_lanes(const double *p)
 }
 
 /* Sums of tiles joined in a pairwise tree, as binary counting carries. */
-FUNCTION double join_tiles(const double *s, int n)
+APART double join_tiles(const double *s, int n)
 {
     double tree[22];
     for (int tile = 0; tile < n; ++tile) {
@@ -33,14 +36,14 @@ FUNCTION double join_tiles(const double *s, int n)
 }
 
 /* Lower factor by rows; NaN from the first pivot that is not positive. */
-FUNCTION void cholesky(int n, const double *a, double *l)
+APART void cholesky(int n, const double *a, double *l)
 {
-    for (int i = 0; i < n * n; ++i)
+    ROLLED for (int i = 0; i < n * n; ++i)
         l[i] = 0.0;
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) {
+    ROLLED for (int i = 0; i < n; ++i)
+        ROLLED for (int j = 0; j <= i; ++j) {
             double dot = -0.0;
-            for (int k = 0; k < j; ++k)
+            FOUR for (int k = 0; k < j; ++k)
                 dot = dot + l[i * n + k] * l[j * n + k];
             const double rest = a[i * n + j] - dot;
             if (i != j)
@@ -51,18 +54,18 @@ FUNCTION void cholesky(int n, const double *a, double *l)
 }
 
 /* Solves L x = b or L' x = b in place, m columns. */
-FUNCTION void tri_solve(int n, int m, const double *l, bool transpose, double *x)
+APART void tri_solve(int n, int m, const double *l, bool transpose, double *x)
 {
-    for (int step = 0; step < n; ++step) {
+    /* From one element of a row of L, or of L', to the next. */
+    const int next = transpose ? n : 1;
+    ROLLED for (int step = 0; step < n; ++step) {
         const int i = transpose ? n - 1 - step : step;
-        for (int c = 0; c < m; ++c) {
+        const double *row = l + i * (transpose ? 1 : n);
+        const int first = transpose ? i + 1 : 0, end = transpose ? n : i;
+        ROLLED for (int c = 0; c < m; ++c) {
             double s = x[i * m + c];
-            if (transpose)
-                for (int k = i + 1; k < n; ++k)
-                    s = s - l[k * n + i] * x[k * m + c];
-            else
-                for (int k = 0; k < i; ++k)
-                    s = s - l[i * n + k] * x[k * m + c];
+            FOUR for (int k = first; k < end; ++k)
+                s = s - row[k * next] * x[k * m + c];
             x[i * m + c] = s / l[i * n + i];
         }
     }
@@ -70,35 +73,35 @@ FUNCTION void tri_solve(int n, int m, const double *l, bool transpose, double *x
 
 FUNCTION void tri_solve_into(int n, int m, const double *l, const double *b, bool transpose, double *x)
 {
-    for (int i = 0; i < n * m; ++i)
+    ROLLED for (int i = 0; i < n * m; ++i)
         x[i] = b[i];
     tri_solve(n, m, l, transpose, x);
 }
 
 /* (L^-T (P + P') L^-1)/2, P the lower triangle of L'Lbar with its diagonal halved. */
-FUNCTION void cholesky_adjoint(int n, const double *l, const double *bar, double *out)
+APART void cholesky_adjoint(int n, const double *l, const double *bar, double *out)
 {
-    for (int i = 0; i < n * n; ++i)
+    ROLLED for (int i = 0; i < n * n; ++i)
         out[i] = 0.0;
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) {
+    ROLLED for (int i = 0; i < n; ++i)
+        ROLLED for (int j = 0; j <= i; ++j) {
             double dot = -0.0;
-            for (int k = i; k < n; ++k)
+            FOUR for (int k = i; k < n; ++k)
                 dot = dot + l[k * n + i] * bar[k * n + j];
             const double value = i == j ? 0.5 * dot : dot;
             out[i * n + j] = out[i * n + j] + value;
             out[j * n + i] = out[j * n + i] + value;
         }
     tri_solve(n, n, l, true, out);
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j < i; ++j) {
+    ROLLED for (int i = 0; i < n; ++i)
+        ROLLED for (int j = 0; j < i; ++j) {
             const double swapped = out[i * n + j];
             out[i * n + j] = out[j * n + i];
             out[j * n + i] = swapped;
         }
     tri_solve(n, n, l, true, out);
-    for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) {
+    ROLLED for (int i = 0; i < n; ++i)
+        ROLLED for (int j = 0; j <= i; ++j) {
             const double mean = 0.25 * (out[i * n + j] + out[j * n + i]);
             out[i * n + j] = mean;
             out[j * n + i] = mean;

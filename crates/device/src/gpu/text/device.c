@@ -9,6 +9,11 @@ typedef unsigned long long wide_t;
 #define ENTRY extern "C" __global__
 #define TO_BITS(x) ((bits_t)__double_as_longlong(x))
 #define FROM_BITS(b) __longlong_as_double((long long)(b))
+/* The body of the loop that follows stands in the code once; or up to four times, for sums, whose
+   loads need not wait for each other. Where a turn stores what the next may load it would not gain,
+   and code that stands four times takes as much longer to compile. */
+#define ROLLED _Pragma("unroll 1")
+#define FOUR _Pragma("unroll 4")
 
 /* All threads of a team, THREAD of TEAM, meet with SYNC(), those of one block, MEMBER of MEMBERS, with
    MEET(). */

@@ -100,15 +100,42 @@ fn calls(text: &str, name: &str) -> bool {
     text.contains(&format!("{name}("))
 }
 
+/// Where the code of functions stands.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Code {
+    /// Wherever they are called: for loops in which a jump would be felt.
+    Everywhere,
+    /// Once, if they are called from many places, for each copy takes its time to compile.
+    Once,
+}
+
+/// Calls from which on a function stands in the code once.
+const MANY: usize = 4;
+
+/// The function `name` of this `text` as `caller` is to have it. What a second result is written to
+/// would have to lie in memory if the function stood apart.
+fn placed(name: &str, text: &str, caller: &str, code: Code) -> String {
+    let is_long = !["_min", "_max", "_pair"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    let n_calls = caller.matches(&format!("{name}(")).count();
+    match code == Code::Once && is_long && n_calls >= MANY {
+        true => text.replacen("FUNCTION", "APART", 1),
+        false => text.into(),
+    }
+}
+
 /// The functions that `text` calls, as C.
-pub(crate) fn called(text: &str) -> String {
+pub(crate) fn called(text: &str, code: Code) -> String {
     let printed = FUNCTIONS.iter().filter(|(name, _)| calls(text, name));
-    let printed: String = printed.map(|(_, print)| print() + "\n").collect();
-    printed + &called_single(text)
+    let printed: String = printed
+        .map(|(name, print)| placed(name, &print(), text, code) + "\n")
+        .collect();
+    printed + &called_single(text, code)
 }
 
 /// Those of `float` that `text` calls, and those that these call in turn.
-fn called_single(text: &str) -> String {
+fn called_single(text: &str, code: Code) -> String {
     let mut wanted = Vec::new();
     let mut callers = text.to_string();
     // A function calls earlier ones only.
@@ -124,8 +151,8 @@ fn called_single(text: &str) -> String {
         };
         let name = rest.split('(').next().unwrap_or_default();
         if calls(&callers, name) {
+            wanted.push(placed(name, block, &callers, code) + "\n\n");
             callers += block;
-            wanted.push(format!("{block}\n\n"));
         }
     }
     wanted.into_iter().rev().collect()
@@ -156,7 +183,7 @@ mod tests {
     fn every_function_stands_in_float_too() {
         for (name, _) in FUNCTIONS {
             let single = name.replacen("m_", "s_", 1);
-            let text = called(&format!("{single}(x)"));
+            let text = called(&format!("{single}(x)"), Code::Once);
             assert!(
                 text.contains(&format!("FUNCTION float {single}(")),
                 "{single}"
@@ -166,15 +193,27 @@ mod tests {
 
     #[test]
     fn what_a_function_calls_comes_before_it() {
-        let text = called("s_lgamma_pair(x, &y)");
+        let text = called("s_lgamma_pair(x, &y)", Code::Once);
         let at = |name: &str| text.find(&format!("FUNCTION float {name}(")).unwrap();
         assert!(at("s_digamma") < at("s_lgamma_pair"));
         assert!(!text.contains("s_trigamma"));
     }
 
     #[test]
+    fn what_is_called_from_many_places_stands_apart() {
+        let text = |name: &str, calls| format!("{name}(x) + ").repeat(calls);
+        let apart = |calls: &str, code| called(calls, code).contains("APART");
+        for name in ["m_exp", "s_erfcx"] {
+            assert!(apart(&text(name, MANY), Code::Once), "{name}");
+            assert!(!apart(&text(name, MANY - 1), Code::Once), "{name}");
+            assert!(!apart(&text(name, MANY), Code::Everywhere), "{name}");
+        }
+        assert!(!apart(&text("m_softplus_pair", MANY), Code::Once));
+    }
+
+    #[test]
     fn only_what_is_called_is_printed() {
-        let text = called("y = m_exp(x) + m_logaddexp_pair(a, b, &c);");
+        let text = called("y = m_exp(x) + m_logaddexp_pair(a, b, &c);", Code::Once);
         assert!(text.contains("double m_exp(double x)"));
         assert!(text.contains("double m_logaddexp_pair(double x, double y, double *second)"));
         assert!(!text.contains("m_logaddexp(double"));

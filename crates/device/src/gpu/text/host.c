@@ -22,6 +22,8 @@ int blocks_of_team = 1;
 #define FUNCTION static inline
 #define APART static inline
 #define ENTRY static
+#define ROLLED
+#define FOUR
 #define TEAM team_size
 #define THREAD thread_now
 #define TEAM_INDEX team_now

@@ -1,6 +1,7 @@
 //! Steps on whole arrays as C: maxima, contractions, running sums and small matrices.
 
 use super::arrays::{Access, Place};
+use super::positions::Pattern;
 use super::precision::Real;
 use super::{Writer, array};
 use crate::cpu::program::KernelPlan;
@@ -17,9 +18,7 @@ impl Writer<'_> {
             let (loc, len) = plan.inputs[k];
             writer.element(loc, len, index, Access::Any)
         };
-        let owners = |body: &str| {
-            format!("    for (int i = THREAD; i < {len}; i += TEAM) {{\n{body}    }}\n")
-        };
+        let owners = |body: &str| format!("    SHARE(i, {len}) {{\n{body}    }}\n");
         let assign = |value: &str| format!("        {} = {value};\n", array(to, "i"));
         let text = match &plan.op {
             Op::MaxOver => {
@@ -29,7 +28,7 @@ impl Writer<'_> {
                 let (first, end) = (rows.first.replace('g', "i"), rows.end.replace('g', "i"));
                 owners(&format!(
                     "        {real} m = {};\n        \
-                     for (int j = {first}; j < {end}; j += {})\n            m = {s}max(m, {x});\n{}",
+                     FOUR for (int j = {first}; j < {end}; j += {})\n            m = {s}max(m, {x});\n{}",
                     self.real.literal(f64::NEG_INFINITY),
                     rows.step,
                     assign("m")
@@ -45,8 +44,8 @@ impl Writer<'_> {
                 };
                 let x = input(self, 0, "at");
                 format!(
-                    "    for (int i = THREAD; i < {}; i += TEAM) {{\n        double s = 0.0;\n        \
-                     for (int k = 0; k < {n}; ++k) {{\n            \
+                    "    SHARE(i, {}) {{\n        double s = 0.0;\n        \
+                     ROLLED for (int k = 0; k < {n}; ++k) {{\n            \
                      const int at = (i / {inner} * {n} + ({k})) * {inner} + i % {inner};\n            \
                      s = s + {x};\n            {} = s;\n        }}\n    }}\n",
                     outer * inner,
@@ -96,7 +95,11 @@ impl Writer<'_> {
         let k = format!("(i * {terms} + j)");
         let x: Vec<String> = (0..2)
             .map(|side| {
-                let index = self.tables.index(0, &plan.positions[side], &k);
+                let index = match Pattern::of(&plan.positions[side]) {
+                    Pattern::Divide(n) if n as usize == terms => "i".into(),
+                    Pattern::Remainder(n) if n as usize == terms => "j".into(),
+                    _ => self.tables.index(0, &plan.positions[side], &k),
+                };
                 let (loc, len) = plan.inputs[side];
                 self.element(loc, len, &index, Access::Any)
             })
@@ -104,7 +107,7 @@ impl Writer<'_> {
         let head = format!("for (int j = 0; j < {terms}; ++j)");
         let sum = self.sum_of(&head, &format!("{} * {}", x[0], x[1]), "-0.0", terms);
         format!(
-            "    for (int i = THREAD; i < {}; i += TEAM) {{\n{sum}        {} = s;\n    }}\n",
+            "    SHARE(i, {}) {{\n{sum}        {} = s;\n    }}\n",
             plan.len,
             array(to, "i")
         )
@@ -120,7 +123,7 @@ impl Writer<'_> {
         let x = self.element(loc, len, "i", Access::Any);
         let place = self.arrays.reserve(len, Real::Double);
         self.step(&format!(
-            "    for (int i = THREAD; i < {len}; i += TEAM)\n        {} = {x};\n",
+            "    SHARE(i, {len})\n        {} = {x};\n",
             array(place, "i")
         ));
         self.arrays.wrote(place, len, Access::Along);

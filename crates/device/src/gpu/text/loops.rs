@@ -3,7 +3,7 @@
 use super::arrays::{Access, Place};
 use super::functions;
 use super::precision::Real;
-use super::sums::Reduction;
+use super::sums::{Reduction, copies};
 use super::{Writer, array};
 use crate::cpu::program::{Arena, Code, Instr, Loc, LoopPlan, MatrixPlan, Motion, PARTIALS};
 use std::collections::HashMap;
@@ -78,7 +78,7 @@ impl Writer<'_> {
             self.body.push_str("    SYNC();\n");
         }
         if !turn.text.is_empty() {
-            let head = format!("    for (int i = THREAD; i < {n}; i += TEAM) {{\n");
+            let head = format!("    SHARE(i, {n}) {{\n");
             self.body.push_str(&head);
             self.body.push_str(&turn.text);
             self.body.push_str("    }\n");
@@ -245,7 +245,8 @@ impl Writer<'_> {
         let _ = writeln!(turn.text, "{indent}{real} {name} = 0.0{f};");
         let _ = writeln!(
             turn.text,
-            "{indent}for (int c = 0; c < {}; ++c)\n{indent}    {name} = fma{f}({entry}, {x}, {name});",
+            "{indent}{}for (int c = 0; c < {}; ++c)\n{indent}    {name} = fma{f}({entry}, {x}, {name});",
+            copies(m.columns),
             m.columns
         );
         self.store(turn, to, name);

@@ -152,9 +152,7 @@ impl<'a> Writer<'a> {
         if precision == Precision::Mixed {
             let place = writer.arrays.reserve(dim, Real::Single);
             let to = array(place, "i");
-            let text = format!(
-                "    for (int i = THREAD; i < {dim}; i += TEAM)\n        {to} = (float)q[i];\n"
-            );
+            let text = format!("    SHARE(i, {dim})\n        {to} = (float)q[i];\n");
             writer.step(&text);
             writer.arrays.wrote(place, dim, Access::Along);
             writer.copied = Some(place);
@@ -291,18 +289,16 @@ impl<'a> Writer<'a> {
             .try_fold(0, |at, &(from, to)| (from == at).then_some(to));
         let complete = end == Some(dim);
         if !complete {
-            self.step(&format!(
-                "    for (int i = THREAD; i < {dim}; i += TEAM)\n        g[i] = 0.0;\n"
-            ));
+            self.step(&format!("    SHARE(i, {dim})\n        g[i] = 0.0;\n"));
         }
         for (&start, part) in starts.iter().zip(&parts[1..]) {
             // An element that is added to belongs to the thread that cleared it.
             let (head, at, to, assign) = if complete {
-                let head = format!("int i = THREAD; i < {}", part.len);
+                let head = format!("SHARE(i, {})", part.len);
                 (head, "i".to_string(), subscript("g", start, "i"), "=")
             } else {
                 let end = start + part.len;
-                let head = format!("int i = THREAD; i < {end}");
+                let head = format!("SHARE(i, {end})");
                 let at = format!("(i - {start})");
                 (head, at, format!("if (i >= {start}) g[i]"), "+=")
             };
@@ -319,9 +315,7 @@ impl<'a> Writer<'a> {
                 };
                 self.element(part.loc, part.len, &index, access)
             };
-            self.step(&format!(
-                "    for ({head}; i += TEAM)\n        {to} {assign} {from};\n"
-            ));
+            self.step(&format!("    {head}\n        {to} {assign} {from};\n"));
         }
         let value = self.scalar(parts[0].loc);
         self.step("");
@@ -352,7 +346,7 @@ impl<'a> Writer<'a> {
             true => fixed.extend(self.fixed.chunks(2).map(pair)),
         }
         Source {
-            text: format!("{}{body}", functions::called(&body)),
+            text: format!("{}{body}", functions::called(&body, functions::Code::Once)),
             fixed,
             table: self.tables.numbers,
             n_work: doubles + singles.div_ceil(2),

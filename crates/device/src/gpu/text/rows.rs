@@ -154,7 +154,7 @@ pub fn pass(program: &RowProgram) -> Program {
          for (int k = THREAD; k < {n_sums}; k += TEAM)\n            \
          job->sums[tile * {n_sums} + k] = join_lanes(scratch + k * 32);\n        SYNC();\n    \
          }}\n}}\n",
-        functions = functions::called(&row),
+        functions = functions::called(&row, functions::Code::Everywhere),
         scratch = n_sums * LANES,
         declared = sums(program, "            "),
         loads = loads(program, "job->columns", "i", "                "),
@@ -187,7 +187,10 @@ pub fn fits(program: &RowProgram, n_free: usize) -> Program {
     uniform.run(&program.uniform, &source, "u", "    ");
     let known = |place: Place| uniform.value(place, &source);
     let row = row(program, &known, "        ");
-    let functions = functions::called(&format!("{}{row}", uniform.text));
+    let functions = functions::called(
+        &format!("{}{row}", uniform.text),
+        functions::Code::Everywhere,
+    );
     let evaluation = format!(
         "FUNCTION void sums_at(const Job *job, const double *columns, long long n, const double *q, \
          double *out)\n{{\n{uniform}{declared}    \

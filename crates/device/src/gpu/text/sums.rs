@@ -26,6 +26,14 @@ pub(super) enum Reduction {
     },
 }
 
+/// How often the body of a sum of up to `most` terms stands in the code, as the word before its loop.
+pub(super) fn copies(most: usize) -> &'static str {
+    match most {
+        ..4 => "ROLLED ",
+        _ => "FOUR ",
+    }
+}
+
 /// Terms that may be added up in `float`.
 const MOST_IN_FLOAT: usize = 64;
 
@@ -144,10 +152,11 @@ impl Writer<'_> {
             )
         };
         self.step(&format!(
-            "    for (int k = THREAD; k < {all}; k += TEAM) {{\n{}        {real} s = 0.0{f};\n        \
-             for (int j = {first}; j < {end}; j += {PARTIALS})\n            {add};\n        \
+            "    SHARE(k, {all}) {{\n{}        {real} s = 0.0{f};\n        \
+             {}for (int j = {first}; j < {end}; j += {PARTIALS})\n            {add};\n        \
              {to} = s;\n    }}\n",
-            count.1
+            count.1,
+            copies(n.min(TILE).div_ceil(PARTIALS))
         ));
         self.arrays.wrote(place, all, Access::Along);
         place
@@ -157,7 +166,7 @@ impl Writer<'_> {
     fn tile_sums(&mut self, partials: Place, tiles: usize) -> Place {
         let sums = self.arrays.reserve(tiles, Real::Double);
         self.step(&format!(
-            "    for (int k = THREAD; k < {tiles}; k += TEAM)\n        \
+            "    SHARE(k, {tiles})\n        \
              w[{} + k] = join_lanes(w + {} + k * {PARTIALS});\n",
             sums.at, partials.at
         ));
@@ -187,7 +196,7 @@ impl Writer<'_> {
         };
         let place = self.arrays.place(total);
         self.step(&format!(
-            "    for (int c = THREAD; c < {}; c += TEAM)\n        {} = {sums};\n",
+            "    SHARE(c, {})\n        {} = {sums};\n",
             matrix.columns,
             array(place, "c")
         ));
@@ -197,15 +206,15 @@ impl Writer<'_> {
     /// `s`, the sum of `x` over a loop with this head. Beyond 64 terms a sum in `float` is moved to
     /// one in `double` every 32 terms.
     pub(super) fn sum_of(&self, head: &str, x: &str, start: &str, most: usize) -> String {
-        let (real, f) = (self.real.name(), self.real.suffix());
+        let (real, f, copies) = (self.real.name(), self.real.suffix(), copies(most));
         if self.real == Real::Double || most <= MOST_IN_FLOAT {
             return format!(
-                "        {real} s = {start}{f};\n        {head}\n            s = s + {x};\n"
+                "        {real} s = {start}{f};\n        {copies}{head}\n            s = s + {x};\n"
             );
         }
         format!(
             "        float s = {start}f;\n        double moved = 0.0;\n        int n = 0;\n        \
-             {head} {{\n            s = s + {x};\n            if (++n % 32 == 0) {{\n                \
+             {copies}{head} {{\n            s = s + {x};\n            if (++n % 32 == 0) {{\n                \
              moved = moved + (double)s;\n                s = 0.0f;\n            }}\n        }}\n        \
              s = (float)(moved + (double)s);\n"
         )
@@ -235,7 +244,7 @@ impl Writer<'_> {
             (self.sum_of(&head, &x, "0.0", most), "s".to_string())
         };
         self.step(&format!(
-            "    for (int g = THREAD; g < {len}; g += TEAM) {{\n{sum}        \
+            "    SHARE(g, {len}) {{\n{sum}        \
              {to} = {body};\n    }}\n"
         ));
         self.arrays.wrote(place, len, Access::Along);
@@ -251,7 +260,7 @@ impl Writer<'_> {
         );
         let sum = self.sum_of(&head, x, "0.0", most.div_ceil(8).max(SHORT_RUN));
         self.step(&format!(
-            "    for (int k = THREAD; k < {}; k += TEAM) {{\n        const int g = k / 8;\n        \
+            "    SHARE(k, {}) {{\n        const int g = k / 8;\n        \
              const bool is_short = {end} - {first} < {SHORT_RUN};\n{sum}        {} = s;\n    }}\n",
             8 * len,
             array(parts, "k")
@@ -260,7 +269,7 @@ impl Writer<'_> {
         self.arrays.read_place(parts, 8 * len, Access::Any);
         let (whole, real) = (format!("{end} - {first} < {SHORT_RUN}"), self.real.name());
         self.step(&format!(
-            "    for (int g = THREAD; g < {len}; g += TEAM) {{\n        \
+            "    SHARE(g, {len}) {{\n        \
              const {real} *p = {} + {} + 8 * g;\n        {} = {whole} ? p[0]\n            \
              : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));\n    }}\n",
             parts.real.memory(),
@@ -298,7 +307,7 @@ impl Writer<'_> {
                 let (x, only) = (value(&term), plan.positions[0]);
                 let _ = write!(
                     turn.text,
-                    "    for (int g = THREAD; g < {len}; g += TEAM)\n        \
+                    "    SHARE(g, {len})\n        \
                      {} = g == {only} ? 0.0 + {x} : 0.0;\n",
                     array(place, "g")
                 );
@@ -313,7 +322,7 @@ impl Writer<'_> {
                 let entry = self.entry(&matrix, 1, "0");
                 let _ = write!(
                     turn.text,
-                    "    for (int c = THREAD; c < {}; c += TEAM)\n        \
+                    "    SHARE(c, {})\n        \
                      {} = fma({entry}, {x}, 0.0);\n",
                     matrix.columns,
                     array(place, "c")

@@ -24,8 +24,8 @@ struct Strategy {
 /// What takes part.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Devices {
-    /// The CPU, and the first GPU if there is one.
-    All,
+    /// The CPU, and this GPU if it is there.
+    All(usize),
     /// This GPU, which has to be there.
     Gpu(usize),
 }
@@ -34,8 +34,7 @@ impl Devices {
     /// The GPU that takes part.
     fn gpu(self) -> usize {
         match self {
-            Devices::All => 0,
-            Devices::Gpu(number) => number,
+            Devices::All(number) | Devices::Gpu(number) => number,
         }
     }
 }
@@ -110,7 +109,7 @@ impl Strategy {
     /// Whether it is asked for, and a GPU of so many multiprocessors, 0 without one, can do it.
     fn is_possible(self, devices: Devices, multiprocessors: usize) -> bool {
         match self.on {
-            On::Thread => devices == Devices::All,
+            On::Thread => matches!(devices, Devices::All(_)),
             On::Team(_) => multiprocessors > 0,
             On::Shard => multiprocessors >= 2 * self.chains,
         }
@@ -375,7 +374,7 @@ mod tests {
             let possible = STRATEGIES.iter().filter(|s| s.is_possible(devices, n));
             possible.count()
         };
-        let all = [0, 1, 8, 132].map(|n| possible(Devices::All, n));
+        let all = [0, 1, 8, 132].map(|n| possible(Devices::All(0), n));
         assert_eq!(all, [3, 8, 9, 10]);
         // The CPU does not take part where a GPU was asked for.
         assert_eq!(possible(Devices::Gpu(1), 132), 7);

@@ -10,11 +10,13 @@ mod show;
 use crate::args::Common;
 use crate::commands::plot;
 use crate::commands::sample::Sampler;
+use crate::device::{best, open};
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
 use devices::Devices;
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::choice::Choice;
 use problems::Problem;
 use runs::{Bench, Rewrites};
 use std::path::PathBuf;
@@ -130,12 +132,23 @@ pub(crate) fn sample(args: &SampleBench) -> Result<Outcome> {
     };
     let problem = problems::artists(counts, args.measuring.common.seed);
     let (measuring, chains) = (&args.measuring, &args.strategies);
-    if measuring.common.wants_all_devices() {
-        return measuring.devices(&problem, repeats, chains, Devices::All);
+    let common = &measuring.common;
+    let (places, precision) = (common.places(), common.asked_precision());
+    if common.wants_all_devices() {
+        // Without a GPU the first is the one that is missing.
+        let number = best(&places, precision).map_or(0, |found| found.0.description.index);
+        return measuring.devices(&problem, repeats, chains, Devices::All(number));
     }
-    match measuring.common.asked_gpu()? {
-        Some(number) => measuring.devices(&problem, repeats, chains, Devices::Gpu(number)),
-        None => measuring.run("sample", vec![problem], repeats),
+    match common.asked()? {
+        Choice::Gpu(number) => {
+            let number = match number {
+                Some(number) => number,
+                // Runs are processes of their own: it is given back before they begin.
+                None => open(&places, None, precision)?.0.description.index,
+            };
+            measuring.devices(&problem, repeats, chains, Devices::Gpu(number))
+        }
+        _ => measuring.run("sample", vec![problem], repeats),
     }
 }
 
