@@ -6,6 +6,7 @@
 mod support;
 
 use fitzroy::Result;
+use fitzroy::data::Dataset;
 use fitzroy::draws::Column;
 use fitzroy::fit::sample::{Adapt, Integrator, MetricKind, PastTurn, Sampler};
 use fitzroy::model::joint::{Joint, Rewrites};
@@ -222,23 +223,32 @@ fn rotating(metric: MetricKind, draws: usize) -> (Joint, Settings) {
 }
 
 /// In every family that has them. Catches: a centre that the kernel does not know, S for S⁻¹, a sine of
-/// another library, a longest step that only one of them has.
+/// another library, a longest step that only one of them has, a kick between two rotations for one at the
+/// ends. Steps of one rotation and of two are among them.
 #[test]
 fn rotations_are_those_of_the_cpu() {
     if !has_compiler() {
         return;
     }
-    for metric in [MetricKind::Diagonal, MetricKind::Dense, MetricKind::LowRank] {
-        let (joint, mut settings) = rotating(metric, 4);
+    let mut rotations = std::collections::BTreeSet::new();
+    let kinds = [MetricKind::Diagonal, MetricKind::Dense, MetricKind::LowRank];
+    let mut runs: Vec<_> = kinds.map(|metric| rotating(metric, 4)).into();
+    // Of a normal posterior nothing is left: one rotation is enough.
+    let normal = support::joint("a ~ Normal(1, 2)\nb ~ Normal(0, 1)", &Dataset::new());
+    runs.push((normal, rotating(MetricKind::Diagonal, 4).1));
+    for (joint, mut settings) in runs {
+        let metric = settings.sampler.metric;
         for (adapt, threads) in [(Adapt::Pooled, 32), (Adapt::PerChain, 1)] {
             settings.sampler.adapt = adapt;
             let run = sampled(&joint, &settings, Device::threads()).unwrap().run;
             // Alone, a chain may have too few draws for a metric of its own.
             assert_ne!(run.integrator(), "leapfrog");
+            rotations.extend(run.rotations);
             assert!(run.metrics.contains(&metric), "{:?}", run.metrics);
             assert_same_draws(&joint, &settings, threads, metric.name());
         }
     }
+    assert!(rotations.is_superset(&[1, 2].into()), "{rotations:?}");
 }
 
 /// Two parameters of each rat in a block of their own. Catches: S for Sᵀ, sums in another order, a

@@ -311,7 +311,7 @@ fn whether_a_span_turns_does_not_depend_on_the_end_it_grew_from() {
                     }
                 }
                 let since = path.turns(Span::Since(0));
-                let far = metric.rotates() && is_far(steps as i64 / 2 + 1, 0.5);
+                let far = metric.rotates() && is_far(steps as i64 + 1, 0.5);
                 assert_eq!(since || far, path.turns(Span::Whole));
                 assert_eq!(since, path.turns(Span::SinceBefore(1)));
                 assert_eq!(path.turns(Span::Between(0, 2)), path.turns(Span::FarTo(2)));

@@ -53,7 +53,7 @@ pub(crate) struct ChainFlags {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     past_turn: Past,
     /// What a step of NUTS is: an exact rotation in the normal distribution that the warm-up fits, which
-    /// takes a half to a third of the gradients where the posterior is near to one, or a leapfrog.
+    /// takes a seventh to a half of the gradients where the posterior is near to one, or a leapfrog.
     /// Auto lets the draws of the warm-up decide
     #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
     integrator: Steps,
