@@ -590,7 +590,7 @@ FUNCTION void drift(Chain *chain, vector_t *end, double half)
 }
 
 /* A kick and a rotation of an end, the first of its step or the second. */
-FUNCTION void rotate(Chain *chain, vector_t *end, double sign, int part)
+APART void rotate(Chain *chain, vector_t *end, double sign, int part)
 {
     const vector_t kick = (vector_t)(sign * (part == 0 ? chain->outer : chain->inner));
     const vector_t sine = (vector_t)(sign * chain->sine), cosine = (vector_t)chain->cosine;
