@@ -18,7 +18,7 @@ fn a_run_on_a_gpu_that_is_not_there_is_refused_with_a_remedy() {
         .args(sample(&["--device", "cuda"]))
         .env("CUDA_VISIBLE_DEVICES", ""))
     .ends_with(2)
-    .complains(&["--device cuda:0", "; "]);
+    .complains(&["--device cuda: ", "; "]);
 }
 
 #[test]

@@ -626,39 +626,45 @@ APART void rotate(Chain *chain, vector_t *end, double sign, int part)
     }
 }
 
-/* One step of the side that grows; the log weight of the leaf. */
-FUNCTION double step(Chain *chain)
+/* The force where an end has come to; after the last part of a step the kick. */
+APART void take_force(Chain *chain, bool last)
 {
     const double sign = chain->side == 1 ? 1.0 : -1.0;
-    const double half = sign * (chain->centre ? chain->outer : 0.5 * chain->step_size);
-    const vector_t kick = (vector_t)half;
+    const vector_t kick = (vector_t)(sign * (chain->centre ? chain->outer : 0.5 * chain->step_size));
     vector_t *end = vector_of(chain, chain->side * END);
-    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM;
-    vector_t *h = end + PATH * DIM;
-    int part = 0;
-    do {
+    vector_t *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM, *h = end + PATH * DIM;
+    const vector_t *g = chain->g;
+    before_pull(chain, g);
+    EACH(i)
+    {
+        vector_t force = pulled(chain, g, i);
         if (chain->centre)
-            rotate(chain, end, sign, part);
-        else
-            drift(chain, end, half);
-        chain->log_density = evaluate(chain, q);
-        part += 1;
-        const vector_t *g = chain->g;
-        before_pull(chain, g);
-        EACH(i)
-        {
-            vector_t force = pulled(chain, g, i);
-            if (chain->centre)
-                force = force + end[PLACE * DIM + i];
-            f[i] = force;
-            if (part < chain->parts)
-                continue;
-            const vector_t after = p[i] + kick * force;
-            h[i] = h[i] + after;
-            p[i] = after;
-        }
-    } while (part < chain->parts);
+            force = force + end[PLACE * DIM + i];
+        f[i] = force;
+        if (!last)
+            continue;
+        const vector_t after = p[i] + kick * force;
+        h[i] = h[i] + after;
+        p[i] = after;
+    }
+}
+
+/* One step of the side that grows, or a part of it; after the last the log weight of the leaf. */
+FUNCTION double step(Chain *chain, int part)
+{
+    const double sign = chain->side == 1 ? 1.0 : -1.0;
+    vector_t *end = vector_of(chain, chain->side * END);
+    const bool last = part + 1 >= chain->parts;
+    if (chain->centre)
+        rotate(chain, end, sign, part);
+    else
+        drift(chain, end, 0.5 * sign * chain->step_size);
+    chain->log_density = evaluate(chain, end + POSITION * DIM);
+    take_force(chain, last);
+    if (!last)
+        return 0.0;
     MEET();
+    const vector_t *p = vector_of(chain, chain->side * END + MOMENTUM);
     const double square = dot(chain, p, p);
     chain->offset[chain->side] += chain->side == 1 ? 1 : -1;
     chain->energy = 0.5 * square - chain->log_density;
@@ -760,8 +766,14 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
     const unsigned limit = leaves << (1 - tree->past_turn);
     tree->subtree = 0.0;
     tree->subtree_turns = false;
-    for (unsigned leaf = 0; leaf < leaves; ++leaf) {
-        const double log_weight = step(chain);
+    /* Parts of a step share this loop, so that the density stands in the code once. */
+    int part = 0;
+    for (unsigned leaf = 0; leaf < leaves; leaf += part == 0) {
+        const double log_weight = step(chain, part);
+        part += 1;
+        if (part < chain->parts)
+            continue;
+        part = 0;
         tree->n_steps += 1;
         if (fabs(log_weight) > fabs(tree->max_energy_error))
             tree->max_energy_error = -log_weight;
