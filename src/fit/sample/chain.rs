@@ -153,7 +153,7 @@ impl<T: Target> Chain<T> {
         self.searches += 1;
         let most = rotation::longest_step(&self.metric);
         let found = step_size::search(guess, most, |step_size| {
-            self.gradients += self.metric.parts().max(1) as u64;
+            self.gradients += self.metric.gradients();
             let (density, space) = ((&mut self.target, &*self.metric), &mut self.space);
             let dynamics = self.flights.as_ref().map(|flights| flights.dynamics);
             let dynamics = dynamics.unwrap_or(Dynamics::Hamiltonian);
@@ -271,7 +271,7 @@ impl<T: Target> Chain<T> {
     ) {
         let warmup = phase.phase == Phase::Warmup;
         self.iteration += 1;
-        self.gradients += u64::from(growth.n_steps) * self.metric.parts().max(1) as u64;
+        self.gradients += u64::from(growth.n_steps) * self.metric.gradients();
         let diverged = growth.stop == Stop::Diverged;
         self.divergences += usize::from(diverged);
         if warmup {

@@ -250,6 +250,11 @@ impl Metric {
         self.centre.as_ref().map_or(0, |centre| centre.parts)
     }
 
+    /// How many gradients a step takes.
+    pub(crate) fn gradients(&self) -> u64 {
+        self.parts().max(1) as u64
+    }
+
     /// Whether steps are rotations.
     #[inline]
     pub(crate) fn rotates(&self) -> bool {

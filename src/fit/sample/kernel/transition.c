@@ -589,7 +589,9 @@ FUNCTION void drift(Chain *chain, vector_t *end, double half)
     }
 }
 
-/* A kick and a rotation of an end, the first of its step or the second. */
+/* A kick and a rotation of an end, the first of its step or the second. This and what follows the
+   density stand apart though they are given the chain: less is kept in registers across the density, of
+   which a large model then spills none. */
 APART void rotate(Chain *chain, vector_t *end, double sign, int part)
 {
     const vector_t kick = (vector_t)(sign * (part == 0 ? chain->outer : chain->inner));

@@ -382,9 +382,8 @@ impl Target for Cubic {
 }
 
 /// Of a cubic term ε a step of two rotations misses no energy in first order: a tenth of ε, a
-/// hundredth of the error, at any angle and wherever it starts. That of one misses 6 and 2 times as
-/// much in the waves of three and of one to a turn as its docs say, and any other kick misses more on the
-/// mean over places and momenta. Bounds: the next order. Catches: kicks of a leapfrog, weights of other angles.
+/// hundredth of the error, at any angle and wherever it starts. What that of one misses is the two waves
+/// that its docs name, and any other kick misses more of them on the mean over places and momenta. Bounds: the next order. Catches: kicks of a leapfrog, weights of other angles.
 #[test]
 fn kicks_are_those_that_miss_least_of_a_cubic() {
     let plain = Metric::diagonal(&[1.0]).about(&[0.0], &[0.0]);
