@@ -166,10 +166,7 @@ fn ranks(problem: &Problem, way: Way, model: &Model, number: usize) -> (Vec<usiz
 fn all_ranks(problem: &Problem, way: Way) -> (Vec<Vec<usize>>, [usize; 3]) {
     let model = Model::parse(problem.model).unwrap();
     let next = AtomicUsize::new(0);
-    let all = Mutex::new((
-        vec![vec![0; SIMULATIONS]; problem.ranked.len() + 1],
-        [0; 3],
-    ));
+    let all = Mutex::new((vec![vec![0; SIMULATIONS]; problem.ranked.len() + 1], [0; 3]));
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {

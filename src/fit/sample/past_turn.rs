@@ -7,6 +7,7 @@
 //! coordinates that had gone all the way gain nothing.
 
 use super::chain::Chain;
+use super::rotation::{LONGEST, is_far};
 use super::{Adapt, Sampler, Settings, Target};
 
 /// Whether a trajectory of the draws is doubled once more after it has turned.
@@ -36,17 +37,34 @@ impl PastTurn {
 /// (1 − ρ)/(1 + ρ) = ½, as of an autoregression.
 const SLOW: f64 = 1.0 / 3.0;
 
-/// Whether trajectories of the draws go past the turn, seen from the end of the warm-up.
+/// A step of rotations that the acceptance keeps below this part of the longest is too short to be a
+/// trajectory by itself.
+const UNHINDERED: f64 = 0.98;
+
+/// Whether trajectories of the draws go past the turn, seen from the end of the warm-up, of steps of
+/// `step_size`.
 ///
 /// Chains that adapt alone never ask: what one of them draws must not depend on the others, and all
 /// make the same transitions.
-pub(crate) fn chosen<T: Target>(chains: &[Chain<T>], settings: &Settings) -> bool {
+pub(crate) fn chosen<T: Target>(chains: &[Chain<T>], step_size: f64, settings: &Settings) -> bool {
     let turns = matches!(settings.sampler, Sampler::Nuts | Sampler::Walnuts);
     match settings.past_turn {
         PastTurn::On => turns,
         PastTurn::Off => false,
-        PastTurn::Auto => turns && settings.adapt == Adapt::Pooled && is_slow(chains),
+        PastTurn::Auto => {
+            turns
+                && settings.adapt == Adapt::Pooled
+                && (is_hindered(chains, step_size) || is_slow(chains))
+        }
     }
+}
+
+/// Whether a trajectory would be one step of rotations that is shorter than it might be. Where the
+/// normal distribution fits, nothing but the limit stops steps; where it does not, some direction is
+/// slower than it says, and what a single step brings it is little. The warm-up's draws do not show
+/// that: there steps vary, and the shorter ones are doubled.
+fn is_hindered<T: Target>(chains: &[Chain<T>], step_size: f64) -> bool {
+    chains[0].metric.rotates() && step_size < UNHINDERED * LONGEST && is_far(2, step_size)
 }
 
 /// Whether neighbouring draws of the last two windows correlate by more than [`SLOW`] in some
@@ -84,8 +102,10 @@ fn is_slow<T: Target>(chains: &[Chain<T>]) -> bool {
 mod tests {
     use super::*;
     use crate::fit::sample::Stream;
+    use crate::fit::sample::metric::Metric;
     use crate::fit::sample::targets::Known;
     use crate::rng::{Purpose, Rng};
+    use std::sync::Arc;
 
     /// Chains whose windows hold autoregressions: x₀ of the first coordinate's correlation, x₁ of
     /// none.
@@ -116,12 +136,27 @@ mod tests {
     #[test]
     fn the_slowest_coordinate_decides() {
         let settings = Settings::default();
-        let ask = |correlation, n| chosen(&chains(correlation, n, &settings), &settings);
+        let ask = |correlation, n| chosen(&chains(correlation, n, &settings), 1.5, &settings);
         assert!(ask(0.45, 400));
         assert!(!ask(0.25, 400));
         assert!(!ask(-0.5, 400));
         assert!(!ask(0.45, 2));
         assert!(!ask(0.0, 0));
+    }
+
+    /// Of rotations only, and only of steps that are a trajectory and shorter than the longest.
+    #[test]
+    fn a_trajectory_of_one_step_is_of_the_longest() {
+        let settings = Settings::default();
+        let mut chains = chains(0.0, 400, &settings);
+        assert!(!chosen(&chains, 1.5, &settings));
+        let metric = Metric::diagonal(&[1.0; 2]).about(&[0.0; 2], &[0.0; 2]);
+        chains[0].metric = Arc::new(metric.expect("it has rotations"));
+        let ask = |step_size| chosen(&chains, step_size, &settings);
+        assert_eq!(
+            [1.2, 1.3, 1.9, 1.97, 2.0].map(ask),
+            [false, true, true, false, false]
+        );
     }
 
     /// Chains that adapt alone, and samplers whose trajectories never turn, do not ask.
@@ -131,7 +166,7 @@ mod tests {
         let slow = chains(0.9, 400, &settings);
         let mut ask = |past_turn, adapt, sampler| {
             (settings.past_turn, settings.adapt, settings.sampler) = (past_turn, adapt, sampler);
-            chosen(&slow, &settings)
+            chosen(&slow, 1.5, &settings)
         };
         assert!(ask(PastTurn::Auto, Adapt::Pooled, Sampler::Nuts));
         assert!(ask(PastTurn::Auto, Adapt::Pooled, Sampler::Walnuts));

@@ -55,7 +55,7 @@ pub(crate) const MOST_PARTS: usize = 2;
 
 /// The longest step, in radians: cos 2 is −0.42, so that neighbouring draws lie on opposite sides of the
 /// centre, and means of them are worth twice as many independent ones; their squares correlate by 0.17.
-const LONGEST: f64 = 2.0;
+pub(crate) const LONGEST: f64 = 2.0;
 
 /// A trajectory of steps ε is long enough when a draw has gone about so far from the start, in radians.
 pub(crate) const FAR: f64 = 1.25;

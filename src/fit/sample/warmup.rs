@@ -128,8 +128,8 @@ fn finish<T: Target + Send>(state: &mut State<T>, session: &Session<'_>) {
         make_proposals(&mut state.chains, session);
     }
     flights::begin(&mut state.chains, session.settings.sampler);
-    state.past_turn = past_turn::chosen(&state.chains, session.settings);
     let pooled = pooled_step_size(&state.chains);
+    state.past_turn = past_turn::chosen(&state.chains, pooled, session.settings);
     for chain in &mut state.chains {
         chain
             .flights
