@@ -11,6 +11,8 @@ pub struct Groups {
     pub labels: Vec<String>,
     start: Vec<usize>,
     rows: Vec<u32>,
+    /// All rows stand one after the other.
+    in_order: bool,
 }
 
 impl Groups {
@@ -44,6 +46,7 @@ impl Groups {
             labels: (0..n_fits).map(|k| k.to_string()).collect(),
             start: (0..=n_fits).map(|k| k * n).collect(),
             rows: (0..(n_fits * n) as u32).collect(),
+            in_order: true,
         }
     }
 
@@ -65,6 +68,7 @@ impl Groups {
         Groups {
             labels,
             start,
+            in_order: rows.is_sorted(),
             rows,
         }
     }
@@ -76,6 +80,7 @@ impl Groups {
             labels: self.labels[fits.clone()].to_vec(),
             start: self.start[fits.start..=fits.end].to_vec(),
             rows: self.rows.clone(),
+            in_order: self.in_order,
         }
     }
 
@@ -89,8 +94,47 @@ impl Groups {
         self.labels.is_empty()
     }
 
+    /// How many rows fit `k` has.
+    pub fn n_rows(&self, k: usize) -> usize {
+        self.start[k + 1] - self.start[k]
+    }
+
+    /// The rows of fit `k`, which rise, where they stand one after the other.
+    pub fn together(&self, k: usize) -> Option<Range<usize>> {
+        // Without a look at the rows, which for many fits come from far away.
+        if self.in_order {
+            return Some(self.start[k]..self.start[k + 1]);
+        }
+        let rows = self.rows(k);
+        let (first, last) = (*rows.first()? as usize, *rows.last()? as usize);
+        (last.wrapping_sub(first) == rows.len() - 1).then_some(first..last + 1)
+    }
+
     /// The rows of fit `k`.
     pub fn rows(&self, k: usize) -> &[u32] {
         &self.rows[self.start[k]..self.start[k + 1]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Groups;
+
+    #[test]
+    fn rows_that_stand_together_are_found_in_order_or_not() {
+        let in_order = Groups::by_number(&[3.0, 3.0, 5.0, 7.0, 7.0]);
+        let mixed = Groups::by_number(&[3.0, 5.0, 5.0, 3.0, 7.0, 7.0]);
+        for groups in [&in_order, &mixed] {
+            for k in 0..groups.len() {
+                let rows: Vec<usize> = groups.rows(k).iter().map(|&r| r as usize).collect();
+                assert_eq!(groups.n_rows(k), rows.len());
+                match groups.together(k) {
+                    Some(range) => assert_eq!(range.collect::<Vec<_>>(), rows),
+                    None => assert_eq!(rows, [0, 3], "only these stand apart"),
+                }
+            }
+        }
+        assert_eq!(in_order.part(1..3).together(0), Some(2..3));
+        assert!(mixed.together(0).is_none());
     }
 }

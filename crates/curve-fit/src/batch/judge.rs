@@ -65,8 +65,13 @@ impl Kernel for Turn<'_> {
             ended,
         } = self;
         for at in (0..8).step_by(L::N) {
-            let code = judge::<L>(state, there, ends, at);
+            judge::<L>(state, there, ends, at).to_block(ended, at);
+        }
+        std::mem::swap(&mut state.here, &mut state.next_here);
+        std::mem::swap(&mut state.theta, &mut state.next_theta);
+        for at in (0..8).step_by(L::N) {
             step::<L>(state, at);
+            let code = L::from_block(ended, at);
             last_step::<L>(state, ends, at, code).to_block(ended, at);
         }
     }
@@ -125,7 +130,6 @@ fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) ->
     let gained = L::and(s(ENOUGH).lt(ratio), zero.lt(predicted));
     let better = L::and(finite, L::or(L::or(gained, level), fresh));
     let cost = L::select(better, after, cost);
-    cost.to_block(&mut state.cost, at);
     // Nielsen's rule.
     let lambda = L::from_block(&state.lambda, at);
     let nu = L::from_block(&state.nu, at);
@@ -136,10 +140,8 @@ fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) ->
     let more = lambda.mul(nu).greater(s(LEAST_RAISED));
     let next = L::select(better, less, more);
     let lambda = L::select(fresh, lambda, next);
-    lambda.to_block(&mut state.lambda, at);
     let wider = nu.mul(s(2.0)).lesser(s(MOST_GROWTH));
     let wider = L::select(better, s(FIRST_GROWTH), wider);
-    L::select(fresh, nu, wider).to_block(&mut state.nu, at);
     let small = L::from_block(&state.least, at).le(s(ends.xtol));
     let moved = L::and(better, L::not(fresh));
     L::select(moved, change, zero).to_block(&mut state.last, at);
@@ -147,6 +149,11 @@ fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) ->
     evaluations.to_block(&mut state.evaluations, at);
     zero.to_block(&mut state.fresh, at);
     accept::<L>(state, there, better, at);
+    // After others: what is read, chosen from and written at once becomes a masked store, which takes
+    // some processors as long as a division.
+    cost.to_block(&mut state.cost, at);
+    lambda.to_block(&mut state.lambda, at);
+    L::select(fresh, nu, wider).to_block(&mut state.nu, at);
 
     let over = L::and(L::not(predicted.mul(zero).eq(zero)), one.lt(lambda));
     let over = L::or(s(MOST_DAMPING).lt(lambda), over);
@@ -169,25 +176,27 @@ fn judge<L: Lanes>(state: &mut State, there: &[Eight], ends: Ends, at: usize) ->
     L::select(L::and(fresh, L::not(finite)), s(NON_FINITE), code)
 }
 
-/// Trial points and their sums become the best ones.
+/// Where trial points are better, these and their sums become the best ones.
 #[inline(always)]
 fn accept<L: Lanes>(state: &mut State, there: &[Eight], better: L::Mask, at: usize) {
-    for (here, there) in state.here.iter_mut().zip(there) {
+    let sums = state.next_here.iter_mut().zip(state.here.iter().zip(there));
+    for (next, (here, there)) in sums {
         let kept = L::select(better, L::from_block(there, at), L::from_block(here, at));
-        kept.to_block(here, at);
+        kept.to_block(next, at);
     }
-    for (theta, trial) in state.theta.iter_mut().zip(state.trial.iter()) {
+    let points = state.theta.iter().zip(state.trial.iter());
+    for (next, (theta, trial)) in state.next_theta.iter_mut().zip(points) {
         let kept = L::select(better, L::from_block(trial, at), L::from_block(theta, at));
-        kept.to_block(theta, at);
+        kept.to_block(next, at);
     }
 }
 
 /// Where the step just made is the last one, and need not be evaluated.
 #[inline(always)]
 fn last_step<L: Lanes>(state: &mut State, ends: Ends, at: usize, code: L) -> L {
+    let cost = L::from_block(&state.cost, at);
     let steady = pace::<L>(state, at);
     let least = L::from_block(&state.least, at);
-    let cost = L::from_block(&state.cost, at);
     let predicted = L::from_block(&state.predicted, at);
     let short = L::and(
         L::from_block(&state.change, at).le(L::splat(SHORT)),

@@ -4,7 +4,7 @@ use super::eights::{Eight, Eights};
 use super::errors::Errors;
 use super::judge::{Ends, SMALL, Turn, ended};
 use super::step::{State, pair};
-use super::{Fits, Groups};
+use super::{Fits, Groups, Starts};
 use crate::fit::Plan;
 use crate::method::{Limits, Status};
 use crate::pass::Columns;
@@ -15,6 +15,9 @@ use std::ops::Range;
 /// A lane without a fit.
 const IDLE: usize = usize::MAX;
 
+/// How many fits ahead numbers are asked for: several lanes may become free at once.
+const SOON: usize = 4;
+
 /// Columns for which a pass needs no memory of its own.
 const FEW: usize = 16;
 
@@ -24,8 +27,7 @@ pub(super) struct Queue<'a> {
     pub(super) groups: &'a Groups,
     /// Which groups, in the order they are fitted.
     pub(super) part: &'a [usize],
-    /// Free parameters of every group, one after the other.
-    pub(super) starts: &'a [f64],
+    pub(super) starts: &'a Starts,
 }
 
 /// Everything eight lanes need; nothing is allocated between fits.
@@ -41,6 +43,8 @@ pub(super) struct Lanes<'a> {
     n_rows: [usize; 8],
     /// Which fit is in each lane.
     fits: [usize; 8],
+    /// The rows whose numbers stand in each lane, where they stand one after the other.
+    held: [Option<Range<usize>>; 8],
     state: State,
     there: Eights,
     ended: Eight,
@@ -55,29 +59,23 @@ impl Wide {
         self.0[..n].as_flattened()
     }
 
-    /// The numbers of `rows` into lane `k`.
-    fn set(&mut self, k: usize, column: &[f64], rows: &[u32]) {
-        let (own, beyond) = self.0.split_at_mut(rows.len());
-        match together(rows) {
-            Some(rows) => {
-                let both = own.iter_mut().zip(&column[rows]);
-                both.for_each(|(slot, &x)| slot[k] = x);
-            }
-            None => {
-                let both = own.iter_mut().zip(rows);
-                both.for_each(|(slot, &row)| slot[k] = column[row as usize]);
-            }
-        }
+    /// Numbers into lane `k`.
+    fn set<'n>(&mut self, k: usize, numbers: impl ExactSizeIterator<Item = &'n f64>) {
+        let (own, beyond) = self.0.split_at_mut(numbers.len());
+        let both = own.iter_mut().zip(numbers);
+        both.for_each(|(slot, &x)| slot[k] = x);
         // What stands beyond must be harmless for the formula: the last row again.
         let last = own.last().map_or(0.0, |slot| slot[k]);
         beyond.iter_mut().for_each(|slot| slot[k] = last);
     }
 }
 
-/// The rows of a fit, which rise, where they stand one after the other.
-fn together(rows: &[u32]) -> Option<Range<usize>> {
-    let (first, last) = (*rows.first()? as usize, *rows.last()? as usize);
-    (last.wrapping_sub(first) == rows.len() - 1).then_some(first..last + 1)
+/// Whether two columns have the same bits.
+fn same(a: &[f64], b: &[f64]) -> bool {
+    let differ = |(a, b): (&f64, &f64)| a.to_bits() ^ b.to_bits();
+    // The first number tells most that differ; the others are compared in registers.
+    let first = a.iter().zip(b).take(1).all(|both| differ(both) == 0);
+    first && a.len() == b.len() && a.iter().zip(b).map(differ).fold(0, |all, x| all | x) == 0
 }
 
 impl<'a> Lanes<'a> {
@@ -108,6 +106,7 @@ impl<'a> Lanes<'a> {
                 .collect(),
             n_rows: [0; 8],
             fits: [IDLE; 8],
+            held: [const { None }; 8],
             state: State::new(p),
             there: Eights::zeros(plan.programs.pass.n_sums()),
             ended: [0.0; 8],
@@ -124,25 +123,38 @@ impl<'a> Lanes<'a> {
             return;
         };
         let group = self.queue.part[fit];
-        let rows = self.queue.groups.rows(group);
+        let groups = self.queue.groups;
+        let together = groups.together(group);
+        let before = std::mem::replace(&mut self.held[k], together.clone());
         for (c, wide) in self.columns.iter_mut().enumerate() {
-            wide.set(k, self.data.column(c), rows);
+            let column = self.data.column(c);
+            let Some(rows) = &together else {
+                let rows = groups.rows(group).iter();
+                wide.set(k, rows.map(|&row| &column[row as usize]));
+                continue;
+            };
+            // Pixels and times are mostly those of the fit before.
+            let own = &column[rows.clone()];
+            if !before
+                .as_ref()
+                .is_some_and(|b| same(&column[b.clone()], own))
+            {
+                wide.set(k, own.iter());
+            }
         }
-        let p = self.state.trial.len();
-        self.state
-            .begin(k, &self.queue.starts[group * p..(group + 1) * p]);
-        self.n_rows[k] = rows.len();
+        self.state.begin(k, self.queue.starts.of(group));
+        self.n_rows[k] = groups.n_rows(group);
         self.fits[k] = fit;
-        self.fetch(fit + 1);
+        self.fetch(fit + SOON);
     }
 
-    /// Asks for the numbers of the fit that comes next, which mostly stand one after the other: the
-    /// next lane to be free would wait for them.
+    /// Asks for the numbers of a fit that comes soon, which mostly stand one after the other: the
+    /// lane that takes it would wait for them.
     fn fetch(&self, fit: usize) {
         let Some(&group) = self.queue.part.get(fit) else {
             return;
         };
-        if let Some(rows) = together(self.queue.groups.rows(group)) {
+        if let Some(rows) = self.queue.groups.together(group) {
             for c in 0..self.columns.len() {
                 let numbers = &self.data.column(c)[rows.clone()];
                 numbers.chunks(8).for_each(|line| prefetch(line.as_ptr()));
@@ -190,7 +202,8 @@ impl<'a> Lanes<'a> {
                 continue;
             }
             for k in 0..8 {
-                if self.fits[k] != IDLE
+                if self.ended[k] != 0.0
+                    && self.fits[k] != IDLE
                     && let Some((status, at_trial)) = ended(self.ended[k])
                 {
                     self.finish(k, status, at_trial, out);
@@ -216,8 +229,7 @@ impl<'a> Lanes<'a> {
         out.evaluations[fit] = state.evaluations[k] as u32;
         let to = &mut out.theta[fit * p..(fit + 1) * p];
         if status == Status::NonFinite {
-            let group = self.queue.part[fit];
-            to.copy_from_slice(&self.queue.starts[group * p..(group + 1) * p]);
+            to.copy_from_slice(self.queue.starts.of(self.queue.part[fit]));
             return;
         }
         let theta = if at_trial { &state.trial } else { &state.theta };
@@ -236,5 +248,23 @@ impl<'a> Lanes<'a> {
         let q = p + 1;
         let entry = |a: usize, b: usize| state.here[pair(q, a, b)][k];
         self.errors.take(fit, entry, s2, out.se);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same;
+
+    #[test]
+    fn columns_are_the_same_where_their_bits_are() {
+        let column: Vec<f64> = (0..19).map(f64::from).chain([f64::NAN]).collect();
+        assert!(same(&column, &column.clone()));
+        for k in 0..column.len() {
+            let mut other = column.clone();
+            other[k] = -other[k];
+            assert!(!same(&column, &other), "number {k}");
+        }
+        assert!(!same(&column, &column[..19]));
+        assert!(same(&[], &[]));
     }
 }

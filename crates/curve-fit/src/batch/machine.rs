@@ -2,7 +2,7 @@
 
 use super::errors::Errors;
 use super::judge::SMALL;
-use super::{Batch, Groups};
+use super::{Batch, Groups, Starts};
 use crate::fit::{Options, Plan};
 use crate::method::Status;
 use crate::pass::Columns;
@@ -33,7 +33,7 @@ pub(super) fn run(
     table: &Columns<'_>,
     groups: &Groups,
     options: &Options,
-    starts: &[f64],
+    starts: &Starts,
     batch: &mut Batch,
 ) -> Result<()> {
     let (n, p) = (groups.len(), plan.free.len());
@@ -50,7 +50,7 @@ pub(super) fn run(
         let rows: Vec<&[u32]> = part.iter().map(|&k| groups.rows(k)).collect();
         let own: Vec<f64> = part
             .iter()
-            .flat_map(|&k| starts[k * p..(k + 1) * p].iter().copied())
+            .flat_map(|&k| starts.of(k).iter().copied())
             .collect();
         let fits = SmallFits {
             n_free: p,

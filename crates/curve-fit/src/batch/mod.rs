@@ -42,7 +42,35 @@ pub struct Batch {
     pub n_alone: usize,
 }
 
-/// Where lanes write their results: all fits, each written once.
+impl Batch {
+    /// Fits of `names` that have not been made.
+    fn new(names: Vec<String>, n: usize) -> Batch {
+        let p = names.len();
+        Batch {
+            names,
+            theta: vec![f64::NAN; n * p],
+            se: vec![f64::NAN; n * p],
+            cost: vec![f64::NAN; n],
+            status: vec![Status::Interrupted; n],
+            evaluations: vec![0; n],
+            n_alone: 0,
+        }
+    }
+
+    /// Where results of all its fits are written.
+    fn fits(&mut self, absolute_sigma: bool) -> Fits<'_> {
+        Fits {
+            theta: &mut self.theta,
+            se: &mut self.se,
+            cost: &mut self.cost,
+            status: &mut self.status,
+            evaluations: &mut self.evaluations,
+            absolute_sigma,
+        }
+    }
+}
+
+/// Where lanes write their results: fits that follow each other, each written once.
 struct Fits<'o> {
     theta: &'o mut [f64],
     se: &'o mut [f64],
@@ -50,6 +78,50 @@ struct Fits<'o> {
     status: &'o mut [Status],
     evaluations: &'o mut [u32],
     absolute_sigma: bool,
+}
+
+impl<'o> Fits<'o> {
+    /// The first `n`, of `p` parameters each, and the others.
+    fn split(self, n: usize, p: usize) -> (Fits<'o>, Fits<'o>) {
+        let (theta, more_theta) = self.theta.split_at_mut(n * p);
+        let (se, more_se) = self.se.split_at_mut(n * p);
+        let (cost, more_cost) = self.cost.split_at_mut(n);
+        let (status, more_status) = self.status.split_at_mut(n);
+        let (evaluations, more_evaluations) = self.evaluations.split_at_mut(n);
+        let absolute_sigma = self.absolute_sigma;
+        let first = Fits {
+            theta,
+            se,
+            cost,
+            status,
+            evaluations,
+            absolute_sigma,
+        };
+        let others = Fits {
+            theta: more_theta,
+            se: more_se,
+            cost: more_cost,
+            status: more_status,
+            evaluations: more_evaluations,
+            absolute_sigma,
+        };
+        (first, others)
+    }
+}
+
+/// Where every fit begins.
+struct Starts {
+    p: usize,
+    /// Free parameters, of one fit after the other, or the same for all.
+    values: Vec<f64>,
+}
+
+impl Starts {
+    /// That of fit `k`.
+    fn of(&self, k: usize) -> &[f64] {
+        let own = self.values.get(k * self.p..(k + 1) * self.p);
+        own.unwrap_or(&self.values[..self.p])
+    }
 }
 
 /// Fits taken by a thread at once.
@@ -87,17 +159,12 @@ pub fn fit_many_on(
     let (n, p) = (groups.len(), plan.free.len());
     let starts = starts(plan, table, groups, options)?;
     let in_lanes = options.loss == Loss::Linear && !plan.bounds.any();
-    let mut batch = Batch {
-        names: plan.names(),
-        theta: starts.clone(),
-        se: vec![f64::NAN; n * p],
-        cost: vec![f64::NAN; n],
-        status: vec![Status::Interrupted; n],
-        evaluations: vec![0; n],
-        n_alone: 0,
-    };
+    let mut batch = Batch::new(plan.names(), n);
+    for (k, theta) in batch.theta.chunks_mut(p.max(1)).enumerate() {
+        theta.copy_from_slice(starts.of(k));
+    }
     for (k, status) in batch.status.iter_mut().enumerate() {
-        if groups.rows(k).len() < p {
+        if groups.n_rows(k) < p {
             *status = Status::TooFewRows;
         }
     }
@@ -139,26 +206,31 @@ fn share(
     table: &Columns<'_>,
     groups: &Groups,
     options: &Options,
-    starts: &[f64],
+    starts: &Starts,
     batch: &mut Batch,
     stop: &AtomicBool,
 ) {
     let (n, p) = (groups.len(), plan.free.len());
     // Neighbours of like length waste least.
-    let mut order: Vec<usize> = (0..n)
-        .filter(|&k| groups.rows(k).len() >= p.max(1))
-        .collect();
-    order.sort_by_key(|&k| groups.rows(k).len());
+    let mut order: Vec<usize> = (0..n).filter(|&k| groups.n_rows(k) >= p.max(1)).collect();
+    order.sort_by_key(|&k| groups.n_rows(k));
     let threads = options.threads.clamp(1, n.div_ceil(SHARE).max(1));
     let shares = order.len().div_ceil(threads).max(1);
-    let parts: Vec<&[usize]> = order.chunks(shares).collect();
-    let run = |part: &[usize]| {
-        let mut own = Own::new(part.len(), p);
-        let longest = part
-            .iter()
-            .map(|&k| groups.rows(k).len())
-            .max()
-            .unwrap_or(0);
+    // Results are written where they belong if that is one after the other, too.
+    let in_place = order.len() == n && order.is_sorted();
+    let mut sorted = (!in_place).then(|| Batch::new(batch.names.clone(), order.len()));
+    let mut rest = match &mut sorted {
+        Some(sorted) => sorted.fits(options.absolute_sigma),
+        None => batch.fits(options.absolute_sigma),
+    };
+    let mut parts = Vec::with_capacity(threads);
+    for part in order.chunks(shares) {
+        let (own, others) = rest.split(part.len(), p);
+        parts.push((part, own));
+        rest = others;
+    }
+    let run = |(part, mut own): (&[usize], Fits<'_>)| {
+        let longest = part.iter().map(|&k| groups.n_rows(k)).max().unwrap_or(0);
         let fits = lanes::Queue {
             groups,
             part,
@@ -166,64 +238,28 @@ fn share(
         };
         let mut lanes = lanes::Lanes::new(plan, table, fits, longest, options.limits);
         let mut queue = (0..part.len()).take_while(|_| !stop.load(Ordering::Relaxed));
-        lanes.run(&mut queue, &mut own.fits(options.absolute_sigma));
-        own
+        lanes.run(&mut queue, &mut own);
     };
-    let done: Vec<Own> = if parts.len() == 1 {
-        vec![run(parts[0])]
+    if parts.len() == 1 {
+        parts.into_iter().for_each(run);
     } else {
         std::thread::scope(|scope| {
             let run = &run;
-            let handles: Vec<_> = parts
-                .iter()
-                .map(|part| scope.spawn(move || run(part)))
-                .collect();
-            handles
-                .into_iter()
-                .map(|h| h.join().expect("fits do not panic"))
-                .collect()
-        })
-    };
-    for (part, own) in parts.iter().zip(done) {
-        for (at, &k) in part.iter().enumerate() {
-            batch.theta[k * p..(k + 1) * p].copy_from_slice(&own.theta[at * p..(at + 1) * p]);
-            batch.se[k * p..(k + 1) * p].copy_from_slice(&own.se[at * p..(at + 1) * p]);
-            batch.cost[k] = own.cost[at];
-            batch.status[k] = own.status[at];
-            batch.evaluations[k] = own.evaluations[at];
-        }
+            for part in parts {
+                scope.spawn(move || run(part));
+            }
+        });
     }
-}
-
-/// Results of one thread.
-struct Own {
-    theta: Vec<f64>,
-    se: Vec<f64>,
-    cost: Vec<f64>,
-    status: Vec<Status>,
-    evaluations: Vec<u32>,
-}
-
-impl Own {
-    fn new(n: usize, p: usize) -> Own {
-        Own {
-            theta: vec![f64::NAN; n * p],
-            se: vec![f64::NAN; n * p],
-            cost: vec![f64::NAN; n],
-            status: vec![Status::Interrupted; n],
-            evaluations: vec![0; n],
+    let Some(sorted) = sorted else { return };
+    for (at, &k) in order.iter().enumerate() {
+        if sorted.status[at] == Status::Interrupted {
+            continue;
         }
-    }
-
-    fn fits(&mut self, absolute_sigma: bool) -> Fits<'_> {
-        Fits {
-            theta: &mut self.theta,
-            se: &mut self.se,
-            cost: &mut self.cost,
-            status: &mut self.status,
-            evaluations: &mut self.evaluations,
-            absolute_sigma,
-        }
+        batch.theta[k * p..(k + 1) * p].copy_from_slice(&sorted.theta[at * p..(at + 1) * p]);
+        batch.se[k * p..(k + 1) * p].copy_from_slice(&sorted.se[at * p..(at + 1) * p]);
+        batch.cost[k] = sorted.cost[at];
+        batch.status[k] = sorted.status[at];
+        batch.evaluations[k] = sorted.evaluations[at];
     }
 }
 
@@ -265,7 +301,7 @@ fn one(
     table: &Columns<'_>,
     groups: &Groups,
     options: &Options,
-    starts: &[f64],
+    starts: &Starts,
     k: usize,
 ) -> Option<crate::fit::Estimate> {
     let p = plan.free.len();
@@ -274,10 +310,7 @@ fn one(
         return None;
     }
     let own = table.take(&rows);
-    let p0 = plan
-        .names()
-        .into_iter()
-        .zip(starts[k * p..(k + 1) * p].iter().copied());
+    let p0 = plan.names().into_iter().zip(starts.of(k).iter().copied());
     let options = Options {
         p0: p0.collect(),
         threads: 1,
@@ -288,12 +321,7 @@ fn one(
 
 /// Starting values of every fit: given, by the rule of the built-in curve for each, or those of
 /// the first fit that can be started, for all.
-fn starts(
-    plan: &Plan,
-    table: &Columns<'_>,
-    groups: &Groups,
-    options: &Options,
-) -> Result<Vec<f64>> {
+fn starts(plan: &Plan, table: &Columns<'_>, groups: &Groups, options: &Options) -> Result<Starts> {
     let (n, p) = (groups.len(), plan.free.len());
     let mut common = vec![f64::NAN; p];
     for (name, x) in &options.p0 {
@@ -304,7 +332,7 @@ fn starts(
     let entry = plan.formula.builtin().and_then(|b| b.entry);
     if let (Some(entry), true) = (entry, common.iter().any(|x| x.is_nan())) {
         let n_x = plan.roles.predictors.len();
-        let mut out = Vec::with_capacity(n * p);
+        let mut values = Vec::with_capacity(n * p);
         for k in 0..n {
             let rows: Vec<usize> = groups.rows(k).iter().map(|&r| r as usize).collect();
             let own = table.take(&rows);
@@ -317,13 +345,13 @@ fn starts(
                     .position(|name| *name == plan.name(a));
                 let own = at.map_or(1.0, |at| found[at]);
                 let own = if own.is_finite() { own } else { 1.0 };
-                out.push(
+                values.push(
                     plan.bounds
                         .clip(a, if given.is_nan() { own } else { *given }),
                 );
             }
         }
-        return Ok(out);
+        return Ok(Starts { p, values });
     }
     if common.iter().any(|x| x.is_nan()) {
         for k in 0..n {
@@ -343,10 +371,7 @@ fn starts(
             *x = if x.is_nan() { 1.0 } else { *x };
         }
     }
-    let one = common
-        .iter()
-        .enumerate()
-        .map(|(k, &x)| plan.bounds.clip(k, x));
-    let one: Vec<f64> = one.collect();
-    Ok(one.repeat(n))
+    let values = common.iter().enumerate();
+    let values = values.map(|(k, &x)| plan.bounds.clip(k, x)).collect();
+    Ok(Starts { p, values })
 }

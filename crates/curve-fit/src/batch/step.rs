@@ -31,6 +31,10 @@ pub(super) struct State {
     pub(super) here: Eights,
     /// Best points.
     pub(super) theta: Eights,
+    /// Where the next of both are put together: chosen in place, they become masked stores, which take
+    /// some processors as long as a division.
+    pub(super) next_here: Eights,
+    pub(super) next_theta: Eights,
     /// Points to be evaluated next.
     pub(super) trial: Eights,
     /// Running maxima of A_aa.
@@ -49,6 +53,8 @@ impl State {
         State {
             here: Eights::zeros((p + 1) * (p + 2) / 2),
             theta: Eights::zeros(p),
+            next_here: Eights::zeros((p + 1) * (p + 2) / 2),
+            next_theta: Eights::zeros(p),
             trial: Eights::zeros(p),
             scale: Eights::zeros(p),
             solved: Eights::zeros(p),
