@@ -59,8 +59,9 @@ pub(super) const INSTRUCTIONS: f64 = 10.0;
 /// Clocks from one instruction of a thread to the next that needs it, and what several warps to a
 /// scheduler hide of them.
 const LATENCY: f64 = 6.0;
-/// Clocks of a leapfrog step that no thread shares: barriers, sums, the tree.
-const SERIAL: f64 = 1_500.0;
+/// Clocks of a leapfrog step that no thread shares: barriers, sums, the tree. Of a small density in the
+/// compiler's code, see the estimate in docs/gpu.md.
+const SERIAL: f64 = 4_000.0;
 /// Meetings of all blocks for a gradient, and clocks of one: a microsecond and more.
 const MEETINGS: f64 = 12.0;
 const MEETING: f64 = 2_000.0;

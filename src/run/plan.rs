@@ -65,6 +65,8 @@ const SHORT_S: f64 = 2.0;
 const WORTH: f64 = 0.7;
 /// Seconds to take a GPU into use and to compile, where nothing was kept.
 pub const OPENING_S: f64 = 1.0;
+/// Warps that a multiprocessor has room for, each thread with 168 registers as most kernels have.
+const WARPS: f64 = 12.0;
 /// Operations in f32 that a multiprocessor starts per clock.
 const F32_PER_CLOCK: f64 = 128.0;
 
@@ -125,7 +127,10 @@ pub fn seconds_on(costs: &Costs, gpu: &Inventory) -> f64 {
         chains: costs.chains,
         multiprocessors: gpu.multiprocessors as usize,
     };
-    let alone = load.clocks(load.team());
+    let team = load.team();
+    let warps = (costs.chains * team) as f64 / 32.0;
+    let rounds = warps / (f64::from(gpu.multiprocessors.max(1)) * WARPS);
+    let alone = load.clocks(team) * rounds.max(1.0);
     let all = gpu.clocks(costs.chains as f64 * costs.n_operations);
     let clocks = costs.gradients * costs.transitions as f64 * alone.max(all);
     OPENING_S + clocks / gpu.hertz()
@@ -275,6 +280,14 @@ mod tests {
                 found.reason
             );
         }
+    }
+
+    /// Catches: chains beyond what the multiprocessors hold at once, for nothing.
+    #[test]
+    fn more_chains_than_a_gpu_holds_take_their_turns() {
+        let on = |chains| seconds_on(&costs(1e-6, 10.0, chains), &h100()) - OPENING_S;
+        assert_eq!(on(64), on(1024));
+        assert!(on(10_000) > 5.0 * on(1024), "{} {}", on(10_000), on(1024));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! what follows for a run.
 
 use super::{Check, Depth, Verdict, gib};
+use crate::Error;
 use fitzroy_device::gpu::{self, Compiler, Description, Driver, Places, Rates, Sensors, Trouble};
 
 /// What was found of GPUs.
@@ -45,6 +46,8 @@ const TEAMS: [usize; 4] = [32, 64, 128, 256];
 /// The driver and the GPU of a machine that is not this one: any will do.
 const NEWEST: (u32, u32) = (99, 0);
 const ANY_ARCH: u32 = 90;
+/// What is wrong with a GPU that computes something else.
+const WRONG: &str = "wrong-arithmetic";
 /// Chains to a multiprocessor when there are many: four warps.
 const CHAINS_PER_MULTIPROCESSOR: usize = 4;
 
@@ -113,6 +116,16 @@ impl Gpus {
         let text = format!("{major}.{minor}, {path}");
         self.compiler = Some((path, compiler.version));
         text
+    }
+
+    /// Notes that a GPU did not do what it was given.
+    fn failed(&mut self, name: &'static str, gpu: &gpu::Gpu, error: &Error) {
+        self.troubles.push(gpu.trouble.unwrap_or(WRONG));
+        self.checks.push(Check {
+            name,
+            verdict: Verdict::Fail,
+            detail: format!("{error}"),
+        });
     }
 
     fn note(&mut self, name: &'static str, trouble: &Trouble, absent: bool) {
@@ -184,11 +197,7 @@ fn examine(
         match gpu::conformance(&mut gpu, team) {
             Ok(n) => found.compared += n,
             Err(error) => {
-                gpus.checks.push(Check {
-                    name: "arithmetic",
-                    verdict: Verdict::Fail,
-                    detail: format!("{error}"),
-                });
+                gpus.failed("arithmetic", &gpu, &error);
                 return Ok(found);
             }
         }
@@ -219,22 +228,14 @@ fn examine(
             detail: format!("in f32 they are within {error:.1e} of them, relative to 1 + size"),
         }),
         Err(error) => {
-            gpus.checks.push(Check {
-                name: "f32",
-                verdict: Verdict::Fail,
-                detail: format!("{error}"),
-            });
+            gpus.failed("f32", &gpu, &error);
             return Ok(found);
         }
     }
     let multiprocessors = found.description.multiprocessors as usize;
     match gpu::rates(&mut gpu, multiprocessors) {
         Ok(rates) => found.rates = Some(rates),
-        Err(error) => gpus.checks.push(Check {
-            name: "rates",
-            verdict: Verdict::Fail,
-            detail: format!("{error}"),
-        }),
+        Err(error) => gpus.failed("rates", &gpu, &error),
     }
     let (sensors, check) = sense(places, &found.description);
     found.sensors = sensors;

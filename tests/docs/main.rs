@@ -102,10 +102,16 @@ fn troubles() -> Vec<Trouble> {
         Trouble::NoSuchDevice { asked: 5, count: 3 },
         Trouble::Busy,
         Trouble::NotReady,
+        Trouble::NotStarted {
+            name: word("NAME"),
+            code: 7,
+        },
+        Trouble::Sharing { name: word("NAME") },
         Trouble::NoCompiler {
             rejected: vec![word("WHY")],
         },
         Trouble::Refused { log: word("LOG") },
+        Trouble::NoBuiltins { log: word("LOG") },
         Trouble::OutOfMemory {
             needed: 5 << 20,
             free: Some(3 << 20),
@@ -113,6 +119,10 @@ fn troubles() -> Vec<Trouble> {
         Trouble::TooManyBlocks,
         Trouble::Watchdog,
         Trouble::Uncorrectable,
+        Trouble::Crashed {
+            name: word("NAME"),
+            code: 7,
+        },
         Trouble::Driver {
             call: "CALL",
             code: 7,
@@ -134,12 +144,16 @@ fn troubles() -> Vec<Trouble> {
             | Trouble::NoSuchDevice { .. }
             | Trouble::Busy
             | Trouble::NotReady
+            | Trouble::NotStarted { .. }
+            | Trouble::Sharing { .. }
             | Trouble::NoCompiler { .. }
             | Trouble::Refused { .. }
+            | Trouble::NoBuiltins { .. }
             | Trouble::OutOfMemory { .. }
             | Trouble::TooManyBlocks
             | Trouble::Watchdog
             | Trouble::Uncorrectable
+            | Trouble::Crashed { .. }
             | Trouble::Driver { .. } => {}
         }
     }

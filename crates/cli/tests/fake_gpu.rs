@@ -9,7 +9,8 @@ use fitzroy_device::gpu::host_work::launchers;
 use fitzroy_device::gpu::text::HOST_HEADER;
 use program::{SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A folder with a driver and a compiler; none without g++, which is said.
 struct Fake(Scratch);
@@ -180,6 +181,79 @@ fn a_chain_that_is_spread_makes_the_draws_of_the_cpu_while_the_host_keeps_the_bo
     let expected = memory["expected_bytes"].as_u64().unwrap();
     assert!(most <= expected + 4096, "{most} bytes were taken: {memory}");
     assert!(4 * most >= expected, "{most} bytes were taken: {memory}");
+}
+
+/// Catches: a run on a GPU that goes on, or whose draws are lost.
+#[test]
+fn ctrl_c_ends_a_run_on_a_gpu_with_the_draws_that_were_made() {
+    let Some(fake) = Fake::new("gpu-interrupt", &["TEAM_NOW=1"]) else {
+        return;
+    };
+    let path = |name: &str| repository(&format!("models/eight-schools.{name}"));
+    let mut command = program(&fake.0.0);
+    command
+        .arg("sample")
+        .arg(path("fz"))
+        .arg("--data")
+        .arg(path("csv"))
+        .args([
+            "--device", "cuda", "--chains", "2", "--tune", "40", "--out", "cut",
+        ])
+        .args([
+            "--draws",
+            "40000000",
+            "--no-report",
+            "--no-progress",
+            "--nvrtc",
+        ])
+        .arg(&fake.0.0)
+        .env("LD_LIBRARY_PATH", &fake.0.0)
+        .env("FITZROY_CACHE_DIR", fake.0.0.join("cache"))
+        .env("FAKE_TIMELINE", fake.timeline())
+        .env_remove("CUDA_VISIBLE_DEVICES")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let launches = || {
+        let text = std::fs::read_to_string(fake.timeline()).unwrap_or_default();
+        text.matches("launch ").count()
+    };
+    // Well into the drawing: the warm-up of 40 transitions takes fewer.
+    let begun = Instant::now();
+    while launches() < 60 && begun.elapsed() < Duration::from_secs(60) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", "INT", &pid]).status();
+    assert!(sent.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let document = std::fs::read_to_string(fake.0.0.join("cut/run.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["interrupted"], true);
+    assert_eq!(document["device"]["kind"], "cuda");
+    assert!(document["draws"].as_u64().unwrap() > 0, "{document:#}");
+    // So many draws as were asked for would not fit into memory: they are in the store alone.
+    assert!(fake.0.0.join("cut/run.zarr").exists());
+}
+
+/// From 256 chains on they form superchains, and the verdict is that of the nested R-hat.
+#[test]
+fn many_chains_on_a_gpu_are_judged_by_their_superchains() {
+    let Some(fake) = Fake::new("gpu-nested", &["TEAM_NOW=1"]) else {
+        return;
+    };
+    let on = |device: &str, out: &str| {
+        let counts = [
+            "--tune", "120", "--draws", "30", "--chains", "256", "--json",
+        ];
+        let flags = [&["--device", device, "--out", out], &counts[..]].concat();
+        fake.sample("eight-schools", &flags).ends_with(0).json()
+    };
+    let (cpu, gpu) = (on("cpu", "a"), on("cuda", "b"));
+    assert_eq!(cpu["summary"], gpu["summary"], "the same bits");
+    let nested = gpu["max_rhat_nested"].as_f64().unwrap();
+    assert!(nested > 0.99 && nested < 1.05, "{nested}");
 }
 
 #[test]
@@ -414,6 +488,113 @@ fn verify_passes_a_gpu_that_works_and_recommends_its_settings() {
     let said = fake.fitzroy(&["verify", "--require-gpu"]).ends_with(0);
     let line = "SKIP  sensors   temperature and clocks cannot be read";
     assert!(said.out.contains(line), "{}", said.out);
+}
+
+/// Catches: a failure without a remedy, or under another's name; a GPU that fails and passes.
+#[test]
+fn verify_says_of_every_failure_what_it_is_and_what_to_do() {
+    let name = "NAME=\"NVIDIA H100 80GB HBM3 MIG 1g.10gb\"";
+    let restart = ["do not fit together", "restart the machine"];
+    let module = ["does not start", "modprobe nvidia-uvm"];
+    let none = ["sees no GPU", "nvidia-smi mig -lgi"];
+    let old = ["serves CUDA 10.2", "525 or above"];
+    let taken = ["another process has it to itself", "nvidia-smi -c DEFAULT"];
+    let shared = ["MPS", "nvidia-cuda-mps-control"];
+    let newer = ["the driver only takes CUDA 12", "nvidia-cuda-nvrtc-cu12"];
+    let full = ["256 MiB were needed", "nvidia-smi"];
+    let display = ["ran too long", "display"];
+    let crashed = ["went wrong on the GPU", "--dump-cuda"];
+    let damaged = ["memory error", "nvidia-smi -q -d ECC"];
+    // A slice is named as one, whatever becomes of it.
+    let slice = ["a MIG slice", "take another GPU"];
+    for (defines, trouble, parts) in [
+        (&["INIT=803"][..], "driver-mismatch", restart),
+        (&["INIT=999"], "not-started", module),
+        (&["COUNT=0"], "no-device", none),
+        (&["VERSION=10020"], "old-driver", old),
+        (&["RETAIN=46"], "busy", taken),
+        (&["RETAIN=805"], "sharing", shared),
+        (&["MAJOR=13"], "no-nvrtc", newer),
+        (&["MEMORY=(1ull<<28)"], "out-of-memory", full),
+        (&["LAUNCH=702"], "watchdog", display),
+        (&["LAUNCH=700"], "crashed", crashed),
+        (&["LAUNCH=214"], "uncorrectable", damaged),
+        (&[name, "RETAIN=46"], "busy", slice),
+    ] {
+        let Some(fake) = Fake::new("gpu-verify-failure", defines) else {
+            return;
+        };
+        // Where there is no GPU nothing has failed.
+        let (code, word) = match trouble {
+            "no-device" => (0, "SKIP"),
+            _ => (1, "FAIL"),
+        };
+        let said = fake.fitzroy(&["verify"]).ends_with(code);
+        for part in [word, parts[0], parts[1]] {
+            let out = &said.out;
+            assert!(out.contains(part), "{defines:?}: no `{part}` in:\n{out}");
+        }
+        let required = ["verify", "--json", "--require-gpu"];
+        let document = fake.fitzroy(&required).ends_with(1).json();
+        assert_eq!(document["gpu"]["troubles"][0], trouble, "{document:#}");
+        assert_eq!(document["gpu"]["usable"], false);
+        assert_eq!(document["passed"], false);
+    }
+    // Who hides GPUs knows it: nothing failed, unless one was required.
+    let fake = Fake::new("gpu-verify-hidden", &["INIT=100"]).unwrap();
+    let hidden = |more: &[&str]| {
+        let folder = &fake.0.0;
+        run(program(folder)
+            .arg("verify")
+            .args(more)
+            .env("LD_LIBRARY_PATH", folder)
+            .env("CUDA_VISIBLE_DEVICES", ""))
+    };
+    let said = hidden(&[]).ends_with(0);
+    let line = "SKIP  gpu       CUDA_VISIBLE_DEVICES is ``, which hides every GPU; unset";
+    assert!(said.out.contains(line), "{}", said.out);
+    hidden(&["--require-gpu"]).ends_with(1);
+}
+
+/// The cards of the documentation: what follows for each, in words and in JSON.
+#[test]
+fn verify_recommends_precision_chains_and_memory_for_every_kind_of_card() {
+    for (name, capability, short, precision) in [
+        ("Tesla V100-SXM2-16GB", 70, "V100", "f64"),
+        ("NVIDIA A100-SXM4-80GB", 80, "A100", "f64"),
+        ("NVIDIA RTX A6000", 86, "A6000", "mixed"),
+        ("NVIDIA GeForce RTX 4090", 89, "RTX 4090", "mixed"),
+        ("NVIDIA H100 80GB HBM3", 90, "H100", "f64"),
+        ("NVIDIA H200", 90, "H200", "f64"),
+        ("NVIDIA GeForce RTX 5090", 120, "RTX 5090", "mixed"),
+    ] {
+        let defines = [
+            format!("NAME=\"{name}\""),
+            format!("CAPABILITY={capability}"),
+            "ARCHS=70,80,86,89,90,120".into(),
+            "PROCESSORS=16".into(),
+            "TEAM_NOW=1".into(),
+        ];
+        let defines = defines.each_ref().map(String::as_str);
+        let Some(fake) = Fake::new("gpu-cards", &defines) else {
+            return;
+        };
+        let said = fake.fitzroy(&["verify"]).ends_with(0);
+        let settings = format!("--device cuda:0 --precision {precision}, --chains 4");
+        let card = format!("cuda:0 ({short}): ");
+        for part in [card.as_str(), &settings, "up to 64 for small"] {
+            let out = &said.out;
+            assert!(out.contains(part), "{name}: no `{part}` in:\n{out}");
+        }
+        let document = fake.fitzroy(&["verify", "--json"]).ends_with(0).json();
+        let gpu = &document["gpus"][0];
+        assert_eq!(gpu["short_name"], short);
+        assert_eq!(gpu["settings"]["precision"], precision);
+        assert_eq!(gpu["settings"]["chains"], 64);
+        // Nine tenths of the gibibyte that is free.
+        let budget = gpu["settings"]["memory_budget_bytes"].as_u64().unwrap();
+        assert_eq!(budget, (1 << 30) / 10 * 9);
+    }
 }
 
 #[test]

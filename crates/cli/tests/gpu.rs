@@ -36,6 +36,42 @@ fn the_kernel_of_a_model_is_printed_without_a_gpu() {
     }
 }
 
+/// Catches: a kernel with another team or another arithmetic than was asked for.
+#[test]
+fn the_kernel_that_is_printed_has_the_team_and_the_precision_that_were_asked_for() {
+    for (flags, parts) in [
+        (
+            &["--team", "32"][..],
+            ["#define TEAM 32\n", "typedef double vector_t"],
+        ),
+        (
+            &["--team", "sharded", "--chains", "2"],
+            ["#define TEAM 16896\n", "blocks_meet()"],
+        ),
+        (
+            &["--precision", "f32"],
+            ["#define TEAM 128\n", "typedef float vector_t"],
+        ),
+        (
+            &["--chains", "64"],
+            ["#define TEAM 32\n", "typedef double vector_t"],
+        ),
+    ] {
+        let mut arguments = sample(&["--dump-cuda", "-"]);
+        arguments.extend(flags.iter().map(|f| f.to_string()));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let said = fitzroy(&arguments).ends_with(0);
+        for part in parts {
+            assert!(said.out.contains(part), "{flags:?}: no `{part}`");
+        }
+    }
+    let arguments = sample(&["--dump-cuda", "-", "--team", "33"]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    fitzroy(&arguments)
+        .ends_with(2)
+        .complains(&["--team is 33"]);
+}
+
 #[test]
 fn a_compiler_that_is_named_and_not_there_changes_nothing_without_a_gpu() {
     run(program(&std::env::temp_dir())

@@ -4,8 +4,8 @@
 #![allow(clippy::print_stderr)] // a skipped test says so
 
 use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
-use fitzroy_device::gpu::text::HOST_HEADER;
-use fitzroy_device::gpu::{Driver, Gpu, Machine, Places, Program, Trouble, conformance};
+use fitzroy_device::gpu::text::{HOST_HEADER, for_device};
+use fitzroy_device::gpu::{Compiler, Driver, Gpu, Machine, Places, Program, Trouble, conformance};
 use fitzroy_graph::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -120,7 +120,7 @@ fn a_driver_that_is_nowhere_or_no_library_is_told_apart() {
 
 #[test]
 fn what_the_driver_answers_becomes_a_message_with_a_remedy() {
-    let cases: [(&[&str], Option<&str>, &str); 10] = [
+    let cases: [(&[&str], Option<&str>, &str); 13] = [
         (&["OLD"], None, "too-old"),
         (&["VERSION=10020"], None, "old-driver"),
         (&["INIT=34"], None, "stub"),
@@ -130,7 +130,10 @@ fn what_the_driver_answers_becomes_a_message_with_a_remedy() {
         (&["INIT=100"], Some(""), "hidden"),
         (&["COUNT=0"], None, "no-device"),
         (&["COUNT=0"], Some("7"), "hidden"),
-        (&["INIT=999"], None, "driver"),
+        (&["INIT=999"], None, "not-started"),
+        (&["INIT=304"], None, "not-started"),
+        (&["INIT=806"], None, "sharing"),
+        (&["INIT=1"], None, "driver"),
     ];
     for (defines, visible, name) in cases {
         let folder = Folder::new();
@@ -156,6 +159,13 @@ fn a_gpu_that_is_not_there_busy_or_without_a_compiler_is_said() {
         matches!(&found, Trouble::NoCompiler { rejected } if rejected.len() == 1),
         "{found}"
     );
+    let nothing = Places {
+        compiler: Some("/proc".into()),
+        ..places.clone()
+    };
+    let found = trouble(Gpu::open(&nothing, 0)).to_string();
+    let part = "proc holds none of libnvrtc.so.12, libnvrtc.so.13, libnvrtc.so.11.2)";
+    assert!(found.contains(part), "{found}");
     for (defines, part) in [
         ("MAJOR=13", "is version 13, the driver only takes CUDA 12"),
         ("ARCHS=50,60", "does not compile for sm_90"),
@@ -216,6 +226,30 @@ fn a_text_goes_all_the_way_to_numbers_and_is_kept() {
             .as_ref()
             .is_some_and(|n| n.contains("/proc/nowhere"))
     );
+}
+
+/// Catches: advice to report a fault where the compiler was copied without the library beside it.
+#[test]
+fn a_compiler_without_what_is_built_into_it_says_so() {
+    let Some(real) = std::env::var_os("FITZROY_NVRTC").map(PathBuf::from) else {
+        eprintln!("skipped: FITZROY_NVRTC is not set");
+        return;
+    };
+    let folder = Folder::new();
+    let alone = folder.0.join("libnvrtc.so.12");
+    let found = match real.is_dir() {
+        true => real.join("libnvrtc.so.12"),
+        false => real,
+    };
+    std::fs::copy(found, &alone).unwrap();
+    // A process that has the library once has it for good, wherever it is asked for.
+    let compiler = Compiler::open(&alone).unwrap();
+    let text = for_device(&Program {
+        text: "ENTRY void advance(const double *x) {}".into(),
+        team: 32,
+    });
+    let found = trouble(compiler.compile(&text, 90));
+    assert_eq!(found.name(), "no-nvrtc-builtins", "{found}");
 }
 
 #[test]

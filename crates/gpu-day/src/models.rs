@@ -54,6 +54,11 @@ pub(crate) const SCHOOLS: Example = Example {
 };
 
 impl Example {
+    /// Whether every parameter takes steps.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.rewrites.collapse
+    }
+
     /// Its data as text.
     pub(crate) fn data(&self) -> &'static str {
         self.data

@@ -8,7 +8,8 @@ use fitzroy::model::joint::Joint;
 use fitzroy::run::{Caller, Device, Outcome, Settings, run};
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Gpu, Machine, Places, Program};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 /// A run and its seconds, on `device`.
@@ -89,9 +90,15 @@ pub(crate) fn settings(device: Device, precision: Precision, counts: [usize; 3])
 
 /// The first GPU, taken into use.
 pub(crate) fn on_gpu(places: &Places) -> Result<Device> {
+    on_gpu_with_clock(places).map(|found| found.0)
+}
+
+/// The same, and the nanoseconds that its kernels will have run.
+pub(crate) fn on_gpu_with_clock(places: &Places) -> Result<(Device, Arc<AtomicU64>)> {
     let gpu = Gpu::open(places, 0)?;
-    let multiprocessors = gpu.meeting();
-    Ok(Device::machine(gpu).with_multiprocessors(multiprocessors))
+    let (multiprocessors, busy) = (gpu.meeting(), gpu.busy());
+    let device = Device::machine(gpu).with_multiprocessors(multiprocessors);
+    Ok((device, busy))
 }
 
 /// What it took to make a kernel ready.

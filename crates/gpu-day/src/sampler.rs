@@ -4,11 +4,13 @@ use crate::bits::same_bits;
 use crate::models::{Example, M1, M1_WHOLE, M2, M2_WHOLE};
 use crate::others::pymc_s;
 use crate::runs::{
-    draws, leapfrogs_per_s, on_gpu, ready, same_draws, sampled, sampled_in, settings,
+    draws, leapfrogs_per_s, on_gpu, on_gpu_with_clock, ready, run_of, same_draws, sampled,
+    sampled_in, settings,
 };
 use crate::steps::{How, failure};
 use fitzroy::Result;
 use fitzroy::diagnose::SummaryOptions;
+use fitzroy::fit::sample::Integrator;
 use fitzroy::fit::sample::kernel::program;
 use fitzroy::run::{Device, KernelMemory, Settings, Team, kernel_source};
 use fitzroy::verify::{Depth, verify};
@@ -106,7 +108,8 @@ pub(crate) fn equal(places: &Places, example: &Example, n: usize) -> Result<Valu
     }))
 }
 
-/// How fast chains advance, and whether they converge.
+/// How fast chains advance, and whether they converge. All parameters of a model take leapfrogs, as in
+/// other programs, so that a step is a gradient everywhere.
 pub(crate) fn speed(
     places: &Places,
     example: &Example,
@@ -114,11 +117,27 @@ pub(crate) fn speed(
     n: usize,
     team: Team,
 ) -> Result<Value> {
-    let device = on_gpu(places)?.with_team(team);
-    let (outcome, seconds) = sampled(example, device, chains, n, n)?;
+    let (device, busy) = on_gpu_with_clock(places)?;
+    let never = AtomicBool::new(false);
+    let suit = |settings: &mut Settings, _| {
+        settings.rewrites = example.rewrites;
+        if example.is_whole() {
+            settings.sampler.integrator = Integrator::Leapfrog;
+        }
+    };
+    let (outcome, seconds) = run_of(
+        &example.joint()?,
+        device.with_team(team),
+        Precision::F64,
+        [chains, n, n],
+        &never,
+        &suit,
+    )?;
     let diagnosis = outcome.diagnose(&SummaryOptions::default())?;
     let run = &outcome.run;
     let per_s = leapfrogs_per_s(&outcome);
+    // What the GPU does alone, without the host that keeps the books of many chains.
+    let kernel_s = 1e-9 * busy.load(Ordering::Relaxed) as f64;
     Ok(json!({
         "chains": chains,
         "seconds": seconds,
@@ -126,9 +145,11 @@ pub(crate) fn speed(
         "compile_s": outcome.timing.compile,
         "warmup_s": outcome.timing.warmup,
         "sampling_s": outcome.timing.sampling,
+        "kernel_s": kernel_s,
         "leapfrogs": run.gradients - run.warmup_gradients,
         "leapfrogs_per_s": per_s,
         "leapfrogs_per_s_per_chain": per_s / chains as f64,
+        "kernel_leapfrogs_per_s": run.gradients as f64 / kernel_s,
         "max_rhat": diagnosis.max_r_hat,
         "max_rhat_nested": diagnosis.max_r_hat_nested,
         "min_ess_bulk": diagnosis.min_ess_bulk,

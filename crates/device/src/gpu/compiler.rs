@@ -40,8 +40,9 @@ impl Places {
     /// Where the compiler may be, in the order in which it is tried.
     pub fn compilers(&self) -> Vec<PathBuf> {
         if let Some(path) = &self.compiler {
+            let inside = NAMES.iter().map(|name| path.join(name));
             return match path.is_dir() {
-                true => NAMES.iter().map(|name| path.join(name)).collect(),
+                true => inside.filter(|file| file.exists()).collect(),
                 false => vec![path.clone()],
             };
         }
@@ -175,7 +176,12 @@ impl Compiler {
     /// None does: why each would not.
     pub fn find(places: &Places, driver: (u32, u32), arch: u32) -> Result<Compiler, Trouble> {
         let mut rejected = Vec::new();
-        for path in places.compilers() {
+        let candidates = places.compilers();
+        if let (true, Some(folder)) = (candidates.is_empty(), &places.compiler) {
+            let (folder, names) = (folder.display(), NAMES.join(", "));
+            rejected.push(format!("{folder} holds none of {names}"));
+        }
+        for path in candidates {
             let name = path.display().to_string();
             match Compiler::open(&path) {
                 Ok(c) if c.version.0 > driver.0 => rejected.push(format!(
@@ -245,7 +251,7 @@ impl Compiler {
         let log = String::from_utf8_lossy(&log);
         let result = match status {
             0 => self.bytes(program, f.cubin_size, f.cubin),
-            _ => Err(refused(first_errors(&log).trim())),
+            _ => Err(refused_by(first_errors(&log).trim())),
         };
         // SAFETY: it was made above and is not used after this.
         unsafe { (f.destroy)(&mut program) };
@@ -302,6 +308,15 @@ impl Usage {
             stack_bytes: before(&["bytes", "cumulative", "stack"]),
             spill_bytes: before(&["bytes", "spill", "stores"]),
         }
+    }
+}
+
+/// Why a text was not compiled, from the log.
+fn refused_by(log: &str) -> Trouble {
+    let log = log.to_string();
+    match log.contains("libnvrtc-builtins") {
+        true => Trouble::NoBuiltins { log },
+        false => Trouble::Refused { log },
     }
 }
 

@@ -42,6 +42,10 @@ pub struct Gpu {
     pub loaded: Loaded,
     /// Why compiled kernels could not be kept.
     pub cache_note: Option<String>,
+    /// What ended the last call of a [`Machine`] that failed, by its name.
+    pub trouble: Option<&'static str>,
+    /// Nanoseconds that programs have run; shared with whoever asks afterwards.
+    busy: Arc<AtomicU64>,
 }
 
 // SAFETY: a context may be used from any thread that makes it its current one, which every method
@@ -98,6 +102,8 @@ impl Gpu {
             events: [std::ptr::null_mut(); 2],
             loaded: Loaded::default(),
             cache_note: None,
+            trouble: None,
+            busy: Arc::default(),
         };
         gpu.enter()?;
         // SAFETY: the pointer is to memory of the GPU's own record.
@@ -132,6 +138,19 @@ impl Gpu {
     /// The most bytes of its memory that programs have had at once, for whoever looks later.
     pub fn used(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.used)
+    }
+
+    /// Nanoseconds that programs have run on it, for whoever looks later.
+    pub fn busy(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.busy)
+    }
+
+    /// Remembers what went wrong.
+    fn noted<T>(&mut self, result: std::result::Result<T, Trouble>) -> Result<T> {
+        if let Err(trouble) = &result {
+            self.trouble = Some(trouble.name());
+        }
+        Ok(result?)
     }
 
     /// Multiprocessors whose blocks can wait for each other: all, or 1 where the driver has no launches
@@ -247,6 +266,22 @@ impl Gpu {
         }
     }
 
+    fn copy_there(&self, at: u64, words: &[u64]) -> std::result::Result<(), Trouble> {
+        self.enter()?;
+        let bytes = std::mem::size_of_val(words);
+        // SAFETY: the address is inside memory reserved here, and the words are there to be read.
+        let status = unsafe { (self.driver.functions.write)(at, words.as_ptr().cast(), bytes) };
+        self.driver.check("cuMemcpyHtoD", status)
+    }
+
+    fn copy_here(&self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
+        self.enter()?;
+        let bytes = std::mem::size_of_val(words);
+        // SAFETY: the address is inside memory reserved here, and the words may be written.
+        let status = unsafe { (self.driver.functions.read)(words.as_mut_ptr().cast(), at, bytes) };
+        self.driver.check("cuMemcpyDtoH", status)
+    }
+
     /// Has the program begin with `job`; the events tell when it begins and ends.
     fn begin(&mut self, job: u64, n_teams: usize) -> std::result::Result<(), Trouble> {
         self.enter()?;
@@ -302,36 +337,38 @@ impl Machine for Gpu {
     fn load(&mut self, program: &Program) -> Result<()> {
         match &self.program {
             Some(ready) if ready.program == *program => Ok(()),
-            _ => Ok(self.load_program(program)?),
+            _ => {
+                let loaded = self.load_program(program);
+                self.noted(loaded)
+            }
         }
     }
 
     fn reserve(&mut self, slot: usize, words: usize) -> Result<u64> {
-        Ok(self.allocate(slot, words)?)
+        let at = self.allocate(slot, words);
+        self.noted(at)
     }
 
     fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
-        self.enter()?;
-        let bytes = std::mem::size_of_val(words);
-        // SAFETY: the address is inside memory reserved here, and the words are there to be read.
-        let status = unsafe { (self.driver.functions.write)(at, words.as_ptr().cast(), bytes) };
-        Ok(self.driver.check("cuMemcpyHtoD", status)?)
+        let written = self.copy_there(at, words);
+        self.noted(written)
     }
 
     fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
-        self.enter()?;
-        let bytes = std::mem::size_of_val(words);
-        // SAFETY: the address is inside memory reserved here, and the words may be written.
-        let status = unsafe { (self.driver.functions.read)(words.as_mut_ptr().cast(), at, bytes) };
-        Ok(self.driver.check("cuMemcpyDtoH", status)?)
+        let read = self.copy_here(at, words);
+        self.noted(read)
     }
 
     fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
-        self.begin(job, n_teams)?;
+        let begun = self.begin(job, n_teams);
+        self.noted(begun)?;
         let done = meanwhile(self);
         // Whatever became of that, nothing may go on while the program runs.
-        let seconds = self.end()?;
+        let ended = self.end();
+        let seconds = self.noted(ended)?;
         done?;
+        self.busy
+            .fetch_add((1e9 * seconds) as u64, Ordering::Relaxed);
         Ok(seconds)
     }
 }

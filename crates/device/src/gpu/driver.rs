@@ -119,18 +119,19 @@ impl Description {
         }
     }
 
-    /// The name in job templates: V100, A100, H100, H200, A6000, or the last word of its name.
+    /// The name in job templates: V100, A100, H100, H200, A6000, or its name without the maker's.
     pub fn short_name(&self) -> String {
         let known = [
-            "V100", "A100", "H100", "H200", "B200", "A6000", "A40", "L40S", "L4", "T4",
+            "V100", "A100", "H100", "H200", "GH200", "B200", "GB200", "A6000", "A40", "L40S", "L4",
+            "T4",
         ];
         let words: Vec<&str> = self.name.split([' ', '-']).collect();
-        let found = known.iter().find(|k| words.contains(*k));
-        match (found, words.last()) {
-            (Some(name), _) => (*name).into(),
-            (None, Some(last)) => (*last).into(),
-            (None, None) => self.name.clone(),
+        if let Some(name) = known.iter().find(|k| words.contains(*k)) {
+            return (*name).into();
         }
+        let makers = ["NVIDIA", "GeForce", "Tesla", "Quadro"];
+        let own: Vec<&str> = words.into_iter().filter(|w| !makers.contains(w)).collect();
+        own.join(" ")
     }
 }
 
@@ -360,7 +361,10 @@ mod tests {
             ("NVIDIA H100 80GB HBM3", "H100"),
             ("NVIDIA H200", "H200"),
             ("NVIDIA RTX A6000", "A6000"),
-            ("NVIDIA GeForce RTX 4090", "4090"),
+            ("NVIDIA GH200 480GB", "GH200"),
+            ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+            ("NVIDIA GeForce RTX 5070 Ti", "RTX 5070 Ti"),
+            ("NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada Generation"),
         ] {
             assert_eq!(named(name).short_name(), short);
             assert_eq!(named(name).is_slice(), name.ends_with("1g.10gb"));

@@ -22,9 +22,11 @@ pub(super) fn open(path: &Path) -> Result<Library, Trouble> {
             reason = inner.to_string();
             source = inner.source();
         }
+        // The loader says the path once more.
+        let own = format!("{}: ", path.display());
         Trouble::Unreadable {
             library: path.to_path_buf(),
-            reason,
+            reason: reason.strip_prefix(&own).unwrap_or(&reason).into(),
         }
     })
 }

@@ -55,6 +55,18 @@ pub enum Trouble {
     Busy,
     /// The driver is not up yet.
     NotReady,
+    /// The driver's library cannot begin.
+    NotStarted {
+        /// What the driver calls it.
+        name: String,
+        /// Its code.
+        code: i32,
+    },
+    /// The service that shares a GPU between programs does not answer, or refuses.
+    Sharing {
+        /// What the driver calls it.
+        name: String,
+    },
     /// The compiler was found nowhere.
     NoCompiler {
         /// The places that were looked at, and why what lay there would not do.
@@ -62,6 +74,11 @@ pub enum Trouble {
     },
     /// The compiler does not take a text of ours.
     Refused {
+        /// What it says.
+        log: String,
+    },
+    /// The compiler is there without the library of what is built into it.
+    NoBuiltins {
         /// What it says.
         log: String,
     },
@@ -78,6 +95,13 @@ pub enum Trouble {
     Watchdog,
     /// The GPU's memory is damaged.
     Uncorrectable,
+    /// A kernel did what it must not do.
+    Crashed {
+        /// What the driver calls it.
+        name: String,
+        /// Its code.
+        code: i32,
+    },
     /// Anything else that the driver says.
     Driver {
         /// The function that failed.
@@ -101,10 +125,13 @@ impl Trouble {
             46 => Trouble::Busy,
             100 => Trouble::NoDevice,
             214 | 220 => Trouble::Uncorrectable,
+            304 | 999 if call == "cuInit" => Trouble::NotStarted { name, code },
+            700 | 714..=719 => Trouble::Crashed { name, code },
             702 => Trouble::Watchdog,
             720 => Trouble::TooManyBlocks,
             802 => Trouble::NotReady,
             803 | 804 => Trouble::DriverMismatch,
+            805..=809 => Trouble::Sharing { name },
             _ => Trouble::Driver { call, code, name },
         }
     }
@@ -124,12 +151,16 @@ impl Trouble {
             Trouble::NoSuchDevice { .. } => "no-such-device",
             Trouble::Busy => "busy",
             Trouble::NotReady => "not-ready",
+            Trouble::NotStarted { .. } => "not-started",
+            Trouble::Sharing { .. } => "sharing",
             Trouble::NoCompiler { .. } => "no-nvrtc",
             Trouble::Refused { .. } => "refused",
+            Trouble::NoBuiltins { .. } => "no-nvrtc-builtins",
             Trouble::OutOfMemory { .. } => "out-of-memory",
             Trouble::TooManyBlocks => "too-many-blocks",
             Trouble::Watchdog => "watchdog",
             Trouble::Uncorrectable => "uncorrectable",
+            Trouble::Crashed { .. } => "crashed",
             Trouble::Driver { .. } => "driver",
         }
     }
@@ -167,11 +198,23 @@ impl Trouble {
                  (`nvidia-smi -c DEFAULT`)"
             }
             Trouble::NotReady => "wait until the driver's services run (fabric manager, MIG)",
+            Trouble::NotStarted { .. } => {
+                "a module of the driver may not be loaded: run `nvidia-smi` or `modprobe nvidia-uvm` as \
+                 root, or restart; in a container pass on every /dev/nvidia*"
+            }
+            Trouble::Sharing { .. } => {
+                "see that `nvidia-cuda-mps-control` runs for this user and has room for one more \
+                 program, or do without: unset CUDA_MPS_PIPE_DIRECTORY"
+            }
             Trouble::NoCompiler { .. } => {
                 "pip install nvidia-cuda-nvrtc-cu12 (-cu11 for a driver of CUDA 11) in the active Python \
                  environment, or load the cluster's CUDA module (module load cuda), or say --nvrtc PATH"
             }
             Trouble::Refused { .. } => "please report it, with the text that --dump-cuda gives",
+            Trouble::NoBuiltins { .. } => {
+                "libnvrtc-builtins of the same version has to lie beside libnvrtc: install the wheel or \
+                 the CUDA module again, or copy both"
+            }
             Trouble::OutOfMemory { .. } => {
                 "run fewer chains, free the GPU (`nvidia-smi` lists who uses it), or compute with \
                  --device cpu"
@@ -187,7 +230,14 @@ impl Trouble {
             Trouble::Uncorrectable => {
                 "the result cannot be trusted: reset or replace the GPU (`nvidia-smi -q -d ECC`)"
             }
-            Trouble::Driver { .. } => "`fitzroy verify` tells more; --device cpu works without it",
+            Trouble::Crashed { .. } => {
+                "please report it, with the text that --dump-cuda gives and what `fitzroy verify \
+                 --conformance` says; --device cpu works without the GPU"
+            }
+            Trouble::Driver { .. } => {
+                "`nvidia-smi` and the system's log (`dmesg | grep -i nvrm`) may tell more; --device cpu \
+                 works without the GPU"
+            }
         }
     }
 }
@@ -232,6 +282,13 @@ impl fmt::Display for Trouble {
                 "the GPU is taken: another process has it to itself, or computing is prohibited",
             ),
             Trouble::NotReady => f.write_str("the CUDA driver is not ready yet"),
+            Trouble::NotStarted { name, code } => {
+                write!(f, "the CUDA driver does not start: {name} ({code})")
+            }
+            Trouble::Sharing { name } => write!(
+                f,
+                "MPS, which shares this GPU between programs, does not let this one in: {name}"
+            ),
             Trouble::NoCompiler { rejected } => {
                 f.write_str("no usable NVRTC (libnvrtc.so.12) was found")?;
                 match rejected.is_empty() {
@@ -240,6 +297,7 @@ impl fmt::Display for Trouble {
                 }
             }
             Trouble::Refused { log } => write!(f, "NVRTC does not take the kernel: {log}"),
+            Trouble::NoBuiltins { log } => write!(f, "NVRTC is not complete: {log}"),
             Trouble::OutOfMemory { needed, free } => {
                 write!(f, "the GPU has too little memory")?;
                 match free {
@@ -258,6 +316,9 @@ impl fmt::Display for Trouble {
             ),
             Trouble::Watchdog => f.write_str("a kernel ran too long and was ended"),
             Trouble::Uncorrectable => f.write_str("the GPU found a memory error it cannot correct"),
+            Trouble::Crashed { name, code } => {
+                write!(f, "a kernel went wrong on the GPU: {name} ({code})")
+            }
             Trouble::Driver { call, code, name } => write!(f, "{call} failed: {name} ({code})"),
         }
     }
@@ -352,7 +413,22 @@ mod tests {
             (of(702), "ran too long", "display"),
             (of(214), "cannot correct", "nvidia-smi -q -d ECC"),
             (of(220), "cannot correct", "nvidia-smi -q -d ECC"),
-            (of(999), "cuCall failed: CUDA_ERROR (999)", "fitzroy verify"),
+            (of(999), "cuCall failed: CUDA_ERROR (999)", "nvidia-smi"),
+            (
+                Trouble::of("cuInit", 999, "CUDA_ERROR_UNKNOWN".into()),
+                "does not start: CUDA_ERROR_UNKNOWN (999)",
+                "modprobe nvidia-uvm",
+            ),
+            (of(700), "went wrong on the GPU", "--conformance"),
+            (of(719), "CUDA_ERROR (719)", "report"),
+            (of(805), "MPS", "nvidia-cuda-mps-control"),
+            (
+                Trouble::NoBuiltins {
+                    log: "it is not there".into(),
+                },
+                "not complete: it is not there",
+                "beside libnvrtc",
+            ),
         ]
     }
 
@@ -366,7 +442,7 @@ mod tests {
         }
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 19, "one of each kind: {names:?}");
+        assert_eq!(names.len(), 23, "one of each kind: {names:?}");
     }
 
     /// Three words in a row of each message stand in the table of the documentation.
@@ -381,6 +457,8 @@ mod tests {
         for (trouble, ..) in all() {
             let found = known(&trouble) || matches!(trouble, Trouble::Driver { .. });
             assert!(found, "docs/gpu.md does not speak of: {trouble}");
+            let name = format!("`{}`", trouble.name());
+            assert!(page.contains(&name), "docs/gpu.md has no {name}");
         }
     }
 

@@ -30,6 +30,9 @@
 #ifndef VERSION
 #define VERSION 12040
 #endif
+#ifndef NAME
+#define NAME "NVIDIA H200"
+#endif
 #ifndef CAPABILITY
 #define CAPABILITY 90
 #endif
@@ -136,7 +139,7 @@ int cuDriverGetVersion(int *v) { return *v = VERSION, 0; }
 int cuGetErrorName(int, const char **name) { return *name = "CUDA_ERROR_FAKE", 0; }
 int cuDeviceGetCount(int *n) { return *n = COUNT, 0; }
 int cuDeviceGet(int *device, int i) { return *device = i, 0; }
-int cuDeviceGetName(char *name, int n, int) { return strncpy(name, "NVIDIA H200", n), 0; }
+int cuDeviceGetName(char *name, int n, int) { return strncpy(name, NAME, n), 0; }
 int cuDeviceGetAttribute(int *value, int which, int device)
 {
     switch (which) {

@@ -4,63 +4,64 @@ APART double value_and_gradient(const double *q, double *g, double *w,
 {
     const double t1 = -q[0];
     const double t2 = m_exp(t1);
-    if (THREAD == 0) w[0] = t2;
     const double t3 = t2 * t2;
     const double t4 = t3 * (-0.5);
-    if (THREAD == 0) w[1] = t4;
     const double t5 = t4 * 2.0;
     const double t6 = -t5;
-    if (THREAD == 0) w[2] = t6;
     SHARE(i, 1200) {
         const double t7 = q[1 + i % 100];
         const double t8 = fixed[i] - t7;
         w[207 + i] = t8;
     }
-    SYNC();
-    SHARE(k, 64) {
-        double s = 0.0;
-        FOUR for (int j = (k) / 32 * 1024 + k % 32; j < LEAST(1200, ((k) / 32 + 1) * 1024); j += 32)
-            s = fma(w[207 + j], w[207 + j], s);
-        w[1407 + k] = s;
+    if (THREAD == 0) {
+        w[0] = t2;
+        w[1] = t4;
+        w[2] = t6;
     }
     SYNC();
-    SHARE(k, 2)
-        w[1471 + k] = join_lanes(w + 1407 + k * 32);
-    SYNC();
-    const double t9 = join_tiles(w + 1471, 2);
-    if (THREAD == 0) w[103] = t9;
     SHARE(g, 100) {
         double s = 0.0;
         FOUR for (int j = g; j < 1200; j += 100)
             s = s + w[207 + j];
         w[3 + g] = s;
     }
-    SHARE(k, 32) {
+    SHARE(k, 96) {
         double s = 0.0;
-        FOUR for (int j = k; j < 100; j += 32)
-            s = fma(q[1 + j], q[1 + j], s);
-        w[1473 + k] = s;
+        if (k < 64) {
+            FOUR for (int j = k / 32 * 1024 + k % 32; j < LEAST(1200, (k / 32 + 1) * 1024); j += 32)
+                s = fma(w[207 + j], w[207 + j], s);
+        } else {
+            const int l = k - 64;
+            FOUR for (int j = l; j < l + 96; j += 32)
+                s = fma(q[1 + j], q[1 + j], s);
+            if (l < 4) {
+                const int j = 96 + l;
+                s = fma(q[1 + j], q[1 + j], s);
+            }
+        }
+        w[1407 + k] = s;
     }
     SYNC();
-    const double t10 = 0.0 + join_lanes(w + 1473);
-    if (THREAD == 0) w[104] = t10;
+    SHARE(k, 3)
+        w[1503 + k] = join_lanes(w + 1407 + k * 32);
+    SYNC();
+    const double t9 = join_tiles(w + 1503, 2);
+    const double t10 = 0.0 + w[1505];
     const double t11 = q[0] * 1200.0;
     const double t12 = fma(t4, t9, -t11);
     const double t13 = fma((-0.5), t10, t12);
-    if (THREAD == 0) w[105] = t13;
     const double t14 = (-0.5) * t9;
     const double t15 = t2 * 2.0;
     const double t16 = t14 * t15;
     const double t17 = fma(-t2, t16, fixed[1288]);
-    if (THREAD == 0) w[106] = t17;
     SHARE(i, 100) {
         const double t18 = t6 * w[3 + i];
         const double t19 = fma((-1.0), q[1 + i], t18);
         w[107 + i] = t19;
-    }
-    SHARE(i, 100)
         g[1 + i] = w[107 + i];
-    SHARE(i, 1)
+    }
+    SHARE(i, 1) {
         g[i] = t17;
+    }
     return t13;
 }

@@ -8,18 +8,15 @@ APART double value_and_gradient(const double *q, double *g, double *w,
     const double t4 = t1 * t3;
     const double t5 = t4 * t4;
     const double t6 = fma(t5, (-0.5), -q[1]);
-    if (THREAD == 0) w[0] = t6;
     const double t7 = t4 * 2.0;
     const double t8 = (-0.5) * t7;
     const double t9 = t3 * t8;
-    if (THREAD == 0) w[1] = t9;
     const double t10 = t1 * t8;
     const double t11 = fma(-t3, t10, (-1.0));
     const double t12 = t11 - t9;
-    if (THREAD == 0) w[2] = t12;
-    SHARE(i, 1)
+    SHARE(i, 1) {
         g[i] = t9;
-    SHARE(i, 1)
         g[1 + i] = t12;
+    }
     return t6;
 }

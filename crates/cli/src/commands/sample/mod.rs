@@ -14,7 +14,7 @@ use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::fit::sample::{self as sampling, Init, Until};
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::run::{self, Settings, bind, kernel_text, run_json};
+use fitzroy::run::{self, Device, Settings, Team, bind, kernel_text, run_json};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
@@ -168,6 +168,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     })?;
     let Some(mut chosen) = chosen else {
         settings.precision = args.common.asked_precision().unwrap_or_default();
+        settings.device = kernel_device(args.common.team()?);
         return dump(args, &joint, &settings);
     };
     chosen.settle(&joint, &mut settings)?;
@@ -238,6 +239,18 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// Multiprocessors that a kernel for spread chains is written for where no GPU says how many it has.
+const MULTIPROCESSORS: usize = 132;
+
+/// What a kernel that nobody runs is written for: this team.
+fn kernel_device(team: Team) -> Device {
+    let device = Device::threads().with_team(team);
+    match team {
+        Team::Sharded => device.with_multiprocessors(MULTIPROCESSORS),
+        _ => device,
+    }
 }
 
 /// Writes the kernel for people to read.

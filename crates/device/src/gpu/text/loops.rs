@@ -20,6 +20,8 @@ pub(super) struct Turn<'p> {
     pub(super) text: String,
     /// What each statement starts with.
     indent: &'static str,
+    /// Single numbers to be written: place and name.
+    pub(super) once: Vec<(Place, String)>,
     /// Arrays written: place and length.
     pub(super) written: Vec<(Place, usize)>,
     /// Arrays made for sums, by the value they hold.
@@ -73,15 +75,9 @@ impl Writer<'_> {
         self.real = self.arrays.of_loop(plan);
         let turn = self.turn(plan, "        ");
         let n = plan.n;
-        let barrier = self.arrays.take_barrier();
-        if barrier {
-            self.body.push_str("    SYNC();\n");
-        }
-        if !turn.text.is_empty() {
-            let head = format!("    SHARE(i, {n}) {{\n");
-            self.body.push_str(&head);
-            self.body.push_str(&turn.text);
-            self.body.push_str("    }\n");
+        match turn.text.is_empty() {
+            true => self.step(""),
+            false => self.elements(n, &turn.text),
         }
         for &(place, len) in &turn.written {
             self.arrays.wrote(place, len, Access::Along);
@@ -97,6 +93,9 @@ impl Writer<'_> {
         self.is_single = false;
         let text = turn.text;
         self.step(&text);
+        for (place, name) in turn.once {
+            self.store_once(place, &name);
+        }
         for (place, len) in turn.written {
             self.arrays.wrote(place, len, Access::Along);
         }
@@ -108,6 +107,7 @@ impl Writer<'_> {
             values: HashMap::new(),
             text: String::new(),
             indent,
+            once: Vec::new(),
             written: Vec::new(),
             added: HashMap::new(),
             reductions: Vec::new(),
@@ -201,16 +201,27 @@ impl Writer<'_> {
         if to.motion != Motion::Buffer {
             let place = self.arrays.place(to.at);
             let (indent, n) = (turn.indent, turn.plan.n);
-            let _ = if n == 1 {
+            if n == 1 {
                 self.know(to.at, name.clone());
-                let to = array(place, "");
-                writeln!(turn.text, "{indent}if (THREAD == 0) {to} = {name};")
+                self.store_in(turn, place, &name);
             } else {
-                writeln!(turn.text, "{indent}{} = {name};", array(place, "i"))
-            };
+                // Writing to a string cannot fail.
+                let _ = writeln!(turn.text, "{indent}{} = {name};", array(place, "i"));
+            }
             turn.written.push((place, n));
         }
         turn.values.insert((true, to.at), name);
+    }
+
+    /// The first thread will have written the number `name` to `place`: when all meet next, or at once
+    /// where it should not be kept for long.
+    pub(super) fn store_in(&mut self, turn: &mut Turn<'_>, place: Place, name: &str) {
+        if self.is_crowded() {
+            let (indent, to) = (turn.indent, array(place, ""));
+            let _ = writeln!(turn.text, "{indent}if (THREAD == 0) {to} = {name};");
+        } else {
+            turn.once.push((place, name.into()));
+        }
     }
 
     fn lookup(&mut self, turn: &mut Turn<'_>, instr: &Instr, positions: &[u32]) {

@@ -28,6 +28,7 @@ pub use precision::Precision;
 use precision::Real;
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use sums::Total;
 
 /// The text of a log density and its gradient, and the numbers that it reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,12 +99,14 @@ pub fn emit_in(
     let lower = Lower::new(graph, &order, &outputs);
     let mut writer = Writer::new(&lower, dim, precision);
     for step in &lower.steps {
+        writer.totals_for(step);
         match step {
             Step::Loop(plan) if plan.n == 1 => writer.single(plan),
             Step::Loop(plan) => writer.many(plan),
             Step::Kernel(plan) => writer.kernel(plan),
         }
     }
+    writer.write_totals();
     let starts: Vec<usize> = slopes.iter().map(|s| s.0).collect();
     writer.results(&lower, &order, &outputs, &starts, dim);
     Ok(writer.finish(dim))
@@ -115,6 +118,13 @@ struct Writer<'a> {
     /// Numbers known to every thread, by their address in the workspace: their names, and how many
     /// barriers stood before their step.
     known: HashMap<usize, (String, usize)>,
+    /// Single numbers that the first thread writes before all meet: not one by one, for behind a write
+    /// no read can begin early.
+    stores: Vec<String>,
+    /// Elements of the loop that `body` ends with, and how long that is then.
+    last_loop: Option<(usize, usize)>,
+    /// Sums that wait until one of them is needed.
+    totals: Vec<Total>,
     arrays: Arrays,
     tables: Tables,
     fixed: &'a [f64],
@@ -137,6 +147,9 @@ impl<'a> Writer<'a> {
         let mut writer = Writer {
             body: String::new(),
             known: HashMap::new(),
+            stores: Vec::new(),
+            last_loop: None,
+            totals: Vec::new(),
             arrays: Arrays::new(lower, precision),
             tables: Tables::default(),
             fixed: &lower.fixed,
@@ -167,10 +180,57 @@ impl<'a> Writer<'a> {
 
     /// Adds a step: a barrier first, if it reads what other threads wrote.
     fn step(&mut self, text: &str) {
-        if self.arrays.take_barrier() {
+        self.meet();
+        self.body.push_str(text);
+    }
+
+    /// A barrier, if what comes reads what other threads wrote; whether it is one.
+    fn meet(&mut self) -> bool {
+        let meets = self.arrays.take_barrier();
+        if meets {
+            self.write_stores();
             self.body.push_str("    SYNC();\n");
         }
+        meets
+    }
+
+    /// The first thread will have written the number `name` to `place` when all meet next.
+    fn store_once(&mut self, place: Place, name: &str) {
+        self.stores.push(format!("{} = {name};", array(place, "")));
+    }
+
+    fn write_stores(&mut self) {
+        let lines = std::mem::take(&mut self.stores);
+        match lines.as_slice() {
+            [] => {}
+            [one] => {
+                let _ = writeln!(self.body, "    if (THREAD == 0)\n        {one}");
+            }
+            all => {
+                let all = all.join("\n        ");
+                let _ = writeln!(self.body, "    if (THREAD == 0) {{\n        {all}\n    }}");
+            }
+        }
+    }
+
+    /// Adds a loop over `n` elements, `text` for each, to the loop before it if that is over as many
+    /// and needs no barrier in between.
+    fn elements(&mut self, n: usize, text: &str) {
+        let meets = self.meet();
+        const END: &str = "    }\n";
+        match self.last_loop {
+            Some((same, end))
+                if same == n && end == self.body.len() && !meets && !self.is_crowded() =>
+            {
+                self.body.truncate(end - END.len());
+            }
+            _ => {
+                let _ = writeln!(self.body, "    SHARE(i, {n}) {{");
+            }
+        }
         self.body.push_str(text);
+        self.body.push_str(END);
+        self.last_loop = Some((n, self.body.len()));
     }
 
     /// Element `index` of the array at `loc`, in the arithmetic of the step; `access` says which
@@ -244,6 +304,12 @@ impl<'a> Writer<'a> {
         self.known.insert(at, (name, self.arrays.n_barriers));
     }
 
+    /// Whether there are more single numbers than registers for them. Then it pays to meet often, for
+    /// behind a barrier they need not be kept, and to have short loops.
+    fn is_crowded(&self) -> bool {
+        self.arrays.n_single() > MOST_KNOWN
+    }
+
     /// The name by which every thread knows the number at address `at` of the workspace. Where there
     /// are many such numbers they would fill the registers from their step to the end of the text, so
     /// that older ones are read again from memory, which costs no more than a register that is
@@ -253,7 +319,7 @@ impl<'a> Writer<'a> {
         let place = self.arrays.place(at);
         // A step is written after its own barrier, which may be counted already.
         let is_old = before + 1 < self.arrays.n_barriers && place.real == Real::Double;
-        if !is_old || self.arrays.n_single() <= MOST_KNOWN {
+        if !is_old || !self.is_crowded() {
             return Some(name);
         }
         let from = array(place, "");
@@ -293,14 +359,13 @@ impl<'a> Writer<'a> {
         }
         for (&start, part) in starts.iter().zip(&parts[1..]) {
             // An element that is added to belongs to the thread that cleared it.
-            let (head, at, to, assign) = if complete {
-                let head = format!("SHARE(i, {})", part.len);
-                (head, "i".to_string(), subscript("g", start, "i"), "=")
+            let (n, at, to, assign) = if complete {
+                let to = subscript("g", start, "i");
+                (part.len, "i".to_string(), to, "=")
             } else {
                 let end = start + part.len;
-                let head = format!("SHARE(i, {end})");
                 let at = format!("(i - {start})");
-                (head, at, format!("if (i >= {start}) g[i]"), "+=")
+                (end, at, format!("if (i >= {start}) g[i]"), "+=")
             };
             let from = if part.len == 1 {
                 self.scalar(part.loc)
@@ -315,10 +380,11 @@ impl<'a> Writer<'a> {
                 };
                 self.element(part.loc, part.len, &index, access)
             };
-            self.step(&format!("    {head}\n        {to} {assign} {from};\n"));
+            self.elements(n, &format!("        {to} {assign} {from};\n"));
         }
         let value = self.scalar(parts[0].loc);
         self.step("");
+        // Numbers that nobody has met to read are not written.
         let _ = writeln!(self.body, "    return {value};");
     }
 

@@ -5,7 +5,9 @@ use super::arrays::{Access, Place};
 use super::loops::{Term, Turn};
 use super::precision::Real;
 use super::{Writer, array};
-use crate::cpu::program::{Code, GroupSumPlan, Instr, MatrixPlan, PARTIALS, SHORT_RUN, TILE};
+use crate::cpu::program::{
+    Arena, Code, GroupSumPlan, Instr, Loc, MatrixPlan, PARTIALS, SHORT_RUN, Step, TILE,
+};
 use std::fmt::Write as _;
 
 /// A sum over the elements of a loop, to be written after it.
@@ -26,12 +28,58 @@ pub(super) enum Reduction {
     },
 }
 
+/// A sum over all elements of a loop that nothing has asked for yet: it is written with others, so that
+/// the team meets once for all of them.
+pub(super) struct Total {
+    /// One, or two whose products are added up.
+    terms: Vec<Term>,
+    n: usize,
+    /// Where the CPU keeps it.
+    to: usize,
+}
+
 /// How often the body of a sum of up to `most` terms stands in the code, as the word before its loop.
 pub(super) fn copies(most: usize) -> &'static str {
     match most {
         ..4 => "ROLLED ",
         _ => "FOUR ",
     }
+}
+
+/// Adds the terms of partial sum number `lane` of a sum over `n` elements to `s`. All lanes of a tile have
+/// as many turns but for the last few elements: with a fixed number of turns the compiler has all
+/// loads under way at once, unless registers are scarce.
+fn lane_sum(lane: &str, n: usize, add: &str, indent: &str, crowded: bool) -> String {
+    let (mut text, l) = match lane {
+        "k" => (String::new(), "k"),
+        _ => (format!("{indent}const int l = {lane};\n"), "l"),
+    };
+    let copies = copies(n.min(TILE).div_ceil(PARTIALS));
+    if n > TILE {
+        return text
+            + &format!(
+                "{indent}{copies}for (int j = {l} / {PARTIALS} * {TILE} + {l} % {PARTIALS}; \
+                 j < LEAST({n}, ({l} / {PARTIALS} + 1) * {TILE}); j += {PARTIALS})\n{indent}    {add};\n"
+            );
+    }
+    if crowded {
+        return text
+            + &format!(
+                "{indent}{copies}for (int j = {l}; j < {n}; j += {PARTIALS})\n{indent}    {add};\n"
+            );
+    }
+    let (rest, whole) = (n % PARTIALS, n - n % PARTIALS);
+    if whole > 0 {
+        text += &format!(
+            "{indent}{copies}for (int j = {l}; j < {l} + {whole}; j += {PARTIALS})\n{indent}    {add};\n"
+        );
+    }
+    if rest > 0 {
+        text += &format!(
+            "{indent}if ({l} < {rest}) {{\n{indent}    const int j = {whole} + {l};\n{indent}    {add};\n{indent}}}\n"
+        );
+    }
+    text
 }
 
 /// Terms that may be added up in `float`.
@@ -71,7 +119,13 @@ impl Writer<'_> {
     pub(super) fn reduce(&mut self, turn: Turn<'_>) {
         for reduction in turn.reductions {
             match reduction {
-                Reduction::Total { terms, total } => self.total(&terms, turn.plan.n, total),
+                Reduction::Total { terms, total } => {
+                    let (n, to) = (turn.plan.n, total);
+                    self.totals.push(Total { terms, n, to });
+                    if self.is_crowded() {
+                        self.write_totals();
+                    }
+                }
                 Reduction::Groups {
                     term,
                     plan,
@@ -98,65 +152,98 @@ impl Writer<'_> {
         }
     }
 
-    /// Σ a or Σ a·b: partial sums, then their total, which every thread knows.
-    fn total(&mut self, terms: &[Term], n: usize, total: usize) {
-        let x: Vec<String> = terms
-            .iter()
-            .map(|t| self.term_at(t, n, "j", Access::Any))
-            .collect();
-        let add = match x.as_slice() {
-            [a, b] => format!("s = fma{}({a}, {b}, s)", self.real.suffix()),
-            _ => format!("s = s + {}", x[0]),
+    /// Writes the sums that wait, where `step` reads one of them.
+    pub(super) fn totals_for(&mut self, step: &Step) {
+        let reads = |at: usize| {
+            let is = |loc: &Loc| loc.arena == Arena::Work && loc.at == at;
+            match step {
+                Step::Loop(plan) => plan.code.iter().any(|c| c.from.iter().flatten().any(is)),
+                Step::Kernel(plan) => plan.inputs.iter().any(|(loc, _)| is(loc)),
+            }
         };
-        let tiles = n.div_ceil(TILE);
-        let partials = self.partial_sums(n, 1, "", &add);
-        self.arrays
-            .read_place(partials, tiles * PARTIALS, Access::Any);
-        self.step("");
-        let name = self.name();
-        let sum = if tiles == 1 {
-            format!("0.0 + join_lanes(w + {})", partials.at)
-        } else {
-            let sums = self.tile_sums(partials, tiles);
-            format!("join_tiles(w + {}, {tiles})", sums.at)
-        };
-        let place = self.arrays.place(total);
-        let to = array(place, "");
-        let _ = write!(
-            self.body,
-            "    const double {name} = {sum};\n    if (THREAD == 0) {to} = {name};\n"
-        );
-        self.arrays.wrote(place, 1, Access::Along);
-        self.know(total, name);
+        if self.totals.iter().any(|total| reads(total.to)) {
+            self.write_totals();
+        }
     }
 
-    /// 32 partial sums for each tile of each of `n_sums` sums; `c` counts these. Their place. Each
-    /// has at most 32 terms, so that it may be a `float` until it is joined to others.
-    fn partial_sums(&mut self, n: usize, n_sums: usize, head: &str, add: &str) -> Place {
-        let per_sum = n.div_ceil(TILE) * PARTIALS;
-        let all = per_sum * n_sums;
+    /// Writes all sums that wait, Σ a or Σ a·b: partial sums, then what they come to, which every
+    /// thread knows.
+    pub(super) fn write_totals(&mut self) {
+        let totals = std::mem::take(&mut self.totals);
+        if totals.is_empty() {
+            return;
+        }
+        let real = std::mem::replace(&mut self.real, self.precision.many());
+        let partials = self.partials_of(&totals);
+        let tiles = |total: &Total| total.n.div_ceil(TILE);
+        let all: usize = totals.iter().map(tiles).sum();
+        self.arrays
+            .read_place(partials, all * PARTIALS, Access::Any);
+        self.step("");
+        // Of several each is joined by a thread of its own.
+        let joined = (all > 1).then(|| self.tile_sums(partials, all).at);
+        let mut before = 0;
+        for total in &totals {
+            let sum = match (joined, tiles(total)) {
+                (None, _) => format!("0.0 + join_lanes(w + {})", partials.at),
+                (Some(at), 1) => format!("0.0 + w[{}]", at + before),
+                (Some(at), n) => format!("join_tiles(w + {}, {n})", at + before),
+            };
+            before += tiles(total);
+            let name = self.name();
+            let place = self.arrays.place(total.to);
+            let _ = writeln!(self.body, "    const double {name} = {sum};");
+            self.store_once(place, &name);
+            self.arrays.wrote(place, 1, Access::Along);
+            self.know(total.to, name);
+        }
+        if self.is_crowded() {
+            self.write_stores();
+        }
+        self.real = real;
+    }
+
+    /// 32 partial sums for each tile of each of `totals`; their place.
+    fn partials_of(&mut self, totals: &[Total]) -> Place {
+        let mut body = String::new();
+        let mut end = 0;
+        for (nth, total) in totals.iter().enumerate() {
+            let n = total.n;
+            let mut term = |t: &Term| self.term_at(t, n, "j", Access::Any);
+            let x: Vec<String> = total.terms.iter().map(&mut term).collect();
+            let add = match x.as_slice() {
+                [a, b] => format!("s = fma{}({a}, {b}, s)", self.real.suffix()),
+                _ => format!("s = s + {}", x[0]),
+            };
+            let start = end;
+            end += n.div_ceil(TILE) * PARTIALS;
+            // One warp or several to each sum.
+            let _ = match (nth, nth + 1 == totals.len()) {
+                (0, true) => Ok(()),
+                (0, false) => writeln!(body, "        if (k < {end}) {{"),
+                (_, false) => writeln!(body, "        }} else if (k < {end}) {{"),
+                (_, true) => writeln!(body, "        }} else {{"),
+            };
+            let lane = match start {
+                0 => "k".to_string(),
+                _ => format!("k - {start}"),
+            };
+            let indent = if totals.len() > 1 { 12 } else { 8 };
+            body += &lane_sum(&lane, n, &add, &" ".repeat(indent), self.is_crowded());
+        }
+        if totals.len() > 1 {
+            body += "        }\n";
+        }
+        self.partials(end, &body)
+    }
+
+    /// `all` partial sums: number `k` is `s` after `body`. Each has at most 32 terms, so that it may
+    /// be a `float` until it is joined to others.
+    fn partials(&mut self, all: usize, body: &str) -> Place {
         let place = self.arrays.reserve(all, Real::Double);
         let (real, f, to) = (self.real.name(), self.real.suffix(), array(place, "k"));
-        let count = if n_sums == 1 {
-            ("k".to_string(), "")
-        } else {
-            (format!("k % {per_sum}"), head)
-        };
-        let (first, end) = if n <= TILE {
-            (count.0, format!("{n}"))
-        } else {
-            let tile = format!("({}) / {PARTIALS}", count.0);
-            (
-                format!("{tile} * {TILE} + k % {PARTIALS}"),
-                format!("LEAST({n}, ({tile} + 1) * {TILE})"),
-            )
-        };
         self.step(&format!(
-            "    SHARE(k, {all}) {{\n{}        {real} s = 0.0{f};\n        \
-             {}for (int j = {first}; j < {end}; j += {PARTIALS})\n            {add};\n        \
-             {to} = s;\n    }}\n",
-            count.1,
-            copies(n.min(TILE).div_ceil(PARTIALS))
+            "    SHARE(k, {all}) {{\n        {real} s = 0.0{f};\n{body}        {to} = s;\n    }}\n"
         ));
         self.arrays.wrote(place, all, Access::Along);
         place
@@ -180,11 +267,19 @@ impl Writer<'_> {
     fn columns(&mut self, term: &Term, matrix: &MatrixPlan, n: usize, total: usize) {
         let tiles = n.div_ceil(TILE);
         let x = self.term_at(term, n, "j", Access::Any);
-        let head = format!("        const int c = k / {};\n", tiles * PARTIALS);
+        let per_column = tiles * PARTIALS;
+        let head = format!("        const int c = k / {per_column};\n");
         let entry = self.entry(matrix, n, "j");
         let add = format!("s = fma{}({entry}, {x}, s)", self.real.suffix());
-        let partials = self.partial_sums(n, matrix.columns, &head, &add);
+        let lanes = lane_sum(
+            &format!("k % {per_column}"),
+            n,
+            &add,
+            &" ".repeat(8),
+            self.is_crowded(),
+        );
         let all = tiles * matrix.columns;
+        let partials = self.partials(all * PARTIALS, &(head + &lanes));
         self.arrays
             .read_place(partials, all * PARTIALS, Access::Any);
         self.step("");
@@ -293,11 +388,8 @@ impl Writer<'_> {
                 };
                 let name = self.name();
                 let place = self.arrays.place(total);
-                let to = array(place, "");
-                let _ = write!(
-                    turn.text,
-                    "    const double {name} = {text};\n    if (THREAD == 0) {to} = {name};\n"
-                );
+                let _ = writeln!(turn.text, "    const double {name} = {text};");
+                self.store_in(turn, place, &name);
                 turn.written.push((place, 1));
                 self.know(total, name);
             }

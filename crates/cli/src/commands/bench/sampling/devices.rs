@@ -51,7 +51,7 @@ enum On {
 }
 
 /// Those that are compared.
-const STRATEGIES: [Strategy; 10] = {
+const STRATEGIES: [Strategy; 11] = {
     const fn way(chains: usize, on: On) -> Strategy {
         Strategy { chains, on }
     }
@@ -66,6 +66,7 @@ const STRATEGIES: [Strategy; 10] = {
         way(64, On::Team(128)),
         way(64, On::Shard),
         way(1024, On::Team(32)),
+        way(1024, On::Team(128)),
     ]
 };
 
@@ -375,9 +376,9 @@ mod tests {
             possible.count()
         };
         let all = [0, 1, 8, 132].map(|n| possible(Devices::All(0), n));
-        assert_eq!(all, [3, 8, 9, 10]);
+        assert_eq!(all, [3, 9, 10, 11]);
         // The CPU does not take part where a GPU was asked for.
-        assert_eq!(possible(Devices::Gpu(1), 132), 7);
+        assert_eq!(possible(Devices::Gpu(1), 132), 8);
     }
 
     #[test]
