@@ -65,10 +65,9 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
     };
     let ours = speed(places, &M1_WHOLE, chains, n, Team::Auto)?;
     let ratio = |key: &str| ours[key].as_f64().unwrap_or(f64::NAN) / per_s;
-    // Their draws stay on the GPU, so that the kernel's time is the like of theirs; a whole run of ours
-    // has brought its draws to the host, too.
-    let (alone, whole) = (ratio("kernel_leapfrogs_per_s"), ratio("leapfrogs_per_s"));
-    Ok(json!({"ratio": alone, "ratio_of_whole_run": whole, "ours": ours, "theirs": theirs}))
+    // Their draws stay on the GPU; a whole run of ours has brought its draws to the host, too.
+    let (whole, alone) = (ratio("leapfrogs_per_s"), ratio("kernel_leapfrogs_per_s"));
+    Ok(json!({"ratio": whole, "ratio_of_kernel": alone, "ours": ours, "theirs": theirs}))
 }
 
 /// The steps `peers` and `peers-1024`.
