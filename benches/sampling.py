@@ -132,12 +132,13 @@ def table(document):
                 lines.append(f"| {name} | {label} | {why} | | | | | |")
                 continue
             rate, ess = entry["ess_per_written_s"]["median"], entry["min_ess_bulk"]["median"]
-            converged = entry["max_rhat"]["max"] < 1.01 and ess > 400
+            diverges = entry["divergences"]["median"] > 0
+            converged = entry["max_rhat"]["max"] < 1.01 and ess > 400 and not diverges
             mark = "" if converged else " †"
             lines.append(f"| {name} | {label} | {cell(entry, 'ess_per_written_s', 0 if rate > 20 else 1)}{mark} | "
                          f"{entry['written_s']['median']:.3g} | {entry['ess_per_chains_s']['median']:,.0f} | {ess:,.0f} | "
                          f"{entry['max_rhat']['max']:.3f} | {entry['divergences']['median']:.0f} |")
-    return "\n".join([*lines, "", "† not converged: an R-hat of 1.01 or more, or no more than 400 effective draws."])
+    return "\n".join([*lines, "", "† not converged: an R-hat of 1.01 or more in a run, no more than 400 effective draws, or divergences in most runs."])
 
 
 def render(document):
