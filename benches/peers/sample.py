@@ -115,7 +115,7 @@ def run_nextstat(options, mams=False):
     import numpy as np
     from problems import columns
 
-    if options.problem != "eight-schools-noncentred":
+    if options.problem not in ("eight-schools", "eight-schools-noncentred"):
         sys.exit("nextstat has no such model with these priors")
     d = columns("eight-schools.csv")
     start = time.perf_counter()
