@@ -13,8 +13,8 @@ use super::{Adapt, Sampler, Settings, Target};
 /// Whether a trajectory of the draws is doubled once more after it has turned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastTurn {
-    /// Where the slowest coordinate of the warm-up's last draws asks for it, see
-    /// [`Run::past_turn`](super::Run::past_turn).
+    /// Where the slowest coordinate of the warm-up's last draws asks for it, or a step of rotations that
+    /// the acceptance keeps short, see [`Run::past_turn`](super::Run::past_turn).
     Auto,
     /// Always.
     On,

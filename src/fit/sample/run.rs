@@ -59,7 +59,9 @@ pub struct Run {
     pub warmup_gradients: u64,
     /// Whether trajectories of the draws were doubled once more after they had turned. Under
     /// [`PastTurn::Auto`](super::PastTurn::Auto) they are where neighbouring draws of the last two
-    /// windows of the warm-up correlate by more than ⅓ in some coordinate.
+    /// windows of the warm-up (of the last, where steps are rotations) correlate by more than ⅓ in some
+    /// coordinate, and where a step of rotations would be a trajectory by itself though the acceptance
+    /// keeps it shorter than the longest.
     pub past_turn: bool,
     /// What was found about independence proposals, of the chain for which they fit worst; none
     /// under [`super::Sampler::Nuts`].
