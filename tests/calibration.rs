@@ -61,6 +61,7 @@ struct Way {
     sampler: Sampler,
     past_turn: PastTurn,
     integrator: Integrator,
+    end_warmup_early: bool,
 }
 
 const REWRITTEN: Way = Way {
@@ -68,18 +69,21 @@ const REWRITTEN: Way = Way {
     sampler: Sampler::Nuts,
     past_turn: PastTurn::Auto,
     integrator: Integrator::Auto,
+    end_warmup_early: false,
 };
 const AS_WRITTEN: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Nuts,
     past_turn: PastTurn::Auto,
     integrator: Integrator::Auto,
+    end_warmup_early: false,
 };
 const INDEPENDENCE: Way = Way {
     rewrites: Rewrites::ALL,
     sampler: Sampler::Independence,
     past_turn: PastTurn::Auto,
     integrator: Integrator::Auto,
+    end_warmup_early: false,
 };
 
 const WALNUTS: Way = Way {
@@ -87,18 +91,21 @@ const WALNUTS: Way = Way {
     sampler: Sampler::Walnuts,
     past_turn: PastTurn::Auto,
     integrator: Integrator::Auto,
+    end_warmup_early: false,
 };
 const MAMS: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Mams,
     past_turn: PastTurn::Auto,
     integrator: Integrator::Auto,
+    end_warmup_early: false,
 };
 const CHEES: Way = Way {
     rewrites: Rewrites::NONE,
     sampler: Sampler::Chees,
     past_turn: PastTurn::Auto,
     integrator: Integrator::Auto,
+    end_warmup_early: false,
 };
 
 const LEAPFROGS: Way = Way {
@@ -111,6 +118,11 @@ const ROTATIONS: Way = Way {
 };
 const PAST_TURN: Way = Way {
     past_turn: PastTurn::On,
+    ..AS_WRITTEN
+};
+
+const EARLY: Way = Way {
+    end_warmup_early: true,
     ..AS_WRITTEN
 };
 
@@ -130,6 +142,7 @@ fn ranks(problem: &Problem, way: Way, model: &Model, number: usize) -> (Vec<usiz
     settings.sampler.sampler = way.sampler;
     settings.sampler.past_turn = way.past_turn;
     settings.sampler.integrator = way.integrator;
+    settings.sampler.end_warmup_early = way.end_warmup_early;
     let joint = bind(model, &(problem.data)(y.clone()), &settings).unwrap();
     let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
     let group = outcome.trace.group("posterior").unwrap();
@@ -523,6 +536,12 @@ fn a_hierarchical_model_sampled_by_chees_is_calibrated() {
 #[test]
 fn a_logistic_regression_sampled_by_chees_is_calibrated() {
     check_calibrated(&LOGISTIC, CHEES);
+}
+
+/// Whose warm-up mostly ends before its 400 transitions.
+#[test]
+fn a_logistic_regression_whose_warm_up_ends_early_is_calibrated() {
+    check_calibrated(&LOGISTIC, EARLY);
 }
 
 #[test]

@@ -133,6 +133,20 @@ fn teams_of_many_threads_make_the_same_draws() {
     }
 }
 
+/// Catches: random numbers that go on from where the warm-up ended.
+#[test]
+fn draws_after_a_warm_up_that_ended_early_are_those_of_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("hierarchical", "hierarchical.csv").unwrap();
+    let mut settings = settings(800, 20);
+    settings.sampler.end_warmup_early = true;
+    let outcome = sampled(&joint, &settings, Device::threads()).unwrap();
+    assert!(outcome.run.warmup_transitions < 500);
+    assert_same_draws(&joint, &settings, 1, "hierarchical");
+}
+
 /// Catches: a half that turns unseen, a trajectory that ends at its own turn, one that goes past the
 /// turn of a quarter.
 #[test]

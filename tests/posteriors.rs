@@ -321,6 +321,19 @@ fn walnuts_gives_the_reference_posteriors() {
     others(Sampler::Walnuts, 2500, Rewrites::ALL);
 }
 
+/// Most of them end early: nothing of the warm-up is left in the draws.
+#[test]
+fn a_warm_up_that_ends_early_leaves_the_reference_posteriors() {
+    let mut early = 0;
+    for (model, target_accept) in OTHERS {
+        let mut settings = settings(2500, target_accept);
+        settings.sampler.end_warmup_early = true;
+        let outcome = check_with(model, &settings);
+        early += usize::from(outcome.run.warmup_transitions < 500);
+    }
+    assert!(early >= OTHERS.len() - 4, "{early}");
+}
+
 #[test]
 fn trajectories_past_their_turn_give_the_reference_posteriors() {
     for (model, target_accept) in OTHERS {

@@ -368,6 +368,7 @@ fn attempt(
         settings,
         caller,
         timing,
+        warmup_transitions: Some(run.warmup_transitions),
     };
     let centring = mean_centring(joint, &compiled);
     let on_disk = kept.as_ref().is_some_and(|k| k.on_disk);

@@ -50,6 +50,7 @@ pub(super) fn ancestral(
         settings: &settings,
         caller,
         timing,
+        warmup_transitions: Some(0),
     };
     let run = nothing_sampled(&settings);
     let names = joint.parameters().iter().map(|p| p.name.as_str());
@@ -93,6 +94,7 @@ fn nothing_sampled(settings: &Settings) -> Run {
         metrics: Vec::new(),
         rotations: Vec::new(),
         variances: Vec::new(),
+        warmup_transitions: 0,
         gradients: 0,
         warmup_gradients: 0,
         past_turn: false,

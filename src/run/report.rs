@@ -65,6 +65,7 @@ pub fn run_json(
         "until_reached": outcome.run.until_reached,
         "chains": outcome.run.chains.len(),
         "tune": sampler.tune,
+        "warmup_transitions": outcome.run.warmup_transitions,
         "draws": outcome.n_draws(),
         "sampler": sampler.sampler.name(),
         "independence": outcome.run.independence.map(|found| json!({

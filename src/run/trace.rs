@@ -26,6 +26,8 @@ pub(super) struct Collect<'a> {
     pub(super) settings: &'a Settings,
     pub(super) caller: &'a Caller<'a>,
     pub(super) timing: Timing,
+    /// Transitions of the warm-up, where they are known.
+    pub(super) warmup_transitions: Option<usize>,
     /// What the draws are made in.
     pub(super) precision: Precision,
 }
@@ -97,7 +99,7 @@ impl Collect<'_> {
         groups.push(Group {
             name: name("posterior", "prior").into(),
             variables,
-            attributes: self.posterior_attributes(),
+            attributes: self.group_attributes(),
         });
         let graphs = &self.compiled.graphs;
         if graphs.drawn.iter().any(|d| !d.observed) || !graphs.predicted.is_empty() {

@@ -359,6 +359,39 @@ fn every_sampler_can_be_asked_for_and_says_what_it_made() {
 }
 
 #[test]
+fn a_warm_up_that_ends_early_is_told_of_and_goes_on_after_a_stop() {
+    let scratch = Scratch::new("early");
+    let early = |more: &[&str]| {
+        let always = ["--end-warmup-early", "--keep-warmup", "--out", "early"];
+        sample(&scratch, &[&always[..], more].concat())
+    };
+    let said = early(&["--draws", "200"]).ends_with(0);
+    said.complains(&["warm-up ended after", "of 1000 transitions"]);
+    let found = early(&["--draws", "400", "--resume", "--json"]).ends_with(0);
+    let found = found.json();
+    let n = found["warmup_transitions"].as_u64().unwrap();
+    assert!((150..800).contains(&n), "{n}");
+    assert!(found["tune"] == 1000 && found["draws"] == 400);
+    let other = [
+        "--draws",
+        "500",
+        "--resume",
+        "--out",
+        "early",
+        "--keep-warmup",
+    ];
+    let other = sample(&scratch, &other).ends_with(2);
+    other.complains(&["end_warmup_early true, not false"]);
+    for (bad, part) in [
+        (["--adapt", "per-chain"], "adapt together"),
+        (["--sampler", "mams"], "use nuts"),
+    ] {
+        let bad = [&["--end-warmup-early"][..], &bad].concat();
+        sample(&scratch, &bad).ends_with(2).complains(&[part]);
+    }
+}
+
+#[test]
 fn a_run_ends_when_the_draws_are_good_enough_and_says_when_they_are_not() {
     let scratch = Scratch::new("until");
     let more = [

@@ -110,6 +110,7 @@ mod pool;
 mod rotation;
 mod run;
 mod settings;
+mod settled;
 mod sparse;
 mod start;
 mod statistics;

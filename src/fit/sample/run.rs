@@ -53,6 +53,11 @@ pub struct Run {
     pub rotations: Vec<usize>,
     /// Diagonal of the inverse mass matrix of every chain.
     pub variances: Vec<Vec<f64>>,
+    /// Transitions of every chain's warm-up. Under [`Settings::end_warmup_early`] it ends at the
+    /// first of the later windows, from 12 % of [`Settings::tune`] on, over which the pieces of all
+    /// chains have the same means, coordinates stay what they were and the metric changes little,
+    /// and a stretch for the step size after it.
+    pub warmup_transitions: usize,
     /// Gradients of all chains, warm-up included.
     pub gradients: u64,
     /// Gradients of all chains in start and warm-up.
@@ -150,6 +155,9 @@ pub(crate) struct State<T> {
     pub(crate) restarts: Vec<Restart>,
     /// The phase that goes on.
     pub(crate) phase: Phase,
+    /// The transition that ends the warm-up, or ended it. Draws are counted from `tune` on all the
+    /// same: where a chain stands says which random numbers it takes.
+    pub(crate) warmup_end: usize,
     /// Draws of each chain at which it is next seen whether they are good enough.
     pub(crate) next_look: usize,
     /// Whether trajectories of the draws go on after they have turned; known after the warm-up.
@@ -452,6 +460,7 @@ fn begin<P: Posterior>(posterior: &P, session: &Session<'_>) -> Result<State<P::
         chains,
         restarts: Vec::new(),
         phase: Phase::Warmup,
+        warmup_end: settings.tune,
         next_look: FIRST_LOOK,
         past_turn: false,
     })
@@ -465,6 +474,10 @@ fn collect<T>(
     first_draw: usize,
     ended: bool,
 ) -> Run {
+    let warmup_transitions = match state.phase {
+        Phase::Warmup => state.iteration(),
+        Phase::Sampling => state.warmup_end,
+    };
     let State {
         mut chains,
         restarts,
@@ -497,6 +510,7 @@ fn collect<T>(
         metrics: chains.iter().map(|c| c.metric.kind()).collect(),
         rotations: chains.iter().map(|c| c.metric.parts()).collect(),
         variances: chains.iter().map(|c| c.metric.variances(dim)).collect(),
+        warmup_transitions,
         gradients: chains.iter().map(|c| c.gradients).sum(),
         warmup_gradients,
         past_turn,

@@ -124,6 +124,10 @@ pub struct Settings {
     pub init: Init,
     /// When the draws are good enough to end before all are made. Default never.
     pub until: Option<Until>,
+    /// Whether the warm-up may end before `tune` transitions, once the draws of its chains agree and
+    /// what they teach no longer changes, see [`Run::warmup_transitions`](super::Run::warmup_transitions).
+    /// For NUTS and WALNUTS of chains that adapt together. Default false.
+    pub end_warmup_early: bool,
 }
 
 impl Default for Settings {
@@ -147,6 +151,7 @@ impl Default for Settings {
             adapt: Adapt::Pooled,
             init: Init::Jitter,
             until: None,
+            end_warmup_early: false,
         }
     }
 }
@@ -186,6 +191,9 @@ impl Settings {
         if let Some(until) = self.until {
             check_until(until, self.chains)?;
         }
+        if self.end_warmup_early {
+            check_early_end(self)?;
+        }
         if let Init::Points(points) = &self.init {
             if points.len() != self.chains {
                 return usage(format!(
@@ -220,6 +228,26 @@ fn check_until(until: Until, chains: usize) -> Result<()> {
     }
     if until.rhat.is_some() && chains < 2 {
         return usage("one chain has no R-hat; use at least 2 chains".into());
+    }
+    Ok(())
+}
+
+/// Whether there is a warm-up that can be seen to have ended.
+fn check_early_end(settings: &Settings) -> Result<()> {
+    let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+    if settings.adapt == Adapt::PerChain {
+        return usage(
+            "an early end of the warm-up is decided from all chains, and chains that adapt alone know \
+             nothing of each other; let them adapt together, or warm up for all of tune"
+                .into(),
+        );
+    }
+    if !matches!(settings.sampler, Sampler::Nuts | Sampler::Walnuts) {
+        return usage(format!(
+            "the warm-up of {} does not end early: it learns until its last transition; use nuts or \
+             walnuts",
+            settings.sampler.name()
+        ));
     }
     Ok(())
 }

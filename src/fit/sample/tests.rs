@@ -316,6 +316,72 @@ fn short_warm_ups_and_none_at_all_work() {
     }
 }
 
+/// Early, with the moments and on any threads the draws of the others, whether the posterior is normal
+/// or a funnel; after as many transitions as it says. Bound: 5 standard errors, 2 draws counted as one.
+/// Catches: draws whose random numbers depend on where the warm-up ended.
+#[test]
+fn a_warm_up_that_has_settled_may_end() {
+    let settings = |threads| Settings {
+        tune: 1000,
+        end_warmup_early: true,
+        keep_warmup: true,
+        threads,
+        ..short()
+    };
+    for target in [Known::normal(4, 100.0, true), Known::normal(30, 1e4, false)] {
+        let one = run(&target, &settings(1));
+        let n = one.warmup_transitions;
+        assert!((150..500).contains(&n), "{n}");
+        assert!(one.warmup.iter().flatten().all(|chain| chain.len() == n));
+        assert_eq!(one.n_draws(), 500);
+        assert!(worst_z(&target, &one, 2.0) < 5.0);
+        assert!(fingerprint(&one) == fingerprint(&run(&target, &settings(3))));
+    }
+    // Not where it was not asked for, where there are few transitions, and where chains stay apart.
+    let full = |settings: Settings, n: usize| {
+        assert_eq!(
+            run(&Known::normal(4, 100.0, true), &settings).warmup_transitions,
+            n
+        );
+    };
+    full(short(), 300);
+    full(
+        Settings {
+            tune: 60,
+            ..settings(1)
+        },
+        60,
+    );
+    full(
+        Settings {
+            tune: 0,
+            ..settings(1)
+        },
+        0,
+    );
+    full(
+        Settings {
+            chains: 1,
+            tune: 200,
+            ..settings(1)
+        },
+        200,
+    );
+}
+
+/// Two modes that no chain leaves: their warm-up is never over.
+#[test]
+fn a_warm_up_goes_on_while_its_chains_are_apart() {
+    let points = (0..4).map(|k| vec![if k < 2 { -20.0 } else { 20.0 }, 0.1]);
+    let settings = Settings {
+        init: Init::Points(points.collect()),
+        end_warmup_early: true,
+        ..short()
+    };
+    let run = sample(&mut Modes, &settings, &Silent, &AtomicBool::new(false)).expect("it starts");
+    assert_eq!(run.warmup_transitions, 300);
+}
+
 #[test]
 fn a_density_that_is_finite_nowhere_is_an_error() {
     let stop = AtomicBool::new(false);
@@ -359,6 +425,16 @@ fn settings_out_of_range_are_usage_errors() {
         },
         Settings {
             max_treedepth: 0,
+            ..short()
+        },
+        Settings {
+            end_warmup_early: true,
+            adapt: Adapt::PerChain,
+            ..short()
+        },
+        Settings {
+            end_warmup_early: true,
+            sampler: Sampler::Chees,
             ..short()
         },
         Settings {
@@ -561,6 +637,32 @@ impl Posterior for Trap {
     }
     fn target(&self) -> Trap {
         Trap
+    }
+}
+
+/// Two standard normals 40 apart.
+#[derive(Clone)]
+struct Modes;
+
+impl Target for Modes {
+    fn dim(&self) -> usize {
+        2
+    }
+    fn value_and_gradient(&mut self, q: &[f64], g: &mut [f64]) -> f64 {
+        let centre = if q[0] < 0.0 { -20.0 } else { 20.0 };
+        let r = [q[0] - centre, q[1]];
+        g.copy_from_slice(&r.map(|r| -r));
+        -0.5 * (r[0] * r[0] + r[1] * r[1])
+    }
+}
+
+impl Posterior for Modes {
+    type Target = Modes;
+    fn dim(&self) -> usize {
+        2
+    }
+    fn target(&self) -> Modes {
+        Modes
     }
 }
 

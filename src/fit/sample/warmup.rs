@@ -11,6 +11,7 @@ use super::past_turn;
 use super::pool::Progress;
 use super::rotation;
 use super::run::{Restart, Session, State};
+use super::settled;
 use super::step_size::median;
 use super::trajectory::Point;
 use super::vector::{self, Vector};
@@ -85,18 +86,26 @@ pub(crate) fn warm_up<P: Posterior>(
     let begun = state.iteration();
     let plates = posterior.plates();
     for &(end, fraction) in ends.iter().filter(|e| e.0 > begun) {
+        if end >= state.warmup_end {
+            break;
+        }
         if !flights::advance(session, posterior, state, pacer, end) {
             return false;
         }
         let chains = &mut state.chains;
-        if fraction >= FIRST_COMPARISON {
+        let compared = fraction >= FIRST_COMPARISON;
+        if compared {
             state.restarts.extend(restart_stuck(chains, end));
         }
+        let mut moved = false;
         if settings.adapt == Adapt::Pooled && last_change.is_some_and(|last| end <= last) {
-            recoordinate(posterior, chains, session, last_change == Some(end));
+            moved = recoordinate(posterior, chains, session, last_change == Some(end));
         }
         mirrors::bring_together(posterior, &mut state.chains, settings.adapt);
         let chains = &mut state.chains;
+        let may_end = settings.end_warmup_early && compared && !moved;
+        let agreed = may_end && settled::agree(chains);
+        let before = Arc::clone(&chains[0].metric);
         if fraction >= FIRST_FLIGHT {
             flights::begin(chains, settings.sampler);
         }
@@ -110,11 +119,15 @@ pub(crate) fn warm_up<P: Posterior>(
             Adapt::PerChain => adapt_alone(chains, session, (wish, fraction)),
         }
         flights::centre(chains, settings.adapt);
+        if agreed && settled::is_kept(&before, &chains[0].metric, posterior.dim()) {
+            state.warmup_end = settled::end(end).min(settings.tune);
+        }
         if !session.show(posterior, state, pacer) {
             return false;
         }
     }
-    if !flights::advance(session, posterior, state, pacer, settings.tune) {
+    let end = state.warmup_end;
+    if !flights::advance(session, posterior, state, pacer, end) {
         return false;
     }
     finish(state, session);
@@ -142,6 +155,7 @@ fn finish<T: Target + Send>(state: &mut State<T>, session: &Session<'_>) {
         chain.windows = Default::default();
         chain.warmup_gradients = chain.gradients;
         chain.divergences = 0;
+        chain.iteration = session.settings.tune as u32;
     }
     state.phase = Phase::Sampling;
 }
@@ -323,16 +337,16 @@ fn pool_windows<T>(chains: &[Chain<T>]) -> (Vec<f64>, Vec<f64>) {
     (positions, gradients)
 }
 
-/// Offers the posterior a change of coordinates and carries it out.
+/// Offers the posterior a change of coordinates and carries it out. Whether there was one.
 fn recoordinate<P: Posterior>(
     posterior: &mut P,
     chains: &mut [Chain<P::Target>],
     session: &Session<'_>,
     last: bool,
-) {
+) -> bool {
     let (positions, gradients) = pool_windows(chains);
     let Some(map) = posterior.recoordinate(&positions, &gradients, last) else {
-        return;
+        return false;
     };
     let dim = posterior.dim();
     for chain in chains.iter_mut() {
@@ -367,6 +381,7 @@ fn recoordinate<P: Posterior>(
         }
         Progress::Done
     });
+    true
 }
 
 /// Leaves out chains that lie far below the others, and restarts those that did so twice.

@@ -101,6 +101,7 @@ impl<'a> Writer<'a> {
     }
 
     fn collect<T>(&self, work: impl FnOnce(&Collect<'_>) -> Result<T>) -> Result<T> {
+        let sampler = &self.settings.sampler;
         let lock = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let compiled = Arc::clone(&lock);
         drop(lock);
@@ -110,6 +111,8 @@ impl<'a> Writer<'a> {
             settings: &self.settings,
             caller: self.shared.caller,
             timing: Timing::default(),
+            // The store stands before the warm-up has ended.
+            warmup_transitions: (!sampler.end_warmup_early).then_some(sampler.tune),
             precision: self.settings.precision,
         })
     }
@@ -211,6 +214,7 @@ pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {
         metrics: Vec::new(),
         rotations: Vec::new(),
         variances: Vec::new(),
+        warmup_transitions: 0,
         gradients: 0,
         warmup_gradients: 0,
         past_turn: false,

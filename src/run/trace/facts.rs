@@ -113,25 +113,13 @@ impl Collect<'_> {
                 "sampling_time".into(),
                 Attribute::Real(self.timing.sampling),
             ),
-            (
-                "tuning_steps".into(),
-                Attribute::Integer(self.settings.sampler.tune as i64),
-            ),
         ];
+        if let Some(n) = self.warmup_transitions {
+            out.push(("tuning_steps".into(), Attribute::Integer(n as i64)));
+        }
         if !self.caller.created_at.is_empty() {
             out.push(("created_at".into(), text(self.caller.created_at)));
         }
-        out
-    }
-
-    pub(super) fn posterior_attributes(&self) -> Vec<(String, Attribute)> {
-        let tune = self.settings.sampler.tune as i64;
-        let mut out = self.group_attributes();
-        out.push((
-            "sampling_time".into(),
-            Attribute::Real(self.timing.sampling),
-        ));
-        out.push(("tuning_steps".into(), Attribute::Integer(tune)));
         out
     }
 
@@ -182,6 +170,10 @@ impl Collect<'_> {
                 "fitzroy_interrupted".into(),
                 Attribute::Integer(i64::from(run.interrupted)),
             ),
+            (
+                "fitzroy_warmup_transitions".into(),
+                Attribute::Integer(run.warmup_transitions as i64),
+            ),
             ("warmup_time".into(), Attribute::Real(self.timing.warmup)),
             (
                 "sampling_time".into(),
@@ -197,6 +189,7 @@ pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
     json!({
         "chains": s.chains,
         "tune": s.tune,
+        "end_warmup_early": s.end_warmup_early,
         "draws": s.draws,
         "target_accept": s.target_accept,
         "max_treedepth": s.max_treedepth,

@@ -75,6 +75,8 @@ impl State {
 #[repr(align(128))]
 struct Cell {
     done: AtomicUsize,
+    /// Transitions of the warm-up that were not needed.
+    spared: AtomicUsize,
     divergences: AtomicUsize,
     step_size_bits: AtomicU64,
     leapfrogs: AtomicU64,
@@ -84,8 +86,10 @@ struct Cell {
 /// One chain at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Chain {
-    /// Transitions finished, warm-up included.
+    /// Transitions finished or not needed, warm-up included.
     done: usize,
+    /// Of them, those of the warm-up that were not needed.
+    spared: usize,
     /// Divergences since the phase began.
     divergences: usize,
     step_size: f64,
@@ -151,6 +155,10 @@ impl Board {
             return;
         };
         let before = if warmup { 0 } else { self.tune };
+        let last = cell.done.load(Relaxed);
+        if last < before {
+            cell.spared.store(before - last, Relaxed);
+        }
         let earlier = cell.leapfrogs.swap(leapfrogs, Relaxed);
         cell.last_leapfrogs
             .store(leapfrogs.saturating_sub(earlier), Relaxed);
@@ -162,6 +170,7 @@ impl Board {
     fn snapshot(&self) -> Snapshot {
         let chain = |cell: &Cell| Chain {
             done: cell.done.load(Relaxed),
+            spared: cell.spared.load(Relaxed),
             divergences: cell.divergences.load(Relaxed),
             step_size: f64::from_bits(cell.step_size_bits.load(Relaxed)),
             leapfrogs: cell.last_leapfrogs.load(Relaxed),
@@ -225,8 +234,9 @@ impl Snapshot {
     /// Seconds left at the pace so far; none at the start and at the end.
     fn remaining_s(&self, elapsed_s: f64) -> Option<f64> {
         let before = self.before * self.chains.len();
+        let spared: usize = self.chains.iter().map(|c| c.spared).sum();
         let (made, left) = (
-            self.done() - before,
+            self.done() - before - spared,
             self.total().saturating_sub(self.done()),
         );
         (made > 0 && left > 0).then(|| elapsed_s * left as f64 / made as f64)

@@ -33,6 +33,8 @@ pub struct Checkpoint {
     /// What [`Posterior::coordinates`] gave.
     coordinates: Vec<u8>,
     restarts: Vec<Restart>,
+    /// The transition that ends the warm-up.
+    warmup_end: usize,
     /// Draws at which it is next seen whether they are good enough.
     next_look: usize,
     /// Whether trajectories of the draws go on after they have turned.
@@ -122,6 +124,7 @@ impl Checkpoint {
             fixed: fixed(settings),
             coordinates: posterior.coordinates(),
             restarts: state.restarts.clone(),
+            warmup_end: state.warmup_end,
             next_look: state.next_look,
             past_turn: state.past_turn,
             metrics: metrics.iter().map(|m| m.numbers(dim)).collect(),
@@ -182,6 +185,7 @@ impl Checkpoint {
             chains,
             restarts: self.restarts.clone(),
             phase: self.phase,
+            warmup_end: self.warmup_end,
             next_look: self.next_look,
             past_turn: self.past_turn,
         })
@@ -202,6 +206,7 @@ impl Checkpoint {
             to.word(r.from_chain as u64);
             to.real(r.gap);
         }
+        to.word(self.warmup_end as u64);
         to.word(self.next_look as u64);
         to.word(u64::from(self.past_turn));
         to.word(self.metrics.len() as u64);
@@ -241,6 +246,7 @@ impl Checkpoint {
             })
         });
         let restarts = restarts.collect::<Result<_>>()?;
+        let warmup_end = from.word()? as usize;
         let next_look = from.word()? as usize;
         let past_turn = from.word()? != 0;
         let metrics = (0..from.length(16)?).map(|_| Ok((from.word()?, from.reals()?)));
@@ -254,6 +260,7 @@ impl Checkpoint {
             fixed,
             coordinates,
             restarts,
+            warmup_end,
             next_look,
             past_turn,
             metrics,
@@ -272,10 +279,10 @@ impl Checkpoint {
         let together = self.chains.iter().all(|c| c.counts[0] == iteration);
         let tune = self.tune() as u64;
         let in_phase = match self.phase {
-            Phase::Warmup => iteration <= tune,
+            Phase::Warmup => iteration <= self.warmup_end as u64,
             Phase::Sampling => iteration >= tune,
         };
-        match together && in_phase {
+        match together && in_phase && self.warmup_end as u64 <= tune {
             true => Ok(()),
             false => Err(wrong("its chains do not stand at one place")),
         }
@@ -300,6 +307,7 @@ fn fixed(s: &Settings) -> Vec<(&'static str, u64)> {
         ("adapt", s.adapt as u64),
         ("sampler", s.sampler as u64),
         ("until", u64::from(s.until.is_some())),
+        ("end_warmup_early", u64::from(s.end_warmup_early)),
     ]
 }
 

@@ -196,6 +196,28 @@ fn a_run_that_ends_when_it_is_good_enough_ends_at_the_same_draw_when_it_was_stop
     assert!(bits(&[&first, &second]) == bits(&[&want]));
 }
 
+/// Exact, before the end is known, between then and the end, at it, and among the draws. Catches: an
+/// end that is not saved, or that is looked for again; draws counted from where the warm-up ended.
+#[test]
+fn a_run_whose_warm_up_ends_early_goes_on_as_it_was() {
+    let settings = Settings {
+        tune: 600,
+        end_warmup_early: true,
+        ..settings(MetricKind::Dense, Adapt::Pooled)
+    };
+    let want = whole(&settings);
+    let end = want.warmup_transitions;
+    assert!((100..600).contains(&end), "{end}");
+    for at in [72, end - 51, end - 50, end - 7, end, 600, 601, 630, 660] {
+        let (first, saved) = part(&settings, None, at);
+        assert_eq!(saved.n_draws(), at.saturating_sub(600));
+        let saved = Checkpoint::from_bytes(&saved.to_bytes()).expect("whole bytes");
+        let (second, _) = part(&settings, Some(&saved), usize::MAX);
+        assert!(bits(&[&first, &second]) == bits(&[&want]), "{at}");
+        assert_eq!(second.warmup_transitions, end);
+    }
+}
+
 /// Exact, between meetings, at them, at the ends of windows and among the draws. Catches: a length
 /// or its sums that are not kept, a centre that is not found again, a meeting that is held twice.
 #[test]

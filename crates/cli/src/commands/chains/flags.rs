@@ -20,6 +20,10 @@ pub(crate) struct ChainFlags {
     /// Warm-up transitions per chain
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tune: usize,
+    /// End the warm-up before --tune transitions once its chains agree and what they teach no longer
+    /// changes
+    #[arg(long)]
+    end_warmup_early: bool,
     /// Draws per chain
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) draws: usize,
@@ -160,6 +164,7 @@ impl ChainFlags {
         let sampler = &mut settings.sampler;
         sampler.chains = self.chains;
         sampler.tune = self.tune;
+        sampler.end_warmup_early = self.end_warmup_early;
         sampler.draws = self.draws;
         sampler.target_accept = self.target_accept;
         sampler.max_treedepth = self.max_treedepth;

@@ -150,6 +150,12 @@ pub(crate) fn run(
         other => other?,
     };
     if outcome.n_draws() > 0 {
+        let (made, asked) = (outcome.run.warmup_transitions, sampler.tune);
+        if made < asked && !common.quiet {
+            terminal::note(format_args!(
+                "warm-up ended after {made} of {asked} transitions"
+            ));
+        }
         return Ok(Ended::Drawn(Box::new(outcome), progress));
     }
     let kept = outcome.kept.take().filter(|kept| kept.resumable());
