@@ -225,7 +225,7 @@ pub(crate) fn mean(rows: &[f64], dim: usize) -> Vec<f64> {
 }
 
 /// Means and variances of the columns.
-fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
     let n = (rows.len() / dim) as f64;
     let mean = mean(rows, dim);
     let mut variance = vec![0.0; dim];

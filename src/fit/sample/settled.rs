@@ -8,6 +8,7 @@
 
 use super::Target;
 use super::chain::Chain;
+use super::estimate::moments;
 use super::metric::Metric;
 
 /// Pieces that all chains together are cut into, at least, and pieces of each chain.
@@ -52,24 +53,21 @@ fn are_alike(chains: &[Vec<f64>], dim: usize) -> bool {
     if length < LEAST_ROWS {
         return false;
     }
-    let mut means = Moments::new(dim);
+    let mut means = Vec::new();
     let mut within = vec![0.0; dim];
     for rows in chains {
         let last = &rows[rows.len() - of_chain * length * dim..];
         for piece in last.chunks_exact(length * dim) {
-            let mut moments = Moments::new(dim);
-            piece.chunks_exact(dim).for_each(|row| moments.add(row));
-            means.add(&moments.mean);
-            within
-                .iter_mut()
-                .zip(moments.variances())
-                .for_each(|(w, v)| *w += v);
+            let (mean, variances) = moments(piece, dim);
+            means.extend(mean);
+            within.iter_mut().zip(variances).for_each(|(w, v)| *w += v);
         }
     }
-    let n_pieces = means.n;
-    let mut both = means.variances().zip(&within);
-    // Not for NaN. A coordinate that never moves tells nothing.
-    both.all(|(between, within)| between <= APART * within / n_pieces)
+    let n_pieces = (of_chain * chains.len()) as f64;
+    let (_, between) = moments(&means, dim);
+    let mut both = between.iter().zip(&within);
+    // Not for NaN.
+    both.all(|(between, within)| *between <= APART * within / n_pieces)
 }
 
 /// Whether what was learned is what was known: the metric is of the same family, takes the same steps,
@@ -83,36 +81,6 @@ pub(crate) fn is_kept(before: &Metric, after: &Metric, dim: usize) -> bool {
         .map(|(old, new)| 0.5 * libm::log(new / old));
     let square = changes.map(|c| c * c).sum::<f64>() / dim as f64;
     same && square.sqrt() <= libm::log(CHANGE)
-}
-
-/// Means and variances of rows as they come (Welford 1962).
-struct Moments {
-    n: f64,
-    mean: Vec<f64>,
-    squares: Vec<f64>,
-}
-
-impl Moments {
-    fn new(dim: usize) -> Self {
-        Moments {
-            n: 0.0,
-            mean: vec![0.0; dim],
-            squares: vec![0.0; dim],
-        }
-    }
-
-    fn add(&mut self, row: &[f64]) {
-        self.n += 1.0;
-        for ((mean, square), x) in self.mean.iter_mut().zip(&mut self.squares).zip(row) {
-            let off = x - *mean;
-            *mean += off / self.n;
-            *square += off * (x - *mean);
-        }
-    }
-
-    fn variances(&self) -> impl Iterator<Item = f64> {
-        self.squares.iter().map(|s| s / (self.n - 1.0))
-    }
 }
 
 #[cfg(test)]
