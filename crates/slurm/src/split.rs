@@ -70,11 +70,16 @@ fn chains(command: &Command, count: usize) -> Result<()> {
             "--split chains:{count}: the run has {chains} chains; take at most {chains}"
         )));
     }
-    for flag in ["--until-ess", "--until-rhat"] {
-        if count > 1 && command.value(flag).is_some() {
+    for (flag, instead) in [
+        ("--until-ess", "--draws"),
+        ("--until-rhat", "--draws"),
+        ("--end-warmup-early", "--tune"),
+    ] {
+        let given = command.has(flag) || command.value(flag).is_some();
+        if count > 1 && given {
             return Err(usage(format!(
                 "{flag} looks at the draws of all chains, which no task of --split chains:{count} \
-                 has; give --draws instead"
+                 has; give {instead} instead"
             )));
         }
     }
@@ -129,8 +134,10 @@ mod tests {
         assert_eq!(tasks("chains:8", &words).unwrap().count, 8);
         assert_eq!(tasks("none", &words).unwrap().share, Share::Chains);
         refused("chains:9", &words, "8 chains");
-        let until = ["sample", "m.fz", "--until-ess", "400"];
+        let until = ["sample", "m.fz", "--until-ess=400"];
         refused("chains:2", &until, "all chains");
+        let early = ["sample", "m.fz", "--end-warmup-early"];
+        refused("chains:2", &early, "give --tune instead");
         assert!(tasks("chains:1", &until).is_ok());
     }
 
