@@ -10,7 +10,7 @@ use super::entangled::{self, Plates};
 use super::low_rank;
 use super::metric::{Factor, LOW_RANK_MOST, Metric, MetricKind};
 use super::sparse::Blocks;
-use super::vector::{self, Vector};
+use super::vector::{self, Block, Vector};
 
 /// Bounds of every variance of a metric.
 const BOUNDS: (f64, f64) = (1e-20, 1e20);
@@ -131,14 +131,16 @@ pub(crate) fn estimate(
     }
     if wish.kind == MetricKind::Blocks {
         let (x, g) = thinned(BLOCK_ROWS);
-        let shrink = |size: usize| shrink(size, x.rows.len());
-        let found = entangled::metric(wish.plates, (&x.rows, &g.rows), &scale, shrink);
+        let shrink = |size: usize| shrink(size, x.rows().len());
+        let found = entangled::metric(wish.plates, (&x.apart(), &g.apart()), &scale, shrink);
         let (x, g) = thinned(ROWS_BESIDE_BLOCKS);
-        return Some(found.map_or(diagonal, |found| with_directions(x, g, &scale, found, wish)));
+        return Some(found.map_or(diagonal, |found| {
+            with_directions(&x, &g, &scale, found, wish)
+        }));
     }
     let (x, g) = thinned(LOW_RANK_ROWS);
     let mut improved = scale.clone();
-    let spectrum = low_rank::spectrum(x.rows, g.rows, &mut improved);
+    let spectrum = low_rank::spectrum(x.apart(), g.apart(), &mut improved);
     let (rank, price) = best_rank(&spectrum.variances, dim, 0, wish);
     let affordable = dim <= AUTO_DENSE_MAX_DIM && n >= 2 * dim;
     if wish.kind == MetricKind::Auto && affordable && price > wish.price(2 * dim * dim, dim) {
@@ -183,9 +185,9 @@ fn steps(variances: &[f64]) -> f64 {
 }
 
 /// A metric of blocks with the directions that pay, from scaled draws and gradients.
-fn with_directions(x: Scaled, g: Scaled, scale: &[f64], found: Blocks, wish: Wish<'_>) -> Metric {
+fn with_directions(x: &Scaled, g: &Scaled, scale: &[f64], found: Blocks, wish: Wish<'_>) -> Metric {
     let dim = scale.len();
-    let (mut x, mut g) = (x.rows, g.rows);
+    let (mut x, mut g) = (x.apart(), g.apart());
     for x in &mut x {
         let numbers = x.as_flattened_mut().iter_mut();
         numbers.zip(scale).for_each(|(x, s)| *x *= s);
@@ -237,34 +239,46 @@ pub(crate) fn moments(rows: &[f64], dim: usize) -> (Vec<f64>, Vec<f64>) {
     (mean, variance)
 }
 
-/// Centred and scaled rows, thinned, in whole blocks.
+/// Centred and scaled rows, thinned, in whole blocks, one after the other: hundreds of rows of a few
+/// coordinates would take longer to allocate than to add up.
 struct Scaled {
-    rows: Vec<Vector>,
+    blocks: Vector,
     dim: usize,
 }
 
 impl Scaled {
     fn new(values: &[f64], mean: &[f64], scale: &[f64], stride: usize) -> Self {
         let dim = mean.len();
-        let rows = values
-            .chunks_exact(dim)
-            .step_by(stride)
-            .map(|row| {
-                let mut out = vector::zeros(dim);
-                for (i, out) in out.as_flattened_mut()[..dim].iter_mut().enumerate() {
-                    *out = (row[i] - mean[i]) * scale[i];
-                }
-                out
-            })
-            .collect();
-        Scaled { rows, dim }
+        let kept = values.chunks_exact(dim).step_by(stride);
+        let width = dim.div_ceil(8);
+        let mut blocks = vector::zero_rows(kept.len(), dim);
+        for (out, row) in blocks.chunks_exact_mut(width).zip(kept) {
+            for (i, out) in out.as_flattened_mut()[..dim].iter_mut().enumerate() {
+                *out = (row[i] - mean[i]) * scale[i];
+            }
+        }
+        Scaled { blocks, dim }
+    }
+
+    fn rows(&self) -> std::slice::ChunksExact<'_, Block> {
+        self.blocks.chunks_exact(self.dim.div_ceil(8))
+    }
+
+    /// Each row by itself.
+    fn apart(&self) -> Vec<Vector> {
+        let copy = |row: &[Block]| {
+            let mut own = vector::zeros(self.dim);
+            own.copy_from_slice(row);
+            own
+        };
+        self.rows().map(copy).collect()
     }
 
     /// XᵀX/n with the off-diagonal elements made smaller by the factor 1 − `shrink`.
     fn covariance(&self, shrink: f64) -> Matrix {
         let mut out = Matrix::zeros(self.dim);
-        let n = self.rows.len() as f64;
-        for row in &self.rows {
+        let n = self.rows().len() as f64;
+        for row in self.rows() {
             for i in 0..self.dim {
                 let blocks = i / 8 + 1;
                 let x = row[i / 8][i % 8] / n;
@@ -317,7 +331,7 @@ impl Scaled {
 /// C_g, each divided by what white noise of this size shows, (1 + √(D/n))².
 fn pays(x: &Scaled, g: &Scaled, dim: usize, gradient_cost: f64) -> bool {
     let noise = {
-        let edge = 1.0 + (dim as f64 / x.rows.len() as f64).sqrt();
+        let edge = 1.0 + (dim as f64 / x.rows().len() as f64).sqrt();
         edge * edge
     };
     let condition = x.largest_eigenvalue() * g.largest_eigenvalue() / (noise * noise);
@@ -331,7 +345,7 @@ fn pays(x: &Scaled, g: &Scaled, dim: usize, gradient_cost: f64) -> bool {
 /// The dense metric; `None` when the covariances are not positive definite.
 fn dense(x: &Scaled, g: &Scaled, scale: &[f64]) -> Option<Metric> {
     let dim = x.dim;
-    let shrink = shrink(dim, x.rows.len());
+    let shrink = shrink(dim, x.rows().len());
     let mut sigma = geometric_mean(&x.covariance(shrink), &g.covariance(shrink))?;
     for i in 0..dim {
         for j in 0..dim {
