@@ -146,12 +146,24 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
         "{}",
         lines[8]
     );
+    // A start is no result.
+    assert!(lines[8].ends_with(",NaN,NaN,NaN,NaN"), "{}", lines[8]);
     let a: f64 = lines[20].split(',').nth(6).unwrap().parse().unwrap();
     assert!((a - 19.0).abs() < 0.1, "{a}");
     let mut strict = args.to_vec();
     strict[6] = "p";
     strict.push("--strict");
     fit(&scratch, &strict).ends_with(1);
+}
+
+#[test]
+fn as_many_rows_as_parameters_are_an_exact_fit() {
+    let scratch = Scratch::new("curve-exact");
+    scratch.file("d.csv", "t,y\n0,2.32576\n0.1,2.25\n0.2,2.14\n");
+    let model = ["--model", "a*t^2+b*t+c", "d.csv"];
+    let said = fit(&scratch, &model).ends_with(0);
+    assert!(said.out.contains("converged: exact fit"), "{}", said.out);
+    assert!(!said.out.contains("NaN"), "{}", said.out);
 }
 
 #[test]
@@ -204,6 +216,16 @@ fn wrong_formulas_columns_and_flags_are_named() {
         "cf-none",
         &["--model", "a*x+b"],
         &["no column (t, counts, err)", "--x x=t"],
+    );
+    check(
+        "cf-none-usual",
+        &["--model", "a*exp(-b*time)"],
+        &["no column (t, counts, err)", "--x time=t"],
+    );
+    check(
+        "cf-none-other",
+        &["--model", "a*exp(-b*q)"],
+        &["--x NAME=t, NAME being one of a, b, q"],
     );
     check(
         "cf-name",
@@ -272,6 +294,14 @@ fn wrong_files_are_named() {
         &spoilt,
         &line,
         &["row 4", "column t", "--missing drop"],
+    );
+    let gap = "t,counts\n0,1\n1,2\n2,\n3,4\n";
+    check_bad("cf-gap", gap, &line, &["row 3", "column counts: NaN"]);
+    check_bad(
+        "cf-headless",
+        "0,1\n1,2.5\n2,3\n",
+        &["--model", "a*t+b"],
+        &["no names, but numbers (0, 1)", "line of names"],
     );
     check_bad("cf-semicolon", &decay(';'), &line, &["separated by `;`"]);
     let comma = "t\tcounts\n0\t1,5\n1\t2,5\n2\t3,5\n";

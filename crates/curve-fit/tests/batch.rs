@@ -109,6 +109,7 @@ fn a_spoilt_fit_leaves_the_others_untouched() {
     let table = Columns::new(columns.into_iter().map(Cow::Owned).collect());
     let spoilt = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
     assert_eq!(spoilt.status[13], Status::NonFinite);
+    assert!(spoilt.theta[13 * 5..][..5].iter().all(|x| x.is_nan()));
     for k in (0..40).filter(|&k| k != 13) {
         assert_eq!(bits(&clean, k), bits(&spoilt, k), "fit {k}");
     }
@@ -123,4 +124,9 @@ fn a_fit_with_too_few_rows_says_so() {
     let found = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
     assert_eq!(found.status[0], Status::TooFewRows);
     assert!(found.se[..5].iter().all(|s| s.is_nan()));
+    assert!(
+        found.theta[..5].iter().all(|x| x.is_nan()),
+        "{:?}",
+        found.theta
+    );
 }

@@ -53,6 +53,32 @@ fn a_fit_that_reads_all_rows_once_ends_where_a_full_fit_ends() {
     }
 }
 
+/// Of five parameters, too, where second derivatives are told by sums that are there anyway.
+#[test]
+fn a_damped_sine_is_read_once_and_ends_where_a_full_fit_ends() {
+    let n = 1_000_000;
+    let [x, noise] = decay(n);
+    let free = |x: f64| 1.9 * (-0.25 * x).exp() * (3.1 * x + 0.4).sin() + 0.2;
+    let smooth = |x: f64| 2.0 * (-0.5 * x).exp() + 0.3;
+    let both = x.iter().zip(&noise);
+    let y: Vec<f64> = both.map(|(&x, y)| free(x) + y - smooth(x)).collect();
+    let fit = |progressive| {
+        let options = Options {
+            p0: values([("a", 1.5), ("b", 0.2), ("w", 3.0), ("p", 0.3), ("c", 0.0)]),
+            progressive,
+            ..Options::default()
+        };
+        let fitter = CurveFit::compile("a*exp(-b*x)*sin(w*x+p)+c").unwrap();
+        fitter.fit(&Data::new(&y).with("x", &x), &options).unwrap()
+    };
+    let (fast, full) = (fit(Progressive::Auto), fit(Progressive::Off));
+    assert_eq!(fast.full_reads, 1);
+    for (own, other) in fast.parameters.iter().zip(&full.parameters) {
+        let off = (own.value - other.value).abs() / other.se;
+        assert!(off < 1e-3, "{off} errors off: {}", own.name);
+    }
+}
+
 /// What a fit leaves behind for the next changes no bit, whatever rows that one has.
 #[test]
 fn a_fitter_that_was_used_gives_the_bits_of_a_new_one() {

@@ -197,6 +197,12 @@ pub fn fit_many_on(
             None => batch.status[k] = Status::NonFinite,
         }
     }
+    // What was not fitted has no values: those of its start would look like a result.
+    for (k, status) in batch.status.iter().enumerate() {
+        if matches!(status, Status::TooFewRows | Status::NonFinite) {
+            batch.theta[k * p..(k + 1) * p].fill(f64::NAN);
+        }
+    }
     Ok(batch)
 }
 

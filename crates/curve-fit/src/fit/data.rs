@@ -26,6 +26,8 @@ pub enum Sigma<'d> {
 #[derive(Clone, Debug, Default)]
 pub struct Data<'d> {
     pub(crate) y: Cow<'d, [f64]>,
+    /// What the response is called, where that is known.
+    pub(crate) y_name: Option<String>,
     pub(crate) sigma: Sigma<'d>,
     pub(crate) columns: Vec<(String, Cow<'d, [f64]>)>,
     pub(crate) labels: Vec<(String, Vec<String>)>,
@@ -38,6 +40,13 @@ impl<'d> Data<'d> {
             y: y.into(),
             ..Data::default()
         }
+    }
+
+    /// Says what the response is called, for messages.
+    #[must_use]
+    pub fn with_response_called(mut self, name: &str) -> Self {
+        self.y_name = Some(name.into());
+        self
     }
 
     /// Adds a column.
@@ -173,7 +182,8 @@ impl<'d> Data<'d> {
         let own = predictors
             .iter()
             .filter_map(|name| Some((name.as_str(), self.column(name)?)));
-        for (name, values) in own.chain([("y", self.y.as_ref())]) {
+        let y = self.y_name.as_deref().unwrap_or("y");
+        for (name, values) in own.chain([(y, self.y.as_ref())]) {
             if let Some(row) = first_not_finite(values) {
                 return Err(not_finite(row, name, values[row]));
             }
@@ -217,6 +227,7 @@ impl<'d> Data<'d> {
         let columns = self.columns.iter().map(|(name, v)| (name.clone(), pick(v)));
         Data {
             y: pick(&self.y),
+            y_name: self.y_name.clone(),
             sigma,
             columns: columns.collect(),
             labels: self.labels,

@@ -83,6 +83,10 @@ pub(super) fn descend(
             better(&mut best, Some((found, "trf".into())));
         }
     }
+    // Nothing is lower, however a descent ended there.
+    if best.0.moments.cost == 0.0 && !ended {
+        best.0.status = Status::ExactFit;
+    }
     polish(plan, problem, &mut best.0)?;
     Ok(best)
 }

@@ -14,8 +14,9 @@ use fitzroy_device::cpu::TILE_ROWS;
 
 /// A scaled step below this is taken without another read.
 const BLIND_STEP: f64 = 1e-5;
-/// Tiles from which on a step on a part of the rows comes first, and what part that is.
-const MANY_TILES: usize = 512;
+/// Tiles from which on a step on a part of the rows comes first, and for more than four parameters, where
+/// with fewer rows the subsample says too little in one fit of two; and what part that is.
+const MANY_TILES: [usize; 2] = [512, 960];
 const SHARE: usize = 8;
 /// Most reads of all rows before the progressive start is given up.
 const MOST_READS: usize = 20;
@@ -43,7 +44,7 @@ pub(super) fn finish_on_all(
         return Ok(found.moments.is_finite().then_some((found, "exact")));
     }
     let table = problem.reader.table;
-    let many = table.n_rows() >= MANY_TILES * TILE_ROWS;
+    let many = table.n_rows() >= MANY_TILES[usize::from(theta.len() > 4)] * TILE_ROWS;
     let newton = plan.programs.newton().filter(|_| many);
     let stretches = newton.map(|_| Stretches::new(table, SHARE, options.seed));
     let (threads, scale) = (options.threads, problem.scale);

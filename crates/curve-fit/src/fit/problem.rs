@@ -104,10 +104,7 @@ impl<'a> Problem<'a> {
         let p = theta.len();
         let at = p * (p + 3) / 2;
         out.cost = 0.5 * self.sums[at];
-        rest.fill(0.0);
-        for (&(a, b), sum) in newton.pairs.iter().zip(&self.sums[at + 1..]) {
-            (rest[a * p + b], rest[b * p + a]) = (*sum, *sum);
-        }
+        newton.rest(&self.params, &self.sums, rest);
         Ok(())
     }
 
@@ -194,5 +191,74 @@ impl Objective for Problem<'_> {
     fn bend(&mut self, theta: &[f64], direction: &[f64], out: &mut [f64]) -> Result<bool> {
         let cheap = self.reader.table.n_rows() <= CHEAP_ROWS;
         Ok(cheap && self.bend_here(theta, direction, out)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::{Options, Plan};
+    use crate::formula::Formula;
+
+    /// Newton's matrix against differences of the gradient, and how many sums it takes: second
+    /// derivatives that are a product of parameters and something that is summed anyway take none.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn newtons_matrix_is_the_slope_of_the_gradient() {
+        let n = 3 * TILE_ROWS + 77;
+        let x: Vec<f64> = (0..n).map(|i| 0.1 + 4.0 * i as f64 / n as f64).collect();
+        let y: Vec<f64> = x.iter().map(|x| 1.3 * (-0.4 * x).exp() + 0.2).collect();
+        for (text, theta, n_sums) in [
+            ("a*exp(-b*x)+c", &[1.1, 0.7, 0.3][..], 10 + 1),
+            (
+                "a*exp(-b*x)*sin(w*x+p)+c",
+                &[1.1, 0.7, 1.7, 0.4, 0.3],
+                21 + 2,
+            ),
+            ("a*exp(-(x-m)^2/(2*s^2))+c", &[1.1, 0.7, 0.9, 0.3], 15 + 3),
+            ("a*x/(k+x)", &[1.4, 0.8], 6 + 2),
+        ] {
+            let formula = Formula::parse(text).unwrap();
+            let roles = formula.roles(&["x"], &[]).unwrap();
+            let plan = Plan::new(&formula, roles, false, &Options::default()).unwrap();
+            let table = Columns::new(vec![Cow::Borrowed(&x[..]), Cow::Borrowed(&y[..])]);
+            let mut problem = Problem::new(&plan.programs, &table, 1, 1.0);
+            let newton = plan.programs.newton().unwrap();
+            assert_eq!(newton.program.n_sums(), n_sums, "{text}");
+            let p = theta.len();
+            let (mut here, mut rest) = (Moments::new(p), vec![0.0; p * p]);
+            problem.newton(newton, theta, &mut here, &mut rest).unwrap();
+            for b in 0..p {
+                let mut at = |by: f64| {
+                    let mut theta = theta.to_vec();
+                    theta[b] += by;
+                    let mut there = Moments::new(p);
+                    problem.moments(&theta, &mut there).unwrap();
+                    there.gradient
+                };
+                let (above, below) = (at(1e-5), at(-1e-5));
+                for a in 0..p {
+                    let slope = (above[a] - below[a]) / 2e-5;
+                    let own = here.normal[a * p + b] + rest[a * p + b];
+                    let size = (here.normal[a * p + a] * here.normal[b * p + b]).sqrt();
+                    assert!(
+                        (slope - own).abs() < 1e-7 * size,
+                        "{text} {a} {b}: {own} {slope}"
+                    );
+                }
+            }
+        }
+        // Where what is divided by vanishes, nothing is no number.
+        let formula = Formula::parse("a*exp(-b*x)+c").unwrap();
+        let roles = formula.roles(&["x"], &[]).unwrap();
+        let plan = Plan::new(&formula, roles, false, &Options::default()).unwrap();
+        let table = Columns::new(vec![Cow::Borrowed(&x[..]), Cow::Borrowed(&y[..])]);
+        let mut problem = Problem::new(&plan.programs, &table, 1, 1.0);
+        let (mut here, mut rest) = (Moments::new(3), vec![0.0; 9]);
+        let newton = plan.programs.newton().unwrap();
+        problem
+            .newton(newton, &[0.0, 0.5, 0.1], &mut here, &mut rest)
+            .unwrap();
+        assert!(rest.iter().all(|x| x.is_finite()), "{rest:?}");
     }
 }

@@ -96,10 +96,13 @@ pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, on: &str) 
             significant(q.rmse, 5),
             significant(q.mae, 5)
         ));
+        let serial = match q.durbin_watson {
+            x if x.is_nan() => significant(x, 3),
+            x => format!("{x:.3}"),
+        };
         line(format!(
-            "residuals: runs p = {}, Durbin-Watson {:.3}, normality p = {}",
+            "residuals: runs p = {}, Durbin-Watson {serial}, normality p = {}",
             significant(q.runs_p, 2),
-            q.durbin_watson,
             significant(q.normality_p, 2)
         ));
     }

@@ -118,7 +118,7 @@ pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Res
         }
     };
     let keep = ranges(&columns, request, y.len())?;
-    let mut data = Data::new(y);
+    let mut data = Data::new(y).with_response_called(&y_name);
     let mut predictors = Vec::new();
     for name in &used {
         if let Some((_, values)) = columns.labels.iter().find(|c| c.0 == *name) {
@@ -232,15 +232,25 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
                 library::names().collect::<Vec<_>>().join(", ")
             )));
         }
+        if names.iter().all(|name| name.parse::<f64>().is_ok()) {
+            return Err(data_error(format!(
+                "the columns of the table have no names, but numbers ({all}); write a line of names \
+                 above the first row"
+            )));
+        }
         let first = names.first().copied().unwrap_or("COLUMN");
         let parameters: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
-        let name = if parameters.contains(&"x") {
-            "x"
-        } else {
-            parameters.first().copied().unwrap_or("x")
+        let usual = ["x", "t", "time"].into_iter();
+        let likely = usual.filter(|name| parameters.contains(name)).next_back();
+        let advice = match likely {
+            Some(name) => format!("--x {name}={first}"),
+            None => format!(
+                "--x NAME={first}, NAME being one of {}",
+                parameters.join(", ")
+            ),
         };
         return Err(data_error(format!(
-            "no column ({all}) occurs in the model `{text}`; rename one with --x {name}={first}"
+            "no column ({all}) occurs in the model `{text}`; rename one with {advice}"
         )));
     }
     Ok(roles.predictors)

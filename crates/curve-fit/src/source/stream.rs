@@ -3,6 +3,7 @@
 use crate::pass::{Table, Visitor};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::TILE_ROWS;
+use fitzroy_device::large_pages::zeros;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
@@ -112,13 +113,16 @@ impl FileColumn {
         let fail = |e: std::io::Error| unreadable(&self.path, &e);
         let mut file = File::open(&self.path).map_err(fail)?;
         file.seek(SeekFrom::Start(self.offset)).map_err(fail)?;
-        let mut out = Vec::with_capacity(self.n_rows);
+        // Touched for the first time, 4 KiB at a time, they take longer than to be read.
+        let mut out = zeros(self.n_rows);
         let mut bytes = vec![0; 8 * READ_ROWS];
-        while out.len() < self.n_rows {
-            let bytes = &mut bytes[..8 * READ_ROWS.min(self.n_rows - out.len())];
+        for piece in out.chunks_mut(READ_ROWS) {
+            let bytes = &mut bytes[..8 * piece.len()];
             file.read_exact(bytes).map_err(fail)?;
             let (eights, _) = bytes.as_chunks::<8>();
-            out.extend(eights.iter().map(|b| f64::from_le_bytes(*b)));
+            for (x, eight) in piece.iter_mut().zip(eights) {
+                *x = f64::from_le_bytes(*eight);
+            }
         }
         Ok(out)
     }

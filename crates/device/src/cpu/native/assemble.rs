@@ -4,6 +4,7 @@
 //! bytes before the block in every array, `rcx` its rows, `r8` the bytes before its place in every
 //! table that is looked up by runs. It moves through the block in `rax`.
 
+use super::order::copies_side_by_side;
 use super::registers::{Class, File, Value};
 use super::tape::{Node, Op};
 use super::x86::{
@@ -48,7 +49,8 @@ pub(super) struct Target {
     pub(super) layout: Layout,
     /// First number of the room for saved registers.
     pub(super) slots_at: usize,
-    /// Sums that have registers of their own, the last ones; the others are in memory.
+    /// Sums that have registers of their own, the first ones in the last registers; the others are in
+    /// memory.
     pub(super) n_sums: usize,
 }
 
@@ -98,6 +100,9 @@ pub(super) struct Assembler<'a> {
     pub(super) copies: usize,
     /// The last rows: lanes beyond them must not count.
     pub(super) tail: bool,
+    /// Where copies are to stand as they wait for each other least, the most values alive at once; else
+    /// every operation is followed by its copies. For sums of rows, which take all copies at once.
+    pub(super) arranged: Option<usize>,
     shared: Vec<bool>,
     pub(super) values: Vec<Value>,
     pub(super) files: [File; 2],
@@ -138,6 +143,7 @@ impl<'a> Assembler<'a> {
             writer: Writer::new(encoding, length),
             copies: 1,
             tail: false,
+            arranged: None,
             shared,
             values: Vec::new(),
             files: [File::new(0, 1), File::new(0, 1)],
@@ -160,11 +166,7 @@ impl<'a> Assembler<'a> {
         };
         self.files = [File::new(0, vectors), File::new(K_TAIL + 1, 8)];
         self.free_slots = (0..SLOTS).rev().collect();
-        let mut list = Vec::with_capacity(self.values.len());
-        for (k, shared) in self.shared.iter().enumerate() {
-            let copies = if *shared { 1 } else { copies };
-            list.extend((0..copies).map(|copy| (k, copy)));
-        }
+        let list = self.list(copies);
         for (at, &(k, copy)) in list.iter().enumerate().rev() {
             for arg in self.args(k, copy) {
                 let reads = &mut self.values[arg as usize].reads;
@@ -178,6 +180,21 @@ impl<'a> Assembler<'a> {
             self.files.iter_mut().for_each(File::unpin);
             self.free_slots.append(&mut self.ending_slots);
         }
+    }
+
+    /// The operations and their copies, in the order in which they are written.
+    fn list(&self, copies: usize) -> Vec<(usize, usize)> {
+        if let Some(most) = self.arranged
+            && copies > 1
+        {
+            return copies_side_by_side(self.nodes, &self.shared, copies, most);
+        }
+        let mut list = Vec::with_capacity(self.values.len());
+        for (k, shared) in self.shared.iter().enumerate() {
+            let copies = if *shared { 1 } else { copies };
+            list.extend((0..copies).map(|copy| (k, copy)));
+        }
+        list
     }
 
     /// The mask of AVX2: bit i of `edx` becomes the sign of lane i, which is what blends look at.

@@ -25,7 +25,7 @@ impl Assembler<'_> {
                 self.emit(op, register, 0, to);
                 self.release(&args);
             }
-            Op::Sum(k) | Op::SumProduct(k) if self.target.n_sums > 0 => self.own_sum(k, &args),
+            Op::Sum(k) | Op::SumProduct(k) if k < self.target.n_sums => self.own_sum(k, &args),
             Op::Sum(sum) | Op::SumProduct(sum) if self.target.layout != Layout::Loop => {
                 // All rows with the last, so that the sum is read and written once.
                 if copy + 1 == self.copies {

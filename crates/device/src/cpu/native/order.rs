@@ -24,14 +24,77 @@ pub(super) fn side_by_side(nodes: &[Node], most: usize) -> Vec<u32> {
     if reads_what_it_writes(nodes) {
         return order;
     }
+    let mut items: Vec<Item> = Vec::with_capacity(n);
+    for node in nodes {
+        items.push(Item::new(node.op, node.args().iter().copied(), &items));
+    }
+    arranged(&items, most, &mut order);
+    order
+}
+
+/// The same for some copies of a register of rows, as (operation, copy); what is `shared` is done for
+/// the first alone. An effect is that of all copies, one after the other.
+pub(super) fn copies_side_by_side(
+    nodes: &[Node],
+    shared: &[bool],
+    copies: usize,
+    most: usize,
+) -> Vec<(usize, usize)> {
+    let (mut items, mut which): (Vec<Item>, _) = (Vec::new(), Vec::new());
+    let mut number = vec![0u32; nodes.len() * copies];
+    for (k, node) in nodes.iter().enumerate() {
+        let all = node.op.is_effect();
+        let once = all || shared[k];
+        for copy in 0..copies {
+            if once && copy > 0 {
+                number[k * copies + copy] = number[k * copies];
+                continue;
+            }
+            let read = if all { 0..copies } else { copy..copy + 1 };
+            let args = read.flat_map(|c| node.args().iter().map(move |&a| (a as usize, c)));
+            let item = Item::new(node.op, args.map(|(a, c)| number[a * copies + c]), &items);
+            number[k * copies + copy] = items.len() as u32;
+            items.push(item);
+            which.push((k, if all { 0..copies } else { copy..copy + 1 }));
+        }
+    }
+    let mut order: Vec<u32> = (0..items.len() as u32).collect();
+    arranged(&items, most, &mut order);
+    let of = |k: u32| {
+        let (node, copies) = which[k as usize].clone();
+        copies.map(move |copy| (node, copy))
+    };
+    order.into_iter().flat_map(of).collect()
+}
+
+/// An operation, and the results of others that it reads, each once.
+struct Item {
+    op: Op,
+    reads: Vec<u32>,
+}
+
+impl Item {
+    /// The operation `op` of `args`, which are among the items `before` it.
+    fn new(op: Op, args: impl Iterator<Item = u32>, before: &[Item]) -> Item {
+        let mut reads = Vec::new();
+        for a in args {
+            if !in_memory(before[a as usize].op) && !reads.contains(&a) {
+                reads.push(a);
+            }
+        }
+        Item { op, reads }
+    }
+}
+
+/// Puts `order`, in which operations stand one after the other, right.
+fn arranged(items: &[Item], most: usize, order: &mut Vec<u32>) {
     // Operands in memory are read where they are needed, so they come first.
-    order.retain(|&k| in_memory(nodes[k as usize].op));
-    let mut list = List::new(nodes, most);
+    order.retain(|&k| in_memory(items[k as usize].op));
+    let mut list = List::new(items, most);
     while let Some(next) = list.next() {
         list.place(next);
         order.push(next as u32);
     }
-    order
 }
 
 /// The operations in this order, numbered afresh.
@@ -86,7 +149,7 @@ fn latency(op: Op) -> u32 {
 
 /// Operations still to be placed.
 struct List<'a> {
-    nodes: &'a [Node],
+    items: &'a [Item],
     most: usize,
     /// What waits for each.
     after: Vec<Vec<u32>>,
@@ -108,29 +171,29 @@ struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    fn new(nodes: &'a [Node], most: usize) -> Self {
-        let n = nodes.len();
+    fn new(items: &'a [Item], most: usize) -> Self {
+        let n = items.len();
         let mut list = List {
-            nodes,
+            items,
             most,
             after: vec![Vec::new(); n],
             waits: vec![0; n],
             reads: vec![0; n],
             height: vec![0; n],
             from: vec![0; n],
-            placed: nodes.iter().map(|node| in_memory(node.op)).collect(),
+            placed: items.iter().map(|item| in_memory(item.op)).collect(),
             ready: Vec::new(),
             first: 0,
             alive: 0,
             now: 0,
         };
         let mut effect = None;
-        for (k, node) in nodes.iter().enumerate() {
+        for (k, item) in items.iter().enumerate() {
             for a in list.operands(k) {
                 list.reads[a] += 1;
                 list.wait(k, a);
             }
-            if node.op.is_effect()
+            if item.op.is_effect()
                 && let Some(before) = effect.replace(k)
             {
                 list.wait(k, before);
@@ -138,7 +201,7 @@ impl<'a> List<'a> {
         }
         for k in (0..n).rev() {
             let after = list.after[k].iter().map(|&k| list.height[k as usize]);
-            list.height[k] = ABREAST * latency(nodes[k].op) + after.max().unwrap_or(0);
+            list.height[k] = ABREAST * latency(items[k].op) + after.max().unwrap_or(0);
         }
         list.ready = (0..n)
             .filter(|&k| !list.placed[k] && list.waits[k] == 0)
@@ -153,17 +216,13 @@ impl<'a> List<'a> {
 
     /// The operands that are results of others, each once.
     fn operands(&self, k: usize) -> impl Iterator<Item = usize> + use<'a> {
-        let (nodes, args) = (self.nodes, self.nodes[k].args());
-        let once = move |&(i, a): &(usize, &u32)| !args[..i].contains(a);
-        let all = args.iter().enumerate().filter(once);
-        all.map(|(_, &a)| a as usize)
-            .filter(move |&a| !in_memory(nodes[a].op))
+        self.items[k].reads.iter().map(|&a| a as usize)
     }
 
     /// Values alive after `k` beyond those alive now.
     fn growth(&self, k: usize) -> isize {
         let ending = self.operands(k).filter(|&a| self.reads[a] == 1).count();
-        isize::from(!self.nodes[k].op.is_effect()) - ending as isize
+        isize::from(!self.items[k].op.is_effect()) - ending as isize
     }
 
     /// The one to place next: what can start soonest, of these what most is waiting for; the first
@@ -188,7 +247,7 @@ impl<'a> List<'a> {
         self.ready.retain(|&other| other != k);
         let start = self.now.max(self.from[k]);
         self.now = start + 1;
-        let done = start + ABREAST * latency(self.nodes[k].op);
+        let done = start + ABREAST * latency(self.items[k].op);
         for next in std::mem::take(&mut self.after[k]) {
             let next = next as usize;
             self.from[next] = self.from[next].max(done);
@@ -271,6 +330,28 @@ mod tests {
             check(&nodes);
             let order = side_by_side(&nodes, 32);
             assert!(!order.is_sorted(), "nothing stands side by side");
+        }
+    }
+
+    #[test]
+    fn copies_side_by_side_are_all_there_and_stand_after_what_they_need() {
+        let nodes = functions::<Narrow>();
+        let shared: Vec<bool> = nodes.iter().map(|n| matches!(n.op, Op::Const(_))).collect();
+        for (copies, most) in [(1, 20), (2, 1), (2, 20), (4, 1000)] {
+            let order = copies_side_by_side(&nodes, &shared, copies, most);
+            let mut done = HashSet::new();
+            for (at, &(k, copy)) in order.iter().enumerate() {
+                for &a in nodes[k].args() {
+                    let from = if shared[a as usize] { 0 } else { copy };
+                    assert!(done.contains(&(a as usize, from)), "{k} of {copy} too soon");
+                }
+                assert!(done.insert((k, copy)), "{k} of {copy} twice");
+                if nodes[k].op.is_effect() && copy > 0 {
+                    assert_eq!(order[at - 1], (k, copy - 1));
+                }
+            }
+            let all = shared.iter().map(|&s| if s { 1 } else { copies });
+            assert_eq!(order.len(), all.sum::<usize>());
         }
     }
 

@@ -7,8 +7,8 @@
 //! Two more functions do the same operations and sum. One is for eight problems, and begins with the
 //! operations among scalars. The other is for tiles: it adds eight of the 32 partials of every sum,
 //! and fetches what lies a distance ahead, its fifth argument, from memory. With AVX-512 every sum
-//! has a register of its own from the first row to the last, where these suffice. With AVX2 a call
-//! does half of the lanes; sums stay in memory, and are read and written once for four rows.
+//! has a register of its own from the first row to the last, where these suffice; what is beyond them is
+//! read and written once for two rows. With AVX2 a call does half of the lanes; all sums stay in memory.
 
 use super::assemble::{Assembler, COLUMNS, Layout, MOVE_IN, MOVE_OUT, SLOT, SLOTS, Target};
 use super::body::elementwise;
@@ -318,26 +318,37 @@ const LEAST_REGISTERS: usize = 11;
 /// Bytes that a pass over blocks fetches ahead: a block.
 const AHEAD: usize = 8 * BLOCK;
 
-/// Sums in memory, at most: of more columns, products are summed by groups that fit into registers.
+/// Sums, at most: of more columns, products are summed by groups that fit into registers.
 const MOST_SUMS: usize = 29;
+
+/// Operations from which on a formula and its sums are long: an exponential with its ten sums has 43, a
+/// spot of five parameters 64, a damped sine 119.
+const LONG: usize = 96;
+
+/// Most values alive at once in the order of a long formula, for the sixteen registers of AVX2.
+const MOST_ALIVE: usize = 20;
+
+/// Operations that are more than reading an operand.
+fn operations(nodes: &[Node]) -> usize {
+    let operand = |op| matches!(op, Op::Const(_) | Op::Load(_));
+    nodes.iter().filter(|node| !operand(node.op)).count()
+}
 
 /// The code that sums; `None` where it does not fit.
 fn sums<R: Recorder>(formula: &Formula<'_>, target: Target, fault: Fault) -> Option<Vec<u8>> {
     let q = formula.products.len();
     let n_sums = q * (q + 1) / 2 + formula.alone.len();
-    let most = if target.wide {
-        32 - LEAST_REGISTERS
-    } else {
-        MOST_SUMS
-    };
-    if n_sums > most || n_sums == 0 {
+    if n_sums > MOST_SUMS || n_sums == 0 {
         return None;
     }
     let tiles = target.layout == Layout::Tiles;
     let ((), tape) = tape::record(|| record_sums::<R>(formula));
     let mut nodes = live(&tape.nodes);
     plant(fault, &mut nodes);
-    let n_sums = if target.wide { n_sums } else { 0 };
+    let n_sums = match target.wide {
+        true => n_sums.min(32 - LEAST_REGISTERS),
+        false => 0,
+    };
     let target = Target { n_sums, ..target };
     let ((), before) = tape::record(|| record_uniform::<R>(formula));
     let before = live(&before.nodes);
@@ -366,8 +377,12 @@ fn sums<R: Recorder>(formula: &Formula<'_>, target: Target, fault: Fault) -> Opt
     all(&mut a, MOVE_IN);
     let fetch = tiles.then_some((RBX, 0, formula.n_columns));
     // Rows side by side, though some values have to be saved: one alone would wait for itself. Of
-    // half registers there are four, which also read and write their sums less often.
-    let mut copies = if target.wide { 2 } else { 4 };
+    // half registers there are four, which also read and write their sums less often; or two, as they
+    // wait for each other least, of long formulas, whose four would save so many values that they take
+    // a tenth longer, and half as long again where another thread shares the core.
+    let long = !target.wide && operations(&nodes) > LONG;
+    a.arranged = long.then_some(MOST_ALIVE);
+    let mut copies = if target.wide || long { 2 } else { 4 };
     last_place(&mut a, copies);
     loop_of(&mut a, copies, fetch);
     while copies > 1 {
