@@ -11,6 +11,7 @@ mod memory;
 
 use super::chain::{Chain, PhaseSettings};
 use super::metric::LOW_RANK_MOST;
+use super::pool::Progress;
 use super::rotation::FAR;
 use super::run::Session;
 use super::tree::{Growth, Stop};
@@ -150,7 +151,7 @@ impl Stretch<'_> {
 ///
 /// # Errors
 /// Those of the machine.
-pub(crate) fn advance<T: Target>(
+pub(crate) fn advance<T: Target + Send>(
     remote: &Remote<'_>,
     chains: &mut [Chain<T>],
     iteration: usize,
@@ -188,13 +189,7 @@ pub(crate) fn advance<T: Target>(
         };
         rows.resize(n_chains * n * row, 0u64);
         machine.read(at, &mut rows)?;
-        // Transition by transition, as if the chains had taken turns.
-        for t in 0..n {
-            for (k, chain) in chains.iter_mut().enumerate() {
-                let from = (k * n + t) * row;
-                absorb(chain, phase, &rows[from..from + row], session);
-            }
-        }
+        keep_books(chains, &rows, row, (phase, session));
         Ok(())
     };
     while made < iteration && !session.stop.load(Ordering::Relaxed) {
@@ -342,6 +337,30 @@ fn metric_of<T>(chains: &[Chain<T>], dim: usize) -> (Vec<f64>, usize) {
         numbers.resize(numbers.len() + stride - one.len(), 0.0);
     }
     (numbers, stride)
+}
+
+/// Chains whose rows a thread takes in before it looks for others.
+const CHAINS_AT_ONCE: usize = 8;
+
+/// Takes `rows` of `row` words, chain after chain, into the books of the chains: many chains make more of
+/// them than one thread can take in, so that all threads of the run share them.
+fn keep_books<T: Target + Send>(
+    chains: &mut [Chain<T>],
+    rows: &[u64],
+    row: usize,
+    (phase, session): (&PhaseSettings, &Session<'_>),
+) {
+    let of_chain = rows.len() / chains.len();
+    let shares = chains.chunks_mut(CHAINS_AT_ONCE);
+    let mut shares: Vec<_> = shares.zip(rows.chunks(CHAINS_AT_ONCE * of_chain)).collect();
+    session.threads.run_all(&mut shares, |(chains, rows)| {
+        for (chain, rows) in chains.iter_mut().zip(rows.chunks(of_chain)) {
+            for row in rows.chunks_exact(row) {
+                absorb(chain, phase, row, session);
+            }
+        }
+        Progress::Done
+    });
 }
 
 /// Takes one transition into the books of its chain.
