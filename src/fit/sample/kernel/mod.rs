@@ -53,8 +53,13 @@ pub struct Lower<'a> {
 
 /// The whole kernel for one density: what a machine compiles after its header.
 pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
+    // Where registers are left, the state of a chain is kept in them.
+    let near = match source.text.len() <= MOST_INLINED {
+        true => "FUNCTION",
+        false => "APART",
+    };
     let text = format!(
-        "#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
+        "#define NEAR {near}\n#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
          #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n#define FAR {FAR:?}\n\
          typedef {} vector_t;\n\n\
          {}\n{TRANSITION}",
@@ -74,11 +79,17 @@ pub fn readable(source: &Source, team: usize, max_treedepth: u32) -> String {
     for_device(&program)
 }
 
+/// Characters of a density whose kernel keeps the chain in registers, at most.
+const MOST_INLINED: usize = 16_000;
+
 // The layout of `transition.c`, which a test compares.
 const STATE_EXTRA: usize = 10;
 const ROW_HEAD: usize = 11;
-const N_VECTORS: usize = 15;
-const N_SUMS: usize = 32 + 8 * LOW_RANK_MOST;
+const N_VECTORS: usize = 17;
+const N_SUMS: usize = 16 + 8 * LOW_RANK_MOST;
+/// Vectors and sums for each level of the trajectory.
+const LEVEL_VECTORS: usize = 4;
+const LEVEL_SUMS: usize = 48;
 
 /// Memories of the machine.
 #[derive(Clone, Copy)]
