@@ -53,13 +53,9 @@ pub struct Lower<'a> {
 
 /// The whole kernel for one density: what a machine compiles after its header.
 pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
-    // Where registers are left, the state of a chain is kept in them.
-    let near = match source.text.len() <= MOST_INLINED {
-        true => "FUNCTION",
-        false => "APART",
-    };
+    let is_long = u8::from(source.text.len() > MOST_SHORT);
     let text = format!(
-        "#define NEAR {near}\n#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
+        "#define LONG_DENSITY {is_long}\n#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
          #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n#define FAR {FAR:?}\n\
          typedef {} vector_t;\n\n\
          {}\n{TRANSITION}",
@@ -80,7 +76,7 @@ pub fn readable(source: &Source, team: usize, max_treedepth: u32) -> String {
 }
 
 /// Characters of a density whose kernel keeps the chain in registers, at most.
-const MOST_INLINED: usize = 16_000;
+const MOST_SHORT: usize = 16_000;
 
 // The layout of `transition.c`, which a test compares.
 const STATE_EXTRA: usize = 10;

@@ -10,6 +10,16 @@
    meetings; as they do the same with the same numbers, they never part. Slopes have two places, used
    in turn, so that no block writes what another still reads. */
 
+/* A short density leaves registers for the chain. Across a long one, of which a large model has some, all
+   that the transition knows lies in memory, and what is given the chain stands apart. */
+#if LONG_DENSITY
+#define NEAR APART
+#define LEAVE(x) IN_MEMORY(x)
+#else
+#define NEAR FUNCTION
+#define LEAVE(x)
+#endif
+
 /* What the host and the kernel agree on: 8-byte words. */
 struct Job {
     const double *fixed;     /* the density's numbers */
@@ -382,8 +392,10 @@ FUNCTION double evaluate(Chain *chain, const vector_t *q)
     chain->next_g = chain->g;
     chain->g = g;
     MEET();
+    LEAVE(chain);
     const double value
         = value_and_gradient(q, g, chain->w, chain->job->fixed, chain->job->table);
+    LEAVE(chain);
     SYNC();
     return value;
 }
@@ -659,9 +671,7 @@ FUNCTION void drift(const Chain *chain, vector_t *end, unsigned leaf, unsigned l
     }
 }
 
-/* A kick and a rotation of an end, the first of its step or the second. This and what follows the
-   density stand apart (NEAR) where the density is long: though they are given the chain, which has to lie
-   in memory then, less is kept in registers across the density, of which a large model then spills none. */
+/* A kick and a rotation of an end, the first of its step or the second. */
 NEAR void rotate(const Chain *chain, vector_t *end, int part, unsigned leaf, unsigned leaves)
 {
     const vector_t kick = (vector_t)(part == 0 ? chain->kick : chain->sign * chain->inner);
@@ -812,6 +822,8 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
     /* Parts of a step share this loop, so that the density stands in the code once. */
     int part = 0;
     for (unsigned leaf = 0; leaf < leaves; leaf += part == 0) {
+        LEAVE(tree);
+        LEAVE(dice);
         step(chain, part, leaf, leaves);
         part += 1;
         if (part < chain->parts)

@@ -8,12 +8,15 @@ typedef unsigned long long wide_t;
 #define APART static __device__ __noinline__
 #define ENTRY extern "C" __global__
 /* In front of the name of a kernel that has few blocks and waits for its own steps: registers are there to
-   have more loads under way. Warps are many, and leave some to each other. */
-#if TEAM == 32
+   have more loads under way. Warps are many, and leave some to each other; for architectures from 100 on the
+   compiler then takes more than there are. */
+#if TEAM == 32 || __CUDA_ARCH__ >= 1000
 #define IN_HASTE
 #else
 #define IN_HASTE __launch_bounds__(MEMBERS, 1)
 #endif
+/* What a pointer is to is in memory there, and not in registers. */
+#define IN_MEMORY(pointer) asm volatile("" : : "l"(pointer) : "memory")
 #define TO_BITS(x) ((bits_t)__double_as_longlong(x))
 #define FROM_BITS(b) __longlong_as_double((long long)(b))
 /* The body of the loop that follows stands in the code once; or up to four times, for sums, whose

@@ -23,6 +23,7 @@ int blocks_of_team = 1;
 #define APART static inline
 #define ENTRY static
 #define IN_HASTE
+#define IN_MEMORY(pointer)
 #define ROLLED
 #define FOUR
 #define FULL
