@@ -147,6 +147,20 @@ fn draws_after_a_warm_up_that_ended_early_are_those_of_the_cpu() {
     assert_same_draws(&joint, &settings, 1, "hierarchical");
 }
 
+/// Books of many chains are kept by several threads. Catches: rows that go to another chain, or in another
+/// order.
+#[test]
+fn every_chain_of_many_has_its_own_draws() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    let mut settings = settings(40, 20);
+    settings.sampler.chains = 37;
+    settings.sampler.threads = 3;
+    assert_same_draws(&joint, &settings, 1, "many chains");
+}
+
 /// Catches: a half that turns unseen, a trajectory that ends at its own turn, one that goes past the
 /// turn of a quarter.
 #[test]

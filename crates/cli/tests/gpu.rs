@@ -29,7 +29,7 @@ fn the_kernel_of_a_model_is_printed_without_a_gpu() {
     for part in [
         "#define TEAM 128",
         "value_and_gradient(",
-        "ENTRY void advance(",
+        "ENTRY void IN_HASTE advance(",
         "m_exp(",
     ] {
         assert!(said.out.contains(part), "no `{part}`");

@@ -4,7 +4,7 @@ use super::super::entangled::Plates;
 use super::super::estimate::AUTO_DENSE_MAX_DIM;
 use super::super::metric::LOW_RANK_MOST;
 use super::super::{Adapt, Integrator, MetricKind, Settings};
-use super::{Job, N_SUMS, N_VECTORS, ROW_HEAD, ROWS_BYTES, STATE_EXTRA};
+use super::{Job, LEVEL_SUMS, LEVEL_VECTORS, N_SUMS, N_VECTORS, ROW_HEAD, ROWS_BYTES, STATE_EXTRA};
 use fitzroy_device::gpu::blocks;
 use fitzroy_device::gpu::text::Source;
 
@@ -76,6 +76,7 @@ pub(super) fn chain_words(source: &Source, max_treedepth: u32, team: usize) -> u
         let bytes = n_vectors * source.dim * source.precision.vector_bytes();
         bytes.div_ceil(8)
     };
-    let own = words(N_VECTORS + 4 * (max_treedepth as usize + 1)) + N_SUMS;
+    let levels = max_treedepth as usize;
+    let own = words(N_VECTORS + LEVEL_VECTORS * levels) + N_SUMS + LEVEL_SUMS * levels;
     words(2) + source.n_work + blocks(team) * own
 }

@@ -11,6 +11,7 @@ mod memory;
 
 use super::chain::{Chain, PhaseSettings};
 use super::metric::LOW_RANK_MOST;
+use super::pool::Progress;
 use super::rotation::FAR;
 use super::run::Session;
 use super::tree::{Growth, Stop};
@@ -52,8 +53,9 @@ pub struct Lower<'a> {
 
 /// The whole kernel for one density: what a machine compiles after its header.
 pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
+    let is_long = u8::from(source.text.len() > MOST_SHORT);
     let text = format!(
-        "#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
+        "#define LONG_DENSITY {is_long}\n#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
          #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n#define FAR {FAR:?}\n\
          typedef {} vector_t;\n\n\
          {}\n{TRANSITION}",
@@ -73,11 +75,17 @@ pub fn readable(source: &Source, team: usize, max_treedepth: u32) -> String {
     for_device(&program)
 }
 
+/// Characters of a density whose kernel keeps the chain in registers, at most.
+const MOST_SHORT: usize = 16_000;
+
 // The layout of `transition.c`, which a test compares.
 const STATE_EXTRA: usize = 10;
 const ROW_HEAD: usize = 11;
-const N_VECTORS: usize = 15;
-const N_SUMS: usize = 32 + 8 * LOW_RANK_MOST;
+const N_VECTORS: usize = 17;
+const N_SUMS: usize = 16 + 8 * LOW_RANK_MOST;
+/// Vectors and sums for each level of the trajectory.
+const LEVEL_VECTORS: usize = 4;
+const LEVEL_SUMS: usize = 48;
 
 /// Memories of the machine.
 #[derive(Clone, Copy)]
@@ -150,7 +158,7 @@ impl Stretch<'_> {
 ///
 /// # Errors
 /// Those of the machine.
-pub(crate) fn advance<T: Target>(
+pub(crate) fn advance<T: Target + Send>(
     remote: &Remote<'_>,
     chains: &mut [Chain<T>],
     iteration: usize,
@@ -188,13 +196,7 @@ pub(crate) fn advance<T: Target>(
         };
         rows.resize(n_chains * n * row, 0u64);
         machine.read(at, &mut rows)?;
-        // Transition by transition, as if the chains had taken turns.
-        for t in 0..n {
-            for (k, chain) in chains.iter_mut().enumerate() {
-                let from = (k * n + t) * row;
-                absorb(chain, phase, &rows[from..from + row], session);
-            }
-        }
+        keep_books(chains, &rows, row, (phase, session));
         Ok(())
     };
     while made < iteration && !session.stop.load(Ordering::Relaxed) {
@@ -342,6 +344,30 @@ fn metric_of<T>(chains: &[Chain<T>], dim: usize) -> (Vec<f64>, usize) {
         numbers.resize(numbers.len() + stride - one.len(), 0.0);
     }
     (numbers, stride)
+}
+
+/// Chains whose rows a thread takes in before it looks for others.
+const CHAINS_AT_ONCE: usize = 8;
+
+/// Takes `rows` of `row` words, chain after chain, into the books of the chains: many chains make more of
+/// them than one thread can take in, so that all threads of the run share them.
+fn keep_books<T: Target + Send>(
+    chains: &mut [Chain<T>],
+    rows: &[u64],
+    row: usize,
+    (phase, session): (&PhaseSettings, &Session<'_>),
+) {
+    let of_chain = rows.len() / chains.len();
+    let shares = chains.chunks_mut(CHAINS_AT_ONCE);
+    let mut shares: Vec<_> = shares.zip(rows.chunks(CHAINS_AT_ONCE * of_chain)).collect();
+    session.threads.run_all(&mut shares, |(chains, rows)| {
+        for (chain, rows) in chains.iter_mut().zip(rows.chunks(of_chain)) {
+            for row in rows.chunks_exact(row) {
+                absorb(chain, phase, row, session);
+            }
+        }
+        Progress::Done
+    });
 }
 
 /// Takes one transition into the books of its chain.

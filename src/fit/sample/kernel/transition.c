@@ -10,6 +10,16 @@
    meetings; as they do the same with the same numbers, they never part. Slopes have two places, used
    in turn, so that no block writes what another still reads. */
 
+/* A short density leaves registers for the chain. Across a long one, of which a large model has some, all
+   that the transition knows lies in memory, and what is given the chain stands apart. */
+#if LONG_DENSITY
+#define NEAR APART
+#define LEAVE(x) IN_MEMORY(x)
+#else
+#define NEAR FUNCTION
+#define LEAVE(x)
+#endif
+
 /* What the host and the kernel agree on: 8-byte words. */
 struct Job {
     const double *fixed;     /* the density's numbers */
@@ -75,13 +85,16 @@ enum {
 
 enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
 
-/* Vectors of a chain, DIM numbers each: both ends, proposal and candidate, one to work in, remembered
-   leaves. The place of an end is where it lies from the centre of rotations, whitened. */
-enum { POSITION, MOMENTUM, FORCE, PATH, PLACE, END };
-enum { POINTS = 2 * END, SCRATCH = POINTS + 4, MARKS = SCRATCH + 1, SUMS_AT = MARKS + 4 * (MAX_DEPTH + 1) };
+/* Vectors of a chain, DIM numbers each: both ends, three points of which two may become the draw, one to
+   work in, remembered leaves: the first of a span and the leaf before it. The path of a leaf stands behind
+   its momentum. The place of an end is where it lies from the centre of rotations, whitened. */
+enum { POSITION, MOMENTUM, PATH, FORCE, PLACE, END };
+enum { POINTS = 2 * END, SCRATCH = POINTS + 6, MARKS = SCRATCH + 1, SUMS_AT = MARKS + 4 * MAX_DEPTH };
+#define MARK(slot, before) (MARKS + 4 * (slot) + 2 * (before))
 /* Words of all vectors, of a block, of two slopes, and of what blocks have in common. */
 enum { VECTORS = (SUMS_AT * DIM * sizeof(vector_t) + 7) / 8 };
-enum { N_SUMS = 32 + 8 * MOST_DIRECTIONS, OWN = VECTORS + N_SUMS };
+enum { MOST_SPANS = 3 * MAX_DEPTH, LEAF_SUMS = 16 * (1 + MOST_SPANS) };
+enum { N_SUMS = LEAF_SUMS + 8 * MOST_DIRECTIONS, OWN = VECTORS + N_SUMS };
 enum { SLOPES = (2 * DIM * sizeof(vector_t) + 7) / 8, COMMON = SLOPES + N_WORK };
 #define MEMORY (COMMON + N_BLOCKS * OWN)
 
@@ -259,9 +272,12 @@ FUNCTION double unit(unsigned a, unsigned b)
     return (double)(((bits_t)a << 32 | b) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-FUNCTION bool accept(Dice *dice, double probability)
+/* Whether a / b, of numbers that are not negative, is 1 or more, or above a number that is drawn then. The
+   quotient is only taken where products leave that open, for it takes long. */
+FUNCTION bool accept(Dice *dice, double a, double b)
 {
-    if (probability >= 1.0)
+    const bool is_usual = (a > 1e-100) & (a < 1e100) & (b > 1e-100) & (b < 1e100);
+    if (is_usual ? a >= b : a / b >= 1.0)
         return true;
     double u;
     if (dice->has_spare) {
@@ -273,7 +289,65 @@ FUNCTION bool accept(Dice *dice, double probability)
         dice->spare = unit(words.w[2], words.w[3]);
         dice->has_spare = true;
     }
-    return u < probability;
+    const double product = u * b, room = 1e-14 * a;
+    if (is_usual & (fabs(product - a) > room))
+        return product < a;
+    return u < a / b;
+}
+
+/* What is known of a point but its vectors, which are number `at`. */
+struct Point {
+    int at, offset;
+    double energy, log_density;
+};
+
+FUNCTION int ones(unsigned x)
+{
+    int n = 0;
+    for (; x; x &= x - 1)
+        ++n;
+    return n;
+}
+
+FUNCTION int lowest_of(bits_t bits)
+{
+    int n = 0;
+    for (; !(bits & 1); bits >>= 1)
+        ++n;
+    return n;
+}
+
+/* The levels of subtrees that end with this leaf of a subtree, or with it and all that was before. */
+FUNCTION int levels_ended(unsigned leaf, unsigned leaves)
+{
+    return ones(leaf & ~(leaf + 1)) + (leaf + 1 == leaves);
+}
+
+/* How many spans are looked at of so many levels: of the first two the whole; then also the first half
+   with the next leaf, and the second half with the leaf before. */
+FUNCTION int spans_of(int n_levels)
+{
+    return n_levels <= 2 ? n_levels : 3 * n_levels - 4;
+}
+
+FUNCTION int level_of(int span)
+{
+    return span < 2 ? span : (span + 4) / 3;
+}
+
+/* What a thread adds up when a leaf has been reached: a span of which level, or its energy. */
+enum { SPAN, FIRST_HALF, SECOND_HALF, ENERGY };
+struct Share {
+    int kind, level;
+};
+
+FUNCTION Share share_of(int item)
+{
+    const int span = item / 16 - 1;
+    Share share;
+    share.level = level_of(span);
+    share.kind = span < 0 ? ENERGY : span < 2 ? SPAN : (span + 1) % 3;
+    return share;
 }
 
 /* A chain at work. */
@@ -284,13 +358,16 @@ struct Chain {
     const double *inverse; /* of a dense S, where there is a centre */
     vector_t *m;   /* its vectors */
     vector_t *g, *next_g; /* the slope of the last evaluation, and of the next */
-    double *sums;  /* two sets of 16 partial sums, used in turn */
+    double *sums;  /* partial sums of a leaf */
     double *along; /* eight partial sums for each direction of the metric */
     double *w;    /* memory of the density */
-    int kind, rank, parts, n_numbers, turn, side, candidate, offset[2];
-    double step_size, sine, cosine, outer, inner, energy_start, energy, log_density;
-    double point_energy[2], point_log_density[2];
-    int point_offset[2];
+    Share share; /* of the sums of a leaf */
+    int kind, rank, parts, n_numbers, side;
+    int first, last; /* leaves of the trajectory, from its start on */
+    int spare; /* the point that every leaf is written to before it is known whether it is taken */
+    double step_size, sine, cosine, outer, inner, energy_start, log_density;
+    double sign, kick; /* of the side that grows; what forces are multiplied by at the ends of a step */
+    Point candidate, proposal; /* of the trajectory and of the growing subtree */
 };
 
 FUNCTION vector_t *vector_of(const Chain *chain, int k)
@@ -308,13 +385,6 @@ FUNCTION double fold_eight(const double *p)
     return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
 }
 
-/* The next set of partial sums: while some threads read one, others may write the other. */
-FUNCTION double *next_sums(Chain *chain)
-{
-    chain->turn ^= 1;
-    return chain->sums + 16 * chain->turn;
-}
-
 /* Log density at q, and its slope into chain->g. */
 FUNCTION double evaluate(Chain *chain, const vector_t *q)
 {
@@ -322,41 +392,35 @@ FUNCTION double evaluate(Chain *chain, const vector_t *q)
     chain->next_g = chain->g;
     chain->g = g;
     MEET();
+    LEAVE(chain);
     const double value
         = value_and_gradient(q, g, chain->w, chain->job->fixed, chain->job->table);
+    LEAVE(chain);
     SYNC();
     return value;
 }
 
-/* The sum of a_i b_i in eight lanes; what it reads must have been shared before. */
-FUNCTION double dot(Chain *chain, const vector_t *a, const vector_t *b)
+FUNCTION double add_times(double h, double c, double k)
 {
-    double *p = next_sums(chain);
-    ROLLED for (int k = MEMBER; k < 8; k += MEMBERS) {
-        double s = 0.0;
-        FOUR for (int i = k; i < DIM; i += 8)
-            s = s + (double)a[i] * (double)b[i];
-        p[k] = s;
-    }
-    MEET();
-    return fold_eight(p);
+    return fma(c, k, h);
 }
 
-/* Whether a span turns: with s = h + k or h - k, whether s.p or s.r is not positive. */
-APART bool span_turns(double *sums, const vector_t *h, const vector_t *k, bool across,
-    const vector_t *p, const vector_t *r)
+FUNCTION float add_times(float h, float c, float k)
 {
-    ROLLED for (int item = MEMBER; item < 16; item += MEMBERS) {
-        const vector_t *x = item < 8 ? p : r;
-        vector_t s = 0.0;
-        FOUR for (int i = item % 8; i < DIM; i += 8) {
-            const vector_t along = across ? h[i] + k[i] : h[i] - k[i];
-            s = s + along * x[i];
+    return fmaf(c, k, h);
+}
+
+/* One of eight lanes of the sum of (h + c k) x, c being 1, 0 or -1. With a fixed number of turns all loads
+   are under way at once. */
+FUNCTION double lane_of(const vector_t *h, vector_t c, const vector_t *k, const vector_t *x, int lane)
+{
+    double s = 0.0;
+    FULL for (int from = 0; from < DIM; from += 8)
+        if (from + lane < DIM) {
+            const int i = from + lane;
+            s = s + (double)add_times(h[i], c, k[i]) * (double)x[i];
         }
-        sums[item] = s;
-    }
-    MEET();
-    return fold_eight(sums) <= 0.0 || fold_eight(sums + 8) <= 0.0;
+    return s;
 }
 
 /* What works on memory alone stands apart, in the code once. It is not given the chain, which would
@@ -516,7 +580,7 @@ FUNCTION void set_turn(Chain *chain)
 FUNCTION void start(Chain *chain, const Dice *dice)
 {
     vector_t *back = vector_of(chain, 0), *front = vector_of(chain, END);
-    const vector_t *q = point_of(chain, chain->candidate), *g = q + DIM;
+    const vector_t *q = point_of(chain, chain->candidate.at), *g = q + DIM;
     draw_momentum(chain, back + MOMENTUM * DIM, dice->iteration, dice);
     MEET();
     if (chain->centre) {
@@ -542,33 +606,51 @@ FUNCTION void start(Chain *chain, const Dice *dice)
         front[PATH * DIM + i] = 0.0;
     }
     const vector_t *p = back + MOMENTUM * DIM;
-    const double kinetic = 0.5 * dot(chain, p, p);
-    const int at = chain->candidate;
-    chain->offset[0] = 0;
-    chain->offset[1] = 0;
-    chain->log_density = chain->point_log_density[at];
-    chain->energy_start = kinetic - chain->log_density;
-    chain->energy = chain->energy_start;
-    chain->point_energy[at] = chain->energy_start;
-    chain->point_offset[at] = 0;
+    for (int k = MEMBER; k < 8; k += MEMBERS)
+        chain->sums[k] = lane_of(p, 0.0, p, p, k);
+    MEET();
+    chain->first = 0;
+    chain->last = 0;
+    chain->log_density = chain->candidate.log_density;
+    chain->energy_start = 0.5 * fold_eight(chain->sums) - chain->log_density;
+    chain->candidate.energy = chain->energy_start;
+    chain->candidate.offset = 0;
 }
 
-/* Half a kick and the drift of an end. */
-FUNCTION void drift(Chain *chain, vector_t *end, double half)
+/* The leaf before this one of a subtree is remembered where a half of four and more begins, and this one
+   where any half does; null elsewhere. */
+FUNCTION vector_t *mark_before(const Chain *chain, unsigned leaf, unsigned leaves)
 {
-    const double step = 2.0 * half;
-    const vector_t kick = (vector_t)half;
+    return leaves >= 4 && leaf % 4 == 0 ? vector_of(chain, MARK(ones(leaf), 1)) : 0;
+}
+
+FUNCTION vector_t *mark_after(const Chain *chain, unsigned leaf, unsigned leaves)
+{
+    return leaves >= 2 && leaf % 2 == 0 ? vector_of(chain, MARK(ones(leaf), 0)) : 0;
+}
+
+/* Half a kick and the drift of an end to a leaf of a subtree. */
+FUNCTION void drift(const Chain *chain, vector_t *end, unsigned leaf, unsigned leaves)
+{
+    const double step = 2.0 * chain->kick;
+    const vector_t kick = (vector_t)chain->kick;
     vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM;
     const vector_t *f = end + FORCE * DIM;
     vector_t *h = end + PATH * DIM;
     EACH(i)
     {
-        const vector_t before = p[i];
+        /* All loads before the first store, which they would wait for. */
+        const vector_t before = p[i], path = h[i];
         const vector_t after = before + kick * f[i];
         if (chain->kind == DIAGONAL || chain->kind == LOW_RANK)
             q[i] = q[i] + (vector_t)(step * chain->metric[i]) * after;
-        h[i] = h[i] + before;
+        h[i] = path + before;
         p[i] = after;
+        vector_t *mark = mark_before(chain, leaf, leaves);
+        if (mark) {
+            mark[i] = before;
+            mark[DIM + i] = path;
+        }
     }
     if (chain->kind == DENSE) {
         MEET(); /* dense */
@@ -589,30 +671,35 @@ FUNCTION void drift(Chain *chain, vector_t *end, double half)
     }
 }
 
-/* A kick and a rotation of an end, the first of its step or the second. This and what follows the
-   density stand apart though they are given the chain: less is kept in registers across the density, of
-   which a large model then spills none. */
-APART void rotate(Chain *chain, vector_t *end, double sign, int part)
+/* A kick and a rotation of an end, the first of its step or the second. */
+NEAR void rotate(const Chain *chain, vector_t *end, int part, unsigned leaf, unsigned leaves)
 {
-    const vector_t kick = (vector_t)(sign * (part == 0 ? chain->outer : chain->inner));
-    const vector_t sine = (vector_t)(sign * chain->sine), cosine = (vector_t)chain->cosine;
+    const vector_t kick = (vector_t)(part == 0 ? chain->kick : chain->sign * chain->inner);
+    const vector_t sine = (vector_t)(chain->sign * chain->sine), cosine = (vector_t)chain->cosine;
     const vector_t less = (vector_t)(chain->cosine - 1.0);
     vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *x = end + PLACE * DIM;
     const vector_t *f = end + FORCE * DIM;
     vector_t *h = end + PATH * DIM, *by = vector_of(chain, SCRATCH);
     EACH(i)
     {
-        const vector_t before = p[i];
+        /* All loads before the first store, which they would wait for. */
+        const vector_t before = p[i], place = x[i], path = h[i], position = q[i];
+        const vector_t scale = (vector_t)chain->metric[i];
         const vector_t after = before + kick * f[i];
-        const vector_t place = x[i];
         const vector_t moved = place * less + after * sine;
-        if (part == 0)
-            h[i] = h[i] + before;
+        if (part == 0) {
+            h[i] = path + before;
+            vector_t *mark = mark_before(chain, leaf, leaves);
+            if (mark) {
+                mark[i] = before;
+                mark[DIM + i] = path;
+            }
+        }
         p[i] = after * cosine - place * sine;
         x[i] = place + moved;
         by[i] = moved;
         if (chain->kind != DENSE)
-            q[i] = q[i] + (vector_t)chain->metric[i] * moved;
+            q[i] = position + scale * moved;
     }
     if (chain->kind == DENSE) {
         MEET(); /* rotation, dense */
@@ -628,155 +715,134 @@ APART void rotate(Chain *chain, vector_t *end, double sign, int part)
     }
 }
 
-/* The force where an end has come to; after the last part of a step the kick. */
-APART void take_force(Chain *chain, bool last)
+/* The force where an end has come to; after the last part of a step to a leaf of a subtree the kick. Then
+   the leaf is remembered, and its point is written to where it can become the proposal. */
+NEAR void take_force(const Chain *chain, vector_t *end, bool last, unsigned leaf, unsigned leaves)
 {
-    const double sign = chain->side == 1 ? 1.0 : -1.0;
-    const vector_t kick = (vector_t)(sign * (chain->centre ? chain->outer : 0.5 * chain->step_size));
-    vector_t *end = vector_of(chain, chain->side * END);
+    const vector_t kick = (vector_t)chain->kick;
     vector_t *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM, *h = end + PATH * DIM;
-    const vector_t *g = chain->g;
+    const vector_t *q = end + POSITION * DIM, *g = chain->g;
+    vector_t *point = point_of(chain, chain->spare);
     before_pull(chain, g);
     EACH(i)
     {
+        /* All loads before the first store, which they would wait for. */
+        const vector_t slope = g[i], position = q[i], before = p[i], way = h[i];
         vector_t force = pulled(chain, g, i);
         if (chain->centre)
             force = force + end[PLACE * DIM + i];
+        const vector_t after = before + kick * force, path = way + after;
         f[i] = force;
         if (!last)
             continue;
-        const vector_t after = p[i] + kick * force;
-        h[i] = h[i] + after;
+        point[i] = position;
+        point[DIM + i] = slope;
+        h[i] = path;
         p[i] = after;
+        vector_t *mark = mark_after(chain, leaf, leaves);
+        if (mark) {
+            mark[i] = after;
+            mark[DIM + i] = path;
+        }
     }
 }
 
-/* One step of the side that grows, or a part of it; after the last the log weight of the leaf. */
-FUNCTION double step(Chain *chain, int part)
+/* One step of the side that grows to a leaf of a subtree, or a part of it. */
+FUNCTION void step(Chain *chain, int part, unsigned leaf, unsigned leaves)
 {
-    const double sign = chain->side == 1 ? 1.0 : -1.0;
     vector_t *end = vector_of(chain, chain->side * END);
-    const bool last = part + 1 >= chain->parts;
     if (chain->centre)
-        rotate(chain, end, sign, part);
+        rotate(chain, end, part, leaf, leaves);
     else
-        drift(chain, end, 0.5 * sign * chain->step_size);
+        drift(chain, end, leaf, leaves);
     chain->log_density = evaluate(chain, end + POSITION * DIM);
-    take_force(chain, last);
-    if (!last)
-        return 0.0;
-    MEET();
-    const vector_t *p = vector_of(chain, chain->side * END + MOMENTUM);
-    const double square = dot(chain, p, p);
-    chain->offset[chain->side] += chain->side == 1 ? 1 : -1;
-    chain->energy = 0.5 * square - chain->log_density;
-    return chain->energy_start - chain->energy;
+    take_force(chain, end, part + 1 >= chain->parts, leaf, leaves);
 }
 
-/* The leaf just reached becomes the candidate of the subtree. */
-FUNCTION void propose(Chain *chain)
+/* The leaf just reached becomes the proposal of the subtree. */
+FUNCTION void propose(Chain *chain, double energy)
 {
-    const int to = 1 - chain->candidate;
-    const vector_t *q = vector_of(chain, chain->side * END + POSITION);
-    const vector_t *g = chain->g;
-    vector_t *point = point_of(chain, to);
-    EACH(i)
-    {
-        point[i] = q[i];
-        point[DIM + i] = g[i];
-    }
-    chain->point_energy[to] = chain->energy;
-    chain->point_log_density[to] = chain->log_density;
-    chain->point_offset[to] = chain->offset[chain->side];
+    const int spare = chain->proposal.at;
+    chain->proposal.at = chain->spare;
+    chain->proposal.energy = energy;
+    chain->proposal.log_density = chain->log_density;
+    chain->proposal.offset = chain->side == 1 ? chain->last : chain->first;
+    chain->spare = spare;
 }
 
-/* Remembered leaves: slot s holds momentum and path of its first leaf and of the leaf before. */
-FUNCTION vector_t *mark_of(const Chain *chain, int slot, int before)
+/* Whether a span whose partial sums these are turns. */
+FUNCTION bool turns(const double *sums)
 {
-    return vector_of(chain, MARKS + 4 * slot + 2 * before);
+    return (fold_eight(sums) <= 0.0) | (fold_eight(sums + 8) <= 0.0);
 }
 
-FUNCTION void mark(const Chain *chain, int slot, int before)
+/* Whether a trajectory of rotations is so long that it comes back. */
+FUNCTION bool is_round(const Chain *chain)
 {
-    const vector_t *end = vector_of(chain, chain->side * END);
-    vector_t *to = mark_of(chain, slot, before);
-    EACH(i)
-    {
-        to[i] = end[MOMENTUM * DIM + i];
-        to[DIM + i] = end[PATH * DIM + i];
-    }
-}
-
-/* From a remembered leaf to the leaf just reached. */
-FUNCTION bool turns_since(Chain *chain, int slot, int before)
-{
-    const vector_t *end = vector_of(chain, chain->side * END);
-    const vector_t *a = mark_of(chain, slot, before);
-    return span_turns(next_sums(chain), end + PATH * DIM, a + DIM, false, end + MOMENTUM * DIM, a);
-}
-
-FUNCTION bool turns_between(Chain *chain, int first, int last)
-{
-    const vector_t *a = mark_of(chain, first, 0), *b = mark_of(chain, last, 0);
-    return span_turns(next_sums(chain), b + DIM, a + DIM, false, b, a);
-}
-
-FUNCTION bool turns_far_to(Chain *chain, int slot)
-{
-    const vector_t *far = vector_of(chain, (1 - chain->side) * END);
-    const vector_t *b = mark_of(chain, slot, 0);
-    return span_turns(next_sums(chain), b + DIM, far + PATH * DIM, true, b, far + MOMENTUM * DIM);
-}
-
-FUNCTION bool turns_whole(Chain *chain)
-{
-    const int states = chain->offset[1] - chain->offset[0] + 1;
-    if (chain->centre && (states / 2) * chain->step_size >= FAR)
-        return true;
-    const vector_t *near = vector_of(chain, chain->side * END);
-    const vector_t *far = vector_of(chain, (1 - chain->side) * END);
-    return span_turns(next_sums(chain), near + PATH * DIM, far + PATH * DIM, true, near + MOMENTUM * DIM,
-        far + MOMENTUM * DIM);
-}
-
-FUNCTION int ones(unsigned x)
-{
-    int n = 0;
-    for (; x; x &= x - 1)
-        ++n;
-    return n;
+    const int states = chain->last - chain->first + 1;
+    return chain->centre && (states / 2) * chain->step_size >= FAR;
 }
 
 /* Sums of weights, of the trajectory and of the growing subtree, and what is recorded. */
 struct Tree {
     double base, total, subtree, acceptance_sum, max_energy_error;
     int depth, n_steps, stop;
-    bool nonfinite, past_turn, subtree_turns;
+    bool nonfinite, past_turn, subtree_turns, whole_turns;
 };
 
-FUNCTION bool leaf_turns(Chain *chain, int slot, unsigned size)
+/* All sums of a leaf, in eight lanes each: p.p, from which the next eight are left alone, then s.p and s.r
+   of every span, s being the difference of the paths at its ends, or their sum across the start. */
+FUNCTION void sum_leaf(const Chain *chain, int ones_of_leaf, int n_spans)
 {
-    if (turns_since(chain, slot, 0))
-        return true;
-    return size >= 8 && (turns_between(chain, slot, slot + 1) || turns_since(chain, slot + 1, 1));
+    const int near = chain->side * END + MOMENTUM, far = END + 2 * MOMENTUM - near;
+    Share share = chain->share;
+    ROLLED for (int item = MEMBER; item < 16 * (1 + n_spans);) {
+        const int slot = ones_of_leaf - 1 - share.level;
+        /* A level that is all of the subtree and what was before begins at the other end. */
+        const int first = slot < 0 ? far : MARK(slot, 0);
+        const int a = share.kind == FIRST_HALF ? MARK(slot + 1, 0) : near;
+        const int b = share.kind == SECOND_HALF ? MARK(slot + 1, 1) : share.kind == ENERGY ? near : first;
+        const vector_t c = share.kind == ENERGY ? 0.0 : b == far ? 1.0 : -1.0;
+        const vector_t *h = vector_of(chain, share.kind == ENERGY ? a : a + 1);
+        const vector_t *k = vector_of(chain, b + 1), *x = vector_of(chain, item & 8 ? b : a);
+        chain->sums[item] = lane_of(h, c, k, x, item & 7);
+        item += MEMBERS;
+        share = share_of(item);
+    }
 }
 
 /* Grows one subtree; true when it must be discarded, tree->stop says why. */
-FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves, int joint)
+FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves)
 {
     /* A span below this length that turns ends it: with past_turn any but the whole. */
     const unsigned limit = leaves << (1 - tree->past_turn);
     tree->subtree = 0.0;
     tree->subtree_turns = false;
+    tree->whole_turns = false;
     /* Parts of a step share this loop, so that the density stands in the code once. */
     int part = 0;
     for (unsigned leaf = 0; leaf < leaves; leaf += part == 0) {
-        const double log_weight = step(chain, part);
+        LEAVE(tree);
+        LEAVE(dice);
+        step(chain, part, leaf, leaves);
         part += 1;
         if (part < chain->parts)
             continue;
         part = 0;
         tree->n_steps += 1;
+        chain->first -= chain->side == 0;
+        chain->last += chain->side == 1;
+        /* Whether anything turns is known as soon as the energy is: all sums are taken together. */
+        const int n_levels = levels_ended(leaf, leaves), n_spans = spans_of(n_levels);
+        MEET();
+        sum_leaf(chain, ones(leaf), n_spans);
+        MEET();
+        const double energy = 0.5 * fold_eight(chain->sums) - chain->log_density;
+        const double log_weight = chain->energy_start - energy;
+        bits_t turned = 0;
+        WHICH(turned, i, 0, n_spans, turns(chain->sums + 16 + 16 * i));
+        if (MOST_SPANS > 32)
+            WHICH(turned, i, 32, n_spans, turns(chain->sums + 16 + 16 * i));
         if (fabs(log_weight) > fabs(tree->max_energy_error))
             tree->max_energy_error = -log_weight;
         if (!(fabs(log_weight) < FROM_BITS(0x7ff0000000000000ull))) {
@@ -799,28 +865,19 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
             return true;
         }
         tree->subtree = tree->subtree + weight;
-        if (leaf == 0 || accept(dice, weight / tree->subtree))
-            propose(chain);
-        if (leaf == 0 && joint >= 0)
-            mark(chain, joint, 0);
-        const int slot = ones(leaf >> 1);
-        if ((leaf & 1) == 0) {
-            if (leaves > 1)
-                mark(chain, slot, 0);
+        if (leaf == 0 || accept(dice, weight, tree->subtree))
+            propose(chain, energy);
+        if (turned == 0)
             continue;
-        }
-        int k = 0;
-        while (leaf >> k & 1 && !leaf_turns(chain, slot - k, 2u << k))
-            ++k;
-        if (leaf >> k & 1) {
+        const int whole = leaf + 1 == leaves ? n_levels - 1 : n_levels;
+        const int level = level_of(lowest_of(turned));
+        tree->whole_turns = turned >> spans_of(whole) != 0;
+        if (level < whole) {
             tree->stop = TURNED;
-            if (2u << k < limit)
+            if (2u << level < limit)
                 return true;
             tree->subtree_turns = true;
         }
-        const unsigned next = leaf + 1;
-        if (next < leaves && next % 4 == 0)
-            mark(chain, ones(next >> 1), 1);
     }
     return false;
 }
@@ -839,21 +896,22 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
     bool has_turned = false;
     while (tree->depth < max_depth) {
         chain->side = dice->directions & 1 ? 1 : 0;
+        chain->sign = chain->side == 1 ? 1.0 : -1.0;
+        chain->kick = chain->sign * (chain->centre ? chain->outer : 0.5 * chain->step_size);
         dice->directions >>= 1;
         const unsigned leaves = 1u << tree->depth;
         tree->depth += 1;
-        const int joint = 2 * leaves >= 8 ? MAX_DEPTH : -1;
-        if (joint >= 0)
-            mark(chain, joint, 1);
-        if (grow_subtree(chain, tree, dice, leaves, joint))
+        if (grow_subtree(chain, tree, dice, leaves))
             return;
-        const double ratio = tree->subtree / tree->total;
-        if (accept(dice, ratio < 1.0 ? ratio : 1.0))
-            chain->candidate = 1 - chain->candidate;
+        /* What weighs nothing is replaced by anything. */
+        if (tree->total + tree->subtree == 0.0 || accept(dice, tree->subtree, tree->total)) {
+            const Point old = chain->candidate;
+            chain->candidate = chain->proposal;
+            chain->proposal = old;
+        }
         tree->total = tree->total + tree->subtree;
         const bool half_turns = has_turned || tree->subtree_turns;
-        has_turned = turns_whole(chain)
-            || (joint >= 0 && (turns_far_to(chain, joint) || turns_since(chain, joint, 1)));
+        has_turned = is_round(chain) || tree->whole_turns;
         if (tree->past_turn ? half_turns : has_turned) {
             tree->stop = TURNED;
             return;
@@ -877,23 +935,23 @@ FUNCTION void learn(double *state, double acceptance, double target, const doubl
 FUNCTION void write_row(
     const Chain *chain, const Tree *tree, double step_size, double *row)
 {
-    const int at = chain->candidate;
+    const Point *draw = &chain->candidate;
     if (BLOCK != 0)
         return;
     if (MEMBER == 0) {
         row[R_STOP] = tree->stop;
         row[R_DEPTH] = tree->depth;
         row[R_STEPS] = tree->n_steps;
-        row[R_ENERGY] = chain->point_energy[at];
+        row[R_ENERGY] = draw->energy;
         row[R_ENERGY_START] = chain->energy_start;
         row[R_MAX_ENERGY_ERROR] = tree->max_energy_error;
         row[R_ACCEPTANCE_SUM] = tree->acceptance_sum;
         row[R_STEP_SIZE] = step_size;
-        row[R_LOG_DENSITY] = chain->point_log_density[at];
-        row[R_OFFSET] = chain->point_offset[at];
+        row[R_LOG_DENSITY] = draw->log_density;
+        row[R_OFFSET] = draw->offset;
         row[R_NONFINITE] = tree->nonfinite ? 1.0 : 0.0;
     }
-    const vector_t *q = point_of(chain, at);
+    const vector_t *q = point_of(chain, draw->at);
     EACH(i)
     {
         row[R_POINT + i] = q[i];
@@ -901,7 +959,7 @@ FUNCTION void write_row(
     }
 }
 
-ENTRY void advance(const Job *job)
+ENTRY void IN_HASTE advance(const Job *job)
 {
     const int index = TEAM_INDEX;
     if (index >= (int)job->n_chains)
@@ -933,9 +991,11 @@ ENTRY void advance(const Job *job)
     memory += COMMON + BLOCK * OWN;
     chain.m = (vector_t *)memory;
     chain.sums = memory + VECTORS;
-    chain.along = chain.sums + 32;
-    chain.turn = 0;
-    chain.candidate = 0;
+    chain.along = chain.sums + LEAF_SUMS;
+    chain.candidate.at = 0;
+    chain.proposal.at = 1;
+    chain.spare = 2;
+    chain.share = share_of(MEMBER);
     double scalar[N_SCALARS];
     for (int i = 0; i < N_SCALARS; ++i)
         scalar[i] = saved[2 * DIM + i];
@@ -950,7 +1010,7 @@ ENTRY void advance(const Job *job)
         EACH(i)
         point[DIM + i] = chain.g[i];
     }
-    chain.point_log_density[0] = scalar[S_LOG_DENSITY];
+    chain.candidate.log_density = scalar[S_LOG_DENSITY];
     Dice dice;
     dice.key[0] = (unsigned)job->seed;
     dice.key[1] = (unsigned)job->stream ^ (unsigned)(job->seed >> 32);
@@ -976,14 +1036,13 @@ ENTRY void advance(const Job *job)
     /* All blocks have read what was saved: there was an evaluation in between. */
     if (BLOCK != 0)
         return;
-    const int at = chain.candidate;
-    const vector_t *q = point_of(&chain, at);
+    const vector_t *q = point_of(&chain, chain.candidate.at);
     EACH(i)
     {
         saved[i] = q[i];
         saved[DIM + i] = q[DIM + i];
     }
-    scalar[S_LOG_DENSITY] = chain.point_log_density[at];
+    scalar[S_LOG_DENSITY] = chain.candidate.log_density;
     if (MEMBER == 0)
         for (int i = 0; i < N_SCALARS; ++i)
             saved[2 * DIM + i] = scalar[i];

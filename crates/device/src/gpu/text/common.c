@@ -2,6 +2,16 @@
 
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 
+/* x / d by multiplications, for a constant d and its reciprocal r, rounded like the quotient (Markstein 1990)
+   wherever x is of a usual size: no step comes near what is too large or too small then. */
+#define QUOTIENT(x, d, r) corrected((x) * (r), x, d, r)
+#define IS_USUAL(x) (((unsigned)(TO_BITS(x) >> 52) & 0x7ff) - 223u < 1600u)
+
+FUNCTION double corrected(double near, double x, double d, double r)
+{
+    return fma(fma(-d, near, x), r, near);
+}
+
 /* The elements i < n of a thread of the team. */
 #define SHARE(i, n) ROLLED for (int i = THREAD; i < (n); i += TEAM)
 

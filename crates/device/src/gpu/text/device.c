@@ -7,6 +7,16 @@ typedef unsigned long long wide_t;
 #define FUNCTION static __device__
 #define APART static __device__ __noinline__
 #define ENTRY extern "C" __global__
+/* In front of the name of a kernel that has few blocks and waits for its own steps: registers are there to
+   have more loads under way. Warps are many, and leave some to each other; for architectures from 100 on the
+   compiler then takes more than there are. */
+#if TEAM == 32 || __CUDA_ARCH__ >= 1000
+#define IN_HASTE
+#else
+#define IN_HASTE __launch_bounds__(MEMBERS, 1)
+#endif
+/* What a pointer is to is in memory there, and not in registers. */
+#define IN_MEMORY(pointer) asm volatile("" : : "l"(pointer) : "memory")
 #define TO_BITS(x) ((bits_t)__double_as_longlong(x))
 #define FROM_BITS(b) __longlong_as_double((long long)(b))
 /* The body of the loop that follows stands in the code once; or up to four times, for sums, whose
@@ -14,6 +24,33 @@ typedef unsigned long long wide_t;
    and code that stands four times takes as much longer to compile. */
 #define ROLLED _Pragma("unroll 1")
 #define FOUR _Pragma("unroll 4")
+/* Likewise up to sixteen times: for few sums that everything waits for. */
+#define FULL _Pragma("unroll 16")
+
+/* Sets bit i of `bits` where the condition holds, for the 32 numbers i < n from `from` on: every warp finds
+   out for itself, each of its threads for another i. */
+#define WHICH(bits, i, from, n, condition)                                                       \
+    {                                                                                            \
+        const int own = (from) + (int)(threadIdx.x % 32), i = own < (n) ? own : (from);          \
+        bits |= (bits_t)__ballot_sync(0xffffffffu, (own < (n)) & (condition)) << (from);         \
+    }
+
+/* 32 partial sums joined by halves, by eight threads that stand side by side in a warp: all of them have the
+   sum. */
+FUNCTION double join_eight(const double *p, int thread)
+{
+    const unsigned all = 0xffu << (threadIdx.x & 24);
+    double s = (p[thread] + p[thread + 16]) + (p[thread + 8] + p[thread + 24]);
+    s = s + __shfl_xor_sync(all, s, 4);
+    s = s + __shfl_xor_sync(all, s, 2);
+    return s + __shfl_xor_sync(all, s, 1);
+}
+
+#define JOIN_EIGHT(p, thread) join_eight(p, thread)
+/* One such sum, or up to four at once, of which JOINED() is one: every warp joins them for itself. */
+#define JOIN_ONE(p) join_eight(p, (int)(threadIdx.x % 8))
+#define JOIN_FOUR(p, n) join_eight((p) + 32 * LEAST((int)(threadIdx.x % 32 / 8), (n) - 1), (int)(threadIdx.x % 8))
+#define JOINED(four, p, which) __shfl_sync(0xffffffffu, four, 8 * (which))
 
 /* All threads of a team, THREAD of TEAM, meet with SYNC(), those of one block, MEMBER of MEMBERS, with
    MEET(). */

@@ -22,8 +22,14 @@ int blocks_of_team = 1;
 #define FUNCTION static inline
 #define APART static inline
 #define ENTRY static
+#define IN_HASTE
+#define IN_MEMORY(pointer)
 #define ROLLED
 #define FOUR
+#define FULL
+#define WHICH(bits, i, from, n, condition)                                                       \
+    for (int i = (from); i < (n) && i < (from) + 32; ++i)                                        \
+        bits |= (bits_t)(condition) << i;
 #define TEAM team_size
 #define THREAD thread_now
 #define TEAM_INDEX team_now
@@ -31,6 +37,10 @@ int blocks_of_team = 1;
 #define MEMBER (thread_now % block_size)
 #define N_BLOCKS (team_size / block_size)
 #define BLOCK (thread_now / block_size)
+#define JOIN_EIGHT(p, thread) ((thread) == 0 ? join_lanes(p) : 0.0)
+#define JOIN_ONE(p) join_lanes(p)
+#define JOIN_FOUR(p, n) 0.0
+#define JOINED(four, p, which) join_lanes((p) + 32 * (which))
 /* All threads of a team meet, or those of one block. */
 #define SYNC() fibers_meet(__LINE__, true)
 #define MEET() fibers_meet(__LINE__, false)

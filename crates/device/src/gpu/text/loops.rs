@@ -2,6 +2,7 @@
 
 use super::arrays::{Access, Place};
 use super::functions;
+use super::order;
 use super::precision::Real;
 use super::sums::{Reduction, copies};
 use super::{Writer, array};
@@ -91,7 +92,10 @@ impl Writer<'_> {
         self.is_single = true;
         let turn = self.turn(plan, "    ");
         self.is_single = false;
-        let text = turn.text;
+        let text = match self.is_crowded() {
+            true => turn.text,
+            false => order::divisions_together(&turn.text),
+        };
         self.step(&text);
         for (place, name) in turn.once {
             self.store_once(place, &name);

@@ -11,6 +11,7 @@ pub mod damping;
 mod functions;
 mod kernels;
 mod loops;
+mod order;
 mod positions;
 mod precision;
 mod printer;
@@ -121,8 +122,8 @@ struct Writer<'a> {
     /// Single numbers that the first thread writes before all meet: not one by one, for behind a write
     /// no read can begin early.
     stores: Vec<String>,
-    /// Elements of the loop that `body` ends with, and how long that is then.
-    last_loop: Option<(usize, usize)>,
+    /// Loops over elements since all met.
+    loops: Vec<LoopText>,
     /// Sums that wait until one of them is needed.
     totals: Vec<Total>,
     arrays: Arrays,
@@ -148,7 +149,7 @@ impl<'a> Writer<'a> {
             body: String::new(),
             known: HashMap::new(),
             stores: Vec::new(),
-            last_loop: None,
+            loops: Vec::new(),
             totals: Vec::new(),
             arrays: Arrays::new(lower, precision),
             tables: Tables::default(),
@@ -190,6 +191,7 @@ impl<'a> Writer<'a> {
         if meets {
             self.write_stores();
             self.body.push_str("    SYNC();\n");
+            self.loops.clear();
         }
         meets
     }
@@ -216,21 +218,42 @@ impl<'a> Writer<'a> {
     /// Adds a loop over `n` elements, `text` for each, to the loop before it if that is over as many
     /// and needs no barrier in between.
     fn elements(&mut self, n: usize, text: &str) {
-        let meets = self.meet();
-        const END: &str = "    }\n";
-        match self.last_loop {
-            Some((same, end))
-                if same == n && end == self.body.len() && !meets && !self.is_crowded() =>
-            {
-                self.body.truncate(end - END.len());
-            }
+        self.meet();
+        let end = self.body.len();
+        match self.loops.last() {
+            Some(last) if last.n == n && last.end == end && !self.is_crowded() => {}
             _ => {
                 let _ = writeln!(self.body, "    SHARE(i, {n}) {{");
+                let start = self.body.len();
+                self.body.push_str(END_OF_LOOP);
+                let end = self.body.len();
+                self.loops.push(LoopText { n, start, end });
             }
         }
-        self.body.push_str(text);
-        self.body.push_str(END);
-        self.last_loop = Some((n, self.body.len()));
+        self.add_to_loop(self.loops.len() - 1, text);
+    }
+
+    /// Adds to a loop that stands in the text.
+    fn add_to_loop(&mut self, which: usize, text: &str) {
+        let LoopText { start, end, .. } = self.loops[which];
+        let range = start..end - END_OF_LOOP.len();
+        let mut body = self.body[range.clone()].to_string() + text;
+        if !self.is_crowded() {
+            body = order::stores_last(&body);
+        }
+        self.body.replace_range(range.clone(), &body);
+        let moved = |at: usize| at + body.len() - range.len();
+        self.loops[which].end = moved(end);
+        for after in &mut self.loops[which + 1..] {
+            (after.start, after.end) = (moved(after.start), moved(after.end));
+        }
+    }
+
+    /// The loop over `n` elements, since all met, in which the number `of` of every turn was stored.
+    fn loop_that_stores(&self, n: usize, of: &str) -> Option<usize> {
+        let store = format!("        {of} = ");
+        let stores = |l: &LoopText| l.n == n && self.body[l.start..l.end].contains(&store);
+        self.loops.iter().position(stores)
     }
 
     /// Element `index` of the array at `loc`, in the arithmetic of the step; `access` says which
@@ -380,7 +403,12 @@ impl<'a> Writer<'a> {
                 };
                 self.element(part.loc, part.len, &index, access)
             };
-            self.elements(n, &format!("        {to} {assign} {from};\n"));
+            let text = format!("        {to} {assign} {from};\n");
+            // A slope leaves where it was made, if nobody has met since.
+            match self.loop_that_stores(n, &from) {
+                Some(which) if complete && !self.is_crowded() => self.add_to_loop(which, &text),
+                _ => self.elements(n, &text),
+            }
         }
         let value = self.scalar(parts[0].loc);
         self.step("");
@@ -400,11 +428,14 @@ impl<'a> Writer<'a> {
             ),
         };
         let vector = self.precision.vector();
+        let own = match self.is_crowded() {
+            true => self.body,
+            false => order::loads_first(&self.body, vector),
+        };
         let body = format!(
             "/* The log density at q, which every thread returns, and its slopes into g. */\n\
              APART double value_and_gradient(const {vector} *q, {vector} *g, double *w,\n    \
-             const double *fixed, const unsigned *table)\n{{\n{memories}{}}}\n",
-            self.body
+             const double *fixed, const unsigned *table)\n{{\n{memories}{own}}}\n"
         );
         let mut fixed = self.doubles;
         match lower {
@@ -431,6 +462,17 @@ fn pair(numbers: &[f64]) -> f64 {
     };
     f64::from_bits(bits(0) | bits(1) << 32)
 }
+
+/// A loop over elements that stands in a text.
+struct LoopText {
+    n: usize,
+    /// Where its body starts, and where it ends.
+    start: usize,
+    end: usize,
+}
+
+/// What a loop ends with.
+const END_OF_LOOP: &str = "    }\n";
 
 /// Element `index` of the array at `place`.
 fn array(place: Place, index: &str) -> String {

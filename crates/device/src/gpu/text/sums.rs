@@ -38,48 +38,67 @@ pub(super) struct Total {
     to: usize,
 }
 
+/// Terms of a sum whose loads may all be under way at once.
+const MOST_AT_ONCE: usize = 16;
+
 /// How often the body of a sum of up to `most` terms stands in the code, as the word before its loop.
 pub(super) fn copies(most: usize) -> &'static str {
     match most {
         ..4 => "ROLLED ",
+        ..=MOST_AT_ONCE => "FULL ",
         _ => "FOUR ",
     }
 }
 
-/// Adds the terms of partial sum number `lane` of a sum over `n` elements to `s`. All lanes of a tile have
-/// as many turns but for the last few elements: with a fixed number of turns the compiler has all
-/// loads under way at once, unless registers are scarce.
-fn lane_sum(lane: &str, n: usize, add: &str, indent: &str, crowded: bool) -> String {
-    let (mut text, l) = match lane {
+/// Adds the terms of partial sum number `lane` of a sum over `n` elements to `s`; `next` is the sum of `s`
+/// and the term of element `j`. All lanes of a tile have as many turns but for the last few elements: with
+/// a fixed number of turns and no branches the compiler has all loads under way at once, unless there are
+/// many or registers are scarce.
+fn lane_sum(
+    lane: &str,
+    n: usize,
+    next: &str,
+    (indent, real): (&str, Real),
+    crowded: bool,
+) -> String {
+    let (text, l) = match lane {
         "k" => (String::new(), "k"),
         _ => (format!("{indent}const int l = {lane};\n"), "l"),
     };
-    let copies = copies(n.min(TILE).div_ceil(PARTIALS));
+    let turns = n.min(TILE).div_ceil(PARTIALS);
+    let copies = copies(turns);
     if n > TILE {
         return text
             + &format!(
                 "{indent}{copies}for (int j = {l} / {PARTIALS} * {TILE} + {l} % {PARTIALS}; \
-                 j < LEAST({n}, ({l} / {PARTIALS} + 1) * {TILE}); j += {PARTIALS})\n{indent}    {add};\n"
+                 j < LEAST({n}, ({l} / {PARTIALS} + 1) * {TILE}); j += {PARTIALS})\n{indent}    s = {next};\n"
             );
     }
-    if crowded {
+    if crowded || turns > MOST_AT_ONCE {
         return text
             + &format!(
-                "{indent}{copies}for (int j = {l}; j < {n}; j += {PARTIALS})\n{indent}    {add};\n"
+                "{indent}{copies}for (int j = {l}; j < {n}; j += {PARTIALS})\n{indent}    s = {next};\n"
             );
     }
-    let (rest, whole) = (n % PARTIALS, n - n % PARTIALS);
-    if whole > 0 {
-        text += &format!(
-            "{indent}{copies}for (int j = {l}; j < {l} + {whole}; j += {PARTIALS})\n{indent}    {add};\n"
-        );
-    }
-    if rest > 0 {
-        text += &format!(
-            "{indent}if ({l} < {rest}) {{\n{indent}    const int j = {whole} + {l};\n{indent}    {add};\n{indent}}}\n"
-        );
-    }
-    text
+    // In the last turn what there is none of becomes what there is, and is not added.
+    let (last, real, whole) = (n - 1, real.name(), n - n % PARTIALS);
+    text + &format!(
+        "{indent}FULL for (int from = 0; from < {n}; from += {PARTIALS}) {{\n\
+         {indent}    const int j = from < {whole} ? from + {l} : LEAST(from + {l}, {last});\n\
+         {indent}    const {real} next = {next};\n\
+         {indent}    s = from < {whole} || from + {l} < {n} ? next : s;\n{indent}}}\n"
+    )
+}
+
+/// Sums that every warp joins for itself, at most.
+const MOST_JOINED: usize = 8;
+
+/// Where sums are whose partial sums have been joined.
+enum Joined {
+    /// Each in an expression.
+    Values(Vec<String>),
+    /// In `w`, from there on.
+    At(usize),
 }
 
 /// Terms that may be added up in `float`.
@@ -180,14 +199,18 @@ impl Writer<'_> {
         self.arrays
             .read_place(partials, all * PARTIALS, Access::Any);
         self.step("");
-        // Of several each is joined by a thread of its own.
-        let joined = (all > 1).then(|| self.tile_sums(partials, all).at);
+        // A few are joined by every warp for itself, others by eight threads each.
+        let few = all == totals.len() && all <= MOST_JOINED;
+        let joined = match few {
+            true => self.join_few(partials, all),
+            false => Joined::At(self.tile_sums(partials, all).at),
+        };
         let mut before = 0;
         for total in &totals {
-            let sum = match (joined, tiles(total)) {
-                (None, _) => format!("0.0 + join_lanes(w + {})", partials.at),
-                (Some(at), 1) => format!("0.0 + w[{}]", at + before),
-                (Some(at), n) => format!("join_tiles(w + {}, {n})", at + before),
+            let sum = match (&joined, tiles(total)) {
+                (Joined::Values(values), _) => format!("0.0 + {}", values[before]),
+                (Joined::At(at), 1) => format!("0.0 + w[{}]", at + before),
+                (Joined::At(at), n) => format!("join_tiles(w + {}, {n})", at + before),
             };
             before += tiles(total);
             let name = self.name();
@@ -203,6 +226,25 @@ impl Writer<'_> {
         self.real = real;
     }
 
+    /// Joins `n` times 32 partial sums, which has been met for; every thread has all sums.
+    fn join_few(&mut self, partials: Place, n: usize) -> Joined {
+        let mut values = Vec::with_capacity(n);
+        for first in (0..n).step_by(4) {
+            let (some, at) = ((n - first).min(4), partials.at + first * PARTIALS);
+            let name = self.name();
+            let join = match some {
+                1 => format!("JOIN_ONE(w + {at})"),
+                _ => format!("JOIN_FOUR(w + {at}, {some})"),
+            };
+            let _ = writeln!(self.body, "    const double {name} = {join};");
+            match some {
+                1 => values.push(name),
+                _ => values.extend((0..some).map(|k| format!("JOINED({name}, w + {at}, {k})"))),
+            }
+        }
+        Joined::Values(values)
+    }
+
     /// 32 partial sums for each tile of each of `totals`; their place.
     fn partials_of(&mut self, totals: &[Total]) -> Place {
         let mut body = String::new();
@@ -212,24 +254,26 @@ impl Writer<'_> {
             let mut term = |t: &Term| self.term_at(t, n, "j", Access::Any);
             let x: Vec<String> = total.terms.iter().map(&mut term).collect();
             let add = match x.as_slice() {
-                [a, b] => format!("s = fma{}({a}, {b}, s)", self.real.suffix()),
-                _ => format!("s = s + {}", x[0]),
+                [a, b] => format!("fma{}({a}, {b}, s)", self.real.suffix()),
+                _ => format!("s + {}", x[0]),
             };
             let start = end;
             end += n.div_ceil(TILE) * PARTIALS;
-            // One warp or several to each sum.
+            // One warp or several to each sum: partial sums of one tile are those of a warp's threads.
             let _ = match (nth, nth + 1 == totals.len()) {
                 (0, true) => Ok(()),
                 (0, false) => writeln!(body, "        if (k < {end}) {{"),
                 (_, false) => writeln!(body, "        }} else if (k < {end}) {{"),
                 (_, true) => writeln!(body, "        }} else {{"),
             };
-            let lane = match start {
-                0 => "k".to_string(),
+            let lane = match (start, n.div_ceil(TILE)) {
+                (0, _) => "k".to_string(),
+                (_, 1) => format!("k % {PARTIALS}"),
                 _ => format!("k - {start}"),
             };
             let indent = if totals.len() > 1 { 12 } else { 8 };
-            body += &lane_sum(&lane, n, &add, &" ".repeat(indent), self.is_crowded());
+            let shape = (" ".repeat(indent), self.real);
+            body += &lane_sum(&lane, n, &add, (&shape.0, shape.1), self.is_crowded());
         }
         if totals.len() > 1 {
             body += "        }\n";
@@ -253,11 +297,14 @@ impl Writer<'_> {
     fn tile_sums(&mut self, partials: Place, tiles: usize) -> Place {
         let sums = self.arrays.reserve(tiles, Real::Double);
         self.step(&format!(
-            "    SHARE(k, {tiles})\n        \
-             w[{} + k] = join_lanes(w + {} + k * {PARTIALS});\n",
-            sums.at, partials.at
+            "    SHARE(k, {}) {{\n        \
+             const double s = JOIN_EIGHT(w + {} + k / 8 * {PARTIALS}, k % 8);\n        \
+             if (k % 8 == 0)\n            w[{} + k / 8] = s;\n    }}\n",
+            8 * tiles,
+            partials.at,
+            sums.at
         ));
-        self.arrays.wrote(sums, tiles, Access::Along);
+        self.arrays.wrote(sums, tiles, Access::Any);
         self.arrays.read_place(sums, tiles, Access::Any);
         self.step("");
         sums
@@ -268,34 +315,54 @@ impl Writer<'_> {
         let tiles = n.div_ceil(TILE);
         let x = self.term_at(term, n, "j", Access::Any);
         let per_column = tiles * PARTIALS;
-        let head = format!("        const int c = k / {per_column};\n");
         let entry = self.entry(matrix, n, "j");
-        let add = format!("s = fma{}({entry}, {x}, s)", self.real.suffix());
-        let lanes = lane_sum(
-            &format!("k % {per_column}"),
-            n,
-            &add,
-            &" ".repeat(8),
-            self.is_crowded(),
-        );
+        let add = format!("fma{}({entry}, {x}, s)", self.real.suffix());
+        let lane = format!("k % {per_column}");
         let all = tiles * matrix.columns;
-        let partials = self.partials(all * PARTIALS, &(head + &lanes));
+        let partials = self.arrays.reserve(all * PARTIALS, Real::Double);
+        let (real, f, to) = (self.real.name(), self.real.suffix(), array(partials, "k"));
+        let (indent, number) = ("            ", all * PARTIALS);
+        let lanes = lane_sum(&lane, n, &add, (indent, self.real), self.is_crowded());
+        let most = if self.is_crowded() { 1 } else { 4 };
+        // A thread has several of these sums, up to four of them under way at once.
+        self.step(&format!(
+            "    for (int first = THREAD; first < {number}; first += {most} * TEAM) {{\n        \
+             {real} sums[{most}];\n        \
+             const int n = LEAST({most}, ({number} + TEAM - 1) / TEAM);\n        \
+             for (int r = 0; r < n; ++r) {{\n            \
+             const int k = LEAST(first + r * TEAM, {last});\n            \
+             const int c = k / {per_column};\n            \
+             {real} s = 0.0{f};\n{lanes}            sums[r] = s;\n        }}\n        \
+             for (int r = 0; r < n; ++r) {{\n            \
+             const int k = first + r * TEAM;\n            \
+             if (k < {number})\n                {to} = sums[r];\n        }}\n    }}\n",
+            last = number - 1
+        ));
+        self.arrays.wrote(partials, number, Access::Along);
         self.arrays
             .read_place(partials, all * PARTIALS, Access::Any);
         self.step("");
-        let sums = if tiles == 1 {
-            format!("0.0 + join_lanes(w + {} + c * {PARTIALS})", partials.at)
-        } else {
-            let sums = self.tile_sums(partials, all);
-            format!("join_tiles(w + {} + c * {tiles}, {tiles})", sums.at)
-        };
         let place = self.arrays.place(total);
+        let columns = matrix.columns;
+        if tiles == 1 {
+            self.step(&format!(
+                "    SHARE(k, {}) {{\n        \
+                 const double s = JOIN_EIGHT(w + {} + k / 8 * {PARTIALS}, k % 8);\n        \
+                 if (k % 8 == 0)\n            {} = 0.0 + s;\n    }}\n",
+                8 * columns,
+                partials.at,
+                array(place, "k / 8")
+            ));
+            self.arrays.wrote(place, columns, Access::Any);
+            return;
+        }
+        let sums = self.tile_sums(partials, all);
         self.step(&format!(
-            "    SHARE(c, {})\n        {} = {sums};\n",
-            matrix.columns,
-            array(place, "c")
+            "    SHARE(c, {columns})\n        {} = join_tiles(w + {} + c * {tiles}, {tiles});\n",
+            array(place, "c"),
+            sums.at
         ));
-        self.arrays.wrote(place, matrix.columns, Access::Along);
+        self.arrays.wrote(place, columns, Access::Along);
     }
 
     /// `s`, the sum of `x` over a loop with this head. Beyond 64 terms a sum in `float` is moved to
