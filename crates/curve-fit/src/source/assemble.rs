@@ -240,8 +240,8 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
         }
         let first = names.first().copied().unwrap_or("COLUMN");
         let parameters: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
-        let usual = ["x", "t", "time"].into_iter();
-        let likely = usual.filter(|name| parameters.contains(name)).next_back();
+        let mut usual = ["x", "t", "time"].into_iter();
+        let likely = usual.rfind(|name| parameters.contains(name));
         let advice = match likely {
             Some(name) => format!("--x {name}={first}"),
             None => format!(

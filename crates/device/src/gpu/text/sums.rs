@@ -45,7 +45,7 @@ const MOST_AT_ONCE: usize = 16;
 pub(super) fn copies(most: usize) -> &'static str {
     match most {
         ..4 => "ROLLED ",
-        ..=MOST_AT_ONCE => "FULL ",
+        4..=MOST_AT_ONCE => "FULL ",
         _ => "FOUR ",
     }
 }
