@@ -51,7 +51,8 @@ int nvrtcCompileProgram(void *p, int, const char *const *)
         program->log = "kernel.cu(1): error: it does not start as a kernel does";
         return 6;
     }
-    const bool is_list = program->text.find("ENTRY void advance(") == std::string::npos;
+    const auto has = [&](const char *words) { return program->text.find(words) != std::string::npos; };
+    const bool is_list = !has("ENTRY void advance(") && !has("ENTRY void IN_HASTE advance(");
     std::ifstream header(HOST_HEADER), launcher(is_list ? LISTS : LAUNCHER);
     std::ofstream out(base + ".cpp");
     out << header.rdbuf() << "\n" << program->text.substr(common) << "\n" << launcher.rdbuf();
