@@ -2,15 +2,17 @@
 
 use super::eights::{Eight, Eights};
 use super::errors::Errors;
+use super::grids::{Grids, same};
 use super::judge::{Ends, SMALL, Turn, ended};
 use super::step::{State, pair};
 use super::{Fits, Groups, Starts};
 use crate::fit::Plan;
 use crate::method::{Limits, Status};
 use crate::pass::Columns;
-use fitzroy_device::cpu::RowWorkspace;
+use fitzroy_device::cpu::{GridProgram, GridWorkspace, RowWorkspace};
 use fitzroy_device::lanes::{Level, prefetch};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A lane without a fit.
 const IDLE: usize = usize::MAX;
@@ -28,6 +30,7 @@ pub(super) struct Queue<'a> {
     /// Which groups, in the order they are fitted.
     pub(super) part: &'a [usize],
     pub(super) starts: &'a Starts,
+    pub(super) grids: &'a Grids,
 }
 
 /// Everything eight lanes need; nothing is allocated between fits.
@@ -45,6 +48,10 @@ pub(super) struct Lanes<'a> {
     fits: [usize; 8],
     /// The rows whose numbers stand in each lane, where they stand one after the other.
     held: [Option<Range<usize>>; 8],
+    /// The grid whose points stand in each lane.
+    held_grid: [Option<usize>; 8],
+    /// What passes over the grids of all lanes, where they have such fits.
+    grid: Option<(Arc<GridProgram>, GridWorkspace)>,
     state: State,
     there: Eights,
     ended: Eight,
@@ -68,14 +75,6 @@ impl Wide {
         let last = own.last().map_or(0.0, |slot| slot[k]);
         beyond.iter_mut().for_each(|slot| slot[k] = last);
     }
-}
-
-/// Whether two columns have the same bits.
-fn same(a: &[f64], b: &[f64]) -> bool {
-    let differ = |(a, b): (&f64, &f64)| a.to_bits() ^ b.to_bits();
-    // The first number tells most that differ; the others are compared in registers.
-    let first = a.iter().zip(b).take(1).all(|both| differ(both) == 0);
-    first && a.len() == b.len() && a.iter().zip(b).map(differ).fold(0, |all, x| all | x) == 0
 }
 
 impl<'a> Lanes<'a> {
@@ -107,6 +106,8 @@ impl<'a> Lanes<'a> {
             n_rows: [0; 8],
             fits: [IDLE; 8],
             held: [const { None }; 8],
+            held_grid: [None; 8],
+            grid: None,
             state: State::new(p),
             there: Eights::zeros(plan.programs.pass.n_sums()),
             ended: [0.0; 8],
@@ -124,6 +125,13 @@ impl<'a> Lanes<'a> {
         };
         let group = self.queue.part[fit];
         let groups = self.queue.groups;
+        self.state.begin(k, self.queue.starts.of(group));
+        self.n_rows[k] = groups.n_rows(group);
+        self.fits[k] = fit;
+        self.fetch(fit + SOON);
+        if self.grid.is_some() {
+            return self.load_grid(k, group);
+        }
         let together = groups.together(group);
         let before = std::mem::replace(&mut self.held[k], together.clone());
         for (c, wide) in self.columns.iter_mut().enumerate() {
@@ -142,10 +150,34 @@ impl<'a> Lanes<'a> {
                 wide.set(k, own.iter());
             }
         }
-        self.state.begin(k, self.queue.starts.of(group));
-        self.n_rows[k] = groups.n_rows(group);
-        self.fits[k] = fit;
-        self.fetch(fit + SOON);
+    }
+
+    /// The numbers of a fit on a grid into lane `k`: points of x and y, and z in their order.
+    fn load_grid(&mut self, k: usize, group: usize) {
+        let (Some(place), Some((_, workspace))) = (self.queue.grids.place(group), &mut self.grid)
+        else {
+            return;
+        };
+        let grid = self.queue.grids.grid(place);
+        let points = workspace.points();
+        let set = |to: &mut [Eight], numbers: &[f64]| {
+            let both = to.iter_mut().zip(numbers);
+            both.for_each(|(slot, &x)| slot[k] = x);
+        };
+        let (x, rest) = points.split_at_mut(grid.x.len());
+        let (y, z) = rest.split_at_mut(grid.y.len());
+        if self.held_grid[k].replace(place) != Some(place) {
+            set(x, &grid.x);
+            set(y, &grid.y);
+        }
+        let groups = self.queue.groups;
+        let numbers = self.data.column(2);
+        if let (Some(rows), true) = (groups.together(group), grid.rows.is_empty()) {
+            return set(z, &numbers[rows]);
+        }
+        let rows = self.queue.grids.rows(group, groups);
+        let both = z.iter_mut().zip(rows.iter());
+        both.for_each(|(slot, &row)| slot[k] = numbers[row as usize]);
     }
 
     /// Asks for the numbers of a fit that comes soon, which mostly stand one after the other: the
@@ -162,35 +194,25 @@ impl<'a> Lanes<'a> {
         }
     }
 
-    /// Fits every fit that `queue` gives.
-    pub(super) fn run(&mut self, queue: &mut dyn Iterator<Item = usize>, out: &mut Fits<'_>) {
+    /// Fits every fit that `queue` gives, all on grids of one shape or none.
+    pub(super) fn run(
+        &mut self,
+        shape: Option<[usize; 2]>,
+        queue: &mut dyn Iterator<Item = usize>,
+        out: &mut Fits<'_>,
+    ) {
         let p = self.state.trial.len();
+        (self.held, self.held_grid) = ([const { None }; 8], [None; 8]);
+        self.grid = shape.and_then(|shape| {
+            let grid = self.plan.programs.grid(shape)?;
+            let workspace = grid.workspace();
+            Some((grid, workspace))
+        });
         for k in 0..8 {
             self.load(k, queue.next());
         }
         while let Some(longest) = self.busy_rows() {
-            self.params[..p].copy_from_slice(&self.state.trial);
-            let mut few = [&[][..]; FEW];
-            let many: Vec<&[f64]>;
-            let views = match few.get_mut(..self.columns.len()) {
-                Some(views) => {
-                    let both = views.iter_mut().zip(&self.columns);
-                    both.for_each(|(view, column)| *view = column.rows(longest));
-                    &*views
-                }
-                None => {
-                    many = self.columns.iter().map(|c| c.rows(longest)).collect();
-                    &many[..]
-                }
-            };
-            let pass = &self.plan.programs.pass;
-            pass.accumulate_eight(
-                &mut self.workspace,
-                &self.params,
-                views,
-                &self.n_rows,
-                &mut self.there,
-            );
+            self.pass(p, longest);
             self.level.run(Turn {
                 state: &mut self.state,
                 there: &self.there,
@@ -212,6 +234,36 @@ impl<'a> Lanes<'a> {
             }
         }
         self.errors.give(out.se);
+    }
+
+    /// Sums at the trial points of `p` parameters, over rows up to the longest.
+    fn pass(&mut self, p: usize, longest: usize) {
+        if let Some((grid, workspace)) = &mut self.grid {
+            workspace.params().copy_from_slice(&self.state.trial);
+            return grid.accumulate(workspace, &mut self.there);
+        }
+        self.params[..p].copy_from_slice(&self.state.trial);
+        let mut few = [&[][..]; FEW];
+        let many: Vec<&[f64]>;
+        let views = match few.get_mut(..self.columns.len()) {
+            Some(views) => {
+                let both = views.iter_mut().zip(&self.columns);
+                both.for_each(|(view, column)| *view = column.rows(longest));
+                &*views
+            }
+            None => {
+                many = self.columns.iter().map(|c| c.rows(longest)).collect();
+                &many[..]
+            }
+        };
+        let pass = &self.plan.programs.pass;
+        pass.accumulate_eight(
+            &mut self.workspace,
+            &self.params,
+            views,
+            &self.n_rows,
+            &mut self.there,
+        );
     }
 
     /// Rows of the longest fit at work; `None` when there is none.
@@ -248,23 +300,5 @@ impl<'a> Lanes<'a> {
         let q = p + 1;
         let entry = |a: usize, b: usize| state.here[pair(q, a, b)][k];
         self.errors.take(fit, entry, s2, out.se);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::same;
-
-    #[test]
-    fn columns_are_the_same_where_their_bits_are() {
-        let column: Vec<f64> = (0..19).map(f64::from).chain([f64::NAN]).collect();
-        assert!(same(&column, &column.clone()));
-        for k in 0..column.len() {
-            let mut other = column.clone();
-            other[k] = -other[k];
-            assert!(!same(&column, &other), "number {k}");
-        }
-        assert!(!same(&column, &column[..19]));
-        assert!(same(&[], &[]));
     }
 }

@@ -1,6 +1,7 @@
 //! Small fits on a machine for kernels, one to a thread.
 
 use super::errors::Errors;
+use super::grids::Grids;
 use super::judge::SMALL;
 use super::{Batch, Groups, Starts};
 use crate::fit::{Options, Plan};
@@ -9,6 +10,7 @@ use crate::pass::Columns;
 use fitzroy::Result;
 use fitzroy_device::gpu::Machine;
 use fitzroy_device::gpu::rows::{Ended, SmallFits, fit_small};
+use std::borrow::Cow;
 
 /// Fits sent at once.
 const SENT: usize = 1 << 18;
@@ -44,10 +46,17 @@ pub(super) fn run(
     let mut order: Vec<usize> = (0..n)
         .filter(|&k| groups.rows(k).len() >= p.max(1))
         .collect();
-    order.sort_by_key(|&k| groups.rows(k).len());
+    let separated = plan.programs.separated();
+    let grids = match separated {
+        Some(_) => Grids::find(table, groups),
+        None => Grids::default(),
+    };
+    order.sort_by_key(|&k| (grids.shape(k), groups.rows(k).len()));
     let mut errors = Errors::new(p);
-    for part in order.chunks(SENT) {
-        let rows: Vec<&[u32]> = part.iter().map(|&k| groups.rows(k)).collect();
+    let alike = order.chunk_by(|&a, &b| grids.shape(a) == grids.shape(b));
+    for part in alike.flat_map(|alike| alike.chunks(SENT)) {
+        let rows: Vec<Cow<'_, [u32]>> = part.iter().map(|&k| grids.rows(k, groups)).collect();
+        let rows: Vec<&[u32]> = rows.iter().map(|rows| &rows[..]).collect();
         let own: Vec<f64> = part
             .iter()
             .flat_map(|&k| starts.of(k).iter().copied())
@@ -59,6 +68,7 @@ pub(super) fn run(
             xtol: SMALL.max(options.limits.xtol),
             ftol: options.limits.ftol,
             max_evaluations: options.limits.max_evaluations,
+            grids: separated.zip(grids.shape(part[0]).map(|[nx, _]| nx)),
         };
         for (&k, fit) in part
             .iter()

@@ -6,6 +6,7 @@
 
 mod eights;
 mod errors;
+mod grids;
 mod groups;
 mod judge;
 mod lanes;
@@ -21,6 +22,7 @@ use crate::method::{Next, Status};
 use crate::pass::Columns;
 use fitzroy::Result;
 use fitzroy_device::gpu::Machine;
+use grids::Grids;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The results of many fits: arrays with one element, or p, per fit.
@@ -217,9 +219,13 @@ fn share(
     stop: &AtomicBool,
 ) {
     let (n, p) = (groups.len(), plan.free.len());
-    // Neighbours of like length waste least.
+    let grids = match plan.programs.separated() {
+        Some(_) => Grids::find(table, groups),
+        None => Grids::default(),
+    };
+    // Neighbours on grids of one shape need the same functions, others of like length waste least.
     let mut order: Vec<usize> = (0..n).filter(|&k| groups.n_rows(k) >= p.max(1)).collect();
-    order.sort_by_key(|&k| groups.n_rows(k));
+    order.sort_by_key(|&k| (grids.shape(k), groups.n_rows(k)));
     let threads = options.threads.clamp(1, n.div_ceil(SHARE).max(1));
     let shares = order.len().div_ceil(threads).max(1);
     // Results are written where they belong if that is one after the other, too.
@@ -241,10 +247,16 @@ fn share(
             groups,
             part,
             starts,
+            grids: &grids,
         };
         let mut lanes = lanes::Lanes::new(plan, table, fits, longest, options.limits);
-        let mut queue = (0..part.len()).take_while(|_| !stop.load(Ordering::Relaxed));
-        lanes.run(&mut queue, &mut own);
+        let mut first = 0;
+        for alike in part.chunk_by(|&a, &b| grids.shape(a) == grids.shape(b)) {
+            let end = first + alike.len();
+            let mut queue = (first..end).take_while(|_| !stop.load(Ordering::Relaxed));
+            lanes.run(grids.shape(alike[0]), &mut queue, &mut own);
+            first = end;
+        }
     };
     if parts.len() == 1 {
         parts.into_iter().for_each(run);

@@ -2,13 +2,15 @@
 
 use super::build::{Recorder, Setting};
 use super::newton::Newton;
+use super::separate::separate;
 use super::{Formula, Roles};
 use crate::pass::Slots;
 use fitzroy::Result;
 use fitzroy::dist::Real;
-use fitzroy_device::cpu::{Engine, RowProgram};
+use fitzroy_device::cpu::{Engine, GridProgram, RowProgram, Separated};
 use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What is minimised: F = ½ C² Σ ρ((r/C)²), with r = (f − y)/σ, or half the Poisson deviance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +100,9 @@ pub struct Programs {
     second: OnceLock<RowProgram>,
     projection: OnceLock<Option<Projection>>,
     newton: OnceLock<Option<Newton>>,
+    separated: OnceLock<Option<Separated>>,
+    /// By the points along x and along y.
+    grids: Mutex<HashMap<[usize; 2], Arc<GridProgram>>>,
     /// What passes of these programs needed, for the next fit.
     pub(crate) slots: Slots,
 }
@@ -193,6 +198,8 @@ impl Programs {
             second: OnceLock::new(),
             projection: OnceLock::new(),
             newton: OnceLock::new(),
+            separated: OnceLock::new(),
+            grids: Mutex::default(),
             slots: Slots::default(),
             jacobian,
             residual,
@@ -273,6 +280,26 @@ impl Programs {
             linear.then(|| Newton::new(self.graph.clone(), self.rows, parts, self.engine))?
         });
         made.as_ref()
+    }
+
+    /// The curve and its partials as sums of products of functions of one predictor each, where they
+    /// are, of two predictors; none with σ, and for other losses than the linear.
+    pub fn separated(&self) -> Option<&Separated> {
+        let made = self.separated.get_or_init(|| {
+            let plain = self.loss == Loss::Linear && self.weight.is_none();
+            let two = plain && self.columns().count() == 3;
+            let parts = (self.curve, &self.jacobian[..]);
+            two.then(|| separate(&self.graph, self.rows, parts))?
+        });
+        made.as_ref()
+    }
+
+    /// The pass over grids of `shape`, points along x and along y, where there is one.
+    pub fn grid(&self, shape: [usize; 2]) -> Option<Arc<GridProgram>> {
+        let separated = self.separated()?;
+        let mut known = self.grids.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = || Arc::new(GridProgram::new(separated, shape, self.engine));
+        Some(Arc::clone(known.entry(shape).or_insert_with(made)))
     }
 
     /// The columns of variable projection, where it applies.

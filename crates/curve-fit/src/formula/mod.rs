@@ -5,6 +5,7 @@ mod curve;
 mod derive;
 mod names;
 mod newton;
+mod separate;
 mod template;
 mod tie;
 

@@ -22,8 +22,10 @@ mod sums;
 
 pub use check::self_check;
 pub use engine::Engine;
+pub use rowwise::{
+    GridProgram, GridTerm, GridWorkspace, RowProgram, RowWorkspace, Separated, TILE_ROWS,
+};
 pub(crate) use rowwise::{Place, RowInstr};
-pub use rowwise::{RowProgram, RowWorkspace, TILE_ROWS};
 
 use crate::lanes::{Kernel, Lanes, Level};
 use fitzroy_graph::reference::kernel;

@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, Program, idle};
 use super::text::rows::{self, LANES};
-use crate::cpu::{RowProgram, TILE_ROWS};
+use crate::cpu::{RowProgram, Separated, TILE_ROWS};
 use fitzroy_graph::Result;
 
 /// Teams of a pass, at most: enough for every GPU to be busy.
@@ -160,6 +160,9 @@ pub struct SmallFits<'f> {
     pub ftol: f64,
     /// Most evaluations of a fit.
     pub max_evaluations: usize,
+    /// Where rows are the points of grids: the curve as products, and the points along x; rows then
+    /// stand in the order of the grid.
+    pub grids: Option<(&'f Separated, usize)>,
 }
 
 /// Fits of many small problems, one to a thread, 32 side by side; neighbours should be of like
@@ -177,7 +180,10 @@ pub fn fit_small(
     if n == 0 {
         return Ok(Vec::new());
     }
-    let text = rows::fits(program, p);
+    let text = match fits.grids {
+        Some((separated, _)) => rows::fits_on_grids(separated),
+        None => rows::fits(program, p),
+    };
     machine.load(&text)?;
     // Row i of the 32 fits of a group stand side by side.
     let mut offsets = vec![0u64];
@@ -206,7 +212,7 @@ pub fn fit_small(
     let offsets = put(Slot::Offsets, &offsets)?;
     let lengths: Vec<u64> = fits.rows.iter().map(|r| r.len() as u64).collect();
     let lengths = put(Slot::Lengths, &lengths)?;
-    let width = rows::result_words(program, p);
+    let width = rows::result_words(p);
     let results = machine.reserve(Slot::Results as usize, n * width)?;
     let n_teams = n.div_ceil(LANES);
     let job = [
@@ -219,6 +225,7 @@ pub fn fit_small(
         stride as u64,
         n_teams as u64,
         fits.max_evaluations as u64,
+        fits.grids.map_or(0, |(_, width)| width) as u64,
         fits.xtol.to_bits(),
         fits.ftol.to_bits(),
     ];

@@ -12,6 +12,7 @@ mod order;
 mod pages;
 mod registers;
 mod rows;
+mod straight;
 mod tape;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use assemble::{Assembler, Layout, SLOT, SLOTS, Target};
 use body::{Buffers, Split, live};
 use pages::Pages;
 pub(super) use rows::{Formula as RowFormula, ROOM, RowCode, compile as compile_rows};
+pub(super) use straight::{StraightCode, compile as compile_straight};
 use tape::Node;
 
 /// Most registers of rows side by side.

@@ -222,7 +222,7 @@ pub(in crate::cpu) fn compile(
 }
 
 /// Where an operand stands, for [`Layout::Rows`].
-fn loc(place: Place) -> Loc {
+pub(super) fn loc(place: Place) -> Loc {
     let (arena, motion, at) = match place {
         Place::Scalar(k) => (Arena::Work, Motion::Scalar, 8 * k),
         Place::Buffer(k) => (Arena::Work, Motion::Buffer, k * BUFFER),

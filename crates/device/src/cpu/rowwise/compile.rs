@@ -2,7 +2,7 @@
 
 use super::super::program::Code;
 use super::emitted::Switch;
-use super::{Place, RowInstr, RowProgram};
+use super::{Engine, Place, RowInstr, RowProgram};
 use crate::lanes::Level;
 use fitzroy_graph::{Binary, DimId, Graph, NodeId, Op, Unary};
 
@@ -97,7 +97,7 @@ pub(super) fn compile(
         n_columns: graph.data_slots().len(),
         products: buffers[..products.len()].to_vec(),
         alone: buffers[products.len()..].to_vec(),
-        switch: Switch::default(),
+        switch: Switch::new(Engine::default()),
     }
 }
 

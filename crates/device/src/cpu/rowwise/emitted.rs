@@ -1,17 +1,28 @@
 //! When a row program runs as machine code, and whether that gives the interpreter's numbers.
 
+#[cfg(not(all(unix, target_arch = "x86_64")))]
 use super::RowProgram;
 use crate::cpu::Engine;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[cfg(all(unix, target_arch = "x86_64"))]
-pub(super) use crate::cpu::native::{ROOM, RowCode};
+pub(super) use crate::cpu::native::{ROOM, RowCode, StraightCode};
 
 /// There is none on other machines.
 #[cfg(not(all(unix, target_arch = "x86_64")))]
 pub(super) enum RowCode {}
 #[cfg(not(all(unix, target_arch = "x86_64")))]
+pub(super) enum StraightCode {}
+#[cfg(not(all(unix, target_arch = "x86_64")))]
 pub(super) const ROOM: usize = 0;
+
+#[cfg(not(all(unix, target_arch = "x86_64")))]
+impl StraightCode {
+    pub(super) unsafe fn run(&self, _: *mut f64) {
+        match *self {}
+    }
+}
 
 #[cfg(not(all(unix, target_arch = "x86_64")))]
 impl RowCode {
@@ -38,28 +49,31 @@ impl RowCode {
 /// Rows of one pass or of many after which machine code has earned what making it costs.
 const WORTH_ROWS: usize = 1 << 18;
 
-/// Which engine a row program runs on.
-#[derive(Default)]
-pub(super) struct Switch {
+/// Which engine a program runs on, and its machine code.
+pub(super) struct Switch<Code> {
     engine: Engine,
     /// Rows that were asked for so far.
     rows: AtomicUsize,
-    #[cfg(all(unix, target_arch = "x86_64"))]
-    made: std::sync::OnceLock<Result<RowCode, String>>,
+    made: OnceLock<Result<Code, String>>,
 }
 
-impl Switch {
+impl<Code> Switch<Code> {
     /// The switch for `engine`.
     pub(super) fn new(engine: Engine) -> Self {
         Switch {
             engine,
-            ..Self::default()
+            rows: AtomicUsize::new(0),
+            made: OnceLock::new(),
         }
     }
 
-    /// The machine code of `program` for the next `n` rows, where it is wanted, pays and agrees
-    /// with the interpreter.
-    pub(super) fn code(&self, program: &RowProgram, n: usize) -> Option<&RowCode> {
+    /// The machine code for the next `n` rows, where it is wanted, pays and agrees with the
+    /// interpreter, as `make` finds out.
+    pub(super) fn code(
+        &self,
+        n: usize,
+        make: impl FnOnce() -> Result<Code, String>,
+    ) -> Option<&Code> {
         match self.engine {
             Engine::Interpreter => return None,
             Engine::Auto => {
@@ -70,31 +84,26 @@ impl Switch {
             }
             Engine::Emitter => {}
         }
-        self.made(program)
-    }
-
-    #[cfg(not(all(unix, target_arch = "x86_64")))]
-    fn made(&self, _program: &RowProgram) -> Option<&RowCode> {
-        None
-    }
-
-    #[cfg(all(unix, target_arch = "x86_64"))]
-    fn made(&self, program: &RowProgram) -> Option<&RowCode> {
-        let made = self.made.get_or_init(|| x86_64::make(program));
-        made.as_ref().ok()
+        self.made.get_or_init(make).as_ref().ok()
     }
 
     /// The engine that ran last, and why it is not the emitter where that was tried.
     pub(super) fn used(&self) -> (Engine, Option<&str>) {
-        #[cfg(all(unix, target_arch = "x86_64"))]
         match self.made.get() {
-            Some(Ok(_)) => return (Engine::Emitter, None),
-            Some(Err(note)) => return (Engine::Interpreter, Some(note)),
-            None => {}
+            Some(Ok(_)) => (Engine::Emitter, None),
+            Some(Err(note)) => (Engine::Interpreter, Some(note)),
+            None => (Engine::Interpreter, None),
         }
-        (Engine::Interpreter, None)
     }
 }
+
+/// Machine code for `program`, where it agrees with the interpreter.
+#[cfg(not(all(unix, target_arch = "x86_64")))]
+pub(super) fn make(_: &RowProgram) -> Result<RowCode, String> {
+    Err("there is no machine code for this processor".into())
+}
+#[cfg(all(unix, target_arch = "x86_64"))]
+pub(super) use x86_64::make;
 
 #[cfg(all(unix, target_arch = "x86_64"))]
 mod x86_64 {
@@ -110,7 +119,7 @@ mod x86_64 {
     const POINTS: u64 = 4;
     const ROWS: usize = 248;
 
-    pub(super) fn make(program: &RowProgram) -> Result<RowCode, String> {
+    pub(in super::super) fn make(program: &RowProgram) -> Result<RowCode, String> {
         make_with(program, Fault::None)
     }
 

@@ -13,6 +13,7 @@ mod dots;
 mod eight;
 mod emitted;
 mod execute;
+mod grid;
 mod operands;
 mod tiles;
 
@@ -26,6 +27,7 @@ use crate::lanes::Level;
 use emitted::{ROOM, RowCode, Switch};
 use execute::{Outputs, Run, Sink};
 use fitzroy_graph::{DimId, Graph, NodeId};
+pub use grid::{GridProgram, GridTerm, GridWorkspace, Separated};
 use operands::{BoundFor, bind};
 
 /// Rows of a tile: pieces of data must hold whole tiles, but for the last.
@@ -86,7 +88,7 @@ pub struct RowProgram {
     pub(crate) products: Vec<usize>,
     /// Buffers that are summed alone.
     pub(crate) alone: Vec<usize>,
-    switch: Switch,
+    switch: Switch<RowCode>,
 }
 
 /// How the scalars of a run stand.
@@ -356,12 +358,11 @@ impl RowProgram {
     /// The machine code for the rows of `columns`, where there is any.
     fn machine_code(&self, columns: &[&[f64]]) -> Option<&RowCode> {
         let n = columns.first().map_or(0, |c| c.len());
-        self.switch.code(self, n)
+        self.switch.code(n, || emitted::make(self))
     }
 
     /// Constants among the scalars that are 1: what no instruction writes.
-    #[cfg(all(unix, target_arch = "x86_64"))]
-    fn ones(&self) -> Vec<usize> {
+    pub(crate) fn ones(&self) -> Vec<usize> {
         let constants = self.n_params..self.scalars.len();
         constants.filter(|&k| self.scalars[k] == 1.0).collect()
     }

@@ -9,7 +9,7 @@ use super::functions;
 use super::loops::{Statement, statement};
 use super::precision::Real;
 use super::printer::literal;
-use crate::cpu::{Place, RowInstr, RowProgram};
+use crate::cpu::{GridProgram, GridTerm, Place, RowInstr, RowProgram, Separated};
 use crate::gpu::Program;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -200,19 +200,186 @@ pub fn fits(program: &RowProgram, n_free: usize) -> Program {
         loads = loads(program, "columns", "i * 32", "        "),
         stored = stores(program, |k| format!("out[{k}]"), "    "),
     );
-    let n_sums = program.n_sums();
+    let evaluation = format!("{functions}{evaluation}");
+    small_fits(n_free, &evaluation)
+}
+
+/// The fits whose sums are those of `sums_at`.
+fn small_fits(n_free: usize, sums_at: &str) -> Program {
     let job = "struct Job {\n    const double *columns, *starts;\n    \
                const long long *offsets, *n_rows;\n    double *results;\n    \
-               long long n_fits, stride, n_teams, most;\n    double xtol, ftol;\n};\n";
+               long long n_fits, stride, n_teams, most, width;\n    double xtol, ftol;\n};\n";
     let text = format!(
-        "enum {{ P = {n_free}, Q = P + 1, SUMS = {n_sums} }};\n{}\n{job}\n{functions}{evaluation}\n\
-         {FIT}",
-        damping::defines()
+        "enum {{ P = {n_free}, Q = P + 1, SUMS = {n_sums} }};\n{}\n{job}\n{sums_at}\n{FIT}",
+        damping::defines(),
+        n_sums = (n_free + 1) * (n_free + 2) / 2,
     );
     Program { text, team: LANES }
 }
 
 /// Numbers that a small fit leaves: parameters, sums, cost, status, evaluations.
-pub fn result_words(program: &RowProgram, n_free: usize) -> usize {
-    n_free + program.n_sums() + 3
+pub fn result_words(n_free: usize) -> usize {
+    n_free + (n_free + 1) * (n_free + 2) / 2 + 3
+}
+
+/// Many small fits on grids of one width, one to a thread; rows stand in the order of the grid.
+///
+/// The sums are those of the CPU: a product begins every one of them, and those after it are added
+/// with one rounding. Where the CPU leaves out a factor of 1, nothing is rounded here.
+pub fn fits_on_grids(separated: &Separated) -> Program {
+    let functions = separated.functions();
+    let n_free = separated.n_free;
+    let source = |place: Place| match place {
+        Place::Scalar(k) if k < n_free => format!("q[{k}]"),
+        Place::Scalar(k) if k < functions.n_params => "0.0".to_string(),
+        Place::Scalar(k) => literal(functions.scalars[k]),
+        Place::Column(c) => format!("x{c}"),
+        Place::Buffer(b) => unreachable!("buffer {b} is read before it is written"),
+    };
+    let mut uniform = Body::new();
+    uniform.run(&functions.uniform, &source, "u", "    ");
+    let known = |place: Place| uniform.value(place, &source);
+    let mut numbers = Body::new();
+    numbers.run(&functions.fill, &known, "f", "    ");
+    let number = |k: usize| numbers.value(Place::Buffer(functions.alone[k]), &known);
+    let (x, y) = functions.products.split_at(separated.x.len());
+    let table = |name: &str, column: usize, buffers: &[usize], n: &str, step: &str| {
+        let mut body = Body::new();
+        body.values.clone_from(&numbers.values);
+        body.run(&functions.code_of(buffers), &known, "t", "        ");
+        let mut text = format!(
+            "    for (long long i = 0; i < {n}; ++i) {{\n        \
+             const double x{column} = columns[{column} * job->stride + {step} * 32];\n{}",
+            body.text
+        );
+        for (k, &b) in buffers.iter().enumerate() {
+            let value = body.value(Place::Buffer(b), &known);
+            let _ = writeln!(text, "        {name}{k}[i] = {value};");
+        }
+        text + "    }\n"
+    };
+    let (at_x, at_y) = (
+        table("fx", 0, x, "nx", "i"),
+        table("fy", 1, y, "ny", "i * nx"),
+    );
+    let sums = grid_sums(separated, &number);
+    let arrays = |name: &str, n: usize| -> String {
+        let all = (0..n).map(|k| format!("{name}{k}[{MOST_POINTS}]"));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let printed = format!("{}{}{at_x}{at_y}", uniform.text, numbers.text);
+    let called = functions::called(&printed, functions::Code::Everywhere);
+    let sums_at = format!(
+        "{called}FUNCTION void sums_at(const Job *job, const double *columns, long long n, \
+         const double *q, double *out)\n{{\n    \
+         const long long nx = job->width, ny = n / nx;\n    double {}, {};\n{printed}{sums}}}\n",
+        arrays("fx", x.len()),
+        arrays("fy", y.len()),
+    );
+    small_fits(n_free, &sums_at)
+}
+
+/// Most points along a side of a grid that is fitted as one: a third of all of them.
+const MOST_POINTS: usize = GridProgram::MOST_POINTS / 3 + 1;
+
+/// From functions and numbers to the sums.
+fn grid_sums(separated: &Separated, number: &dyn Fn(usize) -> String) -> String {
+    let mut text = String::new();
+    let (n_x, n_y) = (separated.x.len(), separated.y.len());
+    let pairs = separated.pairs();
+    let zeros = |name: &str, n: usize| -> String {
+        let all = (0..n).map(|k| format!("{name}{k} = 0.0"));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(
+        text,
+        "    double cost = 0.0, {};",
+        zeros("pull", pairs.len())
+    );
+    let _ = writeln!(
+        text,
+        "    for (long long row = 0; row < ny; ++row) {{\n        double {};",
+        zeros("s", n_x)
+    );
+    let mut used: Vec<usize> = Vec::new();
+    for t in &separated.curve {
+        let (n, y) = (number(t.number), format!("fy{}[row]", t.y));
+        let _ = match used.contains(&t.x) {
+            false => writeln!(text, "        double h{} = {n} * {y};", t.x),
+            true => writeln!(text, "        h{0} = fma({n}, {y}, h{0});", t.x),
+        };
+        used.push(t.x);
+    }
+    used.sort_unstable();
+    used.dedup();
+    let _ = writeln!(text, "        for (long long i = 0; i < nx; ++i) {{");
+    for (k, x) in used.iter().enumerate() {
+        let _ = match k {
+            0 => writeln!(text, "            double f = h{x} * fx{x}[i];"),
+            _ => writeln!(text, "            f = fma(h{x}, fx{x}[i], f);"),
+        };
+    }
+    let _ = writeln!(
+        text,
+        "            const double r = f - columns[2 * job->stride + (row * nx + i) * 32];\n            \
+         cost = fma(r, r, cost);"
+    );
+    for k in 0..n_x {
+        let _ = writeln!(text, "            s{k} = fma(r, fx{k}[i], s{k});");
+    }
+    let _ = writeln!(text, "        }}");
+    for (k, [x, y]) in pairs.iter().enumerate() {
+        let _ = writeln!(text, "        pull{k} = fma(s{x}, fy{y}[row], pull{k});");
+    }
+    let _ = writeln!(text, "    }}");
+    for (name, function, n, end) in [("xx", "fx", n_x, "nx"), ("yy", "fy", n_y, "ny")] {
+        let both = |k: usize| (k..n).map(move |l| (k, l));
+        let all: Vec<(usize, usize)> = (0..n).flat_map(both).collect();
+        let names: Vec<String> = all
+            .iter()
+            .map(|(k, l)| format!("{name}{k}_{l} = 0.0"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "    double {};\n    for (long long i = 0; i < {end}; ++i) {{",
+            names.join(", ")
+        );
+        for (k, l) in all {
+            let dot = format!("{name}{k}_{l}");
+            let _ = writeln!(
+                text,
+                "        {dot} = fma({function}{k}[i], {function}{l}[i], {dot});"
+            );
+        }
+        let _ = writeln!(text, "    }}");
+    }
+    let dot = |name: &str, a: usize, b: usize| format!("{name}{}_{}", a.min(b), a.max(b));
+    let mut at = 0;
+    let mut give = |terms: Vec<(String, String)>| {
+        let mut terms = terms.into_iter();
+        let first = terms
+            .next()
+            .map_or("0.0".to_string(), |(a, b)| format!("{a} * {b}"));
+        let sum = terms.fold(first, |sum, (a, b)| format!("fma({a}, {b}, {sum})"));
+        let _ = writeln!(text, "    out[{at}] = {sum};");
+        at += 1;
+    };
+    for (k, own) in separated.partials.iter().enumerate() {
+        for other in &separated.partials[k..] {
+            let all = own.iter().flat_map(|t| other.iter().map(move |u| (t, u)));
+            let term = |(t, u): (&GridTerm, &GridTerm)| {
+                let a = format!("({} * {})", number(t.number), dot("xx", t.x, u.x));
+                let b = format!("({} * {})", number(u.number), dot("yy", t.y, u.y));
+                (a, b)
+            };
+            give(all.map(term).collect());
+        }
+        let term = |t: &GridTerm| {
+            let pull = pairs.iter().position(|p| *p == [t.x, t.y]).unwrap_or(0);
+            (number(t.number), format!("pull{pull}"))
+        };
+        give(own.iter().map(term).collect());
+    }
+    let _ = writeln!(text, "    out[{at}] = cost;");
+    text
 }
