@@ -130,3 +130,92 @@ fn a_fit_with_too_few_rows_says_so() {
         found.theta
     );
 }
+
+/// Spots on grids of several shapes, whose rows stand in the order of `turn`.
+fn spots_on_grids(turn: usize) -> (Columns<'static>, Groups) {
+    let (mut x, mut y, mut z, mut labels) = (vec![], vec![], vec![], vec![]);
+    for k in 0..60 {
+        let (nx, ny) = [(7, 7), (6, 8), (7, 7), (9, 5), (7, 7)][k % 5];
+        let mut rng = Rng::new(12, 0, 0, k as u32, Purpose::Test);
+        let (x0, y0) = (3.0 + 0.5 * rng.normal(), 3.0 + 0.5 * rng.normal());
+        // Where the first pixel stands.
+        let (left, top) = (10.0 * (k / 9) as f64, 2.0 * (k / 5) as f64);
+        let n = nx * ny;
+        let noise: Vec<f64> = (0..n).map(|_| 0.2 * rng.normal()).collect();
+        for at in (0..n).map(|i| (i * turn) % n) {
+            let (u, v) = ((at % nx) as f64, (at / nx) as f64);
+            let r2 = (u - x0).powi(2) + (v - y0).powi(2);
+            x.push(u + left);
+            y.push(v + top);
+            z.push(10.0 * (-r2 / (2.0 * 1.2 * 1.2)).exp() + 2.0 + noise[at]);
+            labels.push(k as f64);
+        }
+    }
+    let groups = Groups::by_number(&labels);
+    let columns = [x, y, z].into_iter().map(Cow::Owned).collect();
+    (Columns::new(columns), groups)
+}
+
+#[test]
+fn fits_on_grids_of_any_shape_and_order_are_those_of_single_fits() {
+    let formula = "a*exp(-((x-x0)^2+(y-y0)^2)/(2*s^2))+c";
+    let formula = Formula::parse(formula).unwrap();
+    let roles = formula.roles(&["x", "y"], &[]).unwrap();
+    // 11 and 13 share no factor with any number of points.
+    let mut first: Option<Batch> = None;
+    for turn in [1, 11, 13] {
+        let (table, groups) = spots_on_grids(turn);
+        let mut found: Vec<Batch> = Vec::new();
+        for k in 0..60 {
+            let (left, top) = (10.0 * (k / 9) as f64, 2.0 * (k / 5) as f64);
+            let options = Options {
+                p0: values([
+                    ("a", 8.0),
+                    ("x0", 3.0 + left),
+                    ("y0", 3.0 + top),
+                    ("s", 1.0),
+                    ("c", 1.0),
+                ]),
+                ..Options::default()
+            };
+            let plan = Plan::new(&formula, roles.clone(), false, &options).unwrap();
+            let stop = AtomicBool::new(false);
+            let all = fit_many(&plan, &table, &groups.part(k..k + 1), &options, &stop).unwrap();
+            assert!(all.status[0].converged() && all.n_alone == 0, "fit {k}");
+            let own = |c: usize| -> Vec<f64> {
+                let rows = groups.rows(k).iter();
+                rows.map(|&r| table.column(c)[r as usize]).collect()
+            };
+            let own = Columns::new((0..3).map(own).map(Cow::Owned).collect());
+            let single = fit_table(&plan, &own, &options, &mut |_| Next::Continue).unwrap();
+            // Steps end where they are small beside places, which are far from 0 here.
+            let both = all.theta.iter().zip(&single.popt).zip(single.se());
+            for ((got, want), se) in both {
+                assert!((got - want).abs() <= 1e-6 * se, "fit {k}: {got} {want}");
+            }
+            for (got, want) in all.se.iter().zip(&single.se()) {
+                assert!((got - want).abs() <= 1e-6 * want, "fit {k}: {got} {want}");
+            }
+            found.push(all);
+        }
+        let (plan, options) = plan_and_options();
+        let all = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
+        // Those whose grid begins at 0 and that begin where they did alone have the same bits.
+        for k in 0..5 {
+            assert_eq!(bits(&all, k), bits(&found[k], 0), "fit {k} beside others");
+        }
+        match &first {
+            None => first = Some(all),
+            Some(first) => {
+                for k in 0..5 {
+                    let both = first.theta[5 * k..][..5]
+                        .iter()
+                        .zip(&all.theta[5 * k..][..5]);
+                    for (a, b) in both {
+                        assert!((a - b).abs() <= 1e-9 * a.abs(), "fit {k} in another order");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -175,6 +175,8 @@ fn kernels_compile_for_every_architecture() {
     }
     let (plan, _) = spot_plan();
     programs.push(rows::fits(&plan.programs.pass, plan.free.len()));
+    let separated = plan.programs.separated().unwrap();
+    programs.push(rows::fits_on_grids(separated));
     for arch in [70, 75, 80, 86, 89, 90, 100, 120] {
         let Some(arch) = compiler.arch_for(arch) else {
             continue;

@@ -1,6 +1,7 @@
 //! Fits whose rows are the points of a grid: every x with every y, once.
 
 use super::Groups;
+use crate::fit::Plan;
 use crate::pass::Columns;
 use fitzroy_device::cpu::GridProgram;
 use std::borrow::Cow;
@@ -86,8 +87,12 @@ pub(super) struct Grids {
 const NONE: u32 = u32::MAX;
 
 impl Grids {
-    /// Of fits of `groups`, whose first two columns are x and y.
-    pub(super) fn find(table: &Columns<'_>, groups: &Groups) -> Grids {
+    /// Of fits of `groups`, whose first two columns are x and y, where the plan's curve is a sum of
+    /// products of a function of each.
+    pub(super) fn find(plan: &Plan, table: &Columns<'_>, groups: &Groups) -> Grids {
+        if plan.programs.separated().is_none() {
+            return Grids::default();
+        }
         let (x, y) = (table.column(0), table.column(1));
         let mut grids = Grids::default();
         // Rows of the last fit that was looked at, and what was found.

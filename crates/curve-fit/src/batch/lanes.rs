@@ -187,7 +187,9 @@ impl<'a> Lanes<'a> {
             return;
         };
         if let Some(rows) = self.queue.groups.together(group) {
-            for c in 0..self.columns.len() {
+            // Points of a grid mostly are those of the fit before.
+            let first = if self.grid.is_some() { 2 } else { 0 };
+            for c in first..self.columns.len() {
                 let numbers = &self.data.column(c)[rows.clone()];
                 numbers.chunks(8).for_each(|line| prefetch(line.as_ptr()));
             }

@@ -46,11 +46,7 @@ pub(super) fn run(
     let mut order: Vec<usize> = (0..n)
         .filter(|&k| groups.rows(k).len() >= p.max(1))
         .collect();
-    let separated = plan.programs.separated();
-    let grids = match separated {
-        Some(_) => Grids::find(table, groups),
-        None => Grids::default(),
-    };
+    let grids = Grids::find(plan, table, groups);
     order.sort_by_key(|&k| (grids.shape(k), groups.rows(k).len()));
     let mut errors = Errors::new(p);
     let alike = order.chunk_by(|&a, &b| grids.shape(a) == grids.shape(b));
@@ -68,7 +64,10 @@ pub(super) fn run(
             xtol: SMALL.max(options.limits.xtol),
             ftol: options.limits.ftol,
             max_evaluations: options.limits.max_evaluations,
-            grids: separated.zip(grids.shape(part[0]).map(|[nx, _]| nx)),
+            grids: plan
+                .programs
+                .separated()
+                .zip(grids.shape(part[0]).map(|[nx, _]| nx)),
         };
         for (&k, fit) in part
             .iter()

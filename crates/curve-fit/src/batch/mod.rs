@@ -219,10 +219,7 @@ fn share(
     stop: &AtomicBool,
 ) {
     let (n, p) = (groups.len(), plan.free.len());
-    let grids = match plan.programs.separated() {
-        Some(_) => Grids::find(table, groups),
-        None => Grids::default(),
-    };
+    let grids = Grids::find(plan, table, groups);
     // Neighbours on grids of one shape need the same functions, others of like length waste least.
     let mut order: Vec<usize> = (0..n).filter(|&k| groups.n_rows(k) >= p.max(1)).collect();
     order.sort_by_key(|&k| (grids.shape(k), groups.n_rows(k)));

@@ -261,3 +261,97 @@ impl Term {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Formula;
+    use crate::fit::{Options, Plan};
+    use fitzroy_device::cpu::{Engine, GridProgram};
+
+    fn plan(text: &str, weighted: bool) -> Plan {
+        let formula = Formula::parse(text).expect(text);
+        let roles = formula.roles(&["x", "y"], &[]).expect(text);
+        Plan::new(&formula, roles, weighted, &Options::default()).expect(text)
+    }
+
+    const SPOT: &str = "a*exp(-((x-x0)^2+(y-y0)^2)/(2*s^2))+c";
+
+    #[test]
+    fn sums_over_a_grid_are_those_of_the_pass() {
+        let formulas = [
+            SPOT,
+            "a*exp(-(x-x0)^2/(2*s^2)-(y-y0)^2/(2*t^2))+c0+c1*x+c2*y",
+            "a*sin(w*x+p)*exp(-b*y)",
+            "(a+b*x)*(c+y)/(1+d^2)",
+            "a*exp(k+b*x)*exp(-c*y)/s - x*y",
+            "a/(1+(x-x0)^2)*log(y+b)",
+        ];
+        let (shape, n) = ([5, 6], 30);
+        for text in formulas {
+            let plan = plan(text, false);
+            let programs = &plan.programs;
+            let separated = programs.separated().expect(text);
+            let p = programs.n_free();
+            let grid = GridProgram::new(separated, shape, Engine::Interpreter);
+            let mut workspace = grid.workspace();
+            let mut columns = vec![vec![0.0; 8 * n]; 3];
+            for lane in 0..8 {
+                let lane_shift = 0.05 * lane as f64;
+                for k in 0..n {
+                    let (i, j) = (k % 5, k / 5);
+                    let x = 0.4 * i as f64 + lane_shift;
+                    let (y, z) = (0.3 * j as f64 - lane_shift, (k as f64).sin());
+                    let numbers = [x, y, z];
+                    for (column, number) in columns.iter_mut().zip(numbers) {
+                        column[8 * k + lane] = number;
+                    }
+                    let points = workspace.points();
+                    points[i][lane] = x;
+                    points[5 + j][lane] = y;
+                    points[11 + k][lane] = z;
+                }
+            }
+            let mut params = vec![[0.0; 8]; 2 * p + 1];
+            for (k, line) in params[..p].iter_mut().enumerate() {
+                *line = std::array::from_fn(|lane| 1.1 + 0.1 * k as f64 + 0.03 * lane as f64);
+            }
+            workspace.params().copy_from_slice(&params[..p]);
+            let n_sums = (p + 1) * (p + 2) / 2;
+            let (mut got, mut want) = (vec![[0.0; 8]; n_sums], vec![[0.0; 8]; n_sums]);
+            grid.accumulate(&mut workspace, &mut got);
+            let views: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+            let mut pass = programs.pass.workspace();
+            programs
+                .pass
+                .accumulate_eight(&mut pass, &params, &views, &[n; 8], &mut want);
+            let at = |a: usize, b: usize| a * (p + 1) + b - a * (a + 1) / 2;
+            for (a, b) in (0..=p).flat_map(|a| (a..=p).map(move |b| (a, b))) {
+                for lane in 0..8 {
+                    let size = (want[at(a, a)][lane] * want[at(b, b)][lane]).sqrt();
+                    let error = (got[at(a, b)][lane] - want[at(a, b)][lane]).abs();
+                    assert!(
+                        error <= 1e-13 * size,
+                        "{text}: sum {a} {b}: {error} of {size}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_product_of_functions_of_one_predictor_is_left() {
+        for text in [
+            "a*exp(-x*y)",
+            "a*sqrt(x^2+y^2)+b",
+            "a*exp(-(x-x0)^2)+b",
+            "(a+x+y)*(b+x+y)",
+            "a*sin(x+b*y)",
+        ] {
+            assert!(plan(text, false).programs.separated().is_none(), "{text}");
+        }
+        assert!(
+            plan(SPOT, true).programs.separated().is_none(),
+            "with errors"
+        );
+    }
+}

@@ -465,3 +465,6 @@ impl GridProgram {
 /// Points at which machine code must agree with the interpreter.
 #[cfg(all(unix, target_arch = "x86_64"))]
 const POINTS: usize = 3;
+
+#[cfg(test)]
+mod tests;
