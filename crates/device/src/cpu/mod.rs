@@ -78,8 +78,13 @@ struct Line([f64; 8]);
 impl Aligned {
     fn zeros(len: usize) -> Self {
         Aligned {
-            lines: vec![Line([0.0; 8]); len.div_ceil(8) + 1],
+            lines: vec![Line([0.0; 8]); Self::lines_of(len)],
         }
+    }
+
+    /// Lines that so many numbers take.
+    fn lines_of(len: usize) -> usize {
+        len.div_ceil(8) + 1
     }
 
     fn of(values: &[f64]) -> Self {

@@ -103,10 +103,13 @@ fn record<R: Recorder>(stage: &[RowInstr], kept: &[bool]) {
             let load = || tape::push(Op::Load(loc(place)), &[]);
             R::of(known.get(&place).copied().unwrap_or_else(load))
         };
-        let (value, _) = elementwise::<R>(instr.code, arg);
-        known.insert(instr.to, value.id());
-        if matches!(instr.to, Place::Scalar(k) if kept[k]) {
-            tape::push(Op::Store(loc(instr.to)), &[value.id()]);
+        let (value, also) = elementwise::<R>(instr.code, arg);
+        let second = instr.also_to.zip(also);
+        for (to, value) in [(instr.to, value)].into_iter().chain(second) {
+            known.insert(to, value.id());
+            if matches!(to, Place::Scalar(k) if kept[k]) {
+                tape::push(Op::Store(loc(to)), &[value.id()]);
+            }
         }
     }
 }

@@ -258,15 +258,10 @@ impl RowProgram {
         let mut needed: HashSet<Place> = buffers.iter().map(|&b| Place::Buffer(b)).collect();
         let mut own = Vec::new();
         for instr in self.code.iter().rev() {
-            let gives = [Some(instr.to), instr.also_to];
             // A buffer may be used for something else before.
-            if gives
-                .iter()
-                .flatten()
-                .filter(|to| needed.remove(to))
-                .count()
-                > 0
-            {
+            let first = needed.remove(&instr.to);
+            let second = instr.also_to.is_some_and(|also| needed.remove(&also));
+            if first || second {
                 needed.extend(instr.from.iter().flatten());
                 own.push(*instr);
             }
@@ -354,7 +349,7 @@ impl GridProgram {
 
     /// A workspace for this program.
     pub fn workspace(&self) -> GridWorkspace {
-        let mut scalars = Aligned::zeros(8 * self.scalars.len() + ROOM.max(SLACK));
+        let mut scalars = Aligned::zeros(self.numbers());
         for (line, x) in scalars.lines.iter_mut().zip(&self.scalars) {
             line.0 = [*x; 8];
         }
@@ -379,13 +374,24 @@ impl GridProgram {
         }
     }
 
+    /// Numbers of a workspace.
+    fn numbers(&self) -> usize {
+        8 * self.scalars.len() + ROOM.max(SLACK)
+    }
+
     /// Sums of products of `[partials…, f − z]`, a ≤ b, row by row, at the parameters and points of
     /// the workspace.
+    ///
+    /// # Panics
+    /// When the workspace is that of another program.
+    #[track_caller]
     pub fn accumulate(&self, workspace: &mut GridWorkspace, out: &mut [Eight]) {
+        let numbers = Aligned::lines_of(self.numbers());
+        assert_eq!(workspace.scalars.lines.len(), numbers, "its own workspace");
         let [nx, ny] = self.shape;
         let base = workspace.scalars.as_mut_ptr();
         match self.switch.code(8 * nx * ny, || self.made()) {
-            // SAFETY: the workspace is that of the program.
+            // SAFETY: the workspace has the numbers of the program, and the room behind them.
             Some(code) => unsafe { code.run(base) },
             None => self.interpret(workspace),
         }

@@ -4,7 +4,7 @@ use super::*;
 use crate::cpu::native::Fault;
 use fitzroy_graph::{Real, Scope};
 
-/// f = a e^(−b x) sin(y) + c x, and its partials with respect to a, b and c.
+/// f = a e^(−b x) sin(y) + c x, and columns: its partials with respect to a and b, and x cos(y).
 fn separated() -> Separated {
     let scope = Scope::new();
     let rows = scope.dim("rows", 1);
@@ -14,7 +14,7 @@ fn separated() -> Separated {
     let ones = Real::lit(1.0);
     let ones = fitzroy_graph::Expr::broadcast(ones, &scope, &[rows]);
     let functions = [e, x, x * e].map(|f| scope.node(f));
-    let of_y = [y.sin(), ones].map(|f| scope.node(f));
+    let of_y = [y.sin(), ones, y.cos()].map(|f| scope.node(f));
     let numbers = [a, c, -a, Real::lit(1.0)].map(|n| scope.node(n));
     let term = |number, x, y| GridTerm { number, x, y };
     Separated {
@@ -28,7 +28,7 @@ fn separated() -> Separated {
         partials: vec![
             vec![term(3, 0, 0)],
             vec![term(2, 2, 0)],
-            vec![term(3, 1, 1)],
+            vec![term(3, 1, 2)],
         ],
     }
 }
@@ -79,7 +79,7 @@ fn sums_over_a_grid_are_those_over_its_points_on_either_engine() {
             for at in (0..shape[0]).flat_map(|i| (0..shape[1]).map(move |j| [i, j])) {
                 let [x, y, z] = point(lane, at);
                 let e = f64::exp(-b * x) * y.sin();
-                let columns = [e, -a * x * e, x, a * e + c * x - z];
+                let columns = [e, -a * x * e, x * y.cos(), a * e + c * x - z];
                 let pairs = (0..4).flat_map(|k| (k..4).map(move |l| (k, l)));
                 for (n, (k, l)) in pairs.enumerate() {
                     want[n] += columns[k] * columns[l];
