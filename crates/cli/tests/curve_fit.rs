@@ -139,7 +139,7 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
-        "pixel,rows,status,converged,chi2,evaluations,a,a_se,b,b_se"
+        "pixel,rows,status,converged,covariance_status,chi2,evaluations,a,a_se,b,b_se"
     );
     assert!(
         lines[8].starts_with("p7,12,non_finite,false"),
@@ -221,6 +221,11 @@ fn wrong_formulas_columns_and_flags_are_named() {
         "cf-none-usual",
         &["--model", "a*exp(-b*time)"],
         &["no column (t, counts, err)", "--x time=t"],
+    );
+    check(
+        "cf-none-case",
+        &["--model", "a*exp(-b*T)"],
+        &["rename one with --x T=t"],
     );
     check(
         "cf-none-other",

@@ -14,7 +14,7 @@ mod step;
 
 pub use groups::Groups;
 
-use crate::fit::{Options, Plan, fit_table};
+use crate::fit::{CovarianceStatus, Options, Plan, fit_table};
 use crate::formula::Loss;
 use crate::library::Sample;
 use crate::method::{Next, Status};
@@ -36,6 +36,8 @@ pub struct Batch {
     pub cost: Vec<f64>,
     /// How each ended.
     pub status: Vec<Status>,
+    /// Why standard errors are missing, if they are.
+    pub covariance_status: Vec<CovarianceStatus>,
     /// Evaluations of each.
     pub evaluations: Vec<u32>,
     /// Fits that were done once more alone.
@@ -52,6 +54,7 @@ impl Batch {
             se: vec![f64::NAN; n * p],
             cost: vec![f64::NAN; n],
             status: vec![Status::Interrupted; n],
+            covariance_status: vec![CovarianceStatus::NotConverged; n],
             evaluations: vec![0; n],
             n_alone: 0,
         }
@@ -124,6 +127,8 @@ impl Starts {
     }
 }
 
+/// A standard error that is this many times its parameter: there may be nothing that determines it.
+const VAST: f64 = 1e5;
 /// Fits taken by a thread at once.
 const SHARE: usize = 256;
 
@@ -174,8 +179,12 @@ pub fn fit_many_on(
             None => share(plan, table, groups, options, &starts, &mut batch, stop),
         }
     }
+    for k in 0..n {
+        batch.covariance_status[k] = errors_in_lanes(&batch, k, groups.n_rows(k), options);
+    }
     let alone: Vec<usize> = (0..n)
-        .filter(|&k| !batch.status[k].converged() && batch.status[k] != Status::TooFewRows)
+        .filter(|&k| batch.status[k] != Status::TooFewRows)
+        .filter(|&k| !batch.status[k].converged() || is_doubtful(&batch, k))
         .collect();
     if stop.load(Ordering::Relaxed) {
         return Ok(batch);
@@ -192,9 +201,13 @@ pub fn fit_many_on(
                 batch.se[k * p..(k + 1) * p].copy_from_slice(&found.se());
                 batch.cost[k] = found.cost;
                 batch.status[k] = found.status;
+                batch.covariance_status[k] = found.covariance_status;
                 batch.evaluations[k] += found.evaluations as u32;
             }
-            None => batch.status[k] = Status::NonFinite,
+            None => {
+                batch.status[k] = Status::NonFinite;
+                batch.covariance_status[k] = CovarianceStatus::NotConverged;
+            }
         }
     }
     // What was not fitted has no values: those of its start would look like a result.
@@ -204,6 +217,31 @@ pub fn fit_many_on(
         }
     }
     Ok(batch)
+}
+
+/// What became of the errors of fit `k`, made in a lane from `n_rows` rows.
+fn errors_in_lanes(batch: &Batch, k: usize, n_rows: usize, options: &Options) -> CovarianceStatus {
+    let p = batch.names.len();
+    if !batch.status[k].converged() {
+        CovarianceStatus::NotConverged
+    } else if batch.se[k * p..][..p].iter().all(|x| x.is_finite()) {
+        CovarianceStatus::Ok
+    } else if n_rows == p && !options.absolute_sigma {
+        CovarianceStatus::ZeroDof
+    } else {
+        CovarianceStatus::RankDeficient
+    }
+}
+
+/// Whether fit `k`, which converged in a lane, is to be looked at as closely as a single fit: where a
+/// parameter has no effect, its lane has an error of 0 or a vast one.
+fn is_doubtful(batch: &Batch, k: usize) -> bool {
+    let p = batch.names.len();
+    let vast = |(x, se): (&f64, &f64)| *se > VAST * x.abs();
+    let both = batch.theta[k * p..].iter().zip(&batch.se[k * p..][..p]);
+    batch.status[k] == Status::ExactFit
+        || batch.covariance_status[k] == CovarianceStatus::RankDeficient
+        || both.into_iter().any(vast)
 }
 
 /// Fits in lanes, shared among threads.

@@ -3,6 +3,7 @@
 mod conclude;
 mod data;
 mod descend;
+mod doubt;
 mod estimate;
 mod finish;
 mod options;

@@ -3,10 +3,13 @@
 use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
+use super::robust::with_loss;
+use crate::formula::{Loss, Programs};
 use crate::library::Sample;
 use crate::method::{Moments, Objective, starts, varpro};
 use crate::pass::{Table, visit_all};
 use fitzroy::Result;
+use std::sync::Arc;
 
 /// Where a starting value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,46 +84,29 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
     }
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
     builtin(plan, &sample, &mut theta, &mut rules);
-    let linear = plan.programs.linear().to_vec();
-    let projectable = plan.programs.projection().is_some();
-    let solved = |k: usize, rules: &[StartRule]| {
-        projectable && linear[k] && rules[k] == StartRule::Automatic
+    let linear = plan.programs.linear();
+    let wanted = |k: usize| rules[k] == StartRule::Automatic;
+    let plain = match (0..p).any(|k| linear[k] && wanted(k)) {
+        true => least_squares(plan)?,
+        false => Arc::clone(&plan.programs),
     };
+    let mut projectable = plain.projection().is_some();
     let ranges: Vec<(f64, f64)> = (0..p).map(|k| range(plan, &sample, k)).collect();
-    let open: Vec<usize> = (0..p)
-        .filter(|&k| rules[k] == StartRule::Automatic && !solved(k, &rules))
-        .collect();
-    let cube = if open.is_empty() {
-        vec![Vec::new()]
-    } else {
-        starts::points(options.starts, TRIED, open.len(), options.seed)
+    let search = Search {
+        plan,
+        options,
+        plain: &plain,
+        theta,
+        ranges,
     };
-    let mut best: Option<(f64, Vec<f64>)> = None;
-    for point in &cube {
-        let mut trial = theta.clone();
-        for (&k, u) in open.iter().zip(point) {
-            trial[k] = spread(ranges[k], *u);
-        }
-        for k in 0..p {
-            if solved(k, &rules) {
-                trial[k] = 1.0;
-            }
-        }
-        if (0..p).any(|k| solved(k, &rules)) {
-            solve(plan, problem, &mut trial, |k| solved(k, &rules))?;
-        }
-        for (k, x) in trial.iter_mut().enumerate() {
-            *x = plan.bounds.clip(k, *x);
-        }
-        let mut moments = Moments::new(p);
-        problem.moments(&trial, &mut moments)?;
-        let usable = moments.is_finite();
-        if usable && best.as_ref().is_none_or(|(cost, _)| moments.cost < *cost) || best.is_none() {
-            let cost = if usable { moments.cost } else { f64::INFINITY };
-            best = Some((cost, trial));
-        }
+    let is_solved = |k: usize| projectable && linear[k] && wanted(k);
+    let mut best = search.best(problem, wanted, is_solved)?;
+    // Least squares may lead where counts have no mean: then linear parameters are searched for, too.
+    if best.0.is_infinite() && plan.programs.loss() != Loss::Linear {
+        best = search.best(problem, wanted, |_| false)?;
+        projectable = false;
     }
-    let (_, theta) = best.expect("at least one point was tried");
+    let theta = best.1;
     for (k, rule) in rules.iter_mut().enumerate() {
         if *rule == StartRule::Automatic && projectable && linear[k] {
             *rule = StartRule::Linear;
@@ -148,24 +134,130 @@ fn builtin(plan: &Plan, sample: &Sample, theta: &mut [f64], rules: &mut [StartRu
     }
 }
 
-/// Best linear parameters at the others of `theta`, where `wanted`.
+/// Least squares of the curve, whatever its loss: robust losses and counts have no linear parameters to
+/// solve for, and a start need not be the end.
+fn least_squares(plan: &Plan) -> Result<Arc<Programs>> {
+    Ok(match plan.programs.loss() {
+        Loss::Linear => Arc::clone(&plan.programs),
+        _ => Arc::new(with_loss(plan, Loss::Linear)?),
+    })
+}
+
+/// How far free parameter `k` may be expected to go: the far end of its bounds or of the range that the
+/// data suggest.
+pub(super) fn reach(plan: &Plan, table: &dyn Table, k: usize) -> Result<f64> {
+    let sample = sample(table, plan.roles.predictors.len())?;
+    let (low, high) = range(plan, &sample, k);
+    Ok(low.abs().max(high.abs()))
+}
+
+/// Where the first predictor begins, if that is far from 0 beside how far it goes: (name, where).
+pub(super) fn far_off(plan: &Plan, table: &dyn Table) -> Result<Option<(String, f64)>> {
+    let sample = sample(table, plan.roles.predictors.len())?;
+    let first = plan
+        .roles
+        .predictors
+        .first()
+        .map(|name| (name, sample.range(0)));
+    let far = first.filter(|(_, (low, high))| low.abs().min(high.abs()) > 2.0 * (high - low));
+    Ok(far.map(|(name, (low, _))| (name.clone(), low)))
+}
+
+/// A search through points of ranges.
+struct Search<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    /// Least squares of the curve.
+    plain: &'a Programs,
+    /// What is not searched for.
+    theta: Vec<f64>,
+    ranges: Vec<(f64, f64)>,
+}
+
+impl Search<'_> {
+    /// The best point and its cost, infinite where the curve has no value at any: those `wanted` are
+    /// searched for, or solved for at the others.
+    fn best(
+        &self,
+        problem: &mut Problem<'_>,
+        wanted: impl Fn(usize) -> bool,
+        solved: impl Fn(usize) -> bool,
+    ) -> Result<(f64, Vec<f64>)> {
+        let p = self.theta.len();
+        let open: Vec<usize> = (0..p).filter(|&k| wanted(k) && !solved(k)).collect();
+        let cube = if open.is_empty() {
+            vec![Vec::new()]
+        } else {
+            starts::points(self.options.starts, TRIED, open.len(), self.options.seed)
+        };
+        let mut best: Option<(f64, Vec<f64>)> = None;
+        for point in &cube {
+            let mut trial = self.theta.clone();
+            for (&k, u) in open.iter().zip(point) {
+                trial[k] = spread(self.ranges[k], *u);
+            }
+            for k in (0..p).filter(|&k| solved(k)) {
+                trial[k] = 1.0;
+            }
+            if (0..p).any(&solved) {
+                solve(self.plan, self.plain, problem, &mut trial, &solved)?;
+            }
+            let cost = cost_inside(self.plan, problem, &mut trial)?;
+            let cost = cost.unwrap_or(f64::INFINITY);
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, trial));
+            }
+        }
+        Ok(best.expect("at least one point was tried"))
+    }
+}
+
+/// Puts `theta` inside its bounds; the cost there, if the curve has one.
+fn cost_inside(plan: &Plan, problem: &mut Problem<'_>, theta: &mut [f64]) -> Result<Option<f64>> {
+    for (k, x) in theta.iter_mut().enumerate() {
+        *x = plan.bounds.clip(k, *x);
+    }
+    let mut moments = Moments::new(theta.len());
+    problem.moments(theta, &mut moments)?;
+    Ok(moments.is_finite().then_some(moments.cost))
+}
+
+/// Best linear parameters at the others of `theta`, where `wanted`, by least squares.
 fn solve(
     plan: &Plan,
+    plain: &Programs,
     problem: &mut Problem<'_>,
     theta: &mut [f64],
     wanted: impl Fn(usize) -> bool,
 ) -> Result<()> {
-    let programs = plan.programs.clone();
-    let Some(projection) = programs.projection() else {
+    let Some(projection) = plain.projection() else {
         return Ok(());
     };
-    let found = varpro::solve_linear(projection, theta, &mut |theta, triangle| {
-        problem.triangle_of(&projection.program, theta, triangle)
-    })?;
-    if let Some(found) = found {
-        for k in (0..theta.len()).filter(|&k| wanted(k)) {
-            theta[k] = found[k];
-        }
+    let found = if plan.programs.loss() == Loss::Linear {
+        varpro::solve_linear(projection, theta, &mut |theta, triangle| {
+            problem.triangle_of(&projection.program, theta, triangle)
+        })?
+    } else {
+        let mut own = Problem::new(plain, problem.reader.table, problem.reader.threads, 1.0);
+        let found = varpro::solve_linear(projection, theta, &mut |theta, triangle| {
+            own.triangle_of(&projection.program, theta, triangle)
+        })?;
+        problem.reads += own.reads;
+        found
+    };
+    let Some(found) = found else { return Ok(()) };
+    let wanted: Vec<usize> = (0..theta.len()).filter(|&k| wanted(k)).collect();
+    for &k in &wanted {
+        theta[k] = found[k];
+    }
+    if plan.programs.loss() != Loss::Poisson || cost_inside(plan, problem, theta)?.is_some() {
+        return Ok(());
+    }
+    // A background a little below zero has no likelihood: most curves of counts are sums of parts that
+    // are positive, so that positive factors have one.
+    let largest = wanted.iter().fold(0.0, |m: f64, &k| m.max(theta[k]));
+    for &k in &wanted {
+        theta[k] = theta[k].max(1e-3 * largest);
     }
     Ok(())
 }
@@ -212,10 +304,14 @@ pub(crate) fn many(
     let first = start(plan, options, problem)?.theta;
     let cube = starts::points(options.starts, options.multistart, p, options.seed);
     let linear = plan.programs.linear();
+    let plain = match linear.contains(&true) {
+        true => least_squares(plan)?,
+        false => Arc::clone(&plan.programs),
+    };
     let mut out = vec![first];
     for point in &cube[1..] {
         let mut theta: Vec<f64> = (0..p).map(|k| spread(ranges[k], point[k])).collect();
-        solve(plan, problem, &mut theta, |k| linear[k])?;
+        solve(plan, &plain, problem, &mut theta, |k| linear[k])?;
         for (k, x) in theta.iter_mut().enumerate() {
             *x = plan.bounds.clip(k, *x);
         }
