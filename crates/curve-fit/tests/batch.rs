@@ -3,7 +3,7 @@
 
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
-use fitzroy_curve_fit::fit::{Plan, fit_table};
+use fitzroy_curve_fit::fit::{CovarianceKind, Plan, fit_table};
 use fitzroy_curve_fit::method::{Next, Status};
 use fitzroy_curve_fit::pass::Columns;
 use fitzroy_curve_fit::{Formula, Options, values};
@@ -112,6 +112,25 @@ fn a_spoilt_fit_leaves_the_others_untouched() {
     assert!(spoilt.theta[13 * 5..][..5].iter().all(|x| x.is_nan()));
     for k in (0..40).filter(|&k| k != 13) {
         assert_eq!(bits(&clean, k), bits(&spoilt, k), "fit {k}");
+    }
+}
+
+/// Catches: lanes that leave out what was asked for and say nothing.
+#[test]
+fn what_lanes_cannot_do_is_done_for_each_fit_alone() {
+    let (table, groups) = spots(&[0, 1, 2]);
+    let (plan, options) = plan_and_options();
+    let robust = Options {
+        covariance: CovarianceKind::Hc3,
+        ..options
+    };
+    let found = fit_many(&plan, &table, &groups, &robust, &AtomicBool::new(false)).unwrap();
+    assert_eq!(found.n_alone, 3);
+    for k in 0..3 {
+        let (own, _) = spots(&[k as u32]);
+        let alone = fit_table(&plan, &own, &robust, &mut |_| Next::Continue).unwrap();
+        assert_eq!(found.se[5 * k..][..5], alone.se(), "fit {k}");
+        assert_eq!(found.chi2[k], alone.chi2, "fit {k}");
     }
 }
 

@@ -411,6 +411,37 @@ fn peaks_of_counts_and_among_outliers_are_found_without_a_start() {
     }
 }
 
+/// Catches: widths looked for in ranges that know nothing of the unit of x, and sums of peaks that end with two
+/// peaks of the curve on one of the data.
+#[test]
+fn sums_of_peaks_are_found_without_a_start_in_any_unit() {
+    let mut rng = Rng::new(11, 0, 0, 0, Purpose::Data);
+    let mut missed = 0;
+    for round in 0..8 {
+        for unit in [1e-3, 1.0, 1e3] {
+            let gap = 4.0 + 0.5 * f64::from(round);
+            let peak = |x: f64, at: f64, width: f64| (-0.5 * ((x - at) / width).powi(2)).exp();
+            let curve = |x: f64| 3.0 * peak(x, 6.0, 0.7) + 2.0 * peak(x, 6.0 + gap, 1.1) + 1.0;
+            let x: Vec<f64> = (0..300).map(|i| 20.0 * f64::from(i) / 299.0).collect();
+            let y: Vec<f64> = x
+                .iter()
+                .map(|x| curve(*x) + 0.05 * (rng.uniform() - 0.5))
+                .collect();
+            let least = x
+                .iter()
+                .zip(&y)
+                .map(|(x, y)| (y - curve(*x)).powi(2))
+                .sum::<f64>();
+            let x: Vec<f64> = x.iter().map(|x| unit * x).collect();
+            let data = Data::new(&y).with("x", &x);
+            let fit = |text: &str| curve_fit(text, &data, &Options::default()).unwrap();
+            let two = fit("gaussian(x, a, m, s) + gaussian(x, b, n, t) + c");
+            missed += usize::from(!two.converged() || two.chi2 > 1.1 * least);
+        }
+    }
+    assert!(missed <= 1, "{missed} of 24");
+}
+
 #[test]
 fn fixed_tied_and_shared_parameters() {
     let (x, y) = line();

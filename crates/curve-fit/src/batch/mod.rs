@@ -2,7 +2,7 @@
 //!
 //! A result does not depend on lane, neighbours, threads or order. What does not end well in a
 //! lane is fitted once more alone, by every means a single fit has; so are fits with bounds,
-//! robust losses or counts.
+//! robust losses or counts, from many starts, by other methods or with other covariances.
 
 mod eights;
 mod errors;
@@ -14,7 +14,7 @@ mod step;
 
 pub use groups::Groups;
 
-use crate::fit::{CovarianceStatus, Options, Plan, fit_table};
+use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};
 use crate::formula::Loss;
 use crate::library::Sample;
 use crate::method::{Next, Status};
@@ -34,6 +34,8 @@ pub struct Batch {
     pub se: Vec<f64>,
     /// F of each fit.
     pub cost: Vec<f64>,
+    /// Σ r² of each, or the deviance for counts.
+    pub chi2: Vec<f64>,
     /// How each ended.
     pub status: Vec<Status>,
     /// Why standard errors are missing, if they are.
@@ -53,6 +55,7 @@ impl Batch {
             theta: vec![f64::NAN; n * p],
             se: vec![f64::NAN; n * p],
             cost: vec![f64::NAN; n],
+            chi2: vec![f64::NAN; n],
             status: vec![Status::Interrupted; n],
             covariance_status: vec![CovarianceStatus::NotConverged; n],
             evaluations: vec![0; n],
@@ -163,7 +166,7 @@ pub fn fit_many_on(
 ) -> Result<Batch> {
     let (n, p) = (groups.len(), plan.free.len());
     let starts = starts(plan, table, groups, options)?;
-    let in_lanes = options.loss == Loss::Linear && !plan.bounds.any();
+    let in_lanes = suit_lanes(plan, options);
     let mut batch = Batch::new(plan.names(), n);
     for (k, theta) in batch.theta.chunks_mut(p.max(1)).enumerate() {
         theta.copy_from_slice(starts.of(k));
@@ -180,6 +183,7 @@ pub fn fit_many_on(
         }
     }
     for k in 0..n {
+        batch.chi2[k] = 2.0 * batch.cost[k];
         batch.covariance_status[k] = errors_in_lanes(&batch, k, groups.n_rows(k), options);
     }
     let alone: Vec<usize> = (0..n)
@@ -200,6 +204,7 @@ pub fn fit_many_on(
                 batch.theta[k * p..(k + 1) * p].copy_from_slice(&found.popt);
                 batch.se[k * p..(k + 1) * p].copy_from_slice(&found.se());
                 batch.cost[k] = found.cost;
+                batch.chi2[k] = found.chi2;
                 batch.status[k] = found.status;
                 batch.covariance_status[k] = found.covariance_status;
                 batch.evaluations[k] += found.evaluations as u32;
@@ -217,6 +222,19 @@ pub fn fit_many_on(
         }
     }
     Ok(batch)
+}
+
+/// Whether lanes can do what `options` ask for: damped steps from one start, least squares without bounds,
+/// and the classic covariance.
+fn suit_lanes(plan: &Plan, options: &Options) -> bool {
+    options.loss == Loss::Linear
+        && !plan.bounds.any()
+        && options.multistart <= 1
+        && matches!(options.method, Method::Auto | Method::Lm)
+        && matches!(
+            options.covariance,
+            CovarianceKind::Auto | CovarianceKind::Classic
+        )
 }
 
 /// What became of the errors of fit `k`, made in a lane from `n_rows` rows.

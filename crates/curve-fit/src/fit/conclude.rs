@@ -521,19 +521,29 @@ pub fn check_rows(plan: &Plan, data: &Data<'_>) -> Result<()> {
         return Err(Error::new(ErrorKind::Data, message));
     }
     if plan.programs.loss() == Loss::Poisson {
-        if data.has_sigma() {
-            let message =
-                "--likelihood poisson takes its errors from the counts; leave out --sigma";
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-        if let Some(row) = data.y.iter().position(|&y| y < 0.0) {
-            let y = data.y[row];
-            let message = format!(
-                "row {}, column y: {y} is no count; counts are 0 or more",
-                row + 1
-            );
-            return Err(Error::new(ErrorKind::Data, message));
-        }
+        let name = data.y_name.as_deref().unwrap_or("y");
+        check_counts(plan, data.y.as_ref(), 0, name)?;
+    }
+    Ok(())
+}
+
+/// Refuses weights beside counts, and counts below 0; `first` is the row of the first of `counts`.
+///
+/// # Errors
+/// Names the row.
+pub fn check_counts(plan: &Plan, counts: &[f64], first: usize, name: &str) -> Result<()> {
+    use fitzroy::{Error, ErrorKind};
+    if plan.weighted {
+        let message = "--likelihood poisson takes its errors from the counts; leave out --sigma";
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    if let Some(row) = counts.iter().position(|&y| y < 0.0) {
+        let message = format!(
+            "row {}, column {name}: {} is no count; counts are 0 or more",
+            first + row + 1,
+            counts[row]
+        );
+        return Err(Error::new(ErrorKind::Data, message));
     }
     Ok(())
 }

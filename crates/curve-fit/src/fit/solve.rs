@@ -287,9 +287,12 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
             let x = row_of(table, row, plan.roles.predictors.len())?;
             let named = plan.roles.predictors.iter().zip(x);
             let x: Vec<String> = named.map(|(name, x)| format!("{name} = {x}")).collect();
+            let advice = match plan.programs.linear().contains(&false) {
+                true => "choose other starting values (--p0)",
+                false => "no values of the parameters change that: leave the row out (--range)",
+            };
             format!(
-                "the model is not finite at the start: row {}, {} gives {value} with {}; choose \
-                 other starting values (--p0)",
+                "the model is not finite at the start: row {}, {} gives {value} with {}; {advice}",
                 row + 1,
                 x.join(", "),
                 at.join(", ")

@@ -6,7 +6,7 @@ use super::problem::Problem;
 use super::robust::with_loss;
 use crate::formula::{Loss, Programs};
 use crate::library::Sample;
-use crate::method::{Moments, Objective, starts, varpro};
+use crate::method::{Limits, Moments, Next, Objective, Progress, lm, starts, varpro};
 use crate::pass::{Table, visit_all};
 use fitzroy::Result;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub enum StartRule {
     Builtin,
     /// Solved for, given the others.
     Linear,
-    /// The best of 64 points of automatic ranges.
+    /// The best of many points of automatic ranges.
     Automatic,
     /// Not fitted.
     None,
@@ -46,8 +46,17 @@ pub(crate) struct Start {
     pub(crate) rules: Vec<StartRule>,
 }
 
-/// Points tried by an automatic start.
+/// Points tried by an automatic start of up to two parameters that are not linear; of three, and of more.
 const TRIED: usize = 64;
+const TRIED_MORE: [usize; 2] = [128, 512];
+/// Rows up to which so many are.
+const FEW_ROWS: usize = 4096;
+/// The best of many points, of which each is followed for a few steps: the lowest point may lie beside the
+/// wrong minimum, as one peak of a sum does between two of the data.
+const FOLLOWED: usize = 16;
+/// Widths to expect, in spans of a predictor.
+const NARROW: f64 = 0.005;
+const WIDE: f64 = 0.5;
 /// Most rows that rules look at.
 const LOOKED_AT: usize = 4096;
 
@@ -91,7 +100,7 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         false => Arc::clone(&plan.programs),
     };
     let mut projectable = plain.projection().is_some();
-    let ranges: Vec<(f64, f64)> = (0..p).map(|k| range(plan, &sample, k)).collect();
+    let ranges = ranges(plan, &sample);
     let search = Search {
         plan,
         options,
@@ -147,7 +156,7 @@ fn least_squares(plan: &Plan) -> Result<Arc<Programs>> {
 /// data suggest.
 pub(super) fn reach(plan: &Plan, table: &dyn Table, k: usize) -> Result<f64> {
     let sample = sample(table, plan.roles.predictors.len())?;
-    let (low, high) = range(plan, &sample, k);
+    let (low, high) = ranges(plan, &sample)[k];
     Ok(low.abs().max(high.abs()))
 }
 
@@ -185,12 +194,17 @@ impl Search<'_> {
     ) -> Result<(f64, Vec<f64>)> {
         let p = self.theta.len();
         let open: Vec<usize> = (0..p).filter(|&k| wanted(k) && !solved(k)).collect();
+        let many = open.len() > 2 && problem.reader.table.n_rows() <= FEW_ROWS;
+        let tried = match many {
+            true => TRIED_MORE[(open.len() - 3).min(1)],
+            false => TRIED,
+        };
         let cube = if open.is_empty() {
             vec![Vec::new()]
         } else {
-            starts::points(self.options.starts, TRIED, open.len(), self.options.seed)
+            starts::points(self.options.starts, tried, open.len(), self.options.seed)
         };
-        let mut best: Option<(f64, Vec<f64>)> = None;
+        let mut found: Vec<(f64, Vec<f64>)> = Vec::with_capacity(cube.len());
         for point in &cube {
             let mut trial = self.theta.clone();
             for (&k, u) in open.iter().zip(point) {
@@ -203,12 +217,40 @@ impl Search<'_> {
                 solve(self.plan, self.plain, problem, &mut trial, &solved)?;
             }
             let cost = cost_inside(self.plan, problem, &mut trial)?;
-            let cost = cost.unwrap_or(f64::INFINITY);
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, trial));
+            found.push((cost.unwrap_or(f64::INFINITY), trial));
+        }
+        // Equal ones stay in their order.
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if many {
+            self.follow(problem, &mut found)?;
+        }
+        Ok(found.swap_remove(0))
+    }
+
+    /// Follows the best of `found` a few steps, and puts the one that leads lowest first.
+    fn follow(&self, problem: &mut Problem<'_>, found: &mut [(f64, Vec<f64>)]) -> Result<()> {
+        let limits = Limits {
+            xtol: 1e-3,
+            ftol: 1e-6,
+            max_evaluations: 40,
+            ..self.options.limits
+        };
+        let mut lowest = (f64::INFINITY, 0);
+        for (k, (cost, theta)) in found.iter_mut().enumerate().take(FOLLOWED) {
+            if cost.is_infinite() {
+                break;
+            }
+            let silent = &mut |_: &Progress<'_>| Next::Continue;
+            let end = lm::minimise(problem, theta, &self.plan.bounds, &limits, silent)?;
+            if end.moments.is_finite() {
+                (*cost, *theta) = (end.moments.cost, end.theta);
+            }
+            if *cost < lowest.0 {
+                lowest = (*cost, k);
             }
         }
-        Ok(best.expect("at least one point was tried"))
+        found.swap(0, lowest.1);
+        Ok(())
     }
 }
 
@@ -262,20 +304,47 @@ fn solve(
     Ok(())
 }
 
-/// Where free parameter k may lie: its bounds, or the range that the data suggest.
-fn range(plan: &Plan, sample: &Sample, k: usize) -> (f64, f64) {
+/// Where free parameters may lie.
+fn ranges(plan: &Plan, sample: &Sample) -> Vec<(f64, f64)> {
+    let powers = plan.formula.powers(&plan.roles);
+    let power = |k: usize| powers[plan.free[k]];
+    (0..plan.free.len())
+        .map(|k| range(plan, sample, k, power(k)))
+        .collect()
+}
+
+/// Where free parameter k, measured in a `power` of the predictors' unit, may lie: its bounds, or the range
+/// that the data suggest.
+fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f64) {
     let (low, high) = (plan.bounds.lower[k], plan.bounds.upper[k]);
     if low.is_finite() && high.is_finite() {
         return (low, high);
     }
-    let suggested = match plan.formula.place_of(plan.name(k), &plan.roles) {
-        Some((true, column)) => sample.range(column),
-        Some((false, column)) => {
-            let (a, b) = sample.range(column);
-            let size = a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
-            (0.1 / size, 30.0 / size)
+    let size = |column: usize| {
+        let (a, b) = sample.range(column);
+        a.abs().max(b.abs()).max(f64::MIN_POSITIVE)
+    };
+    let names = plan
+        .roles
+        .parameters
+        .iter()
+        .filter_map(|p| p.indexed.as_ref());
+    let labels: Vec<&String> = names.map(|(_, column, _)| column).collect();
+    let numbers = (0..sample.x.len()).filter(|&c| !labels.contains(&&plan.roles.predictors[c]));
+    let spans = numbers.map(|column| sample.span(column));
+    let (least, most) = spans.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), x| {
+        (a.min(x), b.max(x))
+    });
+    let suggested = match (plan.formula.place_of(plan.name(k), &plan.roles), power) {
+        (Some((true, column)), _) => sample.range(column),
+        (Some((false, column)), Some(1.0)) => (size(column) / 30.0, 10.0 * size(column)),
+        (Some((false, column)), _) => (0.1 / size(column), 30.0 / size(column)),
+        // A width, or what is measured as one: predictors of one unit reach about as far.
+        (None, Some(power)) if power != 0.0 && most <= 10.0 * least => {
+            let ends = [NARROW * least, WIDE * most].map(|width| width.powf(power));
+            (ends[0].min(ends[1]), ends[0].max(ends[1]))
         }
-        None => (0.05, 20.0),
+        (None, _) => (0.05, 20.0),
     };
     (
         suggested.0.max(low),
@@ -300,7 +369,7 @@ pub(crate) fn many(
 ) -> Result<Vec<Vec<f64>>> {
     let p = plan.free.len();
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
-    let ranges: Vec<(f64, f64)> = (0..p).map(|k| range(plan, &sample, k)).collect();
+    let ranges = ranges(plan, &sample);
     let first = start(plan, options, problem)?.theta;
     let cube = starts::points(options.starts, options.multistart, p, options.seed);
     let linear = plan.programs.linear();

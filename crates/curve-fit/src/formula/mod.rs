@@ -7,6 +7,7 @@ mod names;
 mod newton;
 mod template;
 mod tie;
+mod units;
 
 pub use build::Setting;
 pub use curve::Curve;

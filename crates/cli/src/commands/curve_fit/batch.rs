@@ -8,7 +8,7 @@ use crate::{interrupt, json, terminal};
 use fitzroy::Result;
 use fitzroy::data::{Array, Values};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many_on};
-use fitzroy_curve_fit::fit::{CovarianceStatus, Plan};
+use fitzroy_curve_fit::fit::{CovarianceStatus, Plan, check_rows};
 use fitzroy_curve_fit::method::Status;
 use fitzroy_curve_fit::report::grouped;
 use fitzroy_curve_fit::source::{Missing, Request, assemble};
@@ -70,6 +70,8 @@ pub(super) fn run(
     let data = assembled.data;
     let roles = formula.roles(&data.names(), &data.label_columns())?;
     let plan = Plan::new(formula, roles, data.has_sigma(), options)?;
+    // What is no count is no gap: it would be fitted all the same.
+    check_rows(&plan, &data)?;
     let table = data.table(&plan.roles.predictors)?;
     let stop = interrupt::catch_with("stopping: fits so far will be written")?;
     on.settle(&plan, &table, options, clock)?;
@@ -190,7 +192,7 @@ fn csv(column: &str, batch: &Batch, groups: &Groups) -> String {
             status.name(),
             status.converged(),
             batch.covariance_status[k].name(),
-            2.0 * batch.cost[k],
+            batch.chi2[k],
             batch.evaluations[k]
         );
         for a in 0..p {

@@ -79,6 +79,11 @@ pub(super) fn run(
     for path in &args.plot {
         plot::check_figure(path, "--plot")?;
     }
+    if args.leaves_rows_out() {
+        let message = "--memory-limit leaves no rows out; write the file without those that have gaps, or \
+                       fit it in memory with --missing drop";
+        return Err(usage(message.into()));
+    }
     let source = Stored::of(&args.data)?;
     let cache = cache(args)?;
     let (plan, y, sigma) = plan(args, &source, formula, options)?;
