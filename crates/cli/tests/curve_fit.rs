@@ -188,7 +188,7 @@ fn a_group_that_determines_too_little_is_told_and_negative_counts_are_refused() 
         "{flat}"
     );
     assert_eq!(flat.matches("NaN").count(), 3, "{flat}");
-    scratch.file("d.csv", &"pixel,x,y\np,1,3\np,2,-4\np,3,1\np,4,2\n");
+    scratch.file("d.csv", "pixel,x,y\np,1,3\np,2,-4\np,3,1\np,4,2\n");
     args[1] = "a*x";
     args.truncate(5);
     args.extend(["--likelihood", "poisson"]);

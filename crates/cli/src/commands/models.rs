@@ -174,7 +174,7 @@ fn list_curves(as_json: bool) {
     for curve in library::ENTRIES.iter() {
         let first = curve.about.split_once([':', '(']);
         let about = first.map_or(curve.about, |(first, _)| first).trim();
-        terminal::out(format_args!("{:52} {about}", curve.usage()));
+        terminal::out(format_args!("{:54} {about}", curve.usage()));
     }
     terminal::out("polynomial(n), n from 1 to 20\n\nfitzroy models NAME prints the formula of one");
 }

@@ -111,7 +111,8 @@ impl<'f> Powers<'f> {
                 self.equation(joined(x, y, -1.0));
                 left
             }
-            ("+" | "-", Power::Any, _) => right,
+            ("+" | "-", Power::Any, _) => self.beside_number(right),
+            ("+" | "-", _, Power::Any) => self.beside_number(left),
             ("+" | "-", _, _) => left,
             ("*", Power::Any, _) => right,
             ("*" | "/", _, Power::Any) => left,
@@ -124,10 +125,26 @@ impl<'f> Powers<'f> {
             },
             ("^" | "**", _, _) => {
                 self.is_plain(&right);
-                Power::Unknown
+                // Of `(x/c)^b` the base is a plain number; `x^b` and `k^b` have factors for their units.
+                match is_mixed(&left) {
+                    true => {
+                        self.is_plain(&left);
+                        self.constant(0.0)
+                    }
+                    false => Power::Unknown,
+                }
             }
             _ => Power::Unknown,
         }
+    }
+
+    /// What a number is added to: a plain number if it is made of a predictor and parameters, as in
+    /// `1 + (x/w)^2`; `x - 1950` is none.
+    fn beside_number(&mut self, power: Power) -> Power {
+        if is_mixed(&power) {
+            self.is_plain(&power);
+        }
+        power
     }
 
     fn call(&mut self, name: &str, arguments: &[&'f Expr]) -> Power {
@@ -191,6 +208,15 @@ impl<'f> Powers<'f> {
     }
 }
 
+/// True where both a predictor and a parameter have a part.
+fn is_mixed(power: &Power) -> bool {
+    let Power::Sum(x) = power else {
+        return false;
+    };
+    let (predictor, parameters) = x.split_last().expect("a number at least");
+    *predictor != 0.0 && parameters.iter().any(|x| *x != 0.0)
+}
+
 fn joined(x: &[f64], y: &[f64], sign: f64) -> Vec<f64> {
     x.iter().zip(y).map(|(x, y)| x + sign * y).collect()
 }
@@ -223,7 +249,11 @@ mod tests {
                 &[Some(1.0), Some(1.0), Some(0.0)],
             ),
             ("v*x/(k+x)", &[Some(0.0), Some(1.0)]),
-            ("a*x^b", &[None, None]),
+            ("a*x^b", &[None, Some(0.0)]),
+            (
+                "d + (a-d)/(1 + (x/c)^b)",
+                &[Some(0.0), Some(0.0), Some(1.0), Some(0.0)],
+            ),
             ("a*exp(-b*(x-1950))*k", &[None, Some(-1.0), None]),
         ] {
             let formula = Formula::parse(text).expect("parses");
