@@ -84,10 +84,14 @@ fn header(reader: &mut Reader<&[u8]>, delimiter: u8) -> Result<Vec<Column>> {
             );
             return Err(data_error(message));
         }
-        if name.contains(';') && record.len() == 1 && delimiter == b',' {
-            let message = "line 1: cells are separated by `;`; save the table with commas, or as \
-                           .tsv with tabs";
-            return Err(data_error(message.into()));
+        if record.len() == 1
+            && delimiter == b','
+            && let Some(sign) = other_separator(&name)
+        {
+            return Err(data_error(format!(
+                "line 1: cells are separated by {sign}; save the table with commas, or as .tsv with \
+                 tabs; numbers need a decimal point"
+            )));
         }
         columns.push(Column {
             name,
@@ -103,6 +107,14 @@ fn header(reader: &mut Reader<&[u8]>, delimiter: u8) -> Result<Vec<Column>> {
         return Err(data_error("line 1: the header names no column".into()));
     }
     Ok(columns)
+}
+
+/// What separates words in a header that has no comma.
+fn other_separator(name: &str) -> Option<&'static str> {
+    // A space may well stand in the name of the only column.
+    let signs = [(';', "`;`"), ('\t', "tabs"), ('|', "`|`")];
+    let found = signs.iter().find(|(sign, _)| name.contains(*sign));
+    found.map(|(_, words)| *words)
 }
 
 fn utf8(cell: &[u8], line: u64) -> Result<&str> {

@@ -363,8 +363,9 @@ fn a_wrong_table_is_an_error_with_the_line() {
     assert_eq!(
         message("a;b\n1;2\n"),
         "t.csv: line 1: cells are separated by `;`; save the table with commas, or as .tsv with \
-         tabs"
+         tabs; numbers need a decimal point"
     );
+    assert!(message("a\tb\n1\t2\n").contains("cells are separated by tabs"));
     assert_eq!(
         error_of("t.csv", b"a\nx\n\xff\n"),
         "t.csv: line 3: the text is not UTF-8; save it as UTF-8"

@@ -139,7 +139,7 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
-        "pixel,rows,status,converged,chi2,evaluations,a,a_se,b,b_se"
+        "pixel,rows,status,converged,covariance_status,chi2,evaluations,a,a_se,b,b_se"
     );
     assert!(
         lines[8].starts_with("p7,12,non_finite,false"),
@@ -148,12 +148,64 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
     );
     // A start is no result.
     assert!(lines[8].ends_with(",NaN,NaN,NaN,NaN"), "{}", lines[8]);
-    let a: f64 = lines[20].split(',').nth(6).unwrap().parse().unwrap();
+    let a: f64 = lines[20].split(',').nth(7).unwrap().parse().unwrap();
     assert!((a - 19.0).abs() < 0.1, "{a}");
     let mut strict = args.to_vec();
     strict[6] = "p";
     strict.push("--strict");
     fit(&scratch, &strict).ends_with(1);
+}
+
+#[test]
+fn a_group_that_determines_too_little_is_told_and_negative_counts_are_refused() {
+    let scratch = Scratch::new("curve-batch-flat");
+    let mut text = "pixel,x,y\n".to_string();
+    for pixel in 0..3 {
+        for i in 0..12 {
+            let x = f64::from(i);
+            let noise = 0.1 * f64::from((i * 7 + pixel) % 5);
+            let y = if pixel == 1 {
+                2.0
+            } else {
+                9.0 * (-0.4 * x).exp() + noise
+            };
+            text += &format!("p{pixel},{x},{y}\n");
+        }
+    }
+    scratch.file("d.csv", &text);
+    let mut args = vec!["--model", "a*exp(-b*x)+c", "d.csv", "--batch-by", "pixel"];
+    args.extend(["--p0", "a=5,b=1,c=1", "--out", "o"]);
+    let said = fit(&scratch, &args).ends_with(0);
+    assert!(
+        said.out.contains("! 1 without errors (rank_deficient)"),
+        "{}",
+        said.out
+    );
+    let text = std::fs::read_to_string(scratch.0.join("o/fits.csv")).unwrap();
+    let flat = text.lines().nth(2).unwrap();
+    assert!(
+        flat.starts_with("p1,12,exact_fit,true,rank_deficient,0,"),
+        "{flat}"
+    );
+    assert_eq!(flat.matches("NaN").count(), 3, "{flat}");
+    scratch.file("d.csv", "pixel,x,y\np,1,3\np,2,-4\np,3,1\np,4,2\n");
+    args[1] = "a*x";
+    args.truncate(5);
+    args.extend(["--likelihood", "poisson"]);
+    let refusal = ["row 2, column y: -4 is no count"];
+    fit(&scratch, &args).ends_with(2).complains(&refusal);
+    // From files, too, where nothing but the passes looks at rows.
+    args.truncate(3);
+    args.extend(["--likelihood", "poisson", "--memory-limit", "64MB"]);
+    fit(&scratch, &args).ends_with(2).complains(&refusal);
+    args.push("--missing=drop");
+    let refusal = ["--memory-limit leaves no rows out"];
+    fit(&scratch, &args).ends_with(2).complains(&refusal);
+    scratch.file("d.csv", "x,y,s\n1,3,1\n2,4,0\n3,5,1\n");
+    args.truncate(3);
+    args.extend(["--y", "y", "--sigma", "s", "--memory-limit", "64MB"]);
+    let said = fit(&scratch, &args).ends_with(2);
+    said.complains(&["error: row 2, sigma: 0 is not positive"]);
 }
 
 #[test]
@@ -221,6 +273,11 @@ fn wrong_formulas_columns_and_flags_are_named() {
         "cf-none-usual",
         &["--model", "a*exp(-b*time)"],
         &["no column (t, counts, err)", "--x time=t"],
+    );
+    check(
+        "cf-none-case",
+        &["--model", "a*exp(-b*T)"],
+        &["rename one with --x T=t"],
     );
     check(
         "cf-none-other",

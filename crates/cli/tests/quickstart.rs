@@ -12,7 +12,8 @@
 mod markdown;
 mod program;
 
-use markdown::{blocks, hold, root};
+use fitzroy_curve_fit::library::ENTRIES;
+use markdown::{blocks, hold, root, with_section};
 use program::{Scratch, program};
 use std::process::Command;
 
@@ -45,6 +46,23 @@ fn the_quickstart_works_as_printed() {
     }
     wanted += &text[copied..];
     hold(PAGE, &wanted);
+}
+
+#[test]
+fn the_table_of_curves_is_what_the_code_says() {
+    let name = "docs/curve-fit.md";
+    let text = std::fs::read_to_string(root().join(name)).unwrap();
+    let mut table = String::from("| curve | formula | |\n|---|---|---|\n");
+    for curve in ENTRIES.iter() {
+        let formula = curve.formula_in_one_line();
+        let shown = match formula.len() {
+            0..=90 => format!("`{}`", formula.replace('|', "\\|")),
+            _ => format!("`fitzroy models {}` prints it", curve.name),
+        };
+        table += &format!("| `{}` | {shown} | {} |\n", curve.usage(), curve.about);
+    }
+    table += "| `polynomial(n)` | `c0 + c1*x + ... + cn*x^n` | A polynomial, n from 1 to 20. |\n";
+    hold(name, &with_section(&text, "generated", &table));
 }
 
 /// What the page prints after a command.

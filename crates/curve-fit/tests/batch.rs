@@ -3,7 +3,7 @@
 
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
-use fitzroy_curve_fit::fit::{Plan, fit_table};
+use fitzroy_curve_fit::fit::{CovarianceKind, Plan, fit_table};
 use fitzroy_curve_fit::method::{Next, Status};
 use fitzroy_curve_fit::pass::Columns;
 use fitzroy_curve_fit::{Formula, Options, values};
@@ -113,6 +113,60 @@ fn a_spoilt_fit_leaves_the_others_untouched() {
     for k in (0..40).filter(|&k| k != 13) {
         assert_eq!(bits(&clean, k), bits(&spoilt, k), "fit {k}");
     }
+}
+
+/// Catches: lanes that leave out what was asked for and say nothing.
+#[test]
+fn what_lanes_cannot_do_is_done_for_each_fit_alone() {
+    let (table, groups) = spots(&[0, 1, 2]);
+    let (plan, options) = plan_and_options();
+    let robust = Options {
+        covariance: CovarianceKind::Hc3,
+        ..options
+    };
+    let found = fit_many(&plan, &table, &groups, &robust, &AtomicBool::new(false)).unwrap();
+    assert_eq!(found.n_alone, 3);
+    for k in 0..3 {
+        let (own, _) = spots(&[k as u32]);
+        let alone = fit_table(&plan, &own, &robust, &mut |_| Next::Continue).unwrap();
+        assert_eq!(found.se[5 * k..][..5], alone.se(), "fit {k}");
+        assert_eq!(found.chi2[k], alone.chi2, "fit {k}");
+    }
+}
+
+/// A constant group: nothing determines the rate of a decay with no height, alone or in a lane.
+#[test]
+fn a_fit_that_its_rows_do_not_determine_has_no_errors() {
+    let n = 25;
+    let x: Vec<f64> = (0..20 * n).map(|i| 0.2 * f64::from(i % n)).collect();
+    let of: Vec<f64> = (0..20 * n).map(|i| f64::from(i / n)).collect();
+    let y = x.iter().zip(&of).enumerate().map(|(i, (x, k))| match *k {
+        7.0 => 2.0,
+        k => (2.0 + 0.1 * k) * (-0.8 * x).exp() + 0.5 + 0.01 * ((i * 7919) % 13) as f64,
+    });
+    let columns = [x.clone(), y.collect()];
+    let table = Columns::new(columns.into_iter().map(Cow::Owned).collect());
+    let formula = Formula::parse("a*exp(-b*x)+c").unwrap();
+    let options = Options {
+        p0: values([("a", 1.0), ("b", 1.0), ("c", 1.0)]),
+        ..Options::default()
+    };
+    let roles = formula.roles(&["x"], &[]).unwrap();
+    let plan = Plan::new(&formula, roles, false, &options).unwrap();
+    let groups = Groups::by_number(&of);
+    let found = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
+    for k in 0..20 {
+        let (se, status) = (&found.se[3 * k..][..3], found.covariance_status[k].name());
+        assert!(found.status[k].converged(), "fit {k}");
+        if k == 7 {
+            assert_eq!(status, "rank_deficient");
+            assert!(se.iter().all(|s| s.is_nan()), "{se:?}");
+        } else {
+            assert_eq!(status, "ok", "fit {k}");
+            assert!(se.iter().all(|s| *s > 0.0), "{se:?}");
+        }
+    }
+    assert_eq!(found.n_alone, 1);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::library::ENTRIES;
-use fitzroy_curve_fit::{CurveFit, Data, Formula, Loss, Options, Scale, Sigma, values};
+use fitzroy_curve_fit::{CurveFit, Data, Formula, Loss, Options, Scale, Sigma, curve_fit, values};
 
 /// True parameters for each built-in curve, and the range of x.
 fn truth(name: &str) -> (Vec<f64>, [f64; 2]) {
@@ -304,6 +304,142 @@ fn what_cannot_be_determined_is_named_and_has_no_error() {
         .fit(&data, &limited)
         .unwrap();
     assert!(!found.converged() && found.findings[0].contains("evaluations"));
+}
+
+/// Catches: errors of 0 or 10²⁶ for what no row is sensitive to, where a multiplier is rounding's rest or a
+/// peak stands far from all rows.
+#[test]
+fn what_has_no_effect_beyond_rounding_and_noise_has_no_error() {
+    let (x, y) = line();
+    let decay = CurveFit::compile("a*exp(-b*x)+c").unwrap();
+    let constant = vec![2.0; x.len()];
+    let from = Options {
+        p0: values([("a", 1.0), ("b", 1.0), ("c", 1.0)]),
+        ..Options::default()
+    };
+    let found = decay
+        .fit(&Data::new(&constant).with("x", &x), &from)
+        .unwrap();
+    assert_eq!(found.covariance_status.name(), "rank_deficient");
+    assert!(found.se().iter().all(|s| s.is_nan()), "{:?}", found.se());
+    let text = found.findings.join("\n");
+    assert!(text.contains("b cannot be determined: no row is"), "{text}");
+    let peak = CurveFit::compile("a*exp(-(x-m)^2/(2*s^2))+c").unwrap();
+    let from = Options {
+        p0: values([("a", 1.0), ("m", 400.0), ("s", 0.5), ("c", 0.0)]),
+        ..Options::default()
+    };
+    let data = Data::new(&y).with("x", &x);
+    let found = peak.fit(&data, &from).unwrap();
+    let text = found.findings.join("\n");
+    assert!(text.contains("m and s cannot be determined"), "{text}");
+    assert!(found.rank <= 2, "{}", found.rank);
+    // A centre that is 0 by symmetry is well determined.
+    let x: Vec<f64> = (-20..=20).map(|i| 0.1 * f64::from(i)).collect();
+    let y: Vec<f64> = x.iter().map(|x| 1.0 / (1.0 + x * x)).collect();
+    let from = Options {
+        p0: values([("a", 1.0), ("m", 0.0), ("s", 0.5), ("c", 0.0)]),
+        ..Options::default()
+    };
+    let found = peak.fit(&Data::new(&y).with("x", &x), &from).unwrap();
+    assert_eq!(found.covariance_status.name(), "ok", "{:?}", found.findings);
+    assert!(found.popt[1].abs() < 1e-9 && found.se()[1] > 1e-4);
+}
+
+/// A decay whose times are years: its factor leaves the range of squares, and no end there is a minimum.
+#[test]
+fn numbers_beyond_the_range_of_squares_are_no_convergence() {
+    let x: Vec<f64> = (0..100).map(|i| 1950.0 + 0.1 * f64::from(i)).collect();
+    let y = x.iter().map(|x| 5.0 * (-0.4 * (x - 1950.0)).exp() + 1.0);
+    let y: Vec<f64> = y.collect();
+    let data = Data::new(&y).with("x", &x);
+    let fit = |text: &str| curve_fit(text, &data, &Options::default()).unwrap();
+    let found = fit("exponential_decay");
+    assert!(!found.converged() && found.flags.contains(&"out_of_range"));
+    assert!(
+        found.findings[0].contains("write `x - 1950` for it in the model"),
+        "{:?}",
+        found.findings
+    );
+    let found = fit("a*exp(-b*(x - 1950))+c");
+    assert!(found.converged() && (found.popt[1] - 0.4).abs() < 1e-9);
+}
+
+/// Catches: starts of counts and of robust losses that search for linear parameters, too, and miss the peak.
+#[test]
+fn peaks_of_counts_and_among_outliers_are_found_without_a_start() {
+    let mut rng = Rng::new(3, 0, 0, 0, Purpose::Data);
+    let x: Vec<f64> = (0..200)
+        .map(|i| -5.0 + 13.0 * f64::from(i) / 199.0)
+        .collect();
+    for round in 0..6 {
+        let (centre, width) = (-3.0 + 2.0 * f64::from(round), 0.3 + 0.2 * f64::from(round));
+        // No background in every other round: least squares may then put it below 0.
+        let background = f64::from(round % 2) * 3.0;
+        let curve = |x: f64| 40.0 * (-0.5 * ((x - centre) / width).powi(2)).exp() + background;
+        let counts: Vec<f64> = x
+            .iter()
+            .map(|x| {
+                // Poisson's by waiting times.
+                let (mut time, mut n) = (-rng.uniform().ln(), 0.0);
+                while time < curve(*x) {
+                    time -= rng.uniform().ln();
+                    n += 1.0;
+                }
+                n
+            })
+            .collect();
+        for loss in [Loss::Poisson, Loss::Huber, Loss::Cauchy] {
+            let f_scale = if loss == Loss::Poisson {
+                Scale::Fixed(1.0)
+            } else {
+                Scale::Auto
+            };
+            let options = Options {
+                loss,
+                f_scale,
+                ..Options::default()
+            };
+            let data = Data::new(&counts).with("x", &x);
+            let found = curve_fit("a*exp(-(x-m)^2/(2*s^2))+c", &data, &options).unwrap();
+            assert!(
+                found.converged() && (found.popt[1] - centre).abs() < 0.3,
+                "{loss:?} {centre}: {:?}",
+                found.popt
+            );
+        }
+    }
+}
+
+/// Catches: widths looked for in ranges that know nothing of the unit of x, and sums of peaks that end with two
+/// peaks of the curve on one of the data.
+#[test]
+fn sums_of_peaks_are_found_without_a_start_in_any_unit() {
+    let mut rng = Rng::new(11, 0, 0, 0, Purpose::Data);
+    let mut missed = 0;
+    for round in 0..8 {
+        for unit in [1e-3, 1.0, 1e3] {
+            let gap = 4.0 + 0.5 * f64::from(round);
+            let peak = |x: f64, at: f64, width: f64| (-0.5 * ((x - at) / width).powi(2)).exp();
+            let curve = |x: f64| 3.0 * peak(x, 6.0, 0.7) + 2.0 * peak(x, 6.0 + gap, 1.1) + 1.0;
+            let x: Vec<f64> = (0..300).map(|i| 20.0 * f64::from(i) / 299.0).collect();
+            let y: Vec<f64> = x
+                .iter()
+                .map(|x| curve(*x) + 0.05 * (rng.uniform() - 0.5))
+                .collect();
+            let least = x
+                .iter()
+                .zip(&y)
+                .map(|(x, y)| (y - curve(*x)).powi(2))
+                .sum::<f64>();
+            let x: Vec<f64> = x.iter().map(|x| unit * x).collect();
+            let data = Data::new(&y).with("x", &x);
+            let fit = |text: &str| curve_fit(text, &data, &Options::default()).unwrap();
+            let two = fit("gaussian(x, a, m, s) + gaussian(x, b, n, t) + c");
+            missed += usize::from(!two.converged() || two.chi2 > 1.1 * least);
+        }
+    }
+    assert!(missed <= 1, "{missed} of 24");
 }
 
 #[test]

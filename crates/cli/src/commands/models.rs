@@ -7,16 +7,18 @@ use clap::Args;
 use fitzroy::dist::{Entry, entries, entry};
 use fitzroy::model::functions::{FUNCTIONS, Function};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_curve_fit::library;
 use serde_json::{Value, json};
 
 /// Flags of `fitzroy models`.
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  fitzroy models eight-schools > eight-schools.fz\n  \
-    fitzroy models --distributions\n  fitzroy models StudentT"
+    fitzroy models --distributions\n  fitzroy models StudentT\n  fitzroy models --curves\n  \
+    fitzroy models gaussian"
 )]
 pub(crate) struct ModelsArgs {
-    /// The model or distribution to print; without it all models are listed
+    /// The model, distribution or curve to print; without it all models are listed
     name: Option<String>,
     /// List the distributions that a model may use
     #[arg(long, conflicts_with = "name")]
@@ -24,6 +26,9 @@ pub(crate) struct ModelsArgs {
     /// List the functions that an expression may use
     #[arg(long, conflicts_with_all = ["name", "distributions"])]
     functions: bool,
+    /// List the curves that `fitzroy curve-fit` knows by name
+    #[arg(long, conflicts_with_all = ["name", "distributions", "functions"])]
+    curves: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -98,6 +103,7 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<Outcome> {
     match &args.name {
         _ if args.distributions => list_distributions(as_json),
         _ if args.functions => list_functions(as_json),
+        _ if args.curves => list_curves(as_json),
         None if as_json => {
             let models: Vec<Value> = EXAMPLES.iter().map(Example::document).collect();
             json::print(&json!({ "models": models }));
@@ -108,8 +114,15 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<Outcome> {
             }
             terminal::out(
                 "\nfitzroy models NAME prints one; --distributions and --functions list what a \
-                 model may use",
+                 model may use, --curves what `fitzroy curve-fit` knows by name",
             );
+        }
+        Some(name) if library::entry(name).is_some() => {
+            let curve = library::entry(name).expect("just found");
+            match as_json {
+                true => json::print(&curve_document(curve)),
+                false => terminal::out(curve_section(curve)),
+            }
         }
         Some(name) => match (find(name), entry(name)) {
             (Some(example), _) if as_json => json::print(&example.document()),
@@ -152,6 +165,46 @@ fn list_functions(as_json: bool) {
     }
 }
 
+fn list_curves(as_json: bool) {
+    if as_json {
+        let all: Vec<Value> = library::ENTRIES.iter().map(curve_document).collect();
+        json::print(&json!({ "curves": all }));
+        return;
+    }
+    for curve in library::ENTRIES.iter() {
+        let first = curve.about.split_once([':', '(']);
+        let about = first.map_or(curve.about, |(first, _)| first).trim();
+        terminal::out(format_args!("{:54} {about}", curve.usage()));
+    }
+    terminal::out("polynomial(n), n from 1 to 20\n\nfitzroy models NAME prints the formula of one");
+}
+
+fn curve_document(curve: &library::Entry) -> Value {
+    json!({
+        "name": curve.name, "usage": curve.usage(), "predictors": curve.predictors,
+        "parameters": curve.parameters, "formula": curve.formula_in_one_line(), "about": curve.about,
+    })
+}
+
+/// A curve in words.
+fn curve_section(curve: &library::Entry) -> String {
+    let bounds = curve
+        .bounds
+        .iter()
+        .map(|(name, low, _)| format!("{name} >= {low}"));
+    let bounds: Vec<String> = bounds.collect();
+    let bounds = match bounds.is_empty() {
+        true => String::new(),
+        false => format!("\n\nBounds: {}", bounds.join(", ")),
+    };
+    format!(
+        "{}\n\n    {}\n\n{}{bounds}",
+        curve.usage(),
+        curve.formula_in_one_line(),
+        curve.about
+    )
+}
+
 /// A distribution as JSON.
 fn described(entry: &Entry) -> Value {
     let form = |k: usize| {
@@ -186,8 +239,8 @@ fn find(name: &str) -> Option<&'static Example> {
 fn unknown(name: &str) -> Error {
     let names: Vec<&str> = EXAMPLES.iter().map(|e| e.name).collect();
     let message = format!(
-        "there is no model or distribution `{name}`; the models are {}; --distributions lists the \
-         distributions",
+        "there is no model, distribution or curve `{name}`; the models are {}; --distributions lists \
+         the distributions, --curves the curves",
         names.join(", ")
     );
     Error::new(ErrorKind::Usage, message)

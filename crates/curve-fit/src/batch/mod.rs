@@ -2,7 +2,7 @@
 //!
 //! A result does not depend on lane, neighbours, threads or order. What does not end well in a
 //! lane is fitted once more alone, by every means a single fit has; so are fits with bounds,
-//! robust losses or counts.
+//! robust losses or counts, from many starts, by other methods or with other covariances.
 
 mod eights;
 mod errors;
@@ -15,7 +15,7 @@ mod step;
 
 pub use groups::Groups;
 
-use crate::fit::{Options, Plan, fit_table};
+use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};
 use crate::formula::Loss;
 use crate::library::Sample;
 use crate::method::{Next, Status};
@@ -36,8 +36,12 @@ pub struct Batch {
     pub se: Vec<f64>,
     /// F of each fit.
     pub cost: Vec<f64>,
+    /// Σ r² of each, or the deviance for counts.
+    pub chi2: Vec<f64>,
     /// How each ended.
     pub status: Vec<Status>,
+    /// Why standard errors are missing, if they are.
+    pub covariance_status: Vec<CovarianceStatus>,
     /// Evaluations of each.
     pub evaluations: Vec<u32>,
     /// Fits that were done once more alone.
@@ -53,7 +57,9 @@ impl Batch {
             theta: vec![f64::NAN; n * p],
             se: vec![f64::NAN; n * p],
             cost: vec![f64::NAN; n],
+            chi2: vec![f64::NAN; n],
             status: vec![Status::Interrupted; n],
+            covariance_status: vec![CovarianceStatus::NotConverged; n],
             evaluations: vec![0; n],
             n_alone: 0,
         }
@@ -126,6 +132,8 @@ impl Starts {
     }
 }
 
+/// A standard error that is this many times its parameter: there may be nothing that determines it.
+const VAST: f64 = 1e5;
 /// Fits taken by a thread at once.
 const SHARE: usize = 256;
 
@@ -160,7 +168,7 @@ pub fn fit_many_on(
 ) -> Result<Batch> {
     let (n, p) = (groups.len(), plan.free.len());
     let starts = starts(plan, table, groups, options)?;
-    let in_lanes = options.loss == Loss::Linear && !plan.bounds.any();
+    let in_lanes = suit_lanes(plan, options);
     let mut batch = Batch::new(plan.names(), n);
     for (k, theta) in batch.theta.chunks_mut(p.max(1)).enumerate() {
         theta.copy_from_slice(starts.of(k));
@@ -176,8 +184,13 @@ pub fn fit_many_on(
             None => share(plan, table, groups, options, &starts, &mut batch, stop),
         }
     }
+    for k in 0..n {
+        batch.chi2[k] = 2.0 * batch.cost[k];
+        batch.covariance_status[k] = errors_in_lanes(&batch, k, groups.n_rows(k), options);
+    }
     let alone: Vec<usize> = (0..n)
-        .filter(|&k| !batch.status[k].converged() && batch.status[k] != Status::TooFewRows)
+        .filter(|&k| batch.status[k] != Status::TooFewRows)
+        .filter(|&k| !batch.status[k].converged() || is_doubtful(&batch, k))
         .collect();
     if stop.load(Ordering::Relaxed) {
         return Ok(batch);
@@ -193,10 +206,15 @@ pub fn fit_many_on(
                 batch.theta[k * p..(k + 1) * p].copy_from_slice(&found.popt);
                 batch.se[k * p..(k + 1) * p].copy_from_slice(&found.se());
                 batch.cost[k] = found.cost;
+                batch.chi2[k] = found.chi2;
                 batch.status[k] = found.status;
+                batch.covariance_status[k] = found.covariance_status;
                 batch.evaluations[k] += found.evaluations as u32;
             }
-            None => batch.status[k] = Status::NonFinite,
+            None => {
+                batch.status[k] = Status::NonFinite;
+                batch.covariance_status[k] = CovarianceStatus::NotConverged;
+            }
         }
     }
     // What was not fitted has no values: those of its start would look like a result.
@@ -206,6 +224,44 @@ pub fn fit_many_on(
         }
     }
     Ok(batch)
+}
+
+/// Whether lanes can do what `options` ask for: damped steps from one start, least squares without bounds,
+/// and the classic covariance.
+fn suit_lanes(plan: &Plan, options: &Options) -> bool {
+    options.loss == Loss::Linear
+        && !plan.bounds.any()
+        && options.multistart <= 1
+        && matches!(options.method, Method::Auto | Method::Lm)
+        && matches!(
+            options.covariance,
+            CovarianceKind::Auto | CovarianceKind::Classic
+        )
+}
+
+/// What became of the errors of fit `k`, made in a lane from `n_rows` rows.
+fn errors_in_lanes(batch: &Batch, k: usize, n_rows: usize, options: &Options) -> CovarianceStatus {
+    let p = batch.names.len();
+    if !batch.status[k].converged() {
+        CovarianceStatus::NotConverged
+    } else if batch.se[k * p..][..p].iter().all(|x| x.is_finite()) {
+        CovarianceStatus::Ok
+    } else if n_rows == p && !options.absolute_sigma {
+        CovarianceStatus::ZeroDof
+    } else {
+        CovarianceStatus::RankDeficient
+    }
+}
+
+/// Whether fit `k`, which converged in a lane, is to be looked at as closely as a single fit: where a
+/// parameter has no effect, its lane has an error of 0 or a vast one.
+fn is_doubtful(batch: &Batch, k: usize) -> bool {
+    let p = batch.names.len();
+    let vast = |(x, se): (&f64, &f64)| *se > VAST * x.abs();
+    let both = batch.theta[k * p..].iter().zip(&batch.se[k * p..][..p]);
+    batch.status[k] == Status::ExactFit
+        || batch.covariance_status[k] == CovarianceStatus::RankDeficient
+        || both.into_iter().any(vast)
 }
 
 /// Fits in lanes, shared among threads.

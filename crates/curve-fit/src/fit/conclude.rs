@@ -1,6 +1,7 @@
 //! From a minimum to a result: rank, covariance, intervals, findings.
 
 use super::data::Data;
+use super::doubt::Doubts;
 use super::estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 use super::options::{CovarianceKind, Options};
 use super::plan::Plan;
@@ -32,7 +33,6 @@ pub(crate) fn conclude(
     let p = plan.free.len();
     let n = table.n_rows();
     let theta = solution.minimum.theta.clone();
-    let status = solution.minimum.status;
     let at_bound: Vec<bool> = (0..p).map(|k| plan.bounds.touches(k, theta[k])).collect();
     let inside: Vec<usize> = (0..p).filter(|&k| !at_bound[k]).collect();
     let mut problem = Problem::new(&plan.programs, table, options.threads, solution.scale);
@@ -47,7 +47,20 @@ pub(crate) fn conclude(
         plain = Some(unpack(&sums, p));
     }
     let normal = plain.unwrap_or_else(|| solution.minimum.moments.normal.clone());
-    let (ranked, bread) = if finite && !inside.is_empty() {
+    let dof = n.saturating_sub(p);
+    let s2 = if options.absolute_sigma || counts {
+        1.0
+    } else {
+        chi2 / dof.max(1) as f64
+    };
+    let doubts = if finite {
+        let points = (&solution.start.theta[..], &theta[..]);
+        Doubts::of(plan, table, points, &normal, &inside, s2.sqrt())?
+    } else {
+        Doubts::default()
+    };
+    let status = doubts.status(solution.minimum.status);
+    let (mut ranked, bread) = if finite && !inside.is_empty() {
         bread(plan, &mut problem, &theta, &normal, &inside, counts)?
     } else {
         (
@@ -59,10 +72,13 @@ pub(crate) fn conclude(
             None,
         )
     };
-    let dof = n.saturating_sub(p);
+    if !doubts.lost.is_empty() {
+        ranked.condition = f64::INFINITY;
+        ranked.rank = ranked.rank.min(inside.len() - doubts.lost.len());
+    }
     let mut covariance_status = if !status.converged() {
         CovarianceStatus::NotConverged
-    } else if ranked.undetermined.is_some() {
+    } else if ranked.undetermined.is_some() || !doubts.lost.is_empty() {
         CovarianceStatus::RankDeficient
     } else if dof == 0 && !options.absolute_sigma && !counts {
         CovarianceStatus::ZeroDof
@@ -85,11 +101,6 @@ pub(crate) fn conclude(
     );
     if let (true, Some(bread)) = (shown, bread) {
         let m = inside.len();
-        let s2 = if options.absolute_sigma || counts {
-            1.0
-        } else {
-            chi2 / dof as f64
-        };
         let inner = match kind {
             "sandwich" => influence(plan, &mut problem, &theta, &normal, &inside, dof)?,
             "hc0" => squares(plan, &mut problem, &theta, &bread, &inside, false)?,
@@ -151,6 +162,7 @@ pub(crate) fn conclude(
         at_bound: &at_bound,
         inside: &inside,
         ranked: &ranked,
+        doubts: &doubts,
         last_fall: solution.minimum.last_fall,
     };
     advice.give(&mut estimate);
@@ -363,6 +375,7 @@ struct Advice<'a> {
     at_bound: &'a [bool],
     inside: &'a [usize],
     ranked: &'a Rank,
+    doubts: &'a Doubts,
     last_fall: f64,
 }
 
@@ -381,6 +394,11 @@ impl Advice<'_> {
                     e,
                     format!("not converged: {what}; cost still falling {fall:.2} % per step"),
                 );
+            }
+            _ if !self.doubts.beyond.is_empty() => {
+                let text = self.doubts.beyond_words(self.plan, &e.popt);
+                say(e, text.expect("there is a parameter beyond"));
+                e.flags.push("out_of_range");
             }
             Status::DampingLimit | Status::NoProgress => {
                 let text = "not converged: no step reduced the cost any further; try other \
@@ -407,9 +425,18 @@ impl Advice<'_> {
         if self.at_bound.iter().any(|&b| b) {
             e.flags.push("at_bound");
         }
-        if let Some(v) = &self.ranked.undetermined {
+        let lost = self.doubts.lost_words(self.plan);
+        let apart = || {
+            self.ranked
+                .undetermined
+                .as_ref()
+                .map(|v| self.rank_words(v))
+        };
+        // Nobody looks for parameters to tell apart where the numbers themselves are in doubt.
+        if self.doubts.beyond.is_empty()
+            && let Some(text) = lost.or_else(apart)
+        {
             e.flags.push("rank_deficient");
-            let text = self.rank_words(v);
             say(e, text);
         }
         if e.dof < LOW_DOF {
@@ -494,19 +521,29 @@ pub fn check_rows(plan: &Plan, data: &Data<'_>) -> Result<()> {
         return Err(Error::new(ErrorKind::Data, message));
     }
     if plan.programs.loss() == Loss::Poisson {
-        if data.has_sigma() {
-            let message =
-                "--likelihood poisson takes its errors from the counts; leave out --sigma";
-            return Err(Error::new(ErrorKind::Usage, message));
-        }
-        if let Some(row) = data.y.iter().position(|&y| y < 0.0) {
-            let y = data.y[row];
-            let message = format!(
-                "row {}, column y: {y} is no count; counts are 0 or more",
-                row + 1
-            );
-            return Err(Error::new(ErrorKind::Data, message));
-        }
+        let name = data.y_name.as_deref().unwrap_or("y");
+        check_counts(plan, data.y.as_ref(), 0, name)?;
+    }
+    Ok(())
+}
+
+/// Refuses weights beside counts, and counts below 0; `first` is the row of the first of `counts`.
+///
+/// # Errors
+/// Names the row.
+pub fn check_counts(plan: &Plan, counts: &[f64], first: usize, name: &str) -> Result<()> {
+    use fitzroy::{Error, ErrorKind};
+    if plan.weighted {
+        let message = "--likelihood poisson takes its errors from the counts; leave out --sigma";
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    if let Some(row) = counts.iter().position(|&y| y < 0.0) {
+        let message = format!(
+            "row {}, column {name}: {} is no count; counts are 0 or more",
+            first + row + 1,
+            counts[row]
+        );
+        return Err(Error::new(ErrorKind::Data, message));
     }
     Ok(())
 }

@@ -141,7 +141,7 @@ pub struct Estimate {
     pub minima: Option<Minima>,
     /// What is remarkable, in words.
     pub findings: Vec<String>,
-    /// Flags: at_bound, rank_deficient, multiple_minima, low_degrees_of_freedom.
+    /// Flags: at_bound, rank_deficient, multiple_minima, low_degrees_of_freedom, out_of_range.
     pub flags: Vec<&'static str>,
 }
 

@@ -3,6 +3,7 @@
 mod conclude;
 mod data;
 mod descend;
+mod doubt;
 mod estimate;
 mod finish;
 mod options;
@@ -16,7 +17,7 @@ mod samples;
 mod solve;
 mod start;
 
-pub use conclude::check_rows;
+pub use conclude::{check_counts, check_rows};
 pub use data::{Data, Sigma};
 pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, values};

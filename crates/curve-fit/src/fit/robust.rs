@@ -31,7 +31,8 @@ pub(super) fn huber_first(
     })
 }
 
-fn with_loss(plan: &Plan, loss: Loss) -> Result<Programs> {
+/// The programs of `plan` with another loss.
+pub(super) fn with_loss(plan: &Plan, loss: Loss) -> Result<Programs> {
     Programs::new(
         &plan.formula,
         &plan.roles,

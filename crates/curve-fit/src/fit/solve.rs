@@ -279,16 +279,20 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
         .theta
         .iter()
         .enumerate()
-        .map(|(k, x)| format!("{} = {x}", plan.name(k)))
+        .map(|(k, x)| format!("{} = {}", plan.name(k), readable(*x)))
         .collect();
+    let far_off = start::far_off(plan, table)?;
     let message = match found {
         Some((row, value)) => {
             let x = row_of(table, row, plan.roles.predictors.len())?;
             let named = plan.roles.predictors.iter().zip(x);
             let x: Vec<String> = named.map(|(name, x)| format!("{name} = {x}")).collect();
+            let advice = match plan.programs.linear().contains(&false) {
+                true => "choose other starting values (--p0)",
+                false => "no values of the parameters change that: leave the row out (--range)",
+            };
             format!(
-                "the model is not finite at the start: row {}, {} gives {value} with {}; choose \
-                 other starting values (--p0)",
+                "the model is not finite at the start: row {}, {} gives {value} with {}; {advice}",
                 row + 1,
                 x.join(", "),
                 at.join(", ")
@@ -300,11 +304,23 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
             at.join(", ")
         ),
         None => format!(
-            "the sum of squares overflows at the start ({}); choose other starting values (--p0)",
-            at.join(", ")
+            "the sum of squares overflows at the start ({}); {}",
+            at.join(", "),
+            match &far_off {
+                Some(_) => super::doubt::count_from(far_off.as_ref()),
+                None => "choose other starting values (--p0)".into(),
+            }
         ),
     };
     Err(Error::new(ErrorKind::Numerics, message))
+}
+
+/// A number as it was written, very large and very small ones with an exponent.
+fn readable(x: f64) -> String {
+    match x == 0.0 || (1e-6..1e15).contains(&x.abs()) {
+        true => x.to_string(),
+        false => format!("{x:e}"),
+    }
 }
 
 /// The predictors of one row.

@@ -3,10 +3,13 @@
 use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
+use super::robust::with_loss;
+use crate::formula::{Loss, Programs};
 use crate::library::Sample;
-use crate::method::{Moments, Objective, starts, varpro};
+use crate::method::{Limits, Moments, Next, Objective, Progress, lm, starts, varpro};
 use crate::pass::{Table, visit_all};
 use fitzroy::Result;
+use std::sync::Arc;
 
 /// Where a starting value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +20,7 @@ pub enum StartRule {
     Builtin,
     /// Solved for, given the others.
     Linear,
-    /// The best of 64 points of automatic ranges.
+    /// The best of many points of automatic ranges.
     Automatic,
     /// Not fitted.
     None,
@@ -43,8 +46,17 @@ pub(crate) struct Start {
     pub(crate) rules: Vec<StartRule>,
 }
 
-/// Points tried by an automatic start.
+/// Points tried by an automatic start of up to two parameters that are not linear; of three, and of more.
 const TRIED: usize = 64;
+const TRIED_MORE: [usize; 2] = [128, 512];
+/// Rows up to which so many are.
+const FEW_ROWS: usize = 4096;
+/// The best of many points, of which each is followed for a few steps: the lowest point may lie beside the
+/// wrong minimum, as one peak of a sum does between two of the data.
+const FOLLOWED: usize = 16;
+/// Widths to expect, in spans of a predictor.
+const NARROW: f64 = 0.005;
+const WIDE: f64 = 0.5;
 /// Most rows that rules look at.
 const LOOKED_AT: usize = 4096;
 
@@ -81,46 +93,29 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
     }
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
     builtin(plan, &sample, &mut theta, &mut rules);
-    let linear = plan.programs.linear().to_vec();
-    let projectable = plan.programs.projection().is_some();
-    let solved = |k: usize, rules: &[StartRule]| {
-        projectable && linear[k] && rules[k] == StartRule::Automatic
+    let linear = plan.programs.linear();
+    let wanted = |k: usize| rules[k] == StartRule::Automatic;
+    let plain = match (0..p).any(|k| linear[k] && wanted(k)) {
+        true => least_squares(plan)?,
+        false => Arc::clone(&plan.programs),
     };
-    let ranges: Vec<(f64, f64)> = (0..p).map(|k| range(plan, &sample, k)).collect();
-    let open: Vec<usize> = (0..p)
-        .filter(|&k| rules[k] == StartRule::Automatic && !solved(k, &rules))
-        .collect();
-    let cube = if open.is_empty() {
-        vec![Vec::new()]
-    } else {
-        starts::points(options.starts, TRIED, open.len(), options.seed)
+    let mut projectable = plain.projection().is_some();
+    let ranges = ranges(plan, &sample);
+    let search = Search {
+        plan,
+        options,
+        plain: &plain,
+        theta,
+        ranges,
     };
-    let mut best: Option<(f64, Vec<f64>)> = None;
-    for point in &cube {
-        let mut trial = theta.clone();
-        for (&k, u) in open.iter().zip(point) {
-            trial[k] = spread(ranges[k], *u);
-        }
-        for k in 0..p {
-            if solved(k, &rules) {
-                trial[k] = 1.0;
-            }
-        }
-        if (0..p).any(|k| solved(k, &rules)) {
-            solve(plan, problem, &mut trial, |k| solved(k, &rules))?;
-        }
-        for (k, x) in trial.iter_mut().enumerate() {
-            *x = plan.bounds.clip(k, *x);
-        }
-        let mut moments = Moments::new(p);
-        problem.moments(&trial, &mut moments)?;
-        let usable = moments.is_finite();
-        if usable && best.as_ref().is_none_or(|(cost, _)| moments.cost < *cost) || best.is_none() {
-            let cost = if usable { moments.cost } else { f64::INFINITY };
-            best = Some((cost, trial));
-        }
+    let is_solved = |k: usize| projectable && linear[k] && wanted(k);
+    let mut best = search.best(problem, wanted, is_solved)?;
+    // Least squares may lead where counts have no mean: then linear parameters are searched for, too.
+    if best.0.is_infinite() && plan.programs.loss() != Loss::Linear {
+        best = search.best(problem, wanted, |_| false)?;
+        projectable = false;
     }
-    let (_, theta) = best.expect("at least one point was tried");
+    let theta = best.1;
     for (k, rule) in rules.iter_mut().enumerate() {
         if *rule == StartRule::Automatic && projectable && linear[k] {
             *rule = StartRule::Linear;
@@ -148,42 +143,208 @@ fn builtin(plan: &Plan, sample: &Sample, theta: &mut [f64], rules: &mut [StartRu
     }
 }
 
-/// Best linear parameters at the others of `theta`, where `wanted`.
+/// Least squares of the curve, whatever its loss: robust losses and counts have no linear parameters to
+/// solve for, and a start need not be the end.
+fn least_squares(plan: &Plan) -> Result<Arc<Programs>> {
+    Ok(match plan.programs.loss() {
+        Loss::Linear => Arc::clone(&plan.programs),
+        _ => Arc::new(with_loss(plan, Loss::Linear)?),
+    })
+}
+
+/// How far free parameter `k` may be expected to go: the far end of its bounds or of the range that the
+/// data suggest.
+pub(super) fn reach(plan: &Plan, table: &dyn Table, k: usize) -> Result<f64> {
+    let sample = sample(table, plan.roles.predictors.len())?;
+    let (low, high) = ranges(plan, &sample)[k];
+    Ok(low.abs().max(high.abs()))
+}
+
+/// Where the first predictor begins, if that is far from 0 beside how far it goes: (name, where).
+pub(super) fn far_off(plan: &Plan, table: &dyn Table) -> Result<Option<(String, f64)>> {
+    let sample = sample(table, plan.roles.predictors.len())?;
+    let first = plan
+        .roles
+        .predictors
+        .first()
+        .map(|name| (name, sample.range(0)));
+    let far = first.filter(|(_, (low, high))| low.abs().min(high.abs()) > 2.0 * (high - low));
+    Ok(far.map(|(name, (low, _))| (name.clone(), low)))
+}
+
+/// A search through points of ranges.
+struct Search<'a> {
+    plan: &'a Plan,
+    options: &'a Options,
+    /// Least squares of the curve.
+    plain: &'a Programs,
+    /// What is not searched for.
+    theta: Vec<f64>,
+    ranges: Vec<(f64, f64)>,
+}
+
+impl Search<'_> {
+    /// The best point and its cost, infinite where the curve has no value at any: those `wanted` are
+    /// searched for, or solved for at the others.
+    fn best(
+        &self,
+        problem: &mut Problem<'_>,
+        wanted: impl Fn(usize) -> bool,
+        solved: impl Fn(usize) -> bool,
+    ) -> Result<(f64, Vec<f64>)> {
+        let p = self.theta.len();
+        let open: Vec<usize> = (0..p).filter(|&k| wanted(k) && !solved(k)).collect();
+        let many = open.len() > 2 && problem.reader.table.n_rows() <= FEW_ROWS;
+        let tried = match many {
+            true => TRIED_MORE[(open.len() - 3).min(1)],
+            false => TRIED,
+        };
+        let cube = if open.is_empty() {
+            vec![Vec::new()]
+        } else {
+            starts::points(self.options.starts, tried, open.len(), self.options.seed)
+        };
+        let mut found: Vec<(f64, Vec<f64>)> = Vec::with_capacity(cube.len());
+        for point in &cube {
+            let mut trial = self.theta.clone();
+            for (&k, u) in open.iter().zip(point) {
+                trial[k] = spread(self.ranges[k], *u);
+            }
+            for k in (0..p).filter(|&k| solved(k)) {
+                trial[k] = 1.0;
+            }
+            if (0..p).any(&solved) {
+                solve(self.plan, self.plain, problem, &mut trial, &solved)?;
+            }
+            let cost = cost_inside(self.plan, problem, &mut trial)?;
+            found.push((cost.unwrap_or(f64::INFINITY), trial));
+        }
+        // Equal ones stay in their order.
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if many {
+            self.follow(problem, &mut found)?;
+        }
+        Ok(found.swap_remove(0))
+    }
+
+    /// Follows the best of `found` a few steps, and puts the one that leads lowest first.
+    fn follow(&self, problem: &mut Problem<'_>, found: &mut [(f64, Vec<f64>)]) -> Result<()> {
+        let limits = Limits {
+            xtol: 1e-3,
+            ftol: 1e-6,
+            max_evaluations: 40,
+            ..self.options.limits
+        };
+        let mut lowest = (f64::INFINITY, 0);
+        for (k, (cost, theta)) in found.iter_mut().enumerate().take(FOLLOWED) {
+            if cost.is_infinite() {
+                break;
+            }
+            let silent = &mut |_: &Progress<'_>| Next::Continue;
+            let end = lm::minimise(problem, theta, &self.plan.bounds, &limits, silent)?;
+            if end.moments.is_finite() {
+                (*cost, *theta) = (end.moments.cost, end.theta);
+            }
+            if *cost < lowest.0 {
+                lowest = (*cost, k);
+            }
+        }
+        found.swap(0, lowest.1);
+        Ok(())
+    }
+}
+
+/// Puts `theta` inside its bounds; the cost there, if the curve has one.
+fn cost_inside(plan: &Plan, problem: &mut Problem<'_>, theta: &mut [f64]) -> Result<Option<f64>> {
+    for (k, x) in theta.iter_mut().enumerate() {
+        *x = plan.bounds.clip(k, *x);
+    }
+    let mut moments = Moments::new(theta.len());
+    problem.moments(theta, &mut moments)?;
+    Ok(moments.is_finite().then_some(moments.cost))
+}
+
+/// Best linear parameters at the others of `theta`, where `wanted`, by least squares.
 fn solve(
     plan: &Plan,
+    plain: &Programs,
     problem: &mut Problem<'_>,
     theta: &mut [f64],
     wanted: impl Fn(usize) -> bool,
 ) -> Result<()> {
-    let programs = plan.programs.clone();
-    let Some(projection) = programs.projection() else {
+    let Some(projection) = plain.projection() else {
         return Ok(());
     };
-    let found = varpro::solve_linear(projection, theta, &mut |theta, triangle| {
-        problem.triangle_of(&projection.program, theta, triangle)
-    })?;
-    if let Some(found) = found {
-        for k in (0..theta.len()).filter(|&k| wanted(k)) {
-            theta[k] = found[k];
-        }
+    let found = if plan.programs.loss() == Loss::Linear {
+        varpro::solve_linear(projection, theta, &mut |theta, triangle| {
+            problem.triangle_of(&projection.program, theta, triangle)
+        })?
+    } else {
+        let mut own = Problem::new(plain, problem.reader.table, problem.reader.threads, 1.0);
+        let found = varpro::solve_linear(projection, theta, &mut |theta, triangle| {
+            own.triangle_of(&projection.program, theta, triangle)
+        })?;
+        problem.reads += own.reads;
+        found
+    };
+    let Some(found) = found else { return Ok(()) };
+    let wanted: Vec<usize> = (0..theta.len()).filter(|&k| wanted(k)).collect();
+    for &k in &wanted {
+        theta[k] = found[k];
+    }
+    if plan.programs.loss() != Loss::Poisson || cost_inside(plan, problem, theta)?.is_some() {
+        return Ok(());
+    }
+    // A background a little below zero has no likelihood: most curves of counts are sums of parts that
+    // are positive, so that positive factors have one.
+    let largest = wanted.iter().fold(0.0, |m: f64, &k| m.max(theta[k]));
+    for &k in &wanted {
+        theta[k] = theta[k].max(1e-3 * largest);
     }
     Ok(())
 }
 
-/// Where free parameter k may lie: its bounds, or the range that the data suggest.
-fn range(plan: &Plan, sample: &Sample, k: usize) -> (f64, f64) {
+/// Where free parameters may lie.
+fn ranges(plan: &Plan, sample: &Sample) -> Vec<(f64, f64)> {
+    let powers = plan.formula.powers(&plan.roles);
+    let power = |k: usize| powers[plan.free[k]];
+    (0..plan.free.len())
+        .map(|k| range(plan, sample, k, power(k)))
+        .collect()
+}
+
+/// Where free parameter k, measured in a `power` of the predictors' unit, may lie: its bounds, or the range
+/// that the data suggest.
+fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f64) {
     let (low, high) = (plan.bounds.lower[k], plan.bounds.upper[k]);
     if low.is_finite() && high.is_finite() {
         return (low, high);
     }
-    let suggested = match plan.formula.place_of(plan.name(k), &plan.roles) {
-        Some((true, column)) => sample.range(column),
-        Some((false, column)) => {
-            let (a, b) = sample.range(column);
-            let size = a.abs().max(b.abs()).max(f64::MIN_POSITIVE);
-            (0.1 / size, 30.0 / size)
+    let size = |column: usize| {
+        let (a, b) = sample.range(column);
+        a.abs().max(b.abs()).max(f64::MIN_POSITIVE)
+    };
+    let names = plan
+        .roles
+        .parameters
+        .iter()
+        .filter_map(|p| p.indexed.as_ref());
+    let labels: Vec<&String> = names.map(|(_, column, _)| column).collect();
+    let numbers = (0..sample.x.len()).filter(|&c| !labels.contains(&&plan.roles.predictors[c]));
+    let spans = numbers.map(|column| sample.span(column));
+    let (least, most) = spans.fold((f64::INFINITY, 0.0), |(a, b): (f64, f64), x| {
+        (a.min(x), b.max(x))
+    });
+    let suggested = match (plan.formula.place_of(plan.name(k), &plan.roles), power) {
+        (Some((true, column)), _) => sample.range(column),
+        (Some((false, column)), Some(1.0)) => (size(column) / 30.0, 10.0 * size(column)),
+        (Some((false, column)), _) => (0.1 / size(column), 30.0 / size(column)),
+        // A width, or what is measured as one: predictors of one unit reach about as far.
+        (None, Some(power)) if power != 0.0 && most <= 10.0 * least => {
+            let ends = [NARROW * least, WIDE * most].map(|width| width.powf(power));
+            (ends[0].min(ends[1]), ends[0].max(ends[1]))
         }
-        None => (0.05, 20.0),
+        (None, _) => (0.05, 20.0),
     };
     (
         suggested.0.max(low),
@@ -208,14 +369,18 @@ pub(crate) fn many(
 ) -> Result<Vec<Vec<f64>>> {
     let p = plan.free.len();
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
-    let ranges: Vec<(f64, f64)> = (0..p).map(|k| range(plan, &sample, k)).collect();
+    let ranges = ranges(plan, &sample);
     let first = start(plan, options, problem)?.theta;
     let cube = starts::points(options.starts, options.multistart, p, options.seed);
     let linear = plan.programs.linear();
+    let plain = match linear.contains(&true) {
+        true => least_squares(plan)?,
+        false => Arc::clone(&plan.programs),
+    };
     let mut out = vec![first];
     for point in &cube[1..] {
         let mut theta: Vec<f64> = (0..p).map(|k| spread(ranges[k], point[k])).collect();
-        solve(plan, problem, &mut theta, |k| linear[k])?;
+        solve(plan, &plain, problem, &mut theta, |k| linear[k])?;
         for (k, x) in theta.iter_mut().enumerate() {
             *x = plan.bounds.clip(k, *x);
         }

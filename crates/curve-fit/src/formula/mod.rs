@@ -8,6 +8,7 @@ mod newton;
 mod separate;
 mod template;
 mod tie;
+mod units;
 
 pub use build::Setting;
 pub use curve::Curve;

@@ -59,6 +59,23 @@ impl Use {
     }
 }
 
+impl Entry {
+    /// How it is called inside a formula: predictors, then parameters.
+    pub fn usage(&self) -> String {
+        let names = self.predictors.iter().chain(self.parameters);
+        let names: Vec<&str> = names.copied().collect();
+        format!("{}({})", self.name, names.join(", "))
+    }
+
+    /// Its formula with single spaces.
+    pub fn formula_in_one_line(&self) -> String {
+        self.formula
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
 /// The curve called `name`.
 pub fn entry(name: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|e| e.name == name)

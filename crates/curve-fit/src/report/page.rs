@@ -39,14 +39,20 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
     ];
     page.verdict = Some(verdict(e, quality));
     page.cards = cards(e, quality, told);
-    let caption = "Above: the data, the curve, the band that holds the curve, and the wider one \
-                   that holds new observations. Below: what is left. It should look like noise \
-                   around the line, without waves and equally wide everywhere.";
+    let width = match e.loss {
+        "poisson" => "wider where counts are higher",
+        _ => "equally wide everywhere",
+    };
+    let caption = format!(
+        "Above: the data, the curve, the band that holds the curve, and the wider one that holds new \
+         observations. Below: what is left. It should look like noise around the line, without waves \
+         and {width}."
+    );
     page.sections.push(Section::new(
         "Fit",
         vec![Block::Figure {
             scene: fit_figure(shown, e.confidence, &style),
-            caption: caption.into(),
+            caption,
         }],
     ));
     page.sections.push(Section::new(
@@ -89,6 +95,14 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
     page
 }
 
+/// What the sum that a fit makes small is called.
+fn misfit(e: &Estimate) -> &'static str {
+    match e.loss {
+        "poisson" => "deviance per degree of freedom",
+        _ => "χ² per degree of freedom",
+    }
+}
+
 fn verdict(e: &Estimate, quality: &Quality) -> Verdict {
     let state = match (e.converged(), e.findings.is_empty()) {
         (false, _) => State::Bad,
@@ -101,9 +115,10 @@ fn verdict(e: &Estimate, quality: &Quality) -> Verdict {
         "The fit did not converge"
     };
     let detail = format!(
-        "{}; R² {:.4}; χ² per degree of freedom {}",
+        "{}; R² {:.4}; {} {}",
         e.status.name().replace('_', " "),
         quality.r2,
+        misfit(e),
         significant(e.reduced_chi2(), 4)
     );
     let mut verdict = Verdict::new(state, headline, &detail);
@@ -122,11 +137,8 @@ fn cards(e: &Estimate, quality: &Quality, told: &Told) -> Vec<Card> {
         _ => State::Warn,
     };
     vec![
-        Card::new(
-            "χ² per degree of freedom",
-            &significant(e.reduced_chi2(), 4),
-        )
-        .note(format!("{} degrees of freedom", grouped(e.dof))),
+        Card::new(misfit(e), &significant(e.reduced_chi2(), 4))
+            .note(format!("{} degrees of freedom", grouped(e.dof))),
         Card::new("R²", &format!("{:.5}", quality.r2)),
         Card::new("AIC", &significant(quality.aic, 6))
             .note(format!("BIC {}", significant(quality.bic, 6))),

@@ -238,12 +238,27 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
                  above the first row"
             )));
         }
+        if let [one] = names[..]
+            && one.contains(' ')
+        {
+            return Err(data_error(format!(
+                "the only column is `{one}`: cells seem to be separated by spaces; save the table with \
+                 commas, or as .tsv with tabs"
+            )));
+        }
         let first = names.first().copied().unwrap_or("COLUMN");
         let parameters: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
-        let mut usual = ["x", "t", "time"].into_iter();
-        let likely = usual.rfind(|name| parameters.contains(name));
-        let advice = match likely {
-            Some(name) => format!("--x {name}={first}"),
+        let usual = ["x", "t", "time"].into_iter();
+        let likely = usual
+            .filter(|name| parameters.contains(name))
+            .map(|name| (name, first));
+        // A name that differs in its letters' case alone is surely that column.
+        let cases = parameters
+            .iter()
+            .flat_map(|p| names.iter().map(move |n| (*p, *n)));
+        let alike = cases.filter(|(p, n)| p.eq_ignore_ascii_case(n));
+        let advice = match likely.chain(alike).last() {
+            Some((name, column)) => format!("--x {name}={column}"),
             None => format!(
                 "--x NAME={first}, NAME being one of {}",
                 parameters.join(", ")

@@ -2,9 +2,10 @@
 
 use super::cache::cached;
 use super::stream::{FileColumn, FileTable, broken, decode_table, table_header, unreadable};
-use crate::fit::{CurveFit, Estimate, Options, Plan, fit_table};
+use crate::fit::{CurveFit, Estimate, Options, Plan, check_counts, fit_table};
+use crate::formula::Loss;
 use crate::method::Next;
-use crate::pass::{Table as _, hash};
+use crate::pass::{Table as _, hash, visit_all};
 use fitzroy::data::{NetCdfFile, ParquetFile};
 use fitzroy::{Error, ErrorKind, Result};
 use std::fs::File;
@@ -276,6 +277,12 @@ pub fn file_table(
         let names = plan.names().join(", ");
         let message = format!("{n} rows cannot determine {p} parameters ({names})");
         return Err(Error::new(ErrorKind::Data, message));
+    }
+    if plan.programs.loss() == Loss::Poisson {
+        let at = plan.roles.predictors.len();
+        visit_all(&table, &mut |first, columns| {
+            check_counts(plan, columns[at], first, y)
+        })?;
     }
     Ok(table)
 }

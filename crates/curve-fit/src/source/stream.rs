@@ -300,7 +300,12 @@ impl Table for FileTable {
                         if x.is_nan() || *x <= 0.0 {
                             let row = start + i + 1;
                             let message = format!("row {row}, sigma: {x} is not positive");
-                            return Err(broken(&column.path, message));
+                            // A decoded column lies where nobody knows it.
+                            let decoded = column.path.extension().is_some_and(|e| e == "f64");
+                            return Err(match decoded {
+                                true => Error::new(ErrorKind::Data, message),
+                                false => broken(&column.path, message),
+                            });
                         }
                         *x = 1.0 / *x;
                     }

@@ -8,7 +8,7 @@ use crate::{interrupt, json, terminal};
 use fitzroy::Result;
 use fitzroy::data::{Array, Values};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many_on};
-use fitzroy_curve_fit::fit::Plan;
+use fitzroy_curve_fit::fit::{CovarianceStatus, Plan, check_rows};
 use fitzroy_curve_fit::method::Status;
 use fitzroy_curve_fit::report::grouped;
 use fitzroy_curve_fit::source::{Missing, Request, assemble};
@@ -70,6 +70,8 @@ pub(super) fn run(
     let data = assembled.data;
     let roles = formula.roles(&data.names(), &data.label_columns())?;
     let plan = Plan::new(formula, roles, data.has_sigma(), options)?;
+    // What is no count is no gap: it would be fitted all the same.
+    check_rows(&plan, &data)?;
     let table = data.table(&plan.roles.predictors)?;
     let stop = interrupt::catch_with("stopping: fits so far will be written")?;
     on.settle(&plan, &table, options, clock)?;
@@ -82,7 +84,8 @@ pub(super) fn run(
     let gpu = machine.as_deref_mut().map(|m| m as &mut dyn Machine);
     let batch = fit_many_on(gpu, &plan, &table, &groups, options, &stop)?;
     let seconds = clock.seconds() - before;
-    let counts = counts(&batch);
+    let counts = counts(batch.status.iter().map(|s| s.name()));
+    let errors = counts_of_errors(&batch);
     let (n, good) = (
         groups.len(),
         batch.status.iter().filter(|s| s.converged()).count(),
@@ -99,6 +102,8 @@ pub(super) fn run(
         "device": on.json(), "model": formula.text(), "batch_by": column, "fits": n, "converged": good,
         "status_counts": counts.iter().map(|(s, n)| (s.to_string(), json!(n)))
             .collect::<serde_json::Map<_, _>>(),
+        "covariance_status_counts": errors.iter().map(|(s, n)| (s.to_string(), json!(n)))
+            .collect::<serde_json::Map<_, _>>(),
         "alone": batch.n_alone, "rows": data.n_rows(), "parameters": batch.names,
         "file": path.display().to_string(),
         "timing_s": {"fit": seconds, "total": clock.seconds()},
@@ -113,13 +118,14 @@ pub(super) fn run(
             .map(|(s, n)| format!("{} {}", grouped(*n), s.replace('_', " ")))
             .collect();
         terminal::out(format_args!(
-            "{}   {} fits by {column}, {} rows: {} converged in {:.1} ms ({})\n{}",
+            "{}   {} fits by {column}, {} rows: {} converged in {:.1} ms ({}){}\n{}",
             formula.text(),
             grouped(n),
             grouped(data.n_rows()),
             grouped(good),
             1e3 * seconds,
             each.join(", "),
+            undetermined(&errors),
             path.display()
         ));
     }
@@ -132,23 +138,40 @@ pub(super) fn run(
     })
 }
 
-/// How many fits ended in each way, most frequent first.
-fn counts(batch: &Batch) -> Vec<(&'static str, usize)> {
+/// How often each name comes, most frequent first.
+fn counts(names: impl Iterator<Item = &'static str>) -> Vec<(&'static str, usize)> {
     let mut out: Vec<(&'static str, usize)> = Vec::new();
-    for status in &batch.status {
-        match out.iter_mut().find(|(name, _)| *name == status.name()) {
+    for name in names {
+        match out.iter_mut().find(|(known, _)| *known == name) {
             Some((_, n)) => *n += 1,
-            None => out.push((status.name(), 1)),
+            None => out.push((name, 1)),
         }
     }
     out.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     out
 }
 
+/// How many fits have errors, and why others have none.
+fn counts_of_errors(batch: &Batch) -> Vec<(&'static str, usize)> {
+    counts(batch.covariance_status.iter().map(|s| s.name()))
+}
+
+/// A line about fits that converged, though their data do not determine all parameters.
+fn undetermined(errors: &[(&'static str, usize)]) -> String {
+    let name = CovarianceStatus::RankDeficient.name();
+    match errors.iter().find(|(known, _)| *known == name) {
+        Some((_, n)) => format!(
+            "\n! {} without errors ({name}): their rows do not determine all parameters",
+            grouped(*n)
+        ),
+        None => String::new(),
+    }
+}
+
 /// One row per fit.
 fn csv(column: &str, batch: &Batch, groups: &Groups) -> String {
     let p = batch.names.len();
-    let mut out = format!("{column},rows,status,converged,chi2,evaluations");
+    let mut out = format!("{column},rows,status,converged,covariance_status,chi2,evaluations");
     for name in &batch.names {
         let _ = write!(out, ",{name},{name}_se");
     }
@@ -164,11 +187,12 @@ fn csv(column: &str, batch: &Batch, groups: &Groups) -> String {
         let status = batch.status[k];
         let _ = write!(
             out,
-            "{label},{},{},{},{},{}",
+            "{label},{},{},{},{},{},{}",
             groups.rows(k).len(),
             status.name(),
             status.converged(),
-            2.0 * batch.cost[k],
+            batch.covariance_status[k].name(),
+            batch.chi2[k],
             batch.evaluations[k]
         );
         for a in 0..p {

@@ -315,6 +315,10 @@ impl CurveFitArgs {
         })
     }
 
+    pub(super) fn leaves_rows_out(&self) -> bool {
+        matches!(self.missing, MissingRows::Drop)
+    }
+
     pub(super) fn request(&self) -> Result<Request> {
         let sigma = match &self.sigma {
             None => SigmaOf::Unknown,

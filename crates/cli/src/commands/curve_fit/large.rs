@@ -18,6 +18,7 @@ use fitzroy_curve_fit::pass::{Belongs, Kept, Table, hash};
 use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{LargeOptions, Stored, file_table, fingerprint};
 use fitzroy_curve_fit::{Formula, Options};
+use fitzroy_device::probe;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,6 +60,9 @@ impl Drop for Decoded {
     }
 }
 
+/// What the program takes beside pieces of columns: its code, a subsample, sums.
+const PROGRAM_BYTES: usize = 16 << 20;
+
 /// The checkpoint in the folder of results.
 const CHECKPOINT: &str = "checkpoint.bin";
 
@@ -66,14 +70,19 @@ const CHECKPOINT: &str = "checkpoint.bin";
 pub(super) fn run(
     args: &CurveFitArgs,
     on: &mut On,
-    limit: &str,
+    text: &str,
     formula: &Formula,
     options: &Options,
     clock: &Clock,
 ) -> Result<Outcome> {
-    let limit = bytes(limit)?;
+    let limit = bytes(text)?;
     for path in &args.plot {
         plot::check_figure(path, "--plot")?;
+    }
+    if args.leaves_rows_out() {
+        let message = "--memory-limit leaves no rows out; write the file without those that have gaps, or \
+                       fit it in memory with --missing drop";
+        return Err(usage(message.into()));
     }
     let source = Stored::of(&args.data)?;
     let cache = cache(args)?;
@@ -83,7 +92,8 @@ pub(super) fn run(
         .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", folder.display())))?;
     let decoded = Decoded(folder);
     let large = LargeOptions {
-        memory_limit_bytes: limit,
+        // The program itself takes some of it, too.
+        memory_limit_bytes: limit - (limit / 2).min(PROGRAM_BYTES),
         chunk_rows: args.chunk_rows,
         folder: decoded.0.clone(),
         cache,
@@ -169,7 +179,7 @@ pub(super) fn run(
         }
         return Ok(Outcome::Interrupted);
     }
-    let estimate = match fitted {
+    let mut estimate = match fitted {
         Ok(estimate) => estimate,
         Err(error) => {
             tell(State::Failed, &costs);
@@ -177,6 +187,13 @@ pub(super) fn run(
         }
     };
     tell(State::Finished, &costs);
+    if let Some(peak) = probe::peak_bytes().filter(|&peak| peak > limit as u64) {
+        estimate.findings.push(format!(
+            "the fit took {} MB at its peak, more than --memory-limit {text}: the program alone \
+             takes about 12 MB",
+            peak.div_ceil(1_000_000)
+        ));
+    }
     timing.fit = clock.seconds() - timing.read;
     let quality = quality(&plan, &table, &estimate)?;
     timing.total = clock.seconds();
