@@ -116,8 +116,8 @@ enum { WEIGHT = LEAF_SUMS + 8 * MOST_DIRECTIONS, N_SUMS };
 
 /* e^x by the same steps as the library function of the CPU's sampler (FreeBSD, e_exp.c; copyright
    1993 Sun Microsystems, whose notice allows use, copying and change while it is kept). */
-/* There is no branch in it, for numbers that are waited for. */
-FUNCTION double k_exp_here(double x)
+/* There is no branch in it, for numbers that are waited for. This for x up to 709. */
+FUNCTION double k_exp_of_weight(double x)
 {
     const unsigned high = (unsigned)(TO_BITS(x) >> 32) & 0x7fffffffu;
     const double nearest = trunc(1.44269504088896338700e+00 * x + (x < 0.0 ? -0.5 : 0.5));
@@ -140,14 +140,14 @@ FUNCTION double k_exp_here(double x)
     const double half = floor(0.5 * k), rest = k - half;
     const double result = y * FROM_BITS(TO_BITS(half + 4503599627371519.0) << 52)
         * FROM_BITS(TO_BITS(rest + 4503599627371519.0) << 52);
-    const double finite = high <= 0x3e300000u ? 1.0 + x : result;
-    const double usual = x < -745.13321910194110842 ? 0.0 : finite;
-    return x <= 709.782712893383973096 ? usual : x * FROM_BITS(0x7fe0000000000000ull);
+    const double usual = high <= 0x3e300000u ? 1.0 + x : result;
+    return x < -745.13321910194110842 ? 0.0 : usual;
 }
 
 APART double k_exp(double x)
 {
-    return k_exp_here(x);
+    const double e = k_exp_of_weight(x);
+    return x <= 709.782712893383973096 ? e : x * FROM_BITS(0x7fe0000000000000ull);
 }
 
 /* Philox4x32-10. */
@@ -933,7 +933,7 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
         MEET();
         /* Sums are seldom so many that the last warp has any. */
         if (MEMBER >= MEMBERS - 32)
-            chain->sums[WEIGHT] = k_exp_here(tree->leaf.exponent);
+            chain->sums[WEIGHT] = k_exp_of_weight(tree->leaf.exponent);
         sum_leaf(chain, ones(leaf), n_spans);
         MEET();
         const double weight = chain->sums[WEIGHT];
