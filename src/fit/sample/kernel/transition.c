@@ -114,6 +114,12 @@ enum { WEIGHT = LEAF_SUMS + 8 * MOST_DIRECTIONS, N_SUMS };
 /* The same of an array that ends with element DIM - 1. */
 #define WITHIN(i) LEAST(i, DIM - 1)
 
+/* What is seldom divided is divided in one place, for a division is long. */
+APART double quotient_of(double a, double b)
+{
+    return a / b;
+}
+
 /* e^x by the same steps as the library function of the CPU's sampler (FreeBSD, e_exp.c; copyright
    1993 Sun Microsystems, whose notice allows use, copying and change while it is kept). */
 /* There is no branch in it, for numbers that are waited for. This for x up to 709. */
@@ -190,7 +196,7 @@ FUNCTION double k_log(double x)
     const bits_t m_bits = (shifted & 0x000FFFFFFFFFFFFFull) + 0x3FE6A09E667F3BCDull;
     const double k = FROM_BITS(0x4330000000000000ull | (shifted >> 52)) - 4503599627371519.0;
     const double f = FROM_BITS(m_bits) - 1.0;
-    const double s = f / (2.0 + f);
+    const double s = quotient_of(f, 2.0 + f);
     const double z = s * s;
     double tail = 2.0 / 21.0;
     tail = tail * z + 2.0 / 19.0;
@@ -304,11 +310,6 @@ FUNCTION Comparison compared(const Dice *dice, double a, double b)
     comparison.is_above = product < a;
     comparison.is_clear = IS_MODERATE(a) & IS_MODERATE(b) & (fabs(product - a) > 1e-14 * a);
     return comparison;
-}
-
-APART double quotient_of(double a, double b)
-{
-    return a / b;
 }
 
 /* By the quotient, where it is not clear. */
@@ -579,7 +580,7 @@ FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
     EACH(i)
     {
         const vector_t away = q[i] + -1.0 * chain->centre[i];
-        x[i] = chain->kind == DENSE ? away : (vector_t)(away / chain->metric[i]);
+        x[i] = chain->kind == DENSE ? away : (vector_t)quotient_of(away, chain->metric[i]);
         place[i] = x[i];
     }
     if (chain->kind == DENSE) {
@@ -600,15 +601,15 @@ FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
    and between its two rotations. */
 FUNCTION void set_turn(Chain *chain)
 {
-    const double angle = chain->step_size / (double)chain->parts;
-    const Turn turn = k_turn(angle / 6.283185307179586);
+    const double angle = quotient_of(chain->step_size, (double)chain->parts);
+    const Turn turn = k_turn(quotient_of(angle, 6.283185307179586));
     const double sine = turn.sine, cosine = turn.cosine, square = cosine * cosine;
     chain->sine = sine;
     chain->cosine = cosine;
     chain->outer = chain->parts == 1
-        ? sine * square / (1.0 - 2.0 * cosine + 3.0 * (square * cosine))
-        : sine / (3.0 * cosine);
-    chain->inner = 4.0 * sine / 3.0;
+        ? quotient_of(sine * square, 1.0 - 2.0 * cosine + 3.0 * (square * cosine))
+        : quotient_of(sine, 3.0 * cosine);
+    chain->inner = quotient_of(4.0 * sine, 3.0);
 }
 
 /* Starts a trajectory at the candidate. */
@@ -1036,9 +1037,9 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
 FUNCTION void learn(double *state, double acceptance, double target, const double *forgetting)
 {
     state[S_COUNT] = state[S_COUNT] + 1.0;
-    const double weight = 1.0 / (state[S_COUNT] + 10.0);
+    const double weight = quotient_of(1.0, state[S_COUNT] + 10.0);
     state[S_ERROR] = (1.0 - weight) * state[S_ERROR] + weight * (target - acceptance);
-    const double log_step = state[S_MU] - sqrt(state[S_COUNT]) / 0.05 * state[S_ERROR];
+    const double log_step = state[S_MU] - quotient_of(sqrt(state[S_COUNT]), 0.05) * state[S_ERROR];
     const double log_most = state[S_LOG_MOST];
     state[S_LOG_STEP] = log_step < -60.0 ? -60.0 : log_step > log_most ? log_most : log_step;
     const double forget = forgetting[(int)state[S_COUNT]];
@@ -1145,7 +1146,8 @@ ENTRY void IN_HASTE advance(const Job *job)
         grow(&chain, &tree, &dice, (int)job->max_depth);
         scalar[S_ITERATION] = scalar[S_ITERATION] + 1.0;
         if (job->is_warmup)
-            learn(scalar, tree.acceptance_sum / tree.n_steps, job->target_accept, job->forgetting);
+            learn(scalar, quotient_of(tree.acceptance_sum, tree.n_steps), job->target_accept,
+                job->forgetting);
         write_row(&chain, &tree, step_size, row);
     }
     /* All blocks have read what was saved: there was an evaluation in between. */

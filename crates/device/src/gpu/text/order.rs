@@ -152,44 +152,40 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|w| is_name(w))
 }
 
-/// Where in `body` all numbers are known that statements need which do not stand in it yet.
+/// Whether a line stands in no loop.
+fn is_outside(line: &str) -> bool {
+    line.starts_with("    ") && !line.starts_with("     ")
+}
+
+/// Where in `body` all numbers are known that statements need which do not stand in it yet: behind the last
+/// line that makes one of them, and at the end if there is one that no line outside a loop makes.
 pub(super) fn known_from(body: &str, text: &str) -> usize {
-    let needed: HashSet<&str> = names(text)
-        .filter(|n| !text.lines().any(|l| defines(l, n)))
-        .collect();
-    let (mut at, mut known, mut last) = (0, 0, 0);
-    for line in body.split_inclusive('\n') {
-        at += line.len();
-        let is_single = line.starts_with("    ") && !line.starts_with("     ");
-        let defined = needed
-            .iter()
-            .filter(|n| is_single && defines(line, n))
-            .count();
-        if defined > 0 {
-            (known, last) = (known + defined, at);
-        }
-    }
-    if known == needed.len() {
-        last
-    } else {
-        body.len()
-    }
+    let made_here = |name: &str| text.lines().any(|l| defines(l, name));
+    let needed: HashSet<&str> = names(text).filter(|n| !made_here(n)).collect();
+    let known_behind = |name: &str| {
+        let mut at = 0;
+        let ends = body.split_inclusive('\n').filter_map(|line| {
+            at += line.len();
+            (is_outside(line) && defines(line, name)).then_some(at)
+        });
+        ends.last().unwrap_or(body.len())
+    };
+    needed.into_iter().map(known_behind).max().unwrap_or(0)
 }
 
 /// Whether the statements `turn` may stand at the end of a loop's `body`, before which stands `before`: they
 /// read what is stored in this turn or known before the loop, and store what nobody has read.
 pub(super) fn may_join(before: &str, body: &str, turn: &str) -> bool {
     let is_known = |name: &str| {
-        let outside = before
-            .lines()
-            .filter(|l| l.starts_with("    ") && !l.starts_with("     "));
+        let outside = before.lines().filter(|l| is_outside(l));
         turn.lines().chain(outside).any(|l| defines(l, name))
     };
     let subscripts = |text: &str| -> Vec<String> {
         let parts = text.split(['[', ']']).collect::<Vec<_>>();
         let arrays = parts.chunks(2).filter(|p| p.len() == 2);
+        let name = |text: &str| text.chars().next_back().unwrap_or(' ');
         arrays
-            .map(|p| format!("{}[{}]", &p[0][p[0].len() - 1..], p[1]))
+            .map(|p| format!("{}[{}]", name(p[0]), p[1]))
             .collect()
     };
     turn.lines().all(|line| {
@@ -315,7 +311,7 @@ mod tests {
         let joins = |turn: &str| may_join(before, body, turn);
         let turn =
             |value: &str| format!("        const double t9 = {value};\n        w[40 + i] = t9;\n");
-        for value in ["t1 * w[6 + i]", "fma(fixed[7 + i], t2, q[i])"] {
+        for value in ["t1 * w[6 + i]", "fma(fixed[7 + i], t1, q[i])"] {
             assert!(joins(&turn(value)), "{value}");
         }
         // Of another element, of another loop, not yet known, found in a table.
