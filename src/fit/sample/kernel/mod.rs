@@ -82,7 +82,7 @@ const MOST_SHORT: usize = 16_000;
 const STATE_EXTRA: usize = 10;
 const ROW_HEAD: usize = 11;
 const N_VECTORS: usize = 19;
-const N_SUMS: usize = 16 + 8 * LOW_RANK_MOST + 1;
+const N_SUMS: usize = 16 + 8 * LOW_RANK_MOST + 18;
 /// Vectors and sums for each level of the trajectory.
 const LEVEL_VECTORS: usize = 4;
 const LEVEL_SUMS: usize = 48;

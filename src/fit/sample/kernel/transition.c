@@ -97,7 +97,10 @@ enum { POINTS = 2 * END, SCRATCH = POINTS + 8, MARKS = SCRATCH + 1, SUMS_AT = MA
 #define WORDS_OF(n_vectors) ((int)(((n_vectors) * STRIDE * sizeof(vector_t) + 7) / 8))
 #define VECTORS WORDS_OF(SUMS_AT)
 enum { MOST_SPANS = 3 * MAX_DEPTH, LEAF_SUMS = 16 * (1 + MOST_SPANS) };
-enum { WEIGHT = LEAF_SUMS + 8 * MOST_DIRECTIONS, N_SUMS };
+/* Behind the sums: the weight of a leaf, the energy at the start, and what is known of each point but its
+   vectors. */
+enum { WEIGHT = LEAF_SUMS + 8 * MOST_DIRECTIONS, ENERGY_START, KNOWN };
+enum { ENERGY_OF, LOG_DENSITY_OF, OFFSET_OF, ACCEPTANCE_OF, N_KNOWN, N_SUMS = KNOWN + 4 * N_KNOWN };
 #define OWN (VECTORS + N_SUMS)
 #define SLOPES WORDS_OF(2)
 #define COMMON (SLOPES + N_WORK)
@@ -331,12 +334,6 @@ FUNCTION bool accept(Dice *dice, bool anyway, Comparison comparison)
     return anyway | comparison.is_above;
 }
 
-/* What is known of a point but its vectors, which are number `at`. */
-struct Point {
-    int at, offset;
-    double energy, log_density;
-};
-
 FUNCTION int ones(unsigned x)
 {
     int n = 0;
@@ -401,10 +398,10 @@ struct Chain {
     Share share; /* of the sums of a leaf */
     int kind, rank, parts, n_numbers, side;
     int first, last; /* leaves of the trajectory, from its start on */
+    int candidate, proposal; /* points of the trajectory and of the growing subtree */
     int spare; /* the point that the next leaf is written to before it is known whether it is taken */
-    double step_size, sine, cosine, outer, inner, energy_start, log_density;
+    double step_size, sine, cosine, outer, inner, log_density;
     double sign, kick; /* of the side that grows; what forces are multiplied by at the ends of a step */
-    Point candidate, proposal; /* of the trajectory and of the growing subtree */
 };
 
 FUNCTION vector_t *vector_of(const Chain *chain, int k)
@@ -415,6 +412,12 @@ FUNCTION vector_t *vector_of(const Chain *chain, int k)
 FUNCTION vector_t *point_of(const Chain *chain, int which)
 {
     return vector_of(chain, POINTS + 2 * which);
+}
+
+/* What is known of a point: written by every thread, so that each may read it without meeting. */
+FUNCTION double *known_of(const Chain *chain, int which)
+{
+    return chain->sums + KNOWN + N_KNOWN * which;
 }
 
 FUNCTION double fold_eight(const double *p)
@@ -616,7 +619,7 @@ FUNCTION void set_turn(Chain *chain)
 FUNCTION void start(Chain *chain, const Dice *dice)
 {
     vector_t *back = vector_of(chain, 0), *front = vector_of(chain, END);
-    const vector_t *q = point_of(chain, chain->candidate.at), *g = q + STRIDE;
+    const vector_t *q = point_of(chain, chain->candidate), *g = q + STRIDE;
     draw_momentum(chain, back + MOMENTUM * STRIDE, dice->iteration, dice);
     MEET();
     if (chain->centre) {
@@ -647,10 +650,12 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     MEET();
     chain->first = 0;
     chain->last = 0;
-    chain->log_density = chain->candidate.log_density;
-    chain->energy_start = 0.5 * fold_eight(chain->sums) - chain->log_density;
-    chain->candidate.energy = chain->energy_start;
-    chain->candidate.offset = 0;
+    double *known = known_of(chain, chain->candidate);
+    chain->log_density = known[LOG_DENSITY_OF];
+    const double energy = 0.5 * fold_eight(chain->sums) - chain->log_density;
+    chain->sums[ENERGY_START] = energy;
+    known[ENERGY_OF] = energy;
+    known[OFFSET_OF] = 0.0;
 }
 
 /* The leaf before this one of a subtree is remembered where a half of four and more begins, and this one
@@ -812,8 +817,8 @@ FUNCTION bool is_round(const Chain *chain)
 
 /* A leaf that has been reached and not been weighed: its weight is e^exponent. */
 struct Leaf {
-    Point point;
-    double exponent, acceptance; /* which is that of the weight where it is negative */
+    int point;
+    double exponent;
     int waits, is_first, is_last; /* whether there is one; of its subtree, unless that was discarded */
 };
 
@@ -825,13 +830,15 @@ struct Tree {
     Leaf leaf;
 };
 
-/* The leaf that waits is weighed and compared with what its subtree weighs with it. */
+/* What the subtree of the leaf that waits weighs with it. */
 FUNCTION void weigh(Tree *tree, double weight)
 {
-    const Leaf *leaf = &tree->leaf;
-    const double acceptance = leaf->acceptance < 0.0 ? LEAST(weight, 1.0) : leaf->acceptance;
-    tree->acceptance_sum = tree->acceptance_sum + (leaf->waits ? acceptance : 0.0);
-    tree->subtree = (leaf->is_first ? 0.0 : tree->subtree) + weight;
+    tree->subtree = (tree->leaf.is_first ? 0.0 : tree->subtree) + weight;
+}
+
+FUNCTION void add_acceptance(Tree *tree, double acceptance)
+{
+    tree->acceptance_sum = tree->acceptance_sum + (tree->leaf.waits ? acceptance : 0.0);
 }
 
 /* The leaf that waits may become the proposal of its subtree. The point that is not needed any more is its
@@ -840,19 +847,17 @@ FUNCTION void propose(Chain *chain, Tree *tree, Dice *dice, Comparison compariso
 {
     Leaf *leaf = &tree->leaf;
     const bool is_taken = accept(dice, leaf->is_first, comparison) & (leaf->waits != 0);
-    const int left = is_taken ? chain->proposal.at : leaf->point.at;
-    chain->proposal.at = is_taken ? leaf->point.at : chain->proposal.at;
-    chain->proposal.offset = is_taken ? leaf->point.offset : chain->proposal.offset;
-    chain->proposal.energy = is_taken ? leaf->point.energy : chain->proposal.energy;
-    chain->proposal.log_density
-        = is_taken ? leaf->point.log_density : chain->proposal.log_density;
-    leaf->point.at = left;
+    const int left = is_taken ? chain->proposal : leaf->point;
+    chain->proposal = is_taken ? leaf->point : chain->proposal;
+    leaf->point = left;
 }
 
 /* As `propose`, where there may be anything out of the ordinary. With the last of a subtree its proposal may
    become the candidate of the trajectory. */
 FUNCTION void settle(Chain *chain, Tree *tree, Dice *dice, double weight, Comparison comparison)
 {
+    add_acceptance(tree,
+        tree->base == 0.0 ? LEAST(weight, 1.0) : known_of(chain, tree->leaf.point)[ACCEPTANCE_OF]);
     propose(chain, tree, dice, cleared(comparison, weight, tree->subtree));
     if (tree->leaf.is_last) {
         /* What weighs nothing is replaced by anything. */
@@ -860,7 +865,7 @@ FUNCTION void settle(Chain *chain, Tree *tree, Dice *dice, double weight, Compar
         comparison = cleared(
             compared(dice, tree->subtree, tree->total), tree->subtree, tree->total);
         if (accept(dice, anyway, comparison)) {
-            const Point old = chain->candidate;
+            const int old = chain->candidate;
             chain->candidate = chain->proposal;
             chain->proposal = old;
         }
@@ -873,14 +878,14 @@ FUNCTION void settle(Chain *chain, Tree *tree, Dice *dice, double weight, Compar
 /* The leaf just reached waits. */
 FUNCTION void await(Chain *chain, Tree *tree, unsigned leaf, double energy, double log_weight)
 {
-    const int spare = tree->leaf.point.at;
-    tree->leaf.point.at = chain->spare;
+    double *known = known_of(chain, chain->spare);
+    known[ENERGY_OF] = energy;
+    known[LOG_DENSITY_OF] = chain->log_density;
+    known[OFFSET_OF] = chain->side == 1 ? chain->last : chain->first;
+    const int spare = tree->leaf.point;
+    tree->leaf.point = chain->spare;
     chain->spare = spare;
-    tree->leaf.point.offset = chain->side == 1 ? chain->last : chain->first;
-    tree->leaf.point.energy = energy;
-    tree->leaf.point.log_density = chain->log_density;
     tree->leaf.exponent = log_weight - tree->base;
-    tree->leaf.acceptance = -1.0;
     tree->leaf.waits = 1;
     tree->leaf.is_first = leaf == 0;
     tree->leaf.is_last = 0;
@@ -933,13 +938,13 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
         const int n_levels = levels_ended(leaf, leaves), n_spans = spans_of(n_levels);
         MEET();
         /* Sums are seldom so many that the last warp has any. */
+        sum_leaf(chain, ones(leaf), n_spans);
         if (MEMBER >= MEMBERS - 32)
             chain->sums[WEIGHT] = k_exp_of_weight(tree->leaf.exponent);
-        sum_leaf(chain, ones(leaf), n_spans);
         MEET();
         const double weight = chain->sums[WEIGHT];
         const double energy = 0.5 * fold_eight(chain->sums) - chain->log_density;
-        const double log_weight = chain->energy_start - energy;
+        const double log_weight = chain->sums[ENERGY_START] - energy;
         bits_t turned = 0;
         WHICH(turned, i, 0, n_spans, MOST_SPANS, turns(chain->sums + 16 + 16 * i));
         if (MOST_SPANS > 32)
@@ -952,6 +957,7 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
         /* Most leaves go this way. */
         const bits_t other = TO_BITS(tree->base) | turned | (bits_t)tree->leaf.is_last;
         if (comparison.is_clear & (size < ORDINARY) & (other == 0) & !runs_out(dice)) {
+            add_acceptance(tree, LEAST(weight, 1.0));
             propose(chain, tree, dice, comparison);
             await(chain, tree, leaf, energy, log_weight);
             continue;
@@ -973,7 +979,7 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
         }
         await(chain, tree, leaf, energy, log_weight);
         if (tree->base != 0.0)
-            tree->leaf.acceptance = k_exp(LEAST(log_weight, 0.0));
+            known_of(chain, tree->leaf.point)[ACCEPTANCE_OF] = k_exp(LEAST(log_weight, 0.0));
         if (log_weight < -MAX_ENERGY_ERROR) {
             tree->stop = DIVERGED;
             return true;
@@ -1007,7 +1013,6 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
     tree->stop = AT_DEPTH;
     tree->nonfinite = false;
     tree->leaf.exponent = 0.0;
-    tree->leaf.acceptance = -1.0;
     tree->leaf.waits = 0;
     tree->leaf.is_first = 1;
     tree->leaf.is_last = 0;
@@ -1049,23 +1054,23 @@ FUNCTION void learn(double *state, double acceptance, double target, const doubl
 FUNCTION void write_row(
     const Chain *chain, const Tree *tree, double step_size, double *row)
 {
-    const Point *draw = &chain->candidate;
+    const double *known = known_of(chain, chain->candidate);
     if (BLOCK != 0)
         return;
     if (MEMBER == 0) {
         row[R_STOP] = tree->stop;
         row[R_DEPTH] = tree->depth;
         row[R_STEPS] = tree->n_steps;
-        row[R_ENERGY] = draw->energy;
-        row[R_ENERGY_START] = chain->energy_start;
+        row[R_ENERGY] = known[ENERGY_OF];
+        row[R_ENERGY_START] = chain->sums[ENERGY_START];
         row[R_MAX_ENERGY_ERROR] = tree->max_energy_error;
         row[R_ACCEPTANCE_SUM] = tree->acceptance_sum;
         row[R_STEP_SIZE] = step_size;
-        row[R_LOG_DENSITY] = draw->log_density;
-        row[R_OFFSET] = draw->offset;
+        row[R_LOG_DENSITY] = known[LOG_DENSITY_OF];
+        row[R_OFFSET] = known[OFFSET_OF];
         row[R_NONFINITE] = tree->nonfinite ? 1.0 : 0.0;
     }
-    const vector_t *q = point_of(chain, draw->at);
+    const vector_t *q = point_of(chain, chain->candidate);
     EACH(i)
     {
         row[R_POINT + i] = q[i];
@@ -1109,10 +1114,10 @@ ENTRY void IN_HASTE advance(const Job *job)
     chain.m = (vector_t *)memory;
     chain.sums = memory + VECTORS;
     chain.along = chain.sums + LEAF_SUMS;
-    chain.candidate.at = 0;
-    chain.proposal.at = 1;
+    chain.candidate = 0;
+    chain.proposal = 1;
     chain.spare = 2;
-    tree.leaf.point.at = 3;
+    tree.leaf.point = 3;
     chain.share = share_of(MEMBER);
     double scalar[N_SCALARS];
     for (int i = 0; i < N_SCALARS; ++i)
@@ -1128,7 +1133,7 @@ ENTRY void IN_HASTE advance(const Job *job)
         EACH(i)
         point[STRIDE + i] = chain.g[i];
     }
-    chain.candidate.log_density = scalar[S_LOG_DENSITY];
+    known_of(&chain, 0)[LOG_DENSITY_OF] = scalar[S_LOG_DENSITY];
     Dice dice;
     dice.key[0] = (unsigned)job->seed;
     dice.key[1] = (unsigned)job->stream ^ (unsigned)(job->seed >> 32);
@@ -1153,13 +1158,13 @@ ENTRY void IN_HASTE advance(const Job *job)
     /* All blocks have read what was saved: there was an evaluation in between. */
     if (BLOCK != 0)
         return;
-    const vector_t *q = point_of(&chain, chain.candidate.at);
+    const vector_t *q = point_of(&chain, chain.candidate);
     EACH(i)
     {
         saved[i] = q[i];
         saved[DIM + i] = q[STRIDE + i];
     }
-    scalar[S_LOG_DENSITY] = chain.candidate.log_density;
+    scalar[S_LOG_DENSITY] = known_of(&chain, chain.candidate)[LOG_DENSITY_OF];
     if (MEMBER == 0)
         for (int i = 0; i < N_SCALARS; ++i)
             saved[2 * DIM + i] = scalar[i];
