@@ -10,6 +10,7 @@ use std::process::Command;
 /// The words of CUDA, for blocks of one thread.
 const WORDS: &str = "
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -29,6 +30,8 @@ static double __shfl_xor_sync(unsigned, double own, int)
 {
     return own;
 }
+static long long __double_as_longlong(double);
+static double __longlong_as_double(long long);
 #define TEAM 768
 ";
 

@@ -72,8 +72,10 @@ pub(super) fn most(row: usize, n_chains: usize) -> usize {
 
 /// Words of memory of one chain at work: what its blocks have in common, then what each has.
 pub(super) fn chain_words(source: &Source, max_treedepth: u32, team: usize) -> usize {
+    // Every thread of a block has as many elements of a vector.
+    let padded = source.dim.next_multiple_of(team / blocks(team));
     let words = |n_vectors: usize| {
-        let bytes = n_vectors * source.dim * source.precision.vector_bytes();
+        let bytes = n_vectors * padded * source.precision.vector_bytes();
         bytes.div_ceil(8)
     };
     let levels = max_treedepth as usize;

@@ -81,8 +81,8 @@ const MOST_SHORT: usize = 16_000;
 // The layout of `transition.c`, which a test compares.
 const STATE_EXTRA: usize = 10;
 const ROW_HEAD: usize = 11;
-const N_VECTORS: usize = 17;
-const N_SUMS: usize = 16 + 8 * LOW_RANK_MOST;
+const N_VECTORS: usize = 19;
+const N_SUMS: usize = 16 + 8 * LOW_RANK_MOST + 18;
 /// Vectors and sums for each level of the trajectory.
 const LEVEL_VECTORS: usize = 4;
 const LEVEL_SUMS: usize = 48;

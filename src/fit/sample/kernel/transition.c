@@ -85,73 +85,78 @@ enum {
 
 enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
 
-/* Vectors of a chain, DIM numbers each: both ends, three points of which two may become the draw, one to
+/* Vectors of a chain, DIM numbers each: both ends, four points of which three may become the draw, one to
    work in, remembered leaves: the first of a span and the leaf before it. The path of a leaf stands behind
    its momentum. The place of an end is where it lies from the centre of rotations, whitened. */
 enum { POSITION, MOMENTUM, PATH, FORCE, PLACE, END };
-enum { POINTS = 2 * END, SCRATCH = POINTS + 6, MARKS = SCRATCH + 1, SUMS_AT = MARKS + 4 * MAX_DEPTH };
+enum { POINTS = 2 * END, SCRATCH = POINTS + 8, MARKS = SCRATCH + 1, SUMS_AT = MARKS + 4 * MAX_DEPTH };
 #define MARK(slot, before) (MARKS + 4 * (slot) + 2 * (before))
+/* Numbers from one vector of a chain to the next: as many for each member of a block. */
+#define STRIDE ((DIM + MEMBERS - 1) / MEMBERS * MEMBERS)
 /* Words of all vectors, of a block, of two slopes, and of what blocks have in common. */
-enum { VECTORS = (SUMS_AT * DIM * sizeof(vector_t) + 7) / 8 };
+#define WORDS_OF(n_vectors) ((int)(((n_vectors) * STRIDE * sizeof(vector_t) + 7) / 8))
+#define VECTORS WORDS_OF(SUMS_AT)
 enum { MOST_SPANS = 3 * MAX_DEPTH, LEAF_SUMS = 16 * (1 + MOST_SPANS) };
-enum { N_SUMS = LEAF_SUMS + 8 * MOST_DIRECTIONS, OWN = VECTORS + N_SUMS };
-enum { SLOPES = (2 * DIM * sizeof(vector_t) + 7) / 8, COMMON = SLOPES + N_WORK };
+/* Behind the sums: the weight of a leaf, the energy at the start, and what is known of each point but its
+   vectors. */
+enum { WEIGHT = LEAF_SUMS + 8 * MOST_DIRECTIONS, ENERGY_START, KNOWN };
+enum { ENERGY_OF, LOG_DENSITY_OF, OFFSET_OF, ACCEPTANCE_OF, N_KNOWN, N_SUMS = KNOWN + 4 * N_KNOWN };
+#define OWN (VECTORS + N_SUMS)
+#define SLOPES WORDS_OF(2)
+#define COMMON (SLOPES + N_WORK)
 #define MEMORY (COMMON + N_BLOCKS * OWN)
 
 #define MAX_ENERGY_ERROR 1000.0
+/* The bits of 256: a smaller number, of either sign, is neither an error nor a reason to rebase. */
+#define ORDINARY 0x4070000000000000ull
 #define REBASE 300.0
 #define EACH(i) ROLLED for (int i = MEMBER; i < DIM; i += MEMBERS)
+/* All elements of a vector of a chain: every member has as many, and needs no branch that what comes next would
+   wait for. What lies from DIM on is never looked at. */
+#define EVERY(i) ROLLED for (int i = MEMBER; i < STRIDE; i = STRIDE <= MEMBERS ? STRIDE : i + MEMBERS)
+/* The same of an array that ends with element DIM - 1. */
+#define WITHIN(i) LEAST(i, DIM - 1)
+
+/* What is seldom divided is divided in one place, for a division is long. */
+APART double quotient_of(double a, double b)
+{
+    return a / b;
+}
 
 /* e^x by the same steps as the library function of the CPU's sampler (FreeBSD, e_exp.c; copyright
    1993 Sun Microsystems, whose notice allows use, copying and change while it is kept). */
-FUNCTION double k_scale(double x, int n)
+/* There is no branch in it, for numbers that are waited for. This for x up to 709. */
+FUNCTION double k_exp_of_weight(double x)
 {
-    double y = x;
-    if (n > 1023) {
-        y = y * FROM_BITS(0x7fe0000000000000ull);
-        n -= 1023;
-    } else if (n < -1022) {
-        y = y * (FROM_BITS(0x0010000000000000ull) * 9007199254740992.0);
-        n += 1022 - 53;
-    }
-    return y * FROM_BITS((bits_t)(1023 + n) << 52);
+    const unsigned high = (unsigned)(TO_BITS(x) >> 32) & 0x7fffffffu;
+    const double nearest = trunc(1.44269504088896338700e+00 * x + (x < 0.0 ? -0.5 : 0.5));
+    const double k = high > 0x3fd62e42u ? nearest : 0.0;
+    const double hi = x - k * 6.93147180369123816490e-01;
+    const double lo = k * 1.90821492927058770002e-10;
+    const double r = hi - lo;
+    const double rr = r * r;
+    const double p = 4.13813679705723846039e-08;
+    const double c = r
+        - rr
+            * (1.66666666666666019037e-01
+                + rr
+                    * (-2.77777777770155933842e-03
+                        + rr
+                            * (6.61375632143793436117e-05
+                                + rr * (-1.65339022054652515390e-06 + rr * p))));
+    const double y = 1.0 + (MILD_QUOTIENT(r * c, 2.0 - c) - lo + hi);
+    /* Times 2^k in two steps, as it may be too small for one. */
+    const double half = floor(0.5 * k), rest = k - half;
+    const double result = y * FROM_BITS(TO_BITS(half + 4503599627371519.0) << 52)
+        * FROM_BITS(TO_BITS(rest + 4503599627371519.0) << 52);
+    const double usual = high <= 0x3e300000u ? 1.0 + x : result;
+    return x < -745.13321910194110842 ? 0.0 : usual;
 }
 
 APART double k_exp(double x)
 {
-    if (x != x)
-        return x;
-    if (x > 709.782712893383973096)
-        return x * FROM_BITS(0x7fe0000000000000ull);
-    if (x < -745.13321910194110842)
-        return 0.0;
-    const unsigned high = (unsigned)(TO_BITS(x) >> 32) & 0x7fffffffu;
-    const int sign = x < 0.0;
-    int k = 0;
-    double hi = x, lo = 0.0;
-    if (high > 0x3fd62e42u) {
-        if (high >= 0x3ff0a2b2u)
-            k = (int)(1.44269504088896338700e+00 * x + (sign ? -0.5 : 0.5));
-        else
-            k = 1 - sign - sign;
-        hi = x - (double)k * 6.93147180369123816490e-01;
-        lo = (double)k * 1.90821492927058770002e-10;
-        x = hi - lo;
-    } else if (high <= 0x3e300000u) {
-        return 1.0 + x;
-    }
-    const double xx = x * x;
-    const double p = 4.13813679705723846039e-08;
-    const double c = x
-        - xx
-            * (1.66666666666666019037e-01
-                + xx
-                    * (-2.77777777770155933842e-03
-                        + xx
-                            * (6.61375632143793436117e-05
-                                + xx * (-1.65339022054652515390e-06 + xx * p))));
-    const double y = 1.0 + (x * c / (2.0 - c) - lo + hi);
-    return k == 0 ? y : k_scale(y, k);
+    const double e = k_exp_of_weight(x);
+    return x <= 709.782712893383973096 ? e : x * FROM_BITS(0x7fe0000000000000ull);
 }
 
 /* Philox4x32-10. */
@@ -194,7 +199,7 @@ FUNCTION double k_log(double x)
     const bits_t m_bits = (shifted & 0x000FFFFFFFFFFFFFull) + 0x3FE6A09E667F3BCDull;
     const double k = FROM_BITS(0x4330000000000000ull | (shifted >> 52)) - 4503599627371519.0;
     const double f = FROM_BITS(m_bits) - 1.0;
-    const double s = f / (2.0 + f);
+    const double s = quotient_of(f, 2.0 + f);
     const double z = s * s;
     double tail = 2.0 / 21.0;
     tail = tail * z + 2.0 / 19.0;
@@ -252,19 +257,18 @@ APART Turn k_turn(double u)
     return turn;
 }
 
-/* The directions and acceptances of one transition. */
+/* The directions and acceptances of one transition. Numbers are drawn in blocks of random words, two from
+   each; those from `first` on, which is even, are held by the threads of a warp, one block each. */
+enum { BLOCKS_HELD = 32 };
 struct Dice {
-    unsigned key[2], iteration, chain, block, directions;
-    double spare;
-    bool has_spare;
+    unsigned key[2], iteration, chain, directions;
+    int first, next;
+    double even[HOLDS], odd[HOLDS];
 };
 
-FUNCTION Words next_words(Dice *dice)
+FUNCTION Words words_of(const Dice *dice, unsigned block)
 {
-    const Words words
-        = philox(dice->iteration, dice->block, dice->chain, PURPOSE_TREE, dice->key[0], dice->key[1]);
-    dice->block += 1;
-    return words;
+    return philox(dice->iteration, block, dice->chain, PURPOSE_TREE, dice->key[0], dice->key[1]);
 }
 
 FUNCTION double unit(unsigned a, unsigned b)
@@ -272,34 +276,63 @@ FUNCTION double unit(unsigned a, unsigned b)
     return (double)(((bits_t)a << 32 | b) >> 11) * (1.0 / 9007199254740992.0);
 }
 
-/* Whether a / b, of numbers that are not negative, is 1 or more, or above a number that is drawn then. The
-   quotient is only taken where products leave that open, for it takes long. */
-FUNCTION bool accept(Dice *dice, double a, double b)
+/* Makes the numbers from the next on; the first block is that of the directions. */
+FUNCTION void deal(Dice *dice)
 {
-    const bool is_usual = (a > 1e-100) & (a < 1e100) & (b > 1e-100) & (b < 1e100);
-    if (is_usual ? a >= b : a / b >= 1.0)
-        return true;
-    double u;
-    if (dice->has_spare) {
-        u = dice->spare;
-        dice->has_spare = false;
-    } else {
-        const Words words = next_words(dice);
-        u = unit(words.w[0], words.w[1]);
-        dice->spare = unit(words.w[2], words.w[3]);
-        dice->has_spare = true;
+    dice->first = dice->next & ~1;
+    ROLLED for (int k = 0; k < HOLDS; ++k) {
+        const Words words = words_of(dice, (unsigned)(1 + dice->first / 2 + HOLDER + k));
+        dice->even[k] = unit(words.w[0], words.w[1]);
+        dice->odd[k] = unit(words.w[2], words.w[3]);
     }
-    const double product = u * b, room = 1e-14 * a;
-    if (is_usual & (fabs(product - a) > room))
-        return product < a;
-    return u < a / b;
 }
 
-/* What is known of a point but its vectors, which are number `at`. */
-struct Point {
-    int at, offset;
-    double energy, log_density;
+/* Whether there may be too few for two leaves, of which either takes two at most, where this one was the last
+   of a subtree. */
+FUNCTION bool runs_out(const Dice *dice)
+{
+    return dice->next + 4 > dice->first + 2 * BLOCKS_HELD;
+}
+
+/* Whether a / b, of numbers that are not negative, is 1 or more, or above the next number that is drawn. */
+struct Comparison {
+    bool is_more, is_above, is_clear;
+    double number;
 };
+
+#define IS_MODERATE(x) (((unsigned)(TO_BITS(x) >> 52) & 0x7ff) - 523u < 1000u)
+
+/* By products, which leave it open where that is not clear: the quotient takes long. */
+FUNCTION Comparison compared(const Dice *dice, double a, double b)
+{
+    const int at = dice->next - dice->first;
+    Comparison comparison;
+    comparison.number = HELD(dice->even, dice->odd, at & 1, at / 2);
+    const double product = comparison.number * b;
+    comparison.is_more = a >= b;
+    comparison.is_above = product < a;
+    comparison.is_clear = IS_MODERATE(a) & IS_MODERATE(b) & (fabs(product - a) > 1e-14 * a);
+    return comparison;
+}
+
+/* By the quotient, where it is not clear. */
+FUNCTION Comparison cleared(Comparison comparison, double a, double b)
+{
+    if (!comparison.is_clear) {
+        const double quotient = quotient_of(a, b);
+        comparison.is_more = quotient >= 1.0;
+        comparison.is_above = comparison.number < quotient;
+    }
+    return comparison;
+}
+
+/* Whether what has been compared is accepted, or is so anyway. Where the quotient is 1 or more it is above any
+   number, too, and none has been used. */
+FUNCTION bool accept(Dice *dice, bool anyway, Comparison comparison)
+{
+    dice->next += anyway | comparison.is_more ? 0 : 1;
+    return anyway | comparison.is_above;
+}
 
 FUNCTION int ones(unsigned x)
 {
@@ -352,7 +385,8 @@ FUNCTION Share share_of(int item)
 
 /* A chain at work. */
 struct Chain {
-    const Job *job;
+    const double *fixed; /* numbers of the density */
+    const unsigned *table;
     const double *metric, *weights, *undoing, *plain, *scaled;
     const double *centre;  /* of rotations; null where steps are leapfrogs */
     const double *inverse; /* of a dense S, where there is a centre */
@@ -364,20 +398,26 @@ struct Chain {
     Share share; /* of the sums of a leaf */
     int kind, rank, parts, n_numbers, side;
     int first, last; /* leaves of the trajectory, from its start on */
-    int spare; /* the point that every leaf is written to before it is known whether it is taken */
-    double step_size, sine, cosine, outer, inner, energy_start, log_density;
+    int candidate, proposal; /* points of the trajectory and of the growing subtree */
+    int spare; /* the point that the next leaf is written to before it is known whether it is taken */
+    double step_size, sine, cosine, outer, inner, log_density;
     double sign, kick; /* of the side that grows; what forces are multiplied by at the ends of a step */
-    Point candidate, proposal; /* of the trajectory and of the growing subtree */
 };
 
 FUNCTION vector_t *vector_of(const Chain *chain, int k)
 {
-    return chain->m + k * DIM;
+    return chain->m + k * STRIDE;
 }
 
 FUNCTION vector_t *point_of(const Chain *chain, int which)
 {
     return vector_of(chain, POINTS + 2 * which);
+}
+
+/* What is known of a point: written by every thread, so that each may read it without meeting. */
+FUNCTION double *known_of(const Chain *chain, int which)
+{
+    return chain->sums + KNOWN + N_KNOWN * which;
 }
 
 FUNCTION double fold_eight(const double *p)
@@ -393,8 +433,7 @@ FUNCTION double evaluate(Chain *chain, const vector_t *q)
     chain->g = g;
     MEET();
     LEAVE(chain);
-    const double value
-        = value_and_gradient(q, g, chain->w, chain->job->fixed, chain->job->table);
+    const double value = value_and_gradient(q, g, chain->w, chain->fixed, chain->table);
     LEAVE(chain);
     SYNC();
     return value;
@@ -544,7 +583,7 @@ FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
     EACH(i)
     {
         const vector_t away = q[i] + -1.0 * chain->centre[i];
-        x[i] = chain->kind == DENSE ? away : (vector_t)(away / chain->metric[i]);
+        x[i] = chain->kind == DENSE ? away : (vector_t)quotient_of(away, chain->metric[i]);
         place[i] = x[i];
     }
     if (chain->kind == DENSE) {
@@ -565,26 +604,26 @@ FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
    and between its two rotations. */
 FUNCTION void set_turn(Chain *chain)
 {
-    const double angle = chain->step_size / (double)chain->parts;
-    const Turn turn = k_turn(angle / 6.283185307179586);
+    const double angle = quotient_of(chain->step_size, (double)chain->parts);
+    const Turn turn = k_turn(quotient_of(angle, 6.283185307179586));
     const double sine = turn.sine, cosine = turn.cosine, square = cosine * cosine;
     chain->sine = sine;
     chain->cosine = cosine;
     chain->outer = chain->parts == 1
-        ? sine * square / (1.0 - 2.0 * cosine + 3.0 * (square * cosine))
-        : sine / (3.0 * cosine);
-    chain->inner = 4.0 * sine / 3.0;
+        ? quotient_of(sine * square, 1.0 - 2.0 * cosine + 3.0 * (square * cosine))
+        : quotient_of(sine, 3.0 * cosine);
+    chain->inner = quotient_of(4.0 * sine, 3.0);
 }
 
 /* Starts a trajectory at the candidate. */
 FUNCTION void start(Chain *chain, const Dice *dice)
 {
     vector_t *back = vector_of(chain, 0), *front = vector_of(chain, END);
-    const vector_t *q = point_of(chain, chain->candidate.at), *g = q + DIM;
-    draw_momentum(chain, back + MOMENTUM * DIM, dice->iteration, dice);
+    const vector_t *q = point_of(chain, chain->candidate), *g = q + STRIDE;
+    draw_momentum(chain, back + MOMENTUM * STRIDE, dice->iteration, dice);
     MEET();
     if (chain->centre) {
-        locate(chain, q, back + PLACE * DIM);
+        locate(chain, q, back + PLACE * STRIDE);
         set_turn(chain);
         if (chain->rank > 0)
             MEET(); /* rotation, directions */
@@ -594,39 +633,41 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     {
         vector_t force = pulled(chain, g, i);
         if (chain->centre) {
-            force = force + back[PLACE * DIM + i];
-            front[PLACE * DIM + i] = back[PLACE * DIM + i];
+            force = force + back[PLACE * STRIDE + i];
+            front[PLACE * STRIDE + i] = back[PLACE * STRIDE + i];
         }
-        back[POSITION * DIM + i] = q[i];
-        back[FORCE * DIM + i] = force;
-        back[PATH * DIM + i] = 0.0;
-        front[POSITION * DIM + i] = q[i];
-        front[MOMENTUM * DIM + i] = back[MOMENTUM * DIM + i];
-        front[FORCE * DIM + i] = force;
-        front[PATH * DIM + i] = 0.0;
+        back[POSITION * STRIDE + i] = q[i];
+        back[FORCE * STRIDE + i] = force;
+        back[PATH * STRIDE + i] = 0.0;
+        front[POSITION * STRIDE + i] = q[i];
+        front[MOMENTUM * STRIDE + i] = back[MOMENTUM * STRIDE + i];
+        front[FORCE * STRIDE + i] = force;
+        front[PATH * STRIDE + i] = 0.0;
     }
-    const vector_t *p = back + MOMENTUM * DIM;
+    const vector_t *p = back + MOMENTUM * STRIDE;
     for (int k = MEMBER; k < 8; k += MEMBERS)
         chain->sums[k] = lane_of(p, 0.0, p, p, k);
     MEET();
     chain->first = 0;
     chain->last = 0;
-    chain->log_density = chain->candidate.log_density;
-    chain->energy_start = 0.5 * fold_eight(chain->sums) - chain->log_density;
-    chain->candidate.energy = chain->energy_start;
-    chain->candidate.offset = 0;
+    double *known = known_of(chain, chain->candidate);
+    chain->log_density = known[LOG_DENSITY_OF];
+    const double energy = 0.5 * fold_eight(chain->sums) - chain->log_density;
+    chain->sums[ENERGY_START] = energy;
+    known[ENERGY_OF] = energy;
+    known[OFFSET_OF] = 0.0;
 }
 
 /* The leaf before this one of a subtree is remembered where a half of four and more begins, and this one
-   where any half does; null elsewhere. */
-FUNCTION vector_t *mark_before(const Chain *chain, unsigned leaf, unsigned leaves)
+   where any half does. */
+FUNCTION bool marks_before(unsigned leaf, unsigned leaves)
 {
-    return leaves >= 4 && leaf % 4 == 0 ? vector_of(chain, MARK(ones(leaf), 1)) : 0;
+    return leaves >= 4 && leaf % 4 == 0;
 }
 
-FUNCTION vector_t *mark_after(const Chain *chain, unsigned leaf, unsigned leaves)
+FUNCTION bool marks_after(unsigned leaf, unsigned leaves)
 {
-    return leaves >= 2 && leaf % 2 == 0 ? vector_of(chain, MARK(ones(leaf), 0)) : 0;
+    return leaves >= 2 && leaf % 2 == 0;
 }
 
 /* Half a kick and the drift of an end to a leaf of a subtree. */
@@ -634,22 +675,24 @@ FUNCTION void drift(const Chain *chain, vector_t *end, unsigned leaf, unsigned l
 {
     const double step = 2.0 * chain->kick;
     const vector_t kick = (vector_t)chain->kick;
-    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM;
-    const vector_t *f = end + FORCE * DIM;
-    vector_t *h = end + PATH * DIM;
-    EACH(i)
+    vector_t *q = end + POSITION * STRIDE, *p = end + MOMENTUM * STRIDE;
+    const vector_t *f = end + FORCE * STRIDE;
+    vector_t *h = end + PATH * STRIDE, *mark = vector_of(chain, MARK(ones(leaf), 1));
+    const bool marks = marks_before(leaf, leaves);
+    const bool is_scaled = chain->kind == DIAGONAL || chain->kind == LOW_RANK;
+    EVERY(i)
     {
         /* All loads before the first store, which they would wait for. */
-        const vector_t before = p[i], path = h[i];
+        const vector_t before = p[i], path = h[i], position = q[i];
+        const vector_t scale = (vector_t)(is_scaled ? step * chain->metric[WITHIN(i)] : 0.0);
         const vector_t after = before + kick * f[i];
-        if (chain->kind == DIAGONAL || chain->kind == LOW_RANK)
-            q[i] = q[i] + (vector_t)(step * chain->metric[i]) * after;
+        if (is_scaled)
+            q[i] = position + scale * after;
         h[i] = path + before;
         p[i] = after;
-        vector_t *mark = mark_before(chain, leaf, leaves);
-        if (mark) {
+        if (marks) {
             mark[i] = before;
-            mark[DIM + i] = path;
+            mark[STRIDE + i] = path;
         }
     }
     if (chain->kind == DENSE) {
@@ -677,9 +720,9 @@ NEAR void rotate(const Chain *chain, vector_t *end, int part, unsigned leaf, uns
     const vector_t kick = (vector_t)(part == 0 ? chain->kick : chain->sign * chain->inner);
     const vector_t sine = (vector_t)(chain->sign * chain->sine), cosine = (vector_t)chain->cosine;
     const vector_t less = (vector_t)(chain->cosine - 1.0);
-    vector_t *q = end + POSITION * DIM, *p = end + MOMENTUM * DIM, *x = end + PLACE * DIM;
-    const vector_t *f = end + FORCE * DIM;
-    vector_t *h = end + PATH * DIM, *by = vector_of(chain, SCRATCH);
+    vector_t *q = end + POSITION * STRIDE, *p = end + MOMENTUM * STRIDE, *x = end + PLACE * STRIDE;
+    const vector_t *f = end + FORCE * STRIDE;
+    vector_t *h = end + PATH * STRIDE, *by = vector_of(chain, SCRATCH);
     EACH(i)
     {
         /* All loads before the first store, which they would wait for. */
@@ -689,10 +732,10 @@ NEAR void rotate(const Chain *chain, vector_t *end, int part, unsigned leaf, uns
         const vector_t moved = place * less + after * sine;
         if (part == 0) {
             h[i] = path + before;
-            vector_t *mark = mark_before(chain, leaf, leaves);
-            if (mark) {
+            if (marks_before(leaf, leaves)) {
+                vector_t *mark = vector_of(chain, MARK(ones(leaf), 1));
                 mark[i] = before;
-                mark[DIM + i] = path;
+                mark[STRIDE + i] = path;
             }
         }
         p[i] = after * cosine - place * sine;
@@ -720,29 +763,29 @@ NEAR void rotate(const Chain *chain, vector_t *end, int part, unsigned leaf, uns
 NEAR void take_force(const Chain *chain, vector_t *end, bool last, unsigned leaf, unsigned leaves)
 {
     const vector_t kick = (vector_t)chain->kick;
-    vector_t *p = end + MOMENTUM * DIM, *f = end + FORCE * DIM, *h = end + PATH * DIM;
-    const vector_t *q = end + POSITION * DIM, *g = chain->g;
-    vector_t *point = point_of(chain, chain->spare);
+    vector_t *p = end + MOMENTUM * STRIDE, *f = end + FORCE * STRIDE, *h = end + PATH * STRIDE;
+    const vector_t *q = end + POSITION * STRIDE, *g = chain->g;
+    vector_t *point = point_of(chain, chain->spare), *mark = vector_of(chain, MARK(ones(leaf), 0));
+    const bool marks = marks_after(leaf, leaves);
     before_pull(chain, g);
-    EACH(i)
+    EVERY(i)
     {
         /* All loads before the first store, which they would wait for. */
         const vector_t slope = g[i], position = q[i], before = p[i], way = h[i];
-        vector_t force = pulled(chain, g, i);
+        vector_t force = pulled(chain, g, WITHIN(i));
         if (chain->centre)
-            force = force + end[PLACE * DIM + i];
+            force = force + end[PLACE * STRIDE + i];
         const vector_t after = before + kick * force, path = way + after;
         f[i] = force;
         if (!last)
             continue;
         point[i] = position;
-        point[DIM + i] = slope;
+        point[STRIDE + i] = slope;
         h[i] = path;
         p[i] = after;
-        vector_t *mark = mark_after(chain, leaf, leaves);
-        if (mark) {
+        if (marks) {
             mark[i] = after;
-            mark[DIM + i] = path;
+            mark[STRIDE + i] = path;
         }
     }
 }
@@ -755,19 +798,8 @@ FUNCTION void step(Chain *chain, int part, unsigned leaf, unsigned leaves)
         rotate(chain, end, part, leaf, leaves);
     else
         drift(chain, end, leaf, leaves);
-    chain->log_density = evaluate(chain, end + POSITION * DIM);
+    chain->log_density = evaluate(chain, end + POSITION * STRIDE);
     take_force(chain, end, part + 1 >= chain->parts, leaf, leaves);
-}
-
-/* The leaf just reached becomes the proposal of the subtree. */
-FUNCTION void propose(Chain *chain, double energy)
-{
-    const int spare = chain->proposal.at;
-    chain->proposal.at = chain->spare;
-    chain->proposal.energy = energy;
-    chain->proposal.log_density = chain->log_density;
-    chain->proposal.offset = chain->side == 1 ? chain->last : chain->first;
-    chain->spare = spare;
 }
 
 /* Whether a span whose partial sums these are turns. */
@@ -783,12 +815,81 @@ FUNCTION bool is_round(const Chain *chain)
     return chain->centre && (states / 2) * chain->step_size >= FAR;
 }
 
+/* A leaf that has been reached and not been weighed: its weight is e^exponent. */
+struct Leaf {
+    int point;
+    double exponent;
+    int waits, is_first, is_last; /* whether there is one; of its subtree, unless that was discarded */
+};
+
 /* Sums of weights, of the trajectory and of the growing subtree, and what is recorded. */
 struct Tree {
     double base, total, subtree, acceptance_sum, max_energy_error;
     int depth, n_steps, stop;
     bool nonfinite, past_turn, subtree_turns, whole_turns;
+    Leaf leaf;
 };
+
+/* What the subtree of the leaf that waits weighs with it. */
+FUNCTION void weigh(Tree *tree, double weight)
+{
+    tree->subtree = (tree->leaf.is_first ? 0.0 : tree->subtree) + weight;
+}
+
+FUNCTION void add_acceptance(Tree *tree, double acceptance)
+{
+    tree->acceptance_sum = tree->acceptance_sum + (tree->leaf.waits ? acceptance : 0.0);
+}
+
+/* The leaf that waits may become the proposal of its subtree. The point that is not needed any more is its
+   place then. */
+FUNCTION void propose(Chain *chain, Tree *tree, Dice *dice, Comparison comparison)
+{
+    Leaf *leaf = &tree->leaf;
+    const bool is_taken = accept(dice, leaf->is_first, comparison) & (leaf->waits != 0);
+    const int left = is_taken ? chain->proposal : leaf->point;
+    chain->proposal = is_taken ? leaf->point : chain->proposal;
+    leaf->point = left;
+}
+
+/* As `propose`, where there may be anything out of the ordinary. With the last of a subtree its proposal may
+   become the candidate of the trajectory. */
+FUNCTION void settle(Chain *chain, Tree *tree, Dice *dice, double weight, Comparison comparison)
+{
+    add_acceptance(tree,
+        tree->base == 0.0 ? LEAST(weight, 1.0) : known_of(chain, tree->leaf.point)[ACCEPTANCE_OF]);
+    propose(chain, tree, dice, cleared(comparison, weight, tree->subtree));
+    if (tree->leaf.is_last) {
+        /* What weighs nothing is replaced by anything. */
+        const bool anyway = tree->total + tree->subtree == 0.0;
+        comparison = cleared(
+            compared(dice, tree->subtree, tree->total), tree->subtree, tree->total);
+        if (accept(dice, anyway, comparison)) {
+            const int old = chain->candidate;
+            chain->candidate = chain->proposal;
+            chain->proposal = old;
+        }
+        tree->total = tree->total + tree->subtree;
+    }
+    tree->leaf.waits = 0;
+    tree->leaf.is_last = 0;
+}
+
+/* The leaf just reached waits. */
+FUNCTION void await(Chain *chain, Tree *tree, unsigned leaf, double energy, double log_weight)
+{
+    double *known = known_of(chain, chain->spare);
+    known[ENERGY_OF] = energy;
+    known[LOG_DENSITY_OF] = chain->log_density;
+    known[OFFSET_OF] = chain->side == 1 ? chain->last : chain->first;
+    const int spare = tree->leaf.point;
+    tree->leaf.point = chain->spare;
+    chain->spare = spare;
+    tree->leaf.exponent = log_weight - tree->base;
+    tree->leaf.waits = 1;
+    tree->leaf.is_first = leaf == 0;
+    tree->leaf.is_last = 0;
+}
 
 /* All sums of a leaf, in eight lanes each: p.p, from which the next eight are left alone, then s.p and s.r
    of every span, s being the difference of the paths at its ends, or their sum across the start. */
@@ -811,14 +912,15 @@ FUNCTION void sum_leaf(const Chain *chain, int ones_of_leaf, int n_spans)
     }
 }
 
-/* Grows one subtree; true when it must be discarded, tree->stop says why. */
+/* Grows one subtree; true when it must be discarded, tree->stop says why. Whether it goes on is known as soon
+   as a leaf has been reached; its weight is left to the next evaluation, for it takes long. */
 FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves)
 {
     /* A span below this length that turns ends it: with past_turn any but the whole. */
     const unsigned limit = leaves << (1 - tree->past_turn);
-    tree->subtree = 0.0;
     tree->subtree_turns = false;
     tree->whole_turns = false;
+    const double infinity = FROM_BITS(0x7ff0000000000000ull);
     /* Parts of a step share this loop, so that the density stands in the code once. */
     int part = 0;
     for (unsigned leaf = 0; leaf < leaves; leaf += part == 0) {
@@ -835,19 +937,37 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
         /* Whether anything turns is known as soon as the energy is: all sums are taken together. */
         const int n_levels = levels_ended(leaf, leaves), n_spans = spans_of(n_levels);
         MEET();
+        /* Sums are seldom so many that the last warp has any. */
         sum_leaf(chain, ones(leaf), n_spans);
+        if (MEMBER >= MEMBERS - 32)
+            chain->sums[WEIGHT] = k_exp_of_weight(tree->leaf.exponent);
         MEET();
+        const double weight = chain->sums[WEIGHT];
         const double energy = 0.5 * fold_eight(chain->sums) - chain->log_density;
-        const double log_weight = chain->energy_start - energy;
+        const double log_weight = chain->sums[ENERGY_START] - energy;
         bits_t turned = 0;
-        WHICH(turned, i, 0, n_spans, turns(chain->sums + 16 + 16 * i));
+        WHICH(turned, i, 0, n_spans, MOST_SPANS, turns(chain->sums + 16 + 16 * i));
         if (MOST_SPANS > 32)
-            WHICH(turned, i, 32, n_spans, turns(chain->sums + 16 + 16 * i));
+            WHICH(turned, i, 32, n_spans, MOST_SPANS, turns(chain->sums + 16 + 16 * i));
         if (fabs(log_weight) > fabs(tree->max_energy_error))
             tree->max_energy_error = -log_weight;
-        if (!(fabs(log_weight) < FROM_BITS(0x7ff0000000000000ull))) {
+        weigh(tree, weight);
+        const Comparison comparison = compared(dice, weight, tree->subtree);
+        const bits_t size = TO_BITS(log_weight) & 0x7fffffffffffffffull;
+        /* Most leaves go this way. */
+        const bits_t other = TO_BITS(tree->base) | turned | (bits_t)tree->leaf.is_last;
+        if (comparison.is_clear & (size < ORDINARY) & (other == 0) & !runs_out(dice)) {
+            add_acceptance(tree, LEAST(weight, 1.0));
+            propose(chain, tree, dice, comparison);
+            await(chain, tree, leaf, energy, log_weight);
+            continue;
+        }
+        settle(chain, tree, dice, weight, comparison);
+        if (runs_out(dice))
+            deal(dice);
+        if (!(fabs(log_weight) < infinity)) {
             tree->nonfinite = true;
-            tree->max_energy_error = FROM_BITS(0x7ff0000000000000ull);
+            tree->max_energy_error = infinity;
             tree->stop = DIVERGED;
             return true;
         }
@@ -857,16 +977,13 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
             tree->subtree = tree->subtree * factor;
             tree->base = log_weight;
         }
-        const double weight = k_exp(log_weight - tree->base);
-        tree->acceptance_sum = tree->acceptance_sum
-            + (tree->base == 0.0 ? LEAST(weight, 1.0) : k_exp(LEAST(log_weight, 0.0)));
+        await(chain, tree, leaf, energy, log_weight);
+        if (tree->base != 0.0)
+            known_of(chain, tree->leaf.point)[ACCEPTANCE_OF] = k_exp(LEAST(log_weight, 0.0));
         if (log_weight < -MAX_ENERGY_ERROR) {
             tree->stop = DIVERGED;
             return true;
         }
-        tree->subtree = tree->subtree + weight;
-        if (leaf == 0 || accept(dice, weight, tree->subtree))
-            propose(chain, energy);
         if (turned == 0)
             continue;
         const int whole = leaf + 1 == leaves ? n_levels - 1 : n_levels;
@@ -879,6 +996,7 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
             tree->subtree_turns = true;
         }
     }
+    tree->leaf.is_last = 1;
     return false;
 }
 
@@ -887,12 +1005,17 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
 {
     tree->base = 0.0;
     tree->total = 1.0;
+    tree->subtree = 0.0;
     tree->acceptance_sum = 0.0;
     tree->max_energy_error = 0.0;
     tree->depth = 0;
     tree->n_steps = 0;
     tree->stop = AT_DEPTH;
     tree->nonfinite = false;
+    tree->leaf.exponent = 0.0;
+    tree->leaf.waits = 0;
+    tree->leaf.is_first = 1;
+    tree->leaf.is_last = 0;
     bool has_turned = false;
     while (tree->depth < max_depth) {
         chain->side = dice->directions & 1 ? 1 : 0;
@@ -902,30 +1025,26 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
         const unsigned leaves = 1u << tree->depth;
         tree->depth += 1;
         if (grow_subtree(chain, tree, dice, leaves))
-            return;
-        /* What weighs nothing is replaced by anything. */
-        if (tree->total + tree->subtree == 0.0 || accept(dice, tree->subtree, tree->total)) {
-            const Point old = chain->candidate;
-            chain->candidate = chain->proposal;
-            chain->proposal = old;
-        }
-        tree->total = tree->total + tree->subtree;
+            break;
         const bool half_turns = has_turned || tree->subtree_turns;
         has_turned = is_round(chain) || tree->whole_turns;
         if (tree->past_turn ? half_turns : has_turned) {
             tree->stop = TURNED;
-            return;
+            break;
         }
     }
+    const double weight = k_exp(tree->leaf.exponent);
+    weigh(tree, weight);
+    settle(chain, tree, dice, weight, compared(dice, weight, tree->subtree));
 }
 
 /* Dual averaging of the step size. */
 FUNCTION void learn(double *state, double acceptance, double target, const double *forgetting)
 {
     state[S_COUNT] = state[S_COUNT] + 1.0;
-    const double weight = 1.0 / (state[S_COUNT] + 10.0);
+    const double weight = quotient_of(1.0, state[S_COUNT] + 10.0);
     state[S_ERROR] = (1.0 - weight) * state[S_ERROR] + weight * (target - acceptance);
-    const double log_step = state[S_MU] - sqrt(state[S_COUNT]) / 0.05 * state[S_ERROR];
+    const double log_step = state[S_MU] - quotient_of(sqrt(state[S_COUNT]), 0.05) * state[S_ERROR];
     const double log_most = state[S_LOG_MOST];
     state[S_LOG_STEP] = log_step < -60.0 ? -60.0 : log_step > log_most ? log_most : log_step;
     const double forget = forgetting[(int)state[S_COUNT]];
@@ -935,27 +1054,27 @@ FUNCTION void learn(double *state, double acceptance, double target, const doubl
 FUNCTION void write_row(
     const Chain *chain, const Tree *tree, double step_size, double *row)
 {
-    const Point *draw = &chain->candidate;
+    const double *known = known_of(chain, chain->candidate);
     if (BLOCK != 0)
         return;
     if (MEMBER == 0) {
         row[R_STOP] = tree->stop;
         row[R_DEPTH] = tree->depth;
         row[R_STEPS] = tree->n_steps;
-        row[R_ENERGY] = draw->energy;
-        row[R_ENERGY_START] = chain->energy_start;
+        row[R_ENERGY] = known[ENERGY_OF];
+        row[R_ENERGY_START] = chain->sums[ENERGY_START];
         row[R_MAX_ENERGY_ERROR] = tree->max_energy_error;
         row[R_ACCEPTANCE_SUM] = tree->acceptance_sum;
         row[R_STEP_SIZE] = step_size;
-        row[R_LOG_DENSITY] = draw->log_density;
-        row[R_OFFSET] = draw->offset;
+        row[R_LOG_DENSITY] = known[LOG_DENSITY_OF];
+        row[R_OFFSET] = known[OFFSET_OF];
         row[R_NONFINITE] = tree->nonfinite ? 1.0 : 0.0;
     }
-    const vector_t *q = point_of(chain, draw->at);
+    const vector_t *q = point_of(chain, chain->candidate);
     EACH(i)
     {
         row[R_POINT + i] = q[i];
-        row[R_POINT + DIM + i] = q[DIM + i];
+        row[R_POINT + DIM + i] = q[STRIDE + i];
     }
 }
 
@@ -966,7 +1085,10 @@ ENTRY void IN_HASTE advance(const Job *job)
         return;
     double *saved = job->states + (wide_t)index * STATE;
     Chain chain;
-    chain.job = job;
+    Tree tree;
+    tree.past_turn = job->past_turn != 0;
+    chain.fixed = job->fixed;
+    chain.table = job->table;
     const double *metric = job->metric + (wide_t)index * job->metric_stride;
     chain.kind = (int)metric[0];
     chain.rank = (int)metric[1];
@@ -986,15 +1108,16 @@ ENTRY void IN_HASTE advance(const Job *job)
     }
     double *memory = job->memory + (wide_t)index * MEMORY;
     chain.g = (vector_t *)memory;
-    chain.next_g = chain.g + DIM;
+    chain.next_g = chain.g + STRIDE;
     chain.w = memory + SLOPES;
     memory += COMMON + BLOCK * OWN;
     chain.m = (vector_t *)memory;
     chain.sums = memory + VECTORS;
     chain.along = chain.sums + LEAF_SUMS;
-    chain.candidate.at = 0;
-    chain.proposal.at = 1;
+    chain.candidate = 0;
+    chain.proposal = 1;
     chain.spare = 2;
+    tree.leaf.point = 3;
     chain.share = share_of(MEMBER);
     double scalar[N_SCALARS];
     for (int i = 0; i < N_SCALARS; ++i)
@@ -1003,14 +1126,14 @@ ENTRY void IN_HASTE advance(const Job *job)
     EACH(i)
     {
         point[i] = saved[i];
-        point[DIM + i] = saved[DIM + i];
+        point[STRIDE + i] = saved[DIM + i];
     }
     if (job->fresh) {
         scalar[S_LOG_DENSITY] = evaluate(&chain, point);
         EACH(i)
-        point[DIM + i] = chain.g[i];
+        point[STRIDE + i] = chain.g[i];
     }
-    chain.candidate.log_density = scalar[S_LOG_DENSITY];
+    known_of(&chain, 0)[LOG_DENSITY_OF] = scalar[S_LOG_DENSITY];
     Dice dice;
     dice.key[0] = (unsigned)job->seed;
     dice.key[1] = (unsigned)job->stream ^ (unsigned)(job->seed >> 32);
@@ -1021,28 +1144,27 @@ ENTRY void IN_HASTE advance(const Job *job)
             = job->is_warmup ? k_exp(scalar[S_LOG_STEP]) : scalar[S_STEP_SIZE];
         chain.step_size = step_size;
         dice.iteration = (unsigned)scalar[S_ITERATION];
-        dice.block = 0;
-        dice.has_spare = false;
-        dice.directions = next_words(&dice).w[0];
+        dice.directions = words_of(&dice, 0).w[0];
+        dice.next = 0;
+        deal(&dice);
         start(&chain, &dice);
-        Tree tree;
-        tree.past_turn = job->past_turn != 0;
         grow(&chain, &tree, &dice, (int)job->max_depth);
         scalar[S_ITERATION] = scalar[S_ITERATION] + 1.0;
         if (job->is_warmup)
-            learn(scalar, tree.acceptance_sum / tree.n_steps, job->target_accept, job->forgetting);
+            learn(scalar, quotient_of(tree.acceptance_sum, tree.n_steps), job->target_accept,
+                job->forgetting);
         write_row(&chain, &tree, step_size, row);
     }
     /* All blocks have read what was saved: there was an evaluation in between. */
     if (BLOCK != 0)
         return;
-    const vector_t *q = point_of(&chain, chain.candidate.at);
+    const vector_t *q = point_of(&chain, chain.candidate);
     EACH(i)
     {
         saved[i] = q[i];
-        saved[DIM + i] = q[DIM + i];
+        saved[DIM + i] = q[STRIDE + i];
     }
-    scalar[S_LOG_DENSITY] = chain.candidate.log_density;
+    scalar[S_LOG_DENSITY] = known_of(&chain, chain.candidate)[LOG_DENSITY_OF];
     if (MEMBER == 0)
         for (int i = 0; i < N_SCALARS; ++i)
             saved[2 * DIM + i] = scalar[i];

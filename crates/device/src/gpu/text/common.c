@@ -12,8 +12,8 @@ FUNCTION double corrected(double near, double x, double d, double r)
     return fma(fma(-d, near, x), r, near);
 }
 
-/* The elements i < n of a thread of the team. */
-#define SHARE(i, n) ROLLED for (int i = THREAD; i < (n); i += TEAM)
+/* The elements i < n of a thread of the team; where there is one at most, the compiler sees no loop. */
+#define SHARE(i, n) ROLLED for (int i = THREAD; i < (n); i = (n) <= TEAM ? (n) : i + TEAM)
 
 /* 32 partial sums joined by halves. */
 APART double join_lanes(const double *p)

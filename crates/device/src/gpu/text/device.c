@@ -27,29 +27,52 @@ typedef unsigned long long wide_t;
 /* Likewise up to sixteen times: for few sums that everything waits for. */
 #define FULL _Pragma("unroll 16")
 
+/* a / b by multiplications, as the compiler has it without the branch for what is not of a usual size: for
+   b between 1 and 4, and for a that neither is tiny nor makes the quotient so, but 0. */
+FUNCTION double mild_quotient(double a, double b)
+{
+    double near;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(near) : "d"(b));
+    near = FROM_BITS(TO_BITS(near) | 1);
+    double error = fma(-b, near, 1.0);
+    error = fma(error, error, error);
+    near = fma(near, error, near);
+    near = fma(near, fma(-b, near, 1.0), near);
+    const double quotient = a * near;
+    return fma(near, fma(-b, quotient, a), quotient);
+}
+#define MILD_QUOTIENT(a, b) mild_quotient(a, b)
+
+/* Numbers in two arrays of which each thread of a warp holds HOLDS, from number HOLDER on; number `at` of one
+   of them, for all. */
+#define HOLDS 1
+#define HOLDER ((int)(threadIdx.x % 32))
+#define HELD(first, second, of_second, at) __shfl_sync(0xffffffffu, (of_second) ? (second)[0] : (first)[0], at)
+
 /* Sets bit i of `bits` where the condition holds, for the 32 numbers i < n from `from` on: every warp finds
-   out for itself, each of its threads for another i. */
-#define WHICH(bits, i, from, n, condition)                                                       \
+   out for itself, each of its threads for another i. The condition can be looked at for all i < most, whatever
+   comes out, so that nothing waits for n. */
+#define WHICH(bits, i, from, n, most, condition)                                                 \
     {                                                                                            \
-        const int own = (from) + (int)(threadIdx.x % 32), i = own < (n) ? own : (from);          \
+        const int own = (from) + (int)(threadIdx.x % 32), i = LEAST(own, (most) - 1);            \
         bits |= (bits_t)__ballot_sync(0xffffffffu, (own < (n)) & (condition)) << (from);         \
     }
 
 /* 32 partial sums joined by halves, by eight threads that stand side by side in a warp: all of them have the
-   sum. */
-FUNCTION double join_eight(const double *p, int thread)
+   sum. `all` are the threads of the warp that do so. */
+FUNCTION double join_eight(const double *p, int thread, unsigned all)
 {
-    const unsigned all = 0xffu << (threadIdx.x & 24);
     double s = (p[thread] + p[thread + 16]) + (p[thread + 8] + p[thread + 24]);
     s = s + __shfl_xor_sync(all, s, 4);
     s = s + __shfl_xor_sync(all, s, 2);
     return s + __shfl_xor_sync(all, s, 1);
 }
 
-#define JOIN_EIGHT(p, thread) join_eight(p, thread)
+#define JOIN_EIGHT(p, thread) join_eight(p, thread, 0xffu << (threadIdx.x & 24))
 /* One such sum, or up to four at once, of which JOINED() is one: every warp joins them for itself. */
-#define JOIN_ONE(p) join_eight(p, (int)(threadIdx.x % 8))
-#define JOIN_FOUR(p, n) join_eight((p) + 32 * LEAST((int)(threadIdx.x % 32 / 8), (n) - 1), (int)(threadIdx.x % 8))
+#define JOIN_ONE(p) join_eight(p, (int)(threadIdx.x % 8), 0xffffffffu)
+#define JOIN_FOUR(p, n)                                                                           \
+    join_eight((p) + 32 * LEAST((int)(threadIdx.x % 32 / 8), (n) - 1), (int)(threadIdx.x % 8), 0xffffffffu)
 #define JOINED(four, p, which) __shfl_sync(0xffffffffu, four, 8 * (which))
 
 /* All threads of a team, THREAD of TEAM, meet with SYNC(), those of one block, MEMBER of MEMBERS, with

@@ -27,9 +27,13 @@ int blocks_of_team = 1;
 #define ROLLED
 #define FOUR
 #define FULL
-#define WHICH(bits, i, from, n, condition)                                                       \
+#define WHICH(bits, i, from, n, most, condition)                                                 \
     for (int i = (from); i < (n) && i < (from) + 32; ++i)                                        \
         bits |= (bits_t)(condition) << i;
+#define MILD_QUOTIENT(a, b) ((a) / (b))
+#define HOLDS 32
+#define HOLDER 0
+#define HELD(first, second, of_second, at) ((of_second) ? (second)[at] : (first)[at])
 #define TEAM team_size
 #define THREAD thread_now
 #define TEAM_INDEX team_now

@@ -16,7 +16,10 @@ impl Writer<'_> {
         let len = plan.len;
         let input = |writer: &mut Self, k: usize, index: &str| {
             let (loc, len) = plan.inputs[k];
-            writer.element(loc, len, index, Access::Any)
+            match writer.turned.get(&loc.at).copied() {
+                Some(from) => format!("-{}", writer.element(from, len, index, Access::Any)),
+                None => writer.element(loc, len, index, Access::Any),
+            }
         };
         let owners = |body: &str| format!("    SHARE(i, {len}) {{\n{body}    }}\n");
         let assign = |value: &str| format!("        {} = {value};\n", array(to, "i"));
@@ -84,8 +87,17 @@ impl Writer<'_> {
             _ => self.matrix_step(plan, to),
         };
         self.step(&text);
-        // A running sum's elements are written by the owner of their line.
-        self.arrays.wrote(to, len, Access::Any);
+        // Elements of running sums and of matrices are not all written by their owners.
+        let by = match &plan.op {
+            Op::MaxOver
+            | Op::Contract { .. }
+            | Op::Unslice { .. }
+            | Op::LowerTriangle
+            | Op::Diagonal
+            | Op::FromDiagonal => Access::Along,
+            _ => Access::Any,
+        };
+        self.arrays.wrote(to, len, by);
         self.real = Real::Double;
     }
 

@@ -3,10 +3,11 @@
 use super::arrays::{Access, Place};
 use super::functions;
 use super::order;
-use super::precision::Real;
+use super::precision::{Precision, Real};
 use super::sums::{Reduction, copies};
 use super::{Writer, array};
 use crate::cpu::program::{Arena, Code, Instr, Loc, LoopPlan, MatrixPlan, Motion, PARTIALS};
+use fitzroy_graph::Unary;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
@@ -76,9 +77,10 @@ impl Writer<'_> {
         self.real = self.arrays.of_loop(plan);
         let turn = self.turn(plan, "        ");
         let n = plan.n;
-        match turn.text.is_empty() {
-            true => self.step(""),
-            false => self.elements(n, &turn.text),
+        match (turn.text.is_empty(), self.earlier_loop(n, &turn.text)) {
+            (true, _) => self.step(""),
+            (false, Some(which)) => self.add_to_loop(which, &turn.text),
+            (false, None) => self.elements(n, &turn.text),
         }
         for &(place, len) in &turn.written {
             self.arrays.wrote(place, len, Access::Along);
@@ -92,11 +94,14 @@ impl Writer<'_> {
         self.is_single = true;
         let turn = self.turn(plan, "    ");
         self.is_single = false;
-        let text = match self.is_crowded() {
-            true => turn.text,
-            false => order::divisions_together(&turn.text),
-        };
-        self.step(&text);
+        if self.is_crowded() {
+            self.step(&turn.text);
+        } else {
+            let (divisions, rest) = order::divisions_apart(&turn.text);
+            self.step("");
+            self.as_early_as_known(&divisions);
+            self.step(&rest);
+        }
         for (place, name) in turn.once {
             self.store_once(place, &name);
         }
@@ -173,11 +178,26 @@ impl Writer<'_> {
         let x: Vec<String> = operands.map(|&loc| self.operand(turn, loc)).collect();
         let to = instr.to.expect("has a result");
         match statement(instr.code, &x, self.real).expect("is elementwise") {
-            Statement::Value(text) => self.assign(turn, to, &text),
+            Statement::Value(text) => {
+                self.assign(turn, to, &text);
+                self.note_turned(instr, to);
+            }
             Statement::Pair(call) => {
                 let also = instr.also_to.expect("has a second result");
                 self.assign_pair(turn, [to, also], &call);
             }
+        }
+    }
+
+    /// Notes an array that is a parameter with its sign turned: who reads it anywhere need not wait for it.
+    fn note_turned(&mut self, instr: &Instr, to: Loc) {
+        if let (Code::Unary(Unary::Neg), Some(from)) = (instr.code, instr.from[0])
+            && from.arena == Arena::Work
+            && self.arrays.is_parameter(from.at)
+            && self.precision == Precision::F64
+            && to.motion != Motion::Buffer
+        {
+            self.turned.insert(to.at, from);
         }
     }
 

@@ -122,8 +122,11 @@ struct Writer<'a> {
     /// Single numbers that the first thread writes before all meet: not one by one, for behind a write
     /// no read can begin early.
     stores: Vec<String>,
-    /// Loops over elements since all met.
+    /// Loops over elements, and how many of them stand before the last barrier.
     loops: Vec<LoopText>,
+    n_loops_met: usize,
+    /// Arrays that are a parameter with its sign turned, by their address: that of the parameter.
+    turned: HashMap<usize, Loc>,
     /// Sums that wait until one of them is needed.
     totals: Vec<Total>,
     arrays: Arrays,
@@ -150,6 +153,8 @@ impl<'a> Writer<'a> {
             known: HashMap::new(),
             stores: Vec::new(),
             loops: Vec::new(),
+            n_loops_met: 0,
+            turned: HashMap::new(),
             totals: Vec::new(),
             arrays: Arrays::new(lower, precision),
             tables: Tables::default(),
@@ -191,7 +196,7 @@ impl<'a> Writer<'a> {
         if meets {
             self.write_stores();
             self.body.push_str("    SYNC();\n");
-            self.loops.clear();
+            self.n_loops_met = self.loops.len();
         }
         meets
     }
@@ -220,7 +225,7 @@ impl<'a> Writer<'a> {
     fn elements(&mut self, n: usize, text: &str) {
         self.meet();
         let end = self.body.len();
-        match self.loops.last() {
+        match self.loops[self.n_loops_met..].last() {
             Some(last) if last.n == n && last.end == end && !self.is_crowded() => {}
             _ => {
                 let _ = writeln!(self.body, "    SHARE(i, {n}) {{");
@@ -249,7 +254,25 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The loop over `n` elements, since all met, in which the number `of` of every turn was stored.
+    /// Puts statements of single numbers to where all that they need is known.
+    fn as_early_as_known(&mut self, text: &str) {
+        let at = order::known_from(&self.body, text);
+        self.body.insert_str(at, text);
+        for after in self.loops.iter_mut().filter(|l| l.start >= at) {
+            (after.start, after.end) = (after.start + text.len(), after.end + text.len());
+        }
+    }
+
+    /// The last loop over `n` elements before this text in which `turn` may stand as well: it only reads
+    /// what the thread itself has stored in that turn, and what was known before that loop.
+    fn earlier_loop(&self, n: usize, turn: &str) -> Option<usize> {
+        let suits = |l: &LoopText| {
+            l.n == n && order::may_join(&self.body[..l.start], &self.body[l.start..l.end], turn)
+        };
+        (!self.is_crowded()).then(|| self.loops.iter().rposition(suits))?
+    }
+
+    /// The loop over `n` elements in which the number `of` of every turn was stored.
     fn loop_that_stores(&self, n: usize, of: &str) -> Option<usize> {
         let store = format!("        {of} = ");
         let stores = |l: &LoopText| l.n == n && self.body[l.start..l.end].contains(&store);

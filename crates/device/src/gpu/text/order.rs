@@ -94,9 +94,10 @@ fn quotient_of(value: &str) -> Option<(&str, f64)> {
     (is_single && is_ordinary).then_some((x, divisor))
 }
 
-/// Statements of single numbers with their divisions by constants side by side, as early as they can be:
-/// by multiplications, which do not wait for each other, unless one of them has an unusual size.
-pub(super) fn divisions_together(text: &str) -> String {
+/// The divisions by constants among statements of single numbers, with what they need, and the other
+/// statements. They are multiplications, which do not wait for each other, unless one of them has an unusual
+/// size.
+pub(super) fn divisions_apart(text: &str) -> (String, String) {
     let lines: Vec<&str> = text.lines().collect();
     let mut quotients: Vec<(&str, &str, f64)> = Vec::new();
     let (mut moved, mut names) = (HashSet::new(), HashSet::new());
@@ -140,10 +141,75 @@ pub(super) fn divisions_together(text: &str) -> String {
         }
         out += "    }\n";
     }
-    for (_, line) in all.filter(|(at, _)| !moved.contains(at)) {
-        let _ = writeln!(out, "{line}");
-    }
-    out
+    let rest = all.filter(|(at, _)| !moved.contains(at));
+    let rest = rest.map(|(_, line)| format!("{line}\n")).collect();
+    (out, rest)
+}
+
+/// The words of a text that may be names of numbers.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|w| is_name(w))
+}
+
+/// Whether a line stands in no loop.
+fn is_outside(line: &str) -> bool {
+    line.starts_with("    ") && !line.starts_with("     ")
+}
+
+/// Where in `body` all numbers are known that statements need which do not stand in it yet: behind the last
+/// line that makes one of them, and at the end if there is one that no line outside a loop makes.
+pub(super) fn known_from(body: &str, text: &str) -> usize {
+    let made_here = |name: &str| text.lines().any(|l| defines(l, name));
+    let needed: HashSet<&str> = names(text).filter(|n| !made_here(n)).collect();
+    let known_behind = |name: &str| {
+        let mut at = 0;
+        let ends = body.split_inclusive('\n').filter_map(|line| {
+            at += line.len();
+            (is_outside(line) && defines(line, name)).then_some(at)
+        });
+        ends.last().unwrap_or(body.len())
+    };
+    needed.into_iter().map(known_behind).max().unwrap_or(0)
+}
+
+/// Whether the statements `turn` may stand at the end of a loop's `body`, before which stands `before`: they
+/// read what is stored in this turn or known before the loop, and store what nobody has read.
+pub(super) fn may_join(before: &str, body: &str, turn: &str) -> bool {
+    let is_known = |name: &str| {
+        let outside = before.lines().filter(|l| is_outside(l));
+        turn.lines().chain(outside).any(|l| defines(l, name))
+    };
+    let subscripts = |text: &str| -> Vec<String> {
+        let parts = text.split(['[', ']']).collect::<Vec<_>>();
+        let arrays = parts.chunks(2).filter(|p| p.len() == 2);
+        let name = |text: &str| text.chars().next_back().unwrap_or(' ');
+        arrays
+            .map(|p| format!("{}[{}]", name(p[0]), p[1]))
+            .collect()
+    };
+    turn.lines().all(|line| {
+        let (stores, reads) = match store_of(line) {
+            Some((place, value)) => (Some(place), value),
+            None => (None, line),
+        };
+        // What has another form than a definition or a store stays where it is.
+        let is_plain = stores.is_some()
+            || line.starts_with("        const double t")
+            || line.starts_with("        double t");
+        let is_new = |place: &str| !before.contains(place) && !body.contains(place);
+        let is_own = |read: &String| {
+            let store = format!("        {read} = ");
+            read.starts_with("d[")
+                || read.starts_with("q[")
+                || body.contains(&store)
+                || turn.contains(&store)
+        };
+        is_plain
+            && stores.is_none_or(is_new)
+            && subscripts(reads).iter().all(is_own)
+            && names(reads).all(is_known)
+    })
 }
 
 /// Which of `lines` the number `x` is made of; none where one of them is no definition or a quotient.
@@ -217,9 +283,83 @@ mod tests {
                         if (!(IS_USUAL(t2) & IS_USUAL(q[1]))) {\n        \
                         t3 = t2 / 20.0;\n        t6 = q[1] / 15.0;\n    }\n    \
                         const double t4 = t3 * t3;\n    const double t5 = t4 / 5.0;\n";
-        assert_eq!(divisions_together(text), expected);
+        let (divisions, rest) = divisions_apart(text);
+        assert_eq!(divisions + &rest, expected);
         let none = "    const double t2 = t1 / t0;\n";
-        assert_eq!(divisions_together(none), none);
+        assert_eq!(divisions_apart(none), (String::new(), none.to_string()));
+    }
+
+    #[test]
+    fn single_numbers_are_known_from_their_last_definition_on() {
+        let body = "    const double t1 = q[1];\n    SHARE(i, 9) {\n        const double t2 = q[i];\n    }\n    \
+                    const double t3 = w[4];\n    SYNC();\n";
+        let after = |text: &str| &body[known_from(body, text)..];
+        assert_eq!(
+            after("    double t4 = t1 * 0.5;\n    double t5 = t4 * t1;\n"),
+            &body[28..]
+        );
+        assert_eq!(after("    double t4 = t3 * t1;\n"), "    SYNC();\n");
+        assert_eq!(after("    double t4 = q[7];\n"), body);
+        // What only a turn of a loop knows is not known.
+        assert_eq!(after("    double t4 = t2;\n"), "");
+    }
+
+    #[test]
+    fn a_turn_joins_a_loop_that_has_what_it_reads() {
+        let before = "    const double t1 = m_exp(q[1]);\n";
+        let body = "        const double t2 = t1 * q[2 + i];\n        w[6 + i] = t2;\n";
+        let joins = |turn: &str| may_join(before, body, turn);
+        let turn =
+            |value: &str| format!("        const double t9 = {value};\n        w[40 + i] = t9;\n");
+        for value in ["t1 * w[6 + i]", "fma(fixed[7 + i], t1, q[i])"] {
+            assert!(joins(&turn(value)), "{value}");
+        }
+        // Of another element, of another loop, not yet known, found in a table.
+        for value in [
+            "w[6 + 1 + i]",
+            "w[80 + i]",
+            "t1 * t5",
+            "q[table[i]]",
+            "w[6 + table[i]]",
+        ] {
+            assert!(!joins(&turn(value)), "{value}");
+        }
+        // What has been stored stays what it was, and sums and tables what they are.
+        assert!(!joins(
+            "        const double t9 = t1;\n        w[6 + i] = t9;\n"
+        ));
+        assert!(!joins(
+            "        double t9 = 0.0;\n        for (int c = 0; c < 3; ++c)\n            t9 = t9 + q[c];\n"
+        ));
+    }
+
+    /// a / b by an approximate reciprocal, two corrections of it and one of the quotient, as `MILD_QUOTIENT` has
+    /// it: what the approximation is off by, up to 2^-18, must not show.
+    #[test]
+    fn mild_quotients_are_rounded_like_quotients() {
+        let mut state = 7u64;
+        let mut bits = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            state ^ state >> 29
+        };
+        for n in 0..2_000_000u32 {
+            let b = f64::from_bits(bits() >> 12 | (1023 + u64::from(n % 2)) << 52);
+            let any = f64::from_bits(bits() >> 12 | (1023 - u64::from(n % 60)) << 52);
+            let a = if n % 3 == 0 { any } else { (any * b).next_up() };
+            let off = (bits() >> 11) as f64 / 2f64.powi(53) - 0.5;
+            let near = (1.0 / b) * (1.0 + off * 2f64.powi(-17));
+            // The high word alone is approximated.
+            let near = f64::from_bits(near.to_bits() & 0xffff_ffff_0000_0000 | 1);
+            let error = (-b).mul_add(near, 1.0);
+            let error = error.mul_add(error, error);
+            let near = near.mul_add(error, near);
+            let near = near.mul_add((-b).mul_add(near, 1.0), near);
+            let quotient = a * near;
+            let quotient = near.mul_add((-b).mul_add(quotient, a), quotient);
+            assert_eq!(quotient.to_bits(), (a / b).to_bits(), "{a:e} / {b:e}");
+        }
     }
 
     /// x / d by x (1/d) and one correction, as `QUOTIENT` has it. Catches a divisor for which one
