@@ -3,7 +3,7 @@
 use super::options::{Finish, Options};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::samples::{Samples, Step};
+use super::samples::{Part, Samples, Step};
 use crate::formula::Loss;
 use crate::method::dense::{Triangle, inverse};
 use crate::method::statistics::rank_of_normal;
@@ -48,9 +48,11 @@ pub(super) fn finish_on_all(
     let newton = plan.programs.newton().filter(|_| many);
     let stretches = newton.map(|_| Stretches::new(table, SHARE, options.seed));
     let (threads, scale) = (options.threads, problem.scale);
-    let part = stretches
-        .as_ref()
-        .map(|rows| Problem::new(&plan.programs, rows, threads, scale));
+    let part = stretches.as_ref().map(|rows| Part {
+        problem: Problem::new(&plan.programs, rows, threads, scale),
+        rows,
+        told: false,
+    });
     let mut samples = Samples { few, part };
     let mut theta = theta.to_vec();
     let (p, mut here) = (theta.len(), Moments::new(theta.len()));
@@ -59,7 +61,7 @@ pub(super) fn finish_on_all(
     let mut before = f64::INFINITY;
     for read in 1..=MOST_READS {
         match newton {
-            Some(newton) => problem.newton(newton, &theta, &mut here, &mut rest)?,
+            Some(newton) => samples.all(problem, newton, &theta, (&mut here, &mut rest))?,
             None => problem.moments(&theta, &mut here)?,
         }
         let stop = told(observer, read, &theta, here.cost);

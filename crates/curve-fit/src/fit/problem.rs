@@ -3,7 +3,7 @@
 use crate::formula::{Loss, Newton, Programs};
 use crate::method::dense::Triangle;
 use crate::method::{Moments, Objective};
-use crate::pass::{Columns, Reader, Table};
+use crate::pass::{Columns, Reader, Stretches, Table};
 use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::cpu::{RowProgram, TILE_ROWS};
@@ -80,15 +80,19 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// One pass of `program`, into `self.sums`.
-    fn pass(&mut self, program: &RowProgram, theta: &[f64]) -> Result<()> {
+    /// Gets ready for a pass of `program`.
+    fn prepare(&mut self, program: &RowProgram, theta: &[f64]) {
         let p = theta.len();
         self.params[..p].copy_from_slice(theta);
         self.params[2 * p] = self.scale;
         self.sums.resize(program.n_sums(), 0.0);
-        self.reader.sums(program, &self.params, &mut self.sums)?;
         self.reads += 1;
-        Ok(())
+    }
+
+    /// One pass of `program`, into `self.sums`.
+    fn pass(&mut self, program: &RowProgram, theta: &[f64]) -> Result<()> {
+        self.prepare(program, theta);
+        self.reader.sums(program, &self.params, &mut self.sums)
     }
 
     /// As [`Objective::moments`], and Σ r ∂²r, which Newton's matrix has beside the normal one.
@@ -100,12 +104,35 @@ impl<'a> Problem<'a> {
         rest: &mut [f64],
     ) -> Result<()> {
         self.pass(&newton.program, theta)?;
-        unpack(&self.sums, out);
-        let p = theta.len();
-        let at = p * (p + 3) / 2;
-        out.cost = 0.5 * self.sums[at];
-        newton.rest(&self.params, &self.sums, rest);
+        self.told(newton, out, rest);
         Ok(())
+    }
+
+    /// As [`Problem::newton`], and the same for `part`, which has `some` of the rows; false where a pass of
+    /// its own would tell that.
+    pub(crate) fn newton_and_part(
+        &mut self,
+        newton: &Newton,
+        theta: &[f64],
+        (out, rest): (&mut Moments, &mut [f64]),
+        (part, some): (&mut Problem<'_>, &Stretches<'_>),
+    ) -> Result<bool> {
+        self.prepare(&newton.program, theta);
+        part.prepare(&newton.program, theta);
+        let sums = [&mut self.sums[..], &mut part.sums[..]];
+        let both = self
+            .reader
+            .sums_and_some(&newton.program, &self.params, some, sums)?;
+        self.told(newton, out, rest);
+        Ok(both)
+    }
+
+    /// What the sums of Newton's pass tell.
+    pub(crate) fn told(&self, newton: &Newton, out: &mut Moments, rest: &mut [f64]) {
+        unpack(&self.sums, out);
+        let p = rest.len().isqrt();
+        out.cost = 0.5 * self.sums[p * (p + 3) / 2];
+        newton.rest(&self.params, &self.sums, rest);
     }
 
     /// Jᵀk as [`Objective::bend`], however many rows there are; false for other losses than the linear.
