@@ -3,7 +3,7 @@
 use super::problem::Problem;
 use crate::formula::Newton;
 use crate::method::dense::inverse;
-use crate::method::{Moments, Objective};
+use crate::method::{Minimum, Moments, Objective, Status};
 use crate::pass::Stretches;
 use fitzroy::Result;
 
@@ -12,6 +12,8 @@ const MOST_BENT: f64 = 0.25;
 /// A step is the last one where its doubt is this part of a standard error, by a far smaller sample than
 /// the one it rests on.
 const SURE: f64 = 1e-3;
+/// Times that the square of a step may be more than what is expected of it.
+const FAR: f64 = 4.0;
 
 /// A step of Gauss and Newton, or of Newton.
 pub(super) struct Step {
@@ -92,6 +94,34 @@ impl Step {
         here.cost = (here.cost + change).max(0.0);
         theta.iter_mut().zip(&self.by).for_each(|(x, s)| *x += s);
     }
+}
+
+/// Near the minimum of a sample: one step from where every so many of its rows led, `share`, which is
+/// where those differ from all. None where the step is longer than that explains, or bends.
+pub(super) fn near(few: &mut Problem<'_>, from: &[f64], share: usize) -> Result<Option<Minimum>> {
+    let (p, n_rows) = (from.len(), few.reader.table.n_rows());
+    let (mut here, none) = (Moments::new(p), vec![0.0; p * p]);
+    few.moments(from, &mut here)?;
+    let step = Step::new(&here, &none, n_rows, from).filter(|_| here.is_finite());
+    // Standard errors that it is long, squared: as many as parameters, times the share.
+    let usual = FAR * (share * p) as f64 * (2.0 * here.cost / n_rows as f64);
+    let long = |step: &Step| {
+        let slopes = here.gradient.iter().zip(&step.by);
+        -slopes.map(|(g, s)| g * s).sum::<f64>()
+    };
+    let Some(mut step) = step.filter(|step| long(step) <= usual) else {
+        return Ok(None);
+    };
+    step.bend(few, from)?;
+    let mut theta = from.to_vec();
+    step.take(&mut theta, &mut here);
+    Ok(step.bent.then_some(Minimum {
+        theta,
+        moments: here,
+        status: Status::SmallStep,
+        evaluations: 1,
+        last_fall: 0.0,
+    }))
 }
 
 /// Some of the rows: what a step on all of them leaves is told by these, and a whole read is saved.
@@ -257,7 +287,9 @@ fn add(to: &mut Moments, more: &Moments, f: f64) {
     to.cost += f * more.cost;
     let gradient = to.gradient.iter_mut().zip(&more.gradient);
     let normal = to.normal.iter_mut().zip(&more.normal);
-    gradient.chain(normal).for_each(|(to, more)| *to += f * more);
+    gradient
+        .chain(normal)
+        .for_each(|(to, more)| *to += f * more);
 }
 
 /// f A v.
