@@ -483,7 +483,8 @@ fn fixed_tied_and_shared_parameters() {
 }
 
 /// It took ten evaluations before steps that bend too much were shortened, short ones taught second
-/// derivatives, and the last was taken blindly. Exact data end at no cost, and not below it.
+/// derivatives, and the last was taken blindly, and nine before linear parameters were solved for. Exact
+/// data end at no cost, and not below it.
 #[test]
 fn a_decay_from_afar_takes_few_evaluations_and_exact_data_end_exactly() {
     let x: Vec<f64> = (0..1000).map(|i| f64::from(i) * 0.01).collect();
@@ -499,7 +500,7 @@ fn a_decay_from_afar_takes_few_evaluations_and_exact_data_end_exactly() {
         let found = fitter.fit(&Data::new(&y).with("x", &x), &options).unwrap();
         assert!(found.converged() && found.chi2 >= 0.0);
         if noise > 0.0 {
-            assert!(found.evaluations <= 9, "{} evaluations", found.evaluations);
+            assert!(found.evaluations <= 7, "{} evaluations", found.evaluations);
         } else {
             let off = (found.popt[1] - 0.5).abs();
             assert!(off < 1e-14 && found.chi2 < 1e-26, "{off} {}", found.chi2);

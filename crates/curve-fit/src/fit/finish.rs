@@ -3,8 +3,8 @@
 use super::options::{Finish, Options};
 use super::plan::Plan;
 use super::problem::Problem;
-use super::samples::{Samples, Step};
-use crate::formula::Loss;
+use super::samples::{Part, Samples, Step};
+use crate::formula::{Loss, Newton};
 use crate::method::dense::{Triangle, inverse};
 use crate::method::statistics::rank_of_normal;
 use crate::method::{Minimum, Moments, Next, Objective, Observer, Progress, Status};
@@ -27,6 +27,13 @@ const MOST_POLISHED: usize = 4;
 /// Rows below which projection is cheap.
 const CHEAP_ROWS: usize = 10_000;
 
+/// The pass of fits of `n_rows` rows that step on a part of them first; none of others.
+pub(super) fn parted(plan: &Plan, n_rows: usize) -> Option<&Newton> {
+    let many = n_rows >= MANY_TILES[usize::from(plan.free.len() > 4)] * TILE_ROWS;
+    let newton = || plan.programs.newton().filter(|_| !plan.bounds.any());
+    many.then(newton)?
+}
+
 /// Gauss–Newton steps on all rows from the minimum of a subsample; `None` where they do not lead
 /// down. `few` is the subsample.
 pub(super) fn finish_on_all(
@@ -44,13 +51,14 @@ pub(super) fn finish_on_all(
         return Ok(found.moments.is_finite().then_some((found, "exact")));
     }
     let table = problem.reader.table;
-    let many = table.n_rows() >= MANY_TILES[usize::from(theta.len() > 4)] * TILE_ROWS;
-    let newton = plan.programs.newton().filter(|_| many);
+    let newton = parted(plan, table.n_rows());
     let stretches = newton.map(|_| Stretches::new(table, SHARE, options.seed));
     let (threads, scale) = (options.threads, problem.scale);
-    let part = stretches
-        .as_ref()
-        .map(|rows| Problem::new(&plan.programs, rows, threads, scale));
+    let part = stretches.as_ref().map(|rows| Part {
+        problem: Problem::new(&plan.programs, rows, threads, scale),
+        rows,
+        told: false,
+    });
     let mut samples = Samples { few, part };
     let mut theta = theta.to_vec();
     let (p, mut here) = (theta.len(), Moments::new(theta.len()));
@@ -59,7 +67,7 @@ pub(super) fn finish_on_all(
     let mut before = f64::INFINITY;
     for read in 1..=MOST_READS {
         match newton {
-            Some(newton) => problem.newton(newton, &theta, &mut here, &mut rest)?,
+            Some(newton) => samples.all(problem, newton, &theta, (&mut here, &mut rest))?,
             None => problem.moments(&theta, &mut here)?,
         }
         let stop = told(observer, read, &theta, here.cost);

@@ -2,8 +2,8 @@
 
 use crate::formula::{Loss, Newton, Programs};
 use crate::method::dense::Triangle;
-use crate::method::{Moments, Objective};
-use crate::pass::{Columns, Reader, Table};
+use crate::method::{Moments, Objective, relax};
+use crate::pass::{Columns, Reader, Stretches, Table};
 use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::cpu::{RowProgram, TILE_ROWS};
@@ -24,7 +24,6 @@ pub(crate) struct Problem<'a> {
     pub(crate) scale: f64,
     params: Vec<f64>,
     sums: Vec<f64>,
-    bent: Vec<f64>,
     /// Passes over all rows of this table.
     pub(crate) reads: usize,
 }
@@ -41,7 +40,6 @@ impl<'a> Problem<'a> {
             scale,
             params: vec![0.0; 2 * programs.n_free() + 1],
             sums: vec![0.0; programs.pass.n_sums()],
-            bent: Vec::new(),
             reads: 0,
             programs,
         }
@@ -80,15 +78,19 @@ impl<'a> Problem<'a> {
         })
     }
 
-    /// One pass of `program`, into `self.sums`.
-    fn pass(&mut self, program: &RowProgram, theta: &[f64]) -> Result<()> {
+    /// Gets ready for a pass of `program`.
+    fn prepare(&mut self, program: &RowProgram, theta: &[f64]) {
         let p = theta.len();
         self.params[..p].copy_from_slice(theta);
         self.params[2 * p] = self.scale;
         self.sums.resize(program.n_sums(), 0.0);
-        self.reader.sums(program, &self.params, &mut self.sums)?;
         self.reads += 1;
-        Ok(())
+    }
+
+    /// One pass of `program`, into `self.sums`.
+    fn pass(&mut self, program: &RowProgram, theta: &[f64]) -> Result<()> {
+        self.prepare(program, theta);
+        self.reader.sums(program, &self.params, &mut self.sums)
     }
 
     /// As [`Objective::moments`], and Σ r ∂²r, which Newton's matrix has beside the normal one.
@@ -100,12 +102,35 @@ impl<'a> Problem<'a> {
         rest: &mut [f64],
     ) -> Result<()> {
         self.pass(&newton.program, theta)?;
-        unpack(&self.sums, out);
-        let p = theta.len();
-        let at = p * (p + 3) / 2;
-        out.cost = 0.5 * self.sums[at];
-        newton.rest(&self.params, &self.sums, rest);
+        self.told(newton, out, rest);
         Ok(())
+    }
+
+    /// As [`Problem::newton`], and the same for `part`, which has `some` of the rows; false where a pass of
+    /// its own would tell that.
+    pub(crate) fn newton_and_part(
+        &mut self,
+        newton: &Newton,
+        theta: &[f64],
+        (out, rest): (&mut Moments, &mut [f64]),
+        (part, some): (&mut Problem<'_>, &Stretches<'_>),
+    ) -> Result<bool> {
+        self.prepare(&newton.program, theta);
+        part.prepare(&newton.program, theta);
+        let sums = [&mut self.sums[..], &mut part.sums[..]];
+        let both = self
+            .reader
+            .sums_and_some(&newton.program, &self.params, some, sums)?;
+        self.told(newton, out, rest);
+        Ok(both)
+    }
+
+    /// What the sums of Newton's pass tell.
+    pub(crate) fn told(&self, newton: &Newton, out: &mut Moments, rest: &mut [f64]) {
+        unpack(&self.sums, out);
+        let p = rest.len().isqrt();
+        out.cost = 0.5 * self.sums[p * (p + 3) / 2];
+        newton.rest(&self.params, &self.sums, rest);
     }
 
     /// Jᵀk as [`Objective::bend`], however many rows there are; false for other losses than the linear.
@@ -122,14 +147,7 @@ impl<'a> Problem<'a> {
         self.params[..p].copy_from_slice(theta);
         self.params[p..2 * p].copy_from_slice(direction);
         let program = self.programs.second();
-        self.bent.resize(program.n_sums(), 0.0);
-        self.reader.sums(program, &self.params, &mut self.bent)?;
-        let mut at = 0;
-        for (a, out) in out.iter_mut().enumerate() {
-            at += p - a;
-            *out = self.bent[at];
-            at += 1;
-        }
+        self.reader.sums(program, &self.params, out)?;
         Ok(true)
     }
 
@@ -192,6 +210,15 @@ impl Objective for Problem<'_> {
         let cheap = self.reader.table.n_rows() <= CHEAP_ROWS;
         Ok(cheap && self.bend_here(theta, direction, out)?)
     }
+
+    fn solve_linear(&mut self, theta: &mut [f64], here: &mut Moments) {
+        let programs = self.programs;
+        if programs.loss() == Loss::Linear
+            && let Some(multiples) = programs.multiples()
+        {
+            relax(programs.linear(), multiples, theta, here);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -199,6 +226,58 @@ mod tests {
     use super::*;
     use crate::fit::{Options, Plan};
     use crate::formula::Formula;
+
+    /// What linear parameters are solved for gives the sums of a pass there, and no gradient along them;
+    /// where that cannot be told, nothing moves.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn linear_parameters_are_solved_for_without_a_pass() {
+        let n = 2 * TILE_ROWS + 77;
+        let x: Vec<f64> = (0..n).map(|i| 0.1 + 4.0 * i as f64 / n as f64).collect();
+        let noise = |i: usize| ((i * 7919) % 1009) as f64 / 1009.0 - 0.5;
+        let rows = x.iter().enumerate();
+        let y: Vec<f64> = rows
+            .map(|(i, x)| 1.3 * (-0.4 * x).exp() + noise(i))
+            .collect();
+        for (text, theta, told) in [
+            ("a*exp(-b*x)+c", &[1.1, 0.7, 0.3][..], true),
+            ("a*exp(-b*x)*sin(w*x+p)+c", &[0.4, 0.7, 1.7, 0.4, 0.3], true),
+            ("a*exp(-b*x)+c*exp(-d*x)", &[0.9, 0.3, 0.2, 1.9], true),
+            ("a*exp(-b*x)+c*x*exp(-b*x)", &[1.1, 0.7, 0.2], false),
+            ("a*x+b", &[1.1, 0.7], true),
+            ("a*a*x+b*x^c", &[0.3, 0.7, 0.2], true),
+        ] {
+            let formula = Formula::parse(text).unwrap();
+            let roles = formula.roles(&["x"], &[]).unwrap();
+            let plan = Plan::new(&formula, roles, false, &Options::default()).unwrap();
+            let table = Columns::new(vec![Cow::Borrowed(&x[..]), Cow::Borrowed(&y[..])]);
+            let mut problem = Problem::new(&plan.programs, &table, 1, 1.0);
+            let (mut at, p) = (theta.to_vec(), theta.len());
+            let (mut here, mut there) = (Moments::new(p), Moments::new(p));
+            problem.moments(&at, &mut here).unwrap();
+            let before = here.clone();
+            problem.solve_linear(&mut at, &mut here);
+            assert_eq!(at != theta, told, "{text}");
+            assert_eq!(here != before, told, "{text}");
+            problem.moments(&at, &mut there).unwrap();
+            assert!(here.cost <= before.cost);
+            assert!(
+                (here.cost - there.cost).abs() < 1e-12 * there.cost,
+                "{text}"
+            );
+            for a in 0..p {
+                let size = |k: usize| there.normal[k * p + k].sqrt();
+                let left = there.gradient[a] / (size(a) * (2.0 * there.cost).sqrt());
+                let off = (here.gradient[a] - there.gradient[a]) / size(a);
+                assert!(off.abs() < 1e-11 * there.cost.sqrt(), "{text} {a}: {off}");
+                assert!(!told || !plan.programs.linear()[a] || left.abs() < 1e-11);
+                for b in 0..p {
+                    let off = (here.normal[a * p + b] - there.normal[a * p + b]).abs();
+                    assert!(off < 1e-11 * size(a) * size(b), "{text} {a} {b}: {off}");
+                }
+            }
+        }
+    }
 
     /// Newton's matrix against differences of the gradient, and how many sums it takes: second
     /// derivatives that are a product of parameters and something that is summed anyway take none.

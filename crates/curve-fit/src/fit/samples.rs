@@ -3,7 +3,8 @@
 use super::problem::Problem;
 use crate::formula::Newton;
 use crate::method::dense::inverse;
-use crate::method::{Moments, Objective};
+use crate::method::{Minimum, Moments, Objective, Status};
+use crate::pass::Stretches;
 use fitzroy::Result;
 
 /// Longest bend of a step, as a part of the step: beyond, the next read will tell.
@@ -11,6 +12,8 @@ const MOST_BENT: f64 = 0.25;
 /// A step is the last one where its doubt is this part of a standard error, by a far smaller sample than
 /// the one it rests on.
 const SURE: f64 = 1e-3;
+/// Times that the square of a step may be more than what is expected of it.
+const FAR: f64 = 4.0;
 
 /// A step of Gauss and Newton, or of Newton.
 pub(super) struct Step {
@@ -93,22 +96,58 @@ impl Step {
     }
 }
 
+/// Near the minimum of a sample: one step from where every so many of its rows led, `share`, which is
+/// where those differ from all. None where the step is longer than that explains, or bends.
+pub(super) fn near(few: &mut Problem<'_>, from: &[f64], share: usize) -> Result<Option<Minimum>> {
+    let (p, n_rows) = (from.len(), few.reader.table.n_rows());
+    let (mut here, none) = (Moments::new(p), vec![0.0; p * p]);
+    few.moments(from, &mut here)?;
+    let step = Step::new(&here, &none, n_rows, from).filter(|_| here.is_finite());
+    // Standard errors that it is long, squared: as many as parameters, times the share.
+    let usual = FAR * (share * p) as f64 * (2.0 * here.cost / n_rows as f64);
+    let long = |step: &Step| {
+        let slopes = here.gradient.iter().zip(&step.by);
+        -slopes.map(|(g, s)| g * s).sum::<f64>()
+    };
+    let Some(mut step) = step.filter(|step| long(step) <= usual) else {
+        return Ok(None);
+    };
+    step.bend(few, from)?;
+    let mut theta = from.to_vec();
+    step.take(&mut theta, &mut here);
+    Ok(step.bent.then_some(Minimum {
+        theta,
+        moments: here,
+        status: Status::SmallStep,
+        evaluations: 1,
+        last_fall: 0.0,
+    }))
+}
+
 /// Some of the rows: what a step on all of them leaves is told by these, and a whole read is saved.
 pub(super) struct Samples<'s, 'f, 'p> {
     /// The subsample.
     pub(super) few: &'f mut Problem<'s>,
     /// More rows, of large tables.
-    pub(super) part: Option<Problem<'p>>,
+    pub(super) part: Option<Part<'p>>,
+}
+
+/// A part of the rows, in stretches of whole tiles.
+pub(super) struct Part<'p> {
+    pub(super) problem: Problem<'p>,
+    pub(super) rows: &'p Stretches<'p>,
+    /// Whether the pass over all rows has told the sums of these.
+    pub(super) told: bool,
 }
 
 impl Samples<'_, '_, '_> {
     /// A step on a part of the rows: the next, on all of them, is then short.
     pub(super) fn approach(&mut self, theta: &mut [f64], here: &mut Moments) -> Result<()> {
-        let Some(part) = &mut self.part else {
+        let Some(Part { problem, .. }) = &mut self.part else {
             return Ok(());
         };
-        part.moments(theta, here)?;
-        let n_rows = part.reader.table.n_rows();
+        problem.moments(theta, here)?;
+        let n_rows = problem.reader.table.n_rows();
         let none = vec![0.0; theta.len() * theta.len()];
         let step = Step::new(here, &none, n_rows, theta);
         if let Some(mut step) = step.filter(|_| here.is_finite()) {
@@ -118,9 +157,26 @@ impl Samples<'_, '_, '_> {
         Ok(())
     }
 
+    /// A pass over all rows, and over the part on the way.
+    pub(super) fn all(
+        &mut self,
+        all: &mut Problem<'_>,
+        newton: &Newton,
+        theta: &[f64],
+        (here, rest): (&mut Moments, &mut [f64]),
+    ) -> Result<()> {
+        let Some(part) = &mut self.part else {
+            return all.newton(newton, theta, here, rest);
+        };
+        let both = (&mut part.problem, part.rows);
+        part.told = all.newton_and_part(newton, theta, (here, rest), both)?;
+        Ok(())
+    }
+
     /// Where the cost of all rows is least, if that of a part of them differs from its quadratic model as
-    /// that of all does: two Newton steps on that sum, of which only the part is read again. `here` gets
-    /// its sums there. None where the subsample, which is smaller, does not say nearly the same.
+    /// that of all does: two Newton steps on that sum. After the first the part is read again; what the
+    /// second sees beyond that is of third order, and the subsample tells it. `here` gets the sums there.
+    /// None where the subsample, which is smaller, does not say nearly the same of the first.
     pub(super) fn settle(
         &mut self,
         newton: &Newton,
@@ -131,10 +187,11 @@ impl Samples<'_, '_, '_> {
         let Some(part) = &mut self.part else {
             return Ok(None);
         };
-        let mut by_part = Remainder::new(part, newton, theta, step)?;
-        let mut by_few = Remainder::new(self.few, newton, theta, step)?;
-        let bend = times(&step.inverse, by_part.gradient(&step.by)?, -1.0);
-        let other = times(&step.inverse, by_few.gradient(&step.by)?, -1.0);
+        let mut by_part = Model::new(&mut part.problem, newton, theta, step, part.told)?;
+        let mut by_few = Model::new(self.few, newton, theta, step, false)?;
+        let (mut beyond, seen) = (by_part.beyond(&step.by)?, by_few.beyond(&step.by)?);
+        let bend = times(&step.inverse, &beyond.gradient, -1.0);
+        let other = times(&step.inverse, &seen.gradient, -1.0);
         let apart: Vec<f64> = bend.iter().zip(&other).map(|(a, b)| a - b).collect();
         step.add(&bend);
         // In units of the step a standard error is as long as the spread of the residuals.
@@ -142,16 +199,17 @@ impl Samples<'_, '_, '_> {
         if !(step.long(&apart) <= SURE * spread) {
             return Ok(None);
         }
+        add(&mut beyond, &by_few.beyond(&step.by)?, 1.0);
+        add(&mut beyond, &seen, -1.0);
         let mut end = theta.to_vec();
         // What the step leaves of the gradient, and the cost there.
-        let left: Vec<f64> = {
-            let model = times(&step.matrix, &step.by, 1.0);
-            let more = by_part.gradient(&step.by)?;
-            let all = here.gradient.iter().zip(&model).zip(more);
-            all.map(|((g, a), b)| g + a + b).collect()
-        };
+        let model = times(&step.matrix, &step.by, 1.0);
+        let all = here.gradient.iter().zip(&model).zip(&beyond.gradient);
+        let left: Vec<f64> = all.map(|((g, a), b)| g + a + b).collect();
         step.take(&mut end, here);
-        by_part.correct(&step.by, here);
+        here.cost += beyond.cost;
+        let normal = here.normal.iter_mut().zip(&beyond.normal);
+        normal.for_each(|(to, more)| *to += more);
         let rest = times(&step.inverse, &left, -1.0);
         end.iter_mut().zip(rest).for_each(|(x, s)| *x += s);
         Ok(Some(end))
@@ -166,63 +224,72 @@ impl Samples<'_, '_, '_> {
     }
 }
 
-/// What the sums of some rows have beside their quadratic model, times the rows that one stands for.
-struct Remainder<'r, 'p> {
+/// The quadratic model of the cost of some rows.
+struct Model<'r, 'p> {
     rows: &'r mut Problem<'p>,
     theta: Vec<f64>,
+    /// Rows that one of these stands for.
     share: f64,
-    old: Moments,
-    new: Moments,
+    here: Moments,
     /// Newton's matrix.
     matrix: Vec<f64>,
-    left: Vec<f64>,
 }
 
-impl<'r, 'p> Remainder<'r, 'p> {
-    /// The model at `theta`.
-    fn new(rows: &'r mut Problem<'p>, newton: &Newton, theta: &[f64], step: &Step) -> Result<Self> {
+impl<'r, 'p> Model<'r, 'p> {
+    /// The model at `theta`; `told` where the last pass of `rows` was there.
+    fn new(
+        rows: &'r mut Problem<'p>,
+        newton: &Newton,
+        theta: &[f64],
+        step: &Step,
+        told: bool,
+    ) -> Result<Self> {
         let p = theta.len();
-        let (mut old, mut matrix) = (Moments::new(p), vec![0.0; p * p]);
-        rows.newton(newton, theta, &mut old, &mut matrix)?;
-        matrix
-            .iter_mut()
-            .zip(&old.normal)
-            .for_each(|(s, a)| *s += a);
-        Ok(Remainder {
+        let (mut here, mut matrix) = (Moments::new(p), vec![0.0; p * p]);
+        match told {
+            true => rows.told(newton, &mut here, &mut matrix),
+            false => rows.newton(newton, theta, &mut here, &mut matrix)?,
+        }
+        let normal = matrix.iter_mut().zip(&here.normal);
+        normal.for_each(|(s, a)| *s += a);
+        Ok(Model {
             share: step.share(rows),
             theta: theta.to_vec(),
-            new: Moments::new(p),
-            left: vec![0.0; p],
             rows,
-            old,
+            here,
             matrix,
         })
     }
 
-    /// What the gradient has beside the model after `step`.
-    fn gradient(&mut self, step: &[f64]) -> Result<&[f64]> {
+    /// What the sums of all rows have after `step` beside the model: cost and gradient, and what the
+    /// normal matrix has changed by.
+    fn beyond(&mut self, step: &[f64]) -> Result<Moments> {
         let there: Vec<f64> = self.theta.iter().zip(step).map(|(x, s)| x + s).collect();
-        self.rows.moments(&there, &mut self.new)?;
-        let model = times(&self.matrix, step, 1.0);
-        let gradients = self.new.gradient.iter().zip(&self.old.gradient);
-        for ((to, (new, old)), model) in self.left.iter_mut().zip(gradients).zip(model) {
-            *to = self.share * (new - old - model);
+        let mut new = Moments::new(step.len());
+        self.rows.moments(&there, &mut new)?;
+        let (model, old) = (times(&self.matrix, step, 1.0), &self.here);
+        let slope = old.gradient.iter().zip(&model).map(|(g, a)| g + 0.5 * a);
+        let fall: f64 = slope.zip(step).map(|(g, s)| g * s).sum();
+        new.cost = self.share * (new.cost - old.cost - fall);
+        let before = old.gradient.iter().zip(model);
+        for (to, (old, model)) in new.gradient.iter_mut().zip(before) {
+            *to = self.share * (*to - old - model);
         }
-        Ok(&self.left)
+        for (to, old) in new.normal.iter_mut().zip(&old.normal) {
+            *to = self.share * (*to - old);
+        }
+        Ok(new)
     }
+}
 
-    /// Adds to the sums of all rows where `step` began what these have changed, to the cost what they have
-    /// beside the model; they were last looked at where the step ends.
-    fn correct(&self, step: &[f64], here: &mut Moments) {
-        let moved = self.new.normal.iter().zip(&self.old.normal);
-        for (to, (new, old)) in here.normal.iter_mut().zip(moved) {
-            *to += self.share * (new - old);
-        }
-        let curved = times(&self.matrix, step, 0.5);
-        let slope = self.old.gradient.iter().zip(&curved).map(|(g, a)| g + a);
-        let model: f64 = slope.zip(step).map(|(g, s)| g * s).sum();
-        here.cost += self.share * (self.new.cost - self.old.cost - model);
-    }
+/// Adds `f` times `more`.
+fn add(to: &mut Moments, more: &Moments, f: f64) {
+    to.cost += f * more.cost;
+    let gradient = to.gradient.iter_mut().zip(&more.gradient);
+    let normal = to.normal.iter_mut().zip(&more.normal);
+    gradient
+        .chain(normal)
+        .for_each(|(to, more)| *to += f * more);
 }
 
 /// f A v.

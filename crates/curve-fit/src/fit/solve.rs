@@ -1,11 +1,12 @@
 //! From a plan and a table to the minimum: start, progressive start, both methods.
 
 use super::descend::descend;
-use super::finish::finish_on_all;
+use super::finish::{finish_on_all, parted};
 use super::options::{Method, Options, Progressive, Scale};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::robust::auto_scale;
+use super::samples::near;
 use super::start::{self, Start};
 use crate::formula::Loss;
 use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status};
@@ -79,11 +80,23 @@ pub(crate) fn solve(
         } else {
             options.limits
         };
-        let (starts, spent) = match &sub {
+        let (starts, spent, led) = match &sub {
             Some(sub) => coarse(plan, options, sub, problem.scale, starts)?,
-            None => (starts, 0),
+            None => (starts, 0, false),
         };
-        let (mut found, costs) = best_of(plan, options, &mut small, &starts, &limits, observer)?;
+        // A step on more rows follows, so the minimum itself need not be found.
+        let steps = matches!(options.method, Method::Auto | Method::Lm);
+        let near = match &starts[..] {
+            [from] if led && steps && parted(plan, n).is_some() => near(&mut small, from, COARSE)?,
+            _ => None,
+        };
+        let (mut found, costs) = match near {
+            Some(near) => {
+                let cost = near.moments.cost;
+                ((near, "lm".to_string()), vec![cost])
+            }
+            None => best_of(plan, options, &mut small, &starts, &limits, observer)?,
+        };
         found.0.evaluations += spent;
         if found.0.status == Status::NonFinite {
             check_start(plan, &mut small, &start)?;
@@ -137,19 +150,20 @@ pub(crate) fn solve(
     })
 }
 
-/// Where descents on a part of the subsample lead from `starts`, and their evaluations: what far
-/// steps cost on all of it is most of what it costs. A descent that fails leaves its start.
+/// Where descents on a part of the subsample lead from `starts`, their evaluations, and whether all of
+/// them ended well: what far steps cost on all of it is most of what it costs. A descent that fails
+/// leaves its start.
 fn coarse(
     plan: &Plan,
     options: &Options,
     sub: &Columns<'_>,
     scale: f64,
     starts: Vec<Vec<f64>>,
-) -> Result<(Vec<Vec<f64>>, usize)> {
+) -> Result<(Vec<Vec<f64>>, usize, bool)> {
     let p = plan.free.len();
     // Robust losses have other minima far out, which fewer rows find sooner.
     if plan.programs.loss().is_robust() || p > FEW_PARAMETERS || sub.n_rows() < 1024 * COARSE {
-        return Ok((starts, 0));
+        return Ok((starts, 0, false));
     }
     let rows: Vec<usize> = (0..sub.n_rows()).step_by(COARSE).collect();
     let part = sub.take(&rows);
@@ -159,18 +173,19 @@ fn coarse(
         ftol: 1e-6,
         ..options.limits
     };
-    let (mut out, mut spent) = (Vec::new(), 0);
+    let (mut out, mut spent, mut led) = (Vec::new(), 0, true);
     for start in starts {
         let steps = options.method.steps();
         let silent = &mut |_: &Progress<'_>| Next::Continue;
         let found = steps(&mut few, &start, &plan.bounds, &limits, silent)?;
         spent += found.evaluations;
+        led &= found.status.converged();
         out.push(match found.status.converged() {
             true => found.theta,
             false => start,
         });
     }
-    Ok((out, spent))
+    Ok((out, spent, led))
 }
 
 fn all_starts(

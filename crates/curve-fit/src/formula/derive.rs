@@ -103,6 +103,7 @@ pub struct Programs {
     separated: OnceLock<Option<Separated>>,
     /// By the points along x and along y.
     grids: Mutex<HashMap<[usize; 2], Arc<GridProgram>>>,
+    multiples: OnceLock<Option<Vec<Option<usize>>>>,
     /// What passes of these programs needed, for the next fit.
     pub(crate) slots: Slots,
 }
@@ -200,6 +201,7 @@ impl Programs {
             newton: OnceLock::new(),
             separated: OnceLock::new(),
             grids: Mutex::default(),
+            multiples: OnceLock::new(),
             slots: Slots::default(),
             jacobian,
             residual,
@@ -258,15 +260,19 @@ impl Programs {
         })
     }
 
-    /// Products of `[J…, k]`, k the second derivative of r along a direction.
+    /// Sums of J k, k the second derivative of r along a direction.
     pub fn second(&self) -> &RowProgram {
         self.second.get_or_init(|| {
             let mut graph = self.graph.clone();
             let (theta, rest) = self.params.split_at(self.n_free);
             let second = second_along(&mut graph, self.residual, theta, rest);
-            let nodes = self.jacobian.iter().copied().chain([second]);
-            let nodes: Vec<NodeId> = nodes.collect();
-            RowProgram::compile(&graph, self.rows, &nodes, &[]).with_engine(self.engine)
+            let times = |&j: &NodeId| {
+                graph
+                    .binary(Binary::Mul, j, second)
+                    .expect("both over rows")
+            };
+            let sums: Vec<NodeId> = self.jacobian.iter().map(times).collect();
+            RowProgram::compile(&graph, self.rows, &[], &sums).with_engine(self.engine)
         })
     }
 
@@ -300,6 +306,36 @@ impl Programs {
         let mut known = self.grids.lock().unwrap_or_else(PoisonError::into_inner);
         let made = || Arc::new(GridProgram::new(separated, shape, self.engine));
         Some(Arc::clone(known.entry(shape).or_insert_with(made)))
+    }
+
+    /// Of each free parameter, the linear one that its partial is a multiple of; none of partials that no
+    /// linear one enters. None where they enter otherwise: what a step of these alone makes of the other
+    /// partials is then told by no sum.
+    pub(crate) fn multiples(&self) -> Option<&[Option<usize>]> {
+        let made = self.multiples.get_or_init(|| {
+            let g = &self.graph;
+            let linear: Vec<usize> = (0..self.n_free).filter(|&l| self.linear[l]).collect();
+            let of = |&j: &NodeId| {
+                let (mut entering, mut left) = (Vec::new(), vec![j]);
+                while let Some(at) = left.pop() {
+                    match (&g.node(at).op, &g.node(at).inputs[..]) {
+                        (Op::Binary(Binary::Mul), &[a, b]) => left.extend([a, b]),
+                        (Op::Unary(Unary::Neg) | Op::Broadcast, &[a]) => left.push(a),
+                        _ => {
+                            let within = linear.iter().filter(|&&l| depends(g, at, l));
+                            entering.extend(within.map(|&l| (l, at == self.params[l])));
+                        }
+                    }
+                }
+                match entering[..] {
+                    [] => Some(None),
+                    [(l, true)] => Some(Some(l)),
+                    _ => None,
+                }
+            };
+            self.jacobian.iter().map(of).collect()
+        });
+        made.as_deref()
     }
 
     /// The columns of variable projection, where it applies.

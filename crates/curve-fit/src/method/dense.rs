@@ -54,9 +54,9 @@ pub fn inverse(a: &[f64], n: usize) -> Option<Vec<f64>> {
     if !cholesky(&mut l, n) {
         return None;
     }
-    let mut out = vec![0.0; n * n];
+    let (mut out, mut e) = (vec![0.0; n * n], vec![0.0; n]);
     for k in 0..n {
-        let mut e = vec![0.0; n];
+        e.fill(0.0);
         e[k] = 1.0;
         cholesky_solve(&l, n, &mut e);
         for i in 0..n {

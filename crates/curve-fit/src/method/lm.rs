@@ -135,6 +135,7 @@ impl Descent<'_> {
         if !self.here.is_finite() {
             return Ok(Status::NonFinite);
         }
+        self.solve_linear();
         let (mut small, mut iteration, mut rejected) = (0, 0, 0);
         let mut last = None;
         let mut pace = Pace::default();
@@ -483,7 +484,15 @@ impl Descent<'_> {
         let (before, after) = (&self.there, &self.here);
         self.secant.learn(change, &step, before, after, &self.scale);
         self.secant.step = step;
+        self.solve_linear();
         Ok(true)
+    }
+
+    /// Takes what parameters that enter linearly give for nothing.
+    fn solve_linear(&mut self) {
+        if !self.bounds.any() {
+            self.objective.solve_linear(&mut self.theta, &mut self.here);
+        }
     }
 
     fn reject(&mut self) {

@@ -1,6 +1,7 @@
 //! Methods: least squares for anything that gives cost, gradient and normal matrix.
 
 pub mod dense;
+mod linear;
 pub mod lm;
 mod pace;
 mod secant;
@@ -8,6 +9,8 @@ pub mod starts;
 pub mod statistics;
 pub mod trf;
 pub mod varpro;
+
+pub(crate) use linear::relax;
 
 use fitzroy::Result;
 
@@ -54,6 +57,10 @@ pub trait Objective {
     /// # Errors
     /// The data cannot be read.
     fn bend(&mut self, theta: &[f64], direction: &[f64], out: &mut [f64]) -> Result<bool>;
+
+    /// Puts parameters that enter linearly where the cost is least, given the others, if the sums at
+    /// `theta` tell those there.
+    fn solve_linear(&mut self, theta: &mut [f64], here: &mut Moments);
 }
 
 /// How a fit ended.

@@ -52,6 +52,8 @@ struct Slot {
     program: usize,
     workspaces: Vec<RowWorkspace>,
     trees: Vec<TileTree>,
+    /// Sums of tiles that are also to be summed apart from the others.
+    apart: Vec<Vec<f64>>,
     /// Outputs of a tile.
     rows: Vec<Vec<f64>>,
 }
@@ -109,14 +111,45 @@ impl<'d> Reader<'d> {
         if threads == 1 {
             let (tree, workspace) = (&mut slot.trees[0], &mut slot.workspaces[0]);
             tree.clear();
-            run(program, workspace, table, 0..table.n_rows(), tree)?;
+            let take = &mut |_: usize, sums: &[f64]| tree.push(sums);
+            run(program, workspace, table, 0..table.n_rows(), take)?;
             tree.total(out);
             return Ok(());
         }
         let mut whole = TileTree::new(program.n_sums());
-        slot.add(program, table, threads, 0..n_tiles, &mut whole)?;
+        slot.add(program, table, threads, 0..n_tiles, None, &mut whole)?;
         whole.total(out);
         Ok(())
+    }
+
+    /// As [`Reader::sums`], and the sums over `some` of the rows alone into `of_some`, with the bits that a
+    /// pass over these would give; false where that would take such a pass.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn sums_and_some(
+        &mut self,
+        program: &RowProgram,
+        params: &[f64],
+        some: &Stretches<'_>,
+        [out, of_some]: [&mut [f64]; 2],
+    ) -> Result<bool> {
+        let (table, threads) = (self.table, self.threads);
+        if table.engine().is_some() || table.journal().is_some() {
+            self.sums(program, params, out)?;
+            return Ok(false);
+        }
+        let n_tiles = table.n_rows().div_ceil(TILE_ROWS);
+        let slot = self.prepare(program, params);
+        let mut whole = TileTree::new(program.n_sums());
+        slot.add(program, table, threads, 0..n_tiles, Some(some), &mut whole)?;
+        whole.total(out);
+        whole.clear();
+        for tile in slot.apart.iter().flat_map(|sums| sums.chunks(out.len())) {
+            whole.push(tile);
+        }
+        whole.total(of_some);
+        Ok(true)
     }
 
     /// As [`Reader::sums`], in segments that a journal keeps.
@@ -137,7 +170,7 @@ impl<'d> Reader<'d> {
         let (mut whole, first) = journal.begin(params, width);
         for start in (first..n_tiles).step_by(journal.segment_tiles()) {
             let end = (start + journal.segment_tiles()).min(n_tiles);
-            slot.add(program, table, threads, start..end, &mut whole)?;
+            slot.add(program, table, threads, start..end, None, &mut whole)?;
             if end < n_tiles {
                 journal.reached(params, &whole, width, [end, n_tiles])?;
             }
@@ -162,6 +195,7 @@ impl<'d> Reader<'d> {
                 program: own,
                 workspaces: (0..n).map(|_| program.workspace()).collect(),
                 trees: (0..n).map(|_| TileTree::new(program.n_sums())).collect(),
+                apart: vec![Vec::new(); n],
                 rows: vec![Vec::new(); program.n_outputs()],
             }));
             self.slots.len() - 1
@@ -245,28 +279,36 @@ fn rows(
 
 impl Slot {
     /// Adds `tiles`, which begin at a multiple of a power of two no smaller than their number, to
-    /// `whole`.
+    /// `whole`; keeps the sums of those that `some` have.
     fn add(
         &mut self,
         program: &RowProgram,
         table: &dyn Table,
         threads: usize,
         tiles: Range<usize>,
+        some: Option<&Stretches<'_>>,
         whole: &mut TileTree,
     ) -> Result<()> {
+        self.apart.iter_mut().for_each(Vec::clear);
         let n = table.n_rows();
         let (level, shares) = shares(tiles.len(), threads);
         let mut done: Vec<Result<()>> = Vec::new();
         std::thread::scope(|scope| {
-            let jobs = shares.iter().zip(&mut self.workspaces).zip(&mut self.trees);
+            let own = self.workspaces.iter_mut().zip(&mut self.trees);
+            let jobs = shares.iter().zip(own).zip(&mut self.apart);
             let mut work: Vec<_> = jobs
-                .map(|((share, workspace), tree)| {
+                .map(|((share, (workspace, tree)), apart)| {
                     let (first, end) = (tiles.start + share.start, tiles.start + share.end);
                     move || {
                         tree.clear();
                         tree.join_up_to(level);
                         let rows = first * TILE_ROWS..(end * TILE_ROWS).min(n);
-                        run(program, workspace, table, rows, tree)
+                        run(program, workspace, table, rows, &mut |tile, sums| {
+                            tree.push(sums);
+                            if some.is_some_and(|some| some.have(tile)) {
+                                apart.extend_from_slice(sums);
+                            }
+                        })
                     }
                 })
                 .collect();
@@ -288,16 +330,20 @@ impl Slot {
     }
 }
 
-/// Adds the tiles of `rows` to `tree`.
+/// Gives the number and the sums of each tile of `rows` to `take`, one after the other.
 fn run(
     program: &RowProgram,
     workspace: &mut RowWorkspace,
     table: &dyn Table,
     rows: Range<usize>,
-    tree: &mut TileTree,
+    take: &mut dyn FnMut(usize, &[f64]),
 ) -> Result<()> {
-    table.visit(rows, &mut |_, columns| {
-        program.accumulate(workspace, columns, &mut |sums| tree.push(sums));
+    table.visit(rows, &mut |first, columns| {
+        let mut tile = first / TILE_ROWS;
+        program.accumulate(workspace, columns, &mut |sums| {
+            take(tile, sums);
+            tile += 1;
+        });
         Ok(())
     })
 }

@@ -39,6 +39,12 @@ impl<'t> Stretches<'t> {
             tiles,
         }
     }
+
+    /// Whether they have a tile of the table.
+    pub(super) fn have(&self, tile: usize) -> bool {
+        let before = self.starts.partition_point(|&start| start <= tile);
+        before > 0 && tile < self.starts[before - 1] + self.tiles
+    }
 }
 
 impl Table for Stretches<'_> {
@@ -86,6 +92,9 @@ mod tests {
                 at = end;
             }
             assert_eq!(seen.len(), some.n_rows());
+            let tiles = (0..n / TILE_ROWS).filter(|&tile| some.have(tile));
+            let rows = tiles.flat_map(|tile| tile * TILE_ROWS..(tile + 1) * TILE_ROWS);
+            assert!(rows.map(|row| row as f64).eq(seen.iter().copied()));
             assert!(seen.windows(2).all(|w| w[0] < w[1]));
             let share = n as f64 / some.n_rows() as f64;
             assert!((8.0..8.1).contains(&share), "{share}");

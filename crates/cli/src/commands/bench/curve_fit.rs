@@ -11,6 +11,7 @@ use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::pass::Columns;
 use fitzroy_curve_fit::report::grouped;
 use fitzroy_curve_fit::{CurveFit, Data, Formula, Options};
+use fitzroy_device::large_pages::zeros;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -110,12 +111,13 @@ const SMALL_FITS: usize = 10_000;
 const SMALL_ROWS: usize = 49;
 
 fn data(case: &Case, n: usize, seed: u64) -> (Vec<f64>, Vec<f64>) {
-    let x: Vec<f64> = (0..n).map(|i| RANGE * i as f64 / n as f64).collect();
+    // As files are read, and as other programs keep their arrays.
+    let (mut x, mut y) = (zeros(n), zeros(n));
     let mut rng = Rng::new(seed, n as u32, 0, 0, Purpose::Data);
-    let y = x
-        .iter()
-        .map(|&x| (case.curve)(x) + NOISE * rng.normal())
-        .collect();
+    for (i, (x, y)) in x.iter_mut().zip(&mut y).enumerate() {
+        *x = RANGE * i as f64 / n as f64;
+        *y = (case.curve)(*x) + NOISE * rng.normal();
+    }
     (x, y)
 }
 

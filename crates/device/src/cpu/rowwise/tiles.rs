@@ -21,9 +21,12 @@ impl Kernel for Close<'_> {
     }
 }
 
-/// Rows that are taken through all their partials before the next: few, so that what is fetched
-/// meanwhile leaves room in the first cache.
+/// Rows that are taken through all their partials before the next, where others are fetched meanwhile:
+/// few, so that both have room in the first cache.
 const STRIP: usize = BLOCK;
+
+/// Columns of which a whole tile has room there.
+const FEW_COLUMNS: usize = 2;
 
 impl RowProgram {
     /// Sums over the rows of `columns` to partial sums that are 0, tile by tile: of a strip the first
@@ -39,15 +42,16 @@ impl RowProgram {
     ) {
         let n = self.check(columns);
         // Short columns stay in cache, from which other numbers should not drive them.
-        let ahead = match self.ahead(columns) {
-            [] => 0,
-            _ => 8 * STRIP,
+        let (strip, ahead) = match self.ahead(columns) {
+            [] if self.n_columns <= FEW_COLUMNS => (TILE, 0),
+            [] => (STRIP, 0),
+            _ => (STRIP, 8 * STRIP),
         };
         let own = &columns[..self.n_columns];
         let scalars = workspace.scalars.as_mut_ptr();
         let partials = workspace.partials.as_mut_ptr();
-        for start in (0..n).step_by(STRIP) {
-            let rows = STRIP.min(n - start);
+        for start in (0..n).step_by(strip) {
+            let rows = strip.min(n - start);
             for first in (0..PARTIALS).step_by(8) {
                 // Whole registers of these rows, `PARTIALS` apart.
                 let whole = (rows + PARTIALS - 8 - first) / PARTIALS * PARTIALS;
