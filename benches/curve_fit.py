@@ -6,10 +6,10 @@
     python benches/curve_fit.py --into FILE --render                           # its tables in COMPARE.md
 
 Parts: scipy-lm, scipy-trf (each with numeric and analytic Jacobian), lmfit, optimistix, nlsq, cold (whole
-processes), spots (10,000 small fits), nist. Each measures the release binary on one thread and then the
-peer on the very same data, asserts that parameters agree to 1e-4 relative (peers stop at their own
-tolerances), and adds its rows to FILE, so that a long benchmark can be done in pieces: every ratio is of
-medians measured one after the other. Peers may use all cores. A peer that cannot be imported is said to
+processes), spots (10,000 small fits), nist. Each measures the release binary on one thread and the peer on
+the very same data, by turns (`--rounds`), asserts that parameters agree to 1e-4 relative (peers stop at their own
+tolerances), and adds its rows to FILE, so that a long benchmark can be done in pieces: every ratio is the median
+over turns of those of medians measured one after the other. Peers may use all cores. A peer that cannot be imported is said to
 be missing. Peers that compile nothing and take more than five seconds are timed once. 10 million rows are
 measured with SciPy's lm alone, unless `--rows` asks for them. Let nothing else run meanwhile.
 """
@@ -165,21 +165,39 @@ def own(folder, problems, rows):
     return [dict(row, who="fitzroy") for row in done["rows"]]
 
 
-def peer_rows(part, folder, problems, sizes, seconds):
+def alternating(ours, peers, seconds, rounds, rate):
+    """Ours and peers in turns, since a machine that others use is slow by spells: `ours` gives a row, `peers` are
+    (name, run, whether it compiles). Our row, then of every peer what was measured, its ratio to ours, and its
+    answer. Times and ratios are medians over the turns; `rate` is how fast a row or what was measured is."""
+    own_rows, found = [], {who: [] for who, *_ in peers}
+    for _ in range(rounds):
+        own_rows.append(ours())
+        for who, run, compiles in peers:
+            measured, answer = timed(run, seconds / rounds, compiles=compiles)
+            found[who].append((measured, rate(own_rows[-1]) / rate(measured), answer))
+    middle = lambda rows: {"median_s": statistics.median(r["median_s"] for r in rows), "min_s": min(r["min_s"] for r in rows),
+                           "max_s": max(r["max_s"] for r in rows), "repeats": sum(r["repeats"] for r in rows), "rounds": rounds}
+    peers = [(who, middle([m for m, *_ in all_]), statistics.median(r for _, r, _ in all_), all_[-1][2]) for who, all_ in found.items()]
+    return {**own_rows[-1], **middle(own_rows)}, peers
+
+
+def peer_rows(part, folder, problems, sizes, seconds, rounds):
     """Rows of a peer and of ours beside it."""
     for problem in problems:
         for n in sizes:
-            ours = own(folder, problem, [n])[0]
-            yield ours
+            first = own(folder, problem, [n])[0]
             x, y = (np.load(folder / f"{problem}-{n}-{axis}.npy") for axis in "xy")
-            for who, make in PEERS[part]():
-                measured, popt = timed(make(CASES[problem], x, y), seconds, compiles=part in COMPILE)
-                want = np.array([v for _, v in ours["popt"]])
+            peers = [(who, make(CASES[problem], x, y), part in COMPILE) for who, make in PEERS[part]()]
+            # A fit of ten million rows takes a peer ten seconds.
+            ours, found = alternating(lambda: own(folder, problem, [n])[0], peers, seconds, 1 if n > 1_000_000 else rounds,
+                                      lambda row: 1 / row["median_s"])
+            yield ours
+            want = np.array([v for _, v in first["popt"]])
+            for who, measured, ratio, popt in found:
                 off = np.max(np.abs((np.asarray(popt) - want) / want))
                 # Peers stop at their own tolerances, and optimistix at 1e-8 of the cost.
                 assert off < 1e-4, (who, problem, n, popt, want)
-                yield {"who": who, "problem": problem, "rows": n, "largest_difference": off,
-                       "ratio": measured["median_s"] / ours["median_s"], **measured}
+                yield {"who": who, "problem": problem, "rows": n, "largest_difference": off, "ratio": ratio, **measured}
 
 
 def cold(folder, size, model, start):
@@ -307,23 +325,28 @@ def nlsq_spots(x, y, z):
     yield "nlsq-spots", 20, lambda: [fit(k) for k in range(20)]
 
 
-def spots_rows(folder, seconds):
+def spots_rows(folder, seconds, rounds):
     """10,000 small fits, and peers on all or some of them."""
-    ours = own(folder, "spots", [])[0]
-    yield ours
+    spots = lambda: own(folder, "spots", [])[0]
+    ours = spots()
     want = np.array([v for _, v in ours["popt"]])
     data = [np.load(folder / f"spots-{axis}.npy").reshape(-1, 49) for axis in "xyz"]
-    for peers in (scipy_spots, lmfit_spots, optimistix_spots, nlsq_spots):
+    peers, fits = [], {}
+    for some in (scipy_spots, lmfit_spots, optimistix_spots, nlsq_spots):
         try:
-            for who, fits, run in peers(*data):
-                measured, popt = timed(run, seconds)
-                off = np.max(np.abs((np.asarray(popt[0]) - want) / want))
-                assert off < 1e-4, (who, popt[0], want)
-                rate = fits / measured["median_s"]
-                yield {"who": who, "problem": "spots", "rows": ours["rows"], "fits": fits, "fits_per_second": rate,
-                       "ratio": ours["fits_per_second"] / rate, "largest_difference": off, **measured}
+            for who, n, run in some(*data):
+                peers.append((who, run, True))
+                fits[who] = n
         except ImportError:
             continue
+    ours, found = alternating(spots, peers, seconds, rounds, lambda row: row.get("fits", 1) / row["median_s"])
+    yield {**ours, "fits_per_second": ours["fits"] / ours["median_s"]}
+    for who, measured, ratio, popt in found:
+        off = np.max(np.abs((np.asarray(popt[0]) - want) / want))
+        assert off < 1e-4, (who, popt[0], want)
+        n = fits[who]
+        yield {"who": who, "problem": "spots", "rows": ours["rows"], "fits": n, "fits_per_second": n / measured["median_s"],
+               "ratio": ratio / n, "largest_difference": off, **measured}
 
 
 # Peer, problem, rows, least ratio to ours.
@@ -408,7 +431,7 @@ def table(document):
         if goal["value"] is not None:
             lines.append(f"| {goal['what']} | {goal['goal']} | {digits(goal['value'])} | {'yes' if goal['reached'] else 'no'} |")
     machine = document["machine"]
-    lines += ["", f"Fitzroy on one thread, peers as they like; ratios of medians measured one after the other. {machine['cpu']}, "
+    lines += ["", f"Fitzroy on one thread, peers as they like; ratios are medians over turns in which both were measured. {machine['cpu']}, "
               f"{machine['cores']} cores; {document['date']}, commit {document['commit']}"
               + "".join(f"; {name} {v}" for name, v in document["versions"].items()) + "."]
     return "\n".join(lines)
@@ -436,6 +459,7 @@ def main():
     parser.add_argument("--problems", default=",".join(CASES))
     parser.add_argument("--rows", help="by default 1,000 to 1 million, and 10 million for SciPy's lm")
     parser.add_argument("--seconds", type=float, default=2.0, help="least seconds of repeats of each peer")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of ours and the peers (default 3)")
     parser.add_argument("--quick", action="store_true", help="1,000 and 100,000 rows, 0.3 seconds: a trial")
     parser.add_argument("--render", action="store_true", help="measure nothing, write the tables")
     parser.add_argument("--program", type=pathlib.Path, default=FITZROY, help="the binary, by default the release build")
@@ -468,8 +492,8 @@ def main():
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             try:
-                found = {"cold": lambda: cold_rows(folder), "spots": lambda: spots_rows(folder, seconds), "nist": lambda: nist_rows(args.nist)}
-                rows = found[part]() if part in found else peer_rows(part, folder, problems, sizes(part), seconds)
+                found = {"cold": lambda: cold_rows(folder), "spots": lambda: spots_rows(folder, seconds, args.rounds), "nist": lambda: nist_rows(args.nist)}
+                rows = found[part]() if part in found else peer_rows(part, folder, problems, sizes(part), seconds, args.rounds)
                 for row in rows:
                     row = dict(row, load=os.getloadavg()[0])
                     key = lambda r: (r["who"], r["problem"], r["rows"])
