@@ -1,6 +1,7 @@
 //! Sums over grids against sums over their points one by one.
 
 use super::*;
+#[cfg(all(unix, target_arch = "x86_64"))]
 use crate::cpu::native::Fault;
 use fitzroy_graph::{Real, Scope};
 
