@@ -231,8 +231,11 @@ pub(super) fn loc(place: Place) -> Loc {
     Loc { arena, motion, at }
 }
 
-/// Writes down what the code does, and what stands where after it.
-fn values<R: Recorder>(code: &[RowInstr]) -> HashMap<Place, u32> {
+/// Writes down what the code does, and what stands where after it; `given` hears of every result.
+pub(super) fn values<R: Recorder>(
+    code: &[RowInstr],
+    mut given: impl FnMut(Place, u32),
+) -> HashMap<Place, u32> {
     let mut known: HashMap<Place, u32> = HashMap::new();
     for instr in code {
         let arg = |k: usize| {
@@ -241,9 +244,10 @@ fn values<R: Recorder>(code: &[RowInstr]) -> HashMap<Place, u32> {
             R::of(known.get(&place).copied().unwrap_or_else(load))
         };
         let (value, also) = elementwise::<R>(instr.code, arg);
-        known.insert(instr.to, value.id());
-        if let (Some(also), Some(place)) = (also, instr.also_to) {
-            known.insert(place, also.id());
+        let second = instr.also_to.zip(also);
+        for (to, value) in [(instr.to, value)].into_iter().chain(second) {
+            known.insert(to, value.id());
+            given(to, value.id());
         }
     }
     known
@@ -251,7 +255,7 @@ fn values<R: Recorder>(code: &[RowInstr]) -> HashMap<Place, u32> {
 
 /// Writes down what the code does, and which results are kept.
 fn record<R: Recorder>(formula: &Formula<'_>) {
-    let known = values::<R>(formula.code);
+    let known = values::<R>(formula.code, |_, _| {});
     let mut stored = Vec::new();
     for &buffer in formula.products.iter().chain(formula.alone) {
         let place = Place::Buffer(buffer);
@@ -266,7 +270,7 @@ fn record<R: Recorder>(formula: &Formula<'_>) {
 
 /// Writes down what is done among scalars, and that all results are kept.
 fn record_uniform<R: Recorder>(formula: &Formula<'_>) {
-    let known = values::<R>(formula.uniform);
+    let known = values::<R>(formula.uniform, |_, _| {});
     for instr in formula.uniform {
         for place in [Some(instr.to), instr.also_to].into_iter().flatten() {
             tape::push(Op::Store(loc(place)), &[known[&place]]);
@@ -276,7 +280,7 @@ fn record_uniform<R: Recorder>(formula: &Formula<'_>) {
 
 /// Writes down what the code does, and that products and outputs are summed, sum after sum.
 fn record_sums<R: Recorder>(formula: &Formula<'_>) {
-    let known = values::<R>(formula.code);
+    let known = values::<R>(formula.code, |_, _| {});
     let value = |&buffer: &usize| {
         let place = Place::Buffer(buffer);
         known.get(&place).copied().unwrap_or_else(|| {

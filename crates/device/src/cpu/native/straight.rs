@@ -4,14 +4,12 @@
 //! later stage reads, and what is asked for, is written to memory; the rest stays in registers.
 
 use super::assemble::{Assembler, Layout, Target};
-use super::body::elementwise;
 use super::pages::Pages;
-use super::rows::loc;
+use super::rows::{loc, values};
 use super::tape::{self, Narrow, Op, Recorder, Wide};
 use super::{Fault, RET, VZEROUPPER, live, plant};
 use crate::cpu::rowwise::{Place, RowInstr};
 use crate::lanes::Level;
-use std::collections::HashMap;
 
 type Entry = unsafe extern "sysv64" fn(*mut f64);
 
@@ -94,22 +92,12 @@ pub(in crate::cpu) fn compile(
     })
 }
 
-/// Writes down what a stage does.
+/// Writes down what a stage does; results that are kept are written as soon as they are there, so that
+/// they need no register.
 fn record<R: Recorder>(stage: &[RowInstr], kept: &[bool]) {
-    let mut known: HashMap<Place, u32> = HashMap::new();
-    for instr in stage {
-        let arg = |k: usize| {
-            let place = instr.from[k].expect("instructions have their operands");
-            let load = || tape::push(Op::Load(loc(place)), &[]);
-            R::of(known.get(&place).copied().unwrap_or_else(load))
-        };
-        let (value, also) = elementwise::<R>(instr.code, arg);
-        let second = instr.also_to.zip(also);
-        for (to, value) in [(instr.to, value)].into_iter().chain(second) {
-            known.insert(to, value.id());
-            if matches!(to, Place::Scalar(k) if kept[k]) {
-                tape::push(Op::Store(loc(to)), &[value.id()]);
-            }
+    values::<R>(stage, |to, value| {
+        if matches!(to, Place::Scalar(k) if kept[k]) {
+            tape::push(Op::Store(loc(to)), &[value]);
         }
-    }
+    });
 }

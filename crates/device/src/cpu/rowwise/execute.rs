@@ -103,6 +103,22 @@ pub(super) struct Run<'a> {
     pub(super) sink: Sink<'a>,
 }
 
+impl<'a> Run<'a> {
+    /// Instructions among scalars, and nothing over rows.
+    pub(super) fn among_scalars(code: &'a [Bound]) -> Self {
+        Run {
+            fill: code,
+            fill_len: 8,
+            code: &[],
+            tail_code: &[],
+            n: 0,
+            ahead: &[],
+            native: None,
+            sink: Sink::Nothing,
+        }
+    }
+}
+
 impl Kernel for Run<'_> {
     type Output = ();
 

@@ -6,9 +6,9 @@
 //! be computed at every point. All of it is straight code, written for one number of points.
 
 use super::emitted::{ROOM, StraightCode, Switch};
-use super::execute::{Run, Sink};
-use super::operands::bind;
-use super::{Arg, Bound, Code, Place, RowInstr, RowProgram, SLACK};
+use super::execute::Run;
+use super::operands::bind_scalars;
+use super::{Bound, Code, Place, RowInstr, RowProgram, SLACK};
 #[cfg(all(unix, target_arch = "x86_64"))]
 use crate::cpu::engine::number;
 use crate::cpu::{Aligned, Engine};
@@ -103,7 +103,7 @@ unsafe impl Send for GridWorkspace {}
 /// Straight code for the points of a grid, as it is written.
 struct Unroll<'s> {
     functions: &'s RowProgram,
-    /// Numbers of the functions' program that are 1, and its buffers that hold a number.
+    /// Numbers of the functions' program that are 1.
     ones: Vec<usize>,
     /// Numbers beyond those of the functions' program.
     n_scalars: usize,
@@ -356,15 +356,7 @@ impl GridProgram {
         let base = scalars.as_mut_ptr();
         let all: Vec<RowInstr> = self.stages.concat();
         let mut code = Vec::new();
-        bind(&mut code, &all, |place| match place {
-            Place::Scalar(k) => Arg {
-                at: base.wrapping_add(8 * k),
-                step: 1,
-                scalar: false,
-                eight: false,
-            },
-            other => unreachable!("{other:?} among numbers"),
-        });
+        bind_scalars(&mut code, &all, base);
         let [nx, ny] = self.shape;
         GridWorkspace {
             scalars,
@@ -403,16 +395,7 @@ impl GridProgram {
     }
 
     fn interpret(&self, workspace: &GridWorkspace) {
-        self.level.run(Run {
-            fill: &workspace.code,
-            fill_len: 8,
-            code: &[],
-            tail_code: &[],
-            n: 0,
-            ahead: &[],
-            native: None,
-            sink: Sink::Nothing,
-        });
+        self.level.run(Run::among_scalars(&workspace.code));
     }
 
     #[cfg(not(all(unix, target_arch = "x86_64")))]

@@ -20,7 +20,7 @@ mod tiles;
 #[cfg(test)]
 mod tests;
 
-use super::operand::{Arg, Bound};
+use super::operand::Bound;
 use super::program::{BLOCK, Code, PARTIALS, SLACK, TILE};
 use super::{Aligned, Engine};
 use crate::lanes::Level;
@@ -28,7 +28,7 @@ use emitted::{ROOM, RowCode, Switch};
 use execute::{Outputs, Run, Sink};
 use fitzroy_graph::{DimId, Graph, NodeId};
 pub use grid::{GridProgram, GridTerm, GridWorkspace, Separated};
-use operands::{BoundFor, bind};
+use operands::{BoundFor, bind_scalars};
 
 /// Rows of a tile: pieces of data must hold whole tiles, but for the last.
 pub const TILE_ROWS: usize = TILE;
@@ -213,15 +213,7 @@ impl RowProgram {
         }
         let base = scalars.as_mut_ptr();
         let mut uniform = Vec::new();
-        bind(&mut uniform, &self.uniform, |place| match place {
-            Place::Scalar(k) => Arg {
-                at: base.wrapping_add(8 * k),
-                step: 1,
-                scalar: false,
-                eight: false,
-            },
-            other => unreachable!("{other:?} among scalars"),
-        });
+        bind_scalars(&mut uniform, &self.uniform, base);
         RowWorkspace {
             scalars,
             repeated: Aligned::zeros(0),
@@ -258,16 +250,7 @@ impl RowProgram {
 
     /// What follows from the parameters.
     fn follow(&self, workspace: &RowWorkspace) {
-        self.level.run(Run {
-            fill: &workspace.uniform,
-            fill_len: 8,
-            code: &[],
-            tail_code: &[],
-            n: 0,
-            ahead: &[],
-            native: None,
-            sink: Sink::Nothing,
-        });
+        self.level.run(Run::among_scalars(&workspace.uniform));
     }
 
     /// All scalars at `params`: these, constants, and what follows from them.

@@ -144,6 +144,19 @@ pub(super) fn moving(at: *const f64) -> Arg {
     }
 }
 
+/// Instructions among scalars, which stand eight times each from `base` on.
+pub(super) fn bind_scalars(to: &mut Vec<Bound>, code: &[RowInstr], base: *mut f64) {
+    bind(to, code, |place| match place {
+        Place::Scalar(k) => Arg {
+            at: base.wrapping_add(8 * k),
+            step: 1,
+            scalar: false,
+            eight: false,
+        },
+        other => unreachable!("{other:?} among scalars"),
+    });
+}
+
 /// Instructions with addresses.
 pub(super) fn bind(to: &mut Vec<Bound>, code: &[RowInstr], place: impl Fn(Place) -> Arg) {
     to.clear();
