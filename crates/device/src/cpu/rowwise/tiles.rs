@@ -42,10 +42,15 @@ impl RowProgram {
     ) {
         let n = self.check(columns);
         // Short columns stay in cache, from which other numbers should not drive them.
-        let (strip, ahead) = match self.ahead(columns) {
-            [] if self.n_columns <= FEW_COLUMNS => (TILE, 0),
-            [] => (STRIP, 0),
-            _ => (STRIP, 8 * STRIP),
+        let strip = if self.n_columns <= FEW_COLUMNS {
+            TILE
+        } else {
+            STRIP
+        };
+        let ahead = if self.ahead(columns).is_empty() {
+            0
+        } else {
+            8 * strip
         };
         let own = &columns[..self.n_columns];
         let scalars = workspace.scalars.as_mut_ptr();
