@@ -157,6 +157,38 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
 }
 
 #[test]
+fn fits_by_group_have_the_values_of_parameters_that_are_held() {
+    let scratch = Scratch::new("curve-batch-held");
+    let mut text = "pixel,x,y\n".to_string();
+    for pixel in 1..4 {
+        for i in 0..20 {
+            let x = 0.3 * f64::from(i);
+            let b = 0.2 * f64::from(pixel);
+            let y = 3.0 * (-b * x).exp() + 0.25 + (-2.0 * b * x).exp();
+            text += &format!("p{pixel},{x},{y}\n");
+        }
+    }
+    text += "bad,0,NaN\nbad,1,2\nbad,2,3\nbad,3,4\n";
+    scratch.file("d.csv", &text);
+    let model = "a*exp(-b*x)+g*exp(-d*x)+c";
+    let mut args = vec!["--model", model, "d.csv", "--batch-by", "pixel"];
+    args.extend(["--fix", "c=0.25", "--tie", "d=2*b", "--p0", "a=3,b=0.4,g=1"]);
+    args.extend(["--out", "o"]);
+    fit(&scratch, &args).ends_with(0);
+    let text = std::fs::read_to_string(scratch.0.join("o/fits.csv")).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().unwrap();
+    assert!(names.ends_with(&["a", "a_se", "b", "b_se", "g", "g_se", "c", "d"]));
+    for (b, line) in [0.2, 0.4, 0.6].into_iter().zip(lines.by_ref()) {
+        let number = |k: usize| line[k].parse::<f64>().unwrap();
+        let (fitted, [c, d]) = (number(9), [13, 14].map(number));
+        assert!((fitted - b).abs() < 1e-6, "{line:?}");
+        assert_eq!((c, d), (0.25, 2.0 * fitted), "{line:?}");
+    }
+    assert_eq!(lines.next().unwrap()[14], "NaN");
+}
+
+#[test]
 fn a_group_that_determines_too_little_is_told_and_negative_counts_are_refused() {
     let scratch = Scratch::new("curve-batch-flat");
     let mut text = "pixel,x,y\n".to_string();

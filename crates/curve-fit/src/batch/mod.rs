@@ -16,7 +16,7 @@ mod step;
 pub use groups::Groups;
 
 use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};
-use crate::formula::Loss;
+use crate::formula::{Loss, Setting, computed_column};
 use crate::library::Sample;
 use crate::method::{Next, Status};
 use crate::pass::Columns;
@@ -63,6 +63,34 @@ impl Batch {
             evaluations: vec![0; n],
             n_alone: 0,
         }
+    }
+
+    /// Parameters of `plan` that were not fitted, with a value for each fit: fixed ones, and ties of what
+    /// was fitted.
+    ///
+    /// # Errors
+    /// None for a plan whose fits these are.
+    pub fn held(&self, plan: &Plan) -> Result<Vec<(String, Vec<f64>)>> {
+        let n = self.status.len();
+        let fitted = self.names.iter().enumerate().map(|(a, name)| {
+            let values = self.theta.iter().skip(a).step_by(self.names.len());
+            (name.clone(), values.copied().collect())
+        });
+        let mut known: Vec<(String, Vec<f64>)> = fitted.collect();
+        let n_fitted = known.len();
+        let all = || plan.roles.parameters.iter().zip(&plan.settings);
+        for (parameter, setting) in all() {
+            if let Setting::Fixed(x) = setting {
+                known.push((parameter.name.clone(), vec![*x; n]));
+            }
+        }
+        let mut held = known[n_fitted..].to_vec();
+        for (parameter, setting) in all() {
+            if let Setting::Tied(tie) = setting {
+                held.push((parameter.name.clone(), computed_column(tie, &known)?));
+            }
+        }
+        Ok(held)
     }
 
     /// Where results of all its fits are written.

@@ -97,7 +97,8 @@ pub(super) fn run(
         args.output.overwrite,
     )?;
     let path = folder.path().join("fits.csv");
-    folder.write("fits.csv", &csv(column, &batch, &groups))?;
+    let held = batch.held(&plan)?;
+    folder.write("fits.csv", &csv(column, &batch, &held, &groups))?;
     let document = json!({
         "device": on.json(), "model": formula.text(), "batch_by": column, "fits": n, "converged": good,
         "status_counts": counts.iter().map(|(s, n)| (s.to_string(), json!(n)))
@@ -168,12 +169,15 @@ fn undetermined(errors: &[(&'static str, usize)]) -> String {
     }
 }
 
-/// One row per fit.
-fn csv(column: &str, batch: &Batch, groups: &Groups) -> String {
+/// One row per fit: what was fitted, then parameters that were `held`.
+fn csv(column: &str, batch: &Batch, held: &[(String, Vec<f64>)], groups: &Groups) -> String {
     let p = batch.names.len();
     let mut out = format!("{column},rows,status,converged,covariance_status,chi2,evaluations");
     for name in &batch.names {
         let _ = write!(out, ",{name},{name}_se");
+    }
+    for (name, _) in held {
+        let _ = write!(out, ",{name}");
     }
     out.push('\n');
     for k in 0..groups.len() {
@@ -197,6 +201,9 @@ fn csv(column: &str, batch: &Batch, groups: &Groups) -> String {
         );
         for a in 0..p {
             let _ = write!(out, ",{},{}", batch.theta[k * p + a], batch.se[k * p + a]);
+        }
+        for (_, values) in held {
+            let _ = write!(out, ",{}", values[k]);
         }
         out.push('\n');
     }
