@@ -219,7 +219,7 @@ fn program(case: &Case) -> Program {
                 ..Settings::default()
             };
             let source = kernel_source(joint, &settings).unwrap();
-            kernel::program(&source, team, settings.sampler.max_treedepth)
+            kernel::program(&source, team, &settings.sampler)
         }
         (Work::Operations, Precision::F64) => Recorder::of(|m| conformance(m, team)),
         (Work::Operations, _) => Recorder::of(|m| closeness(m, team)),

@@ -18,11 +18,7 @@ pub fn kernel_text(joint: &Joint, settings: &Settings) -> Result<String> {
     let memory = KernelMemory::new(joint, settings)?;
     let sampler = &settings.sampler;
     let (source, team) = (&memory.source, memory.team(sampler.chains));
-    Ok(sample::kernel::readable(
-        source,
-        team,
-        sampler.max_treedepth,
-    ))
+    Ok(sample::kernel::readable(source, team, sampler))
 }
 
 /// The density that such a kernel samples.

@@ -74,10 +74,7 @@ pub(crate) fn compile(places: &Places) -> Result<Value> {
             ..Settings::default()
         };
         let source = kernel_source(&example.joint()?, &settings)?;
-        let made = ready(
-            places,
-            &program(&source, 128, settings.sampler.max_treedepth),
-        )?;
+        let made = ready(places, &program(&source, 128, &settings.sampler))?;
         let [cold, cached] = made.seconds;
         slowest = slowest.max(cached);
         found.insert(format!("{name}_cold_s"), json!(cold));

@@ -85,17 +85,14 @@ pub(crate) fn equal(places: &Places, subjects: usize, n: usize) -> Result<Value>
 
 /// Seconds to make the kernel of a block to a chain ready: compiled, and found among those kept.
 fn cold_start(places: &Places, task: &Task, precision: Precision) -> Result<[f64; 2]> {
-    let settings = Settings {
+    let mut settings = Settings {
         rewrites: Rewrites::NONE,
         precision,
         ..Settings::default()
     };
+    suit(&task.spec, &mut settings.sampler);
     let source = kernel_source(&task.joint, &settings)?;
-    Ok(ready(
-        places,
-        &program(&source, 128, settings.sampler.max_treedepth),
-    )?
-    .seconds)
+    Ok(ready(places, &program(&source, 128, &settings.sampler))?.seconds)
 }
 
 /// Steps a second of four chains in the precision that suits the GPU, as is chosen without a word,

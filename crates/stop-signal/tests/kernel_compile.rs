@@ -17,6 +17,7 @@ use fitzroy_stop_signal::config::{Config, DEFAULT};
 use fitzroy_stop_signal::data::{Options, parse};
 use fitzroy_stop_signal::model::Spec;
 use fitzroy_stop_signal::simulate::simulate;
+use fitzroy_stop_signal::start::suit;
 use nvrtc::compiler;
 
 /// Architecture, precision and threads to a chain.
@@ -39,14 +40,15 @@ fn kernels_of_the_hierarchy_compile_within_their_budget() {
     let spec = Spec::default();
     let model = Model::parse(&spec.text()).unwrap();
     let spilled = |&(arch, precision, team): &Case| {
-        let settings = Settings {
+        let mut settings = Settings {
             rewrites: Rewrites::NONE,
             precision,
             ..Settings::default()
         };
+        suit(&spec, &mut settings.sampler);
         let joint = bind(&model, &spec.data(&study), &settings).unwrap();
         let source = kernel_source(&joint, &settings).unwrap();
-        let program = program(&source, team, settings.sampler.max_treedepth);
+        let program = program(&source, team, &settings.sampler);
         let made = compiler.compile_with_usage(&for_device(&program), arch);
         let what = format!("sm_{arch}, {}, {team} threads", precision.name());
         let (cubin, usage) = made.unwrap_or_else(|e| panic!("{what}: {e}"));

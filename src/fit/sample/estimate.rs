@@ -21,7 +21,7 @@ pub(crate) const AUTO_DENSE_MAX_DIM: usize = 256;
 /// A dearer metric is chosen if it is predicted to save at least this factor.
 const AUTO_MARGIN: f64 = 1.3;
 /// Up to so many coordinates auto only asks whether a dense metric pays.
-const AUTO_SMALL_DIM: usize = 64;
+pub(crate) const AUTO_SMALL_DIM: usize = 64;
 /// Likewise for the sake of rotations, of which it halves the gradients or more: what is estimated in
 /// every window must be cheap.
 const DENSE_FOR_ROTATIONS: usize = 128;

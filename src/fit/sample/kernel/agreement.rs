@@ -4,7 +4,7 @@
 use super::super::chain::{Chain, PhaseSettings};
 use super::super::run::Session;
 use super::super::{Phase, Target};
-use super::{Job, Lower, Remote, STATE_EXTRA, Slot, Stretch, chain_words, program};
+use super::{Job, Kinds, Lower, Remote, STATE_EXTRA, Slot, Stretch, chain_words, program_for};
 use crate::Result;
 use fitzroy_device::gpu::idle;
 use fitzroy_device::gpu::text::Precision;
@@ -116,8 +116,9 @@ pub(super) fn examine<T: Target>(
         })
         .collect();
     chains[0].gradients += points.len() as u64;
-    let max_depth = session.settings.max_treedepth;
-    let got = evaluate(stretch, lower, remote.team, max_depth, &points, session)?;
+    // The kernel of the transitions to come, so that it is compiled once.
+    let kinds = Kinds::of_chains(session.settings, lower.source.dim, chains);
+    let got = evaluate(stretch, lower, (remote.team, kinds), &points, session)?;
     let found = Disagreement::of(&exact, &got);
     if found.n_points > 0 && found.matters() {
         lower.agreement.refuse(found);
@@ -153,13 +154,13 @@ fn points<T: Target>(chains: &[Chain<T>], precision: Precision) -> Vec<Vec<f64>>
 fn evaluate(
     stretch: &mut Stretch<'_>,
     lower: &Lower<'_>,
-    team: usize,
-    max_depth: u32,
+    (team, kinds): (usize, Kinds),
     points: &[Vec<f64>],
     session: &Session<'_>,
 ) -> Result<Vec<(f64, Vec<f64>)>> {
     let source = &*lower.source;
-    stretch.load(&program(source, team, max_depth), session)?;
+    let settings = session.settings;
+    stretch.load(&program_for(source, team, settings, kinds), session)?;
     let (dim, words) = (source.dim, 2 * source.dim + STATE_EXTRA);
     let fixed = stretch.send_numbers(Slot::Fixed, &source.fixed)?;
     let table = stretch.send_table(&source.table)?;
@@ -173,7 +174,7 @@ fn evaluate(
         for (state, point) in states.chunks_exact_mut(words).zip(some) {
             state[..dim].copy_from_slice(point);
         }
-        let memory = chain_words(source, max_depth, team) * n;
+        let memory = chain_words(source, settings.max_treedepth, team) * n;
         let at = stretch.send_numbers(Slot::States, &states)?;
         let job = Job {
             fixed,
@@ -182,7 +183,7 @@ fn evaluate(
             states: at,
             memory: stretch.machine.reserve(Slot::Memory as usize, memory)?,
             n_chains: n as u64,
-            seed: session.settings.seed,
+            seed: settings.seed,
             fresh: 1,
             ..Job::default()
         };

@@ -7,6 +7,7 @@
 //! where it is not good enough.
 
 mod agreement;
+mod kinds;
 mod memory;
 
 use super::chain::{Chain, PhaseSettings};
@@ -15,12 +16,13 @@ use super::pool::Progress;
 use super::rotation::FAR;
 use super::run::Session;
 use super::tree::{Growth, Stop};
-use super::{Loading, Phase, Target};
+use super::{Loading, Phase, Settings, Target};
 use crate::Result;
 use crate::rng::Purpose;
 pub use agreement::{Agreement, Disagreement};
 use fitzroy_device::gpu::text::{Source, for_device};
 use fitzroy_device::gpu::{Machine, Program};
+use kinds::Kinds;
 pub use memory::{Needs, memory_words};
 use memory::{chain_words, most};
 use std::sync::atomic::Ordering;
@@ -51,16 +53,25 @@ pub struct Lower<'a> {
     pub agreement: &'a Agreement,
 }
 
-/// The whole kernel for one density: what a machine compiles after its header.
-pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
+/// The whole kernel for one density and a run of these settings: what a machine compiles after its header.
+pub fn program(source: &Source, team: usize, settings: &Settings) -> Program {
+    program_for(source, team, settings, Kinds::of(settings, source.dim))
+}
+
+/// The same for given metrics.
+fn program_for(source: &Source, team: usize, settings: &Settings, kinds: Kinds) -> Program {
     let is_long = u8::from(source.text.len() > MOST_SHORT);
+    let Kinds { metrics, rotates } = kinds;
     let text = format!(
-        "#define LONG_DENSITY {is_long}\n#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {max_treedepth}\n\
+        "#define LONG_DENSITY {is_long}\n#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {}\n\
+         #define METRICS {metrics}\n#define ROTATES {}\n\
          #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n#define FAR {FAR:?}\n\
          typedef {} vector_t;\n\n\
          {}\n{TRANSITION}",
         source.dim,
         source.n_work,
+        settings.max_treedepth,
+        u8::from(rotates),
         Purpose::Momentum as u32,
         Purpose::Tree as u32,
         source.precision.vector(),
@@ -70,9 +81,8 @@ pub fn program(source: &Source, team: usize, max_treedepth: u32) -> Program {
 }
 
 /// What a whole text of a kernel for a GPU looks like, for people to read.
-pub fn readable(source: &Source, team: usize, max_treedepth: u32) -> String {
-    let program = program(source, team, max_treedepth);
-    for_device(&program)
+pub fn readable(source: &Source, team: usize, settings: &Settings) -> String {
+    for_device(&program(source, team, settings))
 }
 
 /// Characters of a density whose kernel keeps the chain in registers, at most.
@@ -175,7 +185,8 @@ pub(crate) fn advance<T: Target + Send>(
     };
     agreement::examine(remote, &mut stretch, chains, phase, session)?;
     let source = remote.in_use();
-    let program = program(source, remote.team, session.settings.max_treedepth);
+    let kinds = Kinds::of_chains(session.settings, source.dim, chains);
+    let program = program_for(source, remote.team, session.settings, kinds);
     stretch.load(&program, session)?;
     let mut job = prepare(&mut stretch, (source, remote.team), chains, phase, session)?;
     // What the CPU evaluated, or another precision, is not what this kernel gives.

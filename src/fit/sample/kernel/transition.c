@@ -50,6 +50,13 @@ enum { PADDED = (DIM + 7) / 8 * 8 };
    starts, the places in it, its numbers. */
 enum { DIAGONAL = 0, DENSE = 1, LOW_RANK = 2, BLOCKS = 3, MOST_DIRECTIONS = 16 };
 
+/* METRICS has a bit for each kind of S that the run may come to, and ROTATES says whether its steps may be
+   rotations. Code for anything else would only be compiled, which takes time, and branched around. */
+#define MAY_BE(k) (METRICS >> (k) & 1)
+#define IS(chain, k) (MAY_BE(k) && (METRICS == 1 << (k) || (chain)->kind == (k)))
+#define HAS_DIRECTIONS(chain) ((MAY_BE(LOW_RANK) || MAY_BE(BLOCKS)) && (chain)->rank > 0)
+#define HAS_CENTRE(chain) (ROTATES && (chain)->centre)
+
 /* A chain's state between launches: its point and slope, then these. */
 enum {
     S_LOG_DENSITY,
@@ -502,7 +509,7 @@ FUNCTION double add_along(
 /* What `pulled` needs of a gradient that has been shared. */
 FUNCTION void before_pull(const Chain *chain, const vector_t *gradient)
 {
-    if (chain->rank > 0) {
+    if (HAS_DIRECTIONS(chain)) {
         project(chain, chain->scaled, gradient);
         MEET(); /* low-rank */
     }
@@ -536,15 +543,15 @@ APART double column_times(const double *rows, const vector_t *x, int i)
 /* force <- S' gradient; both the gradient and, for a dense metric, the rows are read whole. */
 FUNCTION double pulled(const Chain *chain, const vector_t *gradient, int i)
 {
-    if (chain->kind == DIAGONAL)
+    if (IS(chain, DIAGONAL))
         return chain->metric[i] * gradient[i];
-    if (chain->kind == LOW_RANK)
+    if (IS(chain, LOW_RANK))
         return add_along(
             chain, 1.0, chain->weights, chain->plain, i, chain->metric[i] * gradient[i]);
-    if (chain->kind == BLOCKS)
+    if (IS(chain, BLOCKS))
         return add_along(chain, 1.0, chain->weights, chain->plain, i,
             sparse_times(chain, chain->metric + DIM + 1 + 2 * chain->n_numbers, gradient, i));
-    return column_times(chain->metric, gradient, i);
+    return MAY_BE(DENSE) ? column_times(chain->metric, gradient, i) : 0.0;
 }
 
 /* Row i of a lower triangle times x, in eight lanes. */
@@ -583,15 +590,15 @@ FUNCTION void locate(Chain *chain, const vector_t *q, vector_t *place)
     EACH(i)
     {
         const vector_t away = q[i] + -1.0 * chain->centre[i];
-        x[i] = chain->kind == DENSE ? away : (vector_t)quotient_of(away, chain->metric[i]);
+        x[i] = IS(chain, DENSE) ? away : (vector_t)quotient_of(away, chain->metric[i]);
         place[i] = x[i];
     }
-    if (chain->kind == DENSE) {
+    if (IS(chain, DENSE)) {
         MEET(); /* rotation, dense */
         EACH(i)
         place[i] = row_times(chain->inverse, x, i);
     }
-    if (chain->rank > 0) {
+    if (HAS_DIRECTIONS(chain)) {
         MEET(); /* rotation, directions */
         project(chain, chain->plain, x);
         MEET(); /* rotation, directions */
@@ -622,17 +629,17 @@ FUNCTION void start(Chain *chain, const Dice *dice)
     const vector_t *q = point_of(chain, chain->candidate), *g = q + STRIDE;
     draw_momentum(chain, back + MOMENTUM * STRIDE, dice->iteration, dice);
     MEET();
-    if (chain->centre) {
+    if (HAS_CENTRE(chain)) {
         locate(chain, q, back + PLACE * STRIDE);
         set_turn(chain);
-        if (chain->rank > 0)
+        if (HAS_DIRECTIONS(chain))
             MEET(); /* rotation, directions */
     }
     before_pull(chain, g);
     EACH(i)
     {
         vector_t force = pulled(chain, g, i);
-        if (chain->centre) {
+        if (HAS_CENTRE(chain)) {
             force = force + back[PLACE * STRIDE + i];
             front[PLACE * STRIDE + i] = back[PLACE * STRIDE + i];
         }
@@ -679,7 +686,7 @@ FUNCTION void drift(const Chain *chain, vector_t *end, unsigned leaf, unsigned l
     const vector_t *f = end + FORCE * STRIDE;
     vector_t *h = end + PATH * STRIDE, *mark = vector_of(chain, MARK(ones(leaf), 1));
     const bool marks = marks_before(leaf, leaves);
-    const bool is_scaled = chain->kind == DIAGONAL || chain->kind == LOW_RANK;
+    const bool is_scaled = IS(chain, DIAGONAL) || IS(chain, LOW_RANK);
     EVERY(i)
     {
         /* All loads before the first store, which they would wait for. */
@@ -695,17 +702,17 @@ FUNCTION void drift(const Chain *chain, vector_t *end, unsigned leaf, unsigned l
             mark[STRIDE + i] = path;
         }
     }
-    if (chain->kind == DENSE) {
+    if (IS(chain, DENSE)) {
         MEET(); /* dense */
         EACH(i)
         q[i] = q[i] + step * row_times(chain->metric, p, i);
     }
-    if (chain->kind == BLOCKS) {
+    if (IS(chain, BLOCKS)) {
         MEET(); /* blocks */
         EACH(i)
         q[i] = q[i] + step * sparse_times(chain, chain->metric, p, i);
     }
-    if (chain->rank > 0) {
+    if (HAS_DIRECTIONS(chain)) {
         MEET(); /* low-rank */
         project(chain, chain->plain, p);
         MEET(); /* low-rank */
@@ -741,15 +748,15 @@ NEAR void rotate(const Chain *chain, vector_t *end, int part, unsigned leaf, uns
         p[i] = after * cosine - place * sine;
         x[i] = place + moved;
         by[i] = moved;
-        if (chain->kind != DENSE)
+        if (!IS(chain, DENSE))
             q[i] = position + scale * moved;
     }
-    if (chain->kind == DENSE) {
+    if (IS(chain, DENSE)) {
         MEET(); /* rotation, dense */
         EACH(i)
         q[i] = q[i] + row_times(chain->metric, by, i);
     }
-    if (chain->rank > 0) {
+    if (HAS_DIRECTIONS(chain)) {
         MEET(); /* rotation, directions */
         project(chain, chain->plain, by);
         MEET(); /* rotation, directions */
@@ -773,7 +780,7 @@ NEAR void take_force(const Chain *chain, vector_t *end, bool last, unsigned leaf
         /* All loads before the first store, which they would wait for. */
         const vector_t slope = g[i], position = q[i], before = p[i], way = h[i];
         vector_t force = pulled(chain, g, WITHIN(i));
-        if (chain->centre)
+        if (HAS_CENTRE(chain))
             force = force + end[PLACE * STRIDE + i];
         const vector_t after = before + kick * force, path = way + after;
         f[i] = force;
@@ -794,7 +801,7 @@ NEAR void take_force(const Chain *chain, vector_t *end, bool last, unsigned leaf
 FUNCTION void step(Chain *chain, int part, unsigned leaf, unsigned leaves)
 {
     vector_t *end = vector_of(chain, chain->side * END);
-    if (chain->centre)
+    if (HAS_CENTRE(chain))
         rotate(chain, end, part, leaf, leaves);
     else
         drift(chain, end, leaf, leaves);
@@ -812,7 +819,7 @@ FUNCTION bool turns(const double *sums)
 FUNCTION bool is_round(const Chain *chain)
 {
     const int states = chain->last - chain->first + 1;
-    return chain->centre && (states / 2) * chain->step_size >= FAR;
+    return HAS_CENTRE(chain) && (states / 2) * chain->step_size >= FAR;
 }
 
 /* A leaf that has been reached and not been weighed: its weight is e^exponent. */
@@ -1020,7 +1027,7 @@ FUNCTION void grow(Chain *chain, Tree *tree, Dice *dice, int max_depth)
     while (tree->depth < max_depth) {
         chain->side = dice->directions & 1 ? 1 : 0;
         chain->sign = chain->side == 1 ? 1.0 : -1.0;
-        chain->kick = chain->sign * (chain->centre ? chain->outer : 0.5 * chain->step_size);
+        chain->kick = chain->sign * (HAS_CENTRE(chain) ? chain->outer : 0.5 * chain->step_size);
         dice->directions >>= 1;
         const unsigned leaves = 1u << tree->depth;
         tree->depth += 1;
@@ -1093,15 +1100,15 @@ ENTRY void IN_HASTE advance(const Job *job)
     chain.kind = (int)metric[0];
     chain.rank = (int)metric[1];
     chain.parts = (int)metric[2];
-    chain.centre = chain.parts == 0 ? 0 : metric + 3;
+    chain.centre = !ROTATES || chain.parts == 0 ? 0 : metric + 3;
     chain.metric = chain.centre ? chain.centre + DIM : metric + 3;
     chain.inverse = chain.metric + DIM * PADDED;
-    chain.weights = chain.kind == BLOCKS ? chain.metric : chain.metric + DIM;
+    chain.weights = IS(&chain, BLOCKS) ? chain.metric : chain.metric + DIM;
     chain.undoing = chain.weights + chain.rank;
     chain.plain = chain.undoing + chain.rank;
     chain.scaled = chain.plain + chain.rank * DIM;
     chain.n_numbers = 0;
-    if (chain.kind == BLOCKS) {
+    if (IS(&chain, BLOCKS)) {
         chain.metric = chain.scaled + chain.rank * DIM;
         chain.n_numbers = (int)chain.metric[0];
         chain.metric += 1;
