@@ -71,24 +71,26 @@ impl Batch {
     /// # Errors
     /// None for a plan whose fits these are.
     pub fn held(&self, plan: &Plan) -> Result<Vec<(String, Vec<f64>)>> {
-        let n = self.status.len();
+        let (mut held, mut ties) = (Vec::new(), Vec::new());
+        for (parameter, setting) in plan.roles.parameters.iter().zip(&plan.settings) {
+            let name = parameter.name.clone();
+            match setting {
+                Setting::Free => {}
+                Setting::Fixed(x) => held.push((name, vec![*x; self.status.len()])),
+                Setting::Tied(tie) => ties.push((name, tie)),
+            }
+        }
+        // There may be millions of fits, whose values only ties have to see.
+        if ties.is_empty() {
+            return Ok(held);
+        }
         let fitted = self.names.iter().enumerate().map(|(a, name)| {
             let values = self.theta.iter().skip(a).step_by(self.names.len());
             (name.clone(), values.copied().collect())
         });
-        let mut known: Vec<(String, Vec<f64>)> = fitted.collect();
-        let n_fitted = known.len();
-        let all = || plan.roles.parameters.iter().zip(&plan.settings);
-        for (parameter, setting) in all() {
-            if let Setting::Fixed(x) = setting {
-                known.push((parameter.name.clone(), vec![*x; n]));
-            }
-        }
-        let mut held = known[n_fitted..].to_vec();
-        for (parameter, setting) in all() {
-            if let Setting::Tied(tie) = setting {
-                held.push((parameter.name.clone(), computed_column(tie, &known)?));
-            }
+        let known: Vec<(String, Vec<f64>)> = fitted.chain(held.iter().cloned()).collect();
+        for (name, tie) in ties {
+            held.push((name, computed_column(tie, &known)?));
         }
         Ok(held)
     }

@@ -3,8 +3,10 @@
 use super::super::entangled::Plates;
 use super::super::estimate::AUTO_DENSE_MAX_DIM;
 use super::super::metric::LOW_RANK_MOST;
-use super::super::{Adapt, Integrator, MetricKind, Settings};
-use super::{Job, LEVEL_SUMS, LEVEL_VECTORS, N_SUMS, N_VECTORS, ROW_HEAD, ROWS_BYTES, STATE_EXTRA};
+use super::super::{Adapt, MetricKind, Settings};
+use super::{
+    Job, Kinds, LEVEL_SUMS, LEVEL_VECTORS, N_SUMS, N_VECTORS, ROW_HEAD, ROWS_BYTES, STATE_EXTRA,
+};
 use fitzroy_device::gpu::blocks;
 use fitzroy_device::gpu::text::Source;
 
@@ -45,7 +47,7 @@ pub fn memory_words(needs: Needs<'_>, n_chains: usize) -> usize {
 fn metric_words(settings: &Settings, dim: usize, plates: &Plates) -> usize {
     let kind = settings.metric;
     // Rotations have a centre, and the inverse of what is dense.
-    let rotates = settings.integrator != Integrator::Leapfrog && kind != MetricKind::Blocks;
+    let Kinds { rotates, .. } = Kinds::of(settings, dim);
     let centre = if rotates { dim } else { 0 };
     let directions = LOW_RANK_MOST * (2 + 2 * dim);
     let dense = (1 + usize::from(rotates)) * dim * dim.next_multiple_of(8);

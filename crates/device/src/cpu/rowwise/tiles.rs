@@ -41,16 +41,12 @@ impl RowProgram {
         tile: &mut dyn FnMut(&[f64]),
     ) {
         let n = self.check(columns);
+        let few = self.n_columns <= FEW_COLUMNS;
+        let strip = if few { TILE } else { STRIP };
         // Short columns stay in cache, from which other numbers should not drive them.
-        let strip = if self.n_columns <= FEW_COLUMNS {
-            TILE
-        } else {
-            STRIP
-        };
-        let ahead = if self.ahead(columns).is_empty() {
-            0
-        } else {
-            8 * strip
+        let ahead = match self.ahead(columns) {
+            [] => 0,
+            _ => 8 * strip,
         };
         let own = &columns[..self.n_columns];
         let scalars = workspace.scalars.as_mut_ptr();
