@@ -14,6 +14,7 @@ use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, Team, ke
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine, is_barrier};
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{MOST_MEMBERS, Machine, Meanwhile, Program};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 fn has_compiler() -> bool {
@@ -210,6 +211,53 @@ impl Machine for Shared {
     }
     fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
         self.machine().launch(job, n_teams, meanwhile)
+    }
+}
+
+/// A machine that counts launches; the clock of its kernels goes on by one with each look at it.
+struct Counting(HostMachine, Arc<AtomicUsize>);
+
+impl Machine for Counting {
+    fn load(&mut self, program: &Program) -> Result<()> {
+        self.0.load(program)
+    }
+    fn reserve(&mut self, slot: usize, words: usize) -> Result<u64> {
+        self.0.reserve(slot, words)
+    }
+    fn write(&mut self, at: u64, words: &[u64]) -> Result<()> {
+        self.0.write(at, words)
+    }
+    fn read(&mut self, at: u64, words: &mut [u64]) -> Result<()> {
+        self.0.read(at, words)
+    }
+    fn launch(&mut self, job: u64, n_teams: usize, meanwhile: Meanwhile<'_>) -> Result<f64> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.launch(job, n_teams, meanwhile)
+    }
+}
+
+/// Catches: transitions that are made twice or never when a launch ends at its deadline, chains that
+/// wait for each other, blocks of a chain that stop at different transitions.
+#[test]
+fn launches_with_a_deadline_make_the_draws_of_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    let settings = settings(60, 40);
+    let cpu = bits(&sampled(&joint, &settings, Device::threads()).unwrap());
+    for (blocks, threads) in [(1, 1), (1, 32), (2, 4)] {
+        let launches = |budget_ns: Option<u64>| {
+            let counted = Arc::new(AtomicUsize::new(0));
+            let machine = Counting(HostMachine::new(threads, 5), Arc::clone(&counted));
+            let device = Device::machine(machine).with_budget_ns(budget_ns);
+            let made = sampled(&joint, &settings, in_blocks(device, blocks)).unwrap();
+            assert!(bits(&made) == cpu, "{blocks} of {threads}, {budget_ns:?}");
+            counted.load(Ordering::Relaxed)
+        };
+        let (without, many, few) = (launches(None), launches(Some(2)), launches(Some(1 << 40)));
+        assert_eq!(without, few, "{blocks} of {threads}");
+        assert!(many > 2 * without, "{many} launches, {without} without");
     }
 }
 
@@ -423,7 +471,9 @@ fn barriers_of_all_blocks_are_all_missed() {
     settings.rewrites = Rewrites::NONE;
     let expected = bits(&sampled(&joint, &settings, Device::threads()).unwrap());
     let machine = Arc::new(Mutex::new(HostMachine::new(8, 1)));
-    let device = in_blocks(Device::machine(Shared(Arc::clone(&machine))), 3);
+    // With a deadline, at which blocks meet as well.
+    let device = Device::machine(Shared(Arc::clone(&machine))).with_budget_ns(Some(2));
+    let device = in_blocks(device, 3);
     let differs = |barrier| {
         machine.lock().unwrap().leave_out(barrier);
         match sampled(&joint, &settings, device.clone()) {

@@ -3,7 +3,7 @@
 
 use crate::fit::sample::kernel::{Lower, Remote};
 use fitzroy_device::gpu::text::Source;
-use fitzroy_device::gpu::{MOST_MEMBERS, Machine};
+use fitzroy_device::gpu::{Gpu, MOST_MEMBERS, Machine};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -25,6 +25,8 @@ pub struct Device {
     machine: Option<Arc<Mutex<dyn Machine>>>,
     team: Team,
     multiprocessors: usize,
+    memory_bytes: u64,
+    budget_ns: Option<u64>,
 }
 
 /// What decides how many threads a chain gets.
@@ -38,6 +40,8 @@ pub struct Load {
     pub chains: usize,
     /// Multiprocessors whose blocks can wait for each other; 0 or 1 where none can.
     pub multiprocessors: usize,
+    /// Bytes of memory; 0 if they are not known.
+    pub memory_bytes: u64,
 }
 
 /// Teams of a warp pay where there are many chains of few numbers each.
@@ -48,8 +52,12 @@ const FEW_COORDINATES: usize = 256;
 const BLOCK_TEAM: usize = 128;
 /// Threads of a warp.
 const WARP_TEAM: usize = 32;
-/// Coordinates of all blocks together: each keeps vectors of its own, of 450 bytes a coordinate.
-const MOST_COPIES: usize = 1 << 20;
+/// Bytes that each block keeps of every coordinate, in vectors of its own.
+const OWN_BYTES: u64 = 450;
+/// Of so much memory the vectors of blocks may take one byte.
+const BYTES_TO_OWN: u64 = 4;
+/// Bytes of memory that any GPU has.
+const LEAST_MEMORY: u64 = 2 << 30;
 /// A chain is spread over multiprocessors where that is predicted to take less than this share of
 /// the time: how long blocks wait for each other is the least certain number of all.
 const WORTH: f64 = 0.7;
@@ -71,8 +79,9 @@ impl Load {
     /// there are not two.
     pub fn sharded(&self) -> Option<usize> {
         let blocks = self.multiprocessors / self.chains.max(1);
-        let room = MOST_COPIES / (self.dim * self.chains).max(1);
-        let blocks = blocks.min(room.max(2));
+        let memory = self.memory_bytes.max(LEAST_MEMORY) / BYTES_TO_OWN;
+        let room = memory / (OWN_BYTES * (self.dim * self.chains).max(1) as u64);
+        let blocks = blocks.min((room as usize).max(2));
         (blocks >= 2).then_some(blocks * MOST_MEMBERS)
     }
 
@@ -112,6 +121,18 @@ impl Device {
         }
     }
 
+    /// A GPU: with all multiprocessors whose blocks can wait for each other, and with launches as short as
+    /// its watchdog asks for.
+    pub fn gpu(gpu: Gpu) -> Self {
+        let (multiprocessors, description) = (gpu.meeting(), &gpu.description);
+        let budget_ns = description.launch_budget_ns();
+        let memory_bytes = description.free_bytes.unwrap_or(description.memory_bytes);
+        Self::machine(gpu)
+            .with_multiprocessors(multiprocessors)
+            .with_memory_bytes(memory_bytes)
+            .with_budget_ns(budget_ns)
+    }
+
     /// The same with other teams.
     pub fn with_team(self, team: Team) -> Self {
         Device { team, ..self }
@@ -123,6 +144,20 @@ impl Device {
             multiprocessors,
             ..self
         }
+    }
+
+    /// The same with so many bytes of memory.
+    pub fn with_memory_bytes(self, memory_bytes: u64) -> Self {
+        Device {
+            memory_bytes,
+            ..self
+        }
+    }
+
+    /// The same where launches begin no further transition after so many nanoseconds: for a GPU whose
+    /// watchdog ends long kernels. A single transition is never cut.
+    pub fn with_budget_ns(self, budget_ns: Option<u64>) -> Self {
+        Device { budget_ns, ..self }
     }
 
     /// Whether it is a machine for kernels.
@@ -138,6 +173,7 @@ impl Device {
             n_operations,
             chains,
             multiprocessors: self.multiprocessors,
+            memory_bytes: self.memory_bytes,
         };
         match self.team {
             Team::Auto => load.team(),
@@ -159,6 +195,7 @@ impl Device {
             lower,
             machine,
             team,
+            budget_ns: self.budget_ns,
         })
     }
 }
@@ -182,6 +219,7 @@ mod tests {
             n_operations,
             chains,
             multiprocessors: 132,
+            memory_bytes: 0,
         }
     }
 
@@ -205,8 +243,15 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_long_vectors_are_few() {
-        assert_eq!(load(100_000, 1e8, 1).sharded(), Some(10 * 256));
+    fn copies_of_long_vectors_take_a_part_of_the_memory() {
+        assert_eq!(load(100_000, 1e8, 1).sharded(), Some(11 * 256));
         assert_eq!(load(1_000_000, 1e8, 1).sharded(), Some(2 * 256));
+        // A study of 8,000 children, eleven parameters each, on a card of 80 GB: no multiprocessor idles.
+        let study = Load {
+            memory_bytes: 80_000_000_000,
+            multiprocessors: 114,
+            ..load(88_022, 1e8, 4)
+        };
+        assert_eq!(study.sharded(), Some(28 * 256));
     }
 }

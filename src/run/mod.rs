@@ -435,6 +435,11 @@ pub fn n_observations(joint: &Joint) -> usize {
 }
 
 impl Outcome {
+    /// Coordinates that were sampled: fewer than the model has where rewrites integrated some out.
+    pub fn n_sampled(&self) -> usize {
+        self.compiled.dim
+    }
+
     /// Examines the draws; the run's own findings come first.
     ///
     /// # Errors

@@ -36,6 +36,8 @@ pub struct Inventory {
     pub label: String,
     /// Multiprocessors.
     pub multiprocessors: u32,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
     /// Highest clock in MHz.
     pub clock_mhz: u32,
     /// Operations in f64 that a multiprocessor starts per clock.
@@ -126,6 +128,7 @@ pub fn seconds_on(costs: &Costs, gpu: &Inventory) -> f64 {
         n_operations: costs.n_operations,
         chains: costs.chains,
         multiprocessors: gpu.multiprocessors as usize,
+        memory_bytes: gpu.memory_bytes,
     };
     let team = load.team();
     let warps = (costs.chains * team) as f64 / 32.0;
@@ -137,25 +140,27 @@ pub fn seconds_on(costs: &Costs, gpu: &Inventory) -> f64 {
 }
 
 /// Cards of clusters as their data sheets have them, of each the slowest that bears the name:
-/// multiprocessors, highest clock in MHz, operations in f64 that a multiprocessor starts per clock.
-const CARDS: [(&str, u32, u32, f64); 8] = [
-    ("v100", 80, 1_380, 32.0),
-    ("a100", 108, 1_410, 32.0),
-    ("h100", 114, 1_755, 64.0),
-    ("h200", 132, 1_785, 64.0),
-    ("t4", 40, 1_590, 2.0),
-    ("a40", 84, 1_740, 2.0),
-    ("l4", 58, 2_040, 2.0),
-    ("l40s", 142, 2_520, 2.0),
+/// multiprocessors, gigabytes of memory, highest clock in MHz, operations in f64 that a multiprocessor
+/// starts per clock.
+const CARDS: [(&str, u32, u64, u32, f64); 8] = [
+    ("v100", 80, 16, 1_380, 32.0),
+    ("a100", 108, 40, 1_410, 32.0),
+    ("h100", 114, 80, 1_755, 64.0),
+    ("h200", 132, 141, 1_785, 64.0),
+    ("t4", 40, 16, 1_590, 2.0),
+    ("a40", 84, 48, 1_740, 2.0),
+    ("l4", 58, 24, 2_040, 2.0),
+    ("l40s", 142, 48, 2_520, 2.0),
 ];
 
 /// What is known of cards that are not here; without a precision that was asked for, each computes
 /// in f64 where that is fast, else in mixed precision, as `auto` would.
 pub fn cards(precision: Option<Precision>) -> impl Iterator<Item = Inventory> {
     CARDS.into_iter().map(
-        move |(name, multiprocessors, clock_mhz, f64_per_clock)| Inventory {
+        move |(name, multiprocessors, gigabytes, clock_mhz, f64_per_clock)| Inventory {
             label: name.into(),
             multiprocessors,
+            memory_bytes: gigabytes * 1_000_000_000,
             clock_mhz,
             f64_per_clock,
             precision: precision.unwrap_or(match f64_per_clock < 16.0 {
@@ -241,6 +246,7 @@ mod tests {
         Inventory {
             label: "cuda:0".into(),
             multiprocessors: 132,
+            memory_bytes: 80_000_000_000,
             clock_mhz: 1_980,
             f64_per_clock: 64.0,
             precision: Precision::F64,
@@ -252,6 +258,7 @@ mod tests {
         Inventory {
             label: "cuda:0".into(),
             multiprocessors: 84,
+            memory_bytes: 80_000_000_000,
             clock_mhz: 1_800,
             f64_per_clock: 2.0,
             precision,
@@ -316,6 +323,16 @@ mod tests {
         };
         let (short, long) = (h100 - OPENING_S, on("h100", &deep) - OPENING_S);
         assert!((long / short - 10.0).abs() < 1e-9, "{short} {long}");
+        // Children of a study, with as many trials each: twice as many take twice as long.
+        let study = |children: usize| Costs {
+            dim: 11 * children + 22,
+            ..costs(1e-6 * children as f64, 1e4 * children as f64, 4)
+        };
+        let time = |children: usize| on("h100", &study(children)) - OPENING_S;
+        for children in [500, 1000, 2000, 4000] {
+            let ratio = time(2 * children) / time(children);
+            assert!((1.5..2.1).contains(&ratio), "{children}: {ratio}");
+        }
         // Cards for pictures compute in mixed precision unless told otherwise.
         let f64s = cards(None)
             .filter(|c| c.precision == Precision::F64)

@@ -1,9 +1,10 @@
 //! The second half of a validation: the same run on a GPU, beside that of the CPU.
 
-use super::{Settings, verdict};
+use super::report::seconds_of;
+use super::verdict;
 use crate::diagnose::{Agreement, Diagnosis, ESS_LIMIT, RHAT_LIMIT, SummaryOptions, agreement};
 use crate::draws::Trace;
-use crate::model::joint::Joint;
+use crate::model::joint::{Joint, Rewrites};
 use crate::run::{self, Caller, Device, Outcome};
 use crate::verify::{Check, Verdict};
 use crate::{ErrorKind, Result};
@@ -35,7 +36,7 @@ pub struct Card {
     pub used: Arc<AtomicU64>,
 }
 
-/// The run on a GPU.
+/// A run on a GPU, beside the same on the CPU.
 pub struct GpuRun {
     /// Where it was made.
     pub card: Card,
@@ -47,26 +48,36 @@ pub struct GpuRun {
     pub agreement: Agreement,
     /// Whether every draw has the bits of the CPU's.
     pub same_bits: bool,
+    /// Seconds of the warm-up and the draws on the CPU.
+    pub cpu_s: f64,
 }
+
+/// The names of the two checks of a run on a GPU: convergence, and agreement with the CPU.
+type Names = [&'static str; 2];
+/// Of the run of the validation itself.
+pub(super) const AS_SAMPLED: Names = ["gpu", "gpu = cpu"];
+/// Of the run in which no parameter is integrated out.
+pub(super) const ALL_PARAMETERS: Names = ["gpu, all", "gpu, all = cpu"];
 
 /// Makes the run of `settings` again on `card`; a run that fails is a line, not an error.
 pub(super) fn repeat(
     card: &Card,
-    settings: &Settings,
+    settings: &run::Settings,
     joint: &Joint,
     cpu: &Outcome,
+    names: Names,
     caller: &Caller<'_>,
 ) -> (Option<GpuRun>, Vec<Check>) {
     let made = run_on(card, settings, joint, cpu, caller);
     match made {
         Ok(made) => {
-            let checks = made.checks();
+            let checks = made.checks(names);
             (Some(made), checks)
         }
         Err(error) => {
             let detail = format!("{} ({}): {error}", card.label, card.name);
             let check = Check {
-                name: "gpu",
+                name: names[0],
                 verdict: Verdict::Fail,
                 detail,
             };
@@ -75,14 +86,39 @@ pub(super) fn repeat(
     }
 }
 
+/// Samples the model of `joint` with all its parameters, on the CPU and on `card`. The rewrites leave
+/// two coordinates of the model of a validation, whose kernel has no sum in f32 and few registers.
+pub(super) fn all_parameters(
+    card: &Card,
+    settings: &run::Settings,
+    joint: &Joint,
+    caller: &Caller<'_>,
+) -> (Option<GpuRun>, Vec<Check>) {
+    let own = run::Settings {
+        rewrites: Rewrites::NONE,
+        ..settings.clone()
+    };
+    match run::run(joint, &own, caller) {
+        Ok(cpu) => repeat(card, &own, joint, &cpu, ALL_PARAMETERS, caller),
+        Err(error) => {
+            let check = Check {
+                name: ALL_PARAMETERS[0],
+                verdict: Verdict::Fail,
+                detail: format!("on the CPU: {error}"),
+            };
+            (None, vec![check])
+        }
+    }
+}
+
 fn run_on(
     card: &Card,
-    settings: &Settings,
+    settings: &run::Settings,
     joint: &Joint,
     cpu: &Outcome,
     caller: &Caller<'_>,
 ) -> Result<GpuRun> {
-    let mut own = settings.run.clone();
+    let mut own = settings.clone();
     own.device = card.device.clone();
     own.precision = card.precision;
     let outcome = run::run(joint, &own, caller)?;
@@ -100,6 +136,7 @@ fn run_on(
         diagnosis: outcome.diagnose(&options)?,
         agreement: agreement(&cpu.trace, &outcome.trace, &[], threads)?,
         same_bits: same_draws(&cpu.trace, &outcome.trace),
+        cpu_s: seconds_of(cpu),
         outcome,
     })
 }
@@ -112,10 +149,15 @@ fn same_draws(a: &Trace, b: &Trace) -> bool {
 }
 
 impl GpuRun {
-    /// `cuda:0 (NVIDIA H200, f64)`.
+    /// `cuda:0 (NVIDIA H200, f64)`, with the precision in which the draws were made.
     pub fn said(&self) -> String {
         let Card { label, name, .. } = &self.card;
-        format!("{label} ({name}, {})", self.card.precision.name())
+        format!("{label} ({name}, {})", self.outcome.precision.name())
+    }
+
+    /// How many times as fast it was as the CPU.
+    pub fn speed_up(&self) -> f64 {
+        self.cpu_s / seconds_of(&self.outcome)
     }
 
     /// Bytes of memory, the most that were in use.
@@ -123,7 +165,7 @@ impl GpuRun {
         self.card.used.load(Ordering::Relaxed)
     }
 
-    fn checks(&self) -> Vec<Check> {
+    fn checks(&self, names: Names) -> Vec<Check> {
         let found = &self.diagnosis;
         let transitions = found.summary.n_chains * found.summary.n_draws;
         let divergences = found.divergences.unwrap_or(0);
@@ -146,19 +188,20 @@ impl GpuRun {
         };
         vec![
             Check {
-                name: "gpu",
+                name: names[0],
                 verdict: verdict(converged),
                 detail: format!(
-                    "{}: R-hat {:.4}, ESS {:.0} in the bulk and {:.0} in the tails, {divergences} \
-                     divergences",
+                    "{}, {} coordinates: R-hat {:.4}, ESS {:.0} in the bulk and {:.0} in the tails, \
+                     {divergences} divergences",
                     self.said(),
+                    self.outcome.n_sampled(),
                     found.max_r_hat,
                     found.min_ess_bulk,
                     found.min_ess_tail
                 ),
             },
             Check {
-                name: "gpu = cpu",
+                name: names[1],
                 verdict: verdict(self.same_bits || self.agreement.agree),
                 detail,
             },

@@ -10,6 +10,7 @@ mod predictions;
 mod report;
 
 pub use data::{Truth, generate};
+use gpu::AS_SAMPLED;
 pub use gpu::{Card, GpuRun, Second};
 pub use report::{report_text, validation_json};
 
@@ -84,6 +85,8 @@ pub struct Validation {
     pub diagnosis: Diagnosis,
     /// The same run on a GPU, if there was one.
     pub gpu: Option<GpuRun>,
+    /// The model with all its parameters on that GPU, and on the CPU beside it.
+    pub gpu_all: Option<GpuRun>,
     /// Seconds of each stage, in order.
     pub timing: Vec<(&'static str, f64)>,
     /// What was asked.
@@ -131,25 +134,28 @@ pub fn validate(settings: &Settings, caller: &Caller<'_>) -> Result<Validation> 
     let observed = data.get("y").expect("it was made above");
     checks.extend(predictions::checks(&outcome, observed, settings)?);
     clock.lap("predictive check");
-    let gpu = match &settings.second {
+    let (gpu, gpu_all) = match &settings.second {
         Second::No(why) => {
             checks.push(Check {
                 name: "gpu",
                 verdict: Verdict::Skip,
                 detail: format!("sampling on a GPU was not checked: {why}"),
             });
-            None
+            (None, None)
         }
-        Second::On(_) if outcome.run.interrupted => None,
+        Second::On(_) if outcome.run.interrupted => (None, None),
         Second::On(card) => {
             let quiet = Caller {
                 observer: Caller::silent().observer,
                 ..*caller
             };
-            let (gpu, found) = gpu::repeat(card, settings, &joint, &outcome, &quiet);
+            let run = &settings.run;
+            let (gpu, found) = gpu::repeat(card, run, &joint, &outcome, AS_SAMPLED, &quiet);
+            checks.extend(found);
+            let (all, found) = gpu::all_parameters(card, run, &joint, &quiet);
             checks.extend(found);
             clock.lap("gpu");
-            gpu
+            (gpu, all)
         }
     };
     Ok(Validation {
@@ -159,6 +165,7 @@ pub fn validate(settings: &Settings, caller: &Caller<'_>) -> Result<Validation> 
         outcome,
         diagnosis,
         gpu,
+        gpu_all,
         timing: clock.laps,
         settings: settings.clone(),
     })

@@ -64,18 +64,19 @@ pub fn report_text(validation: &Validation) -> String {
         ess / total,
         validation.outcome.run.gradients
     );
-    if let Some(gpu) = &validation.gpu {
+    for gpu in validation.gpu.iter().chain(&validation.gpu_all) {
         let timing = &gpu.outcome.timing;
         let _ = writeln!(
             out,
-            "{}: compile {:.3}, warm-up {:.3}, sampling {:.3} s, {:.1} MiB; {} times as fast as the \
-             CPU; smallest bulk ESS a second: {:.0} of sampling",
+            "{}, {} coordinates: compile {:.3}, warm-up {:.3}, sampling {:.3} s, {:.1} MiB; {} times \
+             as fast as the CPU; smallest bulk ESS a second: {:.0} of sampling",
             gpu.said(),
+            gpu.outcome.n_sampled(),
             timing.compile,
             timing.warmup,
             timing.sampling,
             gpu.memory_bytes() as f64 / 1_048_576.0,
-            times(seconds_of(&validation.outcome) / seconds_of(&gpu.outcome)),
+            times(gpu.speed_up()),
             gpu.diagnosis.min_ess_bulk / timing.sampling
         );
     }
@@ -83,7 +84,7 @@ pub fn report_text(validation: &Validation) -> String {
 }
 
 /// Seconds of a run.
-fn seconds_of(outcome: &Outcome) -> f64 {
+pub(super) fn seconds_of(outcome: &Outcome) -> f64 {
     let t = &outcome.timing;
     t.compile + t.warmup + t.sampling + t.collecting
 }
@@ -117,7 +118,7 @@ fn contender(name: &str, outcome: &Outcome, found: &Diagnosis, memory: Option<u6
 /// Elements of the comparison that are kept: those furthest apart.
 const FURTHEST: usize = 10;
 
-fn gpu_json(validation: &Validation, gpu: &GpuRun) -> Value {
+fn gpu_json(gpu: &GpuRun) -> Value {
     let mut worst: Vec<_> = gpu.agreement.elements.iter().collect();
     worst.sort_by(|a, b| b.largest().total_cmp(&a.largest()));
     let row = |e: &&Agreeing| {
@@ -129,12 +130,12 @@ fn gpu_json(validation: &Validation, gpu: &GpuRun) -> Value {
             "r_hat": json_number(e.r_hat),
         })
     };
-    let ratio = seconds_of(&validation.outcome) / seconds_of(&gpu.outcome);
     json!({
         "device": gpu.card.label,
         "name": gpu.card.name,
-        "precision": gpu.card.precision.name(),
-        "speed_up": json_number(ratio),
+        "precision": gpu.outcome.precision.name(),
+        "coordinates": gpu.outcome.n_sampled(),
+        "speed_up": json_number(gpu.speed_up()),
         "memory_bytes": gpu.memory_bytes(),
         "same_bits": gpu.same_bits,
         "agree": gpu.agreement.agree,
@@ -186,7 +187,10 @@ pub fn validation_json(validation: &Validation) -> Value {
         let name = &gpu.card.label;
         let memory = Some(gpu.memory_bytes());
         runs.push(contender(name, &gpu.outcome, &gpu.diagnosis, memory));
-        document.insert("gpu".into(), gpu_json(validation, gpu));
+        document.insert("gpu".into(), gpu_json(gpu));
+    }
+    if let Some(gpu) = &validation.gpu_all {
+        document.insert("gpu_all_parameters".into(), gpu_json(gpu));
     }
     document.insert("contenders".into(), json!(runs));
     for (key, value) in own {

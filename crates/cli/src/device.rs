@@ -7,7 +7,7 @@ use fitzroy::run::{Device, Inventory, KernelMemory, Plan, Settings, Team, gradie
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
-use fitzroy_device::gpu::{Description, Driver, Gpu, Places, Trouble};
+use fitzroy_device::gpu::{Description, Driver, Gpu, Places, Trouble, free_bytes};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
 use std::cmp::Ordering;
@@ -121,35 +121,35 @@ pub(crate) fn best(
     places: &Places,
     precision: Option<Precision>,
 ) -> std::result::Result<(Gpu, String), Trouble> {
-    let descriptions = described(places)?;
+    let mut descriptions = described(places)?;
     let n = descriptions.len();
-    let (mut ready, mut wrong, mut first) = (Vec::new(), Vec::new(), None);
+    let key = |found: &Description| {
+        let inventory = inventory(found, precision.unwrap_or(found.precision()));
+        (inventory.seconds(1.0), found.free_bytes.unwrap_or(0))
+    };
+    descriptions.sort_by(|a, b| order(key(a), key(b)));
+    let (mut wrong, mut first) = (Vec::new(), None);
+    // A context takes time, memory, and a GPU that others have asked for: one is opened, not all.
     for description in descriptions {
         match Gpu::open(places, description.index) {
-            Ok(gpu) => ready.push(gpu),
+            Ok(gpu) => {
+                let mut reason = ASKED_FOR.to_string();
+                if n > 1 {
+                    reason +=
+                        &format!("; of {n} GPUs it is the first by speed, then by free memory");
+                }
+                if !wrong.is_empty() {
+                    reason = format!("{reason}; not {}", wrong.join("; "));
+                }
+                return Ok((gpu, reason));
+            }
             Err(trouble) => {
                 wrong.push(format!("cuda:{}: {trouble}", description.index));
                 first = first.or(Some(trouble));
             }
         }
     }
-    let key = |gpu: &Gpu| {
-        let found = &gpu.description;
-        let inventory = inventory(found, precision.unwrap_or(found.precision()));
-        (inventory.seconds(1.0), found.free_bytes.unwrap_or(0))
-    };
-    ready.sort_by(|a, b| order(key(a), key(b)));
-    let Some(gpu) = ready.into_iter().next() else {
-        return Err(first.unwrap_or(Trouble::NoDevice));
-    };
-    let mut reason = ASKED_FOR.to_string();
-    if n > 1 {
-        reason += &format!("; of {n} GPUs it is the first by speed, then by free memory");
-    }
-    if !wrong.is_empty() {
-        reason = format!("{reason}; not {}", wrong.join("; "));
-    }
-    Ok((gpu, reason))
+    Err(first.unwrap_or(Trouble::NoDevice))
 }
 
 /// Whether someone who asked for no device should hear of it: a driver is there, and yet no GPU can
@@ -171,13 +171,15 @@ pub(crate) fn inventory(description: &Description, precision: Precision) -> Inve
     Inventory {
         label: format!("cuda:{}", description.index),
         multiprocessors: description.multiprocessors,
+        memory_bytes: description.memory_bytes,
         clock_mhz: description.clock_mhz,
         f64_per_clock: description.f64_per_clock(),
         precision,
     }
 }
 
-/// What the driver says of every GPU that it shows.
+/// What the driver says of every GPU that it shows, and NVML of their free memory if there are several:
+/// none of them is taken for that.
 ///
 /// # Errors
 /// There is no driver, or it sees no GPU, or fails for all of them.
@@ -188,6 +190,13 @@ pub(crate) fn described(places: &Places) -> std::result::Result<Vec<Description>
         match driver.describe(index) {
             Ok(description) => found.push(description),
             Err(trouble) => first = first.or(Some(trouble)),
+        }
+    }
+    if found.len() > 1 {
+        let bus_ids: Vec<&str> = found.iter().map(|d| d.bus_id.as_str()).collect();
+        let free = free_bytes(places, &bus_ids);
+        for (description, free) in found.iter_mut().zip(free) {
+            description.free_bytes = free;
         }
     }
     match first {
@@ -209,7 +218,8 @@ pub(crate) fn follow(
     places: &Places,
     holds: &dyn Fn(&Gpu) -> Result<()>,
 ) -> (Option<Gpu>, String) {
-    plans.sort_by(|a, b| a.0.gpu_s.total_cmp(&b.0.gpu_s));
+    let key = |(plan, gpu): &(Plan, Description)| (plan.gpu_s, gpu.free_bytes.unwrap_or(0));
+    plans.sort_by(|a, b| order(key(a), key(b)));
     let n = plans.len();
     let reason = plans
         .first()
@@ -218,19 +228,16 @@ pub(crate) fn follow(
         1 => String::new(),
         _ => format!("cuda:{index}: "),
     };
-    let (mut ready, mut wrong) = (Vec::new(), Vec::new());
+    let mut wrong = Vec::new();
     for (plan, description) in plans.into_iter().filter(|p| p.0.on_gpu) {
-        match Gpu::open(places, description.index) {
-            Ok(gpu) => ready.push((plan, gpu)),
+        let gpu = match Gpu::open(places, description.index) {
+            Ok(gpu) => gpu,
             Err(trouble) => {
                 let who = which(description.index);
                 wrong.push(format!("{who}{trouble}; {}", trouble.remedy()));
+                continue;
             }
-        }
-    }
-    let key = |(plan, gpu): &(Plan, Gpu)| (plan.gpu_s, gpu.description.free_bytes.unwrap_or(0));
-    ready.sort_by(|a, b| order(key(a), key(b)));
-    for (plan, gpu) in ready {
+        };
         match holds(&gpu) {
             Ok(()) => {
                 let mut reason = plan.reason;
@@ -322,10 +329,7 @@ impl Chosen {
         });
         self.reason = reason;
         self.is_news = true;
-        let multiprocessors = gpu.meeting();
-        self.device = Device::machine(gpu)
-            .with_multiprocessors(multiprocessors)
-            .with_team(self.team);
+        self.device = Device::gpu(gpu).with_team(self.team);
     }
 
     /// Decides, now that the run is known, and has `settings` say where and in which precision.
@@ -371,6 +375,7 @@ impl Chosen {
                 precision: precision(description),
                 device: Device::threads()
                     .with_multiprocessors(description.multiprocessors as usize)
+                    .with_memory_bytes(description.memory_bytes)
                     .with_team(team),
                 ..settings.clone()
             };

@@ -332,9 +332,17 @@ fn a_gpu_without_a_number_is_the_fastest_and_of_equal_ones_the_emptiest() {
         return;
     };
     for flags in [&["--device", "cuda"], &["--precision", "mixed"]] {
+        let _ = std::fs::remove_file(fake.timeline());
         let said = taken(&fake, flags);
         let device = format!("device: cuda:1 (NVIDIA H200), {first}");
         assert!(said.contains(&device), "{said}");
+        // A context on every GPU would take seconds, and memory of others.
+        let contexts = timeline(&fake.timeline());
+        let contexts: Vec<_> = contexts
+            .iter()
+            .filter(|(what, _)| what == "retained")
+            .collect();
+        assert_eq!(contexts, [&("retained".to_string(), 1)]);
     }
     let said = taken(&fake, &["--device", "cuda:0"]);
     assert!(
@@ -607,7 +615,10 @@ fn validation_repeats_the_run_on_a_gpu_and_compares_the_two() {
     for part in [
         "PASS  gpu = cpu        every draw of",
         "has the bits of the CPU's",
-        "cuda:0 (NVIDIA H200, f64): compile",
+        "PASS  gpu, all         cuda:0 (NVIDIA H200, f64), 11 coordinates: R-hat",
+        "PASS  gpu, all = cpu   every draw of",
+        "cuda:0 (NVIDIA H200, f64), 2 coordinates: compile",
+        "cuda:0 (NVIDIA H200, f64), 11 coordinates: compile",
         "times as fast as the CPU",
     ] {
         assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
@@ -616,7 +627,10 @@ fn validation_repeats_the_run_on_a_gpu_and_compares_the_two() {
     let document = std::fs::read_to_string(folder.join("validation.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["contenders"][1]["name"], "cuda:0");
-    assert_eq!(document["gpu"]["same_bits"], true);
+    for (run, coordinates) in [("gpu", 2), ("gpu_all_parameters", 11)] {
+        assert_eq!(document[run]["same_bits"], true);
+        assert_eq!(document[run]["coordinates"], coordinates);
+    }
     assert!(document["gpu"]["memory_bytes"].as_u64().unwrap() > 0);
     let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
     for part in ["Agreement of CPU and cuda:0", "speed-up"] {
@@ -626,6 +640,28 @@ fn validation_repeats_the_run_on_a_gpu_and_compares_the_two() {
     let line =
         "SKIP  gpu              sampling on a GPU was not checked: --device cpu was asked for";
     assert!(alone.out.contains(line), "{}", alone.out);
+}
+
+/// Catches: a validation whose kernels have no sum in the precision that it names. The rewrites leave two
+/// coordinates of its model, without a row; with all parameters the draws are not the CPU's to the bit.
+#[test]
+fn validation_sums_in_the_precision_that_it_names() {
+    let card = [
+        "TEAM_NOW=1",
+        "CAPABILITY=86",
+        "NAME=\"NVIDIA RTX A6000\"",
+        "PROCESSORS=84",
+    ];
+    let Some(fake) = Fake::new("gpu-validate-mixed", &card) else {
+        return;
+    };
+    let said = fake.fitzroy(&["validate", "--quick", "--groups", "8", "--out", "both"]);
+    for part in [
+        "PASS  gpu, all         cuda:0 (NVIDIA RTX A6000, mixed), 11 coordinates: R-hat",
+        "PASS  gpu, all = cpu   11 numbers agree",
+    ] {
+        assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
+    }
 }
 
 #[test]

@@ -96,9 +96,8 @@ pub(crate) fn on_gpu(places: &Places) -> Result<Device> {
 /// The same, and the nanoseconds that its kernels will have run.
 pub(crate) fn on_gpu_with_clock(places: &Places) -> Result<(Device, Arc<AtomicU64>)> {
     let gpu = Gpu::open(places, 0)?;
-    let (multiprocessors, busy) = (gpu.meeting(), gpu.busy());
-    let device = Device::machine(gpu).with_multiprocessors(multiprocessors);
-    Ok((device, busy))
+    let busy = gpu.busy();
+    Ok((Device::gpu(gpu), busy))
 }
 
 /// What it took to make a kernel ready.

@@ -205,8 +205,7 @@ pub(crate) fn memory(places: &Places) -> Result<Value> {
     const CHAINS: usize = 1024;
     let gpu = Gpu::open(places, 0)?;
     let (used, free) = (gpu.used(), gpu.free_bytes());
-    let multiprocessors = gpu.meeting();
-    let device = Device::machine(gpu).with_multiprocessors(multiprocessors);
+    let device = Device::gpu(gpu);
     let counts = [CHAINS, 20, 20];
     let mut asked = settings(device.clone(), Precision::F64, counts);
     asked.rewrites = M2_WHOLE.rewrites;

@@ -140,13 +140,13 @@ fn second(common: &Common) -> Result<Second> {
             }
         },
     };
-    let (description, multiprocessors) = (&gpu.description, gpu.meeting());
+    let description = &gpu.description;
     Ok(Second::On(Card {
         label: format!("cuda:{}", description.index),
         name: description.name.clone(),
         precision: precision.unwrap_or(description.precision()),
         used: gpu.used(),
-        device: Device::machine(gpu).with_multiprocessors(multiprocessors),
+        device: Device::gpu(gpu),
     }))
 }
 

@@ -117,6 +117,7 @@ mod tests {
         let card = Inventory {
             label: "cuda:0".into(),
             multiprocessors: 132,
+            memory_bytes: 80_000_000_000,
             clock_mhz: 1755,
             f64_per_clock: 64.0,
             precision: Precision::F64,

@@ -33,11 +33,14 @@ pub struct Gpu {
     pub description: Description,
     program: Option<Ready>,
     slots: Vec<(u64, usize)>,
-    /// Where programs run, so that copies need not wait for them.
-    stream: *mut c_void,
+    /// The stream of programs, and that of copies, which need not wait for a program that runs.
+    streams: [*mut c_void; 2],
     /// Bytes taken so far, at most; shared with whoever asks afterwards.
     used: Arc<AtomicU64>,
+    /// The beginning and the end of the last program.
     events: [*mut c_void; 2],
+    /// The end of the last copy before a program, which waits for it.
+    copied: *mut c_void,
     /// Of the program that was loaded last.
     pub loaded: Loaded,
     /// Why compiled kernels could not be kept.
@@ -62,8 +65,17 @@ struct Ready {
 const BLOCK: usize = 128;
 /// Threads of a warp.
 const WARP: usize = 32;
+/// Places in [`Gpu::streams`].
+const PROGRAMS: usize = 0;
+const COPIES: usize = 1;
 /// CU_STREAM_NON_BLOCKING.
-const NON_BLOCKING: c_uint = 1;
+pub(super) const NON_BLOCKING: c_uint = 1;
+/// CU_CTX_SCHED_BLOCKING_SYNC: a thread that waits for the GPU sleeps instead of spinning.
+const SLEEP: c_uint = 4;
+/// CU_EVENT_BLOCKING_SYNC: likewise for events.
+const SLEEP_FOR_EVENT: c_uint = 1;
+/// CU_EVENT_DISABLE_TIMING, with that.
+pub(super) const NO_TIMING: c_uint = 2 | SLEEP_FOR_EVENT;
 
 impl Gpu {
     /// Takes GPU `index` into use and finds a compiler for it.
@@ -85,6 +97,9 @@ impl Gpu {
     ) -> std::result::Result<Gpu, Trouble> {
         let handle = driver.handle(description.index)?;
         let mut context = std::ptr::null_mut();
+        // SAFETY: the handle is the driver's own. A context that is in use already keeps its flags, and
+        // older drivers say so: then waiting spins, and nothing else differs.
+        unsafe { (driver.functions.context_flags)(handle, SLEEP) };
         // SAFETY: the pointer is to memory of this function.
         let status = unsafe { (driver.functions.context_retain)(&mut context, handle) };
         driver.check("cuDevicePrimaryCtxRetain", status)?;
@@ -97,21 +112,29 @@ impl Gpu {
             description,
             program: None,
             slots: Vec::new(),
-            stream: std::ptr::null_mut(),
+            streams: [std::ptr::null_mut(); 2],
             used: Arc::default(),
             events: [std::ptr::null_mut(); 2],
+            copied: std::ptr::null_mut(),
             loaded: Loaded::default(),
             cache_note: None,
             trouble: None,
             busy: Arc::default(),
         };
         gpu.enter()?;
-        // SAFETY: the pointer is to memory of the GPU's own record.
-        let status = unsafe { (gpu.driver.functions.stream_create)(&mut gpu.stream, NON_BLOCKING) };
-        gpu.driver.check("cuStreamCreate", status)?;
-        for k in 0..2 {
+        for stream in &mut gpu.streams {
             // SAFETY: the pointer is to memory of the GPU's own record.
-            let status = unsafe { (gpu.driver.functions.event_create)(&mut gpu.events[k], 0) };
+            let status = unsafe { (gpu.driver.functions.stream_create)(stream, NON_BLOCKING) };
+            gpu.driver.check("cuStreamCreate", status)?;
+        }
+        let [begun, ended] = &mut gpu.events;
+        for (event, flags) in [
+            (begun, SLEEP_FOR_EVENT),
+            (ended, SLEEP_FOR_EVENT),
+            (&mut gpu.copied, NO_TIMING),
+        ] {
+            // SAFETY: as above.
+            let status = unsafe { (gpu.driver.functions.event_create)(event, flags) };
             gpu.driver.check("cuEventCreate", status)?;
         }
         gpu.description.free_bytes = gpu.free_bytes();
@@ -244,8 +267,11 @@ impl Gpu {
         }
         let f = &self.driver.functions;
         if at != 0 {
-            // SAFETY: it was allocated here and nothing that runs uses it.
-            unsafe { (f.free)(at) };
+            // SAFETY: it was allocated here, and nothing uses it once copies on their way are waited for.
+            unsafe {
+                (f.context_wait)();
+                (f.free)(at);
+            }
             self.slots[slot] = (0, 0);
         }
         let mut at = 0;
@@ -269,20 +295,28 @@ impl Gpu {
     fn copy_there(&self, at: u64, words: &[u64]) -> std::result::Result<(), Trouble> {
         self.enter()?;
         let bytes = std::mem::size_of_val(words);
-        // SAFETY: the address is inside memory reserved here, and the words are there to be read.
-        let status = unsafe { (self.driver.functions.write)(at, words.as_ptr().cast(), bytes) };
-        self.driver.check("cuMemcpyHtoD", status)
+        let (write, stream) = (self.driver.functions.write, self.streams[COPIES]);
+        // SAFETY: the address is inside memory reserved here, and the words are there to be read: the
+        // driver has taken them out of this memory, which is not pinned, when the call returns.
+        let status = unsafe { write(at, words.as_ptr().cast(), bytes, stream) };
+        self.driver.check("cuMemcpyHtoDAsync", status)
     }
 
     fn copy_here(&self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
         self.enter()?;
         let bytes = std::mem::size_of_val(words);
-        // SAFETY: the address is inside memory reserved here, and the words may be written.
-        let status = unsafe { (self.driver.functions.read)(words.as_mut_ptr().cast(), at, bytes) };
-        self.driver.check("cuMemcpyDtoH", status)
+        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
+        // SAFETY: the address is inside memory reserved here, and the words may be written until the
+        // stream is waited for.
+        let status = unsafe { (f.read)(words.as_mut_ptr().cast(), at, bytes, stream) };
+        self.driver.check("cuMemcpyDtoHAsync", status)?;
+        // SAFETY: the stream was made here.
+        let status = unsafe { (f.stream_wait)(stream) };
+        self.driver.check("cuStreamSynchronize", status)
     }
 
-    /// Has the program begin with `job`; the events tell when it begins and ends.
+    /// Has the program begin with `job`, after all copies so far; the events tell when it begins and
+    /// ends.
     fn begin(&mut self, job: u64, n_teams: usize) -> std::result::Result<(), Trouble> {
         self.enter()?;
         let ready = self.program.as_ref().expect("a program was loaded");
@@ -296,8 +330,19 @@ impl Gpu {
         let (grid, block) = (grid as c_uint, block as c_uint);
         let mut job = job;
         let mut arguments: [*mut c_void; 1] = [(&raw mut job).cast()];
-        let (f, at, stream) = (&self.driver.functions, arguments.as_mut_ptr(), self.stream);
-        // SAFETY: the events and the stream were made here.
+        let (f, at, stream) = (
+            &self.driver.functions,
+            arguments.as_mut_ptr(),
+            self.streams[PROGRAMS],
+        );
+        // A copy from memory that is not pinned may arrive after its call has returned.
+        // SAFETY: the events and the streams were made here.
+        let status = unsafe { (f.event_record)(self.copied, self.streams[COPIES]) };
+        self.driver.check("cuEventRecord", status)?;
+        // SAFETY: as above.
+        let status = unsafe { (f.stream_wait_event)(stream, self.copied, 0) };
+        self.driver.check("cuStreamWaitEvent", status)?;
+        // SAFETY: as above.
         let status = unsafe { (f.event_record)(self.events[0], stream) };
         self.driver.check("cuEventRecord", status)?;
         // SAFETY: the entry takes one pointer, to a job in this GPU's memory; the sizes behind it
@@ -386,10 +431,11 @@ impl Drop for Gpu {
             for (at, _) in self.slots.iter().filter(|s| s.0 != 0) {
                 (f.free)(*at);
             }
-            if !self.stream.is_null() {
-                (f.stream_destroy)(self.stream);
+            for stream in self.streams.iter().filter(|s| !s.is_null()) {
+                (f.stream_destroy)(*stream);
             }
-            for event in self.events.iter().filter(|e| !e.is_null()) {
+            let events = self.events.iter().chain([&self.copied]);
+            for event in events.filter(|e| !e.is_null()) {
                 (f.event_destroy)(*event);
             }
             (f.context_release)(self.handle);

@@ -22,6 +22,7 @@ functions! {
     attribute = "cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
     total_memory = "cuDeviceTotalMem_v2"(*mut usize, c_int);
     bus_id = "cuDeviceGetPCIBusId"(*mut c_char, c_int, c_int);
+    context_flags = "cuDevicePrimaryCtxSetFlags_v2"(c_int, c_uint);
     context_retain = "cuDevicePrimaryCtxRetain"(*mut *mut c_void, c_int);
     context_release = "cuDevicePrimaryCtxRelease_v2"(c_int);
     context_current = "cuCtxSetCurrent"(*mut c_void);
@@ -29,8 +30,8 @@ functions! {
     free_memory = "cuMemGetInfo_v2"(*mut usize, *mut usize);
     allocate = "cuMemAlloc_v2"(*mut u64, usize);
     free = "cuMemFree_v2"(u64);
-    write = "cuMemcpyHtoD_v2"(u64, *const c_void, usize);
-    read = "cuMemcpyDtoH_v2"(*mut c_void, u64, usize);
+    write = "cuMemcpyHtoDAsync_v2"(u64, *const c_void, usize, *mut c_void);
+    read = "cuMemcpyDtoHAsync_v2"(*mut c_void, u64, usize, *mut c_void);
     module_load = "cuModuleLoadData"(*mut *mut c_void, *const c_void);
     module_unload = "cuModuleUnload"(*mut c_void);
     function = "cuModuleGetFunction"(*mut *mut c_void, *mut c_void, *const c_char);
@@ -45,6 +46,8 @@ functions! {
     );
     stream_create = "cuStreamCreate"(*mut *mut c_void, c_uint);
     stream_destroy = "cuStreamDestroy_v2"(*mut c_void);
+    stream_wait = "cuStreamSynchronize"(*mut c_void);
+    stream_wait_event = "cuStreamWaitEvent"(*mut c_void, *mut c_void, c_uint);
     event_create = "cuEventCreate"(*mut *mut c_void, c_uint);
     event_record = "cuEventRecord"(*mut c_void, *mut c_void);
     event_wait = "cuEventSynchronize"(*mut c_void);
@@ -84,7 +87,7 @@ pub struct Description {
     pub clock_mhz: u32,
     /// Highest clock of the memory, in MHz.
     pub memory_clock_mhz: u32,
-    /// Whether a watchdog ends long kernels: it serves a display.
+    /// Whether a watchdog ends long kernels: it serves a display, or belongs to Windows.
     pub watchdog: bool,
     /// Where it sits, such as `0000:41:00.0`.
     pub bus_id: String,
@@ -104,6 +107,12 @@ impl Description {
             (9, 0) | (10, 0) => 64.0,
             _ => 2.0,
         }
+    }
+
+    /// Nanoseconds after which a launch should begin nothing more, if a watchdog ends long kernels: that of
+    /// Windows after two seconds.
+    pub fn launch_budget_ns(&self) -> Option<u64> {
+        self.watchdog.then_some(250_000_000)
     }
 
     /// Whether it is a part of a GPU that looks like a whole one.
@@ -324,7 +333,8 @@ impl Driver {
             ecc: ask(32)? != 0,
             clock_mhz: ask(13)? / 1000,
             memory_clock_mhz: ask(36)? / 1000,
-            watchdog: ask(17)? != 0,
+            // Under WSL the watchdog of Windows ends kernels, whether a display is there or not.
+            watchdog: ask(17)? != 0 || Path::new("/dev/dxg").exists(),
         })
     }
 }

@@ -28,6 +28,6 @@ pub use compiler::{Compiler, OPTIONS, Places, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
 pub use machine::{MOST_MEMBERS, Machine, Meanwhile, Program, blocks, idle};
-pub use sensors::{Sensors, sensors};
+pub use sensors::{Sensors, free_bytes, sensors};
 pub use stream::GpuWork;
 pub use trouble::Trouble;

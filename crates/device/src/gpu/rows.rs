@@ -4,9 +4,37 @@ use super::machine::{Machine, Program, idle};
 use super::text::rows::{self, LANES};
 use crate::cpu::{RowProgram, Separated, TILE_ROWS};
 use fitzroy_graph::Result;
+use std::ops::Range;
 
 /// Teams of a pass, at most: enough for every GPU to be busy.
 const MOST_TEAMS: usize = 8192;
+
+/// How long a launch should last, in seconds: the watchdog of a display ends a kernel after two.
+const LAUNCH_S: f64 = 0.1;
+/// Tiles of the first launch of a pass, and rows of all fits of the first launch of many. Neither takes
+/// long on any GPU, and how long they take says how many the next may have.
+const FIRST_TILES: usize = 2048;
+const FIRST_ROWS: usize = 1 << 22;
+
+/// Launches neighbouring parts of `0..n`, first `first` of them, then as many as take [`LAUNCH_S`] if
+/// the machine measures that.
+fn in_launches(
+    n: usize,
+    first: usize,
+    mut launch: impl FnMut(Range<usize>) -> Result<f64>,
+) -> Result<()> {
+    let (mut from, mut many) = (0, first.max(1));
+    while from < n {
+        let part = from..n.min(from + many);
+        from = part.end;
+        let n_made = part.len();
+        let seconds = launch(part)?;
+        if seconds > 0.0 {
+            many = (n_made as f64 * (LAUNCH_S / seconds).clamp(0.25, 8.0)).max(1.0) as usize;
+        }
+    }
+    Ok(())
+}
 
 /// Memory by what it holds.
 #[derive(Clone, Copy)]
@@ -67,25 +95,29 @@ pub fn accumulate(
     tile: &mut dyn FnMut(&[f64]),
 ) -> Result<()> {
     machine.load(text)?;
-    let n_tiles = columns.n_rows.div_ceil(TILE_ROWS);
-    let (n_sums, n_teams) = (program.n_sums(), n_tiles.clamp(1, MOST_TEAMS));
+    let (n_tiles, n_sums) = (columns.n_rows.div_ceil(TILE_ROWS), program.n_sums());
     let scalars = program.scalars_at(params);
     let at = machine.reserve(Slot::Scalars as usize, scalars.len().max(1))?;
     machine.write(at, &bits(&scalars))?;
     let sums = machine.reserve(Slot::Sums as usize, (n_tiles * n_sums).max(1))?;
-    let scratch = machine.reserve(Slot::Scratch as usize, n_teams * n_sums * LANES)?;
-    let job = [
-        columns.at,
-        at,
-        sums,
-        scratch,
-        columns.n_rows as u64,
-        columns.stride as u64,
-        n_teams as u64,
-    ];
+    let most_teams = n_tiles.clamp(1, MOST_TEAMS);
+    let scratch = machine.reserve(Slot::Scratch as usize, most_teams * n_sums * LANES)?;
     let place = machine.reserve(Slot::Job as usize, 16)?;
-    machine.write(place, &job)?;
-    machine.launch(place, n_teams, &mut idle)?;
+    in_launches(n_tiles, FIRST_TILES, |tiles| {
+        let first = tiles.start * TILE_ROWS;
+        let n_teams = tiles.len().min(MOST_TEAMS);
+        let job = [
+            columns.at + 8 * first as u64,
+            at,
+            sums + 8 * (tiles.start * n_sums) as u64,
+            scratch,
+            (columns.n_rows - first).min(tiles.len() * TILE_ROWS) as u64,
+            columns.stride as u64,
+            n_teams as u64,
+        ];
+        machine.write(place, &job)?;
+        machine.launch(place, n_teams, &mut idle)
+    })?;
     let mut words = vec![0; n_tiles * n_sums];
     machine.read(sums, &mut words)?;
     let mut own = vec![0.0; n_sums];
@@ -214,24 +246,28 @@ pub fn fit_small(
     let lengths = put(Slot::Lengths, &lengths)?;
     let width = rows::result_words(p);
     let results = machine.reserve(Slot::Results as usize, n * width)?;
-    let n_teams = n.div_ceil(LANES);
-    let job = [
-        at,
-        starts,
-        offsets,
-        lengths,
-        results,
-        n as u64,
-        stride as u64,
-        n_teams as u64,
-        fits.max_evaluations as u64,
-        fits.grids.map_or(0, |(_, width)| width) as u64,
-        fits.xtol.to_bits(),
-        fits.ftol.to_bits(),
-    ];
     let place = machine.reserve(Slot::Job as usize, 16)?;
-    machine.write(place, &job)?;
-    machine.launch(place, n_teams, &mut idle)?;
+    let longest = fits.rows.iter().map(|r| r.len()).max().unwrap_or(0);
+    let first = FIRST_ROWS / (LANES * longest.max(1));
+    in_launches(n.div_ceil(LANES), first, |groups| {
+        let first = groups.start * LANES;
+        let job = [
+            at,
+            starts + 8 * (first * p) as u64,
+            offsets + 8 * groups.start as u64,
+            lengths + 8 * first as u64,
+            results + 8 * (first * width) as u64,
+            (n - first).min(groups.len() * LANES) as u64,
+            stride as u64,
+            groups.len() as u64,
+            fits.max_evaluations as u64,
+            fits.grids.map_or(0, |(_, width)| width) as u64,
+            fits.xtol.to_bits(),
+            fits.ftol.to_bits(),
+        ];
+        machine.write(place, &job)?;
+        machine.launch(place, groups.len(), &mut idle)
+    })?;
     let mut words = vec![0; n * width];
     machine.read(results, &mut words)?;
     let numbers = words.chunks_exact(width).map(|words| {

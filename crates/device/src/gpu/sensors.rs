@@ -18,6 +18,16 @@ functions! {
     temperature = "nvmlDeviceGetTemperature"(*mut c_void, c_uint, *mut c_uint);
     clock = "nvmlDeviceGetClockInfo"(*mut c_void, c_uint, *mut c_uint);
     power = "nvmlDeviceGetPowerUsage"(*mut c_void, *mut c_uint);
+    memory = "nvmlDeviceGetMemoryInfo"(*mut c_void, *mut c_void);
+}
+
+/// `nvmlMemory_t`, in bytes.
+#[derive(Default)]
+#[repr(C)]
+struct Memory {
+    total: u64,
+    free: u64,
+    used: u64,
 }
 
 /// `NVML_TEMPERATURE_GPU`.
@@ -36,24 +46,47 @@ pub struct Sensors {
     pub power_w: Option<f64>,
 }
 
-/// Reads the sensors of the GPU at `bus_id`, such as `0000:41:00.0`.
-///
-/// # Errors
-/// The library is not there, or does not know the GPU. Nothing else depends on it.
-pub fn sensors(places: &Places, bus_id: &str) -> Result<Sensors, Trouble> {
-    let (library, path) = match places.driver.as_deref().and_then(Path::parent) {
-        Some(folder) => (open(&folder.join(NAME))?, folder.join(NAME)),
-        None => match open(Path::new(NAME)) {
-            Ok(library) => (library, NAME.into()),
-            Err(trouble) => {
-                let found = FOLDERS.iter().map(|f| Path::new(f).join(NAME));
-                let path = found.into_iter().find(|p| p.exists()).ok_or(trouble)?;
-                (open(&path)?, path)
-            }
-        },
-    };
-    let f = Functions::of(library, &path)?;
-    let check = |call: &'static str, status: i32| match status {
+/// NVML, begun; it ends when this goes.
+struct Management(Functions);
+
+impl Management {
+    fn begin(places: &Places) -> Result<Self, Trouble> {
+        let (library, path) = match places.driver.as_deref().and_then(Path::parent) {
+            Some(folder) => (open(&folder.join(NAME))?, folder.join(NAME)),
+            None => match open(Path::new(NAME)) {
+                Ok(library) => (library, NAME.into()),
+                Err(trouble) => {
+                    let found = FOLDERS.iter().map(|f| Path::new(f).join(NAME));
+                    let path = found.into_iter().find(|p| p.exists()).ok_or(trouble)?;
+                    (open(&path)?, path)
+                }
+            },
+        };
+        let functions = Functions::of(library, &path)?;
+        // SAFETY: any process may begin, any number of times; each beginning has its end in `drop`.
+        check("nvmlInit", unsafe { (functions.init)() })?;
+        Ok(Management(functions))
+    }
+
+    fn gpu(&self, bus_id: &str) -> Result<*mut c_void, Trouble> {
+        let name = CString::new(bus_id).unwrap_or_default();
+        let mut gpu = std::ptr::null_mut();
+        // SAFETY: a text that ends with 0, and a pointer of this function.
+        let status = unsafe { (self.0.by_bus_id)(name.as_ptr(), &mut gpu) };
+        check("nvmlDeviceGetHandleByPciBusId", status)?;
+        Ok(gpu)
+    }
+}
+
+impl Drop for Management {
+    fn drop(&mut self) {
+        // SAFETY: the end of what began in `begin`.
+        unsafe { (self.0.shutdown)() };
+    }
+}
+
+fn check(call: &'static str, status: i32) -> Result<(), Trouble> {
+    match status {
         0 => Ok(()),
         // Its codes are not those of the driver.
         code => Err(Trouble::Driver {
@@ -61,32 +94,44 @@ pub fn sensors(places: &Places, bus_id: &str) -> Result<Sensors, Trouble> {
             code,
             name: "an error of NVML".into(),
         }),
+    }
+}
+
+/// Reads the sensors of the GPU at `bus_id`, such as `0000:41:00.0`.
+///
+/// # Errors
+/// The library is not there, or does not know the GPU. Nothing else depends on it.
+pub fn sensors(places: &Places, bus_id: &str) -> Result<Sensors, Trouble> {
+    let management = Management::begin(places)?;
+    let (f, gpu) = (&management.0, management.gpu(bus_id)?);
+    let mut value = 0;
+    // SAFETY: the handle is NVML's own, and `value` is a number of this function; so below.
+    let status = unsafe { (f.temperature)(gpu, TEMPERATURE_OF_GPU, &mut value) };
+    let temperature_c = (status == 0).then_some(value);
+    // SAFETY: as above.
+    let status = unsafe { (f.clock)(gpu, CLOCK_OF_PROCESSORS, &mut value) };
+    let clock_mhz = (status == 0).then_some(value);
+    // SAFETY: as above.
+    let status = unsafe { (f.power)(gpu, &mut value) };
+    Ok(Sensors {
+        temperature_c,
+        clock_mhz,
+        power_w: (status == 0).then_some(f64::from(value) / 1000.0),
+    })
+}
+
+/// Bytes of memory that are free on each of these GPUs, without a context on any of them; none for a
+/// GPU of which NVML does not say so, as of slices, and none at all without NVML.
+pub fn free_bytes(places: &Places, bus_ids: &[&str]) -> Vec<Option<u64>> {
+    let Ok(management) = Management::begin(places) else {
+        return vec![None; bus_ids.len()];
     };
-    // SAFETY: any process may begin, any number of times; each beginning has its end below.
-    check("nvmlInit", unsafe { (f.init)() })?;
-    let read = || {
-        let name = CString::new(bus_id).unwrap_or_default();
-        let mut gpu = std::ptr::null_mut();
-        // SAFETY: a text that ends with 0, and a pointer of this function.
-        let status = unsafe { (f.by_bus_id)(name.as_ptr(), &mut gpu) };
-        check("nvmlDeviceGetHandleByPciBusId", status)?;
-        let mut value = 0;
-        // SAFETY: the handle is NVML's own, and `value` is a number of this function; so below.
-        let status = unsafe { (f.temperature)(gpu, TEMPERATURE_OF_GPU, &mut value) };
-        let temperature_c = (status == 0).then_some(value);
-        // SAFETY: as above.
-        let status = unsafe { (f.clock)(gpu, CLOCK_OF_PROCESSORS, &mut value) };
-        let clock_mhz = (status == 0).then_some(value);
-        // SAFETY: as above.
-        let status = unsafe { (f.power)(gpu, &mut value) };
-        Ok(Sensors {
-            temperature_c,
-            clock_mhz,
-            power_w: (status == 0).then_some(f64::from(value) / 1000.0),
-        })
+    let free = |bus_id: &&str| {
+        let gpu = management.gpu(bus_id).ok()?;
+        let mut memory = Memory::default();
+        // SAFETY: the handle is NVML's own, and the numbers are those of this function.
+        let status = unsafe { (management.0.memory)(gpu, (&raw mut memory).cast()) };
+        (status == 0).then_some(memory.free)
     };
-    let found = read();
-    // SAFETY: the end of what began above.
-    unsafe { (f.shutdown)() };
-    found
+    bus_ids.iter().map(free).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::blas::{Blas, WORKSPACE};
 use super::compiler::Places;
-use super::device::Gpu;
+use super::device::{Gpu, NO_TIMING, NON_BLOCKING};
 use super::library::{functions, open};
 use super::machine::Program;
 use super::trouble::Trouble;
@@ -14,17 +14,12 @@ use std::ffi::{CString, c_int, c_uint, c_void};
 functions! {
     /// What is used of the driver besides: CUDA 11.4 and newer.
     Functions:
-    stream_create = "cuStreamCreate"(*mut *mut c_void, c_uint);
-    stream_destroy = "cuStreamDestroy_v2"(*mut c_void);
-    stream_wait = "cuStreamSynchronize"(*mut c_void);
-    stream_wait_event = "cuStreamWaitEvent"(*mut c_void, *mut c_void, c_uint);
     begin_capture = "cuStreamBeginCapture_v2"(*mut c_void, c_int);
     end_capture = "cuStreamEndCapture"(*mut c_void, *mut *mut c_void);
     instantiate = "cuGraphInstantiateWithFlags"(*mut *mut c_void, *mut c_void, u64);
     graph_launch = "cuGraphLaunch"(*mut c_void, *mut c_void);
     graph_destroy = "cuGraphDestroy"(*mut c_void);
     exec_destroy = "cuGraphExecDestroy"(*mut c_void);
-    write = "cuMemcpyHtoDAsync_v2"(u64, *const c_void, usize, *mut c_void);
     set = "cuMemsetD8_v2"(u64, u8, usize);
     pinned_allocate = "cuMemHostAlloc"(*mut *mut c_void, usize, c_uint);
     pinned_free = "cuMemFreeHost"(*mut c_void);
@@ -33,10 +28,8 @@ functions! {
 /// Threads of a block, and of a team.
 const BLOCK: u64 = 128;
 const TEAM: usize = 32;
-/// CU_STREAM_NON_BLOCKING, CU_STREAM_CAPTURE_MODE_RELAXED, CU_EVENT_DISABLE_TIMING.
-const NON_BLOCKING: c_uint = 1;
+/// CU_STREAM_CAPTURE_MODE_RELAXED.
 const RELAXED: c_int = 2;
-const NO_TIMING: c_uint = 2;
 
 type Pointer = *mut c_void;
 
@@ -98,9 +91,9 @@ impl GpuWork {
         };
         work.gpu.enter()?;
         for k in 0..2 {
+            let create = work.gpu.driver.functions.stream_create;
             // SAFETY: the pointers are to memory of this record.
-            let status =
-                unsafe { (work.functions.stream_create)(&mut work.streams[k], NON_BLOCKING) };
+            let status = unsafe { create(&mut work.streams[k], NON_BLOCKING) };
             work.check("cuStreamCreate", status)?;
             for events in [&mut work.copied, &mut work.done] {
                 let create = work.gpu.driver.functions.event_create;
@@ -230,8 +223,8 @@ impl GpuWork {
         // list before the last one is waited for on the GPU.
         let status = unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), pinned.cast(), bytes.len());
-            (f.stream_wait_event)(self.streams[1], self.done[self.n_runs % 2], 0)
-                | (f.write)(at, pinned, bytes.len(), self.streams[1])
+            (driver.functions.stream_wait_event)(self.streams[1], self.done[self.n_runs % 2], 0)
+                | (driver.functions.write)(at, pinned, bytes.len(), self.streams[1])
                 | (driver.functions.event_record)(self.copied[k], self.streams[1])
         };
         self.n_copies += 1;
@@ -312,7 +305,7 @@ impl GpuWork {
         if self.n_copies > 0 {
             let last = self.copied[(self.n_copies - 1) % 2];
             // SAFETY: both were made here.
-            let status = unsafe { (self.functions.stream_wait_event)(stream, last, 0) };
+            let status = unsafe { (self.gpu.driver.functions.stream_wait_event)(stream, last, 0) };
             self.check("cuStreamWaitEvent", status)?;
         }
         // The first time libraries load what they need, which must not happen in a capture.
@@ -338,7 +331,7 @@ impl GpuWork {
         self.gpu.enter()?;
         for stream in self.streams {
             // SAFETY: it was made here.
-            let status = unsafe { (self.functions.stream_wait)(stream) };
+            let status = unsafe { (self.gpu.driver.functions.stream_wait)(stream) };
             self.check("cuStreamSynchronize", status)?;
         }
         Ok(())
@@ -360,10 +353,12 @@ impl Accelerator for GpuWork {
 
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<()> {
         self.wait()?;
-        let f = &self.gpu.driver.functions;
-        // SAFETY: the address is inside memory reserved here, and the bytes may be written.
-        let status = unsafe { (f.read)(bytes.as_mut_ptr().cast(), at, bytes.len()) };
-        Ok(self.check("cuMemcpyDtoH", status)?)
+        let (f, stream) = (&self.gpu.driver.functions, self.streams[1]);
+        // SAFETY: the address is inside memory reserved here, and the bytes may be written until the
+        // stream is waited for.
+        let status = unsafe { (f.read)(bytes.as_mut_ptr().cast(), at, bytes.len(), stream) };
+        self.check("cuMemcpyDtoHAsync", status)?;
+        Ok(self.wait()?)
     }
 
     fn run(&mut self, list: &List) -> Result<()> {
@@ -397,7 +392,7 @@ impl Drop for GpuWork {
                 (driver.event_destroy)(*event);
             }
             for stream in self.streams.iter().filter(|s| !s.is_null()) {
-                (f.stream_destroy)(*stream);
+                (driver.stream_destroy)(*stream);
             }
             for (pinned, _) in self.pinned.iter().filter(|p| !p.0.is_null()) {
                 (f.pinned_free)(*pinned);

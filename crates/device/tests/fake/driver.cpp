@@ -1,6 +1,7 @@
 // A CUDA driver that is none: memory is this process's, a module is a library of this process. What
 // it says of itself is chosen when it is compiled. Streams put off what they are asked for as long as
-// they may, so that whoever does not wait for them finds old numbers. Under the name of cuBLASLt the
+// they may, so that whoever does not wait for them finds old numbers; so does the null stream, which
+// streams that do not block never wait for. Under the name of cuBLASLt the
 // same file makes products, and refuses sizes that do not fit together.
 
 #include <cstdio>
@@ -98,6 +99,10 @@ struct Words {
 };
 
 static std::set<Stream *> streams;
+/* Where copies without a stream go: they have left the host's memory when the call returns, and need not
+   have arrived. */
+static Stream null_stream;
+static std::set<const void *> pinned;
 /* Kernels of lists, as opposed to modules with one entry. */
 static std::set<void *> kernels;
 /* How often each was done, for whoever asks. */
@@ -154,12 +159,18 @@ int cuDeviceGetAttribute(int *value, int which, int device)
     }
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int) { return *bytes = MEMORY, 0; }
-int cuDeviceGetPCIBusId(char *text, int n, int) { return strncpy(text, "0000:41:00.0", n), 0; }
-int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = (void *)(1 + (size_t)device), RETAIN; }
+int cuDeviceGetPCIBusId(char *text, int n, int device) { return snprintf(text, n, "0000:%x:00.0", 0x41 + device), 0; }
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    note("retained", device);
+    return *context = (void *)(1 + (size_t)device), RETAIN;
+}
+int cuDevicePrimaryCtxSetFlags_v2(int, unsigned flags) { return flags == 4 ? 0 : 1; }
 int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 int cuCtxSetCurrent(void *context) { return current = (size_t)context, 0; }
 int cuCtxSynchronize()
 {
+    null_stream.until(null_stream.asked);
     for (Stream *s : streams)
         s->until(s->asked);
     return 0;
@@ -181,12 +192,32 @@ int cuMemAlloc_v2(address *at, size_t bytes)
 }
 int cuMemFree_v2(address at)
 {
+    null_stream.until(null_stream.asked);
     used -= malloc_usable_size((void *)at);
     free((void *)at);
     return 0;
 }
-int cuMemcpyHtoD_v2(address to, const void *from, size_t n) { return memcpy((void *)to, from, n), 0; }
-int cuMemcpyDtoH_v2(void *to, address from, size_t n) { return note("read", n), memcpy(to, (void *)from, n), 0; }
+/* Copies to the GPU: from pinned memory when the stream comes to it, from other memory at once to where the
+   driver keeps it, and from there when the stream comes to it. */
+static void send(Stream *stream, address to, const void *from, size_t n)
+{
+    if (pinned.count(from))
+        return stream->ask([=] { memcpy((void *)to, from, n); });
+    const std::string staged((const char *)from, n);
+    stream->ask([=] { memcpy((void *)to, staged.data(), n); });
+}
+int cuMemcpyHtoD_v2(address to, const void *from, size_t n) { return send(&null_stream, to, from, n), 0; }
+int cuMemcpyDtoH_v2(void *to, address from, size_t n)
+{
+    null_stream.until(null_stream.asked);
+    return note("read", n), memcpy(to, (void *)from, n), 0;
+}
+int cuMemcpyDtoHAsync_v2(void *to, address from, size_t n, void *stream)
+{
+    note("read", n);
+    ((Stream *)stream)->ask([=] { memcpy(to, (void *)from, n); });
+    return 0;
+}
 int cuModuleLoadData(void **module, const void *cubin)
 {
     *module = dlopen((const char *)cubin, RTLD_NOW | RTLD_LOCAL);
@@ -305,12 +336,15 @@ int cuGraphExecDestroy(void *exec) { return delete (std::vector<Deed> *)exec, 0;
 int cuMemcpyHtoDAsync_v2(address to, const void *from, size_t n, void *stream)
 {
     ++n_copies;
-    ((Stream *)stream)->ask([=] { memcpy((void *)to, from, n); });
+    return send((Stream *)stream, to, from, n), 0;
+}
+int cuMemsetD8_v2(address at, unsigned char value, size_t n)
+{
+    null_stream.ask([=] { memset((void *)at, value, n); });
     return 0;
 }
-int cuMemsetD8_v2(address at, unsigned char value, size_t n) { return memset((void *)at, value, n), 0; }
-int cuMemHostAlloc(void **at, size_t bytes, unsigned) { return *at = malloc(bytes), 0; }
-int cuMemFreeHost(void *at) { return free(at), 0; }
+int cuMemHostAlloc(void **at, size_t bytes, unsigned) { return pinned.insert(*at = malloc(bytes)), 0; }
+int cuMemFreeHost(void *at) { return pinned.erase(at), free(at), 0; }
 
 /* cuBLASLt: matrices by columns. */
 struct Desc {

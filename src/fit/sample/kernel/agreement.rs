@@ -117,7 +117,7 @@ pub(super) fn examine<T: Target>(
         .collect();
     chains[0].gradients += points.len() as u64;
     // The kernel of the transitions to come, so that it is compiled once.
-    let kinds = Kinds::of_chains(session.settings, lower.source.dim, chains);
+    let kinds = remote.kinds(session.settings, chains);
     let got = evaluate(stretch, lower, (remote.team, kinds), &points, session)?;
     let found = Disagreement::of(&exact, &got);
     if found.n_points > 0 && found.matters() {

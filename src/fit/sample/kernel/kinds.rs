@@ -6,13 +6,15 @@ use super::super::estimate::AUTO_SMALL_DIM;
 use super::super::metric::Metric;
 use super::super::{Integrator, MetricKind, Settings};
 
-/// Kinds of metrics and steps.
+/// Kinds of metrics, steps and launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kinds {
     /// A bit for each kind of S, in the order of `transition.c`.
     pub(super) metrics: u32,
     /// Whether steps may be rotations.
     pub(super) rotates: bool,
+    /// Whether launches have a deadline.
+    pub(super) has_deadline: bool,
 }
 
 /// The bit of a kind.
@@ -39,6 +41,7 @@ impl Kinds {
         Kinds {
             metrics: bit(MetricKind::Diagonal) | wanted,
             rotates: settings.integrator != Integrator::Leapfrog && !in_blocks,
+            has_deadline: false,
         }
     }
 
@@ -49,6 +52,7 @@ impl Kinds {
         each.fold(expected, |all, one| Kinds {
             metrics: all.metrics | one.metrics,
             rotates: all.rotates | one.rotates,
+            ..all
         })
     }
 
@@ -56,6 +60,7 @@ impl Kinds {
         Kinds {
             metrics: bit(metric.kind()),
             rotates: metric.parts() > 0,
+            has_deadline: false,
         }
     }
 }
@@ -70,7 +75,9 @@ mod tests {
             integrator,
             ..Settings::default()
         };
-        let Kinds { metrics, rotates } = Kinds::of(&settings, dim);
+        let Kinds {
+            metrics, rotates, ..
+        } = Kinds::of(&settings, dim);
         (metrics, rotates)
     }
 

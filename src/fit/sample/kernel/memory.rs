@@ -40,7 +40,13 @@ pub fn memory_words(needs: Needs<'_>, n_chains: usize) -> usize {
     let row = ROW_HEAD + 2 * source.dim;
     let transitions = settings.tune.max(settings.draws).min(most(row, n_chains));
     let rows = 2 * transitions * n_chains * row;
-    n_chains * per_chain + data + n_metrics * metric + rows + Job::default().words().len()
+    let progress = 1 + n_chains;
+    n_chains * per_chain
+        + data
+        + n_metrics * metric
+        + rows
+        + progress
+        + Job::default().words().len()
 }
 
 /// Words of a metric of these settings at most.

@@ -21,7 +21,7 @@ use crate::Result;
 use crate::rng::Purpose;
 pub use agreement::{Agreement, Disagreement};
 use fitzroy_device::gpu::text::{Source, for_device};
-use fitzroy_device::gpu::{Machine, Program};
+use fitzroy_device::gpu::{Machine, Meanwhile, Program, idle};
 use kinds::Kinds;
 pub use memory::{Needs, memory_words};
 use memory::{chain_words, most};
@@ -42,6 +42,9 @@ pub struct Remote<'a> {
     pub machine: &'a Mutex<dyn Machine + 'a>,
     /// Threads to a chain, as [`Program::team`] has them.
     pub team: usize,
+    /// Nanoseconds after which a launch begins no further transition, on a machine that ends long
+    /// kernels.
+    pub budget_ns: Option<u64>,
 }
 
 /// A log density in a lower precision, and what is known of its agreement with f64.
@@ -58,13 +61,17 @@ pub fn program(source: &Source, team: usize, settings: &Settings) -> Program {
     program_for(source, team, settings, Kinds::of(settings, source.dim))
 }
 
-/// The same for given metrics.
+/// The same with code for these kinds.
 fn program_for(source: &Source, team: usize, settings: &Settings, kinds: Kinds) -> Program {
     let is_long = u8::from(source.text.len() > MOST_SHORT);
-    let Kinds { metrics, rotates } = kinds;
+    let Kinds {
+        metrics,
+        rotates,
+        has_deadline,
+    } = kinds;
     let text = format!(
         "#define LONG_DENSITY {is_long}\n#define DIM {}\n#define N_WORK {}\n#define MAX_DEPTH {}\n\
-         #define METRICS {metrics}\n#define ROTATES {}\n\
+         #define METRICS {metrics}\n#define ROTATES {}\n#define DEADLINE {}\n\
          #define PURPOSE_MOMENTUM {}u\n#define PURPOSE_TREE {}u\n#define FAR {FAR:?}\n\
          typedef {} vector_t;\n\n\
          {}\n{TRANSITION}",
@@ -72,6 +79,7 @@ fn program_for(source: &Source, team: usize, settings: &Settings, kinds: Kinds) 
         source.n_work,
         settings.max_treedepth,
         u8::from(rotates),
+        u8::from(has_deadline),
         Purpose::Momentum as u32,
         Purpose::Tree as u32,
         source.precision.vector(),
@@ -109,6 +117,7 @@ enum Slot {
     Forgetting,
     Rows,
     OtherRows,
+    Progress,
 }
 
 /// Rows of one launch take at most this many bytes: those of a second one are taken in meanwhile.
@@ -123,6 +132,14 @@ impl Remote<'_> {
     fn in_use(&self) -> &Source {
         let lower = self.lower.as_ref().filter(|l| l.agreement.holds());
         lower.map_or(&self.source, |l| &l.source)
+    }
+
+    /// What the kernel of these chains has code for.
+    fn kinds<T>(&self, settings: &Settings, chains: &[Chain<T>]) -> Kinds {
+        Kinds {
+            has_deadline: self.budget_ns.is_some(),
+            ..Kinds::of_chains(settings, self.source.dim, chains)
+        }
     }
 }
 
@@ -164,6 +181,36 @@ impl Stretch<'_> {
     }
 }
 
+impl Stretch<'_> {
+    /// Makes the transitions of `job` in as many launches as its budget of time asks for; their seconds.
+    /// Each launch makes a transition at least, and every chain goes on from where it stopped.
+    fn in_parts(&mut self, job: &mut Job, meanwhile: Meanwhile<'_>) -> Result<f64> {
+        // When the first team began, and transitions of each chain.
+        let mut progress = vec![0u64; 1 + self.n_chains];
+        let mut seconds = 0.0;
+        let mut taken_in = false;
+        loop {
+            progress[0] = 0;
+            job.progress = self.send(Slot::Progress, &progress)?;
+            let at = self.send(Slot::Job, &job.words())?;
+            let (n_chains, first) = (self.n_chains, !std::mem::replace(&mut taken_in, true));
+            seconds += match first {
+                true => self.machine.launch(at, n_chains, &mut *meanwhile)?,
+                false => self.machine.launch(at, n_chains, &mut idle)?,
+            };
+            self.machine.read(job.progress, &mut progress)?;
+            progress.iter_mut().for_each(|made| *made &= !LATE);
+            if progress[1..].iter().all(|&made| made == job.n_transitions) {
+                return Ok(seconds);
+            }
+            job.fresh = 0;
+        }
+    }
+}
+
+/// The bit of a chain that has stopped at the deadline, in `transition.c`.
+const LATE: u64 = 1 << 63;
+
 /// Advances all chains to `iteration`, or until stopped.
 ///
 /// # Errors
@@ -185,7 +232,7 @@ pub(crate) fn advance<T: Target + Send>(
     };
     agreement::examine(remote, &mut stretch, chains, phase, session)?;
     let source = remote.in_use();
-    let kinds = Kinds::of_chains(session.settings, source.dim, chains);
+    let kinds = remote.kinds(session.settings, chains);
     let program = program_for(source, remote.team, session.settings, kinds);
     stretch.load(&program, session)?;
     let mut job = prepare(&mut stretch, (source, remote.team), chains, phase, session)?;
@@ -193,8 +240,8 @@ pub(crate) fn advance<T: Target + Send>(
     job.fresh = u64::from(remote.lower.is_some());
     let row = ROW_HEAD + 2 * stretch.dim;
     let (n_chains, most) = (stretch.n_chains, most(row, stretch.n_chains));
-    // How long a transition takes is not known before the first: on a display, too long a launch is
-    // ended by the driver.
+    job.budget_ns = remote.budget_ns.unwrap_or(0);
+    // How long a transition takes is not known before the first.
     let mut n = 1;
     let mut made = chains[0].iteration as usize;
     let mut slots = [Slot::Rows, Slot::OtherRows];
@@ -216,11 +263,16 @@ pub(crate) fn advance<T: Target + Send>(
             .machine
             .reserve(slots[0] as usize, n_chains * n * row)?;
         (job.rows, job.n_transitions) = (at, n as u64);
-        let job_at = stretch.send(Slot::Job, &job.words())?;
         // While these transitions are made, the books are kept of those before.
         let before = ended.replace((at, n));
         let mut meanwhile = |machine: &mut dyn Machine| take_in(machine, before);
-        let seconds = stretch.machine.launch(job_at, n_chains, &mut meanwhile)?;
+        let seconds = match kinds.has_deadline {
+            false => {
+                let job_at = stretch.send(Slot::Job, &job.words())?;
+                stretch.machine.launch(job_at, n_chains, &mut meanwhile)?
+            }
+            true => stretch.in_parts(&mut job, &mut meanwhile)?,
+        };
         slots.reverse();
         made += n;
         n = match seconds > 0.0 {
@@ -253,10 +305,12 @@ struct Job {
     stream: u64,
     fresh: u64,
     target_accept: u64,
+    budget_ns: u64,
+    progress: u64,
 }
 
 impl Job {
-    fn words(&self) -> [u64; 17] {
+    fn words(&self) -> [u64; 19] {
         [
             self.fixed,
             self.table,
@@ -275,6 +329,8 @@ impl Job {
             self.stream,
             self.fresh,
             self.target_accept,
+            self.budget_ns,
+            self.progress,
         ]
     }
 }
@@ -315,6 +371,7 @@ fn prepare<T: Target>(
         stream: u64::from(settings.stream),
         fresh: 0,
         target_accept: phase.target_accept.to_bits(),
+        ..Job::default()
     })
 }
 

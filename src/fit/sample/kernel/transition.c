@@ -40,6 +40,8 @@ struct Job {
     wide_t stream;
     wide_t fresh;            /* whether the density at the start must be evaluated again */
     double target_accept;
+    wide_t budget_ns;        /* how long transitions may begin, from the first team's start on; 0 if always */
+    wide_t *progress;        /* when the first team started, then transitions that each chain has made */
 };
 
 enum { PADDED = (DIM + 7) / 8 * 8 };
@@ -1085,6 +1087,26 @@ FUNCTION void write_row(
     }
 }
 
+#if DEADLINE
+/* A word of `progress` has this bit while its chain is late. */
+#define LATE (1ull << 63)
+
+/* Whether no further transition may begin: all threads of a team are told the same. */
+FUNCTION bool is_late(const Job *job, int index, wide_t made)
+{
+    if (job->budget_ns == 0)
+        return false;
+    wide_t *own = job->progress + 1 + index;
+    if (THREAD == 0) {
+        const wide_t now = NANOSECONDS();
+        const wide_t first = SET_ONCE(job->progress, now);
+        *own = made | (first != 0 && now - first > job->budget_ns ? LATE : 0);
+    }
+    SYNC();
+    return (*(volatile wide_t *)own & LATE) != 0;
+}
+#endif
+
 ENTRY void IN_HASTE advance(const Job *job)
 {
     const int index = TEAM_INDEX;
@@ -1146,7 +1168,18 @@ ENTRY void IN_HASTE advance(const Job *job)
     dice.key[1] = (unsigned)job->stream ^ (unsigned)(job->seed >> 32);
     dice.chain = (unsigned)scalar[S_CHAIN];
     double *row = job->rows + (wide_t)index * job->n_transitions * ROW;
-    for (wide_t n = 0; n < job->n_transitions; ++n, row += ROW) {
+    wide_t n = 0;
+#if DEADLINE
+    /* An earlier launch may have made the first of them. */
+    if (job->budget_ns != 0)
+        n = job->progress[1 + index] & ~LATE;
+    row += n * ROW;
+#endif
+    for (; n < job->n_transitions; ++n, row += ROW) {
+#if DEADLINE
+        if (is_late(job, index, n))
+            break;
+#endif
         const double step_size
             = job->is_warmup ? k_exp(scalar[S_LOG_STEP]) : scalar[S_STEP_SIZE];
         chain.step_size = step_size;
@@ -1162,7 +1195,11 @@ ENTRY void IN_HASTE advance(const Job *job)
                 job->forgetting);
         write_row(&chain, &tree, step_size, row);
     }
-    /* All blocks have read what was saved: there was an evaluation in between. */
+#if DEADLINE
+    if (job->budget_ns != 0 && THREAD == 0 && n == job->n_transitions)
+        job->progress[1 + index] = n;
+#endif
+    /* All blocks have read what was saved: they met in between. */
     if (BLOCK != 0)
         return;
     const vector_t *q = point_of(&chain, chain.candidate);

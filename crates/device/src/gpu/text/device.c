@@ -15,6 +15,16 @@ typedef unsigned long long wide_t;
 #else
 #define IN_HASTE __launch_bounds__(MEMBERS, 1)
 #endif
+/* The clock of the GPU, the same for all multiprocessors. */
+FUNCTION wide_t nanoseconds()
+{
+    wide_t now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+#define NANOSECONDS() nanoseconds()
+/* Sets a word that is 0, whoever comes first; what it was before. */
+#define SET_ONCE(word, value) atomicCAS(word, 0ull, value)
 /* What a pointer is to is in memory there, and not in registers. */
 #define IN_MEMORY(pointer) asm volatile("" : : "l"(pointer) : "memory")
 #define TO_BITS(x) ((bits_t)__double_as_longlong(x))
