@@ -358,6 +358,11 @@ fn refused(text: &str, data: &Dataset) -> String {
 fn what_cannot_be_is_named_with_its_row() {
     let with = |trial: Trial| refused(&model("", ""), &data(&[(1.0, 0.5, 0.1), trial]));
     assert!(with((3.0, 0.5, 0.1)).contains("3 is no outcome"));
+    let late = refused(
+        &model("", ", deadline=1"),
+        &data(&[(1.0, 1.2, f64::INFINITY)]),
+    );
+    assert!(late.contains("later than the deadline of 1 s"), "{late}");
     assert!(with((1.0, 0.0, 0.1)).contains("rt is 0"));
     assert!(with((0.0, 0.0, -0.1)).contains("ssd is -0.1"));
     let one = data(&[(1.0, 0.5, 0.1)]);

@@ -502,6 +502,12 @@ fn data_sets_subjects_and_kinds_of_gpus_are_spread_over_tasks() {
         assert!(subjects.contains(name), "{subjects}");
     }
     are_the_same(&cluster.trace("population"), &whole);
+    for file in ["subjects.csv", "summary.csv", "data_report.json"] {
+        assert_eq!(
+            read(&format!("population/{file}")),
+            read(&format!("local/{file}"))
+        );
+    }
     cluster.slurm("collect", &["types"]).ends_with(0);
     let table = read("types/bench.csv");
     let rows: Vec<&str> = table.lines().collect();

@@ -348,6 +348,40 @@ fn what_may_go_wrong_is_warned_of() {
     said.complains(&["a population of its own", "--pooling none"]);
 }
 
+/// Catches: what a fit leaves besides its draws, lost between the tasks and the whole.
+#[test]
+fn collected_chains_of_a_stop_signal_fit_leave_what_a_fit_leaves() {
+    let scratch = scratch("fit");
+    let simulate = ["stop-signal", "simulate", "--subjects", "2", "--out", "sim"];
+    fitzroy(&scratch, &simulate).ends_with(0);
+    let mut fit = vec!["stop-signal", "fit", "sim/data.csv", "--chains", "2"];
+    fit.extend(["--tune", "20", "--draws", "20", "--threads", "1"]);
+    render(&scratch, &["--out", "r", "--split", "chains:2"], &fit).ends_with(0);
+    for number in ["0", "1"] {
+        task(&scratch, "r", number, &[]).ends_with(0);
+    }
+    fitzroy(&scratch, &["slurm", "collect", "r"]).ends_with(0);
+    fit.extend(["--adapt", "per-chain", "--out", "whole"]);
+    fitzroy(&scratch, &fit).ends_with(0);
+    let read =
+        |path: &str| fs::read(scratch.0.join(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+    for file in [
+        "subjects.csv",
+        "summary.csv",
+        "summary.json",
+        "summary.txt",
+        "model.fz",
+        "data_report.json",
+        "behaviour.png",
+        "forest.png",
+    ] {
+        let (collected, whole) = (read(&format!("r/{file}")), read(&format!("whole/{file}")));
+        assert!(collected == whole && !whole.is_empty(), "{file}");
+    }
+    let page = String::from_utf8(read("r/report.html")).expect("text");
+    assert!(page.contains("Stop-signal model"));
+}
+
 /// Calls `check` with a disk at `disk`; skipped where the test may not mount one.
 fn on_disk(scratch: &Scratch, options: &str, check: impl FnOnce() + std::panic::UnwindSafe) {
     let disk = scratch.0.join("disk");

@@ -289,6 +289,67 @@ fn loglik_prints_every_trial_in_its_order_with_slopes() {
         .complains(&["`k` is no parameter"]);
 }
 
+/// Catches: responses after the deadline that stay in the data while the likelihood has their mass among
+/// the omissions. Each is worth what no response is worth.
+#[test]
+fn responses_after_the_deadline_count_as_none_in_the_data_too() {
+    let here = Scratch::new("ss-deadline");
+    here.file("p.json", PARAMS);
+    let header = "subject,stimulus,response,rt,ssd\n";
+    here.file(
+        "late.csv",
+        &format!("{header}a,0,1,0.52,\na,0,1,1.2,\na,1,2,1.3,0.2\na,0,2,1.0,\n"),
+    );
+    here.file(
+        "none.csv",
+        &format!("{header}a,0,1,0.52,\na,0,0,,\na,1,NA,NA,0.2\na,0,2,1.0,\n"),
+    );
+    let loglik = |data: &str, deadline: &str| {
+        let args = [
+            "stop-signal",
+            "loglik",
+            "--params",
+            "p.json",
+            "--data",
+            data,
+        ];
+        let args = [&args[..], &["--deadline", deadline]].concat();
+        here.fitzroy(&args).ends_with(0).json()
+    };
+    let (late, none) = (loglik("late.csv", "1"), loglik("none.csv", "1"));
+    assert_eq!(late["loglik"], none["loglik"]);
+    assert_eq!(late["outcome"], none["outcome"]);
+    assert_ne!(loglik("late.csv", "none")["loglik"], none["loglik"]);
+
+    let mut rows = good(80);
+    rows.push("a,0,1,1.2,".into());
+    here.file("d.csv", &csv(&rows));
+    let fit = [
+        "stop-signal",
+        "fit",
+        "d.csv",
+        "--deadline",
+        "1",
+        "--chains",
+        "1",
+    ];
+    let few = ["--tune", "5", "--draws", "5", "--no-report"];
+    here.fitzroy(&[&fit[..], &few].concat())
+        .complains(&["1 responses later than the deadline of 1 s count as none (first: row 81)"]);
+    let wald = [
+        "stop-signal",
+        "fit",
+        "d.csv",
+        "--model",
+        "wald",
+        "--deadline",
+        "1",
+    ];
+    here.fitzroy(&wald)
+        .ends_with(2)
+        .complains(&["--deadline has no meaning for --model wald", "--rt-range"]);
+}
+
 /// Rows of one subject that are fine.
 fn good(n: usize) -> Vec<String> {
     (0..n)

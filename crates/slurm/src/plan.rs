@@ -92,7 +92,29 @@ const LEAST_MIB: u64 = 2048;
 /// Seconds before the time limit at which a task is told to save and stop, where time is not short.
 const WARNING_S: u64 = 120;
 
+/// Processors of a task: those of the profile, but without a GPU no more than it has chains, of which each
+/// runs on one.
+#[must_use]
+pub fn cpus(command: &Command, profile: &Profile, tasks: Tasks) -> u32 {
+    let samples = matches!(command.kind.share, Share::Chains | Share::Blocks);
+    let chains = match command.chains() {
+        Ok(chains) if samples && !profile.has_gpu() => chains,
+        _ => return profile.cpus,
+    };
+    let of_task = match tasks.share {
+        Share::Chains => chains.div_ceil(tasks.count),
+        _ => chains,
+    };
+    profile.cpus.min(u32::try_from(of_task).unwrap_or(u32::MAX))
+}
+
 impl Plan {
+    /// Processors of a task.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        cpus(&self.command, &self.profile, self.tasks)
+    }
+
     /// A name for the queue: `fz-` and the folder's name.
     #[must_use]
     pub fn job_name(&self) -> String {
@@ -197,7 +219,7 @@ impl Plan {
             "profile": self.profile.name,
             "partition": self.profile.partition,
             "gpus": self.profile.gpus,
-            "cpus": self.profile.cpus,
+            "cpus": self.cpus(),
             "memory": self.memory(),
             "time": notation(self.time_s()?),
             "concurrent": self.concurrent,

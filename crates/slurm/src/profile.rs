@@ -130,11 +130,13 @@ impl Profile {
 
     /// Sets one key, as read from a file or given by a flag.
     fn set(&mut self, key: &str, value: &Value) -> Result<()> {
+        refuse_line_ends(key, value)?;
         let text = || string(key, value);
+        let word = || one_word(key, text()?);
         match key {
-            "partition" => self.partition = filled(text()?),
-            "gpus" => self.gpus = filled(text()?),
-            "mem" => self.mem = text()?,
+            "partition" => self.partition = filled(word()?),
+            "gpus" => self.gpus = filled(one_gpu(word()?)?),
+            "mem" => self.mem = word()?,
             "time" => {
                 self.time = text()?;
                 self.time_s(None)?;
@@ -145,10 +147,10 @@ impl Profile {
             }
             "program" => self.program = filled(text()?),
             "container" => self.container = filled(text()?),
-            "account" => self.account = filled(text()?),
-            "qos" => self.qos = filled(text()?),
-            "constraint" => self.constraint = filled(text()?),
-            "collect_partition" => self.collect_partition = filled(text()?),
+            "account" => self.account = filled(word()?),
+            "qos" => self.qos = filled(word()?),
+            "constraint" => self.constraint = filled(word()?),
+            "collect_partition" => self.collect_partition = filled(word()?),
             "restarts" => self.restarts = whole(key, value)?,
             "modules" => self.modules = strings(key, value)?,
             "setup" => self.setup = strings(key, value)?,
@@ -231,13 +233,80 @@ pub fn override_by(profile: &mut Profile, assignment: &str) -> Result<()> {
     };
     let value = match (key, text.parse::<i64>()) {
         ("cpus" | "restarts", Ok(n)) => Value::Integer(n),
+        ("modules" | "setup" | "extra" | "env", _) if text.trim_start().starts_with(['[', '{']) => {
+            written_as_in_the_file(key, text)?
+        }
         ("modules" | "setup" | "extra", _) => {
             let items = text.split(',').filter(|item| !item.is_empty());
             Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
         }
+        ("env", _) => {
+            let Some((name, value)) = text.split_once('=') else {
+                return Err(usage(format!(
+                    "`env={text}`: write env=NAME=VALUE, or env={{ NAME = \"value\", ... }}"
+                )));
+            };
+            Value::Table(Table::from_iter([(
+                name.to_owned(),
+                Value::String(value.to_owned()),
+            )]))
+        }
         _ => Value::String(text.to_owned()),
     };
     profile.set(key, &value)
+}
+
+/// A list or a table behind `KEY=`.
+fn written_as_in_the_file(key: &str, text: &str) -> Result<Value> {
+    let table: std::result::Result<Table, _> = format!("{key} = {text}").parse();
+    match table.map(|mut table| (table.len(), table.remove(key))) {
+        Ok((1, Some(value))) => Ok(value),
+        Ok(_) => Err(usage(format!("`{key}={text}`: write one value"))),
+        Err(error) => Err(usage(format!("`{key}={text}`: {}", one_line(&error)))),
+    }
+}
+
+/// Refuses texts of several lines: the second one could be anything, `#SBATCH` too.
+fn refuse_line_ends(key: &str, value: &Value) -> Result<()> {
+    let bad = |text: &str| text.chars().any(char::is_control);
+    let found = match value {
+        Value::String(text) => bad(text),
+        Value::Array(items) => return items.iter().try_for_each(|v| refuse_line_ends(key, v)),
+        Value::Table(pairs) => {
+            return pairs.values().try_for_each(|v| refuse_line_ends(key, v));
+        }
+        _ => false,
+    };
+    match found {
+        true => Err(usage(format!(
+            "`{key}` holds the end of a line or another control character: write one line, and in \
+             lists an item for each"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// A text that stands in an `#SBATCH` line, which a space would end.
+fn one_word(key: &str, text: String) -> Result<String> {
+    match text.contains(char::is_whitespace) || text.starts_with('-') {
+        true => Err(usage(format!("`{key}` needs one word, not `{text}`"))),
+        false => Ok(text),
+    }
+}
+
+/// Refuses several GPUs: a task computes on one, and the others would only be reserved.
+fn one_gpu(text: String) -> Result<String> {
+    let count = text.rsplit(':').next().unwrap_or_default();
+    match count.parse::<u64>() {
+        Ok(n) if n != 1 => {
+            let kind = text.strip_suffix(count).unwrap_or_default();
+            Err(usage(format!(
+                "`gpus` is `{text}`: a task computes on one GPU; write {kind}1, and spread chains over \
+                 tasks with --split"
+            )))
+        }
+        _ => Ok(text),
+    }
 }
 
 /// Seconds of a time in Slurm's notation; none for anything else.
@@ -326,7 +395,13 @@ fn pairs(value: &Value) -> Result<Vec<(String, String)>> {
         ))
     };
     let table = value.as_table().ok_or_else(bad)?;
-    let pair = |(name, value): (&String, &Value)| Ok((name.clone(), string("env", value)?));
+    let pair = |(name, value): (&String, &Value)| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        match name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+            true => Ok((name.clone(), string("env", value)?)),
+            false => Err(usage(format!("`env`: `{name}` is no name of a variable"))),
+        }
+    };
     table.iter().map(pair).collect()
 }
 
@@ -392,6 +467,56 @@ mod tests {
         assert_eq!((profile.cpus, profile.time_s(None).unwrap()), (4, 1800));
         assert_eq!(profile.modules, ["a/1", "b/2"]);
         assert!(override_by(&mut profile, "cpus").is_err());
+    }
+
+    /// Catches: brackets and quotes that end up in the job file.
+    #[test]
+    fn flags_take_lists_and_tables_as_the_file_does() {
+        let mut profile = find(&built_in(), "cpu").unwrap().clone();
+        for assignment in [
+            "extra=[\"--exclude=a,b\", \"--nice\"]",
+            "modules=[\"cuda/12, patched\"]",
+            "env={ A = \"b c\", N = 3 }",
+            "setup=[]",
+        ] {
+            override_by(&mut profile, assignment).unwrap();
+        }
+        assert_eq!(profile.extra, ["--exclude=a,b", "--nice"]);
+        assert_eq!(profile.modules, ["cuda/12, patched"]);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(profile.env, [pair("A", "b c"), pair("N", "3")]);
+        override_by(&mut profile, "env=PATH_OF=/a=b").unwrap();
+        assert_eq!(profile.env, [pair("PATH_OF", "/a=b")]);
+    }
+
+    /// Catches: values from which a second line of the job file could be made, and GPUs that nobody uses.
+    #[test]
+    fn flags_that_would_make_lines_of_their_own_are_refused() {
+        let mut profile = find(&built_in(), "h100").unwrap().clone();
+        let before = profile.clone();
+        for (assignment, expected) in [
+            ("partition=gpu\n#SBATCH --exclusive", "one line"),
+            ("account=a\r", "one line"),
+            ("extra=--nice\n#SBATCH --mem=0", "one line"),
+            ("extra=[\"--nice\\n#SBATCH --mem=0\"]", "one line"),
+            ("env={ A = \"b\\nc\" }", "one line"),
+            ("program=/a\n/b", "one line"),
+            ("qos=a b", "one word"),
+            ("mem=--exclusive", "one word"),
+            ("extra=[\"a\"]\nb = 1", "one value"),
+            ("extra=[\"a\"", "extra="),
+            ("env={ \"A B\" = \"c\" }", "no name of a variable"),
+            ("env=A", "env=NAME=VALUE"),
+            ("gpus=h100:4", "write h100:1"),
+            ("gpus=2", "write 1"),
+            ("gpus=0", "write 1"),
+        ] {
+            let message = override_by(&mut profile, assignment)
+                .unwrap_err()
+                .to_string();
+            assert!(message.contains(expected), "{assignment:?}: {message}");
+            assert_eq!(profile, before, "{assignment:?}");
+        }
     }
 
     #[test]

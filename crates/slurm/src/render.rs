@@ -22,7 +22,7 @@ pub fn job(plan: &Plan) -> Result<String> {
     options.extend([
         ("nodes", "1".to_owned()),
         ("ntasks", "1".to_owned()),
-        ("cpus-per-task", p.cpus.to_string()),
+        ("cpus-per-task", plan.cpus().to_string()),
         ("mem", plan.memory()),
         ("time", notation(plan.time_s()?)),
         ("array", format!("0-{}{at_once}", plan.tasks.count - 1)),

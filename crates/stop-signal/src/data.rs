@@ -13,6 +13,8 @@ pub struct Options {
     pub unit_s: f64,
     /// Responses outside are dropped, in seconds.
     pub rt_range: (f64, f64),
+    /// Responses after it count as none, in seconds; ∞ without a time limit.
+    pub deadline: f64,
     /// Whether the rows of a subject may stand apart.
     pub any_order: bool,
     /// These subjects alone; all if empty.
@@ -28,6 +30,7 @@ impl Default for Options {
         Options {
             unit_s: 1.0,
             rt_range: (0.15, 2.0),
+            deadline: f64::INFINITY,
             any_order: false,
             only: Vec::new(),
             stops: true,
@@ -162,6 +165,7 @@ pub fn parse(bytes: &[u8], source: &str, options: &Options) -> Result<Study> {
     }
     missing_subjects(&study, options)?;
     check_unit(&study, source, options.unit_s)?;
+    study.miss_after(options.deadline);
     study.drop_outside(options.rt_range);
     if study.rows.is_empty() {
         let message = format!("{source}: there is a header but no trial");
@@ -218,12 +222,12 @@ fn trial<'a>(
         other => return Err(format!("stimulus is `{other}`; use 0 or left, 1 or right")),
     };
     let response = match cell(columns.response).to_ascii_lowercase().as_str() {
-        "0" | "none" => 0,
+        "0" | "none" | "" | "na" | "nan" | "null" => 0,
         "1" | "left" => 1,
         "2" | "right" => 2,
         other => {
             return Err(format!(
-                "response is `{other}`; use 0 or none, 1 or left, 2 or right"
+                "response is `{other}`; use 0, none or nothing, 1 or left, 2 or right"
             ));
         }
     };
@@ -301,6 +305,23 @@ fn check_unit(study: &Study, source: &str, unit_s: f64) -> Result<()> {
 }
 
 impl Study {
+    /// Counts responses after the deadline as none: the likelihood has their mass among the omissions.
+    fn miss_after(&mut self, deadline: f64) {
+        let (mut n, mut first) = (0, 0);
+        for row in self.rows.iter_mut().filter(|r| r.trial.rt > deadline) {
+            if n == 0 {
+                first = row.row;
+            }
+            n += 1;
+            (row.trial.response, row.trial.rt) = (0, f64::NAN);
+        }
+        if n > 0 {
+            self.warnings.push(format!(
+                "{n} responses later than the deadline of {deadline} s count as none (first: row {first})"
+            ));
+        }
+    }
+
     fn drop_outside(&mut self, (low, high): (f64, f64)) {
         let mut dropped: Vec<(usize, usize)> = vec![(0, 0); self.subjects.len()];
         self.rows.retain(|r| {

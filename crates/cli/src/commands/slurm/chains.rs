@@ -2,6 +2,8 @@
 
 use super::collect::CollectArgs;
 use super::folder;
+use crate::commands::report::finish;
+use crate::commands::stop_signal::Collected;
 use crate::{json, terminal};
 use fitzroy::Result;
 use fitzroy::diagnose::{Chains, Diagnosis, SummaryOptions, diagnose, rhat_nested};
@@ -48,7 +50,13 @@ pub(super) fn collect(
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         ..SummaryOptions::default()
     };
-    let found = diagnose(&trace, &options)?;
+    let mut found = diagnose(&trace, &options)?;
+    let words = plan["command"].as_array().into_iter().flatten();
+    let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+    let stop_signal = Collected::new(&words)?;
+    if let Some(fit) = &stop_signal {
+        fit.retain(&mut found);
+    }
     let nested = nested(&trace, group, &owners);
     let document = document(run, plan, &taken, &trace, &found, &nested);
     write_all(run, &found, &document)?;
@@ -57,7 +65,15 @@ pub(super) fn collect(
     } else {
         show(run, &taken, &found, &nested);
     }
-    let reported = args.no_report || report(run, plan, &trace, &found, &document);
+    let reported = match stop_signal {
+        Some(fit) => {
+            let mut write =
+                |name: &str, bytes: &[u8]| crate::commands::plot::write(&run.join(name), bytes);
+            let left = fit.leave(&mut write, &trace, &found, &document, !args.no_report);
+            finish("subjects.csv, its figures and report.html", left)
+        }
+        None => args.no_report || report(run, &words, &trace, &found, &document),
+    };
     Ok(reported && (found.converged || !args.strict))
 }
 
@@ -221,15 +237,13 @@ fn show(run: &Path, taken: &[usize], found: &Diagnosis, nested: &Nested) {
 }
 
 /// Writes the report; the draws are saved already, so a failure is said and not returned.
-fn report(run: &Path, plan: &Value, trace: &Trace, found: &Diagnosis, document: &Value) -> bool {
+fn report(run: &Path, words: &[&str], trace: &Trace, found: &Diagnosis, document: &Value) -> bool {
     let written = Source::new(trace).and_then(|source| {
         let mut facts = RunFacts::from_document(document, "run");
-        let words = plan["command"].as_array().into_iter().flatten();
-        let words: Vec<&str> = words.filter_map(Value::as_str).collect();
         facts.command = format!("fitzroy {}", words.join(" "));
         facts.threads = std::thread::available_parallelism().map_or(1, usize::from);
         let page = sampling_page(&source, found, &facts)?;
         folder::write(&run.join("report.html"), &page.html())
     });
-    crate::commands::report::finish("report.html", written)
+    finish("report.html", written)
 }

@@ -4,7 +4,7 @@ use super::prepare::{io, usage};
 use crate::commands::curve_fit::large;
 use fitzroy::{Error, Result};
 use fitzroy_slurm::command::{Command, Share};
-use fitzroy_slurm::plan::{Basis, Estimate, Time};
+use fitzroy_slurm::plan::{Basis, Estimate, Time, cpus};
 use fitzroy_slurm::profile::Profile;
 use fitzroy_slurm::split::Tasks;
 use serde_json::Value;
@@ -54,7 +54,8 @@ fn chains(program: &Path, command: &Command, profile: &Profile, tasks: Tasks) ->
         _ => {}
     }
     if command.value("--threads").is_none() {
-        more.extend(["--threads".to_owned(), profile.cpus.to_string()]);
+        let cpus = cpus(command, profile, tasks);
+        more.extend(["--threads".to_owned(), cpus.to_string()]);
     }
     let device = command.value("--device");
     // What only the nodes have cannot be asked here, and the CPU computes in f64.

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     let spec = args.likelihood.spec()?;
     let trace = read_trace(&args.fit)?;
-    let study = data::read(&args.data, &args.reading.options(spec.kind)?)?;
+    let study = data::read(&args.data, &args.reading.options(&spec)?)?;
     let options = SummaryOptions {
         threads: machine.threads,
         ..SummaryOptions::default()

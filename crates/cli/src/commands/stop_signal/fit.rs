@@ -1,16 +1,18 @@
 //! `fitzroy stop-signal fit`.
 
-use super::results::{report, subjects_csv};
+use super::results::{About, Write, report, subjects_csv};
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Machine, Output};
 use crate::clock::Clock;
 use crate::commands::chains::{self, Centring, ChainFlags, Ended};
+use crate::commands::report::command;
 use crate::commands::sample;
 use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::{json, terminal};
-use clap::{Args, ValueEnum};
+use clap::{Args, FromArgMatches, ValueEnum};
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
+use fitzroy::draws::Trace;
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
@@ -91,7 +93,7 @@ impl FitArgs {
     }
 
     fn study(&self, spec: &Spec) -> Result<Study> {
-        let study = data::read(&self.data, &self.reading.options(spec.kind)?)?;
+        let study = data::read(&self.data, &self.reading.options(spec)?)?;
         let Some(block) = &self.block else {
             return Ok(study);
         };
@@ -137,6 +139,74 @@ impl FitArgs {
         let mut points = start::points(&spec, study, joint, subjects, chains, seed);
         // A task has some of the chains.
         Init::Points(points.drain(own).collect())
+    }
+}
+
+/// Coordinates in disguise are left out of tables: their exponentials are there.
+fn retain_natural(diagnosis: &mut Diagnosis) {
+    let inner = |name: &str| name.starts_with("log_") || name.starts_with("probit_");
+    diagnosis.summary.rows.retain(|row| !inner(&row.name));
+}
+
+/// The fit of a command line whose chains were drawn in several tasks.
+pub(crate) struct Collected {
+    args: FitArgs,
+    command: String,
+}
+
+impl Collected {
+    /// From `words` behind the program's name; none if they are no fit.
+    ///
+    /// # Errors
+    /// The words mean nothing to this version of the program.
+    pub(crate) fn new(words: &[&str]) -> Result<Option<Self>> {
+        let ["stop-signal", flags @ ..] = words else {
+            return Ok(None);
+        };
+        let parser = FitArgs::augment_args(clap::Command::new("fit"));
+        let args = parser.try_get_matches_from(flags);
+        let args = args.and_then(|matches| FitArgs::from_arg_matches(&matches));
+        let args = args.map_err(|e| Error::new(ErrorKind::Usage, e.to_string()))?;
+        let command = format!("fitzroy {}", words.join(" "));
+        Ok(Some(Collected { args, command }))
+    }
+
+    /// Leaves out of the tables what a fit leaves out.
+    pub(crate) fn retain(&self, diagnosis: &mut Diagnosis) {
+        retain_natural(diagnosis);
+    }
+
+    /// Writes what a fit leaves beside its draws and their tables, its report too if `reports`.
+    ///
+    /// # Errors
+    /// The data cannot be read any more; a file cannot be written.
+    pub(crate) fn leave(
+        &self,
+        write: &mut Write<'_>,
+        trace: &Trace,
+        diagnosis: &Diagnosis,
+        document: &Value,
+        reports: bool,
+    ) -> Result<()> {
+        let spec = self.args.spec()?;
+        let subjects = trace.coords.get("subject");
+        let subjects = subjects.map_or(Vec::new(), |s| (0..s.len()).map(|i| s.text(i)).collect());
+        let subjects = subjects_csv(trace, &spec, &subjects);
+        write("subjects.csv", subjects.as_bytes())?;
+        write("model.fz", spec.text().as_bytes())?;
+        let study = self.args.study(&spec)?;
+        let read = format!("{:#}\n", study.report());
+        write("data_report.json", read.as_bytes())?;
+        let about = About {
+            spec: &spec,
+            study: &study,
+            seed: self.args.common.seed,
+            command: self.command.clone(),
+        };
+        match reports {
+            true => report(write, trace, diagnosis, document, &about),
+            false => Ok(()),
+        }
     }
 }
 
@@ -188,9 +258,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
         ..SummaryOptions::default()
     };
     let (mut diagnosis, written) = chains::examine(&mut folder, &mut outcome, &options, &clock)?;
-    // Coordinates in disguise: their exponentials are in the table.
-    let inner = |name: &str| name.starts_with("log_") || name.starts_with("probit_");
-    diagnosis.summary.rows.retain(|row| !inner(&row.name));
+    retain_natural(&mut diagnosis);
     let facts = run::Machine {
         model: "stop-signal".into(),
         device: chosen.name,
@@ -213,13 +281,16 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
         || crate::commands::report::finish(
             "report.html",
             report(
-                &mut folder,
+                &mut |name, bytes| folder.write_bytes(name, bytes),
                 &outcome.trace,
                 &diagnosis,
                 &document,
-                &spec,
-                &study,
-                args.common.seed,
+                &About {
+                    spec: &spec,
+                    study: &study,
+                    seed: args.common.seed,
+                    command: command(),
+                },
             ),
         );
     folder.finish()?;

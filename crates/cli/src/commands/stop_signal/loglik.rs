@@ -38,6 +38,7 @@ pub(crate) fn run(args: &LoglikArgs) -> Result<Outcome> {
     let params = params(args, &mut spec)?;
     let options = Options {
         rt_range: (0.0, f64::INFINITY),
+        deadline: spec.deadline,
         any_order: true,
         stops: false,
         fits: false,

@@ -8,6 +8,8 @@ mod results;
 mod shared;
 mod simulate;
 
+pub(crate) use fit::Collected;
+
 use crate::exit::Outcome;
 use clap::{Args, Subcommand};
 use fitzroy::Result;

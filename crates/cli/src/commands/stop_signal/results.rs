@@ -1,7 +1,5 @@
 //! What a fit leaves beside its draws: estimates of every subject, and figures.
 
-use crate::commands::report::command;
-use crate::output::Folder;
 use fitzroy::Result;
 use fitzroy::diagnose::{Diagnosis, hdi, quantile_of_sorted};
 use fitzroy::draws::Trace;
@@ -77,25 +75,39 @@ pub(super) fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<E
     [pick(&group, 60), pick(&|n| n == of_subject, 60)]
 }
 
+/// Writes a file of the run: its name, and what it holds.
+pub(super) type Write<'a> = dyn FnMut(&str, &[u8]) -> Result<()> + 'a;
+
+/// What a fit is about, besides its draws.
+pub(super) struct About<'a> {
+    pub(super) spec: &'a Spec,
+    pub(super) study: &'a Study,
+    /// Of the replicates.
+    pub(super) seed: u64,
+    /// The command line that made it.
+    pub(super) command: String,
+}
+
 /// The report of the run with the model's own figures, and these as PNG.
 pub(super) fn report(
-    folder: &mut Folder,
+    write: &mut Write<'_>,
     trace: &Trace,
     found: &Diagnosis,
     document: &Value,
-    spec: &Spec,
-    study: &Study,
-    seed: u64,
+    about: &About<'_>,
 ) -> Result<()> {
+    let About {
+        spec, study, seed, ..
+    } = *about;
     let source = Source::new(trace)?;
     let mut facts = RunFacts::from_document(document, "stop-signal");
-    facts.command = command();
+    facts.command.clone_from(&about.command);
     let mut page = sampling_page(&source, found, &facts)?;
     let style = Style::default();
     let mut own = Vec::new();
     if spec.kind == Kind::Rdex {
         let scene = behaviour(trace, study, spec, seed, REPLICATES)?.1;
-        folder.write_bytes("behaviour.png", &png(&scene, Theme::Light, 1.5)?)?;
+        write("behaviour.png", &png(&scene, Theme::Light, 1.5)?)?;
         let caption = "Dots are the data, bands what the fitted model gives in a repetition with \
                        the same delays. Slow responses are the ones that get stopped: within a \
                        subject signal-respond RT lies below go RT.";
@@ -110,7 +122,7 @@ pub(super) fn report(
         .map(|rows| figure::forest(&rows, &style))
         .collect();
     if let Some(first) = forests.first() {
-        folder.write_bytes("forest.png", &png(first, Theme::Light, 1.5)?)?;
+        write("forest.png", &png(first, Theme::Light, 1.5)?)?;
     }
     own.extend(forests.into_iter().map(|scene| Block::Figure {
         scene,
@@ -118,7 +130,7 @@ pub(super) fn report(
     }));
     page.sections
         .insert(0, Section::new("Stop-signal model", own));
-    folder.write("report.html", &page.html())
+    write("report.html", page.html().as_bytes())
 }
 
 /// Statistics against replicates, and their figure.

@@ -60,7 +60,7 @@ pub(super) struct Likelihood {
     /// Lower end of the stop time in seconds, or none
     #[arg(long, value_name = "S|none", default_value = "0.05")]
     stop_lb: String,
-    /// Responses later than this many seconds were not counted, or none
+    /// Responses later than this many seconds count as none, in the data and in the likelihood; or none
     #[arg(long, value_name = "S|none", default_value = "none")]
     deadline: String,
     /// Nodes on each half of the integral over the stop time
@@ -81,7 +81,8 @@ fn seconds(flag: &str, text: &str, none: f64) -> Result<f64> {
 }
 
 impl Reading {
-    pub(super) fn options(&self, kind: Kind) -> Result<Options> {
+    /// For the model and the task of `spec`.
+    pub(super) fn options(&self, spec: &Spec) -> Result<Options> {
         let range = match (self.rt_range.as_str(), self.rt_range.split_once(':')) {
             ("none", _) => Some((0.0, f64::INFINITY)),
             (_, Some((a, b))) => a.parse().ok().zip(b.parse().ok()),
@@ -96,9 +97,10 @@ impl Reading {
         Ok(Options {
             unit_s: if self.unit == Unit::Ms { 0.001 } else { 1.0 },
             rt_range,
+            deadline: spec.deadline,
             any_order: self.any_order,
             only: self.only.clone(),
-            stops: kind == Kind::Rdex,
+            stops: spec.kind == Kind::Rdex,
             fits: true,
         })
     }
@@ -115,10 +117,21 @@ impl Likelihood {
 
     /// A model without hierarchy and priors of its own.
     pub(super) fn spec(&self) -> Result<Spec> {
+        let (kind, deadline) = (
+            self.kind(),
+            seconds("--deadline", &self.deadline, f64::INFINITY)?,
+        );
+        if kind != Kind::Rdex && deadline.is_finite() {
+            return usage(
+                "--deadline has no meaning for --model wald, which is about responses alone; leave out \
+                 late ones with --rt-range"
+                    .into(),
+            );
+        }
         Ok(Spec {
-            kind: self.kind(),
+            kind,
             stop_lb: seconds("--stop-lb", &self.stop_lb, f64::NEG_INFINITY)?,
-            deadline: seconds("--deadline", &self.deadline, f64::INFINITY)?,
+            deadline,
             nodes: usize::from(self.quad),
             ..Spec::default()
         })

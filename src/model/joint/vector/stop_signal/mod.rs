@@ -43,6 +43,7 @@ pub(super) fn observed(
         }
         _ => {
             let task = Task::new(b, site, &trials)?;
+            trials.check_deadline(b, observed, task.deadline)?;
             for (outcome, sides) in [(1.0, [2, 3]), (2.0, [3, 2])] {
                 let group = trials.rows(b, &of(outcome, false), &format!("go {outcome}"));
                 done.add(b, group, |b, g| task.go_response(b, g, sides));

@@ -173,6 +173,29 @@ impl<'g> Trials<'g> {
         Ok(())
     }
 
+    /// Refuses responses after the deadline: their probability is that of no response.
+    pub(super) fn check_deadline(
+        &self,
+        b: &Build<'_, '_>,
+        observed: Observed<'_>,
+        deadline: f64,
+    ) -> Result<()> {
+        // As far as rounding of units goes, a response may lie beyond.
+        let end = deadline * (1.0 + 1e-12);
+        let late = |i: &usize| observed.values[*i] != 0.0 && self.rt[*i] > end;
+        match (0..observed.values.len()).find(late) {
+            None => Ok(()),
+            Some(i) => {
+                let why = format!(
+                    "a response after {} s, later than the deadline of {deadline} s: give outcome 0 \
+                     (no response)",
+                    self.rt[i]
+                );
+                Err(b.wrong_value(observed, i, &why))
+            }
+        }
+    }
+
     fn source(&mut self, b: &Build<'_, 'g>, value: Value<'g>) -> Source<'g> {
         if value.dims().is_empty() {
             return Source::One(value);
