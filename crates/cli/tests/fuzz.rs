@@ -1,0 +1,317 @@
+//! Every reader and parser meets files that were changed at random: none panics, takes more than ten
+//! seconds, or more than a gigabyte. `FITZROY_FUZZ_S` sets the seconds of each target, for long searches;
+//! `FITZROY_FUZZ_SEED` another stream of changes, and `FITZROY_FUZZ_TARGET` one target alone.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+mod mutation;
+mod program;
+
+use fitzroy::data::{Dataset, read_file};
+use fitzroy::draws::read_trace;
+use fitzroy::model::Model;
+use fitzroy::run::{Settings, bind};
+use fitzroy_curve_fit::Formula;
+use fitzroy_slurm::profile;
+use fitzroy_stop_signal::{config, data, priors};
+use fitzroy_weather::files::FieldFile;
+use fitzroy_weather::train::Checkpoint;
+use mutation::{Numbers, mutated};
+use program::{SMALL_WEATHER, Scratch, repository};
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Changed files of each target in the test suite.
+const CASES: u64 = 150;
+/// Seconds that one file may take.
+const MOST_S: u64 = 10;
+/// Bytes that one file may take.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// One reader: what its files are called, some good ones, and how it is called.
+struct Target {
+    name: &'static str,
+    file: &'static str,
+    seeds: Vec<Vec<u8>>,
+    read: fn(&Path, &[u8]),
+}
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|t| t.as_bytes().to_vec()).collect()
+}
+
+/// Files of the repository in `folder` with this ending.
+fn files(folder: &str, ending: &str) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(repository(folder)).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
+    paths.sort();
+    let named = |p: &&PathBuf| p.to_string_lossy().ends_with(ending);
+    let found: Vec<Vec<u8>> = paths
+        .iter()
+        .filter(named)
+        .map(|p| fs::read(p).unwrap())
+        .collect();
+    assert!(!found.is_empty(), "{folder} has no {ending}");
+    found
+}
+
+/// The NetCDF files among the golden traces.
+fn traces() -> Vec<Vec<u8>> {
+    let unpacked = |bytes: Vec<u8>| {
+        let mut out = Vec::new();
+        std::io::copy(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut out).unwrap();
+        out
+    };
+    files("tests/golden/traces", ".nc.gz")
+        .into_iter()
+        .map(unpacked)
+        .collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn model(_: &Path, bytes: &[u8]) {
+    let text = text(bytes);
+    let Ok(model) = Model::parse(&text) else {
+        return;
+    };
+    let mut rows = Dataset::new();
+    for name in ["y", "x", "sigma", "n", "t", "group"] {
+        rows.insert_real(name, &[8], (1..9).map(f64::from).collect());
+    }
+    let settings = Settings {
+        memory_limit_bytes: Some(1 << 28),
+        ..Settings::default()
+    };
+    let _ = bind(&model, &rows, &settings);
+}
+
+fn formula(_: &Path, bytes: &[u8]) {
+    let _ = Formula::parse(&text(bytes));
+}
+
+fn arrays(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let _ = read_file(path);
+}
+
+fn trace(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let _ = read_trace(path);
+}
+
+fn trials(_: &Path, bytes: &[u8]) {
+    let _ = data::parse(bytes, "trials.csv", &data::Options::default());
+}
+
+fn settings_of_a_task(_: &Path, bytes: &[u8]) {
+    let text = text(bytes);
+    let _ = config::Config::parse(&text);
+    let _ = priors::read(&text);
+    let _ = profile::extend(&mut profile::built_in(), &text, "slurm.toml");
+}
+
+fn assignment(_: &Path, bytes: &[u8]) {
+    let mut profiles = profile::built_in();
+    let _ = profile::override_by(&mut profiles[0], &text(bytes));
+    let _ = profile::seconds(&text(bytes));
+}
+
+fn fields(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let Ok(file) = FieldFile::open(path) else {
+        return;
+    };
+    for name in ["U", "TEM", "t2m"] {
+        let _ = file.read(name, |_, _| {});
+    }
+}
+
+fn checkpoint(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let _ = Checkpoint::load(path);
+}
+
+const FORMULAS: [&str; 8] = [
+    "a*exp(-b*x) + c",
+    "gaussian(x, a=a1, x0=m1) + gaussian(x, a=a2, x0=m2) + c0 + c1*x",
+    "where(x < x0, a + b*x, c)",
+    "lambda x, a, b: a * np.exp(-b * x)",
+    "def f(x, a, b):\n    return a * np.sin(b * x)",
+    "a*sin(2*pi*x/P + p) + sqrt(abs(x)) ** 2",
+    "let u = (x - x0)/s\na/(1 + u^2)",
+    "log1p(x*k) / max(x, 1e-3)",
+];
+
+const TRIALS: &str = "subject,stimulus,response,rt,ssd,trial_type\na,0,1,0.52,,go\na,1,0,,,go\n\
+                      a,1,2,0.42,0.2,stop\na,left,none,NA,0.15,stop\nb,right,right,0.6,,go\n";
+
+const TASK: &str = "[task]\nresponse_window = 1.5\nsubjects = 10\n[population]\nB = 1.2\nt0 = 0.15\n\
+                    [B]\nm = 1.2\ns = 0.4\nh = 0.3\n[h100]\npartition = \"gpu\"\ncpus = 8\n\
+                    modules = [\"cuda/12\"]\nenv = { A = \"b\" }\n";
+
+const ASSIGNMENTS: [&str; 5] = [
+    "time=1-12:30:00",
+    "extra=[\"--exclude=a\", \"--nice\"]",
+    "env={ A = \"b c\", N = 3 }",
+    "modules=a/1,b/2",
+    "gpus=h100:1",
+];
+
+fn targets(scratch: &Scratch) -> Vec<Target> {
+    let target = |name, file, seeds, read: fn(&Path, &[u8])| Target {
+        name,
+        file,
+        seeds,
+        read,
+    };
+    let flags = [
+        &["weather", "synth", "--out", "a.nc"][..],
+        &SMALL_WEATHER[..],
+    ]
+    .concat();
+    scratch.fitzroy(&flags).ends_with(0);
+    let train = [
+        "weather",
+        "train",
+        "--data",
+        "a.nc",
+        "--out",
+        "w",
+        "--max-steps",
+        "1",
+    ];
+    let small = [
+        "--latent-size",
+        "8",
+        "--num-gnn-layers",
+        "1",
+        "--mlp-num-hidden-layers",
+        "1",
+    ];
+    let own = ["--boundary-width", "1", "--no-report"];
+    let said = scratch.fitzroy(&[&train[..], &small, &own].concat());
+    assert!(said.code <= 1, "{}", said.err);
+    let best = fs::read(scratch.0.join("w/best.safetensors")).unwrap();
+    let weather = vec![fs::read(scratch.0.join("a.nc")).unwrap()];
+    let table = "crates/curve-fit/tests/golden/tables";
+    vec![
+        target("model", "m.fz", files("models", ".fz"), model),
+        target("formula", "f.txt", texts(&FORMULAS), formula),
+        target("csv", "d.csv", files("models", ".csv"), arrays),
+        target("tsv", "d.tsv", files("models", ".csv"), arrays),
+        target("json", "d.json", files("models", ".json"), arrays),
+        target(
+            "json.gz",
+            "d.json.gz",
+            files("tests/golden/data", ".json.gz"),
+            arrays,
+        ),
+        target("npy", "d.npy", files("tests/golden/data", ".npy"), arrays),
+        target("npz", "d.npz", files("tests/golden/data", ".npz"), arrays),
+        target("parquet", "d.parquet", files(table, ".parquet"), arrays),
+        target("netcdf", "d.nc", files(table, ".nc"), arrays),
+        target("trace", "trace.nc", traces(), trace),
+        target("trials", "trials.csv", texts(&[TRIALS]), trials),
+        target("task", "task.toml", texts(&[TASK]), settings_of_a_task),
+        target("assignment", "set", texts(&ASSIGNMENTS), assignment),
+        target("weather", "w.nc", weather, fields),
+        target("checkpoint", "w.safetensors", vec![best], checkpoint),
+    ]
+}
+
+/// The most memory that this process has had, in bytes, since the last call; 0 if the system does not say.
+fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"));
+    let kib = line.and_then(|l| l.split_whitespace().nth(1)?.parse::<u64>().ok());
+    // "5" begins the count anew.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    1024 * kib.unwrap_or(0)
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Files that were read so far.
+static READ: AtomicU64 = AtomicU64::new(0);
+
+/// Ends the process when a file takes three times as long as it may: nobody else can.
+fn watch(folder: PathBuf) {
+    std::thread::spawn(move || {
+        let (mut last, mut since) = (0, Instant::now());
+        loop {
+            std::thread::sleep(Duration::from_millis(500));
+            let now = READ.load(Ordering::Relaxed);
+            if now != last {
+                (last, since) = (now, Instant::now());
+            } else if since.elapsed().as_secs() > 3 * MOST_S && folder.exists() {
+                eprintln!("a file hangs: see case-* in {}", folder.display());
+                std::process::exit(1);
+            }
+        }
+    });
+}
+
+/// What went wrong with a target, if anything did.
+fn search(target: &Target, folder: &Path, seed: u64) -> Option<String> {
+    let path = folder.join(target.file);
+    let seconds = number("FITZROY_FUZZ_S").map(Duration::from_secs);
+    let begun = Instant::now();
+    let mut case = 0;
+    while seconds.map_or(case < CASES, |s| begun.elapsed() < s) {
+        let mut numbers = Numbers(seed ^ case.wrapping_mul(0x2545_F491_4F6C_DD1D));
+        let pick = numbers.below(target.seeds.len());
+        let other = numbers.below(target.seeds.len());
+        let bytes = mutated(&mut numbers, &target.seeds[pick], &target.seeds[other]);
+        let kept = folder.join(format!("case-{}", target.file));
+        fs::write(&kept, &bytes).unwrap();
+        let start = Instant::now();
+        peak_bytes();
+        let ended = catch_unwind(AssertUnwindSafe(|| (target.read)(&path, &bytes)));
+        READ.fetch_add(1, Ordering::Relaxed);
+        let (took, bytes_taken) = (start.elapsed(), peak_bytes());
+        let what = match ended {
+            Err(_) => "panicked".to_string(),
+            Ok(()) if took.as_secs() >= MOST_S => format!("took {took:?}"),
+            Ok(()) if bytes_taken > MOST_BYTES => format!("took {} MiB", bytes_taken >> 20),
+            Ok(()) => {
+                case += 1;
+                continue;
+            }
+        };
+        let keep = std::env::temp_dir().join(format!("fitzroy-fuzz-{seed}-{case}-{}", target.file));
+        let _ = fs::copy(&kept, &keep);
+        return Some(format!(
+            "{}: case {case} of seed {seed} {what}; the file is {}",
+            target.name,
+            keep.display()
+        ));
+    }
+    None
+}
+
+/// Catches: a panic, a loop without end, a size that is believed before it is checked. Files are changed at
+/// random, so what is not found here may still be there: a night of `cargo xtask fuzz` looks further.
+#[test]
+fn readers_survive_files_that_were_changed_at_random() {
+    let scratch = Scratch::new("fuzz");
+    let seed = number("FITZROY_FUZZ_SEED").unwrap_or(1);
+    let only = std::env::var("FITZROY_FUZZ_TARGET").ok();
+    watch(scratch.0.clone());
+    let mut wrong = Vec::new();
+    for target in targets(&scratch) {
+        if only.as_ref().is_some_and(|name| name != target.name) {
+            continue;
+        }
+        let before = Instant::now();
+        wrong.extend(search(&target, &scratch.0, seed));
+        eprintln!("{:12} {:.1} s", target.name, before.elapsed().as_secs_f64());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
