@@ -193,7 +193,7 @@ fn targets(scratch: &Scratch) -> Vec<Target> {
         "--mlp-num-hidden-layers",
         "1",
     ];
-    let own = ["--boundary-width", "1", "--no-report"];
+    let own = ["--boundary-width", "1", "--no-progress"];
     let said = scratch.fitzroy(&[&train[..], &small, &own].concat());
     assert!(said.code <= 1, "{}", said.err);
     let best = fs::read(scratch.0.join("w/best.safetensors")).unwrap();

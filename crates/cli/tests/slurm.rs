@@ -288,6 +288,46 @@ fn a_task_that_is_killed_is_listed_and_the_others_are_not_lost() {
     are_the_same(&cluster.trace("r"), &whole);
 }
 
+/// Catches: a task that waits for its siblings before it may run again, and a collection that does not wait
+/// for those.
+#[test]
+fn a_task_that_failed_runs_again_while_another_is_at_work() {
+    let Some(cluster) = Cluster::start("sibling") else {
+        return;
+    };
+    let command = slow_schools();
+    let command = [&words(&command)[..], &["--chains", "3"]].concat();
+    let holder = format!("container={}", cluster.holder());
+    let holds = [cluster.hold(1), cluster.hold(2)];
+    let how = ["--split", "chains:3", "--set", &holder];
+    cluster.submit("r", &how, &command).ends_with(0);
+    until("tasks 1 and 2 stand still", || {
+        [1, 2].iter().all(|&t| cluster.process("r", t).is_some())
+    });
+    let said = cluster.slurm("rerun", &["r"]).ends_with(0);
+    assert!(
+        said.out.contains("no task has ended without"),
+        "{}",
+        said.out
+    );
+    signal(cluster.process("r", 1).expect("it stands still"), "KILL");
+    let state = |task: usize| {
+        let status = cluster.slurm("status", &["r", "--json"]).json();
+        status["tasks"][task]["state"].as_str().map(str::to_owned)
+    };
+    until("task 1 has ended", || state(1).as_deref() == Some("failed"));
+    let [own, other] = holds;
+    fs::remove_file(own).expect("there");
+    let said = cluster.slurm("rerun", &["r"]).ends_with(0);
+    assert!(said.out.contains("1 task;"), "{}", said.out);
+    until("task 1 is done", || cluster.path("r/done/1").is_file());
+    assert_eq!(state(2).as_deref(), Some("running"));
+    assert!(!cluster.path("r/trace.nc").exists());
+    fs::remove_file(other).expect("there");
+    cluster.wait();
+    are_the_same(&cluster.trace("r"), &locally(&cluster, &command, &[]));
+}
+
 #[test]
 fn a_run_that_is_cancelled_keeps_what_it_has_and_goes_on_when_asked() {
     let Some(cluster) = Cluster::start("cancelled") else {

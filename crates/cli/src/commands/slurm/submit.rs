@@ -79,13 +79,17 @@ fn runs_here(plan: &Plan) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message))
 }
 
+/// Whether a job has a task in the queue.
+fn is_queued(job: u64) -> bool {
+    cluster::queue(&Slurm, job).is_some_and(|queue| !queue.is_empty())
+}
+
 /// No task of the run is in the queue.
 fn idle(run: &Path) -> Result<()> {
     let Some(submitted) = Submitted::read(run) else {
         return Ok(());
     };
-    let is_busy = |job: &&u64| cluster::queue(&Slurm, **job).is_some_and(|q| !q.is_empty());
-    match submitted.jobs.iter().find(is_busy) {
+    match submitted.jobs.iter().find(|job| is_queued(**job)) {
         None => Ok(()),
         Some(job) => Err(Error::new(
             ErrorKind::Usage,
@@ -106,6 +110,16 @@ fn hand_over(run: &Path, some: Option<&[usize]>) -> Result<()> {
     let array = some.map(|tasks| format!("--array={}", status::array_list(tasks)));
     let job = cluster::submit(&Slurm, &job_file, array.as_deref())?;
     let mut submitted = Submitted::read(run).unwrap_or_default();
+    // Tasks of an earlier job may still be at work: whoever collects waits for them as well.
+    let busy: Vec<u64> = submitted
+        .jobs
+        .iter()
+        .copied()
+        .filter(|&job| is_queued(job))
+        .collect();
+    if let Some(collect) = submitted.collect.filter(|&job| is_queued(job)) {
+        cluster::cancel(&Slurm, collect)?;
+    }
     submitted.jobs.push(job);
     submitted.collect = None;
     submitted.save(run)?;
@@ -115,7 +129,8 @@ fn hand_over(run: &Path, some: Option<&[usize]>) -> Result<()> {
         true => "afterany",
         false => "afterok",
     };
-    let after = format!("--dependency={kind}:{job}");
+    let others: String = busy.iter().map(|job| format!("afterany:{job},")).collect();
+    let after = format!("--dependency={others}{kind}:{job}");
     let collect = cluster::submit(&Slurm, &collect_file.display().to_string(), Some(&after))?;
     submitted.collect = Some(collect);
     submitted.save(run)?;
@@ -131,21 +146,33 @@ fn hand_over(run: &Path, some: Option<&[usize]>) -> Result<()> {
     Ok(())
 }
 
-/// Submits again what is not finished.
+/// Submits again what ended without a result, though other tasks may still be at work.
 pub(super) fn rerun(folder: &Path) -> Result<Outcome> {
     for run in folder::runs(folder)? {
-        idle(&run)?;
         let tasks = folder::tasks(&run, &Slurm)?;
-        let missing: Vec<usize> = folder::missing(&tasks).iter().map(|t| t.task).collect();
-        match missing.is_empty() {
-            true => terminal::out(format_args!(
-                "{0}: every task is finished; put them together with: fitzroy slurm collect {0}",
-                run.display()
+        let missing = folder::missing(&tasks);
+        let again: Vec<usize> = missing
+            .iter()
+            .filter(|t| has_ended(t))
+            .map(|t| t.task)
+            .collect();
+        let shown = run.display();
+        match (again.is_empty(), missing.len()) {
+            (false, _) => hand_over(&run, Some(&again))?,
+            (true, 0) => terminal::out(format_args!(
+                "{shown}: every task is finished; put them together with: fitzroy slurm collect {shown}"
             )),
-            false => hand_over(&run, Some(&missing))?,
+            (true, n) => terminal::out(format_args!(
+                "{shown}: no task has ended without a result; {n} are at work or in the queue"
+            )),
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Whether a task is neither at work nor in the queue, and left no result.
+fn has_ended(task: &status::TaskStatus) -> bool {
+    matches!(task.state, State::Failed | State::NotStarted)
 }
 
 /// Cancels the jobs of a run.
@@ -184,8 +211,11 @@ pub(super) fn say_missing(run: &Path, tasks: &[status::TaskStatus]) {
         let last = last.map_or(String::new(), |words| format!("; {words}"));
         terminal::note(format_args!("task {}: {why}{last}", task.task));
     }
-    let ended = |t: &&&status::TaskStatus| matches!(t.state, State::Failed | State::NotStarted);
-    let again: Vec<usize> = missing.iter().filter(ended).map(|t| t.task).collect();
+    let again: Vec<usize> = missing
+        .iter()
+        .filter(|t| has_ended(t))
+        .map(|t| t.task)
+        .collect();
     if !again.is_empty() {
         let script: PathBuf = folder::slurm(run).join("job.sbatch");
         terminal::note(format_args!(
