@@ -1,6 +1,7 @@
 //! Parquet: columns of numbers and of text, whole or page by page.
 
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use parquet::basic::{ConvertedType, Type as Physical};
@@ -80,6 +81,16 @@ fn kind(column: &ColumnDescriptor) -> Kind {
     }
 }
 
+/// What a call of the crate gives. It panics at some pages that do not hold what they say.
+fn guarded<T>(call: impl FnOnce() -> std::result::Result<T, ParquetError>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(made) => made.map_err(|e| broken(&e)),
+        Err(_) => Err(broken(&ParquetError::EOF(
+            "a page holds less than it says".into(),
+        ))),
+    }
+}
+
 impl ParquetFile {
     /// Opens a file and reads what stands at its end.
     ///
@@ -92,7 +103,7 @@ impl ParquetFile {
     fn open_plainly(path: &Path) -> Result<ParquetFile> {
         let io = |error: std::io::Error| Error::new(ErrorKind::Io, super::io_message(&error));
         let file = File::open(path).map_err(io)?;
-        let reader = SerializedFileReader::new(file).map_err(|e| broken(&e))?;
+        let reader = guarded(|| SerializedFileReader::new(file))?;
         Ok(ParquetFile { reader })
     }
 
@@ -136,8 +147,7 @@ impl ParquetFile {
             }
         };
         for group in 0..self.reader.num_row_groups() {
-            let group = self.reader.get_row_group(group).map_err(|e| broken(&e))?;
-            let column = group.get_column_reader(at).map_err(|e| broken(&e))?;
+            let column = guarded(|| self.reader.get_row_group(group)?.get_column_reader(at))?;
             match column {
                 ColumnReader::BoolColumnReader(r) => each(r, |x| f64::from(u8::from(*x)), take)?,
                 ColumnReader::Int32ColumnReader(r) if unsigned => {
@@ -160,8 +170,7 @@ impl ParquetFile {
     fn text(&self, at: usize) -> Result<Vec<Option<String>>> {
         let mut out = Vec::new();
         for group in 0..self.reader.num_row_groups() {
-            let group = self.reader.get_row_group(group).map_err(|e| broken(&e))?;
-            let column = group.get_column_reader(at).map_err(|e| broken(&e))?;
+            let column = guarded(|| self.reader.get_row_group(group)?.get_column_reader(at))?;
             if let ColumnReader::ByteArrayColumnReader(mut r) = column {
                 let said = |b: &ByteArray| String::from_utf8_lossy(b.data()).into_owned();
                 while let Some(cells) = piece(&mut r, said)? {
@@ -179,8 +188,8 @@ fn piece<T: DataType, V>(
     value: impl Fn(&T::T) -> V,
 ) -> Result<Option<Vec<Option<V>>>> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
-    let read = reader.read_records(PIECE, Some(&mut levels), None, &mut values);
-    let (records, ..) = read.map_err(|e| broken(&e))?;
+    let (records, ..) =
+        guarded(|| reader.read_records(PIECE, Some(&mut levels), None, &mut values))?;
     if records == 0 {
         return Ok(None);
     }
