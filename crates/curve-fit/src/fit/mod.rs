@@ -14,6 +14,7 @@ mod quality;
 mod residuals;
 mod robust;
 mod samples;
+mod search;
 mod solve;
 mod start;
 

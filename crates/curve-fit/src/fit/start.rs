@@ -100,6 +100,15 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         false => Arc::clone(&plan.programs),
     };
     let mut projectable = plain.projection().is_some();
+    // The frequency of a built-in curve is searched for as that of any other.
+    if plain
+        .structure()
+        .is_some_and(|s| s.terms.iter().any(|t| t.waves.is_some()))
+    {
+        let built_in = rules.iter_mut().filter(|r| **r == StartRule::Builtin);
+        built_in.for_each(|rule| *rule = StartRule::Automatic);
+    }
+    let wanted = |k: usize| rules[k] == StartRule::Automatic;
     let ranges = ranges(plan, &sample);
     let search = Search {
         plan,
@@ -109,7 +118,18 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         ranges,
     };
     let is_solved = |k: usize| projectable && linear[k] && wanted(k);
-    let mut best = search.best(problem, wanted, is_solved)?;
+    let found = terms(&search, problem, &rules)?;
+    let placed = found.is_some();
+    let mut best = match found {
+        Some((cost, theta, true)) => (cost, theta),
+        found => {
+            let other = search.best(problem, wanted, is_solved)?;
+            found.map_or(other.clone(), |(cost, theta, _)| match cost <= other.0 {
+                true => (cost, theta),
+                false => other,
+            })
+        }
+    };
     // Least squares may lead where counts have no mean: then linear parameters are searched for, too.
     if best.0.is_infinite() && plan.programs.loss() != Loss::Linear {
         best = search.best(problem, wanted, |_| false)?;
@@ -117,11 +137,33 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
     }
     let theta = best.1;
     for (k, rule) in rules.iter_mut().enumerate() {
-        if *rule == StartRule::Automatic && projectable && linear[k] {
+        if *rule == StartRule::Automatic && (projectable || placed) && linear[k] {
             *rule = StartRule::Linear;
         }
     }
     Ok(Start { theta, rules })
+}
+
+/// A start by its terms, with its cost, and whether nothing is left to explain; none for curves whose terms
+/// have neither places nor waves.
+fn terms(
+    search: &Search<'_>,
+    problem: &mut Problem<'_>,
+    rules: &[StartRule],
+) -> Result<Option<(f64, Vec<f64>, bool)>> {
+    let given: Vec<bool> = rules.iter().map(|&r| r != StartRule::Automatic).collect();
+    let known = (&search.theta[..], &given[..]);
+    let table = problem.reader.table;
+    let both = (search.plan, search.plain);
+    let found = super::search::search(both, table, search.options, &search.ranges, known)?;
+    let Some(mut found) = found else {
+        return Ok(None);
+    };
+    for k in (0..given.len()).filter(|&k| given[k]) {
+        found.theta[k] = search.theta[k];
+    }
+    let cost = cost_inside(search.plan, problem, &mut found.theta)?;
+    Ok(cost.map(|cost| (cost, found.theta, found.explains_all)))
 }
 
 /// The rule of the built-in curve, for what was not given.
@@ -353,7 +395,7 @@ fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f6
 }
 
 /// A point of a range: by its logarithm where both ends are positive and far apart.
-fn spread((low, high): (f64, f64), u: f64) -> f64 {
+pub(super) fn spread((low, high): (f64, f64), u: f64) -> f64 {
     if low > 0.0 && high / low > 30.0 {
         (low.ln() + u * (high / low).ln()).exp()
     } else {
