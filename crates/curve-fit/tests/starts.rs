@@ -593,7 +593,7 @@ fn tried(family: &Family, n: usize, number: u32) -> ([usize; 3], f64) {
         let right = found.chi2 <= known.chi2 * (1.0 + 1e-6);
         let told = !found.converged() || !found.findings.is_empty();
         counts[if right { 0 } else { 2 - usize::from(told) }] += 1;
-        if !right && std::env::var("FITZROY_STARTS_FAMILY").is_ok() {
+        if !right && std::env::var("FITZROY_STARTS_SHOW").is_ok() {
             println!(
                 "{k}: {} {} {} rows: {} for {}",
                 family.name,

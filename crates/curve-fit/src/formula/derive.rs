@@ -166,7 +166,9 @@ impl Programs {
         for k in 0..p {
             let apart =
                 |l: usize| !linear[l] || !depends(jacobian[k], l) && !depends(jacobian[l], k);
-            linear[k] = depends(residual, k) && !depends(jacobian[k], k) && (0..k).all(apart);
+            let smooth = || !scope.with(|g| is_compared(g, residual, k));
+            linear[k] =
+                depends(residual, k) && !depends(jacobian[k], k) && smooth() && (0..k).all(apart);
         }
         let unused: Vec<bool> = (0..p).map(|k| !depends(residual, k)).collect();
         let candidates = p > 0 && linear.iter().any(|&l| l) && loss == Loss::Linear;
@@ -476,6 +478,19 @@ pub(super) fn depends(g: &Graph, node: NodeId, k: usize) -> bool {
     let needed = g.needed(&[node]);
     let mut ids = g.node_ids();
     ids.any(|id| needed[id.index()] && g.node(id).op == Op::Param { offset: k })
+}
+
+/// Whether parameter `k` decides a comparison, or is rounded: then slopes do not tell what it does.
+fn is_compared(g: &Graph, node: NodeId, k: usize) -> bool {
+    let needed = g.needed(&[node]);
+    let steps = |op: &Op| {
+        let compares = matches!(op, Op::Binary(Binary::Lt | Binary::Le | Binary::Eq));
+        compares || *op == Op::Unary(Unary::Floor)
+    };
+    let mut ids = g
+        .node_ids()
+        .filter(|id| needed[id.index()] && steps(&g.node(*id).op));
+    ids.any(|id| depends(g, id, k))
 }
 
 /// The residual and its weights as the loss has them.

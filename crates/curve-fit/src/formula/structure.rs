@@ -88,7 +88,13 @@ impl Programs {
     fn find_structure(&self) -> Option<Structure> {
         let base = self.base?;
         let all = 0..self.n_free;
-        if all.clone().any(|k| depends(&self.graph, base, k)) {
+        let mut g = self.graph.clone();
+        // Factors of 0 leave parameters in the graph, without effect.
+        let moves = |g: &mut Graph, k: usize| {
+            let d = slope(g, base, self.params[k]);
+            !vanishes(g, d)
+        };
+        if all.clone().any(|k| moves(&mut g, k)) {
             return None;
         }
         let linear: Vec<usize> = all.clone().filter(|&k| self.linear[k]).collect();
@@ -296,6 +302,25 @@ fn joined(used: &[Vec<usize>]) -> Vec<(Vec<usize>, Vec<usize>)> {
     }
     sets.sort();
     sets
+}
+
+/// True where `node` is 0 whatever the parameters, as long as they give finite numbers: factors of 0 stay in
+/// graphs.
+fn vanishes(g: &Graph, node: NodeId) -> bool {
+    let mut zero = vec![false; node.index() + 1];
+    for id in g.node_ids().take(node.index() + 1) {
+        let of = g.node(id);
+        let input = |k: usize| zero[of.inputs[k].index()];
+        zero[id.index()] = g.constant(id) == Some(0.0)
+            || match of.op {
+                Op::Binary(Binary::Mul | Binary::MulZ) => input(0) || input(1),
+                Op::Binary(Binary::Add | Binary::Sub) => input(0) && input(1),
+                Op::Binary(Binary::Div) | Op::Broadcast | Op::Unary(Unary::Neg) => input(0),
+                Op::Select => input(1) && input(2),
+                _ => false,
+            };
+    }
+    zero[node.index()]
 }
 
 /// The one predictor that `node` depends on, with its node.

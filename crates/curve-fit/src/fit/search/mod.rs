@@ -72,6 +72,16 @@ struct State {
     theta: Vec<f64>,
     placed: Vec<bool>,
     cost: f64,
+    order: Order,
+}
+
+/// Which terms come first, and what they may be.
+#[derive(Clone, Copy, PartialEq)]
+struct Order {
+    /// What changes slowly comes before what has places: a broad peak may else stand for the background.
+    slow_first: bool,
+    /// Terms of one kind have factors of one sign: else two of them may become a slope together.
+    one_sign: bool,
 }
 
 /// Starts of the curve on `table`, best first; none where the curve has no terms with places or waves.
@@ -128,17 +138,36 @@ impl Search<'_> {
     fn run(&self, theta: &[f64]) -> Result<Option<Found>> {
         let noise = self.rows.noise(&self.response) * self.rows.n() as f64;
         let enough = |state: &State| state.cost <= NEAR_NOISE * noise;
-        let mut best = self.greedy(theta, false)?;
-        self.sweep(&mut best, &enough)?;
         let mixed = |has: bool| self.kinds.iter().any(|k| k.has_places == has);
-        if !enough(&best) && mixed(true) && mixed(false) {
-            // What changes slowly first: a broad peak may else stand for the background.
-            let mut other = self.greedy(theta, true)?;
-            self.sweep(&mut other, &enough)?;
-            if other.cost < best.cost {
-                best = other;
+        let slow = mixed(true) && mixed(false);
+        let several = self
+            .kinds
+            .iter()
+            .any(|k| !k.atoms.is_empty() && k.terms.len() > 1);
+        let orders = [
+            (false, several),
+            (true, several),
+            (false, false),
+            (true, false),
+        ];
+        let mut tried: Vec<Order> = Vec::new();
+        let mut best: Option<State> = None;
+        for (slow_first, one_sign) in orders {
+            let order = Order {
+                slow_first: slow_first && slow,
+                one_sign,
+            };
+            if tried.contains(&order) || best.as_ref().is_some_and(enough) {
+                continue;
             }
+            let mut state = self.greedy(theta, order)?;
+            self.sweep(&mut state, &enough)?;
+            if best.as_ref().is_none_or(|b| state.cost < b.cost) {
+                best = Some(state);
+            }
+            tried.push(order);
         }
+        let mut best = best.expect("there is an order");
         self.jump(&mut best)?;
         Ok(best.cost.is_finite().then(|| Found {
             explains_all: enough(&best),
@@ -147,12 +176,13 @@ impl Search<'_> {
     }
 
     /// Puts one term after the other where it explains most.
-    fn greedy(&self, theta: &[f64], smooth_first: bool) -> Result<State> {
+    fn greedy(&self, theta: &[f64], order: Order) -> Result<State> {
         let n = self.structure.terms.len();
         let mut state = State {
             theta: theta.to_vec(),
             placed: vec![false; n],
             cost: f64::INFINITY,
+            order,
         };
         for _ in 0..n {
             let basis = self.basis(&state, None)?;
@@ -160,12 +190,12 @@ impl Search<'_> {
             let waiting = |kind: &&Kind| kind.terms.iter().any(|&t| !state.placed[t]);
             let slow = self.kinds.iter().filter(waiting).any(|k| !k.has_places);
             for kind in self.kinds.iter().filter(waiting) {
-                if smooth_first && slow && kind.has_places {
+                if order.slow_first && slow && kind.has_places {
                     continue;
                 }
                 let next = kind.terms.iter().find(|&&t| !state.placed[t]);
                 let &term = next.expect("one waits");
-                if let Some((fall, values)) = self.candidate(kind, term, &basis, &state.theta)?
+                if let Some((fall, values)) = self.candidate(kind, term, &basis, &state)?
                     && best.as_ref().is_none_or(|b| fall > b.0)
                 {
                     best = Some((fall, term, values));
@@ -193,7 +223,7 @@ impl Search<'_> {
                         return Ok(());
                     }
                     let basis = self.basis(state, Some(term))?;
-                    let found = self.candidate(kind, term, &basis, &state.theta)?;
+                    let found = self.candidate(kind, term, &basis, state)?;
                     let Some((_, values)) = found else {
                         continue;
                     };
@@ -243,7 +273,7 @@ impl Search<'_> {
         kind: &Kind,
         term: usize,
         basis: &Basis,
-        theta: &[f64],
+        state: &State,
     ) -> Result<Option<(f64, Values)>> {
         let of = &self.structure.terms[term];
         if let Some(waves) = &of.waves {
@@ -256,15 +286,15 @@ impl Search<'_> {
                 trials: Trials::new(of, &self.rows, self.ranges, |k| !self.given[k] && !known(k)),
                 given: &self.given,
             };
-            return search.best(basis, theta);
+            return search.best(basis, &state.theta);
         }
+        let factors = self.factors(term, state);
         let mut best = (0.0, None);
         for atom in &kind.atoms {
             let fall = match &atom.columns[..] {
                 [one] => {
                     let (fall, sign) = basis.fall(one);
-                    let k = self.structure.linear[of.columns[0]];
-                    let (low, high) = (self.plan.bounds.lower[k], self.plan.bounds.upper[k]);
+                    let (low, high) = factors;
                     let inside = !(low >= 0.0 && sign < 0.0 || high <= 0.0 && sign > 0.0);
                     if inside { fall } else { 0.0 }
                 }
@@ -285,6 +315,25 @@ impl Search<'_> {
                 .collect()
         };
         Ok(best.1.map(|atom| (best.0, values(atom))))
+    }
+
+    /// Bounds of the first factor of `term`: those of its parameter, and the side where the others of its
+    /// kind are.
+    fn factors(&self, term: usize, state: &State) -> (f64, f64) {
+        let first = |t: usize| self.structure.linear[self.structure.terms[t].columns[0]];
+        let k = first(term);
+        let (low, high) = (self.plan.bounds.lower[k], self.plan.bounds.upper[k]);
+        let kind = self.kinds.iter().find(|kind| kind.terms.contains(&term));
+        let alike = kind.filter(|kind| state.order.one_sign && !kind.atoms.is_empty());
+        let alike = alike.map_or(&[][..], |kind| &kind.terms);
+        let own = |t: &&usize| **t != term && state.placed[**t] && state.theta[first(**t)] != 0.0;
+        let largest = alike.iter().filter(own).map(|&t| state.theta[first(t)]);
+        let largest = largest.max_by(|a, b| a.abs().total_cmp(&b.abs()));
+        match (largest, self.structure.terms[term].columns.len()) {
+            (Some(x), 1) if x > 0.0 => (low.max(0.0), high.max(0.0)),
+            (Some(x), 1) if x < 0.0 => (low.min(0.0), high.min(0.0)),
+            _ => (low, high),
+        }
     }
 
     /// Fits what is placed, for a few steps.
@@ -322,9 +371,16 @@ impl Search<'_> {
         };
         let pick = |all: &[f64]| part.active.iter().map(|&k| all[k]).collect::<Vec<f64>>();
         let start = pick(&state.theta);
+        let mut all = self.plan.bounds.clone();
+        if state.order.one_sign {
+            for (t, term) in self.structure.terms.iter().enumerate() {
+                let k = self.structure.linear[term.columns[0]];
+                (all.lower[k], all.upper[k]) = self.factors(t, state);
+            }
+        }
         let bounds = Bounds {
-            lower: pick(&self.plan.bounds.lower),
-            upper: pick(&self.plan.bounds.upper),
+            lower: pick(&all.lower),
+            upper: pick(&all.upper),
         };
         let silent = &mut |_: &Progress<'_>| Next::Continue;
         let end = lm::minimise(&mut part, &start, &bounds, &self.limits, silent)?;
