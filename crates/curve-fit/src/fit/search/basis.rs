@@ -19,6 +19,8 @@ pub(super) struct Gain {
 
 /// A column of which less than this part of its square is left depends on the others.
 const DEPENDENT: f64 = 1e-10;
+/// 1 − cos² of the angle between two columns that are tried together, at least.
+const ALIKE: f64 = 0.02;
 
 impl Basis {
     /// The basis without columns.
@@ -66,6 +68,51 @@ impl Basis {
             true => (along * along / size, along.signum()),
             false => (0.0, 1.0),
         }
+    }
+
+    /// What is left of `column`, scaled to length 1; none where it depends on the basis.
+    fn beside(&self, column: &[f64]) -> Option<Vec<f64>> {
+        let mut left = column.to_vec();
+        for q in &self.columns {
+            let along = dot(q, &left);
+            subtract(&mut left, along, q);
+        }
+        let (size, before) = (dot(&left, &left), dot(column, column));
+        let scale = 1.0 / size.sqrt();
+        left.iter_mut().for_each(|x| *x *= scale);
+        (size > 1e-6 * before && size.is_finite()).then_some(left)
+    }
+
+    /// The two of `columns` that explain most together, with factors that both are `allowed`.
+    pub(super) fn best_pair(
+        &self,
+        columns: &[&[f64]],
+        allowed: &dyn Fn(f64) -> bool,
+    ) -> Option<(f64, [usize; 2])> {
+        let left: Vec<Option<Vec<f64>>> = columns.iter().map(|c| self.beside(c)).collect();
+        let along: Vec<f64> = left
+            .iter()
+            .map(|c| c.as_ref().map_or(0.0, |c| dot(c, &self.rest)))
+            .collect();
+        let mut best: Option<(f64, [usize; 2])> = None;
+        for (j, one) in left.iter().enumerate() {
+            for (k, other) in left.iter().enumerate().skip(j + 1) {
+                let (Some(one), Some(other)) = (one, other) else {
+                    continue;
+                };
+                let alike = dot(one, other);
+                let apart = 1.0 - alike * alike;
+                let (a, b) = (along[j] - alike * along[k], along[k] - alike * along[j]);
+                if apart < ALIKE || !allowed(a) || !allowed(b) {
+                    continue;
+                }
+                let fall = (along[j] * a + along[k] * b) / apart;
+                if best.is_none_or(|best| fall > best.0) {
+                    best = Some((fall, [j, k]));
+                }
+            }
+        }
+        best
     }
 
     /// What `columns` explain together.

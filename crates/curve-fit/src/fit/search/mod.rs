@@ -27,6 +27,9 @@ use waves::put;
 const NEAR_NOISE: f64 = 1.25;
 /// Times that each term is put anew beside the others.
 const SWEEPS: usize = 2;
+/// Pairs of terms that are put anew together, and the best atoms of which each two are tried.
+const MOST_PAIRS: usize = 10;
+const PAIRED: usize = 100;
 /// A change of the cost that counts.
 const CHANGE: f64 = 1e-6;
 
@@ -162,6 +165,7 @@ impl Search<'_> {
             }
             let mut state = self.greedy(theta, order)?;
             self.sweep(&mut state, &enough)?;
+            self.split(&mut state, &enough)?;
             if best.as_ref().is_none_or(|b| state.cost < b.cost) {
                 best = Some(state);
             }
@@ -185,7 +189,7 @@ impl Search<'_> {
             order,
         };
         for _ in 0..n {
-            let basis = self.basis(&state, None)?;
+            let basis = self.basis(&state, &[])?;
             let mut best: Option<(f64, usize, Values)> = None;
             let waiting = |kind: &&Kind| kind.terms.iter().any(|&t| !state.placed[t]);
             let slow = self.kinds.iter().filter(waiting).any(|k| !k.has_places);
@@ -222,7 +226,7 @@ impl Search<'_> {
                     if enough(state) || self.structure.terms.len() < 2 {
                         return Ok(());
                     }
-                    let basis = self.basis(state, Some(term))?;
+                    let basis = self.basis(state, &[term])?;
                     let found = self.candidate(kind, term, &basis, state)?;
                     let Some((_, values)) = found else {
                         continue;
@@ -242,8 +246,58 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The basis of what is placed, but for a term.
-    fn basis(&self, state: &State, but: Option<usize>) -> Result<Basis> {
+    /// Puts two terms of a kind anew at once, the best two places together: what is put first may stand for
+    /// two, and stay between them.
+    fn split(&self, state: &mut State, enough: &dyn Fn(&State) -> bool) -> Result<()> {
+        for kind in self.kinds.iter().filter(|k| k.has_places) {
+            let single = |a: &Atom| a.columns.len() == 1;
+            if !kind.atoms.iter().all(single) || kind.atoms.is_empty() {
+                continue;
+            }
+            let n = kind.terms.len();
+            let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| [i, j]));
+            // Those put last explain least.
+            for [i, j] in pairs.collect::<Vec<_>>().into_iter().rev().take(MOST_PAIRS) {
+                if enough(state) {
+                    return Ok(());
+                }
+                let pair = [kind.terms[i], kind.terms[j]];
+                let basis = self.basis(state, &pair)?;
+                let mut atoms: Vec<(f64, &Atom)> = kind
+                    .atoms
+                    .iter()
+                    .map(|atom| (basis.fall(&atom.columns[0]).0, atom))
+                    .collect();
+                atoms.sort_by(|a, b| b.0.total_cmp(&a.0));
+                atoms.truncate(PAIRED);
+                let mut without = state.clone();
+                pair.iter().for_each(|&t| without.placed[t] = false);
+                let (low, high) = self.factors(pair[0], &without);
+                let allowed = |x: f64| x >= 0.0 || low < 0.0;
+                let allowed = |x: f64| allowed(x) && (x <= 0.0 || high > 0.0);
+                let columns: Vec<&[f64]> =
+                    atoms.iter().map(|a| a.1.columns[0].as_slice()).collect();
+                let Some((_, both)) = basis.best_pair(&columns, &allowed) else {
+                    continue;
+                };
+                let mut other = state.clone();
+                for (&t, at) in pair.iter().zip(both) {
+                    let own = &self.structure.terms[t].nonlinear;
+                    own.iter()
+                        .zip(&atoms[at].1.beta)
+                        .for_each(|(&k, x)| other.theta[k] = *x);
+                }
+                self.polish(&mut other)?;
+                if other.cost < (1.0 - CHANGE) * state.cost {
+                    *state = other;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The basis of what is placed, but for some terms.
+    fn basis(&self, state: &State, but: &[usize]) -> Result<Basis> {
         let (columns, response) = self.rows.columns(self.structure, &state.theta)?;
         let mut basis = Basis::new(&response);
         for k in self.columns(&state.placed, but) {
@@ -253,14 +307,14 @@ impl Search<'_> {
     }
 
     /// The columns of no term, and those of the terms that are placed.
-    fn columns(&self, placed: &[bool], but: Option<usize>) -> Vec<usize> {
+    fn columns(&self, placed: &[bool], but: &[usize]) -> Vec<usize> {
         let absent = |k: &usize| {
             let of = self
                 .structure
                 .terms
                 .iter()
                 .position(|t| t.columns.contains(k));
-            of.is_some_and(|t| !placed[t] || but == Some(t))
+            of.is_some_and(|t| !placed[t] || but.contains(&t))
         };
         (0..self.structure.linear.len())
             .filter(|k| !absent(k))
@@ -339,7 +393,7 @@ impl Search<'_> {
     /// Fits what is placed, for a few steps.
     fn polish(&self, state: &mut State) -> Result<()> {
         let (columns, response) = self.rows.columns(self.structure, &state.theta)?;
-        let own = self.columns(&state.placed, None);
+        let own = self.columns(&state.placed, &[]);
         for &k in &self.structure.linear {
             state.theta[k] = 0.0;
         }
@@ -415,7 +469,7 @@ impl Search<'_> {
                 for values in anchor.at(&anchor.middles(&self.rows, usize::MAX), &known) {
                     let mut other = state.clone();
                     put(&mut other.theta, &values);
-                    let cost = self.basis(&other, None)?.cost();
+                    let cost = self.basis(&other, &[])?.cost();
                     if cost < (1.0 - 1e-12) * best.0 {
                         best = (cost, Some(other.theta));
                     }

@@ -16,6 +16,8 @@ const WITHIN_WIDTH: f64 = 4.0;
 /// Two places along each predictor, and points of more.
 const PAIRS: usize = 28;
 const MANY: usize = 1024;
+/// Places of two that are decided together.
+const COUPLES: usize = 40;
 /// Distances to expect between places of a term, in spans of the predictor.
 const DISTANCES: (f64, f64) = (0.01, 1.0);
 
@@ -30,6 +32,8 @@ pub(super) struct Anchor {
 /// How the parameters of a term are tried.
 pub(super) struct Trials {
     pub(super) anchors: Vec<Anchor>,
+    /// Two places that two parameters decide together, in place of anchors.
+    pair: Option<[Place; 2]>,
     /// The others, with their ranges.
     others: Vec<(usize, (f64, f64))>,
 }
@@ -93,15 +97,43 @@ impl Trials {
             };
             (k, range)
         });
-        Trials {
+        let mut trials = Trials {
             others: others.collect(),
             anchors,
+            pair: None,
+        };
+        if let [one, other] = &term.places[..]
+            && trials.anchors.len() == 1
+            && one.predictor == other.predictor
+            && one.coefficients.len() == 2
+            && one.coefficients.iter().all(|(k, _)| open(*k))
+            && determinant(one, other).is_some()
+        {
+            trials
+                .others
+                .retain(|(k, _)| one.coefficients.iter().all(|c| c.0 != *k));
+            trials.pair = Some([one.clone(), other.clone()]);
         }
+        trials
     }
 
     /// Values of all of them; `width` says which part of the rows a column covers at some values.
     pub(super) fn all(&self, rows: &Rows, width: &mut dyn FnMut(&Values) -> f64) -> Vec<Values> {
         let beside = self.beside();
+        if let (Some([one, other]), Some(anchor)) = (&self.pair, self.anchors.first()) {
+            let middles = anchor.middles(rows, COUPLES);
+            let least = beside.len().div_ceil(6);
+            let mut out = Vec::new();
+            for others in beside.iter().step_by(least) {
+                for (i, a) in middles.iter().enumerate() {
+                    let both = middles[i + 1..]
+                        .iter()
+                        .filter_map(|b| between(one, other, *a, *b));
+                    out.extend(both.map(|own| others.iter().copied().chain(own).collect()));
+                }
+            }
+            return out;
+        }
         match &self.anchors[..] {
             [] => beside,
             [one] => {
@@ -220,6 +252,40 @@ impl Anchor {
         };
         middles.iter().map(one).collect()
     }
+}
+
+/// The determinant of two places in the two parameters of the first.
+fn determinant(one: &Place, other: &Place) -> Option<f64> {
+    let [(j, a), (k, b)] = one.coefficients[..] else {
+        return None;
+    };
+    let of = |p: usize| {
+        other
+            .coefficients
+            .iter()
+            .find(|c| c.0 == p)
+            .map_or(0.0, |c| c.1)
+    };
+    let d = a * of(k) - b * of(j);
+    let known = other.coefficients.iter().all(|c| c.0 == j || c.0 == k);
+    (known && d.abs() > 1e-9).then_some(d)
+}
+
+/// The two parameters of `one` where that place is at `x` and `other` at `y`.
+fn between(one: &Place, other: &Place, x: f64, y: f64) -> Option<[(usize, f64); 2]> {
+    let d = determinant(one, other)?;
+    let [(j, a), (k, b)] = one.coefficients[..] else {
+        return None;
+    };
+    let of = |p: usize| {
+        other
+            .coefficients
+            .iter()
+            .find(|c| c.0 == p)
+            .map_or(0.0, |c| c.1)
+    };
+    let (x, y) = (x - one.constant, y - other.constant);
+    Some([(j, (x * of(k) - b * y) / d), (k, (a * y - x * of(j)) / d)])
 }
 
 fn span(x: &[f64]) -> f64 {
