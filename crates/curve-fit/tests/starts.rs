@@ -646,3 +646,173 @@ fn fits_without_a_start_end_where_those_from_the_truth_do() {
     }
     assert!(short.is_empty(), "too few are right: {short:?}");
 }
+
+fn data<'d>(problem: &'d Problem) -> Data<'d> {
+    Data::new(&problem.y).with("x", &problem.x)
+}
+
+/// The place of a step is one of many: none is reported to be better, so that it has no error.
+#[test]
+fn the_place_of_a_step_is_found_and_has_no_error() {
+    let mut chance = Chance(Rng::new(7, 0, 0, 0, Purpose::Data));
+    for n in [60, 900, 20_000] {
+        let x = chance.rows(n, 10.0, n != 60);
+        let y = chance.noisy(&x, 0.1, |x| if x < 3.7 { 1.0 } else { 2.0 });
+        let below = x
+            .iter()
+            .copied()
+            .filter(|x| *x < 3.7)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let above = x
+            .iter()
+            .copied()
+            .filter(|x| *x >= 3.7)
+            .fold(f64::INFINITY, f64::min);
+        let problem = Problem {
+            text: "where(x < x0, a, b)".into(),
+            truth: truth(&[("x0", 3.7), ("a", 1.0), ("b", 2.0)]),
+            x,
+            y,
+        };
+        let found = fit(&problem, &[]);
+        let place = found.parameter("x0").unwrap();
+        println!(
+            "{n}: {} {:?} {:?} {:?}",
+            place.value, place.se, found.status, found.findings
+        );
+        assert!(
+            below < place.value && place.value <= above,
+            "{n}: {}",
+            place.value
+        );
+        assert!(
+            !place.se.is_finite() && !found.findings.is_empty(),
+            "{:?}",
+            found.findings
+        );
+        let level = found.parameter("b").unwrap();
+        assert!((level.value - 2.0).abs() < 0.1, "{}", level.value);
+    }
+}
+
+/// Many rows have the same starts: some of them are looked at, and what they say holds for all.
+#[test]
+fn waves_and_peaks_among_many_rows_are_found() {
+    let mut chance = Chance(Rng::new(8, 0, 0, 0, Purpose::Data));
+    for n in [3_000, 20_000, 60_000] {
+        for cycles in [3.3, 70.2, 700.4] {
+            let x = chance.rows(n, 50.0, true);
+            let w = TAU * cycles / 50.0;
+            let y = chance.noisy(&x, 0.3, |x| 1.5 * (w * x + 0.4).sin() + 7.0);
+            let named = [("a", 1.5), ("w", w), ("p", 0.4), ("c", 7.0)];
+            let text = "a*sin(w*x+p)+c".to_string();
+            let problem = Problem {
+                text,
+                x,
+                y,
+                truth: truth(&named),
+            };
+            let (known, found) = (fit(&problem, &problem.truth), fit(&problem, &[]));
+            assert!(
+                found.chi2 <= known.chi2 * (1.0 + 1e-6),
+                "{n} {cycles}: {:?}",
+                found.popt
+            );
+        }
+        let x = chance.rows(n, 50.0, true);
+        let line = |x: f64, m: f64, s: f64| 1.0 / (1.0 + ((x - m) / s).powi(2));
+        let y = chance.noisy(&x, 0.1, |x| {
+            2.0 * line(x, 11.0, 0.3) + line(x, 30.0, 0.7) + 1.0
+        });
+        let text = "a/(1+((x-m)/s)^2) + b/(1+((x-n)/t)^2) + c".to_string();
+        let named = [
+            ("a", 2.0),
+            ("m", 11.0),
+            ("s", 0.3),
+            ("b", 1.0),
+            ("n", 30.0),
+            ("t", 0.7),
+            ("c", 1.0),
+        ];
+        let problem = Problem {
+            text,
+            x,
+            y,
+            truth: truth(&named),
+        };
+        let (known, found) = (fit(&problem, &problem.truth), fit(&problem, &[]));
+        assert!(
+            found.chi2 <= known.chi2 * (1.0 + 1e-6),
+            "{n}: {:?}",
+            found.popt
+        );
+    }
+}
+
+/// A start that nothing in the rows speaks for says so.
+#[test]
+fn a_wave_or_peak_in_noise_is_called_a_guess() {
+    let mut chance = Chance(Rng::new(9, 0, 0, 0, Purpose::Data));
+    let x = chance.rows(300, 10.0, true);
+    for text in ["a*sin(w*x+p)+c", "a*exp(-(x-m)^2/(2*s^2))+c"] {
+        let told = |chance: &mut Chance, height: f64| {
+            let y = chance.noisy(&x, 1.0, |x| match text.contains("sin") {
+                true => height * (11.0 * x).sin(),
+                false => height * (-(x - 4.0).powi(2) / 0.5).exp(),
+            });
+            let data = Data::new(&y).with("x", &x);
+            let found = CurveFit::compile(text)
+                .unwrap()
+                .fit(&data, &Options::default())
+                .unwrap();
+            found.findings.iter().any(|f| f.contains("guess"))
+        };
+        let of_noise = (0..40).filter(|_| told(&mut chance, 0.0)).count();
+        let of_signals = (0..40).filter(|_| told(&mut chance, 2.0)).count();
+        assert!(
+            of_noise >= 36 && of_signals == 0,
+            "{text}: {of_noise} {of_signals}"
+        );
+    }
+}
+
+/// Groups of a batch have frequencies and peaks of their own.
+#[test]
+fn each_group_of_a_batch_is_started_by_itself_where_it_has_to_be() {
+    use fitzroy_curve_fit::batch::{Groups, fit_many};
+    use std::sync::atomic::AtomicBool;
+    let mut chance = Chance(Rng::new(10, 0, 0, 0, Purpose::Data));
+    for make in [even_sine as Make, few_peaks] {
+        let mut problems: Vec<Problem> = Vec::new();
+        while problems.len() < 24 {
+            let next = make(&mut chance);
+            if problems.first().is_none_or(|p| p.text == next.text) {
+                problems.push(next);
+            }
+        }
+        let x: Vec<f64> = problems.iter().flat_map(|p| p.x.clone()).collect();
+        let y: Vec<f64> = problems.iter().flat_map(|p| p.y.clone()).collect();
+        let of: Vec<f64> = (0..problems.len())
+            .flat_map(|k| vec![k as f64; problems[k].x.len()])
+            .collect();
+        let fitter = CurveFit::compile(&problems[0].text).unwrap();
+        let options = Options::default();
+        let all = Data::new(&y).with("x", &x);
+        let plan = fitter.plan(&all, &options).unwrap();
+        let table = all.table(&plan.roles.predictors).unwrap();
+        let groups = Groups::by_number(&of);
+        let found = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
+        let right = |k: &usize| {
+            let known = fitter.fit(
+                &data(&problems[*k]),
+                &Options {
+                    p0: problems[*k].truth.clone(),
+                    ..Options::default()
+                },
+            );
+            found.chi2[*k] <= known.unwrap().chi2 * (1.0 + 1e-6)
+        };
+        let n = (0..problems.len()).filter(right).count();
+        assert!(n >= 23, "{}: {n} of {}", problems[0].text, problems.len());
+    }
+}

@@ -15,8 +15,8 @@ mod step;
 
 pub use groups::Groups;
 
-use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};
-use crate::formula::{Loss, Setting, computed_column};
+use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, falls_short, fit_table};
+use crate::formula::{Loss, Setting, Structure, computed_column};
 use crate::library::Sample;
 use crate::method::{Next, Status};
 use crate::pass::Columns;
@@ -218,19 +218,28 @@ pub fn fit_many_on(
         batch.chi2[k] = 2.0 * batch.cost[k];
         batch.covariance_status[k] = errors_in_lanes(&batch, k, groups.n_rows(k), options);
     }
+    let searched = searched(plan, table, groups, options, &batch)?;
     let alone: Vec<usize> = (0..n)
         .filter(|&k| batch.status[k] != Status::TooFewRows)
-        .filter(|&k| !batch.status[k].converged() || is_doubtful(&batch, k))
+        .filter(|&k| !batch.status[k].converged() || is_doubtful(&batch, k) || searched[k])
         .collect();
     if stop.load(Ordering::Relaxed) {
         return Ok(batch);
     }
     batch.n_alone = alone.len();
     let results: Vec<(usize, Option<crate::fit::Estimate>)> =
-        each(&alone, options.threads, stop, |k| {
-            one(plan, table, groups, options, &starts, k)
+        each(&alone, options.threads, stop, |k| match searched[k] {
+            true => one(plan, table, groups, options, options.p0.clone(), k),
+            false => {
+                let p0 = plan.names().into_iter().zip(starts.of(k).iter().copied());
+                one(plan, table, groups, options, p0.collect(), k)
+            }
         });
     for (k, found) in results {
+        let lower = found.as_ref().is_some_and(|f| f.cost < batch.cost[k]);
+        if searched[k] && !lower && batch.status[k].converged() {
+            continue;
+        }
         match found {
             Some(found) => {
                 batch.theta[k * p..(k + 1) * p].copy_from_slice(&found.popt);
@@ -396,13 +405,39 @@ fn each<T: Send>(
     })
 }
 
+/// Which fits are to be started by a search of their own: those that began elsewhere, by the start of
+/// another, and leave more than the noise between their rows.
+fn searched(
+    plan: &Plan,
+    table: &Columns<'_>,
+    groups: &Groups,
+    options: &Options,
+    batch: &Batch,
+) -> Result<Vec<bool>> {
+    let given = |name: &String| options.p0.iter().any(|(given, _)| given == name);
+    let structure = || plan.programs.structure();
+    // Built-in curves have rules for each fit, but for waves.
+    let ruled = plan.formula.builtin().is_some_and(|b| b.entry.is_some());
+    let suits = |s: &Structure| s.is_searched() && (!ruled || s.has_waves());
+    let any = !batch.names.iter().all(given) && structure().is_some_and(suits);
+    let one = |k: usize| {
+        if !any || groups.n_rows(k) <= batch.names.len() {
+            return Ok(false);
+        }
+        let rows: Vec<usize> = groups.rows(k).iter().map(|&r| r as usize).collect();
+        let fails = !batch.status[k].converged();
+        Ok(fails || falls_short(plan, &table.take(&rows), batch.cost[k])?)
+    };
+    (0..groups.len()).map(one).collect()
+}
+
 /// One fit alone; `None` when its data or start are not usable.
 fn one(
     plan: &Plan,
     table: &Columns<'_>,
     groups: &Groups,
     options: &Options,
-    starts: &Starts,
+    p0: Vec<(String, f64)>,
     k: usize,
 ) -> Option<crate::fit::Estimate> {
     let p = plan.free.len();
@@ -411,9 +446,8 @@ fn one(
         return None;
     }
     let own = table.take(&rows);
-    let p0 = plan.names().into_iter().zip(starts.of(k).iter().copied());
     let options = Options {
-        p0: p0.collect(),
+        p0,
         threads: 1,
         ..options.clone()
     };

@@ -4,6 +4,7 @@ use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
 use super::robust::with_loss;
+use super::search::{Found, search as search_terms};
 use crate::formula::{Loss, Programs};
 use crate::library::Sample;
 use crate::method::{Limits, Moments, Next, Objective, Progress, lm, starts, varpro};
@@ -44,6 +45,8 @@ impl StartRule {
 pub(crate) struct Start {
     pub(crate) theta: Vec<f64>,
     pub(crate) rules: Vec<StartRule>,
+    /// What the start cannot be trusted with, in words.
+    pub(crate) findings: Vec<String>,
 }
 
 /// Points tried by an automatic start of up to two parameters that are not linear; of three, and of more.
@@ -89,7 +92,11 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         }
     }
     if rules.iter().all(|&r| r == StartRule::Given) {
-        return Ok(Start { theta, rules });
+        return Ok(Start {
+            theta,
+            rules,
+            findings: Vec::new(),
+        });
     }
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
     builtin(plan, &sample, &mut theta, &mut rules);
@@ -101,10 +108,7 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
     };
     let mut projectable = plain.projection().is_some();
     // The frequency of a built-in curve is searched for as that of any other.
-    if plain
-        .structure()
-        .is_some_and(|s| s.terms.iter().any(|t| t.waves.is_some()))
-    {
+    if plain.structure().is_some_and(|s| s.has_waves()) {
         let built_in = rules.iter_mut().filter(|r| **r == StartRule::Builtin);
         built_in.for_each(|rule| *rule = StartRule::Automatic);
     }
@@ -120,12 +124,13 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
     let is_solved = |k: usize| projectable && linear[k] && wanted(k);
     let found = terms(&search, problem, &rules)?;
     let placed = found.is_some();
+    let unseen = found.as_ref().map_or(Vec::new(), |f| f.1.unseen.clone());
     let mut best = match found {
-        Some((cost, theta, true)) => (cost, theta),
+        Some((cost, found)) if found.explains_all => (cost, found.theta),
         found => {
             let other = search.best(problem, wanted, is_solved)?;
-            found.map_or(other.clone(), |(cost, theta, _)| match cost <= other.0 {
-                true => (cost, theta),
+            found.map_or(other.clone(), |(cost, found)| match cost <= other.0 {
+                true => (cost, found.theta),
                 false => other,
             })
         }
@@ -141,21 +146,25 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
             *rule = StartRule::Linear;
         }
     }
-    Ok(Start { theta, rules })
+    Ok(Start {
+        theta,
+        rules,
+        findings: unseen.iter().map(|own| guess(plan, own)).collect(),
+    })
 }
 
-/// A start by its terms, with its cost, and whether nothing is left to explain; none for curves whose terms
+/// A start by its terms, with its cost; none for curves whose terms
 /// have neither places nor waves.
 fn terms(
     search: &Search<'_>,
     problem: &mut Problem<'_>,
     rules: &[StartRule],
-) -> Result<Option<(f64, Vec<f64>, bool)>> {
+) -> Result<Option<(f64, Found)>> {
     let given: Vec<bool> = rules.iter().map(|&r| r != StartRule::Automatic).collect();
     let known = (&search.theta[..], &given[..]);
     let table = problem.reader.table;
     let both = (search.plan, search.plain);
-    let found = super::search::search(both, table, search.options, &search.ranges, known)?;
+    let found = search_terms(both, table, search.options, &search.ranges, known)?;
     let Some(mut found) = found else {
         return Ok(None);
     };
@@ -163,7 +172,17 @@ fn terms(
         found.theta[k] = search.theta[k];
     }
     let cost = cost_inside(search.plan, problem, &mut found.theta)?;
-    Ok(cost.map(|cost| (cost, found.theta, found.explains_all)))
+    Ok(cost.map(|cost| (cost, found)))
+}
+
+/// That nothing shows where `parameters` are.
+fn guess(plan: &Plan, parameters: &[usize]) -> String {
+    let names: Vec<&str> = parameters.iter().map(|&k| plan.name(k)).collect();
+    format!(
+        "the rows show nothing of the term of {}: the curve is as good without it, and its start is a guess; \
+         give starting values (--p0) if you know more",
+        names.join(", ")
+    )
 }
 
 /// The rule of the built-in curve, for what was not given.

@@ -15,6 +15,18 @@ pub(crate) struct Structure {
     pub(crate) terms: Vec<Term>,
 }
 
+impl Structure {
+    /// True where a term has places or waves, which are searched for.
+    pub(crate) fn is_searched(&self) -> bool {
+        self.has_waves() || self.terms.iter().any(|t| !t.places.is_empty())
+    }
+
+    /// True where a term is one of waves.
+    pub(crate) fn has_waves(&self) -> bool {
+        self.terms.iter().any(|t| t.waves.is_some())
+    }
+}
+
 /// Columns that share parameters which are not linear; no other column has these.
 pub(crate) struct Term {
     /// Columns, by position in [`Structure::linear`].

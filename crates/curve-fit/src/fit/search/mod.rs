@@ -6,30 +6,40 @@
 //! (Mallat and Zhang 1993) by variable projection (Golub and Pereyra 1973).
 
 mod basis;
+mod dictionary;
+mod jumps;
 mod periodogram;
+mod polish;
 mod rows;
 mod trials;
 mod waves;
 
 use super::options::Options;
 use super::plan::Plan;
-use super::problem::Problem;
 use crate::formula::{Programs, Structure};
-use crate::method::{Bounds, Limits, Moments, Next, Objective, Progress, lm};
+use crate::method::Limits;
 use crate::pass::Table;
 use basis::Basis;
+use dictionary::{Atom, Kind};
 use fitzroy::Result;
-use rows::Rows;
+use rows::{Rows, Thinned};
 use trials::{Trials, Values};
 use waves::put;
 
 /// Times the variance of the noise up to which a row's share of the cost shows that nothing is missing.
 const NEAR_NOISE: f64 = 1.25;
+/// The same, beyond which something is missing.
+const FAR_FROM_NOISE: f64 = 2.0;
+/// Rows that waves, and curves that jump, are fitted to.
+const MOST_FOR_WAVES: usize = 2048;
+const MOST_FOR_JUMPS: usize = 1000;
 /// Times that each term is put anew beside the others.
 const SWEEPS: usize = 2;
 /// Pairs of terms that are put anew together, and the best atoms of which each two are tried.
-const MOST_PAIRS: usize = 10;
-const PAIRED: usize = 100;
+const MOST_PAIRS: usize = 21;
+const PAIRED: usize = 150;
+/// What the best of thousands of candidates explains of noise, in variances of a row.
+const BY_CHANCE: f64 = 25.0;
 /// A change of the cost that counts.
 const CHANGE: f64 = 1e-6;
 
@@ -39,19 +49,8 @@ pub(super) struct Found {
     pub(super) theta: Vec<f64>,
     /// True where what is left looks like the noise between neighbours.
     pub(super) explains_all: bool,
-}
-
-/// Terms of one kind, with what was tried for them.
-struct Kind {
-    terms: Vec<usize>,
-    atoms: Vec<Atom>,
-    has_places: bool,
-}
-
-/// Values of the parameters of a term that are not linear, in its order, and the columns there.
-struct Atom {
-    beta: Vec<f64>,
-    columns: Vec<Vec<f64>>,
+    /// Parameters of terms that explain no more of the rows than chance does, by term.
+    pub(super) unseen: Vec<Vec<usize>>,
 }
 
 /// A search for the start of one fit.
@@ -61,6 +60,8 @@ pub(super) struct Search<'a> {
     plain: &'a Programs,
     structure: &'a Structure,
     rows: Rows,
+    /// All rows, where places are to be found among them.
+    fine: Option<Rows>,
     ranges: &'a [(f64, f64)],
     /// Parameters with values that are not to change.
     given: Vec<bool>,
@@ -87,7 +88,21 @@ struct Order {
     one_sign: bool,
 }
 
-/// Starts of the curve on `table`, best first; none where the curve has no terms with places or waves.
+/// Whether `cost` of the curve on `table` is more than the noise between neighbours explains, of a curve whose
+/// start can be searched for.
+pub(crate) fn falls_short(plan: &Plan, table: &dyn Table, cost: f64) -> Result<bool> {
+    let Some(structure) = plan.programs.structure().filter(|s| s.is_searched()) else {
+        return Ok(false);
+    };
+    let n_x = plan.roles.predictors.len();
+    let p = plan.free.len();
+    let rows = Rows::new(table, n_x, 2 * p + 1, Thinned::Not, 0)?;
+    let (_, response) = rows.columns(structure, &vec![1.0; p])?;
+    let noise = rows.noise(&response).map(|noise| noise * rows.n() as f64);
+    Ok(noise.is_some_and(|noise| 2.0 * cost > FAR_FROM_NOISE * noise))
+}
+
+/// The start of the curve on `table`; none where the curve has no terms with places or waves.
 /// `theta` has the values that are `given`.
 pub(super) fn search(
     (plan, plain): (&Plan, &Programs),
@@ -108,9 +123,18 @@ pub(super) fn search(
         return Ok(None);
     }
     let jumps = terms.iter().any(|t| t.places.iter().any(|p| p.jumps));
-    let whole = terms.iter().any(|t| t.waves.is_some()) || jumps;
+    let thinned = match (jumps, terms.iter().any(|t| t.waves.is_some())) {
+        (true, _) => Thinned::ByChance(MOST_FOR_JUMPS),
+        (_, true) => Thinned::ByChance(MOST_FOR_WAVES),
+        _ => Thinned::Means,
+    };
     let n_x = plan.roles.predictors.len();
-    let rows = Rows::new(table, n_x, 2 * plan.free.len() + 1, whole, options.seed)?;
+    let n_params = 2 * plan.free.len() + 1;
+    let rows = Rows::new(table, n_x, n_params, thinned, options.seed)?;
+    let fine = match jumps && table.n_rows() > rows.n() {
+        true => Some(Rows::new(table, n_x, n_params, Thinned::Not, options.seed)?),
+        false => None,
+    };
     // Where nothing is known yet a value must do that has a column.
     let middle = |k: usize| super::start::spread(ranges[k], 0.5);
     let theta: Vec<f64> = (0..theta.len())
@@ -131,6 +155,7 @@ pub(super) fn search(
             ..options.limits
         },
         rows,
+        fine,
         kinds: Vec::new(),
     };
     search.kinds = search.kinds(&theta)?;
@@ -139,7 +164,8 @@ pub(super) fn search(
 
 impl Search<'_> {
     fn run(&self, theta: &[f64]) -> Result<Option<Found>> {
-        let noise = self.rows.noise(&self.response) * self.rows.n() as f64;
+        // Without it all orders are tried.
+        let noise = self.rows.noise(&self.response).unwrap_or(0.0) * self.rows.n() as f64;
         let enough = |state: &State| state.cost <= NEAR_NOISE * noise;
         let mixed = |has: bool| self.kinds.iter().any(|k| k.has_places == has);
         let slow = mixed(true) && mixed(false);
@@ -173,8 +199,10 @@ impl Search<'_> {
         }
         let mut best = best.expect("there is an order");
         self.jump(&mut best)?;
+        let unseen = self.unseen(&best)?;
         Ok(best.cost.is_finite().then(|| Found {
             explains_all: enough(&best),
+            unseen,
             theta: best.theta,
         }))
     }
@@ -390,255 +418,25 @@ impl Search<'_> {
         }
     }
 
-    /// Fits what is placed, for a few steps.
-    fn polish(&self, state: &mut State) -> Result<()> {
-        let (columns, response) = self.rows.columns(self.structure, &state.theta)?;
-        let own = self.columns(&state.placed, &[]);
-        for &k in &self.structure.linear {
-            state.theta[k] = 0.0;
-        }
-        let borrowed: Vec<&[f64]> = own.iter().map(|&k| columns[k].as_slice()).collect();
-        let gain = Basis::new(&response).gain(&borrowed);
-        for (&k, factor) in own.iter().zip(&gain.factors) {
-            state.theta[self.structure.linear[k]] = *factor;
-        }
-        for (k, x) in state.theta.iter_mut().enumerate() {
-            *x = self.plan.bounds.clip(k, *x);
-        }
-        let placed = self
-            .structure
-            .terms
-            .iter()
-            .zip(&state.placed)
-            .filter(|(_, placed)| **placed);
-        let curved = placed
-            .flat_map(|(t, _)| &t.nonlinear)
-            .filter(|&&k| !self.given[k]);
-        let linear = own.iter().map(|&k| &self.structure.linear[k]);
-        let mut active: Vec<usize> = curved.chain(linear).copied().collect();
-        active.sort_unstable();
-        let mut part = Part {
-            problem: Problem::new(self.plain, &self.rows.table, 1, 1.0),
-            whole: state.theta.clone(),
-            sums: Moments::new(state.theta.len()),
-            active,
-        };
-        let pick = |all: &[f64]| part.active.iter().map(|&k| all[k]).collect::<Vec<f64>>();
-        let start = pick(&state.theta);
-        let mut all = self.plan.bounds.clone();
-        if state.order.one_sign {
-            for (t, term) in self.structure.terms.iter().enumerate() {
-                let k = self.structure.linear[term.columns[0]];
-                (all.lower[k], all.upper[k]) = self.factors(t, state);
+    /// The parameters of each term with a place or a wave that explains no more than the best of as many
+    /// candidates does of noise.
+    fn unseen(&self, state: &State) -> Result<Vec<Vec<usize>>> {
+        let mut out = Vec::new();
+        let whole = self.basis(state, &[])?.cost();
+        let dof = self.rows.n().saturating_sub(state.theta.len()).max(1);
+        for (t, term) in self.structure.terms.iter().enumerate() {
+            let fixed = term.nonlinear.iter().all(|&k| self.given[k]);
+            let without = self.basis(state, &[t])?.cost();
+            let chance = BY_CHANCE * whole / dof as f64;
+            let found = !term.places.is_empty() || term.waves.is_some();
+            if found && !fixed && without - whole < chance {
+                out.push(term.nonlinear.clone());
             }
         }
-        let bounds = Bounds {
-            lower: pick(&all.lower),
-            upper: pick(&all.upper),
-        };
-        let silent = &mut |_: &Progress<'_>| Next::Continue;
-        let end = lm::minimise(&mut part, &start, &bounds, &self.limits, silent)?;
-        state.cost = f64::INFINITY;
-        if end.moments.is_finite() {
-            for (&k, x) in part.active.iter().zip(&end.theta) {
-                state.theta[k] = *x;
-            }
-            state.cost = 2.0 * end.moments.cost;
-        }
-        Ok(())
-    }
-
-    /// Puts places at which the curve jumps between the two neighbours where the cost is least.
-    fn jump(&self, state: &mut State) -> Result<()> {
-        let all: Vec<Trials> = self
-            .structure
-            .terms
-            .iter()
-            .map(|t| self.trials(t))
-            .collect();
-        let anchors: Vec<_> = all
-            .iter()
-            .flat_map(|t| &t.anchors)
-            .filter(|a| a.jumps())
-            .collect();
-        for _ in 0..3 {
-            let mut moved = false;
-            for anchor in &anchors {
-                let known: Values = state.theta.iter().copied().enumerate().collect();
-                let mut best = (state.cost, None);
-                for values in anchor.at(&anchor.middles(&self.rows, usize::MAX), &known) {
-                    let mut other = state.clone();
-                    put(&mut other.theta, &values);
-                    let cost = self.basis(&other, &[])?.cost();
-                    if cost < (1.0 - 1e-12) * best.0 {
-                        best = (cost, Some(other.theta));
-                    }
-                }
-                if let (cost, Some(theta)) = best {
-                    (state.cost, state.theta, moved) = (cost, theta, true);
-                }
-            }
-            if !moved {
-                break;
-            }
-            self.polish(state)?;
-        }
-        Ok(())
+        Ok(out)
     }
 
     fn trials(&self, term: &crate::formula::Term) -> Trials {
         Trials::new(term, &self.rows, self.ranges, |k| !self.given[k])
     }
-
-    /// Terms by kind, with dictionaries.
-    fn kinds(&self, theta: &[f64]) -> Result<Vec<Kind>> {
-        let mut kinds: Vec<Kind> = Vec::new();
-        for (t, term) in self.structure.terms.iter().enumerate() {
-            let mut same = None;
-            for (at, kind) in kinds.iter().enumerate() {
-                if self.alike(kind.terms[0], t, theta)? {
-                    same = Some(at);
-                    break;
-                }
-            }
-            match same {
-                Some(at) => kinds[at].terms.push(t),
-                None => kinds.push(Kind {
-                    terms: vec![t],
-                    atoms: Vec::new(),
-                    has_places: !term.places.is_empty() || term.waves.is_some(),
-                }),
-            }
-        }
-        for kind in &mut kinds {
-            if self.structure.terms[kind.terms[0]].waves.is_none() {
-                kind.atoms = self.atoms(&kind.terms, theta)?;
-            }
-        }
-        Ok(kinds)
-    }
-
-    /// Whether two terms have the same columns at the same values, of the same range.
-    fn alike(&self, a: usize, b: usize, theta: &[f64]) -> Result<bool> {
-        let (one, other) = (&self.structure.terms[a], &self.structure.terms[b]);
-        let both = || one.nonlinear.iter().zip(&other.nonlinear);
-        let bounds = &self.plan.bounds;
-        let shape = one.columns.len() == other.columns.len()
-            && one.nonlinear.len() == other.nonlinear.len()
-            && both().all(|(&j, &k)| !self.given[j] && !self.given[k])
-            && both().all(|(&j, &k)| {
-                bounds.lower[j] == bounds.lower[k] && bounds.upper[j] == bounds.upper[k]
-            })
-            && one.waves.is_some() == other.waves.is_some();
-        if !shape {
-            return Ok(false);
-        }
-        for u in [0.37, 0.61] {
-            let mut at = theta.to_vec();
-            for (&j, &k) in both() {
-                let x = super::start::spread(self.ranges[j], u);
-                (at[j], at[k]) = (x, x);
-            }
-            let (columns, _) = self.rows.columns(self.structure, &at)?;
-            let pairs = one.columns.iter().zip(&other.columns);
-            if pairs.into_iter().any(|(&j, &k)| columns[j] != columns[k]) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// The dictionary of `terms`, which are of one kind: as many values at once as there are terms.
-    fn atoms(&self, terms: &[usize], theta: &[f64]) -> Result<Vec<Atom>> {
-        let first = &self.structure.terms[terms[0]];
-        let trials = self.trials(first);
-        let mut failed = Ok(());
-        let mut width = |values: &Values| {
-            let mut at = theta.to_vec();
-            put(&mut at, values);
-            match self.rows.columns(self.structure, &at) {
-                Ok((columns, _)) => covered(&columns[first.columns[0]]),
-                Err(e) => {
-                    failed = Err(e);
-                    1.0
-                }
-            }
-        };
-        let all = trials.all(&self.rows, &mut width);
-        failed?;
-        let mut atoms = Vec::with_capacity(all.len());
-        for some in all.chunks(terms.len()) {
-            let mut at = theta.to_vec();
-            for (&t, values) in terms.iter().zip(some) {
-                let own = &self.structure.terms[t].nonlinear;
-                for (k, x) in values {
-                    let place = first.nonlinear.iter().position(|f| f == k);
-                    let k = own[place.expect("a parameter of the term")];
-                    at[k] = self.plan.bounds.clip(k, *x);
-                }
-            }
-            let (columns, _) = self.rows.columns(self.structure, &at)?;
-            for (&t, _) in terms.iter().zip(some) {
-                let term = &self.structure.terms[t];
-                let own: Vec<Vec<f64>> = term.columns.iter().map(|&k| columns[k].clone()).collect();
-                if own.iter().flatten().all(|x| x.is_finite()) {
-                    atoms.push(Atom {
-                        beta: term.nonlinear.iter().map(|&k| at[k]).collect(),
-                        columns: own,
-                    });
-                }
-            }
-        }
-        Ok(atoms)
-    }
-}
-
-/// Which part of the rows a column covers: (Σφ²)²/(n Σφ⁴).
-fn covered(column: &[f64]) -> f64 {
-    let squares: f64 = column.iter().map(|x| x * x).sum();
-    let fourths: f64 = column.iter().map(|x| x.powi(4)).sum();
-    let part = squares * squares / (column.len() as f64 * fourths);
-    if part.is_finite() {
-        part
-    } else {
-        1.0 / column.len() as f64
-    }
-}
-
-/// A problem in some of its parameters.
-struct Part<'p> {
-    problem: Problem<'p>,
-    whole: Vec<f64>,
-    sums: Moments,
-    active: Vec<usize>,
-}
-
-impl Part<'_> {
-    fn fill(&mut self, some: &[f64]) {
-        for (&k, x) in self.active.iter().zip(some) {
-            self.whole[k] = *x;
-        }
-    }
-}
-
-impl Objective for Part<'_> {
-    fn moments(&mut self, theta: &[f64], out: &mut Moments) -> Result<()> {
-        self.fill(theta);
-        self.problem.moments(&self.whole, &mut self.sums)?;
-        let (p, m) = (self.whole.len(), self.active.len());
-        out.cost = self.sums.cost;
-        for (a, &j) in self.active.iter().enumerate() {
-            out.gradient[a] = self.sums.gradient[j];
-            for (b, &k) in self.active.iter().enumerate() {
-                out.normal[a * m + b] = self.sums.normal[j * p + k];
-            }
-        }
-        Ok(())
-    }
-
-    fn bend(&mut self, _: &[f64], _: &[f64], _: &mut [f64]) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn solve_linear(&mut self, _: &mut [f64], _: &mut Moments) {}
 }

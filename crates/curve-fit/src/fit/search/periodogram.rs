@@ -3,8 +3,10 @@
 
 use std::f64::consts::TAU;
 
-/// Frequencies that stand out, at most.
-const MOST: usize = 6;
+/// Frequencies that are told, at least, and at most where they have nearly the same power: those that rows
+/// at regular distances hardly tell apart.
+const MOST: (usize, usize) = (6, 40);
+const NEARLY: f64 = 0.7;
 /// Cells of a grid, at most.
 const MOST_CELLS: usize = 1 << 18;
 /// Bins within one resolved frequency.
@@ -68,7 +70,9 @@ impl Grid {
         let mut tops: Vec<(f64, f64)> = tops.map(|k| (k as f64 * self.step, at(k))).collect();
         tops.retain(|top| allowed(top.0));
         tops.sort_by(|a, b| b.1.total_cmp(&a.1));
-        tops.truncate(MOST);
+        let least = NEARLY * tops.first().map_or(0.0, |top| top.1);
+        let near = tops.iter().take_while(|top| top.1 > least).count();
+        tops.truncate(near.clamp(MOST.0, MOST.1));
         tops
     }
 }

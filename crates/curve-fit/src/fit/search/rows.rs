@@ -9,10 +9,19 @@ use std::borrow::Cow;
 
 /// Rows that are kept: of more, every so many.
 const MOST_ROWS: usize = 1 << 16;
-/// Rows that waves are fitted to: of more, some by chance, since every so many would alias.
-const MOST_FOR_WAVES: usize = 2048;
-/// Means of neighbours that other curves of one predictor are fitted to.
+/// Means of neighbours that curves of one predictor are fitted to.
 const MOST_MEANS: usize = 512;
+
+/// Which of many rows are looked at.
+#[derive(Clone, Copy)]
+pub(super) enum Thinned {
+    /// Means of neighbours along one predictor; by chance where there are more.
+    Means,
+    /// So many by chance: every so many would alias, and means would blur.
+    ByChance(usize),
+    /// All.
+    Not,
+}
 
 /// Rows, sorted by the first predictor.
 pub(super) struct Rows {
@@ -24,12 +33,12 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// The rows of `table` that have `n_x` predictors, for curves with waves or without.
+    /// The rows of `table` that have `n_x` predictors.
     pub(super) fn new(
         table: &dyn Table,
         n_x: usize,
         n_params: usize,
-        waves: bool,
+        thinned: Thinned,
         seed: u64,
     ) -> Result<Rows> {
         let step = table.n_rows().div_ceil(MOST_ROWS).max(1);
@@ -46,13 +55,19 @@ impl Rows {
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| all[0][a].total_cmp(&all[0][b]));
         let gaps = all[..n_x].iter().map(|x| gap(x)).collect();
-        let columns: Vec<Vec<f64>> = if n_x == 1 && !waves && n > MOST_MEANS {
+        let most = match thinned {
+            Thinned::Means if n_x == 1 && n > MOST_MEANS => 0,
+            Thinned::Means => 4 * MOST_MEANS,
+            Thinned::ByChance(most) => most,
+            Thinned::Not => n,
+        };
+        let columns: Vec<Vec<f64>> = if most == 0 {
             means(&all, &order)
         } else {
-            if n > MOST_FOR_WAVES {
+            if n > most {
                 let mut rng = Rng::new(seed, 0, 0, 1, Purpose::Data);
                 // Each is taken with the same chance.
-                let (mut left, mut wanted) = (n, MOST_FOR_WAVES);
+                let (mut left, mut wanted) = (n, most);
                 order.retain(|_| {
                     let taken = rng.uniform() * (left as f64) < wanted as f64;
                     left -= 1;
@@ -117,8 +132,11 @@ impl Rows {
     }
 
     /// What the variance of a row is, as its neighbours tell: about that of the noise where the response
-    /// changes slowly from row to row, and more elsewhere.
-    pub(super) fn noise(&self, response: &[f64]) -> f64 {
+    /// changes slowly from row to row, and more elsewhere. None where rows have no order.
+    pub(super) fn noise(&self, response: &[f64]) -> Option<f64> {
+        if self.gaps.len() != 1 {
+            return None;
+        }
         let x = self.x(0);
         let off = |i: usize| {
             let part = match x[i + 1] > x[i - 1] {
@@ -132,7 +150,7 @@ impl Rows {
         let mut all: Vec<f64> = (1..self.n().saturating_sub(1)).map(off).collect();
         all.sort_by(f64::total_cmp);
         // The median of χ² of one degree of freedom is 0.455.
-        all.get(all.len() / 2).map_or(0.0, |middle| middle / 0.455)
+        all.get(all.len() / 2).map(|middle| middle / 0.455)
     }
 }
 

@@ -17,7 +17,7 @@ const WITHIN_WIDTH: f64 = 4.0;
 const PAIRS: usize = 28;
 const MANY: usize = 1024;
 /// Places of two that are decided together.
-const COUPLES: usize = 40;
+const COUPLES: usize = 30;
 /// Distances to expect between places of a term, in spans of the predictor.
 const DISTANCES: (f64, f64) = (0.01, 1.0);
 
@@ -218,6 +218,12 @@ impl Anchor {
     /// True where no slope tells where the place is.
     pub(super) fn jumps(&self) -> bool {
         self.place.jumps
+    }
+
+    /// Where the place is at `theta`.
+    pub(super) fn position(&self, theta: &[f64]) -> f64 {
+        let terms = self.place.coefficients.iter().map(|(k, c)| c * theta[*k]);
+        self.place.constant + terms.sum::<f64>()
     }
 
     /// Up to `most` middles between neighbours along the predictor, evenly by rank.

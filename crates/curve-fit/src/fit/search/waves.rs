@@ -9,8 +9,9 @@ use crate::method::Bounds;
 use fitzroy::Result;
 use std::f64::consts::{PI, TAU};
 
-/// Frequencies that are looked at closely.
-const CLOSELY: usize = 8;
+/// Frequencies that are looked at closely, at least, and at most where they have nearly the same power.
+const CLOSELY: (usize, usize) = (8, 40);
+const NEARLY: f64 = 0.8;
 /// Low frequencies that are always looked at, in eighths of a cycle over the range.
 const LOW: usize = 12;
 /// Envelopes for which they are.
@@ -94,23 +95,32 @@ impl Search<'_> {
         found.retain(|f| f.0.is_finite());
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         if !self.given[frequency] {
-            found.truncate(CLOSELY);
+            let least = NEARLY * found.first().map_or(0.0, |f| f.0);
+            let near = found.iter().take_while(|f| f.0 > least).count();
+            found.truncate(near.clamp(CLOSELY.0, CLOSELY.1));
         }
-        let mut best: Option<(f64, Vec<f64>, Values)> = None;
+        let mut tried: Vec<(f64, Vec<f64>, Values)> = Vec::new();
         for (_, values) in found.into_iter().chain(low) {
             let mut at = theta.to_vec();
             put(&mut at, &values);
-            let (gain, _) = self.gain(basis, &at)?;
-            if best.as_ref().is_none_or(|b| gain.fall > b.0) && gain.fall.is_finite() {
-                best = Some((gain.fall, at, values));
+            let fall = self.gain(basis, &at)?.0.fall;
+            if fall.is_finite() {
+                tried.push((fall, at, values));
             }
         }
+        tried.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let least = NEARLY * tried.first().map_or(0.0, |t| t.0);
+        let near = tried.iter().take_while(|t| t.0 > least).count();
+        tried.truncate(near.max(1));
+        if !self.given[frequency] {
+            for (fall, at, _) in &mut tried {
+                *fall = self.refine(basis, &scale, grid.span, at)?;
+            }
+        }
+        let best = tried.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, mut at, values)) = best else {
             return Ok(None);
         };
-        if !self.given[frequency] {
-            self.refine(basis, &scale, grid.span, &mut at)?;
-        }
         let fall = self.phases(basis, &mut at)?;
         let phases = self.waves.columns.iter().filter_map(|c| c.1);
         let named = values.iter().map(|v| v.0).chain(phases).chain([frequency]);
@@ -182,8 +192,9 @@ impl Search<'_> {
         Ok((basis.gain(&borrowed), arguments))
     }
 
-    /// Moves the frequency to where most is explained: steps of a parabola, shorter each time.
-    fn refine(&self, basis: &Basis, scale: &Scale, span: f64, theta: &mut [f64]) -> Result<()> {
+    /// Moves the frequency to where most is explained, and tells how much: steps of a parabola, shorter each
+    /// time.
+    fn refine(&self, basis: &Basis, scale: &Scale, span: f64, theta: &mut [f64]) -> Result<f64> {
         let frequency = self.waves.frequency;
         let mut w = scale.frequency(0, theta[frequency]);
         let mut step = TAU / span / 8.0;
@@ -215,8 +226,7 @@ impl Search<'_> {
             }
             step /= 3.0;
         }
-        fall(w, theta)?;
-        Ok(())
+        fall(w, theta)
     }
 
     /// Puts phases where the factors of sines and cosines have them; what is explained there.
