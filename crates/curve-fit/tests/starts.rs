@@ -11,7 +11,7 @@ use fitzroy_curve_fit::{CurveFit, Data, Estimate, Options};
 use std::f64::consts::TAU;
 
 /// Problems of a family in the test suite.
-const FEW: usize = 12;
+const FEW: usize = 10;
 
 struct Problem {
     text: String,
@@ -346,6 +346,63 @@ fn overlapping(chance: &mut Chance) -> Problem {
     sum_of_peaks(chance, count, GAUSSIAN, [1.0, 1.5])
 }
 
+/// Mixtures of Gaussian and Lorentzian lines, whose parts are hard to tell.
+fn mixed_lines(chance: &mut Chance) -> Problem {
+    let count = chance.count(1, 5);
+    let mut p = sum_of_peaks(chance, count, LORENTZIAN, [2.0, 4.0]);
+    let (mut terms, mut named) = (Vec::new(), truth(&[("c", 1.0)]));
+    let mut lines = Vec::new();
+    for (k, own) in p.truth[1..].chunks(3).enumerate() {
+        let [a, m, w, part] = [own[0].1, own[1].1, 2.0 * own[2].1, chance.between(0.2, 0.8)];
+        terms.push(format!("pseudo_voigt(x, a{k}, m{k}, w{k}, e{k})"));
+        let own = [("a", a), ("m", m), ("w", w), ("e", part)];
+        named.extend(own.map(|(name, x)| (format!("{name}{k}"), x)));
+        lines.push([a, m, w, part]);
+    }
+    let x = p.x.clone();
+    p.y = chance.noisy(&x, 0.02, |x| {
+        let line = |[a, m, w, part]: &[f64; 4]| {
+            let u = 2.0 * (x - m) / w;
+            a * (part / (1.0 + u * u) + (1.0 - part) * (-(2f64.ln()) * u * u).exp())
+        };
+        1.0 + lines.iter().map(line).sum::<f64>()
+    });
+    p.text = format!("{} + c", terms.join(" + "));
+    p.truth = named;
+    p
+}
+
+/// Lines at even distances, of one width.
+fn comb(chance: &mut Chance) -> Problem {
+    let (n, span) = (chance.count(300, 1000), chance.scale(1e-2, 1e3));
+    let x = chance.rows(n, span, true);
+    let (d, m) = (
+        span * chance.between(0.1, 0.25),
+        span * chance.between(0.1, 0.4),
+    );
+    let s = d * chance.between(0.1, 0.25);
+    let a: Vec<f64> = (0..3).map(|_| chance.between(0.5, 2.0)).collect();
+    let y = chance.noisy(&x, 0.03, |x| {
+        let line = |k: usize| a[k] * (-(x - m - k as f64 * d).powi(2) / (2.0 * s * s)).exp();
+        0.5 + (0..3).map(line).sum::<f64>()
+    });
+    Problem {
+        text: "a*exp(-(x-m)^2/(2*s^2)) + b*exp(-(x-(m+d))^2/(2*s^2)) + e2*exp(-(x-(m+2*d))^2/(2*s^2)) + c"
+            .into(),
+        x,
+        y,
+        truth: truth(&[
+            ("a", a[0]),
+            ("m", m),
+            ("s", s),
+            ("b", a[1]),
+            ("d", d),
+            ("e2", a[2]),
+            ("c", 0.5),
+        ]),
+    }
+}
+
 /// Two lines at `x0-d/2` and `x0+d/2`, far from 0.
 fn doublet(chance: &mut Chance) -> Problem {
     let mut p = sum_of_peaks(chance, 2, LORENTZIAN, [1.5, 4.0]);
@@ -464,7 +521,7 @@ fn broken_line(chance: &mut Chance) -> Problem {
     p
 }
 
-const FAMILIES: [Family; 20] = [
+const FAMILIES: [Family; 22] = [
     Family {
         name: "sine, even rows",
         least: 0.98,
@@ -539,6 +596,16 @@ const FAMILIES: [Family; 20] = [
         name: "doublet far from 0",
         least: 0.98,
         make: doublet,
+    },
+    Family {
+        name: "1 to 5 mixed lines",
+        least: 0.95,
+        make: mixed_lines,
+    },
+    Family {
+        name: "comb of 3 lines",
+        least: 0.95,
+        make: comb,
     },
     Family {
         name: "peaks on a decay",
