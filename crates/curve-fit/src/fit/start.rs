@@ -60,6 +60,9 @@ const FOLLOWED: usize = 16;
 /// Widths to expect, in spans of a predictor.
 const NARROW: f64 = 0.005;
 const WIDE: f64 = 0.5;
+/// Where a number without unit may lie, and where it is looked for among others.
+const PLAIN: (f64, f64) = (0.05, 20.0);
+const NEAR_ONE: (f64, f64) = (0.2, 2.0);
 /// Most rows that rules look at.
 const LOOKED_AT: usize = 4096;
 
@@ -161,10 +164,14 @@ fn terms(
     rules: &[StartRule],
 ) -> Result<Option<(f64, Found)>> {
     let given: Vec<bool> = rules.iter().map(|&r| r != StartRule::Automatic).collect();
+    // Plain numbers, as the part of one line in a mixture, are near 1 as a rule: far out there are minima of
+    // their own.
+    let near = |range: &(f64, f64)| if *range == PLAIN { NEAR_ONE } else { *range };
+    let ranges: Vec<(f64, f64)> = search.ranges.iter().map(near).collect();
     let known = (&search.theta[..], &given[..]);
     let table = problem.reader.table;
     let both = (search.plan, search.plain);
-    let found = search_terms(both, table, search.options, &search.ranges, known)?;
+    let found = search_terms(both, table, search.options, &ranges, known)?;
     let Some(mut found) = found else {
         return Ok(None);
     };
@@ -405,7 +412,7 @@ fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f6
             let ends = [NARROW * least, WIDE * most].map(|width| width.powf(power));
             (ends[0].min(ends[1]), ends[0].max(ends[1]))
         }
-        (None, _) => (0.05, 20.0),
+        (None, _) => PLAIN,
     };
     (
         suggested.0.max(low),

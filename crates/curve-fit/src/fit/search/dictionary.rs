@@ -19,6 +19,21 @@ pub(super) struct Atom {
     pub(super) columns: Vec<Vec<f64>>,
 }
 
+/// The cosine of columns above which two atoms lead to the same minimum, most likely.
+const SAME: f64 = 0.9;
+
+impl Atom {
+    /// Whether every column of this is nearly a multiple of that of `other`.
+    pub(super) fn resembles(&self, other: &Atom) -> bool {
+        let cosine = |(a, b): (&Vec<f64>, &Vec<f64>)| {
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            dot(a, b).abs() / (dot(a, a) * dot(b, b)).sqrt()
+        };
+        let mut both = self.columns.iter().zip(&other.columns);
+        both.all(|pair| cosine(pair) > SAME)
+    }
+}
+
 impl Search<'_> {
     /// Terms by kind, with dictionaries.
     pub(super) fn kinds(&self, theta: &[f64]) -> Result<Vec<Kind>> {

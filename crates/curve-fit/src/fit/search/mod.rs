@@ -40,6 +40,8 @@ const MOST_PAIRS: usize = 21;
 const PAIRED: usize = 150;
 /// What the best of thousands of candidates explains of noise, in variances of a row.
 const BY_CHANCE: f64 = 25.0;
+/// Candidates of terms with many parameters that are followed.
+const OTHERS: usize = 5;
 /// A change of the cost that counts.
 const CHANGE: f64 = 1e-6;
 
@@ -218,7 +220,7 @@ impl Search<'_> {
         };
         for _ in 0..n {
             let basis = self.basis(&state, &[])?;
-            let mut best: Option<(f64, usize, Values)> = None;
+            let mut best: Option<(usize, Vec<(f64, Values)>)> = None;
             let waiting = |kind: &&Kind| kind.terms.iter().any(|&t| !state.placed[t]);
             let slow = self.kinds.iter().filter(waiting).any(|k| !k.has_places);
             for kind in self.kinds.iter().filter(waiting) {
@@ -227,18 +229,16 @@ impl Search<'_> {
                 }
                 let next = kind.terms.iter().find(|&&t| !state.placed[t]);
                 let &term = next.expect("one waits");
-                if let Some((fall, values)) = self.candidate(kind, term, &basis, &state)?
-                    && best.as_ref().is_none_or(|b| fall > b.0)
-                {
-                    best = Some((fall, term, values));
+                let found = self.candidate(kind, term, &basis, &state)?;
+                let fall = |found: &[(f64, Values)]| found.first().map_or(0.0, |f| f.0);
+                if fall(&found) > best.as_ref().map_or(0.0, |b| fall(&b.1)) {
+                    best = Some((term, found));
                 }
             }
-            let Some((_, term, values)) = best else {
+            let Some((term, values)) = best else {
                 break;
             };
-            state.placed[term] = true;
-            put(&mut state.theta, &values);
-            self.polish(&mut state)?;
+            state = self.place(&state, term, &values)?;
         }
         state.placed.fill(true);
         self.polish(&mut state)?;
@@ -256,12 +256,7 @@ impl Search<'_> {
                     }
                     let basis = self.basis(state, &[term])?;
                     let found = self.candidate(kind, term, &basis, state)?;
-                    let Some((_, values)) = found else {
-                        continue;
-                    };
-                    let mut other = state.clone();
-                    put(&mut other.theta, &values);
-                    self.polish(&mut other)?;
+                    let other = self.place(state, term, &found)?;
                     if other.cost < (1.0 - CHANGE) * state.cost {
                         *state = other;
                     }
@@ -356,7 +351,7 @@ impl Search<'_> {
         term: usize,
         basis: &Basis,
         state: &State,
-    ) -> Result<Option<(f64, Values)>> {
+    ) -> Result<Vec<(f64, Values)>> {
         let of = &self.structure.terms[term];
         if let Some(waves) = &of.waves {
             let known =
@@ -368,35 +363,58 @@ impl Search<'_> {
                 trials: Trials::new(of, &self.rows, self.ranges, |k| !self.given[k] && !known(k)),
                 given: &self.given,
             };
-            return search.best(basis, &state.theta);
+            return Ok(search.best(basis, &state.theta)?.into_iter().collect());
         }
         let factors = self.factors(term, state);
-        let mut best = (0.0, None);
-        for atom in &kind.atoms {
-            let fall = match &atom.columns[..] {
-                [one] => {
-                    let (fall, sign) = basis.fall(one);
-                    let (low, high) = factors;
-                    let inside = !(low >= 0.0 && sign < 0.0 || high <= 0.0 && sign > 0.0);
-                    if inside { fall } else { 0.0 }
-                }
-                all => {
-                    let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
-                    basis.gain(&all).fall
-                }
-            };
-            if fall > best.0 {
-                best = (fall, Some(atom));
+        let fall = |atom: &Atom| match &atom.columns[..] {
+            [one] => {
+                let (fall, sign) = basis.fall(one);
+                let (low, high) = factors;
+                let inside = !(low >= 0.0 && sign < 0.0 || high <= 0.0 && sign > 0.0);
+                if inside { fall } else { 0.0 }
+            }
+            all => {
+                let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+                basis.gain(&all).fall
+            }
+        };
+        let mut all: Vec<(f64, &Atom)> = kind.atoms.iter().map(|a| (fall(a), a)).collect();
+        all.retain(|a| a.0 > 0.0);
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        // Of many parameters the best of a coarse net need not lead to the minimum.
+        let most = if of.nonlinear.len() > 2 { OTHERS } else { 1 };
+        let mut apart: Vec<(f64, &Atom)> = Vec::new();
+        for (fall, atom) in all {
+            if apart.len() == most {
+                break;
+            }
+            if apart.iter().all(|(_, other)| !atom.resembles(other)) {
+                apart.push((fall, atom));
             }
         }
         let values = |atom: &Atom| {
-            of.nonlinear
-                .iter()
-                .copied()
-                .zip(atom.beta.iter().copied())
-                .collect()
+            let own = of.nonlinear.iter().copied();
+            own.zip(atom.beta.iter().copied()).collect()
         };
-        Ok(best.1.map(|atom| (best.0, values(atom))))
+        Ok(apart
+            .iter()
+            .map(|(fall, atom)| (*fall, values(atom)))
+            .collect())
+    }
+
+    /// Puts `term` at the best of `values`, each with what is placed already fitted for some steps.
+    fn place(&self, state: &State, term: usize, values: &[(f64, Values)]) -> Result<State> {
+        let mut best: Option<State> = None;
+        for (_, values) in values {
+            let mut next = state.clone();
+            next.placed[term] = true;
+            put(&mut next.theta, values);
+            self.polish(&mut next)?;
+            if best.as_ref().is_none_or(|b| next.cost < b.cost) {
+                best = Some(next);
+            }
+        }
+        Ok(best.unwrap_or_else(|| state.clone()))
     }
 
     /// Bounds of the first factor of `term`: those of its parameter, and the side where the others of its

@@ -99,20 +99,17 @@ impl Trials {
         });
         let mut trials = Trials {
             others: others.collect(),
-            anchors,
             pair: None,
+            anchors,
         };
-        if let [one, other] = &term.places[..]
-            && trials.anchors.len() == 1
-            && one.predictor == other.predictor
-            && one.coefficients.len() == 2
-            && one.coefficients.iter().all(|(k, _)| open(*k))
-            && determinant(one, other).is_some()
-        {
-            trials
-                .others
-                .retain(|(k, _)| one.coefficients.iter().all(|c| c.0 != *k));
-            trials.pair = Some([one.clone(), other.clone()]);
+        // Several anchors are tried apart.
+        if trials.anchors.len() != 1 {
+            return trials;
+        }
+        trials.pair = pair(&term.places, &open);
+        if let Some([one, other]) = &trials.pair {
+            let both = || one.coefficients.iter().chain(&other.coefficients);
+            trials.others.retain(|(k, _)| both().all(|c| c.0 != *k));
         }
         trials
     }
@@ -260,38 +257,43 @@ impl Anchor {
     }
 }
 
-/// The determinant of two places in the two parameters of the first.
-fn determinant(one: &Place, other: &Place) -> Option<f64> {
-    let [(j, a), (k, b)] = one.coefficients[..] else {
-        return None;
-    };
-    let of = |p: usize| {
-        other
-            .coefficients
-            .iter()
-            .find(|c| c.0 == p)
-            .map_or(0.0, |c| c.1)
-    };
-    let d = a * of(k) - b * of(j);
-    let known = other.coefficients.iter().all(|c| c.0 == j || c.0 == k);
-    (known && d.abs() > 1e-9).then_some(d)
+/// The first two places that two parameters decide, as x0 ± d/2 or m and m + d.
+fn pair(places: &[Place], open: &impl Fn(usize) -> bool) -> Option<[Place; 2]> {
+    let all = places.iter().enumerate();
+    let mut both = all.flat_map(|(i, one)| places[i + 1..].iter().map(move |other| [one, other]));
+    let found = both.find(|[one, other]| {
+        let known = parameters(one, other).iter().all(|&k| open(k));
+        one.predictor == other.predictor && known && between(one, other, 0.0, 0.0).is_some()
+    });
+    found.map(|both| both.map(Clone::clone))
 }
 
-/// The two parameters of `one` where that place is at `x` and `other` at `y`.
+fn parameters(one: &Place, other: &Place) -> Vec<usize> {
+    let both = one.coefficients.iter().chain(&other.coefficients);
+    let mut all: Vec<usize> = both.map(|c| c.0).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The two parameters that put `one` at `x` and `other` at `y`; none where there are others, or it cannot
+/// be.
 fn between(one: &Place, other: &Place, x: f64, y: f64) -> Option<[(usize, f64); 2]> {
-    let d = determinant(one, other)?;
-    let [(j, a), (k, b)] = one.coefficients[..] else {
+    let [j, k] = parameters(one, other)[..] else {
         return None;
     };
-    let of = |p: usize| {
-        other
-            .coefficients
-            .iter()
-            .find(|c| c.0 == p)
-            .map_or(0.0, |c| c.1)
+    let of = |place: &Place, p: usize| {
+        let own = place.coefficients.iter().find(|c| c.0 == p);
+        own.map_or(0.0, |c| c.1)
     };
+    let [a, b, c, d] = [of(one, j), of(one, k), of(other, j), of(other, k)];
+    let determinant = a * d - b * c;
     let (x, y) = (x - one.constant, y - other.constant);
-    Some([(j, (x * of(k) - b * y) / d), (k, (a * y - x * of(j)) / d)])
+    let solved = [
+        (j, (x * d - b * y) / determinant),
+        (k, (a * y - c * x) / determinant),
+    ];
+    (determinant.abs() > 1e-9).then_some(solved)
 }
 
 fn span(x: &[f64]) -> f64 {
