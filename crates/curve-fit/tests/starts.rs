@@ -2,9 +2,10 @@
 //!
 //! A fit is right when its χ² is that of the fit from the truth, to 1e-6 of it, or lower. The rates that are
 //! asked for stand with the families. `FITZROY_STARTS=200` tries so many problems of each family in place of
-//! the few of the test suite, and `FITZROY_STARTS_FAMILY=sine` only families of that name;
-//! `cargo test --release --test starts -- --nocapture` prints the rates.
-#![allow(clippy::unwrap_used)]
+//! the few of the test suite, `FITZROY_STARTS_FAMILY=sine` only families of that name, and
+//! `FITZROY_STARTS_SHOW=1` shows what is wrong;
+//! `cargo test --release -p fitzroy-curve-fit --test starts -- --nocapture` prints the rates.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Options};
@@ -743,10 +744,6 @@ fn the_place_of_a_step_is_found_and_has_no_error() {
         };
         let found = fit(&problem, &[]);
         let place = found.parameter("x0").unwrap();
-        println!(
-            "{n}: {} {:?} {:?} {:?}",
-            place.value, place.se, found.status, found.findings
-        );
         assert!(
             below < place.value && place.value <= above,
             "{n}: {}",

@@ -3,7 +3,7 @@
 use super::build::{Recorder, Setting};
 use super::newton::Newton;
 use super::separate::separate;
-use super::structure::Structure;
+use super::structure::{Structure, steps};
 use super::{Formula, Roles};
 use crate::pass::Slots;
 use fitzroy::Result;
@@ -162,11 +162,12 @@ impl Programs {
             .map(|k| scope.with(|g| slope(g, residual, params[k])))
             .collect();
         let depends = |node: NodeId, k: usize| scope.with(|g| depends(g, node, k));
+        let steps = scope.with(|g| steps(g, residual));
         let mut linear = vec![false; p];
         for k in 0..p {
             let apart =
                 |l: usize| !linear[l] || !depends(jacobian[k], l) && !depends(jacobian[l], k);
-            let smooth = || !scope.with(|g| is_compared(g, residual, k));
+            let smooth = || !steps.iter().any(|&node| depends(node, k));
             linear[k] =
                 depends(residual, k) && !depends(jacobian[k], k) && smooth() && (0..k).all(apart);
         }
@@ -478,19 +479,6 @@ pub(super) fn depends(g: &Graph, node: NodeId, k: usize) -> bool {
     let needed = g.needed(&[node]);
     let mut ids = g.node_ids();
     ids.any(|id| needed[id.index()] && g.node(id).op == Op::Param { offset: k })
-}
-
-/// Whether parameter `k` decides a comparison, or is rounded: then slopes do not tell what it does.
-fn is_compared(g: &Graph, node: NodeId, k: usize) -> bool {
-    let needed = g.needed(&[node]);
-    let steps = |op: &Op| {
-        let compares = matches!(op, Op::Binary(Binary::Lt | Binary::Le | Binary::Eq));
-        compares || *op == Op::Unary(Unary::Floor)
-    };
-    let mut ids = g
-        .node_ids()
-        .filter(|id| needed[id.index()] && steps(&g.node(*id).op));
-    ids.any(|id| depends(g, id, k))
 }
 
 /// The residual and its weights as the loss has them.

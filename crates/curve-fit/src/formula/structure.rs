@@ -212,7 +212,7 @@ impl Programs {
                     predictor,
                     coefficients,
                     constant: k * a.constant,
-                    jumps: compares,
+                    jumps: compares || bends,
                 };
                 if place.coefficients.is_empty() {
                     continue;
@@ -221,7 +221,7 @@ impl Programs {
                     other.predictor == predictor && other.coefficients == place.coefficients
                 };
                 match found.iter_mut().find(same) {
-                    Some(known) => known.jumps |= compares,
+                    Some(known) => known.jumps |= compares || bends,
                     None => found.push(place),
                 }
             }
@@ -280,6 +280,17 @@ impl Programs {
             columns,
         })
     }
+}
+
+/// What is compared or rounded in `node`: slopes do not tell what its parameters do there.
+pub(super) fn steps(g: &Graph, node: NodeId) -> Vec<NodeId> {
+    let needed = g.needed(&[node]);
+    let steps = |op: &Op| match op {
+        Op::Binary(op) => matches!(op, Binary::Lt | Binary::Le | Binary::Eq),
+        op => *op == Op::Unary(Unary::Floor),
+    };
+    let ids = g.node_ids().filter(|id| needed[id.index()]);
+    ids.filter(|&id| steps(&g.node(id).op)).collect()
 }
 
 fn two(op: Binary, a: Option<&Affine>, b: Option<&Affine>, blank: &Affine) -> Option<Affine> {
@@ -377,4 +388,77 @@ fn factors(g: &mut Graph, node: NodeId, n_free: usize) -> Option<(NodeId, NodeId
         product = g.binary(op, product, factor).ok()?;
     }
     Some((wave?, product))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fit::{Options, Plan};
+    use crate::formula::Formula;
+
+    /// The terms of a formula: columns, parameters, places as (parameter, coefficient), and waves.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn places_and_waves_are_found_in_formulas() {
+        type Places<'p> = &'p [&'p [(usize, f64)]];
+        let gaussian: Places<'_> = &[&[(1, 1.0)]];
+        let doublet: Places<'_> = &[&[(1, 1.0), (2, -0.5)], &[(1, 1.0), (2, 0.5)]];
+        for (text, searched, places, waves) in [
+            ("a*exp(-(x-m)^2/(2*s^2))+c", true, gaussian, None),
+            ("gaussian(x, a, m, s) + k*x", true, gaussian, None),
+            ("let u = (2*x+m)/s; a/(1+u^2)", true, &[&[(0, -0.5)]], None),
+            (
+                "a/(1+(x-(p-d/2))^2)+b/(1+(x-(p+d/2))^2)",
+                true,
+                doublet,
+                None,
+            ),
+            ("where(x < m, a, b)", true, &[&[(0, 1.0)]], None),
+            ("b + c*max(x - m, 0)", true, &[&[(2, 1.0)]], None),
+            ("a*sin(w*x+p)+c", true, &[], Some((1, vec![Some(2)]))),
+            ("a*cos(2*pi*x/P)", true, &[], Some((1, vec![None]))),
+            (
+                "a*exp(-b*x)*sin(w*x+p)",
+                true,
+                &[],
+                Some((2, vec![Some(3)])),
+            ),
+            (
+                "a*cos(w*x)+b*sin(w*x)",
+                true,
+                &[],
+                Some((1, vec![None, None])),
+            ),
+            ("a*exp(-b*x)+c", false, &[], None),
+            // No waves: not affine in x, of two frequencies, of a power.
+            ("a*sin(w*x^2)", false, &[], None),
+            ("a*sin(w*x)*sin(v*x)", false, &[], None),
+            ("a*sin(w*x)^2", false, &[], None),
+        ] {
+            let formula = Formula::parse(text).unwrap();
+            let roles = formula.roles(&["x"], &[]).unwrap();
+            let plan = Plan::new(&formula, roles, false, &Options::default()).unwrap();
+            let structure = plan.programs.structure().unwrap();
+            assert_eq!(structure.is_searched(), searched, "{text}");
+            let [term] = &structure.terms[..] else {
+                panic!("one term: {text}");
+            };
+            let own: Vec<&[(usize, f64)]> =
+                term.places.iter().map(|p| &p.coefficients[..]).collect();
+            assert_eq!(own, places, "{text}");
+            let found = term.waves.as_ref().map(|w| {
+                let phases = w.columns.iter().map(|c| c.1).collect::<Vec<_>>();
+                (w.frequency, phases)
+            });
+            assert_eq!(found, waves, "{text}");
+        }
+        // What decides a comparison is no linear parameter, and what has no term of its own no structure.
+        let formula = Formula::parse("where(x < m, a, b)").unwrap();
+        let roles = formula.roles(&["x"], &[]).unwrap();
+        let plan = Plan::new(&formula, roles, false, &Options::default()).unwrap();
+        assert_eq!(plan.programs.linear(), [false, true, true]);
+        let formula = Formula::parse("sin(w*x) + a").unwrap();
+        let roles = formula.roles(&["x"], &[]).unwrap();
+        let plan = Plan::new(&formula, roles, false, &Options::default()).unwrap();
+        assert!(plan.programs.structure().is_none());
+    }
 }

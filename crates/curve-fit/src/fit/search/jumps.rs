@@ -10,6 +10,8 @@ use fitzroy::Result;
 /// Places among all rows that are tried at once, and the part of those found before that they span.
 const AT_ONCE: usize = 100;
 const AROUND: f64 = 0.02;
+/// Neighbouring places on each side from which a bend is fitted.
+const NEIGHBOURS: usize = 6;
 /// Times that every place is tried beside the others.
 const ROUNDS: usize = 3;
 
@@ -41,6 +43,9 @@ impl Search<'_> {
             }
             self.polish(state)?;
         }
+        for anchor in &anchors {
+            self.bend(anchor, state)?;
+        }
         let Some(fine) = &self.fine else {
             return Ok(());
         };
@@ -62,6 +67,30 @@ impl Search<'_> {
             }
         }
         state.cost *= self.rows.n() as f64 / fine.n() as f64;
+        Ok(())
+    }
+
+    /// Where a curve only bends, the cost is smooth between two rows and may have a minimum between any:
+    /// those near the one found are tried.
+    fn bend(&self, anchor: &Anchor, state: &mut State) -> Result<()> {
+        let all = anchor.middles(&self.rows, usize::MAX);
+        let here = anchor.position(&state.theta);
+        let at = all.partition_point(|x| *x < here);
+        // Steps have no slope, and leave a place where it was put.
+        let moved = |x: &f64| (x - here).abs() > 1e-9 * (all[all.len() - 1] - all[0]);
+        if !all.iter().all(moved) {
+            return Ok(());
+        }
+        let near = &all[at.saturating_sub(NEIGHBOURS)..(at + NEIGHBOURS).min(all.len())];
+        let known: Values = state.theta.iter().copied().enumerate().collect();
+        for values in anchor.at(near, &known) {
+            let mut other = state.clone();
+            put(&mut other.theta, &values);
+            self.polish(&mut other)?;
+            if other.cost < state.cost {
+                *state = other;
+            }
+        }
         Ok(())
     }
 
