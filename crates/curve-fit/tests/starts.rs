@@ -880,3 +880,32 @@ fn each_group_of_a_batch_is_started_by_itself_where_it_has_to_be() {
         assert!(n >= 23, "{}: {n} of {}", problems[0].text, problems.len());
     }
 }
+
+/// Bounds say which of two waves is meant, and given values stay.
+#[test]
+fn a_search_stays_within_bounds_and_keeps_what_is_given() {
+    let mut chance = Chance(Rng::new(11, 0, 0, 0, Purpose::Data));
+    let x = chance.rows(400, 20.0, false);
+    let y = chance.noisy(&x, 0.1, |x| {
+        2.0 * (3.0 * x + 0.5).sin() + (11.0 * x - 1.0).sin() + 4.0
+    });
+    let data = Data::new(&y).with("x", &x);
+    let fit = |options: Options| {
+        let fitter = CurveFit::compile("a*sin(w*x+p)+c").unwrap();
+        fitter.fit(&data, &options).unwrap()
+    };
+    for (low, high, w) in [(0.0, 40.0, 3.0), (6.0, 40.0, 11.0), (8.0, 12.0, 11.0)] {
+        let found = fit(Options {
+            bounds: vec![("w".into(), low, high), ("a".into(), 0.0, f64::INFINITY)],
+            ..Options::default()
+        });
+        assert!((found.popt[1] - w).abs() < 0.05, "{:?}", found.popt);
+    }
+    let found = fit(Options {
+        p0: vec![("w".into(), 11.02), ("c".into(), 3.5)],
+        ..Options::default()
+    });
+    let start = |name: &str| found.parameter(name).unwrap().start.unwrap();
+    assert!((found.popt[1] - 11.0).abs() < 0.05, "{:?}", found.popt);
+    assert!(start("w") == 11.02 && start("c") == 3.5);
+}
