@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_curve_fit::{CurveFit, Data, Estimate, Options};
+use fitzroy_curve_fit::{CurveFit, Data, Estimate, Options, Sigma};
 use std::f64::consts::TAU;
 
 /// Problems of a family in the test suite.
@@ -756,6 +756,32 @@ fn the_place_of_a_step_is_found_and_has_no_error() {
         );
         let level = found.parameter("b").unwrap();
         assert!((level.value - 2.0).abs() < 0.1, "{}", level.value);
+    }
+}
+
+/// Errors that differ from row to row are not taken for noise: the search goes on until all is explained.
+#[test]
+fn weights_that_vary_hide_no_peak() {
+    let mut chance = Chance(Rng::new(12, 0, 0, 0, Purpose::Data));
+    for round in 0..6 {
+        let x = chance.rows(300, 30.0, true);
+        let sigma: Vec<f64> = x.iter().map(|_| chance.scale(0.02, 0.2)).collect();
+        let peak = |x: f64, m: f64, s: f64| (-0.5 * ((x - m) / s).powi(2)).exp();
+        let at = 8.0 + f64::from(round);
+        let curve = |x: f64| 50.0 + peak(x, at, 0.8) + 0.7 * peak(x, 21.0, 1.5);
+        let rows = x.iter().zip(&sigma);
+        let y: Vec<f64> = rows
+            .map(|(x, s)| curve(*x) + s * chance.0.normal())
+            .collect();
+        let data = Data::new(&y)
+            .with("x", &x)
+            .with_sigma(Sigma::Each(sigma.clone().into()));
+        let text = "a*exp(-(x-m)^2/(2*s^2)) + b*exp(-(x-n)^2/(2*t^2)) + c";
+        let found = CurveFit::compile(text)
+            .unwrap()
+            .fit(&data, &Options::default())
+            .unwrap();
+        assert!(found.reduced_chi2() < 1.4, "{round}: {:?}", found.popt);
     }
 }
 

@@ -67,7 +67,6 @@ pub(super) struct Search<'a> {
     ranges: &'a [(f64, f64)],
     /// Parameters with values that are not to change.
     given: Vec<bool>,
-    response: Vec<f64>,
     limits: Limits,
     kinds: Vec<Kind>,
 }
@@ -93,15 +92,15 @@ struct Order {
 /// Whether `cost` of the curve on `table` is more than the noise between neighbours explains, of a curve whose
 /// start can be searched for.
 pub(crate) fn falls_short(plan: &Plan, table: &dyn Table, cost: f64) -> Result<bool> {
-    let Some(structure) = plan.programs.structure().filter(|s| s.is_searched()) else {
+    if plan.programs.structure().is_none_or(|s| !s.is_searched()) {
         return Ok(false);
-    };
+    }
     let n_x = plan.roles.predictors.len();
     let p = plan.free.len();
     let rows = Rows::new(table, n_x, 2 * p + 1, Thinned::Not, 0)?;
-    let (_, response) = rows.columns(structure, &vec![1.0; p])?;
-    let noise = rows.noise(&response).map(|noise| noise * rows.n() as f64);
-    Ok(noise.is_some_and(|noise| 2.0 * cost > FAR_FROM_NOISE * noise))
+    Ok(rows
+        .noise()
+        .is_some_and(|noise| 2.0 * cost > FAR_FROM_NOISE * noise))
 }
 
 /// The start of the curve on `table`; none where the curve has no terms with places or waves.
@@ -142,14 +141,12 @@ pub(super) fn search(
     let theta: Vec<f64> = (0..theta.len())
         .map(|k| if given[k] { theta[k] } else { middle(k) })
         .collect();
-    let (_, response) = rows.columns(structure, &theta)?;
     let mut search = Search {
         plan,
         plain,
         structure,
         ranges,
         given: given.to_vec(),
-        response,
         limits: Limits {
             xtol: 1e-4,
             ftol: 1e-7,
@@ -167,7 +164,7 @@ pub(super) fn search(
 impl Search<'_> {
     fn run(&self, theta: &[f64]) -> Result<Option<Found>> {
         // Without it all orders are tried.
-        let noise = self.rows.noise(&self.response).unwrap_or(0.0) * self.rows.n() as f64;
+        let noise = self.rows.noise().unwrap_or(0.0);
         let enough = |state: &State| state.cost <= NEAR_NOISE * noise;
         let mixed = |has: bool| self.kinds.iter().any(|k| k.has_places == has);
         let slow = mixed(true) && mixed(false);

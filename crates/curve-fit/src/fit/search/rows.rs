@@ -30,6 +30,8 @@ pub(super) struct Rows {
     /// Usual distance of neighbours of all rows along each predictor.
     pub(super) gaps: Vec<f64>,
     n_params: usize,
+    /// True where rows have a column 1/σ.
+    weighted: bool,
 }
 
 impl Rows {
@@ -80,6 +82,7 @@ impl Rows {
         };
         Ok(Rows {
             table: Columns::new(columns.into_iter().map(Cow::Owned).collect()),
+            weighted: all.len() > n_x + 1,
             gaps,
             n_params,
         })
@@ -131,26 +134,31 @@ impl Rows {
         Ok(all)
     }
 
-    /// What the variance of a row is, as its neighbours tell: about that of the noise where the response
-    /// changes slowly from row to row, and more elsewhere. None where rows have no order.
-    pub(super) fn noise(&self, response: &[f64]) -> Option<f64> {
+    /// Σ (r/σ)² of the noise, as neighbours tell it: nearly right where the response changes slowly from row
+    /// to row, and more elsewhere. None where rows have no order.
+    pub(super) fn noise(&self) -> Option<f64> {
         if self.gaps.len() != 1 {
             return None;
         }
-        let x = self.x(0);
+        let (x, y) = (self.x(0), self.table.column(1));
+        let variance = |i: usize| match self.weighted {
+            true => self.table.column(2)[i].powi(-2),
+            false => 1.0,
+        };
         let off = |i: usize| {
             let part = match x[i + 1] > x[i - 1] {
                 true => (x[i] - x[i - 1]) / (x[i + 1] - x[i - 1]),
                 false => 0.5,
             };
-            let between = response[i - 1] + part * (response[i + 1] - response[i - 1]);
-            let variance = 1.0 + part * part + (1.0 - part) * (1.0 - part);
-            (response[i] - between).powi(2) / variance
+            let between = y[i - 1] + part * (y[i + 1] - y[i - 1]);
+            let others = (1.0 - part).powi(2) * variance(i - 1) + part * part * variance(i + 1);
+            (y[i] - between).powi(2) / (variance(i) + others)
         };
         let mut all: Vec<f64> = (1..self.n().saturating_sub(1)).map(off).collect();
         all.sort_by(f64::total_cmp);
         // The median of χ² of one degree of freedom is 0.455.
-        all.get(all.len() / 2).map(|middle| middle / 0.455)
+        let middle = all.get(all.len() / 2)?;
+        Some(middle / 0.455 * self.n() as f64)
     }
 }
 
