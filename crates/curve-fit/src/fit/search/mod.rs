@@ -148,7 +148,7 @@ pub(super) fn search(
         ranges,
         given: given.to_vec(),
         limits: Limits {
-            xtol: 1e-4,
+            // Steps are not measured by parameters: a place may lie far from 0 beside its width.
             ftol: 1e-7,
             max_evaluations: 30,
             ..options.limits
