@@ -11,18 +11,19 @@ mod groups;
 mod judge;
 mod lanes;
 mod machine;
+mod starts;
 mod step;
 
 pub use groups::Groups;
 
 use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};
 use crate::formula::{Loss, Setting, computed_column};
-use crate::library::Sample;
 use crate::method::{Next, Status};
 use crate::pass::Columns;
 use fitzroy::Result;
 use fitzroy_device::gpu::Machine;
 use grids::Grids;
+use starts::{Starts, searched, starts};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The results of many fits: arrays with one element, or p, per fit.
@@ -147,21 +148,6 @@ impl<'o> Fits<'o> {
     }
 }
 
-/// Where every fit begins.
-struct Starts {
-    p: usize,
-    /// Free parameters, of one fit after the other, or the same for all.
-    values: Vec<f64>,
-}
-
-impl Starts {
-    /// That of fit `k`.
-    fn of(&self, k: usize) -> &[f64] {
-        let own = self.values.get(k * self.p..(k + 1) * self.p);
-        own.unwrap_or(&self.values[..self.p])
-    }
-}
-
 /// A standard error that is this many times its parameter: there may be nothing that determines it.
 const VAST: f64 = 1e5;
 /// Fits taken by a thread at once.
@@ -218,19 +204,28 @@ pub fn fit_many_on(
         batch.chi2[k] = 2.0 * batch.cost[k];
         batch.covariance_status[k] = errors_in_lanes(&batch, k, groups.n_rows(k), options);
     }
+    let searched = searched(plan, table, groups, options, &batch)?;
     let alone: Vec<usize> = (0..n)
         .filter(|&k| batch.status[k] != Status::TooFewRows)
-        .filter(|&k| !batch.status[k].converged() || is_doubtful(&batch, k))
+        .filter(|&k| !batch.status[k].converged() || is_doubtful(&batch, k) || searched[k])
         .collect();
     if stop.load(Ordering::Relaxed) {
         return Ok(batch);
     }
     batch.n_alone = alone.len();
     let results: Vec<(usize, Option<crate::fit::Estimate>)> =
-        each(&alone, options.threads, stop, |k| {
-            one(plan, table, groups, options, &starts, k)
+        each(&alone, options.threads, stop, |k| match searched[k] {
+            true => one(plan, table, groups, options, options.p0.clone(), k),
+            false => {
+                let p0 = plan.names().into_iter().zip(starts.of(k).iter().copied());
+                one(plan, table, groups, options, p0.collect(), k)
+            }
         });
     for (k, found) in results {
+        let lower = found.as_ref().is_some_and(|f| f.cost < batch.cost[k]);
+        if searched[k] && !lower && batch.status[k].converged() {
+            continue;
+        }
         match found {
             Some(found) => {
                 batch.theta[k * p..(k + 1) * p].copy_from_slice(&found.popt);
@@ -402,7 +397,7 @@ fn one(
     table: &Columns<'_>,
     groups: &Groups,
     options: &Options,
-    starts: &Starts,
+    p0: Vec<(String, f64)>,
     k: usize,
 ) -> Option<crate::fit::Estimate> {
     let p = plan.free.len();
@@ -411,68 +406,10 @@ fn one(
         return None;
     }
     let own = table.take(&rows);
-    let p0 = plan.names().into_iter().zip(starts.of(k).iter().copied());
     let options = Options {
-        p0: p0.collect(),
+        p0,
         threads: 1,
         ..options.clone()
     };
     fit_table(plan, &own, &options, &mut |_| Next::Continue).ok()
-}
-
-/// Starting values of every fit: given, by the rule of the built-in curve for each, or those of
-/// the first fit that can be started, for all.
-fn starts(plan: &Plan, table: &Columns<'_>, groups: &Groups, options: &Options) -> Result<Starts> {
-    let (n, p) = (groups.len(), plan.free.len());
-    let mut common = vec![f64::NAN; p];
-    for (name, x) in &options.p0 {
-        if let Some(k) = (0..p).find(|&k| plan.name(k) == name) {
-            common[k] = *x;
-        }
-    }
-    let entry = plan.formula.builtin().and_then(|b| b.entry);
-    if let (Some(entry), true) = (entry, common.iter().any(|x| x.is_nan())) {
-        let n_x = plan.roles.predictors.len();
-        let mut values = Vec::with_capacity(n * p);
-        for k in 0..n {
-            let rows: Vec<usize> = groups.rows(k).iter().map(|&r| r as usize).collect();
-            let own = table.take(&rows);
-            let x: Vec<Vec<f64>> = (0..n_x).map(|c| own.column(c).to_vec()).collect();
-            let found = (entry.start)(&Sample::new(&x, own.column(n_x)));
-            for (a, given) in common.iter().enumerate() {
-                let at = entry
-                    .parameters
-                    .iter()
-                    .position(|name| *name == plan.name(a));
-                let own = at.map_or(1.0, |at| found[at]);
-                let own = if own.is_finite() { own } else { 1.0 };
-                values.push(
-                    plan.bounds
-                        .clip(a, if given.is_nan() { own } else { *given }),
-                );
-            }
-        }
-        return Ok(Starts { p, values });
-    }
-    if common.iter().any(|x| x.is_nan()) {
-        for k in 0..n {
-            let rows: Vec<usize> = groups.rows(k).iter().map(|&r| r as usize).collect();
-            if rows.len() <= p {
-                continue;
-            }
-            let own = table.take(&rows);
-            if let Ok(found) = fit_table(plan, &own, options, &mut |_| Next::Continue)
-                && found.converged()
-            {
-                common.copy_from_slice(&found.popt);
-                break;
-            }
-        }
-        for x in &mut common {
-            *x = if x.is_nan() { 1.0 } else { *x };
-        }
-    }
-    let values = common.iter().enumerate();
-    let values = values.map(|(k, &x)| plan.bounds.clip(k, x)).collect();
-    Ok(Starts { p, values })
 }

@@ -14,6 +14,7 @@ mod quality;
 mod residuals;
 mod robust;
 mod samples;
+mod search;
 mod solve;
 mod start;
 
@@ -24,6 +25,7 @@ pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, v
 pub use plan::Plan;
 pub use predict::{Prediction, predict, profile};
 pub use quality::{Quality, quality};
+pub(crate) use search::falls_short;
 pub use start::StartRule;
 
 use crate::formula::{Closure, Curve, Formula};

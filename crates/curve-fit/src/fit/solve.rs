@@ -67,6 +67,7 @@ pub(crate) fn solve(
         };
         let mut small = Problem::new(&plan.programs, few, 1, problem.scale);
         let (starts, start) = all_starts(plan, options, &mut small)?;
+        findings.extend(start.findings.iter().cloned());
         if options.method == Method::Varpro {
             check_start(plan, &mut small, &start)?;
         }

@@ -4,6 +4,7 @@ use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
 use super::robust::with_loss;
+use super::search::{Found, search as search_terms};
 use crate::formula::{Loss, Programs};
 use crate::library::Sample;
 use crate::method::{Limits, Moments, Next, Objective, Progress, lm, starts, varpro};
@@ -44,6 +45,8 @@ impl StartRule {
 pub(crate) struct Start {
     pub(crate) theta: Vec<f64>,
     pub(crate) rules: Vec<StartRule>,
+    /// What the start cannot be trusted with, in words.
+    pub(crate) findings: Vec<String>,
 }
 
 /// Points tried by an automatic start of up to two parameters that are not linear; of three, and of more.
@@ -57,6 +60,9 @@ const FOLLOWED: usize = 16;
 /// Widths to expect, in spans of a predictor.
 const NARROW: f64 = 0.005;
 const WIDE: f64 = 0.5;
+/// Where a number without unit may lie, and where it is looked for among others.
+const PLAIN: (f64, f64) = (0.05, 20.0);
+const NEAR_ONE: (f64, f64) = (0.2, 2.0);
 /// Most rows that rules look at.
 const LOOKED_AT: usize = 4096;
 
@@ -89,7 +95,11 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         }
     }
     if rules.iter().all(|&r| r == StartRule::Given) {
-        return Ok(Start { theta, rules });
+        return Ok(Start {
+            theta,
+            rules,
+            findings: Vec::new(),
+        });
     }
     let sample = sample(problem.reader.table, plan.roles.predictors.len())?;
     builtin(plan, &sample, &mut theta, &mut rules);
@@ -100,6 +110,12 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         false => Arc::clone(&plan.programs),
     };
     let mut projectable = plain.projection().is_some();
+    // The frequency of a built-in curve is searched for as that of any other.
+    if plain.structure().is_some_and(|s| s.has_waves()) {
+        let built_in = rules.iter_mut().filter(|r| **r == StartRule::Builtin);
+        built_in.for_each(|rule| *rule = StartRule::Automatic);
+    }
+    let wanted = |k: usize| rules[k] == StartRule::Automatic;
     let ranges = ranges(plan, &sample);
     let search = Search {
         plan,
@@ -109,7 +125,19 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
         ranges,
     };
     let is_solved = |k: usize| projectable && linear[k] && wanted(k);
-    let mut best = search.best(problem, wanted, is_solved)?;
+    let found = terms(&search, problem, &rules)?;
+    let placed = found.is_some();
+    let unseen = found.as_ref().map_or(Vec::new(), |f| f.1.unseen.clone());
+    let mut best = match found {
+        Some((cost, found)) if found.explains_all => (cost, found.theta),
+        found => {
+            let other = search.best(problem, wanted, is_solved)?;
+            found.map_or(other.clone(), |(cost, found)| match cost <= other.0 {
+                true => (cost, found.theta),
+                false => other,
+            })
+        }
+    };
     // Least squares may lead where counts have no mean: then linear parameters are searched for, too.
     if best.0.is_infinite() && plan.programs.loss() != Loss::Linear {
         best = search.best(problem, wanted, |_| false)?;
@@ -117,11 +145,51 @@ pub(crate) fn start(plan: &Plan, options: &Options, problem: &mut Problem<'_>) -
     }
     let theta = best.1;
     for (k, rule) in rules.iter_mut().enumerate() {
-        if *rule == StartRule::Automatic && projectable && linear[k] {
+        if *rule == StartRule::Automatic && (projectable || placed) && linear[k] {
             *rule = StartRule::Linear;
         }
     }
-    Ok(Start { theta, rules })
+    Ok(Start {
+        theta,
+        rules,
+        findings: unseen.iter().map(|own| guess(plan, own)).collect(),
+    })
+}
+
+/// A start by its terms, with its cost; none for curves whose terms
+/// have neither places nor waves.
+fn terms(
+    search: &Search<'_>,
+    problem: &mut Problem<'_>,
+    rules: &[StartRule],
+) -> Result<Option<(f64, Found)>> {
+    let given: Vec<bool> = rules.iter().map(|&r| r != StartRule::Automatic).collect();
+    // Plain numbers, as the part of one line in a mixture, are near 1 as a rule: far out there are minima of
+    // their own.
+    let near = |range: &(f64, f64)| if *range == PLAIN { NEAR_ONE } else { *range };
+    let ranges: Vec<(f64, f64)> = search.ranges.iter().map(near).collect();
+    let known = (&search.theta[..], &given[..]);
+    let table = problem.reader.table;
+    let both = (search.plan, search.plain);
+    let found = search_terms(both, table, search.options, &ranges, known)?;
+    let Some(mut found) = found else {
+        return Ok(None);
+    };
+    for k in (0..given.len()).filter(|&k| given[k]) {
+        found.theta[k] = search.theta[k];
+    }
+    let cost = cost_inside(search.plan, problem, &mut found.theta)?;
+    Ok(cost.map(|cost| (cost, found)))
+}
+
+/// That nothing shows where `parameters` are.
+fn guess(plan: &Plan, parameters: &[usize]) -> String {
+    let names: Vec<&str> = parameters.iter().map(|&k| plan.name(k)).collect();
+    format!(
+        "the rows show nothing of the term of {}: the curve is as good without it, and its start is a guess; \
+         give starting values (--p0) if you know more",
+        names.join(", ")
+    )
 }
 
 /// The rule of the built-in curve, for what was not given.
@@ -344,7 +412,7 @@ fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f6
             let ends = [NARROW * least, WIDE * most].map(|width| width.powf(power));
             (ends[0].min(ends[1]), ends[0].max(ends[1]))
         }
-        (None, _) => (0.05, 20.0),
+        (None, _) => PLAIN,
     };
     (
         suggested.0.max(low),
@@ -353,7 +421,7 @@ fn range(plan: &Plan, sample: &Sample, k: usize, power: Option<f64>) -> (f64, f6
 }
 
 /// A point of a range: by its logarithm where both ends are positive and far apart.
-fn spread((low, high): (f64, f64), u: f64) -> f64 {
+pub(super) fn spread((low, high): (f64, f64), u: f64) -> f64 {
     if low > 0.0 && high / low > 30.0 {
         (low.ln() + u * (high / low).ln()).exp()
     } else {

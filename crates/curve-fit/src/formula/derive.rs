@@ -3,6 +3,7 @@
 use super::build::{Recorder, Setting};
 use super::newton::Newton;
 use super::separate::separate;
+use super::structure::{Structure, steps};
 use super::{Formula, Roles};
 use crate::pass::Slots;
 use fitzroy::Result;
@@ -75,26 +76,26 @@ pub struct Projection {
 
 /// A formula with its derivatives, compiled for one choice of columns, fixed and tied parameters.
 pub struct Programs {
-    graph: Graph,
-    rows: DimId,
+    pub(super) graph: Graph,
+    pub(super) rows: DimId,
     /// ∂r/∂θ of the free parameters.
-    jacobian: Vec<NodeId>,
+    pub(super) jacobian: Vec<NodeId>,
     residual: NodeId,
     curve: NodeId,
     response: NodeId,
-    weight: Option<NodeId>,
+    pub(super) weight: Option<NodeId>,
     loss: Loss,
     engine: Engine,
-    n_free: usize,
-    linear: Vec<bool>,
+    pub(super) n_free: usize,
+    pub(super) linear: Vec<bool>,
     unused: Vec<bool>,
     /// Sums of one pass: products of `[J…, r]` (weighted as the loss has it), and Σ ρ if the loss
     /// is not linear.
     pub pass: RowProgram,
     /// The free parameters, the direction and the scale.
-    params: Vec<NodeId>,
+    pub(super) params: Vec<NodeId>,
     /// The residual with linear parameters at 0, where projection may apply.
-    base: Option<NodeId>,
+    pub(super) base: Option<NodeId>,
     // Most fits need some of these or none, and compiling takes as long as many small passes.
     plain: OnceLock<RowProgram>,
     second: OnceLock<RowProgram>,
@@ -104,6 +105,7 @@ pub struct Programs {
     /// By the points along x and along y.
     grids: Mutex<HashMap<[usize; 2], Arc<GridProgram>>>,
     multiples: OnceLock<Option<Vec<Option<usize>>>>,
+    pub(super) structure: OnceLock<Option<Structure>>,
     /// What passes of these programs needed, for the next fit.
     pub(crate) slots: Slots,
 }
@@ -160,11 +162,14 @@ impl Programs {
             .map(|k| scope.with(|g| slope(g, residual, params[k])))
             .collect();
         let depends = |node: NodeId, k: usize| scope.with(|g| depends(g, node, k));
+        let steps = scope.with(|g| steps(g, residual));
         let mut linear = vec![false; p];
         for k in 0..p {
             let apart =
                 |l: usize| !linear[l] || !depends(jacobian[k], l) && !depends(jacobian[l], k);
-            linear[k] = depends(residual, k) && !depends(jacobian[k], k) && (0..k).all(apart);
+            let smooth = || !steps.iter().any(|&node| depends(node, k));
+            linear[k] =
+                depends(residual, k) && !depends(jacobian[k], k) && smooth() && (0..k).all(apart);
         }
         let unused: Vec<bool> = (0..p).map(|k| !depends(residual, k)).collect();
         let candidates = p > 0 && linear.iter().any(|&l| l) && loss == Loss::Linear;
@@ -202,6 +207,7 @@ impl Programs {
             separated: OnceLock::new(),
             grids: Mutex::default(),
             multiples: OnceLock::new(),
+            structure: OnceLock::new(),
             slots: Slots::default(),
             jacobian,
             residual,
@@ -469,7 +475,7 @@ fn second_along(g: &mut Graph, y: NodeId, params: &[NodeId], directions: &[NodeI
 }
 
 /// Whether `node` depends on parameter `k`.
-fn depends(g: &Graph, node: NodeId, k: usize) -> bool {
+pub(super) fn depends(g: &Graph, node: NodeId, k: usize) -> bool {
     let needed = g.needed(&[node]);
     let mut ids = g.node_ids();
     ids.any(|id| needed[id.index()] && g.node(id).op == Op::Param { offset: k })

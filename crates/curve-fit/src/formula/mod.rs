@@ -6,6 +6,7 @@ mod derive;
 mod names;
 mod newton;
 mod separate;
+mod structure;
 mod template;
 mod tie;
 mod units;
@@ -17,6 +18,7 @@ pub use derive::{Loss, Programs, Projection};
 pub(crate) use derive::{RESPONSE, WEIGHT};
 pub use names::{Parameter, Roles};
 pub use newton::Newton;
+pub(crate) use structure::{Place, Structure, Term, Waves};
 pub use tie::computed_column;
 pub(crate) use tie::tie_value;
 
