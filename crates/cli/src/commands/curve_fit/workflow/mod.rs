@@ -34,7 +34,7 @@ pub(super) struct Exported {
 /// The column of sigma: not a name that a formula can have.
 const SIGMA: &str = "(sigma)";
 /// Keys that are read. `*` stands for all below.
-const READ: [&str; 30] = [
+const READ: [&str; 43] = [
     "metadata.*",
     "data.input_file",
     "data.format",
@@ -59,6 +59,19 @@ const READ: [&str; 30] = [
     "fitting.ftol",
     "fitting.xtol",
     "fitting.max_nfev",
+    "fitting.termination.gtol",
+    "fitting.termination.ftol",
+    "fitting.termination.xtol",
+    "fitting.termination.max_nfev",
+    "fitting.termination.max_iterations",
+    "fitting.n_starts",
+    "fitting.multistart",
+    "fitting.multistart.enabled",
+    "fitting.multistart.n_starts",
+    "fitting.workflow",
+    "n_starts",
+    "multistart",
+    "workflow",
     "fitting.loss",
     "fitting.absolute_sigma",
     "fitting.check_finite",
@@ -121,10 +134,10 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
         }
         "polynomial" => format!("polynomial({})", document.needed("model.degree")?),
         "expression" => document.needed("model.formula")?,
-        "custom" => return Err(python::refuse(document)?),
+        "custom" => python::function(document, predictors[0])?,
         other => {
             return Err(usage(format!(
-                "model.type: {other}: use builtin, polynomial or expression"
+                "model.type: {other}: use builtin, polynomial, expression or custom"
             )));
         }
     };
@@ -134,6 +147,8 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
     let names = match kind.as_deref() {
         // From the highest power down.
         Some("polynomial") => own.into_iter().rev().collect(),
+        // In the order of its arguments.
+        Some("custom") => own,
         Some("expression") => {
             let named = document.texts("model.parameter_names")?;
             let (mut a, mut b) = (named.clone().unwrap_or_else(|| own.clone()), own.clone());
@@ -200,16 +215,8 @@ fn fitting(document: &Document, names: &[String], args: &mut CurveFitArgs) -> Re
         let found = method(&name);
         args.method = found.map_err(|e| usage(format!("fitting.method: {name}: {e}")))?;
     }
-    for (key, to) in [
-        ("fitting.gtol", &mut args.gtol),
-        ("fitting.ftol", &mut args.ftol),
-        ("fitting.xtol", &mut args.xtol),
-    ] {
-        *to = document.number(key)?.unwrap_or(*to);
-    }
-    if let Some(most) = document.number("fitting.max_nfev")? {
-        args.max_evals = most as usize;
-    }
+    limits(document, args)?;
+    starts(document, args)?;
     if let Some(loss) = document.text("fitting.loss")? {
         if Loss::NAMES.iter().all(|(name, _)| *name != loss) {
             let all: Vec<&str> = Loss::NAMES.iter().map(|l| l.0).collect();
@@ -217,6 +224,83 @@ fn fitting(document: &Document, names: &[String], args: &mut CurveFitArgs) -> Re
             return Err(usage(format!("fitting.loss: {loss}: use one of {all}")));
         }
         args.loss = loss;
+    }
+    Ok(())
+}
+
+/// When to stop: keys of `fitting`, or of `fitting.termination`.
+fn limits(document: &Document, args: &mut CurveFitArgs) -> Result<()> {
+    for (name, to) in [
+        ("gtol", &mut args.gtol),
+        ("ftol", &mut args.ftol),
+        ("xtol", &mut args.xtol),
+    ] {
+        for section in ["fitting", "fitting.termination"] {
+            *to = document
+                .number(&format!("{section}.{name}"))?
+                .unwrap_or(*to);
+        }
+    }
+    for key in [
+        "fitting.termination.max_iterations",
+        "fitting.max_nfev",
+        "fitting.termination.max_nfev",
+    ] {
+        if let Some(most) = document.number(key)? {
+            args.max_evals = most as usize;
+        }
+    }
+    Ok(())
+}
+
+/// Presets that start more than once, and how often where nothing else is said.
+const GLOBAL: [&str; 3] = ["auto_global", "global", "multistart"];
+const STARTS: usize = 10;
+
+/// How many starts: `n_starts`, `multistart`, or a preset of `workflow`.
+fn starts(document: &Document, args: &mut CurveFitArgs) -> Result<()> {
+    // The flag comes before the file.
+    if args.multistart > 1 {
+        return Ok(());
+    }
+    let mut several = false;
+    for key in ["workflow", "fitting.workflow"] {
+        let Some(preset) = document.text(key)? else {
+            continue;
+        };
+        match preset.as_str() {
+            "auto" | "standard" | "fast" | "default" => {}
+            global if GLOBAL.contains(&global) => several = true,
+            other => {
+                return Err(usage(format!(
+                    "{key}: {other}: use auto or auto_global; files larger than memory are read with \
+                     --memory-limit 2GB, without a workflow"
+                )));
+            }
+        }
+    }
+    for key in [
+        "multistart",
+        "fitting.multistart",
+        "fitting.multistart.enabled",
+    ] {
+        if !document.is_map(key) {
+            several |= document.truth(key, false)?;
+        }
+    }
+    for key in [
+        "n_starts",
+        "fitting.n_starts",
+        "fitting.multistart.n_starts",
+    ] {
+        if let Some(n) = document.number(key)? {
+            let off = key.contains("multistart") && !several;
+            args.multistart = if off { 1 } else { (n as usize).max(1) };
+            several = false;
+        }
+    }
+    if several {
+        args.multistart = STARTS;
     }
     Ok(())
 }

@@ -1,0 +1,83 @@
+//! The end of a minimisation: parameters beside a bound are put on it, and first-order conditions are asked
+//! before a fit is said to have converged.
+
+use super::options::{Method, Options};
+use super::problem::Problem;
+use crate::method::optimality::{descent, on_bounds};
+use crate::method::{Bounds, Limits, Minimum, Moments, Objective, Observer, Status, lm, trf};
+use fitzroy::Result;
+
+/// Most descents from where the conditions did not hold.
+const MOST_DESCENTS: usize = 8;
+
+/// Goes on from `best` until first-order conditions hold: by the method's own steps and by the trust region
+/// in turn. What still does not fulfil them has made no progress.
+pub(super) fn settle(
+    bounds: &Bounds,
+    options: &Options,
+    problem: &mut Problem<'_>,
+    best: &mut (Minimum, String),
+    observer: &mut Observer<'_>,
+) -> Result<()> {
+    let limits = &options.limits;
+    for turn in 0..MOST_DESCENTS {
+        // Of a cost of rounding, slopes say nothing.
+        if !best.0.status.converged() || best.0.status == Status::ExactFit {
+            return Ok(());
+        }
+        put_on_bounds(problem, bounds, &mut best.0)?;
+        if descent(&best.0.theta, &best.0.moments, bounds, limits).is_none() {
+            return Ok(());
+        }
+        let by_region = (options.method == Method::Trf) != (turn % 2 == 1);
+        let (steps, name): (crate::method::Minimise, _) = match by_region {
+            true => (trf::minimise, "trf"),
+            false => (lm::minimise, "lm"),
+        };
+        let spent = best.0.evaluations;
+        let left = Limits {
+            max_evaluations: limits.max_evaluations.saturating_sub(spent).max(1),
+            ..*limits
+        };
+        let mut found = steps(problem, &best.0.theta, bounds, &left, observer)?;
+        found.evaluations += spent;
+        let lower = found.moments.is_finite() && found.moments.cost <= best.0.moments.cost;
+        let ended = matches!(found.status, Status::Interrupted | Status::TimeLimit);
+        if lower {
+            if !best.1.split('+').any(|own| own == name) {
+                best.1 = format!("{}+{name}", best.1);
+            }
+            // What gave up here may go on by the other steps.
+            let stuck = matches!(found.status, Status::DampingLimit | Status::NoProgress);
+            best.0 = found;
+            if stuck {
+                best.0.status = Status::Rounding;
+            }
+        } else {
+            best.0.evaluations = found.evaluations;
+            if ended {
+                best.0.status = found.status;
+            }
+        }
+    }
+    if best.0.status.converged()
+        && descent(&best.0.theta, &best.0.moments, bounds, limits).is_some()
+    {
+        best.0.status = Status::NoProgress;
+    }
+    Ok(())
+}
+
+/// Puts parameters beside their bounds on them, where that does not raise the cost.
+fn put_on_bounds(problem: &mut Problem<'_>, bounds: &Bounds, best: &mut Minimum) -> Result<()> {
+    let Some(trial) = on_bounds(&best.theta, &best.moments, bounds).filter(|_| bounds.any()) else {
+        return Ok(());
+    };
+    let mut there = Moments::new(trial.len());
+    problem.moments(&trial, &mut there)?;
+    best.evaluations += 1;
+    if there.is_finite() && there.cost <= best.moments.cost {
+        (best.theta, best.moments) = (trial, there);
+    }
+    Ok(())
+}
