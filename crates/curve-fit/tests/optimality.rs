@@ -199,6 +199,20 @@ impl Case {
             .collect()
     }
 
+    /// Partial derivatives by parameter `k`, by differences of fourth order, whose own error is far below
+    /// what is asked.
+    fn slopes(&self, theta: &[f64], k: usize) -> Vec<f64> {
+        let h = 1e-5 * theta[k].abs().max(1e-3);
+        let shifted = |by: f64| {
+            let mut theta = theta.to_vec();
+            theta[k] += by;
+            self.residuals(&theta)
+        };
+        let [a, b, c, d] = [-2.0 * h, -h, h, 2.0 * h].map(shifted);
+        let slope = |i: usize| (a[i] - 8.0 * b[i] + 8.0 * c[i] - d[i]) / (12.0 * h);
+        (0..self.x.len()).map(slope).collect()
+    }
+
     /// Why first-order conditions do not hold at `theta`; none where they do.
     fn fault(&self, theta: &[f64]) -> Option<String> {
         let r = self.residuals(theta);
@@ -208,30 +222,24 @@ impl Case {
         if root < 1e-9 * most {
             return None;
         }
+        let columns: Vec<Vec<f64>> = (0..theta.len()).map(|k| self.slopes(theta, k)).collect();
+        // Terms that cancel leave roundings of the longest, in the differences here most of all.
+        let terms = columns.iter().zip(theta).map(|(c, t)| norm(c) * t.abs());
+        let least = 1e-4 + 1e-13 * terms.fold(0.0, f64::max) / root;
         for k in 0..theta.len() {
-            let h = 1e-5 * theta[k].abs().max(1e-3);
-            let shifted = |by: f64| {
-                let mut theta = theta.to_vec();
-                theta[k] += by;
-                self.residuals(&theta)
-            };
-            // Of fourth order, so that its own error is far below what is asked.
-            let [a, b, c, d] = [-2.0 * h, -h, h, 2.0 * h].map(shifted);
-            let column: Vec<f64> = (0..r.len())
-                .map(|i| (a[i] - 8.0 * b[i] + 8.0 * c[i] - d[i]) / (12.0 * h))
-                .collect();
+            let column = &columns[k];
             let slope: f64 = column.iter().zip(&r).map(|(j, r)| j * r).sum();
-            let length = norm(&column);
+            let length = norm(column);
             // A parameter on which nothing depends here has no slope.
             if length * theta[k].abs().max(0.1) < 1e-7 * root || length == 0.0 {
                 continue;
             }
             let cosine = slope / (length * root);
-            let held = theta[k] == self.lower[k] && cosine > -1e-4
-                || theta[k] == self.upper[k] && cosine < 1e-4;
-            if !held && cosine.abs() > 1e-4 {
+            let held = theta[k] == self.lower[k] && cosine > -least
+                || theta[k] == self.upper[k] && cosine < least;
+            if !held && cosine.abs() > least {
                 let name = self.shape.names[k];
-                return Some(format!("{name} = {} has the slope {cosine:.2e}", theta[k]));
+                return Some(format!("{name} has the slope {cosine:.2e} at {theta:?}"));
             }
             let within = |bound: f64| {
                 bound.is_finite()

@@ -375,13 +375,13 @@ mod tests {
                     \"\"\"Decays.\"\"\"\n    # Towards c.\n    u = jnp.exp(\n        -b * t\n    )\n    \
                     return a * u**2 + \\\n        c  # done\n";
         let (formula, arguments) = of(text);
-        assert_eq!(formula, "let u = exp( -b * t ); a * u**2 +  c");
+        assert_eq!(formula, "let u = exp( -b * t ); a * u**2 + c");
         assert_eq!(arguments, ["t", "b", "a", "c"]);
         assert_eq!(of("def f(x, a, b): return a*x + b").0, "a*x + b");
         let file = format!("def other(x, a):\n    return a * x\n\n{text}\nprint(1)\n");
         let found = function_in(&file, "decay", "x").expect("it is an expression");
         let (formula, arguments) = of(&found.expect("it is there"));
-        assert_eq!(formula, "let u = exp( -b * x ); a * u**2 +  c");
+        assert_eq!(formula, "let u = exp( -b * x ); a * u**2 + c");
         assert_eq!(arguments, ["x", "b", "a", "c"]);
         assert_eq!(function_in(&file, "missing", "x").expect("no error"), None);
     }
