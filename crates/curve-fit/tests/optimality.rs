@@ -6,7 +6,7 @@
 
 use fitzroy_curve_fit::batch::{Groups, fit_many};
 use fitzroy_curve_fit::fit::{Estimate, Method, Options};
-use fitzroy_curve_fit::{CurveFit, Data};
+use fitzroy_curve_fit::{CurveFit, Data, Loss};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
@@ -213,9 +213,16 @@ impl Case {
         (0..self.x.len()).map(slope).collect()
     }
 
-    /// Why first-order conditions do not hold at `theta`; none where they do.
+    /// Why first-order conditions of least squares do not hold at `theta`; none where they do.
     fn fault(&self, theta: &[f64]) -> Option<String> {
-        let r = self.residuals(theta);
+        self.fault_of(theta, |r, _| r)
+    }
+
+    /// As [`Case::fault`], of a cost whose derivative by a residual is `pull` of it and of the response.
+    fn fault_of(&self, theta: &[f64], pull: impl Fn(f64, f64) -> f64) -> Option<String> {
+        let both = self.residuals(theta);
+        let both = both.into_iter().zip(&self.y);
+        let r: Vec<f64> = both.map(|(r, y)| pull(r, *y)).collect();
         let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
         let (root, most) = (norm(&r), norm(&self.y));
         // Of exact data rounding is left, whose slopes mean nothing.
@@ -334,6 +341,63 @@ fn no_fit_within_a_box_converges_where_the_gradient_of_a_free_parameter_does_not
     if let Ok(path) = std::env::var("FITZROY_BOX_FILE") {
         std::fs::write(path, text).expect("the file can be written");
     }
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn robust_losses_and_counts_converge_where_their_own_gradient_vanishes() {
+    type Pull = fn(f64, f64) -> f64;
+    let losses: [(Loss, Pull); 5] = [
+        (Loss::SoftL1, |r, _| r / (1.0 + r * r).sqrt()),
+        (Loss::Huber, |r, _| r.clamp(-1.0, 1.0)),
+        (Loss::Cauchy, |r, _| r / (1.0 + r * r)),
+        (Loss::Arctan, |r, _| r / (1.0 + r.powi(4))),
+        // The deviance of y at the mean f = y + r: 2 (f - y log f), by r half of that.
+        (Loss::Poisson, |r, y| 1.0 - y / (y + r)),
+    ];
+    let (mut faults, mut converged, mut tried) = (Vec::new(), 0, 0_i32);
+    for seed in 0..n_fits() / 2 {
+        let (loss, pull) = losses[seed as usize % losses.len()];
+        let mut case = case(seed, true);
+        let mut random = Random(seed + 99);
+        for y in &mut case.y {
+            if loss == Loss::Poisson {
+                // Shapes that stay positive, as counts.
+                *y = (20.0 * y.abs() + 2.0 * random.normal()).abs().round();
+            } else if random.next() < 0.1 {
+                *y += 10.0 * random.normal();
+            }
+        }
+        let options = Options {
+            loss,
+            ..case.options(Method::Auto)
+        };
+        let data = Data::new(&case.y).with("x", &case.x);
+        let fitter = CurveFit::compile(case.shape.formula).expect("it parses");
+        // Means of counts must be positive where a fit begins.
+        let Ok(found) = fitter.fit(&data, &options) else {
+            assert_eq!(loss, Loss::Poisson);
+            continue;
+        };
+        tried += 1;
+        if found.converged() {
+            converged += 1;
+            if let Some(fault) = case.fault_of(&found.popt, pull) {
+                let (formula, name) = (case.shape.formula, found.status.name());
+                faults.push(format!("seed {seed}, {loss:?}, {formula}, {name}: {fault}"));
+            }
+        }
+    }
+    println!("{converged} of {tried} converged");
+    assert!(
+        f64::from(converged) > 0.9 * f64::from(tried),
+        "{converged} of {tried}"
+    );
     assert!(
         faults.is_empty(),
         "{} faults:\n{}",

@@ -40,7 +40,6 @@ pub(super) fn read(text: &str) -> Result<Function> {
         };
         let arguments = arguments(&rest[..colon])?;
         let body = rest[colon + 1..].trim();
-        // As an argument of a call it may have been copied with its bracket.
         return Ok(Function {
             text: without_modules(body)?,
             arguments: Some(arguments),
