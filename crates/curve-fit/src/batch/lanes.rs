@@ -285,8 +285,10 @@ impl<'a> Lanes<'a> {
         let p = state.theta.len();
         let sums = |a: usize, b: usize| state.here[pair(p + 1, a, b)][k];
         let theta = |a: usize| state.theta[a][k];
-        let moved = |a: usize| state.trial[a][k] - state.theta[a][k];
-        let moved = at_trial.then_some(&moved as &dyn Fn(usize) -> f64);
+        let moved = |a: usize| match at_trial {
+            true => state.trial[a][k] - state.theta[a][k],
+            false => 0.0,
+        };
         status == Status::ExactFit || is_flat(p, sums, theta, moved, FLAT)
     }
 

@@ -87,7 +87,7 @@ pub(super) fn run(
             batch.cost[k] = fit.cost;
             let q = p + 1;
             let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
-            let flat = is_flat(p, entry, |a| fit.theta[a], None, FLAT);
+            let flat = is_flat(p, entry, |a| fit.theta[a], |_| 0.0, FLAT);
             if batch.status[k].converged() && fit.ended != Ended::ExactFit && !flat {
                 batch.status[k] = Status::NoProgress;
             }

@@ -64,23 +64,29 @@ pub(crate) fn descent(
 
 /// Whether the scaled gradient is nowhere above `cosine` of the residuals, for parameters without bounds; less
 /// than [`descent`] asks, and quick. `sums` are products of `[J…, r]`, `moved` is a step that was taken since.
+#[inline]
 pub(crate) fn is_flat(
     p: usize,
     sums: impl Fn(usize, usize) -> f64,
     theta: impl Fn(usize) -> f64,
-    moved: Option<&dyn Fn(usize) -> f64>,
+    moved: impl Fn(usize) -> f64,
     cosine: f64,
 ) -> bool {
     let squares = sums(p, p);
+    let least = cosine * cosine * squares;
+    // Mostly it is before any step.
+    let at_once = |k: usize| {
+        let slope = sums(k, p);
+        slope * slope <= sums(k, k) * least
+    };
+    if (0..p).all(at_once) {
+        return true;
+    }
     let terms: f64 = (0..p).map(|k| sums(k, k) * theta(k) * theta(k)).sum();
-    let least = cosine * cosine * squares + ROUNDED * ROUNDED * terms;
+    let least = least + ROUNDED * ROUNDED * terms;
     (0..p).all(|k| {
-        let mut slope = sums(k, p);
-        if let Some(by) = moved {
-            slope += (0..p)
-                .map(|a| sums(a.min(k), a.max(k)) * by(a))
-                .sum::<f64>();
-        }
+        let by = (0..p).map(|a| sums(a.min(k), a.max(k)) * moved(a));
+        let slope = sums(k, p) + by.sum::<f64>();
         let without_effect =
             theta(k) != 0.0 && (slope * theta(k)).abs() <= WITHOUT_EFFECT * squares;
         slope * slope <= sums(k, k) * least || without_effect
