@@ -13,6 +13,8 @@ use fitzroy::Result;
 const MOST_DESCENTS: usize = 8;
 /// The part of the cost that a descent must gain, not to have been in vain.
 const LEAST_FALL: f64 = 1e-12;
+/// The part of the cost that rounding may add on a bound.
+const ROUNDED: f64 = 1e-13;
 
 /// Goes on from `best` until first-order conditions hold: by the method's own steps and by the trust region
 /// in turn. What still does not fulfil them has made no progress; what gave up where they hold has converged,
@@ -94,7 +96,7 @@ fn put_on_bounds(problem: &mut Problem<'_>, bounds: &Bounds, best: &mut Minimum)
     let mut there = Moments::new(trial.len());
     problem.moments(&trial, &mut there)?;
     best.evaluations += 1;
-    if there.is_finite() && there.cost <= best.moments.cost {
+    if there.is_finite() && there.cost <= best.moments.cost * (1.0 + ROUNDED) {
         (best.theta, best.moments) = (trial, there);
     }
     Ok(())

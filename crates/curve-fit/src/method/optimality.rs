@@ -21,6 +21,8 @@ const RIDGE: f64 = 1e-12;
 const PUSHED: f64 = 1e-6;
 /// The part of the cost that the way to its bound may promise of a parameter that lies beside it.
 const BESIDE: f64 = 1e-8;
+/// The distance from a bound, relative to it, that is rounding.
+const NEXT: f64 = 1e-11;
 
 /// The free parameter along which the cost falls most, where the conditions do not hold at `theta`.
 pub(crate) fn descent(
@@ -127,23 +129,22 @@ fn undamped(here: &Moments, free: &[usize], scaled: &[f64]) -> Vec<f64> {
     }
 }
 
-/// `theta` with parameters beside their bounds put on them, where descent leads there and the way promises
-/// next to nothing; none where there are no such parameters.
+/// `theta` with parameters beside their bounds put on them: those within rounding, and those that descent
+/// leads there, where the way promises next to nothing; none where there are no such parameters.
 pub(crate) fn on_bounds(theta: &[f64], here: &Moments, bounds: &Bounds) -> Option<Vec<f64>> {
     let p = theta.len();
     let root = (2.0 * here.cost).sqrt();
     let mut out = theta.to_vec();
     for k in 0..p {
         let (g, size) = (here.gradient[k], here.normal[k * p + k].sqrt());
-        let bound = if g < 0.0 {
-            bounds.upper[k]
-        } else {
-            bounds.lower[k]
-        };
-        let room = (bound - theta[k]).abs();
-        let pushed = g.abs() > PUSHED * size * root;
-        if pushed && room > 0.0 && g.abs() * room <= BESIDE * here.cost {
-            out[k] = bound;
+        for (bound, outward) in [(bounds.lower[k], g > 0.0), (bounds.upper[k], g < 0.0)] {
+            let room = (bound - theta[k]).abs();
+            let pushed = outward && g.abs() > PUSHED * size * root;
+            if room <= NEXT * bound.abs() && bound.is_finite()
+                || pushed && g.abs() * room <= BESIDE * here.cost
+            {
+                out[k] = bound;
+            }
         }
     }
     (out != theta).then_some(out)
