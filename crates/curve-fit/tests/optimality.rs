@@ -388,11 +388,12 @@ fn robust_losses_and_counts_converge_where_their_own_gradient_vanishes() {
         tried += 1;
         converged += i32::from(found.converged());
         // The costs of residuals whose squares are lost beside 1 are 0.
-        if found.converged() && found.status != Status::ExactFit {
-            if let Some(fault) = case.fault_of(&found.popt, pull) {
-                let (formula, name) = (case.shape.formula, found.status.name());
-                faults.push(format!("seed {seed}, {loss:?}, {formula}, {name}: {fault}"));
-            }
+        if found.converged()
+            && found.status != Status::ExactFit
+            && let Some(fault) = case.fault_of(&found.popt, pull)
+        {
+            let (formula, name) = (case.shape.formula, found.status.name());
+            faults.push(format!("seed {seed}, {loss:?}, {formula}, {name}: {fault}"));
         }
     }
     println!("{converged} of {tried} converged");
