@@ -154,7 +154,7 @@ pub const FUNCTIONS: [Function; 40] = [
 ];
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 20] = [
+const ELSEWHERE: [(&str, &str); 22] = [
     ("ln", "log"),
     ("sigmoid", "inv_logit"),
     ("expit", "inv_logit"),
@@ -168,6 +168,8 @@ const ELSEWHERE: [(&str, &str); 20] = [
     ("logaddexp", "log_sum_exp"),
     ("log1p_exp", "softplus"),
     ("fabs", "abs"),
+    ("absolute", "abs"),
+    ("power", "pow"),
     ("maximum", "max"),
     ("minimum", "min"),
     ("std", "sd"),
@@ -199,13 +201,16 @@ impl Function {
     }
 }
 
+/// What the function that other languages call `name` is called here.
+pub fn known_elsewhere(name: &str) -> Option<&'static str> {
+    let known = |(theirs, _): &&(&str, &str)| name.eq_ignore_ascii_case(theirs);
+    ELSEWHERE.iter().find(known).map(|(_, ours)| *ours)
+}
+
 /// What to say about a function that does not exist.
 pub fn unknown(name: &str) -> String {
-    let ours = ELSEWHERE
-        .iter()
-        .find(|(theirs, _)| name.eq_ignore_ascii_case(theirs));
-    let advice = match ours {
-        Some((_, ours)) => format!("; it is called `{ours}` here"),
+    let advice = match known_elsewhere(name) {
+        Some(ours) => format!("; it is called `{ours}` here"),
         None => did_you_mean(name, FUNCTIONS.iter().map(|f| f.name)),
     };
     format!("unknown function `{name}`{advice}")

@@ -49,6 +49,11 @@ use ast::{Expr, Name, Span, Statement};
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// The value of a name that the language fixes, such as `pi`.
+pub fn constant(name: &str) -> Option<f64> {
+    check::constant(name)
+}
+
 /// A model: what is known, what is unknown, and how they hang together. Not yet bound to data.
 ///
 /// Two models are equal when their statements are, wherever and however they were written.

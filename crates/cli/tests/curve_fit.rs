@@ -483,3 +483,98 @@ fn rows_that_are_not_numbers_can_be_left_out_and_errors_must_be_positive() {
         &["sum of squares overflows at the start"],
     );
 }
+
+#[test]
+fn starting_values_by_position_follow_the_order_that_is_printed() {
+    let scratch = Scratch::new("curve-positions");
+    scratch.file("decay.csv", &decay(','));
+    let python = "lambda t, b, a, c: a*np.exp(-b*t)+c";
+    let start = |model: &str, p0: &str| {
+        let args = [
+            "--model",
+            model,
+            "decay.csv",
+            "--y",
+            "counts",
+            "--p0",
+            p0,
+            "--json",
+        ];
+        let document = fit(&scratch, &args).ends_with(0).json();
+        let all = document["parameters"].as_array().unwrap().iter();
+        let pairs = all.map(|p| (p["name"].as_str().unwrap().to_string(), p["start"].as_f64()));
+        pairs.collect::<Vec<_>>()
+    };
+    let want = [("b", 0.4), ("a", 2.5), ("c", -0.1)].map(|(n, x)| (n.to_string(), Some(x)));
+    assert_eq!(start(python, "0.4,2.5,-0.1"), want);
+    assert_eq!(start(python, "[0.4, 2.5, -0.1]"), want);
+    let want = [("a", 2.5), ("b", 0.4), ("c", -0.1)].map(|(n, x)| (n.to_string(), Some(x)));
+    assert_eq!(start("a*exp(-b*t)+c", "2.5,0.4,-0.1"), want);
+    let args = [
+        "--model",
+        "a*exp(-b*t)+c",
+        "decay.csv",
+        "--y",
+        "counts",
+        "--p0",
+        "2,0.1",
+    ];
+    let said = fit(&scratch, &args).ends_with(2);
+    said.complains(&["--p0: 2 numbers for 3 parameters, which are in this order: a, b, c"]);
+    let args = [
+        "--model",
+        "a*exp(-b*t)+c",
+        "decay.csv",
+        "--y",
+        "counts",
+        "--p0",
+        "2,0.1,1",
+    ];
+    let said = fit(&scratch, &args).ends_with(0);
+    assert!(
+        said.err.contains("--p0 in order: a=2, b=0.1, c=1"),
+        "{}",
+        said.err
+    );
+    let mixed = [
+        "--model",
+        "a*exp(-b*t)+c",
+        "decay.csv",
+        "--y",
+        "counts",
+        "--p0",
+        "2,b=1",
+    ];
+    fit(&scratch, &mixed)
+        .ends_with(2)
+        .complains(&["`b=1` is no number"]);
+}
+
+#[test]
+fn a_fit_whose_residuals_are_patterned_says_so_everywhere() {
+    let scratch = Scratch::new("curve-patterned");
+    let rows = (0..80).map(|i| format!("{i},{}\n", (f64::from(i) * 0.3).sin()));
+    scratch.file("wave.csv", &format!("x,y\n{}", rows.collect::<String>()));
+    let args = [
+        "--model", "a*x+b", "wave.csv", "--y", "y", "--out", "out", "--plot", "f.svg",
+    ];
+    let said = fit(&scratch, &args).ends_with(0);
+    let read = |file: &str| std::fs::read_to_string(scratch.0.join(file)).unwrap();
+    let headline = "converged, but the residuals are patterned and the curve tells little";
+    assert!(said.out.contains(headline), "{}", said.out);
+    assert!(
+        said.out.contains("! the residuals are patterned along x"),
+        "{}",
+        said.out
+    );
+    for file in ["out/report.html", "f.svg"] {
+        let text = read(file);
+        assert!(text.contains(&format!("The fit {headline}")), "{file}");
+    }
+    let document = read("out/fit.json");
+    assert!(
+        document.contains("\"standing\": \"questioned\""),
+        "{document}"
+    );
+    assert!(document.contains("\"patterned_residuals\""), "{document}");
+}

@@ -143,7 +143,8 @@ fn wrong_workflows_say_which_key_and_what_to_write() {
     scratch.file("decay.txt", &decay());
     scratch.file(
         "models.py",
-        "import jax.numpy as jnp\ndef decay(t, a, b):\n    return a * jnp.exp(-b * t)**2\n",
+        "import jax.numpy as jnp\ndef decay(t, a, b):\n    for i in range(3):\n        a = a * b\n    \
+         return a * jnp.exp(-b * t)**2\n",
     );
     let change = |from: &str, to: &str| {
         assert!(TEXT.contains(from), "{from}");
@@ -152,7 +153,15 @@ fn wrong_workflows_say_which_key_and_what_to_write() {
     let python = "type: custom\n  path: models.py\n  function: decay";
     let builtin = "type: builtin\n  name: exponential_decay";
     let cases = [
-        (change(builtin, python), "formula: \"a * exp(-b * x)^2\""),
+        (change(builtin, python), "for i in range(3):"),
+        (
+            change(builtin, &python.replace("decay", "other")),
+            "models.py has no function `other`",
+        ),
+        (
+            format!("{TEXT}\nworkflow: hpc\n"),
+            "workflow: hpc: use auto",
+        ),
         (
             change(builtin, "type: builtin\n  name: expo"),
             "no built-in curve `expo`",
@@ -197,4 +206,47 @@ fn wrong_workflows_say_which_key_and_what_to_write() {
     }
     let both = run(&scratch, TEXT, &["--p0", "a=1"]).ends_with(2);
     assert!(both.err.contains("cannot be used with"), "{}", both.err);
+}
+
+#[test]
+fn functions_in_python_limits_of_termination_and_starts_are_understood() {
+    let scratch = Scratch::new("workflow-python");
+    scratch.file("decay.txt", &decay());
+    scratch.file(
+        "models.py",
+        "import jax.numpy as jnp\n\ndef decay(t, c, b: float, a=1.0):\n    \"\"\"Decays.\"\"\"\n    \
+         u = jnp.exp(-b * t)\n    return a * u + c\n",
+    );
+    let model = TEXT
+        .replacen(
+            "type: builtin\n  name: exponential_decay",
+            "type: custom\n  path: models.py\n  function: decay",
+            1,
+        )
+        .replacen("p0: [1.0, 1.0, 0.0]", "p0: [0.0, 1.0, 1.5]", 1)
+        .replacen("lower: [0.0, 0.001, -1.0]", "lower: [-1.0, 0.001, 0.0]", 1)
+        .replacen("upper: [10.0, .inf, 1.0]", "upper: [1.0, .inf, 10.0]", 1);
+    let builtin = run(&scratch, TEXT, &["--json"]).json();
+    let custom = run(&scratch, &model, &["--json"]).json();
+    for (name, place) in [("c", 0), ("b", 1), ("a", 2)] {
+        let find = |found: &serde_json::Value| {
+            let all = found["parameters"].as_array().unwrap();
+            all.iter().position(|p| p["name"] == name).unwrap()
+        };
+        assert_eq!(find(&custom), place, "{name} in the order of the arguments");
+        let value = |found: &serde_json::Value| found["parameters"][find(found)]["value"].as_f64();
+        let (own, other) = (value(&custom).unwrap(), value(&builtin).unwrap());
+        assert!(
+            (own - other).abs() < 1e-6 * other.abs(),
+            "{name}: {own} {other}"
+        );
+    }
+    let stopped = format!("{model}\nworkflow: auto_global\nn_starts: 4\n").replacen(
+        "method: trf",
+        "method: trf\n  termination: {gtol: 1e-9, max_nfev: 900}",
+        1,
+    );
+    let found = run(&scratch, &stopped, &["--json"]).ends_with(0);
+    assert!(!found.err.contains("mean nothing"), "{}", found.err);
+    assert_eq!(found.json()["minima"]["starts"], 4);
 }

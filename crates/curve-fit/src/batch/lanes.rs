@@ -7,6 +7,7 @@ use super::judge::{Ends, SMALL, Turn, ended};
 use super::step::{State, pair};
 use super::{Fits, Groups, Starts};
 use crate::fit::Plan;
+use crate::method::optimality::is_flat;
 use crate::method::{Limits, Status};
 use crate::pass::Columns;
 use fitzroy_device::cpu::{GridProgram, GridWorkspace, RowWorkspace};
@@ -19,6 +20,9 @@ const IDLE: usize = usize::MAX;
 
 /// How many fits ahead numbers are asked for: several lanes may become free at once.
 const SOON: usize = 4;
+
+/// The cosine between residuals and a partial at which a fit of a batch has converged.
+const FLAT: f64 = 1e-5;
 
 /// Columns for which a pass needs no memory of its own.
 const FEW: usize = 16;
@@ -275,10 +279,28 @@ impl<'a> Lanes<'a> {
         busy.map(|(_, &n)| n).max()
     }
 
+    /// Whether the gradient vanishes where lane `k` has ended by `status`.
+    fn is_flat(&self, k: usize, status: Status, at_trial: bool) -> bool {
+        let state = &self.state;
+        let p = state.theta.len();
+        let sums = |a: usize, b: usize| state.here[pair(p + 1, a, b)][k];
+        let theta = |a: usize| state.theta[a][k];
+        let moved = |a: usize| match at_trial {
+            true => state.trial[a][k] - state.theta[a][k],
+            false => 0.0,
+        };
+        status == Status::ExactFit || is_flat(p, sums, theta, moved, FLAT)
+    }
+
     /// Writes the result of lane `k`.
     fn finish(&mut self, k: usize, status: Status, at_trial: bool, out: &mut Fits<'_>) {
         let (state, fit) = (&self.state, self.fits[k]);
         let p = state.theta.len();
+        // What only seems to have converged is fitted once more alone.
+        let status = match status.converged() && !self.is_flat(k, status, at_trial) {
+            true => Status::NoProgress,
+            false => status,
+        };
         out.status[fit] = status;
         out.evaluations[fit] = state.evaluations[k] as u32;
         let to = &mut out.theta[fit * p..(fit + 1) * p];

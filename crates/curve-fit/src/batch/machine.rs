@@ -6,6 +6,7 @@ use super::judge::SMALL;
 use super::{Batch, Groups, Starts};
 use crate::fit::{Options, Plan};
 use crate::method::Status;
+use crate::method::optimality::is_flat;
 use crate::pass::Columns;
 use fitzroy::Result;
 use fitzroy_device::gpu::Machine;
@@ -14,6 +15,10 @@ use std::borrow::Cow;
 
 /// Fits sent at once.
 const SENT: usize = 1 << 18;
+
+/// The cosine between residuals and a partial at which a fit has converged. Sums are those before a last step
+/// that is taken blindly, which may gain `SLIGHT` of the cost: its root, and a margin.
+const FLAT: f64 = 2e-4;
 
 fn status(ended: Ended) -> Status {
     match ended {
@@ -80,6 +85,12 @@ pub(super) fn run(
                 continue;
             }
             batch.cost[k] = fit.cost;
+            let q = p + 1;
+            let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
+            let flat = is_flat(p, entry, |a| fit.theta[a], |_| 0.0, FLAT);
+            if batch.status[k].converged() && fit.ended != Ended::ExactFit && !flat {
+                batch.status[k] = Status::NoProgress;
+            }
             let dof = groups.rows(k).len().saturating_sub(p);
             if !batch.status[k].converged() || dof == 0 && !options.absolute_sigma {
                 continue;
@@ -88,8 +99,6 @@ pub(super) fn run(
                 true => 1.0,
                 false => 2.0 * fit.cost / dof as f64,
             };
-            let q = p + 1;
-            let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
             errors.take(k, entry, s2, &mut batch.se);
         }
     }

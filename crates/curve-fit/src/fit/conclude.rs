@@ -11,6 +11,7 @@ use super::start::StartRule;
 use crate::formula::{Loss, Setting};
 use crate::method::Status;
 use crate::method::dense::{Triangle, inverse};
+use crate::method::optimality::descent;
 use crate::method::statistics::{
     Rank, rank, rank_of_normal, sandwich, t_quantile, triangle_columns, triangle_inverse,
 };
@@ -33,6 +34,11 @@ pub(crate) fn conclude(
     let p = plan.free.len();
     let n = table.n_rows();
     let theta = solution.minimum.theta.clone();
+    let moments = &solution.minimum.moments;
+    let descent = match moments.is_finite() {
+        true => descent(&theta, moments, &plan.bounds, &options.limits),
+        false => None,
+    };
     let at_bound: Vec<bool> = (0..p).map(|k| plan.bounds.touches(k, theta[k])).collect();
     let inside: Vec<usize> = (0..p).filter(|&k| !at_bound[k]).collect();
     let mut problem = Problem::new(&plan.programs, table, options.threads, solution.scale);
@@ -164,6 +170,7 @@ pub(crate) fn conclude(
         ranked: &ranked,
         doubts: &doubts,
         last_fall: solution.minimum.last_fall,
+        descent,
     };
     advice.give(&mut estimate);
     Ok(estimate)
@@ -377,6 +384,8 @@ struct Advice<'a> {
     ranked: &'a Rank,
     doubts: &'a Doubts,
     last_fall: f64,
+    /// A free parameter along which the cost falls at the end.
+    descent: Option<usize>,
 }
 
 impl Advice<'_> {
@@ -401,9 +410,15 @@ impl Advice<'_> {
                 e.flags.push("out_of_range");
             }
             Status::DampingLimit | Status::NoProgress => {
-                let text = "not converged: no step reduced the cost any further; try other \
-                            starting values (--p0, --multistart)";
-                say(e, text.into());
+                let along = match self.descent {
+                    Some(k) => format!(", though its slope along {} is not 0", self.plan.name(k)),
+                    None => String::new(),
+                };
+                let text = format!(
+                    "not converged: no step reduced the cost any further{along}; try other starting values \
+                     (--p0, --multistart)"
+                );
+                say(e, text);
             }
             Status::NonFinite => say(e, "not converged: the model has no finite value".into()),
             Status::Interrupted => say(e, "not converged: interrupted".into()),

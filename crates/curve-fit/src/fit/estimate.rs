@@ -141,7 +141,8 @@ pub struct Estimate {
     pub minima: Option<Minima>,
     /// What is remarkable, in words.
     pub findings: Vec<String>,
-    /// Flags: at_bound, rank_deficient, multiple_minima, low_degrees_of_freedom, out_of_range.
+    /// Flags: at_bound, rank_deficient, multiple_minima, low_degrees_of_freedom, out_of_range; and where
+    /// residuals were weighed, patterned_residuals, poor_r2, beyond_sigma.
     pub flags: Vec<&'static str>,
 }
 

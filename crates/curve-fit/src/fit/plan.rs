@@ -1,7 +1,7 @@
 //! From formula, columns and options to a plan: roles, free parameters, bounds, programs.
 
 use super::options::Options;
-use crate::formula::{Formula, Programs, Roles, Setting};
+use crate::formula::{CONSTANTS, Formula, Programs, Roles, Setting};
 use crate::method::Bounds;
 use fitzroy::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -37,12 +37,8 @@ impl Plan {
     pub fn new(formula: &Formula, roles: Roles, weighted: bool, options: &Options) -> Result<Plan> {
         let names: Vec<String> = roles.parameters.iter().map(|p| p.name.clone()).collect();
         let find = |what: &str, name: &str| {
-            names.iter().position(|n| n == name).ok_or_else(|| {
-                usage(format!(
-                    "{what}: the model has no parameter `{name}`; its parameters are {}",
-                    names.join(", ")
-                ))
-            })
+            let place = names.iter().position(|n| n == name);
+            place.ok_or_else(|| unknown(what, name, &names))
         };
         let mut settings = vec![Setting::Free; names.len()];
         for (name, value) in &options.fixed {
@@ -113,6 +109,18 @@ impl Plan {
             .map(|k| self.name(k).to_string())
             .collect()
     }
+}
+
+/// The error about a name that is no parameter.
+fn unknown(what: &str, name: &str, names: &[String]) -> Error {
+    let all = names.join(", ");
+    usage(match CONSTANTS.iter().find(|(known, _)| *known == name) {
+        Some((_, value)) => format!(
+            "{what}: `{name}` is the number {value} in a formula and no parameter; give the parameter \
+             another name (the parameters are {all})"
+        ),
+        None => format!("{what}: the model has no parameter `{name}`; its parameters are {all}"),
+    })
 }
 
 /// A tie is a formula of free parameters.

@@ -1,6 +1,7 @@
 //! How well a curve describes its data: R², information criteria, tests of the residuals.
 
 use super::estimate::Estimate;
+use super::pattern::{self, MOST_SORTED, Pattern};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::residuals::{self, Tile};
@@ -33,6 +34,10 @@ pub struct Quality {
     pub normality_p: f64,
     /// Probability of such a χ² or larger; only where σ is absolute or for counts, else NaN.
     pub chi2_p: f64,
+    /// How alike neighbouring residuals are; none where there are too few.
+    pub pattern: Option<Pattern>,
+    /// √(Σy²/n), beside which residuals may be rounding.
+    pub size: f64,
 }
 
 /// Reads all residuals once.
@@ -45,6 +50,9 @@ pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Qu
     let mut s = Sums::default();
     let counts = estimate.loss == "poisson";
     let value = plan.programs.value();
+    let stride = table.n_rows().div_ceil(MOST_SORTED).max(1);
+    // A stretch of every so many rows, whose neighbours are neighbours.
+    let mut kept = Vec::new();
     problem.reader.rows(&value, &params, &mut |first, out| {
         let weights = out.get(2).map(Vec::as_slice);
         if first == 0 {
@@ -54,9 +62,15 @@ pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Qu
         if counts {
             s.add_counts(&out[0], &out[1]);
         }
+        let own = &s.tile[1..];
+        if (first / own.len().max(1)).is_multiple_of(stride) {
+            kept.extend_from_slice(own);
+        }
         Ok(())
     })?;
-    Ok(s.finish(estimate))
+    let mut found = s.finish(estimate);
+    found.pattern = pattern::strongest(plan, table, &kept, stride)?;
+    Ok(found)
 }
 
 /// The weighted mean of the first rows, about which squares are summed: with m of n rows, at most
@@ -176,6 +190,9 @@ impl Sums {
             durbin_watson: differences / chi2,
             normality_p: (-jarque_bera / 2.0).exp(),
             chi2_p,
+            pattern: None,
+            // Σy² about the centre, and what the centre adds.
+            size: ((about_centre / weights) + self.centre * self.centre).sqrt(),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::plan::Plan;
 use super::problem::Problem;
 use super::robust::auto_scale;
 use super::samples::near;
+use super::settle::settle;
 use super::start::{self, Start};
 use crate::formula::Loss;
 use crate::method::{Limits, Minimum, Moments, Next, Objective, Observer, Progress, Status};
@@ -103,6 +104,7 @@ pub(crate) fn solve(
             check_start(plan, &mut small, &start)?;
         }
         if !large {
+            settle(&plan.bounds, options, &mut small, &mut found, observer)?;
             problem.reads = small.reads;
         }
         (start, found, costs)
@@ -135,6 +137,12 @@ pub(crate) fn solve(
                 )?;
                 start.theta = from;
             }
+        }
+        // Steps of a fast finish end where the next one would be short, and meet no bound.
+        if finish == "exact" {
+            let mut found = (minimum, method);
+            settle(&plan.bounds, options, &mut problem, &mut found, observer)?;
+            (minimum, method) = found;
         }
         minimum.evaluations += evaluations;
     }

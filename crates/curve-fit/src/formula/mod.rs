@@ -5,6 +5,7 @@ mod curve;
 mod derive;
 mod names;
 mod newton;
+mod python;
 mod separate;
 mod structure;
 mod template;
@@ -16,8 +17,10 @@ pub use curve::Curve;
 pub(crate) use curve::{Closure, Recorded};
 pub use derive::{Loss, Programs, Projection};
 pub(crate) use derive::{RESPONSE, WEIGHT};
+pub(crate) use names::CONSTANTS;
 pub use names::{Parameter, Roles};
 pub use newton::Newton;
+pub use python::function_in;
 pub(crate) use structure::{Place, Structure, Term, Waves};
 pub use tie::computed_column;
 pub(crate) use tie::tie_value;
@@ -47,23 +50,31 @@ pub struct Formula {
     builtin: Option<library::Use>,
     /// The Rust code it is, when it is not text.
     code: Option<Recorded>,
+    /// Arguments of the function it was written as: columns, then parameters in this order.
+    arguments: Option<Vec<String>>,
 }
 
 impl Formula {
     /// Reads a formula: an expression of the model language, perhaps after
-    /// `let NAME = EXPRESSION;`, or the name of a built-in curve, or both.
+    /// `let NAME = EXPRESSION;`, or the name of a built-in curve, or both. Functions may have the prefixes of
+    /// Python's modules (`np.exp`), and the formula may be a function of Python that computes it:
+    /// `lambda x, a, b: a*exp(-b*x)`, or `def f(x, a, b): return a*exp(-b*x)`. Its first argument is then a
+    /// column, and so are others that are; the rest are parameters in their order.
     ///
     /// # Errors
-    /// What does not parse, with line, column and caret.
+    /// What does not parse, with line, column and caret; Python that is more than an expression.
     pub fn parse(text: &str) -> Result<Formula> {
         if text.trim().is_empty() {
             let message = "the model is empty; write a formula such as a*exp(-b*x)+c";
             return Err(Error::new(ErrorKind::Usage, message));
         }
         let builtin = library::whole(text);
-        let text = match &builtin {
-            Some(found) => found.text(),
-            None => text.to_string(),
+        let (text, arguments) = match &builtin {
+            Some(found) => (found.text(), None),
+            None => {
+                let found = python::read(text)?;
+                (found.text, found.arguments)
+            }
         };
         let (lets, value) = Expr::parse_formula(&text)?;
         let (lets, value) = template::write_out(&text, lets, value)?;
@@ -73,6 +84,7 @@ impl Formula {
             value,
             builtin,
             code: None,
+            arguments,
         })
     }
 
@@ -89,6 +101,7 @@ impl Formula {
             value,
             builtin: None,
             code: Some(code),
+            arguments: None,
         })
     }
 

@@ -5,12 +5,9 @@ use fitzroy::model::ast::{Expr, ExprKind, Span, Subscript};
 use fitzroy::model::functions;
 use fitzroy::{Error, ErrorKind, Result};
 
-/// The constants of the language.
-pub(super) const CONSTANTS: [(&str, f64); 3] = [
-    ("pi", std::f64::consts::PI),
-    ("e", std::f64::consts::E),
-    ("inf", f64::INFINITY),
-];
+/// The constants of a curve. `e` is a parameter like other letters: models of five parameters have one.
+pub(crate) const CONSTANTS: [(&str, f64); 2] =
+    [("pi", std::f64::consts::PI), ("inf", f64::INFINITY)];
 
 /// A parameter of a formula.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +76,44 @@ impl Formula {
             finder.local.push(&name.text);
         }
         finder.expr(&self.value)?;
-        Ok(finder.roles)
+        let mut roles = finder.roles;
+        if let Some(arguments) = &self.arguments {
+            self.order(arguments, columns, &mut roles)?;
+        }
+        Ok(roles)
+    }
+
+    /// Puts parameters in the order of the arguments of a function.
+    fn order(&self, arguments: &[String], columns: &[&str], roles: &mut Roles) -> Result<()> {
+        let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
+        let is_column = |name: &str| columns.contains(&name);
+        if let Some(first) = arguments.first().filter(|name| !is_column(name)) {
+            return usage(format!(
+                "`{first}`, the first argument of the function, must be a column; the columns are {}. \
+                 Rename one with --x {first}=COLUMN",
+                columns.join(", ")
+            ));
+        }
+        let base = |p: &Parameter| match &p.indexed {
+            Some((base, ..)) => base.clone(),
+            None => p.name.clone(),
+        };
+        let place = |p: &Parameter| arguments.iter().position(|a| *a == base(p));
+        if let Some(stray) = roles.parameters.iter().find(|p| place(p).is_none()) {
+            return usage(format!(
+                "`{}` is neither an argument of the function ({}) nor a column",
+                base(stray),
+                arguments.join(", ")
+            ));
+        }
+        for name in arguments.iter().filter(|name| !is_column(name)) {
+            if roles.parameters.iter().all(|p| base(p) != *name) {
+                let (name, indexed) = (name.clone(), None);
+                roles.parameters.push(Parameter { name, indexed });
+            }
+        }
+        roles.parameters.sort_by_key(place);
+        Ok(())
     }
 }
 
@@ -101,6 +135,14 @@ impl<'f> Finder<'f> {
                 if op.sign() == "@" {
                     let message = "a curve is computed row by row; matrix products have no rows";
                     return Err(self.formula.error(e.span, message));
+                }
+                if let (ExprKind::Name(name), "^") = (&a.kind, op.sign())
+                    && name == "e"
+                    && !self.columns.contains(&"e")
+                {
+                    let message = "write exp(...) for powers of Euler's number; a parameter that is raised to \
+                                   a power needs another name than `e`";
+                    return Err(self.formula.error(a.span, message));
                 }
                 self.expr(a)?;
                 self.expr(b)

@@ -301,7 +301,7 @@ impl Descent<'_> {
     }
 
     /// Takes a last step without looking at where it leads: what it leaves is below what was asked for,
-    /// and sums change by less than anybody sees. False where a bound is in the way, or the cost still falls.
+    /// and sums change by less than anybody sees; the gradient is what the step should leave of it. False where a bound is in the way, or the cost still falls.
     fn step_last(&mut self) -> bool {
         self.rescale();
         self.hold();
@@ -319,6 +319,12 @@ impl Descent<'_> {
         let free = faint && self.free.len() == self.p && !self.clip();
         if free {
             self.here.cost -= fall;
+            for k in 0..self.p {
+                let row = k * self.p..(k + 1) * self.p;
+                let curved = self.here.normal[row.clone()].iter();
+                let curved = curved.zip(&self.secant.part[row]).zip(&self.step);
+                self.here.gradient[k] += curved.map(|((a, b), s)| (a + b) * s).sum::<f64>();
+            }
             std::mem::swap(&mut self.theta, &mut self.trial);
         }
         free
@@ -363,6 +369,7 @@ impl Descent<'_> {
         }
         let clipped = self.clip();
         if clipped {
+            self.pin();
             predicted = self.decrease();
             if predicted <= 0.0 {
                 self.cut();
@@ -391,13 +398,48 @@ impl Descent<'_> {
         let mut cut = false;
         for k in 0..self.p {
             let x = self.theta[k] + self.step[k];
-            self.trial[k] = self.bounds.clip(k, x);
+            self.trial[k] = self.bounds.reach(k, x);
             if self.trial[k] != x {
                 cut = true;
                 self.step[k] = self.trial[k] - self.theta[k];
             }
         }
         cut
+    }
+
+    /// Solves once more for the parameters that no bound cut, given what the others do: a step that is only
+    /// clipped keeps what was to make up for the part that is lost.
+    fn pin(&mut self) {
+        let (p, bounds) = (self.p, self.bounds);
+        let mut own: Vec<usize> = self.free.clone();
+        loop {
+            let before = own.len();
+            own.retain(|&k| !bounds.touches(k, self.trial[k]));
+            let m = own.len();
+            if m == before || m == 0 {
+                return;
+            }
+            for (i, &a) in own.iter().enumerate() {
+                let mut side = self.here.gradient[a];
+                for k in (0..p).filter(|k| !own.contains(k)) {
+                    side += self.here.normal[a * p + k] * self.step[k];
+                }
+                self.solved[i] = -side / self.scale[a];
+                for (j, &b) in own[..=i].iter().enumerate() {
+                    let x = self.here.normal[a * p + b];
+                    self.factor[i * m + j] = x / (self.scale[a] * self.scale[b]);
+                }
+                self.factor[i * m + i] += self.lambda;
+            }
+            if !cholesky(&mut self.factor[..m * m], m) {
+                return;
+            }
+            cholesky_solve(&self.factor[..m * m], m, &mut self.solved[..m]);
+            for (i, &k) in own.iter().enumerate() {
+                self.step[k] = self.solved[i] / self.scale[k];
+            }
+            self.clip();
+        }
     }
 
     /// −gᵀs − ½ sᵀAs.
@@ -443,7 +485,9 @@ impl Descent<'_> {
             }
         }
         let best = if curved > 0.0 { down / curved } else { far };
-        let t = best.min(far) / (1.0 + self.lambda);
+        // Damping does not stop short of a bound: what lies just beside one is free, and no step is small
+        // because the way to it is.
+        let t = (best / (1.0 + self.lambda)).min(far);
         self.step.iter_mut().for_each(|s| *s *= t);
         self.clip();
     }

@@ -3,6 +3,7 @@
 pub mod dense;
 mod linear;
 pub mod lm;
+pub(crate) mod optimality;
 mod pace;
 mod secant;
 pub mod starts;
@@ -219,6 +220,18 @@ impl Bounds {
     /// The nearest point inside.
     pub fn clip(&self, k: usize, x: f64) -> f64 {
         x.max(self.lower[k]).min(self.upper[k])
+    }
+
+    /// The nearest point inside; a bound itself within rounding of it.
+    fn reach(&self, k: usize, x: f64) -> f64 {
+        let beside = |b: f64| b.is_finite() && (x - b).abs() <= 4.0 * f64::EPSILON * b.abs();
+        match [self.lower[k], self.upper[k]]
+            .into_iter()
+            .find(|&b| beside(b))
+        {
+            Some(bound) => bound,
+            None => self.clip(k, x),
+        }
     }
 }
 

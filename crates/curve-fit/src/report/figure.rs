@@ -62,7 +62,7 @@ pub fn fit_figure(shown: &Shown, confidence: f64, style: &Style) -> Scene {
     // Both over the same range.
     top.x.range = under.x.range;
     under.x.name.clone_from(&shown.across);
-    stacked("", &[(top, DATA), (under, RESIDUALS)], style)
+    stacked(&shown.verdict, &[(top, DATA), (under, RESIDUALS)], style)
 }
 
 /// Histogram and normal quantiles of the residuals.

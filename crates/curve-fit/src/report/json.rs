@@ -49,6 +49,8 @@ pub fn estimate_json(
         ("dof", json!(e.dof)),
         ("converged", json!(e.converged())),
         ("status", json!(e.status.name())),
+        ("verdict", json!(e.verdict())),
+        ("standing", json!(e.standing().name())),
         ("flags", json!(e.flags)),
         ("finish", json!(e.finish)),
         ("method", json!(e.method)),

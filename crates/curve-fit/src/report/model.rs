@@ -37,6 +37,7 @@ pub fn model_text(plan: &Plan, names: &Names<'_>) -> Result<String> {
         let message = "a curve that is Rust code has no text; write it as a formula";
         return Err(Error::new(ErrorKind::Usage, message));
     }
+    check_names(plan)?;
     check_priors(plan, names.priors)?;
     let mut out = format!("# {}\n", plan.formula.text().replace('\n', "; "));
     let indexed: Vec<(&str, &str)> = plan
@@ -83,6 +84,21 @@ pub fn model_text(plan: &Plan, names: &Names<'_>) -> Result<String> {
     }
     let _ = writeln!(out, "{y}[obs] ~ Normal({value}, {scale})");
     Ok(out)
+}
+
+/// Names that a curve may have and the model language gives a value.
+fn check_names(plan: &Plan) -> Result<()> {
+    let columns = plan.roles.predictors.iter();
+    let mut all = columns.chain(plan.roles.parameters.iter().map(|p| &p.name));
+    match all.find(|name| fitzroy::model::constant(name).is_some()) {
+        Some(name) => {
+            let message = format!(
+                "`{name}` is a number in the language of models; give it another name in the curve"
+            );
+            Err(Error::new(ErrorKind::Usage, message))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses priors of what is not fitted.

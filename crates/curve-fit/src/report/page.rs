@@ -3,7 +3,7 @@
 use super::figure::{cost_figure, fit_figure, residual_figure};
 use super::shown::Shown;
 use super::text::{Timing, beside, grouped, significant};
-use crate::fit::{CovarianceStatus, Estimate, Quality};
+use crate::fit::{CovarianceStatus, Estimate, Quality, Standing};
 use fitzroy_report::figure::Style;
 use fitzroy_report::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdict};
 
@@ -104,15 +104,10 @@ fn misfit(e: &Estimate) -> &'static str {
 }
 
 fn verdict(e: &Estimate, quality: &Quality) -> Verdict {
-    let state = match (e.converged(), e.findings.is_empty()) {
-        (false, _) => State::Bad,
-        (true, false) => State::Warn,
-        (true, true) => State::Good,
-    };
-    let headline = if e.converged() {
-        "The fit converged"
-    } else {
-        "The fit did not converge"
+    let state = match e.standing() {
+        Standing::Bad => State::Bad,
+        Standing::Questioned => State::Warn,
+        Standing::Good => State::Good,
     };
     let detail = format!(
         "{}; R² {:.4}; {} {}",
@@ -121,7 +116,7 @@ fn verdict(e: &Estimate, quality: &Quality) -> Verdict {
         misfit(e),
         significant(e.reduced_chi2(), 4)
     );
-    let mut verdict = Verdict::new(state, headline, &detail);
+    let mut verdict = Verdict::new(state, &e.headline(), &detail);
     // What stands behind a semicolon is what to do.
     let split = |text: &String| match text.split_once("; ") {
         Some((fact, advice)) => (fact.to_string(), advice.to_string()),

@@ -74,6 +74,8 @@ pub struct Shown {
     pub sample: Vec<f64>,
     /// Number of rows.
     pub n: usize,
+    /// The headline of a fit that did not converge or is in doubt, else nothing.
+    pub verdict: String,
 }
 
 /// One row as a figure sees it.
@@ -221,7 +223,13 @@ impl Shown {
             };
             (cloud(y_range, data), cloud(r_range, residuals))
         };
+        let doubtful = !estimate.converged() || estimate.doubts().is_some();
         Ok(Shown {
+            verdict: if doubtful {
+                estimate.headline()
+            } else {
+                String::new()
+            },
             across: match places.x {
                 Some(k) => plan.roles.predictors[k].clone(),
                 None => "fitted".into(),

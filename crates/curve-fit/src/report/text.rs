@@ -153,11 +153,7 @@ fn head(out: &mut String, e: &Estimate, timing: &Timing, on: &str) {
         0 => String::new(),
         n => format!(" + {}-row start", grouped(n)),
     };
-    let verdict = if e.converged() {
-        "converged"
-    } else {
-        "NOT CONVERGED"
-    };
+    let verdict = e.verdict();
     let plural = |n: usize, one: &str, many: &str| {
         if n == 1 {
             one.to_string()

@@ -69,6 +69,7 @@ pub(super) fn run(
     let assembled = assemble(arrays, formula, &request)?;
     let data = assembled.data;
     let roles = formula.roles(&data.names(), &data.label_columns())?;
+    let options = &args.in_order(options.clone(), &roles)?;
     let plan = Plan::new(formula, roles, data.has_sigma(), options)?;
     // What is no count is no gap: it would be fitted all the same.
     check_rows(&plan, &data)?;

@@ -1,11 +1,13 @@
 //! Flags of `fitzroy curve-fit`, and what they come to.
 
-use super::pairs::{bounds, ranges, texts, values};
+use super::pairs::{bounds, numbers, ranges, texts, values};
 use super::usage;
 use crate::args::Common;
 use crate::commands::chains::ChainFlags;
+use crate::terminal;
 use clap::{Args, ValueEnum};
 use fitzroy::Result;
+use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
 use fitzroy_curve_fit::source::{Missing, Request, SigmaOf};
@@ -16,6 +18,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone)]
 #[command(after_help = "Examples:\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c' decay.csv --y counts\n  \
+    fitzroy curve-fit --model 'lambda x, a, b: a*np.exp(-b*x)' decay.csv --p0 2,0.1\n  \
     fitzroy curve-fit --model gaussian peak.csv --x x=energy --y counts --likelihood poisson\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c[set]' --data-set left=l.csv --data-set right=r.csv\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c' big.parquet --y counts --memory-limit 2GB --out big\n  \
@@ -60,8 +63,8 @@ pub(crate) struct CurveFitArgs {
         value_name = "POLICY"
     )]
     missing: MissingRows,
-    /// Starting values: a=1,b=2
-    #[arg(long, value_name = "NAME=X,...", allow_hyphen_values = true)]
+    /// Starting values: a=1,b=2 of some parameters, or 1,2 of all in their order
+    #[arg(long, value_name = "NAME=X,...|X,...", allow_hyphen_values = true)]
     pub(super) p0: Vec<String>,
     /// Holds parameters: a=3
     #[arg(long, value_name = "NAME=X,...", allow_hyphen_values = true)]
@@ -279,7 +282,11 @@ impl CurveFitArgs {
             .iter()
             .find(|(name, _)| *name == self.covariance);
         Ok(Options {
-            p0: values("--p0", &self.p0)?,
+            p0: match numbers("--p0", &self.p0)? {
+                // They have names once the parameters are known.
+                Some(_) => Vec::new(),
+                None => values("--p0", &self.p0)?,
+            },
             fixed: values("--fix", &self.fix)?,
             tied: texts("--tie", &self.tie)?,
             bounds: bounds("--bound", &self.bound)?,
@@ -313,6 +320,29 @@ impl CurveFitArgs {
             threads,
             engine: self.chains.engine(),
         })
+    }
+
+    /// `options` with the starting values that were given without names, in the order of `roles`.
+    pub(super) fn in_order(&self, options: Options, roles: &Roles) -> Result<Options> {
+        let Some(numbers) = numbers("--p0", &self.p0)? else {
+            return Ok(options);
+        };
+        let names = roles.parameters.iter().map(|p| p.name.clone());
+        let names: Vec<String> = names.collect();
+        if names.len() != numbers.len() {
+            return Err(usage(format!(
+                "--p0: {} numbers for {} parameters, which are in this order: {}",
+                numbers.len(),
+                names.len(),
+                names.join(", ")
+            )));
+        }
+        let p0: Vec<(String, f64)> = names.into_iter().zip(numbers).collect();
+        if !(self.common.quiet || self.common.json) {
+            let all: Vec<String> = p0.iter().map(|(name, x)| format!("{name}={x}")).collect();
+            terminal::note(format_args!("--p0 in order: {}", all.join(", ")));
+        }
+        Ok(Options { p0, ..options })
     }
 
     pub(super) fn leaves_rows_out(&self) -> bool {

@@ -87,6 +87,7 @@ pub(super) fn run(
     let source = Stored::of(&args.data)?;
     let cache = cache(args)?;
     let (plan, y, sigma) = plan(args, &source, formula, options)?;
+    let options = &args.in_order(options.clone(), &plan.roles)?;
     let folder = std::env::temp_dir().join(format!("fitzroy-columns-{}", std::process::id()));
     std::fs::create_dir_all(&folder)
         .map_err(|error| Error::new(ErrorKind::Io, format!("{}: {error}", folder.display())))?;
@@ -196,6 +197,7 @@ pub(super) fn run(
     }
     timing.fit = clock.seconds() - timing.read;
     let quality = quality(&plan, &table, &estimate)?;
+    estimate.weigh(&quality);
     timing.total = clock.seconds();
     let result = Results {
         args,

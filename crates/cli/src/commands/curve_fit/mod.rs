@@ -76,6 +76,7 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         ..Timing::default()
     };
     let roles = formula.roles(&data.names(), &data.label_columns())?;
+    let options = args.in_order(options, &roles)?;
     let plan = Plan::new(&formula, roles, data.has_sigma(), &options)?;
     fit::check_rows(&plan, &data)?;
     let table = data.table(&plan.roles.predictors)?;
@@ -110,6 +111,7 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
     estimate.n_dropped = n_dropped;
     // The measures of the residuals take another read, which many rows would feel.
     let quality = fit::quality(&plan, &table, &estimate)?;
+    estimate.weigh(&quality);
     let profiles = profiles(args, &plan, passes, &options, &estimate)?;
     let result = Results {
         args,

@@ -34,6 +34,36 @@ pub(super) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>>
     texts(flag, &parts)?.into_iter().map(number).collect()
 }
 
+/// Numbers without names, several separated by commas and perhaps within brackets; none where there is a
+/// name.
+///
+/// # Errors
+/// Some have names and others do not.
+pub(super) fn numbers(flag: &str, given: &[String]) -> Result<Option<Vec<f64>>> {
+    let inner = |text: &String| text.trim().trim_matches(['[', ']', '(', ')']).to_string();
+    let parts: Vec<String> = given
+        .iter()
+        .map(inner)
+        .flat_map(|g| {
+            g.split(',')
+                .map(|part| part.trim().to_string())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let numbers: Vec<f64> = parts.iter().filter_map(|part| part.parse().ok()).collect();
+    if numbers.is_empty() {
+        return Ok(None);
+    }
+    match parts.iter().find(|part| part.parse::<f64>().is_err()) {
+        Some(other) => Err(usage(format!(
+            "{flag} {}: `{other}` is no number; give a number for every parameter in their order, or \
+             NAME=NUMBER for some",
+            given.join(",")
+        ))),
+        None => Ok(Some(numbers)),
+    }
+}
+
 /// NAME=LO:HI; an empty side is infinite.
 fn intervals(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
     let wrong = |name: &str, text: &str| {

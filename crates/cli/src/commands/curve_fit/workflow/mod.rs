@@ -1,6 +1,7 @@
 //! `--workflow`: a fit described in NLSQ's layout, as flags and columns.
 
 mod document;
+mod limits;
 mod python;
 mod table;
 
@@ -34,7 +35,7 @@ pub(super) struct Exported {
 /// The column of sigma: not a name that a formula can have.
 const SIGMA: &str = "(sigma)";
 /// Keys that are read. `*` stands for all below.
-const READ: [&str; 30] = [
+const READ: [&str; 43] = [
     "metadata.*",
     "data.input_file",
     "data.format",
@@ -59,6 +60,19 @@ const READ: [&str; 30] = [
     "fitting.ftol",
     "fitting.xtol",
     "fitting.max_nfev",
+    "fitting.termination.gtol",
+    "fitting.termination.ftol",
+    "fitting.termination.xtol",
+    "fitting.termination.max_nfev",
+    "fitting.termination.max_iterations",
+    "fitting.n_starts",
+    "fitting.multistart",
+    "fitting.multistart.enabled",
+    "fitting.multistart.n_starts",
+    "fitting.workflow",
+    "n_starts",
+    "multistart",
+    "workflow",
     "fitting.loss",
     "fitting.absolute_sigma",
     "fitting.check_finite",
@@ -121,10 +135,10 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
         }
         "polynomial" => format!("polynomial({})", document.needed("model.degree")?),
         "expression" => document.needed("model.formula")?,
-        "custom" => return Err(python::refuse(document)?),
+        "custom" => python::function(document, predictors[0])?,
         other => {
             return Err(usage(format!(
-                "model.type: {other}: use builtin, polynomial or expression"
+                "model.type: {other}: use builtin, polynomial, expression or custom"
             )));
         }
     };
@@ -134,6 +148,8 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
     let names = match kind.as_deref() {
         // From the highest power down.
         Some("polynomial") => own.into_iter().rev().collect(),
+        // In the order of its arguments.
+        Some("custom") => own,
         Some("expression") => {
             let named = document.texts("model.parameter_names")?;
             let (mut a, mut b) = (named.clone().unwrap_or_else(|| own.clone()), own.clone());
@@ -200,16 +216,8 @@ fn fitting(document: &Document, names: &[String], args: &mut CurveFitArgs) -> Re
         let found = method(&name);
         args.method = found.map_err(|e| usage(format!("fitting.method: {name}: {e}")))?;
     }
-    for (key, to) in [
-        ("fitting.gtol", &mut args.gtol),
-        ("fitting.ftol", &mut args.ftol),
-        ("fitting.xtol", &mut args.xtol),
-    ] {
-        *to = document.number(key)?.unwrap_or(*to);
-    }
-    if let Some(most) = document.number("fitting.max_nfev")? {
-        args.max_evals = most as usize;
-    }
+    limits::limits(document, args)?;
+    limits::starts(document, args)?;
     if let Some(loss) = document.text("fitting.loss")? {
         if Loss::NAMES.iter().all(|(name, _)| *name != loss) {
             let all: Vec<&str> = Loss::NAMES.iter().map(|l| l.0).collect();

@@ -1,0 +1,120 @@
+//! Whether residuals are noise: neighbours along a predictor that are alike are what a curve has missed.
+
+use super::plan::Plan;
+use crate::pass::{Table, visit_all};
+use fitzroy::Result;
+use fitzroy_graph::special::ndtr;
+
+/// Residuals up to which they are put in the order of every predictor; of more, some are.
+pub(super) const MOST_SORTED: usize = 1 << 16;
+/// Fewer say nothing.
+const FEWEST: usize = 12;
+/// What neighbours must have in common, as a correlation: less does not matter, however sure it is.
+const LEAST_ALIKE: f64 = 0.05;
+
+/// How alike neighbours are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pattern {
+    /// The predictor along which they are, by number; none for the order of rows.
+    pub along: Option<usize>,
+    /// The probability that independent residuals of any variances look so much alike, along this or any other.
+    pub p: f64,
+}
+
+/// The strongest pattern of `residuals`, of which there is one for every so many rows (`stride`), along any
+/// predictor; within each data set where there are several.
+pub(super) fn strongest(
+    plan: &Plan,
+    table: &dyn Table,
+    residuals: &[f64],
+    stride: usize,
+) -> Result<Option<Pattern>> {
+    let n_x = plan.roles.predictors.len();
+    if residuals.len() < FEWEST.max(2 * plan.free.len()) {
+        return Ok(None);
+    }
+    // Files are not read again for it.
+    if n_x == 0 || stride > 1 {
+        let p = probability(residuals);
+        return Ok(Some(Pattern { along: None, p }));
+    }
+    let mut columns = vec![Vec::with_capacity(residuals.len()); n_x];
+    visit_all(table, &mut |_, values| {
+        let both = columns.iter_mut().zip(values);
+        both.for_each(|(to, from)| to.extend_from_slice(from));
+        Ok(())
+    })?;
+    let indexes = plan
+        .roles
+        .parameters
+        .iter()
+        .filter_map(|p| p.indexed.as_ref());
+    let labels: Vec<&String> = indexes.map(|(_, column, _)| column).collect();
+    let is_label = |k: &usize| labels.contains(&&plan.roles.predictors[*k]);
+    let (sets, numeric): (Vec<usize>, Vec<usize>) = (0..n_x).partition(is_label);
+    let mut best: Option<Pattern> = None;
+    for &k in &numeric {
+        let mut order: Vec<usize> = (0..residuals.len()).collect();
+        order.sort_by(|&i, &j| {
+            let of_sets = sets
+                .iter()
+                .map(|&s| columns[s][i].total_cmp(&columns[s][j]));
+            let first = of_sets.into_iter().find(|o| o.is_ne());
+            first.unwrap_or_else(|| columns[k][i].total_cmp(&columns[k][j]))
+        });
+        let sorted: Vec<f64> = order.iter().map(|&i| residuals[i]).collect();
+        // As many looks, as many chances.
+        let p = (probability(&sorted) * numeric.len() as f64).min(1.0);
+        if best.is_none_or(|b| p < b.p) {
+            best = Some(Pattern { along: Some(k), p });
+        }
+    }
+    Ok(best)
+}
+
+/// Twice the smaller probability of two tests of residuals in their order, each one-sided: of so few runs of one
+/// sign (Wald and Wolfowitz 1940), and of so large a sum of products of neighbours by the root of the sum of
+/// their squares, which needs no equal variances (White 1980).
+fn probability(r: &[f64]) -> f64 {
+    let n = r.len() as f64;
+    let (mut products, mut squares, mut own) = (0.0, 0.0, 0.0);
+    for pair in r.windows(2) {
+        let product = pair[0] * pair[1];
+        products += product;
+        squares += product * product;
+        own += pair[1] * pair[1];
+    }
+    let alike = products / own;
+    if !(alike >= LEAST_ALIKE && squares > 0.0) {
+        return 1.0;
+    }
+    let up = r.iter().filter(|x| **x > 0.0).count() as f64;
+    let runs = 1.0
+        + r.windows(2)
+            .filter(|w| (w[0] > 0.0) != (w[1] > 0.0))
+            .count() as f64;
+    let expected = 1.0 + 2.0 * up * (n - up) / n;
+    let spread = ((expected - 1.0) * (expected - 2.0) / (n - 1.0)).sqrt();
+    // Half a run more, as for any count that is compared with a normal distribution.
+    let few = (runs + 0.5 - expected) / spread;
+    let by_runs = if few.is_finite() { ndtr(few) } else { 1.0 };
+    let by_products = ndtr(-products / squares.sqrt());
+    (2.0 * by_runs.min(by_products)).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::probability;
+
+    #[test]
+    fn waves_have_a_pattern_and_alternating_residuals_have_none() {
+        let wave: Vec<f64> = (0..60).map(|i| (f64::from(i) * 0.2).sin()).collect();
+        assert!(probability(&wave) < 1e-9);
+        let mixed: Vec<f64> = (0..60).map(|i| f64::from((i * 37) % 61) - 30.0).collect();
+        assert!(probability(&mixed) > 0.01, "{}", probability(&mixed));
+        // One outlier is no pattern, however large.
+        let mut outlier = mixed;
+        outlier[30] = 1e6;
+        assert!(probability(&outlier) > 0.01);
+    }
+}
