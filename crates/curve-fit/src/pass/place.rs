@@ -157,6 +157,7 @@ mod tests {
         let card = |f64_per_clock| Inventory {
             label: "cuda:0".into(),
             multiprocessors: 40,
+            memory_bytes: 80_000_000_000,
             clock_mhz: 1500,
             f64_per_clock,
             precision: Precision::F64,
