@@ -256,7 +256,7 @@ fn run_with(
             return Ok(outcome);
         }
         if let Some(keeping) = keeping {
-            kept::discard(keeping)?;
+            kept::discard(keeping.folder)?;
         }
     }
     let outcome = attempt(joint, Density::AsWritten)?;
@@ -413,25 +413,10 @@ fn attempt(
     }))
 }
 
-/// Number of observed values: elements of the data that have a distribution.
+/// Number of observed values: elements of data, and of what is computed from data, that have a
+/// distribution. Data that `target` reads alone are not among them.
 pub fn n_observations(joint: &Joint) -> usize {
-    use crate::model::ast::Statement;
-    let observed = |name: &str| {
-        joint.model().statements().iter().any(|s| match s {
-            Statement::Sampled(s) => !s.predicted && s.name.text == name,
-            _ => false,
-        })
-    };
-    let binding = joint.binding();
-    let arrays = binding.arrays.iter().filter(|a| observed(&a.name));
-    arrays
-        .map(|a| {
-            a.dims
-                .iter()
-                .map(|&d| binding.dims[d].size)
-                .product::<usize>()
-        })
-        .sum()
+    joint.n_observed()
 }
 
 impl Outcome {

@@ -131,6 +131,7 @@ impl Joint {
             found.expect("scales of plates are among them").node
         };
         let scale_nodes = scales.iter().map(value).collect();
+        let n_observed = build.terms.iter().map(|t| build.n_observed(t)).sum();
         let total = build.total();
         let density = scope.node(total);
         let Build {
@@ -155,6 +156,7 @@ impl Joint {
         self.plates = plates;
         self.scales = scales;
         self.n_params = n_params;
+        self.n_observed = n_observed;
         Ok(Graphs {
             graph,
             bindings,
@@ -183,6 +185,19 @@ impl<'g> Build<'_, 'g> {
             .iter()
             .map(sum)
             .fold(Value::lit(0.0), |a, b| a + b)
+    }
+
+    /// How many values the distribution of a term is of, where it is one of data.
+    fn n_observed(&self, term: &Term) -> usize {
+        match (&term.part, term.kind) {
+            (_, TermKind::Prior | TermKind::Potential) => 0,
+            (Some(part), _) => part.at.len(),
+            (None, _) => {
+                let array = self.binding.array(&term.name);
+                let dims = array.map_or(&[][..], |array| &array.dims);
+                dims.iter().map(|&d| self.binding.dims[d].size).product()
+            }
+        }
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<()> {
@@ -228,6 +243,7 @@ impl<'g> Build<'_, 'g> {
             node,
             sum,
             dims,
+            part: None,
         });
     }
 
@@ -299,6 +315,7 @@ impl<'g> Build<'_, 'g> {
     ) -> Result<Value<'g>> {
         let value = self.fit_list(value, dims);
         let own = value.dims();
+        self.refuse_half_of_a_square(&own, dims, name, span)?;
         if !own.iter().all(|d| dims.contains(d)) {
             let (has, needs) = self
                 .scope
@@ -307,6 +324,33 @@ impl<'g> Build<'_, 'g> {
             return Err(self.model.error(span, message));
         }
         Ok(value.broadcast(self.scope, dims))
+    }
+
+    /// Refuses to repeat an array along one of two dims of the same name: which of the two its own
+    /// is cannot be told, and a matrix of equal columns is hardly ever meant.
+    pub(super) fn refuse_half_of_a_square(
+        &self,
+        own: &[DimId],
+        dims: &[DimId],
+        name: &str,
+        span: Span,
+    ) -> Result<()> {
+        let name_of = |d: DimId| self.scope.with(|g| g.dim_info(d).name.clone());
+        let twin = |d: DimId| {
+            let twin = format!("{}'", name_of(d));
+            dims.iter().find(|&&other| name_of(other) == twin)
+        };
+        let half = |d: &&DimId| twin(**d).is_some_and(|t| own.contains(d) != own.contains(t));
+        let Some(&dim) = dims.iter().find(half) else {
+            return Ok(());
+        };
+        let dim = name_of(dim);
+        let message = format!(
+            "`{name}` has the dim `{dim}` twice, but this has it once: it would be repeated, so that \
+             all columns are equal; compute the square matrix from arrays over `[{dim}, {dim}]`, for \
+             example from distances given as `data distance[{dim}, {dim}]`"
+        );
+        Err(self.model.error(span, message))
     }
 
     /// The graph's dim called `name`.

@@ -6,7 +6,9 @@ mod draw;
 mod function;
 mod law;
 mod list;
+mod observations;
 mod observed;
+mod recorded_names;
 mod rewrite;
 mod sampled;
 #[cfg(test)]
@@ -16,11 +18,13 @@ mod vector;
 
 pub use draw::Draw;
 pub use function::elementwise;
+pub use observations::Observations;
 pub use rewrite::{Rewrites, Rewrote};
 
 use super::{Binding, Model};
 use crate::Result;
 use fitzroy_graph::{Bindings, Graph, NodeId, Op, Partial, gradient};
+use std::sync::Arc;
 
 /// A free variable and its place among the unconstrained coordinates.
 #[derive(Clone, Debug)]
@@ -33,6 +37,30 @@ pub struct Parameter {
     pub offset: usize,
     /// How many coordinates it has.
     pub len: usize,
+    /// The range of its elements, where its coordinates are those of its elements one by one and
+    /// the range is known before sampling.
+    pub range: Option<Range>,
+}
+
+/// The ends between which the elements of a parameter lie, infinite where there is none: one number
+/// for each element, or one for all.
+///
+/// Its coordinates are u = x, ln(x − lower), ln(upper − x) or ln((x − lower)/(upper − x)), by which
+/// of the ends are finite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Range {
+    /// Lower ends.
+    pub lower: Vec<f64>,
+    /// Upper ends.
+    pub upper: Vec<f64>,
+}
+
+impl Range {
+    /// The ends of element `i`.
+    pub fn at(&self, i: usize) -> [f64; 2] {
+        let one = |ends: &[f64]| ends[if ends.len() == 1 { 0 } else { i }];
+        [one(&self.lower), one(&self.upper)]
+    }
 }
 
 /// A parameter with a location and a scale that depend on other parameters: its coordinates can
@@ -110,6 +138,8 @@ pub struct Term {
     /// The dims of `node` where they are dims of the model (for data: those of the observed
     /// slice), for messages and for `log_likelihood`.
     pub dims: Vec<String>,
+    /// For data: what the statement observes, unless that is a data array as it is.
+    pub part: Option<Arc<Observations>>,
 }
 
 /// A variable that is recorded for every draw.
@@ -149,6 +179,8 @@ pub struct Drawn {
     /// For `predict`: where the drawn value stands among the coordinates that later predictions
     /// are evaluated at, which are [`Graphs::n_extended`].
     pub feeds: Option<usize>,
+    /// For observed data: what the statement observes, unless that is a data array as it is.
+    pub part: Option<Arc<Observations>>,
 }
 
 /// Everything one set of coordinates gives: one graph, and the nodes to compile from it.
@@ -222,6 +254,7 @@ pub struct Joint {
     plates: Vec<Plate>,
     scales: Vec<usize>,
     n_params: usize,
+    n_observed: usize,
     rewrites: Rewrites,
     is_rewritten: bool,
     /// Whether each parameter is integrated out.
@@ -246,13 +279,15 @@ impl Joint {
             plates: Vec::new(),
             scales: Vec::new(),
             n_params: 0,
+            n_observed: 0,
             rewrites: Rewrites::NONE,
             is_rewritten: false,
             integrated: Vec::new(),
             recognised: None,
             layout: Vec::new(),
         };
-        joint.build(&Chosen::default(), Rewrites::NONE)?;
+        let graphs = joint.build(&Chosen::default(), Rewrites::NONE)?;
+        joint.check_names(&graphs)?;
         Ok(joint)
     }
 
@@ -331,6 +366,11 @@ impl Joint {
     /// Number of unconstrained coordinates of all parameters.
     pub fn n_params(&self) -> usize {
         self.n_params
+    }
+
+    /// Number of values that have a distribution: of data, or computed from data.
+    pub fn n_observed(&self) -> usize {
+        self.n_observed
     }
 
     /// The free variables, in the order of their coordinates.

@@ -3,12 +3,11 @@
 use super::build::Build;
 use super::law::{Ends, Law, Of, infinite};
 use super::observed::Observed;
-use super::rewrite::{Factors, Latent, NormalTerm, Positive, is_symmetric, reaches_zero, sign};
-use super::{Coordinates, Draw, Drawn, Parameter, Plate, TermKind};
+use super::rewrite::{Factors, Latent, NormalTerm, Positive, reaches_zero, sign};
+use super::{Coordinates, Draw, Drawn, Parameter, Plate, Range, TermKind};
 use crate::Result;
 use crate::dist::{Real, Scalar};
 use crate::model::ast::{Centring, Expr, ExprKind, LimitKind, Limits, Sampled};
-use crate::model::families::location_scale;
 use fitzroy_graph::{DimId, Expr as Value};
 
 fn lit<'g>(x: f64) -> Value<'g> {
@@ -50,7 +49,7 @@ impl<'g> Build<'_, 'g> {
             self.scope.with(|g| g.varies(node))
         };
         if let Law::Scalar(scalar, arguments) = &law
-            && let Some((location, scale)) = location_scale(*scalar)
+            && let Some([location, scale]) = scalar.location_scale()
             && s.limits.is_none()
         {
             let hierarchical = varies(arguments[location]) || varies(arguments[scale]);
@@ -69,6 +68,8 @@ impl<'g> Build<'_, 'g> {
         let parameter = self.parameters.len() - 1;
         let reflected = reaches_zero(&law, limits);
         let has_sign = reflected && self.signed.contains(&parameter);
+        let range = self.range(ends(&law, limits), &dims).filter(|_| !has_sign);
+        self.parameters[parameter].range = range;
         let (x, log_slope) = match has_sign {
             // Half of the density on either side of 0.
             true => (u.abs(), lit(-std::f64::consts::LN_2)),
@@ -91,6 +92,21 @@ impl<'g> Build<'_, 'g> {
             self.latent(u, arguments[0], arguments[1]);
         }
         Ok(())
+    }
+
+    /// The ends of a parameter, where they are known.
+    fn range(&self, ends: Ends<'g>, dims: &[DimId]) -> Option<Range> {
+        let known = |end: Option<Value<'g>>, missing: f64| match end {
+            None => Some(vec![missing]),
+            Some(end) => match end.constant() {
+                Some(x) => Some(vec![x]),
+                None => self.scope.known(end.broadcast(self.scope, dims)),
+            },
+        };
+        Some(Range {
+            lower: known(ends.lower, f64::NEG_INFINITY)?,
+            upper: known(ends.upper, f64::INFINITY)?,
+        })
     }
 
     /// Notes that the last parameter has a normal prior in its coordinate.
@@ -163,6 +179,7 @@ impl<'g> Build<'_, 'g> {
             dims: dims.iter().filter_map(bound).collect(),
             offset,
             len,
+            range: None,
         });
         self.scope.param(offset, shape)
     }
@@ -176,7 +193,7 @@ impl<'g> Build<'_, 'g> {
         let which = self.plates.len();
         let w = self.coordinates_of(s, dims);
         let parameter = self.parameters.len() - 1;
-        let factors = match is_symmetric(*scalar) {
+        let factors = match scalar.is_symmetric() {
             true => self.factors_of(self.scope.node(sd)),
             false => Factors::default(),
         };
@@ -263,33 +280,45 @@ impl<'g> Build<'_, 'g> {
 
     /// Data given parameters.
     pub(super) fn likelihood(&mut self, s: &Sampled) -> Result<()> {
-        let name = &s.name.text;
         let base = Expr {
-            kind: ExprKind::Name(name.clone()),
+            kind: ExprKind::Name(s.name.text.clone()),
             span: s.name.span,
         };
-        let y = if s.subscripts.is_empty() {
-            self.value(&base)?
-        } else {
-            self.index(&base, &s.subscripts)?
+        let whole = self.value(&base)?;
+        let y = match s.subscripts.is_empty() {
+            true => whole,
+            false => self.index(&base, &s.subscripts)?,
         };
         let y = self.scope.expr(self.scope.node(y));
         let dims = y.dims();
         let values = self.scope.known(y).unwrap_or_default();
+        let part = self.observations(s, whole, &values)?;
+        let (n_terms, n_drawn) = (self.terms.len(), self.drawn.len());
         let observed = Observed {
             s,
             dims: &dims,
             values: &values,
         };
+        self.observed(y, observed)?;
+        let terms = self.terms[n_terms..].iter_mut().map(|t| &mut t.part);
+        let drawn = self.drawn[n_drawn..].iter_mut().map(|d| &mut d.part);
+        terms.chain(drawn).for_each(|p| p.clone_from(&part));
+        Ok(())
+    }
+
+    /// The likelihood of `y`.
+    fn observed(&mut self, y: Value<'g>, observed: Observed<'_>) -> Result<()> {
+        let Observed { s, dims, .. } = observed;
+        let name = &s.name.text;
         let of = Of {
             name: &s.name,
-            dims: &dims,
+            dims,
         };
         let Some(law) = self.law(&s.distribution, of)? else {
             return super::vector::likelihood(self, y, observed);
         };
         let checked = self.check_observed(observed, &law)?;
-        let limits = self.limit_values(s, &dims)?;
+        let limits = self.limit_values(s, dims)?;
         let before = self.scope.trust_support(checked);
         let density = law.log_density(y);
         self.scope.trust_support(before);
@@ -307,7 +336,7 @@ impl<'g> Build<'_, 'g> {
             let inside = lower.le(y) * y.le(upper);
             density = inside.select(density, lit(f64::NEG_INFINITY));
         }
-        let density = density.broadcast(self.scope, &dims);
+        let density = density.broadcast(self.scope, dims);
         self.term(name, TermKind::Likelihood, density);
         if let (Law::Scalar(Scalar::Normal, arguments), None) = (&law, limits) {
             self.normals.push(NormalTerm {
@@ -317,7 +346,7 @@ impl<'g> Build<'_, 'g> {
                 sd: self.scope.node(arguments[1]),
             });
         }
-        self.draw_numbers(s, &law, limits, &dims, true);
+        self.draw_numbers(s, &law, limits, dims, true);
         Ok(())
     }
 
@@ -397,6 +426,7 @@ impl<'g> Build<'_, 'g> {
             arguments: nodes,
             widths,
             feeds,
+            part: None,
         });
     }
 }

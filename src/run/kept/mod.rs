@@ -60,6 +60,8 @@ pub struct Kept {
     pub(super) collected: usize,
     /// Seconds that earlier sessions sampled.
     pub(super) earlier_s: f64,
+    /// Why nothing was written any more; the draws are in memory all the same.
+    failure: Option<Error>,
 }
 
 impl Kept {
@@ -94,6 +96,11 @@ impl Kept {
         self.on_disk
     }
 
+    /// Why the run stopped writing, where it did.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
     /// Whether the run can be resumed as it stands.
     pub fn resumable(&self) -> bool {
         self.stream.is_some() || self.state.is_some()
@@ -112,6 +119,14 @@ impl Kept {
             return Ok(());
         };
         let root = self.folder.join(STREAM);
+        if let Some(failure) = self.failure.take() {
+            if self.published() > 0 {
+                // What is safe must not be touched: it may have been written by half.
+                return Err(failure);
+            }
+            self.stream = None;
+            discard(&self.folder)?;
+        }
         if self.stream.is_none() {
             self.stream = Some(match n_draws >= self.total && first == 0 && !self.on_disk {
                 true => ZarrStream::with_chunks(&root, trace, Chunks::of_draws(n_draws))?,
@@ -163,9 +178,9 @@ pub(super) struct Shared<'a> {
 ///
 /// # Errors
 /// It cannot be removed.
-pub(super) fn discard(keeping: &Keeping<'_>) -> Result<()> {
+pub(super) fn discard(folder: &Path) -> Result<()> {
     for name in [STREAM, STATE] {
-        let path = keeping.folder.join(name);
+        let path = folder.join(name);
         if path.is_dir() {
             std::fs::remove_dir_all(&path).map_err(|error| {
                 Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))
@@ -337,6 +352,7 @@ pub(super) fn sample(
         let total = run.first_draw + run.n_draws();
         // A run may also end because its draws are good enough.
         let asked = caller.stop.load(Ordering::Relaxed);
+        let asked = asked || kept.failure.is_some();
         run.interrupted |= asked && total < sampler.draws;
         kept.state = state.filter(|(_, n)| *n <= total);
         Ok((run, kept))

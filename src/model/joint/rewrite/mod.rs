@@ -12,7 +12,7 @@ mod small;
 mod wide;
 
 pub use kinds::{Rewrites, Rewrote};
-pub(super) use signed::{Factors, Positive, is_symmetric, reaches_zero, sign};
+pub(super) use signed::{Factors, Positive, reaches_zero, sign};
 
 use super::build::Build;
 use super::{Term, TermKind};

@@ -8,7 +8,6 @@ use super::site::{Site, Vector, lit};
 use crate::Result;
 use crate::dist::Scalar;
 use crate::model::ast::Centring;
-use crate::model::families::location_scale;
 use fitzroy_graph::{DimId, Expr as Value};
 
 /// Scale of the first elements where the model gives no distribution, that of PyMC.
@@ -102,8 +101,8 @@ pub(super) fn walk_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<(
     }
     let start = b.element(u, v.event, 0);
     let (first, of_first) = match &w.first {
-        Law::Scalar(scalar, arguments) if location_scale(*scalar).is_some() => {
-            let (location, scale) = location_scale(*scalar).expect("it has both");
+        Law::Scalar(scalar, arguments) if scalar.location_scale().is_some() => {
+            let [location, scale] = scalar.location_scale().expect("it has both");
             let mut standard = arguments.clone();
             standard[location] = lit(0.0);
             standard[scale] = lit(1.0);
