@@ -1,10 +1,14 @@
 //! The folder of a run: fresh, or an earlier run of ours that may be replaced. Nobody's files are
 //! overwritten, and a run that fails before its first result leaves nothing behind.
 
+mod lock;
+
 use crate::progress::PROGRESS;
 use crate::terminal;
 use fitzroy::run::{STATE, STREAM};
 use fitzroy::{Error, ErrorKind, Result};
+use lock::LOCK;
+pub(crate) use lock::Lock;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,6 +72,10 @@ pub(crate) struct Folder {
     stale: BTreeSet<String>,
     /// True once a result is in the folder.
     kept: bool,
+    /// Keeps other runs out.
+    lock: Option<Lock>,
+    /// Whether something could not be written.
+    incomplete: bool,
 }
 
 impl Folder {
@@ -101,7 +109,10 @@ impl Folder {
         loop {
             let path = here.join(format!("{name}-{n}"));
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self::new(path, true)),
+                Ok(()) => {
+                    let lock = Lock::take(&path, &path)?;
+                    return Ok(Self::new(path, true, lock));
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
                 Err(error) => return Err(unwritable(&path, &error)),
             }
@@ -118,15 +129,21 @@ impl Folder {
             return Err(Error::new(ErrorKind::Io, message));
         }
         // A folder that is refused must not be cleaned up: it is made a `Folder` at the very end.
-        let open = |stale| {
-            let mut folder = Self::new(path.to_path_buf(), made);
+        let open = |stale, lock| {
+            let mut folder = Self::new(path.to_path_buf(), made, lock);
             folder.stale = stale;
             folder
         };
-        let names = entries(path).map_err(|error| unwritable(shown, &error))?;
-        if names.is_empty() {
-            return Ok(open(names));
+        let read = || entries(path).map_err(|error| unwritable(shown, &error));
+        if read()?.is_empty() {
+            let lock = Lock::take(path, shown)?;
+            // Another run may have come and gone before the lock was taken.
+            if read()?.is_empty() {
+                return Ok(open(BTreeSet::new(), lock));
+            }
         }
+        let names = read()?;
+        Lock::refuse_taken(path, shown)?;
         if !overwrite {
             let message = format!(
                 "--out {}: the folder is not empty; choose another, or replace an earlier run \
@@ -143,8 +160,9 @@ impl Folder {
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
+        let lock = Lock::take(path, shown)?;
         let stale = set_aside(path, names).map_err(|error| unwritable(shown, &error))?;
-        Ok(open(stale))
+        Ok(open(stale, lock))
     }
 
     /// Opens the folder of a run to go on with it, or a new one.
@@ -167,7 +185,8 @@ impl Folder {
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
-        let mut folder = Self::new(path, false);
+        let lock = Lock::take(&path, out)?;
+        let mut folder = Self::new(path, false, lock);
         folder.kept = true;
         Ok(folder)
     }
@@ -196,12 +215,14 @@ impl Folder {
         Ok(())
     }
 
-    fn new(path: PathBuf, made: bool) -> Self {
+    fn new(path: PathBuf, made: bool, lock: Lock) -> Self {
         Folder {
             path,
             made,
             stale: BTreeSet::new(),
             kept: false,
+            lock: Some(lock),
+            incomplete: false,
         }
     }
 
@@ -227,6 +248,26 @@ impl Folder {
         self.kept = true;
     }
 
+    /// Writes a text file; a failure is said and remembered, and the run goes on to what is left.
+    pub(crate) fn try_write(&mut self, name: &str, text: &str) {
+        let written = self.write(name, text);
+        self.attempted(written);
+    }
+
+    /// Says and remembers what could not be written; true where all is well.
+    pub(crate) fn attempted(&mut self, written: Result<()>) -> bool {
+        if let Err(error) = &written {
+            self.incomplete = true;
+            terminal::note(format_args!("error: {error}"));
+        }
+        written.is_ok()
+    }
+
+    /// Whether everything was written.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.incomplete
+    }
+
     /// Writes a text file; it appears under its name when it is complete.
     ///
     /// # Errors
@@ -249,8 +290,19 @@ impl Folder {
         })
     }
 
-    /// Ends a run that has written its results: what is left of the earlier run goes.
+    /// As [`Folder::finish`], but other runs stay out until the lock is dropped.
+    pub(crate) fn finish_locked(mut self) -> Result<Option<Lock>> {
+        let lock = self.lock.take();
+        self.finish()?;
+        Ok(lock)
+    }
+
+    /// Ends a run that has written its results: what is left of the earlier run goes, unless some
+    /// result is missing.
     pub(crate) fn finish(mut self) -> Result<()> {
+        if self.incomplete {
+            return Ok(());
+        }
         for name in std::mem::take(&mut self.stale) {
             let path = self.path.join(&name);
             let removed = match path.is_dir() {
@@ -273,6 +325,7 @@ impl Drop for Folder {
             let _ = fs::remove_file(self.path.join(MARKER));
             let _ = fs::remove_file(self.path.join(PROGRESS));
         }
+        self.lock = None;
         if self.made {
             let _ = fs::remove_dir(&self.path);
         }
@@ -283,6 +336,7 @@ impl Drop for Folder {
 fn entries(path: &Path) -> io::Result<BTreeSet<String>> {
     let names = fs::read_dir(path)?.map(|e| Ok(e?.file_name().to_string_lossy().into_owned()));
     let mut names: BTreeSet<String> = names.collect::<io::Result<_>>()?;
+    names.remove(LOCK);
     if names.len() == 1 {
         names.remove(UNMARKED);
     }
