@@ -46,6 +46,8 @@ pub(super) struct Build<'m, 'g> {
     pub(super) factors: HashMap<NodeId, Value<'g>>,
     /// Arrays whose elements sum to 1 along one dim by construction.
     pub(super) unit_sums: Vec<NodeId>,
+    /// See [`Graphs::volumes`].
+    pub(super) volumes: Vec<NodeId>,
     pub(super) terms: Vec<Term>,
     pub(super) recorded: Vec<Recorded>,
     pub(super) computed: Vec<Recorded>,
@@ -80,6 +82,7 @@ impl Joint {
             later: HashMap::new(),
             factors: HashMap::new(),
             unit_sums: Vec::new(),
+            volumes: Vec::new(),
             terms: Vec::new(),
             recorded: Vec::new(),
             computed: Vec::new(),
@@ -132,6 +135,8 @@ impl Joint {
         };
         let scale_nodes = scales.iter().map(value).collect();
         let n_observed = build.terms.iter().map(|t| build.n_observed(t)).sum();
+        let potentials = build.terms.iter().filter(|t| t.kind == TermKind::Potential);
+        let n_potentials = potentials.count();
         let total = build.total();
         let density = scope.node(total);
         let Build {
@@ -146,6 +151,7 @@ impl Joint {
             drawn,
             plate_nodes,
             plate_signs,
+            volumes,
             ..
         } = build;
         recorded.extend(computed);
@@ -157,6 +163,7 @@ impl Joint {
         self.scales = scales;
         self.n_params = n_params;
         self.n_observed = n_observed;
+        self.n_potentials = n_potentials;
         Ok(Graphs {
             graph,
             bindings,
@@ -170,6 +177,7 @@ impl Joint {
             n_extended: n_params + n_drawn,
             plates: plate_nodes,
             signs: plate_signs,
+            volumes,
             scales: scale_nodes,
             conditional: outcome.conditional,
             restored: outcome.restored,
@@ -219,6 +227,13 @@ impl<'g> Build<'_, 'g> {
                 Ok(())
             }
         }
+    }
+
+    /// Notes what the coordinates of a vector or matrix add to its log density; see
+    /// [`Graphs::volumes`].
+    pub(super) fn volume(&mut self, log_jacobian: Value<'g>) {
+        let sum = self.scope.expr(self.scope.node(log_jacobian)).sum_all();
+        self.volumes.push(self.scope.node(sum));
     }
 
     /// Adds a term of the log density.

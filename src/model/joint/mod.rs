@@ -213,6 +213,11 @@ pub struct Graphs {
     /// For each plate −1 or 1 for each of its elements, where its coordinate has the sign of its
     /// scale.
     pub signs: Vec<Option<NodeId>>,
+    /// ln |dx/du| of each vector or matrix x whose coordinates u are innovations or partial
+    /// correlations: a number each, which is a part of `density`. x is the vector itself, and for
+    /// the Cholesky factor of a covariance the elements below its diagonal and the logarithms of
+    /// those on it.
+    pub volumes: Vec<NodeId>,
     /// The value of each of [`Joint::scales`].
     pub scales: Vec<NodeId>,
     /// ln p(integrated parameters | sampled ones, data) in their coordinates; none where nothing
@@ -255,6 +260,7 @@ pub struct Joint {
     scales: Vec<usize>,
     n_params: usize,
     n_observed: usize,
+    n_potentials: usize,
     rewrites: Rewrites,
     is_rewritten: bool,
     /// Whether each parameter is integrated out.
@@ -280,6 +286,7 @@ impl Joint {
             scales: Vec::new(),
             n_params: 0,
             n_observed: 0,
+            n_potentials: 0,
             rewrites: Rewrites::NONE,
             is_rewritten: false,
             integrated: Vec::new(),
@@ -371,6 +378,11 @@ impl Joint {
     /// Number of values that have a distribution: of data, or computed from data.
     pub fn n_observed(&self) -> usize {
         self.n_observed
+    }
+
+    /// Number of statements `target += ...`.
+    pub fn n_potentials(&self) -> usize {
+        self.n_potentials
     }
 
     /// The free variables, in the order of their coordinates.
