@@ -1,8 +1,9 @@
 //! Correlation and covariance matrices: LKJCorr and LKJCholeskyCov.
 
 use super::super::build::Build;
+use super::super::drawing::Drawing;
 use super::super::law::{Law, Of};
-use super::super::sampled::{Drawing, ends, transform};
+use super::super::sampled::{ends, transform};
 use super::super::{Draw, TermKind};
 use super::site::{Site, lit};
 use crate::Result;
