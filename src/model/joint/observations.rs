@@ -24,6 +24,12 @@ pub struct Observations {
     pub line: usize,
 }
 
+/// Whether `subscript` is the name of `axis` itself; the second of a square matrix is called as the
+/// first, with a prime.
+pub(super) fn is_own(subscript: &str, axis: &str) -> bool {
+    axis.trim_end_matches('\'') == subscript
+}
+
 impl<'g> Build<'_, 'g> {
     /// What `s` observes of `whole`; none for all of a data array. `values` are the observed ones.
     ///
@@ -37,12 +43,19 @@ impl<'g> Build<'_, 'g> {
     ) -> Result<Option<Arc<Observations>>> {
         let name = &s.name.text;
         let dims = whole.dims();
-        let at = self.observed_places(&dims, &s.subscripts)?;
-        let (dims, shape) = self.dim_names(name, &dims);
-        let everything = at.len() == shape.iter().product::<usize>();
-        if everything && self.binding.array(name).is_some() {
+        let plain = |t: &Subscript| match t {
+            Subscript::At(Expr {
+                kind: ExprKind::Name(n),
+                ..
+            }) => self.binding.dim(n).is_some(),
+            Subscript::At(_) | Subscript::Slice { .. } => false,
+        };
+        // There is one such statement at most, which checking the model made sure of.
+        if s.subscripts.iter().all(plain) && self.binding.array(name).is_some() {
             return Ok(None);
         }
+        let at = self.observed_places(&dims, &s.subscripts)?;
+        let (dims, shape) = self.dim_names(name, &dims);
         let before = self.terms.iter().filter(|t| t.name == *name);
         for other in before.filter_map(|t| t.part.as_ref()) {
             let twice = at.iter().find(|i| other.at.binary_search(i).is_ok());
@@ -79,7 +92,7 @@ impl<'g> Build<'_, 'g> {
                     start..self.bound(stop.as_ref(), size, size)?
                 }
                 Some(Subscript::At(e)) => match &e.kind {
-                    ExprKind::Name(text) if *text == name => 0..size,
+                    ExprKind::Name(text) if is_own(text, &name) => 0..size,
                     _ => {
                         let at = self.element_at(e, size)?;
                         at..at + 1

@@ -3,7 +3,7 @@
 use super::{Graphs, Joint};
 use crate::model::ast::{Name, Statement};
 use crate::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A variable that a group of the trace will hold.
 struct Entry<'a> {
@@ -61,7 +61,7 @@ impl Joint {
                 }
             }
         }
-        let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
         for entry in &entries {
             if dims.contains_key(entry.name) {
                 let message = format!(
@@ -70,7 +70,7 @@ impl Joint {
                 );
                 return Err(self.name_error(&[entry.name], &message));
             }
-            if seen.insert(entry.name, ()).is_some() {
+            if !seen.insert(entry.name) {
                 let message = format!(
                     "the trace would hold two variables called `{}`: correlations and standard \
                      deviations of a covariance factor are recorded as NAME_corr and NAME_stds; \

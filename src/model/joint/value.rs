@@ -1,6 +1,7 @@
 //! Expressions of the language as expressions of the graph.
 
 use super::build::Build;
+use super::observations::is_own;
 use crate::Result;
 use crate::dist::Real;
 use crate::model::Content;
@@ -267,7 +268,7 @@ impl<'g> Build<'_, 'g> {
             }
             Subscript::At(e) => {
                 if let ExprKind::Name(name) = &e.kind {
-                    if *name == axis_name {
+                    if is_own(name, &axis_name) {
                         return Ok(value);
                     }
                     if let Some(index) = self.positions_of(subscript) {

@@ -276,6 +276,18 @@ fn slices_are_streamed_as_they_are_kept_in_memory() {
     }
 }
 
+/// A square of data over one dim twice.
+#[test]
+fn a_square_of_data_is_observed_as_a_whole() {
+    let model = "data R[k, k]\nm ~ Normal(0, 1)\nR[k, k] ~ Normal(m, 1)";
+    let mut data = Dataset::new();
+    data.insert_real("R", &[2, 2], vec![0.1, 0.2, 0.3, 0.4]);
+    let settings = everything();
+    let joint = bind(&Model::parse(model).unwrap(), &data, &settings).unwrap();
+    let trace = run(&joint, &settings, &Caller::silent()).unwrap().trace;
+    assert_eq!(find(&trace, "log_likelihood", "R").dims[2..], ["k", "k'"]);
+}
+
 #[test]
 fn an_element_has_one_distribution() {
     let model = "data y[time]\nm ~ Normal(0, 1)\ny[0:3] ~ Normal(m, 1)\ny[2:] ~ Normal(m, 2)";
