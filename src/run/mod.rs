@@ -46,7 +46,7 @@ mod trace;
 mod watch;
 
 pub use device::{Device, Load, Team};
-pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
+pub use kept::{AGAIN, Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use kernels::{KernelMemory, kernel_source, kernel_text};
 pub use memory::{Estimate, estimate};
 pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, seconds_on, weigh};
@@ -257,7 +257,7 @@ fn run_with(
             return Ok(outcome);
         }
         if let Some(keeping) = keeping {
-            kept::discard(keeping.folder)?;
+            kept::discard(keeping)?;
         }
     }
     let outcome = attempt(joint, Density::AsWritten)?;

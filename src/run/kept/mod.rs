@@ -15,12 +15,16 @@ use crate::draws::{Attribute, Chunks, Flush, Group, Trace, ZarrStream, draws_fro
 use crate::fit::sample::{self, Block, Checkpoint, Next, Phase, Run};
 use crate::model::joint::Joint;
 use crate::{Error, ErrorKind, Result};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 pub(super) use writer::block_run;
 use writer::{Job, Writer};
+
+/// The store while a first publication that failed is tried again.
+pub const AGAIN: &str = "run.zarr.again";
 
 /// Where and how a run is kept.
 pub struct Keeping<'a> {
@@ -115,22 +119,46 @@ impl Kept {
     /// # Errors
     /// A file cannot be written; what was published before stays.
     pub fn finish(&mut self, trace: &Trace, first: usize, flush: Flush) -> Result<()> {
+        let root = self.folder.join(STREAM);
+        let Some(failure) = self.failure.take() else {
+            return self.publish_rest(&root, trace, first, flush);
+        };
+        if self.published() > 0 {
+            // What is safe must not be touched: more of it may have been written by half.
+            return Err(failure);
+        }
+        // Nothing was published: all of it is tried again, beside what is there.
+        self.stream = None;
+        let again = self.folder.join(AGAIN);
+        let written = self
+            .publish_rest(&again, trace, first, flush)
+            .and_then(|()| {
+                let moved = fs::remove_dir_all(&root).and_then(|()| fs::rename(&again, &root));
+                moved.map_err(|error| {
+                    Error::new(ErrorKind::Io, format!("{}: {error}", root.display()))
+                })
+            });
+        if written.is_err() {
+            // It would only be in the way.
+            let _ = fs::remove_dir_all(&again);
+        }
+        written
+    }
+
+    fn publish_rest(
+        &mut self,
+        root: &Path,
+        trace: &Trace,
+        first: usize,
+        flush: Flush,
+    ) -> Result<()> {
         let Some((state, n_draws)) = self.state.take() else {
             return Ok(());
         };
-        let root = self.folder.join(STREAM);
-        if let Some(failure) = self.failure.take() {
-            if self.published() > 0 {
-                // What is safe must not be touched: it may have been written by half.
-                return Err(failure);
-            }
-            self.stream = None;
-            discard(&self.folder)?;
-        }
         if self.stream.is_none() {
             self.stream = Some(match n_draws >= self.total && first == 0 && !self.on_disk {
-                true => ZarrStream::with_chunks(&root, trace, Chunks::of_draws(n_draws))?,
-                false => ZarrStream::create(&root, trace, self.total, self.in_memory_bytes)?,
+                true => ZarrStream::with_chunks(root, trace, Chunks::of_draws(n_draws))?,
+                false => ZarrStream::create(root, trace, self.total, self.in_memory_bytes)?,
             });
         }
         let stream = self.stream.as_mut().expect("it was just made");
@@ -178,9 +206,9 @@ pub(super) struct Shared<'a> {
 ///
 /// # Errors
 /// It cannot be removed.
-pub(super) fn discard(folder: &Path) -> Result<()> {
+pub(super) fn discard(keeping: &Keeping<'_>) -> Result<()> {
     for name in [STREAM, STATE] {
-        let path = folder.join(name);
+        let path = keeping.folder.join(name);
         if path.is_dir() {
             std::fs::remove_dir_all(&path).map_err(|error| {
                 Error::new(ErrorKind::Io, format!("{}: {error}", path.display()))

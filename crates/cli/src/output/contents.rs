@@ -3,7 +3,7 @@
 use super::MARKER;
 use super::lock::LOCK;
 use crate::terminal;
-use fitzroy::run::{STATE, STREAM};
+use fitzroy::run::{AGAIN, STATE, STREAM};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -47,7 +47,7 @@ const FILES: &[&str] = &[
 pub(super) const RESULTS: [&str; 2] = ["trace.nc", "summary.json"];
 
 /// Folders a run may leave in its folder: the draws as they were made, and the sampler's states.
-const FOLDERS: &[&str] = &[STREAM, STATE];
+const FOLDERS: &[&str] = &[STREAM, STATE, AGAIN];
 /// What they are called while a finished run is replaced.
 const OLD: &str = ".old";
 /// Where runs that did not finish are moved when another takes their place.

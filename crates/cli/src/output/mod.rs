@@ -92,7 +92,11 @@ impl Folder {
         };
         let read = || entries(path).map_err(|error| unwritable(shown, &error));
         if read()?.is_empty() {
-            let lock = Lock::take(path, shown)?;
+            let lock = Lock::take(path, shown).inspect_err(|_| {
+                if made {
+                    let _ = fs::remove_dir(path);
+                }
+            })?;
             // Another run may have come and gone before the lock was taken.
             if read()?.is_empty() {
                 return Ok(open(BTreeSet::new(), lock));

@@ -81,7 +81,10 @@ pub(crate) fn examine(
             "all draws are safe in {}: make room, and the same command with --resume writes the rest",
             folder.path().join(STREAM).display()
         )),
-        (false, false) => elsewhere(&outcome.trace, folder.path())?,
+        (false, false) => {
+            let saved = elsewhere(&outcome.trace, folder.path());
+            folder.attempted(saved);
+        }
     }
     Ok((found?, written_s))
 }
