@@ -258,7 +258,7 @@ fn slices_are_streamed_as_they_are_kept_in_memory() {
         let mut kept = outcome.kept.take().unwrap();
         kept.finish(&outcome.trace, outcome.first_draw, Flush::Later)
             .unwrap();
-        let stored = read_zarr(&folder.join(crate::run::STREAM)).unwrap();
+        let stored = read_zarr(folder.join(crate::run::STREAM)).unwrap();
         let whole = sampled(WALK, &everything()).trace;
         for group in [
             "posterior",
