@@ -194,7 +194,7 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 /// - `posterior`: parameters and recorded deterministics, on their natural scale;
 /// - `sample_stats`: statistics under ArviZ's names. `lp` is the log density of the model in its
 ///   coordinates as written: unconstrained, Jacobians of the transforms included, whatever
-///   coordinates were sampled in. It is the log density of PyMC's model. `energy` belongs to the
+///   coordinates were sampled in: the log density of PyMC's model. `energy` belongs to the
 ///   coordinates that were sampled in;
 /// - `predictions`: whatever the model `predict`s, drawn or computed, for every draw;
 /// - `posterior_predictive`: replicates of the observed data, if asked;

@@ -1,6 +1,9 @@
 """Writes pymc.json: the log density of models of vectors and matrices by PyMC, in its unconstrained
 coordinates, at points given by the coordinates of this program.
 
+PyMC 5 adds the logarithm of the norm of LKJ where it must subtract it, so that its density does not
+integrate to one. The norm is taken off twice here.
+
 Needs PyMC 5:  python generate.py > pymc.json
 """
 import json
@@ -11,6 +14,7 @@ import numpy as np
 warnings.filterwarnings("ignore")
 import pymc as pm
 import pytensor.tensor as pt
+from scipy.special import betaln
 
 rng = np.random.default_rng(20251124)
 cases = []
@@ -43,9 +47,18 @@ def factor(v, k):
     return out
 
 
-def add(name, text, model, values, u, recorded):
-    """`values` are those of the value variables of PyMC."""
-    lp = float(model.compile_logp()(values))
+def log_norm(k, eta):
+    """ln of the integral of |C|^(eta - 1) over correlation matrices (Lewandowski et al. 2009)."""
+    total = 0.0
+    for i in range(1, k):
+        b = eta + (k - 1 - i) / 2
+        total += (2 * eta - 2 + k - i) * (k - i) * np.log(2) + (k - i) * betaln(b, b)
+    return total
+
+
+def add(name, text, model, values, u, recorded, wrong=0.0):
+    """`values` are those of the value variables of PyMC, `wrong` is taken off."""
+    lp = float(model.compile_logp()(values)) - wrong
     recorded = {k: np.ravel(v).tolist() for k, v in recorded.items()}
     cases.append(dict(name=name, model=text, u=np.ravel(u).tolist(), recorded=recorded, lp=lp))
 
@@ -103,7 +116,8 @@ for _ in range(3):
     c = l @ l.T
     value = unconstrained(m, "C", c[np.triu_indices(3, 1)])
     text = "dim k = 3\nw ~ HalfNormal(3)\nC[k, k] ~ LKJCorr(2)"
-    add("correlations", text, m, {value_name(m, "w"): u[0], value_name(m, "C"): value}, u, {"C": c})
+    add("correlations", text, m, {value_name(m, "w"): u[0], value_name(m, "C"): value}, u, {"C": c},
+        2 * log_norm(3, 2.0))
 
     # The factor of a covariance.
     with pm.Model() as m:
@@ -114,6 +128,7 @@ for _ in range(3):
     diagonal = [0, 2, 5]
     packed[diagonal] = np.log(packed[diagonal])
     text = "dim k = 3\nL[k, k] ~ LKJCholeskyCov(1.5, HalfNormal(2))"
-    add("covariance", text, m, {value_name(m, "L"): packed}, u, {"L": l})
+    add("covariance", text, m, {value_name(m, "L"): packed}, u, {"L": l},
+        2 * log_norm(3, 1.5))
 
 print(json.dumps(dict(pymc=pm.__version__, cases=cases), indent=1))
