@@ -64,7 +64,10 @@ pub(crate) fn go_on(
         ));
         return Ok(None);
     }
-    let finished = folder.finished_with().filter(|_| from.is_none());
+    // Without draws there is nothing to lose: what is there was written on a full disk.
+    let drawn = folder.path().join("trace.nc").is_file();
+    let finished = folder.finished_with();
+    let finished = finished.filter(|_| from.is_none() && drawn);
     if let Some(n_draws) = finished.filter(|_| settings.prior_only) {
         prior::is_same(folder.path(), joint, settings)?;
         if n_draws >= settings.sampler.draws {
