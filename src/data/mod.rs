@@ -6,6 +6,7 @@ mod npy;
 mod parquet;
 mod read;
 mod table;
+mod unpack;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -15,6 +16,7 @@ pub use netcdf::NetCdfFile;
 pub use parquet::ParquetFile;
 pub(crate) use read::io_message;
 pub use read::{read_binding, read_file, read_setting};
+pub(crate) use unpack::unpack;
 
 /// What an array holds.
 #[derive(Clone, Debug, PartialEq)]

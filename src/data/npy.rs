@@ -3,9 +3,9 @@
 //! The format is NEP 1: a magic string, a version, and a header that is a Python dictionary with
 //! `descr`, `fortran_order` and `shape`, then the elements.
 
-use std::io::{Cursor, Read as _};
+use std::io::Cursor;
 
-use super::{Array, Values};
+use super::{Array, Values, unpack};
 use crate::{Error, ErrorKind, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -72,14 +72,13 @@ pub(super) fn read_archive(bytes: &[u8], source: &str) -> Result<Vec<Array>> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
     let mut arrays = Vec::with_capacity(archive.len());
     for i in 0..archive.len() {
-        let mut member = archive.by_index(i).map_err(damaged)?;
+        let member = archive.by_index(i).map_err(damaged)?;
         let file = member.name().map_err(damaged)?.into_owned();
         let Some(name) = file.strip_suffix(".npy") else {
             continue;
         };
-        let mut content = Vec::new();
-        member
-            .read_to_end(&mut content)
+        let packed = usize::try_from(member.compressed_size()).unwrap_or(usize::MAX);
+        let content = unpack(member, packed)
             .map_err(|error| data_error(format!("member `{file}` is damaged ({error})")))?;
         arrays.push(read(&content, name, source).map_err(|e| e.context(format!("`{file}`")))?);
     }

@@ -1,10 +1,9 @@
 //! Choosing a reader by the ending of a file's name, and arrays given on the command line.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
-use super::{Array, Values, json, netcdf, npy, parquet, table};
+use super::{Array, Values, json, netcdf, npy, parquet, table, unpack};
 use crate::{Error, ErrorKind, Result};
 
 /// The kinds of data file that can be read.
@@ -215,10 +214,12 @@ pub(crate) fn io_message(error: &std::io::Error) -> String {
 }
 
 fn unzip(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let read = flate2::read::MultiGzDecoder::new(bytes).read_to_end(&mut text);
+    let read = unpack(flate2::read::MultiGzDecoder::new(bytes), bytes.len());
     match read {
-        Ok(_) => Ok(text),
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::Other => {
+            Err(Error::new(ErrorKind::Data, error.to_string()))
+        }
         Err(error) => Err(Error::new(
             ErrorKind::Data,
             format!("the gzip data are damaged or cut short ({error}); fetch the file again"),

@@ -14,6 +14,7 @@ pub struct Exponential;
 impl Univariate<1> for Exponential {
     const ARGS: [Arg; 1] = [Arg::with_default("lam", 1.0)];
     const SUPPORT: Support = Support::POSITIVE;
+    const REACHES_ZERO: bool = true;
 
     fn log_density<R: Real>(y: R, [lam]: [R; 1]) -> R {
         unless(y.lt(R::lit(0.0)), -lam * y) + positive(lam).ln()
@@ -48,6 +49,8 @@ fn ln_laplace<R: Real>(z: R) -> R {
 impl Univariate<2> for Laplace {
     const ARGS: [Arg; 2] = [Arg::needed("mu"), Arg::needed("b")];
     const SUPPORT: Support = Support::Real;
+    const LOCATION_SCALE: Option<[usize; 2]> = Some([0, 1]);
+    const SYMMETRIC: bool = true;
 
     fn log_density<R: Real>(y: R, [mu, b]: [R; 2]) -> R {
         -(y - mu).abs() / b - (R::lit(2.0) * positive(b)).ln()
@@ -80,6 +83,8 @@ pub struct Logistic;
 impl Univariate<2> for Logistic {
     const ARGS: [Arg; 2] = [Arg::with_default("mu", 0.0), Arg::with_default("s", 1.0)];
     const SUPPORT: Support = Support::Real;
+    const LOCATION_SCALE: Option<[usize; 2]> = Some([0, 1]);
+    const SYMMETRIC: bool = true;
 
     fn log_density<R: Real>(y: R, [mu, s]: [R; 2]) -> R {
         let z = (y - mu) / s;

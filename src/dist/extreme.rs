@@ -54,6 +54,7 @@ pub struct Gumbel;
 impl Univariate<2> for Gumbel {
     const ARGS: [Arg; 2] = [Arg::needed("mu"), Arg::needed("beta")];
     const SUPPORT: Support = Support::Real;
+    const LOCATION_SCALE: Option<[usize; 2]> = Some([0, 1]);
 
     fn log_density<R: Real>(y: R, [mu, beta]: [R; 2]) -> R {
         let z = (y - mu) / beta;

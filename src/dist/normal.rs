@@ -21,6 +21,8 @@ impl Univariate<2> for Normal {
         Arg::with_default("sigma", 1.0),
     ];
     const SUPPORT: Support = Support::Real;
+    const LOCATION_SCALE: Option<[usize; 2]> = Some([0, 1]);
+    const SYMMETRIC: bool = true;
 
     fn log_density<R: Real>(y: R, [mu, sigma]: [R; 2]) -> R {
         let z = (y - mu) / sigma;
@@ -51,6 +53,7 @@ pub struct HalfNormal;
 impl Univariate<1> for HalfNormal {
     const ARGS: [Arg; 1] = [Arg::with_default("sigma", 1.0)];
     const SUPPORT: Support = Support::POSITIVE;
+    const REACHES_ZERO: bool = true;
 
     fn log_density<R: Real>(y: R, [sigma]: [R; 1]) -> R {
         let z = y / sigma;
@@ -219,6 +222,7 @@ impl Univariate<3> for SkewNormal {
         Arg::with_default("alpha", 1.0),
     ];
     const SUPPORT: Support = Support::Real;
+    const LOCATION_SCALE: Option<[usize; 2]> = Some([0, 1]);
 
     fn log_density<R: Real>(y: R, [mu, sigma, alpha]: [R; 3]) -> R {
         let z = (y - mu) / sigma;

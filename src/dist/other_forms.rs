@@ -15,6 +15,9 @@ macro_rules! other_form {
             const ARGS: [Arg; $n] = $names;
             const SUPPORT: Support = $base::SUPPORT;
             const OPEN: bool = $base::OPEN;
+            const SYMMETRIC: bool = $base::SYMMETRIC;
+            const REACHES_ZERO: bool = $base::REACHES_ZERO;
+            const IMPROPER: bool = $base::IMPROPER;
 
             fn log_density<R: Real>(y: R, args: [R; $n]) -> R {
                 let $given = args;

@@ -45,6 +45,22 @@ impl Form {
             Form::Structured(form) => form.support(),
         }
     }
+
+    /// Whether a parameter with this distribution can be sampled in standardised coordinates.
+    pub fn standardises(self) -> bool {
+        match self {
+            Form::Scalar(form) => form.location_scale().is_some(),
+            Form::Structured(form) => form.standardises(),
+        }
+    }
+
+    /// Whether the density has an infinite integral, so that there is nothing to draw from.
+    pub fn is_improper(self) -> bool {
+        match self {
+            Form::Scalar(form) => form.is_improper(),
+            Form::Structured(_) => false,
+        }
+    }
 }
 
 /// All distributions, scalar ones first.
@@ -200,5 +216,14 @@ impl Structured {
     /// Where it has mass.
     pub fn support(self) -> Support {
         self.facts().2
+    }
+
+    /// Whether a parameter with this distribution can be sampled in standardised coordinates.
+    pub fn standardises(self) -> bool {
+        use Structured as S;
+        matches!(
+            self,
+            S::MvNormal | S::MvNormalCholesky | S::ZeroSumNormal | S::GaussianRandomWalk
+        )
     }
 }

@@ -43,6 +43,26 @@ macro_rules! scalars {
                 match self { $(Scalar::$form => $form::OPEN,)* }
             }
 
+            /// The places of location and scale; see [`Univariate::LOCATION_SCALE`].
+            pub fn location_scale(self) -> Option<[usize; 2]> {
+                match self { $(Scalar::$form => $form::LOCATION_SCALE,)* }
+            }
+
+            /// Whether the density is symmetric about its location; see [`Univariate::SYMMETRIC`].
+            pub fn is_symmetric(self) -> bool {
+                match self { $(Scalar::$form => $form::SYMMETRIC,)* }
+            }
+
+            /// Whether it can be mirrored at 0; see [`Univariate::REACHES_ZERO`].
+            pub fn reaches_zero(self) -> bool {
+                match self { $(Scalar::$form => $form::REACHES_ZERO,)* }
+            }
+
+            /// Whether the density has an infinite integral; see [`Univariate::IMPROPER`].
+            pub fn is_improper(self) -> bool {
+                match self { $(Scalar::$form => $form::IMPROPER,)* }
+            }
+
             /// ln p(y): −∞ outside the support, NaN where an argument is invalid.
             ///
             /// # Panics
@@ -137,26 +157,6 @@ fn all<R: Copy, const N: usize>(args: &[R]) -> [R; N] {
 }
 
 impl Scalar {
-    /// Whether the density has an infinite integral, so that there is nothing to draw from.
-    pub fn is_improper(self) -> bool {
-        matches!(self, Scalar::Flat | Scalar::HalfFlat)
-    }
-
-    /// The places of location and scale among the arguments, where y = location + scale·z with z
-    /// of the same distribution at location 0 and scale 1.
-    pub fn location_scale(self) -> Option<[usize; 2]> {
-        match self {
-            Scalar::StudentT => Some([1, 2]),
-            Scalar::Normal
-            | Scalar::Cauchy
-            | Scalar::Laplace
-            | Scalar::Logistic
-            | Scalar::Gumbel
-            | Scalar::SkewNormal => Some([0, 1]),
-            _ => None,
-        }
-    }
-
     /// Whether a density exists for these arguments.
     ///
     /// # Panics

@@ -51,6 +51,8 @@ impl Univariate<3> for StudentT {
         Arg::with_default("sigma", 1.0),
     ];
     const SUPPORT: Support = Support::Real;
+    const LOCATION_SCALE: Option<[usize; 2]> = Some([1, 2]);
+    const SYMMETRIC: bool = true;
 
     fn log_density<R: Real>(y: R, [nu, mu, sigma]: [R; 3]) -> R {
         student_kernel((y - mu) / sigma, nu) - student_norm(nu, sigma)
@@ -100,6 +102,7 @@ impl HalfStudentT {
 impl Univariate<2> for HalfStudentT {
     const ARGS: [Arg; 2] = [Arg::needed("nu"), Arg::with_default("sigma", 1.0)];
     const SUPPORT: Support = Support::POSITIVE;
+    const REACHES_ZERO: bool = true;
 
     fn log_density<R: Real>(y: R, [nu, sigma]: [R; 2]) -> R {
         let kernel = unless(y.lt(R::lit(0.0)), student_kernel(y / sigma, nu));
@@ -142,6 +145,8 @@ fn ln_cauchy<R: Real>(z: R) -> R {
 impl Univariate<2> for Cauchy {
     const ARGS: [Arg; 2] = [Arg::needed("alpha"), Arg::needed("beta")];
     const SUPPORT: Support = Support::Real;
+    const LOCATION_SCALE: Option<[usize; 2]> = Some([0, 1]);
+    const SYMMETRIC: bool = true;
 
     fn log_density<R: Real>(y: R, [alpha, beta]: [R; 2]) -> R {
         let z = (y - alpha) / beta;
@@ -171,6 +176,7 @@ pub struct HalfCauchy;
 impl Univariate<1> for HalfCauchy {
     const ARGS: [Arg; 1] = [Arg::needed("beta")];
     const SUPPORT: Support = Support::POSITIVE;
+    const REACHES_ZERO: bool = true;
 
     fn log_density<R: Real>(y: R, [beta]: [R; 1]) -> R {
         let z = y / beta;

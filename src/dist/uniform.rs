@@ -106,6 +106,7 @@ pub struct Flat;
 impl Univariate<0> for Flat {
     const ARGS: [Arg; 0] = [];
     const SUPPORT: Support = Support::Real;
+    const IMPROPER: bool = true;
 
     fn log_density<R: Real>(_y: R, []: [R; 0]) -> R {
         R::lit(0.0)
@@ -126,6 +127,7 @@ pub struct HalfFlat;
 impl Univariate<0> for HalfFlat {
     const ARGS: [Arg; 0] = [];
     const SUPPORT: Support = Support::POSITIVE;
+    const IMPROPER: bool = true;
 
     fn log_density<R: Real>(y: R, []: [R; 0]) -> R {
         unless(y.lt(R::lit(0.0)), R::lit(0.0))

@@ -27,6 +27,20 @@ pub trait Univariate<const N: usize> {
     /// argument is below, at or above 1.
     const OPEN: bool = false;
 
+    /// The places of location and scale among the arguments, where y = location + scale·z and the
+    /// density of z is this one at location 0 and scale 1, whatever the two are.
+    const LOCATION_SCALE: Option<[usize; 2]> = None;
+
+    /// Whether the density at location + d is that at location − d.
+    const SYMMETRIC: bool = false;
+
+    /// Whether the support begins at 0 and the density there is neither 0 nor infinite, so that its
+    /// mirror image at 0 is a density on the whole line that can be crossed there.
+    const REACHES_ZERO: bool = false;
+
+    /// Whether the density has an infinite integral, so that there is nothing to draw from.
+    const IMPROPER: bool = false;
+
     /// ln p(y), of the density or the probability mass.
     fn log_density<R: Real>(y: R, args: [R; N]) -> R;
 

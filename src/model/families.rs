@@ -6,7 +6,7 @@ use super::functions;
 use super::names::did_you_mean;
 use super::source::error_at;
 use crate::Result;
-use crate::dist::{self, ArgKind, Bound, Entry, Form, Scalar, Structured, Support};
+use crate::dist::{self, ArgKind, Bound, Entry, Form, Support};
 use std::sync::LazyLock;
 
 /// What values a distribution gives.
@@ -50,7 +50,7 @@ pub fn families() -> &'static [Family] {
         let family = |entry: Entry| Family {
             name: entry.name,
             values: values_in(entry.forms[0].support()),
-            standardises: entry.forms.iter().any(|f| standardises(*f)),
+            standardises: entry.forms.iter().any(|f| f.standardises()),
             forms: entry.forms,
         };
         dist::entries().into_iter().map(family).collect()
@@ -70,31 +70,6 @@ fn values_in(support: Support) -> Values {
         Support::OfComponents => Values::OfParts,
         discrete if discrete.is_discrete() => Values::Counts,
         _ => Values::Real,
-    }
-}
-
-/// Places of location and scale among the arguments, where x = location + scale · z with a z free
-/// of both.
-pub(crate) fn location_scale(scalar: Scalar) -> Option<(usize, usize)> {
-    match scalar {
-        Scalar::Normal | Scalar::Cauchy | Scalar::Laplace | Scalar::Logistic | Scalar::Gumbel => {
-            Some((0, 1))
-        }
-        Scalar::StudentT => Some((1, 2)),
-        _ => None,
-    }
-}
-
-fn standardises(form: Form) -> bool {
-    match form {
-        Form::Scalar(scalar) => location_scale(scalar).is_some(),
-        Form::Structured(structured) => matches!(
-            structured,
-            Structured::MvNormal
-                | Structured::MvNormalCholesky
-                | Structured::ZeroSumNormal
-                | Structured::GaussianRandomWalk
-        ),
     }
 }
 

@@ -53,6 +53,10 @@ const FOREIGN: [(&str, &str); 16] = [
     ("”", "write an ordinary quote, `\"`"),
 ];
 
+/// Bytes of a name, at most: variables become folders and files of the trace, whose names file
+/// systems limit to 255 bytes.
+const LONGEST_NAME: usize = 200;
+
 /// Splits `text` into tokens; the last is [`Kind::End`]. Newlines inside brackets are dropped.
 pub(crate) fn tokens(text: &str) -> Result<Vec<Token>> {
     let mut lexer = Lexer {
@@ -106,6 +110,18 @@ impl Lexer<'_> {
             _ if c.is_alphabetic() || c == '_' => {
                 let end = rest.find(|d: char| !(d.is_alphanumeric() || d == '_'));
                 self.at += end.unwrap_or(rest.len());
+                let span = Span {
+                    start,
+                    end: self.at,
+                };
+                if self.at - start > LONGEST_NAME {
+                    let shown: String = rest.chars().take(20).collect();
+                    let message = format!(
+                        "the name `{shown}...` has {} bytes; a name has at most {LONGEST_NAME}",
+                        self.at - start
+                    );
+                    return Err(error_at(self.text, span, message));
+                }
                 self.push(Kind::Name(self.text[start..self.at].into()), start, self.at);
             }
             _ => self.sign(c)?,

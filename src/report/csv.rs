@@ -15,10 +15,10 @@ pub fn summary_csv(summary: &Summary) -> String {
     for row in &summary.rows {
         let index: Vec<String> = row.index.iter().map(usize::to_string).collect();
         let labels: Vec<String> = row.labels.iter().map(Label::to_string).collect();
-        out += &quoted(&row.name);
+        out += &csv_field(&row.name);
         for field in [index.join(" "), labels.join("; ")] {
             out.push(',');
-            out += &quoted(&field);
+            out += &csv_field(&field);
         }
         for (_, value) in numbers(row, kind) {
             out.push(',');
@@ -38,11 +38,23 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A field, in quotes where it holds a comma, a quote or a line break.
-fn quoted(field: &str) -> String {
+/// A field of a CSV file, in quotes where it holds a comma, a quote or a line break.
+///
+/// A text that a spreadsheet would run as a formula (it begins with `=`, `+`, `-`, `@` or a tab, and
+/// is no number) gets an apostrophe before it, by which spreadsheets know text.
+///
+/// ```
+/// use fitzroy::report::csv_field;
+/// assert_eq!(csv_field("a, b"), "\"a, b\"");
+/// assert_eq!(csv_field("=1+1"), "'=1+1");
+/// assert_eq!(csv_field("-0.5"), "-0.5");
+/// ```
+pub fn csv_field(field: &str) -> String {
+    let runs = field.starts_with(['=', '+', '-', '@', '\t']) && field.parse::<f64>().is_err();
+    let mark = if runs { "'" } else { "" };
     if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
+        format!("\"{mark}{}\"", field.replace('"', "\"\""))
     } else {
-        field.into()
+        format!("{mark}{field}")
     }
 }

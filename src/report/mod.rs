@@ -10,7 +10,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use csv::summary_csv;
+pub use csv::{csv_field, summary_csv};
 pub use json::{diagnosis_json, json_number, summary_json};
 pub use number::{r_hat, rounded, whole};
 pub use text::{TextOptions, diagnosis_text, findings_text, summary_table, verdict_line};

@@ -326,7 +326,7 @@ fn is_small(graphs: &Graphs, nodes: &[NodeId]) -> bool {
     needed.map(|n| graphs.graph.len(n)).sum::<usize>() <= SMALL
 }
 
-/// `total` less [`log_jacobian`].
+/// `total` less [`log_jacobian`] and [`Graphs::volumes`].
 fn as_written(
     graphs: &mut Graphs,
     total: NodeId,
@@ -335,6 +335,9 @@ fn as_written(
 ) -> Result<NodeId> {
     let graph = &mut graphs.graph;
     let mut out = total;
+    for &volume in &graphs.volumes {
+        out = graph.binary(Binary::Sub, out, volume)?;
+    }
     for &k in &chosen.signed {
         // ½ p(|s|) instead of τ p(τ), for each element.
         let scale = graphs.scales[k];

@@ -7,6 +7,9 @@ use crate::{Error, ErrorKind, Result};
 
 /// Numbers that a chain keeps for each coordinate while it moves, roughly.
 const PER_COORDINATE: f64 = 64.0;
+/// Numbers that a chain keeps whatever the model, and for each draw (its statistics), roughly.
+const PER_CHAIN: f64 = 2048.0;
+const PER_DRAW: f64 = 11.0;
 
 /// What a run needs, and what needs most of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +83,7 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
     let numbers = held
         + chains * kept * (coordinates + recorded)
         + chains * sampler.tune as f64 * coordinates // Warm-up windows: draws and slopes.
+        + chains * (PER_CHAIN + PER_DRAW * if on_disk { 0.0 } else { sampler.draws as f64 })
         + chains * PER_COORDINATE * (coordinates + rows);
     Estimate {
         bytes: 8.0 * numbers,

@@ -46,7 +46,7 @@ mod trace;
 mod watch;
 
 pub use device::{Device, Load, Team};
-pub use kept::{Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
+pub use kept::{AGAIN, Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use kernels::{KernelMemory, kernel_source, kernel_text};
 pub use memory::{Estimate, estimate};
 pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, seconds_on, weigh};
@@ -194,12 +194,13 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 /// - `posterior`: parameters and recorded deterministics, on their natural scale;
 /// - `sample_stats`: statistics under ArviZ's names. `lp` is the log density of the model in its
 ///   coordinates as written: unconstrained, Jacobians of the transforms included, whatever
-///   coordinates were sampled in (as `lp__` of Stan and `lp` of PyMC). `energy` belongs to the
+///   coordinates were sampled in: the log density of PyMC's model. `energy` belongs to the
 ///   coordinates that were sampled in;
 /// - `predictions`: whatever the model `predict`s, drawn or computed, for every draw;
 /// - `posterior_predictive`: replicates of the observed data, if asked;
-/// - `log_likelihood`: one element per observation, if asked; a second term about the same data
-///   is called `NAME_2`;
+/// - `log_likelihood`: one element per observation, if asked. Slices of one array that have
+///   distributions of their own are one variable here, among replicates and in the data: over the
+///   whole array where they fill it, over one dim (of the elements in their order) else;
 /// - `observed_data`, `constant_data`: data with and without a distribution; indices are stored as
 ///   positions from 0;
 /// - `warmup_posterior`, `warmup_sample_stats`: if the sampler's settings keep the warm-up.
@@ -413,25 +414,10 @@ fn attempt(
     }))
 }
 
-/// Number of observed values: elements of the data that have a distribution.
+/// Number of observed values: elements of data, and of what is computed from data, that have a
+/// distribution. Data that `target` reads alone are not among them.
 pub fn n_observations(joint: &Joint) -> usize {
-    use crate::model::ast::Statement;
-    let observed = |name: &str| {
-        joint.model().statements().iter().any(|s| match s {
-            Statement::Sampled(s) => !s.predicted && s.name.text == name,
-            _ => false,
-        })
-    };
-    let binding = joint.binding();
-    let arrays = binding.arrays.iter().filter(|a| observed(&a.name));
-    arrays
-        .map(|a| {
-            a.dims
-                .iter()
-                .map(|&d| binding.dims[d].size)
-                .product::<usize>()
-        })
-        .sum()
+    joint.n_observed()
 }
 
 impl Outcome {

@@ -6,6 +6,7 @@ use super::{Caller, Outcome, Settings, Timing, trace};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::Role;
 use crate::model::ast::Statement;
+use crate::model::families::family;
 use crate::model::joint::{Chosen, Joint};
 use crate::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::Engine;
@@ -117,7 +118,8 @@ pub(super) fn refuse_improper(joint: &Joint) -> Result<()> {
         };
         let role = model.symbols().get(&s.name.text).map(|s| s.role);
         let law = s.distribution.name.text.as_str();
-        if role == Some(Role::Parameter) && matches!(law, "Flat" | "HalfFlat") {
+        let improper = family(law).is_some_and(|f| f.forms.iter().any(|form| form.is_improper()));
+        if role == Some(Role::Parameter) && improper {
             let message = format!(
                 "`{}` has the improper prior {law}(), so there is no prior to draw from; give it a \
                  proper one",

@@ -6,6 +6,7 @@ use crate::model::Content;
 use crate::model::joint::{Joint, Term, TermKind};
 use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind};
+use fitzroy_graph::Op;
 
 /// Points looked at: the centre, and the first candidates of the first chain.
 const POINTS: u32 = 100;
@@ -45,15 +46,38 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
         for (k, term) in terms.iter().enumerate() {
             let values = function.output(&workspace, k);
             if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-                return Some(sentence(joint, term, row, values));
+                let matrix = indefinite(compiled, term, &point);
+                return Some(sentence(joint, term, row, values, matrix));
             }
         }
     }
     slope(joint, compiled)
 }
 
+/// Whether a matrix that `term` takes the Cholesky factor of has none at `point`, and its size.
+fn indefinite(compiled: &Compiled, term: &Term, point: &[f64]) -> Option<usize> {
+    let graph = &compiled.graphs.graph;
+    let needed = graph.needed(&[term.node]);
+    let factors = graph.node_ids().filter(|id| needed[id.index()]);
+    let mut factors = factors.filter(|id| graph.node(*id).op == Op::Cholesky);
+    factors.find_map(|id| {
+        let matrix = graph.node(id).inputs[0];
+        let function = compiled.function(&[matrix, id]).ok()?;
+        let mut workspace = function.workspace();
+        function.run(&mut workspace, point);
+        let finite = |k: usize| function.output(&workspace, k).iter().all(|x| x.is_finite());
+        (finite(0) && !finite(1)).then(|| function.output(&workspace, 0).len().isqrt())
+    })
+}
+
 /// What is wrong with a term, where, and what to look at.
-fn sentence(joint: &Joint, term: &Term, row: usize, values: &[f64]) -> String {
+fn sentence(
+    joint: &Joint,
+    term: &Term,
+    row: usize,
+    values: &[f64],
+    matrix: Option<usize>,
+) -> String {
     let value = values[row];
     let place = match values.len() {
         1 => String::new(),
@@ -73,7 +97,14 @@ fn sentence(joint: &Joint, term: &Term, row: usize, values: &[f64]) -> String {
         TermKind::Prior => format!("the prior of `{name}`{place}"),
         TermKind::Potential => format!("`{name}`{place}"),
     };
+    let indefinite = matrix.map(|k| {
+        format!(
+            "its covariance, a {k} by {k} matrix, is not positive definite there: look for equal \
+             rows, or add a small number to the diagonal"
+        )
+    });
     let why = match (value.is_nan(), term.kind) {
+        _ if indefinite.is_some() => indefinite.as_deref().unwrap_or_default(),
         (true, TermKind::Potential) => "look for a log or a root of a negative number, or 0 / 0",
         (true, _) => {
             "an argument of its distribution is not valid there, such as a scale that is not \

@@ -500,6 +500,59 @@ fn a_run_above_the_memory_limit_is_refused_before_it_starts() {
     }
 }
 
+/// Chains cost memory whatever the model.
+#[test]
+fn a_million_chains_are_refused_before_they_start() {
+    let mut settings = Settings {
+        memory_limit_bytes: Some(8 << 30),
+        ..Settings::default()
+    };
+    settings.sampler.chains = 1_000_000;
+    settings.sampler.draws = 1;
+    settings.sampler.tune = 1;
+    let model = Model::parse("x ~ Normal(0, 1)").unwrap();
+    let error = bind(&model, &Dataset::new(), &settings).err().unwrap();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("1000000 chains of 1 draws need about"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_covariance_that_has_no_factor_is_named() {
+    let mut data = Dataset::new();
+    data.insert_real("y", &[3], vec![0.1, 0.2, 0.3]);
+    data.insert_real(
+        "d",
+        &[3, 3],
+        vec![1.0, 2.0, 2.0, 2.0, 1.0, 2.0, 2.0, 2.0, 1.0],
+    );
+    let model = "data y[obs], d[obs, obs]
+        s ~ HalfNormal(1)
+        let K[obs, obs] = s * d
+        y ~ MvNormal(0 * y, cov=K)";
+    let joint = bind(&Model::parse(model).unwrap(), &data, &short()).unwrap();
+    let error = run(&joint, &short(), &Caller::silent()).err().unwrap();
+    let text = error.to_string();
+    assert!(
+        text.contains("its covariance, a 3 by 3 matrix, is not positive definite"),
+        "{text}"
+    );
+}
+
+/// A hierarchical prior with a skew is sampled in standardised coordinates, as others are.
+#[test]
+fn a_hierarchical_skew_normal_has_coordinates_to_choose() {
+    let model = "dim k = 3
+        m ~ Normal(0, 1)
+        s ~ HalfNormal(1)
+        x[k] ~ SkewNormal(m, s, 3)
+        z[k] ~ SkewNormal(0, 1, 2) @ noncentred";
+    let joint = bind(&Model::parse(model).unwrap(), &Dataset::new(), &short()).unwrap();
+    assert_eq!(joint.plates().len(), 2);
+}
+
 #[test]
 fn predicted_quantities_have_a_group_of_their_own() {
     let model = "data y[obs]

@@ -1,6 +1,7 @@
 //! Draws and data in the layout of ArviZ.
 
 mod facts;
+mod slices;
 
 pub(super) use facts::settings_json;
 
@@ -16,6 +17,7 @@ use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
 use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::gpu::text::Precision;
+use slices::Piece;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -38,6 +40,7 @@ pub(super) fn worth_machine_code(n: usize) -> bool {
 }
 
 /// A variable computed for every draw: its name, dims and sizes.
+#[derive(Clone)]
 struct Column3 {
     name: String,
     dims: Vec<String>,
@@ -140,14 +143,14 @@ impl Collect<'_> {
             &computed,
             &self.positions(run, n_draws, Integrated::none(0)),
         )?;
-        let group_of = |k: usize| match graphs.drawn.get(k) {
+        let group_of = |name: &str| match graphs.drawn.iter().find(|d| d.name == name) {
             Some(drawn) if drawn.observed => 2,
-            Some(drawn) => usize::from(!parameters.contains(drawn.name.as_str())),
-            None => usize::from(k - graphs.drawn.len() >= graphs.recorded.len()),
+            Some(_) => usize::from(!parameters.contains(name)),
+            None => usize::from(!graphs.recorded.iter().any(|r| r.name == name)),
         };
         let mut sorted = [Vec::new(), Vec::new(), Vec::new()];
-        for (k, variable) in variables.into_iter().enumerate() {
-            sorted[group_of(k)].push(variable);
+        for variable in variables {
+            sorted[group_of(&variable.name)].push(variable);
         }
         let names = ["prior", "predictions", "prior_predictive"];
         let named = names.iter().zip(sorted);
@@ -221,7 +224,18 @@ impl Collect<'_> {
         function: &Function,
         positions: &Positions<'_>,
     ) -> Vec<Variable> {
-        let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
+        let arrays = self.computed(&lengths(&columns), function, positions);
+        variables(columns, arrays, positions)
+    }
+
+    /// The outputs of `function`, which have these lengths, for every draw.
+    fn computed(
+        &self,
+        lengths: &[usize],
+        function: &Function,
+        positions: &Positions<'_>,
+    ) -> Vec<Vec<f64>> {
+        sweep(positions, lengths, self.threads(), || {
             let mut workspace = function.workspace();
             move |_, _, position: &[f64], rows: &mut [&mut [f64]]| {
                 function.run(&mut workspace, position);
@@ -229,8 +243,7 @@ impl Collect<'_> {
                     row.copy_from_slice(function.output(&workspace, k));
                 }
             }
-        });
-        variables(columns, arrays, positions)
+        })
     }
 
     /// The drawn variables that `wanted` picks, and what is computed from them.
@@ -241,22 +254,16 @@ impl Collect<'_> {
         positions: &Positions<'_>,
     ) -> Result<Vec<Variable>> {
         let drawn = self.compiled.graphs.drawn.iter().filter(|d| wanted(d));
-        let drawn = drawn.map(|v| (&v.name, &v.dims, &v.shape));
-        let computed_columns = computed.iter().map(|v| (&v.name, &v.dims, &v.shape));
-        let columns = drawn
-            .chain(computed_columns)
-            .map(|(name, dims, shape)| Column3 {
-                name: name.clone(),
-                dims: dims.clone(),
-                shape: shape.clone(),
-            });
-        let columns: Vec<Column3> = columns.collect();
+        let pieces = drawn
+            .map(Piece::replicates)
+            .chain(computed.iter().map(Piece::computed));
+        let (columns, layout) = slices::columns(pieces.collect());
         if columns.is_empty() {
             return Ok(Vec::new());
         }
         let replicator = Replicator::new(self.compiled, wanted, computed)?;
         let (sampler, first) = (&self.settings.sampler, positions.first);
-        let arrays = sweep(positions, &lengths(&columns), self.threads(), || {
+        let arrays = sweep(positions, &layout.lengths(), self.threads(), || {
             let mut desk = replicator.workspace();
             let replicator = &replicator;
             move |chain: usize, draw: usize, position: &[f64], rows: &mut [&mut [f64]]| {
@@ -269,7 +276,7 @@ impl Collect<'_> {
                 replicator.draw(&mut desk, position, key, rows);
             }
         });
-        Ok(variables(columns, arrays, positions))
+        Ok(variables(columns, layout.join(arrays), positions))
     }
 
     /// One variable per likelihood term, named after its data.
@@ -279,28 +286,15 @@ impl Collect<'_> {
             .terms
             .iter()
             .filter(|t| t.kind == TermKind::Likelihood);
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        let (mut columns, mut nodes) = (Vec::new(), Vec::new());
-        for term in terms {
-            let count = seen.entry(&term.name).or_default();
-            *count += 1;
-            let name = match *count {
-                1 => term.name.clone(),
-                n => format!("{}_{n}", term.name),
-            };
-            let graph = &graphs.graph;
-            let shape = graph.dims(term.node).iter().map(|&d| graph.size(d));
-            let shape: Vec<usize> = shape.collect();
-            let dims = match term.dims.len() == shape.len() {
-                true => term.dims.clone(),
-                false => (0..shape.len())
-                    .map(|k| format!("{name}_dim_{k}"))
-                    .collect(),
-            };
-            columns.push(Column3 { name, dims, shape });
-            nodes.push(term.node);
+        let nodes: Vec<_> = terms.clone().map(|t| t.node).collect();
+        if nodes.is_empty() {
+            return Ok(Vec::new());
         }
-        self.evaluated(columns, &nodes, positions)
+        let pieces = terms.map(|t| Piece::likelihoods(t, &graphs.graph));
+        let (columns, layout) = slices::columns(pieces.collect());
+        let function = self.compiled.function_for(self.engine(positions), &nodes)?;
+        let arrays = self.computed(&layout.lengths(), &function, positions);
+        Ok(variables(columns, layout.join(arrays), positions))
     }
 
     fn warmup(&self, chains: &[Draws]) -> Result<[Group; 2]> {
@@ -389,3 +383,7 @@ fn statistics_columns(chains: &[Statistics], n_draws: usize, lp: Vec<f64>) -> Ve
     };
     columns.into_iter().map(variable).collect()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

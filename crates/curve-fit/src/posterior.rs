@@ -3,7 +3,7 @@
 use crate::fit::{Data, Estimate, Kind, Plan, Sigma};
 use crate::method::dense::cholesky;
 use fitzroy::data::{Array, Dataset};
-use fitzroy::model::joint::Joint;
+use fitzroy::model::joint::{Joint, Parameter};
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy::{Error, ErrorKind, Result};
 
@@ -46,8 +46,8 @@ pub fn dataset(plan: &Plan, data: &Data<'_>, y: &str, sigma: Option<&str>) -> Da
     out
 }
 
-/// The unconstrained coordinate of `x` between two ends, moved inside where it is at one.
-fn coordinate(x: f64, low: f64, high: f64) -> f64 {
+/// The unconstrained coordinate of `x` between two ends, moved inside when it is at one or beyond.
+fn coordinate(x: f64, [low, high]: [f64; 2]) -> f64 {
     let room = if (high - low).is_finite() {
         1e-3 * (high - low)
     } else {
@@ -62,49 +62,11 @@ fn coordinate(x: f64, low: f64, high: f64) -> f64 {
     }
 }
 
-/// The ends of a prior as it is written; `None` where that is not known from its name.
-fn support(prior: &str) -> Option<(f64, f64)> {
-    let name = prior.split('(').next().unwrap_or_default().trim();
-    if prior.contains("bounded") || prior.contains("truncated") {
-        return None;
-    }
-    let everywhere = [
-        "Normal",
-        "StudentT",
-        "Cauchy",
-        "Laplace",
-        "Logistic",
-        "Flat",
-        "SkewNormal",
-        "Gumbel",
-    ];
-    let positive = [
-        "HalfNormal",
-        "HalfStudentT",
-        "HalfCauchy",
-        "HalfFlat",
-        "Exponential",
-        "Gamma",
-        "InverseGamma",
-        "LogNormal",
-        "Weibull",
-        "ChiSquared",
-    ];
-    if everywhere.contains(&name) {
-        Some((f64::NEG_INFINITY, f64::INFINITY))
-    } else if positive.contains(&name) {
-        Some((0.0, f64::INFINITY))
-    } else {
-        None
-    }
-}
-
 /// A point for each chain, from the normal distribution of the fit, in the coordinates of `joint`.
 pub fn starts(
     joint: &Joint,
     plan: &Plan,
     estimate: &Estimate,
-    priors: &[(String, String)],
     chains: usize,
     seed: u64,
 ) -> Vec<Vec<f64>> {
@@ -133,8 +95,10 @@ pub fn starts(
                 let Some(slot) = point.get_mut(parameter.offset + i) else {
                     continue;
                 };
-                *slot = start(plan, estimate, priors, &parameter.name, i, &moved)
-                    .unwrap_or_else(|| noise(estimate).ln() + 0.1 * rng.normal());
+                *slot = match fitted(plan, estimate, &parameter.name, i, &moved) {
+                    Some(x) => start(x, parameter, i, &mut rng),
+                    None => noise(estimate).ln() + 0.1 * rng.normal(),
+                };
             }
         }
         point
@@ -148,11 +112,10 @@ fn noise(estimate: &Estimate) -> f64 {
     if s > 0.0 && s.is_finite() { s } else { 1.0 }
 }
 
-/// The coordinate of element `i` of a parameter of the model; `None` for the noise.
-fn start(
+/// Element `i` of a parameter of the model, as fitted; `None` for the noise.
+fn fitted(
     plan: &Plan,
     estimate: &Estimate,
-    priors: &[(String, String)],
     name: &str,
     i: usize,
     moved: &dyn Fn(usize) -> f64,
@@ -167,16 +130,21 @@ fn start(
         })?;
     let fitted = &estimate.parameters[own];
     let at = plan.free.iter().position(|&f| f == own);
-    let x = match (fitted.kind, at) {
+    Some(match (fitted.kind, at) {
         (Kind::Free, Some(k)) => moved(k),
         _ => fitted.value,
+    })
+}
+
+/// The coordinate at which a chain starts in an element whose fitted value is `x`. A prior may
+/// exclude that value, or have ends that depend on other parameters: chains are then told apart by a
+/// random shift of the coordinate.
+fn start(x: f64, parameter: &Parameter, i: usize, rng: &mut Rng) -> f64 {
+    let Some(range) = &parameter.range else {
+        return rng.normal();
     };
-    let (low, high) = match priors.iter().rev().find(|(n, _)| n == name) {
-        None => (fitted.lower, fitted.upper),
-        Some((_, prior)) => match support(prior) {
-            Some(ends) => ends,
-            None => return Some(0.0),
-        },
-    };
-    Some(coordinate(x, low, high))
+    let ends @ [low, high] = range.at(i);
+    let inside = low < x && x < high;
+    let shift = if inside { 0.0 } else { 0.5 * rng.normal() };
+    coordinate(x, ends) + shift
 }

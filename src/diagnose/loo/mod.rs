@@ -235,6 +235,12 @@ fn likelihood_of<'a>(
                        PyMC: pm.compute_log_likelihood)";
         return Err(Error::new(ErrorKind::Data, message));
     };
+    if group.variables.is_empty() {
+        let message = "the group `log_likelihood` is empty: the model reads its data by `target +=` \
+                       alone, which does not say what one observation is; give the data a \
+                       distribution";
+        return Err(Error::new(ErrorKind::Data, message));
+    }
     let names: Vec<&str> = group.variables.iter().map(|v| v.name.as_str()).collect();
     let found = match (variable, group.variables.as_slice()) {
         (Some(name), _) => group.variable(name),

@@ -2,9 +2,9 @@
 
 use super::super::Column;
 use super::blosc::{unpack_blosc, unpack_lz4};
+use crate::data::unpack as limited;
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
-use std::io::Read as _;
 use std::ops::Range;
 
 /// Elements of one array that are believed, at most.
@@ -51,17 +51,17 @@ pub(super) fn unpack(codec: &str, bytes: Vec<u8>) -> Result<Vec<u8>> {
     match codec {
         "bytes" | "vlen-utf8" => return Ok(bytes),
         "gzip" => {
-            let mut decoder = flate2::read::GzDecoder::new(bytes.as_slice());
-            decoder.read_to_end(&mut out).map_err(damaged)?;
+            let decoder = flate2::read::GzDecoder::new(bytes.as_slice());
+            out = limited(decoder, bytes.len()).map_err(damaged)?;
         }
         "zstd" => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(bytes.as_slice());
-            let mut decoder = decoder.map_err(|e| wrong(format!("it is damaged ({e})")))?;
-            decoder.read_to_end(&mut out).map_err(damaged)?;
+            let decoder = decoder.map_err(|e| wrong(format!("it is damaged ({e})")))?;
+            out = limited(decoder, bytes.len()).map_err(damaged)?;
         }
         "zlib" => {
-            let mut decoder = flate2::read::ZlibDecoder::new(bytes.as_slice());
-            decoder.read_to_end(&mut out).map_err(damaged)?;
+            let decoder = flate2::read::ZlibDecoder::new(bytes.as_slice());
+            out = limited(decoder, bytes.len()).map_err(damaged)?;
         }
         "blosc" => out = unpack_blosc(&bytes)?,
         // As numcodecs packs it: the length first.

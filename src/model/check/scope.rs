@@ -13,6 +13,9 @@ pub(crate) const CONSTANTS: [(&str, f64); 3] = [
     ("inf", f64::INFINITY),
 ];
 
+/// The dims that every variable of a trace begins with, and what ArviZ calls both together.
+const OF_TRACES: [&str; 3] = ["chain", "draw", "sample"];
+
 /// The value of the constant called `name`.
 pub(crate) fn constant(name: &str) -> Option<f64> {
     CONSTANTS.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
@@ -39,6 +42,9 @@ impl Checker<'_> {
                 if constant(&name.text).is_some() {
                     return Err(self.is_constant(name));
                 }
+                if OF_TRACES.contains(&name.text.as_str()) {
+                    return Err(self.is_of_traces(name));
+                }
                 if !self.is_dim(&name.text) {
                     self.dims.push(name.clone());
                 }
@@ -52,6 +58,16 @@ impl Checker<'_> {
         self.error(
             name.span,
             format!("`{name}` is the constant {value:.6}; choose another name"),
+        )
+    }
+
+    fn is_of_traces(&self, name: &Name) -> crate::Error {
+        self.error(
+            name.span,
+            format!(
+                "`{name}` is what a trace calls its own dims (`chain`, `draw`, and `sample` for both); \
+                 choose another name"
+            ),
         )
     }
 
@@ -102,6 +118,11 @@ impl Checker<'_> {
     ) -> Result<()> {
         if constant(&name.text).is_some() {
             return Err(self.is_constant(name));
+        }
+        // Data and what is not recorded never stand beside the draws of a parameter.
+        let beside = !matches!(role, Role::Data | Role::Local);
+        if OF_TRACES.contains(&name.text.as_str()) && (beside || name.text != "sample") {
+            return Err(self.is_of_traces(name));
         }
         if let Some(first) = self.symbols.get(&name.text) {
             let what = if first.role == Role::Data {

@@ -6,8 +6,7 @@ use super::{
 };
 use crate::Result;
 use crate::dist::Real;
-use crate::model::ast::{Computed, Expr, ExprKind, Keep, Span, Statement, Subscript};
-use crate::model::names::did_you_mean;
+use crate::model::ast::{Computed, Keep, Span, Statement};
 use crate::model::{Binding, Model, Role};
 use fitzroy_graph::{DimId, Expr as Value, NodeId, Scope};
 use std::collections::HashMap;
@@ -46,6 +45,8 @@ pub(super) struct Build<'m, 'g> {
     pub(super) factors: HashMap<NodeId, Value<'g>>,
     /// Arrays whose elements sum to 1 along one dim by construction.
     pub(super) unit_sums: Vec<NodeId>,
+    /// See [`Graphs::volumes`].
+    pub(super) volumes: Vec<NodeId>,
     pub(super) terms: Vec<Term>,
     pub(super) recorded: Vec<Recorded>,
     pub(super) computed: Vec<Recorded>,
@@ -80,6 +81,7 @@ impl Joint {
             later: HashMap::new(),
             factors: HashMap::new(),
             unit_sums: Vec::new(),
+            volumes: Vec::new(),
             terms: Vec::new(),
             recorded: Vec::new(),
             computed: Vec::new(),
@@ -131,6 +133,9 @@ impl Joint {
             found.expect("scales of plates are among them").node
         };
         let scale_nodes = scales.iter().map(value).collect();
+        let n_observed = build.terms.iter().map(|t| build.n_observed(t)).sum();
+        let potentials = build.terms.iter().filter(|t| t.kind == TermKind::Potential);
+        let n_potentials = potentials.count();
         let total = build.total();
         let density = scope.node(total);
         let Build {
@@ -145,6 +150,7 @@ impl Joint {
             drawn,
             plate_nodes,
             plate_signs,
+            volumes,
             ..
         } = build;
         recorded.extend(computed);
@@ -155,6 +161,8 @@ impl Joint {
         self.plates = plates;
         self.scales = scales;
         self.n_params = n_params;
+        self.n_observed = n_observed;
+        self.n_potentials = n_potentials;
         Ok(Graphs {
             graph,
             bindings,
@@ -168,6 +176,7 @@ impl Joint {
             n_extended: n_params + n_drawn,
             plates: plate_nodes,
             signs: plate_signs,
+            volumes,
             scales: scale_nodes,
             conditional: outcome.conditional,
             restored: outcome.restored,
@@ -183,6 +192,19 @@ impl<'g> Build<'_, 'g> {
             .iter()
             .map(sum)
             .fold(Value::lit(0.0), |a, b| a + b)
+    }
+
+    /// How many values the distribution of a term is of, where it is one of data.
+    fn n_observed(&self, term: &Term) -> usize {
+        match (&term.part, term.kind) {
+            (_, TermKind::Prior | TermKind::Potential) => 0,
+            (Some(part), _) => part.at.len(),
+            (None, _) => {
+                let array = self.binding.array(&term.name);
+                let dims = array.map_or(&[][..], |array| &array.dims);
+                dims.iter().map(|&d| self.binding.dims[d].size).product()
+            }
+        }
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<()> {
@@ -204,6 +226,13 @@ impl<'g> Build<'_, 'g> {
                 Ok(())
             }
         }
+    }
+
+    /// Notes what the coordinates of a vector or matrix add to its log density; see
+    /// [`Graphs::volumes`].
+    pub(super) fn volume(&mut self, log_jacobian: Value<'g>) {
+        let sum = self.scope.expr(self.scope.node(log_jacobian)).sum_all();
+        self.volumes.push(self.scope.node(sum));
     }
 
     /// Adds a term of the log density.
@@ -228,32 +257,8 @@ impl<'g> Build<'_, 'g> {
             node,
             sum,
             dims,
+            part: None,
         });
-    }
-
-    /// Names and sizes of dims for a record of `name`; dims the model does not name are numbered.
-    pub(super) fn dim_names(&self, name: &str, dims: &[DimId]) -> (Vec<String>, Vec<usize>) {
-        let one = |(k, &d): (usize, &DimId)| {
-            let known = self.dims.iter().position(|&m| m == d);
-            match known {
-                Some(at) => self.binding.dims[at].name.clone(),
-                None => {
-                    let plain = self.scope.with(|g| g.dim_info(d).name.clone());
-                    if plain.ends_with('\'') {
-                        plain
-                    } else {
-                        format!("{name}_dim_{k}")
-                    }
-                }
-            }
-        };
-        let names = dims.iter().enumerate().map(one).collect();
-        (
-            names,
-            dims.iter()
-                .map(|&d| self.scope.with(|g| g.size(d)))
-                .collect(),
-        )
     }
 
     pub(super) fn record(&self, name: &str, value: Value<'g>) -> Recorded {
@@ -287,70 +292,6 @@ impl<'g> Build<'_, 'g> {
             Keep::Local => {}
         }
         Ok(())
-    }
-
-    /// Repeats `value` to exactly `dims`.
-    pub(super) fn spread(
-        &mut self,
-        value: Value<'g>,
-        dims: &[DimId],
-        name: &str,
-        span: Span,
-    ) -> Result<Value<'g>> {
-        let value = self.fit_list(value, dims);
-        let own = value.dims();
-        if !own.iter().all(|d| dims.contains(d)) {
-            let (has, needs) = self
-                .scope
-                .with(|g| (g.describe_dims(&own), g.describe_dims(dims)));
-            let message = format!("`{name}` has dims {needs}, but this has {has}");
-            return Err(self.model.error(span, message));
-        }
-        Ok(value.broadcast(self.scope, dims))
-    }
-
-    /// The graph's dim called `name`.
-    pub(super) fn dim(&self, name: &str) -> DimId {
-        self.dims[self
-            .binding
-            .dim(name)
-            .expect("checking the model found every dim")]
-    }
-
-    /// Dims with a second of the same name replaced by its twin.
-    pub(super) fn distinct(&self, dims: &[DimId]) -> Vec<DimId> {
-        let mut out: Vec<DimId> = Vec::new();
-        for &d in dims {
-            let d = if out.contains(&d) {
-                self.scope.with(|g| g.twin(d))
-            } else {
-                d
-            };
-            out.push(d);
-        }
-        out
-    }
-
-    /// The dims a declaration names between its brackets.
-    pub(super) fn declared_dims(&self, subscripts: &[Subscript]) -> Result<Vec<DimId>> {
-        let one = |s: &Subscript| match s {
-            Subscript::At(Expr {
-                kind: ExprKind::Name(name),
-                ..
-            }) if self.binding.dim(name).is_some() => Ok(self.dim(name)),
-            _ => {
-                let names = self.binding.dims.iter().map(|d| d.name.as_str());
-                let near = match s {
-                    Subscript::At(e) => did_you_mean(&e.to_string(), names),
-                    Subscript::Slice { .. } => String::new(),
-                };
-                Err(self
-                    .model
-                    .error(s.span(), format!("expected the name of a dim{near}")))
-            }
-        };
-        let dims: Result<Vec<DimId>> = subscripts.iter().map(one).collect();
-        Ok(self.distinct(&dims?))
     }
 
     /// What a name stands for.

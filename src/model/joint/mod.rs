@@ -2,11 +2,16 @@
 //! and the way back to the user's variables.
 
 mod build;
+mod coordinates;
+mod dims;
 mod draw;
+mod drawing;
 mod function;
 mod law;
 mod list;
+mod observations;
 mod observed;
+mod recorded_names;
 mod rewrite;
 mod sampled;
 #[cfg(test)]
@@ -14,76 +19,16 @@ mod tests;
 mod value;
 mod vector;
 
+pub use coordinates::{Chosen, Coordinates, Parameter, Plate, Range};
 pub use draw::Draw;
 pub use function::elementwise;
+pub use observations::Observations;
 pub use rewrite::{Rewrites, Rewrote};
 
 use super::{Binding, Model};
 use crate::Result;
 use fitzroy_graph::{Bindings, Graph, NodeId, Op, Partial, gradient};
-
-/// A free variable and its place among the unconstrained coordinates.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// Its name in the model.
-    pub name: String,
-    /// Its dims, each an index into [`Binding::dims`].
-    pub dims: Vec<usize>,
-    /// First of its coordinates.
-    pub offset: usize,
-    /// How many coordinates it has.
-    pub len: usize,
-}
-
-/// A parameter with a location and a scale that depend on other parameters: its coordinates can
-/// be chosen element by element.
-///
-/// With c in \[0, 1\] for each element the coordinate is w = c·location + scale^(c−1)·(x −
-/// location): c = 1 is the parameter itself (centred), c = 0 its standardised form (non-centred).
-#[derive(Clone, Debug)]
-pub struct Plate {
-    /// Index into [`Joint::parameters`].
-    pub parameter: usize,
-    /// The coordinates the user asked for.
-    pub asked: super::ast::Centring,
-    /// True where the model itself writes standard normal numbers, as `mu + sigma * z`: the
-    /// parameter is z, and c = 0 is the model as written.
-    pub standardised: bool,
-    /// Positive parameters that its scale is a product of (indices into [`Joint::parameters`]).
-    pub scales: Vec<usize>,
-}
-
-/// The coordinates of one plate.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Coordinates {
-    /// c = 1 for every element.
-    Centred,
-    /// c = 0 for every element.
-    NonCentred,
-    /// One c for each element.
-    Partial(Vec<f64>),
-}
-
-/// The coordinates of a joint density.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Chosen {
-    /// One choice for each plate.
-    pub plates: Vec<Coordinates>,
-    /// Which of [`Joint::scales`] have a sign, in order. The coordinate of such a scale τ is a
-    /// number s with τ = |s|, and the non-centred coordinates of its plates are sign(s)·(x −
-    /// location)/scale, with one sign for each of its scales that has one.
-    pub signed: Vec<usize>,
-}
-
-impl From<&[Coordinates]> for Chosen {
-    /// No scale has a sign.
-    fn from(plates: &[Coordinates]) -> Chosen {
-        Chosen {
-            plates: plates.to_vec(),
-            signed: Vec::new(),
-        }
-    }
-}
+use std::sync::Arc;
 
 /// What a term of the log density stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +55,8 @@ pub struct Term {
     /// The dims of `node` where they are dims of the model (for data: those of the observed
     /// slice), for messages and for `log_likelihood`.
     pub dims: Vec<String>,
+    /// For data: what the statement observes, unless that is a data array as it is.
+    pub part: Option<Arc<Observations>>,
 }
 
 /// A variable that is recorded for every draw.
@@ -149,6 +96,8 @@ pub struct Drawn {
     /// For `predict`: where the drawn value stands among the coordinates that later predictions
     /// are evaluated at, which are [`Graphs::n_extended`].
     pub feeds: Option<usize>,
+    /// For observed data: what the statement observes, unless that is a data array as it is.
+    pub part: Option<Arc<Observations>>,
 }
 
 /// Everything one set of coordinates gives: one graph, and the nodes to compile from it.
@@ -181,6 +130,11 @@ pub struct Graphs {
     /// For each plate −1 or 1 for each of its elements, where its coordinate has the sign of its
     /// scale.
     pub signs: Vec<Option<NodeId>>,
+    /// ln |dx/du| of each vector or matrix x whose coordinates u are innovations or partial
+    /// correlations: a number each, which is a part of `density`. x is the vector itself, and for
+    /// the Cholesky factor of a covariance the elements below its diagonal and the logarithms of
+    /// those on it.
+    pub volumes: Vec<NodeId>,
     /// The value of each of [`Joint::scales`].
     pub scales: Vec<NodeId>,
     /// ln p(integrated parameters | sampled ones, data) in their coordinates; none where nothing
@@ -222,6 +176,8 @@ pub struct Joint {
     plates: Vec<Plate>,
     scales: Vec<usize>,
     n_params: usize,
+    n_observed: usize,
+    n_potentials: usize,
     rewrites: Rewrites,
     is_rewritten: bool,
     /// Whether each parameter is integrated out.
@@ -246,13 +202,16 @@ impl Joint {
             plates: Vec::new(),
             scales: Vec::new(),
             n_params: 0,
+            n_observed: 0,
+            n_potentials: 0,
             rewrites: Rewrites::NONE,
             is_rewritten: false,
             integrated: Vec::new(),
             recognised: None,
             layout: Vec::new(),
         };
-        joint.build(&Chosen::default(), Rewrites::NONE)?;
+        let graphs = joint.build(&Chosen::default(), Rewrites::NONE)?;
+        joint.check_names(&graphs)?;
         Ok(joint)
     }
 
@@ -331,6 +290,16 @@ impl Joint {
     /// Number of unconstrained coordinates of all parameters.
     pub fn n_params(&self) -> usize {
         self.n_params
+    }
+
+    /// Number of values that have a distribution: of data, or computed from data.
+    pub fn n_observed(&self) -> usize {
+        self.n_observed
+    }
+
+    /// Number of statements `target += ...`.
+    pub fn n_potentials(&self) -> usize {
+        self.n_potentials
     }
 
     /// The free variables, in the order of their coordinates.

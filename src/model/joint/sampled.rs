@@ -3,27 +3,15 @@
 use super::build::Build;
 use super::law::{Ends, Law, Of, infinite};
 use super::observed::Observed;
-use super::rewrite::{Factors, Latent, NormalTerm, Positive, is_symmetric, reaches_zero, sign};
-use super::{Coordinates, Draw, Drawn, Parameter, Plate, TermKind};
+use super::rewrite::{Factors, Latent, NormalTerm, Positive, reaches_zero, sign};
+use super::{Coordinates, Parameter, Plate, Range, TermKind};
 use crate::Result;
 use crate::dist::{Real, Scalar};
 use crate::model::ast::{Centring, Expr, ExprKind, LimitKind, Limits, Sampled};
-use crate::model::families::location_scale;
 use fitzroy_graph::{DimId, Expr as Value};
 
 fn lit<'g>(x: f64) -> Value<'g> {
     Value::lit(x)
-}
-
-/// A variable to be drawn anew: how, and from which arguments. An argument has the dims of the
-/// variable that its draws differ over, in order, then those of one draw.
-pub(super) struct Drawing<'a, 'g> {
-    pub(super) draw: Draw,
-    pub(super) arguments: Vec<Value<'g>>,
-    /// Dims over which draws are repeated, and those of one draw.
-    pub(super) outer: &'a [DimId],
-    pub(super) event: &'a [DimId],
-    pub(super) observed: bool,
 }
 
 impl<'g> Build<'_, 'g> {
@@ -50,7 +38,7 @@ impl<'g> Build<'_, 'g> {
             self.scope.with(|g| g.varies(node))
         };
         if let Law::Scalar(scalar, arguments) = &law
-            && let Some((location, scale)) = location_scale(*scalar)
+            && let Some([location, scale]) = scalar.location_scale()
             && s.limits.is_none()
         {
             let hierarchical = varies(arguments[location]) || varies(arguments[scale]);
@@ -69,6 +57,8 @@ impl<'g> Build<'_, 'g> {
         let parameter = self.parameters.len() - 1;
         let reflected = reaches_zero(&law, limits);
         let has_sign = reflected && self.signed.contains(&parameter);
+        let range = self.range(ends(&law, limits), &dims).filter(|_| !has_sign);
+        self.parameters[parameter].range = range;
         let (x, log_slope) = match has_sign {
             // Half of the density on either side of 0.
             true => (u.abs(), lit(-std::f64::consts::LN_2)),
@@ -91,6 +81,21 @@ impl<'g> Build<'_, 'g> {
             self.latent(u, arguments[0], arguments[1]);
         }
         Ok(())
+    }
+
+    /// The ends of a parameter, where they are known.
+    fn range(&self, ends: Ends<'g>, dims: &[DimId]) -> Option<Range> {
+        let known = |end: Option<Value<'g>>, missing: f64| match end {
+            None => Some(vec![missing]),
+            Some(end) => match end.constant() {
+                Some(x) => Some(vec![x]),
+                None => self.scope.known(end.broadcast(self.scope, dims)),
+            },
+        };
+        Some(Range {
+            lower: known(ends.lower, f64::NEG_INFINITY)?,
+            upper: known(ends.upper, f64::INFINITY)?,
+        })
     }
 
     /// Notes that the last parameter has a normal prior in its coordinate.
@@ -163,6 +168,7 @@ impl<'g> Build<'_, 'g> {
             dims: dims.iter().filter_map(bound).collect(),
             offset,
             len,
+            range: None,
         });
         self.scope.param(offset, shape)
     }
@@ -176,7 +182,7 @@ impl<'g> Build<'_, 'g> {
         let which = self.plates.len();
         let w = self.coordinates_of(s, dims);
         let parameter = self.parameters.len() - 1;
-        let factors = match is_symmetric(*scalar) {
+        let factors = match scalar.is_symmetric() {
             true => self.factors_of(self.scope.node(sd)),
             false => Factors::default(),
         };
@@ -223,7 +229,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// Lower and upper limit, where the statement has any.
-    fn limit_values(
+    pub(super) fn limit_values(
         &mut self,
         s: &Sampled,
         dims: &[DimId],
@@ -263,33 +269,45 @@ impl<'g> Build<'_, 'g> {
 
     /// Data given parameters.
     pub(super) fn likelihood(&mut self, s: &Sampled) -> Result<()> {
-        let name = &s.name.text;
         let base = Expr {
-            kind: ExprKind::Name(name.clone()),
+            kind: ExprKind::Name(s.name.text.clone()),
             span: s.name.span,
         };
-        let y = if s.subscripts.is_empty() {
-            self.value(&base)?
-        } else {
-            self.index(&base, &s.subscripts)?
+        let whole = self.value(&base)?;
+        let y = match s.subscripts.is_empty() {
+            true => whole,
+            false => self.index(&base, &s.subscripts)?,
         };
         let y = self.scope.expr(self.scope.node(y));
         let dims = y.dims();
         let values = self.scope.known(y).unwrap_or_default();
+        let part = self.observations(s, whole, &values)?;
+        let (n_terms, n_drawn) = (self.terms.len(), self.drawn.len());
         let observed = Observed {
             s,
             dims: &dims,
             values: &values,
         };
+        self.observed(y, observed)?;
+        let terms = self.terms[n_terms..].iter_mut().map(|t| &mut t.part);
+        let drawn = self.drawn[n_drawn..].iter_mut().map(|d| &mut d.part);
+        terms.chain(drawn).for_each(|p| p.clone_from(&part));
+        Ok(())
+    }
+
+    /// The likelihood of `y`.
+    fn observed(&mut self, y: Value<'g>, observed: Observed<'_>) -> Result<()> {
+        let Observed { s, dims, .. } = observed;
+        let name = &s.name.text;
         let of = Of {
             name: &s.name,
-            dims: &dims,
+            dims,
         };
         let Some(law) = self.law(&s.distribution, of)? else {
             return super::vector::likelihood(self, y, observed);
         };
         let checked = self.check_observed(observed, &law)?;
-        let limits = self.limit_values(s, &dims)?;
+        let limits = self.limit_values(s, dims)?;
         let before = self.scope.trust_support(checked);
         let density = law.log_density(y);
         self.scope.trust_support(before);
@@ -307,7 +325,7 @@ impl<'g> Build<'_, 'g> {
             let inside = lower.le(y) * y.le(upper);
             density = inside.select(density, lit(f64::NEG_INFINITY));
         }
-        let density = density.broadcast(self.scope, &dims);
+        let density = density.broadcast(self.scope, dims);
         self.term(name, TermKind::Likelihood, density);
         if let (Law::Scalar(Scalar::Normal, arguments), None) = (&law, limits) {
             self.normals.push(NormalTerm {
@@ -317,87 +335,8 @@ impl<'g> Build<'_, 'g> {
                 sd: self.scope.node(arguments[1]),
             });
         }
-        self.draw_numbers(s, &law, limits, &dims, true);
+        self.draw_numbers(s, &law, limits, dims, true);
         Ok(())
-    }
-
-    /// `predict NAME[dims] ~ Dist(...)`
-    pub(super) fn drawn_later(&mut self, s: &Sampled) -> Result<()> {
-        let dims = self.declared_dims(&s.subscripts)?;
-        let of = Of {
-            name: &s.name,
-            dims: &dims,
-        };
-        match self.law(&s.distribution, of)? {
-            Some(law) => {
-                let limits = self.limit_values(s, &dims)?;
-                self.draw_numbers(s, &law, limits, &dims, false);
-                Ok(())
-            }
-            None => super::vector::prediction(self, s, &dims),
-        }
-    }
-
-    fn draw_numbers(
-        &mut self,
-        s: &Sampled,
-        law: &Law<'g>,
-        limits: Option<(Value<'g>, Value<'g>)>,
-        dims: &[DimId],
-        observed: bool,
-    ) {
-        let (mut draw, mut arguments) = law.drawing();
-        if let Some((lower, upper)) = limits {
-            draw = Draw::Truncated(Box::new(draw));
-            arguments.splice(0..0, [lower, upper]);
-        }
-        self.draw(
-            s,
-            Drawing {
-                draw,
-                arguments,
-                outer: dims,
-                event: &[],
-                observed,
-            },
-        );
-    }
-
-    /// Notes that a variable is drawn anew.
-    pub(super) fn draw(&mut self, s: &Sampled, drawing: Drawing<'_, 'g>) {
-        let name = s.name.text.clone();
-        let dims: Vec<DimId> = drawing.outer.iter().chain(drawing.event).copied().collect();
-        let (dim_names, shape) = self.dim_names(&name, &dims);
-        let (mut nodes, mut widths) = (Vec::new(), Vec::new());
-        for &argument in &drawing.arguments {
-            let own = argument.dims();
-            let event = own.iter().filter(|d| !drawing.outer.contains(d)).copied();
-            let event: Vec<DimId> = event.collect();
-            widths.push(self.scope.with(|g| g.len_of(&event)));
-            let shared = event.len() == own.len();
-            let full: Vec<DimId> = match shared {
-                true => event,
-                false => drawing.outer.iter().copied().chain(event).collect(),
-            };
-            nodes.push(self.scope.node(argument.broadcast(self.scope, &full)));
-        }
-        let feeds = (!drawing.observed).then(|| {
-            let offset = self.n_params + self.n_drawn;
-            self.n_drawn += self.scope.with(|g| g.len_of(&dims));
-            self.later.insert(name.clone(), (dims.clone(), offset));
-            offset
-        });
-        self.drawn.push(Drawn {
-            name,
-            dims: dim_names,
-            shape,
-            observed: drawing.observed,
-            event_dims: drawing.event.len(),
-            law: drawing.draw,
-            arguments: nodes,
-            widths,
-            feeds,
-        });
     }
 }
 

@@ -1,6 +1,7 @@
 //! Expressions of the language as expressions of the graph.
 
 use super::build::Build;
+use super::observations::is_own;
 use crate::Result;
 use crate::dist::Real;
 use crate::model::Content;
@@ -167,6 +168,9 @@ impl<'g> Build<'_, 'g> {
             );
             return Err(self.model.error(subscripts[dims.len()].span(), message));
         }
+        for subscript in subscripts {
+            self.one_column(base, subscript)?;
+        }
         let lookups: Vec<Option<&str>> = subscripts.iter().map(|s| self.positions_of(s)).collect();
         let nested = subscripts.iter().filter(|s| self.nested(s).is_some());
         let n_nested = nested.count();
@@ -183,6 +187,30 @@ impl<'g> Build<'_, 'g> {
             value = self.subscript(base, value, axis, subscript)?;
         }
         Ok(value)
+    }
+
+    /// Refuses an index with several dims: a look-up replaces one dim by one other.
+    fn one_column(&self, base: &Expr, subscript: &Subscript) -> Result<()> {
+        let Some(array) = self
+            .positions_of(subscript)
+            .and_then(|n| self.binding.array(n))
+        else {
+            return Ok(());
+        };
+        if array.dims.len() == 1 {
+            return Ok(());
+        }
+        let dims = array
+            .dims
+            .iter()
+            .map(|&d| self.binding.dims[d].name.as_str());
+        let dims = dims.collect::<Vec<_>>().join(", ");
+        let message = format!(
+            "`{}` has the dims [{dims}], but an index has one: give its columns as data of one dim \
+             each, or one row for every cell, and look up `{base}` by those",
+            array.name
+        );
+        Err(self.model.error(subscript.span(), message))
     }
 
     /// The name of the index column a subscript is, if it is one.
@@ -240,7 +268,7 @@ impl<'g> Build<'_, 'g> {
             }
             Subscript::At(e) => {
                 if let ExprKind::Name(name) = &e.kind {
-                    if *name == axis_name {
+                    if is_own(name, &axis_name) {
                         return Ok(value);
                     }
                     if let Some(index) = self.positions_of(subscript) {
@@ -267,7 +295,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// A slice bound: counted from the end if negative, cut to the size.
-    fn bound(&mut self, e: Option<&Expr>, missing: usize, size: usize) -> Result<usize> {
+    pub(super) fn bound(&mut self, e: Option<&Expr>, missing: usize, size: usize) -> Result<usize> {
         let Some(e) = e else { return Ok(missing) };
         let at = self.number(e)?;
         let at = if at < 0.0 { at + size as f64 } else { at };

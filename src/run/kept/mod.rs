@@ -15,12 +15,16 @@ use crate::draws::{Attribute, Chunks, Flush, Group, Trace, ZarrStream, draws_fro
 use crate::fit::sample::{self, Block, Checkpoint, Next, Phase, Run};
 use crate::model::joint::Joint;
 use crate::{Error, ErrorKind, Result};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 pub(super) use writer::block_run;
 use writer::{Job, Writer};
+
+/// The store while a first publication that failed is tried again.
+pub const AGAIN: &str = "run.zarr.again";
 
 /// Where and how a run is kept.
 pub struct Keeping<'a> {
@@ -60,6 +64,8 @@ pub struct Kept {
     pub(super) collected: usize,
     /// Seconds that earlier sessions sampled.
     pub(super) earlier_s: f64,
+    /// Why nothing was written any more; the draws are in memory all the same.
+    failure: Option<Error>,
 }
 
 impl Kept {
@@ -94,6 +100,11 @@ impl Kept {
         self.on_disk
     }
 
+    /// Why the run stopped writing, where it did.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
     /// Whether the run can be resumed as it stands.
     pub fn resumable(&self) -> bool {
         self.stream.is_some() || self.state.is_some()
@@ -108,14 +119,46 @@ impl Kept {
     /// # Errors
     /// A file cannot be written; what was published before stays.
     pub fn finish(&mut self, trace: &Trace, first: usize, flush: Flush) -> Result<()> {
+        let root = self.folder.join(STREAM);
+        let Some(failure) = self.failure.take() else {
+            return self.publish_rest(&root, trace, first, flush);
+        };
+        if self.published() > 0 {
+            // What is safe must not be touched: more of it may have been written by half.
+            return Err(failure);
+        }
+        // Nothing was published: all of it is tried again, beside what is there.
+        self.stream = None;
+        let again = self.folder.join(AGAIN);
+        let written = self
+            .publish_rest(&again, trace, first, flush)
+            .and_then(|()| {
+                let moved = fs::remove_dir_all(&root).and_then(|()| fs::rename(&again, &root));
+                moved.map_err(|error| {
+                    Error::new(ErrorKind::Io, format!("{}: {error}", root.display()))
+                })
+            });
+        if written.is_err() {
+            // It would only be in the way.
+            let _ = fs::remove_dir_all(&again);
+        }
+        written
+    }
+
+    fn publish_rest(
+        &mut self,
+        root: &Path,
+        trace: &Trace,
+        first: usize,
+        flush: Flush,
+    ) -> Result<()> {
         let Some((state, n_draws)) = self.state.take() else {
             return Ok(());
         };
-        let root = self.folder.join(STREAM);
         if self.stream.is_none() {
             self.stream = Some(match n_draws >= self.total && first == 0 && !self.on_disk {
-                true => ZarrStream::with_chunks(&root, trace, Chunks::of_draws(n_draws))?,
-                false => ZarrStream::create(&root, trace, self.total, self.in_memory_bytes)?,
+                true => ZarrStream::with_chunks(root, trace, Chunks::of_draws(n_draws))?,
+                false => ZarrStream::create(root, trace, self.total, self.in_memory_bytes)?,
             });
         }
         let stream = self.stream.as_mut().expect("it was just made");
@@ -337,6 +380,7 @@ pub(super) fn sample(
         let total = run.first_draw + run.n_draws();
         // A run may also end because its draws are good enough.
         let asked = caller.stop.load(Ordering::Relaxed);
+        let asked = asked || kept.failure.is_some();
         run.interrupted |= asked && total < sampler.draws;
         kept.state = state.filter(|(_, n)| *n <= total);
         Ok((run, kept))

@@ -71,12 +71,14 @@ impl<'a> Writer<'a> {
                 some: Vec::new(),
                 collected: 0,
                 earlier_s: from.map_or(0.0, |saved| saved.sampling_s),
+                failure: None,
             },
             settings,
         }
     }
 
-    /// Works off `inbox` until it closes. After a failure nothing more is written.
+    /// Works off `inbox` until it closes. After a failure nothing more is written: it is an error where
+    /// the draws that were handed over are nowhere else, and else noted in [`Kept::failure`].
     pub(super) fn serve(mut self, inbox: &Receiver<Job>, failed: &AtomicBool) -> Result<Kept> {
         if self.shared.keeping.from.is_some() {
             // Draws go on behind those that are there.
@@ -94,7 +96,12 @@ impl<'a> Writer<'a> {
                      on from there",
                     self.kept.folder.join(STREAM).display()
                 );
-                return Err(error.context(safe));
+                let error = error.context(safe);
+                if self.kept.on_disk {
+                    return Err(error);
+                }
+                self.kept.failure = Some(error);
+                return Ok(self.kept);
             }
         }
         Ok(self.kept)

@@ -1,6 +1,6 @@
 //! What a trace says besides the draws: data, labels, and where it came from.
 
-use super::Collect;
+use super::{Collect, slices};
 use crate::draws::{Attribute, Column, Group, Labels, Variable};
 use crate::fit::sample::Run;
 use crate::model::joint::TermKind;
@@ -46,16 +46,38 @@ impl Collect<'_> {
                 .map(variable)
                 .collect::<Vec<_>>()
         };
-        let groups = [
-            ("observed_data", pick(true)),
-            ("constant_data", pick(false)),
-        ];
+        let (mut seen, mut constant) = (pick(true), pick(false));
+        for part in self.observed_parts() {
+            match seen.iter_mut().find(|v| v.name == part.name) {
+                Some(whole) if whole.shape == part.shape => {}
+                // The elements that have no distribution are data all the same.
+                Some(whole) => constant.push(std::mem::replace(whole, part)),
+                None => seen.push(part),
+            }
+        }
+        let groups = [("observed_data", seen), ("constant_data", constant)];
         let groups = groups
             .into_iter()
             .filter(|(_, variables)| !variables.is_empty());
         groups
             .map(|(name, variables)| self.group(name, variables))
             .collect()
+    }
+
+    /// What is observed and is not a data array as it is: slices, and what is computed from data.
+    fn observed_parts(&self) -> Vec<Variable> {
+        let drawn = &self.compiled.graphs.drawn;
+        let parts = drawn.iter().filter(|d| d.part.is_some());
+        let names: BTreeSet<&str> = parts.map(|d| d.name.as_str()).collect();
+        let one = |name: &str| {
+            let own: Vec<_> = drawn.iter().filter(|d| d.name == name).collect();
+            let mut variable = slices::observed(&own);
+            if let (true, Column::Real(v)) = (self.whole(name), &variable.values) {
+                variable.values = Column::Integer(v.iter().map(|&x| x as i64).collect());
+            }
+            variable
+        };
+        names.into_iter().map(one).collect()
     }
 
     /// Whether data were declared `: int`.

@@ -2,6 +2,7 @@
 
 mod blank;
 mod budget;
+mod distributions;
 mod imports;
 mod source;
 mod words;
@@ -47,6 +48,7 @@ pub(crate) fn inspect(root: &Path) -> std::io::Result<Report> {
         imports::check(source, &mut failures);
         budget::check(source, &mut failures, &mut warnings);
     }
+    distributions::check(&sources, &mut failures);
     imports::check_manifests(root, &mut failures)?;
     Ok(Report {
         failures,

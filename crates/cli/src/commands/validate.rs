@@ -91,7 +91,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
         return Ok(Outcome::Interrupted);
     }
     let before = clock.seconds();
-    save(&mut folder, &found)?;
+    save(&mut folder, &found);
     found.timing.push(("files", clock.seconds() - before));
     let before = clock.seconds();
     let reported = validation_report::write(&mut folder, &found, &validation_json(&found));
@@ -99,13 +99,13 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     let passed = found.passed();
     let report = report_text(&found);
     let verdict = if passed { "PASS" } else { "FAIL" };
-    folder.write(
+    folder.try_write(
         "benchmark_report.txt",
         &format!("{report}\nresult: {verdict}\n"),
-    )?;
+    );
     let document = validation_json(&found);
-    folder.write("validation.json", &format!("{document:#}\n"))?;
-    folder.write("run.json", &format!("{document:#}\n"))?;
+    folder.try_write("validation.json", &format!("{document:#}\n"));
+    folder.try_write("run.json", &format!("{document:#}\n"));
     if args.common.json {
         json::print(&document);
     } else {
@@ -115,8 +115,9 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
         }
         terminal::out(format_args!("result: {verdict}"));
     }
+    let complete = folder.is_complete();
     folder.finish()?;
-    Ok(if passed && reported {
+    Ok(if passed && reported && complete {
         Outcome::Done
     } else {
         Outcome::NotPassed
@@ -151,11 +152,12 @@ fn second(common: &Common) -> Result<Second> {
 }
 
 /// Draws, summaries, data and model.
-fn save(folder: &mut Folder, found: &Validation) -> Result<()> {
-    write_netcdf(folder.file("trace.nc"), &found.outcome.trace)?;
-    summaries(folder, &found.diagnosis)?;
-    folder.write("data.csv", &table(&found.data))?;
-    folder.write("model.fz", MODEL)
+fn save(folder: &mut Folder, found: &Validation) {
+    let written = write_netcdf(folder.file("trace.nc"), &found.outcome.trace);
+    folder.attempted(written);
+    summaries(folder, &found.diagnosis);
+    folder.try_write("data.csv", &table(&found.data));
+    folder.try_write("model.fz", MODEL);
 }
 
 /// The data as CSV, so that the model can be run on them again.

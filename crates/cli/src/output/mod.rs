@@ -1,10 +1,14 @@
 //! The folder of a run: fresh, or an earlier run of ours that may be replaced. Nobody's files are
 //! overwritten, and a run that fails before its first result leaves nothing behind.
 
+mod contents;
+mod lock;
+
 use crate::progress::PROGRESS;
 use crate::terminal;
-use fitzroy::run::{STATE, STREAM};
+use contents::{RESULTS, UNMARKED, entries, foreign, set_aside};
 use fitzroy::{Error, ErrorKind, Result};
+pub(crate) use lock::Lock;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,50 +17,6 @@ use std::path::{Path, PathBuf};
 
 /// Marks a folder as ours; written first, so that an unwritable folder is found before the work.
 const MARKER: &str = "run.json";
-
-/// The marker while it is written.
-const UNMARKED: &str = "run.tmp";
-
-/// Everything a run may leave in its folder.
-const FILES: &[&str] = &[
-    MARKER,
-    "progress.json",
-    "trace.nc",
-    "summary.txt",
-    "summary.csv",
-    "summary.json",
-    "report.html",
-    "benchmark_report.txt",
-    "validation.json",
-    "data.csv",
-    "fit.json",
-    "fits.csv",
-    "parameters.csv",
-    "prediction.csv",
-    "fit.svg",
-    "checkpoint.bin",
-    "posterior.txt",
-    "posterior.csv",
-    "posterior.json",
-    "posterior.html",
-    "model.fz",
-    "config.toml",
-    "true_params.json",
-    "subjects.csv",
-    "data_report.json",
-    "ppc.json",
-    "ppc.csv",
-];
-
-/// Those that say that a run has ended.
-const RESULTS: [&str; 2] = ["trace.nc", "summary.json"];
-
-/// Folders a run may leave in its folder: the draws as they were made, and the sampler's states.
-const FOLDERS: &[&str] = &[STREAM, STATE];
-/// What they are called while a finished run is replaced.
-const OLD: &str = ".old";
-/// Where runs that did not finish are moved when another takes their place.
-const UNFINISHED: &str = "unfinished-";
 
 /// The folder of one run.
 #[derive(Debug)]
@@ -68,6 +28,10 @@ pub(crate) struct Folder {
     stale: BTreeSet<String>,
     /// True once a result is in the folder.
     kept: bool,
+    /// Keeps other runs out.
+    lock: Option<Lock>,
+    /// Whether something could not be written.
+    incomplete: bool,
 }
 
 impl Folder {
@@ -101,7 +65,10 @@ impl Folder {
         loop {
             let path = here.join(format!("{name}-{n}"));
             match fs::create_dir(&path) {
-                Ok(()) => return Ok(Self::new(path, true)),
+                Ok(()) => {
+                    let lock = Lock::take(&path, &path)?;
+                    return Ok(Self::new(path, true, lock));
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
                 Err(error) => return Err(unwritable(&path, &error)),
             }
@@ -118,15 +85,25 @@ impl Folder {
             return Err(Error::new(ErrorKind::Io, message));
         }
         // A folder that is refused must not be cleaned up: it is made a `Folder` at the very end.
-        let open = |stale| {
-            let mut folder = Self::new(path.to_path_buf(), made);
+        let open = |stale, lock| {
+            let mut folder = Self::new(path.to_path_buf(), made, lock);
             folder.stale = stale;
             folder
         };
-        let names = entries(path).map_err(|error| unwritable(shown, &error))?;
-        if names.is_empty() {
-            return Ok(open(names));
+        let read = || entries(path).map_err(|error| unwritable(shown, &error));
+        if read()?.is_empty() {
+            let lock = Lock::take(path, shown).inspect_err(|_| {
+                if made {
+                    let _ = fs::remove_dir(path);
+                }
+            })?;
+            // Another run may have come and gone before the lock was taken.
+            if read()?.is_empty() {
+                return Ok(open(BTreeSet::new(), lock));
+            }
         }
+        let names = read()?;
+        Lock::refuse_taken(path, shown)?;
         if !overwrite {
             let message = format!(
                 "--out {}: the folder is not empty; choose another, or replace an earlier run \
@@ -143,8 +120,9 @@ impl Folder {
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
+        let lock = Lock::take(path, shown)?;
         let stale = set_aside(path, names).map_err(|error| unwritable(shown, &error))?;
-        Ok(open(stale))
+        Ok(open(stale, lock))
     }
 
     /// Opens the folder of a run to go on with it, or a new one.
@@ -167,7 +145,8 @@ impl Folder {
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
-        let mut folder = Self::new(path, false);
+        let lock = Lock::take(&path, out)?;
+        let mut folder = Self::new(path, false, lock);
         folder.kept = true;
         Ok(folder)
     }
@@ -196,12 +175,14 @@ impl Folder {
         Ok(())
     }
 
-    fn new(path: PathBuf, made: bool) -> Self {
+    fn new(path: PathBuf, made: bool, lock: Lock) -> Self {
         Folder {
             path,
             made,
             stale: BTreeSet::new(),
             kept: false,
+            lock: Some(lock),
+            incomplete: false,
         }
     }
 
@@ -227,6 +208,26 @@ impl Folder {
         self.kept = true;
     }
 
+    /// Writes a text file; a failure is said and remembered, and the run goes on to what is left.
+    pub(crate) fn try_write(&mut self, name: &str, text: &str) {
+        let written = self.write(name, text);
+        self.attempted(written);
+    }
+
+    /// Says and remembers what could not be written; true where all is well.
+    pub(crate) fn attempted(&mut self, written: Result<()>) -> bool {
+        if let Err(error) = &written {
+            self.incomplete = true;
+            terminal::note(format_args!("error: {error}"));
+        }
+        written.is_ok()
+    }
+
+    /// Whether everything was written.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.incomplete
+    }
+
     /// Writes a text file; it appears under its name when it is complete.
     ///
     /// # Errors
@@ -249,8 +250,19 @@ impl Folder {
         })
     }
 
-    /// Ends a run that has written its results: what is left of the earlier run goes.
+    /// As [`Folder::finish`], but other runs stay out until the lock is dropped.
+    pub(crate) fn finish_locked(mut self) -> Result<Option<Lock>> {
+        let lock = self.lock.take();
+        self.finish()?;
+        Ok(lock)
+    }
+
+    /// Ends a run that has written its results: what is left of the earlier run goes, unless some
+    /// result is missing.
     pub(crate) fn finish(mut self) -> Result<()> {
+        if self.incomplete {
+            return Ok(());
+        }
         for name in std::mem::take(&mut self.stale) {
             let path = self.path.join(&name);
             let removed = match path.is_dir() {
@@ -273,88 +285,11 @@ impl Drop for Folder {
             let _ = fs::remove_file(self.path.join(MARKER));
             let _ = fs::remove_file(self.path.join(PROGRESS));
         }
+        self.lock = None;
         if self.made {
             let _ = fs::remove_dir(&self.path);
         }
     }
-}
-
-/// What is in a folder. A run that was killed before it was marked has left nothing.
-fn entries(path: &Path) -> io::Result<BTreeSet<String>> {
-    let names = fs::read_dir(path)?.map(|e| Ok(e?.file_name().to_string_lossy().into_owned()));
-    let mut names: BTreeSet<String> = names.collect::<io::Result<_>>()?;
-    if names.len() == 1 {
-        names.remove(UNMARKED);
-    }
-    Ok(names)
-}
-
-/// What in the folder is not ours, in words; none when all of it is.
-fn foreign(path: &Path, names: &BTreeSet<String>) -> Option<String> {
-    let folder_of_ours = |name: &String| {
-        let plain = name.strip_suffix(OLD).unwrap_or(name);
-        (FOLDERS.contains(&plain) || name.starts_with(UNFINISHED)) && path.join(name).is_dir()
-    };
-    let ours = |name: &String| {
-        if folder_of_ours(name) {
-            return true;
-        }
-        // What a run that was killed was about to write.
-        let name = match name.strip_suffix(".tmp") {
-            Some(partial) if path.join(name).is_file() => {
-                let stem = |file: &str| file.split('.').next() == partial.split('.').next();
-                return FILES.iter().any(|file| stem(file));
-            }
-            _ => name,
-        };
-        (FILES.contains(&name.as_str()) || name.ends_with(".png")) && path.join(name).is_file()
-    };
-    if let Some(name) = names.iter().find(|name| !ours(name)) {
-        return Some(format!("it holds `{name}`"));
-    }
-    let marked = fs::read_to_string(path.join(MARKER))
-        .is_ok_and(|text| text.contains("\"program\": \"fitzroy\""));
-    (!marked).then(|| format!("it has no {MARKER} of ours"))
-}
-
-/// Moves draws and states of an earlier run out of the way of a new one; gives everything that will
-/// go when that one has finished. What an unfinished run has drawn never goes.
-fn set_aside(path: &Path, mut names: BTreeSet<String>) -> io::Result<BTreeSet<String>> {
-    names.retain(|name| !name.starts_with(UNFINISHED));
-    let there: Vec<&str> = FOLDERS
-        .iter()
-        .copied()
-        .filter(|f| names.contains(*f))
-        .collect();
-    if there.is_empty() {
-        return Ok(names);
-    }
-    let finished = RESULTS.iter().any(|name| names.contains(*name));
-    let fresh = (1..).map(|n| path.join(format!("{UNFINISHED}{n}")));
-    let aside = fresh.into_iter().find(|p| !p.exists());
-    let aside = aside.expect("there are more numbers than folders");
-    if !finished {
-        fs::create_dir(&aside)?;
-        terminal::note(format_args!(
-            "the run in {} had not finished: its draws are moved to {}",
-            path.display(),
-            aside.display()
-        ));
-    }
-    for name in there {
-        names.remove(name);
-        if !finished {
-            fs::rename(path.join(name), aside.join(name))?;
-            continue;
-        }
-        let old = format!("{name}{OLD}");
-        if path.join(&old).is_dir() {
-            fs::remove_dir_all(path.join(&old))?;
-        }
-        fs::rename(path.join(name), path.join(&old))?;
-        names.insert(old);
-    }
-    Ok(names)
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

@@ -93,6 +93,7 @@ impl<'g> Build<'_, 'g> {
     ) -> Result<Value<'g>> {
         let own = value.dims();
         if own.iter().all(|d| of.dims.contains(d)) {
+            self.refuse_half_of_a_square(&own, of.dims, &of.name.text, e.span)?;
             return Ok(value);
         }
         let (has, needs) = self

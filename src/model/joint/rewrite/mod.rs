@@ -12,7 +12,7 @@ mod small;
 mod wide;
 
 pub use kinds::{Rewrites, Rewrote};
-pub(super) use signed::{Factors, Positive, is_symmetric, reaches_zero, sign};
+pub(super) use signed::{Factors, Positive, reaches_zero, sign};
 
 use super::build::Build;
 use super::{Term, TermKind};
@@ -211,6 +211,7 @@ impl<'g> Build<'_, 'g> {
             nodes.extend(records.iter_mut().map(|r| &mut r.node));
         }
         nodes.extend(self.drawn.iter_mut().flat_map(|d| &mut d.arguments));
+        nodes.extend(self.volumes.iter_mut());
         nodes.extend(self.plate_nodes.iter_mut().flat_map(|(m, s)| [m, s]));
         for normal in &mut self.normals {
             nodes.extend([&mut normal.mean, &mut normal.sd]);

@@ -9,7 +9,7 @@
 use super::super::build::Build;
 use super::super::law::{Law, infinite};
 use super::Rewrote;
-use crate::dist::{Real, Scalar};
+use crate::dist::Real;
 use fitzroy_graph::{Binary, Expr as Value, NodeId, Op};
 use std::collections::HashMap;
 
@@ -43,28 +43,11 @@ pub(in super::super) fn reaches_zero<'g>(
         return false;
     };
     match limits {
-        None => matches!(
-            scalar,
-            Scalar::HalfNormal
-                | Scalar::HalfNormalPrecision
-                | Scalar::HalfStudentT
-                | Scalar::HalfStudentTPrecision
-                | Scalar::HalfCauchy
-                | Scalar::Exponential
-                | Scalar::ExponentialScale
-        ),
+        None => scalar.reaches_zero(),
         Some((lower, upper)) => {
-            lower.constant() == Some(0.0) && infinite(upper) && is_symmetric(*scalar)
+            lower.constant() == Some(0.0) && infinite(upper) && scalar.is_symmetric()
         }
     }
-}
-
-/// Whether x and 2m − x have the same density, m being the location.
-pub(in super::super) fn is_symmetric(scalar: Scalar) -> bool {
-    matches!(
-        scalar,
-        Scalar::Normal | Scalar::StudentT | Scalar::Cauchy | Scalar::Laplace | Scalar::Logistic
-    )
 }
 
 /// −1 below 0, else 1.

@@ -1,9 +1,9 @@
 //! Observed categories: Categorical and OrderedLogistic.
 
 use super::super::build::Build;
+use super::super::drawing::Drawing;
 use super::super::function::log_sum_exp;
 use super::super::law::Of;
-use super::super::sampled::Drawing;
 use super::super::{Draw, observed::Observed};
 use super::site::{Site, Vector, lit};
 use crate::Result;

@@ -1,8 +1,9 @@
 //! Correlation and covariance matrices: LKJCorr and LKJCholeskyCov.
 
 use super::super::build::Build;
+use super::super::drawing::Drawing;
 use super::super::law::{Law, Of};
-use super::super::sampled::{Drawing, ends, transform};
+use super::super::sampled::{ends, transform};
 use super::super::{Draw, TermKind};
 use super::site::{Site, lit};
 use crate::Result;
@@ -40,6 +41,18 @@ fn square(b: &Build<'_, '_>, site: &Site<'_>) -> Result<Square> {
     }
 }
 
+/// What partial correlations make.
+struct Factor<'g> {
+    /// The Cholesky factor L of the correlation matrix.
+    l: Value<'g>,
+    /// The log density of their coordinates.
+    density: Value<'g>,
+    /// ln |dL/dv|, of the elements below the diagonal.
+    log_jacobian: Value<'g>,
+    /// ln L\[i\]\[i\] on the diagonal, 0 elsewhere.
+    log_diagonal: Value<'g>,
+}
+
 /// The Cholesky factor of a correlation matrix from partial correlations tanh v, row by row below
 /// the diagonal, and its log density over v.
 ///
@@ -54,7 +67,7 @@ fn factor<'g>(
     m: &Square,
     v: Option<Value<'g>>,
     eta: Value<'g>,
-) -> (Value<'g>, Value<'g>) {
+) -> Factor<'g> {
     let k = m.k;
     let both = [m.rows, m.columns];
     let data = |what: &str, f: &dyn Fn(usize, usize) -> f64| {
@@ -63,9 +76,14 @@ fn factor<'g>(
     };
     let unit = unit_matrix(b, site, m);
     let Some(v) = v else {
-        return (unit, -ln_lkj_norm(eta, k));
+        return Factor {
+            l: unit,
+            density: -ln_lkj_norm(eta, k),
+            log_jacobian: lit(0.0),
+            log_diagonal: unit * lit(0.0),
+        };
     };
-    let below = data("below the diagonal", &|i, j| f64::from(j < i));
+    let below = below_diagonal(b, site, m);
     let v = spread(b, site, m, v);
     let two_v = lit(2.0) * v;
     let log_share = (two_v - lit(2.0) * two_v.softplus() + lit(4f64.ln())) * below;
@@ -83,7 +101,12 @@ fn factor<'g>(
     let lkj = (plain * half_rest).sum_all() + lit(2.0) * eta * (diagonal * half_rest).sum_all()
         - ln_lkj_norm(eta, k);
     let log_jacobian = (below * half_rest).sum_all() + log_share.sum_all();
-    (l, lkj + log_jacobian)
+    Factor {
+        l,
+        density: lkj + log_jacobian,
+        log_jacobian,
+        log_diagonal: unit * half_rest,
+    }
 }
 
 /// Coordinates in their places below the diagonal, zeros elsewhere.
@@ -122,6 +145,30 @@ fn unit_matrix<'g>(b: &Build<'_, 'g>, site: &Site<'_>, m: &Square) -> Value<'g> 
     b.scope.bound_data(&site.tag("unit matrix"), &both, &values)
 }
 
+/// A number for each row, on the diagonal.
+fn weights<'g>(
+    b: &Build<'_, 'g>,
+    site: &Site<'_>,
+    m: &Square,
+    what: &str,
+    of_row: impl Fn(usize) -> f64,
+) -> Value<'g> {
+    let cells = (0..m.k * m.k).map(|c| (c / m.k, c % m.k));
+    let cells = cells.map(|(i, j)| if i == j { of_row(i) } else { 0.0 });
+    let cells: Vec<f64> = cells.collect();
+    let both = [m.rows, m.columns];
+    b.scope.bound_data(&site.tag(what), &both, &cells)
+}
+
+/// 1 below the diagonal, 0 elsewhere.
+fn below_diagonal<'g>(b: &Build<'_, 'g>, site: &Site<'_>, m: &Square) -> Value<'g> {
+    let cells = (0..m.k * m.k).map(|c| f64::from(c % m.k < c / m.k));
+    let cells: Vec<f64> = cells.collect();
+    let both = [m.rows, m.columns];
+    b.scope
+        .bound_data(&site.tag("below the diagonal"), &both, &cells)
+}
+
 /// The dim of the elements below the diagonal; `None` if there are none.
 fn below_dim(b: &Build<'_, '_>, site: &Site<'_>, k: usize) -> Option<DimId> {
     let n = k * (k - 1) / 2;
@@ -139,8 +186,18 @@ pub(super) fn correlation_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> R
         }
         None => None,
     };
-    let (l, density) = factor(b, site, &m, v, eta);
+    let Factor {
+        l,
+        density,
+        log_jacobian,
+        log_diagonal,
+    } = factor(b, site, &m, v, eta);
     let matrix = product(b, site, &m, l)?;
+    // From L to the correlations r, and to 2 artanh r, which lies on the whole line.
+    let weights = weights(b, site, &m, "of correlations", |i| (m.k - 1 - i) as f64);
+    let below = below_diagonal(b, site, &m);
+    let line = (lit(0.5) * (lit(1.0) - below * matrix * matrix)).ln() * below;
+    b.volume(log_jacobian + (weights * log_diagonal).sum_all() - line.sum_all());
     b.factors.insert(b.scope.node(matrix), l);
     b.define(site.s, matrix, density, &[]);
     Ok(())
@@ -180,7 +237,18 @@ pub(super) fn covariance_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Re
     let density = b.prior_density(site.s, &law, sd, None)? + log_slope;
     let density = density.broadcast(b.scope, &rows).sum_all();
     let v = below_dim(b, site, m.k).map(|part| b.more_coordinates(&[part]));
-    let (unit_rows, of_correlations) = factor(b, site, &m, v, eta);
+    let Factor {
+        l: unit_rows,
+        density: of_correlations,
+        log_jacobian,
+        log_diagonal,
+    } = factor(b, site, &m, v, eta);
+    // From the rows of length 1 and the sds to the elements below the diagonal and the logarithms of
+    // those on it: sdⁱ/R² for row i from 0, R being the element on the diagonal of the former.
+    let numbers: Vec<f64> = (0..m.k).map(|i| i as f64).collect();
+    let numbers = b.scope.bound_data(&site.tag("rows"), &rows, &numbers);
+    let of_scales = (numbers * sd.ln() + log_slope - sd.ln()).broadcast(b.scope, &rows);
+    b.volume(log_jacobian + of_scales.sum_all() - lit(2.0) * log_diagonal.sum_all());
     b.give(site.s, unit_rows * sd);
     b.term(
         &site.s.name.text,

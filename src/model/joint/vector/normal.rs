@@ -119,6 +119,9 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>, form: Structured
     let moved = b.scope.expr(moved).broadcast(b.scope, &v.dims());
     let kernel = lit(-0.5) * (u * u).sum_over(&[v.event]);
     let density = kernel - lit(v.k as f64 * HALF_LN_TWO_PI);
+    let diagonal = b.scope.expr(b.scope.with(|g| g.diagonal(l)));
+    let n_vectors = b.scope.with(|g| g.len_of(&v.outer)) as f64;
+    b.volume(lit(n_vectors) * diagonal.ln().sum_all());
     b.define(site.s, mean + moved, density, &v.outer);
     Ok(())
 }
@@ -246,6 +249,8 @@ pub(super) fn zero_sum_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Resu
         let volume = lit(n_free) * (sigma.ln() + lit(HALF_LN_TWO_PI));
         (basis, kernel / (sigma * sigma) - volume)
     } else {
+        let volume = lit(n_free) * sigma.ln();
+        b.volume(volume.broadcast(b.scope, &v.outer));
         (sigma * basis, kernel - lit(n_free * HALF_LN_TWO_PI))
     };
     b.define(site.s, x.broadcast(b.scope, &v.dims()), density, &v.outer);

@@ -6,9 +6,8 @@ use super::super::sampled::{ends, transform};
 use super::super::{Draw, observed::Observed};
 use super::site::{Site, Vector, lit};
 use crate::Result;
-use crate::dist::Scalar;
+use crate::dist::{Real, Scalar};
 use crate::model::ast::Centring;
-use crate::model::families::location_scale;
 use fitzroy_graph::{DimId, Expr as Value};
 
 /// Scale of the first elements where the model gives no distribution, that of PyMC.
@@ -101,22 +100,29 @@ pub(super) fn walk_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<(
         return Ok(());
     }
     let start = b.element(u, v.event, 0);
-    let (first, of_first) = match &w.first {
-        Law::Scalar(scalar, arguments) if location_scale(*scalar).is_some() => {
-            let (location, scale) = location_scale(*scalar).expect("it has both");
+    let (first, of_first, of_scale) = match &w.first {
+        Law::Scalar(scalar, arguments) if scalar.location_scale().is_some() => {
+            let [location, scale] = scalar.location_scale().expect("it has both");
             let mut standard = arguments.clone();
             standard[location] = lit(0.0);
             standard[scale] = lit(1.0);
             let x = arguments[location] + arguments[scale] * start;
-            (x, scalar.log_density(start, &standard))
+            (
+                x,
+                scalar.log_density(start, &standard),
+                arguments[scale].ln(),
+            )
         }
         law => {
             let (x, log_slope) = transform(ends(law, None), start);
-            (x, b.prior_density(site.s, law, x, None)? + log_slope)
+            let density = b.prior_density(site.s, law, x, None)?;
+            (x, density + log_slope, log_slope)
         }
     };
     let z = b.slice(u, v.event, 1, v.k - 1);
     let step = (w.drift + w.sigma * z).broadcast(b.scope, &v.with(w.steps));
+    b.volume(of_scale.broadcast(b.scope, &v.outer));
+    b.volume(w.sigma.ln().broadcast(b.scope, &v.with(w.steps)));
     let parts = b.place_one(v, first, 0) + b.place(v, step, 1);
     let node = b.scope.node(parts);
     let x = b

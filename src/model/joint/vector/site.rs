@@ -2,8 +2,8 @@
 
 use super::super::TermKind;
 use super::super::build::Build;
+use super::super::drawing::Drawing;
 use super::super::law::Of;
-use super::super::sampled::Drawing;
 use super::super::{Draw, observed::Observed};
 use crate::Result;
 use crate::dist::Real;

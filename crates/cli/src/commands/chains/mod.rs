@@ -3,18 +3,18 @@
 mod dry_run;
 mod flags;
 mod prior;
+mod save;
 
 pub(crate) use dry_run::dry_run;
 pub(crate) use flags::{Centring, ChainFlags, memory_limit};
+pub(crate) use save::examine;
 
 use crate::args::{Common, Output};
 use crate::clock::{Clock, timestamp};
-use crate::commands::THINNED_BYTES;
 use crate::output::Folder;
 use crate::progress::{Board, PROGRESS, Progress, State};
 use crate::{interrupt, terminal};
-use fitzroy::diagnose::{Diagnosis, SummaryOptions};
-use fitzroy::draws::{Flush, Stored, write_netcdf_with};
+use fitzroy::draws::Flush;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings};
 use fitzroy::{Error, ErrorKind, Result};
@@ -64,7 +64,10 @@ pub(crate) fn go_on(
         ));
         return Ok(None);
     }
-    let finished = folder.finished_with().filter(|_| from.is_none());
+    // Without draws there is nothing to lose: what is there was written on a full disk.
+    let drawn = folder.path().join("trace.nc").is_file();
+    let finished = folder.finished_with();
+    let finished = finished.filter(|_| from.is_none() && drawn);
     if let Some(n_draws) = finished.filter(|_| settings.prior_only) {
         prior::is_same(folder.path(), joint, settings)?;
         if n_draws >= settings.sampler.draws {
@@ -127,7 +130,7 @@ pub(crate) fn run(
     let keeping = Keeping {
         folder: folder.path(),
         from,
-        first_s: flags.publish_every.min(SHORT_S),
+        first_s: flags.publish_every.min(save::SHORT_S),
         every_s: flags.publish_every,
         live: &*board,
     };
@@ -164,65 +167,10 @@ pub(crate) fn run(
         return Ok(Ended::Early);
     };
     folder.keep();
-    kept.finish(&outcome.trace, outcome.first_draw, Flush::Disk)?;
+    let finished = kept.finish(&outcome.trace, outcome.first_draw, Flush::Disk);
+    if !folder.attempted(finished) {
+        return Ok(Ended::Unwritable);
+    }
     terminal::note("stopped in the warm-up: --resume goes on from there");
     Ok(Ended::Early)
-}
-
-/// Seconds of work below which results are not waited for until they are on the disk: flushing
-/// would take longer than to make them again.
-const SHORT_S: f64 = 2.0;
-
-/// Writes the draws and examines them, side by side where the disk is waited for. The second is the
-/// time when the draws were written.
-///
-/// # Errors
-/// A file cannot be written.
-pub(crate) fn examine(
-    folder: &mut Folder,
-    outcome: &mut run::Outcome,
-    options: &SummaryOptions,
-    clock: &Clock,
-) -> Result<(Diagnosis, f64)> {
-    let flush = match clock.seconds() < SHORT_S {
-        true => Flush::Later,
-        false => Flush::Disk,
-    };
-    let mut kept = outcome.kept.take();
-    let first = outcome.first_draw;
-    if let Some(kept) = kept.as_mut().filter(|kept| kept.on_disk()) {
-        kept.finish(&outcome.trace, first, flush)?;
-        let written_s = clock.seconds();
-        let stored = Stored::open(folder.path().join(STREAM))?;
-        let found = outcome.diagnose_stored(&stored, options)?;
-        // Figures look the same with some of the draws.
-        outcome.trace = stored.thinned(THINNED_BYTES)?.0;
-        return Ok((found, written_s));
-    }
-    let path = folder.file("trace.nc");
-    let outcome = &*outcome;
-    let write = || -> Result<f64> {
-        write_netcdf_with(&path, &outcome.trace, flush)?;
-        Ok(clock.seconds())
-    };
-    // Short runs write first: all threads are needed to examine.
-    let written = match flush {
-        Flush::Later => Some(write()?),
-        Flush::Disk => None,
-    };
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| -> Result<f64> {
-            let written_s = match written {
-                Some(written_s) => written_s,
-                None => write()?,
-            };
-            if let Some(kept) = &mut kept {
-                kept.finish(&outcome.trace, first, flush)?;
-            }
-            Ok(written_s)
-        });
-        let found = outcome.diagnose(options);
-        let written = writer.join().expect("writing returns its errors")?;
-        Ok((found?, written))
-    })
 }

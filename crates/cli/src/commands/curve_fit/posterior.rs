@@ -90,7 +90,6 @@ fn prepare(result: &Results<'_>, text: &str) -> Result<(Joint, Settings, String)
         &joint,
         result.plan,
         result.estimate,
-        &result.priors,
         flags.chains,
         common.seed,
     );
@@ -146,28 +145,23 @@ pub(super) fn sample(
         total: clock.seconds(),
     };
     let document = run_json(&outcome, &settings, &found, &facts);
-    sample::mark(folder, &document)?;
-    write(folder, &outcome.trace, &found, flags.no_report)?;
+    sample::mark(folder, &document);
+    write(folder, &outcome.trace, &found, flags.no_report);
     let interrupted = outcome.run.interrupted;
     Ok(Some(Sampled::Drawn { found, interrupted }))
 }
 
-fn write(
-    folder: &mut Folder,
-    trace: &fitzroy::draws::Trace,
-    found: &Diagnosis,
-    no_report: bool,
-) -> Result<()> {
+fn write(folder: &mut Folder, trace: &fitzroy::draws::Trace, found: &Diagnosis, no_report: bool) {
     let all = TextOptions {
         max_rows: usize::MAX,
         ..TextOptions::default()
     };
-    folder.write("posterior.txt", &diagnosis_text(found, &all))?;
-    folder.write("posterior.csv", &summary_csv(&found.summary))?;
+    folder.try_write("posterior.txt", &diagnosis_text(found, &all));
+    folder.try_write("posterior.csv", &summary_csv(&found.summary));
     let document = Value::Object(diagnosis_json(found));
-    folder.write("posterior.json", &format!("{document:#}\n"))?;
+    folder.try_write("posterior.json", &format!("{document:#}\n"));
     if no_report {
-        return Ok(());
+        return;
     }
     let made = Source::new(trace).and_then(|source| {
         let facts = RunFacts {
@@ -181,5 +175,4 @@ fn write(
         "posterior.html",
         made.and_then(|page| folder.write("posterior.html", &page.html())),
     );
-    Ok(())
 }

@@ -214,7 +214,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     document["peak_memory_bytes"] = json!(probe::peak_bytes());
     document["device_memory"] = memory;
     document["device_reason"] = json!(chosen.reason);
-    save(&mut folder, &diagnosis, &document)?;
+    save(&mut folder, &diagnosis, &document);
     if args.common.json {
         document["timing_s"]["started"] = json!(clock.started());
         json::print(&document);
@@ -231,10 +231,11 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         let path = folder.path().join("report.html");
         terminal::out(format_args!("wrote {}", path.display()));
     }
+    let complete = folder.is_complete();
     folder.finish()?;
-    Ok(if outcome.run.interrupted {
+    Ok(if outcome.run.interrupted && complete {
         Outcome::Interrupted
-    } else if !reported || args.chains.strict && !diagnosis.converged {
+    } else if !reported || !complete || args.chains.strict && !diagnosis.converged {
         Outcome::NotPassed
     } else {
         Outcome::Done
@@ -268,29 +269,29 @@ fn dump(args: &SampleArgs, joint: &Joint, settings: &Settings) -> Result<Outcome
 }
 
 /// Writes what is said about the draws.
-pub(crate) fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value) -> Result<()> {
-    summaries(folder, diagnosis)?;
-    mark(folder, document)
+pub(crate) fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value) {
+    summaries(folder, diagnosis);
+    mark(folder, document);
 }
 
 /// Writes `run.json`, by which a folder is known as ours, without the summary.
-pub(crate) fn mark(folder: &mut Folder, document: &Value) -> Result<()> {
+pub(crate) fn mark(folder: &mut Folder, document: &Value) {
     let mut marked = json!({"program": "fitzroy"});
     if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {
         let fields = from.iter().filter(|(key, _)| *key != "summary");
         to.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
     }
-    folder.write("run.json", &format!("{marked:#}\n"))
+    folder.try_write("run.json", &format!("{marked:#}\n"));
 }
 
 /// Writes the summary as text, CSV and JSON.
-pub(crate) fn summaries(folder: &mut Folder, diagnosis: &Diagnosis) -> Result<()> {
+pub(crate) fn summaries(folder: &mut Folder, diagnosis: &Diagnosis) {
     let all = fitzroy::report::TextOptions {
         max_rows: usize::MAX,
         ..Default::default()
     };
-    folder.write("summary.txt", &diagnosis_text(diagnosis, &all))?;
-    folder.write("summary.csv", &summary_csv(&diagnosis.summary))?;
+    folder.try_write("summary.txt", &diagnosis_text(diagnosis, &all));
+    folder.try_write("summary.csv", &summary_csv(&diagnosis.summary));
     let document = Value::Object(diagnosis_json(diagnosis));
-    folder.write("summary.json", &format!("{document:#}\n"))
+    folder.try_write("summary.json", &format!("{document:#}\n"));
 }

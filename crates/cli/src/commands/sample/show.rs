@@ -23,7 +23,7 @@ pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings, chosen: &
         "fitzroy {}  {file}  {}, {}  cpu {}, {}  {}  seed {}",
         env!("CARGO_PKG_VERSION"),
         count(joint.n_params(), "parameter"),
-        count(n_observations(joint), "observation"),
+        observations(joint),
         level_name(Level::detect()),
         count(threads, "thread"),
         settings.precision.name(),
@@ -37,6 +37,14 @@ pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings, chosen: &
     }
     if let Some(memory) = chosen.memory_text() {
         terminal::note(memory);
+    }
+}
+
+/// How many values have a distribution; where none has, that the likelihood is in `target`.
+fn observations(joint: &Joint) -> String {
+    match (n_observations(joint), joint.n_potentials()) {
+        (0, n) if n > 0 => "data in target alone".into(),
+        (n, _) => count(n, "observation"),
     }
 }
 

@@ -267,11 +267,11 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
         total: clock.seconds(),
     };
     let document = run_json(&outcome, &settings, &diagnosis, &facts);
-    save(&mut folder, &diagnosis, &document, &spec, &study)?;
-    folder.write(
+    save(&mut folder, &diagnosis, &document, &spec, &study);
+    folder.try_write(
         "subjects.csv",
         &subjects_csv(&outcome.trace, &spec, &subjects),
-    )?;
+    );
     if args.common.json {
         json::print(&document);
     } else {
@@ -293,10 +293,11 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
                 },
             ),
         );
+    let complete = folder.is_complete();
     folder.finish()?;
-    Ok(if outcome.run.interrupted {
+    Ok(if outcome.run.interrupted && complete {
         Outcome::Interrupted
-    } else if !reported || args.chains.strict && !diagnosis.converged {
+    } else if !reported || !complete || args.chains.strict && !diagnosis.converged {
         Outcome::NotPassed
     } else {
         Outcome::Done
@@ -320,16 +321,10 @@ fn header(study: &Study, joint: &Joint, settings: &Settings, device: &str) {
         .for_each(|w| terminal::note(format_args!("warning: {w}")));
 }
 
-fn save(
-    folder: &mut Folder,
-    diagnosis: &Diagnosis,
-    document: &Value,
-    spec: &Spec,
-    study: &Study,
-) -> Result<()> {
-    sample::save(folder, diagnosis, document)?;
-    folder.write("model.fz", &spec.text())?;
-    folder.write("data_report.json", &format!("{:#}\n", study.report()))
+fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value, spec: &Spec, study: &Study) {
+    sample::save(folder, diagnosis, document);
+    folder.try_write("model.fz", &spec.text());
+    folder.try_write("data_report.json", &format!("{:#}\n", study.report()));
 }
 
 fn show(outcome: &run::Outcome, diagnosis: &Diagnosis, folder: &Folder, quiet: bool) {

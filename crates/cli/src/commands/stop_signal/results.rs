@@ -3,6 +3,7 @@
 use fitzroy::Result;
 use fitzroy::diagnose::{Diagnosis, hdi, quantile_of_sorted};
 use fitzroy::draws::Trace;
+use fitzroy::report::csv_field;
 use fitzroy_report::draw::{Scene, Theme, png};
 use fitzroy_report::figure::{ForestColumn, Style};
 use fitzroy_report::page::{Block, Section};
@@ -41,6 +42,7 @@ pub(super) fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> S
     for (i, subject) in subjects.iter().enumerate() {
         for name in spec.names().iter().chain(derived) {
             if let Some([mean, sd, low, high]) = estimate(trace, name, i) {
+                let subject = csv_field(subject);
                 out += &format!("{subject},{name},{mean},{sd},{low},{high}\n");
             }
         }

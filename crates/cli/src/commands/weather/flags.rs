@@ -1,7 +1,7 @@
 //! The flags of `fitzroy weather train`, and the problem and settings they describe.
 
 use super::common::{Data, Machine, free_bytes};
-use crate::output::Folder;
+use crate::output::{Folder, Lock};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::work::Math;
@@ -480,19 +480,25 @@ impl TrainArgs {
         Ok((settings, found))
     }
 
-    /// The folder: the given one, that of the checkpoint, or a fresh one.
-    pub(super) fn folder(&self, from: Option<&Path>) -> Result<PathBuf> {
+    /// The folder: the given one, that of the checkpoint, or a fresh one; no other run may use it as
+    /// long as the lock lives.
+    pub(super) fn folder(&self, from: Option<&Path>) -> Result<(PathBuf, Option<Lock>)> {
         let given = self.out.as_deref();
         if let Some(from) = from
             && given.is_none_or(|out| Some(out) == from.parent())
         {
-            return Ok(from.parent().unwrap_or(Path::new(".")).to_path_buf());
+            let path = match from.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            };
+            let lock = Lock::take(path, path)?;
+            return Ok((path.to_path_buf(), Some(lock)));
         }
         let mut folder = Folder::open(Path::new(""), given, "weather", false)?;
         // Keeps the folder: checkpoints will lie in it.
         folder.file("run.json");
         let path = folder.path().to_path_buf();
-        folder.finish()?;
-        Ok(path)
+        let lock = folder.finish_locked()?;
+        Ok((path, lock))
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
             .checkpoint
             .agree(&problem.identity(), planned.n_parameters)?;
     }
-    let folder = args.folder(found.as_ref().map(|f| f.path.as_path()))?;
+    let (folder, _lock) = args.folder(found.as_ref().map(|f| f.path.as_path()))?;
     let data: Vec<String> = args.paths().map(|p| p.display().to_string()).collect();
     pages::begin(
         &folder,
