@@ -141,7 +141,7 @@ fn check_with(model: &str, settings: &Settings) -> Outcome {
     let outcome = sampled(model, settings);
     agrees(model, &compared(&outcome, reference));
     let diagnosis = outcome.diagnose(&Default::default()).unwrap();
-    assert!(diagnosis.converged, "{model}: {:?}", diagnosis.findings);
+    assert!(diagnosis.converged(), "{model}: {:?}", diagnosis.findings);
     outcome
 }
 

@@ -58,7 +58,7 @@ pub(super) fn collect(
         show(run, &taken, &found, &nested);
     }
     let reported = args.no_report || report(run, plan, &trace, &found, &document);
-    Ok(reported && (found.converged || !args.strict))
+    Ok(reported && (found.converged() || !args.strict))
 }
 
 /// The task of every chain of the merged trace.

@@ -225,7 +225,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     folder.finish()?;
     Ok(if outcome.run.interrupted {
         Outcome::Interrupted
-    } else if !reported || args.chains.strict && !diagnosis.converged {
+    } else if !reported || args.chains.strict && !diagnosis.converged() {
         Outcome::NotPassed
     } else {
         Outcome::Done
