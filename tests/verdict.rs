@@ -52,9 +52,9 @@ const TARGETS: [Target; 29] = [
     ),
     easy(
         "skewed",
-        "g ~ Gamma(2, 1)\ne ~ Exponential(1)\nb ~ Beta(2, 3)",
+        "g ~ Gamma(2, 1)\nh ~ Exponential(1)\nb ~ Beta(2, 3)",
     ),
-    easy("student-7", "x ~ StudentT(7, 0, 1)"),
+    hard("student-7", "x ~ StudentT(7, 0, 1)"),
     easy("linear", ""),
     easy("logistic", ""),
     easy("poisson", ""),

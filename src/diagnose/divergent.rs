@@ -9,11 +9,11 @@ use super::order::ascending;
 use super::ranks::quantile;
 
 /// Numbers looked through at most.
-pub(super) const SEARCHED: usize = 2000;
+const SEARCHED: usize = 2000;
 /// Fewer divergent draws do not lean.
 const FEWEST_LEANING: usize = 5;
 /// The chance of what was seen at an edge, times the numbers looked through, at most.
-pub(super) const EDGE_CHANCE: f64 = 1e-3;
+const EDGE_CHANCE: f64 = 1e-3;
 
 /// The divergent transitions of a run, and where they were found to gather so far.
 pub(super) struct Divergent<'a> {
@@ -77,12 +77,6 @@ impl<'a> Divergent<'a> {
         let edge = edge.filter(|e| e.0 * (self.searched as f64) < EDGE_CHANCE);
         let leaning = self.leaning.as_ref().map(|l| l.2.as_str());
         leaning.or(edge.map(|e| e.1.as_str()))
-    }
-
-    /// The least chance at an edge, times the numbers looked through; 1 of none.
-    pub(super) fn edge_chance(&self) -> f64 {
-        let chance = self.edge.as_ref().map_or(1.0, |e| e.0);
-        (chance * self.searched as f64).min(1.0)
     }
 
     /// How far the chance that a divergent draw exceeds another one is from ½ (Mann and Whitney),

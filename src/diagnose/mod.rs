@@ -68,6 +68,6 @@ pub const DIVERGENT_LIMIT: f64 = 0.01;
 pub const TAIL_LIMIT: f64 = 0.35;
 /// Monte Carlo standard error of a standard deviation, as a part of it, above which a run is in
 /// question.
-pub const SD_ERROR_LIMIT: f64 = 0.0625;
+pub const SD_ERROR_LIMIT: f64 = 0.045;
 /// BFMI below which a chain explores energies too slowly.
 pub const BFMI_LIMIT: f64 = 0.3;

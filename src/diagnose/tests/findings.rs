@@ -188,10 +188,43 @@ fn depth_energy_and_step_size_have_their_findings() {
     run.statistic("step_size_bar", Column::Real(steps));
     let words = "chain 3 ended with step size 0.01 where 0.6 is usual";
     check_fact(&run, FindingKind::OddStepSize, words);
+    assert_eq!(examine(&run).verdict(), Verdict::InQuestion);
+    let sound = run.normals(1, 0, 50.0, 2.0, 0.2);
+    run.statistic("energy", Column::Real(sound));
     assert!(
         examine(&run).converged(),
-        "none of these alone forbids convergence"
+        "depth and step size alone do not forbid convergence"
     );
+}
+
+/// A few divergences at the edge, a heavy tail: each is reason enough for doubt, and none changes
+/// what the chains agree on.
+#[test]
+fn what_may_be_missing_calls_a_run_into_question() {
+    let mut run = eight_schools();
+    let tau = run.trace.groups[0]
+        .variable("tau")
+        .expect("tau")
+        .element(0)
+        .concat();
+    let mut sorted = tau.clone();
+    sorted.sort_by(f64::total_cmp);
+    let flags = tau.iter().map(|&v| v > sorted[3995]).collect();
+    run.statistic("diverging", Column::Flag(flags));
+    check_fact(
+        &run,
+        FindingKind::Divergences,
+        "4 of 4,000 transitions diverged (0.1 %); they gather at the edge of tau (median ",
+    );
+    assert_eq!(examine(&run).verdict(), Verdict::InQuestion);
+
+    let mut run = eight_schools();
+    let ratio = run.normals(3, 0, 0.0, 1.0, 0.0);
+    let below = run.normals(3, 1, 0.0, 1.0, 0.0);
+    let cauchy = ratio.iter().zip(below).map(|(a, b)| a / b);
+    run.scalar("ratio", cauchy.collect());
+    check_fact(&run, FindingKind::HeavyTail, "its tail is heavy (Pareto k ");
+    assert_eq!(examine(&run).verdict(), Verdict::InQuestion);
 }
 
 #[test]

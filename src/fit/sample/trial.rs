@@ -16,14 +16,11 @@ use super::estimate::Wish;
 const FIRST: f64 = 0.60;
 /// Transitions at the start of a window that are not counted: the step size is searched anew.
 pub(crate) const SEARCHING: usize = 20;
-/// The share of divergent transitions above which a metric is in question. A run whose draws
-/// diverge as often has not converged.
-const LIMIT: f64 = 0.01;
+/// The share of divergent transitions above which a metric is in question: half of what forbids to
+/// rely on draws.
+const LIMIT: f64 = 0.005;
 /// Fewer divergent transitions than this may be chance.
-const FEWEST: usize = 3;
-/// Scales alone are kept if they diverge in less than this part of what the metric in question did.
-const LESS: f64 = 0.5;
-
+const FEWEST: usize = 5;
 /// What is known of the metric that [`MetricKind::Auto`] chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Trial {
@@ -65,7 +62,7 @@ impl Trial {
             {
                 Trial::Scales(share)
             }
-            Trial::Scales(before) if share >= LESS * before => Trial::Acquitted,
+            Trial::Scales(before) if share >= before => Trial::Acquitted,
             other => other,
         }
     }
@@ -100,13 +97,13 @@ mod tests {
     fn a_metric_is_questioned_that_diverges_and_acquitted_if_scales_do_no_better() {
         use Trial::{Acquitted, Scales, Unquestioned};
         let (dense, diagonal) = (MetricKind::Dense, MetricKind::Diagonal);
-        assert_eq!(Unquestioned.after(dense, 10, 1000), Unquestioned);
-        assert_eq!(Unquestioned.after(dense, 2, 100), Unquestioned);
+        assert_eq!(Unquestioned.after(dense, 5, 1000), Unquestioned);
+        assert_eq!(Unquestioned.after(dense, 4, 100), Unquestioned);
         assert_eq!(Unquestioned.after(dense, 0, 0), Unquestioned);
         assert_eq!(Unquestioned.after(diagonal, 500, 1000), Unquestioned);
         assert_eq!(Unquestioned.after(dense, 40, 1000), Scales(0.04));
-        assert_eq!(Scales(0.04).after(diagonal, 19, 1000), Scales(0.04));
-        assert_eq!(Scales(0.04).after(diagonal, 20, 1000), Acquitted);
+        assert_eq!(Scales(0.04).after(diagonal, 39, 1000), Scales(0.04));
+        assert_eq!(Scales(0.04).after(diagonal, 40, 1000), Acquitted);
         assert_eq!(Acquitted.after(dense, 500, 1000), Acquitted);
         for trial in [Unquestioned, Scales(0.04), Acquitted] {
             assert_eq!(Trial::from_number(trial.number()), trial);

@@ -118,7 +118,7 @@ def main():
     targets = {
         "normal": [known("x", stats.norm(), [i]) for i in range(5)],
         "correlated": [known("x", stats.norm()), known("y", stats.norm())],
-        "skewed": [known("g", stats.gamma(2)), known("e", stats.expon()), known("b", stats.beta(2, 3))],
+        "skewed": [known("g", stats.gamma(2)), known("h", stats.expon()), known("b", stats.beta(2, 3))],
         "student-7": [known("x", stats.t(7))],
         "student-3": [known("x", stats.t(3), [i]) for i in range(3)],
         "student-2": [known("x", stats.t(2), [i]) for i in range(3)],

@@ -10,7 +10,7 @@ use crate::figure::{
 use crate::page::{Block, Card, Cell, Column, LiveSeries, Page, Section, State, Table, Verdict};
 use crate::source::{Element, Source, forest_rows};
 use fitzroy::Result;
-use fitzroy::diagnose::{self, Diagnosis, ESS_LIMIT, RHAT_LIMIT, Row};
+use fitzroy::diagnose::{self, DIVERGENT_LIMIT, Diagnosis, ESS_LIMIT, RHAT_LIMIT, Row};
 use fitzroy::report::{r_hat, rounded, summary_csv, verdict_line, whole};
 
 /// Numbers whose traces stand in the page, and rows of its forest.
@@ -185,7 +185,7 @@ fn cards(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -> Vec<Card> 
             .note(format!("of {} draws", count(total)))
             .state(match n {
                 0 => State::Good,
-                n if (n as f64) < 0.01 * total as f64 => State::Warn,
+                n if (n as f64) < DIVERGENT_LIMIT * total as f64 => State::Warn,
                 _ => State::Bad,
             }),
         None => Card::new("divergences", "unknown").note("no sampler statistics in the trace"),
