@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::diagnose::tests::runs::{Run, eight_schools, stuck_hierarchical};
-use crate::diagnose::{Diagnosis, Interval, SummaryOptions, diagnose};
+use crate::diagnose::{Diagnosis, Finding, FindingKind, Interval, SummaryOptions, diagnose};
 use serde_json::Value;
 
 fn examine(run: &Run) -> Diagnosis {

@@ -16,11 +16,10 @@ use super::estimate::Wish;
 const FIRST: f64 = 0.60;
 /// Transitions at the start of a window that are not counted: the step size is searched anew.
 pub(crate) const SEARCHING: usize = 20;
-/// The share of divergent transitions above which a metric is in question: half of what forbids to
-/// rely on draws.
-const LIMIT: f64 = 0.005;
-/// Fewer divergent transitions than this may be chance.
-const FEWEST: usize = 5;
+/// The share of divergent transitions above which a metric is in question, and how many there are at
+/// least.
+const LIMIT: f64 = 0.0015;
+const FEWEST: usize = 3;
 /// What is known of the metric that [`MetricKind::Auto`] chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Trial {
@@ -73,13 +72,18 @@ pub(crate) fn judged<'a, T>(chains: &mut [Chain<T>], wish: Wish<'a>, fraction: f
     if wish.kind != MetricKind::Auto || fraction < FIRST {
         return wish;
     }
+    let made_with = chains[0].metric.kind();
+    // A metric that is on trial has made no window but the last.
+    let since = match (chains[0].trial, fraction > FIRST) {
+        (Trial::Unquestioned, true) => 2,
+        _ => 1,
+    };
     let moving = chains.iter().filter(|chain| chain.stuck == 0);
-    let (diverged, counted) = moving.fold((0, 0), |(diverged, counted), chain| {
-        let window = &chain.windows[0];
+    let windows = moving.flat_map(|chain| &chain.windows[..since]);
+    let (diverged, counted) = windows.fold((0, 0), |(diverged, counted), window| {
         let n = window.log_densities.len().saturating_sub(SEARCHING);
         (diverged + window.divergences, counted + n)
     });
-    let made_with = chains[0].metric.kind();
     let trial = chains[0].trial.after(made_with, diverged, counted);
     chains.iter_mut().for_each(|chain| chain.trial = trial);
     let kind = match trial {
@@ -97,8 +101,8 @@ mod tests {
     fn a_metric_is_questioned_that_diverges_and_acquitted_if_scales_do_no_better() {
         use Trial::{Acquitted, Scales, Unquestioned};
         let (dense, diagonal) = (MetricKind::Dense, MetricKind::Diagonal);
-        assert_eq!(Unquestioned.after(dense, 5, 1000), Unquestioned);
-        assert_eq!(Unquestioned.after(dense, 4, 100), Unquestioned);
+        assert_eq!(Unquestioned.after(dense, 3, 2000), Unquestioned);
+        assert_eq!(Unquestioned.after(dense, 2, 100), Unquestioned);
         assert_eq!(Unquestioned.after(dense, 0, 0), Unquestioned);
         assert_eq!(Unquestioned.after(diagonal, 500, 1000), Unquestioned);
         assert_eq!(Unquestioned.after(dense, 40, 1000), Scales(0.04));
