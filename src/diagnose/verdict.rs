@@ -2,6 +2,7 @@
 
 use super::chains::Chains;
 use super::disagreement::explain;
+use super::element::ElementStatistics;
 use super::findings::{Finding, FindingKind, count, say};
 use super::rhat::superchains;
 use super::sampler::{SamplerStatistics, chain_names};
@@ -325,7 +326,11 @@ fn tail_finding(summary: &Summary) -> Option<Finding> {
     let k = |row: &Row| row.statistics.pareto_k;
     // How far beyond a limit; NaN is not beyond it.
     let excess = |row: &Row| (k(row) / TAIL_LIMIT).max(error(row) / SD_ERROR_LIMIT);
-    let heavy = |row: &&Row| changes(row) && excess(row) > 1.0;
+    // Where chains disagree or draws are few, that is what is said.
+    let believed = |s: &ElementStatistics| {
+        s.judged_r_hat() < RHAT_LIMIT && s.ess_bulk.min(s.ess_tail) > ESS_LIMIT
+    };
+    let heavy = |row: &&Row| changes(row) && believed(&row.statistics) && excess(row) > 1.0;
     let rows: Vec<&Row> = summary.rows.iter().filter(heavy).collect();
     let worst = rows.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
     let place = worst.label();
