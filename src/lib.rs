@@ -24,7 +24,7 @@
 //! let joint = bind(&model, &data, &settings)?;
 //! let outcome = run(&joint, &settings, &Caller::silent())?;
 //! let found = diagnose(&outcome.trace, &SummaryOptions::default())?;
-//! assert!(found.converged, "{}", verdict_line(&found));
+//! assert!(found.converged(), "{}", verdict_line(&found));
 //! let mu = &found.summary.rows[0];
 //! assert_eq!(mu.label(), "mu");
 //! assert!((mu.statistics.mean - 4.4).abs() < 0.5);

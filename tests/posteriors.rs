@@ -15,7 +15,7 @@
 mod support;
 
 use fitzroy::data::Dataset;
-use fitzroy::diagnose::{Chains, Mcse, mcse, mean, quantile, sd};
+use fitzroy::diagnose::{Chains, Mcse, Verdict, mcse, mean, quantile, sd};
 use fitzroy::draws::Column;
 use fitzroy::fit::sample::{Integrator, PastTurn, Sampler};
 use fitzroy::model::Model;
@@ -141,7 +141,13 @@ fn check_with(model: &str, settings: &Settings) -> Outcome {
     let outcome = sampled(model, settings);
     agrees(model, &compared(&outcome, reference));
     let diagnosis = outcome.diagnose(&Default::default()).unwrap();
-    assert!(diagnosis.converged, "{model}: {:?}", diagnosis.findings);
+    // The precision `tau` of this model has a prior, and a tail, as heavy as they come.
+    let expected = match model {
+        "seeds" => Verdict::InQuestion,
+        _ => Verdict::Converged,
+    };
+    let found = (diagnosis.verdict(), &diagnosis.findings);
+    assert_eq!(found.0, expected, "{model}: {:?}", found.1);
     outcome
 }
 

@@ -6,6 +6,7 @@ use super::interval::Interval;
 use super::mcse::{mcse_mean, mcse_sd};
 use super::ranks::{Ordered, Scores};
 use super::rhat::{nested_of_scores, rhat_of_scores};
+use super::tails::heaviest;
 
 /// The numbers of one row of a summary. Locations and errors are in the units of the scalar,
 /// effective sample sizes in draws, R-hat is dimensionless.
@@ -33,6 +34,9 @@ pub struct ElementStatistics {
     pub upper: f64,
     /// Median.
     pub median: f64,
+    /// Shape k of a generalized Pareto distribution fitted to the heavier tail: moments of order
+    /// 1/k and above do not exist. NaN where no draw lies more than 5 sd from the mean.
+    pub pareto_k: f64,
 }
 
 /// Which interval and which tails a summary shows.
@@ -80,6 +84,7 @@ pub fn element_statistics(
         lower: f64::NAN,
         upper: f64::NAN,
         median: f64::NAN,
+        pareto_k: f64::NAN,
     };
     if x.values().iter().any(|v| v.is_nan()) {
         return out;
@@ -90,6 +95,7 @@ pub fn element_statistics(
     if !x.usable() {
         return out;
     }
+    out.pareto_k = heaviest(&draws.sorted, out.mean, out.sd);
     out.mcse_mean = mcse_mean(&x);
     out.mcse_sd = mcse_sd(&x);
     let z = draws.scores(scores);

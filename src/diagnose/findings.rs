@@ -1,5 +1,6 @@
 //! Findings: what is wrong with a run, in plain words, with value, place and advice.
 
+use super::weight::Weight;
 use std::fmt;
 
 /// What was found.
@@ -26,6 +27,8 @@ pub enum FindingKind {
     LowEss,
     /// Very few effective draws for the number of draws.
     LowEfficiency,
+    /// A tail is so heavy that the standard deviation of the draws may be far off.
+    HeavyTail,
     /// Trajectories were cut at the depth limit.
     DepthHits,
     /// Energies are explored slowly.
@@ -46,90 +49,115 @@ pub enum FindingKind {
     ChecksSkipped,
 }
 
-/// The advice for every kind of finding.
-const ADVICE: [(FindingKind, &str); 19] = [
+/// What every kind of finding weighs, if it does not say otherwise, and the advice.
+const ADVICE: [(FindingKind, Weight, &str); 20] = [
     (
         FindingKind::NonFinite,
+        Weight::Refusal,
         "look for a division by zero, a log of a negative number or an overflow in the model; \
          priors that keep the quantity in range usually cure it",
     ),
     (
         FindingKind::ChainsApart,
+        Weight::Refusal,
         "the posterior may have several modes, or these chains got stuck: try a longer --tune, \
          another --seed, and stronger or order-fixing priors",
     ),
     (
         FindingKind::ChainsDrift,
+        Weight::Refusal,
         "warm-up was too short: try twice the --tune and --draws",
     ),
     (
         FindingKind::ChainsDifferInSpread,
+        Weight::Refusal,
         "some chains miss part of the distribution: try a longer --tune, a higher --target-accept, \
          and look for a scale that approaches zero",
     ),
     (
         FindingKind::ChainsMixSlowly,
+        Weight::Refusal,
         "try --metric dense, --centring auto, or more --draws",
     ),
     (
         FindingKind::OneChain,
+        Weight::Refusal,
         "run --chains 4: only chains from different starts can show that they agree",
     ),
     (
         FindingKind::FewDraws,
+        Weight::Refusal,
         "take at least 4 draws of each chain; 1000 is usual",
     ),
     (
         FindingKind::Divergences,
+        Weight::Remark,
         "try --target-accept 0.95 or 0.99; where they gather at a small scale, write that level \
          non-centred or use --centring auto; where they stay, try --sampler walnuts",
     ),
     (
         FindingKind::LowEss,
+        Weight::Refusal,
         "take more --draws; where chains move slowly, try --metric dense",
     ),
     (
         FindingKind::LowEfficiency,
+        Weight::Remark,
         "more draws will hardly help: change the coordinates (--centring auto), the --metric, or \
          the priors of parameters that the data do not separate",
     ),
     (
+        FindingKind::HeavyTail,
+        Weight::Question,
+        "its quantiles hold, its mean and sd may not: read the median and an interval, or give the \
+         parameter a prior with lighter tails; data that bound it from that side cure it as well",
+    ),
+    (
         FindingKind::DepthHits,
+        Weight::Remark,
         "draws are valid but costly: try --max-treedepth 12, a longer --tune or --metric dense",
     ),
     (
         FindingKind::LowBfmi,
+        Weight::Question,
         "heavy tails or a funnel keep energies apart: write that level non-centred, use --centring \
          auto, or tighten the priors of scales",
     ),
     (
         FindingKind::OddStepSize,
+        Weight::Remark,
         "that chain adapted in another place than the rest: try a longer --tune or another --seed",
     ),
     (
         FindingKind::RestartedChain,
+        Weight::Remark,
         "the chain was far below the others in density; it may have found a second mode: compare \
          runs with other seeds",
     ),
     (
         FindingKind::RewriteUndone,
+        Weight::Remark,
         "the run is valid, sampled as written; please report the model as a defect",
     ),
     (
         FindingKind::PrecisionRaised,
+        Weight::Remark,
         "the draws are right, made in f64; ask for --precision f64, or centre and scale data with \
          large offsets",
     ),
     (
         FindingKind::ProposalsRefused,
+        Weight::Remark,
         "harmless: all draws are those of NUTS; leave out --sampler independence",
     ),
     (
         FindingKind::Constant,
+        Weight::Remark,
         "harmless where the model fixes it; R-hat and ESS say nothing about it",
     ),
     (
         FindingKind::ChecksSkipped,
+        Weight::Remark,
         "save the sampler's statistics with the trace to have them checked",
     ),
 ];
@@ -137,13 +165,22 @@ const ADVICE: [(FindingKind, &str); 19] = [
 impl FindingKind {
     /// All of them, the gravest first.
     pub fn all() -> impl Iterator<Item = FindingKind> {
-        ADVICE.iter().map(|(kind, _)| *kind)
+        ADVICE.iter().map(|(kind, ..)| *kind)
+    }
+
+    fn row(self) -> &'static (FindingKind, Weight, &'static str) {
+        let row = ADVICE.iter().find(|(kind, ..)| *kind == self);
+        row.expect("every kind has a row of advice")
     }
 
     /// What to do about it.
     pub fn advice(self) -> &'static str {
-        let row = ADVICE.iter().find(|(kind, _)| *kind == self);
-        row.expect("every kind has a row of advice").1
+        self.row().2
+    }
+
+    /// What it weighs, if the finding does not say otherwise.
+    pub fn weight(self) -> Weight {
+        self.row().1
     }
 }
 
@@ -152,6 +189,8 @@ impl FindingKind {
 pub struct Finding {
     /// What sort of thing.
     pub kind: FindingKind,
+    /// What it means for the verdict.
+    pub weight: Weight,
     /// The number behind it: an R-hat, a count, an ESS in draws, a BFMI.
     pub value: f64,
     /// Where: an element, a chain, or the whole run.
@@ -172,11 +211,17 @@ impl Finding {
     ) -> Self {
         Finding {
             kind,
+            weight: kind.weight(),
             value,
             place: place.into(),
             fact: fact.into(),
             advice: kind.advice().into(),
         }
+    }
+
+    /// The same finding with another weight.
+    pub fn weighing(self, weight: Weight) -> Self {
+        Finding { weight, ..self }
     }
 }
 
@@ -276,12 +321,12 @@ mod tests {
 
     #[test]
     fn every_kind_has_one_row_of_advice() {
-        for (i, (kind, text)) in ADVICE.iter().enumerate() {
+        for (i, (kind, weight, text)) in ADVICE.iter().enumerate() {
             assert_eq!(
                 *kind as usize, i,
                 "the table stands in the order of the kinds"
             );
-            assert_eq!(kind.advice(), *text);
+            assert_eq!((kind.advice(), kind.weight()), (*text, *weight));
         }
         assert_eq!(FindingKind::ChecksSkipped as usize + 1, ADVICE.len());
     }

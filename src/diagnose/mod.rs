@@ -16,13 +16,18 @@ mod mcse;
 mod ranks;
 mod rhat;
 
+mod tails;
+
 mod element;
 mod summary;
 
 mod agreement;
 mod loo;
 
+mod weight;
+
 mod disagreement;
+mod divergent;
 mod findings;
 mod sampler;
 mod stored;
@@ -51,10 +56,18 @@ pub(crate) use sampler::percent;
 pub use stored::diagnose_stored;
 pub use summary::{Label, Row, Summary, SummaryOptions, summary, unknown_variable};
 pub use verdict::{Diagnosis, diagnose};
+pub use weight::{Verdict, Weight};
 
 /// R-hat at or above which a run has not converged.
 pub const RHAT_LIMIT: f64 = 1.01;
 /// Bulk and tail ESS over all chains that a converged run exceeds, in draws.
 pub const ESS_LIMIT: f64 = 400.0;
+/// Share of divergent transitions from which on a run has not converged.
+pub const DIVERGENT_LIMIT: f64 = 0.01;
+/// Pareto k of a tail above which a run is in question.
+pub const TAIL_LIMIT: f64 = 0.35;
+/// Monte Carlo standard error of a standard deviation, as a part of it, above which a run is in
+/// question.
+pub const SD_ERROR_LIMIT: f64 = 0.045;
 /// BFMI below which a chain explores energies too slowly.
 pub const BFMI_LIMIT: f64 = 0.3;

@@ -2,12 +2,14 @@
 
 use super::chains::Chains;
 use super::disagreement::list;
+use super::divergent::Divergent;
 use super::energy::bfmi;
 use super::findings::{Finding, FindingKind, count, say};
-use super::order::ascending;
 use super::ranks::quantile;
 use super::summary::{Row, gather};
-use super::{BFMI_LIMIT, Summary};
+use super::verdict::Draws;
+use super::weight::Weight;
+use super::{BFMI_LIMIT, DIVERGENT_LIMIT, Summary};
 use crate::draws::{Attribute, Trace, Variable};
 
 /// The statistics of a trace that checks look at, where it has them.
@@ -18,6 +20,8 @@ pub(crate) struct SamplerStatistics {
     depth_hits: Option<Vec<f64>>,
     /// The energy of each transition.
     energy: Option<Vec<f64>>,
+    /// The log density of each draw.
+    lp: Option<Vec<f64>>,
     /// The step size of each transition.
     step_size: Option<Vec<f64>>,
     n_chains: usize,
@@ -43,6 +47,7 @@ impl SamplerStatistics {
             diverging: find(&["diverging"]),
             depth_hits: find(&["reached_max_treedepth", "maxdepth_reached"]),
             energy: find(&["energy"]),
+            lp: find(&["lp"]),
             step_size: find(&["step_size_bar", "step_size"]),
             n_chains,
             n_draws,
@@ -68,8 +73,14 @@ impl SamplerStatistics {
     }
 
     /// Findings of all checks, `names` being the chains' numbers.
-    pub(crate) fn findings(&self, trace: &Trace, group: &str, names: &[String]) -> Vec<Finding> {
-        let divergences = self.divergence_finding(trace, group, names);
+    pub(super) fn findings(
+        &self,
+        outline: &Trace,
+        group: &str,
+        names: &[String],
+        draws: &Draws<'_>,
+    ) -> Vec<Finding> {
+        let divergences = self.divergence_finding(outline, names, draws);
         let depth = self.depth_finding();
         let energy = bfmi_finding(&self.bfmi(), names);
         let steps = self.step_size_finding(names);
@@ -84,7 +95,12 @@ impl SamplerStatistics {
             .collect()
     }
 
-    fn divergence_finding(&self, trace: &Trace, group: &str, names: &[String]) -> Option<Finding> {
+    fn divergence_finding(
+        &self,
+        outline: &Trace,
+        names: &[String],
+        draws: &Draws<'_>,
+    ) -> Option<Finding> {
         let flags = self.diverging.as_deref()?;
         let n = ones(flags);
         if n == 0 {
@@ -107,11 +123,27 @@ impl SamplerStatistics {
                 some => format!(", {} of them in {place}", count(some)),
             };
         }
-        if let Some(gathering) = gathering(trace, group, flags) {
-            fact += &format!("; they gather at {gathering}");
+        let mut found = Divergent::new(flags, self.n_draws);
+        for (name, own) in [("lp", &self.lp), ("energy", &self.energy)] {
+            own.iter()
+                .for_each(|own| found.look(&|| name.into(), true, own));
         }
-        let mut finding = Finding::new(FindingKind::Divergences, n as f64, place, fact);
-        if made_by(trace, "walnuts") {
+        (draws.each)(&mut |variable, element, own| {
+            let label = || Row::label_of(outline, variable, element);
+            found.look(&label, variable.elements() == 1, own);
+            found.searching()
+        });
+        let mut weight = Weight::Remark;
+        if let Some(gathering) = found.gathering() {
+            fact += &format!("; they gather at {gathering}");
+            weight = Weight::Question;
+        }
+        if n as f64 >= DIVERGENT_LIMIT * total as f64 {
+            weight = Weight::Refusal;
+        }
+        let finding = Finding::new(FindingKind::Divergences, n as f64, place, fact);
+        let mut finding = finding.weighing(weight);
+        if made_by(outline, "walnuts") {
             finding.advice = String::from(
                 "steps 1,024 times shorter missed the energy, too: look for a place where the \
                  density jumps or has no bound, and give it a prior",
@@ -225,75 +257,6 @@ pub(crate) fn percent(n: usize, total: usize) -> String {
         usize::from(share < 10.0)
     };
     format!("{share:.decimals$} %")
-}
-
-/// Elements looked through for a place where divergences gather.
-const ELEMENTS_SEARCHED: usize = 2000;
-
-/// Where divergent draws lie, if they stand out: "small sigma (median 0.12, all draws 1.9)".
-///
-/// For every element the chance that a divergent draw exceeds another one is found from ranks
-/// (Mann and Whitney). It must be below .3 or above .7 and 4.5 standard errors from ½, which
-/// chance alone does to one in 150,000 elements. Scalars go before elements of vectors.
-fn gathering(trace: &Trace, group: &str, diverging: &[f64]) -> Option<String> {
-    let variables = &trace.group(group)?.variables;
-    if ones(diverging) < 5 || ones(diverging) == diverging.len() {
-        return None;
-    }
-    let mut best: Option<(bool, f64, String)> = None;
-    let mut searched = 0;
-    for variable in variables {
-        let scalar = variable.elements() == 1;
-        let n = variable.elements().min(ELEMENTS_SEARCHED - searched);
-        searched += n;
-        for element in 0..n {
-            let draws = gather(variable, element, element + 1).pop()?;
-            let Some(lean) = leaning(&draws, diverging) else {
-                continue;
-            };
-            let key = (scalar, lean.abs());
-            if best.as_ref().is_none_or(|b| key > (b.0, b.1)) {
-                let label = Row::label_of(trace, variable, element);
-                best = Some((key.0, key.1, describe(&draws, diverging, lean, &label)));
-            }
-        }
-    }
-    best.map(|b| b.2)
-}
-
-/// How far the chance of exceeding is from ½, if far enough to speak of.
-fn leaning(draws: &[f64], diverging: &[f64]) -> Option<f64> {
-    if draws.iter().any(|v| v.is_nan()) {
-        return None;
-    }
-    let order = ascending(draws);
-    let mut rank_sum = 0.0;
-    let mut rank = 0;
-    for equal in order.chunk_by(|a, b| a.0 == b.0) {
-        let average = rank as f64 + (equal.len() as f64 + 1.0) / 2.0;
-        let hits = equal
-            .iter()
-            .filter(|p| diverging[p.1 as usize] != 0.0)
-            .count();
-        rank_sum += average * hits as f64;
-        rank += equal.len();
-    }
-    let (k, size) = (ones(diverging) as f64, draws.len() as f64);
-    let lean = (rank_sum - k * (k + 1.0) / 2.0) / (k * (size - k)) - 0.5;
-    let error = ((size + 1.0) / (12.0 * k * (size - k))).sqrt();
-    (lean.abs() > 0.2 && lean.abs() > 4.5 * error).then_some(lean)
-}
-
-fn describe(draws: &[f64], diverging: &[f64], lean: f64, label: &str) -> String {
-    let pairs = draws.iter().zip(diverging);
-    let there: Vec<f64> = pairs.filter(|(_, f)| **f != 0.0).map(|(&v, _)| v).collect();
-    let size = if lean < 0.0 { "small" } else { "large" };
-    let (here, all) = (quantile(&there, 0.5), quantile(draws, 0.5));
-    format!(
-        "{size} {label} (median {} there, {} over all draws)",
-        say(here),
-        say(all)
-    )
 }
 
 /// The chains' numbers as people know them: their labels, else 0, 1, ..

@@ -8,10 +8,11 @@ use super::summary::{Row, Summary, SummaryOptions, check_probability, gather, ro
 use super::threads::on_threads;
 use super::verdict::{Diagnosis, Draws, conclude, known_group};
 use crate::Result;
-use crate::draws::{Group, Stored, Trace};
+use crate::draws::{Group, Stored, Trace, Variable};
 
 /// Statistics of the sampler that checks look at.
-const STATISTICS: [&str; 5] = [
+const STATISTICS: [&str; 6] = [
+    "lp",
     "diverging",
     "reached_max_treedepth",
     "energy",
@@ -20,7 +21,7 @@ const STATISTICS: [&str; 5] = [
 ];
 
 /// [`diagnose`](super::diagnose) of a trace that stays on the disk: the same numbers. Memory does
-/// not hold more than some elements of one variable. Where divergences gather is not looked for.
+/// not hold more than some elements of one variable.
 ///
 /// # Errors
 /// Those of [`diagnose`](super::diagnose), and of reading.
@@ -82,9 +83,23 @@ pub fn diagnose_stored(stored: &Stored, options: &SummaryOptions) -> Result<Diag
         });
         read.ok().and(draws)
     };
+    let each = |look: &mut dyn FnMut(&Variable, usize, &[f64]) -> bool| {
+        let mut goes_on = true;
+        for variable in &group.variables {
+            let read = stored.columns(&group.name, &variable.name, &mut |elements, part| {
+                for (k, &element) in elements.iter().enumerate() {
+                    let draws = gather(&part, k, k + 1).pop().unwrap_or_default();
+                    goes_on = goes_on && look(variable, element, &draws);
+                }
+            });
+            if read.is_err() || !goes_on {
+                return;
+            }
+        }
+    };
     let draws = Draws {
-        whole: &kept,
         of: &draws_of,
+        each: &each,
     };
     Ok(conclude(&outline, options, summary, &sampler, &draws))
 }

@@ -2,17 +2,17 @@
 
 use super::chains::Chains;
 use super::disagreement::explain;
+use super::element::ElementStatistics;
 use super::findings::{Finding, FindingKind, count, say};
 use super::rhat::superchains;
 use super::sampler::{SamplerStatistics, chain_names};
 use super::summary::unknown_variable;
 use super::summary::{Row, Summary, SummaryOptions, gather, group_of_draws, summary};
-use super::{ESS_LIMIT, RHAT_LIMIT};
+use super::weight::{Verdict, Weight};
+use super::{ESS_LIMIT, RHAT_LIMIT, SD_ERROR_LIMIT, TAIL_LIMIT};
 use crate::Result;
-use crate::draws::{Group, Trace};
+use crate::draws::{Group, Trace, Variable};
 
-/// Share of divergent transitions below which a run may have converged.
-const DIVERGENT_LIMIT: f64 = 0.01;
 /// ESS per draw below which draws are worth very little.
 const EFFICIENCY_LIMIT: f64 = 0.001;
 /// Variables whose R-hat gets a finding of its own.
@@ -38,11 +38,24 @@ pub struct Diagnosis {
     pub max_treedepth_hits: Option<usize>,
     /// BFMI by chain; empty where the trace holds no energies.
     pub bfmi: Vec<f64>,
-    /// R-hat < 1.01 (from 256 chains on the nested one), bulk and tail ESS > 400 over all chains,
-    /// divergences < 1 %. Looks at every recorded element, whichever rows were asked for.
-    pub converged: bool,
-    /// What was found, the gravest first.
+    /// What was found, the gravest first. They look at every recorded element, whichever rows were
+    /// asked for.
     pub findings: Vec<Finding>,
+}
+
+impl Diagnosis {
+    /// The verdict: that of the gravest finding. A run that has converged has, over every recorded
+    /// element, R-hat < 1.01 (from 256 chains on the nested one), bulk and tail ESS > 400 over all
+    /// chains and tails that let its sd be known; divergences < 1 %, nowhere gathered; and no low
+    /// BFMI.
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(self.findings.iter().map(|f| f.weight).max())
+    }
+
+    /// Whether the verdict is [`Verdict::Converged`].
+    pub fn converged(&self) -> bool {
+        self.verdict() == Verdict::Converged
+    }
 }
 
 /// Examines a trace: summary, verdict and findings.
@@ -62,9 +75,19 @@ pub fn diagnose(trace: &Trace, options: &SummaryOptions) -> Result<Diagnosis> {
         let variable = group.variable(name)?;
         gather(variable, element, element + 1).pop()
     };
+    let each = |look: &mut dyn FnMut(&Variable, usize, &[f64]) -> bool| {
+        for variable in &group.variables {
+            for element in 0..variable.elements() {
+                let draws = gather(variable, element, element + 1).pop();
+                if draws.is_some_and(|draws| !look(variable, element, &draws)) {
+                    return;
+                }
+            }
+        }
+    };
     let draws = Draws {
-        whole: trace,
         of: &draws_of,
+        each: &each,
     };
     Ok(conclude(trace, options, summary, &sampler, &draws))
 }
@@ -81,10 +104,10 @@ pub(super) fn known_group<'a>(trace: &'a Trace, options: &SummaryOptions) -> Res
 
 /// Where findings look for draws.
 pub(super) struct Draws<'a> {
-    /// A trace with the groups of draws that are in memory.
-    pub(super) whole: &'a Trace,
     /// The draws of one element of a variable, chain after chain.
     pub(super) of: &'a dyn Fn(&str, usize) -> Option<Vec<f64>>,
+    /// Shows the draws of every element until it is told to stop.
+    pub(super) each: &'a dyn Fn(&mut dyn FnMut(&Variable, usize, &[f64]) -> bool),
 }
 
 /// Verdict and findings of a summary of all variables. `outline` needs to hold no draws.
@@ -101,7 +124,8 @@ pub(super) fn conclude(
         findings.extend(rhat_findings(group, &summary, &names, draws));
     }
     findings.extend(ess_findings(&summary));
-    findings.extend(sampler.findings(draws.whole, &options.group, &names));
+    findings.extend(sampler.findings(outline, &options.group, &names, draws));
+    findings.extend(tail_finding(&summary));
     findings.sort_by_key(|f| f.kind);
 
     let changing: Vec<&Row> = summary.rows.iter().filter(|row| changes(row)).collect();
@@ -115,13 +139,6 @@ pub(super) fn conclude(
     let min_ess_bulk = fold(|row| row.statistics.ess_bulk, smallest);
     let min_ess_tail = fold(|row| row.statistics.ess_tail, smallest);
     let divergences = sampler.divergences();
-    let transitions = (summary.n_chains * summary.n_draws) as f64;
-    let divergent = divergences.unwrap_or(0) as f64 / transitions;
-    let converged = summary.rows.iter().all(finite)
-        && fold(|row| row.statistics.judged_r_hat(), largest) < RHAT_LIMIT
-        && min_ess_bulk > ESS_LIMIT
-        && min_ess_tail > ESS_LIMIT
-        && divergent < DIVERGENT_LIMIT;
     if !options.variables.is_empty() {
         summary
             .rows
@@ -136,7 +153,6 @@ pub(super) fn conclude(
         divergences,
         max_treedepth_hits: sampler.max_treedepth_hits(),
         bfmi: sampler.bfmi(),
-        converged,
         findings,
     }
 }
@@ -193,6 +209,11 @@ fn value_findings(summary: &Summary) -> Vec<Finding> {
         let fact = format!("{place} is always {}{}", say(value), constant_more(&rows));
         out.push(Finding::new(FindingKind::Constant, value, place, fact));
     }
+    if !summary.rows.iter().any(changes) {
+        let fact = "no recorded number changes from draw to draw";
+        let finding = Finding::new(FindingKind::Constant, 0.0, "all variables", fact);
+        out.push(finding.weighing(Weight::Refusal));
+    }
     if summary.n_draws < 4 {
         let fact = format!("the chains have {} draws each", summary.n_draws);
         let n = summary.n_draws as f64;
@@ -223,7 +244,11 @@ fn rhat_findings(
     names: &[String],
     draws: &Draws<'_>,
 ) -> Vec<Finding> {
-    let high = |row: &Row| changes(row) && row.statistics.judged_r_hat() >= RHAT_LIMIT;
+    if summary.n_chains < 2 || summary.n_draws < 4 {
+        return Vec::new();
+    }
+    // Not below the limit, so that NaN is high.
+    let high = |row: &Row| changes(row) && !(row.statistics.judged_r_hat() < RHAT_LIMIT);
     let mut variables = by_variable(summary, high);
     let r_hat = |row: &&Row| row.statistics.judged_r_hat();
     for rows in &mut variables {
@@ -295,6 +320,38 @@ fn rhat_text(r_hat: f64) -> String {
     }
 }
 
+/// One finding for the heaviest tail, where the standard deviation may be far off.
+fn tail_finding(summary: &Summary) -> Option<Finding> {
+    let error = |row: &Row| row.statistics.mcse_sd / row.statistics.sd;
+    let k = |row: &Row| row.statistics.pareto_k;
+    // How far beyond a limit; NaN is not beyond it.
+    let excess = |row: &Row| (k(row) / TAIL_LIMIT).max(error(row) / SD_ERROR_LIMIT);
+    // Where chains disagree or draws are few, that is what is said.
+    let believed = |s: &ElementStatistics| {
+        s.judged_r_hat() < RHAT_LIMIT && s.ess_bulk.min(s.ess_tail) > ESS_LIMIT
+    };
+    let heavy = |row: &&Row| changes(row) && believed(&row.statistics) && excess(row) > 1.0;
+    let rows: Vec<&Row> = summary.rows.iter().filter(heavy).collect();
+    let worst = rows.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
+    let place = worst.label();
+    let mut fact = format!(
+        "the sd of {place} is not known well: ±{:.0} %",
+        100.0 * error(worst)
+    );
+    if k(worst) > TAIL_LIMIT {
+        fact += &format!(
+            ", and its tail is heavy (Pareto k {}, limit {TAIL_LIMIT}; from 0.5 on there is no sd)",
+            say(k(worst))
+        );
+    }
+    match rows.len() - 1 {
+        0 => {}
+        1 => fact += "; likewise 1 more element",
+        n => fact += &format!("; likewise {} more elements", count(n)),
+    }
+    Some(Finding::new(FindingKind::HeavyTail, k(worst), place, fact))
+}
+
 /// One finding for the smallest ESS, and one where draws are worth very little.
 fn ess_findings(summary: &Summary) -> Vec<Finding> {
     let chains = superchains(summary.n_chains).unwrap_or(summary.n_chains);
@@ -326,7 +383,11 @@ fn ess_findings(summary: &Summary) -> Vec<Finding> {
             count(total as usize),
             say(limit)
         );
-        out.push(Finding::new(FindingKind::LowEss, ess, place.clone(), fact));
+        let finding = Finding::new(FindingKind::LowEss, ess, place.clone(), fact);
+        out.push(match ess > ESS_LIMIT {
+            true => finding.weighing(Weight::Remark),
+            false => finding,
+        });
     }
     if ess < EFFICIENCY_LIMIT * total {
         let share = 100.0 * ess / total;

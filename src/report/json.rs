@@ -26,7 +26,7 @@ pub(crate) fn spelled(value: f64) -> &'static str {
 ///
 /// `chains`, `draws`, `divergences` and `max_treedepth_hits` (null where the trace does not tell),
 /// `bfmi` by chain, `max_rhat`, `max_rhat_nested` (null below 256 chains), `min_ess_bulk`,
-/// `min_ess_tail`, `converged`, `findings` as sentences, `ci_prob`, `ci_kind`, `ess_tail` (its two probabilities), and `summary`, see
+/// `min_ess_tail`, `converged`, `verdict`, `findings` as sentences, `ci_prob`, `ci_kind`, `ess_tail` (its two probabilities), and `summary`, see
 /// [`summary_json`].
 pub fn diagnosis_json(diagnosis: &Diagnosis) -> Map<String, Value> {
     let summary = &diagnosis.summary;
@@ -48,7 +48,8 @@ pub fn diagnosis_json(diagnosis: &Diagnosis) -> Map<String, Value> {
         ("max_rhat_nested", nested),
         ("min_ess_bulk", json_number(diagnosis.min_ess_bulk)),
         ("min_ess_tail", json_number(diagnosis.min_ess_tail)),
-        ("converged", json!(diagnosis.converged)),
+        ("converged", json!(diagnosis.converged())),
+        ("verdict", json!(diagnosis.verdict().word().to_lowercase())),
         ("findings", json!(findings)),
         ("ci_prob", json_number(options.ci_prob)),
         ("ci_kind", json!(interval_key(options.ci_kind))),

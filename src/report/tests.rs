@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::diagnose::tests::runs::{Run, eight_schools, stuck_hierarchical};
-use crate::diagnose::{Diagnosis, Interval, SummaryOptions, diagnose};
+use crate::diagnose::{Diagnosis, Finding, FindingKind, Interval, SummaryOptions, diagnose};
 use serde_json::Value;
 
 fn examine(run: &Run) -> Diagnosis {
@@ -107,7 +107,9 @@ fn verdicts_never_round_a_number_across_its_limit() {
     found.max_r_hat = 1.010_01;
     found.min_ess_bulk = 400.3;
     found.divergences = None;
-    found.converged = false;
+    let fact = "R-hat 1.01001 at mu";
+    let slow = Finding::new(FindingKind::ChainsMixSlowly, 1.010_01, "mu", fact);
+    found.findings.push(slow);
     let line = verdict_line(&found);
     let expected = "NOT CONVERGED  R-hat 1.01001 ≥ 1.01, ESS 400.3 > 400, divergences unknown";
     assert_eq!(line, expected);
@@ -124,6 +126,7 @@ fn json_has_the_documented_fields_in_full_precision() {
     assert_eq!(json["divergences"], 0);
     assert_eq!(json["max_treedepth_hits"], 0);
     assert_eq!(json["converged"], true);
+    assert_eq!(json["verdict"], "converged");
     assert_eq!(json["findings"], serde_json::json!([]));
     assert_eq!(json["max_rhat"].to_string(), found.max_r_hat.to_string());
     let row = &json["summary"][2];

@@ -42,11 +42,7 @@ pub fn diagnosis_text(diagnosis: &Diagnosis, options: &TextOptions) -> String {
 ///
 /// `CONVERGED  R-hat 1.002 < 1.01, ESS 9,381 > 400, divergences 0`
 pub fn verdict_line(diagnosis: &Diagnosis) -> String {
-    let verdict = if diagnosis.converged {
-        "CONVERGED"
-    } else {
-        "NOT CONVERGED"
-    };
+    let verdict = diagnosis.verdict().word();
     let compare = |holds: bool, small: &'static str, large: &'static str| {
         if holds { small } else { large }
     };

@@ -92,6 +92,7 @@ fn json_is_one_document_with_every_field() {
         "min_ess_tail",
         "min_ess_per_second",
         "converged",
+        "verdict",
         "findings",
         "summary",
     ];

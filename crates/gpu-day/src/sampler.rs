@@ -150,7 +150,7 @@ pub(crate) fn speed(
         "max_rhat": diagnosis.max_r_hat,
         "max_rhat_nested": diagnosis.max_r_hat_nested,
         "min_ess_bulk": diagnosis.min_ess_bulk,
-        "converged": diagnosis.converged,
+        "converged": diagnosis.converged(),
     }))
 }
 
@@ -168,9 +168,9 @@ pub(crate) fn converge(places: &Places) -> Result<Value> {
             "seconds_after_compile": seconds,
             "max_rhat": diagnosis.max_r_hat,
             "min_ess_bulk": diagnosis.min_ess_bulk,
-            "converged": diagnosis.converged,
+            "converged": diagnosis.converged(),
         });
-        if diagnosis.converged {
+        if diagnosis.converged() {
             return Ok(last);
         }
     }
@@ -191,7 +191,7 @@ pub(crate) fn speed_up(places: &Places) -> Result<Value> {
         slowest = slowest.max(seconds);
         found.insert(
             name.into(),
-            json!({"seconds": seconds, "converged": diagnosis.converged}),
+            json!({"seconds": seconds, "converged": diagnosis.converged()}),
         );
     }
     found.insert("pymc_cpu_s".into(), json!(theirs));

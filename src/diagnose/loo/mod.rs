@@ -13,6 +13,7 @@ mod stacking;
 mod stored;
 
 pub use compare::{Compared, Comparison, compare};
+pub(super) use psis::fit as fit_pareto;
 pub use stored::{loo_opened, loo_pit_opened};
 
 use super::chains::{Chains, variance};

@@ -33,7 +33,7 @@ fn check_fact(run: &Run, kind: FindingKind, words: &str) {
 #[test]
 fn a_sound_run_has_converged_and_no_findings() {
     let found = examine(&eight_schools());
-    assert!(found.converged, "{:?}", found.findings);
+    assert!(found.converged(), "{:?}", found.findings);
     assert_eq!(found.findings, vec![]);
     assert_eq!(
         (found.divergences, found.max_treedepth_hits),
@@ -46,7 +46,7 @@ fn a_sound_run_has_converged_and_no_findings() {
 #[test]
 fn a_chain_that_stayed_elsewhere_is_named() {
     let run = stuck_hierarchical();
-    assert!(!examine(&run).converged);
+    assert!(!examine(&run).converged());
     let words =
         "at sigma_pop (limit 1.01): chain 2 stayed near 0.0501 while the others lie near 9.78";
     check_fact(&run, FindingKind::ChainsApart, words);
@@ -135,13 +135,13 @@ fn divergences_are_counted_placed_and_traced_to_a_small_scale() {
     let spread = |every: usize| Column::Flag((0..4000).map(|i| i % every == 0).collect());
     run.statistic("diverging", spread(108));
     let found = examine(&run);
-    assert!(found.converged && found.divergences == Some(38));
+    assert!(found.converged() && found.divergences == Some(38));
     assert_eq!(
         found.findings[0].fact,
         "38 of 4,000 transitions diverged (0.9 %)"
     );
     run.statistic("diverging", spread(100));
-    assert!(!examine(&run).converged);
+    assert!(!examine(&run).converged());
     let stuck = stuck_hierarchical();
     check_fact(
         &stuck,
@@ -188,10 +188,43 @@ fn depth_energy_and_step_size_have_their_findings() {
     run.statistic("step_size_bar", Column::Real(steps));
     let words = "chain 3 ended with step size 0.01 where 0.6 is usual";
     check_fact(&run, FindingKind::OddStepSize, words);
+    assert_eq!(examine(&run).verdict(), Verdict::InQuestion);
+    let sound = run.normals(1, 0, 50.0, 2.0, 0.2);
+    run.statistic("energy", Column::Real(sound));
     assert!(
-        examine(&run).converged,
-        "none of these alone forbids convergence"
+        examine(&run).converged(),
+        "depth and step size alone do not forbid convergence"
     );
+}
+
+/// A few divergences at the edge, a heavy tail: each is reason enough for doubt, and none changes
+/// what the chains agree on.
+#[test]
+fn what_may_be_missing_calls_a_run_into_question() {
+    let mut run = eight_schools();
+    let tau = run.trace.groups[0]
+        .variable("tau")
+        .expect("tau")
+        .element(0)
+        .concat();
+    let mut sorted = tau.clone();
+    sorted.sort_by(f64::total_cmp);
+    let flags = tau.iter().map(|&v| v > sorted[3995]).collect();
+    run.statistic("diverging", Column::Flag(flags));
+    check_fact(
+        &run,
+        FindingKind::Divergences,
+        "4 of 4,000 transitions diverged (0.1 %); they gather at the edge of tau (median ",
+    );
+    assert_eq!(examine(&run).verdict(), Verdict::InQuestion);
+
+    let mut run = eight_schools();
+    let ratio = run.normals(3, 0, 0.0, 1.0, 0.0);
+    let below = run.normals(3, 1, 0.0, 1.0, 0.0);
+    let cauchy = ratio.iter().zip(below).map(|(a, b)| a / b);
+    run.scalar("ratio", cauchy.collect());
+    check_fact(&run, FindingKind::HeavyTail, "its tail is heavy (Pareto k ");
+    assert_eq!(examine(&run).verdict(), Verdict::InQuestion);
 }
 
 #[test]
@@ -203,7 +236,7 @@ fn few_effective_draws_are_placed() {
         FindingKind::LowEss,
         " of 4,000 draws at slow (wanted: above 400)",
     );
-    assert!(!examine(&run).converged);
+    assert!(!examine(&run).converged());
 }
 
 #[test]
@@ -217,7 +250,7 @@ fn constants_are_told_and_do_not_forbid_convergence() {
     run.variable("cholesky", &[("k", 3)], &elements);
     let words = "cholesky[0] is always 1; so is 1 more of cholesky";
     check_fact(&run, FindingKind::Constant, words);
-    assert!(examine(&run).converged);
+    assert!(examine(&run).converged());
 }
 
 #[test]
@@ -231,7 +264,7 @@ fn draws_that_are_not_finite_forbid_convergence() {
         FindingKind::NonFinite,
         "bad has draws that are NaN or infinite",
     );
-    assert!(!examine(&run).converged);
+    assert!(!examine(&run).converged());
     bad[17] = f64::INFINITY;
     let mut run = eight_schools();
     run.scalar("bad", bad);
@@ -247,7 +280,7 @@ fn missing_statistics_are_said_and_skipped() {
     let mut run = eight_schools();
     run.trace.groups.truncate(1);
     let found = examine(&run);
-    assert!(found.converged && found.divergences.is_none() && found.bfmi.is_empty());
+    assert!(found.converged() && found.divergences.is_none() && found.bfmi.is_empty());
     let words = "statistics: divergences, tree depth, energy (BFMI)";
     check_fact(&run, FindingKind::ChecksSkipped, words);
 }
@@ -256,7 +289,7 @@ fn missing_statistics_are_said_and_skipped() {
 fn one_chain_never_counts_as_converged() {
     let mut run = Run::new(1, 4000);
     run.scalar("x", run.normals(1, 0, 0.0, 1.0, 0.0));
-    assert!(!examine(&run).converged);
+    assert!(!examine(&run).converged());
     check_fact(&run, FindingKind::OneChain, "there is one chain");
 }
 
@@ -268,5 +301,5 @@ fn the_verdict_looks_at_every_variable_whichever_rows_are_shown() {
     };
     let found = diagnose(&stuck_hierarchical().trace, &options).expect("a readable trace");
     assert_eq!(found.summary.rows.len(), 1);
-    assert!(!found.converged && found.max_r_hat > 1.3);
+    assert!(!found.converged() && found.max_r_hat > 1.3);
 }

@@ -142,6 +142,6 @@ fn runs_too_short_for_diagnostics_keep_their_means() {
         let found = diagnose(&run.trace, &SummaryOptions::default()).expect("no error");
         let s = found.summary.rows[0].statistics;
         assert_eq!(s.mean.is_nan(), n_draws == 0);
-        assert!(s.r_hat.is_nan() && s.ess_bulk.is_nan() && !found.converged);
+        assert!(s.r_hat.is_nan() && s.ess_bulk.is_nan() && !found.converged());
     }
 }

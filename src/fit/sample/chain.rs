@@ -12,6 +12,7 @@ use super::trajectory::flight::{self, Dynamics};
 use super::trajectory::walnuts::{self, Walnuts};
 use super::trajectory::{Hamiltonian, Workspace};
 use super::tree::{Growth, Oracle, Reach, Stop, grow};
+use super::trial::{SEARCHING, Trial};
 use super::warmup;
 use super::{Event, Observer, Phase, Sampler, Settings, Target};
 use crate::rng::{Purpose, Rng};
@@ -26,6 +27,8 @@ pub(crate) struct Window {
     pub(crate) gradients: Vec<f64>,
     /// Log density of every draw of the window.
     pub(crate) log_densities: Vec<f64>,
+    /// Divergent transitions, those of the first [`SEARCHING`] left out.
+    pub(crate) divergences: usize,
 }
 
 /// A draw of a divergent trajectory is only used if it lies more than this many steps away.
@@ -34,6 +37,8 @@ const USEFUL_OFFSET: i64 = 4;
 impl Window {
     fn learn(&mut self, dim: usize, space: &Workspace, diverged: bool) {
         let draw = &space.candidate;
+        let counts = diverged && self.log_densities.len() >= SEARCHING;
+        self.divergences += usize::from(counts);
         self.log_densities.push(draw.log_density);
         let moved = draw.offset.abs();
         if moved > if diverged { USEFUL_OFFSET } else { 0 } {
@@ -81,6 +86,8 @@ pub(crate) struct Chain<T> {
     pub(crate) warmup_gradients: u64,
     /// Draws of the present and of the previous window.
     pub(crate) windows: [Window; 2],
+    /// What is known of the metric that was chosen.
+    pub(crate) trial: Trial,
     /// Windows in which the chain lay far below the others.
     pub(crate) stuck: u32,
     /// Whether it has been restarted.
@@ -133,6 +140,7 @@ impl<T: Target> Chain<T> {
             gradients: 0,
             warmup_gradients: 0,
             windows: Default::default(),
+            trial: Trial::default(),
             stuck: 0,
             restarted: false,
             warmup: None,

@@ -117,6 +117,7 @@ mod statistics;
 mod step_size;
 mod trajectory;
 mod tree;
+mod trial;
 mod until;
 mod vector;
 mod warmup;

@@ -109,7 +109,7 @@ fn a_kept_run_has_the_draws_of_any_other_wherever_they_are() {
             assert_eq!(rows(&found), rows(&wanted));
             assert_eq!(found.bfmi, wanted.bfmi);
             assert_eq!(found.divergences, wanted.divergences);
-            assert_eq!(found.converged, wanted.converged);
+            assert_eq!(found.converged(), wanted.converged());
         }
         let notes = notes.0.into_inner().unwrap();
         assert!(

@@ -10,7 +10,7 @@ use crate::figure::{
 use crate::page::{Block, Card, Cell, Column, LiveSeries, Page, Section, State, Table, Verdict};
 use crate::source::{Element, Source, forest_rows};
 use fitzroy::Result;
-use fitzroy::diagnose::{Diagnosis, ESS_LIMIT, FindingKind, RHAT_LIMIT, Row};
+use fitzroy::diagnose::{self, DIVERGENT_LIMIT, Diagnosis, ESS_LIMIT, RHAT_LIMIT, Row};
 use fitzroy::report::{r_hat, rounded, summary_csv, verdict_line, whole};
 
 /// Numbers whose traces stand in the page, and rows of its forest.
@@ -110,24 +110,13 @@ fn head(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -> Vec<(String
     out
 }
 
-/// Findings that need nobody's attention.
-fn harmless(kind: FindingKind) -> bool {
-    matches!(kind, FindingKind::Constant | FindingKind::ChecksSkipped)
-}
-
 fn verdict(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -> Verdict {
-    let grave = found.findings.iter().any(|f| !harmless(f.kind));
-    let (state, headline) = match (found.converged, grave) {
-        (true, false) => (State::Good, "The chains have converged"),
-        (true, true) => (
-            State::Warn,
-            "The chains have converged, with something to look at",
-        ),
-        (false, _) => (
-            State::Bad,
-            "The chains have not converged: do not rely on these draws yet",
-        ),
+    let state = match found.verdict() {
+        diagnose::Verdict::Converged => State::Good,
+        diagnose::Verdict::InQuestion => State::Warn,
+        diagnose::Verdict::NotConverged => State::Bad,
     };
+    let headline = found.verdict().sentence();
     let line = verdict_line(found);
     let numbers = line
         .split_once("  ")
@@ -196,7 +185,7 @@ fn cards(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -> Vec<Card> 
             .note(format!("of {} draws", count(total)))
             .state(match n {
                 0 => State::Good,
-                n if (n as f64) < 0.01 * total as f64 => State::Warn,
+                n if (n as f64) < DIVERGENT_LIMIT * total as f64 => State::Warn,
                 _ => State::Bad,
             }),
         None => Card::new("divergences", "unknown").note("no sampler statistics in the trace"),

@@ -15,6 +15,7 @@ use super::run::{Restart, Session, State};
 use super::settings::Settings;
 use super::statistics::Draws;
 use super::step_size::DualAveraging;
+use super::trial::Trial;
 use super::{Phase, Posterior, vector};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -54,8 +55,10 @@ struct ChainState {
     averaging: [f64; 6],
     step_size: f64,
     /// Iteration, gradients, those of the warm-up, times stuck, whether restarted, divergences of
-    /// the phase, step size searches.
-    counts: [u64; 7],
+    /// the phase, step size searches, divergences of both windows.
+    counts: [u64; 9],
+    /// What is known of the metric that was chosen.
+    trial: f64,
     /// Positions, gradients and log densities of both windows.
     windows: [[Vec<f64>; 3]; 2],
     warmup: Option<Draws>,
@@ -335,6 +338,8 @@ impl ChainState {
             u64::from(chain.restarted),
             chain.divergences as u64,
             u64::from(chain.searches),
+            chain.windows[0].divergences as u64,
+            chain.windows[1].divergences as u64,
         ];
         let windows = [0, 1].map(|k| {
             let w = &chain.windows[k];
@@ -348,6 +353,7 @@ impl ChainState {
             averaging: chain.step.numbers(),
             step_size: chain.step_size,
             counts,
+            trial: chain.trial.number(),
             windows,
             warmup: chain.warmup.clone(),
             earlier: match settings.until {
@@ -381,11 +387,16 @@ impl ChainState {
         point.log_density = self.log_density;
         chain.step = DualAveraging::from_numbers(self.averaging);
         chain.step_size = self.step_size;
-        chain.windows = self.windows.clone().map(|[q, g, l]| Window {
-            positions: q,
-            gradients: g,
-            log_densities: l,
+        chain.windows = [0, 1].map(|k| {
+            let [positions, gradients, log_densities] = self.windows[k].clone();
+            Window {
+                positions,
+                gradients,
+                log_densities,
+                divergences: self.counts[7 + k] as usize,
+            }
         });
+        chain.trial = Trial::from_number(self.trial);
         chain.warmup = self.warmup.clone();
         chain.earlier = self.earlier.clone();
         if let Some((found, numbers)) = self.independence.split_first_chunk::<3>() {
@@ -420,6 +431,7 @@ impl ChainState {
         self.averaging.iter().for_each(|x| to.real(*x));
         to.real(self.step_size);
         self.counts.iter().for_each(|n| to.word(*n));
+        to.real(self.trial);
         self.windows
             .iter()
             .flatten()
@@ -450,6 +462,7 @@ impl ChainState {
         for n in &mut state.counts {
             *n = from.word()?;
         }
+        state.trial = from.real()?;
         for list in state.windows.iter_mut().flatten() {
             *list = from.reals()?;
         }

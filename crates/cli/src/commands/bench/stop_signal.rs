@@ -298,7 +298,7 @@ fn one(study: &Study, settings: &Settings, repeat: usize, gradient_only: bool) -
         "rhat_max": json::number(found.max_r_hat), "min_ess_bulk": json::number(found.min_ess_bulk),
         "min_ess_tail": json::number(found.min_ess_tail),
         "min_ess_per_s": json::number(found.min_ess_bulk / total),
-        "divergences": found.divergences, "converged": found.converged, "peak_ram_mb": peak_mb(),
+        "divergences": found.divergences, "converged": found.converged(), "peak_ram_mb": peak_mb(),
     });
     if let (Value::Object(row), Value::Object(more)) = (&mut row, more) {
         row.extend(more);

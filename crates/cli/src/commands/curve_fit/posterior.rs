@@ -41,7 +41,9 @@ impl Sampled {
             Sampled::Early => Some(Outcome::Interrupted),
             Sampled::Unwritable => Some(Outcome::NotPassed),
             Sampled::Drawn { interrupted, .. } if *interrupted => Some(Outcome::Interrupted),
-            Sampled::Drawn { found, .. } if strict && !found.converged => Some(Outcome::NotPassed),
+            Sampled::Drawn { found, .. } if strict && !found.converged() => {
+                Some(Outcome::NotPassed)
+            }
             Sampled::Drawn { .. } => None,
         }
     }

@@ -235,7 +235,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     folder.finish()?;
     Ok(if outcome.run.interrupted && complete {
         Outcome::Interrupted
-    } else if !reported || !complete || args.chains.strict && !diagnosis.converged {
+    } else if !reported || !complete || args.chains.strict && !diagnosis.converged() {
         Outcome::NotPassed
     } else {
         Outcome::Done

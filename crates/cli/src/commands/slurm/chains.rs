@@ -74,7 +74,7 @@ pub(super) fn collect(
         }
         None => args.no_report || report(run, &words, &trace, &found, &document),
     };
-    Ok(reported && (found.converged || !args.strict))
+    Ok(reported && (found.converged() || !args.strict))
 }
 
 /// The task of every chain of the merged trace.
