@@ -1,5 +1,6 @@
 //! Findings: what is wrong with a run, in plain words, with value, place and advice.
 
+use super::remedy::{Advice, Circumstances, Remedy};
 use super::weight::Weight;
 use std::fmt;
 
@@ -50,115 +51,163 @@ pub enum FindingKind {
 }
 
 /// What every kind of finding weighs, if it does not say otherwise, and the advice.
-const ADVICE: [(FindingKind, Weight, &str); 20] = [
+const ADVICE: [(FindingKind, Weight, Advice); 20] = [
     (
         FindingKind::NonFinite,
         Weight::Refusal,
-        "look for a division by zero, a log of a negative number or an overflow in the model; \
-         priors that keep the quantity in range usually cure it",
+        Advice::plain(
+            "look for a division by zero, a log of a negative number or an overflow in the model; \
+             priors that keep the quantity in range usually cure it",
+        ),
     ),
     (
         FindingKind::ChainsApart,
         Weight::Refusal,
-        "the posterior may have several modes, or these chains got stuck: try a longer --tune, \
-         another --seed, and stronger or order-fixing priors",
+        Advice {
+            before: "the posterior may have several modes, or these chains got stuck",
+            remedies: &[Remedy::Tune, Remedy::Seed],
+            after: "stronger or order-fixing priors help as well",
+        },
     ),
     (
         FindingKind::ChainsDrift,
         Weight::Refusal,
-        "warm-up was too short: try twice the --tune and --draws",
+        Advice {
+            before: "warm-up was too short",
+            remedies: &[Remedy::Twice],
+            after: "",
+        },
     ),
     (
         FindingKind::ChainsDifferInSpread,
         Weight::Refusal,
-        "some chains miss part of the distribution: try a longer --tune, a higher --target-accept, \
-         and look for a scale that approaches zero",
+        Advice {
+            before: "some chains miss part of the distribution",
+            remedies: &[Remedy::Tune, Remedy::TargetAccept],
+            after: "look for a scale that approaches zero",
+        },
     ),
     (
         FindingKind::ChainsMixSlowly,
         Weight::Refusal,
-        "try --metric dense, --centring auto, or more --draws",
+        Advice {
+            before: "",
+            remedies: &[Remedy::DenseMetric, Remedy::Coordinates, Remedy::Draws],
+            after: "",
+        },
     ),
     (
         FindingKind::OneChain,
         Weight::Refusal,
-        "run --chains 4: only chains from different starts can show that they agree",
+        Advice {
+            before: "only chains from different starts can show that they agree",
+            remedies: &[Remedy::Chains],
+            after: "",
+        },
     ),
     (
         FindingKind::FewDraws,
         Weight::Refusal,
-        "take at least 4 draws of each chain; 1000 is usual",
+        Advice::plain("take at least 4 draws of each chain; 1000 is usual"),
     ),
     (
         FindingKind::Divergences,
         Weight::Remark,
-        "try --target-accept 0.95 or 0.99; where they gather at a small scale, write that level \
-         non-centred or use --centring auto; where they stay, try --sampler walnuts",
+        Advice {
+            before: "",
+            remedies: &[Remedy::TargetAccept, Remedy::Coordinates, Remedy::Walnuts],
+            after: "if they gather at a small scale, write that level non-centred",
+        },
     ),
     (
         FindingKind::LowEss,
         Weight::Refusal,
-        "take more --draws; where chains move slowly, try --metric dense",
+        Advice {
+            before: "",
+            remedies: &[Remedy::Draws, Remedy::DenseMetric],
+            after: "",
+        },
     ),
     (
         FindingKind::LowEfficiency,
         Weight::Remark,
-        "more draws will hardly help: change the coordinates (--centring auto), the --metric, or \
-         the priors of parameters that the data do not separate",
+        Advice {
+            before: "more draws will hardly help",
+            remedies: &[Remedy::Coordinates, Remedy::DenseMetric],
+            after: "look at the priors of parameters that the data do not separate",
+        },
     ),
     (
         FindingKind::HeavyTail,
         Weight::Question,
-        "its quantiles hold, its mean and sd may not: read the median and an interval, or give the \
-         parameter a prior with lighter tails; data that bound it from that side cure it as well",
+        Advice::plain(
+            "its quantiles hold, its mean and sd may not: read the median and an interval, or give \
+             the parameter a prior with lighter tails; data that bound it from that side cure it as \
+             well",
+        ),
     ),
     (
         FindingKind::DepthHits,
         Weight::Remark,
-        "draws are valid but costly: try --max-treedepth 12, a longer --tune or --metric dense",
+        Advice {
+            before: "draws are valid but costly",
+            remedies: &[Remedy::MaxTreedepth, Remedy::Tune, Remedy::DenseMetric],
+            after: "",
+        },
     ),
     (
         FindingKind::LowBfmi,
         Weight::Question,
-        "heavy tails or a funnel keep energies apart: write that level non-centred, use --centring \
-         auto, or tighten the priors of scales",
+        Advice {
+            before: "heavy tails or a funnel keep energies apart",
+            remedies: &[Remedy::Coordinates],
+            after: "write that level non-centred, or tighten the priors of scales",
+        },
     ),
     (
         FindingKind::OddStepSize,
         Weight::Remark,
-        "that chain adapted in another place than the rest: try a longer --tune or another --seed",
+        Advice {
+            before: "that chain adapted in another place than the rest",
+            remedies: &[Remedy::Tune, Remedy::Seed],
+            after: "",
+        },
     ),
     (
         FindingKind::RestartedChain,
         Weight::Remark,
-        "the chain was far below the others in density; it may have found a second mode: compare \
-         runs with other seeds",
+        Advice::plain(
+            "the chain was far below the others in density; it may have found a second mode: \
+             compare runs with other seeds",
+        ),
     ),
     (
         FindingKind::RewriteUndone,
         Weight::Remark,
-        "the run is valid, sampled as written; please report the model as a defect",
+        Advice::plain("the run is valid, sampled as written; please report the model as a defect"),
     ),
     (
         FindingKind::PrecisionRaised,
         Weight::Remark,
-        "the draws are right, made in f64; ask for --precision f64, or centre and scale data with \
-         large offsets",
+        Advice::plain(
+            "the draws are right, made in f64; ask for --precision f64, or centre and scale data \
+             with large offsets",
+        ),
     ),
     (
         FindingKind::ProposalsRefused,
         Weight::Remark,
-        "harmless: all draws are those of NUTS; leave out --sampler independence",
+        Advice::plain("harmless: all draws are those of NUTS; leave out --sampler independence"),
     ),
     (
         FindingKind::Constant,
         Weight::Remark,
-        "harmless where the model fixes it; R-hat and ESS say nothing about it",
+        Advice::plain("harmless where the model fixes it; R-hat and ESS say nothing about it"),
     ),
     (
         FindingKind::ChecksSkipped,
         Weight::Remark,
-        "save the sampler's statistics with the trace to have them checked",
+        Advice::plain("save the sampler's statistics with the trace to have them checked"),
     ),
 ];
 
@@ -168,14 +217,19 @@ impl FindingKind {
         ADVICE.iter().map(|(kind, ..)| *kind)
     }
 
-    fn row(self) -> &'static (FindingKind, Weight, &'static str) {
+    fn row(self) -> &'static (FindingKind, Weight, Advice) {
         let row = ADVICE.iter().find(|(kind, ..)| *kind == self);
         row.expect("every kind has a row of advice")
     }
 
-    /// What to do about it.
-    pub fn advice(self) -> &'static str {
-        self.row().2
+    /// What to do about it, if nothing is known of the run.
+    pub fn advice(self) -> String {
+        self.advice_for(&Circumstances::default())
+    }
+
+    /// What to do about it after this run: no setting that is in force, and none that the command lacks.
+    pub fn advice_for(self, run: &Circumstances) -> String {
+        self.row().2.text(run)
     }
 
     /// What it weighs, if the finding does not say otherwise.
@@ -199,6 +253,8 @@ pub struct Finding {
     pub fact: String,
     /// What to do.
     pub advice: String,
+    /// Whether that is not the advice of its kind.
+    has_own_advice: bool,
 }
 
 impl Finding {
@@ -215,7 +271,24 @@ impl Finding {
             value,
             place: place.into(),
             fact: fact.into(),
-            advice: kind.advice().into(),
+            advice: kind.advice(),
+            has_own_advice: false,
+        }
+    }
+
+    /// Its advice after this run, unless it has one of its own.
+    pub fn advise(&mut self, run: &Circumstances) {
+        if !self.has_own_advice {
+            self.advice = self.kind.advice_for(run);
+        }
+    }
+
+    /// The same finding with advice of its own.
+    pub(super) fn advising(self, advice: impl Into<String>) -> Self {
+        Finding {
+            advice: advice.into(),
+            has_own_advice: true,
+            ..self
         }
     }
 
@@ -326,7 +399,8 @@ mod tests {
                 *kind as usize, i,
                 "the table stands in the order of the kinds"
             );
-            assert_eq!((kind.advice(), kind.weight()), (*text, *weight));
+            let said = text.text(&Circumstances::default());
+            assert_eq!((kind.advice(), kind.weight()), (said, *weight));
         }
         assert_eq!(FindingKind::ChecksSkipped as usize + 1, ADVICE.len());
     }

@@ -29,6 +29,7 @@ mod weight;
 mod disagreement;
 mod divergent;
 mod findings;
+mod remedy;
 mod sampler;
 mod stored;
 mod verdict;
@@ -51,6 +52,7 @@ pub use loo::{
 };
 pub use mcse::{Mcse, mcse};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
+pub use remedy::{Circumstances, Remedy};
 pub use rhat::{rhat, rhat_nested, superchains};
 pub(crate) use sampler::percent;
 pub use stored::diagnose_stored;

@@ -6,11 +6,12 @@ use super::divergent::Divergent;
 use super::energy::bfmi;
 use super::findings::{Finding, FindingKind, count, say};
 use super::ranks::quantile;
+use super::remedy::Circumstances;
 use super::summary::{Row, gather};
 use super::verdict::Draws;
 use super::weight::Weight;
 use super::{BFMI_LIMIT, DIVERGENT_LIMIT, Summary};
-use crate::draws::{Attribute, Trace, Variable};
+use crate::draws::{Trace, Variable};
 
 /// The statistics of a trace that checks look at, where it has them.
 pub(crate) struct SamplerStatistics {
@@ -142,14 +143,14 @@ impl SamplerStatistics {
             weight = Weight::Refusal;
         }
         let finding = Finding::new(FindingKind::Divergences, n as f64, place, fact);
-        let mut finding = finding.weighing(weight);
-        if made_by(outline, "walnuts") {
-            finding.advice = String::from(
+        let finding = finding.weighing(weight);
+        Some(match Circumstances::of(outline).sampler.as_deref() {
+            Some("walnuts") => finding.advising(
                 "steps 1,024 times shorter missed the energy, too: look for a place where the \
                  density jumps or has no bound, and give it a prior",
-            );
-        }
-        Some(finding)
+            ),
+            _ => finding,
+        })
     }
 
     fn depth_finding(&self) -> Option<Finding> {
@@ -232,16 +233,6 @@ fn bfmi_finding(by_chain: &[f64], names: &[String]) -> Option<Finding> {
         place,
         fact,
     ))
-}
-
-/// Whether the settings in the trace name this sampler.
-fn made_by(trace: &Trace, sampler: &str) -> bool {
-    let wanted = format!("\"sampler\":\"{sampler}\"");
-    let mut all = trace.attributes.iter();
-    all.any(|(name, value)| match value {
-        Attribute::Text(text) => name == "fitzroy_settings" && text.contains(&wanted),
-        _ => false,
-    })
 }
 
 fn ones(flags: &[f64]) -> usize {

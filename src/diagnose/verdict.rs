@@ -4,6 +4,7 @@ use super::chains::Chains;
 use super::disagreement::explain;
 use super::element::ElementStatistics;
 use super::findings::{Finding, FindingKind, count, say};
+use super::remedy::Circumstances;
 use super::rhat::superchains;
 use super::sampler::{SamplerStatistics, chain_names};
 use super::summary::unknown_variable;
@@ -50,6 +51,11 @@ impl Diagnosis {
     /// BFMI.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self.findings.iter().map(|f| f.weight).max())
+    }
+
+    /// Has the findings advise what is of use after this run.
+    pub fn advise(&mut self, run: &Circumstances) {
+        self.findings.iter_mut().for_each(|found| found.advise(run));
     }
 
     /// Whether the verdict is [`Verdict::Converged`].
@@ -127,6 +133,8 @@ pub(super) fn conclude(
     findings.extend(sampler.findings(outline, &options.group, &names, draws));
     findings.extend(tail_finding(&summary));
     findings.sort_by_key(|f| f.kind);
+    let run = Circumstances::of(outline);
+    findings.iter_mut().for_each(|found| found.advise(&run));
 
     let changing: Vec<&Row> = summary.rows.iter().filter(|row| changes(row)).collect();
     let largest = |a: f64, b: f64| if b > a || a.is_nan() { b } else { a };

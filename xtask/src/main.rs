@@ -14,6 +14,11 @@ Usage: cargo xtask COMMAND
   lint   formatting, tidy, clippy and documentation, warnings denied; licences if cargo-deny is there
   gen    writes what the documentation takes from the code: tables, and what the quickstart prints
   ci     lint, then the two commands of the README: the tests and a quick validation
+  differential [N]
+         random problems against independent oracles, about N of each kind (1000): curve fits with bounds,
+         losses and without a start, random models, hard targets of the sampler
+  fuzz [SECONDS] [SEED]
+         files changed at random for every reader and parser, so many seconds each (60)
   help   this text
 ";
 
@@ -24,20 +29,39 @@ fn main() -> ExitCode {
         Some("lint") => steps::lint(&root()),
         Some("gen") => steps::generate(&root()),
         Some("ci") => steps::ci(&root()),
+        Some("differential") => match numbers(1000) {
+            Some((n, _)) => steps::differential(&root(), n),
+            None => return usage(),
+        },
+        Some("fuzz") => match numbers(60) {
+            Some((seconds, seed)) => steps::fuzz(&root(), seconds, seed),
+            None => return usage(),
+        },
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             true
         }
-        _ => {
-            eprint!("{HELP}");
-            return ExitCode::from(2);
-        }
+        _ => return usage(),
     };
     if passed {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
+}
+
+fn usage() -> ExitCode {
+    eprint!("{HELP}");
+    ExitCode::from(2)
+}
+
+/// The two numbers behind a command: how much, and a seed; `None` if one of them is no number.
+fn numbers(usual: u64) -> Option<(u64, u64)> {
+    let number = |k: usize, usual: u64| match std::env::args().nth(k) {
+        Some(text) => text.parse().ok(),
+        None => Some(usual),
+    };
+    number(2, usual).zip(number(3, 1))
 }
 
 /// The root of the repository: the folder above this crate.

@@ -59,6 +59,39 @@ pub(crate) fn ci(root: &Path) -> bool {
         )
 }
 
+/// Tests of random problems against oracles: package, test, the variable that sets how many, and how many
+/// problems one of these stands for.
+const DIFFERENTIAL: [(&str, &str, &str, u64); 6] = [
+    ("fitzroy", "differential", "FITZROY_DIFFERENTIAL", 1),
+    ("fitzroy-curve-fit", "optimality", "FITZROY_BOX_FITS", 1),
+    ("fitzroy-curve-fit", "verdict", "FITZROY_VERDICT_FITS", 1),
+    // So many families of curves.
+    ("fitzroy-curve-fit", "starts", "FITZROY_STARTS", 25),
+    // So many targets, each a run of four chains.
+    ("fitzroy", "verdict", "FITZROY_SEEDS", 100),
+    ("fitzroy", "metric", "FITZROY_SEEDS", 100),
+];
+
+/// About `n` random problems of each kind.
+pub(crate) fn differential(root: &Path, n: u64) -> bool {
+    let mut passed = true;
+    for (package, test, variable, worth) in DIFFERENTIAL {
+        let many = (n / worth).max(1).to_string();
+        let args = ["test", "--release", "-p", package, "--test", test];
+        // All of them, though one finds something.
+        passed &= step(root, &args, &[(variable, &many)]);
+    }
+    passed
+}
+
+/// Files changed at random, for so many seconds each reader.
+pub(crate) fn fuzz(root: &Path, seconds: u64, seed: u64) -> bool {
+    let (seconds, seed) = (seconds.to_string(), seed.to_string());
+    let args = ["test", "--release", "-p", "fitzroy-cli", "--test", "fuzz"];
+    let env = [("FITZROY_FUZZ_S", &*seconds), ("FITZROY_FUZZ_SEED", &*seed)];
+    step(root, &[&args[..], &["--", "--nocapture"]].concat(), &env)
+}
+
 /// Licences and advisories of the dependencies, where `cargo-deny` is installed.
 fn licences(root: &Path) -> bool {
     let installed = Command::new("cargo")

@@ -2,6 +2,7 @@
 
 mod program;
 
+use fitzroy::diagnose::{Circumstances, Remedy};
 use program::{Scratch, program, repository, run};
 use std::fs;
 use std::path::Path;
@@ -445,5 +446,29 @@ fn a_run_ends_when_the_draws_are_good_enough_and_says_when_they_are_not() {
         (&["--until-ess", "100", "--draws", "10"], "--draws"),
     ] {
         sample(&scratch, bad).ends_with(2).complains(&[part]);
+    }
+}
+
+/// Catches: advice to give a flag that the command refuses.
+#[test]
+fn every_remedy_that_a_finding_names_is_accepted() {
+    let here = Scratch::new("remedies");
+    let model = repository("models/eight-schools.fz").display().to_string();
+    let data = repository("models/eight-schools.csv").display().to_string();
+    for remedy in Remedy::ALL {
+        let words = ["sample", &model, "--data", &data, "--dry-run"];
+        here.fitzroy(&[&words[..], remedy.flags()].concat())
+            .ends_with(0);
+    }
+    let few = Circumstances {
+        has_one_sampler: true,
+        ..Circumstances::default()
+    };
+    let simulate = ["stop-signal", "simulate", "--subjects", "2", "--out", "sim"];
+    here.fitzroy(&simulate).ends_with(0);
+    for remedy in Remedy::ALL.into_iter().filter(|r| r.words(&few).is_some()) {
+        let fit = ["stop-signal", "fit", "sim/data.csv", "--dry-run"];
+        here.fitzroy(&[&fit[..], remedy.flags()].concat())
+            .ends_with(0);
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn collect(
     let words: Vec<&str> = words.filter_map(Value::as_str).collect();
     let stop_signal = Collected::new(&words)?;
     if let Some(fit) = &stop_signal {
-        fit.retain(&mut found);
+        fit.suit(&mut found, &trace);
     }
     let nested = nested(&trace, group, &owners);
     let document = document(run, plan, &taken, &trace, &found, &nested);

@@ -11,7 +11,7 @@ use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::{json, terminal};
 use clap::{Args, FromArgMatches, ValueEnum};
-use fitzroy::diagnose::{Diagnosis, SummaryOptions};
+use fitzroy::diagnose::{Circumstances, Diagnosis, SummaryOptions};
 use fitzroy::draws::Trace;
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
@@ -142,10 +142,15 @@ impl FitArgs {
     }
 }
 
-/// Coordinates in disguise are left out of tables: their exponentials are there.
-fn retain_natural(diagnosis: &mut Diagnosis) {
+/// What a fit says of its draws. Coordinates in disguise are left out of tables, since their exponentials
+/// are there; advice names no sampler, since there is one.
+fn suit(diagnosis: &mut Diagnosis, trace: &Trace) {
     let inner = |name: &str| name.starts_with("log_") || name.starts_with("probit_");
     diagnosis.summary.rows.retain(|row| !inner(&row.name));
+    diagnosis.advise(&Circumstances {
+        has_one_sampler: true,
+        ..Circumstances::of(trace)
+    });
 }
 
 /// The fit of a command line whose chains were drawn in several tasks.
@@ -171,9 +176,9 @@ impl Collected {
         Ok(Some(Collected { args, command }))
     }
 
-    /// Leaves out of the tables what a fit leaves out.
-    pub(crate) fn retain(&self, diagnosis: &mut Diagnosis) {
-        retain_natural(diagnosis);
+    /// Has the diagnosis say what that of a fit says.
+    pub(crate) fn suit(&self, diagnosis: &mut Diagnosis, trace: &Trace) {
+        suit(diagnosis, trace);
     }
 
     /// Writes what a fit leaves beside its draws and their tables, its report too if `reports`.
@@ -258,7 +263,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
         ..SummaryOptions::default()
     };
     let (mut diagnosis, written) = chains::examine(&mut folder, &mut outcome, &options, &clock)?;
-    retain_natural(&mut diagnosis);
+    suit(&mut diagnosis, &outcome.trace);
     let facts = run::Machine {
         model: "stop-signal".into(),
         device: chosen.name,
