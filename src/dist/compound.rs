@@ -42,7 +42,7 @@ impl Scalar {
     /// Censored(dist, lower, upper): what lies beyond a bound is recorded as the bound.
     ///
     /// ln P(Y ≤ lower) at y = lower, ln P(Y ≥ upper) at y = upper, the log density between, −∞
-    /// outside. `None` where the share beyond a given bound is not known.
+    /// outside. Refused if the share beyond a given bound is not known.
     ///
     /// # Panics
     /// If `args` has not the length of [`Scalar::args`].

@@ -128,7 +128,8 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<Outcome> {
             (Some(example), _) if as_json => json::print(&example.document()),
             (Some(example), _) => terminal::out(example.text.trim_end()),
             (None, Some(found)) if as_json => json::print(&described(&found)),
-            (None, Some(found)) => terminal::out(section(&found)),
+            // Brackets need no escape but in Markdown.
+            (None, Some(found)) => terminal::out(section(&found).replace("\\[", "[")),
             (None, None) => return Err(unknown(name)),
         },
     }
