@@ -201,7 +201,7 @@ fn join_attributes(merged: &mut Trace, parts: &[Part]) {
                     false => each.iter().map(number).max().unwrap_or(0),
                 };
             }
-            ("warmup_time" | "sampling_time", Attribute::Real(longest)) => {
+            ("warmup_time" | "sampling_time" | "fitzroy_seconds", Attribute::Real(longest)) => {
                 let seconds = |a: &Attribute| if let Attribute::Real(s) = a { *s } else { 0.0 };
                 *longest = of_parts(key).iter().map(seconds).fold(0.0, f64::max);
             }

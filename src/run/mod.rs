@@ -68,7 +68,7 @@ use integrated::Integrated;
 use posterior::ModelPosterior;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use watch::Watch;
+use watch::{Spent, Watch};
 
 /// What to do with a bound model.
 #[derive(Clone, Debug, Default)]
@@ -143,6 +143,10 @@ pub struct Timing {
     pub sampling: f64,
     /// Putting the trace together, replicates and log likelihoods included.
     pub collecting: f64,
+    /// All seconds of earlier sessions of a run that goes on; warm-up and drawing hold theirs.
+    pub earlier: f64,
+    /// All of it, until the last draw.
+    pub total: f64,
 }
 
 /// What [`run`] gives.
@@ -344,12 +348,14 @@ fn attempt(
     let ended = (caller.now)();
     let drawing_from = watch.first_draw().unwrap_or(ended);
     let kernels = watch.kernels();
+    let before = kept.as_ref().map_or(Spent::default(), |k| k.earlier);
     let mut timing = Timing {
         compile: compiled_at - start + kernels.warmup_s + kernels.sampling_s,
-        warmup: drawing_from - compiled_at - kernels.warmup_s,
-        sampling: ended - drawing_from - kernels.sampling_s
-            + kept.as_ref().map_or(0.0, |k| k.earlier_s),
+        warmup: drawing_from - compiled_at - kernels.warmup_s + before.warmup,
+        sampling: ended - drawing_from - kernels.sampling_s + before.sampling,
         collecting: 0.0,
+        earlier: before.total,
+        total: ended - start + before.total,
     };
     let compiled = Arc::clone(posterior.compiled());
     let mut run = run;

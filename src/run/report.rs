@@ -32,7 +32,8 @@ pub(super) fn rewrites_json(done: &[Rewrote]) -> Value {
 /// Times are in seconds. `timing_s.compile` includes reading, binding and a GPU's kernels,
 /// `collecting` puts the trace together, `written` is when the draws were on the disk. ESS per second
 /// is the smallest bulk ESS of all elements over the seconds of drawing, until the draws were on the
-/// disk, and over all seconds.
+/// disk, and over all seconds. Of a run that went on, all but `compile` and `collecting` hold the seconds
+/// of the sessions before.
 pub fn run_json(
     outcome: &Outcome,
     settings: &Settings,
@@ -40,6 +41,8 @@ pub fn run_json(
     machine: &Machine,
 ) -> Value {
     let (sampler, timing) = (&settings.sampler, &outcome.timing);
+    let (written, total) = (machine.written, machine.total);
+    let (written, total) = (timing.earlier + written, timing.earlier + total);
     let per_second = |seconds: f64| match seconds > 0.0 {
         true => json_number(diagnosis.min_ess_bulk / seconds),
         false => Value::Null,
@@ -85,14 +88,14 @@ pub fn run_json(
             "warmup": timing.warmup,
             "sampling": timing.sampling,
             "collecting": timing.collecting,
-            "written": machine.written,
-            "total": machine.total,
+            "written": written,
+            "total": total,
         },
         "gradients": outcome.run.gradients,
         "min_ess_per_second": {
             "sampling": per_second(timing.sampling),
-            "written": per_second(machine.written),
-            "total": per_second(machine.total),
+            "written": per_second(written),
+            "total": per_second(total),
         },
     });
     let Value::Object(mut document) = own else {

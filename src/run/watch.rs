@@ -1,7 +1,8 @@
 //! What goes on while chains run: when the first draw was made, how long kernels took to compile, and
 //! when a stop is overdue.
 
-use super::Caller;
+use super::{Caller, Timing};
+use crate::draws::Attribute;
 use crate::fit::sample::{Event, Loading, Observer, Phase};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,6 +28,50 @@ pub(super) struct Kernels {
     pub(super) warmup_s: f64,
     /// After it.
     pub(super) sampling_s: f64,
+}
+
+/// Seconds that all sessions of a run have taken, as its store says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    /// In the warm-up.
+    pub(super) warmup: f64,
+    /// Drawing.
+    pub(super) sampling: f64,
+    /// In all, what is around them included.
+    pub(super) total: f64,
+}
+
+/// Names of [`Spent`] in a store.
+const SPENT: [&str; 3] = ["warmup_time", "sampling_time", "fitzroy_seconds"];
+
+impl Spent {
+    /// What a store says by `find`.
+    pub(super) fn read<'a>(find: impl Fn(&str) -> Option<&'a (String, Attribute)>) -> Self {
+        let [warmup, sampling, total] = SPENT.map(|name| match find(name) {
+            Some((_, Attribute::Real(seconds))) => *seconds,
+            _ => 0.0,
+        });
+        Spent {
+            warmup,
+            sampling,
+            total,
+        }
+    }
+
+    /// Of a run that has made its last draw.
+    pub(super) fn of(timing: &Timing) -> Self {
+        Spent {
+            warmup: timing.warmup,
+            sampling: timing.sampling,
+            total: timing.total,
+        }
+    }
+
+    /// For a store.
+    pub(super) fn attributes(self) -> [(String, Attribute); 3] {
+        let values = [self.warmup, self.sampling, self.total];
+        std::array::from_fn(|k| (SPENT[k].to_string(), Attribute::Real(values[k])))
+    }
 }
 
 /// Seconds that a kept run which was asked to end may take to the next meeting of its chains, where

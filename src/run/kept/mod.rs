@@ -10,6 +10,7 @@ pub use saved::{STATE, STREAM, Saved, open};
 
 use super::compiled::Compiled;
 use super::posterior::ModelPosterior;
+use super::watch::Spent;
 use super::{Caller, Density, Settings, Watch, memory};
 use crate::draws::{Attribute, Chunks, Flush, Group, Trace, ZarrStream, draws_from};
 use crate::fit::sample::{self, Block, Checkpoint, Next, Phase, Run};
@@ -62,8 +63,10 @@ pub struct Kept {
     pub(super) some: Vec<f64>,
     /// Draws in `parts`, this session's alone.
     pub(super) collected: usize,
-    /// Seconds that earlier sessions sampled.
-    pub(super) earlier_s: f64,
+    /// Seconds of earlier sessions.
+    pub(super) earlier: Spent,
+    /// When this session began.
+    begun_s: f64,
     /// Why nothing was written any more; the draws are in memory all the same.
     failure: Option<Error>,
 }

@@ -3,6 +3,7 @@
 use super::super::Settings;
 use super::super::hash::{data_fingerprint, model_fingerprint};
 use super::super::trace::settings_json;
+use super::super::watch::Spent;
 use super::draws_in_a_share;
 use crate::draws::{Attribute, Chunks, Flush, Store, Trace, put_file};
 use crate::fit::sample::Checkpoint;
@@ -37,8 +38,8 @@ pub struct Saved {
     pub(super) chunks: Chunks,
     /// Number of the next state file.
     pub(super) next_state: usize,
-    /// Seconds sampled so far.
-    pub(super) sampling_s: f64,
+    /// Seconds so far.
+    pub(super) spent: Spent,
     /// Whether it samples the density as written.
     as_written: bool,
 }
@@ -166,10 +167,7 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
         chunks,
         next_state: number + 1,
         as_written: find(AS_WRITTEN).is_some(),
-        sampling_s: match find("sampling_time") {
-            Some((_, Attribute::Real(s))) => *s,
-            _ => 0.0,
-        },
+        spent: Spent::read(find),
     }))
 }
 

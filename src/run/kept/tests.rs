@@ -148,3 +148,18 @@ fn a_store_whose_chunks_have_other_names_is_not_gone_on_with() {
             .is_some()
     );
 }
+
+/// Catches: effective draws of all sessions over the seconds of the last one.
+#[test]
+fn a_run_that_went_on_has_the_seconds_of_all_its_sessions() {
+    let mut settings = short();
+    settings.sampler.draws = 100;
+    let folder = Folder::new("seconds");
+    let first = kept(&settings, &folder, &Notes::default()).timing;
+    assert!(first.earlier == 0.0 && first.warmup > 0.0 && first.total > first.warmup);
+    settings.sampler.draws = 200;
+    let second = kept(&settings, &folder, &Notes::default()).timing;
+    assert!((second.earlier - first.total).abs() < 1e-9, "{second:?}");
+    assert!(second.total > first.total && second.sampling > first.sampling);
+    assert!(second.warmup >= first.warmup && second.warmup < 2.0 * first.warmup);
+}

@@ -2,6 +2,7 @@
 
 use super::super::integrated::Integrated;
 use super::super::trace::Collect;
+use super::super::watch::Spent;
 use super::super::{Density, Settings, Timing};
 use super::convergence::Watched;
 use super::saved::{AS_WRITTEN, DRAWS, STREAM, identity, remove_states_before, write_state};
@@ -70,7 +71,8 @@ impl<'a> Writer<'a> {
                 parts: Vec::new(),
                 some: Vec::new(),
                 collected: 0,
-                earlier_s: from.map_or(0.0, |saved| saved.sampling_s),
+                earlier: from.map_or(Spent::default(), |saved| saved.spent),
+                begun_s: (shared.caller.now)(),
                 failure: None,
             },
             settings,
@@ -185,14 +187,22 @@ impl<'a> Writer<'a> {
         Ok(groups)
     }
 
+    /// Seconds of all sessions until now.
+    fn spent(&self) -> Spent {
+        let (now, earlier) = ((self.shared.caller.now)(), self.kept.earlier);
+        let first = self.shared.watch.first_draw().unwrap_or(now);
+        Spent {
+            warmup: earlier.warmup + first - self.kept.begun_s,
+            sampling: earlier.sampling + now - first,
+            total: earlier.total + now - self.kept.begun_s,
+        }
+    }
+
     /// Publishes what was written, and the state.
     fn show(&mut self, state: &Checkpoint) -> Result<()> {
         let stream = self.kept.stream.as_mut().expect("it is started before");
         let mut attributes = self.kept.identity.clone();
-        let drawn_s = self.shared.watch.first_draw();
-        let drawn_s = drawn_s.map_or(0.0, |first| (self.shared.caller.now)() - first);
-        let elapsed = Attribute::Real(self.kept.earlier_s + drawn_s);
-        attributes.push(("sampling_time".into(), elapsed));
+        attributes.extend(self.spent().attributes());
         let (number, state) = (self.kept.next_state, state.to_bytes());
         let n = stream.n_draws();
         let folder = &self.kept.folder;

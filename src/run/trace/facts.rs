@@ -1,5 +1,6 @@
 //! What a trace says besides the draws: data, labels, and where it came from.
 
+use super::super::watch::Spent;
 use super::{Collect, slices};
 use crate::draws::{Attribute, Column, Group, Labels, Variable};
 use crate::fit::sample::Run;
@@ -160,7 +161,7 @@ impl Collect<'_> {
             true => "cuda",
             false => "cpu",
         };
-        vec![
+        let mut out = vec![
             ("fitzroy_version".into(), text(env!("CARGO_PKG_VERSION"))),
             ("fitzroy_model".into(), text(self.joint.model().text())),
             ("fitzroy_hash".into(), text(&fingerprint(self.joint))),
@@ -196,12 +197,9 @@ impl Collect<'_> {
                 "fitzroy_warmup_transitions".into(),
                 Attribute::Integer(run.warmup_transitions as i64),
             ),
-            ("warmup_time".into(), Attribute::Real(self.timing.warmup)),
-            (
-                "sampling_time".into(),
-                Attribute::Real(self.timing.sampling),
-            ),
-        ]
+        ];
+        out.extend(Spent::of(&self.timing).attributes());
+        out
     }
 }
 
