@@ -54,8 +54,12 @@ fn synthetic_data_become_a_scored_forecast() {
     ]);
     let scored = scored.ends_with(0).json();
     let scores = scored["scores"].as_array().unwrap();
-    // Four methods, two leads, five variables on two levels and rain.
-    assert_eq!(scores.len(), 4 * 2 * 11);
+    // Five methods, two leads, five variables on two levels and rain.
+    assert_eq!(scores.len(), 5 * 2 * 11);
+    // Two days of initial times tell nothing from chance.
+    assert_eq!(scored["passed"], false);
+    assert!(scored["comparisons"][0]["chance"].is_null());
+    assert_eq!(scored["linear_penalties"].as_array().unwrap().len(), 2);
     assert!(
         scores
             .iter()
@@ -460,7 +464,7 @@ fn training_and_scores_leave_pages_pictures_and_a_profile() {
         .ends_with(1);
     let page = read("scores/report.html");
     for part in [
-        "behind a baseline",
+        "not ahead of a baseline",
         "Error by lead time",
         "CSI 1 mm",
         "forecast − truth",

@@ -3,6 +3,8 @@
 use crate::files::{Axes, Dims, FieldFile};
 use crate::time::Time;
 use fitzroy::{Error, ErrorKind, Result};
+use flate2::Crc;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Variables that are used when none are named, with their units.
@@ -91,6 +93,34 @@ impl Archive {
     pub fn record(&self, time: usize) -> &[f32] {
         let n = self.record_len();
         &self.values[time * n..(time + 1) * n]
+    }
+
+    /// A checksum (CRC-32) of grid, channels, static fields, and times and values of records
+    /// `range`.
+    pub fn checksum(&self, range: &Range<usize>) -> u32 {
+        let mut crc = Crc::new();
+        for x in self.lat.iter().chain(&self.lon) {
+            crc.update(&x.to_le_bytes());
+        }
+        for channel in &self.channels {
+            crc.update(channel.label().as_bytes());
+        }
+        let statics = self.statics.iter().flat_map(|(_, field)| field);
+        let n = self.record_len();
+        let values = &self.values[range.start * n..range.end * n];
+        let mut bytes = Vec::with_capacity(1 << 16);
+        for x in statics.chain(values) {
+            bytes.extend_from_slice(&x.to_le_bytes());
+            if bytes.len() >= 1 << 16 {
+                crc.update(&bytes);
+                bytes.clear();
+            }
+        }
+        crc.update(&bytes);
+        for time in &self.times[range.clone()] {
+            crc.update(&time.0.to_le_bytes());
+        }
+        crc.sum()
     }
 
     /// Reads files; together they must be one series.

@@ -1,6 +1,6 @@
 //! Scores against numbers worked out by hand, baselines against data they must fit.
 
-use super::scores::Tally;
+use super::scores::{Score, Tally};
 use super::*;
 use crate::data::{Archive, Channel};
 use crate::time::Time;
@@ -11,8 +11,8 @@ fn errors_are_means_over_places_and_times() {
     let mut tally = Tally::default();
     let weights = [0.25; 4];
     let (truth, usual) = ([1.0, 2.0, 3.0, 4.0], [2.5; 4]);
-    tally.add(&weights, &[2.0, 1.0, 3.0, 6.0], &truth, &usual, false);
-    tally.add(&weights, &truth, &truth, &usual, false);
+    tally.add(&weights, &[2.0, 1.0, 3.0, 6.0], &truth, Some(&usual), false);
+    tally.add(&weights, &truth, &truth, Some(&usual), false);
     let score = tally.score(false).unwrap();
     assert!((score.rmse - 0.75_f64.sqrt()).abs() < 1e-12);
     assert!((score.mae - 0.5).abs() < 1e-12 && (score.bias - 0.25).abs() < 1e-12);
@@ -29,7 +29,7 @@ fn rain_is_counted_above_thresholds() {
     let weights = [0.2; 5];
     let forecast = [12.0, 30.0, 9.0, 11.0, 0.0];
     let truth = [10.0, 26.0, 15.0, 2.0, 0.5];
-    tally.add(&weights, &forecast, &truth, &[0.0; 5], true);
+    tally.add(&weights, &forecast, &truth, Some(&[0.0; 5]), true);
     let rain = tally.score(true).unwrap().rain.unwrap();
     assert_eq!(rain.csi, [Some(1.0), Some(0.5), Some(1.0)]);
     assert_eq!(rain.frequency_bias, [Some(1.0), Some(1.0), Some(1.0)]);
@@ -42,7 +42,7 @@ fn rain_is_counted_above_thresholds() {
         ]
     );
     let mut dry = Tally::default();
-    dry.add(&[1.0], &[0.0], &[0.0], &[0.0], true);
+    dry.add(&[1.0], &[0.0], &[0.0], None, true);
     assert_eq!(dry.score(true).unwrap().rain.unwrap().csi, [None; 3]);
 }
 
@@ -83,4 +83,108 @@ fn climatology_is_the_mean_of_the_hour() {
             assert!((climatology.at(&archive, t)[node] - mean).abs() < 1e-5);
         }
     }
+}
+
+/// Errors of two methods of one variable over `n` days, as an evaluation.
+fn found(step_hours: f64, errors: [Vec<Vec<f64>>; 2]) -> Evaluation {
+    let n = errors[0][0].len();
+    let score = |squares: &Vec<f64>| Score {
+        rmse: (squares.iter().sum::<f64>() / n as f64).sqrt(),
+        mae: 0.0,
+        bias: 0.0,
+        acc: None,
+        correlation: None,
+        rain: None,
+    };
+    let methods = ["model", "start"].iter().zip(errors);
+    let methods = methods.map(|(&method, squares)| Scored {
+        method,
+        scores: squares.iter().map(|lead| vec![score(lead)]).collect(),
+        squares: squares.into_iter().map(|lead| vec![lead]).collect(),
+    });
+    Evaluation {
+        channels: wave(1).channels,
+        step_hours,
+        n_starts: n,
+        span: (Time(0), Time((n as i64 - 1) * 86_400)),
+        methods: methods.collect(),
+        maps: Vec::new(),
+        lat: Vec::new(),
+        lon: Vec::new(),
+        n_channels: 1,
+        penalties: Vec::new(),
+        notes: Vec::new(),
+        places: vec![0],
+    }
+}
+
+/// Numbers that look random, from 0 to 1.
+fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as f64 / f64::from(1_u32 << 31)
+    }
+}
+
+/// A fifth less error at every lead, day by day with noise: ahead. The same errors, or a model that
+/// is only ahead on some lucky days: not ahead. A rival that explodes does not hide an advantage.
+#[test]
+fn an_advantage_must_be_more_than_chance() {
+    let days = 60;
+    let series = |factor: f64, spread: f64, seed: u64| -> Vec<Vec<f64>> {
+        let mut next = noise(seed);
+        let mut day = || factor * (1.0 + spread * (next() - 0.5));
+        (0..2).map(|_| (0..days).map(|_| day()).collect()).collect()
+    };
+    let better = found(24.0, [series(0.8, 0.4, 1), series(1.0, 0.4, 2)]);
+    assert!(better.passed(), "{:?}", better.failures());
+    assert_eq!(better.comparisons().len(), 2);
+    let same = found(24.0, [series(1.0, 0.4, 3), series(1.0, 0.4, 3)]);
+    assert!(!same.passed());
+    assert!(same.comparisons().iter().all(|c| c.chance == Some(1.0)));
+    let mut lucky = series(1.0, 0.0, 4);
+    for lead in &mut lucky {
+        lead[10..13].fill(0.1);
+        lead[13..].iter_mut().step_by(2).for_each(|x| *x = 1.001);
+    }
+    let lucky = found(24.0, [lucky, series(1.0, 0.0, 5)]);
+    assert_eq!(lucky.comparisons()[0].ahead, (1, 1));
+    assert!(!lucky.passed() && lucky.failures()[0].contains("beyond chance"));
+    let mut exploding = series(1.0, 0.4, 6);
+    exploding[1][30] = f64::INFINITY;
+    let exploding = found(24.0, [series(0.8, 0.4, 7), exploding]);
+    assert!(exploding.passed(), "{:?}", exploding.failures());
+    let few = |lead: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+        lead.into_iter().map(|l| l[..4].to_vec()).collect()
+    };
+    let short = found(24.0, [few(series(0.5, 0.1, 8)), few(series(1.0, 0.1, 9))]);
+    assert!(!short.passed() && short.failures()[0].contains("too few to tell"));
+}
+
+/// Errors without an advantage that are alike for about two days (an autoregression of 0.6 a day):
+/// a model is called ahead in at most 5 % of cases. Bound: that and four standard deviations of a
+/// share of 1,000. Catches: a level of 5 % with ten blocks (86 of 1,000), days taken as independent.
+#[test]
+fn false_advantages_are_as_rare_as_the_level_says() {
+    let days = 60;
+    let mut ahead = 0;
+    for seed in 0..1000 {
+        let mut next = noise(seed + 1);
+        let mut series = || -> Vec<f64> {
+            let mut x = 0.0;
+            let mut day = || {
+                x = 0.6 * x + next() + next() + next() - 1.5;
+                f64::exp(x)
+            };
+            (0..20).for_each(|_| drop(day()));
+            (0..days).map(|_| day()).collect()
+        };
+        let both = [vec![series()], vec![series()]];
+        ahead += usize::from(found(24.0, both).comparisons()[0].beyond_chance());
+    }
+    assert!(ahead <= 77, "{ahead} of 1000");
+    assert!(ahead >= 10, "{ahead} of 1000: nothing would ever be found");
 }

@@ -120,6 +120,8 @@ pub struct Problem {
     /// themselves differ by a tenth of their spread, and a network has to find that difference
     /// first, which takes it most of a short training.
     pub tendency_scales: Vec<f32>,
+    /// Checksum of the training and validation records, as they were before they were normalised.
+    pub checksum: u32,
     /// Nodes that were dropped because they reach no output.
     pub n_pruned: usize,
     pub(super) fed: Vec<Fed>,
@@ -157,6 +159,7 @@ impl Problem {
         normaliser: Option<Normaliser>,
     ) -> Result<Self> {
         let given = normaliser.is_some();
+        let checksum = archive.checksum(&(splits.train.start..splits.validation.end));
         let mut normaliser = normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
         normaliser.apply(&mut archive);
         if !given
@@ -221,6 +224,7 @@ impl Problem {
             node_weights,
             channel_weights,
             weighting,
+            checksum,
             n_pruned: built.n_pruned,
             fed: built.fed,
             outputs,

@@ -289,6 +289,10 @@ struct LoopArgs {
     /// Steps between validations
     #[arg(long, value_name = "N", default_value_t = 500)]
     validation_frequency: u64,
+    /// Steps ahead of the longest validation forecasts: with the loss one step ahead theirs
+    /// chooses the best checkpoint
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    validation_leads: usize,
     /// Steps between checkpoints
     #[arg(long, value_name = "N", default_value_t = 1000)]
     checkpoint_frequency: u64,
@@ -438,6 +442,7 @@ impl TrainArgs {
             },
             patience: l.early_stopping_patience,
             validation_frequency: l.validation_frequency,
+            validation_leads: l.validation_leads,
             checkpoint_frequency: l.checkpoint_frequency,
             keep: l.keep,
             log_every: l.log_every,
