@@ -206,6 +206,7 @@ pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
     let (n_lat, n_lon) = (lat.len(), lon.len());
     let header = GridHeader {
         title: "Regional archive".into(),
+        attributes: Vec::new(),
         times: times.clone(),
         levels: archive.levels.clone(),
         lat,

@@ -6,6 +6,7 @@ use crate::graph::{Boxes, flat, grid_set, mesh, prune};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::{Input, Network, NodeSet, Recompute, Spec, Stage};
 use serde_json::{Value, json};
+use std::ops::Range;
 
 /// What is learnt.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,6 +161,9 @@ impl Problem {
     ) -> Result<Self> {
         let given = normaliser.is_some();
         let checksum = archive.checksum(&(splits.train.start..splits.validation.end));
+        if !given {
+            check_changing(&archive, &splits.train)?;
+        }
         let mut normaliser = normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
         normaliser.apply(&mut archive);
         if !given
@@ -368,6 +372,35 @@ impl Problem {
             "lon": self.archive.lon,
         })
     }
+}
+
+/// Refuses channels that are the same at every training record: they have no scale, and their loss
+/// is 0 whatever a network says.
+fn check_changing(archive: &Archive, train: &Range<usize>) -> Result<()> {
+    let n = archive.channels.len();
+    let mut still = vec![true; n];
+    let first = archive.record(train.start);
+    for t in train.clone() {
+        for (k, (x, was)) in archive.record(t).iter().zip(first).enumerate() {
+            still[k % n] &= x == was;
+        }
+    }
+    let still: Vec<String> = archive
+        .channels
+        .iter()
+        .zip(&still)
+        .filter(|(_, still)| **still)
+        .map(|(channel, _)| channel.label())
+        .collect();
+    if still.is_empty() {
+        return Ok(());
+    }
+    Err(data_error(format!(
+        "{} never changes in the training records, so there is nothing to learn: leave it out with \
+         --variables, give a field that does not change as a static one of (lat, lon), or train on \
+         other times",
+        still.join(", ")
+    )))
 }
 
 /// λ·p/Σp over a variable's levels.

@@ -91,6 +91,14 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let archive = args.data.read_for(&found.checkpoint, &[])?;
     let splits = Splits::for_scores(&archive, &saved_split(&found.checkpoint)?)?;
     let problem = Problem::restore(archive, splits, &found.checkpoint)?;
+    let saved = found.checkpoint.settings["data_checksum"].as_u64();
+    let known = !problem.windows(Split::Train, 1).0.is_empty();
+    if known && saved.is_some_and(|sum| sum != u64::from(problem.checksum)) {
+        terminal::note(
+            "the training and validation records of the data are not those of the checkpoint: \
+             climatology and the tuned linear model are fitted to the ones that are here",
+        );
+    }
     if args.strict && problem.windows(Split::Train, 1).0.is_empty() {
         let message = "--strict: the data hold none of the training records, to which the linear \
                        model is fitted that must be beaten; add them to --data";

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::Recompute;
-use fitzroy_weather::data::{Chosen, SplitBy, Splits};
+use fitzroy_weather::data::{Chosen, Contents, SplitBy, Splits};
 use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
@@ -331,12 +331,13 @@ impl TrainArgs {
         self.data.data.iter()
     }
 
-    pub(super) fn problem(&self) -> Result<Problem> {
+    /// The problem, and what the files of data hold.
+    pub(super) fn problem(&self) -> Result<(Problem, Contents)> {
         let chosen = Chosen {
             variables: self.variables.clone(),
             levels: self.levels.clone(),
         };
-        let archive = self.data.read(&chosen)?;
+        let (archive, contents) = self.data.read(&chosen)?;
         let s = &self.split;
         let by = match (&s.test_start_date, s.train_end_year.zip(s.val_end_year)) {
             (Some(text), _) => SplitBy::TestFrom {
@@ -411,7 +412,8 @@ impl TrainArgs {
             variables,
             heavy: (b.high_precip_weight, b.high_precip_threshold),
         };
-        Problem::new(archive, splits, task, architecture, weighting, None)
+        let problem = Problem::new(archive, splits, task, architecture, weighting, None)?;
+        Ok((problem, contents))
     }
 
     /// `gpu` is the precision and the free memory of the GPU that trains.

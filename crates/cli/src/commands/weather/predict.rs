@@ -99,7 +99,18 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
     let times: Vec<Time> = (1..=args.num_steps)
         .map(|k| Time(start.0 + k as i64 * step_s))
         .collect();
-    write(args, &problem, &times, &states)?;
+    let attributes = [
+        ("initial_time", start.iso()),
+        ("forecast_reference_time", start.iso()),
+        ("checkpoint", found.path.display().to_string()),
+        (
+            "checkpoint_step",
+            found.checkpoint.progress.step.to_string(),
+        ),
+        ("source", format!("Fitzroy {}", env!("CARGO_PKG_VERSION"))),
+    ];
+    let attributes = attributes.map(|(name, value)| (name.to_string(), value));
+    write(args, &problem, attributes.to_vec(), (&times, &states))?;
     let last = times[times.len() - 1].iso();
     if args.machine.json {
         json::print(&json!({
@@ -119,7 +130,12 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
 }
 
 /// Writes the forecast channels, whole variables at a time; what is not forecast is left out.
-fn write(args: &PredictArgs, problem: &Problem, times: &[Time], states: &[Vec<f64>]) -> Result<()> {
+fn write(
+    args: &PredictArgs,
+    problem: &Problem,
+    attributes: Vec<(String, String)>,
+    (times, states): (&[Time], &[Vec<f64>]),
+) -> Result<()> {
     let archive = &problem.archive;
     let n_channels = archive.channels.len();
     let mut names: Vec<&str> = Vec::new();
@@ -148,6 +164,7 @@ fn write(args: &PredictArgs, problem: &Problem, times: &[Time], states: &[Vec<f6
     });
     let header = GridHeader {
         title: "Forecast of a graph network by Fitzroy".into(),
+        attributes,
         times: times.to_vec(),
         levels: levels.clone(),
         lat: archive.lat.clone(),

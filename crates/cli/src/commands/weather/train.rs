@@ -22,7 +22,12 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     };
     args.machine.warn();
     let clock = Clock::start();
-    let problem = args.problem()?;
+    let (problem, contents) = args.problem()?;
+    if args.machine.talks() {
+        contents.lines().iter().for_each(terminal::note);
+    } else {
+        contents.warnings().iter().for_each(terminal::note);
+    }
     let known = gpu.as_ref().map(|gpu| (gpu.math, gpu.free_bytes));
     let (settings, planned) = args.settings(&problem, threads, known)?;
     let place = place(gpu.as_ref(), threads);
@@ -52,7 +57,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     let data: Vec<String> = args.paths().map(|p| p.display().to_string()).collect();
     pages::begin(
         &folder,
-        &data,
+        (&data, &contents),
         &problem.architecture,
         (&settings, &planned, &place),
     )?;
