@@ -135,7 +135,7 @@ fn doubt(comparison: &Comparison) -> Option<String> {
         ),
         Some(chance) => format!(
             "all variables, {lead_hours} h: no advantage over {rival} beyond chance (RMSE ratio \
-             {ratio:.3}, chance {chance:.3}, needed {LEVEL})"
+             {ratio:.3}, chance {chance:.3}; needed are half a percent and {LEVEL})"
         ),
     })
 }
@@ -145,6 +145,6 @@ pub fn asked() -> String {
     format!(
         "Asked for: a smaller error than persistence, than the start of training and than the \
          tuned linear model at every lead to {HOURS} hours, on every variable, and in the mean \
-         over variables by more than chance ({LEVEL})."
+         over variables by half a percent and by more than chance ({LEVEL})."
     )
 }

@@ -145,6 +145,12 @@ fn an_advantage_must_be_more_than_chance() {
     let same = found(24.0, [series(1.0, 0.4, 3), series(1.0, 0.4, 3)]);
     assert!(!same.passed());
     assert!(same.comparisons().iter().all(|c| c.chance == Some(1.0)));
+    // Always ahead, by a tenth of a percent: a network that has hardly moved.
+    let hardly: Vec<Vec<f64>> = (series(1.0, 0.4, 3).into_iter())
+        .map(|lead| lead.into_iter().map(|x| 0.998 * x).collect())
+        .collect();
+    let hardly = found(24.0, [hardly, series(1.0, 0.4, 3)]);
+    assert!(!hardly.passed() && hardly.comparisons()[0].ahead == (1, 1));
     let mut lucky = series(1.0, 0.0, 4);
     for lead in &mut lucky {
         lead[10..13].fill(0.1);
@@ -189,4 +195,125 @@ fn false_advantages_are_as_rare_as_the_level_says() {
     }
     assert!(ahead <= 77, "{ahead} of 1000");
     assert!(ahead >= 10, "{ahead} of 1000: nothing would ever be found");
+}
+
+/// Scores of random problems against loops over plain lists: persistence, climatology of the hour,
+/// and the start, which adds the linear model of the checkpoint, on the inside of the boundary.
+#[test]
+fn scores_are_those_of_plain_loops() {
+    use crate::data::{SplitBy, Splits};
+    use crate::train::{Architecture, Baseline, GraphKind, Problem, Task, Weighting, initial};
+    for seed in 0..4 {
+        let mut next = noise(seed + 50);
+        let mut archive = wave(80);
+        archive.lat.iter_mut().for_each(|y| *y += seed as f64);
+        archive.values.iter_mut().for_each(|x| *x += next() as f32);
+        let raw = archive.clone();
+        let by = SplitBy::Ratios {
+            train: 0.6,
+            validation: 0.2,
+        };
+        let splits = Splits::new(&archive, &by).unwrap();
+        let architecture = Architecture {
+            graph: GraphKind::Flat,
+            baseline: Baseline::Linear,
+            latent: 8,
+            n_layers: 1,
+            hidden: 8,
+            n_hidden: 1,
+        };
+        let task = Task::Forecast { boundary_width: 2 };
+        let weighting = Weighting::default();
+        let problem = Problem::new(archive, splits, task, architecture, weighting, None).unwrap();
+        let network =
+            fitzroy_device::nn::Network::new(&problem.spec, fitzroy_device::nn::Recompute::None);
+        let parameters = initial(&problem, &network.unwrap(), 1);
+        let options = Options {
+            leads: 3,
+            from: None,
+            until: None,
+            starts_max: 0,
+            baselines: true,
+        };
+        let mut pool = fitzroy_device::nn::Pool::new(1);
+        let found = evaluate(&problem, &parameters, &mut pool, &options, &mut |_, _| true);
+        let found = found.unwrap().unwrap();
+        let starts: Vec<usize> = (65..77).collect();
+        assert_eq!(found.n_starts, starts.len());
+        for method in &found.methods {
+            for lead in 1..=3 {
+                let plain = plain(&raw, &problem, method.method, &starts, lead);
+                let Some(plain) = plain else { continue };
+                let score = &method.scores[lead - 1][0];
+                for (own, plain) in [score.rmse, score.mae, score.bias].iter().zip(plain) {
+                    let off = (own - plain).abs();
+                    assert!(off < 1e-5, "{seed} {} {lead}: {own} {plain}", method.method);
+                }
+            }
+        }
+    }
+}
+
+/// RMSE, MAE and bias of a method that is known without a network.
+fn plain(
+    raw: &Archive,
+    problem: &crate::train::Problem,
+    method: &str,
+    starts: &[usize],
+    lead: usize,
+) -> Option<[f64; 3]> {
+    let (n_lat, n_lon) = (raw.lat.len(), raw.lon.len());
+    let n = n_lat * n_lon;
+    let at = |t: usize, k: usize| f64::from(raw.values[t * n + k]);
+    let train = problem.splits.train.clone();
+    let usual = |t: usize, k: usize| {
+        let hours: Vec<usize> = train.clone().filter(|s| s % 4 == t % 4).collect();
+        hours.iter().map(|&s| at(s, k)).sum::<f64>() / hours.len() as f64
+    };
+    let edge = |k: usize| {
+        let (y, x) = (k / n_lon, k % n_lon);
+        y < 2 || x < 2 || y + 2 >= n_lat || x + 2 >= n_lon
+    };
+    let linear = problem.normaliser.linear.as_ref()?;
+    let (mean, sd) = (problem.normaliser.mean[0], problem.normaliser.sd[0]);
+    let weight = |p: usize| f64::from(linear.weights[p * linear.stride()]);
+    let stepped = |t: usize| -> Vec<f64> {
+        let scaled = |t: usize| (0..n).map(|k| (at(t, k) - mean) / sd).collect::<Vec<f64>>();
+        let (mut before, mut now) = (scaled(t - 1), scaled(t));
+        for step in 1..=lead {
+            let truth = scaled(t + step);
+            let next = (0..n).map(|k| {
+                if edge(k) {
+                    return truth[k];
+                }
+                let mut x = now[k] + weight(18) + problem.normaliser.rest_mean[0];
+                for p in 0..9 {
+                    let beside = k + (p / 3) * n_lon + p % 3 - n_lon - 1;
+                    x += weight(p) * before[beside] + weight(9 + p) * now[beside];
+                }
+                x
+            });
+            (before, now) = (now.clone(), next.collect());
+        }
+        now.iter().map(|x| x * sd + mean).collect()
+    };
+    let (mut squares, mut absolute, mut sum, mut total) = (0.0, 0.0, 0.0, 0.0);
+    for &t in starts {
+        let forecast: Vec<f64> = match method {
+            "persistence" => (0..n).map(|k| at(t, k)).collect(),
+            "climatology" => (0..n).map(|k| usual(t + lead, k)).collect(),
+            // A network that has not learnt is its start.
+            "start" | "model" => stepped(t),
+            _ => return None,
+        };
+        for k in (0..n).filter(|&k| !edge(k)) {
+            let w = raw.lat[k / n_lon].to_radians().cos();
+            let error = forecast[k] - at(t + lead, k);
+            squares += w * error * error;
+            absolute += w * error.abs();
+            sum += w * error;
+            total += w;
+        }
+    }
+    Some([(squares / total).sqrt(), absolute / total, sum / total])
 }

@@ -6,7 +6,8 @@
 //!
 //! d = mean over variables of ½ ln(mean square error of the other / that of the model),
 //!
-//! the logarithm of the ratio of root mean square errors: variables of any unit weigh alike, and
+//! less 0.005: the logarithm of the ratio of root mean square errors beyond half a percent, for a
+//! network that has hardly moved from its start can be ahead by next to nothing, and always. Variables of any unit weigh alike, and
 //! a rival that explodes weighs no more than one number. If the model had no advantage, d would
 //! be as likely below 0 as above it by the same amount, in each block for itself; the share of the
 //! 2^blocks choices of signs whose sum is at least the one found is the chance of it. One such
@@ -32,6 +33,8 @@ pub(super) const HOURS: f64 = 48.0;
 const BLOCK_HOURS: f64 = 24.0;
 /// What a model must be ahead of, where it is scored.
 pub(super) const RIVALS: [&str; 3] = ["persistence", "start", "linear"];
+/// An advantage must be larger than this, as ln of a ratio of RMSE: half a percent.
+const MARGIN: f64 = 0.005;
 /// A ratio of errors above this counts as this.
 const RATIO_MAX: f64 = 1e6;
 
@@ -125,7 +128,7 @@ pub(super) fn comparisons(found: &Evaluation, names: &[&'static str]) -> Vec<Com
             let d = (0..blocks).map(|k| {
                 let ratios = own.squares[lead].iter().zip(&rival.squares[lead]);
                 let sum: f64 = ratios.map(|(a, b)| log_ratio(mean(b, k), mean(a, k))).sum();
-                sum / channels as f64
+                sum / channels as f64 - MARGIN
             });
             let d: Vec<f64> = d.collect();
             all.push(Comparison {
