@@ -676,7 +676,7 @@ fn scores_need_no_training_records() {
     let said = scratch
         .fitzroy(&[&evaluate[..], &["--json"]].concat())
         .ends_with(0);
-    said.complains(&["none of the training records", "left out"]);
+    let said = said.complains(&["none of the training records", "left out"]);
     let scores = said.json();
     let methods: std::collections::BTreeSet<&str> = scores["scores"]
         .as_array()

@@ -9,7 +9,7 @@ mod run;
 mod scores;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests;
+pub(crate) mod tests;
 mod verdict;
 
 pub use baselines::Climatology;

@@ -87,6 +87,15 @@ fn climatology_is_the_mean_of_the_hour() {
 
 /// Errors of two methods of one variable over `n` days, as an evaluation.
 fn found(step_hours: f64, errors: [Vec<Vec<f64>>; 2]) -> Evaluation {
+    named(step_hours, ["model", "start"], errors)
+}
+
+/// The same with the names of the methods.
+pub(crate) fn named(
+    step_hours: f64,
+    names: [&'static str; 2],
+    errors: [Vec<Vec<f64>>; 2],
+) -> Evaluation {
     let n = errors[0][0].len();
     let score = |squares: &Vec<f64>| Score {
         rmse: (squares.iter().sum::<f64>() / n as f64).sqrt(),
@@ -96,8 +105,8 @@ fn found(step_hours: f64, errors: [Vec<Vec<f64>>; 2]) -> Evaluation {
         correlation: None,
         rain: None,
     };
-    let methods = ["model", "start"].iter().zip(errors);
-    let methods = methods.map(|(&method, squares)| Scored {
+    let methods = names.into_iter().zip(errors);
+    let methods = methods.map(|(method, squares)| Scored {
         method,
         scores: squares.iter().map(|lead| vec![score(lead)]).collect(),
         squares: squares.into_iter().map(|lead| vec![lead]).collect(),

@@ -202,6 +202,7 @@ fn text_archives_become_one_file_with_rain_at_its_hour() {
         std::fs::write(rain.join(format!("{date}_{span}.txt")), "1 2 3\n4 5 6").unwrap();
     }
     std::fs::write(rain.join("20200202_8-20.txt"), "1 2 3 4 5 6").unwrap();
+    std::fs::write(levels.join("RH_20200131_00.txt"), "1 2 3").unwrap();
     let archive = TextArchive {
         lat_file: folder.join("lat.txt"),
         lon_file: folder.join("lon.txt"),
@@ -216,6 +217,7 @@ fn text_archives_become_one_file_with_rain_at_its_hour() {
         (gathered.n_times, gathered.incomplete),
         (4, vec!["2020-02-02T12:00".to_string()])
     );
+    assert_eq!(gathered.ignored, ["RH_20200131_00.txt"]);
     let read = Archive::read(&[out], &Chosen::default(), None).unwrap();
     assert_eq!(
         (read.lat.as_slice(), read.step_s, read.channels.len()),

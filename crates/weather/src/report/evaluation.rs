@@ -56,7 +56,7 @@ pub fn leads_figure(found: &Evaluation, style: &Style) -> Scene {
 }
 
 /// A line up to where it leaves the chart at `top`, and from where it comes back.
-fn cut(x: &[f64], y: &[f64], top: f64) -> (Vec<f64>, Vec<f64>) {
+pub(super) fn cut(x: &[f64], y: &[f64], top: f64) -> (Vec<f64>, Vec<f64>) {
     let inside = |v: f64| v.is_finite() && v <= top;
     let (mut xs, mut ys) = (Vec::new(), Vec::new());
     for k in 0..x.len() {

@@ -633,3 +633,32 @@ fn a_network_that_has_learnt_passes_and_one_that_has_not_fails() {
     let trained = scored(best.best_parameters());
     assert!(trained.passed(), "{:?}", trained.failures());
 }
+
+/// A channel that never changes has no scale, and a loss of exactly 0 is no success.
+#[test]
+fn what_cannot_be_learnt_is_refused_or_no_success() {
+    let mut data = archive(60);
+    for x in data.values.iter_mut().skip(1).step_by(3) {
+        *x = 4.0;
+    }
+    let by = SplitBy::Ratios {
+        train: 0.6,
+        validation: 0.2,
+    };
+    let splits = Splits::new(&data, &by).unwrap();
+    let architecture = problem().architecture;
+    let task = Task::Forecast { boundary_width: 1 };
+    let weighting = Weighting::default();
+    let refused = Problem::new(data, splits, task, architecture, weighting, None);
+    let error = refused.err().unwrap().to_string();
+    assert!(error.contains("U 850 hPa never changes"), "{error}");
+    let mut problem = problem();
+    problem.channel_weights.fill(0.0);
+    let folder = Folder::new("nothing");
+    let short = Settings {
+        max_steps: Some(3),
+        ..settings()
+    };
+    let outcome = run(&problem, &short, None, &folder.0);
+    assert_eq!((outcome.ended, outcome.last_loss), (Ended::Degenerate, 0.0));
+}
