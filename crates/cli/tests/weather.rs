@@ -368,7 +368,14 @@ fn a_real_sample_is_read_trained_on_and_scored() {
     args.extend_from_slice(&SMALL_NETWORK);
     args.extend_from_slice(&["--graph", "flat", "--max-steps", "30"]);
     let trained = scratch.fitzroy(&args).ends_with(0).json();
-    assert!(trained["best_validation_loss"].as_f64().expect("a loss") < 1.0);
+    // Thirty steps are a little better than none, at each hour.
+    let beside = trained["beside_start"].as_array().expect("a list");
+    assert!(!beside.is_empty());
+    assert!(
+        beside
+            .iter()
+            .all(|b| b["rmse_ratio"].as_f64().is_some_and(|r| r < 1.0))
+    );
     let scored = scratch.fitzroy(&[
         "weather",
         "evaluate",
@@ -612,11 +619,9 @@ fn an_untrained_network_does_not_pass() {
     ];
     evaluate.extend_from_slice(&["--leads", "8", "--out", "scores", "--strict"]);
     let said = scratch.fitzroy(&evaluate).ends_with(1);
-    assert!(
-        said.out.contains("no advantage over start beyond chance"),
-        "{}",
-        said.out
-    );
+    assert!(said.out.contains("not ahead: "), "{}", said.out);
+    let scores = std::fs::read_to_string(scratch.0.join("scores/scores.json")).expect("scores");
+    assert!(scores.contains("no advantage over start beyond chance (RMSE ratio 1.000"));
     let page = std::fs::read_to_string(scratch.0.join("scores/report.html")).expect("a page");
     assert!(page.contains("not ahead of a baseline"));
     let found = scratch.fitzroy(&["report", "scores"]).ends_with(0);

@@ -1,6 +1,6 @@
 //! All records of all files in memory: time by time, node by node, channel by channel.
 
-use super::check::{Numbers, Spread};
+use super::check::{Numbers, Spread, is_number};
 use super::contents::Contents;
 use crate::files::{Axes, Dims, FieldFile};
 use crate::time::Time;
@@ -186,18 +186,18 @@ impl Archive {
         contents.check(&files[0].0)?;
         check_times(&archive.times)?;
         archive.step_s = usual_step(&archive.times);
-        for held in files[0]
-            .1
-            .variables
-            .iter()
-            .filter(|v| v.dims == Dims::Fixed)
-        {
+        archive.read_statics(&files[0].1, &mut contents)?;
+        contents.statics = archive.statics.iter().map(|s| s.0.clone()).collect();
+        Ok((archive, contents))
+    }
+
+    /// Reads the fields of (lat, lon) that have no holes.
+    fn read_statics(&mut self, file: &FieldFile, contents: &mut Contents) -> Result<()> {
+        for held in file.variables.iter().filter(|v| v.dims == Dims::Fixed) {
             let mut field = Vec::new();
-            files[0]
-                .1
-                .read(&held.name, |_, values| field = values.to_vec())?;
-            if field.iter().all(|x| x.is_finite() && x.abs() < 1e15) {
-                archive.statics.push((held.name.clone(), field));
+            file.read(&held.name, |_, values| field = values.to_vec())?;
+            if field.iter().all(|x| is_number(*x)) {
+                self.statics.push((held.name.clone(), field));
             } else {
                 contents.notes.push(format!(
                     "the static field `{}` has missing values and is not used",
@@ -206,9 +206,8 @@ impl Archive {
             }
         }
         // Files and stores list their variables in orders of their own.
-        archive.statics.sort_by(|a, b| a.0.cmp(&b.0));
-        contents.statics = archive.statics.iter().map(|s| s.0.clone()).collect();
-        Ok((archive, contents))
+        self.statics.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(())
     }
 
     /// Adds the records of a file; the spread of each channel in it.
@@ -366,21 +365,26 @@ fn channels((path, file): &(String, FieldFile), chosen: &Chosen) -> Result<Vec<C
         }
     }
     if channels.is_empty() {
-        return Err(data_error(format!(
-            "{path}: no variable lies on (time, [level,] lat, lon), which are {} x [{} x] {} x {}; \
-             the file has {}",
-            file.axes.times.len(),
-            file.axes.levels.len(),
-            file.axes.lat.len(),
-            file.axes.lon.len(),
-            if file.others.is_empty() {
-                "axes and static fields alone".to_string()
-            } else {
-                file.others.join(", ")
-            }
-        )));
+        return Err(off_the_grid(path, file));
     }
     Ok(channels)
+}
+
+/// Nothing lies on the axes: says what they are and what there is.
+fn off_the_grid(path: &str, file: &FieldFile) -> Error {
+    let axes = &file.axes;
+    let others = match file.others.is_empty() {
+        true => "axes and static fields alone".to_string(),
+        false => file.others.join(", "),
+    };
+    data_error(format!(
+        "{path}: no variable lies on (time, [level,] lat, lon), which are {} x [{} x] {} x {}; \
+         the file has {others}",
+        axes.times.len(),
+        axes.levels.len(),
+        axes.lat.len(),
+        axes.lon.len()
+    ))
 }
 
 fn check_times(times: &[Time]) -> Result<()> {

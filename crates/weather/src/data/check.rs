@@ -11,6 +11,11 @@ const FILLS: [f32; 9] = [
     -9999.0, -999.0, -99999.0, -999.9, -9999.9, 9999.0, 99999.0, -32768.0, -32767.0,
 ];
 
+/// True for what can be meant as a number: finite, and no fill value by its size.
+pub(super) fn is_number(x: f32) -> bool {
+    f64::from(x.abs()) < HUGE
+}
+
 /// The numbers of one channel of one file: those of `values` from `channel` on, each `stride`-th;
 /// place by place, time by time.
 pub(super) struct Numbers<'a> {
@@ -74,7 +79,7 @@ impl Numbers<'_> {
                  or cut them out first, nothing is guessed"
             ));
         }
-        let regular = |x: &f32| f64::from(x.abs()) < HUGE && !FILLS.contains(x);
+        let regular = |x: &f32| is_number(*x) && !FILLS.contains(x);
         let start = (f64::INFINITY, f64::NEG_INFINITY);
         let (low, high) = self.all().filter(regular).fold(start, |(low, high), x| {
             (low.min(f64::from(x)), high.max(f64::from(x)))
@@ -84,7 +89,7 @@ impl Numbers<'_> {
             let x = f64::from(x);
             !(low <= high) || (low - x).max(x - high) > high - low
         };
-        let is_fill = |x: f32| !regular(&x) && (f64::from(x.abs()) >= HUGE || apart(x));
+        let is_fill = |x: f32| !is_number(x) || FILLS.contains(&x) && apart(x);
         if let Some(fill) = self.all().find(|x| is_fill(*x))
             && let Some((bad, time, n, place)) = self.place(|x| x == fill)
         {

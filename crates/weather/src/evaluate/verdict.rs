@@ -35,8 +35,9 @@ const BLOCK_HOURS: f64 = 24.0;
 pub(super) const RIVALS: [&str; 3] = ["persistence", "start", "linear"];
 /// An advantage must be larger than this, as ln of a ratio of RMSE: half a percent.
 const MARGIN: f64 = 0.005;
-/// A ratio of errors above this counts as this.
-const RATIO_MAX: f64 = 1e6;
+/// A ratio of errors above this counts as this, either way: of one variable in one block, as rain in a
+/// dry week, of which persistence is never wrong.
+const RATIO_MAX: f64 = 10.0;
 
 /// A model beside one rival at one lead.
 #[derive(Clone, Debug, PartialEq)]

@@ -208,7 +208,19 @@ pub fn evaluation_page(
         let figures = scenes.into_iter().map(figure).collect();
         sections.push(Section::new("Maps", figures));
     }
-    let how = format!(
+    sections.push(Section::new("How this was scored", vec![Block::Text(how(found))]).folded());
+    let code = Block::Code {
+        name: "command".into(),
+        text: command.into(),
+    };
+    sections.push(Section::new("Command", vec![code]).folded());
+    page.sections = sections;
+    page.footer = format!("Fitzroy {version}");
+    page
+}
+
+fn how(found: &Evaluation) -> String {
+    format!(
         "All methods get the truth on the boundary of the region at each step, and are scored \
          inside of it. Anomalies are those from the training climatology. Start is what the \
          network corrects, without the network: the linear model, or the momentum, that lies in \
@@ -219,16 +231,7 @@ pub fn evaluation_page(
          or than a day: the share of all choices of signs of their log ratios of errors whose sum \
          is as large. {}",
         found.notes.join(" ")
-    );
-    sections.push(Section::new("How this was scored", vec![Block::Text(how)]).folded());
-    let code = Block::Code {
-        name: "command".into(),
-        text: command.into(),
-    };
-    sections.push(Section::new("Command", vec![code]).folded());
-    page.sections = sections;
-    page.footer = format!("Fitzroy {version}");
-    page
+    )
 }
 
 fn verdict(found: &Evaluation) -> Verdict {

@@ -133,7 +133,6 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
         args.visualizations,
     )?;
     scored.notes.iter().for_each(terminal::note);
-    let failures = scored.failures();
     if args.machine.json {
         json::print(&scores);
     } else {
@@ -141,15 +140,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
             terminal::out(table(&scored).trim_end());
             terminal::out(format_args!("wrote {}", folder.path().display()));
         }
-        for failure in failures.iter().take(8) {
-            terminal::out(format_args!("not ahead: {failure}"));
-        }
-        if failures.len() > 8 {
-            terminal::out(format_args!("... and {} more", failures.len() - 8));
-        }
-        if scored.passed() && problem.is_forecast() {
-            terminal::out(ahead(&scored));
-        }
+        tell(&scored, problem.is_forecast());
     }
     folder.finish()?;
     let behind = args.strict && !scored.passed();
@@ -158,6 +149,20 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// Where the model is not ahead, or that it is.
+fn tell(scored: &Evaluation, is_forecast: bool) {
+    let failures = scored.failures();
+    for failure in failures.iter().take(8) {
+        terminal::out(format_args!("not ahead: {failure}"));
+    }
+    if failures.len() > 8 {
+        terminal::out(format_args!("... and {} more", failures.len() - 8));
+    }
+    if scored.passed() && is_forecast {
+        terminal::out(ahead(scored));
+    }
 }
 
 /// What a model that is ahead of its rivals is ahead of, in words.

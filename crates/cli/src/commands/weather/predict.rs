@@ -129,6 +129,17 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// A static field of the data, so that a forecast can be read as data itself.
+fn static_field((name, values): &(String, Vec<f32>)) -> (GridVariable, Vec<f32>) {
+    let variable = GridVariable {
+        name: name.clone(),
+        units: String::new(),
+        long_name: format!("{name} of the data"),
+        has_levels: false,
+    };
+    (variable, values.clone())
+}
+
 /// Writes the forecast channels, whole variables at a time; what is not forecast is left out.
 fn write(
     args: &PredictArgs,
@@ -170,7 +181,7 @@ fn write(
         lat: archive.lat.clone(),
         lon: archive.lon.clone(),
         variables: variables.collect(),
-        statics: Vec::new(),
+        statics: archive.statics.iter().map(static_field).collect(),
         compression: 4,
     };
     let mut inside = vec![false; archive.n_nodes()];

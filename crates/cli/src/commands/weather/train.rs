@@ -138,7 +138,13 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
              --prefetch-buffer-size, or train with fewer threads so that one is left for data",
         );
     }
-    let behind = outcome.beside_start.iter().filter(|b| !(b.ratio < 1.0));
+    warn_behind(&outcome.beside_start);
+    Ok(ended(outcome.ended))
+}
+
+/// Says at which leads the best checkpoint is behind its start.
+fn warn_behind(found: &[BesideStart]) {
+    let behind = found.iter().filter(|b| !(b.ratio < 1.0));
     let behind: Vec<String> = behind.map(|b| b.lead_hours.to_string()).collect();
     if !behind.is_empty() {
         terminal::note(format_args!(
@@ -147,7 +153,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
             behind.join(", ")
         ));
     }
-    Ok(match outcome.ended {
+}
+
+/// The exit of a run, with a word where it did not succeed.
+fn ended(ended: Ended) -> Outcome {
+    match ended {
         Ended::Degenerate => {
             terminal::note(
                 "the last loss is 0 or not finite: nothing can have been learnt. Look at the data: \
@@ -164,7 +174,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
             );
             Outcome::NotPassed
         }
-    })
+    }
 }
 
 /// Says that a run has ended before, and touches nothing.
