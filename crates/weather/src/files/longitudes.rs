@@ -56,13 +56,14 @@ fn short(x: f64) -> f64 {
 pub(super) fn eastward(given: &[f64]) -> Result<(Vec<f64>, Vec<usize>, Option<String>)> {
     let order: Vec<usize> = (0..given.len()).collect();
     let ascending = |v: &[f64]| v.windows(2).all(|p| p[0] < p[1]);
-    let falls = given.windows(2).filter(|p| p[0] >= p[1]).count();
+    let falls = given.windows(2).filter(|p| !(p[0] < p[1])).count();
     let seam = match falls {
         0 => hole(given),
         1 => given.windows(2).position(|p| p[0] >= p[1]),
         _ => None,
     };
-    if given.is_empty() || falls > 1 || falls == 1 && given.len() < 3 {
+    let finite = given.iter().all(|x| x.is_finite());
+    if !finite || given.is_empty() || falls > 1 || falls == 1 && given.len() < 3 {
         return Err(data_error("longitude must be in order, without repeats"));
     }
     let Some(seam) = seam else {

@@ -431,7 +431,13 @@ fn holes_between_longitudes_or_latitudes_are_refused() {
         (vec![-2.0, -1.0, 0.0, 1.0, 2.0], vec![3, 4, 0, 1, 2])
     );
     assert!(note.unwrap().contains("0 to 359"));
-    for bad in [&[3.0, 2.0, 1.0][..], &[2.0, 1.0], &[1.0, 1.0, 2.0], &[]] {
+    for bad in [
+        &[3.0, 2.0, 1.0][..],
+        &[2.0, 1.0],
+        &[1.0, 1.0, 2.0],
+        &[],
+        &[f64::NAN, 1.0, 2.0, 3.0],
+    ] {
         assert!(eastward(bad).is_err(), "{bad:?}");
     }
     let all: Vec<f64> = (0..360).map(f64::from).collect();
