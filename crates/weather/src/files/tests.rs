@@ -265,8 +265,8 @@ fn random_file(path: &Temporary, seed: u64) -> Oracle {
     let mut hour = 24 * pick(20_000) as i64;
     for k in 0..n_times {
         times.push(hour * 3600);
-        // A gap now and then; the usual step first.
-        hour += if k > 3 && pick(4) == 0 { 18 } else { 6 };
+        // A gap now and then: fewer than steps of the usual length, which is the most frequent.
+        hour += if k % 3 == 2 && pick(2) == 0 { 18 } else { 6 };
     }
     let south = -60.0 + pick(100) as f64;
     let lat: Vec<f64> = (0..n_lat).map(|k| south + 0.5 * k as f64).collect();
