@@ -793,14 +793,15 @@ fn a_network_is_trained_on_a_gpu_and_on_the_cpu_alike() {
         let off = number(&gpu, key) / number(&cpu, key) - 1.0;
         assert!(off.abs() < 1e-4, "{key}: {off}");
     }
-    // Products of the library, graphs noted and launched: the same list is noted once.
+    // Products of the library, graphs noted and launched: the same list is noted once. There are
+    // four: a step of training, validations of one and of two steps, and the swap of averages.
     let counts = std::fs::read_to_string(folder.join("counts")).unwrap();
     let counts: Vec<u64> = counts
         .split_whitespace()
         .map(|w| w.parse().unwrap())
         .collect();
     assert!(
-        counts[0] > 100 && counts[2] > 8 && counts[1] <= 3,
+        counts[0] > 100 && counts[2] > 8 && counts[1] <= 4,
         "{counts:?}"
     );
     let metrics = std::fs::read_to_string(folder.join("gpu/metrics.jsonl")).unwrap();

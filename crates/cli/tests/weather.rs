@@ -54,8 +54,12 @@ fn synthetic_data_become_a_scored_forecast() {
     ]);
     let scored = scored.ends_with(0).json();
     let scores = scored["scores"].as_array().unwrap();
-    // Four methods, two leads, five variables on two levels and rain.
-    assert_eq!(scores.len(), 4 * 2 * 11);
+    // Five methods, two leads, five variables on two levels and rain.
+    assert_eq!(scores.len(), 5 * 2 * 11);
+    // Two days of initial times tell nothing from chance.
+    assert_eq!(scored["passed"], false);
+    assert!(scored["comparisons"][0]["chance"].is_null());
+    assert_eq!(scored["linear_penalties"].as_array().unwrap().len(), 2);
     assert!(
         scores
             .iter()
@@ -364,7 +368,14 @@ fn a_real_sample_is_read_trained_on_and_scored() {
     args.extend_from_slice(&SMALL_NETWORK);
     args.extend_from_slice(&["--graph", "flat", "--max-steps", "30"]);
     let trained = scratch.fitzroy(&args).ends_with(0).json();
-    assert!(trained["best_validation_loss"].as_f64().expect("a loss") < 1.0);
+    // Thirty steps are a little better than none, at each hour.
+    let beside = trained["beside_start"].as_array().expect("a list");
+    assert!(!beside.is_empty());
+    assert!(
+        beside
+            .iter()
+            .all(|b| b["rmse_ratio"].as_f64().is_some_and(|r| r < 1.0))
+    );
     let scored = scratch.fitzroy(&[
         "weather",
         "evaluate",
@@ -460,7 +471,7 @@ fn training_and_scores_leave_pages_pictures_and_a_profile() {
         .ends_with(1);
     let page = read("scores/report.html");
     for part in [
-        "behind a baseline",
+        "not ahead of a baseline",
         "Error by lead time",
         "CSI 1 mm",
         "forecast − truth",
@@ -537,4 +548,178 @@ fn synthetic_settings_out_of_range_are_refused() {
         args.extend_from_slice(&flags);
         fitzroy(&args).ends_with(2).complains(&[part]);
     }
+}
+
+/// What has ended is not touched, and what is left to do is said.
+#[test]
+fn resuming_a_finished_run_does_nothing_and_other_data_are_refused() {
+    let scratch = Scratch::new("weather-finished");
+    synthetic(&scratch, "a.nc", &[]);
+    synthetic(&scratch, "b.nc", &["--seed", "7"]);
+    let steps = ["--max-steps", "5", "--out", "run"];
+    scratch.fitzroy(&train(&steps)).ends_with(0);
+    let files = || -> Vec<(String, Vec<u8>)> {
+        let entries = std::fs::read_dir(scratch.0.join("run")).expect("a folder");
+        let mut all: Vec<(String, Vec<u8>)> = entries
+            .flatten()
+            .map(|e| {
+                let bytes = std::fs::read(e.path()).expect("a file");
+                (e.file_name().to_string_lossy().into_owned(), bytes)
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let before = files();
+    let resume = ["--max-steps", "5", "--resume-from", "run"];
+    let said = scratch.fitzroy(&train(&resume));
+    said.ends_with(0)
+        .complains(&["nothing is left to do at step 5", "--max-steps"]);
+    let mut other = train(&resume);
+    other[3] = "b.nc";
+    scratch
+        .fitzroy(&other)
+        .ends_with(2)
+        .complains(&["records are other ones"]);
+    let said = scratch.fitzroy(&train(&[&resume[..], &["--loss", "mae"]].concat()));
+    said.ends_with(2).complains(&["loss", "mse", "mae"]);
+    assert!(files() == before);
+}
+
+/// A network that has not learnt is called ahead of nothing; the end of its training says so, too.
+#[test]
+fn an_untrained_network_does_not_pass() {
+    let scratch = Scratch::new("weather-untrained");
+    synthetic(&scratch, "a.nc", &["--days", "80"]);
+    let flags = [
+        "--learning-rate",
+        "1e-12",
+        "--max-steps",
+        "2",
+        "--out",
+        "run",
+    ];
+    let mut args = train(&flags);
+    let usual = args.iter().position(|a| *a == "1e-3").expect("a rate");
+    args.drain(usual - 1..=usual);
+    let said = scratch.fitzroy(&args);
+    let said = said.ends_with(0);
+    assert!(
+        said.out.contains("beside the untrained start"),
+        "{}",
+        said.out
+    );
+    let mut evaluate = vec![
+        "weather",
+        "evaluate",
+        "--data",
+        "a.nc",
+        "--checkpoint",
+        "run",
+    ];
+    evaluate.extend_from_slice(&["--leads", "8", "--out", "scores", "--strict"]);
+    let said = scratch.fitzroy(&evaluate).ends_with(1);
+    assert!(said.out.contains("not ahead: "), "{}", said.out);
+    let scores = std::fs::read_to_string(scratch.0.join("scores/scores.json")).expect("scores");
+    assert!(scores.contains("no advantage over start beyond chance (RMSE ratio 1.000"));
+    let page = std::fs::read_to_string(scratch.0.join("scores/report.html")).expect("a page");
+    assert!(page.contains("not ahead of a baseline"));
+    let found = scratch.fitzroy(&["report", "scores"]).ends_with(0);
+    assert!(found.out.contains("report.html"), "{}", found.out);
+    scratch
+        .fitzroy(&["report", "scores", "--out", "copy.html"])
+        .ends_with(0);
+    let copy = std::fs::read_to_string(scratch.0.join("copy.html")).expect("a copy");
+    assert_eq!(copy, page);
+    let said = scratch.fitzroy(&[&evaluate[..6], &["--no-baselines", "--strict"]].concat());
+    said.ends_with(2).complains(&["--strict"]);
+}
+
+/// Data of the test time alone: scored beside persistence and the start, with a word for what is
+/// left out; a verdict is refused.
+#[test]
+fn scores_need_no_training_records() {
+    let scratch = Scratch::new("weather-later");
+    synthetic(&scratch, "a.nc", &[]);
+    scratch
+        .fitzroy(&train(&[
+            "--max-steps",
+            "2",
+            "--test-start-date",
+            "2000-01-08",
+            "--out",
+            "run",
+        ]))
+        .ends_with(0);
+    let forecast = [
+        "weather",
+        "predict",
+        "--data",
+        "a.nc",
+        "--checkpoint",
+        "run",
+        "--initial-time",
+        "2000-01-08",
+        "--num-steps",
+        "12",
+        "--output",
+        "later.nc",
+    ];
+    scratch.fitzroy(&forecast).ends_with(0);
+    let evaluate = [
+        "weather",
+        "evaluate",
+        "--data",
+        "later.nc",
+        "--checkpoint",
+        "run",
+        "--leads",
+        "2",
+        "--out",
+        "scores",
+    ];
+    let said = scratch
+        .fitzroy(&[&evaluate[..], &["--json"]].concat())
+        .ends_with(0);
+    let said = said.complains(&["none of the training records", "left out"]);
+    let scores = said.json();
+    let methods: std::collections::BTreeSet<&str> = scores["scores"]
+        .as_array()
+        .expect("scores")
+        .iter()
+        .filter_map(|s| s["method"].as_str())
+        .collect();
+    assert_eq!(
+        methods.into_iter().collect::<Vec<_>>(),
+        ["model", "persistence", "start"]
+    );
+    // The file is the model's own forecast, but for rain, which is not negative in it.
+    let own = scores["scores"].as_array().expect("scores").iter();
+    let own = own.filter(|s| s["method"] == "model" && s["variable"] == "TEM");
+    assert!(
+        own.filter_map(|s| s["rmse"].as_f64())
+            .all(|rmse| rmse < 0.02)
+    );
+    let said = scratch.fitzroy(&[&evaluate[..8], &["--strict"]].concat());
+    said.ends_with(2)
+        .complains(&["--strict", "training records"]);
+}
+
+/// Part of what a file holds is used: the rest is named, with how to use it, and kept with the run.
+#[test]
+fn what_a_file_holds_and_what_is_used_is_said_and_kept() {
+    let scratch = Scratch::new("weather-contents");
+    synthetic(&scratch, "a.nc", &[]);
+    let flags = ["--variables", "U,TEM", "--max-steps", "2", "--out", "run"];
+    let said = scratch.fitzroy(&train(&flags)).ends_with(0);
+    said.complains(&[
+        "uses U 250 hPa [m s-1]",
+        "not used: DPT, GPH, V, precipitation",
+        "--variables U,TEM,DPT,GPH,V,precipitation",
+    ]);
+    let run = std::fs::read_to_string(scratch.0.join("run/run.json")).expect("it is there");
+    let run: serde_json::Value = serde_json::from_str(&run).expect("JSON");
+    assert_eq!(run["contents"]["unused"][0], "DPT");
+    assert_eq!(run["contents"]["used"].as_array().expect("a list").len(), 4);
+    assert_eq!(run["beside_start"].as_array().expect("a list").len(), 5);
 }

@@ -52,6 +52,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
         );
         return Err(Error::new(ErrorKind::Io, message));
     }
+    if is_folder && weather::pages::is_evaluation(&args.run) {
+        let page = weather::pages::evaluation_report(&args.run, args.out.as_deref())?;
+        terminal::out(format_args!("the page is {}", page.display()));
+        return Ok(Outcome::Done);
+    }
     if is_folder && weather::pages::is_training(&args.run) {
         weather::pages::training_report(&args.run, &out)?;
         terminal::out(format_args!("wrote {}", out.display()));

@@ -1,12 +1,16 @@
 //! All records of all files in memory: time by time, node by node, channel by channel.
 
+use super::check::{Numbers, Spread, is_number};
+use super::contents::Contents;
 use crate::files::{Axes, Dims, FieldFile};
 use crate::time::Time;
 use fitzroy::{Error, ErrorKind, Result};
+use flate2::Crc;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Variables that are used when none are named, with their units.
-const KNOWN: &[(&str, &[&str])] = &[
+pub(super) const KNOWN: &[(&str, &[&str])] = &[
     ("DPT", &["K", "kelvin"]),
     ("TEM", &["K", "kelvin"]),
     ("GPH", &["m", "gpm", "metre", "meter"]),
@@ -93,13 +97,53 @@ impl Archive {
         &self.values[time * n..(time + 1) * n]
     }
 
+    /// A checksum (CRC-32) of grid, channels, static fields, and times and values of records
+    /// `range`.
+    pub fn checksum(&self, range: &Range<usize>) -> u32 {
+        let mut crc = Crc::new();
+        for x in self.lat.iter().chain(&self.lon) {
+            crc.update(&x.to_le_bytes());
+        }
+        for channel in &self.channels {
+            crc.update(channel.label().as_bytes());
+        }
+        let statics = self.statics.iter().flat_map(|(_, field)| field);
+        let n = self.record_len();
+        let values = &self.values[range.start * n..range.end * n];
+        let mut bytes = Vec::with_capacity(1 << 16);
+        for x in statics.chain(values) {
+            bytes.extend_from_slice(&x.to_le_bytes());
+            if bytes.len() >= 1 << 16 {
+                crc.update(&bytes);
+                bytes.clear();
+            }
+        }
+        crc.update(&bytes);
+        for time in &self.times[range.clone()] {
+            crc.update(&time.0.to_le_bytes());
+        }
+        crc.sum()
+    }
+
     /// Reads files; together they must be one series.
     ///
     /// # Errors
-    /// A file cannot be read; a variable or level is missing; units, grids or levels differ;
-    /// times repeat or are out of order; values are missing; it would not fit into
-    /// `memory_bytes`.
+    /// As [`Archive::read_with_contents`].
     pub fn read(paths: &[PathBuf], chosen: &Chosen, memory_bytes: Option<u64>) -> Result<Self> {
+        Ok(Self::read_with_contents(paths, chosen, memory_bytes)?.0)
+    }
+
+    /// Reads files, and says what they hold and what of it is used.
+    ///
+    /// # Errors
+    /// A file cannot be read; a variable or level is missing; units, grids or levels differ;
+    /// times repeat or are out of order; values are missing, are fill values, or belie their units;
+    /// it would not fit into `memory_bytes`.
+    pub fn read_with_contents(
+        paths: &[PathBuf],
+        chosen: &Chosen,
+        memory_bytes: Option<u64>,
+    ) -> Result<(Self, Contents)> {
         let mut files = Vec::new();
         for path in paths {
             files.push((path.display().to_string(), FieldFile::open(path)?));
@@ -134,31 +178,40 @@ impl Archive {
                 ),
             ));
         }
+        let mut contents = Contents::new(&files[0].1, &archive.channels);
         for (path, file) in &files {
-            archive.append(path, file, &axes)?;
+            let spreads = archive.append(path, file, &axes)?;
+            contents.add(&archive.channels, &spreads);
         }
+        contents.check(&files[0].0)?;
         check_times(&archive.times)?;
         archive.step_s = usual_step(&archive.times);
-        for held in files[0]
-            .1
-            .variables
-            .iter()
-            .filter(|v| v.dims == Dims::Fixed)
-        {
+        archive.read_statics(&files[0].1, &mut contents)?;
+        contents.statics = archive.statics.iter().map(|s| s.0.clone()).collect();
+        Ok((archive, contents))
+    }
+
+    /// Reads the fields of (lat, lon) that have no holes.
+    fn read_statics(&mut self, file: &FieldFile, contents: &mut Contents) -> Result<()> {
+        for held in file.variables.iter().filter(|v| v.dims == Dims::Fixed) {
             let mut field = Vec::new();
-            files[0]
-                .1
-                .read(&held.name, |_, values| field = values.to_vec())?;
-            if field.iter().all(|x| x.is_finite()) {
-                archive.statics.push((held.name.clone(), field));
+            file.read(&held.name, |_, values| field = values.to_vec())?;
+            if field.iter().all(|x| is_number(*x)) {
+                self.statics.push((held.name.clone(), field));
+            } else {
+                contents.notes.push(format!(
+                    "the static field `{}` has missing values and is not used",
+                    held.name
+                ));
             }
         }
         // Files and stores list their variables in orders of their own.
-        archive.statics.sort_by(|a, b| a.0.cmp(&b.0));
-        Ok(archive)
+        self.statics.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(())
     }
 
-    fn append(&mut self, path: &str, file: &FieldFile, axes: &Axes) -> Result<()> {
+    /// Adds the records of a file; the spread of each channel in it.
+    fn append(&mut self, path: &str, file: &FieldFile, axes: &Axes) -> Result<Vec<Spread>> {
         let (n, n_channels) = (self.n_nodes(), self.channels.len());
         let start = self.values.len();
         let n_times = file.axes.times.len();
@@ -180,31 +233,33 @@ impl Archive {
                 })
                 .collect();
             let values = &mut self.values[start..];
-            let mut gone: Option<(usize, usize, usize)> = None;
             file.read(&held.name, |time, record| {
                 for &(channel, level) in &own {
                     let field = &record[level * n..(level + 1) * n];
-                    let bad = field.iter().filter(|x| !x.is_finite()).count();
-                    if bad > 0 && gone.is_none() {
-                        gone = Some((time, channel, bad));
-                    }
                     for (node, &x) in field.iter().enumerate() {
                         values[(time * n + node) * n_channels + channel] = x;
                     }
                 }
             })
             .map_err(|error| error.context(format!("{path}: `{variable}`")))?;
-            if let Some((time, channel, bad)) = gone {
-                return Err(data_error(format!(
-                    "{path}: {} has {bad} of {n} values missing or not finite at {}; fill or cut \
-                     them out first, nothing is guessed",
-                    self.channels[channel].label(),
-                    file.axes.times[time].iso()
-                )));
-            }
         }
+        let spread = |(first, channel): (usize, &Channel)| {
+            let numbers = Numbers {
+                channel,
+                values: &self.values[start..],
+                first,
+                stride: n_channels,
+                times: &file.axes.times,
+                lat: &self.lat,
+                lon: &self.lon,
+            };
+            let spread = numbers.spread();
+            spread.map_err(|message| data_error(format!("{path}: {message}")))
+        };
+        let spreads = self.channels.iter().enumerate().map(spread);
+        let spreads = spreads.collect::<Result<Vec<Spread>>>()?;
         self.times.extend(&file.axes.times);
-        Ok(())
+        Ok(spreads)
     }
 }
 
@@ -310,11 +365,26 @@ fn channels((path, file): &(String, FieldFile), chosen: &Chosen) -> Result<Vec<C
         }
     }
     if channels.is_empty() {
-        return Err(data_error(format!(
-            "{path}: no variable lies on (time, [level,] lat, lon)"
-        )));
+        return Err(off_the_grid(path, file));
     }
     Ok(channels)
+}
+
+/// Nothing lies on the axes: says what they are and what there is.
+fn off_the_grid(path: &str, file: &FieldFile) -> Error {
+    let axes = &file.axes;
+    let others = match file.others.is_empty() {
+        true => "axes and static fields alone".to_string(),
+        false => file.others.join(", "),
+    };
+    data_error(format!(
+        "{path}: no variable lies on (time, [level,] lat, lon), which are {} x [{} x] {} x {}; \
+         the file has {others}",
+        axes.times.len(),
+        axes.levels.len(),
+        axes.lat.len(),
+        axes.lon.len()
+    ))
 }
 
 fn check_times(times: &[Time]) -> Result<()> {

@@ -20,10 +20,7 @@ pub struct Linear {
     pub shape: (usize, usize),
 }
 
-/// Penalty on normalised predictors, per observation, of the model that forecasts are compared
-/// with.
-const RIDGE: f64 = 1e-4;
-/// Penalties of the model that forecasts go on from. Next to collinear channels a small one costs
+/// Penalties on normalised predictors, per observation, of the model that forecasts go on from. Next to collinear channels a small one costs
 /// nothing at one step, and lets errors grow two- and threefold with every further one.
 const RIDGES: [f64; 5] = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2];
 /// Steps for which it must stay below persistence, and forecasts that are tried.
@@ -58,11 +55,17 @@ impl Linear {
         y * columns + moved(node % columns, k % 3, columns)
     }
 
-    /// Fits the changes of records `range` of a normalised archive, as closely as it can.
-    pub fn fit(archive: &Archive, range: &Range<usize>) -> Self {
+    /// Penalties among which a validation can choose, from one that all but interpolates to one
+    /// that all but persists.
+    pub const PENALTIES: [f64; 10] = [1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
+
+    /// Fits the changes of records `range` of a normalised archive with each of
+    /// [`Linear::PENALTIES`].
+    pub fn candidates(archive: &Archive, range: &Range<usize>) -> Vec<(f64, Self)> {
         let linear = Self::empty(archive);
         let sums = linear.sums(archive, range);
-        linear.with(&sums, RIDGE)
+        let fits = Self::PENALTIES.map(|penalty| (penalty, linear.with(&sums, penalty)));
+        fits.into()
     }
 
     /// Fits the changes of records `range` with the smallest penalty with which forecasts of many
@@ -401,10 +404,8 @@ mod tests {
     #[test]
     fn the_linear_model_finds_a_linear_law() {
         let archive = wave(120);
-        for linear in [
-            Linear::fit(&archive, &(0..60)),
-            Linear::steady(&archive, &(0..60), &(60..100)),
-        ] {
+        let closest = Linear::candidates(&archive, &(0..60)).remove(3).1;
+        for linear in [closest, Linear::steady(&archive, &(0..60), &(60..100))] {
             let truth = archive.record(71);
             let mut change = vec![0.0; truth.len()];
             linear.change(archive.record(69), archive.record(70), &mut change);
@@ -428,7 +429,7 @@ mod tests {
     #[test]
     fn slopes_are_the_transpose_of_changes() {
         let archive = wave(80);
-        let linear = Linear::fit(&archive, &(0..60));
+        let linear = Linear::candidates(&archive, &(0..60)).remove(3).1;
         let n = archive.record_len();
         let some = |k: usize| -> Vec<f32> {
             (0..n)

@@ -68,6 +68,22 @@ impl Splits {
     /// # Errors
     /// A part has too few records for one window, or a share is out of range.
     pub fn new(archive: &Archive, by: &SplitBy) -> Result<Self> {
+        let splits = Self::cut(archive, by)?;
+        splits.check(archive, &[Split::Train, Split::Validation, Split::Test])?;
+        Ok(splits)
+    }
+
+    /// Splits an archive of which only the test part will be scored; others may be empty.
+    ///
+    /// # Errors
+    /// The test part has too few records for one window.
+    pub fn for_scores(archive: &Archive, by: &SplitBy) -> Result<Self> {
+        let splits = Self::cut(archive, by)?;
+        splits.check(archive, &[Split::Test])?;
+        Ok(splits)
+    }
+
+    fn cut(archive: &Archive, by: &SplitBy) -> Result<Self> {
         let times = &archive.times;
         let n = times.len();
         let share = |x: f64| x.is_finite() && x > 0.0 && x <= 1.0;
@@ -110,31 +126,35 @@ impl Splits {
                 )
             }
         };
-        let splits = Splits {
+        Ok(Splits {
             train: 0..a.min(n),
             validation: a.min(n)..b.min(n),
             test: b.min(n)..n,
-        };
-        for (name, range) in [
-            ("training", &splits.train),
-            ("validation", &splits.validation),
-            ("test", &splits.test),
-        ] {
+        })
+    }
+
+    fn check(&self, archive: &Archive, parts: &[Split]) -> Result<()> {
+        let (times, n) = (&archive.times, archive.times.len());
+        for &part in parts {
+            let (name, range) = match part {
+                Split::Train => ("training", &self.train),
+                Split::Validation => ("validation", &self.validation),
+                Split::Test => ("test", &self.test),
+            };
             if windows(archive, range, 1).0.is_empty() {
-                let span = (times[0].iso(), times[n - 1].iso());
                 return Err(Error::new(
                     ErrorKind::Data,
                     format!(
                         "the {name} split is empty: it has {} of {n} records ({} to {}), and a \
                          window needs 3 in a row; move the borders",
                         range.len(),
-                        span.0,
-                        span.1
+                        times[0].iso(),
+                        times[n - 1].iso()
                     ),
                 ));
             }
         }
-        Ok(splits)
+        Ok(())
     }
 
     /// All records train and nothing else is done: for forecasts.

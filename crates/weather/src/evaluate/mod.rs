@@ -1,14 +1,21 @@
-//! Forecasts beside persistence, climatology and a linear model, and how good each is.
+//! Forecasts beside persistence, climatology, the start of training and a tuned linear model, and
+//! whether the model is ahead by more than chance.
 
 mod baselines;
+mod forecast;
+mod found;
 mod report;
 mod run;
 mod scores;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests;
+pub(crate) mod tests;
+mod verdict;
 
 pub use baselines::Climatology;
+pub use forecast::forecast;
+pub use found::{Evaluation, Scored, asked};
 pub use report::{csv, document, table};
-pub use run::{Evaluation, Options, Scored, evaluate, forecast};
+pub use run::{Options, evaluate};
 pub use scores::{Rain, Score, Tally};
+pub use verdict::{Comparison, judged};

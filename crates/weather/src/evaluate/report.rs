@@ -1,6 +1,6 @@
 //! Scores as a table, as JSON and as CSV.
 
-use super::run::Evaluation;
+use super::found::Evaluation;
 use super::scores::Score;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -60,13 +60,24 @@ pub fn document(evaluation: &Evaluation) -> Value {
             }
         }
     }
+    let comparisons = evaluation.comparisons();
+    let comparisons = comparisons.iter().map(|c| {
+        json!({
+            "rival": c.rival, "lead_hours": c.lead_hours, "rmse_ratio": c.ratio,
+            "chance": c.chance, "blocks": c.n_blocks, "variables_ahead": c.ahead.0,
+            "variables": c.ahead.1, "holds": c.holds(),
+        })
+    });
     json!({
         "forecasts": evaluation.n_starts,
         "first_start": evaluation.span.0.iso(),
         "last_start": evaluation.span.1.iso(),
         "boundary": "truth",
-        "passed": evaluation.failures().is_empty(),
+        "passed": evaluation.passed(),
         "failures": evaluation.failures(),
+        "comparisons": comparisons.collect::<Vec<Value>>(),
+        "linear_penalties": evaluation.penalties,
+        "notes": evaluation.notes,
         "scores": entries,
     })
 }
@@ -126,6 +137,14 @@ pub fn table(evaluation: &Evaluation) -> String {
             }
             out.push('\n');
         }
+    }
+    for c in evaluation.comparisons() {
+        let chance = c.chance.map_or("unknown".into(), |p| format!("{p:.3}"));
+        let _ = writeln!(
+            out,
+            "beside {:12} {:>5} h: RMSE x {:.3}, ahead on {} of {} variables, chance {chance}",
+            c.rival, c.lead_hours, c.ratio, c.ahead.0, c.ahead.1
+        );
     }
     let _ = writeln!(
         out,

@@ -1,10 +1,12 @@
 //! Forecasts of a trained model, and its scores beside the baselines'.
 
-use super::baselines::Climatology;
-use super::scores::{Score, Tally};
+use super::baselines::{Climatology, Ridges};
+use super::forecast::{force, restored};
+use super::found::{Evaluation, Scored};
+use super::scores::Tally;
 use crate::data::{Channel, FORCINGS, Linear, Split, forcings};
 use crate::time::Time;
-use crate::train::{Predictor, Problem};
+use crate::train::{Predictor, Problem, untrained};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::{Pool, Recompute};
 
@@ -19,80 +21,8 @@ pub struct Options {
     pub until: Option<Time>,
     /// Initial times at most, evenly spread; 0: all.
     pub starts_max: usize,
-    /// Whether persistence, climatology and the linear model are scored too.
+    /// Whether the baselines are scored too.
     pub baselines: bool,
-}
-
-/// Scores of one method.
-#[derive(Clone, Debug)]
-pub struct Scored {
-    /// `model`, `persistence`, `climatology` or `linear`.
-    pub method: &'static str,
-    /// Lead by lead, channel by channel.
-    pub scores: Vec<Vec<Score>>,
-}
-
-/// All scores, and the last forecast for maps.
-#[derive(Clone, Debug)]
-pub struct Evaluation {
-    /// Channels, as scored.
-    pub channels: Vec<Channel>,
-    /// Hours from one lead to the next.
-    pub step_hours: f64,
-    /// Initial times.
-    pub n_starts: usize,
-    /// First and last initial time.
-    pub span: (Time, Time),
-    /// The model first.
-    pub methods: Vec<Scored>,
-    /// Hours of each lead of the maps, with truth and forecast of all channels (node, channel),
-    /// in the channels' units, from the first initial time.
-    pub maps: Vec<(f64, Vec<f64>, Vec<f64>)>,
-    /// Latitudes of the maps.
-    pub lat: Vec<f64>,
-    /// Longitudes of the maps.
-    pub lon: Vec<f64>,
-    /// Channels of the maps, scored or not.
-    pub n_channels: usize,
-    /// By scored channel, its place among those of the maps.
-    pub places: Vec<usize>,
-}
-
-impl Evaluation {
-    fn rmse(&self, method: &str, lead: usize, channel: usize) -> Option<f64> {
-        let found = self.methods.iter().find(|m| m.method == method)?;
-        Some(found.scores.get(lead)?.get(channel)?.rmse)
-    }
-
-    /// Channels and leads at which the model is not below the linear model at the first lead, or
-    /// not below persistence at any lead up to 48 hours; in words.
-    pub fn failures(&self) -> Vec<String> {
-        let mut failures = Vec::new();
-        let leads = self.methods[0].scores.len();
-        for (k, channel) in self.channels.iter().enumerate() {
-            for lead in 0..leads {
-                let hours = (lead + 1) as f64 * self.step_hours;
-                let own = self.rmse("model", lead, k);
-                let mut hold = |other: &str| {
-                    if let (Some(own), Some(theirs)) = (own, self.rmse(other, lead, k))
-                        && !(own < theirs)
-                    {
-                        let label = channel.label();
-                        failures.push(format!(
-                            "{label}, {hours} h: RMSE {own:.4} is not below {other}'s {theirs:.4}"
-                        ));
-                    }
-                };
-                if lead == 0 {
-                    hold("linear");
-                }
-                if hours <= 48.0 {
-                    hold("persistence");
-                }
-            }
-        }
-        failures
-    }
 }
 
 /// Scores a model.
@@ -142,7 +72,7 @@ pub fn evaluate(
     let mut predictor = Predictor::new(problem, pool, 1, 1, Recompute::Mlp)?;
     predictor.embed(pool, parameters);
     for (count, &start) in starts.iter().enumerate() {
-        scorer.start(problem, parameters, pool, &mut predictor, start as usize);
+        scorer.add(problem, parameters, pool, &mut predictor, start as usize);
         if !progress(count + 1, starts.len()) {
             return Ok(None);
         }
@@ -155,12 +85,16 @@ pub fn evaluate(
     )))
 }
 
+/// A baseline that is rolled out like the network: its last two states.
+type Rolled = (Vec<f32>, Vec<f32>);
+
 struct Scorer {
     methods: Vec<&'static str>,
     /// (method, lead, channel).
     tallies: Vec<Vec<Vec<Tally>>>,
-    climatology: Climatology,
-    linear: Option<Linear>,
+    climatology: Option<Climatology>,
+    ridges: Option<Ridges>,
+    notes: Vec<String>,
     leads: usize,
     /// Scored places among the outputs, and their weights, which sum to 1.
     places: Vec<usize>,
@@ -171,12 +105,26 @@ struct Scorer {
 impl Scorer {
     fn new(problem: &Problem, options: &Options, leads: usize) -> Self {
         let mut methods = vec!["model"];
-        let mut linear = None;
+        let (mut ridges, mut notes) = (None, Vec::new());
+        let trained_on = |split| !problem.windows(split, 1).0.is_empty();
+        let known = trained_on(Split::Train);
         if options.baselines {
-            methods.extend(["persistence", "climatology"]);
+            methods.push("persistence");
+            if known {
+                methods.push("climatology");
+            } else {
+                notes.push(
+                    "the data hold none of the training records: climatology, anomaly correlation \
+                     and the tuned linear model are left out"
+                        .to_string(),
+                );
+            }
             if problem.is_forecast() {
+                methods.push("start");
+            }
+            if problem.is_forecast() && known && trained_on(Split::Validation) {
                 methods.push("linear");
-                linear = Some(Linear::fit(&problem.archive, &problem.splits.train));
+                ridges = Some(Ridges::tuned(problem, leads));
             }
         }
         let weights = &problem.node_weights;
@@ -186,8 +134,9 @@ impl Scorer {
         Scorer {
             tallies: vec![vec![vec![Tally::default(); n_channels]; leads]; methods.len()],
             methods,
-            climatology: Climatology::new(&problem.archive, &problem.splits.train),
-            linear,
+            climatology: known.then(|| Climatology::new(&problem.archive, &problem.splits.train)),
+            ridges,
+            notes,
             leads,
             weights: places
                 .iter()
@@ -199,7 +148,7 @@ impl Scorer {
     }
 
     /// One forecast by every method, scored at every lead.
-    fn start(
+    fn add(
         &mut self,
         problem: &Problem,
         parameters: &[f32],
@@ -215,7 +164,10 @@ impl Scorer {
             out
         };
         predictor.start(archive.record(t - 1), archive.record(t));
-        let mut linear = (archive.record(t - 1).to_vec(), archive.record(t).to_vec());
+        let first = || (archive.record(t - 1).to_vec(), archive.record(t).to_vec());
+        let mut start = first();
+        let models = self.ridges.as_ref().map_or(&[][..], Ridges::models);
+        let mut rolled: Vec<Rolled> = models.iter().map(|_| first()).collect();
         for lead in 0..self.leads {
             let truth = archive.record(t + lead + 1);
             let sun = [0, 1, 2].map(|k| known(t + lead + k - 1));
@@ -226,17 +178,24 @@ impl Scorer {
                 match name {
                     "persistence" => self.tally(problem, method, lead, t, archive.record(t)),
                     "climatology" => {
-                        let usual = self.climatology.at(archive, t + lead + 1).to_vec();
+                        let Some(usual) = &self.climatology else {
+                            continue;
+                        };
+                        let usual = usual.at(archive, t + lead + 1).to_vec();
                         self.tally(problem, method, lead, t, &usual);
                     }
+                    "start" => {
+                        let next = untrained(problem, &start.0, &start.1, Some(truth));
+                        start = (start.1, next);
+                        self.tally(problem, method, lead, t, &start.1);
+                    }
                     _ => {
-                        let Some(model) = &self.linear else { continue };
-                        let mut next = vec![0.0; truth.len()];
-                        model.change(&linear.0, &linear.1, &mut next);
-                        next.iter_mut().zip(&linear.1).for_each(|(d, x)| *d += x);
-                        force(problem, truth, &mut next);
-                        self.tally(problem, method, lead, t, &next);
-                        linear = (linear.1, next);
+                        let Some(ridges) = &self.ridges else { continue };
+                        for (model, states) in ridges.models().iter().zip(&mut rolled) {
+                            advance(problem, model, states, truth);
+                        }
+                        let chosen = ridges.of_lead(lead);
+                        self.tally(problem, method, lead, t, &rolled[chosen].1);
                     }
                 }
             }
@@ -253,7 +212,8 @@ impl Scorer {
         let archive = &problem.archive;
         let n = archive.channels.len();
         let truth = archive.record(t + lead + 1);
-        let usual = self.climatology.at(archive, t + lead + 1);
+        let usual = self.climatology.as_ref();
+        let usual = usual.map(|c| c.at(archive, t + lead + 1));
         for (k, &channel) in problem.targets_in_order().iter().enumerate() {
             let rain = archive.channels[channel].is_rain();
             let pick = |state: &[f32]| -> Vec<f64> {
@@ -263,17 +223,18 @@ impl Scorer {
                 let held = |x: f64| if rain { x.max(0.0) } else { x };
                 self.places.iter().map(|place| held(value(place))).collect()
             };
-            let (f, o, c) = (pick(state), pick(truth), pick(usual));
-            self.tallies[method][lead][k].add(&self.weights, &f, &o, &c, rain);
+            let (f, o, c) = (pick(state), pick(truth), usual.map(pick));
+            self.tallies[method][lead][k].add(&self.weights, &f, &o, c.as_deref(), rain);
         }
     }
 
     fn finish(self, problem: &Problem, n_starts: usize, span: (Time, Time)) -> Evaluation {
         let channels: Vec<Channel> = problem.target_channels().into_iter().cloned().collect();
-        let score = |tallies: &Vec<Tally>| -> Vec<Score> {
+        let score = |tallies: &Vec<Tally>| {
             let pairs = tallies.iter().zip(&channels);
             pairs.filter_map(|(t, c)| t.score(c.is_rain())).collect()
         };
+        let squares = |tallies: &Vec<Tally>| tallies.iter().map(|t| t.squares().to_vec()).collect();
         let methods = self
             .methods
             .iter()
@@ -281,9 +242,14 @@ impl Scorer {
             .map(|(&method, leads)| Scored {
                 method,
                 scores: leads.iter().map(score).collect(),
+                squares: leads.iter().map(squares).collect(),
             });
+        let ridges = self.ridges.as_ref();
+        let penalties = (0..self.leads).filter_map(|lead| Some(ridges?.penalty(lead)));
         Evaluation {
             methods: methods.collect(),
+            penalties: penalties.collect(),
+            notes: self.notes,
             channels,
             step_hours: problem.archive.step_s as f64 / 3600.0,
             n_starts,
@@ -297,79 +263,11 @@ impl Scorer {
     }
 }
 
-/// Puts the truth on the boundary.
-fn force(problem: &Problem, truth: &[f32], state: &mut [f32]) {
-    let n = problem.archive.channels.len();
-    for (place, &node) in problem.outputs().iter().enumerate() {
-        if problem.node_weights[place] == 0.0 {
-            let at = node as usize * n;
-            state[at..at + n].copy_from_slice(&truth[at..at + n]);
-        }
-    }
-}
-
-/// A state in the channels' units.
-fn restored(problem: &Problem, state: &[f32]) -> Vec<f64> {
-    let n = problem.archive.channels.len();
-    let value = |(k, &x): (usize, &f32)| {
-        let value = problem.normaliser.restore(k % n, x);
-        if problem.archive.channels[k % n].is_rain() {
-            value.max(0.0)
-        } else {
-            value
-        }
-    };
-    state.iter().enumerate().map(value).collect()
-}
-
-/// Forecasts `steps` steps from record `t`: states in the channels' units. The boundary comes
-/// from the archive's later records.
-///
-/// # Errors
-/// A record before the start, or one of the boundary, is missing.
-pub fn forecast(
-    problem: &Problem,
-    parameters: &[f32],
-    pool: &mut Pool,
-    t: usize,
-    steps: usize,
-) -> Result<Vec<Vec<f64>>> {
-    let archive = &problem.archive;
-    let step_s = archive.step_s;
-    let at = |k: i64| {
-        let time = Time(archive.times[t].0 + k * step_s);
-        archive.times.binary_search(&time).ok().ok_or_else(|| {
-            let what = if k < 0 {
-                "a forecast starts from two states one step apart"
-            } else {
-                "the boundary is forced with later states; append them to --data, or give them \
-                 as --boundary"
-            };
-            let message = format!("there is no record of {}: {what}", time.iso());
-            Error::new(ErrorKind::Data, message)
-        })
-    };
-    let known = |time: i64| {
-        let mut out = vec![0.0; archive.n_nodes() * FORCINGS];
-        let time = Time(archive.times[t].0 + time * step_s);
-        forcings(time, &archive.lat, &archive.lon, &mut out);
-        out
-    };
-    let forced = problem.node_weights.contains(&0.0);
-    let mut predictor = Predictor::new(problem, pool, 1, 1, Recompute::Mlp)?;
-    predictor.embed(pool, parameters);
-    predictor.start(archive.record(at(-1)?), archive.record(t));
-    let mut states = Vec::new();
-    for step in 0..steps {
-        let truth = if forced {
-            Some(archive.record(at(step as i64 + 1)?))
-        } else {
-            None
-        };
-        let sun = [-1, 0, 1].map(|k| known(step as i64 + k));
-        let sun = [&sun[0][..], &sun[1][..], &sun[2][..]];
-        predictor.step(problem, pool, parameters, (step, 0), sun, truth);
-        states.push(restored(problem, predictor.state(step + 2)));
-    }
-    Ok(states)
+/// One step of a linear model, with the truth on the boundary.
+pub(super) fn advance(problem: &Problem, model: &Linear, states: &mut Rolled, truth: &[f32]) {
+    let mut next = vec![0.0; truth.len()];
+    model.change(&states.0, &states.1, &mut next);
+    next.iter_mut().zip(&states.1).for_each(|(d, x)| *d += x);
+    force(problem, truth, &mut next);
+    states.0 = std::mem::replace(&mut states.1, next);
 }

@@ -6,8 +6,8 @@ const THRESHOLDS_MM: [f64; 3] = [1.0, 10.0, 25.0];
 /// Sums over forecasts, from which scores follow.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    n: f64,
-    squares: f64,
+    /// Σ w (f−o)² of every forecast, in the order in which they were added.
+    squares: Vec<f64>,
     absolute: f64,
     error: f64,
     acc: (f64, f64),
@@ -58,14 +58,14 @@ fn cosine(pairs: impl Iterator<Item = (f64, f64, f64)>) -> Option<f64> {
 }
 
 impl Tally {
-    /// Adds a forecast: forecast, truth and climatology of each place, with weights that sum
-    /// to 1.
+    /// Adds a forecast: forecast, truth and climatology, where it is known, of each place, with
+    /// weights that sum to 1.
     pub fn add(
         &mut self,
         weights: &[f64],
         forecast: &[f64],
         truth: &[f64],
-        usual: &[f64],
+        usual: Option<&[f64]>,
         rain: bool,
     ) {
         let all = || {
@@ -75,15 +75,19 @@ impl Tally {
                 .zip(truth)
                 .map(|((w, f), o)| (*w, *f, *o))
         };
-        self.n += 1.0;
+        let mut squares = 0.0;
         for (w, f, o) in all() {
             let error = f - o;
-            self.squares += w * error * error;
+            squares += w * error * error;
             self.absolute += w * error.abs();
             self.error += w * error;
         }
-        let anomalies = all().zip(usual).map(|((w, f, o), c)| (w, f - c, o - c));
-        if let Some(r) = cosine(anomalies) {
+        self.squares.push(squares);
+        let anomalies = |usual: &[f64]| {
+            let places = all().zip(usual);
+            cosine(places.map(|((w, f, o), c)| (w, f - c, o - c)))
+        };
+        if let Some(r) = usual.and_then(anomalies) {
             self.acc = (self.acc.0 + r, self.acc.1 + 1.0);
         }
         let mean_f: f64 = all().map(|(w, f, _)| w * f).sum();
@@ -109,17 +113,23 @@ impl Tally {
         }
     }
 
+    /// Σ w (f−o)² of every forecast that was added, in their order.
+    pub fn squares(&self) -> &[f64] {
+        &self.squares
+    }
+
     /// The scores; none without a forecast.
     pub fn score(&self, rain: bool) -> Option<Score> {
-        if self.n == 0.0 {
+        if self.squares.is_empty() {
             return None;
         }
+        let n = self.squares.len() as f64;
         let mean = |(sum, n): (f64, f64)| (n > 0.0).then(|| sum / n);
         let ratio = |a: f64, b: f64| (b > 0.0).then(|| a / b);
         Some(Score {
-            rmse: (self.squares / self.n).sqrt(),
-            mae: self.absolute / self.n,
-            bias: self.error / self.n,
+            rmse: (self.squares.iter().sum::<f64>() / n).sqrt(),
+            mae: self.absolute / n,
+            bias: self.error / n,
             acc: mean(self.acc),
             correlation: mean(self.correlation),
             rain: rain.then(|| Rain {

@@ -1,6 +1,6 @@
 //! Scores against numbers worked out by hand, baselines against data they must fit.
 
-use super::scores::Tally;
+use super::scores::{Score, Tally};
 use super::*;
 use crate::data::{Archive, Channel};
 use crate::time::Time;
@@ -11,8 +11,8 @@ fn errors_are_means_over_places_and_times() {
     let mut tally = Tally::default();
     let weights = [0.25; 4];
     let (truth, usual) = ([1.0, 2.0, 3.0, 4.0], [2.5; 4]);
-    tally.add(&weights, &[2.0, 1.0, 3.0, 6.0], &truth, &usual, false);
-    tally.add(&weights, &truth, &truth, &usual, false);
+    tally.add(&weights, &[2.0, 1.0, 3.0, 6.0], &truth, Some(&usual), false);
+    tally.add(&weights, &truth, &truth, Some(&usual), false);
     let score = tally.score(false).unwrap();
     assert!((score.rmse - 0.75_f64.sqrt()).abs() < 1e-12);
     assert!((score.mae - 0.5).abs() < 1e-12 && (score.bias - 0.25).abs() < 1e-12);
@@ -29,7 +29,7 @@ fn rain_is_counted_above_thresholds() {
     let weights = [0.2; 5];
     let forecast = [12.0, 30.0, 9.0, 11.0, 0.0];
     let truth = [10.0, 26.0, 15.0, 2.0, 0.5];
-    tally.add(&weights, &forecast, &truth, &[0.0; 5], true);
+    tally.add(&weights, &forecast, &truth, Some(&[0.0; 5]), true);
     let rain = tally.score(true).unwrap().rain.unwrap();
     assert_eq!(rain.csi, [Some(1.0), Some(0.5), Some(1.0)]);
     assert_eq!(rain.frequency_bias, [Some(1.0), Some(1.0), Some(1.0)]);
@@ -42,7 +42,7 @@ fn rain_is_counted_above_thresholds() {
         ]
     );
     let mut dry = Tally::default();
-    dry.add(&[1.0], &[0.0], &[0.0], &[0.0], true);
+    dry.add(&[1.0], &[0.0], &[0.0], None, true);
     assert_eq!(dry.score(true).unwrap().rain.unwrap().csi, [None; 3]);
 }
 
@@ -83,4 +83,246 @@ fn climatology_is_the_mean_of_the_hour() {
             assert!((climatology.at(&archive, t)[node] - mean).abs() < 1e-5);
         }
     }
+}
+
+/// Errors of two methods of one variable over `n` days, as an evaluation.
+fn found(step_hours: f64, errors: [Vec<Vec<f64>>; 2]) -> Evaluation {
+    named(step_hours, ["model", "start"], errors)
+}
+
+/// The same with the names of the methods.
+pub(crate) fn named(
+    step_hours: f64,
+    names: [&'static str; 2],
+    errors: [Vec<Vec<f64>>; 2],
+) -> Evaluation {
+    let n = errors[0][0].len();
+    let score = |squares: &Vec<f64>| Score {
+        rmse: (squares.iter().sum::<f64>() / n as f64).sqrt(),
+        mae: 0.0,
+        bias: 0.0,
+        acc: None,
+        correlation: None,
+        rain: None,
+    };
+    let methods = names.into_iter().zip(errors);
+    let methods = methods.map(|(method, squares)| Scored {
+        method,
+        scores: squares.iter().map(|lead| vec![score(lead)]).collect(),
+        squares: squares.into_iter().map(|lead| vec![lead]).collect(),
+    });
+    Evaluation {
+        channels: wave(1).channels,
+        step_hours,
+        n_starts: n,
+        span: (Time(0), Time((n as i64 - 1) * 86_400)),
+        methods: methods.collect(),
+        maps: Vec::new(),
+        lat: Vec::new(),
+        lon: Vec::new(),
+        n_channels: 1,
+        penalties: Vec::new(),
+        notes: Vec::new(),
+        places: vec![0],
+    }
+}
+
+/// Numbers that look random, from 0 to 1.
+fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as f64 / f64::from(1_u32 << 31)
+    }
+}
+
+/// A fifth less error at every lead, day by day with noise: ahead. The same errors, or a model that
+/// is only ahead on some lucky days: not ahead. A rival that explodes does not hide an advantage.
+#[test]
+fn an_advantage_must_be_more_than_chance() {
+    let days = 60;
+    let series = |factor: f64, spread: f64, seed: u64| -> Vec<Vec<f64>> {
+        let mut next = noise(seed);
+        let mut day = || factor * (1.0 + spread * (next() - 0.5));
+        (0..2).map(|_| (0..days).map(|_| day()).collect()).collect()
+    };
+    let better = found(24.0, [series(0.8, 0.4, 1), series(1.0, 0.4, 2)]);
+    assert!(better.passed(), "{:?}", better.failures());
+    assert_eq!(better.comparisons().len(), 2);
+    let same = found(24.0, [series(1.0, 0.4, 3), series(1.0, 0.4, 3)]);
+    assert!(!same.passed());
+    assert!(same.comparisons().iter().all(|c| c.chance == Some(1.0)));
+    // Always ahead, by a tenth of a percent: a network that has hardly moved.
+    let hardly: Vec<Vec<f64>> = (series(1.0, 0.4, 3).into_iter())
+        .map(|lead| lead.into_iter().map(|x| 0.998 * x).collect())
+        .collect();
+    let hardly = found(24.0, [hardly, series(1.0, 0.4, 3)]);
+    assert!(!hardly.passed() && hardly.comparisons()[0].ahead == (1, 1));
+    let mut lucky = series(1.0, 0.0, 4);
+    for lead in &mut lucky {
+        lead[10..13].fill(0.1);
+        lead[13..].iter_mut().step_by(2).for_each(|x| *x = 1.001);
+    }
+    let lucky = found(24.0, [lucky, series(1.0, 0.0, 5)]);
+    assert_eq!(lucky.comparisons()[0].ahead, (1, 1));
+    assert!(!lucky.passed() && lucky.failures()[0].contains("beyond chance"));
+    let mut exploding = series(1.0, 0.4, 6);
+    exploding[1][30] = f64::INFINITY;
+    let exploding = found(24.0, [series(0.8, 0.4, 7), exploding]);
+    assert!(exploding.passed(), "{:?}", exploding.failures());
+    let few = |lead: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+        lead.into_iter().map(|l| l[..4].to_vec()).collect()
+    };
+    let short = found(24.0, [few(series(0.5, 0.1, 8)), few(series(1.0, 0.1, 9))]);
+    assert!(!short.passed() && short.failures()[0].contains("too few to tell"));
+}
+
+/// Errors without an advantage that are alike for about two days (an autoregression of 0.6 a day):
+/// a model is called ahead in at most 5 % of cases. Bound: that and four standard deviations of a
+/// share of 1,000. Catches: a level of 5 % with ten blocks (86 of 1,000), days taken as independent.
+#[test]
+fn false_advantages_are_as_rare_as_the_level_says() {
+    let days = 60;
+    let mut ahead = 0;
+    for seed in 0..1000 {
+        let mut next = noise(seed + 1);
+        let mut series = || -> Vec<f64> {
+            let mut x = 0.0;
+            let mut day = || {
+                x = 0.6 * x + next() + next() + next() - 1.5;
+                f64::exp(x)
+            };
+            for _ in 0..20 {
+                day();
+            }
+            (0..days).map(|_| day()).collect()
+        };
+        let both = [vec![series()], vec![series()]];
+        ahead += usize::from(found(24.0, both).comparisons()[0].beyond_chance());
+    }
+    assert!(ahead <= 77, "{ahead} of 1000");
+    assert!(ahead >= 10, "{ahead} of 1000: nothing would ever be found");
+}
+
+/// Scores of random problems against loops over plain lists: persistence, climatology of the hour,
+/// and the start, which adds the linear model of the checkpoint, on the inside of the boundary.
+#[test]
+fn scores_are_those_of_plain_loops() {
+    use crate::data::{SplitBy, Splits};
+    use crate::train::{Architecture, Baseline, GraphKind, Problem, Task, Weighting, initial};
+    for seed in 0..4 {
+        let mut next = noise(seed + 50);
+        let mut archive = wave(80);
+        archive.lat.iter_mut().for_each(|y| *y += seed as f64);
+        archive.values.iter_mut().for_each(|x| *x += next() as f32);
+        let raw = archive.clone();
+        let by = SplitBy::Ratios {
+            train: 0.6,
+            validation: 0.2,
+        };
+        let splits = Splits::new(&archive, &by).unwrap();
+        let architecture = Architecture {
+            graph: GraphKind::Flat,
+            baseline: Baseline::Linear,
+            latent: 8,
+            n_layers: 1,
+            hidden: 8,
+            n_hidden: 1,
+        };
+        let task = Task::Forecast { boundary_width: 2 };
+        let weighting = Weighting::default();
+        let problem = Problem::new(archive, splits, task, architecture, weighting, None).unwrap();
+        let network =
+            fitzroy_device::nn::Network::new(&problem.spec, fitzroy_device::nn::Recompute::None);
+        let parameters = initial(&problem, &network.unwrap(), 1);
+        let options = Options {
+            leads: 3,
+            from: None,
+            until: None,
+            starts_max: 0,
+            baselines: true,
+        };
+        let mut pool = fitzroy_device::nn::Pool::new(1);
+        let found = evaluate(&problem, &parameters, &mut pool, &options, &mut |_, _| true);
+        let found = found.unwrap().unwrap();
+        let starts: Vec<usize> = (65..77).collect();
+        assert_eq!(found.n_starts, starts.len());
+        for method in &found.methods {
+            for lead in 1..=3 {
+                let plain = plain(&raw, &problem, method.method, &starts, lead);
+                let Some(plain) = plain else { continue };
+                let score = &method.scores[lead - 1][0];
+                for (own, plain) in [score.rmse, score.mae, score.bias].iter().zip(plain) {
+                    let off = (own - plain).abs();
+                    assert!(off < 1e-5, "{seed} {} {lead}: {own} {plain}", method.method);
+                }
+            }
+        }
+    }
+}
+
+/// RMSE, MAE and bias of a method that is known without a network.
+fn plain(
+    raw: &Archive,
+    problem: &crate::train::Problem,
+    method: &str,
+    starts: &[usize],
+    lead: usize,
+) -> Option<[f64; 3]> {
+    let (n_lat, n_lon) = (raw.lat.len(), raw.lon.len());
+    let n = n_lat * n_lon;
+    let at = |t: usize, k: usize| f64::from(raw.values[t * n + k]);
+    let train = problem.splits.train.clone();
+    let usual = |t: usize, k: usize| {
+        let hours: Vec<usize> = train.clone().filter(|s| s % 4 == t % 4).collect();
+        hours.iter().map(|&s| at(s, k)).sum::<f64>() / hours.len() as f64
+    };
+    let edge = |k: usize| {
+        let (y, x) = (k / n_lon, k % n_lon);
+        y < 2 || x < 2 || y + 2 >= n_lat || x + 2 >= n_lon
+    };
+    let linear = problem.normaliser.linear.as_ref()?;
+    let (mean, sd) = (problem.normaliser.mean[0], problem.normaliser.sd[0]);
+    let weight = |p: usize| f64::from(linear.weights[p * linear.stride()]);
+    let stepped = |t: usize| -> Vec<f64> {
+        let scaled = |t: usize| (0..n).map(|k| (at(t, k) - mean) / sd).collect::<Vec<f64>>();
+        let (mut before, mut now) = (scaled(t - 1), scaled(t));
+        for step in 1..=lead {
+            let truth = scaled(t + step);
+            let next = (0..n).map(|k| {
+                if edge(k) {
+                    return truth[k];
+                }
+                let mut x = now[k] + weight(18) + problem.normaliser.rest_mean[0];
+                for p in 0..9 {
+                    let beside = k + (p / 3) * n_lon + p % 3 - n_lon - 1;
+                    x += weight(p) * before[beside] + weight(9 + p) * now[beside];
+                }
+                x
+            });
+            (before, now) = (now.clone(), next.collect());
+        }
+        now.iter().map(|x| x * sd + mean).collect()
+    };
+    let (mut squares, mut absolute, mut sum, mut total) = (0.0, 0.0, 0.0, 0.0);
+    for &t in starts {
+        let forecast: Vec<f64> = match method {
+            "persistence" => (0..n).map(|k| at(t, k)).collect(),
+            "climatology" => (0..n).map(|k| usual(t + lead, k)).collect(),
+            // A network that has not learnt is its start.
+            "start" | "model" => stepped(t),
+            _ => return None,
+        };
+        for k in (0..n).filter(|&k| !edge(k)) {
+            let w = raw.lat[k / n_lon].to_radians().cos();
+            let error = forecast[k] - at(t + lead, k);
+            squares += w * error * error;
+            absolute += w * error.abs();
+            sum += w * error;
+            total += w;
+        }
+    }
+    Some([(squares / total).sqrt(), absolute / total, sum / total])
 }

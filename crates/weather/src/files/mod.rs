@@ -1,5 +1,6 @@
 //! Gridded fields in files: CF NetCDF-4, written and read; Zarr, read.
 
+mod longitudes;
 mod preprocess;
 mod read;
 mod source;

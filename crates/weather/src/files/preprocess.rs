@@ -45,6 +45,8 @@ pub struct Gathered {
     pub n_times: usize,
     /// Times at which a file was missing, which were left out.
     pub incomplete: Vec<String>,
+    /// Files of the two folders whose names are not understood, which were not used.
+    pub ignored: Vec<String>,
 }
 
 fn data_error(path: &Path, message: String) -> Error {
@@ -148,6 +150,29 @@ fn find(archive: &TextArchive) -> Result<Found> {
     Ok((levels, rain))
 }
 
+/// Names in the two folders that were not taken.
+fn ignored(
+    archive: &TextArchive,
+    (levels, rain): (
+        &BTreeMap<Time, BTreeMap<String, PathBuf>>,
+        &BTreeMap<Time, PathBuf>,
+    ),
+) -> Result<Vec<String>> {
+    let taken = levels.values().flat_map(BTreeMap::values);
+    let taken: BTreeSet<&PathBuf> = taken.chain(rain.values()).collect();
+    let mut left = BTreeSet::new();
+    for folder in [&archive.level_dir, &archive.rain_dir] {
+        for name in names(folder)? {
+            // One folder may hold both kinds.
+            let both = [&archive.level_dir, &archive.rain_dir];
+            if !both.iter().any(|f| taken.contains(&f.join(&name))) {
+                left.insert(name);
+            }
+        }
+    }
+    Ok(left.into_iter().collect())
+}
+
 /// Writes all times at which every file is there as CF NetCDF-4.
 ///
 /// # Errors
@@ -170,6 +195,7 @@ pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
     };
     let ((lat, lat_falls), (lon, lon_falls)) = (axis(&archive.lat_file)?, axis(&archive.lon_file)?);
     let (levels, rain) = find(archive)?;
+    let ignored = ignored(archive, (&levels, &rain))?;
     let all: BTreeSet<Time> = levels.keys().chain(rain.keys()).copied().collect();
     let complete = |time: &&Time| {
         levels
@@ -206,6 +232,7 @@ pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
     let (n_lat, n_lon) = (lat.len(), lon.len());
     let header = GridHeader {
         title: "Regional archive".into(),
+        attributes: Vec::new(),
         times: times.clone(),
         levels: archive.levels.clone(),
         lat,
@@ -244,5 +271,6 @@ pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
     Ok(Gathered {
         n_times: times.len(),
         incomplete,
+        ignored,
     })
 }

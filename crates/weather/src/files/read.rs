@@ -1,5 +1,6 @@
 //! Reading CF NetCDF-4 and Zarr: axes, times, packed numbers, missing values.
 
+use super::longitudes::{eastward, whole};
 use super::source::{Array, Source};
 use crate::time::{Time, from_cf};
 use fitzroy::{Error, ErrorKind, Result};
@@ -19,6 +20,9 @@ const LEVEL: &[&str] = &[
 const LAT: &[&str] = &["lat", "latitude"];
 const LON: &[&str] = &["lon", "longitude"];
 
+/// No pressure level lies beneath this.
+const HIGHEST_HPA: f64 = 1200.0;
+
 /// Axes of a file, latitudes from south to north.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axes {
@@ -28,7 +32,8 @@ pub struct Axes {
     pub levels: Vec<f64>,
     /// Latitudes, degrees north, ascending.
     pub lat: Vec<f64>,
-    /// Longitudes, degrees east, ascending.
+    /// Longitudes, degrees east, ascending; where the file has a seam in them (Greenwich, the date
+    /// line) they are counted on across it.
     pub lon: Vec<f64>,
 }
 
@@ -52,6 +57,8 @@ pub struct Held {
     pub units: Option<String>,
     /// Its axes.
     pub dims: Dims,
+    /// Which axis of the file each of those is.
+    order: Vec<usize>,
 }
 
 /// A NetCDF-4 file or a Zarr store with fields on a latitude-longitude grid.
@@ -61,7 +68,13 @@ pub struct FieldFile {
     pub axes: Axes,
     /// Its variables on the grid.
     pub variables: Vec<Held>,
+    /// Its arrays of numbers that are not on the grid and no axes: names and sizes.
+    pub others: Vec<String>,
+    /// What was read otherwise than it stands in the file.
+    pub notes: Vec<String>,
     flip: bool,
+    /// Which point of the file each longitude is.
+    columns: Vec<usize>,
 }
 
 pub(super) fn data_error(message: impl Into<String>) -> Error {
@@ -101,18 +114,16 @@ impl FieldFile {
         let calendar = time.text("calendar").unwrap_or_default();
         let times = from_cf(&time.all()?, &units, &calendar)?;
         let mut lat = axis("latitude", LAT)?.all()?;
-        let lon = axis("longitude", LON)?.all()?;
+        let given = axis("longitude", LON)?.all()?;
         let flip = lat.len() > 1 && lat[0] > lat[lat.len() - 1];
         if flip {
             lat.reverse();
         }
-        for (name, values) in [("latitude", &lat), ("longitude", &lon)] {
-            if values.is_empty() || !values.windows(2).all(|pair| pair[0] < pair[1]) {
-                return Err(data_error(format!(
-                    "{name} must be in order, without repeats"
-                )));
-            }
+        if lat.is_empty() || !lat.windows(2).all(|pair| pair[0] < pair[1]) {
+            return Err(data_error("latitude must be in order, without repeats"));
         }
+        whole("latitude", &lat)?;
+        let (lon, columns, note) = eastward(&given)?;
         let levels = match find(LEVEL) {
             None => Vec::new(),
             Some(name) => {
@@ -122,18 +133,28 @@ impl FieldFile {
                 array.all()?.iter().map(|p| p * scale).collect()
             }
         };
+        if let Some(level) = levels.iter().find(|p| **p > HIGHEST_HPA) {
+            return Err(data_error(format!(
+                "level {level} hPa is no pressure level of the air; if it is in Pa, say so in the \
+                 attribute units of the level axis"
+            )));
+        }
         let axes = Axes {
             times,
             levels,
             lat,
             lon,
         };
-        let variables = held(&source, &names, &axes)?;
+        let known = [TIME, LEVEL, LAT, LON].map(|known| find(known).map_or("", String::as_str));
+        let (variables, others) = held(&source, &names, &axes, known)?;
         Ok(FieldFile {
             source,
             axes,
             variables,
+            others,
+            notes: note.into_iter().collect(),
             flip,
+            columns,
         })
     }
 
@@ -145,31 +166,38 @@ impl FieldFile {
     pub fn read(&self, name: &str, mut sink: impl FnMut(usize, &[f32])) -> Result<()> {
         let array = self.source.array(name)?;
         let shape = array.shape();
-        let fixed = shape.len() == 2;
+        let held = self.variables.iter().find(|v| v.name == name);
+        let held = held.ok_or_else(|| data_error(format!("`{name}` is not on the grid")))?;
         let (scale, offset) = (
             array.number("scale_factor").unwrap_or(1.0),
             array.number("add_offset").unwrap_or(0.0),
         );
         let missing = array.missing();
-        let (n_lat, n_lon) = (self.axes.lat.len(), self.axes.lon.len());
-        let n_records = if fixed { 1 } else { shape[0] };
+        let fixed = held.dims == Dims::Fixed;
+        let time = held.order[0];
+        let n_records = if fixed { 1 } else { shape[time] };
         let at_once = array.records();
         let mut out = Vec::new();
         for first in (0..n_records).step_by(at_once) {
             let n = at_once.min(n_records - first);
             let (mut starts, mut counts) = (vec![0; shape.len()], shape.clone());
             if !fixed {
-                (starts[0], counts[0]) = (first, n);
+                (starts[time], counts[time]) = (first, n);
             }
             let values = array.slice(&starts, &counts)?;
-            for (k, record) in values.chunks(values.len() / n.max(1)).enumerate() {
+            let walk = Walk::new(&counts, &held.order, fixed);
+            for k in 0..n {
                 out.clear();
-                for field in record.chunks(n_lat * n_lon) {
-                    for row in 0..n_lat {
-                        let row = if self.flip { n_lat - 1 - row } else { row };
-                        for &x in &field[row * n_lon..(row + 1) * n_lon] {
-                            let gone = missing.contains(&x);
-                            out.push(if gone {
+                for level in 0..walk.sizes[1] {
+                    for row in 0..walk.sizes[2] {
+                        let row = if self.flip {
+                            walk.sizes[2] - 1 - row
+                        } else {
+                            row
+                        };
+                        for &column in &self.columns {
+                            let x = values[walk.at([k, level, row, column])];
+                            out.push(if missing.contains(&x) {
                                 f32::NAN
                             } else {
                                 (x * scale + offset) as f32
@@ -184,26 +212,106 @@ impl FieldFile {
     }
 }
 
-/// The variables whose shape is that of the axes.
-fn held(source: &Source, names: &[String], axes: &Axes) -> Result<Vec<Held>> {
-    let grid = [axes.lat.len(), axes.lon.len()];
-    let (n_times, n_levels) = (axes.times.len(), axes.levels.len());
-    let mut variables = Vec::new();
+/// How numbers of (time, level, lat, lon) lie in an array of any order of axes.
+struct Walk {
+    sizes: [usize; 4],
+    strides: [usize; 4],
+}
+
+impl Walk {
+    /// `order` says which axis of `counts` time, level, lat and lon are, as far as there are such.
+    fn new(counts: &[usize], order: &[usize], fixed: bool) -> Self {
+        let stride = |axis: usize| counts[axis + 1..].iter().product::<usize>();
+        let (mut sizes, mut strides) = ([1; 4], [0; 4]);
+        let places: &[usize] = match (fixed, order.len()) {
+            (true, _) => &[2, 3],
+            (_, 3) => &[0, 2, 3],
+            _ => &[0, 1, 2, 3],
+        };
+        for (&place, &axis) in places.iter().zip(order) {
+            (sizes[place], strides[place]) = (counts[axis], stride(axis));
+        }
+        Walk { sizes, strides }
+    }
+
+    fn at(&self, index: [usize; 4]) -> usize {
+        index.iter().zip(self.strides).map(|(i, s)| i * s).sum()
+    }
+}
+
+/// The variables on the axes, and what else there is. Axes are known by their names where the file
+/// tells them, else by their sizes: in the usual order, or in the only other one that fits.
+fn held(
+    source: &Source,
+    names: &[String],
+    axes: &Axes,
+    known: [&str; 4],
+) -> Result<(Vec<Held>, Vec<String>)> {
+    let sizes = [
+        axes.times.len(),
+        axes.levels.len(),
+        axes.lat.len(),
+        axes.lon.len(),
+    ];
+    let (mut variables, mut others) = (Vec::new(), Vec::new());
     for name in names {
         let array: Array<'_> = source.array(name)?;
-        let dims = match array.shape().as_slice() {
-            [t, p, y, x] if (*t, *p) == (n_times, n_levels) && [*y, *x] == grid => Dims::TimeLevel,
-            [t, y, x] if *t == n_times && [*y, *x] == grid => Dims::Time,
-            [y, x] if [*y, *x] == grid => Dims::Fixed,
-            _ => continue,
-        };
-        if array.numeric() {
-            variables.push(Held {
-                name: name.clone(),
-                units: array.text("units"),
-                dims,
-            });
+        if !array.numeric() || known.contains(&name.as_str()) {
+            continue;
         }
+        let shape = array.shape();
+        let layouts: [(Dims, &[usize]); 3] = [
+            (Dims::TimeLevel, &[0, 1, 2, 3]),
+            (Dims::Time, &[0, 2, 3]),
+            (Dims::Fixed, &[2, 3]),
+        ];
+        let found = layouts.iter().find_map(|(dims, wanted)| {
+            let order = match array.dims() {
+                Some(dims) => by_name(dims, &wanted.iter().map(|&k| known[k]).collect::<Vec<_>>()),
+                None => by_size(
+                    &shape,
+                    &wanted.iter().map(|&k| sizes[k]).collect::<Vec<_>>(),
+                ),
+            }?;
+            let fits = order
+                .iter()
+                .zip(*wanted)
+                .all(|(&axis, &k)| shape[axis] == sizes[k]);
+            fits.then_some((*dims, order))
+        });
+        let Some((dims, order)) = found else {
+            let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+            others.push(format!("`{name}` of {}", sizes.join(" x ")));
+            continue;
+        };
+        variables.push(Held {
+            name: name.clone(),
+            units: array.text("units"),
+            dims,
+            order,
+        });
     }
-    Ok(variables)
+    Ok((variables, others))
+}
+
+/// Which axis each wanted one is, if these are exactly they.
+fn by_name(dims: &[String], wanted: &[&str]) -> Option<Vec<usize>> {
+    if dims.len() != wanted.len() {
+        return None;
+    }
+    let place = |name: &&str| dims.iter().position(|d| d == name);
+    wanted.iter().map(place).collect()
+}
+
+/// Which axis each wanted size is: in order, or where all sizes differ.
+fn by_size(shape: &[usize], wanted: &[usize]) -> Option<Vec<usize>> {
+    if shape == wanted {
+        return Some((0..wanted.len()).collect());
+    }
+    let once = |n: &usize| wanted.iter().filter(|m| *m == n).count() == 1;
+    if shape.len() != wanted.len() || !wanted.iter().all(once) {
+        return None;
+    }
+    let place = |n: &usize| shape.iter().position(|m| m == n);
+    wanted.iter().map(place).collect()
 }

@@ -77,6 +77,17 @@ impl Array<'_> {
         }
     }
 
+    /// Names of its axes, where they can be read: in Zarr stores.
+    pub(super) fn dims(&self) -> Option<&[String]> {
+        match self {
+            Array::Hdf5(_) => None,
+            Array::Zarr(_, array) => {
+                let named = array.dims.len() == array.shape.len();
+                named.then_some(array.dims.as_slice())
+            }
+        }
+    }
+
     /// True for numbers, whole or not.
     pub(super) fn numeric(&self) -> bool {
         match self {

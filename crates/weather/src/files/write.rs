@@ -24,6 +24,8 @@ pub struct GridVariable {
 pub struct GridHeader {
     /// The global attribute `title`.
     pub title: String,
+    /// Further global attributes.
+    pub attributes: Vec<(String, String)>,
     /// Times of the records.
     pub times: Vec<Time>,
     /// Pressure levels, hPa.
@@ -91,6 +93,9 @@ impl GridFile {
         let file = options.create(&self.temporary)?;
         file.set_attr_string("Conventions", "CF-1.8")?;
         file.set_attr_string("title", &header.title)?;
+        for (name, value) in &header.attributes {
+            file.set_attr_string(name, value)?;
+        }
         let hours: Vec<f64> = header.times.iter().map(|t| t.0 as f64 / 3600.0).collect();
         let mut scales = Vec::new();
         for (name, values, units, standard) in [

@@ -1,38 +1,40 @@
 //! The page of scores: does the model beat what costs nothing, where, and how does it look.
 
+use super::tables::{advantages, rain, scores};
 use crate::data::Channel;
-use crate::evaluate::Evaluation;
+use crate::evaluate::{Evaluation, asked};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::draw::{Scene, Stroke};
-use fitzroy_report::figure::{
-    Chart, Heat, Layer, Style, charts, count, heat_figure, said, tint_of,
-};
-use fitzroy_report::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdict};
+use fitzroy_report::figure::{Chart, Heat, Layer, Style, charts, count, heat_figure, tint_of};
+use fitzroy_report::page::{Block, Card, Page, Section, State, Verdict};
 
 /// Channels of a figure of maps; more make further figures.
 const MAPS_EACH: usize = 6;
 /// Hours ahead of the maps, if so many were forecast.
 const MAPS_HOURS: f64 = 24.0;
+/// Methods that set the height of the charts; others can explode.
+const FRAMING: [&str; 3] = ["model", "persistence", "climatology"];
 
-fn titled(channel: &Channel) -> String {
-    match channel.units.is_empty() {
-        true => channel.label(),
-        false => format!("{} ({})", channel.label(), channel.units),
-    }
-}
-
-/// RMSE by lead of every method, variable by variable.
+/// RMSE by lead of every method, variable by variable. The axis ends a little above the model,
+/// persistence and climatology; a line that goes further is cut there.
 pub fn leads_figure(found: &Evaluation, style: &Style) -> Scene {
     let leads = found.methods[0].scores.len();
     let hours: Vec<f64> = (1..=leads).map(|k| k as f64 * found.step_hours).collect();
     let chart = |(k, channel): (usize, &Channel)| {
+        let errors = |m: usize| -> Vec<f64> {
+            let scores = found.methods[m].scores.iter();
+            scores.map(|lead| lead[k].rmse).collect()
+        };
+        let framing = |m: &usize| FRAMING.contains(&found.methods[*m].method);
+        let bound = (0..found.methods.len()).filter(framing).flat_map(errors);
+        let top = 1.15 * bound.filter(|y| y.is_finite()).fold(0.0, f64::max);
         let layers = found.methods.iter().enumerate().map(|(m, method)| {
-            let own = m == 0;
+            let (x, y) = cut(&hours, &errors(m), top);
             Layer::Line {
                 name: method.method.into(),
-                x: hours.clone(),
-                y: method.scores.iter().map(|lead| lead[k].rmse).collect(),
-                stroke: Stroke::series(m, if own { 2.6 } else { 1.4 }),
+                x,
+                y,
+                stroke: Stroke::series(m, if m == 0 { 2.6 } else { 1.4 }),
             }
         });
         let units = if channel.units.is_empty() {
@@ -46,11 +48,27 @@ pub fn leads_figure(found: &Evaluation, style: &Style) -> Scene {
             &format!("RMSE ({units})"),
             layers.collect(),
         );
-        chart.y.range[0] = 0.0;
+        chart.y.range = if top > 0.0 { [0.0, top] } else { [0.0, 1.0] };
         chart
     };
     let all: Vec<Chart> = found.channels.iter().enumerate().map(chart).collect();
     charts("Error by lead time", &all, 3, 220.0, style)
+}
+
+/// A line up to where it leaves the chart at `top`, and from where it comes back.
+pub(super) fn cut(x: &[f64], y: &[f64], top: f64) -> (Vec<f64>, Vec<f64>) {
+    let inside = |v: f64| v.is_finite() && v <= top;
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    for k in 0..x.len() {
+        if k > 0 && inside(y[k]) != inside(y[k - 1]) && y[k].is_finite() && y[k - 1].is_finite() {
+            let share = (top - y[k - 1]) / (y[k] - y[k - 1]);
+            xs.push(x[k - 1] + share * (x[k] - x[k - 1]));
+            ys.push(top);
+        }
+        xs.push(x[k]);
+        ys.push(if inside(y[k]) { y[k] } else { f64::NAN });
+    }
+    (xs, ys)
 }
 
 /// The channels that are to be drawn as maps, by number: those of the variables or labels
@@ -160,13 +178,19 @@ pub fn evaluation_page(
         scene: leads_figure(found, &style),
         caption: "Root mean square error over the inside of the region, weighted by area. Below \
                   persistence: better than no change. Below climatology: better than the average \
-                  of the hour. Below linear: better than a regression on the 3 × 3 neighbourhood."
+                  of the hour. Below start: better than before training. Below linear: better \
+                  than a regression on the 3 × 3 neighbourhood that is tuned for each lead. A line \
+                  that ends at the top leaves the chart; the table has its numbers."
             .into(),
     };
     let mut sections = vec![
         Section::new("Error by lead time", vec![leads]),
         Section::new("Scores", vec![Block::Table(scores(found))]),
     ];
+    if found.compared() {
+        let table = Block::Table(advantages(found));
+        sections.insert(1, Section::new("Beyond chance", vec![table]));
+    }
     if let Some(table) = rain(found) {
         sections.push(Section::new("Rain", vec![Block::Table(table)]));
     }
@@ -184,12 +208,7 @@ pub fn evaluation_page(
         let figures = scenes.into_iter().map(figure).collect();
         sections.push(Section::new("Maps", figures));
     }
-    let how = "All methods get the truth on the boundary of the region at each step, and are \
-               scored inside of it. Anomalies are those from the training climatology. The linear \
-               model is a ridge regression of the change on all channels of two states in the 3 × 3 \
-               neighbourhood, fitted to the training records and rolled out like the network."
-        .to_string();
-    sections.push(Section::new("How this was scored", vec![Block::Text(how)]).folded());
+    sections.push(Section::new("How this was scored", vec![Block::Text(how(found))]).folded());
     let code = Block::Code {
         name: "command".into(),
         text: command.into(),
@@ -200,147 +219,74 @@ pub fn evaluation_page(
     page
 }
 
+fn how(found: &Evaluation) -> String {
+    format!(
+        "All methods get the truth on the boundary of the region at each step, and are scored \
+         inside of it. Anomalies are those from the training climatology. Start is what the \
+         network corrects, without the network: the linear model, or the momentum, that lies in \
+         the checkpoint. Linear is a ridge regression of the change on all channels of two states \
+         in the 3 × 3 neighbourhood, fitted to the training records and rolled out like the \
+         network, with the penalty that was best at each lead on the validation records. Whether \
+         an advantage is chance is asked with blocks of initial times, none shorter than the lead \
+         or than a day: the share of all choices of signs of their log ratios of errors whose sum \
+         is as large. {}",
+        found.notes.join(" ")
+    )
+}
+
 fn verdict(found: &Evaluation) -> Verdict {
     let failures = found.failures();
-    let compared = found.methods.len() > 1;
-    let (state, headline) = match (compared, failures.len()) {
-        (false, _) => (State::Plain, "The model was scored alone".to_string()),
-        (_, 0) => (
+    let (behind, places) = found.behind_climatology();
+    let (state, headline) = match (found.compared(), failures.len(), behind) {
+        (false, ..) => (State::Plain, "The model was scored alone".to_string()),
+        (_, 0, 0) => (
             State::Good,
-            "The model is ahead of its baselines on every variable".into(),
+            "The model is ahead of everything it was compared with, by more than chance".into(),
         ),
-        (_, n) => (
+        (_, 0, n) => (
             State::Warn,
-            format!("The model is behind a baseline in {n} places"),
+            format!(
+                "The model is ahead of persistence, of its start and of the tuned linear model, \
+                 and behind climatology in {n} of {places} places"
+            ),
+        ),
+        (_, n, _) => (
+            State::Warn,
+            format!("The model is not ahead of a baseline in {n} places"),
         ),
     };
-    let detail = "Asked for: below the linear model at the first lead, and below persistence at \
-                  every lead to 48 hours, on every variable.";
-    let mut verdict = Verdict::new(state, &headline, detail);
+    let mut verdict = Verdict::new(state, &headline, &asked());
     let advice = "train longer, on more data, or with --rollout-steps 1,2,4 where long leads are \
                   behind";
     verdict.findings = failures
         .into_iter()
         .map(|failure| (failure, advice.to_string()))
         .collect();
+    if behind > 0 {
+        verdict.findings.push((
+            format!("climatology has the smaller error in {behind} of {places} places to 48 h"),
+            "beyond some lead the average of the hour is the better forecast; more data, more \
+             variables or longer --rollout-steps move it"
+                .into(),
+        ));
+    }
     verdict
 }
 
-/// In how many of all places the model has the smaller error, over leads up to `hours`.
-fn ahead(found: &Evaluation, other: &str, hours: f64) -> Option<(usize, usize)> {
-    let theirs = found.methods.iter().find(|m| m.method == other)?;
-    let own = &found.methods[0];
-    let (mut won, mut all) = (0, 0);
-    for (lead, (a, b)) in own.scores.iter().zip(&theirs.scores).enumerate() {
-        if lead > 0 && (lead + 1) as f64 * found.step_hours > hours {
-            break;
-        }
-        all += a.len();
-        won += a.iter().zip(b).filter(|(a, b)| a.rmse < b.rmse).count();
-    }
-    Some((won, all))
-}
-
 fn cards(found: &Evaluation) -> Vec<Card> {
-    let first = found.step_hours;
     let mut cards = vec![Card::new("forecasts", &count(found.n_starts))];
-    for (other, hours, note) in [
-        ("linear", 0.0, format!("at {first} h")),
-        ("persistence", 48.0, "to 48 h, all leads".into()),
-        ("climatology", 48.0, "to 48 h, all leads".into()),
-    ] {
-        if let Some((won, all)) = ahead(found, other, hours) {
-            let state = if won == all { State::Good } else { State::Warn };
-            let card = Card::new(&format!("below {other}"), &format!("{won} of {all}"));
-            cards.push(card.state(state).note(note));
-        }
+    for method in &found.methods[1..] {
+        let all = found.beside(method.method);
+        let won: usize = all.iter().map(|c| c.ahead.0).sum();
+        let places: usize = all.iter().map(|c| c.ahead.1).sum();
+        let state = if won == places {
+            State::Good
+        } else {
+            State::Warn
+        };
+        let head = format!("below {}", method.method);
+        let card = Card::new(&head, &format!("{won} of {places}"));
+        cards.push(card.state(state).note("to 48 h, all leads"));
     }
     cards
-}
-
-fn scores(found: &Evaluation) -> Table {
-    let mut columns = vec![
-        Column::text("variable"),
-        Column::number("hours", "hours ahead"),
-    ];
-    for method in &found.methods {
-        let meaning = format!("root mean square error of {}", method.method);
-        columns.push(Column::number(method.method, &meaning));
-    }
-    columns.push(Column::number("MAE", "mean absolute error of the model"));
-    columns.push(Column::number("bias", "mean of forecast − truth"));
-    columns.push(Column::number("ACC", "anomaly correlation of the model"));
-    let mut rows = Vec::new();
-    for (k, channel) in found.channels.iter().enumerate() {
-        for lead in 0..found.methods[0].scores.len() {
-            let own = &found.methods[0].scores[lead][k];
-            let hours = said((lead + 1) as f64 * found.step_hours);
-            let mut row: Vec<Cell> = vec![titled(channel).into(), hours.into()];
-            for (m, method) in found.methods.iter().enumerate() {
-                let rmse = method.scores[lead][k].rmse;
-                let behind = m > 0 && !(own.rmse < rmse);
-                let cell = Cell::from(said(rmse));
-                row.push(if behind {
-                    cell.state(State::Warn)
-                } else {
-                    cell
-                });
-            }
-            row.push(said(own.mae).into());
-            row.push(said(own.bias).into());
-            row.push(
-                own.acc
-                    .map_or("–".into(), |acc| Cell::from(format!("{acc:.3}"))),
-            );
-            rows.push(row);
-        }
-    }
-    Table {
-        caption: "RMSE of all methods, and further scores of the model".into(),
-        columns,
-        rows,
-        note: "A marked number is a baseline that the model does not beat.".into(),
-        ..Table::default()
-    }
-}
-
-/// Threat scores of every method and lead, where rain is among the variables.
-fn rain(found: &Evaluation) -> Option<Table> {
-    let k = found.channels.iter().position(Channel::is_rain)?;
-    let mut columns = vec![
-        Column::text("method"),
-        Column::number("hours", "hours ahead"),
-    ];
-    for threshold in ["1 mm", "10 mm", "25 mm"] {
-        let head = format!("CSI {threshold}");
-        columns.push(Column::number(
-            &head,
-            "hits over hits, misses and false alarms",
-        ));
-    }
-    columns.push(Column::number(
-        "frequency 1 mm",
-        "forecast events over observed ones",
-    ));
-    let mut rows = Vec::new();
-    let shown = |x: Option<f64>| x.map_or("–".into(), |x| Cell::from(format!("{x:.3}")));
-    for method in &found.methods {
-        for (lead, scores) in method.scores.iter().enumerate() {
-            let Some(rain) = &scores[k].rain else {
-                continue;
-            };
-            let hours = said((lead + 1) as f64 * found.step_hours);
-            let mut row: Vec<Cell> = vec![method.method.into(), hours.into()];
-            row.extend(rain.csi.iter().map(|&x| shown(x)));
-            row.push(shown(rain.frequency_bias[0]));
-            rows.push(row);
-        }
-    }
-    (!rows.is_empty()).then(|| Table {
-        caption: "Threat scores by threshold".into(),
-        columns,
-        rows,
-        note: "– means that no event was seen or forecast.".into(),
-        ..Table::default()
-    })
 }

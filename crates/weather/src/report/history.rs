@@ -27,6 +27,8 @@ pub struct History {
     pub steps: Vec<StepLine>,
     /// Step and loss of each validation.
     pub validations: Vec<(u64, f64)>,
+    /// Step, and losses near and far beside those of the start, of each validation.
+    pub ratios: Vec<(u64, f64)>,
 }
 
 impl History {
@@ -35,6 +37,7 @@ impl History {
     /// out.
     pub fn parse(text: &str) -> Self {
         let (mut steps, mut validations) = (BTreeMap::new(), BTreeMap::new());
+        let mut ratios = BTreeMap::new();
         for line in text.lines() {
             let Ok(line) = serde_json::from_str::<Value>(line) else {
                 continue;
@@ -45,6 +48,9 @@ impl History {
             let number = |name: &str| line[name].as_f64().unwrap_or(f64::NAN);
             if line.get("validation/loss").is_some() {
                 validations.insert(step, number("validation/loss"));
+                if line.get("validation/ratio").is_some() {
+                    ratios.insert(step, number("validation/ratio"));
+                }
             } else if line.get("train/loss").is_some() {
                 let line = StepLine {
                     step,
@@ -60,12 +66,19 @@ impl History {
         History {
             steps: steps.into_values().collect(),
             validations: validations.into_iter().collect(),
+            ratios: ratios.into_iter().collect(),
         }
     }
 
-    /// Step and loss of the best validation.
+    /// Step and loss of the best validation: that of the smallest ratio, where ratios were logged.
     pub fn best(&self) -> Option<(u64, f64)> {
-        let finite = self.validations.iter().filter(|v| v.1.is_finite());
-        finite.min_by(|a, b| a.1.total_cmp(&b.1)).copied()
+        let least = |of: &[(u64, f64)]| {
+            let finite = of.iter().filter(|v| v.1.is_finite());
+            finite.min_by(|a, b| a.1.total_cmp(&b.1)).copied()
+        };
+        let Some((step, _)) = least(&self.ratios) else {
+            return least(&self.validations);
+        };
+        self.validations.iter().find(|v| v.0 == step).copied()
     }
 }

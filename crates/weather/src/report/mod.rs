@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod history;
+mod tables;
 mod training;
 
 #[cfg(test)]

@@ -89,3 +89,33 @@ fn maps_are_of_the_channels_that_are_named() {
         "{error}"
     );
 }
+
+/// Verdict, cards and marks say the same: behind climatology at the later lead is no green page.
+#[test]
+fn verdict_and_table_of_scores_agree() {
+    use crate::evaluate::tests::named;
+    let errors = |squares: [f64; 2]| squares.map(|x| vec![x; 40]).to_vec();
+    let page = |rival, theirs| {
+        let found = named(24.0, ["model", rival], [errors([1.0, 2.0]), errors(theirs)]);
+        super::evaluation_page(&found, &[], "run", "command", "0").html()
+    };
+    let good = page("start", [1.5, 3.0]);
+    assert!(good.contains("ahead of everything") && good.contains("2 of 2"));
+    let usual = page("climatology", [1.5, 1.5]);
+    assert!(usual.contains("behind climatology in 1 of 2 places") && usual.contains("1 of 2"));
+    assert!(!usual.contains("ahead of everything"));
+    let behind = page("linear", [1.5, 1.5]);
+    assert!(behind.contains("not ahead of a baseline"));
+}
+
+/// A line that explodes is cut where it leaves the chart, and the others keep their height.
+#[test]
+fn a_line_that_explodes_does_not_flatten_the_others() {
+    use super::evaluation::cut;
+    let (x, y) = cut(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 1e9, 2.0], 5.0);
+    assert_eq!(x.len(), 6);
+    assert!(x[2] > 2.0 && x[2] < 2.01 && y[2] == 5.0 && y[3].is_nan() && y[4] == 5.0);
+    assert!(y.iter().all(|y| y.is_nan() || *y <= 5.0));
+    let (_, y) = cut(&[1.0, 2.0], &[1.0, f64::NAN], 5.0);
+    assert!(y[0] == 1.0 && y[1].is_nan());
+}

@@ -153,7 +153,7 @@ fn summary(history: &History) -> String {
         });
     format!(
         "{} steps; training loss {} at the end, {best}. The loss counts errors in units of what \
-         momentum leaves: 1 is what it costs to let each change of the last step go on.",
+         the start leaves: 1 is what it costs to learn nothing.",
         count(last.step as usize),
         said(last.loss)
     )
@@ -161,6 +161,10 @@ fn summary(history: &History) -> String {
 
 fn verdict(history: &History, document: &Value) -> Verdict {
     let (state, headline) = match document["ended"].as_str() {
+        Some("finished" | "early") if !behind(document).is_empty() => (
+            State::Warn,
+            "Training ended, and its forecasts are behind those of its start at some leads",
+        ),
         Some("finished") => (State::Good, "Training finished"),
         Some("early") => (
             State::Good,
@@ -171,6 +175,10 @@ fn verdict(history: &History, document: &Value) -> Verdict {
             "Training was interrupted; it can go on from its checkpoint",
         ),
         Some("diverged") => (State::Bad, "Training diverged"),
+        Some("degenerate") => (
+            State::Bad,
+            "The last loss is 0 or not finite: nothing can have been learnt",
+        ),
         _ => (State::Plain, "Training goes on, or was killed"),
     };
     let detail = summary(history);
@@ -179,9 +187,27 @@ fn verdict(history: &History, document: &Value) -> Verdict {
     verdict
 }
 
+/// Hours at which the best checkpoint is behind the start of training.
+fn behind(document: &Value) -> Vec<String> {
+    let leads = document["beside_start"].as_array().into_iter().flatten();
+    let behind = leads.filter(|b| !b["rmse_ratio"].as_f64().is_some_and(|r| r < 1.0));
+    behind.map(|b| b["lead_hours"].to_string()).collect()
+}
+
 fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
     let mut findings = Vec::new();
     let mut add = |fact: String, advice: &str| findings.push((fact, advice.to_string()));
+    let behind = behind(document);
+    if !behind.is_empty() {
+        let advice = "train on longer forecasts (--rollout-steps), on more data, or longer";
+        add(
+            format!(
+                "validation forecasts are behind those of the untrained start at {} h",
+                behind.join(", ")
+            ),
+            advice,
+        );
+    }
     if document["ended"] == "diverged" {
         let advice = "lower --learning-rate, or look at the data; the last good checkpoint stands";
         add(

@@ -231,6 +231,7 @@ fn header(lat: Vec<f64>, lon: Vec<f64>, levels: &[f64]) -> GridHeader {
     };
     GridHeader {
         title: "Synthetic two-layer quasi-geostrophic weather, not observations".into(),
+        attributes: Vec::new(),
         times: Vec::new(),
         levels: levels.to_vec(),
         lat,

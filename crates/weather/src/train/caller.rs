@@ -1,5 +1,6 @@
 //! Who asks for a training: what he hears, and what comes of it.
 
+use super::beside::BesideStart;
 use super::checkpoint::Progress;
 use super::profile::Profile;
 use fitzroy_device::nn::Clock;
@@ -38,9 +39,12 @@ pub enum Event<'a> {
     Validation {
         /// Steps done.
         step: u64,
-        /// Loss over all validation windows.
+        /// Loss one step ahead, over all validation windows.
         loss: f64,
-        /// Whether it is the smallest so far.
+        /// Losses beside those of the start, one step and many steps ahead: geometric mean of the
+        /// ratios.
+        ratio: f64,
+        /// Whether this ratio is the smallest so far.
         best: bool,
     },
     /// A checkpoint was written.
@@ -74,6 +78,8 @@ pub enum Ended {
     Interrupted,
     /// Gradients were not finite; the last good checkpoint stands.
     Diverged,
+    /// All steps were done, and the last loss is 0 or not finite: nothing can have been learnt.
+    Degenerate,
 }
 
 /// What came of a run.
@@ -87,6 +93,9 @@ pub struct Outcome {
     pub last_loss: f64,
     /// Best checkpoint, if there was a validation.
     pub best: Option<PathBuf>,
+    /// The best checkpoint beside the start of training on validation forecasts, lead by lead;
+    /// empty where the run did not come to its end.
+    pub beside_start: Vec<BesideStart>,
     /// Share of time that was spent waiting for data.
     pub data_wait: f64,
     /// Seconds of the first step, and the median of the others.

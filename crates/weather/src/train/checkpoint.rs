@@ -22,8 +22,12 @@ pub struct Progress {
     pub epoch: u64,
     /// Windows of it that are done.
     pub position: usize,
-    /// Smallest validation loss so far.
+    /// One-step validation loss of the best checkpoint so far.
     pub best_loss: Option<f64>,
+    /// Its losses beside the start's, of one step and of many: the geometric mean of the ratios.
+    pub best_ratio: Option<f64>,
+    /// Validation losses before the first step, of one step and of many.
+    pub start_losses: Option<(f64, f64)>,
     /// Validations since then.
     pub patience: u64,
     /// Updates that were skipped because the gradient was not finite.
@@ -75,7 +79,8 @@ impl Progress {
     fn to_json(&self) -> Value {
         json!({
             "step": self.step, "epoch": self.epoch, "position": self.position,
-            "best_loss": self.best_loss, "patience": self.patience,
+            "best_loss": self.best_loss, "best_ratio": self.best_ratio,
+            "start_losses": self.start_losses, "patience": self.patience,
             "n_skipped": self.n_skipped, "in_a_row": self.in_a_row,
         })
     }
@@ -87,6 +92,11 @@ impl Progress {
             epoch: number("epoch")?,
             position: number("position")? as usize,
             best_loss: value["best_loss"].as_f64(),
+            best_ratio: value["best_ratio"].as_f64(),
+            start_losses: {
+                let loss = |k: usize| value["start_losses"][k].as_f64();
+                loss(0).zip(loss(1))
+            },
             patience: number("patience")?,
             n_skipped: number("n_skipped")?,
             in_a_row: number("in_a_row")?,

@@ -6,7 +6,6 @@ use super::device::{Deed, DeviceLearner};
 use super::model::Learner;
 use super::plan::Settings;
 use super::problem::Problem;
-use crate::data::Split;
 use fitzroy::Result;
 use fitzroy_device::gpu::work::{Accelerator, Math};
 use fitzroy_device::nn::{Clock, Network, Pool, Span};
@@ -109,9 +108,24 @@ impl Engine {
         }
     }
 
-    /// Loss over all validation windows, with the average of parameters where it is kept.
-    pub(super) fn validate(&mut self, problem: &Problem, checkpoint: &Checkpoint) -> Result<f64> {
-        let windows = problem.windows(Split::Validation, 1).0;
+    /// The longest forecasts of a validation, of `wanted` steps at most: on a GPU there is room for
+    /// those of training.
+    pub(super) fn longest(&self, wanted: usize, trained: usize) -> usize {
+        match self {
+            Engine::Cpu(_) => wanted,
+            Engine::Device(_) => wanted.min(trained),
+        }
+    }
+
+    /// Mean loss of forecasts of `steps` steps from windows, with the average of parameters where
+    /// it is kept.
+    pub(super) fn validate(
+        &mut self,
+        problem: &Problem,
+        checkpoint: &Checkpoint,
+        windows: &[u32],
+        steps: usize,
+    ) -> Result<f64> {
         let averaged = checkpoint.average.is_some();
         match self {
             Engine::Cpu(cpu) => {
@@ -120,7 +134,7 @@ impl Engine {
                 learner.predictor.embed(pool, parameters);
                 let (mut sum, mut count) = (0.0, 0.0);
                 let size = learner.predictor.batch_size();
-                in_batches(problem, &windows, size, |batch, n| {
+                in_batches(problem, (windows, steps), size, |batch, n| {
                     let loss = learner.forecast(problem, pool, parameters, batch, n, false);
                     sum += loss * n as f64;
                     count += n as f64;
@@ -133,7 +147,7 @@ impl Engine {
                     device.ask(problem, Deed::Swap, 0)?;
                 }
                 let size = device.batch;
-                in_batches(problem, &windows, size, |batch, n| {
+                in_batches(problem, (windows, steps), size, |batch, n| {
                     device.submit(problem, batch, (0.0, n), Deed::Validate)
                 })?;
                 if averaged {
@@ -150,7 +164,7 @@ impl Engine {
 /// its last window.
 fn in_batches(
     problem: &Problem,
-    windows: &[u32],
+    (windows, steps): (&[u32], usize),
     size: usize,
     mut work: impl FnMut(&Batch, usize) -> Result<()>,
 ) -> Result<()> {
@@ -160,7 +174,7 @@ fn in_batches(
         starts.clear();
         starts.extend_from_slice(group);
         starts.resize(size, group[group.len() - 1]);
-        batch.fill(problem, &starts, 1);
+        batch.fill(problem, &starts, steps);
         work(&batch, group.len())?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Training: a problem, its loss, its loop, and what a killed run leaves behind.
 
 mod batch;
+mod beside;
 mod caller;
 mod checkpoint;
 mod commands;
@@ -11,6 +12,7 @@ mod model;
 mod plan;
 mod problem;
 mod profile;
+mod resume;
 mod run;
 mod schedule;
 #[cfg(test)]
@@ -18,14 +20,16 @@ mod schedule;
 mod tests;
 
 pub use batch::{Batch, order};
+pub use beside::BesideStart;
 pub use caller::{Caller, Ended, Event, Outcome};
 pub use checkpoint::{Checkpoint, Found, Progress, find, newest};
 pub use device::{kernel_names, kernel_text};
 pub use engine::Target;
 pub use events::Recorder;
-pub use model::{Learner, Predictor, initial};
+pub use model::{Learner, Predictor, initial, untrained};
 pub use plan::{Plan, Settings, plan};
 pub use problem::{Architecture, Baseline, GraphKind, LossKind, Problem, Task, Weighting};
 pub use profile::{Profile, Timed};
+pub use resume::resumed;
 pub use run::{train, train_on};
 pub use schedule::{Rollouts, Schedule};

@@ -156,27 +156,56 @@ impl Predictor {
         if !problem.is_forecast() {
             next.copy_from_slice(now);
         }
-        let n_targets = problem.targets.len();
-        let scales = &problem.normaliser;
         go_on(problem, before, now, &mut self.going_on);
-        for (k, out) in out.chunks_exact(n_targets).enumerate() {
-            let (sample, place) = (k / problem.outputs.len(), k % problem.outputs.len());
-            let at = (sample * n_nodes + problem.outputs[place] as usize) * n_channels;
-            for (&channel, &x) in problem.targets.iter().zip(out) {
-                next[at + channel] = match (problem.node_weights[place] == 0.0, truth) {
-                    (true, Some(truth)) => truth[at + channel],
-                    (true, None) => now[at + channel],
-                    _ if problem.is_forecast() => {
-                        let i = at + channel;
-                        let rest =
-                            scales.rest_mean[channel] + scales.rest_sd[channel] * f64::from(x);
-                        now[i] + self.going_on[i] + rest as f32
-                    }
-                    _ => x,
-                };
-            }
+        advance(problem, now, &self.going_on, Some(out), truth, next);
+    }
+}
+
+/// The state after `now` (sample, node, channel) with the outputs `out` of a network (sample,
+/// output node, target), or with none, which is what a network says before it has learnt.
+fn advance(
+    problem: &Problem,
+    now: &[f32],
+    going_on: &[f32],
+    out: Option<&[f32]>,
+    truth: Option<&[f32]>,
+    next: &mut [f32],
+) {
+    let (n_channels, n_targets) = (problem.archive.channels.len(), problem.targets.len());
+    let (n_nodes, n_outputs) = (problem.archive.n_nodes(), problem.outputs.len());
+    let scales = &problem.normaliser;
+    let n_samples = now.len() / problem.archive.record_len();
+    for k in 0..n_samples * n_outputs {
+        let (sample, place) = (k / n_outputs, k % n_outputs);
+        let at = (sample * n_nodes + problem.outputs[place] as usize) * n_channels;
+        for (number, &channel) in problem.targets.iter().enumerate() {
+            let x = out.map_or(0.0, |out| out[k * n_targets + number]);
+            next[at + channel] = match (problem.node_weights[place] == 0.0, truth) {
+                (true, Some(truth)) => truth[at + channel],
+                (true, None) => now[at + channel],
+                _ if problem.is_forecast() => {
+                    let i = at + channel;
+                    let rest = scales.rest_mean[channel] + scales.rest_sd[channel] * f64::from(x);
+                    now[i] + going_on[i] + rest as f32
+                }
+                _ => x,
+            };
         }
     }
+}
+
+/// The state after two states (node, channel) as a network forecasts it that has learnt nothing
+/// yet: what a forecast goes on from alone. On the boundary it is `truth`.
+pub fn untrained(
+    problem: &Problem,
+    before: &[f32],
+    now: &[f32],
+    truth: Option<&[f32]>,
+) -> Vec<f32> {
+    let (mut going_on, mut next) = (Vec::new(), now.to_vec());
+    go_on(problem, before, now, &mut going_on);
+    advance(problem, now, &going_on, None, truth, &mut next);
+    next
 }
 
 /// The changes that a forecast goes on with, of all samples.

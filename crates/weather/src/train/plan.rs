@@ -39,6 +39,8 @@ pub struct Settings {
     pub patience: u64,
     /// Steps between validations.
     pub validation_frequency: u64,
+    /// Steps ahead of the longest forecasts of a validation, as far as its records allow.
+    pub validation_leads: usize,
     /// Steps between checkpoints.
     pub checkpoint_frequency: u64,
     /// Checkpoints kept beside the best.
@@ -78,6 +80,7 @@ impl Default for Settings {
             recompute: Recompute::None,
             patience: 10,
             validation_frequency: 500,
+            validation_leads: 8,
             checkpoint_frequency: 1000,
             keep: 3,
             log_every: 50,
@@ -138,6 +141,7 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
         ("--log-every", s.log_every),
         ("--keep", s.keep as u64),
         ("--readers", s.readers as u64),
+        ("--validation-leads", s.validation_leads as u64),
         ("--early-stopping-patience", s.patience),
     ] {
         if value == 0 {

@@ -6,6 +6,7 @@ use crate::graph::{Boxes, flat, grid_set, mesh, prune};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::{Input, Network, NodeSet, Recompute, Spec, Stage};
 use serde_json::{Value, json};
+use std::ops::Range;
 
 /// What is learnt.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +121,8 @@ pub struct Problem {
     /// themselves differ by a tenth of their spread, and a network has to find that difference
     /// first, which takes it most of a short training.
     pub tendency_scales: Vec<f32>,
+    /// Checksum of the training and validation records, as they were before they were normalised.
+    pub checksum: u32,
     /// Nodes that were dropped because they reach no output.
     pub n_pruned: usize,
     pub(super) fed: Vec<Fed>,
@@ -157,6 +160,10 @@ impl Problem {
         normaliser: Option<Normaliser>,
     ) -> Result<Self> {
         let given = normaliser.is_some();
+        let checksum = archive.checksum(&(splits.train.start..splits.validation.end));
+        if !given {
+            check_changing(&archive, &splits.train)?;
+        }
         let mut normaliser = normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
         normaliser.apply(&mut archive);
         if !given
@@ -221,6 +228,7 @@ impl Problem {
             node_weights,
             channel_weights,
             weighting,
+            checksum,
             n_pruned: built.n_pruned,
             fed: built.fed,
             outputs,
@@ -364,6 +372,35 @@ impl Problem {
             "lon": self.archive.lon,
         })
     }
+}
+
+/// Refuses channels that are the same at every training record: they have no scale, and their loss
+/// is 0 whatever a network says.
+fn check_changing(archive: &Archive, train: &Range<usize>) -> Result<()> {
+    let n = archive.channels.len();
+    let mut still = vec![true; n];
+    let first = archive.record(train.start);
+    for t in train.clone() {
+        for (k, (x, was)) in archive.record(t).iter().zip(first).enumerate() {
+            still[k % n] &= x == was;
+        }
+    }
+    let still: Vec<String> = archive
+        .channels
+        .iter()
+        .zip(&still)
+        .filter(|(_, still)| **still)
+        .map(|(channel, _)| channel.label())
+        .collect();
+    if still.is_empty() {
+        return Ok(());
+    }
+    Err(data_error(format!(
+        "{} never changes in the training records, so there is nothing to learn: leave it out with \
+         --variables, give a field that does not change as a static one of (lat, lon), or train on \
+         other times",
+        still.join(", ")
+    )))
 }
 
 /// λ·p/Σp over a variable's levels.

@@ -1,39 +1,37 @@
 //! The training loop.
 
 use super::batch::{Batch, order};
+use super::beside::{BesideStart, beside_start, log_ratio, trials};
 use super::caller::{Caller, Ended, Event, Outcome};
 use super::checkpoint::{Checkpoint, Progress, newest};
 use super::device::Deed;
 use super::engine::{Engine, Target};
 use super::events::Recorder;
 use super::model::initial;
-use super::plan::{Settings, plan, usage};
+use super::plan::Settings;
 use super::problem::Problem;
 use super::profile::{LEARN, Profiler};
+use super::resume::{Ready, ready, resumed, untouched};
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{AdamW, Network, Parameter, norm_squared};
-use serde_json::{Value, json};
+use fitzroy_device::nn::{AdamW, Parameter, Pool, norm_squared};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 /// Updates with a gradient that is not finite, one after the other, that end a run.
 const BAD_UPDATES_MAX: u64 = 3;
+/// Validation forecasts of many steps, at most.
+const VALIDATIONS_MAX: usize = 32;
+/// Floating-point operations for the comparison with the start at the end: seconds.
+const FLOPS_BESIDE: f64 = 1e12;
 
-/// What a resumed run must agree on to go on as if it had not stopped.
-fn settings_json(problem: &Problem, s: &Settings, schedule: &Schedule) -> Value {
-    let first = |range: &std::ops::Range<usize>| problem.archive.times[range.start].iso();
-    json!({
-        "validation_start": first(&problem.splits.validation),
-        "test_start": first(&problem.splits.test),
-        "batch_size": s.batch_size, "accumulate": s.accumulate,
-        "rollout_steps": s.rollout_steps, "learning_rate": s.learning_rate,
-        "warmup_steps": schedule.warmup, "decay_steps": schedule.decay,
-        "clip_norm": s.clip_norm, "weight_decay": s.weight_decay, "ema": s.average,
-        "seed": s.seed,
-    })
+/// Losses of validation forecasts one step ahead and many steps ahead, and where the latter start.
+struct Trials {
+    near: Vec<u32>,
+    far: Vec<u32>,
+    steps: usize,
 }
 
 /// The state of a run.
@@ -51,6 +49,7 @@ struct Run<'a> {
     flops: u64,
     recorder: Recorder,
     best: Option<PathBuf>,
+    trials: Trials,
     last_loss: f64,
     last_norm: f64,
     /// Steps and time when a GPU was last waited for.
@@ -58,7 +57,7 @@ struct Run<'a> {
     /// Since the last line: losses, steps, start, waiting.
     since: (f64, u64, f64, f64),
     /// Since the start: start, waiting.
-    whole: (f64, f64),
+    spent: (f64, f64),
     durations: Vec<f64>,
     profiler: Option<Profiler>,
 }
@@ -89,22 +88,21 @@ pub fn train_on(
     folder: &Path,
     caller: &Caller<'_>,
 ) -> Result<Outcome> {
-    let plan = plan(problem, settings)?;
-    let rollouts = Rollouts::parse(&settings.rollout_steps, settings.n_epochs)?;
+    let Ready {
+        plan,
+        rollouts,
+        schedule,
+        network,
+        own,
+    } = ready(problem, settings, from.as_ref())?;
     let s = settings;
-    let saved = |name: &str| from.as_ref().and_then(|c| c.settings[name].as_u64());
-    // The end of the schedule does not move when a run goes on, whatever --num-epochs says then.
-    let decay = s.decay_steps.or(saved("decay_steps"));
-    let warmup = s.warmup_steps.or(saved("warmup_steps"));
-    let schedule = Schedule::new(s.learning_rate, warmup, decay, plan.steps.1)?;
-    let network = Network::new(&problem.spec, s.recompute)?;
-    let own = settings_json(problem, s, &schedule);
+    if let Some(checkpoint) = &from
+        && let Some(ended) = resumed(problem, settings, checkpoint)?
+    {
+        return Ok(untouched(ended, checkpoint, folder));
+    }
     let checkpoint = match from {
-        Some(checkpoint) => {
-            checkpoint.agree(&problem.identity(), network.n_parameters())?;
-            agree_on_settings(&checkpoint.settings, &own)?;
-            checkpoint
-        }
+        Some(checkpoint) => checkpoint,
         None => {
             let parameters = initial(problem, &network, s.seed);
             let zeros = vec![0.0; parameters.len()];
@@ -126,6 +124,13 @@ pub fn train_on(
         notes.for_each(|note| (caller.observer)(&Event::Note(note)));
     }
     let now = (caller.now)();
+    let longest = engine.longest(s.validation_leads, rollouts.longest());
+    let (far, steps) = trials(problem, longest, VALIDATIONS_MAX);
+    let trials = Trials {
+        near: problem.windows(Split::Validation, 1).0,
+        far,
+        steps,
+    };
     let best = folder.join("best.safetensors");
     let mut run = Run {
         problem,
@@ -141,11 +146,12 @@ pub fn train_on(
         flops: plan.flops_per_step,
         recorder: Recorder::open(folder, (caller.wall_time)(), s.tensorboard)?,
         best: best.exists().then_some(best),
+        trials,
         last_loss: f64::NAN,
         last_norm: f64::NAN,
         synced: (0, now),
         since: (0.0, 0, now, 0.0),
-        whole: (now, 0.0),
+        spent: (now, 0.0),
         durations: Vec::new(),
         profiler: None,
     };
@@ -153,8 +159,9 @@ pub fn train_on(
         .profile
         .clone()
         .map(|clock| Profiler::new(clock, &network, s.batch_size));
-    let ended = run.epochs()?;
-    let total = (caller.now)() - run.whole.0;
+    let ended = run.whole()?;
+    let beside_start = run.beside_start(ended)?;
+    let total = (caller.now)() - run.spent.0;
     let mut later = run.durations.split_off(1.min(run.durations.len()));
     later.sort_by(f64::total_cmp);
     let median = later.get(later.len() / 2).copied().unwrap_or(f64::NAN);
@@ -163,32 +170,15 @@ pub fn train_on(
         progress: run.checkpoint.progress.clone(),
         last_loss: run.last_loss,
         best: run.best.clone(),
+        beside_start,
         data_wait: if total > 0.0 {
-            run.whole.1 / total
+            run.spent.1 / total
         } else {
             0.0
         },
         step_s: (run.durations.first().copied().unwrap_or(f64::NAN), median),
         profile: run.profiler.map(Profiler::finish),
     })
-}
-
-fn agree_on_settings(saved: &Value, own: &Value) -> Result<()> {
-    let differing: Vec<String> = own
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(|(name, value)| saved[name.as_str()] != **value)
-        .map(|(name, value)| format!("{name}: {} saved, {value} here", saved[name.as_str()]))
-        .collect();
-    if differing.is_empty() {
-        return Ok(());
-    }
-    let message = format!(
-        "--resume-from goes on exactly where the run stopped, which needs the same settings: {}",
-        differing.join("; ")
-    );
-    Err(usage(message))
 }
 
 /// Threads that make batches ahead, in turn: batch k comes from reader k modulo their number.
@@ -218,6 +208,36 @@ fn readers<'scope, 'env>(
 }
 
 impl Run<'_> {
+    fn whole(&mut self) -> Result<Ended> {
+        if self.checkpoint.progress.start_losses.is_none() && self.checkpoint.progress.step == 0 {
+            self.checkpoint.progress.start_losses = Some(self.losses()?);
+        }
+        self.epochs()
+    }
+
+    /// The best checkpoint beside the start, where the run has come to its end.
+    fn beside_start(&mut self, ended: Ended) -> Result<Vec<BesideStart>> {
+        let (Ended::Finished | Ended::Early, Some(best)) = (ended, &self.best) else {
+            return Ok(Vec::new());
+        };
+        if !self.problem.is_forecast() {
+            return Ok(Vec::new());
+        }
+        let s = self.settings;
+        let best = Checkpoint::load(best)?;
+        let windows = (3 * s.batch_size * s.accumulate) as f64;
+        let flops = (self.flops as f64 / windows, FLOPS_BESIDE);
+        let mut pool = Pool::new(s.threads);
+        let leads = s.validation_leads;
+        beside_start(
+            self.problem,
+            best.best_parameters(),
+            &mut pool,
+            leads,
+            flops,
+        )
+    }
+
     fn epochs(&mut self) -> Result<Ended> {
         while self.checkpoint.progress.epoch < self.settings.n_epochs {
             if let Some(ended) = self.epoch()? {
@@ -236,7 +256,11 @@ impl Run<'_> {
         if ended != Ended::Diverged {
             self.save()?;
         }
-        Ok(ended)
+        let learnt = self.last_loss.is_finite() && self.last_loss != 0.0;
+        Ok(match ended {
+            Ended::Finished | Ended::Early if !learnt => Ended::Degenerate,
+            _ => ended,
+        })
     }
 
     /// What is left of an epoch; why the run ends, if it does.
@@ -272,7 +296,7 @@ impl Run<'_> {
                     }
                     let waited = (self.caller.now)() - before;
                     self.since.3 += waited;
-                    self.whole.1 += waited;
+                    self.spent.1 += waited;
                     self.timed("wait for data", mark);
                     let mark = self.mark();
                     loss += self.learn(&own, (number == 0, number + 1 == update.len()))?;
@@ -492,16 +516,32 @@ impl Run<'_> {
             .add((self.caller.wall_time)(), progress.step, &values)
     }
 
-    /// Loss over all validation windows; keeps the best checkpoint.
+    /// Validation losses one step and many steps ahead.
+    fn losses(&mut self) -> Result<(f64, f64)> {
+        let Trials { near, far, steps } = &self.trials;
+        let mut loss = |windows: &[u32], steps| {
+            self.engine
+                .validate(self.problem, &self.checkpoint, windows, steps)
+        };
+        let one = loss(near, 1)?;
+        let many = if *steps > 1 { loss(far, *steps)? } else { one };
+        Ok((one, many))
+    }
+
+    /// Losses of validation forecasts; keeps the best checkpoint: the one whose losses one step and
+    /// many steps ahead are the smallest beside those of the start.
     fn validate(&mut self) -> Result<()> {
         self.sync()?;
-        let loss = self.engine.validate(self.problem, &self.checkpoint)?;
+        let losses = self.losses()?;
+        let start = self.checkpoint.progress.start_losses.unwrap_or((1.0, 1.0));
+        let logs = log_ratio(losses.0, start.0) + log_ratio(losses.1, start.1);
+        let ratio = (0.5 * logs).exp();
         let progress = &mut self.checkpoint.progress;
-        let best = loss.is_finite() && progress.best_loss.is_none_or(|least| loss < least);
+        let best = ratio.is_finite() && progress.best_ratio.is_none_or(|least| ratio < least);
         if best {
             self.engine.pull(&mut self.checkpoint)?;
             let progress = &mut self.checkpoint.progress;
-            progress.best_loss = Some(loss);
+            (progress.best_loss, progress.best_ratio) = (Some(losses.0), Some(ratio));
             progress.patience = 0;
             let path = self.folder.join("best.safetensors");
             self.checkpoint.save(&path, &self.arrays)?;
@@ -510,12 +550,19 @@ impl Run<'_> {
             progress.patience += 1;
         }
         let step = self.checkpoint.progress.step;
-        (self.caller.observer)(&Event::Validation { step, loss, best });
-        self.recorder.add(
-            (self.caller.wall_time)(),
+        let loss = losses.0;
+        (self.caller.observer)(&Event::Validation {
             step,
-            &[("validation/loss", loss)],
-        )
+            loss,
+            ratio,
+            best,
+        });
+        let values = [
+            ("validation/loss", loss),
+            ("validation/long_loss", losses.1),
+            ("validation/ratio", ratio),
+        ];
+        self.recorder.add((self.caller.wall_time)(), step, &values)
     }
 
     /// Writes a checkpoint and removes the oldest.

@@ -480,3 +480,185 @@ fn gradients_run_through_the_linear_model_too() {
     let slope = (moved(1.0) - moved(-1.0)) / (2.0 * h);
     assert!((slope / length - 1.0).abs() < 5e-3, "{slope} and {length}");
 }
+
+fn written(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    let mut all: Vec<(String, Vec<u8>)> = entries
+        .map(|e| {
+            let name = e.file_name().to_string_lossy().into_owned();
+            (name, std::fs::read(e.path()).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// By its steps or by its epochs: what has ended stays as it is, byte for byte.
+#[test]
+fn a_finished_run_that_is_resumed_touches_nothing() {
+    let problem = problem();
+    for max_steps in [Some(9), None] {
+        let folder = Folder::new("finished");
+        let settings = Settings {
+            max_steps,
+            ..settings()
+        };
+        run(&problem, &settings, None, &folder.0);
+        let before = written(&folder.0);
+        for _ in 0..2 {
+            let again = run(&problem, &settings, Some(last(&folder.0)), &folder.0);
+            assert_eq!(again.ended, Ended::Finished);
+            assert!(written(&folder.0) == before);
+        }
+        let more = Settings {
+            n_epochs: 4,
+            max_steps: max_steps.map(|n| n + 2),
+            ..settings
+        };
+        let longer = run(&problem, &more, Some(last(&folder.0)), &folder.0);
+        assert!(longer.progress.step > last_step(&before));
+    }
+}
+
+fn last_step(files: &[(String, Vec<u8>)]) -> u64 {
+    let steps = files.iter().filter_map(|(name, _)| {
+        let step = name.strip_prefix("checkpoint-")?;
+        step.strip_suffix(".safetensors")?.parse().ok()
+    });
+    steps.max().unwrap()
+}
+
+/// The same times with other numbers, and another loss: refused with what differs.
+#[test]
+fn other_data_and_another_loss_are_not_gone_on_with() {
+    let problem = problem();
+    let folder = Folder::new("other-data");
+    let short = Settings {
+        max_steps: Some(3),
+        ..settings()
+    };
+    run(&problem, &short, None, &folder.0);
+    let mut data = archive(60);
+    data.values[5000] += 0.01;
+    let mut other = problem_of(data, Task::Forecast { boundary_width: 1 }, GraphKind::Mesh);
+    let error = resumed(&other, &short, &last(&folder.0)).unwrap_err();
+    assert!(
+        error.to_string().contains("records are other ones"),
+        "{error}"
+    );
+    // What is only tested may change.
+    let mut data = archive(60);
+    let n = data.values.len();
+    data.values[n - 1] += 0.01;
+    other = problem_of(data, Task::Forecast { boundary_width: 1 }, GraphKind::Mesh);
+    assert!(resumed(&other, &short, &last(&folder.0)).is_ok());
+    other.weighting.loss = LossKind::Huber;
+    let error = resumed(&other, &short, &last(&folder.0)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("loss: \"mse\" saved, \"huber\" here"),
+        "{error}"
+    );
+}
+
+/// A map without noise that no linear model knows: x(t+1) = 1 − 1.4 x(t)² + 0.3 x(t−1) at every
+/// point for itself (Hénon 1976). A trained network is ahead of everything by more than chance at
+/// both leads, on validation forecasts and in the evaluation; before training it is not, and its
+/// forecasts are those of its start.
+#[test]
+fn a_network_that_has_learnt_passes_and_one_that_has_not_fails() {
+    let mut data = archive(240);
+    data.channels.truncate(1);
+    let (n, n_times) = (data.n_nodes(), data.times.len());
+    let mut values = vec![0.0_f32; n * n_times];
+    for k in 0..n {
+        let (mut before, mut now) = (0.1 + 0.002 * k as f64, 0.3 - 0.003 * k as f64);
+        for t in 0..n_times + 50 {
+            (before, now) = (now, 1.0 - 1.4 * now * now + 0.3 * before);
+            if t >= 50 {
+                values[(t - 50) * n + k] = now as f32;
+            }
+        }
+    }
+    data.values = values;
+    let task = Task::Forecast { boundary_width: 1 };
+    let problem = problem_from(data, task, GraphKind::Flat, Baseline::Linear);
+    let options = crate::evaluate::Options {
+        leads: 2,
+        from: None,
+        until: None,
+        starts_max: 0,
+        baselines: true,
+    };
+    let mut pool = fitzroy_device::nn::Pool::new(1);
+    let mut scored = |parameters: &[f32]| {
+        let found =
+            crate::evaluate::evaluate(&problem, parameters, &mut pool, &options, &mut |_, _| true);
+        found.unwrap().unwrap()
+    };
+    let learner = Learner::new(
+        &problem,
+        &fitzroy_device::nn::Pool::new(1),
+        1,
+        1,
+        Recompute::None,
+    );
+    let untrained = scored(&initial(&problem, &learner.unwrap().predictor.network, 1));
+    assert!(!untrained.passed());
+    let start = untrained.beside("start");
+    assert!(
+        start
+            .iter()
+            .all(|c| (c.ratio - 1.0).abs() < 1e-6 && !c.beyond_chance())
+    );
+    let folder = Folder::new("henon");
+    let settings = Settings {
+        n_epochs: 12,
+        learning_rate: 1e-2,
+        decay_steps: None,
+        validation_frequency: 50,
+        validation_leads: 2,
+        average: None,
+        ..settings()
+    };
+    let outcome = run(&problem, &settings, None, &folder.0);
+    assert_eq!(outcome.beside_start.len(), 2);
+    assert!(
+        outcome.beside_start.iter().all(|b| b.ratio < 0.7),
+        "{:?}",
+        outcome.beside_start
+    );
+    let best = Checkpoint::load(&outcome.best.unwrap()).unwrap();
+    let trained = scored(best.best_parameters());
+    assert!(trained.passed(), "{:?}", trained.failures());
+}
+
+/// A channel that never changes has no scale, and a loss of exactly 0 is no success.
+#[test]
+fn what_cannot_be_learnt_is_refused_or_no_success() {
+    let mut data = archive(60);
+    for x in data.values.iter_mut().skip(1).step_by(3) {
+        *x = 4.0;
+    }
+    let by = SplitBy::Ratios {
+        train: 0.6,
+        validation: 0.2,
+    };
+    let splits = Splits::new(&data, &by).unwrap();
+    let architecture = problem().architecture;
+    let task = Task::Forecast { boundary_width: 1 };
+    let weighting = Weighting::default();
+    let refused = Problem::new(data, splits, task, architecture, weighting, None);
+    let error = refused.err().unwrap().to_string();
+    assert!(error.contains("U 850 hPa never changes"), "{error}");
+    let mut problem = problem();
+    problem.channel_weights.fill(0.0);
+    let folder = Folder::new("nothing");
+    let short = Settings {
+        max_steps: Some(3),
+        ..settings()
+    };
+    let outcome = run(&problem, &short, None, &folder.0);
+    assert_eq!((outcome.ended, outcome.last_loss), (Ended::Degenerate, 0.0));
+}

@@ -8,7 +8,7 @@ use fitzroy_device::gpu::GpuWork;
 use fitzroy_device::gpu::text::Precision as Kernels;
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::probe::Memory;
-use fitzroy_weather::data::{Archive, Chosen, SplitBy};
+use fitzroy_weather::data::{Archive, Chosen, Contents, SplitBy};
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::Checkpoint;
 use std::path::PathBuf;
@@ -179,9 +179,9 @@ pub(super) struct Data {
 }
 
 impl Data {
-    /// Reads the files.
-    pub(super) fn read(&self, chosen: &Chosen) -> Result<Archive> {
-        Archive::read(&self.data, chosen, free_bytes())
+    /// Reads the files, and says what they hold.
+    pub(super) fn read(&self, chosen: &Chosen) -> Result<(Archive, Contents)> {
+        Archive::read_with_contents(&self.data, chosen, free_bytes())
     }
 
     /// Reads the files with the channels of a checkpoint, and others beside them.

@@ -7,10 +7,10 @@ use crate::exit::Outcome;
 use crate::output::Folder;
 use crate::{interrupt, json, terminal};
 use clap::Args;
-use fitzroy::Result;
+use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
-use fitzroy_weather::data::Splits;
-use fitzroy_weather::evaluate::{Options, csv, document, evaluate, table};
+use fitzroy_weather::data::{Split, Splits};
+use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate, table};
 use fitzroy_weather::report::mapped;
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{Problem, find};
@@ -22,10 +22,12 @@ use std::sync::atomic::Ordering;
 #[command(
     after_help = "Examples:\n  fitzroy weather evaluate --data synthetic.nc --checkpoint \
     run/best.safetensors --leads 8 --strict\n\n\
-    Scores the test split beside persistence, climatology and a linear model of the 3 x 3\n\
-    neighbourhood. The data must hold the training records too: the baselines are fitted to them.\n\
-    --strict ends with 1 unless the model is below the linear model at the first lead and below\n\
-    persistence at every lead to 48 hours, on every variable."
+    Scores the test split beside persistence, climatology, the start of training (the linear model\n\
+    in the checkpoint, which the network corrects) and a linear model of the 3 x 3 neighbourhood\n\
+    whose penalty the validation records choose for each lead. Climatology and the tuned model are\n\
+    left out where the data do not hold the training records.\n\
+    --strict ends with 1 unless the model is ahead of persistence, of its start and of the tuned\n\
+    model at every lead to 48 hours: on every variable, and in the mean by more than chance."
 )]
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
@@ -58,8 +60,8 @@ pub(crate) struct EvaluateArgs {
     /// Write the figures of the report as PNG and SVG, too
     #[arg(long)]
     visualizations: bool,
-    /// Exit 1 unless the model beats its baselines
-    #[arg(long)]
+    /// Exit 1 unless the model beats its baselines beyond chance
+    #[arg(long, conflicts_with = "no_baselines")]
     strict: bool,
     /// Folder for scores.json, scores.csv and report.html [default: a fresh evaluation-1, ...]
     #[arg(long, value_name = "DIR")]
@@ -87,8 +89,21 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
     let found = find(&args.checkpoint)?;
     found.notes.iter().for_each(terminal::note);
     let archive = args.data.read_for(&found.checkpoint, &[])?;
-    let splits = Splits::new(&archive, &saved_split(&found.checkpoint)?)?;
+    let splits = Splits::for_scores(&archive, &saved_split(&found.checkpoint)?)?;
     let problem = Problem::restore(archive, splits, &found.checkpoint)?;
+    let saved = found.checkpoint.settings["data_checksum"].as_u64();
+    let known = !problem.windows(Split::Train, 1).0.is_empty();
+    if known && saved.is_some_and(|sum| sum != u64::from(problem.checksum)) {
+        terminal::note(
+            "the training and validation records of the data are not those of the checkpoint: \
+             climatology and the tuned linear model are fitted to the ones that are here",
+        );
+    }
+    if args.strict && problem.windows(Split::Train, 1).0.is_empty() {
+        let message = "--strict: the data hold none of the training records, to which the linear \
+                       model is fitted that must be beaten; add them to --data";
+        return Err(Error::new(ErrorKind::Data, message));
+    }
     let channels = mapped(&problem.target_channels(), &args.channels)?;
     let mut folder = Folder::open(Path::new(""), args.out.as_deref(), "evaluation", false)?;
     let stop = interrupt::catch_with("stopping: nothing will be scored")?;
@@ -117,7 +132,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
         &found.path,
         args.visualizations,
     )?;
-    let failures = scored.failures();
+    scored.notes.iter().for_each(terminal::note);
     if args.machine.json {
         json::print(&scores);
     } else {
@@ -125,23 +140,45 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
             terminal::out(table(&scored).trim_end());
             terminal::out(format_args!("wrote {}", folder.path().display()));
         }
-        for failure in failures.iter().take(8) {
-            terminal::out(format_args!("behind: {failure}"));
-        }
-        if failures.len() > 8 {
-            terminal::out(format_args!("... and {} more", failures.len() - 8));
-        }
-        if options.baselines && failures.is_empty() && problem.is_forecast() {
-            terminal::out(
-                "ahead of the linear model at the first lead, and of persistence to 48 h",
-            );
-        }
+        tell(&scored, problem.is_forecast());
     }
     folder.finish()?;
-    let behind = args.strict && !failures.is_empty();
+    let behind = args.strict && !scored.passed();
     Ok(if behind {
         Outcome::NotPassed
     } else {
         Outcome::Done
     })
+}
+
+/// Where the model is not ahead, or that it is.
+fn tell(scored: &Evaluation, is_forecast: bool) {
+    let failures = scored.failures();
+    for failure in failures.iter().take(8) {
+        terminal::out(format_args!("not ahead: {failure}"));
+    }
+    if failures.len() > 8 {
+        terminal::out(format_args!("... and {} more", failures.len() - 8));
+    }
+    if scored.passed() && is_forecast {
+        terminal::out(ahead(scored));
+    }
+}
+
+/// What a model that is ahead of its rivals is ahead of, in words.
+fn ahead(scored: &Evaluation) -> String {
+    let rivals: Vec<&str> = scored.methods[1..]
+        .iter()
+        .map(|m| m.method)
+        .filter(|name| *name != "climatology")
+        .collect();
+    let (behind, places) = scored.behind_climatology();
+    let usual = match behind {
+        0 => String::new(),
+        n => format!("; climatology is better in {n} of {places} places"),
+    };
+    format!(
+        "ahead of {} at every lead to 48 h, by more than chance{usual}",
+        rivals.join(", ")
+    )
 }

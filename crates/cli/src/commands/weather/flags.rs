@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::Recompute;
-use fitzroy_weather::data::{Chosen, SplitBy, Splits};
+use fitzroy_weather::data::{Chosen, Contents, SplitBy, Splits};
 use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
@@ -289,6 +289,10 @@ struct LoopArgs {
     /// Steps between validations
     #[arg(long, value_name = "N", default_value_t = 500)]
     validation_frequency: u64,
+    /// Steps ahead of the longest validation forecasts: with the loss one step ahead theirs
+    /// chooses the best checkpoint
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    validation_leads: usize,
     /// Steps between checkpoints
     #[arg(long, value_name = "N", default_value_t = 1000)]
     checkpoint_frequency: u64,
@@ -327,12 +331,13 @@ impl TrainArgs {
         self.data.data.iter()
     }
 
-    pub(super) fn problem(&self) -> Result<Problem> {
+    /// The problem, and what the files of data hold.
+    pub(super) fn problem(&self) -> Result<(Problem, Contents)> {
         let chosen = Chosen {
             variables: self.variables.clone(),
             levels: self.levels.clone(),
         };
-        let archive = self.data.read(&chosen)?;
+        let (archive, contents) = self.data.read(&chosen)?;
         let s = &self.split;
         let by = match (&s.test_start_date, s.train_end_year.zip(s.val_end_year)) {
             (Some(text), _) => SplitBy::TestFrom {
@@ -407,7 +412,8 @@ impl TrainArgs {
             variables,
             heavy: (b.high_precip_weight, b.high_precip_threshold),
         };
-        Problem::new(archive, splits, task, architecture, weighting, None)
+        let problem = Problem::new(archive, splits, task, architecture, weighting, None)?;
+        Ok((problem, contents))
     }
 
     /// `gpu` is the precision and the free memory of the GPU that trains.
@@ -438,6 +444,7 @@ impl TrainArgs {
             },
             patience: l.early_stopping_patience,
             validation_frequency: l.validation_frequency,
+            validation_leads: l.validation_leads,
             checkpoint_frequency: l.checkpoint_frequency,
             keep: l.keep,
             log_every: l.log_every,

@@ -8,18 +8,45 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use fitzroy_report::draw::{Scene, Theme, png, svg};
 use fitzroy_report::figure::Style;
+use fitzroy_weather::data::Contents;
 use fitzroy_weather::evaluate::Evaluation;
 use fitzroy_weather::report::{
     History, evaluation_page, leads_figure, maps_figures, training_page,
 };
 use fitzroy_weather::train::{Architecture, Plan, Profile, Settings};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What a run says of itself; `fitzroy report` reads it.
 const DOCUMENT: &str = "run.json";
 const METRICS: &str = "metrics.jsonl";
+
+/// True for the folder of an evaluation.
+pub(crate) fn is_evaluation(folder: &Path) -> bool {
+    let text = std::fs::read_to_string(folder.join("scores.json")).unwrap_or_default();
+    let scores: Value = serde_json::from_str(&text).unwrap_or_default();
+    scores["forecasts"].is_u64() && scores["scores"].is_array()
+}
+
+/// The page of an evaluation lies beside its scores: it holds maps, which the scores do not, so it is
+/// copied and not made anew.
+pub(crate) fn evaluation_report(folder: &Path, out: Option<&Path>) -> Result<PathBuf> {
+    let page = folder.join("report.html");
+    let html = std::fs::read(&page).map_err(|error| {
+        let message = format!(
+            "{}: {error}; the page of an evaluation is made with its scores: run `fitzroy weather \
+             evaluate` again",
+            page.display()
+        );
+        Error::new(ErrorKind::Io, message)
+    })?;
+    let Some(out) = out else {
+        return Ok(page);
+    };
+    write(out, &html)?;
+    Ok(out.to_path_buf())
+}
 
 /// True for the folder of a training run.
 pub(crate) fn is_training(folder: &Path) -> bool {
@@ -29,7 +56,7 @@ pub(crate) fn is_training(folder: &Path) -> bool {
 /// Writes what a run says of itself before its first step.
 pub(super) fn begin(
     folder: &Path,
-    data: &[String],
+    (data, contents): (&[String], &Contents),
     architecture: &Architecture,
     (settings, plan, place): (&Settings, &Plan, &str),
 ) -> Result<()> {
@@ -39,6 +66,7 @@ pub(super) fn begin(
         "program": "fitzroy", "version": VERSION, "kind": "weather training",
         "command": command(), "date": timestamp(), "data": data.join(", "),
         "device": format!("{}, {}, {}", cpu.model, probe::level_name(cpu.simd), place),
+        "contents": contents.to_json(),
         "seed": s.seed,
         "network": {
             "latent_size": architecture.latent, "message_layers": architecture.n_layers,

@@ -99,7 +99,18 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
     let times: Vec<Time> = (1..=args.num_steps)
         .map(|k| Time(start.0 + k as i64 * step_s))
         .collect();
-    write(args, &problem, &times, &states)?;
+    let attributes = [
+        ("initial_time", start.iso()),
+        ("forecast_reference_time", start.iso()),
+        ("checkpoint", found.path.display().to_string()),
+        (
+            "checkpoint_step",
+            found.checkpoint.progress.step.to_string(),
+        ),
+        ("source", format!("Fitzroy {}", env!("CARGO_PKG_VERSION"))),
+    ];
+    let attributes = attributes.map(|(name, value)| (name.to_string(), value));
+    write(args, &problem, attributes.to_vec(), (&times, &states))?;
     let last = times[times.len() - 1].iso();
     if args.machine.json {
         json::print(&json!({
@@ -118,8 +129,24 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// A static field of the data, so that a forecast can be read as data itself.
+fn static_field((name, values): &(String, Vec<f32>)) -> (GridVariable, Vec<f32>) {
+    let variable = GridVariable {
+        name: name.clone(),
+        units: String::new(),
+        long_name: format!("{name} of the data"),
+        has_levels: false,
+    };
+    (variable, values.clone())
+}
+
 /// Writes the forecast channels, whole variables at a time; what is not forecast is left out.
-fn write(args: &PredictArgs, problem: &Problem, times: &[Time], states: &[Vec<f64>]) -> Result<()> {
+fn write(
+    args: &PredictArgs,
+    problem: &Problem,
+    attributes: Vec<(String, String)>,
+    (times, states): (&[Time], &[Vec<f64>]),
+) -> Result<()> {
     let archive = &problem.archive;
     let n_channels = archive.channels.len();
     let mut names: Vec<&str> = Vec::new();
@@ -148,12 +175,13 @@ fn write(args: &PredictArgs, problem: &Problem, times: &[Time], states: &[Vec<f6
     });
     let header = GridHeader {
         title: "Forecast of a graph network by Fitzroy".into(),
+        attributes,
         times: times.to_vec(),
         levels: levels.clone(),
         lat: archive.lat.clone(),
         lon: archive.lon.clone(),
         variables: variables.collect(),
-        statics: Vec::new(),
+        statics: archive.statics.iter().map(static_field).collect(),
         compression: 4,
     };
     let mut inside = vec![false; archive.n_nodes()];

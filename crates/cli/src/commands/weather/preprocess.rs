@@ -67,29 +67,28 @@ pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
     if args.json {
         json::print(&json!({
             "file": args.output.display().to_string(), "records": gathered.n_times,
-            "incomplete": gathered.incomplete,
+            "incomplete": gathered.incomplete, "ignored": gathered.ignored,
         }));
         return Ok(Outcome::Done);
     }
     let shown = args.output.display();
     terminal::out(format_args!("wrote {shown}: {} records", gathered.n_times));
-    if !gathered.incomplete.is_empty() {
-        let some: Vec<&str> = gathered
-            .incomplete
-            .iter()
-            .take(5)
-            .map(String::as_str)
-            .collect();
-        terminal::note(format_args!(
-            "{} times lack a file and were left out: {}{}",
-            gathered.incomplete.len(),
-            some.join(", "),
-            if gathered.incomplete.len() > 5 {
-                ", ..."
-            } else {
-                ""
-            }
-        ));
+    for (what, all) in [
+        ("times lack a file and were left out", &gathered.incomplete),
+        (
+            "files have names that are not understood and were not used",
+            &gathered.ignored,
+        ),
+    ] {
+        if !all.is_empty() {
+            let some: Vec<&str> = all.iter().take(5).map(String::as_str).collect();
+            let more = if all.len() > 5 { ", ..." } else { "" };
+            terminal::note(format_args!(
+                "{} {what}: {}{more}",
+                all.len(),
+                some.join(", ")
+            ));
+        }
     }
     Ok(Outcome::Done)
 }

@@ -7,7 +7,9 @@ use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
-use fitzroy_weather::train::{Caller, Ended, Event, Plan, Settings, Target, find, train_on};
+use fitzroy_weather::train::{
+    BesideStart, Caller, Ended, Event, Found, Plan, Settings, Target, find, resumed, train_on,
+};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +22,12 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     };
     args.machine.warn();
     let clock = Clock::start();
-    let problem = args.problem()?;
+    let (problem, contents) = args.problem()?;
+    if args.machine.talks() {
+        contents.lines().iter().for_each(terminal::note);
+    } else {
+        contents.warnings().iter().for_each(terminal::note);
+    }
     let known = gpu.as_ref().map(|gpu| (gpu.math, gpu.free_bytes));
     let (settings, planned) = args.settings(&problem, threads, known)?;
     let place = place(gpu.as_ref(), threads);
@@ -37,20 +44,20 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         for note in &found.notes {
             terminal::note(note);
         }
+        if let Some(ended) = resumed(&problem, &settings, &found.checkpoint)? {
+            return Ok(nothing_left(args, found, ended));
+        }
         let step = found.checkpoint.progress.step;
         terminal::note(format_args!(
             "going on from {}, step {step}",
             found.path.display()
         ));
-        found
-            .checkpoint
-            .agree(&problem.identity(), planned.n_parameters)?;
     }
     let (folder, _lock) = args.folder(found.as_ref().map(|f| f.path.as_path()))?;
     let data: Vec<String> = args.paths().map(|p| p.display().to_string()).collect();
     pages::begin(
         &folder,
-        &data,
+        (&data, &contents),
         &problem.architecture,
         (&settings, &planned, &place),
     )?;
@@ -98,6 +105,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         "first_step_s": json::number(outcome.step_s.0),
         "median_step_s": json::number(outcome.step_s.1), "total_s": clock.seconds(),
         "parameters": planned.n_parameters,
+        "beside_start": beside_json(&outcome.beside_start),
     });
     pages::end(&folder, &document)?;
     if let Some(found) = &outcome.profile {
@@ -119,6 +127,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
             clock.seconds(),
             100.0 * outcome.data_wait
         ));
+        if !outcome.beside_start.is_empty() {
+            terminal::out(beside_text(&outcome.beside_start).trim_end());
+        }
         terminal::out(format_args!("wrote {}", folder.display()));
     }
     if outcome.data_wait > 0.1 {
@@ -127,7 +138,33 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
              --prefetch-buffer-size, or train with fewer threads so that one is left for data",
         );
     }
-    Ok(match outcome.ended {
+    warn_behind(&outcome.beside_start);
+    Ok(ended(outcome.ended))
+}
+
+/// Says at which leads the best checkpoint is behind its start.
+fn warn_behind(found: &[BesideStart]) {
+    let behind = found.iter().filter(|b| !(b.ratio < 1.0));
+    let behind: Vec<String> = behind.map(|b| b.lead_hours.to_string()).collect();
+    if !behind.is_empty() {
+        terminal::note(format_args!(
+            "behind its untrained start at {} h: train on longer forecasts (--rollout-steps), on \
+             more data, or longer",
+            behind.join(", ")
+        ));
+    }
+}
+
+/// The exit of a run, with a word where it did not succeed.
+fn ended(ended: Ended) -> Outcome {
+    match ended {
+        Ended::Degenerate => {
+            terminal::note(
+                "the last loss is 0 or not finite: nothing can have been learnt. Look at the data: \
+                 a channel that never changes, or a fill value that is taken for a number",
+            );
+            Outcome::NotPassed
+        }
         Ended::Finished | Ended::Early => Outcome::Done,
         Ended::Interrupted => Outcome::Interrupted,
         Ended::Diverged => {
@@ -137,7 +174,56 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
             );
             Outcome::NotPassed
         }
-    })
+    }
+}
+
+/// Says that a run has ended before, and touches nothing.
+fn nothing_left(args: &TrainArgs, found: &Found, ended: Ended) -> Outcome {
+    let step = found.checkpoint.progress.step;
+    let more = match ended {
+        Ended::Early => "validation had not improved for long; a larger --early-stopping-patience",
+        _ => "all its steps are done; a larger --num-epochs or --max-steps",
+    };
+    terminal::note(format_args!(
+        "{}: nothing is left to do at step {step}: {more} goes on",
+        found.path.display()
+    ));
+    if args.machine.json {
+        json::print(&json!({
+            "out": found.path.parent().map(|p| p.display().to_string()),
+            "ended": format!("{ended:?}").to_lowercase(), "steps": step,
+            "epoch": found.checkpoint.progress.epoch, "nothing_to_do": true,
+        }));
+    }
+    Outcome::Done
+}
+
+fn beside_json(found: &[BesideStart]) -> Value {
+    let one = |b: &BesideStart| {
+        json!({
+            "lead_hours": b.lead_hours, "rmse_ratio": json::number(b.ratio),
+            "variables_ahead": b.ahead.0, "variables": b.ahead.1,
+        })
+    };
+    found.iter().map(one).collect()
+}
+
+/// Whether training has made forecasts better, lead by lead.
+fn beside_text(found: &[BesideStart]) -> String {
+    let lines = found.iter().map(|b| {
+        format!(
+            "{:>8} h  RMSE x {:.3}  ahead on {} of {}{}\n",
+            b.lead_hours,
+            b.ratio,
+            b.ahead.0,
+            b.ahead.1,
+            if b.ratio < 1.0 { "" } else { "  behind" }
+        )
+    });
+    format!(
+        "best checkpoint beside the untrained start, on validation forecasts:\n{}",
+        lines.collect::<String>()
+    )
 }
 
 /// Where the work is done, in words.
@@ -173,9 +259,17 @@ fn tell(event: &Event<'_>, verbose: bool) {
                 100.0 * data_wait
             ));
         }
-        Event::Validation { step, loss, best } => {
+        Event::Validation {
+            step,
+            loss,
+            ratio,
+            best,
+        } => {
             let mark = if *best { "  best so far" } else { "" };
-            terminal::note(format_args!("step {step}  validation loss {loss:.5}{mark}"));
+            terminal::note(format_args!(
+                "step {step}  validation loss {loss:.5}  near and far {ratio:.3} of the start's\
+                 {mark}"
+            ));
         }
         Event::Saved(path) if verbose => {
             terminal::note(format_args!("saved {}", path.display()));

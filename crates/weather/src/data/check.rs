@@ -1,0 +1,148 @@
+//! What is wrong with numbers that a file gives for good: missing ones, fill values that it does
+//! not declare, units that the numbers belie.
+
+use super::archive::Channel;
+use crate::time::Time;
+
+/// Numbers of this size are fill values: NetCDF's own is 9.96921e36, CMIP's 1e20.
+const HUGE: f64 = 1e15;
+/// Numbers by which text formats and packed integers say that nothing was measured.
+const FILLS: [f32; 9] = [
+    -9999.0, -999.0, -99999.0, -999.9, -9999.9, 9999.0, 99999.0, -32768.0, -32767.0,
+];
+
+/// True for what can be meant as a number: finite, and no fill value by its size.
+pub(super) fn is_number(x: f32) -> bool {
+    f64::from(x.abs()) < HUGE
+}
+
+/// The numbers of one channel of one file: those of `values` from `channel` on, each `stride`-th;
+/// place by place, time by time.
+pub(super) struct Numbers<'a> {
+    pub(super) channel: &'a Channel,
+    pub(super) values: &'a [f32],
+    pub(super) first: usize,
+    pub(super) stride: usize,
+    pub(super) times: &'a [Time],
+    pub(super) lat: &'a [f64],
+    pub(super) lon: &'a [f64],
+}
+
+/// Least, mean and greatest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Least.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+impl Numbers<'_> {
+    fn all(&self) -> impl Iterator<Item = f32> + '_ {
+        let own = self.values.get(self.first..).unwrap_or(&[]);
+        own.iter().step_by(self.stride).copied()
+    }
+
+    /// When and where the first number lies that is meant, how many there are at that time, and
+    /// how many of all.
+    fn place(&self, is_meant: impl Fn(f32) -> bool) -> Option<(usize, String, usize, String)> {
+        let n = self.lat.len() * self.lon.len();
+        let at = self.all().position(&is_meant)?;
+        let (time, node) = (at / n, at % n);
+        let (lat, lon) = (
+            self.lat[node / self.lon.len()],
+            self.lon[node % self.lon.len()],
+        );
+        let here = self.all().skip(time * n).take(n).filter(|x| is_meant(*x));
+        let count = self.all().filter(|x| is_meant(*x)).count();
+        let all = self.all().count();
+        let share = 100.0 * count as f64 / all as f64;
+        Some((
+            here.count(),
+            self.times[time].iso(),
+            n,
+            format!("first at {lat} N {lon} E; {count} of all {all} values, {share:.3} %"),
+        ))
+    }
+
+    /// The spread of the numbers.
+    ///
+    /// # Errors
+    /// Some are missing, not finite, or fill values: how many, which, and the first place.
+    pub(super) fn spread(&self) -> Result<Spread, String> {
+        let label = self.channel.label();
+        if let Some((bad, time, n, place)) = self.place(|x| !x.is_finite()) {
+            return Err(format!(
+                "{label} has {bad} of {n} values missing or not finite at {time} ({place}); fill \
+                 or cut them out first, nothing is guessed"
+            ));
+        }
+        let regular = |x: &f32| is_number(*x) && !FILLS.contains(x);
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        let (low, high) = self.all().filter(regular).fold(start, |(low, high), x| {
+            (low.min(f64::from(x)), high.max(f64::from(x)))
+        });
+        // A number of the list is meant as it stands where it lies among the others.
+        let apart = |x: f32| {
+            let x = f64::from(x);
+            !(low <= high) || (low - x).max(x - high) > high - low
+        };
+        let is_fill = |x: f32| !is_number(x) || FILLS.contains(&x) && apart(x);
+        if let Some(fill) = self.all().find(|x| is_fill(*x))
+            && let Some((bad, time, n, place)) = self.place(|x| x == fill)
+        {
+            return Err(format!(
+                "{label} is {fill:e} in {bad} of {n} values at {time} ({place}): that is a fill \
+                 value which the file does not declare; name it in the attribute _FillValue, and \
+                 fill or cut out what is missing, for nothing is guessed"
+            ));
+        }
+        let (mut sum, mut count) = (0.0, 0.0);
+        let (mut min, mut max) = start;
+        for x in self.all().map(f64::from) {
+            sum += x;
+            count += 1.0;
+            (min, max) = (min.min(x), max.max(x));
+        }
+        Ok(Spread {
+            min,
+            mean: sum / f64::max(count, 1.0),
+            max,
+        })
+    }
+}
+
+/// What the numbers of a channel look like, where that is not what its units say.
+pub(crate) fn belied(channel: &Channel, spread: &Spread) -> Option<String> {
+    let units = channel.units.as_str();
+    let mean = spread.mean;
+    let kelvin = ["K", "kelvin", "Kelvin", "degK"].contains(&units);
+    let celsius = ["degC", "°C", "C", "celsius", "Celsius", "deg_C"].contains(&units);
+    let looks = if kelvin && (-100.0..100.0).contains(&mean) && spread.max < 150.0 {
+        "°C"
+    } else if celsius && mean > 150.0 {
+        "K"
+    } else if units == "Pa" && (300.0..1100.0).contains(&mean) {
+        "hPa"
+    } else if ["hPa", "mbar", "millibars"].contains(&units) && mean > 30_000.0 {
+        "Pa"
+    } else if channel.variable == "GPH" && geopotential(channel.level?, mean) {
+        "geopotential in m2 s-2, which is g times the height"
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{} is said to be in {units}, and its numbers ({} to {}) look like {looks}",
+        channel.label(),
+        spread.min,
+        spread.max
+    ))
+}
+
+/// True if a mean is near g times the height of a level in the standard atmosphere.
+fn geopotential(level_hpa: f64, mean: f64) -> bool {
+    let height = 44_330.0 * (1.0 - libm::pow(level_hpa / 1013.25, 0.1903));
+    level_hpa < 900.0 && (7.0..13.0).contains(&(mean / height))
+}
