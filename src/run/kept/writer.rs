@@ -200,9 +200,9 @@ impl<'a> Writer<'a> {
 
     /// Publishes what was written, and the state.
     fn show(&mut self, state: &Checkpoint) -> Result<()> {
-        let stream = self.kept.stream.as_mut().expect("it is started before");
         let mut attributes = self.kept.identity.clone();
         attributes.extend(self.spent().attributes());
+        let stream = self.kept.stream.as_mut().expect("it is started before");
         let (number, state) = (self.kept.next_state, state.to_bytes());
         let n = stream.n_draws();
         let folder = &self.kept.folder;
