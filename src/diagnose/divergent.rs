@@ -33,7 +33,7 @@ pub(super) struct Divergent<'a> {
 impl<'a> Divergent<'a> {
     pub(super) fn new(flags: &'a [f64], n_draws: usize) -> Self {
         let diverged = |i: usize| flags[i] != 0.0;
-        let begins = |i: &usize| diverged(*i) && (*i % n_draws == 0 || !diverged(*i - 1));
+        let begins = |i: &usize| diverged(*i) && (i.is_multiple_of(n_draws) || !diverged(*i - 1));
         Divergent {
             flags,
             count: flags.iter().filter(|&&f| f != 0.0).count(),

@@ -298,7 +298,8 @@ fn a_task_that_failed_runs_again_while_another_is_at_work() {
     let command = slow_schools();
     let command = [&words(&command)[..], &["--chains", "3"]].concat();
     let holder = format!("container={}", cluster.holder());
-    let holds = [cluster.hold(1), cluster.hold(2)];
+    let hold = cluster.hold(1);
+    cluster.hold(2);
     let how = ["--split", "chains:3", "--set", &holder];
     cluster.submit("r", &how, &command).ends_with(0);
     until("tasks 1 and 2 stand still", || {
@@ -316,14 +317,13 @@ fn a_task_that_failed_runs_again_while_another_is_at_work() {
         status["tasks"][task]["state"].as_str().map(str::to_owned)
     };
     until("task 1 has ended", || state(1).as_deref() == Some("failed"));
-    let [own, other] = holds;
-    fs::remove_file(own).expect("there");
+    fs::remove_file(hold).expect("there");
     let said = cluster.slurm("rerun", &["r"]).ends_with(0);
     assert!(said.out.contains("1 task;"), "{}", said.out);
     until("task 1 is done", || cluster.path("r/done/1").is_file());
     assert_eq!(state(2).as_deref(), Some("running"));
     assert!(!cluster.path("r/trace.nc").exists());
-    fs::remove_file(other).expect("there");
+    signal(cluster.process("r", 2).expect("it stands still"), "CONT");
     cluster.wait();
     are_the_same(&cluster.trace("r"), &locally(&cluster, &command, &[]));
 }
