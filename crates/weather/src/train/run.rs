@@ -65,7 +65,7 @@ struct Run<'a> {
 /// Trains a problem in a folder, from a checkpoint where one is given.
 ///
 /// # Errors
-/// As [`plan`]; the checkpoint is of another problem or other settings; a file cannot be written.
+/// As [`super::plan()`]; the checkpoint is of another problem or other settings; a file cannot be written.
 pub fn train(
     problem: &Problem,
     settings: &Settings,
