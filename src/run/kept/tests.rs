@@ -160,6 +160,9 @@ fn a_run_that_went_on_has_the_seconds_of_all_its_sessions() {
     settings.sampler.draws = 200;
     let second = kept(&settings, &folder, &Notes::default()).timing;
     assert!((second.earlier - first.total).abs() < 1e-9, "{second:?}");
-    assert!(second.total > first.total && second.sampling > first.sampling);
+    assert!(
+        second.total > first.total && second.sampling > first.sampling,
+        "{first:?} {second:?}"
+    );
     assert!(second.warmup >= first.warmup && second.warmup < 2.0 * first.warmup);
 }
