@@ -108,7 +108,8 @@ impl<'a> Watch<'a> {
 impl Observer for Watch<'_> {
     fn event(&self, event: &Event<'_>) {
         let unseen = f64::NAN.to_bits();
-        if event.phase == Phase::Sampling && event.done == 1 {
+        // The first of this session: a run that goes on has made others before.
+        if event.phase == Phase::Sampling && self.first.load(Ordering::Relaxed) == unseen {
             let now = (self.caller.now)().to_bits();
             // The first chain's time stays.
             let _ = self
