@@ -145,9 +145,14 @@ const LIKELIHOODS: [Likelihood; 8] = [
         "Mixture([0.3, 0.7], Normal(ETA, S), Normal(ETA + 1, 2 * S))",
         |y, m, s| (0.3 * normal(y, m, s).exp() + 0.7 * normal(y, m + 1.0, 2.0 * s).exp()).ln(),
     ),
-    ("y", "Normal(ETA, S) truncated(lower=-4)", |y, m, s| {
-        normal(y, m, s) - phi((m + 4.0) / s).ln()
-    }),
+    (
+        "y",
+        "Normal(ETA, S) truncated(lower=-4)",
+        |y, m, s| match y < -4.0 {
+            true => f64::NEG_INFINITY,
+            false => normal(y, m, s) - phi((m + 4.0) / s).ln(),
+        },
+    ),
     ("bit", "Bernoulli(logit_p=ETA / S)", |y, m, s| {
         y * m / s - (1.0 + (m / s).exp()).ln()
     }),
