@@ -20,17 +20,18 @@ pub(crate) fn lint(root: &Path) -> bool {
             ],
             &[],
         )
-        && step(
-            root,
-            &[
-                "doc",
-                "--workspace",
-                "--no-deps",
-                "--document-private-items",
-            ],
-            &[("RUSTDOCFLAGS", "-D warnings")],
-        )
+        && documentation(root)
         && licences(root)
+}
+
+/// The library and the program are both called fitzroy, and two at once would write the same pages.
+fn documentation(root: &Path) -> bool {
+    let usual = ["doc", "--no-deps", "--document-private-items"];
+    let of = |which: &[&str]| {
+        let args = [&usual[..], which].concat();
+        step(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
+    };
+    of(&["--workspace", "--exclude", "fitzroy-cli"]) && of(&["-p", "fitzroy-cli"])
 }
 
 /// Writes the generated parts of the documentation: the tests that hold them do it.
