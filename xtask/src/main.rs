@@ -16,7 +16,7 @@ Usage: cargo xtask COMMAND
   ci     lint, then the two commands of the README: the tests and a quick validation
   differential [N]
          random problems against independent oracles, about N of each kind (1000): curve fits with bounds,
-         losses and without a start, random models, hard targets of the sampler
+         losses and without a start, random models, hard targets of the sampler, files of weather
   fuzz [SECONDS] [SEED]
          files changed at random for every reader and parser, so many seconds each (60)
   help   this text

@@ -60,25 +60,51 @@ pub(crate) fn ci(root: &Path) -> bool {
         )
 }
 
-/// Tests of random problems against oracles: package, test, the variable that sets how many, and how many
+/// Tests of random problems against oracles: package, tests, the variable that sets how many, and how many
 /// problems one of these stands for.
-const DIFFERENTIAL: [(&str, &str, &str, u64); 6] = [
-    ("fitzroy", "differential", "FITZROY_DIFFERENTIAL", 1),
-    ("fitzroy-curve-fit", "optimality", "FITZROY_BOX_FITS", 1),
-    ("fitzroy-curve-fit", "verdict", "FITZROY_VERDICT_FITS", 1),
+const DIFFERENTIAL: [(&str, &[&str], &str, u64); 7] = [
+    (
+        "fitzroy",
+        &["--test", "differential"],
+        "FITZROY_DIFFERENTIAL",
+        1,
+    ),
+    (
+        "fitzroy-curve-fit",
+        &["--test", "optimality"],
+        "FITZROY_BOX_FITS",
+        1,
+    ),
+    (
+        "fitzroy-curve-fit",
+        &["--test", "verdict"],
+        "FITZROY_VERDICT_FITS",
+        1,
+    ),
     // So many families of curves.
-    ("fitzroy-curve-fit", "starts", "FITZROY_STARTS", 25),
+    (
+        "fitzroy-curve-fit",
+        &["--test", "starts"],
+        "FITZROY_STARTS",
+        25,
+    ),
     // So many targets, each a run of four chains.
-    ("fitzroy", "verdict", "FITZROY_SEEDS", 100),
-    ("fitzroy", "metric", "FITZROY_SEEDS", 100),
+    ("fitzroy", &["--test", "verdict"], "FITZROY_SEEDS", 100),
+    ("fitzroy", &["--test", "metric"], "FITZROY_SEEDS", 100),
+    (
+        "fitzroy-weather",
+        &["--lib", "files_of_any_layout"],
+        "FITZROY_DIFFERENTIAL",
+        1,
+    ),
 ];
 
 /// About `n` random problems of each kind.
 pub(crate) fn differential(root: &Path, n: u64) -> bool {
     let mut passed = true;
-    for (package, test, variable, worth) in DIFFERENTIAL {
+    for (package, tests, variable, worth) in DIFFERENTIAL {
         let many = (n / worth).max(1).to_string();
-        let args = ["test", "--release", "-p", package, "--test", test];
+        let args = [&["test", "--release", "-p", package][..], tests].concat();
         // All of them, though one finds something.
         passed &= step(root, &args, &[(variable, &many)]);
     }

@@ -38,16 +38,16 @@ impl Folder {
     /// Opens `out`, or a fresh `NAME-1`, `NAME-2`, ... in `here`.
     ///
     /// # Errors
-    /// The folder cannot be made or written to, or holds something: without `overwrite` anything,
-    /// with it anything that is not a run of ours.
+    /// The folder cannot be made or written to, or holds something: without `overwrite` anything, with it
+    /// anything that is not a run of ours. A command without that flag gives `None`, and is not told of it.
     pub(crate) fn open(
         here: &Path,
         out: Option<&Path>,
         name: &str,
-        overwrite: bool,
+        overwrite: impl Into<Option<bool>>,
     ) -> Result<Self> {
         let mut folder = match out {
-            Some(path) => Self::given(&here.join(path), path, overwrite)?,
+            Some(path) => Self::given(&here.join(path), path, overwrite.into())?,
             None => Self::fresh(here, name)?,
         };
         let marker = json!({"program": "fitzroy", "version": env!("CARGO_PKG_VERSION")});
@@ -76,7 +76,7 @@ impl Folder {
     }
 
     /// `shown` is the path as the user wrote it.
-    fn given(path: &Path, shown: &Path, overwrite: bool) -> Result<Self> {
+    fn given(path: &Path, shown: &Path, overwrite: Option<bool>) -> Result<Self> {
         let made = !path.exists();
         if made {
             fs::create_dir_all(path).map_err(|error| unwritable(shown, &error))?;
@@ -104,10 +104,13 @@ impl Folder {
         }
         let names = read()?;
         Lock::refuse_taken(path, shown)?;
-        if !overwrite {
+        if overwrite != Some(true) {
+            let instead = match overwrite {
+                Some(_) => ", or replace an earlier run with --overwrite",
+                None => "",
+            };
             let message = format!(
-                "--out {}: the folder is not empty; choose another, or replace an earlier run \
-                 with --overwrite",
+                "--out {}: the folder is not empty; choose another{instead}",
                 shown.display()
             );
             return Err(Error::new(ErrorKind::Io, message));

@@ -62,6 +62,11 @@ fn a_folder_with_something_in_it_is_refused() {
         "{error}"
     );
     assert_eq!(fs::read(scratch.0.join("run/trace.nc")).unwrap(), b"old");
+    // A command that has no such flag does not speak of it.
+    let out = Some(Path::new("run"));
+    let error = Folder::open(&scratch.0, out, "run", None).unwrap_err();
+    let error = error.to_string();
+    assert!(error.ends_with("choose another"), "{error}");
 }
 
 #[test]

@@ -105,7 +105,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
         return Err(Error::new(ErrorKind::Data, message));
     }
     let channels = mapped(&problem.target_channels(), &args.channels)?;
-    let mut folder = Folder::open(Path::new(""), args.out.as_deref(), "evaluation", false)?;
+    let mut folder = Folder::open(Path::new(""), args.out.as_deref(), "evaluation", None)?;
     let stop = interrupt::catch_with("stopping: nothing will be scored")?;
     let mut pool = Pool::new(threads);
     let mut next_s = 10.0;

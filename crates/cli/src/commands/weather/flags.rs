@@ -501,7 +501,7 @@ impl TrainArgs {
             let lock = Lock::take(path, path)?;
             return Ok((path.to_path_buf(), Some(lock)));
         }
-        let mut folder = Folder::open(Path::new(""), given, "weather", false)?;
+        let mut folder = Folder::open(Path::new(""), given, "weather", None)?;
         // Keeps the folder: checkpoints will lie in it.
         folder.file("run.json");
         let path = folder.path().to_path_buf();
