@@ -326,6 +326,30 @@ fn every_kernel_compiles_within_its_budget() {
     }
 }
 
+/// Kernels of GPUs whose watchdog ends long ones look at the clock; as a rule kernels have no code for that.
+#[test]
+fn kernels_with_a_deadline_compile() {
+    let Some(compiler) = compiler() else { return };
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    for arch in [70, 86, 90, 120] {
+        for team in [32, 128, 2 * 256] {
+            let case = Case {
+                name: "eight-schools with a deadline".into(),
+                work: Work::Transitions(joint.clone().into(), WHOLE),
+                team,
+                arch,
+                precision: Precision::F64,
+            };
+            let text = for_device(&program(&case));
+            let late = text.replace("#define DEADLINE 0", "#define DEADLINE 1");
+            assert_ne!(text, late);
+            let made = compiler.compile_with_usage(&late, arch);
+            let (cubin, usage) = made.unwrap_or_else(|e| panic!("{}: {e}", case.key()));
+            assert!(cubin.starts_with(b"\x7fELF") && usage.registers <= 255);
+        }
+    }
+}
+
 /// A driver of CUDA 13 may come with a compiler of its own version. It has dropped sm_70.
 #[test]
 fn a_compiler_of_cuda_13_takes_the_kernels() {
