@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "card.h"
+
 #ifndef INIT
 #define INIT 0
 #endif
@@ -24,9 +26,6 @@
 #endif
 #ifndef LAUNCH
 #define LAUNCH 0
-#endif
-#ifndef COUNT
-#define COUNT 1
 #endif
 #ifndef VERSION
 #define VERSION 12040
@@ -47,13 +46,6 @@
 /* Those of the first GPU, where it differs. */
 #ifndef PROCESSORS_0
 #define PROCESSORS_0 PROCESSORS
-#endif
-#ifndef MEMORY
-#define MEMORY (1ull << 30)
-#endif
-/* Bytes that another program has taken of the first GPU. */
-#ifndef TAKEN_0
-#define TAKEN_0 0
 #endif
 
 typedef unsigned long long address;

@@ -3,16 +3,7 @@
 
 #include <cstdio>
 
-#ifndef COUNT
-#define COUNT 1
-#endif
-#ifndef MEMORY
-#define MEMORY (1ull << 30)
-#endif
-/* Bytes that another program has taken of the first GPU. */
-#ifndef TAKEN_0
-#define TAKEN_0 0
-#endif
+#include "card.h"
 
 extern "C" {
 int nvmlInit_v2() { return 0; }

@@ -188,15 +188,15 @@ impl Stretch<'_> {
         // When the first team began, and transitions of each chain.
         let mut progress = vec![0u64; 1 + self.n_chains];
         let mut seconds = 0.0;
-        let mut taken_in = false;
+        // Once, beside the first launch.
+        let mut meanwhile = Some(meanwhile);
         loop {
             progress[0] = 0;
             job.progress = self.send(Slot::Progress, &progress)?;
             let at = self.send(Slot::Job, &job.words())?;
-            let (n_chains, first) = (self.n_chains, !std::mem::replace(&mut taken_in, true));
-            seconds += match first {
-                true => self.machine.launch(at, n_chains, &mut *meanwhile)?,
-                false => self.machine.launch(at, n_chains, &mut idle)?,
+            seconds += match meanwhile.take() {
+                Some(meanwhile) => self.machine.launch(at, self.n_chains, meanwhile)?,
+                None => self.machine.launch(at, self.n_chains, &mut idle)?,
             };
             self.machine.read(job.progress, &mut progress)?;
             progress.iter_mut().for_each(|made| *made &= !LATE);
