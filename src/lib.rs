@@ -52,4 +52,4 @@ pub mod run;
 pub mod validate;
 pub mod verify;
 
-pub use fitzroy_graph::{Error, ErrorKind, Result};
+pub use fitzroy_graph::{Error, ErrorKind, Result, Spelling};

@@ -120,8 +120,8 @@ pub fn read_binding(binding: &str) -> Result<Array> {
 /// `Usage` when there is no name, or VALUE is neither.
 pub fn read_setting(setting: &str) -> Result<Array> {
     let (name, value) = split_binding(setting, "NAME=VALUE")?;
-    json::read_value(value.trim(), name, "--set").map_err(|error| {
-        Error::new(ErrorKind::Usage, error.to_string()).context(format!("--set {setting}"))
+    json::read_value(value.trim(), name, "⟨set⟩").map_err(|error| {
+        Error::new(ErrorKind::Usage, error.to_string()).context(format!("⟨set {setting}⟩"))
     })
 }
 

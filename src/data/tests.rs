@@ -471,7 +471,7 @@ fn a_setting_is_a_number_or_a_list() {
         ("N", [12.0].as_slice(), true)
     );
     assert!(n.shape.is_empty());
-    assert_eq!(n.source, "--set");
+    assert_eq!(n.source, "⟨set⟩");
     assert!(!read_setting("x=-1.5e-3").unwrap().whole);
     assert_eq!(real(&read_setting("x=inf").unwrap()), [f64::INFINITY]);
     assert_eq!(real(&read_setting("v=[1, 2, 3]").unwrap()), [1.0, 2.0, 3.0]);
@@ -481,11 +481,11 @@ fn a_setting_is_a_number_or_a_list() {
     assert_eq!(error.kind(), ErrorKind::Usage);
     assert_eq!(
         error.to_string(),
-        "--set x=abc: `abc` is neither a number nor a list like [1, 2, 3]"
+        "⟨set x=abc⟩: `abc` is neither a number nor a list like [1, 2, 3]"
     );
     assert_eq!(
         read_setting("x=[[1],[2,3]]").unwrap_err().to_string(),
-        "--set x=[[1],[2,3]]: `x[1]` is a list of 2, but `x[0]` is a list of 1; all rows must \
+        "⟨set x=[[1],[2,3]]⟩: `x[1]` is a list of 2, but `x[0]` is a list of 1; all rows must \
          have the same shape (positions count from 0)"
     );
 }

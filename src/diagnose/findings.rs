@@ -190,14 +190,14 @@ const ADVICE: [(FindingKind, Weight, Advice); 20] = [
         FindingKind::PrecisionRaised,
         Weight::Remark,
         Advice::plain(
-            "the draws are right, made in f64; ask for --precision f64, or centre and scale data \
+            "the draws are right, made in f64; ask for ⟨precision f64⟩, or centre and scale data \
              with large offsets",
         ),
     ),
     (
         FindingKind::ProposalsRefused,
         Weight::Remark,
-        Advice::plain("harmless: all draws are those of NUTS; leave out --sampler independence"),
+        Advice::plain("harmless: all draws are those of NUTS; leave out ⟨sampler independence⟩"),
     ),
     (
         FindingKind::Constant,

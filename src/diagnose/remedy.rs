@@ -92,43 +92,43 @@ impl Remedy {
         let unless = |in_force: bool, words: &str| (!in_force).then(|| words.to_string());
         match self {
             Remedy::TargetAccept => match run.target_accept.unwrap_or(0.0) {
-                t if t < 0.95 => Some("--target-accept 0.95 or 0.99".into()),
-                t if t < 0.99 => Some("--target-accept 0.99".into()),
+                t if t < 0.95 => Some("⟨target_accept 0.95⟩ or 0.99".into()),
+                t if t < 0.99 => Some("⟨target_accept 0.99⟩".into()),
                 _ => None,
             },
             Remedy::MaxTreedepth => {
                 let depth = run.max_treedepth.map_or(12, |depth| (depth + 2).max(12));
-                unless(depth > 20, &format!("--max-treedepth {depth}"))
+                unless(depth > 20, &format!("⟨max_treedepth {depth}⟩"))
             }
-            Remedy::DenseMetric => unless(run.metric.as_deref() == Some("dense"), "--metric dense"),
+            Remedy::DenseMetric => unless(run.metric.as_deref() == Some("dense"), "⟨metric dense⟩"),
             Remedy::Coordinates => {
-                unless(run.centring.as_deref() == Some("auto"), "--centring auto")
+                unless(run.centring.as_deref() == Some("auto"), "⟨centring auto⟩")
             }
             Remedy::Walnuts => {
                 let in_force = run.sampler.as_deref() == Some("walnuts") || run.has_one_sampler;
-                unless(in_force, "--sampler walnuts")
+                unless(in_force, "⟨sampler walnuts⟩")
             }
-            Remedy::Tune => Some("a longer --tune".into()),
-            Remedy::Twice => Some("twice the --tune and --draws".into()),
-            Remedy::Draws => Some("more --draws".into()),
-            Remedy::Seed => Some("another --seed".into()),
-            Remedy::Chains => Some("--chains 4".into()),
+            Remedy::Tune => Some("a longer ⟨tune⟩".into()),
+            Remedy::Twice => Some("twice the ⟨tune⟩ and ⟨draws⟩".into()),
+            Remedy::Draws => Some("more ⟨draws⟩".into()),
+            Remedy::Seed => Some("another ⟨seed⟩".into()),
+            Remedy::Chains => Some("⟨chains 4⟩".into()),
         }
     }
 
-    /// Flags that the words stand for, as they can be typed.
-    pub fn flags(self) -> &'static [&'static str] {
+    /// Settings that the words stand for, with a value that is taken.
+    pub fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Remedy::TargetAccept => &["--target-accept", "0.99"],
-            Remedy::MaxTreedepth => &["--max-treedepth", "12"],
-            Remedy::DenseMetric => &["--metric", "dense"],
-            Remedy::Coordinates => &["--centring", "auto"],
-            Remedy::Walnuts => &["--sampler", "walnuts"],
-            Remedy::Tune => &["--tune", "2000"],
-            Remedy::Twice => &["--tune", "2000", "--draws", "2000"],
-            Remedy::Draws => &["--draws", "4000"],
-            Remedy::Seed => &["--seed", "2"],
-            Remedy::Chains => &["--chains", "4"],
+            Remedy::TargetAccept => &[("target_accept", "0.99")],
+            Remedy::MaxTreedepth => &[("max_treedepth", "12")],
+            Remedy::DenseMetric => &[("metric", "dense")],
+            Remedy::Coordinates => &[("centring", "auto")],
+            Remedy::Walnuts => &[("sampler", "walnuts")],
+            Remedy::Tune => &[("tune", "2000")],
+            Remedy::Twice => &[("tune", "2000"), ("draws", "2000")],
+            Remedy::Draws => &[("draws", "4000")],
+            Remedy::Seed => &[("seed", "2")],
+            Remedy::Chains => &[("chains", "4")],
         }
     }
 }
@@ -184,8 +184,8 @@ mod tests {
         let unknown = Circumstances::default();
         assert_eq!(
             ADVICE.text(&unknown),
-            "steps are too long; try --target-accept 0.95 or 0.99, --centring auto, or --sampler \
-             walnuts; look at the scales"
+            "steps are too long; try ⟨target_accept 0.95⟩ or 0.99, ⟨centring auto⟩, or ⟨sampler \
+             walnuts⟩; look at the scales"
         );
         let run = |target_accept, has_one_sampler| Circumstances {
             target_accept: Some(target_accept),
@@ -197,7 +197,7 @@ mod tests {
         };
         assert_eq!(
             ADVICE.text(&run(0.95, false)),
-            "steps are too long; try --target-accept 0.99, or --sampler walnuts; look at the scales"
+            "steps are too long; try ⟨target_accept 0.99⟩, or ⟨sampler walnuts⟩; look at the scales"
         );
         assert_eq!(
             ADVICE.text(&run(0.99, true)),
@@ -206,17 +206,18 @@ mod tests {
         let run = run(0.8, true);
         assert_eq!(Remedy::DenseMetric.words(&run), None);
         let deeper = Remedy::MaxTreedepth.words(&run);
-        assert_eq!(deeper.as_deref(), Some("--max-treedepth 14"));
+        assert_eq!(deeper.as_deref(), Some("⟨max_treedepth 14⟩"));
     }
 
-    /// Catches: a remedy whose flags are not those of its words.
+    /// Catches: a remedy whose settings are not those of its words.
     #[test]
-    fn words_name_the_first_flag_of_each_remedy() {
+    fn words_name_the_first_setting_of_each_remedy() {
         for remedy in Remedy::ALL {
             let words = remedy
                 .words(&Circumstances::default())
                 .expect("nothing is in force");
-            assert!(words.contains(remedy.flags()[0]), "{words}");
+            let (name, _) = remedy.settings()[0];
+            assert!(words.contains(&format!("⟨{name}")), "{words}");
         }
     }
 }

@@ -42,14 +42,14 @@ NOT CONVERGED  R-hat 1.53 ≥ 1.01, ESS 7 ≤ 400, divergences 50 (1.2 %)
   • R-hat 1.53 at sigma_pop (limit 1.01): chain 2 stayed near 0.0501 while the others lie near 9.78
   • R-hat 1.53 at mu_group[6] (limit 1.01): chain 2 stayed near 47.5 while the others lie near 32.4,
     and 33 more elements of mu_group
-    → the posterior may have several modes, or these chains got stuck; try a longer --tune, or
-      another --seed; stronger or order-fixing priors help as well
+    → the posterior may have several modes, or these chains got stuck; try a longer ⟨tune⟩, or
+      another ⟨seed⟩; stronger or order-fixing priors help as well
   • 50 of 4,000 transitions diverged (1.2 %), all in chain 2; they gather at small sigma_pop (median
     0.0504 there, 9.46 over all draws)
-    → try --target-accept 0.95 or 0.99, --centring auto, or --sampler walnuts; if they gather at a
+    → try ⟨target_accept 0.95⟩ or 0.99, ⟨centring auto⟩, or ⟨sampler walnuts⟩; if they gather at a
       small scale, write that level non-centred
   • bulk ESS 7 of 4,000 draws at mu_group[81] (wanted: above 400), and too few in 33 more elements
-    → try more --draws, or --metric dense
+    → try more ⟨draws⟩, or ⟨metric dense⟩
 
                 mean     sd  89 % HDI        ESS bulk  ESS tail(.05/.95)  R-hat
 mu_pop        49.2    0.9    [ 47.7,  50.6]     1,480              2,420   1.00

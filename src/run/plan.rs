@@ -88,7 +88,7 @@ pub fn weigh(cost: &str, cpu_s: f64, gpu_s: f64, gpu: &Inventory) -> Plan {
         false => ("would need", "cuda"),
     };
     let reason = format!(
-        "auto: {cost}, about {} in all; {} {needs} an estimated {}. Force with --device {other}",
+        "auto: {cost}, about {} in all; {} {needs} an estimated {}. Force with ⟨device {other}⟩",
         seconds(cpu_s),
         gpu.label,
         seconds(gpu_s)
@@ -270,7 +270,7 @@ mod tests {
         let found = plan(&costs(1e-6, 1e3, 4), &h100());
         assert!(!found.on_gpu && found.cpu_s < 0.1, "{found:?}");
         assert!(
-            found.reason.contains("Force with --device cuda"),
+            found.reason.contains("Force with ⟨device cuda⟩"),
             "{}",
             found.reason
         );
@@ -282,7 +282,7 @@ mod tests {
             let found = plan(&run, &h100());
             assert!(found.on_gpu, "{found:?}");
             assert!(
-                found.reason.contains("Force with --device cpu"),
+                found.reason.contains("Force with ⟨device cpu⟩"),
                 "{}",
                 found.reason
             );

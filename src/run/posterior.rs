@@ -248,9 +248,9 @@ pub(super) fn undone() -> Finding {
 fn raised(asked: Precision, found: &Disagreement) -> Finding {
     let asked = asked.name();
     let fact = match found.n_points {
-        0 => format!("an earlier session gave up --precision {asked}: f64 was used"),
+        0 => format!("an earlier session gave up ⟨precision {asked}⟩: f64 was used"),
         n => format!(
-            "--precision {asked} was given up for f64: at {n} draws of the warm-up the log density \
+            "⟨precision {asked}⟩ was given up for f64: at {n} draws of the warm-up the log density \
              was off by up to {} nats (0.01 are allowed) and a slope by {} of its size (0.001)",
             say(found.log_density),
             say(found.slope)

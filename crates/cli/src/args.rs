@@ -5,14 +5,18 @@ use crate::commands::{
     stop_signal, validate, verify, weather,
 };
 use crate::progress::Style;
-use crate::terminal;
+use crate::{face, terminal};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fitzroy::run::Team;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::MOST_MEMBERS;
 use fitzroy_device::gpu::text::Precision as Kernels;
-use std::path::PathBuf;
+use fitzroy_session::device::Request;
+use fitzroy_session::face::Face;
+use fitzroy_session::folder::Folder;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Fits models to data, fast.
 #[derive(Parser)]
@@ -133,6 +137,17 @@ pub(crate) struct Output {
     pub(crate) overwrite: bool,
 }
 
+impl Output {
+    /// Opens the folder, or a fresh one whose name begins with `name`.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    pub(crate) fn open(&self, name: &str, face: &Arc<dyn Face>) -> Result<Folder> {
+        let (here, out) = (Path::new(""), self.out.as_deref());
+        Folder::open(here, out, name, self.overwrite, face)
+    }
+}
+
 /// Precision of the arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Precision {
@@ -174,6 +189,25 @@ impl Common {
         }
     }
 
+    /// Who is told of what happens, with progress lines in a log every `every_s` seconds.
+    pub(crate) fn face(&self, every_s: f64) -> Arc<dyn Face> {
+        face::terminal(self.quiet, self.progress(every_s))
+    }
+
+    /// What is asked of the device.
+    ///
+    /// # Errors
+    /// There is no such device, or no such team of threads.
+    pub(crate) fn request(&self) -> Result<Request> {
+        Ok(Request {
+            choice: self.device()?,
+            precision: self.asked_precision(),
+            team: self.team()?,
+            places: self.places(),
+            verbose: self.verbose > 0,
+        })
+    }
+
     /// Device, precision and threads of a command that computes on the CPU alone.
     ///
     /// # Errors
@@ -186,7 +220,7 @@ impl Common {
 
     /// Where the libraries of a GPU may lie.
     pub(crate) fn places(&self) -> fitzroy_device::gpu::Places {
-        crate::device::places(self.compiler.clone())
+        fitzroy_session::device::places(self.compiler.clone())
     }
 
     /// Refuses what a command that computes on the CPU alone does not compute in.

@@ -2,6 +2,7 @@
 
 use crate::terminal;
 use fitzroy::Result;
+use fitzroy_session::Fit;
 use std::process::ExitCode;
 
 /// The work ran and a check did not pass.
@@ -20,6 +21,20 @@ pub(crate) enum Outcome {
     NotPassed,
     /// The user stopped it, and the partial result is saved.
     Interrupted,
+}
+
+impl Outcome {
+    /// That of a command that sampled: `reported` says whether its report was written, `strict`
+    /// whether it must have converged.
+    pub(crate) fn of(fit: &Fit, reported: bool, strict: bool) -> Self {
+        if fit.interrupted && fit.is_complete {
+            Outcome::Interrupted
+        } else if !reported || !fit.is_complete || strict && !fit.diagnosis.converged() {
+            Outcome::NotPassed
+        } else {
+            Outcome::Done
+        }
+    }
 }
 
 /// The exit code of a result; an error is printed on stderr.

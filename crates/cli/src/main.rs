@@ -1,13 +1,11 @@
 //! The terminal face of Fitzroy, program `fitzroy`: parses, calls the library, prints.
 
 mod args;
-mod clock;
 mod commands;
-mod device;
 mod exit;
+mod face;
 mod interrupt;
 mod json;
-mod output;
 mod progress;
 mod task;
 mod terminal;

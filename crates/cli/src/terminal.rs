@@ -1,17 +1,22 @@
-//! The two streams. A closed pipe (`fitzroy models | head`) ends a sentence, not the program.
+//! The two streams, on which settings are spelled as flags. A closed pipe (`fitzroy models | head`) ends a sentence, not the program.
 
+use fitzroy::Spelling;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write, stderr, stdout};
 
 /// Prints a line on stdout.
 pub(crate) fn out(text: impl Display) {
     // In one piece: the stream would hand on every line by itself.
-    let _ = stdout().lock().write_all(format!("{text}\n").as_bytes());
+    let text = format!("{text}\n");
+    let _ = stdout()
+        .lock()
+        .write_all(Spelling::Flags.spell(&text).as_bytes());
 }
 
 /// Prints a line on stderr.
 pub(crate) fn note(text: impl Display) {
-    let _ = writeln!(stderr().lock(), "{text}");
+    let text = text.to_string();
+    let _ = writeln!(stderr().lock(), "{}", Spelling::Flags.spell(&text));
 }
 
 /// True when stderr is a terminal that can redraw lines.

@@ -2,6 +2,7 @@
 
 mod program;
 
+use fitzroy::Spelling;
 use fitzroy::diagnose::{Circumstances, Remedy};
 use program::{Scratch, program, repository, run};
 use std::fs;
@@ -449,6 +450,18 @@ fn a_run_ends_when_the_draws_are_good_enough_and_says_when_they_are_not() {
     }
 }
 
+/// The settings of a remedy as the program takes them.
+fn flags(remedy: Remedy) -> Vec<String> {
+    let spelled = |(name, value): &(&str, &str)| {
+        let flag = format!("⟨{name}⟩");
+        [
+            Spelling::Flags.spell(&flag).into_owned(),
+            (*value).to_string(),
+        ]
+    };
+    remedy.settings().iter().flat_map(spelled).collect()
+}
+
 /// Catches: advice to give a flag that the command refuses.
 #[test]
 fn every_remedy_that_a_finding_names_is_accepted() {
@@ -457,8 +470,9 @@ fn every_remedy_that_a_finding_names_is_accepted() {
     let data = repository("models/eight-schools.csv").display().to_string();
     for remedy in Remedy::ALL {
         let words = ["sample", &model, "--data", &data, "--dry-run"];
-        here.fitzroy(&[&words[..], remedy.flags()].concat())
-            .ends_with(0);
+        let flags = flags(remedy);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        here.fitzroy(&[&words[..], &flags].concat()).ends_with(0);
     }
     let few = Circumstances {
         has_one_sampler: true,
@@ -468,7 +482,8 @@ fn every_remedy_that_a_finding_names_is_accepted() {
     here.fitzroy(&simulate).ends_with(0);
     for remedy in Remedy::ALL.into_iter().filter(|r| r.words(&few).is_some()) {
         let fit = ["stop-signal", "fit", "sim/data.csv", "--dry-run"];
-        here.fitzroy(&[&fit[..], remedy.flags()].concat())
-            .ends_with(0);
+        let flags = flags(remedy);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        here.fitzroy(&[&fit[..], &flags].concat()).ends_with(0);
     }
 }

@@ -48,8 +48,8 @@ impl Choice {
         match self {
             Choice::Auto | Choice::Cpu => Ok(()),
             Choice::Gpu(_) => {
-                let advice = "this command computes on the CPU alone; use --device cpu or auto";
-                Err(Error::new(ErrorKind::Device, advice).context("--device cuda"))
+                let advice = "this command computes on the CPU alone; use ⟨device cpu⟩ or auto";
+                Err(Error::new(ErrorKind::Device, advice).context("⟨device cuda⟩"))
             }
         }
     }

@@ -20,12 +20,15 @@ pub enum ErrorKind {
     Numerics,
     /// A setting or argument is out of its range.
     Usage,
+    /// The user stopped it before there was anything to keep.
+    Interrupted,
 }
 
 /// An error that a user can act on.
 ///
 /// Its text says what, where, what was got and needed, and what to do. Context added on the way
-/// up stands in front, separated by `: `.
+/// up stands in front, separated by `: `. Settings stand in it as
+/// [`Spelling`](crate::Spelling) says, so that every face can spell them its own way.
 ///
 /// ```
 /// use fitzroy_graph::{Error, ErrorKind};

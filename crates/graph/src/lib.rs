@@ -13,6 +13,7 @@ mod rebuild;
 pub mod reference;
 mod shape;
 pub mod special;
+mod spelling;
 mod tangent;
 
 pub use error::{Error, ErrorKind, Result};
@@ -22,4 +23,5 @@ pub use graph::{Bindings, DataId, DataSlot, Dim, DimId, Graph, IndexId, IndexSlo
 pub use op::{Binary, Op, Unary};
 pub use real::Real;
 pub use reference::evaluate;
+pub use spelling::Spelling;
 pub use tangent::tangent;

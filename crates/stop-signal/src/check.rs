@@ -114,7 +114,7 @@ pub struct Place {
 pub fn agreement(found: &Diagnosis, other: Option<(&Diagnosis, [&Place; 2])>) -> Vec<Check> {
     let needed = "within 5 % or 4 Monte Carlo errors";
     let skipped = |name: &str| {
-        let found = "give another fit of the data by --against".into();
+        let found = "give another fit of the data by ⟨against⟩".into();
         Check::new(name, State::Skipped, found, needed)
     };
     let Some((other, [here, there])) = other else {

@@ -141,7 +141,7 @@ pub fn parse(bytes: &[u8], source: &str, options: &Options) -> Result<Study> {
         if last != Some(subject) && subject + 1 < study.subjects.len() && !options.any_order {
             let message = format!(
                 "subject `{name}` comes back after others: two children with one name? Give each \
-                 their own, or allow rows in any order with --any-order"
+                 their own, or allow rows in any order with ⟨any_order⟩"
             );
             return Err(wrong(source, row, message));
         }
@@ -291,13 +291,13 @@ fn check_unit(study: &Study, source: &str, unit_s: f64) -> Result<()> {
         _ => None,
     };
     if let Some((row, fact)) = found {
-        let message = format!("{fact} seconds: are times in milliseconds? Then add --unit ms");
+        let message = format!("{fact} seconds: are times in milliseconds? Then add ⟨unit ms⟩");
         return Err(wrong(source, row, message));
     }
     match middle {
         Some((rt, row)) if unit_s < 1.0 && rt < 0.01 => {
             let message =
-                format!("half of all rt are below {rt} s with --unit ms; are they in seconds?");
+                format!("half of all rt are below {rt} s with ⟨unit ms⟩; are they in seconds?");
             Err(wrong(source, row, message))
         }
         _ => Ok(()),
@@ -392,7 +392,7 @@ impl Study {
             }
             if stops && n_stop == 0 {
                 let message = format!(
-                    "subject `{name}` has no stop trial; leave them out, or fit --model wald"
+                    "subject `{name}` has no stop trial; leave them out, or fit ⟨model wald⟩"
                 );
                 return Err(wrong(source, row, message));
             }

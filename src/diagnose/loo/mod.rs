@@ -202,7 +202,7 @@ fn calibrated<'a>(
             Error::new(ErrorKind::Data, message)
         })
     };
-    let replicated = find("posterior_predictive", "sample with --predictive")?;
+    let replicated = find("posterior_predictive", "sample with ⟨predictive⟩")?;
     let observed = find("observed_data", "save it with the trace")?;
     if replicated.shape != likelihood.shape || observed.shape != likelihood.shape[2..] {
         let message = format!(
@@ -232,7 +232,7 @@ fn likelihood_of<'a>(
     variable: Option<&str>,
 ) -> Result<(&'a Group, &'a Variable)> {
     let Some(group) = trace.group("log_likelihood") else {
-        let message = "the trace has no group `log_likelihood`; sample with --log-likelihood (in \
+        let message = "the trace has no group `log_likelihood`; sample with ⟨log_likelihood⟩ (in \
                        PyMC: pm.compute_log_likelihood)";
         return Err(Error::new(ErrorKind::Data, message));
     };
@@ -255,7 +255,7 @@ fn likelihood_of<'a>(
                 names.join(", ")
             ),
             None => format!(
-                "the trace has several log likelihoods ({}); name one with --var",
+                "the trace has several log likelihoods ({}); name one with ⟨var⟩",
                 names.join(", ")
             ),
         };

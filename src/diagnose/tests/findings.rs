@@ -167,7 +167,7 @@ fn what_to_do_about_divergences_depends_on_the_sampler() {
         run.trace.attributes.push(named);
         examine(&run).findings[0].advice.clone()
     };
-    assert!(advice("nuts").contains("--sampler walnuts"));
+    assert!(advice("nuts").contains("⟨sampler walnuts⟩"));
     assert!(advice("walnuts").contains("1,024 times shorter"));
 }
 

@@ -225,10 +225,10 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
 
     let mut bare = small(-1.0);
     let text = loo_pit(&bare, None, 1).unwrap_err().to_string();
-    assert!(text.contains("--predictive"), "{text}");
+    assert!(text.contains("⟨predictive⟩"), "{text}");
     bare.groups.remove(1);
     let text = loo(&bare, None, 1).unwrap_err().to_string();
-    assert!(text.contains("--log-likelihood"), "{text}");
+    assert!(text.contains("⟨log_likelihood⟩"), "{text}");
     let text = loo(&small(-1.0), Some("x"), 1).unwrap_err().to_string();
     assert!(text.contains("`x`") && text.contains("y"), "{text}");
 }

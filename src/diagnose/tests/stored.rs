@@ -105,7 +105,7 @@ fn cross_validation_of_a_store_is_that_of_a_trace_bit_for_bit() {
     let text = loo_opened(&opened(&store), None, 1)
         .unwrap_err()
         .to_string();
-    assert!(text.contains("--log-likelihood"), "{text}");
+    assert!(text.contains("⟨log_likelihood⟩"), "{text}");
 }
 
 /// Catches: parts of one store taken for those of another, which is cut elsewhere.

@@ -95,7 +95,7 @@ impl Store {
             Some((path, keys)) => Err(wrong(format!(
                 "the chunks of {path} are named as {keys} says, and those to come would be as \
                  {ours} says: its draws can be read, but nothing can be added to them; start anew \
-                 with --overwrite or another --out"
+                 with ⟨overwrite⟩ or another ⟨out⟩"
             ))),
         }
     }

@@ -344,7 +344,7 @@ pub fn sample_in_blocks<P: Posterior>(
     if settings.sampler != Sampler::Nuts && posterior.remote().is_some() {
         return Err(Error::new(
             ErrorKind::Usage,
-            "a GPU makes the transitions of NUTS only; use --device cpu or --sampler nuts",
+            "a GPU makes the transitions of NUTS only; use ⟨device cpu⟩ or ⟨sampler nuts⟩",
         ));
     }
     let mut state = match from {

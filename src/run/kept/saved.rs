@@ -128,7 +128,7 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
     let (Some(n_draws), Some(chunk_draws), false) =
         (whole(DRAWS), whole("fitzroy_chunk_draws"), state.is_empty())
     else {
-        let message = "the store holds no state to go on from; start anew with --overwrite";
+        let message = "the store holds no state to go on from; start anew with ⟨overwrite⟩";
         return Err(context(Error::new(ErrorKind::Data, message)));
     };
     store.check_chunk_keys().map_err(context)?;
@@ -136,7 +136,7 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
     let bytes = fs::read(&path).map_err(|error| {
         let message = format!(
             "{}: {error}; its draws can be read, but nothing can go on without the state: start \
-             anew with --overwrite or another --out",
+             anew with ⟨overwrite⟩ or another ⟨out⟩",
             path.display()
         );
         Error::new(ErrorKind::Io, message)
@@ -187,8 +187,8 @@ fn check(name: &str, then: &str, now: &str) -> Result<()> {
         },
     };
     let message = format!(
-        "--resume: the run to go on from {differs}; give it the same model, data and settings, or \
-         start anew with --overwrite or another --out"
+        "⟨resume⟩: the run to go on from {differs}; give it the same model, data and settings, or \
+         start anew with ⟨overwrite⟩ or another ⟨out⟩"
     );
     Err(Error::new(ErrorKind::Usage, message))
 }

@@ -138,7 +138,7 @@ fn a_store_whose_chunks_have_other_names_is_not_gone_on_with() {
     settings.sampler.draws = 200;
     let refused = open(&folder.0, &schools(&settings), &settings);
     let message = refused.err().unwrap().to_string();
-    for part in ["run.zarr", r#""separator":"/""#, "--overwrite"] {
+    for part in ["run.zarr", r#""separator":"/""#, "⟨overwrite⟩"] {
         assert!(message.contains(part), "{message}");
     }
     std::fs::write(&path, text).unwrap();

@@ -94,7 +94,7 @@ impl<'a> Writer<'a> {
                 failed.store(true, Ordering::Relaxed);
                 let draws = self.kept.published();
                 let safe = format!(
-                    "the run stopped; {draws} draws per chain are safe in {}, and --resume goes \
+                    "the run stopped; {draws} draws per chain are safe in {}, and ⟨resume⟩ goes \
                      on from there",
                     self.kept.folder.join(STREAM).display()
                 );

@@ -35,12 +35,17 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "crates/session",
+        &["fitzroy", "fitzroy-device", "fitzroy-report"],
+    ),
+    (
         "crates/cli",
         &[
             "fitzroy",
             "fitzroy-curve-fit",
             "fitzroy-device",
             "fitzroy-report",
+            "fitzroy-session",
             "fitzroy-slurm",
             "fitzroy-stop-signal",
             "fitzroy-weather",

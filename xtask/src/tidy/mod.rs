@@ -4,6 +4,7 @@ mod blank;
 mod budget;
 mod distributions;
 mod imports;
+mod settings;
 mod source;
 mod words;
 
@@ -46,6 +47,7 @@ pub(crate) fn inspect(root: &Path) -> std::io::Result<Report> {
     for source in &sources {
         words::check(source, &mut failures);
         imports::check(source, &mut failures);
+        settings::check(source, &mut failures);
         budget::check(source, &mut failures, &mut warnings);
     }
     distributions::check(&sources, &mut failures);

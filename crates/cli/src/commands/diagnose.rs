@@ -1,6 +1,5 @@
 //! `fitzroy diagnose TRACE`.
 
-use super::IN_MEMORY_BYTES;
 use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{json, terminal};
@@ -11,6 +10,7 @@ use fitzroy::diagnose::{
 use fitzroy::draws::{Attribute, Opened, Trace, open_trace};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, verdict_line};
 use fitzroy::{Error, Result};
+use fitzroy_session::traces::IN_MEMORY_BYTES;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 

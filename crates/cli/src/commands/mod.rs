@@ -19,30 +19,7 @@ pub(crate) mod weather;
 
 use crate::args::{Command, Sampling};
 use crate::exit::Outcome;
-use crate::terminal;
 use fitzroy::Result;
-use fitzroy::draws::{Opened, Trace, open_trace};
-use std::path::Path;
-
-/// Bytes of draws above which a trace is not read as a whole.
-pub(crate) const IN_MEMORY_BYTES: u64 = 512 << 20;
-/// Bytes of those of its draws that figures are then made from.
-pub(crate) const THINNED_BYTES: u64 = 32 << 20;
-
-/// The trace at `path`; where it is very large, some of its draws, and a note that says so.
-pub(crate) fn thinned(path: &Path) -> Result<Trace> {
-    match open_trace(path, IN_MEMORY_BYTES)? {
-        Opened::Whole(trace) => Ok(trace),
-        Opened::Stored(stored) => {
-            let (trace, every) = stored.thinned(THINNED_BYTES)?;
-            terminal::note(format_args!(
-                "{}: one of every {every} of its draws is shown",
-                path.display()
-            ));
-            Ok(trace)
-        }
-    }
-}
 
 /// Runs a command.
 pub(crate) fn run(command: Command) -> Result<Outcome> {

@@ -1,14 +1,15 @@
 //! `fitzroy plot TRACE --kind KIND`.
 
 use crate::exit::Outcome;
-use crate::terminal;
+use crate::{face, terminal};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use fitzroy::draws::Trace;
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, ErrorKind, Result, Spelling};
 use fitzroy_report::draw::{Scene, Theme, pdf, png, svg};
 use fitzroy_report::figure::{Posterior, Style};
 use fitzroy_report::report::{FigureOptions, Kind, figure_of};
+use fitzroy_session::traces::thinned;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -79,7 +80,11 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome> {
         return Err(Error::new(ErrorKind::Io, message));
     }
     let options = options(args)?;
-    let traces: Result<Vec<Trace>> = args.trace.iter().map(|path| super::thinned(path)).collect();
+    let traces: Result<Vec<Trace>> = args
+        .trace
+        .iter()
+        .map(|path| thinned(path, &*face::notes()))
+        .collect();
     let traces = traces?;
     let shown: Vec<String> = args.trace.iter().map(|p| p.display().to_string()).collect();
     let scene = figure_of(&traces.iter().collect::<Vec<_>>(), &shown, kind, &options)
@@ -214,7 +219,8 @@ pub(crate) fn write_scene(path: &Path, flag: &str, scene: &Scene) -> Result<()> 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".tmp");
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
+    let written = fs::write(&partial, Spelling::Flags.spell_bytes(bytes))
+        .and_then(|()| fs::rename(&partial, path));
     written.map_err(|error| {
         let _ = fs::remove_file(&partial);
         let message = format!("{} cannot be written: {error}", path.display());

@@ -1,19 +1,14 @@
-//! `fitzroy report DIR|TRACE`, and the reports that `sample` and `validate` leave behind.
+//! `fitzroy report DIR|TRACE`.
 
-use super::{IN_MEMORY_BYTES, THINNED_BYTES, plot, weather};
+use super::{plot, weather};
 use crate::exit::Outcome;
-use crate::output::Folder;
 use crate::terminal;
 use clap::Args;
-use fitzroy::diagnose::{Diagnosis, SummaryOptions, diagnose, diagnose_stored};
-use fitzroy::draws::{Opened, Trace, open_trace};
+use fitzroy::draws::open_trace;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_report::page::Page;
-use fitzroy_report::report::{RunFacts, sampling_page, validation_page};
-use fitzroy_report::source::Source;
-use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
+use fitzroy_session::report::{facts, page};
+use fitzroy_session::traces::IN_MEMORY_BYTES;
+use std::path::PathBuf;
 
 /// Flags of `fitzroy report`.
 #[derive(Args)]
@@ -63,80 +58,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let opened = open_trace(&args.run, IN_MEMORY_BYTES)?;
-    let mut facts = facts(&args.run);
-    facts.threads = threads();
+    let facts = facts(&args.run);
     let page = page(opened, &facts).map_err(|error| error.context(args.run.display()))?;
     plot::write(&out, page.html().as_bytes())?;
     terminal::out(format_args!("wrote {}", out.display()));
     Ok(Outcome::Done)
-}
-
-fn page(opened: Opened, facts: &RunFacts) -> Result<Page> {
-    let (trace, stored) = match opened {
-        Opened::Whole(trace) => (trace, None),
-        Opened::Stored(stored) => (stored.thinned(THINNED_BYTES)?.0, Some(stored)),
-    };
-    let source = Source::new(&trace)?;
-    let options = SummaryOptions {
-        group: source.group.name.clone(),
-        threads: facts.threads,
-        ..SummaryOptions::default()
-    };
-    let found = match stored {
-        Some(stored) => diagnose_stored(&stored, &options)?,
-        None => diagnose(&trace, &options)?,
-    };
-    match facts.checks.is_empty() {
-        true => sampling_page(&source, &found, facts),
-        false => validation_page(&source, &found, facts),
-    }
-}
-
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
-/// What the run says of itself; of a trace alone its name.
-fn facts(path: &Path) -> RunFacts {
-    let shown = path.file_name().unwrap_or(path.as_os_str());
-    let name = shown.to_string_lossy().into_owned();
-    let read = |file: &str| -> Option<Value> {
-        let text = fs::read_to_string(path.join(file)).ok()?;
-        serde_json::from_str(&text).ok()
-    };
-    let mut facts = match read("run.json") {
-        Some(document) => RunFacts::from_document(&document, &name),
-        None => RunFacts {
-            name,
-            ..RunFacts::default()
-        },
-    };
-    let progress = read("progress.json").filter(|p| p["state"] == "running");
-    facts.running = progress.and_then(|p| {
-        let number = |key: &str| usize::try_from(p[key].as_u64()?).ok();
-        Some((number("done")?, number("total")?))
-    });
-    facts
-}
-
-/// Writes the report of a run that has just ended. Its draws are saved already, so a failure is
-/// said and not returned; true when all went well.
-pub(crate) fn write_run(
-    folder: &mut Folder,
-    trace: &Trace,
-    found: &Diagnosis,
-    document: &Value,
-) -> bool {
-    let made = Source::new(trace).and_then(|source| {
-        let mut facts = RunFacts::from_document(document, "run");
-        facts.command = command();
-        facts.threads = threads();
-        sampling_page(&source, found, &facts)
-    });
-    finish(
-        "report.html",
-        made.and_then(|page| folder.write("report.html", &page.html())),
-    )
 }
 
 /// Says which figure or page failed.
@@ -145,20 +71,4 @@ pub(crate) fn finish(name: &str, written: Result<()>) -> bool {
         terminal::note(format_args!("error: {name}: {error}; the draws are saved"));
     }
     written.is_ok()
-}
-
-/// The command line, with quotes where a shell needs them.
-pub(crate) fn command() -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    let quoted = |arg: String| match !arg.is_empty() && arg.chars().all(plain) {
-        true => arg,
-        false => format!("'{}'", arg.replace('\'', r"'\''")),
-    };
-    let args = std::env::args_os()
-        .skip(1)
-        .map(|a| a.to_string_lossy().into_owned());
-    let words: Vec<String> = std::iter::once("fitzroy".into())
-        .chain(args.map(quoted))
-        .collect();
-    words.join(" ")
 }

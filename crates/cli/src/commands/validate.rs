@@ -1,14 +1,9 @@
 //! `fitzroy validate`.
 
-use super::chains::memory_limit;
-use super::sample::summaries;
 use super::validation_report;
 use crate::args::{Common, Output};
-use crate::clock::{Clock, timestamp};
 use crate::exit::Outcome;
-use crate::output::Folder;
-use crate::progress::{Board, Progress};
-use crate::{device, interrupt, json, terminal};
+use crate::{interrupt, json, terminal};
 use clap::Args;
 use fitzroy::Result;
 use fitzroy::data::{Dataset, Values};
@@ -18,8 +13,12 @@ use fitzroy::validate::{
     Card, MODEL, Second, Settings, Validation, report_text, validate, validation_json,
 };
 use fitzroy_device::choice::Choice;
+use fitzroy_session::chains::summaries;
+use fitzroy_session::clock::{Clock, timestamp};
+use fitzroy_session::folder::Folder;
+use fitzroy_session::progress::{Board, Progress};
+use fitzroy_session::{device, memory_limit};
 use std::fmt::Write;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -69,13 +68,14 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     settings.run.sampler.seed = args.common.seed;
     settings.run.sampler.threads = machine.threads;
     settings.second = second(&args.common)?;
-    let out = args.output.out.as_deref();
-    let mut folder = Folder::open(Path::new(""), out, "validation", args.output.overwrite)?;
+    let face = args.common.face(30.0);
+    let mut folder = args.output.open("validation", &face)?;
 
     let stop = interrupt::catch()?;
     let sampler = &settings.run.sampler;
     let board = Arc::new(Board::new(sampler.chains, sampler.tune, sampler.draws));
-    let progress = Progress::start(Arc::clone(&board), args.common.progress(30.0));
+    let display = face.display(&board.snapshot());
+    let progress = Progress::start(Arc::clone(&board), display);
     let now = || clock.seconds();
     let caller = Caller {
         observer: &*board,
@@ -127,11 +127,11 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
 /// The GPU that the run is repeated on: the one asked for, or the best that can be used.
 ///
 /// # Errors
-/// Those of [`Common::asked`], or that GPU cannot be used.
+/// Those of [`fitzroy_session::device::Request::asked`], or that GPU cannot be used.
 fn second(common: &Common) -> Result<Second> {
     let places = common.places();
     let precision = common.asked_precision();
-    let (gpu, _) = match common.asked()? {
+    let (gpu, _) = match common.request()?.asked()? {
         Choice::Gpu(number) => device::open(&places, number, precision)?,
         Choice::Cpu => return Ok(Second::No("--device cpu was asked for".into())),
         Choice::Auto => match device::best(&places, precision) {
@@ -155,7 +155,7 @@ fn second(common: &Common) -> Result<Second> {
 fn save(folder: &mut Folder, found: &Validation) {
     let written = write_netcdf(folder.file("trace.nc"), &found.outcome.trace);
     folder.attempted(written);
-    summaries(folder, &found.diagnosis);
+    summaries(folder, "summary", &found.diagnosis);
     folder.try_write("data.csv", &table(&found.data));
     folder.try_write("model.fz", MODEL);
 }

@@ -1,7 +1,5 @@
 //! The report and the pictures of `fitzroy validate`.
 
-use super::report::{command, finish};
-use crate::output::Folder;
 use fitzroy::Result;
 use fitzroy::validate::{Truth, Validation};
 use fitzroy_report::draw::{Scene, Theme, png};
@@ -10,6 +8,7 @@ use fitzroy_report::report::{
     FigureOptions, Kind, RunFacts, figure_of, performance_figure, validation_page,
 };
 use fitzroy_report::source::Source;
+use fitzroy_session::folder::Folder;
 use serde_json::Value;
 
 /// Writes `report.html` and four pictures; true when none failed. The draws are saved already.
@@ -23,19 +22,17 @@ pub(crate) fn write(folder: &mut Folder, found: &Validation, document: &Value) -
     .into();
     let mut facts = RunFacts::from_document(document, "validation");
     facts.truths = truths.clone();
-    facts.command = command();
+    facts.command = folder.face().command();
     let contenders = facts.contenders.clone();
     let trace = &found.outcome.trace;
     let on_gpu = found.gpu.as_ref();
     let mut traces = vec![trace];
     traces.extend(on_gpu.map(|gpu| &gpu.outcome.trace));
     let names: Vec<String> = contenders.iter().map(|c| c.name.clone()).collect();
-    let mut page = || {
-        let source = Source::new(trace)?;
-        let page = validation_page(&source, &found.diagnosis, &facts)?;
-        folder.write("report.html", &page.html())
-    };
-    let mut fine = finish("report.html", page());
+    let page = Source::new(trace)
+        .and_then(|source| validation_page(&source, &found.diagnosis, &facts))
+        .and_then(|page| folder.write("report.html", &page.html()));
+    let mut fine = folder.attempted_page("report.html", page);
     let population: Vec<String> = truths.iter().map(|(name, _)| name.clone()).collect();
     let figure = |kind: Kind, variables: &[String]| {
         let options = FigureOptions {
@@ -65,11 +62,10 @@ pub(crate) fn write(folder: &mut Folder, found: &Validation, document: &Value) -
         ),
     ];
     for (name, scene) in pictures {
-        let bytes = scene.and_then(|scene| png(&scene, Theme::Light, 1.5));
-        fine &= finish(
-            name,
-            bytes.and_then(|bytes| folder.write_bytes(name, &bytes)),
-        );
+        let written = scene
+            .and_then(|scene| png(&scene, Theme::Light, 1.5))
+            .and_then(|bytes| folder.write_bytes(name, &bytes));
+        fine &= folder.attempted_page(name, written);
     }
     fine
 }

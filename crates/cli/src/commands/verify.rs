@@ -2,7 +2,7 @@
 
 use crate::args::Common;
 use crate::exit::Outcome;
-use crate::{device, json, terminal};
+use crate::{json, terminal};
 use clap::Args;
 use fitzroy::Result;
 use fitzroy::verify::{Depth, Gpu, Verdict, Verification, gib, verify};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     let places = args.common.places();
     // A GPU that was asked for and cannot be used is an error here as everywhere.
     if let Choice::Gpu(number) = args.common.device()? {
-        device::open(&places, number, args.common.asked_precision())?;
+        fitzroy_session::device::open(&places, number, args.common.asked_precision())?;
     }
     let start = Instant::now();
     let depth = match args.conformance {

@@ -1,6 +1,6 @@
 //! Progress on a terminal: a bar for each chain, or one for all when there are many.
 
-use super::{Chain, Display, Snapshot};
+use fitzroy_session::progress::{Chain, Display, Snapshot};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Above this many chains they share one bar.
@@ -114,8 +114,8 @@ fn summary(snapshot: &Snapshot) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Board;
     use super::*;
+    use fitzroy_session::progress::Board;
 
     #[test]
     fn up_to_eight_chains_have_a_bar_each() {
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn many_chains_name_the_slowest() {
-        let board = Board::new(9, 10, 10);
-        for chain in 0..9 {
-            board.update(chain, true, 5 + chain % 4, 0, 0.5, 3);
+        let mut snapshot = Board::new(9, 10, 10).snapshot();
+        for (i, chain) in snapshot.chains.iter_mut().enumerate() {
+            (chain.done, chain.step_size, chain.leapfrogs) = (5 + i % 4, 0.5, 3);
         }
-        let text = summary(&board.snapshot());
+        let text = summary(&snapshot);
         assert_eq!(text, "step 0.50  leapfrog 3  div 0  last: chain 0 at 5");
     }
 }

@@ -1,7 +1,7 @@
 //! Progress in a log: plain lines, few of them.
 
-use super::{Display, Snapshot};
 use crate::terminal;
+use fitzroy_session::progress::{Display, Snapshot};
 
 /// Writes lines to stderr.
 pub(super) struct Lines {
@@ -103,25 +103,18 @@ fn line(snapshot: &Snapshot, elapsed_s: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Board;
     use super::*;
+    use fitzroy_session::progress::Board;
 
+    /// Two chains after `done` transitions.
     fn at(done: usize) -> Snapshot {
-        let board = Board::new(2, 1000, 1000);
-        for chain in 0..2 {
-            board.update(
-                chain,
-                true,
-                done.min(1000),
-                0,
-                0.31,
-                7 * done.min(1000) as u64 - 7,
-            );
-            if done > 1000 {
-                board.update(chain, false, done - 1000, 1, 0.31, 7 * 1000);
-            }
+        let mut snapshot = Board::new(2, 1000, 1000).snapshot();
+        for chain in &mut snapshot.chains {
+            (chain.done, chain.step_size) = (done, 0.31);
+            chain.divergences = usize::from(done > 1000);
+            chain.leapfrogs = if done > 1000 { 7 } else { 7 * done as u64 - 7 };
         }
-        board.snapshot()
+        snapshot
     }
 
     #[test]

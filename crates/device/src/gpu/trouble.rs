@@ -208,19 +208,19 @@ impl Trouble {
             }
             Trouble::NoCompiler { .. } => {
                 "pip install nvidia-cuda-nvrtc-cu12 (-cu11 for a driver of CUDA 11) in the active Python \
-                 environment, or load the cluster's CUDA module (module load cuda), or say --nvrtc PATH"
+                 environment, or load the cluster's CUDA module (module load cuda), or say ⟨nvrtc PATH⟩"
             }
-            Trouble::Refused { .. } => "please report it, with the text that --dump-cuda gives",
+            Trouble::Refused { .. } => "please report it, with the text that ⟨dump_cuda⟩ gives",
             Trouble::NoBuiltins { .. } => {
                 "libnvrtc-builtins of the same version has to lie beside libnvrtc: install the wheel or \
                  the CUDA module again, or copy both"
             }
             Trouble::OutOfMemory { .. } => {
                 "run fewer chains, free the GPU (`nvidia-smi` lists who uses it), or compute with \
-                 --device cpu"
+                 ⟨device cpu⟩"
             }
             Trouble::TooManyBlocks => {
-                "leave --team out, or give each chain fewer threads or run fewer chains; a GPU that \
+                "leave ⟨team⟩ out, or give each chain fewer threads or run fewer chains; a GPU that \
                  others use, too, has room for fewer"
             }
             Trouble::Watchdog => {
@@ -231,11 +231,11 @@ impl Trouble {
                 "the result cannot be trusted: reset or replace the GPU (`nvidia-smi -q -d ECC`)"
             }
             Trouble::Crashed { .. } => {
-                "please report it, with the text that --dump-cuda gives and what `fitzroy verify \
-                 --conformance` says; --device cpu works without the GPU"
+                "please report it, with the text that ⟨dump_cuda⟩ gives and what `fitzroy verify \
+                 --conformance` says; ⟨device cpu⟩ works without the GPU"
             }
             Trouble::Driver { .. } => {
-                "`nvidia-smi` and the system's log (`dmesg | grep -i nvrm`) may tell more; --device cpu \
+                "`nvidia-smi` and the system's log (`dmesg | grep -i nvrm`) may tell more; ⟨device cpu⟩ \
                  works without the GPU"
             }
         }
@@ -407,9 +407,9 @@ mod tests {
                     free: Some(1 << 20),
                 },
                 "3 MiB were needed, 1 MiB are free",
-                "--device cpu",
+                "⟨device cpu⟩",
             ),
-            (of(720), "at the same time", "--team"),
+            (of(720), "at the same time", "⟨team⟩"),
             (of(702), "ran too long", "display"),
             (of(214), "cannot correct", "nvidia-smi -q -d ECC"),
             (of(220), "cannot correct", "nvidia-smi -q -d ECC"),

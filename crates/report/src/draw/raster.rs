@@ -22,7 +22,7 @@ pub fn png(scene: &Scene, theme: Theme, scale: f64) -> Result<Vec<u8>> {
         let [width, height] = size;
         let message = format!(
             "an image of {width} × {height} pixels cannot be made; choose fewer variables, a \
-             smaller --width, or .svg"
+             smaller ⟨width⟩, or .svg"
         );
         Error::new(ErrorKind::Usage, message)
     };

@@ -115,7 +115,7 @@ fn a_png_has_the_pixels_of_the_scene() {
     assert_eq!(at(75, 75), [0, 0, 0]);
     let huge = Scene::new(1e6, 1e6, "");
     let message = png(&huge, Theme::Light, 1.0).unwrap_err().to_string();
-    assert!(message.contains("--width"), "{message}");
+    assert!(message.contains("⟨width⟩"), "{message}");
 }
 
 #[test]

@@ -71,10 +71,7 @@ pub fn forest_figure(
         top = draw_block(&mut scene, block, names.len(), left, top, style);
     }
     if left_out > 0 {
-        let words = format!(
-            "{} more not shown; choose with --var NAME,NAME",
-            count(left_out)
-        );
+        let words = format!("{} more not shown; name those to be shown", count(left_out));
         scene.text(Text::new(words, [16.0, top + 14.0], 12.0));
         top += 20.0;
     }

@@ -117,7 +117,7 @@ pub(super) fn rug(scene: &mut Scene, axes: &Axes, values: &[f64]) {
 pub(super) fn left_out(scene: &mut Scene, draws: &Draws) {
     if draws.left_out > 0 {
         let n = super::count(draws.left_out);
-        let words = format!("{n} more not shown; choose with --var NAME,NAME");
+        let words = format!("{n} more not shown; name those to be shown");
         scene.text(Text::new(words, [16.0, scene.height + 12.0], 12.0));
         scene.height += 22.0;
     }

@@ -200,10 +200,10 @@ fn predictive(source: Source<'_>, kind: Kind, options: &FigureOptions) -> Result
             let message = format!("nothing replicates `{name}`; there is {}", names.join(", "));
             Err(Error::new(ErrorKind::Usage, message))
         }
-        _ if prior => Err(missing("`prior_predictive`", "sample with --prior-only")),
+        _ if prior => Err(missing("`prior_predictive`", "sample with ⟨prior_only⟩")),
         _ => Err(missing(
             "`posterior_predictive`",
-            "sample with --predictive",
+            "sample with ⟨predictive⟩",
         )),
     }
 }

@@ -36,8 +36,8 @@ pub(super) const RUN_CAPTIONS: Captions = Captions {
     predictive: "Data sets that the model makes beside the one observed. Where the black line is unlike \
                  the blue ones, the model misses something. p is the share of replicates whose statistic \
                  is at least the observed one; near 0 or 1 is suspicious.",
-    no_predictive: "None were drawn. Sample with --predictive to see whether the model could have made \
-                    the data, and with --log-likelihood for leave-one-out checks.",
+    no_predictive: "None were drawn. Sample with ⟨predictive⟩ to see whether the model could have made \
+                    the data, and with ⟨log_likelihood⟩ for leave-one-out checks.",
     pit: "Each observation's place in its prediction from all others. Inside the band: calibrated. A hump \
           in the middle: predictions too wide; a dip: too narrow; a slope: biased.",
     khat: "How far leave-one-out can be trusted, by observation. Above the limit the observation is so \

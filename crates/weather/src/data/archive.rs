@@ -149,7 +149,7 @@ impl Archive {
             files.push((path.display().to_string(), FieldFile::open(path)?));
         }
         if files.is_empty() {
-            return Err(Error::new(ErrorKind::Usage, "--data: no file was given"));
+            return Err(Error::new(ErrorKind::Usage, "⟨data⟩: no file was given"));
         }
         files.sort_by_key(|(_, file)| file.axes.times.first().copied());
         check_grids(&files)?;
@@ -172,7 +172,7 @@ impl Archive {
                 ErrorKind::Device,
                 format!(
                     "the data need {:.1} GiB of memory, {:.1} GiB is free; read fewer files, \
-                     --variables or --levels",
+                     ⟨variables⟩ or ⟨levels⟩",
                     gib(needed),
                     gib(free)
                 ),

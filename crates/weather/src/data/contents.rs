@@ -98,7 +98,7 @@ impl Contents {
             }
             names.extend(self.unused.iter().map(String::as_str));
             lines.push(format!(
-                "not used: {}; to use them too: --variables {}",
+                "not used: {}; to use them too: ⟨variables {}⟩",
                 self.unused.join(", "),
                 names.join(",")
             ));

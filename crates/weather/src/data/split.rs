@@ -91,7 +91,7 @@ impl Splits {
             SplitBy::Ratios { train, validation } => {
                 if !share(train) || !share(validation) || train + validation >= 1.0 {
                     return Err(usage(format!(
-                        "--train-ratio {train} and --val-ratio {validation}: each must be above \
+                        "⟨train_ratio {train}⟩ and ⟨val_ratio {validation}⟩: each must be above \
                          0, and together below 1 so that something is left to test"
                     )));
                 }
@@ -116,7 +116,7 @@ impl Splits {
             } => {
                 if !share(train) || !share(validation) {
                     return Err(usage(format!(
-                        "--train-ratio {train} and --val-ratio {validation}: must be above 0"
+                        "⟨train_ratio {train}⟩ and ⟨val_ratio {validation}⟩: must be above 0"
                     )));
                 }
                 let b = times.partition_point(|&t| t < start);

@@ -51,8 +51,8 @@ pub fn forecast(
             let what = if k < 0 {
                 "a forecast starts from two states one step apart"
             } else {
-                "the boundary is forced with later states; append them to --data, or give them \
-                 as --boundary"
+                "the boundary is forced with later states; append them to ⟨data⟩, or give them \
+                 as ⟨boundary⟩"
             };
             let message = format!("there is no record of {}: {what}", time.iso());
             Error::new(ErrorKind::Data, message)

@@ -115,7 +115,7 @@ pub fn flat(lat: &[f64], lon: &[f64], boxes: &Boxes) -> Result<Flat> {
     }
     if n_boundary == 0 {
         let message = format!(
-            "no downstream node lies at or west of --boundary-lon {}, so nothing comes from \
+            "no downstream node lies at or west of ⟨boundary_lon {}⟩, so nothing comes from \
              upstream; the box starts at {}",
             boxes.boundary_lon, boxes.downstream[2]
         );

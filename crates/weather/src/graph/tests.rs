@@ -114,5 +114,5 @@ fn boxes_off_the_grid_say_where_the_grid_is() {
         boundary_lon: 100.0,
         ..Boxes::default()
     };
-    assert!(wrong(boxes).contains("--boundary-lon 100"));
+    assert!(wrong(boxes).contains("⟨boundary_lon 100⟩"));
 }

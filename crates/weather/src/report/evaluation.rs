@@ -92,7 +92,7 @@ pub fn mapped(channels: &[&Channel], names: &[String]) -> Result<Vec<usize>> {
         if found.is_empty() {
             let known: Vec<String> = channels.iter().map(|c| c.label()).collect();
             let message = format!(
-                "--channels {name}: there is no such channel; use all, or of {}",
+                "⟨channels {name}⟩: there is no such channel; use all, or of {}",
                 known.join(", ")
             );
             return Err(Error::new(ErrorKind::Usage, message));
@@ -256,7 +256,7 @@ fn verdict(found: &Evaluation) -> Verdict {
         ),
     };
     let mut verdict = Verdict::new(state, &headline, &asked());
-    let advice = "train longer, on more data, or with --rollout-steps 1,2,4 where long leads are \
+    let advice = "train longer, on more data, or with ⟨rollout_steps 1,2,4⟩ where long leads are \
                   behind";
     verdict.findings = failures
         .into_iter()
@@ -266,7 +266,7 @@ fn verdict(found: &Evaluation) -> Verdict {
         verdict.findings.push((
             format!("climatology has the smaller error in {behind} of {places} places to 48 h"),
             "beyond some lead the average of the hour is the better forecast; more data, more \
-             variables or longer --rollout-steps move it"
+             variables or longer ⟨rollout_steps⟩ move it"
                 .into(),
         ));
     }

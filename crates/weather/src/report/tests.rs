@@ -59,7 +59,7 @@ fn the_page_of_a_run_says_how_it_ended_and_what_to_do() {
     let running = training_page(&History::default(), &json!({})).html();
     assert!(running.contains("goes on") && running.contains("No step has been logged"));
     let bad = training_page(&history, &json!({"ended": "diverged"})).html();
-    assert!(bad.contains("Training diverged") && bad.contains("lower --learning-rate"));
+    assert!(bad.contains("Training diverged") && bad.contains("lower ⟨learning_rate⟩"));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn maps_are_of_the_channels_that_are_named() {
     assert_eq!(of(&["TEM", "TEM 850 hPa"]).unwrap(), [0, 1, 2]);
     let error = of(&["Q"]).unwrap_err();
     assert!(
-        error.contains("--channels Q") && error.contains("TEM 250 hPa, "),
+        error.contains("⟨channels Q⟩") && error.contains("TEM 250 hPa, "),
         "{error}"
     );
 }

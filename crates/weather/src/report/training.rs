@@ -199,7 +199,7 @@ fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
     let mut add = |fact: String, advice: &str| findings.push((fact, advice.to_string()));
     let behind = behind(document);
     if !behind.is_empty() {
-        let advice = "train on longer forecasts (--rollout-steps), on more data, or longer";
+        let advice = "train on longer forecasts (⟨rollout_steps⟩), on more data, or longer";
         add(
             format!(
                 "validation forecasts are behind those of the untrained start at {} h",
@@ -209,7 +209,7 @@ fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
         );
     }
     if document["ended"] == "diverged" {
-        let advice = "lower --learning-rate, or look at the data; the last good checkpoint stands";
+        let advice = "lower ⟨learning_rate⟩, or look at the data; the last good checkpoint stands";
         add(
             "the gradient was not finite three times in a row".into(),
             advice,
@@ -218,7 +218,7 @@ fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
     if let Some(n) = document["skipped_updates"].as_u64().filter(|&n| n > 0) {
         add(
             format!("{n} updates were skipped because the gradient was not finite"),
-            "lower --learning-rate",
+            "lower ⟨learning_rate⟩",
         );
     }
     let wait = document["data_wait"].as_f64();
@@ -228,7 +228,7 @@ fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
                 "{:.0} % of the time was spent waiting for data",
                 100.0 * wait
             ),
-            "raise --prefetch-buffer-size, or train with fewer threads so that one is left for \
+            "raise ⟨prefetch_buffer_size⟩, or train with fewer threads so that one is left for \
              data",
         );
     }
@@ -241,7 +241,7 @@ fn findings(history: &History, document: &Value) -> Vec<(String, String)> {
                     count(step as usize),
                     count(last.step as usize)
                 ),
-                "the network learns by heart: more data, a smaller one, --ema, or a shorter run",
+                "the network learns by heart: more data, a smaller one, ⟨ema⟩, or a shorter run",
             );
         } else if step == history.validations.last().map_or(0, |v| v.0) && later == 0 {
             add(

@@ -101,7 +101,7 @@ impl Settings {
         let whole = record.fract() == 0.0 && record >= 600.0;
         if !whole || !(wanted > 0.0) {
             let message = format!(
-                "--step-hours {} and --dt {wanted}: a record takes at least 600 whole seconds, \
+                "⟨step_hours {}⟩ and ⟨dt {wanted}⟩: a record takes at least 600 whole seconds, \
                  and a step more than none",
                 self.step_hours
             );
@@ -113,16 +113,16 @@ impl Settings {
 
     fn check(&self) -> Result<(Vec<f64>, Vec<f64>)> {
         if !self.grid.is_power_of_two() || !(16..=512).contains(&self.grid) {
-            let message = format!("--grid {}: needs a power of two from 16 to 512", self.grid);
+            let message = format!("⟨grid {}⟩: needs a power of two from 16 to 512", self.grid);
             return Err(usage(message));
         }
         if !(2..=LEVELS_HPA.len()).contains(&self.levels) {
-            return Err(usage(format!("--levels {}: needs 2 to 11", self.levels)));
+            return Err(usage(format!("⟨levels {}⟩: needs 2 to 11", self.levels)));
         }
         let days_fit = self.days > 0.0 && self.days <= 1e5;
         if !days_fit || !(0.0..=1e5).contains(&self.spinup_days) {
             let message = format!(
-                "--days {} and --spinup {}: needs more than 0, and at least 0 days",
+                "⟨days {}⟩ and ⟨spinup {}⟩: needs more than 0, and at least 0 days",
                 self.days, self.spinup_days
             );
             return Err(usage(message));
@@ -337,7 +337,7 @@ fn unstable(settings: &Settings, dt: f64, courant: f64, record: usize) -> Error 
         ErrorKind::Numerics,
         format!(
             "the flow is not stable on day {day:.1}: wind x wave number x dt is {courant:.2}, it \
-             must stay below 0.7; use --dt {safe:.0}"
+             must stay below 0.7; use ⟨dt {safe:.0}⟩"
         ),
     )
 }

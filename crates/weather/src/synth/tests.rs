@@ -154,10 +154,10 @@ fn settings_out_of_range_say_what_is_needed() {
     let cases: [(Change, &str); 6] = [
         (|s| s.grid = 48, "power of two"),
         (|s| s.levels = 1, "2 to 11"),
-        (|s| s.days = 0.0, "--days"),
+        (|s| s.days = 0.0, "⟨days "),
         (|s| s.lat = (10.0, 10.0), "latitude"),
         (|s| s.lon = (-80.0, 80.0), "leaves the domain"),
-        (|s| s.step_hours = 0.0, "--step-hours"),
+        (|s| s.step_hours = 0.0, "⟨step_hours "),
     ];
     for (change, part) in cases {
         let mut settings = Settings::default();
@@ -179,7 +179,7 @@ fn too_long_steps_are_an_error_that_names_the_right_one() {
         ..Settings::default()
     };
     let error = generate(&settings, &path, &mut |_, _| true).unwrap_err();
-    assert!(error.to_string().contains("use --dt"), "{error}");
+    assert!(error.to_string().contains("use ⟨dt "), "{error}");
     assert!(!path.exists());
 }
 

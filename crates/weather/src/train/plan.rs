@@ -133,44 +133,44 @@ pub(super) fn usage(message: String) -> Error {
 pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
     let s = settings;
     for (name, value) in [
-        ("--batch-size", s.batch_size as u64),
-        ("--num-epochs", s.n_epochs),
-        ("--accumulate", s.accumulate as u64),
-        ("--validation-frequency", s.validation_frequency),
-        ("--checkpoint-frequency", s.checkpoint_frequency),
-        ("--log-every", s.log_every),
-        ("--keep", s.keep as u64),
-        ("--readers", s.readers as u64),
-        ("--validation-leads", s.validation_leads as u64),
-        ("--early-stopping-patience", s.patience),
+        ("batch_size", s.batch_size as u64),
+        ("num_epochs", s.n_epochs),
+        ("accumulate", s.accumulate as u64),
+        ("validation_frequency", s.validation_frequency),
+        ("checkpoint_frequency", s.checkpoint_frequency),
+        ("log_every", s.log_every),
+        ("keep", s.keep as u64),
+        ("readers", s.readers as u64),
+        ("validation_leads", s.validation_leads as u64),
+        ("early_stopping_patience", s.patience),
     ] {
         if value == 0 {
-            return Err(usage(format!("{name} 0: must be at least 1")));
+            return Err(usage(format!("⟨{name} 0⟩: must be at least 1")));
         }
     }
     let positive = |x: f64| x > 0.0 && x.is_finite();
     if !positive(s.clip_norm) || !(s.weight_decay >= 0.0) {
         let message = format!(
-            "--gradient-clip-norm {} and --weight-decay {}: must be above 0, and from 0",
+            "⟨gradient_clip_norm {}⟩ and ⟨weight_decay {}⟩: must be above 0, and from 0",
             s.clip_norm, s.weight_decay
         );
         return Err(usage(message));
     }
     if let Some(average) = s.average.filter(|a| !(*a > 0.0 && *a < 1.0)) {
         return Err(usage(format!(
-            "--ema {average}: must lie between 0 and 1, as 0.999"
+            "⟨ema {average}⟩: must lie between 0 and 1, as 0.999"
         )));
     }
     let rollouts = Rollouts::parse(&s.rollout_steps, s.n_epochs)?;
     if rollouts.longest() > 1 && !problem.is_forecast() {
         return Err(usage(
-            "--rollout-steps above 1: rain alone cannot be carried on; use --task forecast".into(),
+            "⟨rollout_steps⟩ above 1: rain alone cannot be carried on; use ⟨task forecast⟩".into(),
         ));
     }
     let (windows, dropped) = problem.windows(Split::Train, rollouts.longest());
     if windows.len() < s.batch_size {
         return Err(usage(format!(
-            "--batch-size {}: the training split has {} windows of {} steps; use a smaller batch \
+            "⟨batch_size {}⟩: the training split has {} windows of {} steps; use a smaller batch \
              or more data",
             s.batch_size,
             windows.len(),
@@ -265,7 +265,7 @@ fn check_memory(problem: &Problem, s: &Settings, plan: &Plan) -> Result<()> {
     let mut advice = None;
     for (recompute, name) in [(Recompute::Mlp, "mlp"), (Recompute::Layer, "layer")] {
         if advice.is_none() && size(recompute, s.batch_size)? <= free {
-            advice = Some(format!("--recompute {name}"));
+            advice = Some(format!("⟨recompute {name}⟩"));
         }
     }
     let mut batch = s.batch_size;
@@ -274,11 +274,11 @@ fn check_memory(problem: &Problem, s: &Settings, plan: &Plan) -> Result<()> {
         if size(Recompute::Layer, batch)? <= free {
             let times = s.batch_size.div_ceil(batch) * s.accumulate;
             advice = Some(format!(
-                "--recompute layer --batch-size {batch} --accumulate {times}"
+                "⟨recompute layer⟩ ⟨batch_size {batch}⟩ ⟨accumulate {times}⟩"
             ));
         }
     }
-    let advice = advice.unwrap_or_else(|| "a smaller --latent-size or fewer layers".into());
+    let advice = advice.unwrap_or_else(|| "a smaller ⟨latent_size⟩ or fewer layers".into());
     Err(Error::new(
         ErrorKind::Device,
         format!(

@@ -178,7 +178,7 @@ impl Problem {
             Task::Precip(_) => {
                 let rain = archive.channels.iter().position(Channel::is_rain);
                 vec![rain.ok_or_else(|| {
-                    data_error("--task precip needs the variable `precipitation`".into())
+                    data_error("⟨task precip⟩ needs the variable `precipitation`".into())
                 })?]
             }
         };
@@ -189,7 +189,7 @@ impl Problem {
         let forced = boundary(archive.lat.len(), archive.lon.len(), width);
         if forced.iter().all(|&b| b) {
             return Err(data_error(format!(
-                "--boundary-width {width}: nothing is left inside of {} x {} points",
+                "⟨boundary_width {width}⟩: nothing is left inside of {} x {} points",
                 archive.lat.len(),
                 archive.lon.len()
             )));
@@ -397,7 +397,7 @@ fn check_changing(archive: &Archive, train: &Range<usize>) -> Result<()> {
     }
     Err(data_error(format!(
         "{} never changes in the training records, so there is nothing to learn: leave it out with \
-         --variables, give a field that does not change as a static one of (lat, lon), or train on \
+         ⟨variables⟩, give a field that does not change as a static one of (lat, lon), or train on \
          other times",
         still.join(", ")
     )))
@@ -413,7 +413,7 @@ fn channel_weights(
         let known = channels.iter().any(|c| c.variable == *name);
         if !known || !(*weight >= 0.0) {
             let message = format!(
-                "--loss-weights {name}={weight}: needs a variable of the data and a weight from 0"
+                "⟨loss_weights {name}={weight}⟩: needs a variable of the data and a weight from 0"
             );
             return Err(Error::new(ErrorKind::Usage, message));
         }
@@ -547,7 +547,7 @@ fn graph(
         }),
         (GraphKind::Mesh, Task::Precip(_)) => Err(Error::new(
             ErrorKind::Usage,
-            "--graph mesh covers one region; use --graph flat for --task precip",
+            "⟨graph mesh⟩ covers one region; use ⟨graph flat⟩ for ⟨task precip⟩",
         )),
     }
 }

@@ -102,7 +102,7 @@ fn agree_on_settings(saved: &Value, own: &Value) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "--resume-from goes on exactly where the run stopped, which needs the same data and \
+        "⟨resume_from⟩ goes on exactly where the run stopped, which needs the same data and \
          settings: {}",
         differing.join("; ")
     );

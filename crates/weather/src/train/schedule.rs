@@ -26,13 +26,13 @@ impl Schedule {
         let warmup_steps = warmup.unwrap_or((decay / 10).min(1000));
         if warmup_steps >= decay {
             let message = format!(
-                "--warmup-steps {warmup_steps}: must be below the {decay} steps until the end of \
+                "⟨warmup_steps {warmup_steps}⟩: must be below the {decay} steps until the end of \
                  the decay; leave it out for a tenth of them"
             );
             return Err(Error::new(ErrorKind::Usage, message));
         }
         if !(peak > 0.0 && peak.is_finite()) {
-            let message = format!("--learning-rate {peak}: must be above 0");
+            let message = format!("⟨learning_rate {peak}⟩: must be above 0");
             return Err(Error::new(ErrorKind::Usage, message));
         }
         Ok(Schedule {
@@ -66,7 +66,7 @@ impl Rollouts {
     pub fn parse(text: &str, n_epochs: u64) -> Result<Self> {
         let wrong = || {
             let message = format!(
-                "--rollout-steps {text}: write lengths from 1 to 40, as 1,2,4 or with epochs as \
+                "⟨rollout_steps {text}⟩: write lengths from 1 to 40, as 1,2,4 or with epochs as \
                  1:20,2:5,4:5"
             );
             Error::new(ErrorKind::Usage, message)

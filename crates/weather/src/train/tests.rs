@@ -388,11 +388,11 @@ fn what_cannot_be_trained_is_refused_before_the_first_step() {
         change(&mut settings);
         plan(&problem, &settings).unwrap_err().to_string()
     };
-    assert!(refused(|s| s.batch_size = 0).contains("--batch-size"));
+    assert!(refused(|s| s.batch_size = 0).contains("⟨batch_size "));
     assert!(refused(|s| s.batch_size = 1000).contains("smaller batch"));
-    assert!(refused(|s| s.average = Some(1.5)).contains("--ema"));
-    assert!(refused(|s| s.readers = 0).contains("--readers 0"));
-    assert!(refused(|s| s.clip_norm = -1.0).contains("--gradient-clip-norm"));
+    assert!(refused(|s| s.average = Some(1.5)).contains("⟨ema "));
+    assert!(refused(|s| s.readers = 0).contains("⟨readers 0⟩"));
+    assert!(refused(|s| s.clip_norm = -1.0).contains("⟨gradient_clip_norm "));
     assert!(refused(|s| s.memory_bytes = Some(100_000)).contains("is free; use"));
     let size = plan(&problem, &settings()).unwrap().total_bytes();
     assert!(size > 100_000);

@@ -1,7 +1,6 @@
 //! `fitzroy bench stop-signal`.
 
 use crate::args::Common;
-use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use clap::{Args, ValueEnum};
@@ -14,6 +13,7 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::lanes::Level;
 use fitzroy_device::probe;
+use fitzroy_session::clock::Clock;
 use fitzroy_stop_signal::config::{Config, DEFAULT};
 use fitzroy_stop_signal::data::{self, Options, Study};
 use fitzroy_stop_signal::model::Spec;

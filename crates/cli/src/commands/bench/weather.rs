@@ -1,12 +1,12 @@
 //! `fitzroy bench weather`.
 
 use crate::args::Common;
-use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
+use fitzroy_session::clock::Clock;
 use fitzroy_weather::bench::{Size, Trial, apart_from_jax};
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! Flags of the commands that run chains.
 
-use crate::args::{Common, Machine};
-use crate::commands::IN_MEMORY_BYTES;
+use crate::args::{Common, Machine, Output};
 use crate::progress::Style;
 use crate::task::Task;
 use clap::{Args, ValueEnum};
@@ -9,7 +8,11 @@ use fitzroy::fit::sample::{Adapt, Integrator, MetricKind, PastTurn};
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::Engine;
-use fitzroy_device::probe::Memory;
+use fitzroy_session::chains::Destination;
+use fitzroy_session::face::Face;
+use fitzroy_session::memory_limit;
+use fitzroy_session::traces::IN_MEMORY_BYTES;
+use std::sync::Arc;
 
 /// How many chains of how many draws, how they adapt, and what is kept of them.
 #[derive(Args, Clone)]
@@ -83,7 +86,7 @@ pub(crate) struct ChainFlags {
     in_memory: u64,
     /// Seconds between publications of the draws in run.zarr, at least
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0, hide = true)]
-    pub(super) publish_every: f64,
+    pub(crate) publish_every: f64,
     /// Seconds between progress lines in a log
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     progress_every: f64,
@@ -235,9 +238,18 @@ impl ChainFlags {
     pub(crate) fn style(&self, common: &Common) -> Style {
         common.progress(self.progress_every)
     }
-}
 
-/// Nine tenths of the memory that is free now, where the system tells.
-pub(crate) fn memory_limit() -> Option<u64> {
-    Memory::probe().map(|m| m.free_bytes / 10 * 9)
+    /// Who is told of a run.
+    pub(crate) fn face(&self, common: &Common) -> Arc<dyn Face> {
+        common.face(self.progress_every)
+    }
+
+    /// Where its results go.
+    pub(crate) fn destination(&self, output: &Output) -> Destination {
+        Destination {
+            out: output.out.clone(),
+            overwrite: output.overwrite,
+            resume: self.resume,
+        }
+    }
 }

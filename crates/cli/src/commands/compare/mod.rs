@@ -3,13 +3,13 @@
 mod show;
 
 use crate::args::Common;
-use crate::commands::IN_MEMORY_BYTES;
 use crate::exit::Outcome;
 use crate::json;
 use clap::Args;
 use fitzroy::diagnose::{Loo, agreement_opened, compare, loo_opened, loo_pit_opened};
 use fitzroy::draws::{Opened, open_trace};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_session::traces::IN_MEMORY_BYTES;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,6 @@
 
 use super::device::On;
 use super::{CurveFitArgs, usage};
-use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
@@ -14,9 +13,9 @@ use fitzroy_curve_fit::report::grouped;
 use fitzroy_curve_fit::source::{Missing, Request, assemble};
 use fitzroy_curve_fit::{Formula, Options};
 use fitzroy_device::gpu::Machine;
+use fitzroy_session::clock::Clock;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// Fits every group and writes one row per fit.
 pub(super) fn run(
@@ -91,12 +90,8 @@ pub(super) fn run(
         groups.len(),
         batch.status.iter().filter(|s| s.converged()).count(),
     );
-    let mut folder = crate::output::Folder::open(
-        Path::new("."),
-        args.output.out.as_deref(),
-        "curve-fit",
-        args.output.overwrite,
-    )?;
+    let face = args.chains.face(&args.common);
+    let mut folder = args.output.open("curve-fit", &face)?;
     let path = folder.path().join("fits.csv");
     let held = batch.held(&plan)?;
     folder.write("fits.csv", &csv(column, &batch, &held, &groups))?;

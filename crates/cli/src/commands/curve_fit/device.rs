@@ -1,8 +1,6 @@
 //! Where a fit is computed.
 
 use super::CurveFitArgs;
-use crate::clock::Clock;
-use crate::device::{self, ASKED_FOR, follow, inventory};
 use crate::terminal;
 use fitzroy::Result;
 use fitzroy_curve_fit::Options;
@@ -12,6 +10,8 @@ use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Description, Gpu, Places};
 use fitzroy_device::probe;
+use fitzroy_session::clock::Clock;
+use fitzroy_session::device::{self, ASKED_FOR, follow, inventory};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 

@@ -5,11 +5,8 @@ use super::pairs::texts;
 use super::show::Results;
 use super::watch::{Told, Watcher};
 use super::{CurveFitArgs, usage};
-use crate::clock::Clock;
 use crate::commands::plot;
 use crate::exit::Outcome;
-use crate::output::Folder;
-use crate::progress::{PROGRESS, State};
 use crate::{interrupt, terminal};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{Plan, fit_table, quality};
@@ -19,6 +16,9 @@ use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{LargeOptions, Stored, file_table, fingerprint};
 use fitzroy_curve_fit::{Formula, Options};
 use fitzroy_device::probe;
+use fitzroy_session::clock::Clock;
+use fitzroy_session::folder::Folder;
+use fitzroy_session::progress::{PROGRESS, State};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -232,7 +232,7 @@ fn cache(args: &CurveFitArgs) -> Result<Option<PathBuf>> {
     let Some(folder) = &args.cache else {
         return Ok(None);
     };
-    let usual = || Some(crate::device::cache_folder()?.join("columns"));
+    let usual = || Some(fitzroy_session::device::cache_folder()?.join("columns"));
     let folder = match folder.as_os_str().is_empty() {
         true => usual()
             .ok_or_else(|| usage("--cache: there is no folder; name one: --cache=DIR".into()))?,
@@ -249,10 +249,10 @@ fn folder_of(args: &CurveFitArgs) -> Result<Option<Folder>> {
     let Some(out) = args.output.out.as_deref() else {
         return Ok(None);
     };
-    let here = std::path::Path::new("");
+    let face = args.chains.face(&args.common);
     let folder = match args.chains.resume {
-        true => Folder::resume(here, out),
-        false => Folder::open(here, Some(out), "curve-fit", args.output.overwrite),
+        true => Folder::resume(std::path::Path::new(""), out, &face),
+        false => args.output.open("curve-fit", &face),
     };
     folder.map(Some)
 }

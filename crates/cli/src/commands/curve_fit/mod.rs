@@ -13,7 +13,6 @@ mod watch;
 mod workflow;
 
 use super::plot;
-use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::interrupt;
 use fitzroy::{Error, ErrorKind, Result};
@@ -23,6 +22,7 @@ use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{Assembled, assemble};
 use fitzroy_curve_fit::{Formula, Options};
+use fitzroy_session::clock::Clock;
 pub(crate) use flags::CurveFitArgs;
 use inputs::arrays;
 use show::Results;

@@ -1,22 +1,23 @@
 //! `--posterior`: the same curve sampled, from the fit on.
 
 use super::show::Results;
-use crate::clock::Clock;
-use crate::commands::chains::{self, Ended};
-use crate::commands::report::{command, finish};
-use crate::commands::sample;
+use crate::commands::chains::dry_run as tell_need;
 use crate::exit::Outcome;
-use crate::output::Folder;
+use crate::interrupt;
 use fitzroy::Result;
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
+use fitzroy::draws::Trace;
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
-use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text, summary_csv};
+use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text};
 use fitzroy::run::{self, Settings, run_json};
 use fitzroy_curve_fit::posterior;
-use fitzroy_report::report::{RunFacts, sampling_page};
-use fitzroy_report::source::Source;
+use fitzroy_report::report::RunFacts;
+use fitzroy_session::chains::{Chains, Ended, examine, mark, summaries};
+use fitzroy_session::clock::Clock;
+use fitzroy_session::folder::Folder;
+use fitzroy_session::report::write_run;
 use serde_json::{Value, json};
 
 /// A posterior that was sampled.
@@ -99,7 +100,7 @@ fn prepare(result: &Results<'_>, text: &str) -> Result<(Joint, Settings, String)
     let first = settings.sampler.first_chain as usize;
     let own = first..first + settings.sampler.chains;
     settings.sampler.init = Init::Points(points.drain(own).collect());
-    let mut chosen = common.choose()?;
+    let mut chosen = common.request()?.choose()?;
     chosen.settle(&joint, &mut settings)?;
     Ok((joint, settings, chosen.name))
 }
@@ -107,7 +108,7 @@ fn prepare(result: &Results<'_>, text: &str) -> Result<(Joint, Settings, String)
 /// Says what sampling needs; nothing is written.
 pub(super) fn dry_run(result: &Results<'_>) -> Result<Outcome> {
     let (joint, settings, _) = prepare(result, &result.model("--posterior")?)?;
-    chains::dry_run("posterior", &joint, &settings, &result.args.common)
+    tell_need("posterior", &joint, &settings, &result.args.common)
 }
 
 /// Samples and writes `model.fz`, `trace.nc`, `posterior.{txt,csv,json,html}`; none where all draws
@@ -121,24 +122,33 @@ pub(super) fn sample(
     let text = result.model("--posterior")?;
     folder.write("model.fz", &text)?;
     let (joint, settings, device) = prepare(result, &text)?;
+    let stop = interrupt::catch()?;
+    let chains = Chains {
+        joint: &joint,
+        settings: &settings,
+        clock: *clock,
+        face: &flags.face(common),
+        stop: &stop,
+        publish_every_s: flags.publish_every,
+    };
     let from = match flags.resume {
-        true => match chains::go_on(folder, &joint, &settings)? {
+        true => match chains.go_on(folder)? {
             Some(from) => from,
             None => return Ok(None),
         },
         false => None,
     };
-    let ran = chains::run(flags, common, &joint, &settings, clock, folder, from);
+    let ran = chains.run(folder, from);
     let (mut outcome, _progress) = match ran.map_err(|e| e.context("--posterior"))? {
         Ended::Drawn(outcome, progress) => (*outcome, progress),
         Ended::Early => return Ok(Some(Sampled::Early)),
-        Ended::Unwritable => return Ok(Some(Sampled::Unwritable)),
+        Ended::Unwritable(_) => return Ok(Some(Sampled::Unwritable)),
     };
     let options = SummaryOptions {
         threads: result.on.threads,
         ..SummaryOptions::default()
     };
-    let (found, written) = chains::examine(folder, &mut outcome, &options, clock)?;
+    let (found, written) = examine(folder, &mut outcome, &options, clock)?;
     let facts = run::Machine {
         model: "posterior".into(),
         device,
@@ -147,34 +157,20 @@ pub(super) fn sample(
         total: clock.seconds(),
     };
     let document = run_json(&outcome, &settings, &found, &facts);
-    sample::mark(folder, &document);
+    mark(folder, &document);
     write(folder, &outcome.trace, &found, flags.no_report);
     let interrupted = outcome.run.interrupted;
     Ok(Some(Sampled::Drawn { found, interrupted }))
 }
 
-fn write(folder: &mut Folder, trace: &fitzroy::draws::Trace, found: &Diagnosis, no_report: bool) {
-    let all = TextOptions {
-        max_rows: usize::MAX,
-        ..TextOptions::default()
-    };
-    folder.try_write("posterior.txt", &diagnosis_text(found, &all));
-    folder.try_write("posterior.csv", &summary_csv(&found.summary));
-    let document = Value::Object(diagnosis_json(found));
-    folder.try_write("posterior.json", &format!("{document:#}\n"));
+fn write(folder: &mut Folder, trace: &Trace, found: &Diagnosis, no_report: bool) {
+    summaries(folder, "posterior", found);
     if no_report {
         return;
     }
-    let made = Source::new(trace).and_then(|source| {
-        let facts = RunFacts {
-            name: "Posterior of a curve".into(),
-            command: command(),
-            ..RunFacts::default()
-        };
-        sampling_page(&source, found, &facts)
-    });
-    finish(
-        "posterior.html",
-        made.and_then(|page| folder.write("posterior.html", &page.html())),
-    );
+    let facts = RunFacts {
+        name: "Posterior of a curve".into(),
+        ..RunFacts::default()
+    };
+    write_run(folder, "posterior.html", trace, found, facts);
 }

@@ -5,8 +5,7 @@ use super::device::On;
 use super::pairs::texts;
 use super::posterior::Sampled;
 use crate::commands::plot;
-use crate::commands::report::command;
-use crate::output::Folder;
+use crate::face::command;
 use crate::{json, terminal};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::Data;
@@ -16,6 +15,7 @@ use fitzroy_curve_fit::report::{self, Shown, Timing, Told};
 use fitzroy_device::probe;
 use fitzroy_report::figure::Style;
 use fitzroy_report::page::Page;
+use fitzroy_session::folder::Folder;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::fs;
@@ -108,10 +108,10 @@ impl Results<'_> {
         if out.is_none() && !args.posterior {
             return Ok(None);
         }
-        let here = Path::new("");
+        let face = args.chains.face(&args.common);
         match out.filter(|_| args.chains.resume) {
-            Some(out) => Folder::resume(here, out),
-            None => Folder::open(here, out, "curve-fit", args.output.overwrite),
+            Some(out) => Folder::resume(Path::new(""), out, &face),
+            None => args.output.open("curve-fit", &face),
         }
         .map(Some)
     }

@@ -1,13 +1,14 @@
 //! Looking at a fit of files while it runs: progress, checkpoints, stopping.
 
-use crate::clock::Clock;
 use crate::commands::plot;
-use crate::progress::{self, State, Style};
+use crate::progress::Style;
 use crate::{json, terminal};
 use fitzroy::Result;
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::{Belongs, Journal, Position};
 use fitzroy_curve_fit::report::grouped;
+use fitzroy_session::clock::Clock;
+use fitzroy_session::progress::{self, State};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;

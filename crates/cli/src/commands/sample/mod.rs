@@ -4,20 +4,17 @@ mod inputs;
 mod show;
 
 use crate::args::{Common, Machine, Output};
-use crate::clock::Clock;
-use crate::commands::chains::{self, ChainFlags, Ended};
+use crate::commands::chains::{self, ChainFlags};
 use crate::exit::Outcome;
-use crate::output::Folder;
-use crate::{json, terminal};
+use crate::{interrupt, json, terminal};
 use clap::{Args, ValueEnum};
-use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::fit::sample::{self as sampling, Init, Until};
 use fitzroy::model::joint::Joint;
-use fitzroy::report::{diagnosis_json, diagnosis_text, summary_csv};
-use fitzroy::run::{self, Device, Settings, Team, bind, kernel_text, run_json};
+use fitzroy::run::{Device, Settings, Team, bind, kernel_text};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::probe;
-use serde_json::{Value, json};
+use fitzroy_session::chains::Ended;
+use fitzroy_session::clock::Clock;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Flags of `fitzroy sample`.
@@ -153,93 +150,73 @@ impl SampleArgs {
 /// Reads, samples, prints, saves.
 pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let clock = Clock::start();
-    let machine = args.common.threads()?;
-    let mut settings = args.settings(machine)?;
+    let (flags, common) = (&args.chains, &args.common);
+    let machine = common.threads()?;
+    let settings = args.settings(machine)?;
     let chosen = match args.dump_kernel {
         Some(_) => None,
-        None => Some(args.common.choose()?),
+        None => Some(common.request()?.choose()?),
     };
     let model = inputs::model(&args.model)?;
     let data = inputs::data(&args.data, &args.bindings, &args.set)?;
-    let joint = bind(&model, &data, &settings).map_err(|error| match error.kind() {
+    let explained = |error: Error| match error.kind() {
         ErrorKind::Model => error.context(args.model.display()),
         ErrorKind::Data if data.arrays().is_empty() => inputs::no_data(&model),
         _ => error,
-    })?;
-    let Some(mut chosen) = chosen else {
-        settings.precision = args.common.asked_precision().unwrap_or_default();
-        settings.device = kernel_device(args.common.team()?);
-        return dump(args, &joint, &settings);
     };
-    chosen.settle(&joint, &mut settings)?;
-    if args.chains.dry_run {
+    let Some(chosen) = chosen else {
+        let joint = bind(&model, &data, &settings).map_err(explained)?;
+        return dump(args, &joint, settings);
+    };
+    let mut session = fitzroy_session::sample(&model, &data)
+        .name(inputs::name(&args.model))
+        .settings(settings)
+        .threads_after(machine.threads)
+        .chosen(chosen)
+        .destination(flags.destination(&args.output))
+        .publish_every(flags.publish_every)
+        .face(flags.face(common))
+        .clock(clock)
+        .bind()
+        .map_err(explained)?;
+    session.settle()?;
+    if flags.dry_run {
         let shown = args.model.display().to_string();
-        return chains::dry_run(&shown, &joint, &settings, &args.common);
+        return chains::dry_run(&shown, &session.joint, &session.settings, common);
     }
-    let name = inputs::name(&args.model);
-    let opened = chains::open(&args.chains, &args.output, &name, &joint, &settings)?;
-    let Some((mut folder, from)) = opened else {
+    if !session.open()? {
         return Ok(Outcome::Done);
-    };
-    let reading = clock.seconds();
-    if !args.common.quiet {
-        show::header(&args.model, &joint, &settings, &chosen);
-        model
-            .warnings()
-            .iter()
-            .for_each(|w| terminal::note(format_args!("warning: {w}")));
     }
-
-    let (flags, common) = (&args.chains, &args.common);
-    let ran = chains::run(flags, common, &joint, &settings, &clock, &mut folder, from)?;
-    let (mut outcome, _progress) = match ran {
-        Ended::Drawn(outcome, progress) => (*outcome, progress),
+    if !common.quiet {
+        show::header(&args.model, &session);
+        let warnings = model.warnings().iter();
+        warnings.for_each(|w| terminal::note(format_args!("warning: {w}")));
+    }
+    let (outcome, _progress) = match session.draw(&*interrupt::catch()?)? {
+        Ended::Drawn(outcome, progress) => (outcome, progress),
         Ended::Early => return Ok(Outcome::Interrupted),
-        Ended::Unwritable => return Ok(Outcome::NotPassed),
+        Ended::Unwritable(_) => return Ok(Outcome::NotPassed),
     };
-    let options = SummaryOptions {
-        threads: machine.threads,
-        ..SummaryOptions::default()
-    };
-    let (diagnosis, written) = chains::examine(&mut folder, &mut outcome, &options, &clock)?;
-    let (memory, used) = (chosen.memory_document(), chosen.used_text());
-    let facts = run::Machine {
-        model: name,
-        device: chosen.name,
-        reading,
-        written,
-        total: clock.seconds(),
-    };
-    let mut document = run_json(&outcome, &settings, &diagnosis, &facts);
-    document["peak_memory_bytes"] = json!(probe::peak_bytes());
-    document["device_memory"] = memory;
-    document["device_reason"] = json!(chosen.reason);
-    save(&mut folder, &diagnosis, &document);
-    if args.common.json {
+    let mut fit = session.examine(outcome, |_, _| {})?;
+    session.save(&fit);
+    if common.json {
+        let mut document = fit.document.clone();
         document["timing_s"]["started"] = json!(clock.started());
         json::print(&document);
     } else {
-        if let Some(used) = used.filter(|_| !args.common.quiet) {
+        if let Some(used) = session.chosen.used_text().filter(|_| !common.quiet) {
             terminal::note(used);
         }
-        show::result(&outcome, &diagnosis, &folder, &args.common);
+        show::result(&fit, common);
     }
     // After the table, for which people wait.
-    let reported = args.chains.no_report
-        || super::report::write_run(&mut folder, &outcome.trace, &diagnosis, &document);
-    if reported && !args.chains.no_report && !args.common.quiet && !args.common.json {
-        let path = folder.path().join("report.html");
+    let reported = flags.no_report || session.report(&fit);
+    if reported && !flags.no_report && !common.quiet && !common.json {
+        let path = session.expect_folder().path().join("report.html");
         terminal::out(format_args!("wrote {}", path.display()));
     }
-    let complete = folder.is_complete();
-    folder.finish()?;
-    Ok(if outcome.run.interrupted && complete {
-        Outcome::Interrupted
-    } else if !reported || !complete || args.chains.strict && !diagnosis.converged() {
-        Outcome::NotPassed
-    } else {
-        Outcome::Done
-    })
+    session.finish(&mut fit)?;
+    Ok(Outcome::of(&fit, reported, flags.strict))
 }
 
 /// Multiprocessors that a kernel for spread chains is written for where no GPU says how many it has.
@@ -255,8 +232,10 @@ fn kernel_device(team: Team) -> Device {
 }
 
 /// Writes the kernel for people to read.
-fn dump(args: &SampleArgs, joint: &Joint, settings: &Settings) -> Result<Outcome> {
-    let text = kernel_text(joint, settings)?;
+fn dump(args: &SampleArgs, joint: &Joint, mut settings: Settings) -> Result<Outcome> {
+    settings.precision = args.common.asked_precision().unwrap_or_default();
+    settings.device = kernel_device(args.common.team()?);
+    let text = kernel_text(joint, &settings)?;
     match args.dump_kernel.as_deref() {
         Some(path) if path != Path::new("-") => {
             std::fs::write(path, text).map_err(|error| {
@@ -266,32 +245,4 @@ fn dump(args: &SampleArgs, joint: &Joint, settings: &Settings) -> Result<Outcome
         _ => terminal::out(text),
     }
     Ok(Outcome::Done)
-}
-
-/// Writes what is said about the draws.
-pub(crate) fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value) {
-    summaries(folder, diagnosis);
-    mark(folder, document);
-}
-
-/// Writes `run.json`, by which a folder is known as ours, without the summary.
-pub(crate) fn mark(folder: &mut Folder, document: &Value) {
-    let mut marked = json!({"program": "fitzroy"});
-    if let (Value::Object(to), Value::Object(from)) = (&mut marked, document) {
-        let fields = from.iter().filter(|(key, _)| *key != "summary");
-        to.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
-    }
-    folder.try_write("run.json", &format!("{marked:#}\n"));
-}
-
-/// Writes the summary as text, CSV and JSON.
-pub(crate) fn summaries(folder: &mut Folder, diagnosis: &Diagnosis) {
-    let all = fitzroy::report::TextOptions {
-        max_rows: usize::MAX,
-        ..Default::default()
-    };
-    folder.try_write("summary.txt", &diagnosis_text(diagnosis, &all));
-    folder.try_write("summary.csv", &summary_csv(&diagnosis.summary));
-    let document = Value::Object(diagnosis_json(diagnosis));
-    folder.try_write("summary.json", &format!("{document:#}\n"));
 }

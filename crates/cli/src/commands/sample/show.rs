@@ -1,19 +1,18 @@
 //! What `sample` says on the terminal.
 
 use crate::args::Common;
-use crate::device::Chosen;
-use crate::output::Folder;
 use crate::terminal;
-use fitzroy::diagnose::Diagnosis;
 use fitzroy::model::joint::Joint;
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
-use fitzroy::run::{Outcome, Settings, n_observations};
+use fitzroy::run::{Outcome, n_observations};
 use fitzroy_device::lanes::Level;
 use fitzroy_device::probe::level_name;
+use fitzroy_session::{Fit, Session};
 use std::path::Path;
 
 /// One line before the work: what will run, and on what.
-pub(super) fn header(model: &Path, joint: &Joint, settings: &Settings, chosen: &Chosen) {
+pub(super) fn header(model: &Path, session: &Session) {
+    let (joint, settings, chosen) = (&session.joint, &session.settings, &session.chosen);
     let file = model
         .file_name()
         .unwrap_or(model.as_os_str())
@@ -49,11 +48,12 @@ fn observations(joint: &Joint) -> String {
 }
 
 /// Verdict, findings, table, times and files.
-pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, common: &Common) {
-    if common.quiet {
+pub(super) fn result(fit: &Fit, common: &Common) {
+    let (diagnosis, outcome) = (&fit.diagnosis, fit.outcome.as_deref());
+    let Some(outcome) = outcome.filter(|_| !common.quiet) else {
         terminal::out(verdict_line(diagnosis));
         return;
-    }
+    };
     let (run, timing) = (&outcome.run, &outcome.timing);
     for rewrote in &outcome.rewrites {
         terminal::note(format_args!(
@@ -114,7 +114,8 @@ pub(super) fn result(outcome: &Outcome, diagnosis: &Diagnosis, folder: &Folder, 
         "run.json",
     ];
     // Very many draws are in the store alone.
-    let there = names.map(|name| folder.path().join(name)).into_iter();
+    let folder = fit.folder.as_deref().unwrap_or(Path::new(""));
+    let there = names.map(|name| folder.join(name)).into_iter();
     let there = there.filter(|path| path.exists());
     let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
     terminal::out(format_args!("wrote {}", there.join("  ")));

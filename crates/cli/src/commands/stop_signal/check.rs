@@ -4,7 +4,6 @@ use super::results::{behaviour, estimates};
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Output};
 use crate::exit::Outcome;
-use crate::output::Folder;
 use crate::{json, terminal};
 use clap::Args;
 use fitzroy::diagnose::{Diagnosis, SummaryOptions, diagnose};
@@ -80,13 +79,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let (compared, scene) = behaviour(&trace, &study, &spec, args.common.seed, args.replicates)?;
     checks.extend(check::predictive(&compared));
     checks.extend(agreement(args, &found, &options)?);
-    let out = args.output.out.as_deref();
-    let mut folder = Folder::open(
-        Path::new(""),
-        out,
-        "stop-signal-check",
-        args.output.overwrite,
-    )?;
+    let mut folder = args
+        .output
+        .open("stop-signal-check", &args.common.face(30.0))?;
     let document = document(&checks);
     folder.write("ppc.json", &format!("{document:#}\n"))?;
     folder.write("ppc.csv", &csv(&compared))?;

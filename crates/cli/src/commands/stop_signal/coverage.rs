@@ -2,9 +2,7 @@
 
 use super::shared::text;
 use crate::args::{Common, Output};
-use crate::clock::Clock;
 use crate::exit::Outcome;
-use crate::output::Folder;
 use crate::{interrupt, json, terminal};
 use clap::Args;
 use fitzroy::diagnose::SummaryOptions;
@@ -13,6 +11,7 @@ use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{self, Caller, Settings};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_session::clock::Clock;
 use fitzroy_stop_signal::check::{self, State};
 use fitzroy_stop_signal::config::{Config, DEFAULT};
 use fitzroy_stop_signal::coverage::Coverage;
@@ -21,7 +20,7 @@ use fitzroy_stop_signal::model::Spec;
 use fitzroy_stop_signal::simulate::simulate;
 use fitzroy_stop_signal::{priors, start};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Flags of `fitzroy stop-signal coverage`.
@@ -78,9 +77,8 @@ pub(crate) fn run(args: &CoverageArgs) -> Result<Outcome> {
     if let Some(path) = &args.priors {
         spec.priors = priors::read(&text(path)?).map_err(|e| e.context(path.display()))?;
     }
-    let out = args.output.out.as_deref();
     let name = "stop-signal-coverage";
-    let mut folder = Folder::open(Path::new(""), out, name, args.output.overwrite)?;
+    let mut folder = args.output.open(name, &args.common.face(30.0))?;
     let stop = interrupt::catch()?;
     let clock = Clock::start();
     let mut found = Coverage::default();

@@ -3,28 +3,28 @@
 use super::results::{About, Write, report, subjects_csv};
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Machine, Output};
-use crate::clock::Clock;
-use crate::commands::chains::{self, Centring, ChainFlags, Ended};
-use crate::commands::report::command;
-use crate::commands::sample;
+use crate::commands::chains::{self, Centring, ChainFlags};
 use crate::exit::Outcome;
-use crate::output::Folder;
-use crate::{json, terminal};
+use crate::face::command;
+use crate::{interrupt, json, terminal};
 use clap::{Args, FromArgMatches, ValueEnum};
-use fitzroy::diagnose::{Circumstances, Diagnosis, SummaryOptions};
+use fitzroy::diagnose::{Circumstances, Diagnosis};
 use fitzroy::draws::Trace;
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
-use fitzroy::run::{self, Settings, run_json};
+use fitzroy::run::{self, Settings};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_session::chains::Ended;
+use fitzroy_session::clock::Clock;
+use fitzroy_session::{Fit, Session};
 use fitzroy_stop_signal::data::{self, Study};
 use fitzroy_stop_signal::model::{Pooling, Spec};
 use fitzroy_stop_signal::{priors, start};
 use serde_json::Value;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Flags of `fitzroy stop-signal fit`.
 #[derive(Args)]
@@ -228,88 +228,70 @@ fn subjects(joint: &Joint) -> Vec<String> {
 /// Reads, samples, prints, saves.
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let clock = Clock::start();
-    let machine = args.common.threads()?;
-    let spec = args.spec()?;
-    let mut settings = args.settings(&spec, machine)?;
-    let study = args.study(&spec)?;
-    let mut chosen = args.common.choose()?;
-    let model = Model::parse(&spec.text())?;
-    let joint = run::bind(&model, &spec.data(&study), &settings)?;
-    let subjects = subjects(&joint);
-    let first = settings.sampler.first_chain as usize;
-    let own = first..first + settings.sampler.chains;
-    settings.sampler.init = args.starts(&spec, &study, &joint, &subjects, own);
-    chosen.settle(&joint, &mut settings)?;
-    if args.chains.dry_run {
-        return chains::dry_run("stop-signal", &joint, &settings, &args.common);
-    }
-    let opened = chains::open(&args.chains, &args.output, "stop-signal", &joint, &settings)?;
-    let Some((mut folder, from)) = opened else {
-        return Ok(Outcome::Done);
-    };
-    let reading = clock.seconds();
-    if !args.common.quiet {
-        header(&study, &joint, &settings, &chosen.label);
-    }
     let (flags, common) = (&args.chains, &args.common);
-    let ran = chains::run(flags, common, &joint, &settings, &clock, &mut folder, from)?;
-    let (mut outcome, _progress) = match ran {
-        Ended::Drawn(outcome, progress) => (*outcome, progress),
-        Ended::Early => return Ok(Outcome::Interrupted),
-        Ended::Unwritable => return Ok(Outcome::NotPassed),
-    };
-    let options = SummaryOptions {
-        threads: machine.threads,
-        ..SummaryOptions::default()
-    };
-    let (mut diagnosis, written) = chains::examine(&mut folder, &mut outcome, &options, &clock)?;
-    suit(&mut diagnosis, &outcome.trace);
-    let facts = run::Machine {
-        model: "stop-signal".into(),
-        device: chosen.name,
-        reading,
-        written,
-        total: clock.seconds(),
-    };
-    let document = run_json(&outcome, &settings, &diagnosis, &facts);
-    save(&mut folder, &diagnosis, &document, &spec, &study);
-    folder.try_write(
-        "subjects.csv",
-        &subjects_csv(&outcome.trace, &spec, &subjects),
-    );
-    if args.common.json {
-        json::print(&document);
-    } else {
-        show(&outcome, &diagnosis, &folder, args.common.quiet);
+    let machine = common.threads()?;
+    let spec = args.spec()?;
+    let settings = args.settings(&spec, machine)?;
+    let study = args.study(&spec)?;
+    let chosen = common.request()?.choose()?;
+    let model = Model::parse(&spec.text())?;
+    let mut session = fitzroy_session::sample(&model, &spec.data(&study))
+        .name("stop-signal")
+        .settings(settings)
+        .threads_after(machine.threads)
+        .chosen(chosen)
+        .destination(flags.destination(&args.output))
+        .publish_every(flags.publish_every)
+        .face(flags.face(common))
+        .clock(clock)
+        .bind()?;
+    let subjects = subjects(&session.joint);
+    let first = session.settings.sampler.first_chain as usize;
+    let own = first..first + session.settings.sampler.chains;
+    session.settings.sampler.init = args.starts(&spec, &study, &session.joint, &subjects, own);
+    session.settle()?;
+    if flags.dry_run {
+        return chains::dry_run("stop-signal", &session.joint, &session.settings, common);
     }
-    let reported = args.chains.no_report
-        || crate::commands::report::finish(
-            "report.html",
-            report(
-                &mut |name, bytes| folder.write_bytes(name, bytes),
-                &outcome.trace,
-                &diagnosis,
-                &document,
-                &About {
-                    spec: &spec,
-                    study: &study,
-                    seed: args.common.seed,
-                    command: command(),
-                },
-            ),
-        );
-    let complete = folder.is_complete();
-    folder.finish()?;
-    Ok(if outcome.run.interrupted && complete {
-        Outcome::Interrupted
-    } else if !reported || !complete || args.chains.strict && !diagnosis.converged() {
-        Outcome::NotPassed
+    if !session.open()? {
+        return Ok(Outcome::Done);
+    }
+    if !common.quiet {
+        header(&study, &session);
+    }
+    let (outcome, _progress) = match session.draw(&*interrupt::catch()?)? {
+        Ended::Drawn(outcome, progress) => (outcome, progress),
+        Ended::Early => return Ok(Outcome::Interrupted),
+        Ended::Unwritable(_) => return Ok(Outcome::NotPassed),
+    };
+    let mut fit = session.examine(outcome, suit)?;
+    session.save(&fit);
+    let folder = session.expect_folder();
+    folder.try_write("model.fz", &spec.text());
+    folder.try_write("data_report.json", &format!("{:#}\n", study.report()));
+    folder.try_write("subjects.csv", &subjects_csv(&fit.trace, &spec, &subjects));
+    if common.json {
+        json::print(&fit.document);
     } else {
-        Outcome::Done
-    })
+        show(&fit, common.quiet);
+    }
+    let reported = flags.no_report || {
+        let about = About {
+            spec: &spec,
+            study: &study,
+            seed: common.seed,
+            command: command(),
+        };
+        let write = &mut |name: &str, bytes: &[u8]| folder.write_bytes(name, bytes);
+        let written = report(write, &fit.trace, &fit.diagnosis, &fit.document, &about);
+        folder.attempted_page("report.html", written)
+    };
+    session.finish(&mut fit)?;
+    Ok(Outcome::of(&fit, reported, flags.strict))
 }
 
-fn header(study: &Study, joint: &Joint, settings: &Settings, device: &str) {
+fn header(study: &Study, session: &Session) {
+    let (joint, settings, device) = (&session.joint, &session.settings, &session.chosen.label);
     terminal::note(format_args!(
         "fitzroy {}  stop-signal  {} subjects, {} trials, {} parameters  {device}  f64  seed {}",
         env!("CARGO_PKG_VERSION"),
@@ -326,17 +308,12 @@ fn header(study: &Study, joint: &Joint, settings: &Settings, device: &str) {
         .for_each(|w| terminal::note(format_args!("warning: {w}")));
 }
 
-fn save(folder: &mut Folder, diagnosis: &Diagnosis, document: &Value, spec: &Spec, study: &Study) {
-    sample::save(folder, diagnosis, document);
-    folder.try_write("model.fz", &spec.text());
-    folder.try_write("data_report.json", &format!("{:#}\n", study.report()));
-}
-
-fn show(outcome: &run::Outcome, diagnosis: &Diagnosis, folder: &Folder, quiet: bool) {
-    if quiet {
+fn show(fit: &Fit, quiet: bool) {
+    let (diagnosis, outcome) = (&fit.diagnosis, fit.outcome.as_deref());
+    let Some(outcome) = outcome.filter(|_| !quiet) else {
         terminal::out(verdict_line(diagnosis));
         return;
-    }
+    };
     let (run, timing) = (&outcome.run, &outcome.timing);
     terminal::note(format_args!(
         "all     {} draws  {:.2} s (compile {:.2}, warm-up {:.2}, sampling {:.2})  {:.1} gradients a draw",
@@ -358,5 +335,6 @@ fn show(outcome: &run::Outcome, diagnosis: &Diagnosis, folder: &Folder, quiet: b
         plates.join(", ")
     ));
     terminal::out(diagnosis_text(diagnosis, &TextOptions::default()));
-    terminal::out(format_args!("wrote {}", folder.path().display()));
+    let folder = fit.folder.as_deref().unwrap_or(Path::new(""));
+    terminal::out(format_args!("wrote {}", folder.display()));
 }

@@ -3,14 +3,13 @@
 use super::shared::text;
 use crate::args::{Common, Output};
 use crate::exit::Outcome;
-use crate::output::Folder;
 use crate::{json, terminal};
 use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_stop_signal::config::{Config, DEFAULT};
 use fitzroy_stop_signal::simulate::simulate;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Flags of `fitzroy stop-signal simulate`.
 #[derive(Args)]
@@ -46,13 +45,9 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Outcome> {
         Some(path) => error.context(path.display()),
         None => error,
     })?;
-    let out = args.output.out.as_deref();
-    let mut folder = Folder::open(
-        Path::new(""),
-        out,
-        "stop-signal-data",
-        args.output.overwrite,
-    )?;
+    let mut folder = args
+        .output
+        .open("stop-signal-data", &args.common.face(30.0))?;
     let seed = args.common.seed;
     let made = simulate(&config, args.subjects, seed);
     folder.write("data.csv", &made.csv())?;

@@ -103,9 +103,9 @@ impl Machine {
         let Choice::Gpu(number) = self.choice()? else {
             return Ok(None);
         };
-        let places = crate::device::places(self.compiler.clone());
+        let places = fitzroy_session::device::places(self.compiler.clone());
         // Networks are trained in f32 and below.
-        let (gpu, _) = crate::device::open(&places, number, Some(Kernels::F32))?;
+        let (gpu, _) = fitzroy_session::device::open(&places, number, Some(Kernels::F32))?;
         let found = &gpu.description;
         let recent = found.capability >= (8, 0);
         let fail = |message: String| Err(Error::new(ErrorKind::Device, message));

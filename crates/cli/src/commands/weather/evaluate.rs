@@ -2,13 +2,13 @@
 
 use super::common::{Data, Machine, saved_split};
 use super::pages;
-use crate::clock::Clock;
 use crate::exit::Outcome;
-use crate::output::Folder;
 use crate::{interrupt, json, terminal};
 use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
+use fitzroy_session::clock::Clock;
+use fitzroy_session::folder::Folder;
 use fitzroy_weather::data::{Split, Splits};
 use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate, table};
 use fitzroy_weather::report::mapped;
@@ -105,7 +105,13 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
         return Err(Error::new(ErrorKind::Data, message));
     }
     let channels = mapped(&problem.target_channels(), &args.channels)?;
-    let mut folder = Folder::open(Path::new(""), args.out.as_deref(), "evaluation", None)?;
+    let mut folder = Folder::open(
+        Path::new(""),
+        args.out.as_deref(),
+        "evaluation",
+        None,
+        &crate::face::notes(),
+    )?;
     let stop = interrupt::catch_with("stopping: nothing will be scored")?;
     let mut pool = Pool::new(threads);
     let mut next_s = 10.0;

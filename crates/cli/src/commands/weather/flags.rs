@@ -1,11 +1,11 @@
 //! The flags of `fitzroy weather train`, and the problem and settings they describe.
 
 use super::common::{Data, Machine, free_bytes};
-use crate::output::{Folder, Lock};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::Recompute;
+use fitzroy_session::folder::{Folder, Lock};
 use fitzroy_weather::data::{Chosen, Contents, SplitBy, Splits};
 use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
@@ -501,7 +501,8 @@ impl TrainArgs {
             let lock = Lock::take(path, path)?;
             return Ok((path.to_path_buf(), Some(lock)));
         }
-        let mut folder = Folder::open(Path::new(""), given, "weather", None)?;
+        let mut folder =
+            Folder::open(Path::new(""), given, "weather", None, &crate::face::notes())?;
         // Keeps the folder: checkpoints will lie in it.
         folder.file("run.json");
         let path = folder.path().to_path_buf();

@@ -1,13 +1,13 @@
 //! The pages that training and scoring leave behind, and their pictures.
 
 use super::super::plot::write;
-use super::super::report::command;
-use crate::clock::timestamp;
-use crate::output::Folder;
+use crate::face::command;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use fitzroy_report::draw::{Scene, Theme, png, svg};
 use fitzroy_report::figure::Style;
+use fitzroy_session::clock::timestamp;
+use fitzroy_session::folder::Folder;
 use fitzroy_weather::data::Contents;
 use fitzroy_weather::evaluate::Evaluation;
 use fitzroy_weather::report::{
@@ -122,7 +122,7 @@ pub(crate) fn training_report(folder: &Path, out: &Path) -> Result<()> {
 /// Where the time went, as a table and as a trace for a browser.
 pub(super) fn profile(folder: &Path, found: &Profile) -> Result<String> {
     let mut table = found.table();
-    if let Some(bytes) = peak_bytes() {
+    if let Some(bytes) = probe::peak_bytes() {
         let mib = bytes as f64 / f64::from(1 << 20);
         table += &format!("peak memory of the process {mib:.0} MiB\n");
     }
@@ -130,14 +130,6 @@ pub(super) fn profile(folder: &Path, found: &Profile) -> Result<String> {
     let trace = found.trace().to_string();
     write(&folder.join("profile.json"), trace.as_bytes())?;
     Ok(table)
-}
-
-/// The most memory that the process has held, where the system tells it.
-fn peak_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib << 10)
 }
 
 /// The page of scores, and with `pictures` its figures as files of their own.

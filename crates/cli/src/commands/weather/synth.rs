@@ -1,12 +1,12 @@
 //! `fitzroy weather synth`.
 
 use crate::args::Common;
-use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::progress::Style;
 use crate::{interrupt, json, terminal};
 use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_session::clock::Clock;
 use fitzroy_weather::synth::{Settings, generate};
 use serde_json::json;
 use std::path::PathBuf;

@@ -3,10 +3,10 @@
 use super::common::Taken;
 use super::flags::TrainArgs;
 use super::pages;
-use crate::clock::Clock;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
+use fitzroy_session::clock::Clock;
 use fitzroy_weather::train::{
     BesideStart, Caller, Ended, Event, Found, Plan, Settings, Target, find, resumed, train_on,
 };

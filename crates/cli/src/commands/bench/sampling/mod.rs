@@ -10,13 +10,13 @@ mod show;
 use crate::args::Common;
 use crate::commands::plot;
 use crate::commands::sample::Sampler;
-use crate::device::{best, open};
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
 use devices::Devices;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
+use fitzroy_session::device::{best, open};
 use problems::Problem;
 use runs::{Bench, Rewrites};
 use std::path::PathBuf;
@@ -139,7 +139,7 @@ pub(crate) fn sample(args: &SampleBench) -> Result<Outcome> {
         let number = best(&places, precision).map_or(0, |found| found.0.description.index);
         return measuring.devices(&problem, repeats, chains, Devices::All(number));
     }
-    match common.asked()? {
+    match common.request()?.asked()? {
         Choice::Gpu(number) => {
             let number = match number {
                 Some(number) => number,

@@ -2,10 +2,10 @@
 
 use super::problems::Problem;
 use crate::args::Common;
-use crate::clock::unix_seconds;
 use clap::ValueEnum;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
+use fitzroy_session::clock::unix_seconds;
 use serde_json::{Map, Value, json};
 use std::env;
 use std::fs;

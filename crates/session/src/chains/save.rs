@@ -1,9 +1,9 @@
 //! What becomes of draws: written, examined, and saved elsewhere where the folder takes no more.
 
 use crate::clock::Clock;
-use crate::commands::THINNED_BYTES;
-use crate::output::Folder;
-use crate::terminal;
+use crate::face::{Face, Note};
+use crate::folder::Folder;
+use crate::traces::THINNED_BYTES;
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::draws::{Flush, Stored, Trace, write_netcdf, write_netcdf_with};
 use fitzroy::run::{self, STREAM};
@@ -23,7 +23,7 @@ pub(super) const SHORT_S: f64 = 2.0;
 ///
 /// # Errors
 /// Draws that stay on the disk cannot be read.
-pub(crate) fn examine(
+pub fn examine(
     folder: &mut Folder,
     outcome: &mut run::Outcome,
     options: &SummaryOptions,
@@ -77,12 +77,12 @@ pub(crate) fn examine(
     }
     match safe {
         (true, _) => {}
-        (false, true) => terminal::note(format_args!(
-            "all draws are safe in {}: make room, and the same command with --resume writes the rest",
+        (false, true) => folder.face().tell(Note::Notice(&format!(
+            "all draws are safe in {}: make room, and the same command with ⟨resume⟩ writes the rest",
             folder.path().join(STREAM).display()
-        )),
+        ))),
         (false, false) => {
-            let saved = elsewhere(&outcome.trace, folder.path());
+            let saved = elsewhere(&outcome.trace, folder.path(), &**folder.face());
             folder.attempted(saved);
         }
     }
@@ -90,16 +90,16 @@ pub(crate) fn examine(
 }
 
 /// Saves draws that the folder of the run did not take.
-fn elsewhere(trace: &Trace, folder: &Path) -> Result<()> {
+fn elsewhere(trace: &Trace, folder: &Path, face: &dyn Face) -> Result<()> {
     let name = format!("fitzroy-{}-trace.nc", std::process::id());
     let path = std::env::temp_dir().join(name);
     match write_netcdf(&path, trace) {
         Ok(()) => {
-            terminal::note(format_args!(
+            face.tell(Note::Notice(&format!(
                 "all draws are safe in {}: move that file to {}, or elsewhere, when there is room",
                 path.display(),
                 folder.join("trace.nc").display()
-            ));
+            )));
             Ok(())
         }
         Err(error) => {

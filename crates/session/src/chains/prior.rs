@@ -35,8 +35,8 @@ pub(super) fn is_same(folder: &Path, joint: &Joint, settings: &Settings) -> Resu
         Some(what) => Err(Error::new(
             ErrorKind::Usage,
             format!(
-                "--resume: the run to go on from was made with {what}; give it the same, or start \
-                 anew with --overwrite or another --out"
+                "⟨resume⟩: the run to go on from was made with {what}; give it the same, or start \
+                 anew with ⟨overwrite⟩ or another ⟨out⟩"
             ),
         )),
     }

@@ -22,7 +22,7 @@ const SILENT_S: f64 = 30.0;
 
 /// A folder that is this run's alone, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     /// Open as long as the lock is held.
     _file: File,
     path: PathBuf,
@@ -33,7 +33,7 @@ impl Lock {
     ///
     /// # Errors
     /// Another run has it, named with its process; the file cannot be written.
-    pub(crate) fn take(path: &Path, shown: &Path) -> Result<Lock> {
+    pub fn take(path: &Path, shown: &Path) -> Result<Lock> {
         let lock = path.join(LOCK);
         loop {
             let file = open(&lock).map_err(|error| super::unwritable(shown, &error))?;
@@ -167,7 +167,7 @@ fn taken(lock: &Path, shown: &Path) -> Error {
         _ => "another run is writing to it".into(),
     };
     let message = format!(
-        "{}: {by}; wait until it ends, or choose another folder with --out DIR",
+        "{}: {by}; wait until it ends, or choose another folder with ⟨out DIR⟩",
         shown.display()
     );
     Error::new(ErrorKind::Io, message)

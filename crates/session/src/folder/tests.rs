@@ -1,6 +1,7 @@
 //! What may be written to, and what must stay as it is.
 
 use super::*;
+use crate::face::silent;
 
 /// A folder of its own for each test, removed at the end.
 struct Scratch(PathBuf);
@@ -13,7 +14,13 @@ impl Scratch {
     }
 
     fn open(&self, out: Option<&str>, overwrite: bool) -> Result<Folder> {
-        Folder::open(&self.0, out.map(Path::new), "eight-schools", overwrite)
+        Folder::open(
+            &self.0,
+            out.map(Path::new),
+            "eight-schools",
+            overwrite,
+            &silent(),
+        )
     }
 
     /// A finished run in `name`.
@@ -58,13 +65,13 @@ fn a_folder_with_something_in_it_is_refused() {
     scratch.finished("run");
     let error = scratch.open(Some("run"), false).unwrap_err().to_string();
     assert!(
-        error.contains("--out run") && error.contains("--overwrite"),
+        error.contains("⟨out run⟩") && error.contains("⟨overwrite⟩"),
         "{error}"
     );
     assert_eq!(fs::read(scratch.0.join("run/trace.nc")).unwrap(), b"old");
     // A command that has no such flag does not speak of it.
     let out = Some(Path::new("run"));
-    let error = Folder::open(&scratch.0, out, "run", None).unwrap_err();
+    let error = Folder::open(&scratch.0, out, "run", None, &silent()).unwrap_err();
     let error = error.to_string();
     assert!(error.ends_with("choose another"), "{error}");
 }

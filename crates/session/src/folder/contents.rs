@@ -2,7 +2,7 @@
 
 use super::MARKER;
 use super::lock::LOCK;
-use crate::terminal;
+use crate::face::{Face, Note};
 use fitzroy::run::{AGAIN, STATE, STREAM};
 use std::collections::BTreeSet;
 use std::fs;
@@ -94,7 +94,11 @@ pub(super) fn foreign(path: &Path, names: &BTreeSet<String>) -> Option<String> {
 
 /// Moves draws and states of an earlier run out of the way of a new one; gives everything that will
 /// go when that one has finished. What an unfinished run has drawn never goes.
-pub(super) fn set_aside(path: &Path, mut names: BTreeSet<String>) -> io::Result<BTreeSet<String>> {
+pub(super) fn set_aside(
+    path: &Path,
+    mut names: BTreeSet<String>,
+    face: &dyn Face,
+) -> io::Result<BTreeSet<String>> {
     names.retain(|name| !name.starts_with(UNFINISHED));
     let there: Vec<&str> = FOLDERS
         .iter()
@@ -110,11 +114,11 @@ pub(super) fn set_aside(path: &Path, mut names: BTreeSet<String>) -> io::Result<
     let aside = aside.expect("there are more numbers than folders");
     if !finished {
         fs::create_dir(&aside)?;
-        terminal::note(format_args!(
+        face.tell(Note::Notice(&format!(
             "the run in {} had not finished: its draws are moved to {}",
             path.display(),
             aside.display()
-        ));
+        )));
     }
     for name in there {
         names.remove(name);

@@ -1,36 +1,36 @@
-//! Time for a library that reads no clock.
+//! The clock of a run, which the library below does not read.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Seconds since the program began to work.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock(Instant);
+pub struct Clock(Instant);
 
 impl Clock {
     /// A clock that starts now.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Clock(Instant::now())
     }
 
     /// Seconds since the start.
-    pub(crate) fn seconds(&self) -> f64 {
+    pub fn seconds(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
     }
 
     /// When it started, in seconds since 1970.
-    pub(crate) fn started(&self) -> f64 {
+    pub fn started(&self) -> f64 {
         unix_seconds() - self.seconds()
     }
 }
 
 /// Seconds since 1970.
-pub(crate) fn unix_seconds() -> f64 {
+pub fn unix_seconds() -> f64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0.0, |d| d.as_secs_f64())
 }
 
 /// Date and time of now in ISO 8601, UTC: `2025-06-01T12:34:56+00:00`.
-pub(crate) fn timestamp() -> String {
+pub fn timestamp() -> String {
     iso(unix_seconds() as u64)
 }
 

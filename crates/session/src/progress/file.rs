@@ -2,14 +2,14 @@
 
 use super::{Display, Snapshot};
 use crate::clock::timestamp;
-use crate::json::number;
+use fitzroy::report::json_number as number;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Its name in the folder of a run.
-pub(crate) const PROGRESS: &str = "progress.json";
+pub const PROGRESS: &str = "progress.json";
 /// Seconds between two versions.
 const EVERY_S: f64 = 2.0;
 
@@ -21,7 +21,7 @@ pub(super) struct File {
 
 /// Replaces the file at `path` as a whole, adding when and by whom. A file that cannot be written is
 /// no reason to stop a run; the results will say so.
-pub(crate) fn replace(path: &Path, mut document: Value) {
+pub fn replace(path: &Path, mut document: Value) {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     document["updated_at"] = json!(timestamp());
     document["pid"] = json!(std::process::id());

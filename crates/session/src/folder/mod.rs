@@ -4,23 +4,24 @@
 mod contents;
 mod lock;
 
+use crate::face::{Face, Note};
 use crate::progress::PROGRESS;
-use crate::terminal;
 use contents::{RESULTS, UNMARKED, entries, foreign, set_aside};
 use fitzroy::{Error, ErrorKind, Result};
-pub(crate) use lock::Lock;
+pub use lock::Lock;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Marks a folder as ours; written first, so that an unwritable folder is found before the work.
 const MARKER: &str = "run.json";
 
 /// The folder of one run.
-#[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     path: PathBuf,
     /// True when this run made the folder.
     made: bool,
@@ -32,6 +33,7 @@ pub(crate) struct Folder {
     lock: Option<Lock>,
     /// Whether something could not be written.
     incomplete: bool,
+    face: Arc<dyn Face>,
 }
 
 impl Folder {
@@ -40,15 +42,16 @@ impl Folder {
     /// # Errors
     /// The folder cannot be made or written to, or holds something: without `overwrite` anything, with it
     /// anything that is not a run of ours. A command without that flag gives `None`, and is not told of it.
-    pub(crate) fn open(
+    pub fn open(
         here: &Path,
         out: Option<&Path>,
         name: &str,
         overwrite: impl Into<Option<bool>>,
+        face: &Arc<dyn Face>,
     ) -> Result<Self> {
         let mut folder = match out {
-            Some(path) => Self::given(&here.join(path), path, overwrite.into())?,
-            None => Self::fresh(here, name)?,
+            Some(path) => Self::given(&here.join(path), path, overwrite.into(), face)?,
+            None => Self::fresh(here, name, face)?,
         };
         let marker = json!({"program": "fitzroy", "version": env!("CARGO_PKG_VERSION")});
         // Whole or not at all: a run that is killed now must not leave half a marker.
@@ -60,14 +63,14 @@ impl Folder {
         Ok(folder)
     }
 
-    fn fresh(here: &Path, name: &str) -> Result<Self> {
+    fn fresh(here: &Path, name: &str, face: &Arc<dyn Face>) -> Result<Self> {
         let mut n = 1_u64;
         loop {
             let path = here.join(format!("{name}-{n}"));
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let lock = Lock::take(&path, &path)?;
-                    return Ok(Self::new(path, true, lock));
+                    return Ok(Self::new(path, true, lock, face));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
                 Err(error) => return Err(unwritable(&path, &error)),
@@ -76,17 +79,22 @@ impl Folder {
     }
 
     /// `shown` is the path as the user wrote it.
-    fn given(path: &Path, shown: &Path, overwrite: Option<bool>) -> Result<Self> {
+    fn given(
+        path: &Path,
+        shown: &Path,
+        overwrite: Option<bool>,
+        face: &Arc<dyn Face>,
+    ) -> Result<Self> {
         let made = !path.exists();
         if made {
             fs::create_dir_all(path).map_err(|error| unwritable(shown, &error))?;
         } else if !path.is_dir() {
-            let message = format!("--out {}: this is a file, not a folder", shown.display());
+            let message = format!("⟨out {}⟩: this is a file, not a folder", shown.display());
             return Err(Error::new(ErrorKind::Io, message));
         }
         // A folder that is refused must not be cleaned up: it is made a `Folder` at the very end.
         let open = |stale, lock| {
-            let mut folder = Self::new(path.to_path_buf(), made, lock);
+            let mut folder = Self::new(path.to_path_buf(), made, lock, face);
             folder.stale = stale;
             folder
         };
@@ -106,25 +114,25 @@ impl Folder {
         Lock::refuse_taken(path, shown)?;
         if overwrite != Some(true) {
             let instead = match overwrite {
-                Some(_) => ", or replace an earlier run with --overwrite",
+                Some(_) => ", or replace an earlier run with ⟨overwrite⟩",
                 None => "",
             };
             let message = format!(
-                "--out {}: the folder is not empty; choose another{instead}",
+                "⟨out {}⟩: the folder is not empty; choose another{instead}",
                 shown.display()
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
         if let Some(foreign) = foreign(path, &names) {
             let message = format!(
-                "--overwrite {}: {foreign}, so it is not a run of Fitzroy alone and stays \
+                "⟨overwrite {}⟩: {foreign}, so it is not a run of Fitzroy alone and stays \
                  untouched; choose another folder",
                 shown.display()
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
         let lock = Lock::take(path, shown)?;
-        let stale = set_aside(path, names).map_err(|error| unwritable(shown, &error))?;
+        let stale = set_aside(path, names, &**face).map_err(|error| unwritable(shown, &error))?;
         Ok(open(stale, lock))
     }
 
@@ -132,30 +140,30 @@ impl Folder {
     ///
     /// # Errors
     /// It holds something that is not a run of ours, or cannot be written to.
-    pub(crate) fn resume(here: &Path, out: &Path) -> Result<Self> {
+    pub fn resume(here: &Path, out: &Path, face: &Arc<dyn Face>) -> Result<Self> {
         let path = here.join(out);
         let names = match path.is_dir() {
             true => entries(&path).map_err(|error| unwritable(out, &error))?,
             false => BTreeSet::new(),
         };
         if names.is_empty() {
-            return Self::open(here, Some(out), "", false);
+            return Self::open(here, Some(out), "", false, face);
         }
         if let Some(foreign) = foreign(&path, &names) {
             let message = format!(
-                "--resume {}: {foreign}, so it is not a run of Fitzroy that could go on",
+                "⟨resume {}⟩: {foreign}, so it is not a run of Fitzroy that could go on",
                 out.display()
             );
             return Err(Error::new(ErrorKind::Io, message));
         }
         let lock = Lock::take(&path, out)?;
-        let mut folder = Self::new(path, false, lock);
+        let mut folder = Self::new(path, false, lock, face);
         folder.kept = true;
         Ok(folder)
     }
 
     /// Draws per chain of the results in the folder; none where no run has ended in it.
-    pub(crate) fn finished_with(&self) -> Option<usize> {
+    pub fn finished_with(&self) -> Option<usize> {
         let results = RESULTS.iter().any(|name| self.path.join(name).is_file());
         let text = fs::read_to_string(self.path.join(MARKER))
             .ok()
@@ -168,7 +176,7 @@ impl Folder {
     ///
     /// # Errors
     /// They cannot be removed.
-    pub(crate) fn begin_again(&mut self) -> Result<()> {
+    pub fn begin_again(&mut self) -> Result<()> {
         for name in RESULTS {
             let path = self.path.join(name);
             if self.stale.is_empty() && path.is_file() {
@@ -178,7 +186,7 @@ impl Folder {
         Ok(())
     }
 
-    fn new(path: PathBuf, made: bool, lock: Lock) -> Self {
+    fn new(path: PathBuf, made: bool, lock: Lock, face: &Arc<dyn Face>) -> Self {
         Folder {
             path,
             made,
@@ -186,48 +194,64 @@ impl Folder {
             kept: false,
             lock: Some(lock),
             incomplete: false,
+            face: Arc::clone(face),
         }
     }
 
     /// Where the folder is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Who asked for the run.
+    pub fn face(&self) -> &Arc<dyn Face> {
+        &self.face
+    }
+
     /// The path of a result that is about to be written; from now on the folder stays.
-    pub(crate) fn file(&mut self, name: &str) -> PathBuf {
+    pub fn file(&mut self, name: &str) -> PathBuf {
         self.kept = true;
         self.replaced(name)
     }
 
     /// The path of a file that this run writes, which alone is no reason for the folder to stay.
-    pub(crate) fn replaced(&mut self, name: &str) -> PathBuf {
+    pub fn replaced(&mut self, name: &str) -> PathBuf {
         self.stale.remove(name);
         self.path.join(name)
     }
 
     /// From now on the folder stays, whatever happens.
-    pub(crate) fn keep(&mut self) {
+    pub fn keep(&mut self) {
         self.kept = true;
     }
 
     /// Writes a text file; a failure is said and remembered, and the run goes on to what is left.
-    pub(crate) fn try_write(&mut self, name: &str, text: &str) {
+    pub fn try_write(&mut self, name: &str, text: &str) {
         let written = self.write(name, text);
         self.attempted(written);
     }
 
     /// Says and remembers what could not be written; true where all is well.
-    pub(crate) fn attempted(&mut self, written: Result<()>) -> bool {
+    pub fn attempted(&mut self, written: Result<()>) -> bool {
         if let Err(error) = &written {
             self.incomplete = true;
-            terminal::note(format_args!("error: {error}"));
+            self.face.tell(Note::Failure(&error.to_string()));
+        }
+        written.is_ok()
+    }
+
+    /// Says that the page `name` could not be made or written; the draws are saved already, so
+    /// nothing else is lost. True if all is well.
+    pub fn attempted_page(&self, name: &str, written: Result<()>) -> bool {
+        if let Err(error) = &written {
+            let message = format!("{name}: {error}; the draws are saved");
+            self.face.tell(Note::Failure(&message));
         }
         written.is_ok()
     }
 
     /// Whether everything was written.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         !self.incomplete
     }
 
@@ -235,7 +259,7 @@ impl Folder {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn write(&mut self, name: &str, text: &str) -> Result<()> {
+    pub fn write(&mut self, name: &str, text: &str) -> Result<()> {
         self.write_bytes(name, text.as_bytes())
     }
 
@@ -243,9 +267,10 @@ impl Folder {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub(crate) fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
+    pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.file(name);
         let partial = path.with_extension("tmp");
+        let bytes = self.face.spelling().spell_bytes(bytes);
         let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
         written.map_err(|error| {
             let _ = fs::remove_file(&partial);
@@ -254,7 +279,7 @@ impl Folder {
     }
 
     /// As [`Folder::finish`], but other runs stay out until the lock is dropped.
-    pub(crate) fn finish_locked(mut self) -> Result<Option<Lock>> {
+    pub fn finish_locked(mut self) -> Result<Option<Lock>> {
         let lock = self.lock.take();
         self.finish()?;
         Ok(lock)
@@ -262,7 +287,7 @@ impl Folder {
 
     /// Ends a run that has written its results: what is left of the earlier run goes, unless some
     /// result is missing.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
         if self.incomplete {
             return Ok(());
         }
@@ -275,6 +300,12 @@ impl Folder {
             removed.map_err(|error| unwritable(&path, &error))?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Folder").field(&self.path).finish()
     }
 }
 
@@ -297,7 +328,7 @@ impl Drop for Folder {
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
     let message = format!(
-        "{} cannot be written to: {error}; choose another folder with --out DIR",
+        "{} cannot be written to: {error}; choose another folder with ⟨out DIR⟩",
         path.display()
     );
     Error::new(ErrorKind::Io, message)

@@ -1,6 +1,5 @@
 //! The device of a run: what was asked for, what there is, and which it will be.
 
-use crate::args::Common;
 use fitzroy::fit::sample::Sampler;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Device, Inventory, KernelMemory, Plan, Settings, Team, gradient_costs, plan};
@@ -17,16 +16,16 @@ use std::sync::atomic::{self, AtomicU64};
 use std::time::Instant;
 
 /// What a run will compute on.
-pub(crate) struct Chosen {
+pub struct Chosen {
     device: Device,
     /// `cpu` or `cuda:N`.
-    pub(crate) label: String,
+    pub label: String,
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Why this one.
-    pub(crate) reason: String,
+    pub reason: String,
     /// Whether the choice is worth a line: not where there is only a CPU, or it was asked for.
-    pub(crate) is_news: bool,
+    pub is_news: bool,
     /// What kernels compute in, and threads to a chain.
     precision: Option<Precision>,
     team: Team,
@@ -58,7 +57,7 @@ fn path_of(name: &str) -> Option<PathBuf> {
 }
 
 /// The folder for what may be kept between runs.
-pub(crate) fn cache_folder() -> Option<PathBuf> {
+pub fn cache_folder() -> Option<PathBuf> {
     let home = || Some(path_of("HOME")?.join(".cache"));
     path_of("FITZROY_CACHE_DIR").or_else(|| {
         let all = path_of("XDG_CACHE_HOME").or_else(home)?;
@@ -67,7 +66,7 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
 }
 
 /// Where the libraries of a GPU may lie, from the flag and the environment.
-pub(crate) fn places(compiler: Option<PathBuf>) -> Places {
+pub fn places(compiler: Option<PathBuf>) -> Places {
     let mut folders = Vec::new();
     if let Ok(program) = std::env::current_exe() {
         folders.extend(program.parent().map(PathBuf::from));
@@ -90,23 +89,23 @@ pub(crate) fn places(compiler: Option<PathBuf>) -> Places {
 }
 
 /// What is said of a GPU that was asked for by its number, or is the only one.
-pub(crate) const ASKED_FOR: &str = "asked for";
+pub const ASKED_FOR: &str = "asked for";
 
 /// Takes GPU `number` into use, or where none was named the one that [`best`] finds; and says why it
 /// is that one.
 ///
 /// # Errors
 /// It cannot be used, or none can.
-pub(crate) fn open(
+pub fn open(
     places: &Places,
     number: Option<usize>,
     precision: Option<Precision>,
 ) -> Result<(Gpu, String)> {
     let (opened, flag) = match number {
-        None => (best(places, precision), "--device cuda".into()),
+        None => (best(places, precision), "⟨device cuda⟩".into()),
         Some(number) => (
             Gpu::open(places, number).map(|gpu| (gpu, ASKED_FOR.into())),
-            format!("--device cuda:{number}"),
+            format!("⟨device cuda:{number}⟩"),
         ),
     };
     opened.map_err(|trouble| Error::from(trouble).context(flag))
@@ -117,7 +116,7 @@ pub(crate) fn open(
 ///
 /// # Errors
 /// None can be used: why the first cannot.
-pub(crate) fn best(
+pub fn best(
     places: &Places,
     precision: Option<Precision>,
 ) -> std::result::Result<(Gpu, String), Trouble> {
@@ -154,12 +153,12 @@ pub(crate) fn best(
 
 /// Whether someone who asked for no device should hear of it: a driver is there, and yet no GPU can
 /// be used. A machine without one is nothing to speak of, and who hides GPUs knows it.
-pub(crate) fn is_unexpected(trouble: &Trouble) -> bool {
+pub fn is_unexpected(trouble: &Trouble) -> bool {
     !matches!(trouble, Trouble::NoDriver | Trouble::Hidden { .. })
 }
 
 /// Why `auto` went to the CPU without a look at the run.
-pub(crate) fn without_gpu(trouble: &Trouble) -> String {
+pub fn without_gpu(trouble: &Trouble) -> String {
     match is_unexpected(trouble) {
         true => format!("auto: {trouble}; {}", trouble.remedy()),
         false => format!("auto: {trouble}"),
@@ -167,7 +166,7 @@ pub(crate) fn without_gpu(trouble: &Trouble) -> String {
 }
 
 /// What a plan asks of a GPU.
-pub(crate) fn inventory(description: &Description, precision: Precision) -> Inventory {
+pub fn inventory(description: &Description, precision: Precision) -> Inventory {
     Inventory {
         label: format!("cuda:{}", description.index),
         multiprocessors: description.multiprocessors,
@@ -183,7 +182,7 @@ pub(crate) fn inventory(description: &Description, precision: Precision) -> Inve
 ///
 /// # Errors
 /// There is no driver, or it sees no GPU, or fails for all of them.
-pub(crate) fn described(places: &Places) -> std::result::Result<Vec<Description>, Trouble> {
+pub fn described(places: &Places) -> std::result::Result<Vec<Description>, Trouble> {
     let driver = Driver::open(places)?;
     let (mut found, mut first) = (Vec::new(), None);
     for index in 0..driver.n_devices() {
@@ -213,7 +212,7 @@ fn order(one: (f64, u64), other: (f64, u64)) -> Ordering {
 
 /// The best GPU for which its plan speaks, which can be opened, and of which what is asked holds, if
 /// any; and why it is that device. There is a plan for every GPU.
-pub(crate) fn follow(
+pub fn follow(
     mut plans: Vec<(Plan, Description)>,
     places: &Places,
     holds: &dyn Fn(&Gpu) -> Result<()>,
@@ -259,22 +258,48 @@ pub(crate) fn follow(
     }
 }
 
-impl Common {
-    /// The device that was asked for: a GPU, too, by a precision that only GPUs have.
+/// What is asked of the device of a run.
+pub struct Request {
+    /// The device.
+    pub choice: Choice,
+    /// The precision on a GPU; none where it is left to the device.
+    pub precision: Option<Precision>,
+    /// Threads to a chain on a GPU.
+    pub team: Team,
+    /// Where the libraries of a GPU may lie.
+    pub places: Places,
+    /// Whether a GPU that nobody asked for and that is not there is worth a word.
+    pub verbose: bool,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Request {
+            choice: Choice::Auto,
+            precision: None,
+            team: Team::Auto,
+            places: places(None),
+            verbose: false,
+        }
+    }
+}
+
+impl Request {
+    /// The device that is asked for: a GPU, too, by a precision that only GPUs have.
     ///
     /// # Errors
-    /// The CPU was asked for in such a precision.
-    pub(crate) fn asked(&self) -> Result<Choice> {
-        match (self.device()?, self.lower_precision()) {
-            (Choice::Cpu, Some(lower)) => {
+    /// The CPU is asked for in such a precision.
+    pub fn asked(&self) -> Result<Choice> {
+        match (self.choice, self.precision) {
+            (Choice::Cpu, Some(lower)) if lower != Precision::F64 => {
                 let message = format!(
-                    "--precision {}: the CPU computes in f64; use --precision f64 or --device cuda",
+                    "⟨precision {}⟩: the CPU computes in f64; use ⟨precision f64⟩ or ⟨device cuda⟩",
                     lower.name()
                 );
                 Err(Error::new(ErrorKind::Device, message))
             }
             // Only a GPU has it.
-            (Choice::Auto, Some(_)) => Ok(Choice::Gpu(None)),
+            (Choice::Auto, Some(lower)) if lower != Precision::F64 => Ok(Choice::Gpu(None)),
             (asked, _) => Ok(asked),
         }
     }
@@ -282,31 +307,29 @@ impl Common {
     /// What a run will compute on, and why. `auto` may still go to a GPU in [`Chosen::settle`].
     ///
     /// # Errors
-    /// A GPU was asked for and cannot be used: it is never replaced by the CPU.
-    pub(crate) fn choose(&self) -> Result<Chosen> {
-        let places = self.places();
-        let asked = self.asked()?;
+    /// A GPU is asked for and cannot be used: it is never replaced by the CPU.
+    pub fn choose(&self) -> Result<Chosen> {
         let mut chosen = Chosen {
             device: Device::threads(),
             label: "cpu".into(),
             name: probe::model(),
             reason: ASKED_FOR.into(),
             is_news: false,
-            precision: self.asked_precision(),
-            team: self.team()?,
+            precision: self.precision,
+            team: self.team,
             memory: None,
             candidates: None,
         };
-        match asked {
+        match self.asked()? {
             Choice::Cpu => {}
             Choice::Gpu(number) => {
-                let (gpu, reason) = open(&places, number, chosen.precision)?;
+                let (gpu, reason) = open(&self.places, number, chosen.precision)?;
                 chosen.take(gpu, reason);
             }
-            Choice::Auto => match described(&places) {
-                Ok(descriptions) => chosen.candidates = Some((places, descriptions)),
+            Choice::Auto => match described(&self.places) {
+                Ok(descriptions) => chosen.candidates = Some((self.places.clone(), descriptions)),
                 Err(trouble) => {
-                    chosen.is_news = self.verbose > 0 || is_unexpected(&trouble);
+                    chosen.is_news = self.verbose || is_unexpected(&trouble);
                     chosen.reason = without_gpu(&trouble);
                 }
             },
@@ -336,7 +359,7 @@ impl Chosen {
     ///
     /// # Errors
     /// A GPU that was asked for has too little memory: what fits.
-    pub(crate) fn settle(&mut self, joint: &Joint, settings: &mut Settings) -> Result<()> {
+    pub fn settle(&mut self, joint: &Joint, settings: &mut Settings) -> Result<()> {
         if let Some((places, descriptions)) = self.candidates.take() {
             match settings.sampler.sampler {
                 Sampler::Nuts => self.decide(joint, settings, &places, descriptions)?,
@@ -389,8 +412,13 @@ impl Chosen {
         Ok(())
     }
 
+    /// The precision on a GPU; none if it is left to the device.
+    pub fn asked_precision(&self) -> Option<Precision> {
+        self.precision
+    }
+
     /// What is expected of a GPU's memory, for people; none on the CPU.
-    pub(crate) fn memory_text(&self) -> Option<String> {
+    pub fn memory_text(&self) -> Option<String> {
         let memory = self.memory.as_ref()?;
         let (expected, free) = (mib(memory.expected), mib(memory.free));
         Some(format!(
@@ -400,13 +428,13 @@ impl Chosen {
     }
 
     /// What a run took of a GPU's memory, for people; none on the CPU.
-    pub(crate) fn used_text(&self) -> Option<String> {
+    pub fn used_text(&self) -> Option<String> {
         let used = mib(self.memory.as_ref()?.used.load(atomic::Ordering::Relaxed));
         Some(format!("memory: {used} MiB were taken on {}", self.label))
     }
 
     /// What was expected of a GPU's memory and what became of it, for programs; null on the CPU.
-    pub(crate) fn memory_document(&self) -> Value {
+    pub fn memory_document(&self) -> Value {
         self.memory.as_ref().map_or(Value::Null, |memory| {
             json!({
                 "free_bytes": memory.free,
@@ -437,7 +465,7 @@ fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings) -> Result
     let fits = memory.chains_within(budget(free), chains);
     if fits > 0 {
         advice.push(format!(
-            "run fewer chains (--chains {fits} needs {} MiB)",
+            "run fewer chains (⟨chains {fits}⟩ needs {} MiB)",
             mib(memory.bytes(fits))
         ));
     }
@@ -452,11 +480,11 @@ fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings) -> Result
             false => "still too much",
         };
         advice.push(format!(
-            "try --precision f32 ({} MiB, {enough})",
+            "try ⟨precision f32⟩ ({} MiB, {enough})",
             mib(bytes)
         ));
     }
-    advice.push("use --device cpu".into());
+    advice.push("use ⟨device cpu⟩".into());
     let message = format!(
         "{label}: {chains} chains need {} MiB, and 9/10 of the {} MiB that are free may be used; {}",
         mib(wanted),

@@ -1,0 +1,50 @@
+//! Runs from model and data to a folder of results: what any face of Fitzroy, be it a program, a
+//! notebook or a script, does between what people ask for and what they see.
+//!
+//! ```
+//! use fitzroy::data::Dataset;
+//! use fitzroy::model::Model;
+//!
+//! let model = Model::parse(
+//!     "data y[obs]
+//!      mu    ~ Normal(0, 10)
+//!      sigma ~ HalfNormal(5)
+//!      y[obs] ~ Normal(mu, sigma)",
+//! )?;
+//! let mut data = Dataset::new();
+//! data.insert_real("y", &[6], vec![1.2, 0.7, 2.3, 1.6, 1.1, 1.9]);
+//!
+//! let fit = fitzroy_session::sample(&model, &data).draws(500).seed(1).run()?;
+//! assert!(fit.diagnosis.converged());
+//! let mu = &fit.diagnosis.summary.rows[0];
+//! assert!((mu.statistics.mean - 1.5).abs() < 0.3);
+//! # Ok::<(), fitzroy::Error>(())
+//! ```
+//!
+//! With a [folder](Sampling::folder) the draws are published while they are made, a run that was
+//! stopped goes on, and tables, figures and a report are left beside them.
+//!
+//! - [`sample`], [`Session`]: a model sampled, in one call or step by step;
+//! - [`chains`]: the same for a bound model whose folder somebody else has opened;
+//! - [`device`]: which device a run goes to, and why;
+//! - [`folder`]: the folder of a run, of which nothing of others is ever overwritten;
+//! - [`progress`]: how chains stand, for displays and for `progress.json`;
+//! - [`face`]: what a session tells those who asked for it;
+//! - [`report`], [`traces`]: pages and traces of runs that have ended.
+//!
+//! Nothing here prints. Unlike the library below it reads the clock, and [`device::places`] the
+//! environment.
+
+pub mod chains;
+pub mod clock;
+pub mod device;
+pub mod face;
+pub mod folder;
+pub mod progress;
+pub mod report;
+mod sampling;
+mod session;
+pub mod traces;
+
+pub use sampling::{Sampling, memory_limit, sample};
+pub use session::{Fit, Session};
