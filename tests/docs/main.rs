@@ -10,6 +10,7 @@ mod distributions;
 mod markdown;
 mod models;
 
+use fitzroy::Spelling;
 use fitzroy::diagnose::FindingKind;
 use fitzroy::model::functions::FUNCTIONS;
 use fitzroy_device::gpu::Trouble;
@@ -71,7 +72,11 @@ fn the_table_of_findings_is_what_the_code_says() {
             .trim()
             .trim_start_matches("/// ");
         let meaning = meaning.trim_end_matches('.');
-        let _ = writeln!(table, "| {meaning} | {} |", kind.advice());
+        let _ = writeln!(
+            table,
+            "| {meaning} | {} |",
+            Spelling::Flags.spell(&kind.advice())
+        );
     }
     hold(name, &with_section(&text, "generated", &table));
 }

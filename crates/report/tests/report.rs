@@ -146,7 +146,7 @@ fn a_foreign_trace_without_statistics_has_its_report() {
     );
     for kind in [Kind::Ppc, Kind::PriorPredictive, Kind::LooPit, Kind::Khat] {
         let message = draw(&foreign, kind, &[]).unwrap_err().to_string();
-        assert!(message.contains("--"), "{message}");
+        assert!(message.contains('⟨'), "{message}");
     }
     for kind in [
         Kind::Trace,

@@ -37,6 +37,7 @@
 
 pub mod chains;
 pub mod clock;
+pub mod curves;
 pub mod device;
 pub mod face;
 pub mod folder;

@@ -9,8 +9,8 @@ use fitzroy::{Error, ErrorKind, Result, Spelling};
 use fitzroy_report::draw::{Scene, Theme, pdf, png, svg};
 use fitzroy_report::figure::{Posterior, Style};
 use fitzroy_report::report::{FigureOptions, Kind, figure_of};
+use fitzroy_session::folder::replace;
 use fitzroy_session::traces::thinned;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Flags of `fitzroy plot`.
@@ -217,12 +217,7 @@ pub(crate) fn write_scene(path: &Path, flag: &str, scene: &Scene) -> Result<()> 
 
 /// Writes a file that appears under its name when it is complete.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".tmp");
-    let written = fs::write(&partial, Spelling::Flags.spell_bytes(bytes))
-        .and_then(|()| fs::rename(&partial, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&partial);
+    replace(path, &Spelling::Flags.spell_bytes(bytes)).map_err(|error| {
         let message = format!("{} cannot be written: {error}", path.display());
         Error::new(ErrorKind::Io, message)
     })

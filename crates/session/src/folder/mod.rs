@@ -269,13 +269,8 @@ impl Folder {
     /// The file cannot be written.
     pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.file(name);
-        let partial = path.with_extension("tmp");
-        let bytes = self.face.spelling().spell_bytes(bytes);
-        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &path));
-        written.map_err(|error| {
-            let _ = fs::remove_file(&partial);
-            unwritable(&path, &error)
-        })
+        replace(&path, &self.face.spelling().spell_bytes(bytes))
+            .map_err(|error| unwritable(&path, &error))
     }
 
     /// As [`Folder::finish`], but other runs stay out until the lock is dropped.
@@ -324,6 +319,19 @@ impl Drop for Folder {
             let _ = fs::remove_dir(&self.path);
         }
     }
+}
+
+/// Writes a file that appears under its name when it is complete, in place of one of that name.
+///
+/// # Errors
+/// It cannot be written.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".tmp");
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
+    written.inspect_err(|_| {
+        let _ = fs::remove_file(&partial);
+    })
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {

@@ -4,7 +4,7 @@ use super::pairs::{bounds, numbers, ranges, texts, values};
 use super::usage;
 use crate::args::Common;
 use crate::commands::chains::ChainFlags;
-use crate::terminal;
+use crate::{face, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_curve_fit::formula::Roles;
@@ -12,7 +12,12 @@ use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
 use fitzroy_curve_fit::source::{Missing, Request, SigmaOf};
 use fitzroy_curve_fit::{CovarianceKind, Finish, Loss, Method, Options, Progressive, Scale};
-use std::path::PathBuf;
+use fitzroy_session::clock::Clock;
+use fitzroy_session::curves::posterior::Sampling;
+use fitzroy_session::face::Face;
+use fitzroy_session::folder::Folder;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Flags of `fitzroy curve-fit`.
 #[derive(Args, Clone)]
@@ -234,6 +239,48 @@ enum Starts {
 }
 
 impl CurveFitArgs {
+    /// Who is told of the fit: standard output belongs to JSON, and remarks do not go with it.
+    pub(super) fn face(&self) -> Arc<dyn Face> {
+        let quiet = self.common.quiet || self.common.json;
+        face::terminal(quiet, self.chains.style(&self.common))
+    }
+
+    /// The folder of results: that of an earlier fit which goes on, the one that was asked for, or a
+    /// fresh one.
+    pub(super) fn folder(&self) -> Result<Folder> {
+        let face = self.face();
+        match self.output.out.as_deref().filter(|_| self.chains.resume) {
+            Some(out) => Folder::resume(Path::new(""), out, &face),
+            None => self.output.open("curve-fit", &face),
+        }
+    }
+
+    /// Parameters whose profiles are asked for; no names stand for all.
+    pub(super) fn profiled(&self) -> Option<Vec<String>> {
+        let names = self.profile.as_ref()?.split(',').map(str::trim);
+        Some(names.filter(|n| !n.is_empty()).map(String::from).collect())
+    }
+
+    /// How a posterior is sampled.
+    pub(super) fn sampling<'a>(
+        &self,
+        clock: &Clock,
+        face: &'a Arc<dyn Face>,
+    ) -> Result<Sampling<'a>> {
+        let machine = self.common.threads()?;
+        Ok(Sampling {
+            settings: self.chains.settings(&self.common, machine)?,
+            n_chains: self.chains.chains,
+            chosen: self.common.request()?.choose()?,
+            resume: self.chains.resume,
+            report: !self.chains.no_report,
+            publish_every_s: self.chains.publish_every,
+            threads: machine.threads,
+            face,
+            clock: *clock,
+        })
+    }
+
     /// Refuses flags that need another one.
     pub(super) fn check(&self) -> Result<()> {
         let lacks = |given: bool, flag: &str, need: &str| match given {

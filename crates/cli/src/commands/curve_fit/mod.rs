@@ -1,40 +1,32 @@
 //! `fitzroy curve-fit --model EXPR|NAME DATA...`
 
 mod batch;
-mod device;
 mod flags;
 mod inputs;
 pub(super) mod large;
 mod pairs;
-mod posterior;
 mod sets;
 mod show;
-mod watch;
 mod workflow;
 
+use super::chains::dry_run;
 use super::plot;
 use crate::exit::Outcome;
 use crate::interrupt;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::{self, Estimate, Plan, fit_table};
-use fitzroy_curve_fit::method::{Next, Status};
-use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::report::Timing;
+use fitzroy_curve_fit::Formula;
 use fitzroy_curve_fit::source::{Assembled, assemble};
-use fitzroy_curve_fit::{Formula, Options};
 use fitzroy_session::clock::Clock;
+use fitzroy_session::curves::device::FitDevice;
+use fitzroy_session::curves::{self, posterior};
 pub(crate) use flags::CurveFitArgs;
 use inputs::arrays;
 use show::Results;
-use std::sync::atomic::Ordering;
 use workflow::Workflow;
 
 fn usage(message: String) -> Error {
     Error::new(ErrorKind::Usage, message)
 }
-
-/// Steps whose cost the report shows.
-const MOST_COSTS: usize = 2000;
 
 /// Reads, fits, prints.
 pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
@@ -51,12 +43,13 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
 /// The fit that `args` describe, perhaps with the columns of a workflow.
 fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result<Outcome> {
     args.check()?;
-    let mut on = device::On::choose(args)?;
-    let options = args.options(on.threads)?;
+    let threads = args.common.threads()?.threads;
+    let device = FitDevice::choose(&args.common.request()?, threads)?;
+    let options = args.options(threads)?;
     let text = args.model.as_deref().unwrap_or_default();
     let formula = Formula::parse(text).map_err(|e| e.context("--model"))?;
     if let Some(limit) = &args.memory_limit {
-        return large::run(args, &mut on, limit, &formula, &options, clock);
+        return large::run(args, device, limit, &formula, &options, clock);
     }
     let request = args.request()?;
     let (arrays, exported) = match workflow {
@@ -65,126 +58,69 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
     };
     if let Some(column) = &args.batch_by {
         return batch::run(
-            args, &mut on, column, arrays, &formula, &request, &options, clock,
+            args, device, column, arrays, &formula, &request, &options, clock,
         );
     }
     let Assembled {
         data, y, n_dropped, ..
     } = assemble(arrays, &formula, &request)?;
-    let mut timing = Timing {
-        read: clock.seconds(),
-        ..Timing::default()
-    };
     let roles = formula.roles(&data.names(), &data.label_columns())?;
     let options = args.in_order(options, &roles)?;
-    let plan = Plan::new(&formula, roles, data.has_sigma(), &options)?;
-    fit::check_rows(&plan, &data)?;
-    let table = data.table(&plan.roles.predictors)?;
-    timing.compile = clock.seconds() - timing.read;
     for path in &args.plot {
         plot::check_figure(path, "--plot")?;
     }
     let priors = args.priors()?;
     let stop = interrupt::catch_with("stopping: what was done so far is the result")?;
-    on.settle(&plan, &table, &options, clock)?;
-    let before = clock.seconds();
-    let mut costs = Vec::new();
-    let remote = on.table(&table);
-    let passes: &dyn Table = remote.as_ref().map_or(&table, |remote| remote);
-    let mut estimate = fit_table(&plan, passes, &options, &mut |step| {
-        if costs.len() < MOST_COSTS {
-            costs.push(step.cost);
+    let mut fitting = curves::fit(&formula, &data)
+        .options(options)
+        .chosen(device)
+        .response(y)
+        .dropped(n_dropped)
+        .face(args.face())
+        .stop(&stop)
+        .clock(*clock);
+    if let Some(seconds) = args.time_limit {
+        fitting = fitting.time_limit(seconds);
+    }
+    if let Some(names) = args.profiled() {
+        fitting = fitting.profiles(names);
+    }
+    let mut fitted = fitting.run()?;
+    fitted.sigma.clone_from(&args.sigma);
+    fitted.priors = priors;
+    let face = args.chains.face(&args.common);
+    let mut sampling = match args.posterior {
+        true => {
+            // What cannot be sampled is refused before anything is written.
+            posterior::check(&fitted)?;
+            Some(args.sampling(clock, &face)?)
         }
-        let late = args
-            .time_limit
-            .is_some_and(|limit| clock.seconds() - before > limit);
-        if stop.load(Ordering::Relaxed) {
-            Next::Interrupt
-        } else if late {
-            Next::OutOfTime
-        } else {
-            Next::Continue
-        }
-    })?;
-    timing.fit = clock.seconds() - before;
-    timing.total = clock.seconds();
-    estimate.n_dropped = n_dropped;
-    // The measures of the residuals take another read, which many rows would feel.
-    let quality = fit::quality(&plan, &table, &estimate)?;
-    estimate.weigh(&quality);
-    let profiles = profiles(args, &plan, passes, &options, &estimate)?;
+        false => None,
+    };
+    if let Some(sampling) = sampling.as_mut().filter(|_| args.chains.dry_run) {
+        let prepared = sampling.prepare(&fitted)?;
+        let (joint, settings) = (&prepared.joint, &prepared.settings);
+        return dry_run("posterior", joint, settings, &args.common);
+    }
     let result = Results {
         args,
-        plan: &plan,
-        table: &table,
-        data: Some(&data),
-        y: &y,
-        estimate: &estimate,
-        quality: &quality,
-        timing: &timing,
-        profiles,
-        priors,
-        costs,
-        on: &on,
+        fitted: &fitted,
     };
-    if args.posterior {
-        // What cannot be sampled is refused before anything is written.
-        posterior::check(&result)?;
-    }
-    if args.chains.dry_run {
-        return posterior::dry_run(&result);
-    }
     let mut folder = result.folder()?;
     result.write(folder.as_mut())?;
     if let Some(results) = exported {
         results.write(&result)?;
     }
-    let sampled = match (args.posterior, folder.as_mut()) {
-        (true, Some(folder)) => posterior::sample(&result, folder, clock)?,
+    let sampled = match (sampling, folder.as_mut()) {
+        (Some(mut sampling), Some(folder)) => sampling.run(&fitted, folder, &stop)?,
         _ => None,
     };
     result.show(sampled.as_ref());
     if let Some(folder) = folder {
         result.finish(folder)?;
     }
-    if let Some(outcome) = sampled.and_then(|s| s.outcome(args.chains.strict)) {
+    if let Some(outcome) = sampled.and_then(|s| show::outcome(&s, args.chains.strict)) {
         return Ok(outcome);
     }
-    Ok(match estimate.status {
-        Status::Interrupted => Outcome::Interrupted,
-        _ if args.chains.strict && !estimate.converged() => Outcome::NotPassed,
-        _ => Outcome::Done,
-    })
-}
-
-/// Name, lower and upper end of each profile asked for.
-fn profiles(
-    args: &CurveFitArgs,
-    plan: &Plan,
-    table: &dyn Table,
-    options: &Options,
-    estimate: &Estimate,
-) -> Result<Vec<(String, f64, f64)>> {
-    let Some(names) = &args.profile else {
-        return Ok(Vec::new());
-    };
-    let wanted: Vec<String> = if names.is_empty() {
-        estimate.free.clone()
-    } else {
-        names.split(',').map(|n| n.trim().to_string()).collect()
-    };
-    let mut out = Vec::new();
-    for name in wanted {
-        if estimate.parameter(&name).is_none() {
-            let message = format!(
-                "--profile: the model has no parameter `{name}`; its parameters are {}",
-                estimate.free.join(", ")
-            );
-            return Err(usage(message));
-        }
-        if let Some((low, high)) = fit::profile(plan, table, options, estimate, &name)? {
-            out.push((name, low, high));
-        }
-    }
-    Ok(out)
+    Ok(result.outcome())
 }

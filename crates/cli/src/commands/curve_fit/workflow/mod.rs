@@ -357,7 +357,7 @@ impl Exported {
     /// Writes the results of the fit.
     pub(super) fn write(&self, result: &Results<'_>) -> Result<()> {
         let text = match self.as_csv {
-            true => report::csv(result.estimate),
+            true => report::csv(&result.fitted.estimate),
             false => format!("{:#}\n", result.json()),
         };
         plot::write(&self.path, text.as_bytes()).map_err(|e| e.context("export.results_file"))

@@ -1,14 +1,14 @@
 //! Looking at a fit of files while it runs: progress, checkpoints, stopping.
 
-use crate::commands::plot;
-use crate::progress::Style;
-use crate::{json, terminal};
-use fitzroy::Result;
+use crate::clock::Clock;
+use crate::face::{Face, Note};
+use crate::folder;
+use crate::progress::{self, State};
+use fitzroy::report::json_number;
+use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::{Belongs, Journal, Position};
 use fitzroy_curve_fit::report::grouped;
-use fitzroy_session::clock::Clock;
-use fitzroy_session::progress::{self, State};
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Watcher {
     pub(super) stop: Arc<AtomicBool>,
     pub(super) clock: Clock,
-    pub(super) style: Style,
+    pub(super) face: Arc<dyn Face>,
+    /// Seconds between words of progress.
+    pub(super) tell_every_s: f64,
     pub(super) checkpoint: Option<PathBuf>,
     pub(super) told: Option<Told>,
     pub(super) every_s: f64,
@@ -61,8 +63,8 @@ impl Told {
                 "phase": at.map(|at| format!("pass {}", at.passes + 1)),
                 "done": done,
                 "total": self.n_rows,
-                "cost": cost.map(json::number),
-                "elapsed_s": json::number(elapsed_s),
+                "cost": cost.map(json_number),
+                "elapsed_s": json_number(elapsed_s),
             }),
         );
     }
@@ -76,20 +78,16 @@ impl Watcher {
     fn look(&mut self, journal: &Journal, at: Position) -> Result<Next> {
         let now = self.clock.seconds();
         let stopped = self.stop.load(Ordering::Relaxed);
-        let every_s = match self.style {
-            Style::Hidden => f64::INFINITY,
-            Style::Bars => 1.0,
-            Style::Lines { every_s } => every_s,
-        };
-        if now - self.said_s >= every_s {
+        if now - self.said_s >= self.tell_every_s {
             self.said_s = now;
             let share = at.tile as f64 / at.n_tiles as f64;
-            terminal::note(format_args!(
+            let line = format!(
                 "[{now:8.1} s] curve fit  pass {}  {:.0} % of {} rows",
                 at.passes + 1,
                 100.0 * share,
                 grouped(self.n_rows),
-            ));
+            );
+            self.face.tell(Note::Notice(&line));
         }
         if let Some(told) = &self.told
             && now - self.told_s >= Told::EVERY_S
@@ -101,7 +99,10 @@ impl Watcher {
             && (stopped || now - self.saved_s >= self.every_s)
         {
             self.saved_s = now;
-            plot::write(path, &journal.to_bytes(&self.belongs))?;
+            folder::replace(path, &journal.to_bytes(&self.belongs)).map_err(|error| {
+                let message = format!("{} cannot be written: {error}", path.display());
+                Error::new(ErrorKind::Io, message)
+            })?;
         }
         Ok(match stopped {
             true => Next::Interrupt,

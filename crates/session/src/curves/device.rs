@@ -1,8 +1,9 @@
-//! Where a fit is computed.
+//! The device that a fit is computed on.
 
-use super::CurveFitArgs;
-use crate::terminal;
-use fitzroy::Result;
+use crate::clock::Clock;
+use crate::device::{self, ASKED_FOR, Request, follow, inventory};
+use crate::face::{Face, Note};
+use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::Options;
 use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::pass::{OnMachine, Shared, Table, place, work};
@@ -10,14 +11,13 @@ use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Description, Gpu, Places};
 use fitzroy_device::probe;
-use fitzroy_session::clock::Clock;
-use fitzroy_session::device::{self, ASKED_FOR, follow, inventory};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 /// What a fit is computed on.
-pub(super) struct On {
-    pub(super) threads: usize,
+pub struct FitDevice {
+    /// Threads of this processor.
+    pub threads: usize,
     kind: String,
     name: String,
     /// Why this one.
@@ -30,13 +30,21 @@ pub(super) struct On {
     candidates: Option<(Places, Vec<Description>)>,
 }
 
-impl On {
-    /// What the flags ask for. `auto` may still go to a GPU in [`On::settle`].
-    pub(super) fn choose(args: &CurveFitArgs) -> Result<On> {
-        args.common.check_precision()?;
-        let quiet = args.common.quiet || args.common.json;
-        let mut on = On {
-            threads: args.common.threads()?.threads,
+impl FitDevice {
+    /// What is asked for. `auto` may still go to a GPU in [`FitDevice::settle`].
+    ///
+    /// # Errors
+    /// A GPU is asked for and cannot be used; a precision is asked for that fits do not have.
+    pub fn choose(request: &Request, threads: usize) -> Result<FitDevice> {
+        if let Some(lower) = request.precision.filter(|p| *p != Precision::F64) {
+            let message = format!(
+                "⟨precision {}⟩: the CPU computes in f64; use auto or f64",
+                lower.name()
+            );
+            return Err(Error::new(ErrorKind::Device, message));
+        }
+        let mut on = FitDevice {
+            threads,
             kind: "cpu".into(),
             name: probe::model(),
             reason: ASKED_FOR.into(),
@@ -44,23 +52,21 @@ impl On {
             gpu: None,
             candidates: None,
         };
-        let places = args.common.places();
-        match args.common.device()? {
+        match request.choice {
             Choice::Cpu => {}
             Choice::Gpu(number) => {
-                let (gpu, reason) = device::open(&places, number, None)?;
-                on.is_news = reason != ASKED_FOR && !quiet;
+                let (gpu, reason) = device::open(&request.places, number, None)?;
+                on.is_news = reason != ASKED_FOR;
                 on.reason = reason;
                 on.take(gpu);
             }
-            Choice::Auto => match device::described(&places) {
+            Choice::Auto => match device::described(&request.places) {
                 Ok(descriptions) => {
-                    on.is_news = !quiet;
-                    on.candidates = Some((places, descriptions));
+                    on.is_news = true;
+                    on.candidates = Some((request.places.clone(), descriptions));
                 }
                 Err(trouble) => {
-                    let heard = args.common.verbose > 0 || device::is_unexpected(&trouble);
-                    on.is_news = heard && !quiet;
+                    on.is_news = request.verbose || device::is_unexpected(&trouble);
                     on.reason = device::without_gpu(&trouble);
                 }
             },
@@ -79,12 +85,13 @@ impl On {
     ///
     /// # Errors
     /// The data cannot be read.
-    pub(super) fn settle(
+    pub fn settle(
         &mut self,
         plan: &Plan,
         table: &dyn Table,
         options: &Options,
         clock: &Clock,
+        face: &dyn Face,
     ) -> Result<()> {
         if let Some((places, descriptions)) = self.candidates.take() {
             let work = work(plan, table, options, &|| clock.seconds())?;
@@ -98,24 +105,25 @@ impl On {
             }
         }
         if self.is_news {
-            terminal::note(format_args!("device: {} ({})", self.kind, self.reason));
+            let message = format!("device: {} ({})", self.kind, self.reason);
+            face.tell(Note::Remark(&message));
         }
         Ok(())
     }
 
     /// The GPU, if it is one.
-    pub(super) fn machine(&self) -> Option<&Shared> {
+    pub fn machine(&self) -> Option<&Shared> {
         self.gpu.as_ref().map(|(shared, _)| shared)
     }
 
     /// `table` with its passes on the GPU; none where there is no GPU.
-    pub(super) fn table<'t>(&self, table: &'t dyn Table) -> Option<OnMachine<'t>> {
+    pub fn table<'t>(&self, table: &'t dyn Table) -> Option<OnMachine<'t>> {
         let (shared, budget) = self.gpu.as_ref()?;
         Some(OnMachine::new(table, Arc::clone(shared), *budget))
     }
 
     /// `cpu, 2 threads` or `cuda:0`.
-    pub(super) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match (&self.gpu, self.threads) {
             (Some(_), _) => self.kind.clone(),
             (None, 1) => "cpu, 1 thread".into(),
@@ -124,11 +132,12 @@ impl On {
     }
 
     /// Its name and how it is used, for a report.
-    pub(super) fn described(&self) -> String {
+    pub fn described(&self) -> String {
         format!("{} ({})", self.name, self.text())
     }
 
-    pub(super) fn json(&self) -> Value {
+    /// The same for programs.
+    pub fn json(&self) -> Value {
         json!({
             "kind": self.kind, "name": self.name, "threads": self.threads, "reason": self.reason,
         })
