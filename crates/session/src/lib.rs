@@ -25,6 +25,9 @@
 //! stopped goes on, and tables, figures and a report are left beside them.
 //!
 //! - [`sample`], [`Session`]: a model sampled, in one call or step by step;
+//! - [`curves`]: curves fitted in memory, by groups and in files, and their posteriors;
+//! - [`weather`]: networks trained, scored and asked for forecasts;
+//! - [`stop_signal`]: studies of stop-signal tasks fitted;
 //! - [`chains`]: the same for a bound model whose folder somebody else has opened;
 //! - [`device`]: which device a run goes to, and why;
 //! - [`folder`]: the folder of a run, of which nothing of others is ever overwritten;
@@ -45,7 +48,9 @@ pub mod progress;
 pub mod report;
 mod sampling;
 mod session;
+pub mod stop_signal;
 pub mod traces;
+pub mod weather;
 
 pub use sampling::{Sampling, memory_limit, sample};
 pub use session::{Fit, Session};

@@ -1,13 +1,14 @@
 //! `fitzroy report DIR|TRACE`.
 
-use super::{plot, weather};
+use super::plot;
 use crate::exit::Outcome;
-use crate::terminal;
+use crate::{face, terminal};
 use clap::Args;
 use fitzroy::draws::open_trace;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::report::{facts, page};
 use fitzroy_session::traces::IN_MEMORY_BYTES;
+use fitzroy_session::weather::pages;
 use std::path::PathBuf;
 
 /// Flags of `fitzroy report`.
@@ -47,13 +48,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome> {
         );
         return Err(Error::new(ErrorKind::Io, message));
     }
-    if is_folder && weather::pages::is_evaluation(&args.run) {
-        let page = weather::pages::evaluation_report(&args.run, args.out.as_deref())?;
+    if is_folder && pages::is_evaluation(&args.run) {
+        let page = pages::evaluation_report(&args.run, args.out.as_deref(), &*face::notes())?;
         terminal::out(format_args!("the page is {}", page.display()));
         return Ok(Outcome::Done);
     }
-    if is_folder && weather::pages::is_training(&args.run) {
-        weather::pages::training_report(&args.run, &out)?;
+    if is_folder && pages::is_training(&args.run) {
+        pages::training_report(&args.run, &out, &*face::notes())?;
         terminal::out(format_args!("wrote {}", out.display()));
         return Ok(Outcome::Done);
     }

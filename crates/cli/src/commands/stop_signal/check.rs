@@ -1,6 +1,5 @@
 //! `fitzroy stop-signal check`.
 
-use super::results::{behaviour, estimates};
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Output};
 use crate::exit::Outcome;
@@ -11,6 +10,7 @@ use fitzroy::draws::read_trace;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::draw::{Theme, png};
 use fitzroy_report::figure::Style;
+use fitzroy_session::stop_signal::{behaviour, estimates};
 use fitzroy_stop_signal::check::{self, Check, Place, State};
 use fitzroy_stop_signal::predictive::Compared;
 use fitzroy_stop_signal::{data, figure};

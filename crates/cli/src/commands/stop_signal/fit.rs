@@ -1,29 +1,26 @@
 //! `fitzroy stop-signal fit`.
 
-use super::results::{About, Write, report, subjects_csv};
 use super::shared::{Likelihood, Reading, text};
-use crate::args::{Common, Machine, Output};
+use crate::args::{Common, Output};
 use crate::commands::chains::{self, Centring, ChainFlags};
 use crate::exit::Outcome;
 use crate::face::command;
 use crate::{interrupt, json, terminal};
 use clap::{Args, FromArgMatches, ValueEnum};
-use fitzroy::diagnose::{Circumstances, Diagnosis};
+use fitzroy::diagnose::Diagnosis;
 use fitzroy::draws::Trace;
-use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
-use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
-use fitzroy::run::{self, Settings};
+use fitzroy::run;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::chains::Ended;
 use fitzroy_session::clock::Clock;
+use fitzroy_session::stop_signal::{About, StudyFit, Write, adapt, report};
 use fitzroy_session::{Fit, Session};
 use fitzroy_stop_signal::data::{self, Study};
 use fitzroy_stop_signal::model::{Pooling, Spec};
-use fitzroy_stop_signal::{priors, start};
+use fitzroy_stop_signal::priors;
 use serde_json::Value;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Flags of `fitzroy stop-signal fit`.
@@ -110,47 +107,14 @@ impl FitArgs {
         })
     }
 
-    fn settings(&self, spec: &Spec, machine: Machine) -> Result<Settings> {
-        // Nothing in the model can be rewritten, and looking takes time.
-        let mut settings = Settings {
-            rewrites: Rewrites::NONE,
-            ..self.chains.settings(&self.common, machine)?
-        };
-        start::suit(spec, &mut settings.sampler);
-        Ok(settings)
-    }
-
-    /// Where the chains `own` of all start.
-    fn starts(
-        &self,
-        spec: &Spec,
-        study: &Study,
-        joint: &Joint,
-        subjects: &[String],
-        own: Range<usize>,
-    ) -> Init {
-        let mut spec = spec.clone();
-        if self.chains.centring == Centring::AsWritten {
-            // As written they are centred, but for those that were asked not to be.
-            let names = spec.names().iter().map(ToString::to_string);
-            spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
+    fn fit<'a>(&self, spec: &'a Spec, study: &'a Study) -> StudyFit<'a> {
+        StudyFit {
+            spec,
+            study,
+            n_chains: self.chains.chains,
+            as_written: self.chains.centring == Centring::AsWritten,
         }
-        let (chains, seed) = (self.chains.chains, self.common.seed);
-        let mut points = start::points(&spec, study, joint, subjects, chains, seed);
-        // A task has some of the chains.
-        Init::Points(points.drain(own).collect())
     }
-}
-
-/// What a fit says of its draws. Coordinates in disguise are left out of tables, since their exponentials
-/// are there; advice names no sampler, since there is one.
-fn suit(diagnosis: &mut Diagnosis, trace: &Trace) {
-    let inner = |name: &str| name.starts_with("log_") || name.starts_with("probit_");
-    diagnosis.summary.rows.retain(|row| !inner(&row.name));
-    diagnosis.advise(&Circumstances {
-        has_one_sampler: true,
-        ..Circumstances::of(trace)
-    });
 }
 
 /// The fit of a command line whose chains were drawn in several tasks.
@@ -178,7 +142,7 @@ impl Collected {
 
     /// Has the diagnosis say what that of a fit says.
     pub(crate) fn suit(&self, diagnosis: &mut Diagnosis, trace: &Trace) {
-        suit(diagnosis, trace);
+        adapt(diagnosis, trace);
     }
 
     /// Writes what a fit leaves beside its draws and their tables, its report too if `reports`.
@@ -194,14 +158,8 @@ impl Collected {
         reports: bool,
     ) -> Result<()> {
         let spec = self.args.spec()?;
-        let subjects = trace.coords.get("subject");
-        let subjects = subjects.map_or(Vec::new(), |s| (0..s.len()).map(|i| s.text(i)).collect());
-        let subjects = subjects_csv(trace, &spec, &subjects);
-        write("subjects.csv", subjects.as_bytes())?;
-        write("model.fz", spec.text().as_bytes())?;
         let study = self.args.study(&spec)?;
-        let read = format!("{:#}\n", study.report());
-        write("data_report.json", read.as_bytes())?;
+        self.args.fit(&spec, &study).leave(write, trace)?;
         let about = About {
             spec: &spec,
             study: &study,
@@ -215,24 +173,15 @@ impl Collected {
     }
 }
 
-/// Names of the subjects, in the order of the model.
-fn subjects(joint: &Joint) -> Vec<String> {
-    let binding = joint.binding();
-    let labels = binding
-        .dim("subject")
-        .and_then(|d| binding.dims[d].labels.as_ref());
-    let labels = labels.expect("subjects have names");
-    (0..labels.len()).map(|i| labels.text(i)).collect()
-}
-
 /// Reads, samples, prints, saves.
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     let clock = Clock::start();
     let (flags, common) = (&args.chains, &args.common);
     let machine = common.threads()?;
     let spec = args.spec()?;
-    let settings = args.settings(&spec, machine)?;
     let study = args.study(&spec)?;
+    let fit = args.fit(&spec, &study);
+    let settings = fit.settings(flags.settings(common, machine)?);
     let chosen = common.request()?.choose()?;
     let model = Model::parse(&spec.text())?;
     let mut session = fitzroy_session::sample(&model, &spec.data(&study))
@@ -245,10 +194,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
         .face(flags.face(common))
         .clock(clock)
         .bind()?;
-    let subjects = subjects(&session.joint);
-    let first = session.settings.sampler.first_chain as usize;
-    let own = first..first + session.settings.sampler.chains;
-    session.settings.sampler.init = args.starts(&spec, &study, &session.joint, &subjects, own);
+    fit.place(&mut session);
     session.settle()?;
     if flags.dry_run {
         return chains::dry_run("stop-signal", &session.joint, &session.settings, common);
@@ -264,16 +210,19 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
         Ended::Early => return Ok(Outcome::Interrupted),
         Ended::Unwritable(_) => return Ok(Outcome::NotPassed),
     };
-    let mut fit = session.examine(outcome, suit)?;
-    session.save(&fit);
+    let mut sampled = session.examine(outcome, adapt)?;
+    session.save(&sampled);
     let folder = session.expect_folder();
-    folder.try_write("model.fz", &spec.text());
-    folder.try_write("data_report.json", &format!("{:#}\n", study.report()));
-    folder.try_write("subjects.csv", &subjects_csv(&fit.trace, &spec, &subjects));
+    let leave = &mut |name: &str, bytes: &[u8]| {
+        let written = folder.write_bytes(name, bytes);
+        folder.attempted(written);
+        Ok(())
+    };
+    fit.leave(leave, &sampled.trace)?;
     if common.json {
-        json::print(&fit.document);
+        json::print(&sampled.document);
     } else {
-        show(&fit, common.quiet);
+        show(&sampled, common.quiet);
     }
     let reported = flags.no_report || {
         let about = About {
@@ -283,11 +232,17 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
             command: command(),
         };
         let write = &mut |name: &str, bytes: &[u8]| folder.write_bytes(name, bytes);
-        let written = report(write, &fit.trace, &fit.diagnosis, &fit.document, &about);
+        let written = report(
+            write,
+            &sampled.trace,
+            &sampled.diagnosis,
+            &sampled.document,
+            &about,
+        );
         folder.attempted_page("report.html", written)
     };
-    session.finish(&mut fit)?;
-    Ok(Outcome::of(&fit, reported, flags.strict))
+    session.finish(&mut sampled)?;
+    Ok(Outcome::of(&sampled, reported, flags.strict))
 }
 
 fn header(study: &Study, session: &Session) {

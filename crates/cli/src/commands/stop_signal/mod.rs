@@ -4,7 +4,6 @@ mod check;
 mod coverage;
 mod fit;
 mod loglik;
-mod results;
 mod shared;
 mod simulate;
 

@@ -1,20 +1,15 @@
 //! `fitzroy weather evaluate`.
 
-use super::common::{Data, Machine, saved_split};
-use super::pages;
+use super::common::{Data, Machine};
 use crate::exit::Outcome;
-use crate::{interrupt, json, terminal};
+use crate::{face, interrupt, json, terminal};
 use clap::Args;
-use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::Pool;
+use fitzroy::Result;
 use fitzroy_session::clock::Clock;
-use fitzroy_session::folder::Folder;
-use fitzroy_weather::data::{Split, Splits};
-use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate, table};
-use fitzroy_weather::report::mapped;
+use fitzroy_session::weather::Scoring;
+use fitzroy_weather::evaluate::{Evaluation, Options, table};
 use fitzroy_weather::time::Time;
-use fitzroy_weather::train::{Problem, find};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// Flags of `fitzroy weather evaluate`.
@@ -86,34 +81,17 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
         starts_max: args.max_starts,
         baselines: !args.no_baselines,
     };
-    let found = find(&args.checkpoint)?;
-    found.notes.iter().for_each(terminal::note);
-    let archive = args.data.read_for(&found.checkpoint, &[])?;
-    let splits = Splits::for_scores(&archive, &saved_split(&found.checkpoint)?)?;
-    let problem = Problem::restore(archive, splits, &found.checkpoint)?;
-    let saved = found.checkpoint.settings["data_checksum"].as_u64();
-    let known = !problem.windows(Split::Train, 1).0.is_empty();
-    if known && saved.is_some_and(|sum| sum != u64::from(problem.checksum)) {
-        terminal::note(
-            "the training and validation records of the data are not those of the checkpoint: \
-             climatology and the tuned linear model are fitted to the ones that are here",
-        );
-    }
-    if args.strict && problem.windows(Split::Train, 1).0.is_empty() {
-        let message = "--strict: the data hold none of the training records, to which the linear \
-                       model is fitted that must be beaten; add them to --data";
-        return Err(Error::new(ErrorKind::Data, message));
-    }
-    let channels = mapped(&problem.target_channels(), &args.channels)?;
-    let mut folder = Folder::open(
-        Path::new(""),
-        args.out.as_deref(),
-        "evaluation",
-        None,
-        &crate::face::notes(),
-    )?;
+    let scoring = Scoring {
+        data: &args.data.data,
+        checkpoint: &args.checkpoint,
+        options,
+        strict: args.strict,
+        channels: &args.channels,
+        pictures: args.visualizations,
+        out: args.out.as_deref(),
+        threads,
+    };
     let stop = interrupt::catch_with("stopping: nothing will be scored")?;
-    let mut pool = Pool::new(threads);
     let mut next_s = 10.0;
     let mut progress = |done: usize, all: usize| {
         if args.machine.talks() && clock.seconds() > next_s {
@@ -122,34 +100,22 @@ pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
         }
         !stop.load(Ordering::Relaxed)
     };
-    let parameters = found.checkpoint.best_parameters();
-    let scored = evaluate(&problem, parameters, &mut pool, &options, &mut progress)?;
-    let Some(scored) = scored else {
+    let Some(scored) = scoring.run(&face::notes(), &mut progress)? else {
         terminal::note("stopped early: nothing was scored");
         return Ok(Outcome::Interrupted);
     };
-    let scores = document(&scored);
-    folder.write("scores.json", &format!("{scores:#}\n"))?;
-    folder.write("scores.csv", &csv(&scored))?;
-    pages::scores(
-        &mut folder,
-        &scored,
-        &channels,
-        &found.path,
-        args.visualizations,
-    )?;
-    scored.notes.iter().for_each(terminal::note);
+    let evaluation = &scored.evaluation;
+    evaluation.notes.iter().for_each(terminal::note);
     if args.machine.json {
-        json::print(&scores);
+        json::print(&scored.document);
     } else {
         if !args.machine.quiet {
-            terminal::out(table(&scored).trim_end());
-            terminal::out(format_args!("wrote {}", folder.path().display()));
+            terminal::out(table(evaluation).trim_end());
+            terminal::out(format_args!("wrote {}", scored.folder.display()));
         }
-        tell(&scored, problem.is_forecast());
+        tell(evaluation, scored.is_forecast);
     }
-    folder.finish()?;
-    let behind = args.strict && !scored.passed();
+    let behind = args.strict && !evaluation.passed();
     Ok(if behind {
         Outcome::NotPassed
     } else {

@@ -1,18 +1,17 @@
 //! The flags of `fitzroy weather train`, and the problem and settings they describe.
 
-use super::common::{Data, Machine, free_bytes};
+use super::common::{Data, Machine};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::gpu::work::Math;
 use fitzroy_device::nn::Recompute;
-use fitzroy_session::folder::{Folder, Lock};
-use fitzroy_weather::data::{Chosen, Contents, SplitBy, Splits};
+use fitzroy_session::weather::Request;
+use fitzroy_weather::data::{Chosen, SplitBy};
 use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::{
-    Architecture, Baseline, GraphKind, LossKind, Plan, Problem, Settings, Task, Weighting, plan,
+    Architecture, Baseline, GraphKind, LossKind, Settings, Task, Weighting,
 };
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Flags of `fitzroy weather train`.
 #[derive(Args)]
@@ -29,7 +28,7 @@ pub(crate) struct TrainArgs {
     data: Data,
     /// Folder for the results [default: a fresh weather-1, weather-2, ...]
     #[arg(long, visible_alias = "output-dir", value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Variables to use [default: those known, else all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     variables: Vec<String>,
@@ -326,20 +325,13 @@ struct LoopArgs {
 }
 
 impl TrainArgs {
-    /// The files of data.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        self.data.data.iter()
-    }
-
-    /// The problem, and what the files of data hold.
-    pub(super) fn problem(&self) -> Result<(Problem, Contents)> {
-        let chosen = Chosen {
-            variables: self.variables.clone(),
-            levels: self.levels.clone(),
-        };
-        let (archive, contents) = self.data.read(&chosen)?;
+    /// What is asked for, on `threads` threads.
+    ///
+    /// # Errors
+    /// A value cannot be read.
+    pub(super) fn request(&self, threads: usize) -> Result<Request> {
         let s = &self.split;
-        let by = match (&s.test_start_date, s.train_end_year.zip(s.val_end_year)) {
+        let split = match (&s.test_start_date, s.train_end_year.zip(s.val_end_year)) {
             (Some(text), _) => SplitBy::TestFrom {
                 start: Time::parse(text).map_err(|e| e.context("--test-start-date"))?,
                 train: s.train_ratio,
@@ -354,7 +346,6 @@ impl TrainArgs {
                 validation: s.val_ratio.unwrap_or(0.15),
             },
         };
-        let splits = Splits::new(&archive, &by)?;
         let b = &self.boxes;
         let task = match self.task {
             TaskName::Forecast => Task::Forecast {
@@ -412,21 +403,21 @@ impl TrainArgs {
             variables,
             heavy: (b.high_precip_weight, b.high_precip_threshold),
         };
-        let problem = Problem::new(archive, splits, task, architecture, weighting, None)?;
-        Ok((problem, contents))
-    }
-
-    /// `gpu` is the precision and the free memory of the GPU that trains.
-    pub(super) fn settings(
-        &self,
-        problem: &Problem,
-        threads: usize,
-        gpu: Option<(Math, u64)>,
-    ) -> Result<(Settings, Plan)> {
-        let free = gpu.map_or_else(free_bytes, |(_, free)| Some(free));
         let l = &self.loop_;
-        let mut settings = Settings {
-            batch_size: 1,
+        let auto_batch = l.batch_size == "auto";
+        let batch_size = match l.batch_size.parse() {
+            Ok(n) => n,
+            Err(_) if auto_batch => 1,
+            Err(_) => {
+                let message = format!(
+                    "--batch-size {}: needs a whole number or auto",
+                    l.batch_size
+                );
+                return Err(Error::new(ErrorKind::Usage, message));
+            }
+        };
+        let settings = Settings {
+            batch_size,
             n_epochs: l.num_epochs,
             max_steps: l.max_steps,
             accumulate: l.accumulate,
@@ -456,57 +447,22 @@ impl TrainArgs {
             readers: l.readers,
             seed: self.machine.seed,
             threads,
-            device: gpu.map(|(math, _)| math),
-            memory_bytes: free.map(|free| free / 10 * 9),
+            device: None,
+            memory_bytes: None,
             tensorboard: !l.no_tensorboard,
         };
-        if l.batch_size == "auto" {
-            settings.memory_bytes = free.map(|free| free / 10 * 8);
-            let mut found = plan(problem, &settings)?;
-            let mut next = Settings {
-                batch_size: 2,
-                ..settings.clone()
-            };
-            while next.batch_size <= 1024 {
-                let Ok(larger) = plan(problem, &next) else {
-                    break;
-                };
-                (settings, found) = (next.clone(), larger);
-                next.batch_size *= 2;
-            }
-            return Ok((settings, found));
-        }
-        settings.batch_size = l.batch_size.parse().map_err(|_| {
-            let message = format!(
-                "--batch-size {}: needs a whole number or auto",
-                l.batch_size
-            );
-            Error::new(ErrorKind::Usage, message)
-        })?;
-        let found = plan(problem, &settings)?;
-        Ok((settings, found))
-    }
-
-    /// The folder: the given one, that of the checkpoint, or a fresh one; no other run may use it as
-    /// long as the lock lives.
-    pub(super) fn folder(&self, from: Option<&Path>) -> Result<(PathBuf, Option<Lock>)> {
-        let given = self.out.as_deref();
-        if let Some(from) = from
-            && given.is_none_or(|out| Some(out) == from.parent())
-        {
-            let path = match from.parent() {
-                Some(parent) if parent != Path::new("") => parent,
-                _ => Path::new("."),
-            };
-            let lock = Lock::take(path, path)?;
-            return Ok((path.to_path_buf(), Some(lock)));
-        }
-        let mut folder =
-            Folder::open(Path::new(""), given, "weather", None, &crate::face::notes())?;
-        // Keeps the folder: checkpoints will lie in it.
-        folder.file("run.json");
-        let path = folder.path().to_path_buf();
-        let lock = folder.finish_locked()?;
-        Ok((path, lock))
+        Ok(Request {
+            data: self.data.data.clone(),
+            chosen: Chosen {
+                variables: self.variables.clone(),
+                levels: self.levels.clone(),
+            },
+            split,
+            task,
+            architecture,
+            weighting,
+            settings,
+            auto_batch,
+        })
     }
 }

@@ -3,7 +3,6 @@
 mod common;
 mod evaluate;
 mod flags;
-pub(super) mod pages;
 mod predict;
 mod preprocess;
 mod synth;

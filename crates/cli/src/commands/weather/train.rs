@@ -1,17 +1,14 @@
 //! `fitzroy weather train`.
 
-use super::common::Taken;
 use super::flags::TrainArgs;
-use super::pages;
 use crate::exit::Outcome;
-use crate::{interrupt, json, terminal};
+use crate::{face, interrupt, json, terminal};
 use fitzroy::Result;
 use fitzroy_session::clock::Clock;
-use fitzroy_weather::train::{
-    BesideStart, Caller, Ended, Event, Found, Plan, Settings, Target, find, resumed, train_on,
-};
+use fitzroy_session::weather::{Trained, Training, pages};
+use fitzroy_weather::train::{BesideStart, Ended, Event, Found};
 use serde_json::{Value, json};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::Path;
 
 /// Trains.
 pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
@@ -21,160 +18,75 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         None => args.machine.threads()?,
     };
     args.machine.warn();
-    let clock = Clock::start();
-    let (problem, contents) = args.problem()?;
-    if args.machine.talks() {
-        contents.lines().iter().for_each(terminal::note);
-    } else {
-        contents.warnings().iter().for_each(terminal::note);
+    let (clock, face) = (Clock::start(), face::notes());
+    let training = Training::new(&args.request(threads)?, gpu)?;
+    let talks = args.machine.talks();
+    match talks {
+        true => training.contents.lines().iter().for_each(terminal::note),
+        false => training.contents.warnings().iter().for_each(terminal::note),
     }
-    let known = gpu.as_ref().map(|gpu| (gpu.math, gpu.free_bytes));
-    let (settings, planned) = args.settings(&problem, threads, known)?;
-    let place = place(gpu.as_ref(), threads);
     if args.dry_run {
-        if args.machine.json {
-            json::print(&plan_json(&planned, &settings, &place));
-        } else {
-            terminal::out(plan_text(&planned, &settings, &place));
+        match args.machine.json {
+            true => json::print(&plan_json(&training)),
+            false => terminal::out(plan_text(&training)),
         }
         return Ok(Outcome::Done);
     }
-    let found = args.resume_from.as_deref().map(find).transpose()?;
-    if let Some(found) = &found {
-        for note in &found.notes {
-            terminal::note(note);
-        }
-        if let Some(ended) = resumed(&problem, &settings, &found.checkpoint)? {
-            return Ok(nothing_left(args, found, ended));
-        }
-        let step = found.checkpoint.progress.step;
-        terminal::note(format_args!(
-            "going on from {}, step {step}",
-            found.path.display()
-        ));
-    }
-    let (folder, _lock) = args.folder(found.as_ref().map(|f| f.path.as_path()))?;
-    let data: Vec<String> = args.paths().map(|p| p.display().to_string()).collect();
-    pages::begin(
-        &folder,
-        (&data, &contents),
-        &problem.architecture,
-        (&settings, &planned, &place),
-    )?;
-    if args.machine.talks() {
-        terminal::note(plan_text(&planned, &settings, &place));
+    let found = match &args.resume_from {
+        None => None,
+        Some(from) => match training.find(from, &*face)? {
+            (found, Some(ended)) => return Ok(nothing_left(args, &found, ended)),
+            (found, None) => Some(found),
+        },
+    };
+    let mut opened = training.open(args.out.as_deref(), found, &face)?;
+    if talks {
+        terminal::note(plan_text(&training));
     }
     let stop = interrupt::catch_with("stopping: a checkpoint will be written")?;
-    let talks = args.machine.talks();
     let observer = |event: &Event<'_>| {
         if talks {
             tell(event, args.machine.verbose);
         }
     };
-    let caller = Caller {
-        now: &|| clock.seconds(),
-        wall_time: &|| {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH);
-            since.map_or(0.0, |d| d.as_secs_f64())
-        },
-        stop: &stop,
-        observer: &observer,
-        profile: args.profile.then(|| {
-            let clock: fitzroy_device::nn::Clock = std::sync::Arc::new(move || clock.seconds());
-            clock
-        }),
-    };
-    let target = gpu.map_or(Target::Cpu, |gpu| {
-        Target::Device(Box::new(gpu.work), gpu.math)
-    });
-    let outcome = train_on(
-        target,
-        &problem,
-        &settings,
-        found.map(|f| f.checkpoint),
-        &folder,
-        &caller,
-    )?;
-    let p = &outcome.progress;
-    let document = json!({
-        "out": folder.display().to_string(), "seed": settings.seed,
-        "ended": format!("{:?}", outcome.ended).to_lowercase(), "steps": p.step,
-        "epoch": p.epoch, "last_loss": json::number(outcome.last_loss),
-        "best_validation_loss": p.best_loss.map_or(Value::Null, json::number),
-        "skipped_updates": p.n_skipped, "data_wait": json::number(outcome.data_wait),
-        "first_step_s": json::number(outcome.step_s.0),
-        "median_step_s": json::number(outcome.step_s.1), "total_s": clock.seconds(),
-        "parameters": planned.n_parameters,
-        "beside_start": beside_json(&outcome.beside_start),
-    });
-    pages::end(&folder, &document)?;
+    let until = (&*stop, clock);
+    let trained = training.run(&mut opened, until, &observer, args.profile, &*face)?;
+    show(args, &trained, &opened.folder)?;
+    trained.advice().iter().for_each(terminal::note);
+    Ok(match trained.outcome.ended {
+        Ended::Finished | Ended::Early => Outcome::Done,
+        Ended::Interrupted => Outcome::Interrupted,
+        Ended::Degenerate | Ended::Diverged => Outcome::NotPassed,
+    })
+}
+
+/// Losses, what they are beside the start's, and files.
+fn show(args: &TrainArgs, trained: &Trained, folder: &Path) -> Result<()> {
+    let outcome = &trained.outcome;
     if let Some(found) = &outcome.profile {
-        let table = pages::profile(&folder, found)?;
+        let table = pages::profile(folder, found, &*face::notes())?;
         if !args.machine.json && !args.machine.quiet {
             terminal::out(table.trim_end());
         }
     }
     if args.machine.json {
-        json::print(&document);
-    } else {
-        let best = p
-            .best_loss
-            .map_or("none".to_string(), |loss| format!("{loss:.5}"));
-        terminal::out(format_args!(
-            "{} steps, last loss {:.5}, best validation loss {best}, {:.1} s; data wait {:.1} %",
-            p.step,
-            outcome.last_loss,
-            clock.seconds(),
-            100.0 * outcome.data_wait
-        ));
-        if !outcome.beside_start.is_empty() {
-            terminal::out(beside_text(&outcome.beside_start).trim_end());
-        }
-        terminal::out(format_args!("wrote {}", folder.display()));
+        json::print(&trained.document);
+        return Ok(());
     }
-    if outcome.data_wait > 0.1 {
-        terminal::note(
-            "more than a tenth of the time was spent waiting for data: raise \
-             --prefetch-buffer-size, or train with fewer threads so that one is left for data",
-        );
+    let best = outcome.progress.best_loss;
+    let best = best.map_or("none".to_string(), |loss| format!("{loss:.5}"));
+    terminal::out(format_args!(
+        "{} steps, last loss {:.5}, best validation loss {best}, {:.1} s; data wait {:.1} %",
+        outcome.progress.step,
+        outcome.last_loss,
+        trained.total_s,
+        100.0 * outcome.data_wait
+    ));
+    if !outcome.beside_start.is_empty() {
+        terminal::out(beside_text(&outcome.beside_start).trim_end());
     }
-    warn_behind(&outcome.beside_start);
-    Ok(ended(outcome.ended))
-}
-
-/// Says at which leads the best checkpoint is behind its start.
-fn warn_behind(found: &[BesideStart]) {
-    let behind = found.iter().filter(|b| !(b.ratio < 1.0));
-    let behind: Vec<String> = behind.map(|b| b.lead_hours.to_string()).collect();
-    if !behind.is_empty() {
-        terminal::note(format_args!(
-            "behind its untrained start at {} h: train on longer forecasts (--rollout-steps), on \
-             more data, or longer",
-            behind.join(", ")
-        ));
-    }
-}
-
-/// The exit of a run, with a word where it did not succeed.
-fn ended(ended: Ended) -> Outcome {
-    match ended {
-        Ended::Degenerate => {
-            terminal::note(
-                "the last loss is 0 or not finite: nothing can have been learnt. Look at the data: \
-                 a channel that never changes, or a fill value that is taken for a number",
-            );
-            Outcome::NotPassed
-        }
-        Ended::Finished | Ended::Early => Outcome::Done,
-        Ended::Interrupted => Outcome::Interrupted,
-        Ended::Diverged => {
-            terminal::note(
-                "the gradient was not finite three times in a row; the last good checkpoint \
-                 stands. Lower --learning-rate, or look at the data",
-            );
-            Outcome::NotPassed
-        }
-    }
+    terminal::out(format_args!("wrote {}", folder.display()));
+    Ok(())
 }
 
 /// Says that a run has ended before, and touches nothing.
@@ -198,16 +110,6 @@ fn nothing_left(args: &TrainArgs, found: &Found, ended: Ended) -> Outcome {
     Outcome::Done
 }
 
-fn beside_json(found: &[BesideStart]) -> Value {
-    let one = |b: &BesideStart| {
-        json!({
-            "lead_hours": b.lead_hours, "rmse_ratio": json::number(b.ratio),
-            "variables_ahead": b.ahead.0, "variables": b.ahead.1,
-        })
-    };
-    found.iter().map(one).collect()
-}
-
 /// Whether training has made forecasts better, lead by lead.
 fn beside_text(found: &[BesideStart]) -> String {
     let lines = found.iter().map(|b| {
@@ -224,14 +126,6 @@ fn beside_text(found: &[BesideStart]) -> String {
         "best checkpoint beside the untrained start, on validation forecasts:\n{}",
         lines.collect::<String>()
     )
-}
-
-/// Where the work is done, in words.
-fn place(gpu: Option<&Taken>, threads: usize) -> String {
-    match gpu {
-        Some(gpu) => format!("{}, {}", gpu.label, gpu.math.name()),
-        None => format!("{threads} threads"),
-    }
 }
 
 fn tell(event: &Event<'_>, verbose: bool) {
@@ -279,7 +173,8 @@ fn tell(event: &Event<'_>, verbose: bool) {
     }
 }
 
-fn plan_text(plan: &Plan, settings: &Settings, place: &str) -> String {
+fn plan_text(training: &Training) -> String {
+    let (plan, settings, place) = (&training.plan, &training.settings, &training.place);
     let sets: Vec<String> = plan
         .sets
         .iter()
@@ -311,7 +206,8 @@ fn plan_text(plan: &Plan, settings: &Settings, place: &str) -> String {
     )
 }
 
-fn plan_json(plan: &Plan, settings: &Settings, place: &str) -> Value {
+fn plan_json(training: &Training) -> Value {
+    let (plan, settings, place) = (&training.plan, &training.settings, &training.place);
     let bytes: serde_json::Map<String, Value> = plan
         .bytes
         .iter()

@@ -32,7 +32,7 @@ fn estimate(trace: &Trace, name: &str, element: usize) -> Option<[f64; 4]> {
 }
 
 /// `subject,parameter,mean,sd,q05,q95`
-pub(super) fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> String {
+pub fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> String {
     let mut out = String::from("subject,parameter,mean,sd,q05,q95\n");
     let derived: &[&str] = if spec.kind == Kind::Rdex {
         &["ssrt", "eea"]
@@ -51,7 +51,7 @@ pub(super) fn subjects_csv(trace: &Trace, spec: &Spec, subjects: &[String]) -> S
 }
 
 /// Group medians and one quantity of every subject, for forests.
-pub(super) fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<Estimate>; 2] {
+pub fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<Estimate>; 2] {
     let column = |row: &fitzroy::diagnose::Row| -> Option<Estimate> {
         let element = *row.index.first().unwrap_or(&0);
         let variable = trace.group("posterior")?.variable(&row.name)?;
@@ -78,20 +78,25 @@ pub(super) fn estimates(trace: &Trace, found: &Diagnosis, spec: &Spec) -> [Vec<E
 }
 
 /// Writes a file of the run: its name, and what it holds.
-pub(super) type Write<'a> = dyn FnMut(&str, &[u8]) -> Result<()> + 'a;
+pub type Write<'a> = dyn FnMut(&str, &[u8]) -> Result<()> + 'a;
 
 /// What a fit is about, besides its draws.
-pub(super) struct About<'a> {
-    pub(super) spec: &'a Spec,
-    pub(super) study: &'a Study,
+pub struct About<'a> {
+    /// The model.
+    pub spec: &'a Spec,
+    /// The data.
+    pub study: &'a Study,
     /// Of the replicates.
-    pub(super) seed: u64,
+    pub seed: u64,
     /// The command line that made it.
-    pub(super) command: String,
+    pub command: String,
 }
 
 /// The report of the run with the model's own figures, and these as PNG.
-pub(super) fn report(
+///
+/// # Errors
+/// The trace lacks a parameter of the model; a file cannot be written.
+pub fn report(
     write: &mut Write<'_>,
     trace: &Trace,
     found: &Diagnosis,
@@ -136,7 +141,10 @@ pub(super) fn report(
 }
 
 /// Statistics against replicates, and their figure.
-pub(super) fn behaviour(
+///
+/// # Errors
+/// The trace lacks a parameter of the model.
+pub fn behaviour(
     trace: &Trace,
     study: &Study,
     spec: &Spec,

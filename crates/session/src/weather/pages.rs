@@ -1,13 +1,12 @@
 //! The pages that training and scoring leave behind, and their pictures.
 
-use super::super::plot::write;
-use crate::face::command;
+use crate::clock::timestamp;
+use crate::face::Face;
+use crate::folder::{Folder, replace};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
 use fitzroy_report::draw::{Scene, Theme, png, svg};
 use fitzroy_report::figure::Style;
-use fitzroy_session::clock::timestamp;
-use fitzroy_session::folder::Folder;
 use fitzroy_weather::data::Contents;
 use fitzroy_weather::evaluate::Evaluation;
 use fitzroy_weather::report::{
@@ -22,8 +21,16 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const DOCUMENT: &str = "run.json";
 const METRICS: &str = "metrics.jsonl";
 
+/// Writes a file with settings as `face` spells them.
+fn write(path: &Path, bytes: &[u8], face: &dyn Face) -> Result<()> {
+    replace(path, &face.spelling().spell_bytes(bytes)).map_err(|error| {
+        let message = format!("{} cannot be written: {error}", path.display());
+        Error::new(ErrorKind::Io, message)
+    })
+}
+
 /// True for the folder of an evaluation.
-pub(crate) fn is_evaluation(folder: &Path) -> bool {
+pub fn is_evaluation(folder: &Path) -> bool {
     let text = std::fs::read_to_string(folder.join("scores.json")).unwrap_or_default();
     let scores: Value = serde_json::from_str(&text).unwrap_or_default();
     scores["forecasts"].is_u64() && scores["scores"].is_array()
@@ -31,7 +38,7 @@ pub(crate) fn is_evaluation(folder: &Path) -> bool {
 
 /// The page of an evaluation lies beside its scores: it holds maps, which the scores do not, so it is
 /// copied and not made anew.
-pub(crate) fn evaluation_report(folder: &Path, out: Option<&Path>) -> Result<PathBuf> {
+pub fn evaluation_report(folder: &Path, out: Option<&Path>, face: &dyn Face) -> Result<PathBuf> {
     let page = folder.join("report.html");
     let html = std::fs::read(&page).map_err(|error| {
         let message = format!(
@@ -44,12 +51,12 @@ pub(crate) fn evaluation_report(folder: &Path, out: Option<&Path>) -> Result<Pat
     let Some(out) = out else {
         return Ok(page);
     };
-    write(out, &html)?;
+    write(out, &html, face)?;
     Ok(out.to_path_buf())
 }
 
 /// True for the folder of a training run.
-pub(crate) fn is_training(folder: &Path) -> bool {
+pub fn is_training(folder: &Path) -> bool {
     folder.join(METRICS).is_file()
 }
 
@@ -59,12 +66,13 @@ pub(super) fn begin(
     (data, contents): (&[String], &Contents),
     architecture: &Architecture,
     (settings, plan, place): (&Settings, &Plan, &str),
+    face: &dyn Face,
 ) -> Result<()> {
     let s = settings;
     let cpu = probe::cpu();
     let document = json!({
         "program": "fitzroy", "version": VERSION, "kind": "weather training",
-        "command": command(), "date": timestamp(), "data": data.join(", "),
+        "command": face.command(), "date": timestamp(), "data": data.join(", "),
         "device": format!("{}, {}, {}", cpu.model, probe::level_name(cpu.simd), place),
         "contents": contents.to_json(),
         "seed": s.seed,
@@ -84,17 +92,25 @@ pub(super) fn begin(
             "recompute": format!("{:?}", s.recompute).to_lowercase(), "prefetch": s.prefetch,
         },
     });
-    write(&folder.join(DOCUMENT), format!("{document:#}\n").as_bytes())
+    write(
+        &folder.join(DOCUMENT),
+        format!("{document:#}\n").as_bytes(),
+        face,
+    )
 }
 
 /// Adds how the run ended, and writes its page.
-pub(super) fn end(folder: &Path, outcome: &Value) -> Result<()> {
+pub(super) fn end(folder: &Path, outcome: &Value, face: &dyn Face) -> Result<()> {
     let mut document = document(folder)?;
     if let (Some(all), Some(more)) = (document.as_object_mut(), outcome.as_object()) {
         all.extend(more.iter().map(|(k, v)| (k.clone(), v.clone())));
     }
-    write(&folder.join(DOCUMENT), format!("{document:#}\n").as_bytes())?;
-    training_report(folder, &folder.join("report.html"))
+    write(
+        &folder.join(DOCUMENT),
+        format!("{document:#}\n").as_bytes(),
+        face,
+    )?;
+    training_report(folder, &folder.join("report.html"), face)
 }
 
 fn document(folder: &Path) -> Result<Value> {
@@ -107,7 +123,7 @@ fn document(folder: &Path) -> Result<Value> {
 }
 
 /// The page of a training run, as far as it has come.
-pub(crate) fn training_report(folder: &Path, out: &Path) -> Result<()> {
+pub fn training_report(folder: &Path, out: &Path, face: &dyn Face) -> Result<()> {
     let metrics = folder.join(METRICS);
     let text = std::fs::read_to_string(&metrics).map_err(|error| {
         let message = format!("{}: {error}", metrics.display());
@@ -116,19 +132,19 @@ pub(crate) fn training_report(folder: &Path, out: &Path) -> Result<()> {
     // A run that was killed before its first step has no document.
     let document = document(folder).unwrap_or(Value::Null);
     let page = training_page(&History::parse(&text), &document);
-    write(out, page.html().as_bytes())
+    write(out, page.html().as_bytes(), face)
 }
 
 /// Where the time went, as a table and as a trace for a browser.
-pub(super) fn profile(folder: &Path, found: &Profile) -> Result<String> {
+pub fn profile(folder: &Path, found: &Profile, face: &dyn Face) -> Result<String> {
     let mut table = found.table();
     if let Some(bytes) = probe::peak_bytes() {
         let mib = bytes as f64 / f64::from(1 << 20);
         table += &format!("peak memory of the process {mib:.0} MiB\n");
     }
-    write(&folder.join("profile.txt"), table.as_bytes())?;
+    write(&folder.join("profile.txt"), table.as_bytes(), face)?;
     let trace = found.trace().to_string();
-    write(&folder.join("profile.json"), trace.as_bytes())?;
+    write(&folder.join("profile.json"), trace.as_bytes(), face)?;
     Ok(table)
 }
 
@@ -141,7 +157,8 @@ pub(super) fn scores(
     pictures: bool,
 ) -> Result<()> {
     let shown = checkpoint.display().to_string();
-    let page = evaluation_page(found, channels, &shown, &command(), VERSION);
+    let command = folder.face().command();
+    let page = evaluation_page(found, channels, &shown, &command, VERSION);
     folder.write("report.html", &page.html())?;
     if !pictures {
         return Ok(());

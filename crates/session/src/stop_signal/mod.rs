@@ -1,0 +1,98 @@
+//! Stop-signal tasks: a study fitted, and what a fit leaves beside its draws.
+
+mod results;
+
+pub use results::{About, Write, behaviour, estimates, report, subjects_csv};
+
+use crate::session::Session;
+use fitzroy::Result;
+use fitzroy::diagnose::{Circumstances, Diagnosis};
+use fitzroy::draws::Trace;
+use fitzroy::fit::sample::Init;
+use fitzroy::model::joint::{Joint, Rewrites};
+use fitzroy::run::Settings;
+use fitzroy_stop_signal::data::Study;
+use fitzroy_stop_signal::model::Spec;
+use fitzroy_stop_signal::start;
+
+/// A study and the model that is fitted to it.
+///
+/// The session of a fit is that of the model's text and the study's data, with the settings of
+/// [`StudyFit::settings`] and the starts of [`StudyFit::place`]; its diagnosis is adapted by
+/// [`adapt`].
+#[derive(Clone, Copy)]
+pub struct StudyFit<'a> {
+    /// The model.
+    pub spec: &'a Spec,
+    /// The data.
+    pub study: &'a Study,
+    /// Chains of the whole run, of which a session may have some.
+    pub n_chains: usize,
+    /// Whether coordinates stay as the model writes them.
+    pub as_written: bool,
+}
+
+impl StudyFit<'_> {
+    /// `settings` as they suit such models.
+    pub fn settings(&self, settings: Settings) -> Settings {
+        // Nothing in the model can be rewritten, and looking takes time.
+        let mut settings = Settings {
+            rewrites: Rewrites::NONE,
+            ..settings
+        };
+        start::suit(self.spec, &mut settings.sampler);
+        settings
+    }
+
+    /// Places the chains of a session.
+    pub fn place(&self, session: &mut Session) {
+        let mut spec = self.spec.clone();
+        if self.as_written {
+            // As written they are centred, but for those that were asked not to be.
+            let names = spec.names().iter().map(ToString::to_string);
+            spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
+        }
+        let subjects = subjects(&session.joint);
+        let sampler = &mut session.settings.sampler;
+        let (joint, seed) = (&session.joint, sampler.seed);
+        let mut points = start::points(&spec, self.study, joint, &subjects, self.n_chains, seed);
+        // A task has some of the chains.
+        let first = sampler.first_chain as usize;
+        sampler.init = Init::Points(points.drain(first..first + sampler.chains).collect());
+    }
+
+    /// Writes the model, what the data hold, and the estimates of every subject.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn leave(&self, write: &mut Write<'_>, trace: &Trace) -> Result<()> {
+        write("model.fz", self.spec.text().as_bytes())?;
+        let read = format!("{:#}\n", self.study.report());
+        write("data_report.json", read.as_bytes())?;
+        let subjects = trace.coords.get("subject");
+        let subjects = subjects.map_or(Vec::new(), |s| (0..s.len()).map(|i| s.text(i)).collect());
+        let subjects = subjects_csv(trace, self.spec, &subjects);
+        write("subjects.csv", subjects.as_bytes())
+    }
+}
+
+/// Names of the subjects, in the order of the model.
+fn subjects(joint: &Joint) -> Vec<String> {
+    let binding = joint.binding();
+    let labels = binding
+        .dim("subject")
+        .and_then(|d| binding.dims[d].labels.as_ref());
+    let labels = labels.expect("subjects have names");
+    (0..labels.len()).map(|i| labels.text(i)).collect()
+}
+
+/// What a fit says of its draws. Coordinates in disguise are left out of tables, since their
+/// exponentials are there; advice names no sampler, since there is one.
+pub fn adapt(diagnosis: &mut Diagnosis, trace: &Trace) {
+    let inner = |name: &str| name.starts_with("log_") || name.starts_with("probit_");
+    diagnosis.summary.rows.retain(|row| !inner(&row.name));
+    diagnosis.advise(&Circumstances {
+        has_one_sampler: true,
+        ..Circumstances::of(trace)
+    });
+}

@@ -1,0 +1,101 @@
+//! The device that a network is trained on.
+
+use crate::device::{self, places};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::GpuWork;
+use fitzroy_device::gpu::text::Precision as Kernels;
+use fitzroy_device::gpu::work::Math;
+use std::path::PathBuf;
+
+/// What products of matrices are computed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// f32 on a processor; on a GPU bf16 from compute capability 8.0 on, else f32.
+    #[default]
+    Auto,
+    /// f32.
+    F32,
+    /// tf32, on a GPU of compute capability 8.0 and above.
+    Tf32,
+    /// bf16, on a GPU of compute capability 8.0 and above.
+    Bf16,
+    /// f64, which networks are not trained in.
+    F64,
+}
+
+/// A GPU that will train.
+pub struct Taken {
+    /// Runs the lists of kernels.
+    pub work: GpuWork,
+    /// What its products are computed in.
+    pub math: Math,
+    /// Bytes of its memory that were free.
+    pub free_bytes: u64,
+    /// `cuda:0 (NVIDIA H200)`.
+    pub label: String,
+}
+
+fn fail<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Device, message))
+}
+
+/// The GPU that was asked for, taken into use; none if the processor trains, as `auto` has it until
+/// somebody has measured otherwise.
+///
+/// # Errors
+/// It cannot be used, or not in this precision: it is never replaced by the processor.
+pub fn gpu(
+    choice: Choice,
+    precision: Precision,
+    compiler: Option<PathBuf>,
+) -> Result<Option<Taken>> {
+    let Choice::Gpu(number) = choice else {
+        return Ok(None);
+    };
+    let places = places(compiler);
+    // Networks are trained in f32 and below.
+    let (gpu, _) = device::open(&places, number, Some(Kernels::F32))?;
+    let found = &gpu.description;
+    let recent = found.capability >= (8, 0);
+    let math = match precision {
+        Precision::Auto if recent => Math::Bf16,
+        Precision::Auto | Precision::F32 => Math::F32,
+        Precision::Tf32 if recent => Math::Tf32,
+        Precision::Bf16 if recent => Math::Bf16,
+        Precision::F64 => return fail(F64.into()),
+        Precision::Tf32 | Precision::Bf16 => {
+            return fail(format!(
+                "⟨precision⟩: tf32 and bf16 need compute capability 8.0, {} has {}.{}; use f32",
+                found.name, found.capability.0, found.capability.1
+            ));
+        }
+    };
+    let free_bytes = found.free_bytes.unwrap_or(found.memory_bytes);
+    let label = format!("cuda:{} ({})", found.index, found.name);
+    let work = GpuWork::new(gpu, &places).map_err(Error::from)?;
+    Ok(Some(Taken {
+        work,
+        math,
+        free_bytes,
+        label,
+    }))
+}
+
+/// Why there is no f64.
+const F64: &str = "⟨precision f64⟩: networks are trained in f32 and below; use auto or f32";
+
+/// Refuses what this processor does not compute in.
+///
+/// # Errors
+/// A GPU, or a precision of one, was asked for.
+pub fn require_cpu(choice: Choice, precision: Precision) -> Result<()> {
+    choice.require_cpu()?;
+    match precision {
+        Precision::Auto | Precision::F32 => Ok(()),
+        Precision::Tf32 | Precision::Bf16 => {
+            fail("⟨precision⟩: tf32 and bf16 need a GPU; use auto or f32 on the CPU".into())
+        }
+        Precision::F64 => fail(F64.into()),
+    }
+}

@@ -1,0 +1,99 @@
+//! A checkpoint scored beside its rivals.
+
+use super::{pages, read_for, saved_split};
+use crate::face::{Face, Note};
+use crate::folder::Folder;
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::nn::Pool;
+use fitzroy_weather::data::{Split, Splits};
+use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate};
+use fitzroy_weather::report::mapped;
+use fitzroy_weather::train::{Problem, find};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is scored, and how.
+pub struct Scoring<'a> {
+    /// Files of data.
+    pub data: &'a [PathBuf],
+    /// A checkpoint, or a folder of them.
+    pub checkpoint: &'a Path,
+    /// Leads, initial times and rivals.
+    pub options: Options,
+    /// Whether the tuned linear model must be among the rivals.
+    pub strict: bool,
+    /// Variables or channels that are drawn as maps.
+    pub channels: &'a [String],
+    /// Whether the figures of the page are written as files of their own, too.
+    pub pictures: bool,
+    /// Where results go; none for a fresh folder.
+    pub out: Option<&'a Path>,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// Scores of a checkpoint.
+pub struct Scored {
+    /// The scores.
+    pub evaluation: Evaluation,
+    /// The same as one JSON document.
+    pub document: Value,
+    /// Whether it forecasts states, and not rain alone.
+    pub is_forecast: bool,
+    /// Where `scores.json`, `scores.csv` and `report.html` are.
+    pub folder: PathBuf,
+}
+
+impl Scoring<'_> {
+    /// Scores; none if `progress`, which is told how many of how many forecasts are made, ended it by
+    /// false.
+    ///
+    /// # Errors
+    /// Checkpoint or data cannot be read or do not suffice; a file cannot be written.
+    pub fn run(
+        &self,
+        face: &Arc<dyn Face>,
+        progress: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<Option<Scored>> {
+        let found = find(self.checkpoint)?;
+        found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
+        let archive = read_for(&found.checkpoint, self.data)?;
+        let splits = Splits::for_scores(&archive, &saved_split(&found.checkpoint)?)?;
+        let problem = Problem::restore(archive, splits, &found.checkpoint)?;
+        let saved = found.checkpoint.settings["data_checksum"].as_u64();
+        let known = !problem.windows(Split::Train, 1).0.is_empty();
+        if known && saved.is_some_and(|sum| sum != u64::from(problem.checksum)) {
+            face.tell(Note::Notice(
+                "the training and validation records of the data are not those of the checkpoint: \
+                 climatology and the tuned linear model are fitted to the ones that are here",
+            ));
+        }
+        if self.strict && !known {
+            let message = "⟨strict⟩: the data hold none of the training records, to which the \
+                           linear model is fitted that must be beaten; add them to ⟨data⟩";
+            return Err(Error::new(ErrorKind::Data, message));
+        }
+        let channels = mapped(&problem.target_channels(), self.channels)?;
+        let mut folder = Folder::open(Path::new(""), self.out, "evaluation", None, face)?;
+        let mut pool = Pool::new(self.threads);
+        let parameters = found.checkpoint.best_parameters();
+        let scored = evaluate(&problem, parameters, &mut pool, &self.options, progress)?;
+        let Some(evaluation) = scored else {
+            return Ok(None);
+        };
+        let document = document(&evaluation);
+        folder.write("scores.json", &format!("{document:#}\n"))?;
+        folder.write("scores.csv", &csv(&evaluation))?;
+        let pictures = self.pictures;
+        pages::scores(&mut folder, &evaluation, &channels, &found.path, pictures)?;
+        let path = folder.path().to_path_buf();
+        folder.finish()?;
+        Ok(Some(Scored {
+            evaluation,
+            document,
+            is_forecast: problem.is_forecast(),
+            folder: path,
+        }))
+    }
+}

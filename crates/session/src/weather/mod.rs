@@ -1,0 +1,59 @@
+//! Regional weather: training with its folder and page, scores, and forecasts as files.
+//!
+//! The steps of a training are [`Training::new`], [`Training::open`] and [`Training::run`].
+
+pub mod device;
+mod evaluate;
+pub mod pages;
+mod predict;
+mod train;
+
+pub use evaluate::{Scored, Scoring};
+pub use predict::{Forecast, Forecasting};
+pub use train::{Opened, Request, Trained, Training};
+
+use fitzroy::Result;
+use fitzroy_device::probe::Memory;
+use fitzroy_weather::data::{Archive, Chosen, SplitBy};
+use fitzroy_weather::time::Time;
+use fitzroy_weather::train::Checkpoint;
+use std::path::PathBuf;
+
+/// Memory that is free, if the system tells.
+pub fn free_bytes() -> Option<u64> {
+    Memory::probe().map(|memory| memory.free_bytes)
+}
+
+/// Reads files with the channels that a checkpoint was trained on.
+///
+/// # Errors
+/// They cannot be read, or lack a channel.
+pub fn read_for(checkpoint: &Checkpoint, paths: &[PathBuf]) -> Result<Archive> {
+    let (mut variables, mut levels) = (Vec::<String>::new(), Vec::<f64>::new());
+    let channels = checkpoint.identity["channels"].as_array();
+    for channel in channels.into_iter().flatten() {
+        let name = channel["variable"].as_str().unwrap_or_default().to_string();
+        if !variables.contains(&name) {
+            variables.push(name);
+        }
+        if let Some(level) = channel["level"].as_f64().filter(|p| !levels.contains(p)) {
+            levels.push(level);
+        }
+    }
+    Archive::read(paths, &Chosen { variables, levels }, free_bytes())
+}
+
+/// The split that a checkpoint was trained with.
+///
+/// # Errors
+/// The checkpoint does not hold it.
+pub fn saved_split(checkpoint: &Checkpoint) -> Result<SplitBy> {
+    let time = |field: &str| {
+        let text = checkpoint.settings[field].as_str().unwrap_or_default();
+        Time::parse(text).map_err(|e| e.context(format!("the checkpoint's {field}")))
+    };
+    Ok(SplitBy::Borders {
+        validation: time("validation_start")?,
+        test: time("test_start")?,
+    })
+}

@@ -1,0 +1,190 @@
+//! A forecast as a file.
+
+use super::read_for;
+use crate::face::{Face, Note};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::nn::Pool;
+use fitzroy_weather::data::Splits;
+use fitzroy_weather::evaluate::forecast;
+use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
+use fitzroy_weather::time::Time;
+use fitzroy_weather::train::{Problem, find};
+use std::path::{Path, PathBuf};
+
+/// What is forecast.
+pub struct Forecasting<'a> {
+    /// Files of data, those with later states at the boundary among them.
+    pub data: &'a [PathBuf],
+    /// A checkpoint, or a folder of them.
+    pub checkpoint: &'a Path,
+    /// Time of the last known state; none if a step before [`Forecasting::target`].
+    pub start: Option<Time>,
+    /// Time to forecast, one step ahead.
+    pub target: Option<Time>,
+    /// Steps to forecast.
+    pub n_steps: usize,
+    /// The file to write, which must not be there.
+    pub output: &'a Path,
+    /// Threads.
+    pub threads: usize,
+}
+
+/// A forecast that was written.
+pub struct Forecast {
+    /// Time of the last known state.
+    pub start: Time,
+    /// Times of the forecast.
+    pub times: Vec<Time>,
+    /// The checkpoint that made it.
+    pub checkpoint: PathBuf,
+}
+
+fn usage<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Usage, message))
+}
+
+impl Forecasting<'_> {
+    /// Forecasts and writes the file.
+    ///
+    /// # Errors
+    /// Checkpoint or data cannot be read or do not suffice; the file is there already, or cannot be
+    /// written.
+    pub fn run(&self, face: &dyn Face) -> Result<Forecast> {
+        if self.n_steps == 0 {
+            return usage("⟨num_steps 0⟩: needs at least 1".into());
+        }
+        if self.output.exists() {
+            return usage(format!(
+                "⟨output {}⟩: the file exists; choose another name",
+                self.output.display()
+            ));
+        }
+        let found = find(self.checkpoint)?;
+        found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
+        let archive = read_for(&found.checkpoint, self.data)?;
+        let step_s = archive.step_s;
+        let start = match (self.start, self.target) {
+            (Some(start), _) => start,
+            (None, Some(target)) => Time(target.0 - step_s),
+            (None, None) => return usage("⟨initial_time⟩ is missing".into()),
+        };
+        let Ok(t) = archive.times.binary_search(&start) else {
+            let (first, last) = (archive.times[0], archive.times[archive.times.len() - 1]);
+            return usage(format!(
+                "there is no record of {}; the data go from {} to {}",
+                start.iso(),
+                first.iso(),
+                last.iso()
+            ));
+        };
+        let splits = Splits::whole(&archive);
+        let problem = Problem::restore(archive, splits, &found.checkpoint)?;
+        if self.n_steps > 1 && !problem.is_forecast() {
+            return usage(
+                "⟨num_steps⟩ above 1: a rain model cannot be carried on, for it forecasts rain alone"
+                    .into(),
+            );
+        }
+        let mut pool = Pool::new(self.threads);
+        let parameters = found.checkpoint.best_parameters();
+        let states = forecast(&problem, parameters, &mut pool, t, self.n_steps)?;
+        let times = (1..=self.n_steps).map(|k| Time(start.0 + k as i64 * step_s));
+        let times: Vec<Time> = times.collect();
+        let step = found.checkpoint.progress.step;
+        let attributes = [
+            ("initial_time", start.iso()),
+            ("forecast_reference_time", start.iso()),
+            ("checkpoint", found.path.display().to_string()),
+            ("checkpoint_step", step.to_string()),
+            ("source", format!("Fitzroy {}", env!("CARGO_PKG_VERSION"))),
+        ];
+        let attributes = attributes.map(|(name, value)| (name.to_string(), value));
+        write(
+            self.output,
+            &problem,
+            attributes.to_vec(),
+            (&times, &states),
+        )?;
+        Ok(Forecast {
+            start,
+            times,
+            checkpoint: found.path,
+        })
+    }
+}
+
+/// A static field of the data, so that a forecast can be read as data itself.
+fn static_field((name, values): &(String, Vec<f32>)) -> (GridVariable, Vec<f32>) {
+    let variable = GridVariable {
+        name: name.clone(),
+        units: String::new(),
+        long_name: format!("{name} of the data"),
+        has_levels: false,
+    };
+    (variable, values.clone())
+}
+
+/// Writes the forecast channels, whole variables at a time; what is not forecast is left out.
+fn write(
+    output: &Path,
+    problem: &Problem,
+    attributes: Vec<(String, String)>,
+    (times, states): (&[Time], &[Vec<f64>]),
+) -> Result<()> {
+    let archive = &problem.archive;
+    let n_channels = archive.channels.len();
+    let mut names: Vec<&str> = Vec::new();
+    let mut levels: Vec<f64> = Vec::new();
+    for channel in problem.target_channels() {
+        if !names.contains(&channel.variable.as_str()) {
+            names.push(&channel.variable);
+        }
+        if let Some(level) = channel.level.filter(|p| !levels.contains(p)) {
+            levels.push(level);
+        }
+    }
+    let of = |name: &str| -> Vec<usize> {
+        let all = problem.targets_in_order().iter().copied();
+        all.filter(|&k| archive.channels[k].variable == name)
+            .collect()
+    };
+    let variables = names.iter().map(|name| {
+        let first = &archive.channels[of(name)[0]];
+        GridVariable {
+            name: name.to_string(),
+            units: first.units.clone(),
+            long_name: format!("forecast of {name}"),
+            has_levels: first.level.is_some(),
+        }
+    });
+    let header = GridHeader {
+        title: "Forecast of a graph network by Fitzroy".into(),
+        attributes,
+        times: times.to_vec(),
+        levels: levels.clone(),
+        lat: archive.lat.clone(),
+        lon: archive.lon.clone(),
+        variables: variables.collect(),
+        statics: archive.statics.iter().map(static_field).collect(),
+        compression: 4,
+    };
+    let mut inside = vec![false; archive.n_nodes()];
+    problem
+        .outputs()
+        .iter()
+        .for_each(|&node| inside[node as usize] = true);
+    let mut file = GridFile::create(output, header)?;
+    for (record, state) in states.iter().enumerate() {
+        for (number, name) in names.iter().enumerate() {
+            let mut values = Vec::new();
+            for channel in of(name) {
+                values.extend((0..archive.n_nodes()).map(|node| {
+                    let x = state[node * n_channels + channel] as f32;
+                    if inside[node] { x } else { f32::NAN }
+                }));
+            }
+            file.write(record, number, &values)?;
+        }
+    }
+    file.finish()
+}

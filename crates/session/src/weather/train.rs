@@ -1,0 +1,298 @@
+//! Training from files to a folder with checkpoints, metrics and a page.
+
+use super::device::Taken;
+use super::{free_bytes, pages};
+use crate::clock::{Clock, unix_seconds};
+use crate::face::{Face, Note};
+use crate::folder::{Folder, Lock};
+use fitzroy::Result;
+use fitzroy::report::json_number;
+use fitzroy_weather::data::{Archive, Chosen, Contents, SplitBy, Splits};
+use fitzroy_weather::train::{
+    Architecture, BesideStart, Caller, Ended, Event, Found, Outcome, Plan, Problem, Settings,
+    Target, Task, Weighting, find, plan, resumed, train_on,
+};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What a training is asked for.
+#[derive(Clone)]
+pub struct Request {
+    /// CF NetCDF-4 files or Zarr stores of one region; several are one series.
+    pub data: Vec<PathBuf>,
+    /// Variables and levels to use.
+    pub chosen: Chosen,
+    /// Which records train, validate and test.
+    pub split: SplitBy,
+    /// What to learn.
+    pub task: Task,
+    /// The network.
+    pub architecture: Architecture,
+    /// The loss and what counts more in it.
+    pub weighting: Weighting,
+    /// The training loop. Device and memory are filled in.
+    pub settings: Settings,
+    /// Whether the batch is the largest power of two that fits 80 % of the free memory.
+    pub auto_batch: bool,
+}
+
+/// A training that was planned.
+pub struct Training {
+    /// Data, graph and network.
+    pub problem: Problem,
+    /// What the files of data hold.
+    pub contents: Contents,
+    /// The training loop.
+    pub settings: Settings,
+    /// What the training takes.
+    pub plan: Plan,
+    /// Where it is done, in words.
+    pub place: String,
+    data: Vec<PathBuf>,
+    gpu: Option<Taken>,
+}
+
+/// The folder of a training, taken, and the checkpoint to go on from.
+pub struct Opened {
+    /// Where results go.
+    pub folder: PathBuf,
+    /// Keeps others out.
+    _lock: Option<Lock>,
+    found: Option<Found>,
+}
+
+/// A training that has ended.
+pub struct Trained {
+    /// Its losses, checkpoints and times.
+    pub outcome: Outcome,
+    /// The same as one JSON document.
+    pub document: Value,
+    /// Seconds of all of it.
+    pub total_s: f64,
+}
+
+impl Training {
+    /// Reads the data and plans the training.
+    ///
+    /// # Errors
+    /// The data cannot be read or do not suffice; a setting is out of range; it will not fit into
+    /// memory.
+    pub fn new(request: &Request, gpu: Option<Taken>) -> Result<Training> {
+        let (archive, contents) =
+            Archive::read_with_contents(&request.data, &request.chosen, free_bytes())?;
+        let splits = Splits::new(&archive, &request.split)?;
+        let problem = Problem::new(
+            archive,
+            splits,
+            request.task.clone(),
+            request.architecture,
+            request.weighting.clone(),
+            None,
+        )?;
+        let free = gpu
+            .as_ref()
+            .map_or_else(free_bytes, |gpu| Some(gpu.free_bytes));
+        let share = if request.auto_batch { 8 } else { 9 };
+        let mut settings = Settings {
+            device: gpu.as_ref().map(|gpu| gpu.math),
+            memory_bytes: free.map(|free| free / 10 * share),
+            ..request.settings.clone()
+        };
+        let mut planned = plan(&problem, &settings)?;
+        while request.auto_batch && settings.batch_size < 1024 {
+            let next = Settings {
+                batch_size: 2 * settings.batch_size,
+                ..settings.clone()
+            };
+            let Ok(larger) = plan(&problem, &next) else {
+                break;
+            };
+            (settings, planned) = (next, larger);
+        }
+        let place = match &gpu {
+            Some(gpu) => format!("{}, {}", gpu.label, gpu.math.name()),
+            None => format!("{} threads", settings.threads),
+        };
+        Ok(Training {
+            problem,
+            contents,
+            settings,
+            plan: planned,
+            place,
+            data: request.data.clone(),
+            gpu,
+        })
+    }
+
+    /// The checkpoint at `from`, a file or a folder of them, to go on from, and how its training
+    /// ended if nothing is left to do.
+    ///
+    /// # Errors
+    /// There is none, or it is of another training.
+    pub fn find(&self, from: &Path, face: &dyn Face) -> Result<(Found, Option<Ended>)> {
+        let found = find(from)?;
+        found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
+        let ended = resumed(&self.problem, &self.settings, &found.checkpoint)?;
+        if ended.is_none() {
+            face.tell(Note::Notice(&format!(
+                "going on from {}, step {}",
+                found.path.display(),
+                found.checkpoint.progress.step
+            )));
+        }
+        Ok((found, ended))
+    }
+
+    /// Takes the folder: the one given, that of the checkpoint, or a fresh one; and says in it what
+    /// will be trained.
+    ///
+    /// # Errors
+    /// It cannot be used, or another run has it.
+    pub fn open(
+        &self,
+        out: Option<&Path>,
+        found: Option<Found>,
+        face: &Arc<dyn Face>,
+    ) -> Result<Opened> {
+        let from = found.as_ref().map(|f| f.path.as_path());
+        let (folder, lock) = take(out, from, face)?;
+        let data: Vec<String> = self.data.iter().map(|p| p.display().to_string()).collect();
+        pages::begin(
+            &folder,
+            (&data, &self.contents),
+            &self.problem.architecture,
+            (&self.settings, &self.plan, &self.place),
+            &**face,
+        )?;
+        Ok(Opened {
+            folder,
+            _lock: lock,
+            found,
+        })
+    }
+
+    /// Trains until the end, or until `stop` turns true; `observer` is told of steps, validations and
+    /// checkpoints. Measures where the time goes if `profiles`.
+    ///
+    /// # Errors
+    /// The data cannot be read any more, or a checkpoint cannot be written.
+    pub fn run(
+        self,
+        opened: &mut Opened,
+        (stop, clock): (&AtomicBool, Clock),
+        observer: &(dyn Fn(&Event<'_>) + Sync),
+        profiles: bool,
+        face: &dyn Face,
+    ) -> Result<Trained> {
+        let caller = Caller {
+            now: &|| clock.seconds(),
+            wall_time: &unix_seconds,
+            stop,
+            observer,
+            profile: profiles.then(|| {
+                let clock: fitzroy_device::nn::Clock = Arc::new(move || clock.seconds());
+                clock
+            }),
+        };
+        let target = self.gpu.map_or(Target::Cpu, |gpu| {
+            Target::Device(Box::new(gpu.work), gpu.math)
+        });
+        let from = opened.found.take().map(|f| f.checkpoint);
+        let (folder, settings) = (&opened.folder, &self.settings);
+        let outcome = train_on(target, &self.problem, settings, from, folder, &caller)?;
+        let p = &outcome.progress;
+        let total_s = clock.seconds();
+        let document = json!({
+            "out": folder.display().to_string(), "seed": settings.seed,
+            "ended": format!("{:?}", outcome.ended).to_lowercase(), "steps": p.step,
+            "epoch": p.epoch, "last_loss": json_number(outcome.last_loss),
+            "best_validation_loss": p.best_loss.map_or(Value::Null, json_number),
+            "skipped_updates": p.n_skipped, "data_wait": json_number(outcome.data_wait),
+            "first_step_s": json_number(outcome.step_s.0),
+            "median_step_s": json_number(outcome.step_s.1), "total_s": total_s,
+            "parameters": self.plan.n_parameters,
+            "beside_start": beside_json(&outcome.beside_start),
+        });
+        pages::end(folder, &document, face)?;
+        Ok(Trained {
+            outcome,
+            document,
+            total_s,
+        })
+    }
+}
+
+impl Trained {
+    /// What people should know of a training that has ended.
+    pub fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        if self.outcome.data_wait > 0.1 {
+            let message = "more than a tenth of the time was spent waiting for data: raise \
+                           ⟨prefetch_buffer_size⟩, or train with fewer threads so that one is left \
+                           for data";
+            advice.push(message.into());
+        }
+        let behind = self
+            .outcome
+            .beside_start
+            .iter()
+            .filter(|b| !(b.ratio < 1.0));
+        let behind: Vec<String> = behind.map(|b| b.lead_hours.to_string()).collect();
+        if !behind.is_empty() {
+            advice.push(format!(
+                "behind its untrained start at {} h: train on longer forecasts (⟨rollout_steps⟩), on \
+                 more data, or longer",
+                behind.join(", ")
+            ));
+        }
+        let ended = match self.outcome.ended {
+            Ended::Degenerate => {
+                "the last loss is 0 or not finite: nothing can have been learnt. Look at the data: \
+                 a channel that never changes, or a fill value that is taken for a number"
+            }
+            Ended::Diverged => {
+                "the gradient was not finite three times in a row; the last good checkpoint stands. \
+                 Lower ⟨learning_rate⟩, or look at the data"
+            }
+            Ended::Finished | Ended::Early | Ended::Interrupted => return advice,
+        };
+        advice.push(ended.into());
+        advice
+    }
+}
+
+/// The folder and its lock: no other run may use it as long as the lock lives.
+fn take(
+    given: Option<&Path>,
+    from: Option<&Path>,
+    face: &Arc<dyn Face>,
+) -> Result<(PathBuf, Option<Lock>)> {
+    if let Some(from) = from
+        && given.is_none_or(|out| Some(out) == from.parent())
+    {
+        let path = match from.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        };
+        let lock = Lock::take(path, path)?;
+        return Ok((path.to_path_buf(), Some(lock)));
+    }
+    let mut folder = Folder::open(Path::new(""), given, "weather", None, face)?;
+    // Keeps the folder: checkpoints will lie in it.
+    folder.file("run.json");
+    let path = folder.path().to_path_buf();
+    let lock = folder.finish_locked()?;
+    Ok((path, lock))
+}
+
+fn beside_json(found: &[BesideStart]) -> Value {
+    let one = |b: &BesideStart| {
+        json!({
+            "lead_hours": b.lead_hours, "rmse_ratio": json_number(b.ratio),
+            "variables_ahead": b.ahead.0, "variables": b.ahead.1,
+        })
+    };
+    found.iter().map(one).collect()
+}
