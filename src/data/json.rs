@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::read::none_called;
 use super::{Array, Values};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 /// One array per name of the top-level object.
 pub(super) fn read(bytes: &[u8], source: &str) -> Result<Vec<Array>> {
@@ -13,7 +13,7 @@ pub(super) fn read(bytes: &[u8], source: &str) -> Result<Vec<Array>> {
             .iter()
             .map(|(name, value)| array(name, value, source))
             .collect(),
-        other => Err(data_error(format!(
+        other => Err(Error::data(format!(
             "the top level is {}, not an object; write {{\"NAME\": ...}}, or bind the file by \
              NAME=FILE",
             kind_of(&other)
@@ -43,7 +43,7 @@ pub(super) fn read_value(text: &str, name: &str, source: &str) -> Result<Array> 
         return Ok(array);
     }
     let not_a_value = || {
-        data_error(format!(
+        Error::data(format!(
             "`{text}` is neither a number nor a list like [1, 2, 3]"
         ))
     };
@@ -52,10 +52,6 @@ pub(super) fn read_value(text: &str, name: &str, source: &str) -> Result<Array> 
         Value::Object(_) | Value::Null => Err(not_a_value()),
         value => array(name, &value, source),
     }
-}
-
-fn data_error(message: String) -> Error {
-    Error::new(ErrorKind::Data, message)
 }
 
 fn parse(bytes: &[u8]) -> Result<Value> {
@@ -69,7 +65,7 @@ fn parse(bytes: &[u8]) -> Result<Value> {
             _ if error.is_eof() => "; the file seems cut short",
             _ => "",
         };
-        data_error(format!("not valid JSON: {error}{hint}"))
+        Error::data(format!("not valid JSON: {error}{hint}"))
     })
 }
 
@@ -123,7 +119,7 @@ impl<'a> Flat<'a> {
                 }
                 Ok(())
             }
-            Value::Object(_) => Err(data_error(format!(
+            Value::Object(_) => Err(Error::data(format!(
                 "`{}` is an object; only numbers, booleans, text and nested lists are read",
                 place(self.name, at)
             ))),
@@ -145,7 +141,7 @@ impl<'a> Flat<'a> {
             None => "a single element".to_string(),
         };
         let first = place(self.name, &vec![0; at.len()]);
-        data_error(format!(
+        Error::data(format!(
             "`{}` is {got}, but `{first}` is {needed}; all rows must have the same shape \
              (positions count from 0)",
             place(self.name, at)

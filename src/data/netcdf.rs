@@ -14,12 +14,8 @@ const NO_VALUES: &str = "This is a netCDF dimension but not a netCDF variable";
 /// Deflate makes data at most this many times smaller.
 const DEFLATE_MAX: u64 = 1100;
 
-fn data_error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 fn damaged(error: impl std::fmt::Display) -> Error {
-    data_error(format!("the file is damaged or cut short ({error})"))
+    Error::data(format!("the file is damaged or cut short ({error})"))
 }
 
 /// Numbers that are read at a time.
@@ -67,7 +63,7 @@ impl NetCdfFile {
     pub fn numbers(&self, name: &str, take: &mut dyn FnMut(&[f64]) -> Result<()>) -> Result<()> {
         if !self.names().iter().any(|n| n == name) {
             let all = self.names().join(", ");
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "there is no one-dimensional variable `{name}` of numbers; there are {all}"
             )));
         }
@@ -116,7 +112,7 @@ pub(super) fn read(path: &Path, source: &str) -> Result<Vec<Array>> {
     }
     if out.is_empty() {
         let message = "the root group holds no variable of numbers or text";
-        return Err(data_error(message));
+        return Err(Error::data(message));
     }
     Ok(out)
 }
@@ -127,7 +123,7 @@ fn open(path: &Path) -> Result<H5File> {
     let file = std::fs::File::open(path).map_err(io)?;
     file.take(8).read_to_end(&mut start).map_err(io)?;
     if start != *b"\x89HDF\r\n\x1a\n" {
-        return Err(data_error(if start.starts_with(b"CDF") {
+        return Err(Error::data(if start.starts_with(b"CDF") {
             "this is a NetCDF-3 file; convert it: nccopy -k nc4 OLD.nc NEW.nc"
         } else {
             "this is not a NetCDF-4 file"

@@ -6,7 +6,7 @@
 use std::io::Cursor;
 
 use super::{Array, Values, unpack};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -38,9 +38,9 @@ pub(super) fn read(bytes: &[u8], name: &str, source: &str) -> Result<Array> {
     let n_bytes = shape
         .iter()
         .try_fold(dtype.size, |product, &n| product.checked_mul(n))
-        .ok_or_else(|| data_error(format!("the shape {shape:?} is too large")))?;
+        .ok_or_else(|| Error::data(format!("the shape {shape:?} is too large")))?;
     let Some(data) = data.get(..n_bytes) else {
-        return Err(data_error(format!(
+        return Err(Error::data(format!(
             "shape {shape:?} needs {n_bytes} bytes, the file holds {}; it seems cut short",
             data.len()
         )));
@@ -68,7 +68,7 @@ pub(super) fn read(bytes: &[u8], name: &str, source: &str) -> Result<Array> {
 /// Every member of an `.npz` archive.
 pub(super) fn read_archive(bytes: &[u8], source: &str) -> Result<Vec<Array>> {
     let damaged =
-        |error: zip::result::ZipError| data_error(format!("not a readable NPZ archive ({error})"));
+        |error: zip::result::ZipError| Error::data(format!("not a readable NPZ archive ({error})"));
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
     let mut arrays = Vec::with_capacity(archive.len());
     for i in 0..archive.len() {
@@ -79,24 +79,20 @@ pub(super) fn read_archive(bytes: &[u8], source: &str) -> Result<Vec<Array>> {
         };
         let packed = usize::try_from(member.compressed_size()).unwrap_or(usize::MAX);
         let content = unpack(member, packed)
-            .map_err(|error| data_error(format!("member `{file}` is damaged ({error})")))?;
+            .map_err(|error| Error::data(format!("member `{file}` is damaged ({error})")))?;
         arrays.push(read(&content, name, source).map_err(|e| e.context(format!("`{file}`")))?);
     }
     if arrays.is_empty() {
-        return Err(data_error("the archive holds no .npy member".into()));
+        return Err(Error::data("the archive holds no .npy member"));
     }
     Ok(arrays)
 }
 
-fn data_error(message: String) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 /// The header text and the bytes after it.
 fn split(bytes: &[u8]) -> Result<(&str, &[u8])> {
-    let not_npy = || data_error("not an NPY file (it does not begin with \\x93NUMPY)".into());
+    let not_npy = || Error::data("not an NPY file (it does not begin with \\x93NUMPY)");
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(not_npy)?;
-    let cut = || data_error("the NPY header is cut short".into());
+    let cut = || Error::data("the NPY header is cut short");
     let (version, rest) = rest.split_at_checked(2).ok_or_else(cut)?;
     let (length, rest) = match version[0] {
         1 => {
@@ -108,14 +104,14 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8])> {
             (u32::from_le_bytes(*length) as usize, rest)
         }
         other => {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "NPY version {other} is not known (1 to 3 are)"
             )));
         }
     };
     let (header, data) = rest.split_at_checked(length).ok_or_else(cut)?;
-    let header = std::str::from_utf8(header)
-        .map_err(|_| data_error("the NPY header is not UTF-8".into()))?;
+    let header =
+        std::str::from_utf8(header).map_err(|_| Error::data("the NPY header is not UTF-8"))?;
     Ok((header, data))
 }
 
@@ -124,7 +120,7 @@ fn field<'a>(header: &'a str, key: &str) -> Result<&'a str> {
     let found = header.split_once(&format!("'{key}':"));
     found
         .map(|(_, rest)| rest.trim_start())
-        .ok_or_else(|| data_error(format!("the NPY header has no `{key}`")))
+        .ok_or_else(|| Error::data(format!("the NPY header has no `{key}`")))
 }
 
 fn parse_header(header: &str) -> Result<Header> {
@@ -133,12 +129,12 @@ fn parse_header(header: &str) -> Result<Header> {
         .strip_prefix('\'')
         .and_then(|rest| rest.split_once('\''));
     let (text, _) = text.ok_or_else(|| {
-        data_error("records (structured arrays) are not read; save one array per field".into())
+        Error::data("records (structured arrays) are not read; save one array per field")
     })?;
     let dtype = parse_dtype(text)?;
     let fortran_order = field(header, "fortran_order")?.starts_with("True");
     let shape = field(header, "shape")?;
-    let bad_shape = || data_error("the NPY header has no readable shape".into());
+    let bad_shape = || Error::data("the NPY header has no readable shape");
     let inside = shape
         .strip_prefix('(')
         .and_then(|rest| rest.split_once(')'));
@@ -157,7 +153,7 @@ fn parse_header(header: &str) -> Result<Header> {
 
 fn parse_dtype(text: &str) -> Result<Dtype> {
     let unread = |what: &str| {
-        data_error(format!(
+        Error::data(format!(
             "elements of type `{text}`{what} are not read; save them as numbers, booleans or text"
         ))
     };
@@ -304,7 +300,7 @@ fn text<'a>(
     };
     let labels: Option<Vec<String>> = (0..n).map(one).collect();
     array.values = Values::Text(
-        labels.ok_or_else(|| data_error("the text holds bytes that are not Unicode".into()))?,
+        labels.ok_or_else(|| Error::data("the text holds bytes that are not Unicode"))?,
     );
     Ok(array)
 }

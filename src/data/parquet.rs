@@ -27,18 +27,14 @@ pub struct ParquetFile {
     reader: SerializedFileReader<File>,
 }
 
-fn data_error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 fn broken(error: &ParquetError) -> Error {
     let text = error.to_string();
     if text.to_lowercase().contains("zstd") || text.contains("Disabled feature") {
-        return data_error(format!(
+        return Error::data(format!(
             "{text}; write it with Snappy, gzip or no compression (pandas: compression=\"snappy\")"
         ));
     }
-    data_error(format!(
+    Error::data(format!(
         "the Parquet file is damaged or cut short ({text}); fetch or write it again"
     ))
 }
@@ -134,7 +130,7 @@ impl ParquetFile {
         let found = self.columns().find(|c| c.1 == name);
         let Some((at, _, Kind::Number { scale, unsigned })) = found else {
             let all = self.names().join(", ");
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "there is no column `{name}` of numbers; the columns are {all}"
             )));
         };
@@ -160,7 +156,7 @@ impl ParquetFile {
                 ColumnReader::Int64ColumnReader(r) => each(r, |x| integer(*x), take)?,
                 ColumnReader::FloatColumnReader(r) => each(r, |x| f64::from(*x), take)?,
                 ColumnReader::DoubleColumnReader(r) => each(r, |x| *x, take)?,
-                _ => return Err(data_error(format!("column `{name}` holds no numbers"))),
+                _ => return Err(Error::data(format!("column `{name}` holds no numbers"))),
             }
         }
         Ok(())
@@ -254,7 +250,7 @@ pub(super) fn read(path: &Path, source: &str) -> Result<Vec<Array>> {
     let lengths = out.iter().map(|a| a.values.len());
     if out.is_empty() || lengths.clone().any(|n| n != file.n_rows()) {
         let held: Vec<String> = file.columns().map(|c| c.1).collect();
-        return Err(data_error(match out.is_empty() {
+        return Err(Error::data(match out.is_empty() {
             true => format!(
                 "no column holds numbers or text (the file has {})",
                 held.join(", ")

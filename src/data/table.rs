@@ -5,7 +5,7 @@ use std::str;
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use super::{Array, Values};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, Result};
 
 /// Cells that stand for a missing value.
 const MISSING: [&[u8]; 6] = [b"", b"NA", b"NaN", b"nan", b"null", b"NULL"];
@@ -37,14 +37,14 @@ struct Column {
 pub(super) fn read(bytes: &[u8], delimiter: u8, source: &str) -> Result<Vec<Array>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Err(data_error("the text is UTF-16; save it as UTF-8".into()));
+        return Err(Error::data("the text is UTF-16; save it as UTF-8"));
     }
     let mut reader = open(bytes, delimiter);
     let mut columns = header(&mut reader, delimiter)?;
     let n_cells = reader.byte_headers().map_or(0, ByteRecord::len);
     let n_rows = numbers(&mut reader, &mut columns, n_cells)?;
     if n_rows == 0 {
-        return Err(data_error("there is a header but no row of data".into()));
+        return Err(Error::data("there is a header but no row of data"));
     }
     let texts = texts(bytes, delimiter, &columns)?;
     Ok(columns
@@ -52,10 +52,6 @@ pub(super) fn read(bytes: &[u8], delimiter: u8, source: &str) -> Result<Vec<Arra
         .zip(texts)
         .map(|(column, text)| finish(column, text, source))
         .collect())
-}
-
-fn data_error(message: String) -> Error {
-    Error::new(ErrorKind::Data, message)
 }
 
 fn open(bytes: &[u8], delimiter: u8) -> Reader<&[u8]> {
@@ -69,7 +65,7 @@ fn open(bytes: &[u8], delimiter: u8) -> Reader<&[u8]> {
 fn header(reader: &mut Reader<&[u8]>, delimiter: u8) -> Result<Vec<Column>> {
     let record = reader
         .byte_headers()
-        .map_err(|e| data_error(e.to_string()))?;
+        .map_err(|e| Error::data(e.to_string()))?;
     let mut columns: Vec<Column> = Vec::new();
     for (position, cell) in record.iter().enumerate() {
         let name = utf8(cell, 1)?.trim().to_string();
@@ -82,13 +78,13 @@ fn header(reader: &mut Reader<&[u8]>, delimiter: u8) -> Result<Vec<Column>> {
                 first.position + 1,
                 position + 1
             );
-            return Err(data_error(message));
+            return Err(Error::data(message));
         }
         if record.len() == 1
             && delimiter == b','
             && let Some(sign) = other_separator(&name)
         {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "line 1: cells are separated by {sign}; save the table with commas, or as .tsv with \
                  tabs; numbers need a decimal point"
             )));
@@ -104,7 +100,7 @@ fn header(reader: &mut Reader<&[u8]>, delimiter: u8) -> Result<Vec<Column>> {
         });
     }
     if columns.is_empty() {
-        return Err(data_error("line 1: the header names no column".into()));
+        return Err(Error::data("line 1: the header names no column"));
     }
     Ok(columns)
 }
@@ -119,7 +115,7 @@ fn other_separator(name: &str) -> Option<&'static str> {
 
 fn utf8(cell: &[u8], line: u64) -> Result<&str> {
     str::from_utf8(cell).map_err(|_| {
-        data_error(format!(
+        Error::data(format!(
             "line {line}: the text is not UTF-8; save it as UTF-8"
         ))
     })
@@ -131,7 +127,7 @@ fn numbers(reader: &mut Reader<&[u8]>, columns: &mut [Column], n_cells: usize) -
     let mut row = 0;
     while reader
         .read_byte_record(&mut record)
-        .map_err(|e| data_error(e.to_string()))?
+        .map_err(|e| Error::data(e.to_string()))?
     {
         let line = record.position().map_or(0, |p| p.line());
         if record.len() != n_cells {
@@ -140,7 +136,7 @@ fn numbers(reader: &mut Reader<&[u8]>, columns: &mut [Column], n_cells: usize) -
                 record.len(),
                 if record.len() == 1 { "cell" } else { "cells" }
             );
-            return Err(data_error(message));
+            return Err(Error::data(message));
         }
         for column in columns.iter_mut() {
             let bytes = record[column.position].trim_ascii();
@@ -217,7 +213,7 @@ fn texts(bytes: &[u8], delimiter: u8, columns: &[Column]) -> Result<Vec<Option<V
     let mut record = ByteRecord::new();
     while reader
         .read_byte_record(&mut record)
-        .map_err(|e| data_error(e.to_string()))?
+        .map_err(|e| Error::data(e.to_string()))?
     {
         let line = record.position().map_or(0, |p| p.line());
         for (column, cells) in columns.iter().zip(&mut texts) {

@@ -58,6 +58,21 @@ impl Error {
         }))
     }
 
+    /// An error of [`ErrorKind::Usage`].
+    pub fn usage(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Usage, message)
+    }
+
+    /// An error of [`ErrorKind::Data`].
+    pub fn data(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Data, message)
+    }
+
+    /// An error of [`ErrorKind::Device`].
+    pub fn device(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Device, message)
+    }
+
     /// What sort of error this is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind

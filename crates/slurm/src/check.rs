@@ -3,7 +3,7 @@
 use crate::cluster::{Cluster, missing, refused};
 use crate::plan::Plan;
 use crate::profile::{notation, seconds};
-use crate::{Error, ErrorKind, Result, usage};
+use crate::{Error, ErrorKind, Result};
 use std::path::Path;
 
 /// Something that need not stop the job but should be known.
@@ -88,7 +88,7 @@ fn array_length(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
         (key.trim() == "MaxArraySize").then(|| value.trim().parse::<usize>().ok())?
     };
     match answer.stdout.lines().find_map(value) {
-        Some(most) if plan.tasks.count > most => Err(usage(format!(
+        Some(most) if plan.tasks.count > most => Err(Error::usage(format!(
             "{} tasks, and this cluster takes arrays of at most {most}: split into fewer",
             plan.tasks.count
         ))),
@@ -114,14 +114,14 @@ fn time(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
         let mut names: Vec<&str> = rows.iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         names.dedup();
-        return Err(usage(format!(
+        return Err(Error::usage(format!(
             "there is no partition `{partition}`; there are {}. Set it with --set partition=, or in \
              your slurm.toml",
             names.join(", ")
         )));
     };
     match seconds(most) {
-        Some(most_s) if plan.time_s()? > most_s => Err(usage(format!(
+        Some(most_s) if plan.time_s()? > most_s => Err(Error::usage(format!(
             "partition `{partition}` runs jobs for at most {most}, and the job asks for {}: set it \
              with --set time={}; a run continues where it stopped",
             notation(plan.time_s()?),

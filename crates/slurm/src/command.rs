@@ -1,6 +1,6 @@
 //! The command of a run: which may run as jobs, how each is spread, and how each goes on.
 
-use crate::{Result, usage};
+use crate::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// What a task of a command gets.
@@ -129,7 +129,7 @@ impl Command {
     pub fn parse<S: AsRef<str>>(words: &[S]) -> Result<Self> {
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
         if words.is_empty() {
-            return Err(usage(
+            return Err(Error::usage(
                 "nothing to run: write the command behind --, as in -- sample m.fz",
             ));
         }
@@ -140,7 +140,7 @@ impl Command {
         let Some(kind) = KINDS.iter().find(named).copied() else {
             let names: Vec<&str> = KINDS.iter().map(|k| k.name).collect();
             let asked = words[..words.len().min(2)].join(" ");
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "`{asked}` does not run as a job; these do: {}",
                 names.join(", ")
             )));
@@ -151,7 +151,7 @@ impl Command {
             OURS.contains(&flag)
         };
         if let Some(flag) = arguments.iter().find(is_ours) {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "{flag} is set by the job: give --out before --, and leave the rest"
             )));
         }
@@ -188,7 +188,7 @@ impl Command {
             return Ok(4);
         };
         let n = text.parse().ok().filter(|&n| n > 0);
-        n.ok_or_else(|| usage(format!("--chains {text}: needs a whole number above 0")))
+        n.ok_or_else(|| Error::usage(format!("--chains {text}: needs a whole number above 0")))
     }
 
     /// The value of a flag, written as `--flag value` or `--flag=value`; the last one counts.
@@ -292,7 +292,7 @@ fn absolute(argument: &str, here: &Path, exists: &dyn Fn(&Path) -> bool) -> Resu
         .chars()
         .all(|c| c.is_alphanumeric() || "._-/~".contains(c));
     if plain && ending.is_some_and(|e| DATA.contains(&e.as_str())) {
-        return Err(usage(format!("{file}: there is no such file")));
+        return Err(Error::usage(format!("{file}: there is no such file")));
     }
     Ok(argument.to_owned())
 }

@@ -31,8 +31,3 @@ pub mod split;
 pub mod status;
 
 pub use fitzroy_graph::{Error, ErrorKind, Result};
-
-/// A usage error.
-pub(crate) fn usage(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}

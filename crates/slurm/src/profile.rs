@@ -1,6 +1,6 @@
 //! Profiles: what one kind of node offers, and how this site asks for it.
 
-use crate::{Result, usage};
+use crate::{Error, Result};
 use toml::{Table, Value};
 
 /// The profiles that come along, as an editable file.
@@ -97,7 +97,7 @@ impl Profile {
 
     fn notation(&self, key: &str, time: &str) -> Result<u64> {
         seconds(time).filter(|&s| s > 0).ok_or_else(|| {
-            usage(format!(
+            Error::usage(format!(
                 "profile `{}`: {key} `{time}` is none of MINUTES, MM:SS, HH:MM:SS, D-HH, D-HH:MM, \
                  D-HH:MM:SS",
                 self.name
@@ -159,12 +159,12 @@ impl Profile {
             "cpus" => {
                 self.cpus = whole(key, value)?;
                 if self.cpus == 0 {
-                    return Err(usage("`cpus` needs a whole number above 0"));
+                    return Err(Error::usage("`cpus` needs a whole number above 0"));
                 }
             }
             _ => {
                 let keys = KEYS.join(", ");
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "there is no key `{key}`; the keys are {keys}"
                 )));
             }
@@ -188,11 +188,11 @@ pub fn built_in() -> Vec<Profile> {
 pub fn extend(profiles: &mut Vec<Profile>, text: &str, origin: &str) -> Result<()> {
     let table: Table = text
         .parse()
-        .map_err(|e| usage(format!("{origin}: {}", one_line(&e))))?;
+        .map_err(|e| Error::usage(format!("{origin}: {}", one_line(&e))))?;
     for (name, keys) in &table {
         let Some(keys) = keys.as_table() else {
             let message = format!("{origin}: `{name}` stands under no heading such as [h100]");
-            return Err(usage(message));
+            return Err(Error::usage(message));
         };
         let at = match profiles.iter().position(|p| &p.name == name) {
             Some(at) => at,
@@ -216,7 +216,7 @@ pub fn extend(profiles: &mut Vec<Profile>, text: &str, origin: &str) -> Result<(
 pub fn find<'a>(profiles: &'a [Profile], name: &str) -> Result<&'a Profile> {
     profiles.iter().find(|p| p.name == name).ok_or_else(|| {
         let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
-        usage(format!(
+        Error::usage(format!(
             "there is no profile `{name}`; there are {}. Add one to your slurm.toml",
             names.join(", ")
         ))
@@ -229,7 +229,7 @@ pub fn find<'a>(profiles: &'a [Profile], name: &str) -> Result<&'a Profile> {
 /// No such key, or a value it cannot take.
 pub fn override_by(profile: &mut Profile, assignment: &str) -> Result<()> {
     let Some((key, text)) = assignment.split_once('=') else {
-        return Err(usage(format!("`{assignment}`: write KEY=VALUE")));
+        return Err(Error::usage(format!("`{assignment}`: write KEY=VALUE")));
     };
     let value = match (key, text.parse::<i64>()) {
         ("cpus" | "restarts", Ok(n)) => Value::Integer(n),
@@ -242,7 +242,7 @@ pub fn override_by(profile: &mut Profile, assignment: &str) -> Result<()> {
         }
         ("env", _) => {
             let Some((name, value)) = text.split_once('=') else {
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "`env={text}`: write env=NAME=VALUE, or env={{ NAME = \"value\", ... }}"
                 )));
             };
@@ -261,8 +261,11 @@ fn written_as_in_the_file(key: &str, text: &str) -> Result<Value> {
     let table: std::result::Result<Table, _> = format!("{key} = {text}").parse();
     match table.map(|mut table| (table.len(), table.remove(key))) {
         Ok((1, Some(value))) => Ok(value),
-        Ok(_) => Err(usage(format!("`{key}={text}`: write one value"))),
-        Err(error) => Err(usage(format!("`{key}={text}`: {}", one_line(&error)))),
+        Ok(_) => Err(Error::usage(format!("`{key}={text}`: write one value"))),
+        Err(error) => Err(Error::usage(format!(
+            "`{key}={text}`: {}",
+            one_line(&error)
+        ))),
     }
 }
 
@@ -278,7 +281,7 @@ fn refuse_line_ends(key: &str, value: &Value) -> Result<()> {
         _ => false,
     };
     match found {
-        true => Err(usage(format!(
+        true => Err(Error::usage(format!(
             "`{key}` holds the end of a line or another control character: write one line, and in \
              lists an item for each"
         ))),
@@ -289,7 +292,9 @@ fn refuse_line_ends(key: &str, value: &Value) -> Result<()> {
 /// A text that stands in an `#SBATCH` line, which a space would end.
 fn one_word(key: &str, text: String) -> Result<String> {
     match text.contains(char::is_whitespace) || text.starts_with('-') {
-        true => Err(usage(format!("`{key}` needs one word, not `{text}`"))),
+        true => Err(Error::usage(format!(
+            "`{key}` needs one word, not `{text}`"
+        ))),
         false => Ok(text),
     }
 }
@@ -300,7 +305,7 @@ fn one_gpu(text: String) -> Result<String> {
     match count.parse::<u64>() {
         Ok(n) if n != 1 => {
             let kind = text.strip_suffix(count).unwrap_or_default();
-            Err(usage(format!(
+            Err(Error::usage(format!(
                 "`gpus` is `{text}`: a task computes on one GPU; write {kind}1, and spread chains over \
                  tasks with --split"
             )))
@@ -361,14 +366,17 @@ fn string(key: &str, value: &Value) -> Result<String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Integer(n) => Ok(n.to_string()),
-        _ => Err(usage(format!("`{key}` needs a text, not {}", shown(value)))),
+        _ => Err(Error::usage(format!(
+            "`{key}` needs a text, not {}",
+            shown(value)
+        ))),
     }
 }
 
 fn whole(key: &str, value: &Value) -> Result<u32> {
     let n = value.as_integer().and_then(|n| u32::try_from(n).ok());
     n.ok_or_else(|| {
-        usage(format!(
+        Error::usage(format!(
             "`{key}` needs a whole number, not {}",
             shown(value)
         ))
@@ -377,7 +385,7 @@ fn whole(key: &str, value: &Value) -> Result<u32> {
 
 fn strings(key: &str, value: &Value) -> Result<Vec<String>> {
     let bad = || {
-        usage(format!(
+        Error::usage(format!(
             "`{key}` needs a list of texts, not {}",
             shown(value)
         ))
@@ -389,7 +397,7 @@ fn strings(key: &str, value: &Value) -> Result<Vec<String>> {
 
 fn pairs(value: &Value) -> Result<Vec<(String, String)>> {
     let bad = || {
-        usage(format!(
+        Error::usage(format!(
             "`env` needs {{ NAME = \"value\" }}, not {}",
             shown(value)
         ))
@@ -399,7 +407,9 @@ fn pairs(value: &Value) -> Result<Vec<(String, String)>> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         match name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
             true => Ok((name.clone(), string("env", value)?)),
-            false => Err(usage(format!("`env`: `{name}` is no name of a variable"))),
+            false => Err(Error::usage(format!(
+                "`env`: `{name}` is no name of a variable"
+            ))),
         }
     };
     table.iter().map(pair).collect()

@@ -1,7 +1,7 @@
 //! How a run is spread over the tasks of a job array.
 
 use crate::command::{Command, Share};
-use crate::{Error, Result, usage};
+use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
@@ -45,16 +45,16 @@ impl Split {
                     share: Share::Chains,
                 })
             }
-            (Split::Chains(count), _) => Err(usage(format!(
+            (Split::Chains(count), _) => Err(Error::usage(format!(
                 "--split chains:{count}: `{name}` has no chains that run apart; `sample` and \
                  `stop-signal fit` have"
             ))),
             (Split::Parts(count), Share::Sets | Share::Blocks) => Ok(Tasks { count, share }),
-            (Split::Parts(count), Share::Chains) => Err(usage(format!(
+            (Split::Parts(count), Share::Chains) => Err(Error::usage(format!(
                 "--split parts:{count}: `{name}` is one fit of all its data; split its chains \
                  with --split chains:{count}"
             ))),
-            (Split::Parts(count), Share::Whole) => Err(usage(format!(
+            (Split::Parts(count), Share::Whole) => Err(Error::usage(format!(
                 "--split parts:{count}: `{name}` has no parts that are fitted apart; `curve-fit \
                  --batch-by COLUMN` and `stop-signal fit` have"
             ))),
@@ -66,7 +66,7 @@ impl Split {
 fn chains(command: &Command, count: usize) -> Result<()> {
     let chains = command.chains()?;
     if count > chains {
-        return Err(usage(format!(
+        return Err(Error::usage(format!(
             "--split chains:{count}: the run has {chains} chains; take at most {chains}"
         )));
     }
@@ -77,7 +77,7 @@ fn chains(command: &Command, count: usize) -> Result<()> {
     ] {
         let given = command.has(flag) || command.value(flag).is_some();
         if count > 1 && given {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "{flag} looks at the draws of all chains, which no task of --split chains:{count} \
                  has; give {instead} instead"
             )));
@@ -90,7 +90,7 @@ impl FromStr for Split {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let bad = || usage(format!("--split {text}: write none, chains:N or parts:N"));
+        let bad = || Error::usage(format!("--split {text}: write none, chains:N or parts:N"));
         if text == "none" {
             return Ok(Split::None);
         }

@@ -38,19 +38,15 @@ pub fn read_netcdf(path: impl AsRef<Path>) -> Result<Trace> {
     trace.map_err(|error| error.context(path.display()))
 }
 
-fn data_error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 fn damaged(error: impl std::fmt::Display) -> Error {
-    data_error(format!("the file is damaged or cut short ({error})"))
+    Error::data(format!("the file is damaged or cut short ({error})"))
 }
 
 /// Refuses what cannot be a NetCDF-4 file, by its first bytes.
 fn check_kind(path: &Path) -> Result<()> {
     let io = |error: std::io::Error| Error::new(ErrorKind::Io, crate::data::io_message(&error));
     if path.is_dir() {
-        return Err(data_error("this is a folder, not a NetCDF file"));
+        return Err(Error::data("this is a folder, not a NetCDF file"));
     }
     let mut start = Vec::new();
     fs::File::open(path)
@@ -61,7 +57,7 @@ fn check_kind(path: &Path) -> Result<()> {
     if start == *b"\x89HDF\r\n\x1a\n" {
         return Ok(());
     }
-    Err(data_error(match start.as_slice() {
+    Err(Error::data(match start.as_slice() {
         [] => "the file is empty",
         [b'C', b'D', b'F', ..] => {
             "this is a NetCDF-3 file, which cannot hold the groups of a trace; save it as NetCDF-4"
@@ -120,7 +116,7 @@ impl Reader {
                 0 => "nothing".to_string(),
                 _ => others.join(", "),
             };
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "the file holds no trace: it needs a group such as `posterior`, it has {held}"
             )));
         }
@@ -247,7 +243,7 @@ impl Reader {
             group.variables.push(variable);
         }
         if let (true, Some((variable, dims))) = (group.variables.is_empty(), without_draws) {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "`{variable}` has the dims {dims:?}; draws need `chain` and `draw` (a flattened \
                  trace cannot be diagnosed; save the original)"
             )));

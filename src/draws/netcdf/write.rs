@@ -133,7 +133,10 @@ fn plan(trace: &Trace) -> Result<Vec<Plan<'_>>> {
     for group in &trace.groups {
         check_name("group", &group.name)?;
         if !names.insert(&group.name) {
-            return Err(data_error(format!("there are two groups `{}`", group.name)));
+            return Err(Error::data(format!(
+                "there are two groups `{}`",
+                group.name
+            )));
         }
         let planned = plan_group(trace, group);
         plans.push(planned.map_err(|error| error.context(format!("group `{}`", group.name)))?);
@@ -146,7 +149,7 @@ fn plan_group<'a>(trace: &'a Trace, group: &Group) -> Result<Plan<'a>> {
     for variable in &group.variables {
         check_name("variable", &variable.name)?;
         if !names.insert(variable.name.as_str()) {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "there are two variables `{}`",
                 variable.name
             )));
@@ -177,7 +180,7 @@ fn plan_variable<'a>(
     };
     if variable.dims.len() != variable.shape.len() || n != variable.shape.iter().product::<usize>()
     {
-        return Err(data_error(format!(
+        return Err(Error::data(format!(
             "{n} elements do not fill dims {:?} of sizes {:?}",
             variable.dims, variable.shape
         )));
@@ -195,7 +198,7 @@ fn plan_variable<'a>(
         }
         if let Some(known) = dimensions.iter().position(|d| d.name == name) {
             if dimensions[known].size != size {
-                return Err(data_error(format!(
+                return Err(Error::data(format!(
                     "dimension `{dim}` has size {size}, and {} elsewhere in the group",
                     dimensions[known].size
                 )));
@@ -206,7 +209,7 @@ fn plan_variable<'a>(
         let mut labels = trace.coords.get(dim);
         if labels.is_some_and(|l| l.len() != size) {
             if !matches!(dim.as_str(), "chain" | "draw") {
-                return Err(data_error(format!(
+                return Err(Error::data(format!(
                     "dimension `{dim}` has size {size} but {} labels",
                     labels.map_or(0, Labels::len)
                 )));
@@ -219,10 +222,6 @@ fn plan_variable<'a>(
     Ok(axes)
 }
 
-fn data_error(message: String) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 /// Refuses names that HDF5 cannot hold.
 fn check_name(what: &str, name: &str) -> Result<()> {
     if name.is_empty() || name == "." || name.contains(['/', '\0']) {
@@ -230,7 +229,7 @@ fn check_name(what: &str, name: &str) -> Result<()> {
             "{what} name {name:?} cannot be written; it must not be empty, hold \
                                `/` or be `.`"
         );
-        return Err(data_error(message));
+        return Err(Error::data(message));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::options::Options;
 use crate::formula::{CONSTANTS, Formula, Programs, Roles, Setting};
 use crate::method::Bounds;
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, Result};
 use std::sync::Arc;
 
 /// Everything about a fit that does not depend on the numbers in the data.
@@ -25,10 +25,6 @@ pub struct Plan {
     pub programs: Arc<Programs>,
 }
 
-fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}
-
 impl Plan {
     /// Checks names and values of `options` against `roles`, and compiles.
     ///
@@ -43,7 +39,7 @@ impl Plan {
         let mut settings = vec![Setting::Free; names.len()];
         for (name, value) in &options.fixed {
             if !value.is_finite() {
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "--fix {name}: needs a finite number, not {value}"
                 )));
             }
@@ -71,7 +67,7 @@ impl Plan {
         for (name, low, high) in own.chain(options.bounds.iter().cloned()) {
             let k = find("--bound", &name)?;
             if low >= high || low.is_nan() || high.is_nan() {
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "--bound {name}={low}:{high}: the lower bound must be below the upper; hold \
                      a parameter with --fix {name}={low}"
                 )));
@@ -79,7 +75,7 @@ impl Plan {
             match free.iter().position(|&f| f == k) {
                 Some(at) => (bounds.lower[at], bounds.upper[at]) = (low, high),
                 None => {
-                    return Err(usage(format!(
+                    return Err(Error::usage(format!(
                         "--bound {name}: this parameter is fixed or tied and has no bounds"
                     )));
                 }
@@ -114,7 +110,7 @@ impl Plan {
 /// The error about a name that is no parameter.
 fn unknown(what: &str, name: &str, names: &[String]) -> Error {
     let all = names.join(", ");
-    usage(match CONSTANTS.iter().find(|(known, _)| *known == name) {
+    Error::usage(match CONSTANTS.iter().find(|(known, _)| *known == name) {
         Some((_, value)) => format!(
             "{what}: `{name}` is the number {value} in a formula and no parameter; give the parameter \
              another name (the parameters are {all})"
@@ -130,19 +126,19 @@ fn check_tie(tie: &Formula, name: &str, roles: &Roles, ties: &[(String, String)]
         .names(&columns, &[])
         .map_err(|e| e.context(format!("--tie {name}")))?;
     if let Some(column) = used.predictors.first() {
-        return Err(usage(format!(
+        return Err(Error::usage(format!(
             "--tie {name}: a tie is a formula of parameters, and `{column}` is a column"
         )));
     }
     for p in &used.parameters {
         if roles.parameters.iter().all(|q| q.name != p.name) {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "--tie {name}: the model has no parameter `{}`",
                 p.name
             )));
         }
         if p.name == name || ties.iter().any(|(other, _)| *other == p.name) {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "--tie {name}: `{}` is tied itself; write the tie in free parameters",
                 p.name
             )));

@@ -4,7 +4,7 @@ use crate::fit::{Data, Sigma};
 use crate::formula::{Formula, computed_column};
 use crate::library;
 use fitzroy::data::{Array, Values};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, Result};
 use std::borrow::Cow;
 
 /// What to do with rows in which something is missing.
@@ -57,10 +57,6 @@ pub struct Assembled {
     pub n_dropped: usize,
 }
 
-fn data_error(message: String) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 /// Columns of numbers and of labels.
 struct Columns {
     numbers: Vec<(String, Vec<f64>)>,
@@ -82,10 +78,10 @@ impl Columns {
             return Ok(k);
         }
         if let Some((_, why)) = self.spoilt.iter().find(|c| c.0 == name) {
-            return Err(data_error(why.clone()));
+            return Err(Error::data(why.clone()));
         }
         let all = self.names().join(", ");
-        Err(data_error(format!(
+        Err(Error::data(format!(
             "{what}: there is no column `{name}`; the columns are {all}"
         )))
     }
@@ -133,7 +129,7 @@ pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Res
     if let Some(keep) = keep {
         data = data.only(&keep);
         if data.n_rows() == 0 {
-            return Err(data_error("--range leaves no row".into()));
+            return Err(Error::data("--range leaves no row"));
         }
     }
     let mut n_dropped = 0;
@@ -200,7 +196,7 @@ fn sort(arrays: Vec<Array>) -> Result<Columns> {
             (_, shape) => {
                 let message =
                     format!("{source}: `{name}` has shape {shape:?}; a column has one axis");
-                return Err(data_error(message));
+                return Err(Error::data(message));
             }
         }
     }
@@ -219,7 +215,7 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
     for (name, why) in &columns.spoilt {
         let text = formula.names(&[name.as_str()], &[]);
         if text.is_ok_and(|roles| !roles.predictors.is_empty()) {
-            return Err(data_error(why.clone()));
+            return Err(Error::data(why.clone()));
         }
     }
     let roles = formula.names(&names, &labels)?;
@@ -227,13 +223,13 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
         let all = names.join(", ");
         let text = formula.text();
         if text.chars().all(|c| c.is_alphanumeric() || c == '_') {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "`{text}` is no column ({all}) and no built-in curve; these are {}, polynomial(n)",
                 library::names().collect::<Vec<_>>().join(", ")
             )));
         }
         if names.iter().all(|name| name.parse::<f64>().is_ok()) {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "the columns of the table have no names, but numbers ({all}); write a line of names \
                  above the first row"
             )));
@@ -241,7 +237,7 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
         if let [one] = names[..]
             && one.contains(' ')
         {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "the only column is `{one}`: cells seem to be separated by spaces; save the table with \
                  commas, or as .tsv with tabs"
             )));
@@ -264,7 +260,7 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
                 parameters.join(", ")
             ),
         };
-        return Err(data_error(format!(
+        return Err(Error::data(format!(
             "no column ({all}) occurs in the model `{text}`; rename one with {advice}"
         )));
     }
@@ -299,14 +295,14 @@ fn response(
                          name it with --y",
                         formula.text()
                     );
-                    return Err(data_error(message));
+                    return Err(Error::data(message));
                 }
                 _ => {
                     let message = format!(
                         "which column is the response? Name one with --y: {}",
                         free.join(", ")
                     );
-                    return Err(data_error(message));
+                    return Err(Error::data(message));
                 }
             }
         }

@@ -87,10 +87,6 @@ const PROGRAM_BYTES: usize = 16 << 20;
 /// The checkpoint in the folder of results.
 const CHECKPOINT: &str = "checkpoint.bin";
 
-fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}
-
 impl LargeFit<'_> {
     /// Fits; none if it was stopped, which is told. `in_order` may complete the options by the roles
     /// of the names in the formula.
@@ -279,7 +275,7 @@ impl LargeFit<'_> {
             let at = names.iter().position(|n| n == name);
             let at = at.or_else(|| stored.iter().position(|n| n == name));
             at.map(|at| stored[at].clone()).ok_or_else(|| {
-                usage(format!(
+                Error::usage(format!(
                     "there is no column `{name}`; the columns are {}",
                     names.join(", ")
                 ))
@@ -301,7 +297,7 @@ impl LargeFit<'_> {
         match left[..] {
             [one] => Ok(one.clone()),
             _ if names.iter().any(|n| n == "y") && !used.iter().any(|u| u == "y") => Ok("y".into()),
-            _ => Err(usage(format!(
+            _ => Err(Error::usage(format!(
                 "which column is the response? Name one of {} with ⟨y⟩",
                 names.join(", ")
             ))),

@@ -76,10 +76,6 @@ pub struct Archive {
     pub values: Vec<f32>,
 }
 
-fn data_error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 impl Archive {
     /// Nodes of the grid.
     pub fn n_nodes(&self) -> usize {
@@ -254,7 +250,7 @@ impl Archive {
                 lon: &self.lon,
             };
             let spread = numbers.spread();
-            spread.map_err(|message| data_error(format!("{path}: {message}")))
+            spread.map_err(|message| Error::data(format!("{path}: {message}")))
         };
         let spreads = self.channels.iter().enumerate().map(spread);
         let spreads = spreads.collect::<Result<Vec<Spread>>>()?;
@@ -270,7 +266,7 @@ fn missing(path: &str, file: &FieldFile, variable: &str) -> Error {
     } else {
         held.join(", ")
     };
-    data_error(format!(
+    Error::data(format!(
         "{path}: variable `{variable}` is missing; on the grid (time, [level,] lat, lon) the \
          file has {has}"
     ))
@@ -293,7 +289,7 @@ fn check_grids(files: &[(String, FieldFile)]) -> Result<()> {
                     (Some(low), Some(high)) => format!("{} from {low} to {high}", v.len()),
                     _ => "none".into(),
                 };
-                return Err(data_error(format!(
+                return Err(Error::data(format!(
                     "{path}: {name} ({}) differs from {first_path} ({}); bring all files to one \
                      grid first",
                     range(b),
@@ -333,7 +329,7 @@ fn channels((path, file): &(String, FieldFile), chosen: &Chosen) -> Result<Vec<C
             && !units.is_empty()
             && !fit.contains(&units.as_str())
         {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "{path}: `{name}` is in `{units}`, needed is {}; convert it first",
                 fit[0]
             )));
@@ -356,7 +352,7 @@ fn channels((path, file): &(String, FieldFile), chosen: &Chosen) -> Result<Vec<C
         for &level in wanted {
             if !all.iter().any(|p| (p - level).abs() < 0.01) {
                 let has: Vec<String> = all.iter().map(|p| p.to_string()).collect();
-                return Err(data_error(format!(
+                return Err(Error::data(format!(
                     "{path}: `{name}` has no level {level} hPa; the file has {}",
                     has.join(", ")
                 )));
@@ -377,7 +373,7 @@ fn off_the_grid(path: &str, file: &FieldFile) -> Error {
         true => "axes and static fields alone".to_string(),
         false => file.others.join(", "),
     };
-    data_error(format!(
+    Error::data(format!(
         "{path}: no variable lies on (time, [level,] lat, lon), which are {} x [{} x] {} x {}; \
          the file has {others}",
         axes.times.len(),
@@ -395,7 +391,7 @@ fn check_times(times: &[Time]) -> Result<()> {
             } else {
                 "goes back"
             };
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "time {what}: record {} is {} after {}; sort the records and keep each time once",
                 k + 1,
                 pair[1].iso(),
@@ -404,7 +400,7 @@ fn check_times(times: &[Time]) -> Result<()> {
         }
     }
     if times.len() < 4 {
-        return Err(data_error(format!(
+        return Err(Error::data(format!(
             "{} records are too few to learn from",
             times.len()
         )));

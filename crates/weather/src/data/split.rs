@@ -90,7 +90,7 @@ impl Splits {
         let (a, b) = match *by {
             SplitBy::Ratios { train, validation } => {
                 if !share(train) || !share(validation) || train + validation >= 1.0 {
-                    return Err(usage(format!(
+                    return Err(Error::usage(format!(
                         "⟨train_ratio {train}⟩ and ⟨val_ratio {validation}⟩: each must be above \
                          0, and together below 1 so that something is left to test"
                     )));
@@ -115,7 +115,7 @@ impl Splits {
                 validation,
             } => {
                 if !share(train) || !share(validation) {
-                    return Err(usage(format!(
+                    return Err(Error::usage(format!(
                         "⟨train_ratio {train}⟩ and ⟨val_ratio {validation}⟩: must be above 0"
                     )));
                 }
@@ -175,10 +175,6 @@ impl Splits {
             Split::Test => self.test.clone(),
         }
     }
-}
-
-fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
 }
 
 /// Records t such that t−1, t, ..., t + `steps` are in `range` and one step apart; and how many

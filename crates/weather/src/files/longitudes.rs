@@ -1,8 +1,6 @@
 //! Axes put in order: longitudes from west to east without a seam, and no holes in either.
 
-use fitzroy::Result;
-
-use super::read::data_error;
+use fitzroy::{Error, Result};
 
 /// A distance this much larger than those beside it is a hole.
 const HOLE: f64 = 1.5;
@@ -35,7 +33,7 @@ pub(super) fn whole(name: &str, values: &[f64]) -> Result<()> {
     } else {
         values[k + 2] - b
     };
-    Err(data_error(format!(
+    Err(Error::data(format!(
         "{name} has a hole between {a} and {b} ({} degrees where the points beside it are {} \
          apart): they would be taken for neighbours; cut the region on one side of it, or fill it",
         short(b - a),
@@ -64,7 +62,7 @@ pub(super) fn eastward(given: &[f64]) -> Result<(Vec<f64>, Vec<usize>, Option<St
     };
     let finite = given.iter().all(|x| x.is_finite());
     if !finite || given.is_empty() || falls > 1 || falls == 1 && given.len() < 3 {
-        return Err(data_error("longitude must be in order, without repeats"));
+        return Err(Error::data("longitude must be in order, without repeats"));
     }
     let Some(seam) = seam else {
         return Ok((given.to_vec(), order, None));
@@ -87,7 +85,7 @@ pub(super) fn eastward(given: &[f64]) -> Result<(Vec<f64>, Vec<usize>, Option<St
         lon[n_west..].iter_mut().for_each(|x| *x += 360.0);
     }
     if !ascending(&lon) || lon[lon.len() - 1] - lon[0] >= 360.0 {
-        return Err(data_error("longitude must be in order, without repeats"));
+        return Err(Error::data("longitude must be in order, without repeats"));
     }
     if let Err(error) = whole("longitude", &lon) {
         // Not contiguous when turned either: the hole is where the file has it.

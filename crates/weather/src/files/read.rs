@@ -3,7 +3,7 @@
 use super::longitudes::{eastward, whole};
 use super::source::{Array, Source};
 use crate::time::{Time, from_cf};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, Result};
 use rust_hdf5::Hdf5Error;
 use std::path::Path;
 
@@ -77,12 +77,8 @@ pub struct FieldFile {
     columns: Vec<usize>,
 }
 
-pub(super) fn data_error(message: impl Into<String>) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 pub(super) fn damaged(error: Hdf5Error) -> Error {
-    data_error(format!("the file is damaged or cut short ({error})"))
+    Error::data(format!("the file is damaged or cut short ({error})"))
 }
 
 impl FieldFile {
@@ -101,7 +97,7 @@ impl FieldFile {
         let find = |known: &[&str]| names.iter().find(|n| known.contains(&n.as_str()));
         let axis = |what: &str, known: &[&str]| {
             let name = find(known).ok_or_else(|| {
-                data_error(format!(
+                Error::data(format!(
                     "there is no {what} axis ({}); the file has {}",
                     known.join(", "),
                     names.join(", ")
@@ -120,7 +116,7 @@ impl FieldFile {
             lat.reverse();
         }
         if lat.is_empty() || !lat.windows(2).all(|pair| pair[0] < pair[1]) {
-            return Err(data_error("latitude must be in order, without repeats"));
+            return Err(Error::data("latitude must be in order, without repeats"));
         }
         whole("latitude", &lat)?;
         let (lon, columns, note) = eastward(&given)?;
@@ -134,7 +130,7 @@ impl FieldFile {
             }
         };
         if let Some(level) = levels.iter().find(|p| **p > HIGHEST_HPA) {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "level {level} hPa is no pressure level of the air; if it is in Pa, say so in the \
                  attribute units of the level axis"
             )));
@@ -167,7 +163,7 @@ impl FieldFile {
         let array = self.source.array(name)?;
         let shape = array.shape();
         let held = self.variables.iter().find(|v| v.name == name);
-        let held = held.ok_or_else(|| data_error(format!("`{name}` is not on the grid")))?;
+        let held = held.ok_or_else(|| Error::data(format!("`{name}` is not on the grid")))?;
         let (scale, offset) = (
             array.number("scale_factor").unwrap_or(1.0),
             array.number("add_offset").unwrap_or(0.0),

@@ -1,6 +1,6 @@
 //! Where fields lie: a NetCDF-4 file or a Zarr store, as named arrays with attributes.
 
-use super::read::{damaged, data_error};
+use super::read::damaged;
 use fitzroy::draws::{Attribute, ZarrArray, ZarrArrays};
 use fitzroy::{Error, ErrorKind, Result};
 use rust_hdf5::{DatatypeMessage, H5Dataset, H5File};
@@ -32,7 +32,7 @@ impl Source {
             } else {
                 "this is not a NetCDF-4 file"
             };
-            return Err(data_error(what));
+            return Err(Error::data(what));
         }
         let file = H5File::options().no_locking().open(path).map_err(damaged)?;
         Ok(Source::Hdf5(file))
@@ -56,7 +56,7 @@ impl Source {
             Source::Hdf5(file) => Ok(Array::Hdf5(file.dataset(name).map_err(damaged)?)),
             Source::Zarr(store) => {
                 let found = store.arrays().iter().find(|a| a.name == name);
-                let found = found.ok_or_else(|| data_error(format!("there is no `{name}`")))?;
+                let found = found.ok_or_else(|| Error::data(format!("there is no `{name}`")))?;
                 Ok(Array::Zarr(store, found))
             }
         }

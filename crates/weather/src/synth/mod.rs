@@ -77,10 +77,6 @@ pub struct Generated {
     pub courant: f64,
 }
 
-fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}
-
 /// Whole steps from `from` to `to` in `step`, ends included.
 fn axis(name: &str, (from, to): (f64, f64), step: f64) -> Result<Vec<f64>> {
     let n = ((to - from) / step + 1e-6).floor();
@@ -88,7 +84,7 @@ fn axis(name: &str, (from, to): (f64, f64), step: f64) -> Result<Vec<f64>> {
         let message = format!(
             "{name} from {from} to {to} in steps of {step} degrees: needs 3 to 2001 points"
         );
-        return Err(usage(message));
+        return Err(Error::usage(message));
     }
     Ok((0..=n as usize).map(|k| from + step * k as f64).collect())
 }
@@ -105,7 +101,7 @@ impl Settings {
                  and a step more than none",
                 self.step_hours
             );
-            return Err(usage(message));
+            return Err(Error::usage(message));
         }
         let n = (record / wanted - 1e-9).ceil().max(1.0);
         Ok((n as usize, record / n))
@@ -114,10 +110,13 @@ impl Settings {
     fn check(&self) -> Result<(Vec<f64>, Vec<f64>)> {
         if !self.grid.is_power_of_two() || !(16..=512).contains(&self.grid) {
             let message = format!("⟨grid {}⟩: needs a power of two from 16 to 512", self.grid);
-            return Err(usage(message));
+            return Err(Error::usage(message));
         }
         if !(2..=LEVELS_HPA.len()).contains(&self.levels) {
-            return Err(usage(format!("⟨levels {}⟩: needs 2 to 11", self.levels)));
+            return Err(Error::usage(format!(
+                "⟨levels {}⟩: needs 2 to 11",
+                self.levels
+            )));
         }
         let days_fit = self.days > 0.0 && self.days <= 1e5;
         if !days_fit || !(0.0..=1e5).contains(&self.spinup_days) {
@@ -125,7 +124,7 @@ impl Settings {
                 "⟨days {}⟩ and ⟨spinup {}⟩: needs more than 0, and at least 0 days",
                 self.days, self.spinup_days
             );
-            return Err(usage(message));
+            return Err(Error::usage(message));
         }
         let lat = axis("latitude", self.lat, self.resolution)?;
         let lon = axis("longitude", self.lon, self.resolution)?;
@@ -137,7 +136,7 @@ impl Settings {
             let (low, high) = (centre - reach, centre + reach);
             let ends = (values[0], values[values.len() - 1]);
             if ends.0 < low || ends.1 > high {
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "{name} from {} to {} leaves the domain, which reaches from {low:.1} to \
                      {high:.1} degrees",
                     ends.0, ends.1

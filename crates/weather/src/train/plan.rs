@@ -121,10 +121,6 @@ impl Plan {
     }
 }
 
-pub(super) fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}
-
 /// Checks settings against a problem and says what a run will be.
 ///
 /// # Errors
@@ -145,7 +141,7 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
         ("early_stopping_patience", s.patience),
     ] {
         if value == 0 {
-            return Err(usage(format!("⟨{name} 0⟩: must be at least 1")));
+            return Err(Error::usage(format!("⟨{name} 0⟩: must be at least 1")));
         }
     }
     let positive = |x: f64| x > 0.0 && x.is_finite();
@@ -154,22 +150,22 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
             "⟨gradient_clip_norm {}⟩ and ⟨weight_decay {}⟩: must be above 0, and from 0",
             s.clip_norm, s.weight_decay
         );
-        return Err(usage(message));
+        return Err(Error::usage(message));
     }
     if let Some(average) = s.average.filter(|a| !(*a > 0.0 && *a < 1.0)) {
-        return Err(usage(format!(
+        return Err(Error::usage(format!(
             "⟨ema {average}⟩: must lie between 0 and 1, as 0.999"
         )));
     }
     let rollouts = Rollouts::parse(&s.rollout_steps, s.n_epochs)?;
     if rollouts.longest() > 1 && !problem.is_forecast() {
-        return Err(usage(
-            "⟨rollout_steps⟩ above 1: rain alone cannot be carried on; use ⟨task forecast⟩".into(),
+        return Err(Error::usage(
+            "⟨rollout_steps⟩ above 1: rain alone cannot be carried on; use ⟨task forecast⟩",
         ));
     }
     let (windows, dropped) = problem.windows(Split::Train, rollouts.longest());
     if windows.len() < s.batch_size {
-        return Err(usage(format!(
+        return Err(Error::usage(format!(
             "⟨batch_size {}⟩: the training split has {} windows of {} steps; use a smaller batch \
              or more data",
             s.batch_size,

@@ -133,10 +133,6 @@ pub struct Problem {
     pub(super) statics: (Vec<f32>, usize),
 }
 
-fn data_error(message: String) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
-
 /// True on the outer `width` cells of a grid.
 fn boundary(n_lat: usize, n_lon: usize, width: usize) -> Vec<bool> {
     let edge = |k: usize, n: usize| k < width || k + width >= n;
@@ -178,7 +174,7 @@ impl Problem {
             Task::Precip(_) => {
                 let rain = archive.channels.iter().position(Channel::is_rain);
                 vec![rain.ok_or_else(|| {
-                    data_error("⟨task precip⟩ needs the variable `precipitation`".into())
+                    Error::data("⟨task precip⟩ needs the variable `precipitation`")
                 })?]
             }
         };
@@ -188,7 +184,7 @@ impl Problem {
         };
         let forced = boundary(archive.lat.len(), archive.lon.len(), width);
         if forced.iter().all(|&b| b) {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "⟨boundary_width {width}⟩: nothing is left inside of {} x {} points",
                 archive.lat.len(),
                 archive.lon.len()
@@ -272,7 +268,7 @@ impl Problem {
     /// The data differ in grid, channels or step, or the checkpoint lacks a field.
     pub fn restore(archive: Archive, splits: Splits, checkpoint: &Checkpoint) -> Result<Self> {
         let id = &checkpoint.identity;
-        let lacks = |field: &str| data_error(format!("the checkpoint lacks `{field}`"));
+        let lacks = |field: &str| Error::data(format!("the checkpoint lacks `{field}`"));
         let count = |field: &str| {
             id[field]
                 .as_u64()
@@ -316,7 +312,7 @@ impl Problem {
         };
         let normaliser = Normaliser::from_json(&checkpoint.normaliser)?;
         if normaliser.mean.len() != archive.channels.len() {
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "the checkpoint's normaliser has {} channels, the data have {}",
                 normaliser.mean.len(),
                 archive.channels.len()
@@ -395,7 +391,7 @@ fn check_changing(archive: &Archive, train: &Range<usize>) -> Result<()> {
     if still.is_empty() {
         return Ok(());
     }
-    Err(data_error(format!(
+    Err(Error::data(format!(
         "{} never changes in the training records, so there is nothing to learn: leave it out with \
          ⟨variables⟩, give a field that does not change as a static one of (lat, lon), or train on \
          other times",

@@ -2,10 +2,10 @@
 
 use super::caller::{Ended, Outcome};
 use super::checkpoint::Checkpoint;
-use super::plan::{Plan, Settings, plan, usage};
+use super::plan::{Plan, Settings, plan};
 use super::problem::Problem;
 use super::schedule::{Rollouts, Schedule};
-use fitzroy::Result;
+use fitzroy::{Error, Result};
 use fitzroy_device::nn::Network;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -106,5 +106,5 @@ fn agree_on_settings(saved: &Value, own: &Value) -> Result<()> {
          settings: {}",
         differing.join("; ")
     );
-    Err(usage(message))
+    Err(Error::usage(message))
 }

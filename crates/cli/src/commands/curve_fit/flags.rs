@@ -1,12 +1,11 @@
 //! Flags of `fitzroy curve-fit`, and what they come to.
 
 use super::pairs::{bounds, numbers, ranges, texts, values};
-use super::usage;
 use crate::args::Common;
 use crate::commands::chains::ChainFlags;
 use crate::{face, terminal};
 use clap::{Args, ValueEnum};
-use fitzroy::Result;
+use fitzroy::{Error, Result};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
@@ -284,7 +283,7 @@ impl CurveFitArgs {
     /// Refuses flags that need another one.
     pub(super) fn check(&self) -> Result<()> {
         let lacks = |given: bool, flag: &str, need: &str| match given {
-            true => Err(usage(format!("{flag} needs {need}"))),
+            true => Err(Error::usage(format!("{flag} needs {need}"))),
             false => Ok(()),
         };
         let chains = &self.chains;
@@ -310,8 +309,8 @@ impl CurveFitArgs {
     pub(super) fn options(&self, threads: usize) -> Result<Options> {
         let loss = if self.likelihood == Likelihood::Poisson {
             if self.loss != "linear" {
-                return Err(usage(
-                    "--likelihood poisson has its own loss; leave out --loss".into(),
+                return Err(Error::usage(
+                    "--likelihood poisson has its own loss; leave out --loss",
                 ));
             }
             Loss::Poisson
@@ -322,7 +321,7 @@ impl CurveFitArgs {
         let f_scale = match self.f_scale.as_str() {
             "auto" => Scale::Auto,
             text => Scale::Fixed(text.parse().map_err(|_| {
-                usage(format!("--f-scale {text}: needs a positive number or auto"))
+                Error::usage(format!("--f-scale {text}: needs a positive number or auto"))
             })?),
         };
         let kind = CovarianceKind::NAMES
@@ -377,7 +376,7 @@ impl CurveFitArgs {
         let names = roles.parameters.iter().map(|p| p.name.clone());
         let names: Vec<String> = names.collect();
         if names.len() != numbers.len() {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "--p0: {} numbers for {} parameters, which are in this order: {}",
                 numbers.len(),
                 names.len(),
@@ -423,14 +422,14 @@ impl CurveFitArgs {
             Some((name, prior)) if !name.trim().is_empty() && !prior.trim().is_empty() => {
                 Ok((name.trim().to_string(), prior.trim().to_string()))
             }
-            _ => Err(usage(format!(
+            _ => Err(Error::usage(format!(
                 "--prior {text}: is written --prior 'NAME ~ DISTRIBUTION(...)'"
             ))),
         };
         let priors: Vec<_> = self.prior.iter().map(split).collect::<Result<_>>()?;
         if !(priors.is_empty() || self.posterior || self.to_model.is_some()) {
             let message = "--prior needs --posterior or --to-model: least squares knows no priors";
-            return Err(usage(message.into()));
+            return Err(Error::usage(message));
         }
         Ok(priors)
     }

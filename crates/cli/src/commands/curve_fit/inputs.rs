@@ -1,7 +1,7 @@
 //! The columns of all files that were named.
 
+use super::CurveFitArgs;
 use super::sets::{self, Sets};
-use super::{CurveFitArgs, usage};
 use fitzroy::data::{Array, Values};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::source::FileColumn;
@@ -38,8 +38,8 @@ pub(super) fn arrays(args: &CurveFitArgs) -> Result<Vec<Array>> {
         }
     }
     if sets.is_empty() && out.is_empty() {
-        return Err(usage(
-            "no data: name a file (CSV, TSV, NPY, NPZ, JSON, Parquet, NetCDF)".into(),
+        return Err(Error::usage(
+            "no data: name a file (CSV, TSV, NPY, NPZ, JSON, Parquet, NetCDF)",
         ));
     }
     let mut labels = Vec::new();

@@ -1,13 +1,13 @@
 //! `--memory-limit`: columns that stay in their files.
 
+use super::CurveFitArgs;
 use super::pairs::texts;
 use super::show::Results;
-use super::{CurveFitArgs, usage};
 use crate::commands::plot;
 use crate::exit::Outcome;
 use crate::interrupt;
 use crate::progress::Style;
-use fitzroy::Result;
+use fitzroy::{Error, Result};
 use fitzroy_curve_fit::{Formula, Options};
 use fitzroy_session::clock::Clock;
 use fitzroy_session::curves::device::FitDevice;
@@ -29,13 +29,13 @@ pub(crate) fn bytes(text: &str) -> Result<usize> {
         "MiB" => 1024.0 * 1024.0,
         "GiB" => 1024.0 * 1024.0 * 1024.0,
         _ => {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "--memory-limit {text}: is written like 2GB or 512MiB"
             )));
         }
     };
     let number: f64 = text[..digits].parse().map_err(|_| {
-        usage(format!(
+        Error::usage(format!(
             "--memory-limit {text}: is written like 2GB or 512MiB"
         ))
     })?;
@@ -58,7 +58,7 @@ pub(super) fn run(
     if args.leaves_rows_out() {
         let message = "--memory-limit leaves no rows out; write the file without those that have gaps, or \
                        fit it in memory with --missing drop";
-        return Err(usage(message.into()));
+        return Err(Error::usage(message));
     }
     let (face, renames) = (args.face(), texts("--x", &args.x)?);
     let fit = LargeFit {
@@ -111,7 +111,7 @@ fn cache(args: &CurveFitArgs) -> Result<Option<PathBuf>> {
     };
     let folder = match folder.as_os_str().is_empty() {
         true => large::usual_cache()
-            .ok_or_else(|| usage("--cache: there is no folder; name one: --cache=DIR".into()))?,
+            .ok_or_else(|| Error::usage("--cache: there is no folder; name one: --cache=DIR"))?,
         false => folder.clone(),
     };
     large::cache(&folder).map(Some)

@@ -13,7 +13,7 @@ use super::chains::dry_run;
 use super::plot;
 use crate::exit::Outcome;
 use crate::interrupt;
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::Result;
 use fitzroy_curve_fit::Formula;
 use fitzroy_curve_fit::source::{Assembled, assemble};
 use fitzroy_session::clock::Clock;
@@ -23,10 +23,6 @@ pub(crate) use flags::CurveFitArgs;
 use inputs::arrays;
 use show::Results;
 use workflow::Workflow;
-
-fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}
 
 /// Reads, fits, prints.
 pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {

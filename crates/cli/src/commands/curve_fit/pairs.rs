@@ -1,10 +1,6 @@
 //! Flags of the form NAME=VALUE.
 
-use fitzroy::{Error, ErrorKind, Result};
-
-fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
-}
+use fitzroy::{Error, Result};
 
 /// NAME=TEXT, one per flag.
 pub(super) fn texts(flag: &str, given: &[String]) -> Result<Vec<(String, String)>> {
@@ -12,7 +8,7 @@ pub(super) fn texts(flag: &str, given: &[String]) -> Result<Vec<(String, String)
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
             Ok((name.trim().to_string(), value.trim().to_string()))
         }
-        _ => Err(usage(format!(
+        _ => Err(Error::usage(format!(
             "{flag} {text}: is written {flag} NAME=VALUE"
         ))),
     };
@@ -27,7 +23,7 @@ pub(super) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>>
         .collect();
     let number = |(name, text): (String, String)| match text.parse() {
         Ok(x) => Ok((name, x)),
-        Err(_) => Err(usage(format!(
+        Err(_) => Err(Error::usage(format!(
             "{flag} {name}={text}: `{text}` is not a number"
         ))),
     };
@@ -55,7 +51,7 @@ pub(super) fn numbers(flag: &str, given: &[String]) -> Result<Option<Vec<f64>>> 
         return Ok(None);
     }
     match parts.iter().find(|part| part.parse::<f64>().is_err()) {
-        Some(other) => Err(usage(format!(
+        Some(other) => Err(Error::usage(format!(
             "{flag} {}: `{other}` is no number; give a number for every parameter in their order, or \
              NAME=NUMBER for some",
             given.join(",")
@@ -67,7 +63,7 @@ pub(super) fn numbers(flag: &str, given: &[String]) -> Result<Option<Vec<f64>>> 
 /// NAME=LO:HI; an empty side is infinite.
 fn intervals(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
     let wrong = |name: &str, text: &str| {
-        usage(format!(
+        Error::usage(format!(
             "{flag} {name}={text}: is written {flag} NAME=LO:HI, such as b=0: or b=:5"
         ))
     };

@@ -1,6 +1,6 @@
 //! What a task will need: asked of the program that will run, or read off the size of its files.
 
-use super::prepare::{io, usage};
+use super::prepare::io;
 use crate::commands::curve_fit::large;
 use fitzroy::{Error, Result};
 use fitzroy_slurm::command::{Command, Share};
@@ -186,7 +186,7 @@ fn try_first(program: &Path, command: &Command) -> Result<()> {
 /// What the program said of a command that it refused.
 fn complaint(said: &[u8]) -> Error {
     let said = String::from_utf8_lossy(said);
-    usage(said.trim().trim_start_matches("error: ").to_owned())
+    Error::usage(said.trim().trim_start_matches("error: ").to_owned())
 }
 
 /// What the command's own `--dry-run` says.

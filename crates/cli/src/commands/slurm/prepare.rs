@@ -61,18 +61,18 @@ pub(super) fn plans(args: &JobArgs) -> Result<Vec<Plan>> {
     let here = std::env::current_dir().map_err(|e| io("the current folder", &e))?;
     let ours = std::env::current_exe().map_err(|e| io("the program", &e))?;
     if args.concurrent == Some(0) {
-        return Err(usage("--concurrent is 0; use at least 1".into()));
+        return Err(Error::usage("--concurrent is 0; use at least 1"));
     }
     let command = Command::parse(&args.command)?;
     let command = command.with_absolute_files(&here, &|path| path.exists())?;
     let tasks = args.split.tasks(&command)?;
     if args.out.as_os_str().is_empty() {
-        return Err(usage("--out is empty; name a folder".into()));
+        return Err(Error::usage("--out is empty; name a folder"));
     }
     let folder = here.join(&args.out);
     if folder.display().to_string().contains('\n') {
-        return Err(usage(
-            "--out: a line of a job file ends where a line of it ends".into(),
+        return Err(Error::usage(
+            "--out: a line of a job file ends where a line of it ends",
         ));
     }
     if tasks.share == Share::Blocks && command.value("--pooling").is_none_or(|p| p != "none") {
@@ -199,10 +199,6 @@ fn write_all(plan: &Plan, partial: bool) -> Result<Files> {
     folder::write(&files.collect, &render::collect(plan, partial))?;
     folder::write(&slurm.join("plan.json"), &format!("{document:#}\n"))?;
     Ok(files)
-}
-
-pub(super) fn usage(message: String) -> Error {
-    Error::new(ErrorKind::Usage, message)
 }
 
 pub(super) fn io(what: &str, error: &std::io::Error) -> Error {

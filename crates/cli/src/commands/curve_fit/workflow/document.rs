@@ -1,16 +1,11 @@
 //! A YAML document, asked by dotted keys.
 
-use super::usage;
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::Path;
 use yaml_rust2::{Yaml, YamlLoader};
 
 /// A document whose keys are written `data.columns.x`.
 pub(super) struct Document(Yaml);
-
-pub(super) fn data_error(message: String) -> Error {
-    Error::new(ErrorKind::Data, message)
-}
 
 /// A number as YAML and Python write it.
 fn number(value: &Yaml) -> Option<f64> {
@@ -40,11 +35,12 @@ impl Document {
     pub(super) fn read(path: &Path) -> Result<Document> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| Error::new(ErrorKind::Io, format!("it cannot be read: {e}")))?;
-        let all = YamlLoader::load_from_str(&text).map_err(|e| usage(format!("no YAML: {e}")))?;
+        let all =
+            YamlLoader::load_from_str(&text).map_err(|e| Error::usage(format!("no YAML: {e}")))?;
         match all.into_iter().next() {
             Some(found @ Yaml::Hash(_)) => Ok(Document(found)),
-            _ => Err(usage(
-                "it holds no keys; NLSQ's layout begins with `data:` and `model:`".into(),
+            _ => Err(Error::usage(
+                "it holds no keys; NLSQ's layout begins with `data:` and `model:`",
             )),
         }
     }
@@ -69,14 +65,15 @@ impl Document {
         let Some(value) = self.at(key) else {
             return Ok(None);
         };
-        let found = text(value).ok_or_else(|| usage(format!("{key}: needs a name or a number")));
+        let found =
+            text(value).ok_or_else(|| Error::usage(format!("{key}: needs a name or a number")));
         found.map(Some)
     }
 
     /// A text that must be there.
     pub(super) fn needed(&self, key: &str) -> Result<String> {
         let found = self.text(key)?;
-        found.ok_or_else(|| usage(format!("{key} is missing; set it in the workflow")))
+        found.ok_or_else(|| Error::usage(format!("{key} is missing; set it in the workflow")))
     }
 
     pub(super) fn texts(&self, key: &str) -> Result<Option<Vec<String>>> {
@@ -86,14 +83,14 @@ impl Document {
             Some(one) => text(one).map(|t| vec![t]),
         };
         all.map(Some)
-            .ok_or_else(|| usage(format!("{key}: needs a list of names")))
+            .ok_or_else(|| Error::usage(format!("{key}: needs a list of names")))
     }
 
     pub(super) fn number(&self, key: &str) -> Result<Option<f64>> {
         let Some(value) = self.at(key) else {
             return Ok(None);
         };
-        let found = number(value).ok_or_else(|| usage(format!("{key}: needs a number")));
+        let found = number(value).ok_or_else(|| Error::usage(format!("{key}: needs a number")));
         found.map(Some)
     }
 
@@ -106,7 +103,7 @@ impl Document {
             Some(one) => number(one).map(|x| vec![x; n]),
         };
         all.map(Some)
-            .ok_or_else(|| usage(format!("{key}: needs a list of numbers")))
+            .ok_or_else(|| Error::usage(format!("{key}: needs a list of numbers")))
     }
 
     /// Names with numbers; none where something else stands there.
@@ -117,14 +114,14 @@ impl Document {
         let pair = |(name, value): (&Yaml, &Yaml)| Some((text(name)?, number(value)?));
         let all: Option<Vec<_>> = map.iter().map(pair).collect();
         all.map(Some)
-            .ok_or_else(|| usage(format!("{key}: needs names with numbers")))
+            .ok_or_else(|| Error::usage(format!("{key}: needs names with numbers")))
     }
 
     pub(super) fn truth(&self, key: &str, usual: bool) -> Result<bool> {
         match self.at(key) {
             None => Ok(usual),
             Some(Yaml::Boolean(value)) => Ok(*value),
-            Some(_) => Err(usage(format!("{key}: is true or false"))),
+            Some(_) => Err(Error::usage(format!("{key}: is true or false"))),
         }
     }
 

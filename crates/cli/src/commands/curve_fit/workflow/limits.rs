@@ -2,8 +2,7 @@
 
 use super::super::CurveFitArgs;
 use super::document::Document;
-use super::usage;
-use fitzroy::Result;
+use fitzroy::{Error, Result};
 
 /// When to stop: keys of `fitting`, or of `fitting.termination`.
 pub(super) fn limits(document: &Document, args: &mut CurveFitArgs) -> Result<()> {
@@ -49,7 +48,7 @@ pub(super) fn starts(document: &Document, args: &mut CurveFitArgs) -> Result<()>
             "auto" | "standard" | "fast" | "default" => {}
             global if GLOBAL.contains(&global) => several = true,
             other => {
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "{key}: {other}: use auto or auto_global; files larger than memory are read with \
                      --memory-limit 2GB, without a workflow"
                 )));

@@ -5,12 +5,12 @@ mod limits;
 mod python;
 mod table;
 
+use super::CurveFitArgs;
 use super::flags::method;
 use super::show::Results;
-use super::{CurveFitArgs, usage};
 use crate::commands::plot;
 use crate::terminal;
-use document::{Document, data_error};
+use document::Document;
 use fitzroy::data::{Array, Values, read_file};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::{Formula, Loss, library, report};
@@ -126,7 +126,7 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
             let name = document.needed("model.name")?;
             if library::whole(&name).is_none() {
                 let all: Vec<&str> = library::ENTRIES.iter().map(|e| e.name).collect();
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "model.name: there is no built-in curve `{name}`; there are {}, polynomial(n)",
                     all.join(", ")
                 )));
@@ -137,7 +137,7 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
         "expression" => document.needed("model.formula")?,
         "custom" => python::function(document, predictors[0])?,
         other => {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "model.type: {other}: use builtin, polynomial, expression or custom"
             )));
         }
@@ -156,7 +156,7 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
             a.sort();
             b.sort();
             if a != b {
-                return Err(usage(format!(
+                return Err(Error::usage(format!(
                     "model.parameter_names: the formula has the parameters {}",
                     own.join(", ")
                 )));
@@ -175,7 +175,7 @@ fn model(document: &Document, predictors: &[&str]) -> Result<(String, Vec<String
 fn fitting(document: &Document, names: &[String], args: &mut CurveFitArgs) -> Result<()> {
     let matched = |key: &str, given: Vec<f64>| match given.len() == names.len() {
         true => Ok(given),
-        false => Err(usage(format!(
+        false => Err(Error::usage(format!(
             "{key}: {} numbers for {} parameters ({})",
             given.len(),
             names.len(),
@@ -214,7 +214,7 @@ fn fitting(document: &Document, names: &[String], args: &mut CurveFitArgs) -> Re
     }
     if let Some(name) = document.text("fitting.method")? {
         let found = method(&name);
-        args.method = found.map_err(|e| usage(format!("fitting.method: {name}: {e}")))?;
+        args.method = found.map_err(|e| Error::usage(format!("fitting.method: {name}: {e}")))?;
     }
     limits::limits(document, args)?;
     limits::starts(document, args)?;
@@ -222,7 +222,9 @@ fn fitting(document: &Document, names: &[String], args: &mut CurveFitArgs) -> Re
         if Loss::NAMES.iter().all(|(name, _)| *name != loss) {
             let all: Vec<&str> = Loss::NAMES.iter().map(|l| l.0).collect();
             let all = all.join(", ");
-            return Err(usage(format!("fitting.loss: {loss}: use one of {all}")));
+            return Err(Error::usage(format!(
+                "fitting.loss: {loss}: use one of {all}"
+            )));
         }
         args.loss = loss;
     }
@@ -242,7 +244,7 @@ fn columns(document: &Document) -> Result<Vec<Array>> {
         (None, "h5" | "hdf5") => "hdf5".into(),
         (None, _) => {
             let file = file.display();
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "data.input_file: {file}: name its format, one of csv, ascii, npz, hdf5"
             )));
         }
@@ -256,14 +258,14 @@ fn columns(document: &Document) -> Result<Vec<Array>> {
         "hdf5" => members(document, &file, "data.hdf5", "_path")?,
         other => {
             let message = format!("data.format: {other}: use csv, ascii, npz or hdf5");
-            return Err(usage(message));
+            return Err(Error::usage(message));
         }
     };
     let least = document.number("validation.min_points")?.unwrap_or(2.0);
     let rows = arrays.first().map_or(0, |a| a.values.len());
     if (rows as f64) < least {
         let file = file.display();
-        return Err(data_error(format!(
+        return Err(Error::data(format!(
             "{file} holds {rows} rows, validation.min_points asks for {least}"
         )));
     }
@@ -284,7 +286,7 @@ fn members(document: &Document, file: &Path, section: &str, end: &str) -> Result
         let name = name.trim_start_matches('/');
         let Some(at) = all.iter().position(|a| a.name == name) else {
             let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "{key}: {} holds no array `{name}` outside of groups; it holds {}",
                 file.display(),
                 names.join(", ")
@@ -292,7 +294,9 @@ fn members(document: &Document, file: &Path, section: &str, end: &str) -> Result
         };
         let mut array = all[at].clone();
         if !matches!(array.values, Values::Real(_)) {
-            return Err(data_error(format!("{key}: `{name}` does not hold numbers")));
+            return Err(Error::data(format!(
+                "{key}: `{name}` does not hold numbers"
+            )));
         }
         array.name = role_name(role).into();
         out.push(array);
@@ -336,7 +340,9 @@ fn results(document: &Document) -> Result<Option<Exported>> {
         None | Some("json") => false,
         Some("csv") => true,
         Some(other) => {
-            return Err(usage(format!("export.format: {other}: use json or csv")));
+            return Err(Error::usage(format!(
+                "export.format: {other}: use json or csv"
+            )));
         }
     };
     let path = PathBuf::from(path);

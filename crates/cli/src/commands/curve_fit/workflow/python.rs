@@ -1,7 +1,6 @@
 //! Models in Python, which are read and not run.
 
 use super::document::Document;
-use super::usage;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::Formula;
 use fitzroy_curve_fit::formula::function_in;
@@ -23,7 +22,7 @@ pub(super) fn function(document: &Document, column: &str) -> Result<String> {
     };
     let found = function_in(&file, &name, column).map_err(context)?;
     let Some(text) = found else {
-        return Err(usage(format!(
+        return Err(Error::usage(format!(
             "model.function: {path} has no function `{name}`"
         )));
     };

@@ -1,7 +1,7 @@
 //! Columns of numbers in a text file, as NumPy's `loadtxt` and `genfromtxt` read them.
 
-use super::document::{Document, data_error};
-use super::{role_name, usage};
+use super::document::Document;
+use super::role_name;
 use fitzroy::data::Array;
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -28,7 +28,7 @@ impl Layout {
         let usual = |text: &str| Some(text.to_string());
         let encoding = document.text(&key("encoding"))?.unwrap_or("utf-8".into());
         if !encoding.to_lowercase().starts_with("utf") {
-            return Err(usage(format!(
+            return Err(Error::usage(format!(
                 "{}: {encoding}: only UTF-8 is read; convert the file",
                 key("encoding")
             )));
@@ -121,7 +121,7 @@ pub(super) fn read(document: &Document, path: &Path, layout: &Layout) -> Result<
                 true => format!("{width} columns, counted from 0"),
                 false => format!("the columns {}", header.join(", ")),
             };
-            return Err(data_error(format!(
+            return Err(Error::data(format!(
                 "{key}: {name}: {shown} has {all}; check the delimiter, too"
             )));
         };
@@ -129,7 +129,7 @@ pub(super) fn read(document: &Document, path: &Path, layout: &Layout) -> Result<
         for (line, cells) in &rows {
             let cell = cells.get(at).copied().unwrap_or_default();
             let value = layout.number(cell).ok_or_else(|| {
-                data_error(format!("{shown}, line {line}: `{cell}` is no number"))
+                Error::data(format!("{shown}, line {line}: `{cell}` is no number"))
             })?;
             values.push(value);
         }
