@@ -52,4 +52,4 @@ pub mod run;
 pub mod validate;
 pub mod verify;
 
-pub use fitzroy_graph::{Error, ErrorKind, Result, Spelling};
+pub use fitzroy_graph::{Error, ErrorKind, Named, Result, Spelling};

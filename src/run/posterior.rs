@@ -13,7 +13,7 @@ use crate::fit::sample::{CoordinateMap, Mirrors, Plates, Posterior};
 use crate::model::ast::Centring;
 use crate::model::joint::{Chosen, Coordinates, Joint};
 use crate::rng::{Purpose, Rng};
-use crate::{Error, Result};
+use crate::{Error, Named, Result};
 use fitzroy_device::gpu::text::Precision;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,6 +25,13 @@ pub enum CoordinateChoice {
     Auto,
     /// As the model writes them: `x ~ Normal(m, s)` is sampled as x itself.
     AsWritten,
+}
+
+impl Named for CoordinateChoice {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", CoordinateChoice::Auto),
+        ("as-written", CoordinateChoice::AsWritten),
+    ];
 }
 
 /// Points at which rewritten and written density are compared.

@@ -6,6 +6,7 @@ mod exit;
 mod face;
 mod interrupt;
 mod json;
+mod named;
 mod progress;
 mod task;
 mod terminal;

@@ -1,6 +1,7 @@
 //! The same fits as SciPy: values, covariance, bounds, robust losses.
 #![allow(clippy::unwrap_used)]
 
+use fitzroy::Named;
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Loss, Options, Scale, Sigma, values};
 use serde_json::Value;
 
@@ -103,7 +104,7 @@ fn robust_losses_mean_what_they_mean_in_scipy() {
         .filter(|l| !["linear", "tukey"].contains(&l.0))
     {
         let options = Options {
-            loss,
+            loss: *loss,
             f_scale: Scale::Fixed(0.05),
             ..Options::default()
         };

@@ -4,7 +4,7 @@ use crate::data::{Row, Study};
 use crate::params::{N_POSITIVE, NAMES};
 use crate::priors::{DEFAULT, Prior};
 use fitzroy::data::{Array, Dataset};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, ErrorKind, Named, Result};
 use std::fmt::Write;
 
 /// Which model.
@@ -25,6 +25,18 @@ pub enum Pooling {
     Partial,
     /// No: each has a prior of its own.
     None,
+}
+
+impl Named for Pooling {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("partial", Pooling::Partial), ("none", Pooling::None)];
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Pooling::Partial => "One population, what is common is estimated",
+            Pooling::None => "Each subject with a prior of its own",
+        }
+    }
 }
 
 /// What is to be fitted.

@@ -12,6 +12,7 @@ use super::dense::Lower;
 use super::rotation::MOST_PARTS;
 use super::sparse::Blocks;
 use super::vector::{self, Block, Vector};
+use crate::Named;
 use directions::{Directions, InBlocks, LowRank, padded};
 
 /// Directions of a low-rank metric, at most.
@@ -32,15 +33,22 @@ pub enum MetricKind {
     Blocks,
 }
 
+impl Named for MetricKind {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", MetricKind::Auto),
+        ("diag", MetricKind::Diagonal),
+        ("low-rank", MetricKind::LowRank),
+        ("dense", MetricKind::Dense),
+        ("blocks", MetricKind::Blocks),
+    ];
+}
+
 impl MetricKind {
-    /// Its name in settings and reports.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            MetricKind::Auto => "auto",
             MetricKind::Diagonal => "diagonal",
-            MetricKind::LowRank => "low-rank",
-            MetricKind::Dense => "dense",
-            MetricKind::Blocks => "blocks",
+            other => other.setting(),
         }
     }
 }

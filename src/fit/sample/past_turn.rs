@@ -9,6 +9,7 @@
 use super::chain::Chain;
 use super::rotation::{LONGEST, is_far};
 use super::{Adapt, Sampler, Settings, Target};
+use crate::Named;
 
 /// Whether a trajectory of the draws is doubled once more after it has turned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +23,18 @@ pub enum PastTurn {
     Off,
 }
 
+impl Named for PastTurn {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", PastTurn::Auto),
+        ("on", PastTurn::On),
+        ("off", PastTurn::Off),
+    ];
+}
+
 impl PastTurn {
     /// Its name in settings and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            PastTurn::Auto => "auto",
-            PastTurn::On => "on",
-            PastTurn::Off => "off",
-        }
+        self.setting()
     }
 }
 

@@ -25,6 +25,7 @@ use super::metric::Metric;
 use super::normals::sine_and_cosine;
 use super::vector;
 use super::{Sampler, Settings};
+use crate::Named;
 
 /// What a step of NUTS is between its two kicks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +40,18 @@ pub enum Integrator {
     Rotation,
 }
 
+impl Named for Integrator {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Integrator::Auto),
+        ("leapfrog", Integrator::Leapfrog),
+        ("rotation", Integrator::Rotation),
+    ];
+}
+
 impl Integrator {
     /// Its name in settings and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Integrator::Auto => "auto",
-            Integrator::Leapfrog => "leapfrog",
-            Integrator::Rotation => "rotation",
-        }
+        self.setting()
     }
 }
 

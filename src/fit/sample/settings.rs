@@ -1,7 +1,7 @@
 //! Settings of a run.
 
 use super::{Integrator, MetricKind, PastTurn, Until};
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Named, Result};
 
 /// Which transitions a chain makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,16 +23,34 @@ pub enum Sampler {
     Independence,
 }
 
+impl Named for Sampler {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("nuts", Sampler::Nuts),
+        ("walnuts", Sampler::Walnuts),
+        ("mams", Sampler::Mams),
+        ("chees", Sampler::Chees),
+        ("independence", Sampler::Independence),
+    ];
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Sampler::Nuts => "The No-U-Turn sampler",
+            Sampler::Walnuts => {
+                "NUTS whose steps shrink where one size is too long: for divergences that stay"
+            }
+            Sampler::Mams => "Microcanonical trajectories of a learned length",
+            Sampler::Chees => "Hamiltonian trajectories of a learned length",
+            Sampler::Independence => {
+                "Independent proposals where they cover the posterior, NUTS elsewhere"
+            }
+        }
+    }
+}
+
 impl Sampler {
     /// Its name in settings and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Sampler::Nuts => "nuts",
-            Sampler::Walnuts => "walnuts",
-            Sampler::Mams => "mams",
-            Sampler::Chees => "chees",
-            Sampler::Independence => "independence",
-        }
+        self.setting()
     }
 }
 
@@ -45,13 +63,15 @@ pub enum Adapt {
     PerChain,
 }
 
+impl Named for Adapt {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("pooled", Adapt::Pooled), ("per-chain", Adapt::PerChain)];
+}
+
 impl Adapt {
     /// Its name in settings and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Adapt::Pooled => "pooled",
-            Adapt::PerChain => "per-chain",
-        }
+        self.setting()
     }
 }
 

@@ -6,8 +6,9 @@ use crate::draws::{Attribute, Column, Group, Labels, Variable};
 use crate::fit::sample::Run;
 use crate::model::joint::TermKind;
 use crate::model::{BoundArray, Content, ast};
+use crate::run::Settings;
 use crate::run::hash::fingerprint;
-use crate::run::{CoordinateChoice, Settings};
+use fitzroy_graph::Named;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -223,10 +224,7 @@ pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
         "until_rhat": s.until.and_then(|u| u.rhat),
         "first_chain": s.first_chain,
         "stream": s.stream,
-        "centring": match settings.coordinates {
-            CoordinateChoice::Auto => "auto",
-            CoordinateChoice::AsWritten => "as-written",
-        },
+        "centring": settings.coordinates.setting(),
         "rewrites": settings.rewrites.name(),
         "precision": settings.precision.name(),
         "prior_only": settings.prior_only,

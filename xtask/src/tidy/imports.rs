@@ -36,7 +36,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "crates/session",
-        &["fitzroy", "fitzroy-device", "fitzroy-report"],
+        &[
+            "fitzroy",
+            "fitzroy-curve-fit",
+            "fitzroy-device",
+            "fitzroy-report",
+            "fitzroy-stop-signal",
+            "fitzroy-weather",
+        ],
     ),
     (
         "crates/cli",

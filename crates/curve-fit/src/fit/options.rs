@@ -3,6 +3,7 @@
 use crate::formula::Loss;
 use crate::method::starts::Design;
 use crate::method::{Limits, Minimise, lm, trf};
+use fitzroy::Named;
 use fitzroy_device::cpu::Engine;
 
 /// How the scale C of a robust loss is found.
@@ -29,15 +30,16 @@ pub enum Method {
     Trf,
 }
 
-impl Method {
-    /// Names as on the command line.
-    pub const NAMES: [(&'static str, Method); 4] = [
+impl Named for Method {
+    const NAMES: &'static [(&'static str, Self)] = &[
         ("auto", Method::Auto),
         ("lm", Method::Lm),
         ("varpro", Method::Varpro),
         ("trf", Method::Trf),
     ];
+}
 
+impl Method {
     /// What makes its steps where it does not project.
     pub(crate) fn steps(self) -> Minimise {
         match self {
@@ -63,9 +65,8 @@ pub enum CovarianceKind {
     Hc3,
 }
 
-impl CovarianceKind {
-    /// Names as on the command line.
-    pub const NAMES: [(&'static str, CovarianceKind); 5] = [
+impl Named for CovarianceKind {
+    const NAMES: &'static [(&'static str, Self)] = &[
         ("auto", CovarianceKind::Auto),
         ("classic", CovarianceKind::Classic),
         ("sandwich", CovarianceKind::Sandwich),
@@ -86,6 +87,14 @@ pub enum Progressive {
     Off,
 }
 
+impl Named for Progressive {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Progressive::Auto),
+        ("on", Progressive::On),
+        ("off", Progressive::Off),
+    ];
+}
+
 /// Whether the rows are read once more at the final parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Finish {
@@ -94,6 +103,11 @@ pub enum Finish {
     Fast,
     /// Yes.
     Exact,
+}
+
+impl Named for Finish {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("fast", Finish::Fast), ("exact", Finish::Exact)];
 }
 
 /// Everything a fit may be asked for; the default suits least squares.

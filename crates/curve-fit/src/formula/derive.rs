@@ -6,8 +6,8 @@ use super::separate::separate;
 use super::structure::{Structure, steps};
 use super::{Formula, Roles};
 use crate::pass::Slots;
-use fitzroy::Result;
 use fitzroy::dist::Real;
+use fitzroy::{Named, Result};
 use fitzroy_device::cpu::{Engine, GridProgram, RowProgram, Separated};
 use fitzroy_graph::{Binary, DimId, Expr as Value, Graph, NodeId, Op, Scope, Unary, tangent};
 use std::collections::HashMap;
@@ -33,9 +33,9 @@ pub enum Loss {
     Poisson,
 }
 
-impl Loss {
-    /// Names as on the command line; `poisson` is a likelihood there.
-    pub const NAMES: [(&'static str, Loss); 6] = [
+/// A likelihood of counts is asked for as such, and no loss has its name.
+impl Named for Loss {
+    const NAMES: &'static [(&'static str, Self)] = &[
         ("linear", Loss::Linear),
         ("soft_l1", Loss::SoftL1),
         ("huber", Loss::Huber),
@@ -43,7 +43,9 @@ impl Loss {
         ("arctan", Loss::Arctan),
         ("tukey", Loss::Tukey),
     ];
+}
 
+impl Loss {
     /// Its name.
     pub fn name(self) -> &'static str {
         let found = Self::NAMES.iter().find(|(_, loss)| *loss == self);

@@ -1,5 +1,6 @@
 //! Points that fill a box: scrambled Sobol and Latin hypercubes.
 
+use fitzroy::Named;
 use fitzroy::rng::{Purpose, Rng};
 
 /// How starts fill the box.
@@ -10,6 +11,11 @@ pub enum Design {
     Sobol,
     /// One start in each of N slices of every parameter.
     LatinHypercube,
+}
+
+impl Named for Design {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("sobol", Design::Sobol), ("lhs", Design::LatinHypercube)];
 }
 
 /// Primitive polynomials and first direction numbers of Joe and Kuo (2008), dimensions 2 to 10.

@@ -2,6 +2,7 @@
 //! once that has given the same numbers.
 
 use super::Function;
+use fitzroy_graph::Named;
 
 /// What runs the loops of a function. All give the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,14 +17,26 @@ pub enum Engine {
     Emitter,
 }
 
+impl Named for Engine {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Engine::Auto),
+        ("interpreter", Engine::Interpreter),
+        ("emitter", Engine::Emitter),
+    ];
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Engine::Auto => "Machine code where this machine can have it",
+            Engine::Interpreter => "The block interpreter",
+            Engine::Emitter => "Machine code, compared with the interpreter before it is used",
+        }
+    }
+}
+
 impl Engine {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Engine::Auto => "auto",
-            Engine::Interpreter => "interpreter",
-            Engine::Emitter => "emitter",
-        }
+        self.setting()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a network is made of: sets of nodes and edges, stages, sizes; and what can be wrong.
 
 use super::block::Edges;
-use fitzroy_graph::{Error, ErrorKind, Result};
+use fitzroy_graph::{Error, ErrorKind, Named, Result};
 
 /// What a set of nodes is fed with.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +103,14 @@ pub enum Recompute {
     /// The same, and the states between: of L equal stages in a row, states are kept after every
     /// ⌈√L⌉-th alone, and each group of stages runs forward again before it runs backward.
     Layer,
+}
+
+impl Named for Recompute {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("none", Recompute::None),
+        ("mlp", Recompute::Mlp),
+        ("layer", Recompute::Layer),
+    ];
 }
 
 /// A parameter array.

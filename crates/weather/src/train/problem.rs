@@ -3,7 +3,7 @@
 use super::checkpoint::Checkpoint;
 use crate::data::{Archive, Channel, FORCINGS, Normaliser, Split, Splits, statics, windows};
 use crate::graph::{Boxes, flat, grid_set, mesh, prune};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, ErrorKind, Named, Result};
 use fitzroy_device::nn::{Input, Network, NodeSet, Recompute, Spec, Stage};
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -29,6 +29,11 @@ pub enum GraphKind {
     Mesh,
 }
 
+impl Named for GraphKind {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("flat", GraphKind::Flat), ("mesh", GraphKind::Mesh)];
+}
+
 /// What a forecast goes on from; the network adds to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Baseline {
@@ -37,6 +42,13 @@ pub enum Baseline {
     /// A linear model of the two states of the neighbourhood.
     #[default]
     Linear,
+}
+
+impl Named for Baseline {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("linear", Baseline::Linear),
+        ("momentum", Baseline::Momentum),
+    ];
 }
 
 /// Sizes of the network.
@@ -65,6 +77,14 @@ pub enum LossKind {
     Mae,
     /// r²/2 for |r| ≤ 1, else |r| − ½.
     Huber,
+}
+
+impl Named for LossKind {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("mse", LossKind::Mse),
+        ("mae", LossKind::Mae),
+        ("huber", LossKind::Huber),
+    ];
 }
 
 /// Weights of the loss.
@@ -356,7 +376,7 @@ impl Problem {
             "task": task,
             "inputs": "tendency",
             "baseline": baseline,
-            "graph": match a.graph { GraphKind::Flat => "flat", GraphKind::Mesh => "mesh" },
+            "graph": a.graph.setting(),
             "latent_size": a.latent,
             "num_gnn_layers": a.n_layers,
             "mlp_hidden_size": a.hidden,

@@ -1,9 +1,10 @@
 //! Flags of the commands that run chains.
 
 use crate::args::{Common, Machine, Output};
+use crate::named::named;
 use crate::progress::Style;
 use crate::task::Task;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fitzroy::fit::sample::{Adapt, Integrator, MetricKind, PastTurn};
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy::{Error, ErrorKind, Result};
@@ -34,17 +35,17 @@ pub(crate) struct ChainFlags {
     #[arg(long, value_name = "P", default_value_t = 0.8)]
     target_accept: f64,
     /// Family of the mass matrix
-    #[arg(long, value_enum, value_name = "KIND", default_value = "auto")]
-    metric: Metric,
+    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = named::<MetricKind>())]
+    metric: MetricKind,
     /// Coordinates of hierarchical parameters: chosen in the warm-up, or as the model writes them
-    #[arg(long, value_enum, value_name = "HOW", default_value = "auto")]
-    pub(crate) centring: Centring,
+    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = named::<CoordinateChoice>())]
+    pub(crate) centring: CoordinateChoice,
     /// What evaluates the model over rows; all give the same numbers, and traces say which one did
-    #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
-    engine: EngineChoice,
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = named::<Engine>())]
+    pub(crate) engine: Engine,
     /// Whose draws a chain adapts to: those of all chains, or its own
-    #[arg(long, value_enum, value_name = "WHOSE", default_value = "pooled")]
-    adapt: Whose,
+    #[arg(long, value_name = "WHOSE", default_value = "pooled", value_parser = named::<Adapt>())]
+    adapt: Adapt,
     /// The chains of task I of N, I from 0, with the numbers and random streams they have in the whole run
     #[arg(long, value_name = "I/N")]
     pub(crate) task: Option<Task>,
@@ -57,13 +58,13 @@ pub(crate) struct ChainFlags {
     /// Double trajectories once more after they have turned: twice the gradients, and more than that
     /// for a few slow directions. Auto does where the warm-up shows such directions, and in
     /// hierarchical stop-signal fits
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    past_turn: Past,
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = named::<PastTurn>())]
+    past_turn: PastTurn,
     /// What a step of NUTS is: an exact rotation in the normal distribution that the warm-up fits, which
     /// takes a seventh to a half of the gradients where the posterior is near to one, or a leapfrog.
     /// Auto lets the draws of the warm-up decide
-    #[arg(long, value_enum, value_name = "NAME", default_value = "auto")]
-    integrator: Steps,
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = named::<Integrator>())]
+    integrator: Integrator,
     /// Chains that run at once, at most [default: --threads]
     #[arg(long, value_name = "N")]
     cores: Option<usize>,
@@ -95,57 +96,6 @@ pub(crate) struct ChainFlags {
     pub(crate) no_report: bool,
 }
 
-/// Families of metrics.
-#[derive(Clone, Copy, ValueEnum)]
-enum Metric {
-    Auto,
-    Diag,
-    LowRank,
-    Dense,
-    Blocks,
-}
-
-/// When trajectories go past the turn.
-#[derive(Clone, Copy, ValueEnum)]
-enum Past {
-    Auto,
-    On,
-    Off,
-}
-
-/// What a step is.
-#[derive(Clone, Copy, ValueEnum)]
-enum Steps {
-    Auto,
-    Leapfrog,
-    Rotation,
-}
-
-/// Whose draws a chain adapts to.
-#[derive(Clone, Copy, ValueEnum)]
-enum Whose {
-    Pooled,
-    PerChain,
-}
-
-/// Choices of coordinates.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub(crate) enum Centring {
-    Auto,
-    AsWritten,
-}
-
-/// Engines.
-#[derive(Clone, Copy, ValueEnum)]
-enum EngineChoice {
-    /// Machine code where this machine can have it
-    Auto,
-    /// The block interpreter
-    Interpreter,
-    /// Machine code, compared with the interpreter before it is used
-    Emitter,
-}
-
 impl ChainFlags {
     /// Settings as these flags say, all else as it is by default.
     ///
@@ -154,11 +104,8 @@ impl ChainFlags {
     pub(crate) fn settings(&self, common: &Common, machine: Machine) -> Result<Settings> {
         self.check()?;
         let mut settings = Settings {
-            coordinates: match self.centring {
-                Centring::Auto => CoordinateChoice::Auto,
-                Centring::AsWritten => CoordinateChoice::AsWritten,
-            },
-            engine: self.engine(),
+            coordinates: self.centring,
+            engine: self.engine,
             log_likelihood: self.log_likelihood,
             memory_limit_bytes: memory_limit(),
             in_memory_bytes: Some(self.in_memory << 20),
@@ -171,27 +118,10 @@ impl ChainFlags {
         sampler.draws = self.draws;
         sampler.target_accept = self.target_accept;
         sampler.max_treedepth = self.max_treedepth;
-        sampler.past_turn = match self.past_turn {
-            Past::Auto => PastTurn::Auto,
-            Past::On => PastTurn::On,
-            Past::Off => PastTurn::Off,
-        };
-        sampler.integrator = match self.integrator {
-            Steps::Auto => Integrator::Auto,
-            Steps::Leapfrog => Integrator::Leapfrog,
-            Steps::Rotation => Integrator::Rotation,
-        };
-        sampler.metric = match self.metric {
-            Metric::Auto => MetricKind::Auto,
-            Metric::Diag => MetricKind::Diagonal,
-            Metric::LowRank => MetricKind::LowRank,
-            Metric::Dense => MetricKind::Dense,
-            Metric::Blocks => MetricKind::Blocks,
-        };
-        sampler.adapt = match self.adapt {
-            Whose::Pooled => Adapt::Pooled,
-            Whose::PerChain => Adapt::PerChain,
-        };
+        sampler.past_turn = self.past_turn;
+        sampler.integrator = self.integrator;
+        sampler.metric = self.metric;
+        sampler.adapt = self.adapt;
         sampler.threads = machine.threads.min(self.cores.unwrap_or(usize::MAX));
         sampler.seed = common.seed;
         sampler.keep_warmup = self.keep_warmup;
@@ -223,15 +153,6 @@ impl ChainFlags {
             }
         }
         Ok(())
-    }
-
-    /// What evaluates formulas.
-    pub(crate) fn engine(&self) -> Engine {
-        match self.engine {
-            EngineChoice::Auto => Engine::Auto,
-            EngineChoice::Interpreter => Engine::Interpreter,
-            EngineChoice::Emitter => Engine::Emitter,
-        }
     }
 
     /// How progress is shown.

@@ -4,4 +4,4 @@ mod dry_run;
 mod flags;
 
 pub(crate) use dry_run::dry_run;
-pub(crate) use flags::{Centring, ChainFlags};
+pub(crate) use flags::ChainFlags;

@@ -3,9 +3,10 @@
 use super::pairs::{bounds, numbers, ranges, texts, values};
 use crate::args::Common;
 use crate::commands::chains::ChainFlags;
+use crate::named::named;
 use crate::{face, terminal};
 use clap::{Args, ValueEnum};
-use fitzroy::{Error, Result};
+use fitzroy::{Error, Named, Result};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
@@ -80,9 +81,8 @@ pub(crate) struct CurveFitArgs {
     #[arg(long, value_name = "NAME=EXPR")]
     pub(super) tie: Vec<String>,
     /// Loss of a residual
-    #[arg(long, value_name = "LOSS", default_value = "linear",
-          value_parser = ["linear", "soft_l1", "huber", "cauchy", "arctan", "tukey"])]
-    pub(super) loss: String,
+    #[arg(long, value_name = "LOSS", default_value = "linear", value_parser = named::<Loss>())]
+    pub(super) loss: Loss,
     /// Residual beyond which a robust loss bends: a number in units of sigma, or auto
     #[arg(long, value_name = "N|auto", default_value = "1")]
     pub(super) f_scale: String,
@@ -93,9 +93,8 @@ pub(crate) struct CurveFitArgs {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = method)]
     pub(super) method: Method,
     /// Covariance of the parameters
-    #[arg(long, value_name = "KIND", default_value = "auto",
-          value_parser = ["auto", "classic", "sandwich", "hc0", "hc3"])]
-    pub(super) covariance: String,
+    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = named::<CovarianceKind>())]
+    pub(super) covariance: CovarianceKind,
     /// Probability inside the intervals
     #[arg(long, value_name = "P", default_value_t = 0.95)]
     pub(super) ci: f64,
@@ -118,17 +117,17 @@ pub(crate) struct CurveFitArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(super) time_limit: Option<f64>,
     /// Starts on a subsample of many rows
-    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    progressive: When,
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = named::<Progressive>())]
+    progressive: Progressive,
     /// Reads all rows once more at the end
-    #[arg(long, value_enum, value_name = "HOW", default_value = "fast")]
-    finish: FinishName,
+    #[arg(long, value_name = "HOW", default_value = "fast", value_parser = named::<Finish>())]
+    finish: Finish,
     /// Number of starts
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) multistart: usize,
     /// How starts fill the bounds
-    #[arg(long, value_enum, value_name = "DESIGN", default_value = "sobol")]
-    starts: Starts,
+    #[arg(long, value_name = "DESIGN", default_value = "sobol", value_parser = named::<Design>())]
+    starts: Design,
     /// A fit for every group of rows that share a value of this column; with several files, `file`
     /// fits each of them
     #[arg(long, value_name = "COLUMN", conflicts_with_all = ["predict", "residuals", "profile"])]
@@ -206,35 +205,13 @@ const ELSEWHERE: [(&str, &str); 6] = [
 
 /// Reads `--method`.
 pub(super) fn method(text: &str) -> std::result::Result<Method, String> {
-    if let Some((_, method)) = Method::NAMES.iter().find(|(name, _)| *name == text) {
-        return Ok(*method);
+    if let Some(method) = Method::named(text) {
+        return Ok(method);
     }
     let advice = ELSEWHERE.iter().find(|(name, _)| *name == text);
     Err(advice
         .map_or("use auto, lm, varpro or trf", |(_, advice)| advice)
         .to_string())
-}
-
-/// Yes, no, or as it pays.
-#[derive(Clone, Copy, ValueEnum)]
-enum When {
-    Auto,
-    On,
-    Off,
-}
-
-/// Ends of a fit.
-#[derive(Clone, Copy, ValueEnum)]
-enum FinishName {
-    Fast,
-    Exact,
-}
-
-/// Designs of starts.
-#[derive(Clone, Copy, ValueEnum)]
-enum Starts {
-    Sobol,
-    Lhs,
 }
 
 impl CurveFitArgs {
@@ -308,15 +285,14 @@ impl CurveFitArgs {
 
     pub(super) fn options(&self, threads: usize) -> Result<Options> {
         let loss = if self.likelihood == Likelihood::Poisson {
-            if self.loss != "linear" {
+            if self.loss != Loss::Linear {
                 return Err(Error::usage(
                     "--likelihood poisson has its own loss; leave out --loss",
                 ));
             }
             Loss::Poisson
         } else {
-            let named = Loss::NAMES.iter().find(|(name, _)| *name == self.loss);
-            named.map_or(Loss::Linear, |(_, loss)| *loss)
+            self.loss
         };
         let f_scale = match self.f_scale.as_str() {
             "auto" => Scale::Auto,
@@ -324,9 +300,6 @@ impl CurveFitArgs {
                 Error::usage(format!("--f-scale {text}: needs a positive number or auto"))
             })?),
         };
-        let kind = CovarianceKind::NAMES
-            .iter()
-            .find(|(name, _)| *name == self.covariance);
         Ok(Options {
             p0: match numbers("--p0", &self.p0)? {
                 // They have names once the parameters are known.
@@ -340,7 +313,7 @@ impl CurveFitArgs {
             f_scale,
             absolute_sigma: self.absolute_sigma,
             method: self.method,
-            covariance: kind.map_or(CovarianceKind::Auto, |(_, kind)| *kind),
+            covariance: self.covariance,
             confidence: self.ci,
             limits: Limits {
                 xtol: self.xtol,
@@ -348,23 +321,13 @@ impl CurveFitArgs {
                 gtol: self.gtol,
                 max_evaluations: self.max_evals,
             },
-            progressive: match self.progressive {
-                When::Auto => Progressive::Auto,
-                When::On => Progressive::On,
-                When::Off => Progressive::Off,
-            },
-            finish: match self.finish {
-                FinishName::Fast => Finish::Fast,
-                FinishName::Exact => Finish::Exact,
-            },
+            progressive: self.progressive,
+            finish: self.finish,
             multistart: self.multistart,
-            starts: match self.starts {
-                Starts::Sobol => Design::Sobol,
-                Starts::Lhs => Design::LatinHypercube,
-            },
+            starts: self.starts,
             seed: self.common.seed,
             threads,
-            engine: self.chains.engine(),
+            engine: self.chains.engine,
         })
     }
 

@@ -6,9 +6,10 @@ mod show;
 use crate::args::{Common, Machine, Output};
 use crate::commands::chains::{self, ChainFlags};
 use crate::exit::Outcome;
+use crate::named::named;
 use crate::{interrupt, json, terminal};
 use clap::{Args, ValueEnum};
-use fitzroy::fit::sample::{self as sampling, Init, Until};
+use fitzroy::fit::sample::{Init, Sampler, Until};
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Device, Settings, Team, bind, kernel_text};
 use fitzroy::{Error, ErrorKind, Result};
@@ -39,7 +40,7 @@ pub(crate) struct SampleArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
     /// How chains move: see docs/samplers.md on which to choose
-    #[arg(long, value_enum, value_name = "NAME", default_value = "nuts")]
+    #[arg(long, value_name = "NAME", default_value = "nuts", value_parser = named::<Sampler>())]
     sampler: Sampler,
     /// Rewrites of the model: auto, off, or some of sufficient,collapse,recognise,dedup,signed
     #[arg(long, value_name = "KINDS", default_value = "auto")]
@@ -73,39 +74,6 @@ pub(crate) struct SampleArgs {
     common: Common,
 }
 
-/// Samplers.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum Sampler {
-    /// The No-U-Turn sampler
-    Nuts,
-    /// NUTS whose steps shrink where one size is too long: for divergences that stay
-    Walnuts,
-    /// Microcanonical trajectories of a learned length
-    Mams,
-    /// Hamiltonian trajectories of a learned length
-    Chees,
-    /// Independent proposals where they cover the posterior, NUTS elsewhere
-    Independence,
-}
-
-impl Sampler {
-    /// Its value in the settings.
-    fn setting(self) -> sampling::Sampler {
-        match self {
-            Sampler::Nuts => sampling::Sampler::Nuts,
-            Sampler::Walnuts => sampling::Sampler::Walnuts,
-            Sampler::Mams => sampling::Sampler::Mams,
-            Sampler::Chees => sampling::Sampler::Chees,
-            Sampler::Independence => sampling::Sampler::Independence,
-        }
-    }
-
-    /// What `--sampler` is given.
-    pub(crate) fn name(self) -> &'static str {
-        self.setting().name()
-    }
-}
-
 /// Where chains start.
 #[derive(Clone, Copy, ValueEnum)]
 enum Start {
@@ -123,7 +91,7 @@ impl SampleArgs {
         settings.predictive = self.predictive;
         settings.prior_only = self.prior_only;
         let sampler = &mut settings.sampler;
-        sampler.sampler = self.sampler.setting();
+        sampler.sampler = self.sampler;
         sampler.init = match self.init {
             Start::Jitter => Init::Jitter,
             Start::Pathfinder => Init::Pathfinder,

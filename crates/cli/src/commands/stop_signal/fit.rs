@@ -2,16 +2,17 @@
 
 use super::shared::{Likelihood, Reading, text};
 use crate::args::{Common, Output};
-use crate::commands::chains::{self, Centring, ChainFlags};
+use crate::commands::chains::{self, ChainFlags};
 use crate::exit::Outcome;
 use crate::face::command;
+use crate::named::named;
 use crate::{interrupt, json, terminal};
-use clap::{Args, FromArgMatches, ValueEnum};
+use clap::{Args, FromArgMatches};
 use fitzroy::diagnose::Diagnosis;
 use fitzroy::draws::Trace;
 use fitzroy::model::Model;
 use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
-use fitzroy::run;
+use fitzroy::run::{self, CoordinateChoice};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::chains::Ended;
 use fitzroy_session::clock::Clock;
@@ -39,8 +40,8 @@ pub(crate) struct FitArgs {
     /// The trials, CSV
     data: PathBuf,
     /// Whether subjects come from one population
-    #[arg(long, value_enum, value_name = "HOW", default_value = "partial")]
-    pooling: PoolingName,
+    #[arg(long, value_name = "HOW", default_value = "partial", value_parser = named::<Pooling>())]
+    pooling: Pooling,
     /// Priors, TOML or JSON: a table per parameter with m, s and h
     #[arg(long, value_name = "FILE")]
     priors: Option<PathBuf>,
@@ -65,21 +66,10 @@ pub(crate) struct FitArgs {
     common: Common,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum PoolingName {
-    /// One population, what is common is estimated
-    Partial,
-    /// Each subject with a prior of its own
-    None,
-}
-
 impl FitArgs {
     fn spec(&self) -> Result<Spec> {
         let mut spec = self.likelihood.spec()?;
-        spec.pooling = match self.pooling {
-            PoolingName::Partial => Pooling::Partial,
-            PoolingName::None => Pooling::None,
-        };
+        spec.pooling = self.pooling;
         spec.centred.clone_from(&self.centred);
         spec.noncentred.clone_from(&self.noncentred);
         if let Some(path) = &self.priors {
@@ -112,7 +102,7 @@ impl FitArgs {
             spec,
             study,
             n_chains: self.chains.chains,
-            as_written: self.chains.centring == Centring::AsWritten,
+            as_written: self.chains.centring == CoordinateChoice::AsWritten,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The flags of `fitzroy weather train`, and the problem and settings they describe.
 
 use super::common::{Data, Machine};
+use crate::named::named;
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Recompute;
@@ -40,12 +41,12 @@ pub(crate) struct TrainArgs {
     task: TaskName,
     /// Which graph: neighbours on the grid, or a mesh over it [default: mesh for forecast, flat
     /// for precip]
-    #[arg(long, value_enum, value_name = "GRAPH")]
-    graph: Option<GraphName>,
+    #[arg(long, value_name = "GRAPH", value_parser = named::<GraphKind>())]
+    graph: Option<GraphKind>,
     /// What a forecast goes on from, and the network adds to: a linear model of the
     /// neighbourhood, or the last change
-    #[arg(long, value_enum, value_name = "BASELINE", default_value = "linear")]
-    baseline: BaselineName,
+    #[arg(long, value_name = "BASELINE", default_value = "linear", value_parser = named::<Baseline>())]
+    baseline: Baseline,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -74,32 +75,6 @@ pub(crate) struct TrainArgs {
 enum TaskName {
     Forecast,
     Precip,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum GraphName {
-    Flat,
-    Mesh,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum BaselineName {
-    Linear,
-    Momentum,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum LossName {
-    Mse,
-    Mae,
-    Huber,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum RecomputeName {
-    None,
-    Mlp,
-    Layer,
 }
 
 /// Sizes of the network.
@@ -277,14 +252,14 @@ struct LoopArgs {
     #[arg(long, value_name = "STEPS", default_value = "1")]
     rollout_steps: String,
     /// Penalty of errors
-    #[arg(long, value_enum, value_name = "LOSS", default_value = "mse")]
-    loss: LossName,
+    #[arg(long, value_name = "LOSS", default_value = "mse", value_parser = named::<LossKind>())]
+    loss: LossKind,
     /// Weights of variables, as TEM=1,precipitation=0.5
     #[arg(long, value_name = "NAME=X", value_delimiter = ',')]
     loss_weights: Vec<String>,
     /// What the backward pass computes again to save memory
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "none")]
-    recompute: RecomputeName,
+    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = named::<Recompute>())]
+    recompute: Recompute,
     /// Steps between validations
     #[arg(long, value_name = "N", default_value_t = 500)]
     validation_frequency: u64,
@@ -369,17 +344,14 @@ impl TrainArgs {
                 boundary_lon: b.boundary_lon,
             }),
         };
-        let graph = match (self.graph, self.task) {
-            (Some(GraphName::Mesh), _) | (None, TaskName::Forecast) => GraphKind::Mesh,
-            _ => GraphKind::Flat,
-        };
+        let graph = self.graph.unwrap_or(match self.task {
+            TaskName::Forecast => GraphKind::Mesh,
+            TaskName::Precip => GraphKind::Flat,
+        });
         let n = &self.network;
         let architecture = Architecture {
             graph,
-            baseline: match self.baseline {
-                BaselineName::Linear => Baseline::Linear,
-                BaselineName::Momentum => Baseline::Momentum,
-            },
+            baseline: self.baseline,
             latent: n.latent_size,
             n_layers: n.num_gnn_layers,
             hidden: n.mlp_hidden_size.unwrap_or(n.latent_size.min(256)),
@@ -395,11 +367,7 @@ impl TrainArgs {
             variables.push((name.to_string(), weight.parse().map_err(|_| wrong())?));
         }
         let weighting = Weighting {
-            loss: match self.loop_.loss {
-                LossName::Mse => LossKind::Mse,
-                LossName::Mae => LossKind::Mae,
-                LossName::Huber => LossKind::Huber,
-            },
+            loss: self.loop_.loss,
             variables,
             heavy: (b.high_precip_weight, b.high_precip_threshold),
         };
@@ -428,11 +396,7 @@ impl TrainArgs {
             clip_norm: l.gradient_clip_norm,
             weight_decay: l.weight_decay,
             average: l.ema,
-            recompute: match l.recompute {
-                RecomputeName::None => Recompute::None,
-                RecomputeName::Mlp => Recompute::Mlp,
-                RecomputeName::Layer => Recompute::Layer,
-            },
+            recompute: l.recompute,
             patience: l.early_stopping_patience,
             validation_frequency: l.validation_frequency,
             validation_leads: l.validation_leads,

@@ -9,11 +9,12 @@ mod show;
 
 use crate::args::Common;
 use crate::commands::plot;
-use crate::commands::sample::Sampler;
 use crate::exit::Outcome;
+use crate::named::named;
 use crate::{json, terminal};
 use clap::{Args, ValueEnum};
 use devices::Devices;
+use fitzroy::fit::sample::Sampler;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_session::device::{best, open};
@@ -33,7 +34,7 @@ struct Measuring {
     /// Samplers, comma-separated: nuts, walnuts, mams, chees, independence
     #[arg(
         long,
-        value_enum,
+        value_parser = named::<Sampler>(),
         value_name = "NAMES",
         value_delimiter = ',',
         default_value = "nuts"

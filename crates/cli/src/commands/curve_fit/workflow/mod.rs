@@ -12,7 +12,7 @@ use crate::commands::plot;
 use crate::terminal;
 use document::Document;
 use fitzroy::data::{Array, Values, read_file};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, ErrorKind, Named, Result};
 use fitzroy_curve_fit::{Formula, Loss, library, report};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -219,14 +219,11 @@ fn fitting(document: &Document, names: &[String], args: &mut CurveFitArgs) -> Re
     limits::limits(document, args)?;
     limits::starts(document, args)?;
     if let Some(loss) = document.text("fitting.loss")? {
-        if Loss::NAMES.iter().all(|(name, _)| *name != loss) {
-            let all: Vec<&str> = Loss::NAMES.iter().map(|l| l.0).collect();
+        args.loss = Loss::named(&loss).ok_or_else(|| {
+            let all: Vec<&str> = Loss::names().collect();
             let all = all.join(", ");
-            return Err(Error::usage(format!(
-                "fitting.loss: {loss}: use one of {all}"
-            )));
-        }
-        args.loss = loss;
+            Error::usage(format!("fitting.loss: {loss}: use one of {all}"))
+        })?;
     }
     Ok(())
 }
