@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_curve_fit::fit::{Standing, quality};
+use fitzroy_curve_fit::fit::{CovarianceStatus, Standing, quality};
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Options, Sigma};
 use std::f64::consts::TAU;
 
@@ -736,7 +736,8 @@ fn data<'d>(problem: &'d Problem) -> Data<'d> {
     Data::new(&problem.y).with("x", &problem.x)
 }
 
-/// The place of a step is one of many: none is reported to be better, so that it has no error.
+/// The place of a step is one of many: none is reported to be better, so that it has no error; levels have
+/// those of means of the rows on their sides.
 #[test]
 fn the_place_of_a_step_is_found_and_has_no_error() {
     let mut chance = Chance(Rng::new(7, 0, 0, 0, Purpose::Data));
@@ -773,6 +774,14 @@ fn the_place_of_a_step_is_found_and_has_no_error() {
         );
         let level = found.parameter("b").unwrap();
         assert!((level.value - 2.0).abs() < 0.1, "{}", level.value);
+        let above = problem.x.iter().filter(|x| **x >= place.value).count();
+        let error = (found.reduced_chi2() / above as f64).sqrt();
+        assert!(
+            (level.se / error - 1.0).abs() < 1e-9,
+            "{} {error}",
+            level.se
+        );
+        assert_eq!(found.covariance_status, CovarianceStatus::Flat);
     }
 }
 
