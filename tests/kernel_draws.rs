@@ -148,6 +148,27 @@ fn draws_after_a_warm_up_that_ended_early_are_those_of_the_cpu() {
     assert_same_draws(&joint, &settings, 1, "hierarchical");
 }
 
+/// A ridge beside a funnel, where steps are held in the warm-up. Catches: steps of a kernel that go on being
+/// tuned.
+#[test]
+fn steps_that_are_held_are_those_of_the_cpu() {
+    if !has_compiler() {
+        return;
+    }
+    let text = "dim k = 5\na ~ Normal(0, 1)\nb ~ Normal(a, 0.03) @ centred\nv ~ Normal(0, 2)\n\
+                x[k] ~ Normal(0, exp(v / 2)) @ centred";
+    let model = fitzroy::model::Model::parse(text).unwrap();
+    let settings = settings(700, 20);
+    let joint = fitzroy::run::bind(&model, &fitzroy::data::Dataset::new(), &settings).unwrap();
+    let outcome = sampled(&joint, &settings, Device::threads()).unwrap();
+    // It would be dense if none had been held.
+    assert_eq!(
+        outcome.run.metrics[0],
+        fitzroy::fit::sample::MetricKind::Diagonal
+    );
+    assert_same_draws(&joint, &settings, 1, "ridge and neck");
+}
+
 /// Books of many chains are kept by several threads. Catches: rows that go to another chain, or in another
 /// order.
 #[test]

@@ -25,11 +25,15 @@ x[k] ~ Normal(0, exp(v / 2)) @ centred
 ";
 
 fn sampled(text: &str, metric: MetricKind, seed: u64) -> Outcome {
+    sampled_with(text, &Dataset::new(), metric, seed)
+}
+
+fn sampled_with(text: &str, data: &Dataset, metric: MetricKind, seed: u64) -> Outcome {
     let mut settings = Settings::default();
     settings.sampler.metric = metric;
     settings.sampler.seed = seed;
     settings.sampler.threads = 2;
-    let joint = bind(&Model::parse(text).unwrap(), &Dataset::new(), &settings).unwrap();
+    let joint = bind(&Model::parse(text).unwrap(), data, &settings).unwrap();
     run(&joint, &settings, &Caller::silent()).unwrap()
 }
 
@@ -47,15 +51,36 @@ fn a_ridge_alone_has_a_dense_metric() {
     }
 }
 
-/// Of 40 seeds auto diverged in 1.2 % of the transitions, dense in 1.7 %: a trial is often decided for
-/// the dense metric, because steps are still too long when the window of scales alone begins.
-/// Catches: a choice that is worse than the metric it doubts.
+/// Of 40 seeds auto diverged 330 times, dense 2,708 and scales alone 46 times; what is left are runs in
+/// whose warm-up nothing diverged while steps were held.
+/// Catches: scales alone that are judged while their step is being found (1,970).
 #[test]
-fn beside_a_neck_auto_diverges_less_than_a_dense_metric() {
+fn beside_a_neck_auto_diverges_a_fifth_as_often_as_a_dense_metric() {
     let over_all = |metric| -> usize {
         let runs = seeds().map(|seed| sampled(RIDGE_AND_NECK, metric, seed).run);
         runs.map(|run| run.n_divergences()).sum()
     };
     let [auto, dense] = [MetricKind::Auto, MetricKind::Dense].map(over_all);
-    assert!(auto < dense, "{auto} against {dense}");
+    assert!(5 * auto < dense, "{auto} against {dense}");
+}
+
+/// Two rates along a ridge, which scales alone take ten times as many gradients for: no draw diverges, and
+/// what does while a step is being found does not count. Of 40 seeds all passed.
+#[test]
+fn divergences_while_a_step_is_found_do_not_question_a_metric() {
+    let text = "data t[obs], rate[obs]\nK ~ LogNormal(1, 1.5)\nV ~ LogNormal(1, 1.5)\n\
+                s ~ HalfNormal(0.2)\nrate ~ LogNormal(log(V * t / (K + t)), s)";
+    let mut data = Dataset::new();
+    let t: Vec<f64> = (1..=15).map(|i| 0.06 * f64::from(i)).collect();
+    let off = |i: usize| 0.1 * ((i * 37 % 23) as f64 / 11.0 - 1.0);
+    let rate = t.iter().enumerate();
+    let rate = rate
+        .map(|(i, t)| 5.0 * t / (5.0 + t) * off(i).exp())
+        .collect();
+    data.insert_real("t", &[15], t);
+    data.insert_real("rate", &[15], rate);
+    for seed in seeds() {
+        let outcome = sampled_with(text, &data, MetricKind::Auto, seed);
+        assert_eq!(outcome.run.metrics[0], MetricKind::Dense, "seed {seed}");
+    }
 }

@@ -6,8 +6,8 @@
 //!
 //! `FITZROY_SEEDS` says how many seeds are tried (default 2, some seconds; the table in
 //! docs/diagnostics.md is of 200), `FITZROY_FIRST_SEED` the first of them, `FITZROY_OUT` a folder for
-//! that table and a row for every run. The truth is exact, of tests/golden/verdict/generate.py or of
-//! tests/golden/posteriors.
+//! that table and a row for every run. The truth is that of tests/golden/verdict, by generate.py
+//! and regressions.py, or of tests/golden/posteriors.
 #![allow(clippy::unwrap_used)]
 
 mod support;
@@ -44,7 +44,7 @@ const fn hard(name: &'static str, model: &'static str) -> Target {
     }
 }
 
-const TARGETS: [Target; 29] = [
+const TARGETS: [Target; 31] = [
     easy("normal", "dim k = 5\nx[k] ~ Normal(0, 1)"),
     easy(
         "correlated",
@@ -105,6 +105,19 @@ const TARGETS: [Target; 29] = [
         "elimination-log",
         "K ~ LogNormal(1, 1.5)\nV ~ LogNormal(1, 1.5)\n",
     ),
+    hard(
+        "spline",
+        "data y[obs], B[obs, k], C[obs, j]\na ~ Normal(0, 2)\nsa ~ HalfNormal(2)\n\
+         w[k] ~ Normal(0, sa)\nb ~ Normal(-1, 1)\nsb ~ HalfNormal(1)\nv[j] ~ Normal(0, sb)\n\
+         y ~ Normal(a + B @ w, exp(b + C @ v))",
+    ),
+    hard(
+        "gaussian-process",
+        "data y[obs], squared[obs, obs], unit[obs, obs]\nwidth ~ LogNormal(0, 0.7)\n\
+         height ~ HalfNormal(2)\nnoise ~ HalfNormal(1)\n\
+         let K[obs, obs] = height^2 * exp(-0.5 * squared / width^2) + 1e-6 * unit\n\
+         f[obs] ~ MvNormal(0, cov=K)\ny ~ Normal(f, noise)",
+    ),
 ];
 
 /// Rates of elimination at the doses, which the generator prints.
@@ -119,7 +132,28 @@ const DOSE: [f64; 15] = [
 /// A standard deviation that is off by this part of the true one is wrong.
 const SD_OFF: f64 = 0.25;
 
-fn sampled(target: &Target, seed: u64) -> Outcome {
+/// Data that stand with the truth.
+fn dataset(reference: &Value) -> Dataset {
+    let mut data = Dataset::new();
+    let known = reference["data"].as_object();
+    for (name, array) in known.into_iter().flatten() {
+        let (mut shape, mut row) = (Vec::new(), array);
+        while let Some(own) = row.as_array() {
+            shape.push(own.len());
+            row = &own[0];
+        }
+        let mut values = vec![array];
+        for _ in &shape {
+            let inner = values.iter().map(|v| v.as_array().unwrap());
+            values = inner.flatten().collect();
+        }
+        let values = values.iter().map(|v| v.as_f64().unwrap());
+        data.insert_real(name, &shape, values.collect());
+    }
+    data
+}
+
+fn sampled(target: &Target, reference: &Value, seed: u64) -> Outcome {
     let mut settings = Settings::default();
     settings.sampler.seed = seed;
     settings.sampler.threads = 2;
@@ -137,7 +171,7 @@ fn sampled(target: &Target, seed: u64) -> Outcome {
             data.insert_real("rate", &[15], RATES.to_vec());
             bind(&Model::parse(&text).unwrap(), &data, &settings)
         }
-        text => bind(&Model::parse(text).unwrap(), &Dataset::new(), &settings),
+        text => bind(&Model::parse(text).unwrap(), &dataset(reference), &settings),
     };
     let joint = joint.unwrap_or_else(|e| panic!("{}: {e}", target.name));
     run(&joint, &settings, &Caller::silent()).unwrap_or_else(|e| panic!("{}: {e}", target.name))
@@ -178,7 +212,7 @@ struct Judged {
 }
 
 fn judge(target: &Target, reference: &Value, seed: u64) -> Judged {
-    let outcome = sampled(target, seed);
+    let outcome = sampled(target, reference, seed);
     let found = outcome.diagnose(&Default::default()).unwrap();
     let most = |pick: &dyn Fn(&fitzroy::diagnose::ElementStatistics) -> f64| {
         found

@@ -7,7 +7,7 @@ mod mutation;
 mod program;
 
 use fitzroy::data::{Dataset, read_file};
-use fitzroy::draws::read_trace;
+use fitzroy::draws::{open_trace, read_trace};
 use fitzroy::model::Model;
 use fitzroy::run::{Settings, bind};
 use fitzroy_curve_fit::Formula;
@@ -104,6 +104,24 @@ fn trace(path: &Path, bytes: &[u8]) {
     let _ = read_trace(path);
 }
 
+/// A file of a Zarr store: all of the store is read.
+fn store(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let is_root = |folder: &&Path| folder.extension().is_some_and(|e| e == "zarr");
+    let root = path.ancestors().find(is_root).unwrap();
+    let _ = read_trace(root);
+    let _ = open_trace(root, 0);
+}
+
+/// Workflows are read by the program.
+fn workflow(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let folder = path.parent().unwrap();
+    let args = ["curve-fit", "--workflow", "fit.yaml", "--time-limit", "5"];
+    let said = program::run(program::program(folder).args(args));
+    assert!((0..=3).contains(&said.code), "{}", said.err);
+}
+
 fn trials(_: &Path, bytes: &[u8]) {
     let _ = data::parse(bytes, "trials.csv", &data::Options::default());
 }
@@ -154,6 +172,19 @@ const TASK: &str = "[task]\nresponse_window = 1.5\nsubjects = 10\n[population]\n
                     [B]\nm = 1.2\ns = 0.4\nh = 0.3\n[h100]\npartition = \"gpu\"\ncpus = 8\n\
                     modules = [\"cuda/12\"]\nenv = { A = \"b\" }\n";
 
+const CMDSTAN: &str = "# stan_version_major = 2\n# model = eight_schools_model\n# method = sample (Default)\n\
+                       lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__,mu,\
+                       omega.1.1,omega.2.1,omega.1.2,omega.2.2\n-9,0.1,0.2,3,7,0,12,99,1,2,3,4\n\
+                       # Adaptation terminated\n# Step size = 0.4\n# 1, 1\n\
+                       -7.5,0.9,0.4,2,3,0,10,4.5,11,21,12,22\n-8,1,0.4,2,3,1,11,3.5,11,21,12,22\n\
+                       # \n#  Elapsed Time: 0.02 seconds (Warm-up)\n";
+
+const WORKFLOW: &str = "metadata: {workflow_name: decay}\ndata:\n  input_file: decay.txt\n\
+  \x20 columns: {x: 0, y: 1, z: null, sigma: 2}\n  ascii: {delimiter: null, comment_char: '#'}\n\
+                        model:\n  type: builtin\n  name: exponential_decay\nfitting:\n\
+  \x20 p0: [1.0, 1.0, 0.0]\n  bounds:\n    lower: [0.0, 0.001, -1.0]\n    upper: [10.0, .inf, 1.0]\n\
+  \x20 method: trf\n  gtol: 1.0e-8\n  max_nfev: 2000\n  loss: linear\n  absolute_sigma: true\n";
+
 const ASSIGNMENTS: [&str; 5] = [
     "time=1-12:30:00",
     "extra=[\"--exclude=a\", \"--nice\"]",
@@ -198,8 +229,11 @@ fn targets(scratch: &Scratch) -> Vec<Target> {
     assert!(said.code <= 1, "{}", said.err);
     let best = fs::read(scratch.0.join("w/best.safetensors")).unwrap();
     let weather = vec![fs::read(scratch.0.join("a.nc")).unwrap()];
+    let decay = |i: i32| format!("{i} {:.5} 0.03\n", 2.0 * (-0.1 * f64::from(i)).exp() + 0.3);
+    scratch.file("decay.txt", &(0..40).map(decay).collect::<String>());
     let table = "crates/curve-fit/tests/golden/tables";
-    vec![
+    let mut targets = stores(scratch);
+    targets.extend(vec![
         target("model", "m.fz", files("models", ".fz"), model),
         target("formula", "f.txt", texts(&FORMULAS), formula),
         target("csv", "d.csv", files("models", ".csv"), arrays),
@@ -221,7 +255,36 @@ fn targets(scratch: &Scratch) -> Vec<Target> {
         target("assignment", "set", texts(&ASSIGNMENTS), assignment),
         target("weather", "w.nc", weather, fields),
         target("checkpoint", "w.safetensors", vec![best], checkpoint),
-    ]
+        target("cmdstan", "chain.csv", texts(&[CMDSTAN]), trace),
+        target("workflow", "fit.yaml", texts(&[WORKFLOW]), workflow),
+    ]);
+    targets
+}
+
+/// Files of Zarr stores that xarray wrote, each target with a store of its own.
+fn stores(scratch: &Scratch) -> Vec<Target> {
+    let files = [
+        ("zarr", "root/zstd.zarr/zarr.json"),
+        ("zarr array", "array/gzip.zarr/posterior/theta/zarr.json"),
+        ("zarr zstd", "zstd/zstd.zarr/posterior/theta/c/0/0/0"),
+        ("zarr gzip", "gzip/gzip.zarr/posterior/theta/c/0/0/0"),
+    ];
+    let unpacked = files.map(|(name, file)| {
+        let archive = fs::File::open(repository("tests/golden/traces/zarr.zip")).unwrap();
+        let folder = scratch.0.join(file.split('/').next().unwrap());
+        zip::ZipArchive::new(archive)
+            .unwrap()
+            .extract(folder)
+            .unwrap();
+        let seed = fs::read(scratch.0.join(file)).unwrap();
+        Target {
+            name,
+            file,
+            seeds: vec![seed],
+            read: store,
+        }
+    });
+    unpacked.into()
 }
 
 /// The most memory that this process has had, in bytes, since the last call; 0 if the system does not say.
@@ -261,6 +324,7 @@ fn watch(folder: PathBuf) {
 /// What went wrong with a target, if anything did.
 fn search(target: &Target, folder: &Path, seed: u64) -> Option<String> {
     let path = folder.join(target.file);
+    let file = target.file.rsplit('/').next().unwrap();
     let seconds = number("FITZROY_FUZZ_S").map(Duration::from_secs);
     let begun = Instant::now();
     let mut case = 0;
@@ -269,7 +333,7 @@ fn search(target: &Target, folder: &Path, seed: u64) -> Option<String> {
         let pick = numbers.below(target.seeds.len());
         let other = numbers.below(target.seeds.len());
         let bytes = mutated(&mut numbers, &target.seeds[pick], &target.seeds[other]);
-        let kept = folder.join(format!("case-{}", target.file));
+        let kept = folder.join(format!("case-{file}"));
         fs::write(&kept, &bytes).unwrap();
         let start = Instant::now();
         peak_bytes();
@@ -285,7 +349,7 @@ fn search(target: &Target, folder: &Path, seed: u64) -> Option<String> {
                 continue;
             }
         };
-        let keep = std::env::temp_dir().join(format!("fitzroy-fuzz-{seed}-{case}-{}", target.file));
+        let keep = std::env::temp_dir().join(format!("fitzroy-fuzz-{seed}-{case}-{file}"));
         let _ = fs::copy(&kept, &keep);
         return Some(format!(
             "{}: case {case} of seed {seed} {what}; the file is {}",

@@ -29,16 +29,20 @@ pub(crate) struct Window {
     pub(crate) log_densities: Vec<f64>,
     /// Divergent transitions, those of the first [`SEARCHING`] left out.
     pub(crate) divergences: usize,
+    /// Transitions with a step that was held, and the divergent ones of them; see [`super::trial`].
+    pub(crate) held: [usize; 2],
 }
 
 /// A draw of a divergent trajectory is only used if it lies more than this many steps away.
 const USEFUL_OFFSET: i64 = 4;
 
 impl Window {
-    fn learn(&mut self, dim: usize, space: &Workspace, diverged: bool) {
+    fn learn(&mut self, dim: usize, space: &Workspace, (diverged, held): (bool, bool)) {
         let draw = &space.candidate;
         let counts = diverged && self.log_densities.len() >= SEARCHING;
         self.divergences += usize::from(counts);
+        self.held[0] += usize::from(held);
+        self.held[1] += usize::from(held && diverged);
         self.log_densities.push(draw.log_density);
         let moved = draw.offset.abs();
         if moved > if diverged { USEFUL_OFFSET } else { 0 } {
@@ -183,10 +187,10 @@ impl<T: Target> Chain<T> {
         if !warmup && self.proposal.is_some() && !self.iteration.is_multiple_of(NUTS_EVERY) {
             return self.propose(phase, observer);
         }
-        let step_size = if warmup {
-            self.step.current()
-        } else {
-            self.step_size
+        let step_size = match (warmup, phase.held) {
+            (true, false) => self.step.current(),
+            (true, true) => self.step.average(),
+            (false, _) => self.step_size,
         };
         if self.flights.is_some() {
             return self.fly(phase, step_size, observer);
@@ -283,9 +287,12 @@ impl<T: Target> Chain<T> {
         let diverged = growth.stop == Stop::Diverged;
         self.divergences += usize::from(diverged);
         if warmup {
-            let acceptance = growth.acceptance_sum / f64::from(growth.n_steps);
-            self.step.learn(acceptance, phase.target_accept);
-            self.windows[0].learn(self.target.dim(), &self.space, diverged);
+            if !phase.held {
+                let acceptance = growth.acceptance_sum / f64::from(growth.n_steps);
+                self.step.learn(acceptance, phase.target_accept);
+            }
+            let made = (diverged, phase.held);
+            self.windows[0].learn(self.target.dim(), &self.space, made);
         }
         self.record(warmup, step_size, energy_start, growth);
         observer.event(&Event {
@@ -344,6 +351,8 @@ pub(crate) struct PhaseSettings {
     pub(crate) start: usize,
     /// Transitions in it.
     pub(crate) total: usize,
+    /// Whether a warm-up holds its steps for a while; see [`super::trial`].
+    pub(crate) held: bool,
     /// How far trajectories grow.
     pub(crate) reach: Reach,
     /// Acceptance to tune to.
@@ -367,6 +376,7 @@ impl PhaseSettings {
             phase,
             start,
             total,
+            held: false,
             reach: Reach {
                 max_depth: settings.max_treedepth.min(most),
                 past_turn: past_turn && phase == Phase::Sampling,

@@ -10,7 +10,7 @@ use super::{
     Adapt, Independence, Init, Integrator, MetricKind, Observer, Phase, Posterior, Sampler,
     Settings, Stream, Target,
 };
-use super::{kernel, pathfinder, start, until, warmup};
+use super::{kernel, pathfinder, start, trial, until, warmup};
 use crate::diagnose::superchains;
 use crate::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
@@ -202,12 +202,15 @@ impl Session<'_> {
         pacer: &mut Pacer<'_>,
         iteration: usize,
     ) -> bool {
-        let phase = PhaseSettings::of(
-            state.phase,
-            self.settings,
-            state.iteration(),
-            state.past_turn,
-        );
+        let phase = PhaseSettings {
+            held: trial::holds(state, self.settings),
+            ..PhaseSettings::of(
+                state.phase,
+                self.settings,
+                state.iteration(),
+                state.past_turn,
+            )
+        };
         loop {
             let now = state.iteration();
             let next = now.saturating_add(pacer.left).min(iteration);

@@ -49,6 +49,15 @@ pub(crate) fn early_end(tune: usize) -> usize {
     early.map_or(0, |(end, _)| *end)
 }
 
+/// The first transition, the end and the nominal fraction of the window that transition `iteration` of a
+/// warm-up is in; none after the last.
+pub(crate) fn window_of(tune: usize, iteration: usize) -> Option<(usize, usize, f64)> {
+    let ends = window_ends(tune);
+    let at = ends.iter().position(|(end, _)| iteration < *end)?;
+    let begin = at.checked_sub(1).map_or(0, |before| ends[before].0);
+    Some((begin, ends[at].0, ends[at].1))
+}
+
 /// The window ends of a warm-up of `tune` transitions, with their nominal fractions.
 fn window_ends(tune: usize) -> Vec<(usize, f64)> {
     let mut ends = Vec::new();
@@ -90,8 +99,11 @@ pub(crate) fn warm_up<P: Posterior>(
         if end >= state.warmup_end {
             break;
         }
-        if !flights::advance(session, posterior, state, pacer, end) {
-            return false;
+        let turn = trial::turn(state, settings).filter(|at| *at > state.iteration());
+        for until in turn.into_iter().chain([end]) {
+            if !flights::advance(session, posterior, state, pacer, until) {
+                return false;
+            }
         }
         let chains = &mut state.chains;
         let compared = fraction >= FIRST_COMPARISON;

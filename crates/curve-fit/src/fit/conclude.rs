@@ -66,6 +66,12 @@ pub(crate) fn conclude(
         Doubts::default()
     };
     let status = doubts.status(solution.minimum.status);
+    // Of a step's place the sum of squares is a constant nearby: others have the errors with it held.
+    let flat = doubts.are_flat(&normal, p);
+    let inside: Vec<usize> = inside
+        .into_iter()
+        .filter(|k| !(flat && doubts.lost.contains(k)))
+        .collect();
     let (mut ranked, bread) = if finite && !inside.is_empty() {
         bread(plan, &mut problem, &theta, &normal, &inside, counts)?
     } else {
@@ -80,14 +86,18 @@ pub(crate) fn conclude(
     };
     if !doubts.lost.is_empty() {
         ranked.condition = f64::INFINITY;
-        ranked.rank = ranked.rank.min(inside.len() - doubts.lost.len());
+        if !flat {
+            ranked.rank = ranked.rank.min(inside.len() - doubts.lost.len());
+        }
     }
     let mut covariance_status = if !status.converged() {
         CovarianceStatus::NotConverged
-    } else if ranked.undetermined.is_some() || !doubts.lost.is_empty() {
+    } else if ranked.undetermined.is_some() || !doubts.lost.is_empty() && !flat {
         CovarianceStatus::RankDeficient
     } else if dof == 0 && !options.absolute_sigma && !counts {
         CovarianceStatus::ZeroDof
+    } else if flat {
+        CovarianceStatus::Flat
     } else if at_bound.iter().any(|&b| b) {
         CovarianceStatus::AtBound
     } else {
@@ -103,7 +113,7 @@ pub(crate) fn conclude(
     let mut pcov = vec![f64::NAN; p * p];
     let shown = matches!(
         covariance_status,
-        CovarianceStatus::Ok | CovarianceStatus::AtBound
+        CovarianceStatus::Ok | CovarianceStatus::AtBound | CovarianceStatus::Flat
     );
     if let (true, Some(bread)) = (shown, bread) {
         let m = inside.len();

@@ -69,6 +69,11 @@ impl Doubts {
         Ok(out)
     }
 
+    /// Whether parameters are lost, and all of them because no partial by them is other than 0.
+    pub(super) fn are_flat(&self, normal: &[f64], p: usize) -> bool {
+        !self.lost.is_empty() && self.lost.iter().all(|&k| normal[k * p + k] == 0.0)
+    }
+
     /// How a fit has ended, that said it ended by `status`.
     pub(super) fn status(&self, status: Status) -> Status {
         match status.converged() && !self.beyond.is_empty() {

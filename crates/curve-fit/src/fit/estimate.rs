@@ -48,6 +48,9 @@ pub enum CovarianceStatus {
     Ok,
     /// A parameter at a bound has none; the others have those of the free subspace.
     AtBound,
+    /// No row changes with a parameter, as with the place of a step between two rows: it has none; the others
+    /// have those with it held.
+    Flat,
     /// The data do not determine some combination of parameters.
     RankDeficient,
     /// As many parameters as points.
@@ -62,6 +65,7 @@ impl CovarianceStatus {
         match self {
             CovarianceStatus::Ok => "ok",
             CovarianceStatus::AtBound => "at_bound",
+            CovarianceStatus::Flat => "flat",
             CovarianceStatus::RankDeficient => "rank_deficient",
             CovarianceStatus::ZeroDof => "zero_dof",
             CovarianceStatus::NotConverged => "not_converged",

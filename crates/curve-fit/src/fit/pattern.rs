@@ -12,6 +12,10 @@ const FEWEST: usize = 12;
 /// What neighbours must have in common, as a correlation: less does not matter, however sure it is.
 const LEAST_ALIKE: f64 = 0.05;
 
+/// Residuals before one that are looked at besides its neighbour, if there are many times more: a peak or a wave
+/// that was missed by little is as wide.
+const REACHES: [usize; 2] = [4, 16];
+
 /// How alike neighbours are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pattern {
@@ -72,22 +76,12 @@ pub(super) fn strongest(
     Ok(best)
 }
 
-/// Twice the smaller probability of two tests of residuals in their order, each one-sided: of so few runs of one
-/// sign (Wald and Wolfowitz 1940), and of so large a sum of products of neighbours by the root of the sum of
-/// their squares, which needs no equal variances (White 1980).
+/// The smallest of some probabilities, times their number, of tests of residuals in their order, each one-sided: of
+/// so few runs of one sign (Wald and Wolfowitz 1940), and of so large a sum of products of residuals with the sum of
+/// those before them ([`REACHES`]) by the root of the sum of the squares of these products, which needs no equal
+/// variances (White 1980).
 fn probability(r: &[f64]) -> f64 {
     let n = r.len() as f64;
-    let (mut products, mut squares, mut own) = (0.0, 0.0, 0.0);
-    for pair in r.windows(2) {
-        let product = pair[0] * pair[1];
-        products += product;
-        squares += product * product;
-        own += pair[1] * pair[1];
-    }
-    let alike = products / own;
-    if !(alike >= LEAST_ALIKE && squares > 0.0) {
-        return 1.0;
-    }
     let up = r.iter().filter(|x| **x > 0.0).count() as f64;
     let runs = 1.0
         + r.windows(2)
@@ -97,9 +91,40 @@ fn probability(r: &[f64]) -> f64 {
     let spread = ((expected - 1.0) * (expected - 2.0) / (n - 1.0)).sqrt();
     // Half a run more, as for any count that is compared with a normal distribution.
     let few = (runs + 0.5 - expected) / spread;
+    let [products, squares, own] = alike(r, 1);
+    if !(products / own >= LEAST_ALIKE && squares > 0.0) {
+        return far(r);
+    }
     let by_runs = if few.is_finite() { ndtr(few) } else { 1.0 };
     let by_products = ndtr(-products / squares.sqrt());
-    (2.0 * by_runs.min(by_products)).min(1.0)
+    (3.0 * by_runs.min(by_products)).min(far(r))
+}
+
+/// What residuals that are not neighbours tell.
+fn far(r: &[f64]) -> f64 {
+    let tests = REACHES.iter().filter(|reach| r.len() >= FEWEST * **reach);
+    let each = tests.map(|reach| {
+        let [products, squares, own] = alike(r, *reach);
+        match products / own >= LEAST_ALIKE * (*reach as f64).sqrt() && squares > 0.0 {
+            true => ndtr(-products / squares.sqrt()),
+            false => 1.0,
+        }
+    });
+    (3.0 * each.fold(1.0, f64::min)).min(1.0)
+}
+
+/// Sums over residuals after the first: of products with the sum of at most `reach` before them, of the squares of
+/// these products, and of their own squares.
+fn alike(r: &[f64], reach: usize) -> [f64; 3] {
+    let mut sums = [0.0; 3];
+    for (i, x) in r.iter().enumerate().skip(1) {
+        let before: f64 = r[i.saturating_sub(reach)..i].iter().sum();
+        let product = x * before;
+        sums[0] += product;
+        sums[1] += product * product;
+        sums[2] += x * x;
+    }
+    sums
 }
 
 #[cfg(test)]

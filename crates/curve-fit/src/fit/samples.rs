@@ -3,6 +3,7 @@
 use super::problem::Problem;
 use crate::formula::Newton;
 use crate::method::dense::inverse;
+use crate::method::optimality::PROMISED;
 use crate::method::{Minimum, Moments, Objective, Status};
 use crate::pass::Stretches;
 use fitzroy::Result;
@@ -206,11 +207,16 @@ impl Samples<'_, '_, '_> {
         let model = times(&step.matrix, &step.by, 1.0);
         let all = here.gradient.iter().zip(&model).zip(&beyond.gradient);
         let left: Vec<f64> = all.map(|((g, a), b)| g + a + b).collect();
+        let rest = times(&step.inverse, &left, -1.0);
+        // First-order conditions, as of any other fit; else all rows are read again.
+        let promised: f64 = left.iter().zip(&rest).map(|(g, s)| -0.5 * g * s).sum();
+        if !(promised <= PROMISED * here.cost) {
+            return Ok(None);
+        }
         step.take(&mut end, here);
         here.cost += beyond.cost;
         let normal = here.normal.iter_mut().zip(&beyond.normal);
         normal.for_each(|(to, more)| *to += more);
-        let rest = times(&step.inverse, &left, -1.0);
         end.iter_mut().zip(rest).for_each(|(x, s)| *x += s);
         Ok(Some(end))
     }

@@ -9,7 +9,7 @@ use super::dense::{cholesky, cholesky_solve};
 use super::{Bounds, Limits, Moments, change};
 
 /// The part of the cost that a step may still promise at a minimum.
-const PROMISED: f64 = 1e-10;
+pub(crate) const PROMISED: f64 = 1e-10;
 /// Roundings of the longest terms of the curve that a scaled gradient may hold.
 const ROUNDED: f64 = 64.0 * f64::EPSILON;
 /// A parameter is without effect where a change by its whole size promises no more than this part of

@@ -107,7 +107,7 @@ pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, on: &str) 
         ));
     }
     let errors = match e.covariance_status {
-        CovarianceStatus::Ok | CovarianceStatus::AtBound => {
+        CovarianceStatus::Ok | CovarianceStatus::AtBound | CovarianceStatus::Flat => {
             format!("errors: {}", e.covariance_kind)
         }
         CovarianceStatus::RankDeficient => "no errors: parameters are not determined".into(),

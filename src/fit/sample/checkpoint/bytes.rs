@@ -3,7 +3,7 @@
 use crate::{Error, ErrorKind, Result};
 
 /// What a checkpoint starts with; the last byte is the version of the format.
-const MAGIC: [u8; 8] = *b"FITZCHK\x02";
+const MAGIC: [u8; 8] = *b"FITZCHK\x03";
 
 /// Writes numbers one after the other.
 pub(crate) struct Writer(Vec<u8>);

@@ -55,8 +55,8 @@ struct ChainState {
     averaging: [f64; 6],
     step_size: f64,
     /// Iteration, gradients, those of the warm-up, times stuck, whether restarted, divergences of
-    /// the phase, step size searches, divergences of both windows.
-    counts: [u64; 9],
+    /// the phase, step size searches, and of both windows what they hold of a trial.
+    counts: [u64; 13],
     /// What is known of the metric that was chosen.
     trial: f64,
     /// Positions, gradients and log densities of both windows.
@@ -340,6 +340,10 @@ impl ChainState {
             u64::from(chain.searches),
             chain.windows[0].divergences as u64,
             chain.windows[1].divergences as u64,
+            chain.windows[0].held[0] as u64,
+            chain.windows[1].held[0] as u64,
+            chain.windows[0].held[1] as u64,
+            chain.windows[1].held[1] as u64,
         ];
         let windows = [0, 1].map(|k| {
             let w = &chain.windows[k];
@@ -394,6 +398,7 @@ impl ChainState {
                 gradients,
                 log_densities,
                 divergences: self.counts[7 + k] as usize,
+                held: [9 + k, 11 + k].map(|i| self.counts[i] as usize),
             }
         });
         chain.trial = Trial::from_number(self.trial);

@@ -3,8 +3,8 @@
 use super::super::targets::Known;
 use super::super::until::FIRST_LOOK;
 use super::super::{
-    Adapt, Block, CoordinateMap, MetricKind, Next, Plates, Run, Sampler, Silent, Until, sample,
-    sample_in_blocks,
+    Adapt, Block, CoordinateMap, MetricKind, Next, Plates, Run, Sampler, Silent, Target, Until,
+    sample, sample_in_blocks,
 };
 use super::*;
 use std::sync::atomic::AtomicBool;
@@ -74,12 +74,25 @@ fn settings(metric: MetricKind, adapt: Adapt) -> Settings {
 }
 
 fn whole(settings: &Settings) -> Run {
-    let run = sample(&mut moving(), settings, &Silent, &AtomicBool::new(false));
+    whole_of(moving(), settings)
+}
+
+fn whole_of<P: Posterior>(mut posterior: P, settings: &Settings) -> Run {
+    let run = sample(&mut posterior, settings, &Silent, &AtomicBool::new(false));
     run.expect("it starts")
 }
 
 /// Goes on from `from` until `at` transitions of the whole run are done; what it saved last.
 fn part(settings: &Settings, from: Option<&Checkpoint>, at: usize) -> (Run, Checkpoint) {
+    part_of(moving(), settings, from, at)
+}
+
+fn part_of<P: Posterior>(
+    mut posterior: P,
+    settings: &Settings,
+    from: Option<&Checkpoint>,
+    at: usize,
+) -> (Run, Checkpoint) {
     let mut saved = None;
     let mut blocks = |block: &Block<'_>| {
         let before = if block.phase == Phase::Sampling {
@@ -95,7 +108,7 @@ fn part(settings: &Settings, from: Option<&Checkpoint>, at: usize) -> (Run, Chec
         }
     };
     let stop = AtomicBool::new(false);
-    let run = sample_in_blocks(&mut moving(), settings, &Silent, &stop, from, &mut blocks);
+    let run = sample_in_blocks(&mut posterior, settings, &Silent, &stop, from, &mut blocks);
     (run.expect("it goes on"), saved.expect("blocks were shown"))
 }
 
@@ -278,6 +291,56 @@ fn a_run_in_many_parts_makes_the_draws_of_the_whole() {
     }
     let parts: Vec<&Run> = parts.iter().collect();
     assert!(bits(&parts) == bits(&[&whole(&settings)]));
+}
+
+/// A ridge and a funnel beside it.
+#[derive(Clone)]
+struct RidgeAndNeck;
+
+impl Posterior for RidgeAndNeck {
+    type Target = RidgeAndNeck;
+    fn dim(&self) -> usize {
+        8
+    }
+    fn target(&self) -> RidgeAndNeck {
+        RidgeAndNeck
+    }
+}
+
+impl Target for RidgeAndNeck {
+    fn dim(&self) -> usize {
+        8
+    }
+    fn value_and_gradient(&mut self, q: &[f64], gradient: &mut [f64]) -> f64 {
+        let (a, off, v) = (q[0], (q[1] - q[0]) / 0.03, q[2]);
+        let precision = libm::exp(-v);
+        let squares: f64 = q[3..].iter().map(|x| x * x).sum();
+        gradient[0] = off / 0.03 - a;
+        gradient[1] = -off / 0.03;
+        gradient[2] = 0.5 * precision * squares - 2.5 - v / 4.0;
+        for (g, x) in gradient[3..].iter_mut().zip(&q[3..]) {
+            *g = -precision * x;
+        }
+        -0.5 * (a * a + off * off + v * v / 4.0 + precision * squares) - 2.5 * v
+    }
+}
+
+/// Steps are held while scales alone are tried. Catches: counts of a trial that are not saved, steps that
+/// are held from where a run goes on.
+#[test]
+fn a_run_goes_on_in_the_middle_of_a_trial() {
+    let settings = Settings {
+        tune: 600,
+        ..settings(MetricKind::Auto, Adapt::Pooled)
+    };
+    let run = whole_of(RidgeAndNeck, &settings);
+    // It would be dense without a trial.
+    assert_eq!(run.metrics[0], MetricKind::Diagonal);
+    for at in [250, 300, 360, 361, 400, 405, 406, 450, 510, 520] {
+        let (first, saved) = part_of(RidgeAndNeck, &settings, None, at);
+        let (second, _) = part_of(RidgeAndNeck, &settings, Some(&saved), usize::MAX);
+        assert!(bits(&[&first, &second]) == bits(&[&run]), "{at}");
+    }
 }
 
 #[test]

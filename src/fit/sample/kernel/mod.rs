@@ -346,7 +346,7 @@ fn prepare<T: Target>(
     let settings = session.settings;
     let states: Vec<f64> = chains
         .iter()
-        .flat_map(|c| state_of(c, stretch.dim))
+        .flat_map(|c| state_of(c, stretch.dim, phase))
         .collect();
     let (metric, metric_stride) = metric_of(chains, stretch.dim);
     let forgetting: Vec<f64> = (0..=settings.tune)
@@ -364,7 +364,7 @@ fn prepare<T: Target>(
         metric_stride: metric_stride as u64,
         n_chains: stretch.n_chains as u64,
         n_transitions: 0,
-        is_warmup: u64::from(phase.phase == Phase::Warmup),
+        is_warmup: u64::from(phase.phase == Phase::Warmup && !phase.held),
         max_depth: u64::from(phase.reach.max_depth),
         past_turn: u64::from(phase.reach.past_turn),
         seed: settings.seed,
@@ -375,8 +375,8 @@ fn prepare<T: Target>(
     })
 }
 
-/// A chain's state, in the order of `transition.c`.
-fn state_of<T>(chain: &Chain<T>, dim: usize) -> Vec<f64> {
+/// A chain's state, in the order of `transition.c`. The step that is held, or that of the draws.
+fn state_of<T>(chain: &Chain<T>, dim: usize, phase: &PhaseSettings) -> Vec<f64> {
     let point = &chain.space.candidate;
     let mut state = point.position.as_flattened()[..dim].to_vec();
     state.extend_from_slice(&point.gradient.as_flattened()[..dim]);
@@ -391,7 +391,11 @@ fn state_of<T>(chain: &Chain<T>, dim: usize) -> Vec<f64> {
         log_average,
         count,
         log_most,
-        chain.step_size,
+        if phase.held {
+            chain.step.average()
+        } else {
+            chain.step_size
+        },
     ]);
     state
 }
