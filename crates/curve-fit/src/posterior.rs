@@ -14,9 +14,9 @@ use fitzroy::{Error, ErrorKind, Result};
 pub fn check(estimate: &Estimate) -> Result<()> {
     if estimate.flags.contains(&"rank_deficient") {
         let message = format!(
-            "--posterior: the data do not determine all parameters, so the posterior under flat \
+            "⟨posterior⟩: the data do not determine all parameters, so the posterior under flat \
              priors is no distribution ({}); fix a parameter, or write the model with priors \
-             (--to-model)",
+             (⟨to_model⟩)",
             estimate.findings.join("; ")
         );
         return Err(Error::new(ErrorKind::Data, message));

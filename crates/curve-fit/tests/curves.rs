@@ -205,7 +205,7 @@ fn wrong_input_is_named() {
     let text = message("a*x+b", &Data::new(&bad).with("x", &x), &default);
     assert_eq!(
         text,
-        "row 12, column y: NaN. Remove it or use --missing drop"
+        "row 12, column y: NaN. Remove it or use ⟨missing drop⟩"
     );
     let text = message(
         "a+b*x+c*x^2",
@@ -249,7 +249,7 @@ fn wrong_input_is_named() {
         loss: Loss::Huber,
         ..Options::default()
     };
-    assert!(message("a*x+b", &data(), &scale).contains("--f-scale 0"));
+    assert!(message("a*x+b", &data(), &scale).contains("⟨f_scale 0"));
     let tie = Options {
         tied: vec![("b".into(), "2*x".into())],
         ..Options::default()

@@ -100,7 +100,7 @@ fn a_fit_at_its_bound_is_that_of_scipy_and_has_no_error_there() {
 fn robust_losses_mean_what_they_mean_in_scipy() {
     let golden = Golden::read();
     for (name, loss) in Loss::NAMES
-        .into_iter()
+        .iter()
         .filter(|l| !["linear", "tukey"].contains(&l.0))
     {
         let options = Options {

@@ -7,6 +7,7 @@ const LIBRARIES: &[&str] = &[
     "src/",
     "crates/graph/src/",
     "crates/device/src/",
+    "crates/curve-fit/src/",
     "crates/weather/src/",
     "crates/report/src/",
     "crates/stop-signal/src/",

@@ -426,7 +426,7 @@ impl Advice<'_> {
                 };
                 let text = format!(
                     "not converged: no step reduced the cost any further{along}; try other starting values \
-                     (--p0, --multistart)"
+                     (⟨p0⟩, ⟨multistart⟩)"
                 );
                 say(e, text);
             }
@@ -511,7 +511,7 @@ impl Advice<'_> {
             } else {
                 "no row is sensitive to it here"
             };
-            return format!("{one} cannot be determined: {what}; fix it with --fix {one}=VALUE");
+            return format!("{one} cannot be determined: {what}; fix it with ⟨fix {one}=VALUE⟩");
         }
         let signs: Vec<f64> = v
             .iter()
@@ -559,7 +559,7 @@ pub fn check_rows(plan: &Plan, data: &Data<'_>) -> Result<()> {
 pub fn check_counts(plan: &Plan, counts: &[f64], first: usize, name: &str) -> Result<()> {
     use fitzroy::{Error, ErrorKind};
     if plan.weighted {
-        let message = "--likelihood poisson takes its errors from the counts; leave out --sigma";
+        let message = "⟨likelihood poisson⟩ takes its errors from the counts; leave out ⟨sigma⟩";
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if let Some(row) = counts.iter().position(|&y| y < 0.0) {

@@ -123,7 +123,7 @@ impl<'d> Data<'d> {
         let refuse = |row: usize, s: f64| {
             let message = format!(
                 "row {}, sigma: {s}. A standard deviation is a positive number; remove the row or \
-                 use --missing drop",
+                 use ⟨missing drop⟩",
                 row + 1
             );
             Err(Error::new(ErrorKind::Data, message))
@@ -255,7 +255,7 @@ fn first_not_finite(values: &[f64]) -> Option<usize> {
 /// The error about a value that is not finite; `row` counts from 0.
 pub(crate) fn not_finite(row: usize, column: &str, value: f64) -> Error {
     let message = format!(
-        "row {}, column {column}: {value}. Remove it or use --missing drop",
+        "row {}, column {column}: {value}. Remove it or use ⟨missing drop⟩",
         row + 1
     );
     Error::new(ErrorKind::Data, message)

@@ -45,14 +45,14 @@ pub(super) fn descend(
     let mut best = match options.method {
         Method::Varpro => {
             let Some(projection) = projection() else {
-                let message = "--method varpro needs linear loss, parameters that enter linearly, \
-                               and no bounds; use --method lm";
+                let message = "⟨method varpro⟩ needs linear loss, parameters that enter linearly, \
+                               and no bounds; use ⟨method lm⟩";
                 return Err(Error::new(ErrorKind::Usage, message));
             };
             let found = project(projection, problem, &from, limits, observer)?;
             found.ok_or_else(|| {
                 let message = "variable projection could not start: some column of the linear \
-                               parameters is not finite or depends on the others; use --method lm";
+                               parameters is not finite or depends on the others; use ⟨method lm⟩";
                 Error::new(ErrorKind::Numerics, message)
             })?
         }

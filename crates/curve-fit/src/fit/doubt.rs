@@ -102,12 +102,12 @@ impl Doubts {
         let names: Vec<&str> = self.lost.iter().map(|&k| plan.name(k)).collect();
         Some(match names.split_last()? {
             (one, []) => format!(
-                "{one} cannot be determined: no row is sensitive to it here; fix it with --fix \
-                 {one}=VALUE"
+                "{one} cannot be determined: no row is sensitive to it here; fix it with ⟨fix \
+                 {one}=VALUE⟩"
             ),
             (last, rest) => format!(
                 "{} and {last} cannot be determined: no row is sensitive to them here; fix them, or \
-                 try other starting values (--p0, --multistart)",
+                 try other starting values (⟨p0⟩, ⟨multistart⟩)",
                 rest.join(", ")
             ),
         })

@@ -224,14 +224,14 @@ fn check_options(options: &Options) -> Result<()> {
     let ci = options.confidence;
     if !(ci > 0.0 && ci < 1.0) {
         return refuse(format!(
-            "--ci {ci}: needs a probability between 0 and 1, such as 0.95"
+            "⟨ci {ci}⟩: needs a probability between 0 and 1, such as 0.95"
         ));
     }
     if let Scale::Fixed(c) = options.f_scale
         && !(c > 0.0 && c.is_finite())
     {
         return refuse(format!(
-            "--f-scale {c}: needs a positive number, in units of the residuals"
+            "⟨f_scale {c}⟩: needs a positive number, in units of the residuals"
         ));
     }
     for (name, x) in &options.p0 {

@@ -40,21 +40,21 @@ impl Plan {
         for (name, value) in &options.fixed {
             if !value.is_finite() {
                 return Err(Error::usage(format!(
-                    "--fix {name}: needs a finite number, not {value}"
+                    "⟨fix {name}⟩: needs a finite number, not {value}"
                 )));
             }
-            settings[find("--fix", name)?] = Setting::Fixed(*value);
+            settings[find("⟨fix⟩", name)?] = Setting::Fixed(*value);
         }
         for (name, text) in &options.tied {
-            let k = find("--tie", name)?;
-            let tie = Formula::parse(text).map_err(|e| e.context(format!("--tie {name}")))?;
+            let k = find("⟨tie⟩", name)?;
+            let tie = Formula::parse(text).map_err(|e| e.context(format!("⟨tie {name}⟩")))?;
             check_tie(&tie, name, &roles, &options.tied)?;
             settings[k] = Setting::Tied(Box::new(tie));
         }
         let is_free = |k: &usize| matches!(settings[*k], Setting::Free);
         let free: Vec<usize> = (0..names.len()).filter(is_free).collect();
         for (name, _) in &options.p0 {
-            find("--p0", name)?;
+            find("⟨p0⟩", name)?;
         }
         let mut bounds = Bounds::none(free.len());
         let builtin = formula
@@ -65,18 +65,18 @@ impl Plan {
             .iter()
             .map(|&(name, low, high)| (name.to_string(), low, high));
         for (name, low, high) in own.chain(options.bounds.iter().cloned()) {
-            let k = find("--bound", &name)?;
+            let k = find("⟨bound⟩", &name)?;
             if low >= high || low.is_nan() || high.is_nan() {
                 return Err(Error::usage(format!(
-                    "--bound {name}={low}:{high}: the lower bound must be below the upper; hold \
-                     a parameter with --fix {name}={low}"
+                    "⟨bound {name}={low}:{high}⟩: the lower bound must be below the upper; hold \
+                     a parameter with ⟨fix {name}={low}⟩"
                 )));
             }
             match free.iter().position(|&f| f == k) {
                 Some(at) => (bounds.lower[at], bounds.upper[at]) = (low, high),
                 None => {
                     return Err(Error::usage(format!(
-                        "--bound {name}: this parameter is fixed or tied and has no bounds"
+                        "⟨bound {name}⟩: this parameter is fixed or tied and has no bounds"
                     )));
                 }
             }
@@ -124,22 +124,22 @@ fn check_tie(tie: &Formula, name: &str, roles: &Roles, ties: &[(String, String)]
     let columns: Vec<&str> = roles.predictors.iter().map(String::as_str).collect();
     let used = tie
         .names(&columns, &[])
-        .map_err(|e| e.context(format!("--tie {name}")))?;
+        .map_err(|e| e.context(format!("⟨tie {name}⟩")))?;
     if let Some(column) = used.predictors.first() {
         return Err(Error::usage(format!(
-            "--tie {name}: a tie is a formula of parameters, and `{column}` is a column"
+            "⟨tie {name}⟩: a tie is a formula of parameters, and `{column}` is a column"
         )));
     }
     for p in &used.parameters {
         if roles.parameters.iter().all(|q| q.name != p.name) {
             return Err(Error::usage(format!(
-                "--tie {name}: the model has no parameter `{}`",
+                "⟨tie {name}⟩: the model has no parameter `{}`",
                 p.name
             )));
         }
         if p.name == name || ties.iter().any(|(other, _)| *other == p.name) {
             return Err(Error::usage(format!(
-                "--tie {name}: `{}` is tied itself; write the tie in free parameters",
+                "⟨tie {name}⟩: `{}` is tied itself; write the tie in free parameters",
                 p.name
             )));
         }

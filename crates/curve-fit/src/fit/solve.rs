@@ -312,8 +312,8 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
             let named = plan.roles.predictors.iter().zip(x);
             let x: Vec<String> = named.map(|(name, x)| format!("{name} = {x}")).collect();
             let advice = match plan.programs.linear().contains(&false) {
-                true => "choose other starting values (--p0)",
-                false => "no values of the parameters change that: leave the row out (--range)",
+                true => "choose other starting values (⟨p0⟩)",
+                false => "no values of the parameters change that: leave the row out (⟨range⟩)",
             };
             format!(
                 "the model is not finite at the start: row {}, {} gives {value} with {}; {advice}",
@@ -324,7 +324,7 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
         }
         None if plan.programs.loss() == Loss::Poisson => format!(
             "the model is not positive everywhere at the start ({}), and counts need a positive \
-             mean; choose other starting values (--p0)",
+             mean; choose other starting values (⟨p0⟩)",
             at.join(", ")
         ),
         None => format!(
@@ -332,7 +332,7 @@ fn check_start(plan: &Plan, problem: &mut Problem<'_>, start: &Start) -> Result<
             at.join(", "),
             match &far_off {
                 Some(_) => super::doubt::count_from(far_off.as_ref()),
-                None => "choose other starting values (--p0)".into(),
+                None => "choose other starting values (⟨p0⟩)".into(),
             }
         ),
     };

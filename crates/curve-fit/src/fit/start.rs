@@ -187,7 +187,7 @@ fn guess(plan: &Plan, parameters: &[usize]) -> String {
     let names: Vec<&str> = parameters.iter().map(|&k| plan.name(k)).collect();
     format!(
         "the rows show nothing of the term of {}: the curve is as good without it, and its start is a guess; \
-         give starting values (--p0) if you know more",
+         give starting values (⟨p0⟩) if you know more",
         names.join(", ")
     )
 }

@@ -101,8 +101,8 @@ impl Estimate {
             };
             let text = format!(
                 "the residuals are patterned {along}: neighbours are alike (p = {:.1e}), so the curve misses \
-                 something and errors are too small; look at them, try other starting values (--p0, \
-                 --multistart) or another model",
+                 something and errors are too small; look at them, try other starting values (⟨p0⟩, \
+                 ⟨multistart⟩) or another model",
                 pattern.p
             );
             self.doubt(0, text);
@@ -113,7 +113,7 @@ impl Estimate {
         if poor && !robust && !expected && !rounded && self.dof >= FEWEST {
             let text = format!(
                 "the curve tells little of the response: R2 is {:.3}; look at the figure, and try other \
-                 starting values (--p0, --multistart) or another model",
+                 starting values (⟨p0⟩, ⟨multistart⟩) or another model",
                 quality.r2
             );
             self.doubt(1, text);

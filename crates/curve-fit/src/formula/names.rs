@@ -90,7 +90,7 @@ impl Formula {
         if let Some(first) = arguments.first().filter(|name| !is_column(name)) {
             return usage(format!(
                 "`{first}`, the first argument of the function, must be a column; the columns are {}. \
-                 Rename one with --x {first}=COLUMN",
+                 Rename one with ⟨x {first}=COLUMN⟩",
                 columns.join(", ")
             ));
         }
@@ -224,7 +224,7 @@ impl<'f> Finder<'f> {
         if labels.len() > 64 {
             return refuse(format!(
                 "`{column}` has {} labels, and a joint fit takes up to 64; fit the sets apart with \
-                 --batch-by {column}",
+                 ⟨batch_by {column}⟩",
                 labels.len()
             ));
         }

@@ -103,7 +103,7 @@ impl Engine {
         let tiles = self.budget_bytes / tile;
         if tiles == 0 {
             let message = format!(
-                "a tile of rows takes {tile} bytes, and {} are free on the device; use --device cpu",
+                "a tile of rows takes {tile} bytes, and {} are free on the device; use ⟨device cpu⟩",
                 self.budget_bytes
             );
             return Err(Error::new(ErrorKind::Device, message));

@@ -130,7 +130,7 @@ mod tests {
         for n in [1000, 1_000_000, 10_000_000] {
             let found = placed(n, 3.0, 1);
             assert!(!found.on_gpu, "{n} rows: {}", found.reason);
-            assert!(found.reason.contains("--device cuda"), "{}", found.reason);
+            assert!(found.reason.contains("⟨device cuda⟩"), "{}", found.reason);
         }
     }
 
@@ -139,7 +139,7 @@ mod tests {
     fn fits_with_many_passes_over_many_rows_go_to_the_gpu_unless_many_threads_share_them() {
         let found = placed(1_000_000_000, 3.0, 1);
         assert!(found.on_gpu, "{}", found.reason);
-        assert!(found.reason.contains("--device cpu"), "{}", found.reason);
+        assert!(found.reason.contains("⟨device cpu⟩"), "{}", found.reason);
         assert!(!placed(1_000_000_000, 3.0, 64).on_gpu);
         assert!(placed(1_000_000_000, 60.0, 4).on_gpu);
     }

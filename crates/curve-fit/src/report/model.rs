@@ -27,7 +27,7 @@ pub fn model_text(plan: &Plan, names: &Names<'_>) -> Result<String> {
     let loss = plan.programs.loss();
     if loss.is_robust() {
         let message = format!(
-            "--to-model: the loss {} is no likelihood; fit with linear loss, and write StudentT \
+            "⟨to_model⟩: the loss {} is no likelihood; fit with linear loss, and write StudentT \
              in place of Normal in the model",
             loss.name()
         );
@@ -113,7 +113,7 @@ fn check_priors(plan: &Plan, priors: &[(String, String)]) -> Result<()> {
         None => Ok(()),
         Some((name, _)) => {
             let all = free.join(", ");
-            let message = format!("--prior {name}: no such parameter is fitted; those are {all}");
+            let message = format!("⟨prior {name}⟩: no such parameter is fitted; those are {all}");
             Err(Error::new(ErrorKind::Usage, message))
         }
     }

@@ -95,7 +95,7 @@ impl Columns {
 pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Result<Assembled> {
     let mut columns = sort(arrays)?;
     for (name, column) in &request.rename {
-        let what = format!("--x {name}={column}");
+        let what = format!("⟨x {name}={column}⟩");
         if let Some(k) = columns.labels.iter().position(|c| c.0 == *column) {
             columns.labels[k].0.clone_from(name);
         } else {
@@ -109,7 +109,7 @@ pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Res
         SigmaOf::Unknown => Sigma::Unknown,
         SigmaOf::Number(s) => Sigma::Same(*s),
         SigmaOf::Column(name) => {
-            let k = columns.number(name, "--sigma")?;
+            let k = columns.number(name, "⟨sigma⟩")?;
             Sigma::Each(Cow::Owned(columns.numbers[k].1.clone()))
         }
     };
@@ -129,7 +129,7 @@ pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Res
     if let Some(keep) = keep {
         data = data.only(&keep);
         if data.n_rows() == 0 {
-            return Err(Error::data("--range leaves no row"));
+            return Err(Error::data("⟨range⟩ leaves no row"));
         }
     }
     let mut n_dropped = 0;
@@ -254,9 +254,9 @@ fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
             .flat_map(|p| names.iter().map(move |n| (*p, *n)));
         let alike = cases.filter(|(p, n)| p.eq_ignore_ascii_case(n));
         let advice = match likely.chain(alike).last() {
-            Some((name, column)) => format!("--x {name}={column}"),
+            Some((name, column)) => format!("⟨x {name}={column}⟩"),
             None => format!(
-                "--x NAME={first}, NAME being one of {}",
+                "⟨x NAME={first}⟩, NAME being one of {}",
                 parameters.join(", ")
             ),
         };
@@ -292,14 +292,14 @@ fn response(
                 [] => {
                     let message = format!(
                         "no column is left for the response: the model `{}` uses all of them; \
-                         name it with --y",
+                         name it with ⟨y⟩",
                         formula.text()
                     );
                     return Err(Error::data(message));
                 }
                 _ => {
                     let message = format!(
-                        "which column is the response? Name one with --y: {}",
+                        "which column is the response? Name one with ⟨y⟩: {}",
                         free.join(", ")
                     );
                     return Err(Error::data(message));
@@ -308,7 +308,7 @@ fn response(
         }
     };
     if columns.numbers.iter().any(|c| c.0 == name) || columns.spoilt.iter().any(|c| c.0 == name) {
-        let k = columns.number(&name, "--y")?;
+        let k = columns.number(&name, "⟨y⟩")?;
         let alone = request.range.is_empty() && name != sigma && !used.contains(&name);
         let values = &mut columns.numbers[k].1;
         let y = match alone {
@@ -320,10 +320,10 @@ fn response(
     }
     let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if plain {
-        columns.number(&name, "--y")?;
+        columns.number(&name, "⟨y⟩")?;
     }
-    let formula = Formula::parse(&name).map_err(|e| e.context("--y"))?;
-    let values = computed_column(&formula, &columns.numbers).map_err(|e| e.context("--y"))?;
+    let formula = Formula::parse(&name).map_err(|e| e.context("⟨y⟩"))?;
+    let values = computed_column(&formula, &columns.numbers).map_err(|e| e.context("⟨y⟩"))?;
     Ok((name, values))
 }
 
@@ -334,7 +334,7 @@ fn ranges(columns: &Columns, request: &Request, n: usize) -> Result<Option<Vec<b
     }
     let mut keep = vec![true; n];
     for (name, low, high) in &request.range {
-        let k = columns.number(name, "--range")?;
+        let k = columns.number(name, "⟨range⟩")?;
         for (keep, x) in keep.iter_mut().zip(&columns.numbers[k].1) {
             *keep &= x >= low && x <= high;
         }

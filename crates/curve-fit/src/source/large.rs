@@ -62,7 +62,7 @@ impl Stored {
     fn unknown() -> Error {
         Error::new(
             ErrorKind::Usage,
-            "--memory-limit reads NPY files (one per column), or one CSV, TSV, Parquet or NetCDF \
+            "⟨memory_limit⟩ reads NPY files (one per column), or one CSV, TSV, Parquet or NetCDF \
              file",
         )
     }

@@ -247,7 +247,7 @@ impl FileTable {
         let tiles = memory_limit_bytes / tile;
         if tiles == 0 {
             let message = format!(
-                "--memory-limit: needs {tile} bytes at least for tiles and sums, the limit is \
+                "⟨memory_limit⟩: needs {tile} bytes at least for tiles and sums, the limit is \
                  {memory_limit_bytes}"
             );
             return Err(Error::new(ErrorKind::Device, message));

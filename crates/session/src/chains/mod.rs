@@ -108,7 +108,7 @@ impl Chains<'_> {
             }
         } else if finished.is_some() {
             let message = format!(
-                "⟨resume⟩ {shown}: its run left no state to go on from; start anew with ⟨overwrite⟩"
+                "⟨resume {shown}⟩: its run left no state to go on from; start anew with ⟨overwrite⟩"
             );
             return Err(Error::new(ErrorKind::Usage, message));
         }
