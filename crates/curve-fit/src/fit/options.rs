@@ -61,16 +61,20 @@ pub enum CovarianceKind {
     Hc0,
     /// As HC0 with r²/(1−h)² (MacKinnon and White 1985).
     Hc3,
+    /// As classic, of all parameters, as if there were no bounds: what SciPy's `curve_fit` gives for
+    /// a fit that ended at one.
+    Boundless,
 }
 
 impl CovarianceKind {
     /// Names as on the command line.
-    pub const NAMES: [(&'static str, CovarianceKind); 5] = [
+    pub const NAMES: [(&'static str, CovarianceKind); 6] = [
         ("auto", CovarianceKind::Auto),
         ("classic", CovarianceKind::Classic),
         ("sandwich", CovarianceKind::Sandwich),
         ("hc0", CovarianceKind::Hc0),
         ("hc3", CovarianceKind::Hc3),
+        ("boundless", CovarianceKind::Boundless),
     ];
 }
 

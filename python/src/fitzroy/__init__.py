@@ -1,0 +1,3 @@
+"""Fitzroy: fits models to data, fast."""
+from ._fitzroy import __version__
+from .curves.scipy_form import curve_fit
