@@ -256,7 +256,7 @@ def _sigma(sigma: Any, ydata: np.ndarray[Any, Any]) -> tuple[Any, Any]:
 
 def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
     """Keywords of SciPy's solvers, and ours, as options of the library."""
-    out: dict[str, Any] = {"exact": True}
+    out: dict[str, Any] = {}
     for name, value in kwargs.items():
         if name in ("maxfev", "max_nfev"):
             if value:

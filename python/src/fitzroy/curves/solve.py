@@ -15,7 +15,8 @@ from .function import Compiled, of_function
 
 __all__ = ["Found", "Problem", "feasible", "solve"]
 
-#: Points from which all processors work on one fit.
+#: Points from which all processors work on one fit, and from which errors are those of the point
+#: before the last step, right to 1e-5, instead of another pass.
 MANY_POINTS = 100_000
 #: Limits of a fit whose Jacobian is exact, and of one whose is made of differences.
 EXACT = {"xtol": 1e-11, "ftol": 1e-18, "gtol": 1e-12}
@@ -97,7 +98,9 @@ def fit_formula(problem: Problem, made: Compiled) -> Found:
     p = len(made.parameters)
     options = {"absolute_sigma": problem.absolute_sigma, "method": problem.method}
     options.update(problem.options)
-    if "threads" not in options and problem.y.size >= MANY_POINTS:
+    many = problem.y.size >= MANY_POINTS
+    options.setdefault("exact", not many)
+    if many and "threads" not in options:
         options["threads"] = processors()
     used = [k for k in range(p) if k not in made.unused]
     if problem.p0 is not None:
