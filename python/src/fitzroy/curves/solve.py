@@ -22,6 +22,12 @@ MANY_POINTS = 100_000
 EXACT = {"xtol": 1e-11, "ftol": 1e-18, "gtol": 1e-12}
 BY_DIFFERENCES = {"xtol": 1e-9, "ftol": 1e-14, "gtol": 1e-9}
 
+#: What there is to say of a fit of a function that was called.
+SAID = {
+    "rank_deficient": ["the data do not determine all parameters; standard errors do not exist"],
+    "zero_dof": ["there are as many parameters as points; standard errors do not exist"],
+}
+
 
 @dataclass
 class Problem:
@@ -220,8 +226,8 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         dof=dof,
         chi2=2 * cost,
         reduced_chi2=2 * cost / dof if dof else float("nan"),
-        findings=[],
-        flags=[],
+        findings=SAID.get(status, []),
+        flags=[status] if status in SAID else [],
         start=start,
         confidence=problem.options.get("confidence", 0.95),
     )
