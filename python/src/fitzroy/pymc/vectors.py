@@ -9,7 +9,7 @@ from pytensor.tensor.elemwise import DimShuffle
 from .axes import Axis, Expr, Unconvertible, number, unite
 from .distributions import Family, Text, call, family, kind_of, written
 from .folding import is_random
-from .walk import core_name, scalar_name, strip
+from .walk import core_name, look_through, scalar_name, strip
 
 __all__ = ["start"]
 
@@ -45,6 +45,7 @@ def multinomial(f: Family) -> Text:
 @family("MvNormal")
 def mv_normal(f: Family) -> Text:
     mu, cov = f.params[:2]
+    cov = strip(cov)
     while scalar_name(mu) == "Second":
         mu = strip(mu).owner.inputs[1]
     location = vector(f, mu)
@@ -121,12 +122,12 @@ def autoregressive(f: Family) -> Text:
 @family("Categorical")
 def categorical(f: Family) -> Text:
     p = f.params[0]
-    ordered = _ordered_logistic(f, p)
+    ordered = _ordered_logistic(f, look_through(p))
     if ordered is not None:
         return ordered
-    bare = strip(p)
-    if bare is p and p.owner is not None and core_name(p.owner.op) == "Softmax":
-        return call("Categorical", logit_p=_by_row(f, p.owner.inputs[0]))
+    bare = look_through(p)
+    if bare.owner is not None and core_name(bare.owner.op) == "Softmax":
+        return call("Categorical", logit_p=_by_row(f, bare.owner.inputs[0]))
     return call("Categorical", _by_row(f, p))
 
 

@@ -12,7 +12,7 @@ from .axes import ATOM, Axis, Expr, Unconvertible, number
 from .folding import Constants, is_random
 from .writer import Writer
 
-__all__ = ["OPS", "Walk", "core_name", "op", "scalar_name", "strip"]
+__all__ = ["OPS", "Walk", "core_name", "look_through", "op", "scalar_name", "strip"]
 
 #: How an op is converted, by the name of its class.
 Convert = Callable[["Walk", Any], Expr]
@@ -37,6 +37,13 @@ def core_name(op: Any) -> str:
 def strip(v: Any) -> Any:
     """`v` without changes of its axes."""
     while v.owner is not None and isinstance(v.owner.op, DimShuffle):
+        v = v.owner.inputs[0]
+    return v
+
+
+def look_through(v: Any) -> Any:
+    """What a variable that only names another is."""
+    while v.owner is not None and type(v.owner.op).__name__ == "ViewOp":
         v = v.owner.inputs[0]
     return v
 
