@@ -25,7 +25,7 @@ AS_IT_STANDS = Mode(linker="py", optimizer=None)
 class Check:
     """Log densities at draws: of the text, and of the model."""
 
-    #: lp of the text, in PyMC's coordinates.
+    #: lp of the text.
     text: Array
     #: model.logp.
     model: Array
@@ -49,7 +49,7 @@ class Check:
 
 def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     """Compares the density of the model's text with `model.logp` at `n` points."""
-    conversion = convert(model, centred=True)
+    conversion = convert(model)
     chains = 4
     settings = {
         "draws": -(-n // chains),
@@ -64,8 +64,6 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     raw = run(conversion.text, arrays, settings, False)
     lp = raw["groups"]["sample_stats"]["lp"][1].ravel()[:n]
     free = free_values(model, conversion, raw["groups"]["posterior"], n)
-    if conversion.packed:
-        lp = lp - _own_jacobians(model, conversion, free)
     logp = model.compile_logp(mode=QUICK)
     values = _value_variables(model)
     names = [model.rvs_to_values[rv].name for rv in model.free_RVs]
@@ -109,40 +107,3 @@ def _value_variables(model: Any) -> Any:
         list(ins.values()), outs, mode=AS_IT_STANDS, on_unused_input="ignore", allow_input_downcast=True
     )
 
-
-def _own_jacobians(model: Any, conversion: Conversion, free: dict[str, Array]) -> Array:
-    """log |dL/du| of the coordinates u of covariance factors, less that of PyMC's coordinates.
-
-    Fitzroy's are the log of each standard deviation and atanh of partial correlations; PyMC's are
-    the elements of L with a logarithm on the diagonal.
-    """
-    total = 0.0
-    for name in conversion.packed:
-        triangles = free[name]
-        k = int((np.sqrt(8 * triangles.shape[-1] + 1) - 1) / 2)
-        rows, columns = np.tril_indices(k)
-        for_each = []
-        for triangle in triangles:
-            factor = np.zeros((k, k))
-            factor[rows, columns] = triangle
-            for_each.append(_log_jacobian(factor) - np.sum(np.log(np.diag(factor))))
-        total = total + np.array(for_each)
-    return np.asarray(total)
-
-
-def _log_jacobian(factor: Array) -> float:
-    """log |dL/du| at a factor L: L_ij = s_i t_ij √Π(1 − t²), t = tanh u, s = exp u."""
-    k = len(factor)
-    scale = np.sqrt((factor**2).sum(axis=1))
-    unit = factor / scale[:, None]
-    total = 0.0
-    for i in range(k):
-        rest = 1.0
-        for j in range(i):
-            t = unit[i, j] / np.sqrt(rest)
-            # dL_ij/dt_ij, given the elements before it, and dt/du.
-            total += np.log(scale[i]) + 0.5 * np.log(rest) + np.log1p(-t * t)
-            rest -= unit[i, j] ** 2
-        # Polar coordinates of the row: s^i / unit_ii for dL by ds and the others, and ds/du = s.
-        total += 2 * np.log(scale[i]) - np.log(factor[i, i])
-    return float(total)

@@ -40,23 +40,20 @@ class Conversion:
     missing: list[str] = field(default_factory=list)
     #: Variables whose density is there, and which cannot be drawn from.
     by_density: list[str] = field(default_factory=list)
-    #: Whether every coordinate is that of PyMC, so that `lp` is PyMC's up to a constant.
-    same_coordinates: bool = True
 
 
-def convert(model: Any, centred: bool = False) -> Conversion:
-    """Converts a model; `centred` keeps PyMC's coordinates.
+def convert(model: Any) -> Conversion:
+    """Converts a model.
 
     Raises Unconvertible, with the reason.
     """
-    return _Converter(model, centred).run()
+    return _Converter(model).run()
 
 
 class _Converter:
-    def __init__(self, model: Any, centred: bool) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
         self.walk = Walk(model)
-        self.centred = centred
         self.out = Conversion("", {}, {}, self.walk.notes, {})
         #: Deterministics that a distribution brings along.
         self.own: set[str] = set()
@@ -140,7 +137,7 @@ class _Converter:
         mark = (walk.writer.mark(), dict(self.out.called))
         shown = self.name(v)
         transform = model.rvs_to_transforms.get(v)
-        tail = self.tail(v, transform, kind)
+        tail = self.tail(transform)
         try:
             if tail is None:
                 raise Unconvertible(kind, f"the transform {type(transform).__name__}")
@@ -166,19 +163,12 @@ class _Converter:
         "LogTransform LogOddsTransform Interval IntervalTransform SimplexTransform "
         "CircularTransform ZeroSumTransform LogExpM1 SumTo1".split()
     )
-    #: Kinds that are sampled in other coordinates unless they are centred.
-    INNOVATIONS = frozenset(["RandomWalk", "MvNormal", "ZeroSumNormal"])
-
-    def tail(self, v: Any, transform: Any, kind: str) -> str | None:
+    def tail(self, transform: Any) -> str | None:
         """What follows a distribution; none for a transform without a counterpart."""
-        free = v in self.model.free_RVs
-        out = " @ centred" if self.centred and free and kind in self.INNOVATIONS else ""
-        if free and kind in self.INNOVATIONS and not self.centred:
-            self.out.same_coordinates = False
         if transform is None or type(transform).__name__ in self.OWN:
-            return out
+            return ""
         if type(transform).__name__ == "Ordered":
-            return " ordered" + out
+            return " ordered"
         return None
 
     def by_density(
@@ -234,7 +224,6 @@ class _Converter:
         walk.writer.say(lambda: f"{shown}[{walk.writer.dim(axis)}, {walk.writer.dim(axis)}] ~ {text()}")
         walk.know(v, Expr([axis, axis], shown, named=True))
         self.out.packed.add(v.name)
-        self.out.same_coordinates = False
         # The language records both beside the factor.
         for suffix in ("corr", "stds"):
             own = f"{v.name}_{suffix}"
