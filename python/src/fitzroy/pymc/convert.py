@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
+from pytensor.scalar.basic import autocast_float_as
 
 # The tables of ops and distributions fill when their modules are read.
 from . import elementwise, indexing, joining, packed, products  # noqa: F401
 from . import reductions, shapes  # noqa: F401
 from .axes import Axis, Expr, Unconvertible, number
-from .distributions import Family, call, kind_of, written
+from .distributions import Family, call, kind_of, params_of, written
 from .walk import Walk
 from .vectors import start
 
@@ -188,7 +189,9 @@ class _Converter:
             e = Expr(list(axes), shown, named=True)
             walk.know(placed, e)
             walk.know(v, e)
-        density = logp(v, placed, warn_rvs=False)
+        # Without this PyMC computes √2 and the like in float32.
+        with autocast_float_as("float64"):
+            density = logp(v, placed, warn_rvs=False)
         e = walk.expr(density)
         walk.writer.say(lambda: f"target += {e.text()}")
         walk.notes.append(f"{v.name} counts by its log density: {why}")
@@ -216,7 +219,7 @@ class _Converter:
         raise why
 
     def covariance_factor(self, v: Any) -> None:
-        n, eta, sd = v.owner.op.dist_params(v.owner)
+        n, eta, sd = params_of(v)
         walk, axis = self.walk, Axis(self.walk.constants.whole(n))
         shown = self.name(v)
         spread = start(Family(walk, v, [axis]), sd)

@@ -10,7 +10,7 @@ import numpy as np
 from .axes import MULTIPLY, Axis, Expr, Unconvertible, number, unite
 from .walk import Walk, scalar_name, strip
 
-__all__ = ["FAMILIES", "Family", "Text", "call", "family", "kind_of", "written"]
+__all__ = ["FAMILIES", "Family", "Text", "call", "family", "kind_of", "params_of", "written"]
 
 Text = Callable[[], str]
 
@@ -25,7 +25,7 @@ class Family:
         self.kind = kind_of(rv)
         #: The axes of the variable.
         self.axes = list(axes)
-        self.params = list(self.op.dist_params(rv.owner))
+        self.params = params_of(rv)
         #: Which component of a mixture this is, for parameters with an axis of components.
         self.component: int | None = None
 
@@ -93,6 +93,17 @@ class Family:
             if self.walk.constants.uniform(power) == -0.5 and scalar_name(base) == "Abs":
                 return strip(base).owner.inputs[0]
         return None
+
+
+def params_of(rv: Any) -> list[Any]:
+    """The parameters of a random variable, without generators and sizes."""
+    node = rv.owner
+    try:
+        return list(node.op.dist_params(node))
+    except ValueError:
+        # Symbolic variables that do not say which of their inputs are which.
+        rest = [i for i in node.inputs if "Random" not in type(i.type).__name__]
+        return rest[1:] if type(rest[0].owner and rest[0].owner.op).__name__ == "MakeVector" else rest
 
 
 #: How a distribution is written, by its kind.

@@ -7,7 +7,7 @@ from typing import Any
 from pytensor.tensor.elemwise import DimShuffle
 
 from .axes import Axis, Expr, Unconvertible, number, unite
-from .distributions import Family, Text, call, family, kind_of, written
+from .distributions import Family, Text, call, family, kind_of, params_of, written
 from .folding import is_random
 from .walk import core_name, look_through, scalar_name, strip
 
@@ -93,7 +93,7 @@ def random_walk(f: Family) -> Text:
     init, innovation = f.params[:2]
     if kind_of(innovation) != "Normal":
         raise Unconvertible("RandomWalk", "of innovations that are not normal")
-    mu, sigma = innovation.owner.op.dist_params(innovation.owner)
+    mu, sigma = params_of(innovation)
     batch = [*f.axes[:-1], None]
     args = [f.param(mu, batch), f.param(sigma, batch)]
     return call("GaussianRandomWalk", *args, init_dist=start(f, init))
