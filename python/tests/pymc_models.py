@@ -19,6 +19,10 @@ NOT_YET = {
     "change_point_in_a_discrete_year": "discrete parameter",
 }
 
+#: Where PyMC's own density is rounded, by how much: it takes the root of a whole 2 in float32, whose
+#: relative error is 2e-8, times an argument of up to 10, in each of 30 terms.
+ROUNDED_BY_PYMC = {"skewed_errors": 5e-6}
+
 
 def model(build: Callable[[], None]) -> Callable[[], Any]:
     """Registers a function that fills a model."""
@@ -440,14 +444,20 @@ def logistic_growth() -> None:
 
 @model
 def many_priors() -> None:
-    a = pm.SkewNormal("skew", mu=0, sigma=1, alpha=2)
     b = pm.Triangular("triangle", lower=0, c=0.3, upper=1)
     c = pm.Kumaraswamy("kumaraswamy", 2, 3)
     d = pm.Logistic("logistic", 0, 1) + pm.Laplace("laplace", 0, 1) + pm.Gumbel("gumbel", 0, 1)
     e = pm.InverseGamma("inverse gamma", 3, 2) + pm.ChiSquared("chi2", 4) + pm.Pareto("pareto", 3, 1)
     f = pm.Cauchy("cauchy", 0, 1) + pm.HalfStudentT("half t", nu=3, sigma=1)
     g = pm.Moyal("moyal", 0, 1) + pm.LogitNormal("logit normal", 0, 1)
-    pm.Normal("y", a + b + c + d + e + f + g, 5.0, observed=3.0)
+    pm.Normal("y", b + c + d + e + f + g, 5.0, observed=3.0)
+
+
+@model
+def skewed_errors() -> None:
+    mu, sigma, alpha = pm.Normal("mu"), pm.HalfNormal("sigma", 1), pm.Normal("alpha", 2, 1)
+    y = np.abs(rng(47).normal(size=30))
+    pm.SkewNormal("y", mu=mu, sigma=sigma, alpha=alpha, observed=y)
 
 
 @model

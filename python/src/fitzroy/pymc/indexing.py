@@ -11,15 +11,19 @@ from .axes import Axis, Expr, Unconvertible
 from .joining import join_parts
 from .walk import Walk, core_name, op, strip
 
-__all__: list[str] = []
+__all__ = ["subscripts"]
 
 
-def subscripts(walk: Walk, node: Any) -> list[Any]:
-    """What stands between the brackets: slices of numbers, numbers, arrays of positions."""
+def subscripts(walk: Walk, node: Any, first: int = 1) -> list[Any]:
+    """What stands between the brackets: slices of numbers, numbers, arrays of positions.
+
+    The inputs of `node` for them begin with `first`.
+    """
     from pytensor.tensor.subtensor import get_idx_list
 
     listed = getattr(node.op, "idx_list", None)
-    given = list(node.inputs[1:]) if listed is None else list(get_idx_list(node.inputs, listed))
+    inputs = [node.inputs[0], *node.inputs[first:]]
+    given = inputs[1:] if listed is None else list(get_idx_list(inputs, listed))
     return [_subscript(walk, s) for s in given]
 
 

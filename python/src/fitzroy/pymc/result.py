@@ -7,10 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytensor
+import pytensor.tensor as pt
 from pymc.backends.arviz import find_constants, find_observations
+from pytensor.graph.replace import graph_replace
 
 from ..results import Groups, tree
-from .check import packed
+from .check import QUICK, packed
 from .convert import Conversion
 
 __all__ = ["tree_of"]
@@ -36,7 +39,7 @@ def tree_of(
     coords = {k: np.asarray(v) for k, v in model.coords.items() if v is not None}
     raw = {**raw, "coords": {k: v for k, v in raw["coords"].items() if k in ("chain", "draw")}}
     if conversion.missing:
-        _compute(model, conversion.missing, raw, groups, coords)
+        _compute(model, conversion.missing, groups)
     if var_names is not None:
         wanted = {v if isinstance(v, str) else v.name for v in var_names}
         missing = wanted - set(groups["posterior"])
@@ -90,23 +93,25 @@ def _given(model: Any, found: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _compute(
-    model: Any, names: list[str], raw: dict[str, Any], groups: Groups, coords: dict[str, Any]
-) -> None:
+def _compute(model: Any, names: list[str], groups: Groups) -> None:
     """Deterministics that are not in the text, by PyMC."""
-    import pymc as pm
-    import xarray as xr
-
-    posterior = xr.Dataset(
-        groups["posterior"],
-        coords={k: v for k, v in {**raw["coords"], **coords}.items() if _is_dim(groups, k)},
+    # PyMC's own function draws the observed variables anew, on which they may depend.
+    ins = {rv: rv.type() for rv in model.free_RVs}
+    seen = {rv: pt.as_tensor(_value(model, rv)).astype(rv.type.dtype) for rv in model.observed_RVs}
+    outs = graph_replace([model[name] for name in names], {**ins, **seen}, strict=False)
+    compute = pytensor.function(
+        list(ins.values()), outs, mode=QUICK, on_unused_input="ignore", allow_input_downcast=True
     )
-    made = pm.compute_deterministics(
-        posterior, var_names=names, model=model, progressbar=False, merge_dataset=False
-    )
-    for name in names:
-        groups["posterior"][name] = (tuple(made[name].dims), made[name].values)
+    drawn = [groups["posterior"][rv.name][1] for rv in model.free_RVs]
+    chains, draws = next(iter(groups["posterior"].values()))[1].shape[:2]
+    made = [compute(*[v[c, d] for v in drawn]) for c in range(chains) for d in range(draws)]
+    for k, name in enumerate(names):
+        values = np.array([one[k] for one in made])
+        values = values.reshape(chains, draws, *values.shape[1:])
+        dims = ("chain", "draw", *_of_variable(model, name, values.ndim - 2))
+        groups["posterior"][name] = (dims, values)
 
 
-def _is_dim(groups: Groups, name: str) -> bool:
-    return any(name in dims for dims, _ in groups["posterior"].values())
+def _value(model: Any, rv: Any) -> Array:
+    value = model.rvs_to_values[rv]
+    return np.asarray(value.data if hasattr(value, "data") else value.get_value())
