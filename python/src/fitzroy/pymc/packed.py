@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from .axes import Axis, Expr, Unconvertible
+from .axes import Axis, Expr, Unconvertible, number
 from .indexing import subscripts
 from .walk import Walk, core_name, op, strip
 
 __all__: list[str] = []
 
 
-@op("AdvancedIncSubtensor", "AdvancedIncSubtensor1", "IncSubtensor")
+#: Ops that set or add to elements.
+SETS = ("AdvancedIncSubtensor", "AdvancedIncSubtensor1", "IncSubtensor")
+
+
+@op(*SETS)
 def set_elements(walk: Walk, v: Any) -> Expr:
     into, values = v.owner.inputs[:2]
     source = strip(values)
@@ -22,14 +26,44 @@ def set_elements(walk: Walk, v: Any) -> Expr:
         found = walk.known(source)
         if found is not None:
             return found
-    name = core_name(v.owner.op)
+    sets = []
+    while v.owner is not None and core_name(v.owner.op) in SETS and not walk.constants.holds(v):
+        if v.type.ndim != 1 or not getattr(v.owner.op, "set_instead_of_inc", False):
+            raise Unconvertible(core_name(v.owner.op), "elements that are set in this form")
+        sets.append((_places(walk, v), v.owner.inputs[1]))
+        v = v.owner.inputs[0]
+    base = _base(walk, v, np.concatenate([places for places, _ in sets]))
+    for places, values in reversed(sets):
+        base = _set(walk, base, walk.expr(values), places)
+    return base
+
+
+def _base(walk: Walk, v: Any, places: Any) -> Expr:
+    """What elements are set into; those that are set are often NaN before."""
+    if not walk.constants.holds(v):
+        return walk.expr(v)
+    values = np.array(walk.constants.value(v), dtype=float)
+    values[places] = 0
+    axis = Axis(values.size)
+    if np.all(values == values[0]):
+        return Expr([axis], number(values[0]), number=values[0])
+    return Expr([axis], lambda: walk.writer.datum(values, [axis], "c"), named=True)
+
+
+def _places(walk: Walk, v: Any) -> Any:
+    """The places that are set."""
     keys = subscripts(walk, v.owner, first=2)
-    if len(keys) == 1 and isinstance(keys[0], list) and len(keys[0]) == 1:
-        keys = [(keys[0][0], None)]
-    if into.type.ndim != 1 or len(keys) != 1 or not getattr(v.owner.op, "set_instead_of_inc", False):
-        raise Unconvertible(name, "elements that are set in this form")
+    if len(keys) != 1:
+        raise Unconvertible(core_name(v.owner.op), "elements that are set in this form")
+    into, key = v.owner.inputs[0], keys[0]
     size = _length(walk, into)
-    return _set(walk, walk.expr(into), walk.expr(values), _places(keys[0], size), size)
+    if isinstance(key, int):
+        return np.array([key % size])
+    if isinstance(key, slice):
+        return np.arange(*key.indices(size))
+    # Positions with their name, or those of a mask.
+    places = key[0]
+    return np.where(places < 0, places + size, places)
 
 
 def _length(walk: Walk, v: Any) -> int:
@@ -37,18 +71,11 @@ def _length(walk: Walk, v: Any) -> int:
     return int(known) if known is not None else int(walk.constants.value(v.shape)[0])
 
 
-def _places(key: Any, size: int) -> Any:
-    """The places of a subscript."""
-    if isinstance(key, int):
-        return np.array([key % size])
-    if isinstance(key, slice):
-        return np.arange(*key.indices(size))
-    return np.where(key[0] < 0, key[0] + size, key[0])
-
-
-def _set(walk: Walk, base: Expr, values: Expr, places: Any, size: int) -> Expr:
+def _set(walk: Walk, base: Expr, values: Expr, places: Any) -> Expr:
     """`base` with `values` at `places`."""
-    axis = base.axes[0] if base.axes[0] is not None else Axis(size)
+    axis = base.axes[0]
+    assert axis is not None, "a base has an axis"
+    size = axis.root.size
     if values.axes and values.axes[0] is not None and values.axes[0].root.size == 1:
         values = walk.first(values, 0)
     of = values.axes[0] if values.axes else None
