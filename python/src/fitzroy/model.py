@@ -95,7 +95,8 @@ class Model:
                     if missing:
                         raise ValueError(f"var_names: the model has no {', '.join(sorted(missing))}")
                     groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
-        warn_of(raw, stacklevel=2)
+        if not prior_only:
+            warn_of(raw, stacklevel=2)
         return tree(raw, groups, given.coords)
 
     def prior(self, data: Any = None, *, draws: int = 1000, random_seed: Any = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -41,7 +40,7 @@ def tree(raw: dict[str, Any], groups: Groups, coords: Mapping[str, Any]) -> Any:
         sizes = {d: a.shape[i] for s, a in variables.values() for i, d in enumerate(s)}
         own = {d: known[d] for d in dims if d in known and len(known[d]) == sizes[d]}
         own.update({d: np.arange(sizes[d]) for d in dims if d not in own})
-        one = {**attributes, **raw["group_attributes"].get(name, {})}
+        one = dict(raw["group_attributes"].get(name, {}))
         if name == "posterior":
             one.update(_told(raw))
         datasets[name] = xr.Dataset(variables, coords=own, attrs=one)
@@ -60,11 +59,14 @@ def _told(raw: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {"sampling_time": timing["warmup"] + timing["sampling"]}
     if "verdict" in raw:
         out["verdict"] = raw["verdict"]
-        out["findings"] = [fact for _, fact in raw["findings"]]
+        out["findings"] = "; ".join(fact for _, fact in raw["findings"])
     return out
 
 
 def _arviz_before_1() -> bool:
+    # Slow to import, and not needed before there are draws.
+    import importlib.metadata
+
     try:
         return int(importlib.metadata.version("arviz").split(".")[0]) < 1
     except importlib.metadata.PackageNotFoundError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -100,7 +99,8 @@ class Estimate:
     @property
     def correlation(self) -> Array:
         """Correlations of the parameters."""
-        return self.pcov / np.outer(self.se, self.se)
+        out: Array = self.pcov / np.outer(self.se, self.se)
+        return out
 
     def predict(self, x: Any, confidence: float | None = None) -> Prediction:
         """The curve at x, which has the form of the x of the fit, with its bands."""
@@ -134,7 +134,7 @@ class Estimate:
         """Name, value, standard error and interval of each parameter, as text."""
         out = []
         for name, value, se, (low, high) in zip(self.names, self.popt, self.se, self.ci):
-            out.append((name, *[f"{v:.6g}" for v in (value, se, low, high)]))
+            out.append((name, f"{value:.6g}", f"{se:.6g}", f"{low:.6g}", f"{high:.6g}"))
         return out
 
     def __repr__(self) -> str:
@@ -155,6 +155,8 @@ class Estimate:
         return f"{how}, {self.n} points{chi2}{missing}"
 
     def _repr_html_(self) -> str:
+        import html
+
         cells = "".join(
             "<tr>" + f"<th>{html.escape(row[0])}</th>" + "".join(f"<td>{c}</td>" for c in row[1:]) + "</tr>"
             for row in self.rows()

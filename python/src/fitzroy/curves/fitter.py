@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tracing import Untraceable, parameter_names
+from ..tracing import Untraceable, needed_names, parameter_names
 from .estimate import Estimate
 from .function import Compiled, of_formula, of_function
 from .scipy_form import bounds_of, curve_fit, untraced
@@ -94,7 +94,7 @@ class CurveFit:
         Raises ValueError for what is wrong with the data; a fit that does not converge is a result.
         """
         y = np.ascontiguousarray(y, dtype=float).reshape(-1)
-        options = {
+        options: dict[str, Any] = {
             "loss": loss,
             "f_scale": f_scale,
             "confidence": confidence,
@@ -153,8 +153,10 @@ class CurveFit:
         """Names of the parameters, for an x of this form."""
         if isinstance(self.curve, str):
             return of_formula(self.curve, _columns(x)).parameters
-        n = None if p0 is None or isinstance(p0, Mapping) else np.size(p0)
-        return parameter_names(self.curve, n)
+        if p0 is None or isinstance(p0, Mapping):
+            return parameter_names(self.curve, None)
+        needed = needed_names(self.curve)
+        return parameter_names(self.curve, max(np.size(p0), len(needed)))
 
     def formula(self, x: Any, p0: Any = None) -> str:
         """The formula that is fitted, for an x of this form. Raises Untraceable."""
@@ -163,7 +165,7 @@ class CurveFit:
         x = _array(x)
         names = self.names(x, p0)
         theta = feasible(*_named_bounds((-np.inf, np.inf), names)) if p0 is None else p0
-        return of_function(self.curve, x, np.shape(x)[-1], names, theta).text
+        return of_function(self.curve, x, np.shape(x)[-1], names, list(theta)).text
 
     def fit_many(
         self,
@@ -196,8 +198,9 @@ class CurveFit:
         if np.isfinite(lower).any() or np.isfinite(upper).any():
             options["bounds"] = list(zip(made.parameters, lower.tolist(), upper.tolist()))
         if sigma is not None:
-            sigma = np.broadcast_to(np.asarray(sigma, dtype=float), y.shape).reshape(-1)
-        facts = made.curve.fit_many(made.columns, y.reshape(-1), sigma, n_fits, options)
+            sigma = np.broadcast_to(np.asarray(sigma, dtype=float), y.shape)
+            sigma = np.ascontiguousarray(sigma).reshape(-1)
+        facts = made.curve.fit_many(made.columns, np.ascontiguousarray(y).reshape(-1), sigma, n_fits, options)
         order = [facts["names"].index(name) for name in made.parameters]
         popt, se = facts["popt"], facts["se"]
         if order != list(range(len(order))):
@@ -237,12 +240,14 @@ class _Again:
         self.text = text
         self.f = f
         self.names = list(problem.names)
+        self.held = dict(problem.options.get("fixed", []))
         self.theta = feasible(problem.lower, problem.upper).tolist()
 
     def __call__(self, x: Any) -> Compiled:
         if self.text is not None:
             made = of_formula(self.text, _columns(x))
-            made.parameters = [p for p in made.parameters if p in self.names]
+            made.parameters = list(self.names)
+            made.held = self.held
             return made
         assert self.f is not None, "there is a text or a function"
         x = _array(x)

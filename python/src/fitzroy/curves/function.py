@@ -41,7 +41,7 @@ def _remember(known: dict[Any, Any], key: Any, value: Any) -> None:
 class Compiled:
     """A formula over columns: what a fit needs."""
 
-    __slots__ = ("columns", "curve", "parameters", "text", "unused")
+    __slots__ = ("columns", "curve", "held", "parameters", "text", "unused")
 
     def __init__(
         self, text: str, columns: dict[str, np.ndarray[Any, Any]], parameters: Sequence[str]
@@ -50,6 +50,8 @@ class Compiled:
         self.columns: Columns = list(columns.items())
         #: Names of the parameters in the formula, in the order of the function.
         self.parameters = list(parameters)
+        #: Parameters that are not fitted, and their values.
+        self.held: dict[str, float] = {}
         self.curve = compiled(text)
         known = set(self.curve.parameters(list(columns)))
         #: Places of parameters that the formula does not read.
@@ -59,9 +61,15 @@ class Compiled:
         """Values and partial derivatives at every point."""
         used = self.curve.parameters([name for name, _ in self.columns])
         place = {name: k for k, name in enumerate(self.parameters)}
-        values, partials = self.curve.pointwise(self.columns, [theta[place[p]] for p in used])
-        out = np.zeros((len(values), len(self.parameters)))
-        out[:, [place[p] for p in used]] = partials
+        at = [self.held[p] if p in self.held else theta[place[p]] for p in used]
+        values, partials = self.curve.pointwise(self.columns, at)
+        n = len(self.columns[0][1])
+        if len(values) != n:
+            # A formula that reads no column has one value for all points.
+            values, partials = np.repeat(values, n), np.repeat(partials, n, axis=0)
+        out = np.zeros((n, len(self.parameters)))
+        free = [k for k, p in enumerate(used) if p not in self.held]
+        out[:, [place[used[k]] for k in free]] = partials[:, free]
         return values, out
 
 

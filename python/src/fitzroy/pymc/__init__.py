@@ -2,7 +2,7 @@
 
 from .axes import Unconvertible
 from .check import Check
-from .register import register
+from .by_name import register
 from .sampling import ConversionWarning, Converted, from_pymc, sample
 
 __all__ = [

@@ -208,13 +208,14 @@ class _Converter:
             return "Uniform(0, 1)"
         if kind in ("Interval", "IntervalTransform"):
             ends = transform.args_fn(*v.owner.inputs)
-            numbers = [None if x is None else self.walk.constants.uniform(pt.as_tensor(x)) for x in ends]
-            if None not in numbers and np.all(np.isfinite(numbers)):
-                low, high = numbers
+            low, high = (
+                None if x is None else self.walk.constants.uniform(pt.as_tensor(x)) for x in ends
+            )
+            if low is not None and high is not None and np.isfinite(high - low):
                 n = int(np.prod([a.size for a in axes]))
                 self.walk.writer.say(lambda: f"target += {number(n * np.log(high - low))}")
                 return f"Uniform({number(low)}, {number(high)})"
-            if numbers[0] == 0 and (ends[1] is None or numbers[1] == np.inf):
+            if low == 0 and (ends[1] is None or high == np.inf):
                 return "HalfFlat()"
         raise why
 

@@ -43,7 +43,7 @@ def same(walk: Walk, v: Any) -> Expr:
 def repeated(walk: Walk, v: Any) -> Expr:
     e = walk.expr(v.owner.inputs[0])
     shape = [walk.constants.whole(s) for s in v.owner.inputs[1:]]
-    axes: list[Axis | None] = [None] * (len(shape) - len(e.axes)) + e.axes
+    axes: list[Axis | None] = [*[None] * (len(shape) - len(e.axes)), *e.axes]
     for i, (a, size) in enumerate(zip(axes, shape)):
         if a is not None and a.root.size == 1 and size != 1:
             e = walk.first(e.moved(axes), i)
@@ -87,6 +87,10 @@ def _flat(walk: Walk, e: Expr, shape: list[int]) -> Expr:
     return Expr(axes, lambda: f"{e.text()}[{', '.join(names)}]")
 
 
+def _row(e: Expr, name: str, columns: Axis) -> Expr:
+    return Expr([columns], lambda: f"{e.text()}[{name}]")
+
+
 def _folded(walk: Walk, e: Expr, shape: list[int]) -> Expr:
     """A row of elements as a matrix: each row of it is a look-up, chosen by its place."""
     long = [k for k, s in enumerate(shape) if s != 1]
@@ -101,7 +105,7 @@ def _folded(walk: Walk, e: Expr, shape: list[int]) -> Expr:
     parts = []
     for i in range(n):
         name = walk.writer.index(np.arange(i * m, (i + 1) * m), [columns], of, "part")
-        parts.append(Expr([columns], lambda name=name: f"{e.text()}[{name}]"))
+        parts.append(_row(e, name, columns))
     out = stacked(walk, parts, rows)
     axes: list[Axis | None] = [None] * len(shape)
     axes[long[0]], axes[long[1]] = out.axes[0], out.axes[1]

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import parameter_names, safe_names
+from .arguments import needed_names, parameter_names, safe_names
 from .jax_calls import trace_jax
 from .nodes import Node, Tape, Untraceable, formula
 from .numpy_calls import Rows, Traced
 
-__all__ = ["Trace", "Untraceable", "parameter_names", "points_shape", "trace"]
+__all__ = ["Trace", "Untraceable", "needed_names", "parameter_names", "points_shape", "trace"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Trace:
 def points_shape(x: np.ndarray[Any, Any], n: int) -> tuple[int, ...]:
     """The trailing axes of x that run over the n points."""
     for axes in range(1, x.ndim + 1):
-        shape = x.shape[x.ndim - axes :]
+        shape: tuple[int, ...] = x.shape[x.ndim - axes :]
         if math.prod(shape) == n:
             return shape
     raise Untraceable(f"x of shape {x.shape} has no axes that run over the {n} points of y")

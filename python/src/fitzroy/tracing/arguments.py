@@ -9,7 +9,7 @@ from typing import Any
 
 from .nodes import RESERVED
 
-__all__ = ["parameter_names", "safe_names"]
+__all__ = ["needed_names", "parameter_names", "safe_names"]
 
 UNKNOWN = "Unable to determine number of fit parameters."
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -42,6 +42,16 @@ def _as_many(names: list[str], n_p0: int | None) -> list[str]:
         return names
     names += [f"p{k}" for k in range(len(names), n_p0)]
     return names[:n_p0]
+
+
+def needed_names(f: Callable[..., Any]) -> list[str]:
+    """Names of what `f` takes after x and has no default for."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    given = [p for p in parameters if p.kind in POSITIONAL][1:]
+    return [p.name for p in given if p.default is inspect.Parameter.empty]
 
 
 def safe_names(names: Sequence[str]) -> list[str]:
