@@ -5,8 +5,8 @@ use crate::attend::{Looks, attended};
 use crate::errors::{raised, unknown};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
 use fitzroy_curve_fit::fit::{Plan, pointwise};
-use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
+use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::{
     CovarianceKind, CurveFit, Data, Estimate, Finish, Loss, Method, Options, Scale, Sigma,
 };
@@ -109,7 +109,8 @@ impl Curve {
         }
         let n = data.n_rows() / n_fits.max(1);
         if n * n_fits != data.n_rows() || data.n_rows() > u32::MAX as usize {
-            let message = "y needs n_fits rows of equal length, at most 4,294,967,295 numbers in all";
+            let message =
+                "y needs n_fits rows of equal length, at most 4,294,967,295 numbers in all";
             return Err(PyValueError::new_err(message));
         }
         let stop = AtomicBool::new(false);
@@ -156,10 +157,7 @@ impl Curve {
 }
 
 /// Columns and response, borrowed.
-fn data_of<'d>(
-    columns: &'d [Named<'_>],
-    y: &'d PyReadonlyArray1<'_, f64>,
-) -> PyResult<Data<'d>> {
+fn data_of<'d>(columns: &'d [Named<'_>], y: &'d PyReadonlyArray1<'_, f64>) -> PyResult<Data<'d>> {
     let mut data = Data::new(y.as_slice()?).with_response_called("ydata");
     for (name, values) in columns {
         data = data.with(name, values.as_slice()?);
@@ -173,7 +171,10 @@ fn dict(py: Python<'_>, estimate: Estimate) -> PyResult<Bound<'_, PyDict>> {
     let p = estimate.popt.len();
     let free = |name: &String| estimate.parameters.iter().find(|f| f.name == *name);
     let fitted: Vec<_> = estimate.free.iter().filter_map(free).collect();
-    let ends: Vec<f64> = fitted.iter().flat_map(|f| [f.ci_lower, f.ci_upper]).collect();
+    let ends: Vec<f64> = fitted
+        .iter()
+        .flat_map(|f| [f.ci_lower, f.ci_upper])
+        .collect();
     let start: Vec<f64> = fitted.iter().map(|f| f.start.unwrap_or(f64::NAN)).collect();
     out.set_item("ci", matrix(py, ends, 2)?)?;
     out.set_item("start", PyArray1::from_vec(py, start))?;

@@ -34,7 +34,11 @@ struct Board {
 
 impl Observer for Board {
     fn event(&self, event: &Event<'_>) {
-        let before = if event.phase == Phase::Warmup { 0 } else { self.tune };
+        let before = if event.phase == Phase::Warmup {
+            0
+        } else {
+            self.tune
+        };
         self.done[event.chain].store(before + event.done, Relaxed);
         self.divergences[event.chain].store(event.divergences, Relaxed);
     }
@@ -190,7 +194,8 @@ fn settings_of(given_settings: &Bound<'_, PyDict>) -> PyResult<Settings> {
             Sampler::Independence,
         ];
         let found = ALL.into_iter().find(|sampler| sampler.name() == name);
-        sampler.sampler = found.ok_or_else(|| unknown("sampler", &name, &ALL.map(Sampler::name)))?;
+        sampler.sampler =
+            found.ok_or_else(|| unknown("sampler", &name, &ALL.map(Sampler::name)))?;
     }
     if given(given_settings, "pathfinder")?.unwrap_or(false) {
         sampler.init = Init::Pathfinder;

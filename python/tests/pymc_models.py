@@ -19,8 +19,8 @@ NOT_YET = {
     "change_point_in_a_discrete_year": "discrete parameter",
 }
 
-#: Where PyMC's own density is rounded, by how much: it takes the root of a whole 2 in float32, whose
-#: relative error is 2e-8, times an argument of up to 10, in each of 30 terms.
+#: Where PyMC's own density is rounded, by how much: it takes the root of a whole 2 in float32,
+#: whose relative error is 2e-8, times an argument of up to 10, in each of 30 terms.
 ROUNDED_BY_PYMC = {"skewed_errors": 5e-6}
 
 
@@ -179,7 +179,10 @@ def mixture_of_kinds() -> None:
     r = rng(10)
     y = np.where(r.random(80) < 0.2, r.uniform(0, 10, 80), r.normal(5, 0.3, 80))
     w = pm.Dirichlet("w", np.array([2.0, 8.0]))
-    parts = [pm.Uniform.dist(np.float64(0), np.float64(10)), pm.Normal.dist(pm.Normal("mu", 5, 2), pm.HalfNormal("s", 1))]
+    parts = [
+        pm.Uniform.dist(np.float64(0), np.float64(10)),
+        pm.Normal.dist(pm.Normal("mu", 5, 2), pm.HalfNormal("s", 1)),
+    ]
     pm.Mixture("y", w=w, comp_dists=parts, observed=y)
 
 
@@ -447,7 +450,11 @@ def many_priors() -> None:
     b = pm.Triangular("triangle", lower=0, c=0.3, upper=1)
     c = pm.Kumaraswamy("kumaraswamy", 2, 3)
     d = pm.Logistic("logistic", 0, 1) + pm.Laplace("laplace", 0, 1) + pm.Gumbel("gumbel", 0, 1)
-    e = pm.InverseGamma("inverse gamma", 3, 2) + pm.ChiSquared("chi2", 4) + pm.Pareto("pareto", 3, 1)
+    e = (
+        pm.InverseGamma("inverse gamma", 3, 2)
+        + pm.ChiSquared("chi2", 4)
+        + pm.Pareto("pareto", 3, 1)
+    )
     f = pm.Cauchy("cauchy", 0, 1) + pm.HalfStudentT("half t", nu=3, sigma=1)
     g = pm.Moyal("moyal", 0, 1) + pm.LogitNormal("logit normal", 0, 1)
     pm.Normal("y", b + c + d + e + f + g, 5.0, observed=3.0)
@@ -532,7 +539,11 @@ def amplitudes() -> None:
 @model
 def garch() -> None:
     y = rng(44).normal(size=30)
-    omega, alpha, beta = pm.HalfNormal("omega", 1), pm.Uniform("alpha", 0, 1), pm.Uniform("beta", 0, 1)
+    omega, alpha, beta = (
+        pm.HalfNormal("omega", 1),
+        pm.Uniform("alpha", 0, 1),
+        pm.Uniform("beta", 0, 1),
+    )
     pm.GARCH11("y", omega=omega, alpha_1=alpha, beta_1=beta, initial_vol=1.0, observed=y)
 
 

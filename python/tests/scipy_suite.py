@@ -1,6 +1,6 @@
 """A plugin of pytest that puts `fitzroy.curve_fit` in the place of SciPy's, for SciPy's own tests.
 
-    pytest -p scipy_suite --pyargs scipy.optimize.tests.test_minpack -k TestCurveFit
+pytest -p scipy_suite --pyargs scipy.optimize.tests.test_minpack -k TestCurveFit
 """
 
 import scipy.optimize

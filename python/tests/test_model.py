@@ -52,10 +52,13 @@ def test_groups_dims_and_attributes_are_arvizs(plain):
 def test_data_of_any_kind_give_the_same_draws(plain):
     pd, pl, xr = (pytest.importorskip(n) for n in ("pandas", "polars", "xarray"))
     model = fz.Model(TEXT)
-    dataset = xr.Dataset(
-        {k: ("schools", v) for k, v in DATA.items()}, coords={"schools": LABELS}
-    )
-    kinds = [pd.DataFrame(DATA), pl.DataFrame(DATA), dataset, {k: np.float32(v) for k, v in DATA.items()}]
+    dataset = xr.Dataset({k: ("schools", v) for k, v in DATA.items()}, coords={"schools": LABELS})
+    kinds = [
+        pd.DataFrame(DATA),
+        pl.DataFrame(DATA),
+        dataset,
+        {k: np.float32(v) for k, v in DATA.items()},
+    ]
     kinds.append({k: np.array(v)[::1].astype(">f8") for k, v in DATA.items()})
     for data in kinds:
         draws = model.sample(data, random_seed=1, progressbar=False)
@@ -186,7 +189,8 @@ def test_draws_that_should_not_be_relied_on_are_warned_of():
 
 def test_import_is_quick_and_takes_numpy_alone():
     code = (
-        "import numpy, sys, time; before = set(sys.modules); s = time.process_time(); import fitzroy; "
+        "import numpy, sys, time; before = set(sys.modules); s = time.process_time(); "
+        "import fitzroy; "
         "d = time.process_time() - s; print(d); "
         "print(sorted({m.split('.')[0] for m in set(sys.modules) - before} "
         "& {'scipy', 'xarray', 'pandas', 'pymc', 'pytensor', 'arviz', 'jax', 'IPython'}))"

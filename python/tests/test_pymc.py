@@ -11,9 +11,10 @@ import pytest
 pm = pytest.importorskip("pymc")
 az = pytest.importorskip("arviz")
 
+from pymc_models import MODELS, NOT_YET, ROUNDED_BY_PYMC  # noqa: E402
+
 import fitzroy as fz  # noqa: E402
 from fitzroy.pymc import ConversionWarning, Unconvertible  # noqa: E402
-from pymc_models import MODELS, NOT_YET, ROUNDED_BY_PYMC  # noqa: E402
 
 logging.getLogger("pymc").setLevel(logging.ERROR)
 
@@ -57,7 +58,9 @@ def test_deterministics_are_those_of_pymc(name):
 
 
 def test_observed_elements_stand_among_the_missing_ones():
-    draws = fz.sample(MODELS["missing_values"](), draws=20, tune=50, random_seed=1, progressbar=False)
+    draws = fz.sample(
+        MODELS["missing_values"](), draws=20, tune=50, random_seed=1, progressbar=False
+    )
     y = draws.posterior["y"].values
     gaps = [3, 10, 30]
     assert np.all(y[..., gaps] == draws.posterior["y_unobserved"].values)

@@ -15,8 +15,8 @@ scipy_optimize = pytest.importorskip("scipy.optimize")
 
 import fitzroy as fz  # noqa: E402
 
-#: The reference covariance in this test is itself off by 1.6e-6, by 40-digit arithmetic, and the test
-#: allows 2e-7; `test_covariance_is_right_to_twelve_digits` has the exact one.
+#: The reference covariance in this test is itself off by 1.6e-6, by 40-digit arithmetic, and the
+#: test allows 2e-7; `test_covariance_is_right_to_twelve_digits` has the exact one.
 DIFFERENT = ["test_gh4555b"]
 #: How many random problems of each kind; a larger number for longer runs.
 N = int(os.environ.get("FITZROY_DIFFERENTIAL", "12"))
@@ -106,9 +106,7 @@ def test_random_problems_end_where_scipy_ends(curve, seed):
     p0 = theta * r.uniform(0.9, 1.1, theta.size)
     bounds = (-np.inf, np.inf) if seed % 3 else (theta - 2, theta + 2)
     given = dict(p0=p0, sigma=sigma, absolute_sigma=absolute, bounds=bounds)
-    want, want_cov = scipy_optimize.curve_fit(
-        f, x, y, ftol=1e-14, xtol=1e-14, gtol=1e-14, **given
-    )
+    want, want_cov = scipy_optimize.curve_fit(f, x, y, ftol=1e-14, xtol=1e-14, gtol=1e-14, **given)
     got, got_cov = fz.curve_fit(f, x, y, **given)
     errors = np.sqrt(np.diag(want_cov))
     # SciPy's Jacobian is made of differences, whose error is 1e-8, times the condition.

@@ -54,7 +54,9 @@ def awkward_names(x, e, pi, lambda_, _inf, data):
 
 def exotic(x, a, b):
     u = np.arcsinh(a * x)
-    return u + np.cbrt(x - b) + np.hypot(a, x) + np.logaddexp(a * x, b) + np.exp2(-x) + np.sinc(b * x)
+    return (
+        u + np.cbrt(x - b) + np.hypot(a, x) + np.logaddexp(a * x, b) + np.exp2(-x) + np.sinc(b * x)
+    )
 
 
 def shared(x, a, b):
@@ -198,7 +200,9 @@ def test_names_that_the_language_needs_are_renamed():
     found = trace(awkward_names, X, X.size, parameter_names(awkward_names, None))
     assert len(set(found.parameters)) == 5
     popt, _ = fz.curve_fit(awkward_names, X, awkward_names(X, 1.0, 2.0, 3.0, 4.0, 0.5), p0=[1] * 5)
-    assert np.max(np.abs(awkward_names(X, *popt) - awkward_names(X, 1.0, 2.0, 3.0, 4.0, 0.5))) < 1e-8
+    assert (
+        np.max(np.abs(awkward_names(X, *popt) - awkward_names(X, 1.0, 2.0, 3.0, 4.0, 0.5))) < 1e-8
+    )
 
 
 def test_jax_functions_are_traced():

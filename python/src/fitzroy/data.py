@@ -76,7 +76,8 @@ def _array(name: str, value: Any) -> Any:
         except (TypeError, ValueError):
             pass
     raise TypeError(
-        f"data['{name}'] has elements of type {array.dtype}; it needs numbers or text of equal shape"
+        f"data['{name}'] has elements of type {array.dtype}; it needs numbers or text, in rows of "
+        "equal length"
     )
 
 

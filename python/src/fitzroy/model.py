@@ -64,8 +64,8 @@ class Model:
 
         Returns an xarray DataTree (InferenceData with ArviZ before 1) with the groups that ArviZ
         knows. `coords` label dims. `progressbar` may be a function of (done, divergences, total),
-        which raises to stop. Ctrl-C returns the draws that there are. Draws that should not be relied
-        on give a ConvergenceWarning.
+        which raises to stop. Ctrl-C returns the draws that there are. Draws that should not be
+        relied on give a ConvergenceWarning.
 
         Raises ValueError for what is wrong with data or settings, with its place.
         """
@@ -93,7 +93,9 @@ class Model:
                 if name in groups:
                     missing = wanted - set(groups[name])
                     if missing:
-                        raise ValueError(f"var_names: the model has no {', '.join(sorted(missing))}")
+                        raise ValueError(
+                            f"var_names: the model has no {', '.join(sorted(missing))}"
+                        )
                     groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
         if not prior_only:
             warn_of(raw, stacklevel=2)

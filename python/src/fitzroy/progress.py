@@ -37,7 +37,10 @@ def _notebook() -> _Shown | None:
     handle = display(HTML(""), display_id=True)
     if handle is None:
         return None
-    return _Shown(lambda text, part: handle.update(HTML(f"<progress value={part:.3f}></progress> {text}")), "")
+    return _Shown(
+        lambda text, part: handle.update(HTML(f"<progress value={part:.3f}></progress> {text}")),
+        "",
+    )
 
 
 def _terminal() -> _Shown | None:

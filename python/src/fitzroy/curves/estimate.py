@@ -57,7 +57,9 @@ class Estimate:
     #: Why a function was called instead of traced; empty otherwise.
     untraced: str
 
-    def __init__(self, found: Found, problem: Problem, columns_of: Callable[[Any], Compiled] | None):
+    def __init__(
+        self, found: Found, problem: Problem, columns_of: Callable[[Any], Compiled] | None
+    ):
         facts = found.facts
         self.names = list(problem.names)
         self.popt = found.popt
@@ -158,7 +160,10 @@ class Estimate:
         import html
 
         cells = "".join(
-            "<tr>" + f"<th>{html.escape(row[0])}</th>" + "".join(f"<td>{c}</td>" for c in row[1:]) + "</tr>"
+            "<tr>"
+            + f"<th>{html.escape(row[0])}</th>"
+            + "".join(f"<td>{c}</td>" for c in row[1:])
+            + "</tr>"
             for row in self.rows()
         )
         percent = f"{100 * self.confidence:g}%"

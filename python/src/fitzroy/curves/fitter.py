@@ -61,7 +61,9 @@ class CurveFit:
         name = self.curve if isinstance(self.curve, str) else getattr(self.curve, "__name__", "?")
         return f"CurveFit({name})"
 
-    def curve_fit(self, f: Callable[..., Any], xdata: Any, ydata: Any, *args: Any, **kwargs: Any) -> Any:
+    def curve_fit(
+        self, f: Callable[..., Any], xdata: Any, ydata: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         """As `fitzroy.curve_fit`, for code that was written for other libraries' `CurveFit`."""
         return curve_fit(f, xdata, ydata, *args, **kwargs)
 
@@ -200,14 +202,14 @@ class CurveFit:
         if sigma is not None:
             sigma = np.broadcast_to(np.asarray(sigma, dtype=float), y.shape)
             sigma = np.ascontiguousarray(sigma).reshape(-1)
-        facts = made.curve.fit_many(made.columns, np.ascontiguousarray(y).reshape(-1), sigma, n_fits, options)
+        facts = made.curve.fit_many(
+            made.columns, np.ascontiguousarray(y).reshape(-1), sigma, n_fits, options
+        )
         order = [facts["names"].index(name) for name in made.parameters]
         popt, se = facts["popt"], facts["se"]
         if order != list(range(len(order))):
             popt, se = popt[:, order], se[:, order]
-        return ManyEstimates(
-            names, popt, se, facts["chi2"], facts["converged"], facts["status"]
-        )
+        return ManyEstimates(names, popt, se, facts["chi2"], facts["converged"], facts["status"])
 
     def _of_many(self, x: Any, n_fits: int, n: int, names: Sequence[str]) -> Compiled:
         """The curve over the points of all fits, one fit after the other."""

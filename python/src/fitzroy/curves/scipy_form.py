@@ -59,19 +59,30 @@ def curve_fit(
 
     Arguments, return values and errors are SciPy's: `(popt, pcov)`, with `full_output` also
     `(infodict, mesg, ier)`. `f` is an ordinary function of NumPy or jax.numpy. It is traced, its
-    derivatives are exact, and `jac` is then not called. What cannot be traced is fitted by calling the
-    function, and an `UntracedWarning` says why.
+    derivatives are exact, and `jac` is then not called. What cannot be traced is fitted by calling
+    the function, and an `UntracedWarning` says why.
 
-    Differences: without `p0` starting values come from the data where the curve is known, instead of
-    ones; tolerances (`ftol`, `xtol`, `gtol`) have no effect, since fits end as near to the minimum as
-    rounding allows; with a robust `loss` the covariance is the sandwich.
+    Differences: without `p0` starting values come from the data where the curve is known, instead
+    of ones; tolerances (`ftol`, `xtol`, `gtol`) have no effect, since fits end as near to the
+    minimum as rounding allows; with a robust `loss` the covariance is the sandwich.
 
     Further keywords: `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`.
 
     Raises ValueError, TypeError and RuntimeError when SciPy does.
     """
     problem = _problem(
-        f, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds, method, jac, nan_policy, kwargs
+        f,
+        xdata,
+        ydata,
+        p0,
+        sigma,
+        absolute_sigma,
+        check_finite,
+        bounds,
+        method,
+        jac,
+        nan_policy,
+        kwargs,
     )
     found = solve(problem)
     if found.reason:
@@ -96,8 +107,8 @@ def curve_fit(
 def untraced(reason: str) -> str:
     """The words for a function that is called."""
     return (
-        f"the function cannot be traced: {reason}. It is called instead, with numerical derivatives, "
-        "which is slower"
+        f"the function cannot be traced: {reason}. It is called instead, with numerical "
+        "derivatives, which is slower"
     )
 
 

@@ -171,7 +171,9 @@ def _whitened(problem: Problem) -> Callable[[np.ndarray[Any, Any]], np.ndarray[A
     if problem.sigma is None:
         return lambda values: values
     weights = 1.0 / problem.sigma
-    return lambda values: values * (weights[:, None] if values.ndim == 2 and weights.ndim else weights)
+    return lambda values: (
+        values * (weights[:, None] if values.ndim == 2 and weights.ndim else weights)
+    )
 
 
 def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, Any]) -> Found:

@@ -1,8 +1,8 @@
 """PyMC models: converted to the language of models, and sampled."""
 
 from .axes import Unconvertible
-from .check import Check
 from .by_name import register
+from .check import Check
 from .sampling import ConversionWarning, Converted, from_pymc, sample
 
 __all__ = [

@@ -108,9 +108,12 @@ def _value_variables(model: Any) -> Any:
         out = ins[rv] if transform is None else transform.forward(ins[rv], *rv.owner.inputs)
         outs.append(graph_replace([out], ins, strict=False)[0])
     return pytensor.function(
-        list(ins.values()), outs, mode=AS_IT_STANDS, on_unused_input="ignore", allow_input_downcast=True
+        list(ins.values()),
+        outs,
+        mode=AS_IT_STANDS,
+        on_unused_input="ignore",
+        allow_input_downcast=True,
     )
-
 
 
 def _on_circles(model: Any, free: dict[str, Array]) -> Any:

@@ -10,12 +10,11 @@ import pytensor.tensor as pt
 from pytensor.scalar.basic import autocast_float_as
 
 # The tables of ops and distributions fill when their modules are read.
-from . import elementwise, indexing, joining, packed, products  # noqa: F401
-from . import reductions, shapes  # noqa: F401
+from . import elementwise, indexing, joining, packed, products, reductions, shapes  # noqa: F401  # noqa: F401
 from .axes import Axis, Expr, Unconvertible, number
 from .distributions import Family, call, kind_of, params_of, written
-from .walk import Walk
 from .vectors import start
+from .walk import Walk
 
 __all__ = ["Conversion", "convert"]
 
@@ -61,7 +60,9 @@ class _Converter:
 
     def run(self) -> Conversion:
         model = self.model
-        discrete = [v.name for v in model.free_RVs if v.type.dtype.startswith(("int", "uint", "bool"))]
+        discrete = [
+            v.name for v in model.free_RVs if v.type.dtype.startswith(("int", "uint", "bool"))
+        ]
         if discrete:
             raise Unconvertible("a discrete parameter", ", ".join(discrete))
         items = [*model.basic_RVs, *model.deterministics, *model.potentials]
@@ -164,6 +165,7 @@ class _Converter:
         "LogTransform LogOddsTransform Interval IntervalTransform SimplexTransform "
         "CircularTransform ZeroSumTransform LogExpM1 SumTo1".split()
     )
+
     def tail(self, transform: Any) -> str | None:
         """What follows a distribution; none for a transform without a counterpart."""
         if transform is None or type(transform).__name__ in self.OWN:
@@ -225,7 +227,9 @@ class _Converter:
         shown = self.name(v)
         spread = start(Family(walk, v, [axis]), sd)
         text = call("LKJCholeskyCov", Family(walk, v, []).param(eta), spread)
-        walk.writer.say(lambda: f"{shown}[{walk.writer.dim(axis)}, {walk.writer.dim(axis)}] ~ {text()}")
+        walk.writer.say(
+            lambda: f"{shown}[{walk.writer.dim(axis)}, {walk.writer.dim(axis)}] ~ {text()}"
+        )
         walk.know(v, Expr([axis, axis], shown, named=True))
         self.out.packed.add(v.name)
         # The language records both beside the factor.

@@ -103,7 +103,9 @@ def params_of(rv: Any) -> list[Any]:
     except ValueError:
         # Symbolic variables that do not say which of their inputs are which.
         rest = [i for i in node.inputs if "Random" not in type(i.type).__name__]
-        return rest[1:] if type(rest[0].owner and rest[0].owner.op).__name__ == "MakeVector" else rest
+        return (
+            rest[1:] if type(rest[0].owner and rest[0].owner.op).__name__ == "MakeVector" else rest
+        )
 
 
 #: How a distribution is written, by its kind.
@@ -114,8 +116,8 @@ SAME = {
     **{
         name: name
         for name in (
-            "Normal HalfNormal StudentT HalfStudentT LogNormal Cauchy Laplace Logistic Gumbel Pareto "
-            "Beta Kumaraswamy Uniform VonMises SkewNormal ExGaussian Wald Flat HalfFlat "
+            "Normal HalfNormal StudentT HalfStudentT LogNormal Cauchy Laplace Logistic Gumbel "
+            "Pareto Beta Kumaraswamy Uniform VonMises SkewNormal ExGaussian Wald Flat HalfFlat "
             "TruncatedNormal Poisson Geometric HalfCauchy DiscreteUniform Bernoulli Binomial"
         ).split()
     },

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .axes import ADD, AND, ATOM, COMPARE, MULTIPLY, NEGATE, OR, POWER, Axis, Expr
-from .axes import Unconvertible, number, unite
+from .axes import (
+    ADD,
+    AND,
+    ATOM,
+    COMPARE,
+    MULTIPLY,
+    NEGATE,
+    OR,
+    POWER,
+    Axis,
+    Expr,
+    Unconvertible,
+    number,
+    unite,
+)
 from .walk import Walk, core_name, op
 
 __all__: list[str] = []

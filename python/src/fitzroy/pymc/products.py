@@ -36,7 +36,9 @@ def dot(walk: Walk, v: Any) -> Expr:
         left = a.moved([*rest_a, *[None] * len(rest_b)])
         right = b.moved([*[None] * len(rest_a), *rest_b])
         ins = settled(walk, [left, right], axes)
-        return Expr(axes, lambda: f"{ins[0].text(MULTIPLY)} * {ins[1].text(MULTIPLY + 1)}", MULTIPLY)
+        return Expr(
+            axes, lambda: f"{ins[0].text(MULTIPLY)} * {ins[1].text(MULTIPLY + 1)}", MULTIPLY
+        )
     if over_a is None or over_b is None:
         raise Unconvertible("Dot", "over something that is repeated")
     unite(over_a, over_b, "a matrix product")

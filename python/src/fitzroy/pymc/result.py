@@ -27,7 +27,9 @@ def tree_of(
     """What `pm.sample` returns: all groups, with the model's names, dims and coords."""
     groups: Groups = {"posterior": _posterior(model, conversion, raw["groups"]["posterior"])}
     if "warmup_posterior" in raw["groups"]:
-        groups["warmup_posterior"] = _posterior(model, conversion, raw["groups"]["warmup_posterior"])
+        groups["warmup_posterior"] = _posterior(
+            model, conversion, raw["groups"]["warmup_posterior"]
+        )
     for name in ("sample_stats", "warmup_sample_stats"):
         if name in raw["groups"]:
             groups[name] = dict(raw["groups"][name])

@@ -93,9 +93,9 @@ def sample(
 ) -> Any:
     """Samples an unchanged PyMC model, and returns what `pm.sample` returns.
 
-    The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with a
-    ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals` are
-    not used: chains find their own starts.
+    The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with
+    a ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals`
+    are not used: chains find their own starts.
 
     Raises ValueError for settings out of range and for a model without a finite density.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 
 from .axes import ATOM, Axis, Expr, Unconvertible, number

@@ -15,8 +15,8 @@ __all__ = ["Writer"]
 
 #: Names that mean something else in the language or in a trace.
 RESERVED = frozenset(
-    "data dim let predict target and or not in pi e inf chain draw sample ordered truncated bounded "
-    "centred noncentred auto from int".split()
+    "data dim let predict target and or not in pi e inf chain draw sample ordered truncated "
+    "bounded centred noncentred auto from int".split()
 )
 Array = np.ndarray[Any, Any]
 
@@ -79,7 +79,7 @@ class Writer:
         return self._declare(made, values, same)
 
     def index(self, positions: Array, rows: Sequence[Axis], of: Axis, name: str) -> str:
-        """The name of positions in `of` for each row. The same positions again are the same rows."""
+        """The name of positions in `of` for each row. The same ones again are the same rows."""
         positions = np.ascontiguousarray(positions, dtype=float)
         same = self._same(positions)
         for known in same:
@@ -126,7 +126,13 @@ class Writer:
     def mark(self) -> Any:
         """Where the text is now, to come back to."""
         contents = {k: list(v) for k, v in self._by_content.items()}
-        return len(self.statements), dict(self.names), list(self._declared), dict(self.data), contents
+        return (
+            len(self.statements),
+            dict(self.names),
+            list(self._declared),
+            dict(self.data),
+            contents,
+        )
 
     def back(self, mark: Any) -> None:
         """Takes back what was said since `mark`."""

@@ -1,7 +1,7 @@
 """Python functions of (x, *parameters) as formulas.
 
-The function is called once with values that record what is done to them. What comes out is a formula
-in the language of curves, of which Fitzroy makes exact derivatives and machine code.
+The function is called once with values that record what is done to them. What comes out is a
+formula in the language of curves, of which Fitzroy makes exact derivatives and machine code.
 """
 
 from __future__ import annotations

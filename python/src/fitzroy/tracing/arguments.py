@@ -63,7 +63,13 @@ def safe_names(names: Sequence[str]) -> list[str]:
     out = []
     for name in names:
         safe = name.strip("_") if name.startswith("_") else name
-        if not safe or safe in RESERVED or safe.startswith("_") or safe[0].isdigit() or safe in taken:
+        if (
+            not safe
+            or safe in RESERVED
+            or safe.startswith("_")
+            or safe[0].isdigit()
+            or safe in taken
+        ):
             safe = f"p_{safe}"
         while safe in taken or (safe != name and safe in names):
             safe += "_"

@@ -16,8 +16,8 @@ PRIMITIVES: dict[str, str] = {
     **{
         name: name + "({0})"
         for name in (
-            "exp log log1p expm1 sqrt square abs sin cos tan asin acos atan sinh cosh tanh erf erfc "
-            "lgamma digamma"
+            "exp log log1p expm1 sqrt square abs sin cos tan asin acos atan sinh cosh tanh erf "
+            "erfc lgamma digamma"
         ).split()
     },
     "logistic": "inv_logit({0})",
@@ -101,7 +101,7 @@ def _apply(equation: Any, args: list[Any], tape: Tape) -> list[Any]:
     if name in SAME:
         return [args[0]]
     if name == "integer_pow":
-        return [tape.apply("({0} ^ (%d))" % given["y"], (args[0],))]
+        return [tape.apply(f"({{0}} ^ ({given['y']}))", (args[0],))]
     form = PRIMITIVES.get(name)
     if form is None:
         raise Untraceable(f"JAX's `{name}` has no counterpart in a formula")

@@ -11,9 +11,7 @@ import numpy as np
 __all__ = ["RESERVED", "NoAttribute", "Node", "Recorded", "Tape", "Untraceable", "formula"]
 
 #: Words of the formula language that no parameter can be called.
-RESERVED = frozenset(
-    "and or not in data dim let predict target pi inf chain draw sample e".split()
-)
+RESERVED = frozenset("and or not in data dim let predict target pi inf chain draw sample e".split())
 #: Nested operations up to which an expression is written in one piece.
 DEEPEST = 40
 

@@ -108,7 +108,9 @@ class Traced(Recorded, NDArrayOperatorsMixin):
         name = ufunc.__name__
         if method != "__call__":
             raise Untraceable(f"np.{name}.{method} goes over the points")
-        if kwargs and not all(k in HARMLESS or (k == "where" and v is True) for k, v in kwargs.items()):
+        if kwargs and not all(
+            k in HARMLESS or (k == "where" and v is True) for k, v in kwargs.items()
+        ):
             raise Untraceable(f"np.{name} with {', '.join(kwargs)}")
         form = UFUNCS.get(name)
         if form is None:
@@ -211,8 +213,8 @@ class Traced(Recorded, NDArrayOperatorsMixin):
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
         raise Untraceable(
-            "the function hands a value to code that needs an array (np.array, np.asarray, compiled "
-            "code)"
+            "the function hands a value to code that needs an array (np.array, np.asarray, "
+            "compiled code)"
         )
 
     def __len__(self) -> NoReturn:
