@@ -97,6 +97,7 @@ def test_draws_are_pickled_and_written(plain, tmp_path):
     assert pickle.loads(pickle.dumps(fz.Model(TEXT))) == fz.Model(TEXT)
     np.testing.assert_array_equal(mu(pickle.loads(pickle.dumps(plain))), mu(plain))
     pytest.importorskip("h5netcdf")
+    pytest.importorskip("h5py")
     plain.to_netcdf(tmp_path / "draws.nc", engine="h5netcdf")
 
 

@@ -71,6 +71,9 @@ class _Shown:
         left = f", {spent * (1 - part) / part:.0f} s left" if part > 0.02 else ""
         diverged = f", {sum(divergences)} divergences" if sum(divergences) else ""
         slowest = min(done, default=0)
+        if slowest >= total:
+            self._show("the draws are collected", 1.0)
+            return
         self._show(f"{100 * part:.0f} %, slowest chain {slowest}/{total}{diverged}{left}", part)
 
     def end(self) -> None:
