@@ -516,6 +516,276 @@ def capture_and_recapture() -> None:
 
 
 @model
+def effects_with_a_covariance() -> None:
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2, sd_dist=pm.Exponential.dist(1.0))
+    ab = pm.MvNormal("ab", mu=pm.Normal("m", 0, 1, shape=2), chol=chol, shape=(7, 2))
+    i = rng(1).integers(0, 7, 40)
+    pm.Normal("y", ab[i, 0] + ab[i, 1] * 0.3, 1, observed=rng(2).normal(size=40))
+
+
+@model
+def latent_autoregression() -> None:
+    x = pm.AR(
+        "x",
+        rho=pm.Normal("rho", 0, 0.5, shape=1),
+        sigma=pm.HalfNormal("s", 1),
+        init_dist=pm.Normal.dist(0, 5),
+        steps=19,
+    )
+    pm.Normal("y", x, 1, observed=rng(1).normal(size=20))
+
+
+@model
+def walks_with_drift() -> None:
+    x = pm.GaussianRandomWalk(
+        "x",
+        mu=pm.Normal("d"),
+        sigma=pm.HalfNormal("s", 1),
+        init_dist=pm.Normal.dist(0, 5),
+        shape=(3, 12),
+    )
+    pm.Normal("y", x, 1, observed=rng(1).normal(size=(3, 12)))
+
+
+@model
+def truncated_priors() -> None:
+    a = pm.Truncated("a", pm.Normal.dist(1, 2), lower=0)
+    b = pm.Truncated("b", pm.Gamma.dist(2, 1), lower=0.5, upper=4.0)
+    pm.Normal("y", a * b, 1, observed=2.0)
+
+
+@model
+def shares_by_row() -> None:
+    p = pm.Dirichlet("p", np.ones((4, 3)))
+    pm.Multinomial("y", n=10, p=p, observed=rng(1).multinomial(10, [0.2, 0.3, 0.5], size=4))
+
+
+@model
+def smoothness_by_slices() -> None:
+    x = pm.Normal("x", 0, 1, shape=12)
+    pm.Potential("smooth", -((x[1:] - x[:-1]) ** 2).sum())
+    pm.Normal("y", x[::2], 1, observed=np.zeros(6))
+
+
+@model
+def regions_of_counties() -> None:
+    roc = np.array([0, 0, 1, 1, 2])
+    c = rng(1).integers(0, 5, 30)
+    r = pm.Normal("r", 0, 1, shape=3)
+    cty = pm.Normal("c", r[roc], 1)
+    pm.Normal("y", cty[c] + r[roc][c] + r[roc[c]], 1, observed=rng(2).normal(size=30))
+
+
+@model
+def votes() -> None:
+    X = rng(1).normal(size=(6, 2))
+    b = pm.Normal("b", 0, 1, shape=(2, 3))
+    pm.Multinomial(
+        "y",
+        n=9,
+        p=pm.math.softmax(pt.dot(X, b), axis=-1),
+        observed=rng(1).multinomial(9, [0.2, 0.3, 0.5], size=6),
+    )
+
+
+@model
+def categories_by_logit() -> None:
+    a = pm.Normal("a", 0, 1, shape=4)
+    pm.Categorical("y", logit_p=a, observed=[0, 1, 3, 2, 2])
+
+
+@model
+def zero_inflated_overdispersed_counts() -> None:
+    pm.ZeroInflatedNegativeBinomial(
+        "y",
+        psi=pm.Beta("psi", 1, 1),
+        mu=pm.HalfNormal("mu", 5),
+        alpha=pm.HalfNormal("al", 2),
+        observed=rng(1).poisson(1, 30),
+    )
+
+
+@model
+def zero_inflated_successes() -> None:
+    pm.ZeroInflatedBinomial(
+        "y",
+        psi=pm.Beta("psi", 1, 1),
+        n=5,
+        p=pm.Beta("p", 1, 1),
+        observed=rng(1).binomial(5, 0.2, 30),
+    )
+
+
+@model
+def hurdle_amounts() -> None:
+    pm.HurdleLogNormal(
+        "y",
+        psi=pm.Beta("psi", 1, 1),
+        mu=pm.Normal("mu"),
+        sigma=pm.HalfNormal("s", 1),
+        observed=np.where(rng(1).random(30) < 0.3, 0, rng(2).lognormal(size=30)),
+    )
+
+
+@model
+def outer_product() -> None:
+    a = pm.Normal("a", 0, 1, shape=3)
+    b = pm.Normal("b", 0, 1, shape=4)
+    pm.Normal("y", pt.outer(a, b), 1, observed=rng(1).normal(size=(3, 4)))
+
+
+@model
+def stick_breaking_by_hand() -> None:
+    b = pm.Beta("b", 1, 2, shape=4)
+    w = pm.Deterministic(
+        "w", pt.concatenate([b, [1.0]]) * pt.concatenate([[1.0], pt.cumprod(1 - b)])
+    )
+    pm.Normal("y", (w * np.arange(5.0)).sum(), 1, observed=1.0)
+
+
+@model
+def neighbours() -> None:
+    W = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+    x = pm.ICAR("x", W=W, sigma=pm.HalfNormal("s", 1))
+    pm.Normal("y", x, 1, observed=rng(1).normal(size=4))
+
+
+@model
+def standardised_effects() -> None:
+    x = pm.Normal("x", 0, 1, shape=10)
+    z = pm.Deterministic("z", (x - x.mean()) / x.std())
+    pm.Normal("y", z, 1, observed=rng(1).normal(size=10))
+
+
+@model
+def three_axes() -> None:
+    x = pm.Normal("x", 0, 1, shape=(2, 3, 4))
+    pm.Normal(
+        "y", x.sum(axis=0)[:, 1:] + x.mean(axis=(0, 1))[1:], 1, observed=rng(1).normal(size=(3, 3))
+    )
+
+
+@model
+def shapes_changed() -> None:
+    x = pm.Normal("x", 0, 1, shape=6)
+    pm.Normal("y", x.reshape((2, 3)).T.flatten(), 1, observed=rng(1).normal(size=6))
+
+
+@model
+def mixture_by_group() -> None:
+    g = rng(1).integers(0, 3, 40)
+    w = pm.Dirichlet("w", np.ones((3, 2)))
+    mu = pm.Normal("mu", 0, 3, shape=2)
+    pm.NormalMixture("y", w=w[g], mu=mu, sigma=1.0, observed=rng(2).normal(size=40))
+
+
+@model
+def weighted_likelihood() -> None:
+    y = rng(1).normal(size=20)
+    mu = pm.Normal("mu")
+    pm.Potential(
+        "ll",
+        (np.linspace(0.1, 1, 20) * pm.logp(pm.Normal.dist(mu, pm.HalfNormal("s", 1)), y)).sum(),
+    )
+
+
+@model
+def cutpoints_of_shares() -> None:
+    c = pm.Dirichlet("c", np.ones(4))
+    cum = pt.cumsum(c)[:-1]
+    pm.OrderedLogistic(
+        "y",
+        eta=pm.Normal("b") * rng(1).normal(size=20),
+        cutpoints=pm.math.logit(cum),
+        observed=rng(1).integers(0, 4, 20),
+    )
+
+
+@model
+def axes_of_length_one() -> None:
+    a = pm.Normal("a", 0, 1, shape=1)
+    b = pm.Normal("b", 0, 1, shape=(5, 1))
+    pm.Normal("y", a + b * np.arange(4.0), 1, observed=rng(1).normal(size=(5, 4)))
+
+
+@model
+def autoregression_with_a_constant() -> None:
+    pm.AR(
+        "y",
+        rho=pm.Normal("rho", 0, 0.5, shape=2),
+        sigma=1.0,
+        constant=True,
+        init_dist=pm.Normal.dist(0, 5),
+        observed=rng(1).normal(size=20),
+    )
+
+
+@model
+def piecewise_trend() -> None:
+    t = np.linspace(0, 1, 40)
+    k = pm.Normal("k", 0, 1)
+    d = pm.Laplace("d", 0, 0.5, shape=5)
+    cp = np.linspace(0.1, 0.9, 5)
+    A = (t[:, None] > cp) * 1.0
+    pm.Normal(
+        "y",
+        (k + pt.dot(A, d)) * t + pt.dot(A, -cp * d),
+        pm.HalfCauchy("s", 1),
+        observed=rng(1).normal(size=40),
+    )
+
+
+@model
+def seasonal_terms() -> None:
+    t = np.linspace(0, 3, 50)
+    F = np.column_stack(
+        [np.sin(2 * np.pi * k * t) for k in (1, 2)] + [np.cos(2 * np.pi * k * t) for k in (1, 2)]
+    )
+    b = pm.Normal("b", 0, 1, shape=(4,))
+    pm.Normal("y", pm.math.matmul(F, b), 1, observed=rng(1).normal(size=50))
+
+
+@model
+def saturating_channels() -> None:
+    x = rng(1).uniform(0, 1, (40, 2))
+    a = pm.HalfNormal("a", 1, shape=2)
+    half = pm.Gamma("l", 3, 1, shape=2)
+    pm.Normal(
+        "y",
+        (a * (1 - pm.math.exp(-half * x)) / (1 + pm.math.exp(-half * x))).sum(axis=-1),
+        1,
+        observed=rng(2).normal(size=40),
+    )
+
+
+@model
+def logit_with_taste() -> None:
+    z = pm.Normal("z", 0, 1, shape=(8, 3))
+    s = pm.HalfNormal("s", 1, shape=3)
+    th = pm.Deterministic("th", z * s[None, :])
+    i = rng(1).integers(0, 8, 30)
+    X = rng(2).normal(size=(30, 3))
+    pm.Bernoulli(
+        "y", p=pm.math.sigmoid((X * th[i, :]).sum(axis=1)), observed=rng(1).integers(0, 2, 30)
+    )
+
+
+@model
+def bounds_that_are_drawn() -> None:
+    lo = pm.Normal("lo")
+    w = pm.HalfNormal("w", 1)
+    pm.Uniform("u", lo, lo + w)
+    pm.Normal("y", pm.modelcontext(None)["u"], 1, observed=0.3)
+
+
+@model
+def rates_with_exposure() -> None:
+    lam = pm.Gamma("lam", 1, 1, shape=(3, 2))
+    N = rng(1).integers(1, 50, (3, 2))
+    pm.Poisson("y", mu=lam * N, observed=rng(2).poisson(N))
+
+
+@model
 def latent_gaussian_process() -> None:
     x = np.linspace(0, 1, 12)[:, None]
     cov = pm.HalfNormal("eta", 2) ** 2 * pm.gp.cov.ExpQuad(1, pm.Gamma("ls", 2, 4))

@@ -143,6 +143,17 @@ def test_a_model_without_a_counterpart_is_sampled_by_pymc_and_says_so():
         fz.sample(model, backend="fitzroy")
 
 
+def test_correlations_have_the_spread_of_their_distribution():
+    with pm.Model() as model:
+        pm.LKJCorr("R", n=3, eta=2.0)
+    if model["R"].type.ndim != 2:
+        pytest.skip("a packed triangle, which is sampled by PyMC")
+    draws = fz.sample(model, draws=5000, random_seed=1, progressbar=False)
+    # (r + 1)/2 is Beta(eta + (n - 2)/2, the same): variance 1/6. 20,000 nearly independent draws
+    # have a standard error of the variance of some 0.0015.
+    assert abs(float(draws.posterior["R"].values[..., 0, 1].var()) - 1 / 6) < 0.008
+
+
 def test_what_cannot_be_asked_for_is_refused():
     model = MODELS["eight_schools"]()
     with pytest.raises(ValueError, match="backend"):

@@ -47,7 +47,13 @@ def convert(model: Any) -> Conversion:
 
     Raises Unconvertible, with the reason.
     """
-    return _Converter(model).run()
+    try:
+        return _Converter(model).run()
+    except Unconvertible:
+        raise
+    except Exception as error:
+        # Models of other people hold graphs that nobody here has seen.
+        raise Unconvertible("the model", f"{type(error).__name__}: {error}") from error
 
 
 class _Converter:
@@ -132,6 +138,9 @@ class _Converter:
         kind = kind_of(v)
         if kind == "LKJCholeskyCov":
             self.covariance_factor(v)
+            return
+        if kind == "LKJCorr" and v.type.ndim == 2:
+            self.correlations(v)
             return
         observed = v in model.observed_RVs
         value = walk.constants.value(model.rvs_to_values[v]) if observed else None
@@ -220,6 +229,16 @@ class _Converter:
             if low == 0 and (ends[1] is None or high == np.inf):
                 return "HalfFlat()"
         raise why
+
+    def correlations(self, v: Any) -> None:
+        n, eta = params_of(v)
+        walk, axis = self.walk, Axis(self.walk.constants.whole(n))
+        shown = self.name(v)
+        text = call("LKJCorr", Family(walk, v, []).param(eta))
+        walk.writer.say(
+            lambda: f"{shown}[{walk.writer.dim(axis)}, {walk.writer.dim(axis)}] ~ {text()}"
+        )
+        walk.know(v, Expr([axis, axis], shown, named=True))
 
     def covariance_factor(self, v: Any) -> None:
         n, eta, sd = params_of(v)

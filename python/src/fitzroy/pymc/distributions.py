@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,6 +34,12 @@ class Family:
         """The same for another random variable, a part of this one."""
         out = Family(self.walk, rv, self.axes if axes is None else axes)
         out.component = self.component
+        return out
+
+    def part(self, kind: str, params: list[Any]) -> Family:
+        """A distribution of the same variable by its kind and parameters."""
+        out = copy.copy(self)
+        out.kind, out.params = kind, params
         return out
 
     def param(self, v: Any, axes: Sequence[Axis | None] | None = None) -> Text:
@@ -103,9 +110,8 @@ def params_of(rv: Any) -> list[Any]:
     except ValueError:
         # Symbolic variables that do not say which of their inputs are which.
         rest = [i for i in node.inputs if "Random" not in type(i.type).__name__]
-        return (
-            rest[1:] if type(rest[0].owner and rest[0].owner.op).__name__ == "MakeVector" else rest
-        )
+        first = rest[0].type
+        return rest[1:] if first.ndim == 1 and first.dtype.startswith("int") else rest
 
 
 #: How a distribution is written, by its kind.
@@ -148,7 +154,12 @@ def family(*kinds: str) -> Callable[[Write], Write]:
 
 def kind_of(rv: Any) -> str:
     """The kind of a random variable: the class of its op without `RV`."""
-    return type(rv.owner.op).__name__.removesuffix("RV").lstrip("_")
+    return kind_of_op(rv.owner.op)
+
+
+def kind_of_op(op: Any) -> str:
+    """The kind of what an op draws from."""
+    return type(op).__name__.removesuffix("RV").lstrip("_")
 
 
 def call(name: str, *args: Text | str, **named: Text | str) -> Text:
@@ -260,10 +271,9 @@ def censored(f: Family) -> Text:
 def truncated(f: Family) -> Text:
     base = f.op.base_rv_op
     *params, lower, upper = f.params
-    if not hasattr(base, "make_node") or hasattr(base, "inner_outputs"):
+    if hasattr(base, "inner_outputs"):
         raise Unconvertible("Truncated", "of a distribution made of others")
-    inner = base.make_node(None, None, *params).outputs[1]
-    first = written(f.of(inner))
+    first = written(f.part(kind_of_op(base), params))
     last = call("truncated", **_limits(f, lower, upper))
     return lambda: f"{first()} {last()}"
 

@@ -18,7 +18,7 @@ FACTORS = 64
 def _over(e: Expr, axis: Any) -> tuple[list[int], list[int]]:
     """Places of the axes that go, and of those of them that the array has."""
     n = len(e.axes)
-    places = list(range(n)) if axis is None else [int(a) % n for a in np.atleast_1d(axis)]
+    places = list(range(n)) if axis is None else [int(a) % max(n, 1) for a in np.atleast_1d(axis)]
     return places, [i for i in places if e.axes[i] is not None]
 
 
@@ -92,6 +92,10 @@ def _along(walk: Walk, v: Any, name: str) -> Expr:
         if len(e.axes) != 1:
             raise Unconvertible(name, "of all elements of an array of several axes")
         axis = 0
+    if isinstance(axis, (tuple, list)):
+        if len(axis) != 1:
+            raise Unconvertible(name, "along several axes")
+        axis = axis[0]
     along: Axis | None = e.axes[axis]
     if along is None:
         return e if name == "cumsum" else Expr(e.axes, "1", number=1.0)
@@ -111,6 +115,17 @@ def log_softmax(walk: Walk, v: Any) -> Expr:
 
 @op("CumOp")
 def cumulative(walk: Walk, v: Any) -> Expr:
-    if v.owner.op.mode != "add":
-        raise Unconvertible("CumOp", "of products")
-    return _along(walk, v, "cumsum")
+    if v.owner.op.mode == "add":
+        return _along(walk, v, "cumsum")
+    e = walk.expr(v.owner.inputs[0])
+    if len(e.axes) != 1 or e.axes[0] is None or e.axes[0].root.size > FACTORS:
+        raise Unconvertible("CumOp", "of products of more than one axis or too many factors")
+    parts = [walk.at(e, {0: 0})]
+    for k in range(1, e.axes[0].root.size):
+        parts.append(walk.writer.let(_times(parts[-1], walk.at(e, {0: k}))))
+    listed = Expr(e.axes, lambda: "[" + ", ".join(p.text() for p in parts) + "]")
+    return walk.writer.let(listed)
+
+
+def _times(a: Expr, b: Expr) -> Expr:
+    return Expr([], lambda: f"{a.text(ATOM)} * {b.text(ATOM)}", MULTIPLY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable
 from typing import Any
@@ -105,8 +106,22 @@ def sample(
     if initvals is not None:
         message = "initvals are not used: chains find their own starts"
         warnings.warn(message, ConversionWarning, stacklevel=2)
+    settings = dict(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        target_accept=target_accept,
+        random_seed=random_seed,
+        var_names=var_names,
+        max_treedepth=max_treedepth,
+        sampler=sampler,
+        progressbar=progressbar,
+        discard_tuned_samples=discard_tuned_samples,
+        idata_kwargs=idata_kwargs,
+    )
     try:
-        conversion = convert(model)
+        return _sampled(model, convert(model), **settings)
     except Unconvertible as why:
         if backend == "fitzroy":
             raise ValueError(f"the model cannot be converted: {why}") from why
@@ -126,22 +141,6 @@ def sample(
             idata_kwargs=idata_kwargs,
             model=model,
         )
-    return _sampled(
-        model,
-        conversion,
-        draws=draws,
-        tune=tune,
-        chains=chains,
-        cores=cores,
-        target_accept=target_accept,
-        random_seed=random_seed,
-        var_names=var_names,
-        max_treedepth=max_treedepth,
-        sampler=sampler,
-        progressbar=progressbar,
-        discard_tuned_samples=discard_tuned_samples,
-        idata_kwargs=idata_kwargs,
-    )
 
 
 def _sampled(
@@ -175,7 +174,13 @@ def _sampled(
     arrays: dict[str, Any] = dict(conversion.data)
     for name, labels in conversion.labels.items():
         arrays.setdefault(name, ([len(labels)], labels))
-    raw = run(conversion.text, arrays, settings, progressbar)
+    try:
+        raw = run(conversion.text, arrays, settings, progressbar)
+    except ValueError as error:
+        # A place in the text is one that the conversion wrote, and no user.
+        if re.match(r"line \d+, column", str(error)):
+            raise Unconvertible("its text", str(error)) from error
+        raise
     out = tree_of(model, conversion, raw, var_names)
     warn_of(raw, stacklevel=3)
     if (idata_kwargs or {}).get("log_likelihood"):

@@ -23,7 +23,7 @@ def vector(f: Family, v: Any, needs_axis: bool = False) -> Text:
             unite(last, e.axes[-1], f.kind)
     for k in range(2, len(e.axes) + 1):
         a, there = e.axes[-k], f.axes[-k] if k <= len(f.axes) else None
-        if a is not None and there is not None and e.number is None:
+        if a is not None and there is not None and (e.number is None or needs_axis):
             unite(there, a, f.kind)
     if e.number is not None and not needs_axis:
         shown = number(e.number)
