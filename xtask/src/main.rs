@@ -1,6 +1,7 @@
 //! Checks of the repository, run by people and by CI: `cargo xtask help` lists them.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod python;
 mod steps;
 mod tidy;
 
@@ -19,6 +20,8 @@ Usage: cargo xtask COMMAND
          losses and without a start, random models, hard targets of the sampler, files of weather
   fuzz [SECONDS] [SEED]
          files changed at random for every reader and parser, so many seconds each (60)
+  python the Python package: its wheel, types and tests, with the interpreters that FITZROY_PYTHON_DEV names
+         (separated by colons; each needs pip, maturin, numpy and pytest); skipped without one
   help   this text
 ";
 
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
             Some((seconds, seed)) => steps::fuzz(&root(), seconds, seed),
             None => return usage(),
         },
+        Some("python") => python::check(&root()),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             true

@@ -136,17 +136,24 @@ fn licences(root: &Path) -> bool {
 
 /// Runs `cargo ARGS` and says how long it took.
 fn step(root: &Path, args: &[&str], env: &[(&str, &str)]) -> bool {
-    println!("==> cargo {}", args.join(" "));
-    let start = Instant::now();
-    let status = Command::new("cargo")
+    let mut command = Command::new("cargo");
+    command
         .args(args)
         .envs(env.iter().copied())
-        .current_dir(root)
-        .status();
-    let passed = match status {
+        .current_dir(root);
+    timed(command)
+}
+
+/// Runs a command and says how long it took.
+pub(crate) fn timed(mut command: Command) -> bool {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let args: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
+    println!("==> {program} {}", args.join(" "));
+    let start = Instant::now();
+    let passed = match command.status() {
         Ok(status) => status.success(),
         Err(error) => {
-            eprintln!("cargo could not be started: {error}");
+            eprintln!("{program} could not be started: {error}");
             false
         }
     };

@@ -40,7 +40,8 @@ pub(crate) fn conclude(
         false => None,
     };
     let at_bound: Vec<bool> = (0..p).map(|k| plan.bounds.touches(k, theta[k])).collect();
-    let inside: Vec<usize> = (0..p).filter(|&k| !at_bound[k]).collect();
+    let boundless = options.covariance == CovarianceKind::Boundless;
+    let inside: Vec<usize> = (0..p).filter(|&k| boundless || !at_bound[k]).collect();
     let mut problem = Problem::new(&plan.programs, table, options.threads, solution.scale);
     let robust = plan.programs.loss().is_robust();
     let counts = plan.programs.loss() == Loss::Poisson;
@@ -98,7 +99,7 @@ pub(crate) fn conclude(
         CovarianceStatus::ZeroDof
     } else if flat {
         CovarianceStatus::Flat
-    } else if at_bound.iter().any(|&b| b) {
+    } else if !boundless && at_bound.iter().any(|&b| b) {
         CovarianceStatus::AtBound
     } else {
         CovarianceStatus::Ok
@@ -108,6 +109,7 @@ pub(crate) fn conclude(
         CovarianceKind::Auto | CovarianceKind::Sandwich if robust => "sandwich",
         CovarianceKind::Hc0 | CovarianceKind::Sandwich => "hc0",
         CovarianceKind::Hc3 => "hc3",
+        CovarianceKind::Boundless => "boundless",
         _ => "classic",
     };
     let mut pcov = vec![f64::NAN; p * p];

@@ -27,7 +27,7 @@ pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, values};
 pub use pattern::Pattern;
 pub use plan::Plan;
-pub use predict::{Prediction, predict, profile};
+pub use predict::{Prediction, pointwise, predict, profile};
 pub use quality::{Quality, quality};
 pub(crate) use search::falls_short;
 pub use start::StartRule;

@@ -63,6 +63,9 @@ pub enum CovarianceKind {
     Hc0,
     /// As HC0 with r²/(1−h)² (MacKinnon and White 1985).
     Hc3,
+    /// As classic, of all parameters, as if there were no bounds: what SciPy's `curve_fit` gives for
+    /// a fit that ended at one.
+    Boundless,
 }
 
 impl Named for CovarianceKind {
@@ -72,6 +75,7 @@ impl Named for CovarianceKind {
         ("sandwich", CovarianceKind::Sandwich),
         ("hc0", CovarianceKind::Hc0),
         ("hc3", CovarianceKind::Hc3),
+        ("boundless", CovarianceKind::Boundless),
     ];
 }
 

@@ -28,6 +28,41 @@ pub struct Prediction {
     pub prediction_upper: Vec<f64>,
 }
 
+/// The curve at `theta`, the fitted parameters of `plan`, at every row of `predictors`, in the plan's
+/// order; and its partial derivatives by them, ∂f/∂θ_k of row i at i·p + k.
+///
+/// # Errors
+/// None but those of reading.
+pub fn pointwise(
+    plan: &Plan,
+    theta: &[f64],
+    predictors: &[&[f64]],
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let p = theta.len();
+    let table = padded(plan, predictors);
+    let mut params = vec![0.0; 2 * p + 1];
+    params[..p].copy_from_slice(theta);
+    let (mut values, mut partials) = (Vec::new(), Vec::new());
+    Reader::new(&table, 1).rows(&plan.programs.curve(), &params, &mut |_, rows| {
+        values.extend_from_slice(&rows[p]);
+        for i in 0..rows[p].len() {
+            partials.extend(rows[..p].iter().map(|column| column[i]));
+        }
+        Ok(())
+    })?;
+    Ok((values, partials))
+}
+
+/// Predictors with a response and 1/σ, which no output that is used reads.
+fn padded<'d>(plan: &Plan, predictors: &[&'d [f64]]) -> Columns<'d> {
+    let n = predictors.first().map_or(1, |c| c.len());
+    let mut columns: Vec<Cow<'_, [f64]>> = predictors.iter().map(|&c| Cow::Borrowed(c)).collect();
+    while columns.len() < plan.programs.columns().count() {
+        columns.push(Cow::Owned(vec![1.0; n]));
+    }
+    Columns::new(columns)
+}
+
 /// The curve of `estimate` at the rows of `predictors`, in the plan's order; `sigma` are standard
 /// deviations of new observations there (1 where the fit had none).
 ///
@@ -39,14 +74,8 @@ pub fn predict(
     predictors: &[&[f64]],
     sigma: Option<&[f64]>,
 ) -> Result<Prediction> {
-    let n = predictors.first().map_or(1, |c| c.len());
     let p = estimate.popt.len();
-    // The response and 1/σ are read by no output that is used.
-    let mut columns: Vec<Cow<'_, [f64]>> = predictors.iter().map(|&c| Cow::Borrowed(c)).collect();
-    while columns.len() < plan.programs.columns().count() {
-        columns.push(Cow::Owned(vec![1.0; n]));
-    }
-    let table = Columns::new(columns);
+    let table = padded(plan, predictors);
     let mut params = vec![0.0; 2 * p + 1];
     params[..p].copy_from_slice(&estimate.popt);
     let t = quantile(estimate);

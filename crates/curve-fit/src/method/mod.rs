@@ -1,6 +1,7 @@
 //! Methods: least squares for anything that gives cost, gradient and normal matrix.
 
 pub mod dense;
+pub mod foreign;
 mod linear;
 pub mod lm;
 pub(crate) mod optimality;

@@ -1,0 +1,200 @@
+//! Least squares for residuals that are a function of somebody else's: values by a callback, the
+//! Jacobian by another or by differences.
+
+use super::dense::Triangle;
+use super::statistics::{Rank, rank, triangle_columns, triangle_inverse};
+use super::{Bounds, Limits, Minimise, Minimum, Moments, Objective, Observer};
+use fitzroy::Result;
+
+/// Rows that a triangle takes at once.
+const BLOCK: usize = 1024;
+
+/// Fills an array, its second argument, from θ.
+pub type Fill<'f> = dyn FnMut(&[f64], &mut [f64]) -> Result<()> + 'f;
+
+/// Residuals from outside.
+pub struct Foreign<'f> {
+    /// Number of residuals.
+    pub n: usize,
+    /// r(θ), n numbers; NaN or infinite where the function has no value.
+    pub residuals: &'f mut Fill<'f>,
+    /// ∂r_i/∂θ_k at i·p + k. Central differences without it.
+    pub jacobian: Option<&'f mut Fill<'f>>,
+}
+
+/// What a fit of residuals from outside gives.
+#[derive(Clone, Debug)]
+pub struct Solved {
+    /// The minimum of ½ Σ r².
+    pub minimum: Minimum,
+    /// r there.
+    pub residuals: Vec<f64>,
+    /// ∂r_i/∂θ_k at i·p + k there.
+    pub jacobian: Vec<f64>,
+    /// (JᵀJ)⁻¹ of all parameters, those at a bound included; none for a short rank.
+    pub covariance: Option<Vec<f64>>,
+    /// Rank and condition of the Jacobian; none where that is not finite.
+    pub rank: Option<Rank>,
+    /// Calls of the residuals, those for differences included.
+    pub evaluations: usize,
+}
+
+/// Minimises ½ Σ r² from `start`, which lies within `bounds`.
+///
+/// ```
+/// use fitzroy_curve_fit::method::foreign::{Foreign, least_squares};
+/// use fitzroy_curve_fit::method::{Bounds, Limits, Next, lm};
+/// let mut residuals = |theta: &[f64], out: &mut [f64]| {
+///     out.copy_from_slice(&[10.0 * (theta[1] - theta[0] * theta[0]), 1.0 - theta[0]]);
+///     Ok(())
+/// };
+/// let rosenbrock = Foreign { n: 2, residuals: &mut residuals, jacobian: None };
+/// let (bounds, limits) = (Bounds::none(2), Limits::default());
+/// let watch = &mut |_: &_| Next::Continue;
+/// let solved = least_squares(rosenbrock, &[-1.2, 1.0], &bounds, &limits, lm::minimise, watch)?;
+/// assert!((solved.minimum.theta[1] - 1.0).abs() < 1e-8);
+/// # Ok::<(), fitzroy::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of the callbacks.
+pub fn least_squares(
+    foreign: Foreign<'_>,
+    start: &[f64],
+    bounds: &Bounds,
+    limits: &Limits,
+    method: Minimise,
+    observer: &mut Observer<'_>,
+) -> Result<Solved> {
+    let (n, p) = (foreign.n, start.len());
+    let mut problem = Problem {
+        foreign,
+        bounds,
+        residuals: vec![f64::NAN; n],
+        jacobian: vec![f64::NAN; n * p],
+        beside: [vec![0.0; n], vec![0.0; n]],
+        evaluations: 0,
+    };
+    let minimum = method(&mut problem, start, bounds, limits, observer)?;
+    let finite = problem.at(&minimum.theta)?.is_finite();
+    let (mut found, mut covariance) = (None, None);
+    if finite && problem.jacobian.iter().all(|x| x.is_finite()) {
+        let triangle = triangle(&problem.jacobian, p);
+        let ranked = rank(triangle_columns(&triangle, p), n);
+        covariance = (ranked.rank == p && n >= p).then(|| triangle_inverse(&triangle, p));
+        found = Some(ranked);
+    }
+    Ok(Solved {
+        minimum,
+        residuals: problem.residuals,
+        jacobian: problem.jacobian,
+        covariance,
+        rank: found,
+        evaluations: problem.evaluations,
+    })
+}
+
+/// R with RᵀR = JᵀJ.
+fn triangle(jacobian: &[f64], p: usize) -> Triangle {
+    let mut triangle = Triangle::new(p, BLOCK);
+    for rows in jacobian.chunks(BLOCK * p) {
+        let column = |k: usize| rows.iter().skip(k).step_by(p).copied().collect();
+        let columns: Vec<Vec<f64>> = (0..p).map(column).collect();
+        triangle.add(&columns);
+    }
+    triangle
+}
+
+/// Residuals from outside as an objective.
+struct Problem<'f, 'b> {
+    foreign: Foreign<'f>,
+    bounds: &'b Bounds,
+    residuals: Vec<f64>,
+    jacobian: Vec<f64>,
+    /// Residuals on both sides of θ.
+    beside: [Vec<f64>; 2],
+    evaluations: usize,
+}
+
+impl Problem<'_, '_> {
+    /// Residuals and Jacobian at `theta`; gives the cost, and leaves the Jacobian alone where that
+    /// is not finite.
+    fn at(&mut self, theta: &[f64]) -> Result<f64> {
+        (self.foreign.residuals)(theta, &mut self.residuals)?;
+        self.evaluations += 1;
+        let cost = 0.5 * self.residuals.iter().map(|r| r * r).sum::<f64>();
+        if !cost.is_finite() {
+            return Ok(f64::INFINITY);
+        }
+        match &mut self.foreign.jacobian {
+            Some(jacobian) => jacobian(theta, &mut self.jacobian)?,
+            None => self.differences(theta)?,
+        }
+        Ok(cost)
+    }
+
+    /// Central differences, or one-sided ones of the same order beside a bound.
+    fn differences(&mut self, theta: &[f64]) -> Result<()> {
+        let p = theta.len();
+        let mut moved = theta.to_vec();
+        for k in 0..p {
+            let size = if theta[k] == 0.0 { 1.0 } else { theta[k].abs() };
+            let step = f64::EPSILON.cbrt() * size;
+            let (low, high) = (self.bounds.lower[k], self.bounds.upper[k]);
+            let offsets = match (theta[k] - step >= low, theta[k] + step <= high) {
+                (true, true) => [-step, step],
+                (false, _) => [step, 2.0 * step],
+                (true, false) => [-step, -2.0 * step],
+            };
+            // What was added, after rounding.
+            let mut steps = [0.0; 2];
+            for side in 0..2 {
+                moved[k] = theta[k] + offsets[side];
+                steps[side] = moved[k] - theta[k];
+                (self.foreign.residuals)(&moved, &mut self.beside[side])?;
+                self.evaluations += 1;
+            }
+            moved[k] = theta[k];
+            // The parabola through three points: its slope at the one in question.
+            let [a, b] = steps;
+            let (wa, wb) = (b / (a * (b - a)), -a / (b * (b - a)));
+            let [left, right] = &self.beside;
+            for (i, r) in self.residuals.iter().enumerate() {
+                self.jacobian[i * p + k] = wa * (left[i] - r) + wb * (right[i] - r);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Objective for Problem<'_, '_> {
+    fn moments(&mut self, theta: &[f64], out: &mut Moments) -> Result<()> {
+        let p = theta.len();
+        out.cost = self.at(theta)?;
+        if !out.cost.is_finite() {
+            return Ok(());
+        }
+        out.gradient.fill(0.0);
+        out.normal.fill(0.0);
+        for (row, r) in self.jacobian.chunks(p).zip(&self.residuals) {
+            for a in 0..p {
+                out.gradient[a] += row[a] * r;
+                for b in 0..=a {
+                    out.normal[a * p + b] += row[a] * row[b];
+                }
+            }
+        }
+        for a in 0..p {
+            for b in 0..a {
+                out.normal[b * p + a] = out.normal[a * p + b];
+            }
+        }
+        Ok(())
+    }
+
+    fn bend(&mut self, _: &[f64], _: &[f64], _: &mut [f64]) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn solve_linear(&mut self, _: &mut [f64], _: &mut Moments) {}
+}

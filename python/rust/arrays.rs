@@ -1,0 +1,92 @@
+//! NumPy arrays from vectors of the library, without a copy.
+
+use fitzroy::data::{Array, Dataset, Labels};
+use fitzroy::draws::{Attribute, Column, Group};
+use numpy::{IxDyn, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// What messages call data from Python.
+const SOURCE: &str = "data";
+
+/// A matrix of `columns` columns; the vector itself becomes the array.
+pub(crate) fn matrix(
+    py: Python<'_>,
+    values: Vec<f64>,
+    columns: usize,
+) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let rows = values.len() / columns.max(1);
+    PyArray1::from_vec(py, values).reshape([rows, columns])
+}
+
+/// Draws as an array of this shape.
+fn column<'py>(py: Python<'py>, values: Column, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    let shape = IxDyn(shape);
+    Ok(match values {
+        Column::Real(v) => PyArray1::from_vec(py, v).reshape(shape)?.into_any(),
+        Column::Integer(v) => PyArray1::from_vec(py, v).reshape(shape)?.into_any(),
+        Column::Flag(v) => PyArray1::from_vec(py, v).reshape(shape)?.into_any(),
+    })
+}
+
+/// Name, dims and array of each variable of a group.
+pub(crate) fn group<'py>(py: Python<'py>, group: Group) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    for variable in group.variables {
+        let dims = PyTuple::new(py, &variable.dims)?;
+        let values = column(py, variable.values, &variable.shape)?;
+        out.set_item(&variable.name, (dims, values))?;
+    }
+    Ok(out)
+}
+
+/// Labels as an array of whole numbers or a list of text.
+pub(crate) fn labels(py: Python<'_>, labels: Labels) -> PyResult<Bound<'_, PyAny>> {
+    match labels {
+        Labels::Integers(v) => Ok(PyArray1::from_vec(py, v).into_any()),
+        Labels::Text(v) => Ok(v.into_pyobject(py)?.into_any()),
+    }
+}
+
+/// Attributes as a dict.
+pub(crate) fn attributes<'py>(
+    py: Python<'py>,
+    attributes: Vec<(String, Attribute)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    for (name, value) in attributes {
+        match value {
+            Attribute::Text(v) => out.set_item(name, v)?,
+            Attribute::Integer(v) => out.set_item(name, v)?,
+            Attribute::Real(v) => out.set_item(name, v)?,
+        }
+    }
+    Ok(out)
+}
+
+/// Data by name: arrays of float64, or (shape, labels) of text.
+pub(crate) fn dataset(data: &Bound<'_, PyDict>) -> PyResult<Dataset> {
+    let mut out = Dataset::new();
+    for (name, value) in data.iter() {
+        let name: String = name.extract()?;
+        if let Ok(array) = value.extract::<PyReadonlyArrayDyn<'_, f64>>() {
+            let array = array.as_array();
+            let values: Vec<f64> = array.iter().copied().collect();
+            out.insert(real(&name, array.shape(), values));
+        } else {
+            let (shape, labels): (Vec<usize>, Vec<String>) = value.extract()?;
+            out.insert(Array::text(&name, &shape, labels, SOURCE));
+        }
+    }
+    Ok(out)
+}
+
+/// An array in which NaN is a missing value.
+fn real(name: &str, shape: &[usize], values: Vec<f64>) -> Array {
+    let gaps = values.iter().enumerate().filter(|(_, v)| v.is_nan());
+    let missing = gaps.map(|(i, _)| i).collect();
+    Array {
+        missing,
+        ..Array::real(name, shape, values, SOURCE)
+    }
+}

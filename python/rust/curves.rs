@@ -1,0 +1,274 @@
+//! Curves as formulas: one fit, and many.
+
+use crate::arrays::matrix;
+use crate::attend::{Looks, attended};
+use crate::errors::{raised, unknown};
+use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
+use fitzroy_curve_fit::fit::{Plan, pointwise};
+use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
+use fitzroy_curve_fit::method::{Next, Progress};
+use fitzroy_curve_fit::{
+    CovarianceKind, CurveFit, Data, Estimate, Finish, Loss, Method, Options, Scale, Sigma,
+};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A column and its name.
+type Named<'py> = (String, PyReadonlyArray1<'py, f64>);
+
+/// The quantile of Student's distribution, of the normal one for infinite `dof`.
+#[pyfunction]
+pub(crate) fn t_quantile(probability: f64, dof: f64) -> f64 {
+    quantile(probability, dof)
+}
+
+/// A formula, ready to be fitted any number of times.
+#[pyclass(frozen, module = "fitzroy._fitzroy")]
+pub(crate) struct Curve {
+    fitter: CurveFit,
+    text: String,
+}
+
+#[pymethods]
+impl Curve {
+    #[new]
+    fn new(text: &str) -> PyResult<Self> {
+        Ok(Curve {
+            fitter: CurveFit::compile(text).map_err(raised)?,
+            text: text.into(),
+        })
+    }
+
+    fn __reduce__(slf: &Bound<'_, Self>) -> (Py<PyAny>, (String,)) {
+        let class = slf.get_type().into_any().unbind();
+        (class, (slf.get().text.clone(),))
+    }
+
+    /// The formula as text.
+    #[getter]
+    fn formula(&self) -> &str {
+        self.fitter.formula().text()
+    }
+
+    /// Names of the parameters beside `columns`, in the order of the formula.
+    fn parameters(&self, columns: Vec<String>) -> PyResult<Vec<String>> {
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let roles = self.fitter.formula().roles(&columns, &[]).map_err(raised)?;
+        Ok(roles.parameters.into_iter().map(|p| p.name).collect())
+    }
+
+    /// Fits one data set.
+    #[pyo3(signature = (columns, y, sigma, options))]
+    fn fit<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<Named<'py>>,
+        y: PyReadonlyArray1<'py, f64>,
+        sigma: Option<PyReadonlyArray1<'py, f64>>,
+        options: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = options_of(options)?;
+        let mut data = data_of(&columns, &y)?;
+        if let Some(sigma) = &sigma {
+            data = data.with_sigma(Sigma::Each(Cow::Borrowed(sigma.as_slice()?)));
+        }
+        let mut looks = Looks::new();
+        let fitted = py.detach(|| {
+            let watch = &mut |_: &Progress<'_>| match looks.go_on() {
+                true => Next::Continue,
+                false => Next::Interrupt,
+            };
+            self.fitter.fit_watched(&data, &options, watch)
+        });
+        if let Some(error) = looks.raised {
+            return Err(error);
+        }
+        dict(py, fitted.map_err(raised)?)
+    }
+
+    /// Fits `n_fits` data sets that follow each other in the columns, in y and in sigma.
+    #[pyo3(signature = (columns, y, sigma, n_fits, options))]
+    fn fit_many<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<Named<'py>>,
+        y: PyReadonlyArray1<'py, f64>,
+        sigma: Option<PyReadonlyArray1<'py, f64>>,
+        n_fits: usize,
+        options: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = options_of(options)?;
+        let mut data = data_of(&columns, &y)?;
+        if let Some(sigma) = &sigma {
+            data = data.with_sigma(Sigma::Each(Cow::Borrowed(sigma.as_slice()?)));
+        }
+        let n = data.n_rows() / n_fits.max(1);
+        if n * n_fits != data.n_rows() || data.n_rows() > u32::MAX as usize {
+            let message =
+                "y needs n_fits rows of equal length, at most 4,294,967,295 numbers in all";
+            return Err(PyValueError::new_err(message));
+        }
+        let stop = AtomicBool::new(false);
+        let (fitted, trouble) = attended(
+            py,
+            &stop,
+            |_| Ok(()),
+            || -> fitzroy::Result<Batch> {
+                let plan = self.fitter.plan(&data, &options)?;
+                let groups = Groups::equal(n_fits, n);
+                let table = data.table(&plan.roles.predictors)?;
+                fit_many(&plan, &table, &groups, &options, &stop)
+            },
+        );
+        match trouble {
+            Some(error) => Err(error),
+            None => dict_of_many(py, fitted.map_err(raised)?),
+        }
+    }
+
+    /// The curve and its partial derivatives at every row of `columns`.
+    fn pointwise<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Vec<Named<'py>>,
+        theta: Vec<f64>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let nothing = [];
+        let mut data = Data::new(&nothing[..]);
+        for (name, values) in &columns {
+            data = data.with(name, values.as_slice()?);
+        }
+        let plan: Arc<Plan> = self
+            .fitter
+            .plan(&data, &Options::default())
+            .map_err(raised)?;
+        let predictors = plan.roles.predictors.iter();
+        let predictors: Vec<&[f64]> = predictors.filter_map(|name| data.column(name)).collect();
+        let found = py.detach(|| pointwise(&plan, &theta, &predictors));
+        let (values, partials) = found.map_err(raised)?;
+        let values = PyArray1::from_vec(py, values).into_any();
+        Ok((values, matrix(py, partials, theta.len())?.into_any()))
+    }
+}
+
+/// Columns and response, borrowed.
+fn data_of<'d>(columns: &'d [Named<'_>], y: &'d PyReadonlyArray1<'_, f64>) -> PyResult<Data<'d>> {
+    let mut data = Data::new(y.as_slice()?).with_response_called("ydata");
+    for (name, values) in columns {
+        data = data.with(name, values.as_slice()?);
+    }
+    Ok(data)
+}
+
+/// What a fit found, by name.
+fn dict(py: Python<'_>, estimate: Estimate) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    let p = estimate.popt.len();
+    let free = |name: &String| estimate.parameters.iter().find(|f| f.name == *name);
+    let fitted: Vec<_> = estimate.free.iter().filter_map(free).collect();
+    let ends: Vec<f64> = fitted
+        .iter()
+        .flat_map(|f| [f.ci_lower, f.ci_upper])
+        .collect();
+    let start: Vec<f64> = fitted.iter().map(|f| f.start.unwrap_or(f64::NAN)).collect();
+    out.set_item("ci", matrix(py, ends, 2)?)?;
+    out.set_item("start", PyArray1::from_vec(py, start))?;
+    out.set_item("se", PyArray1::from_vec(py, estimate.se()))?;
+    out.set_item("reduced_chi2", estimate.reduced_chi2())?;
+    out.set_item("converged", estimate.converged())?;
+    out.set_item("status", estimate.status.name())?;
+    out.set_item("covariance_status", estimate.covariance_status.name())?;
+    out.set_item("covariance_kind", estimate.covariance_kind)?;
+    out.set_item("names", estimate.free)?;
+    out.set_item("n", estimate.n)?;
+    out.set_item("dof", estimate.dof)?;
+    out.set_item("cost", estimate.cost)?;
+    out.set_item("chi2", estimate.chi2)?;
+    out.set_item("confidence", estimate.confidence)?;
+    out.set_item("condition", estimate.condition)?;
+    out.set_item("rank", estimate.rank)?;
+    out.set_item("evaluations", estimate.evaluations)?;
+    out.set_item("method", estimate.method)?;
+    out.set_item("findings", estimate.findings)?;
+    out.set_item("flags", estimate.flags)?;
+    out.set_item("popt", PyArray1::from_vec(py, estimate.popt))?;
+    out.set_item("pcov", matrix(py, estimate.pcov, p)?)?;
+    Ok(out)
+}
+
+/// What many fits found, by name.
+fn dict_of_many(py: Python<'_>, batch: Batch) -> PyResult<Bound<'_, PyDict>> {
+    let out = PyDict::new(py);
+    let p = batch.names.len();
+    let converged: Vec<bool> = batch.status.iter().map(|s| s.converged()).collect();
+    let status: Vec<&str> = batch.status.iter().map(|s| s.name()).collect();
+    let covariance = batch.covariance_status.iter().map(|s| s.name());
+    out.set_item("converged", PyArray1::from_vec(py, converged))?;
+    out.set_item("status", status)?;
+    out.set_item("covariance_status", covariance.collect::<Vec<_>>())?;
+    out.set_item("names", batch.names)?;
+    out.set_item("popt", matrix(py, batch.theta, p)?)?;
+    out.set_item("se", matrix(py, batch.se, p)?)?;
+    out.set_item("chi2", PyArray1::from_vec(py, batch.chi2))?;
+    out.set_item("evaluations", PyArray1::from_vec(py, batch.evaluations))?;
+    out.set_item("n_alone", batch.n_alone)?;
+    Ok(out)
+}
+
+/// Options of a fit from their names.
+fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
+    let mut options = Options::default();
+    for (name, value) in given.iter() {
+        let name: String = name.extract()?;
+        match name.as_str() {
+            "p0" => options.p0 = value.extract()?,
+            "fixed" => options.fixed = value.extract()?,
+            "bounds" => options.bounds = value.extract()?,
+            "absolute_sigma" => options.absolute_sigma = value.extract()?,
+            "f_scale" => {
+                options.f_scale = match value.extract::<f64>() {
+                    Ok(scale) => Scale::Fixed(scale),
+                    Err(_) => Scale::Auto,
+                }
+            }
+            "loss" => options.loss = named("loss", &Loss::NAMES, value.extract()?)?,
+            "method" => options.method = named("method", &Method::NAMES, value.extract()?)?,
+            "covariance" => {
+                options.covariance = named("covariance", &CovarianceKind::NAMES, value.extract()?)?;
+            }
+            "exact" => {
+                options.finish = match value.extract()? {
+                    true => Finish::Exact,
+                    false => Finish::Fast,
+                }
+            }
+            "confidence" => options.confidence = value.extract()?,
+            "threads" => options.threads = value.extract()?,
+            "multistart" => options.multistart = value.extract()?,
+            "seed" => options.seed = value.extract()?,
+            "max_evaluations" => options.limits.max_evaluations = value.extract()?,
+            "xtol" => options.limits.xtol = value.extract()?,
+            "ftol" => options.limits.ftol = value.extract()?,
+            "gtol" => options.limits.gtol = value.extract()?,
+            _ => {
+                let message = format!("a fit has no option `{name}`");
+                return Err(PyValueError::new_err(message));
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// A row of a table of names.
+fn named<T: Copy>(argument: &str, table: &[(&str, T)], name: String) -> PyResult<T> {
+    let found = table.iter().find(|(known, _)| *known == name);
+    let names: Vec<&str> = table.iter().map(|(known, _)| *known).collect();
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| unknown(argument, &name, &names))
+}

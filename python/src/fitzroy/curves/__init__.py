@@ -1,0 +1,1 @@
+"""Curves: functions and formulas, fitted by least squares."""

@@ -1,0 +1,317 @@
+"""Curves that are fitted more than once: `CurveFit`, one data set or many."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..tracing import Untraceable, needed_names, parameter_names
+from .estimate import Estimate
+from .function import Compiled, of_formula, of_function
+from .scipy_form import bounds_of, curve_fit, untraced
+from .solve import Problem, feasible, fit_formula, processors, solve
+from .words import UntracedWarning
+
+__all__ = ["CurveFit", "ManyEstimates"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class ManyEstimates:
+    """The results of many fits: a row for each."""
+
+    #: Names of the parameters.
+    names: list[str]
+    #: Values, (n_fits, n_parameters); NaN where nothing could be fitted.
+    popt: Array
+    #: Standard errors; NaN where there are none.
+    se: Array
+    #: Sum of squares of each fit.
+    chi2: Array
+    #: Whether each is a minimum.
+    converged: Array
+    #: How each ended.
+    status: list[str]
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} fits of {', '.join(self.names)}: {int(self.converged.sum())} converged"
+
+
+class CurveFit:
+    """A curve, to be fitted any number of times.
+
+    It is a function f(x, *parameters), or a formula of the language of curves such as
+    `"a*exp(-b*x)+c"`.
+    """
+
+    def __init__(self, curve: Callable[..., Any] | str) -> None:
+        if not callable(curve) and not isinstance(curve, str):
+            raise TypeError(f"a curve is a function or a formula, not {type(curve).__name__}")
+        self.curve = curve
+
+    def __repr__(self) -> str:
+        name = self.curve if isinstance(self.curve, str) else getattr(self.curve, "__name__", "?")
+        return f"CurveFit({name})"
+
+    def curve_fit(
+        self, f: Callable[..., Any], xdata: Any, ydata: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        """As `fitzroy.curve_fit`, for code that was written for other libraries' `CurveFit`."""
+        return curve_fit(f, xdata, ydata, *args, **kwargs)
+
+    def fit(
+        self,
+        x: Any,
+        y: Any,
+        sigma: Any = None,
+        *,
+        p0: Any = None,
+        bounds: Any = (-np.inf, np.inf),
+        fixed: Mapping[str, float] | None = None,
+        absolute_sigma: bool = False,
+        method: str = "auto",
+        loss: str = "linear",
+        f_scale: float | str = 1.0,
+        confidence: float = 0.95,
+        multistart: int = 1,
+        max_evaluations: int | None = None,
+        seed: int = 42,
+        threads: int | None = None,
+    ) -> Estimate:
+        """Fits y at x.
+
+        x is an array of n points, an array of rows of n points each, or a dict of columns for a
+        formula. p0 is a list, or a dict by name; without it starting values are found. bounds are a
+        pair of arrays, SciPy's `Bounds`, or a dict of pairs by name. `fixed` holds parameters of a
+        formula at a number. sigma are standard deviations of y.
+
+        Raises ValueError for what is wrong with the data; a fit that does not converge is a result.
+        """
+        y = np.ascontiguousarray(y, dtype=float).reshape(-1)
+        options: dict[str, Any] = {
+            "loss": loss,
+            "f_scale": f_scale,
+            "confidence": confidence,
+            "multistart": multistart,
+            "seed": seed,
+            "exact": True,
+        }
+        if max_evaluations is not None:
+            options["max_evaluations"] = max_evaluations
+        if threads is not None:
+            options["threads"] = threads
+        if sigma is not None:
+            sigma = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, dtype=float), y.shape))
+        if isinstance(self.curve, str):
+            names = self.names(x)
+            if fixed:
+                options["fixed"] = [(k, float(v)) for k, v in fixed.items()]
+                names = [name for name in names if name not in fixed]
+        elif fixed:
+            raise ValueError("`fixed` needs a formula; write a function without that parameter")
+        else:
+            names = self.names(x, p0)
+        lower, upper = _named_bounds(bounds, names)
+        problem = Problem(
+            self.curve if callable(self.curve) else _no_function,
+            x,
+            y,
+            names,
+            sigma,
+            None,
+            _named_values(p0, names),
+            lower,
+            upper,
+            bool(np.isfinite(lower).any() or np.isfinite(upper).any()),
+            absolute_sigma,
+            method,
+            options=options,
+        )
+        return self._fitted(problem)
+
+    def _fitted(self, problem: Problem) -> Estimate:
+        if isinstance(self.curve, str):
+            text = self.curve
+            made = of_formula(text, _columns(problem.x))
+            made.parameters = list(problem.names)
+            found = fit_formula(problem, made)
+            return Estimate(found, problem, _Again(text, None, problem))
+        problem.x = _array(problem.x)
+        found = solve(problem)
+        if found.reason:
+            warnings.warn(untraced(found.reason), UntracedWarning, stacklevel=3)
+        again = _Again(None, self.curve, problem) if found.made else None
+        return Estimate(found, problem, again)
+
+    def names(self, x: Any, p0: Any = None) -> list[str]:
+        """Names of the parameters, for an x of this form."""
+        if isinstance(self.curve, str):
+            return of_formula(self.curve, _columns(x)).parameters
+        if p0 is None or isinstance(p0, Mapping):
+            return parameter_names(self.curve, None)
+        needed = needed_names(self.curve)
+        return parameter_names(self.curve, max(np.size(p0), len(needed)))
+
+    def formula(self, x: Any, p0: Any = None) -> str:
+        """The formula that is fitted, for an x of this form. Raises Untraceable."""
+        if isinstance(self.curve, str):
+            return of_formula(self.curve, _columns(x)).curve.formula
+        x = _array(x)
+        names = self.names(x, p0)
+        theta = feasible(*_named_bounds((-np.inf, np.inf), names)) if p0 is None else p0
+        return of_function(self.curve, x, np.shape(x)[-1], names, list(theta)).text
+
+    def fit_many(
+        self,
+        x: Any,
+        y: Any,
+        sigma: Any = None,
+        *,
+        p0: Any = None,
+        bounds: Any = (-np.inf, np.inf),
+        absolute_sigma: bool = False,
+        threads: int | None = None,
+        **options: Any,
+    ) -> ManyEstimates:
+        """Fits each row of y, an array (n_fits, n), at x, an array of n points or one of y's shape.
+
+        What is wrong with one fit is its status, and its row of `popt` is NaN. The function must be
+        one that can be traced.
+        """
+        y = np.asarray(y, dtype=float)
+        if y.ndim != 2:
+            raise ValueError(f"y needs two axes, fits and points; it has {y.ndim}")
+        n_fits, n = y.shape
+        names = self.names(x, p0)
+        lower, upper = _named_bounds(bounds, names)
+        options.update(absolute_sigma=absolute_sigma, threads=threads or processors())
+        made = self._of_many(x, n_fits, n, names)
+        start = _named_values(p0, names)
+        if start is not None:
+            options["p0"] = list(zip(made.parameters, start.tolist()))
+        if np.isfinite(lower).any() or np.isfinite(upper).any():
+            options["bounds"] = list(zip(made.parameters, lower.tolist(), upper.tolist()))
+        if sigma is not None:
+            sigma = np.broadcast_to(np.asarray(sigma, dtype=float), y.shape)
+            sigma = np.ascontiguousarray(sigma).reshape(-1)
+        facts = made.curve.fit_many(
+            made.columns, np.ascontiguousarray(y).reshape(-1), sigma, n_fits, options
+        )
+        order = [facts["names"].index(name) for name in made.parameters]
+        popt, se = facts["popt"], facts["se"]
+        if order != list(range(len(order))):
+            popt, se = popt[:, order], se[:, order]
+        return ManyEstimates(names, popt, se, facts["chi2"], facts["converged"], facts["status"])
+
+    def _of_many(self, x: Any, n_fits: int, n: int, names: Sequence[str]) -> Compiled:
+        """The curve over the points of all fits, one fit after the other."""
+        if isinstance(self.curve, str):
+            columns = {k: _tiled(v, n_fits, n) for k, v in _columns(x).items()}
+            made = of_formula(self.curve, columns)
+        else:
+            x = _array(x)
+            each = x.shape == (n_fits, n) and n_fits > 1
+            one = x[0] if each else x
+            theta = np.ones(len(names))
+            traced = of_function(self.curve, one, n, names, theta.tolist())
+            if each:
+                if len(traced.columns) != 1:
+                    raise Untraceable("x with a row for each fit, and a function of other arrays")
+                columns = {traced.columns[0][0]: np.ascontiguousarray(x).reshape(-1)}
+            else:
+                columns = {k: _tiled(v, n_fits, n) for k, v in traced.columns}
+            made = Compiled(traced.text, columns, traced.parameters)
+        if made.unused:
+            unused = ", ".join(names[k] for k in made.unused)
+            raise ValueError(f"the curve does not depend on {unused}")
+        return made
+
+
+class _Again:
+    """The same curve at other points; survives pickling with the function that it is of."""
+
+    def __init__(self, text: str | None, f: Callable[..., Any] | None, problem: Problem) -> None:
+        self.text = text
+        self.f = f
+        self.names = list(problem.names)
+        self.held = dict(problem.options.get("fixed", []))
+        self.theta = feasible(problem.lower, problem.upper).tolist()
+
+    def __call__(self, x: Any) -> Compiled:
+        if self.text is not None:
+            made = of_formula(self.text, _columns(x))
+            made.parameters = list(self.names)
+            made.held = self.held
+            return made
+        assert self.f is not None, "there is a text or a function"
+        x = _array(x)
+        return of_function(self.f, x, x.shape[-1], self.names, self.theta)
+
+
+def _no_function(*_: object) -> Any:
+    raise TypeError("the curve is a formula")
+
+
+def _array(x: Any) -> Any:
+    x = x.to_numpy() if hasattr(x, "to_numpy") else x
+    return np.asarray(x, dtype=float) if isinstance(x, (list, tuple, np.ndarray)) else x
+
+
+def _columns(x: Any) -> dict[str, Array]:
+    """Columns by name: those of a dict or a data frame, else one called x."""
+    if isinstance(x, Mapping):
+        items = list(x.items())
+    elif hasattr(x, "columns"):
+        items = [(name, x[name]) for name in x.columns]
+    else:
+        array = np.asarray(x, dtype=float)
+        items = [("x", array)] if array.ndim == 1 else [(f"x{k}", c) for k, c in enumerate(array)]
+    return {str(k): np.ascontiguousarray(v, dtype=float).reshape(-1) for k, v in items}
+
+
+def _tiled(column: Array, n_fits: int, n: int) -> Array:
+    if column.size == n_fits * n and n_fits > 1:
+        return column
+    if column.size != n:
+        raise ValueError(f"x has {column.size} points, each row of y has {n}")
+    return np.tile(column, n_fits)
+
+
+def _named_values(p0: Any, names: Sequence[str]) -> Array | None:
+    if p0 is None:
+        return None
+    if isinstance(p0, Mapping):
+        _known(p0, names, "p0")
+        if set(p0) != set(names):
+            missing = ", ".join(n for n in names if n not in p0)
+            raise ValueError(f"p0 has no value for {missing}; give all of them, or none")
+        return np.array([float(p0[name]) for name in names])
+    out = np.atleast_1d(np.asarray(p0, dtype=float))
+    if out.shape != (len(names),):
+        raise ValueError(f"p0 needs {len(names)} values, for {', '.join(names)}; it has {out.size}")
+    return out
+
+
+def _named_bounds(bounds: Any, names: Sequence[str]) -> tuple[Array, Array]:
+    if not isinstance(bounds, Mapping):
+        return bounds_of(bounds, len(names))
+    _known(bounds, names, "bounds")
+    pairs = [bounds.get(name, (-np.inf, np.inf)) for name in names]
+    pairs = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in pairs]
+    return bounds_of((np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])), len(names))
+
+
+def _known(given: Mapping[str, Any], names: Sequence[str], argument: str) -> None:
+    strange = [k for k in given if k not in names]
+    if strange:
+        raise ValueError(
+            f"{argument} names {', '.join(strange)}; the parameters are {', '.join(names)}"
+        )

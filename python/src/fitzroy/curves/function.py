@@ -1,0 +1,140 @@
+"""A curve as its user wrote it, and the formula that Fitzroy makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _fitzroy
+from ..tracing import Trace, Untraceable, trace
+
+__all__ = ["Compiled", "compiled", "of_formula", "of_function"]
+
+#: Compiled formulas and checks that are remembered.
+REMEMBERED = 256
+#: Points at which a trace is compared with the function.
+CHECKED = 32
+
+Columns = list[tuple[str, np.ndarray[Any, Any]]]
+
+_curves: dict[str, _fitzroy.Curve] = {}
+_checked: dict[tuple[object, str], None] = {}
+
+
+def compiled(text: str) -> _fitzroy.Curve:
+    """The curve of a formula; the last ones are remembered."""
+    curve = _curves.get(text)
+    if curve is None:
+        curve = _fitzroy.Curve(text)
+        _remember(_curves, text, curve)
+    return curve
+
+
+def _remember(known: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(known) >= REMEMBERED:
+        known.pop(next(iter(known)), None)
+    known[key] = value
+
+
+class Compiled:
+    """A formula over columns: what a fit needs."""
+
+    __slots__ = ("columns", "curve", "held", "parameters", "text", "unused")
+
+    def __init__(
+        self, text: str, columns: dict[str, np.ndarray[Any, Any]], parameters: Sequence[str]
+    ) -> None:
+        self.text = text
+        self.columns: Columns = list(columns.items())
+        #: Names of the parameters in the formula, in the order of the function.
+        self.parameters = list(parameters)
+        #: Parameters that are not fitted, and their values.
+        self.held: dict[str, float] = {}
+        self.curve = compiled(text)
+        known = set(self.curve.parameters(list(columns)))
+        #: Places of parameters that the formula does not read.
+        self.unused = [k for k, name in enumerate(self.parameters) if name not in known]
+
+    def pointwise(self, theta: Sequence[float]) -> tuple[Any, Any]:
+        """Values and partial derivatives at every point."""
+        used = self.curve.parameters([name for name, _ in self.columns])
+        place = {name: k for k, name in enumerate(self.parameters)}
+        at = [self.held[p] if p in self.held else theta[place[p]] for p in used]
+        values, partials = self.curve.pointwise(self.columns, at)
+        n = len(self.columns[0][1])
+        if len(values) != n:
+            # A formula that reads no column has one value for all points.
+            values, partials = np.repeat(values, n), np.repeat(partials, n, axis=0)
+        out = np.zeros((n, len(self.parameters)))
+        free = [k for k, p in enumerate(used) if p not in self.held]
+        out[:, [place[used[k]] for k in free]] = partials[:, free]
+        return values, out
+
+
+def of_function(
+    f: Callable[..., Any], x: Any, n: int, names: Sequence[str], theta: Sequence[float]
+) -> Compiled:
+    """The function as a formula, compared with the function once, at `theta`.
+
+    Raises Untraceable where it has none.
+    """
+    found = trace(f, x, n, names)
+    try:
+        out = Compiled(found.text, found.columns, found.parameters)
+    except ValueError as error:
+        raise Untraceable(str(error)) from error
+    key = (getattr(f, "__code__", None) or type(f), found.text)
+    if key not in _checked:
+        _check(f, x, out, found, theta)
+        _remember(_checked, key, None)
+    return out
+
+
+def of_formula(text: str, columns: dict[str, np.ndarray[Any, Any]]) -> Compiled:
+    """A formula of the language of curves."""
+    out = Compiled(text, columns, [])
+    out.parameters = out.curve.parameters(list(columns))
+    return out
+
+
+def _check(
+    f: Callable[..., Any], x: np.ndarray[Any, Any], made: Compiled, found: Trace, theta: Any
+) -> None:
+    """Compares a trace with its function, at some points and, if they disagree, at all.
+
+    A function that looks at the kind, the number or the order of its points may do other things
+    with arrays than with the values that record a trace.
+    """
+    n = len(made.columns[0][1])
+    if n > CHECKED and not found.closes_over_columns and x.shape[-1] == n:
+        some = np.linspace(0, n - 1, CHECKED).astype(int)
+        part = Compiled(made.text, {k: v[some] for k, v in made.columns}, made.parameters)
+        if _agree(f, x[..., some], part, theta):
+            return
+    if not _agree(f, x, made, theta):
+        raise Untraceable(
+            "the function gives other values for arrays than its trace does: it looks at the kind, "
+            "the number or the order of the points"
+        )
+
+
+def _agree(f: Callable[..., Any], x: Any, made: Compiled, theta: Any) -> bool:
+    with np.errstate(all="ignore"):
+        try:
+            raw = np.asarray(f(x, *theta))
+            want = raw.astype(float).reshape(-1)
+        except Exception:
+            return False
+        got = made.pointwise(theta)[0]
+        if want.size == 1:
+            want = np.broadcast_to(want, got.shape)
+        if want.shape != got.shape:
+            return False
+        # float32 and less come from functions that compute in it.
+        close = 1e-9 if raw.dtype.kind != "f" or raw.dtype.itemsize >= 8 else 1e-3
+        scale = np.max(np.abs(want), where=np.isfinite(want), initial=0.0)
+        near = np.isclose(got, want, rtol=close, atol=close * scale, equal_nan=True)
+        # Overflow may come sooner or later.
+        return bool(np.all(near | ~np.isfinite(want)))

@@ -1,0 +1,262 @@
+"""One fit, whatever the curve is: by a formula where there is one, else by calling the function."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import _fitzroy
+from ..tracing import Untraceable
+from .function import Compiled, of_function
+
+__all__ = ["Found", "Problem", "feasible", "solve"]
+
+#: Points from which all processors work on one fit, and from which errors are those of the point
+#: before the last step, right to 1e-5, instead of another pass.
+MANY_POINTS = 100_000
+#: Limits of a fit whose Jacobian is exact, and of one whose is made of differences.
+EXACT = {"xtol": 1e-11, "ftol": 1e-18, "gtol": 1e-12}
+BY_DIFFERENCES = {"xtol": 1e-9, "ftol": 1e-14, "gtol": 1e-9}
+
+#: What there is to say of a fit of a function that was called.
+SAID = {
+    "rank_deficient": ["the data do not determine all parameters; standard errors do not exist"],
+    "zero_dof": ["there are as many parameters as points; standard errors do not exist"],
+}
+
+
+@dataclass
+class Problem:
+    """A curve, its data, and what is asked of the fit."""
+
+    f: Callable[..., Any]
+    x: Any
+    y: np.ndarray[Any, Any]
+    names: Sequence[str]
+    #: Standard deviations: none, one for all, or one for each point.
+    sigma: np.ndarray[Any, Any] | None = None
+    #: L of a covariance matrix L·Lᵀ of the errors.
+    factor: np.ndarray[Any, Any] | None = None
+    p0: np.ndarray[Any, Any] | None = None
+    lower: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty(0))
+    upper: np.ndarray[Any, Any] = field(default_factory=lambda: np.empty(0))
+    bounded: bool = False
+    absolute_sigma: bool = False
+    method: str = "auto"
+    jac: Callable[..., Any] | None = None
+    #: Whether the function is called even if it has a formula.
+    call: bool = False
+    #: Options of the library by its names: loss, covariance, max_evaluations, threads, ...
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Found:
+    """What a fit found; arrays in the order of the function's parameters."""
+
+    popt: np.ndarray[Any, Any]
+    #: Covariance; NaN where there is none.
+    pcov: np.ndarray[Any, Any]
+    #: What else the library says, by its names.
+    facts: dict[str, Any]
+    #: The formula, or none for a function that was called.
+    made: Compiled | None
+    #: Why there is no formula.
+    reason: str = ""
+    #: (f − y)/σ at the end, and its Jacobian, for fits that have them at hand.
+    residuals: np.ndarray[Any, Any] | None = None
+    jacobian: np.ndarray[Any, Any] | None = None
+
+
+def feasible(lower: np.ndarray[Any, Any], upper: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A point inside bounds, the same as SciPy's: ones, middles, or 1 away from a bound."""
+    out = np.ones_like(lower)
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    out[low & high] = 0.5 * (lower[low & high] + upper[low & high])
+    out[low & ~high] = lower[low & ~high] + 1
+    out[~low & high] = upper[~low & high] - 1
+    return out
+
+
+def solve(problem: Problem) -> Found:
+    """Fits the problem by the formula of its function, or by calling it."""
+    start = feasible(problem.lower, problem.upper) if problem.p0 is None else problem.p0
+    made: Compiled | None = None
+    reason = ""
+    if not problem.call:
+        try:
+            made = of_function(problem.f, problem.x, problem.y.size, problem.names, start.tolist())
+        except Untraceable as error:
+            reason = str(error)
+    if made is not None and problem.factor is None:
+        return fit_formula(problem, made)
+    found = _fit_called(problem, made, start)
+    found.reason = reason
+    return found
+
+
+def fit_formula(problem: Problem, made: Compiled) -> Found:
+    """A fit of a formula."""
+    p = len(made.parameters)
+    options = {"absolute_sigma": problem.absolute_sigma, "method": problem.method}
+    options.update(problem.options)
+    many = problem.y.size >= MANY_POINTS
+    options.setdefault("exact", not many)
+    if many and "threads" not in options:
+        options["threads"] = processors()
+    used = [k for k in range(p) if k not in made.unused]
+    if problem.p0 is not None:
+        options["p0"] = [(made.parameters[k], float(problem.p0[k])) for k in used]
+    if problem.bounded:
+        options["bounds"] = [
+            (made.parameters[k], float(problem.lower[k]), float(problem.upper[k])) for k in used
+        ]
+    sigma = problem.sigma
+    if sigma is not None and sigma.size == 1:
+        sigma = np.full(problem.y.size, float(sigma.reshape(())))
+    facts = made.curve.fit(made.columns, problem.y, sigma, options)
+    if facts["names"] == made.parameters:
+        return Found(facts.pop("popt"), facts.pop("pcov"), facts, made)
+    # The formula has its own order of parameters.
+    place = [made.parameters.index(name) for name in facts["names"]]
+    start = feasible(problem.lower, problem.upper) if problem.p0 is None else problem.p0
+    popt, pcov = np.array(start, dtype=float), np.full((p, p), np.nan)
+    popt[place] = facts.pop("popt")
+    if not made.unused:
+        pcov[np.ix_(place, place)] = facts["pcov"]
+    else:
+        facts["covariance_status"] = "rank_deficient"
+    del facts["pcov"]
+    for name in ("ci", "se", "start"):
+        values = np.full((p, *facts[name].shape[1:]), np.nan)
+        if not made.unused or name == "start":
+            values[place] = facts[name]
+        facts[name] = values
+    return Found(popt, pcov, facts, made)
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+class _Last:
+    """A function of θ that remembers its last value."""
+
+    def __init__(self, function: Callable[[np.ndarray[Any, Any]], Any]) -> None:
+        self._function = function
+        self._theta: bytes | None = None
+        self._value: Any = None
+
+    def __call__(self, theta: np.ndarray[Any, Any]) -> Any:
+        key = theta.tobytes()
+        if key != self._theta:
+            self._value = self._function(theta)
+            self._theta = key
+        return self._value
+
+
+def _whitened(problem: Problem) -> Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+    """What makes errors of f − y independent with standard deviation 1."""
+    if problem.factor is not None:
+        inverse = np.linalg.inv(problem.factor)
+        return lambda values: inverse @ values
+    if problem.sigma is None:
+        return lambda values: values
+    weights = 1.0 / problem.sigma
+    return lambda values: (
+        values * (weights[:, None] if values.ndim == 2 and weights.ndim else weights)
+    )
+
+
+def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, Any]) -> Found:
+    """A fit of a function that is called, or of a formula whose errors are correlated."""
+    if problem.options.get("loss", "linear") != "linear":
+        raise ValueError("`loss` other than 'linear' needs a function that can be traced")
+    whiten, p = _whitened(problem), len(start)
+    slopes: Callable[[Any], Any] | None = None
+    if made is not None:
+        point = _Last(lambda theta: made.pointwise(theta.tolist()))
+        values: Callable[[Any], Any] = lambda theta: point(theta)[0]
+        slopes = lambda theta: point(theta)[1]
+    else:
+        values = lambda theta: np.asarray(problem.f(problem.x, *theta), dtype=float)
+        if problem.jac is not None:
+            jac = problem.jac
+            slopes = lambda theta: np.asarray(jac(problem.x, *theta), dtype=float)
+    residuals = _Last(lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float))
+    jacobian = None
+    if slopes is not None:
+        given = slopes
+        jacobian = _Last(lambda theta: np.ascontiguousarray(whiten(given(theta)), dtype=float))
+    n = residuals(start).size
+    facts = _fitzroy.least_squares(
+        residuals,
+        jacobian,
+        n,
+        start.tolist(),
+        problem.lower.tolist(),
+        problem.upper.tolist(),
+        method="trf" if problem.method == "trf" else "lm",
+        max_evaluations=problem.options.get("max_evaluations", 5000),
+        **(BY_DIFFERENCES if jacobian is None else EXACT),
+    )
+    covariance, dof = facts.pop("covariance"), max(n - p, 0)
+    cost = float(facts["cost"])
+    pcov = np.full((p, p), np.nan)
+    status = "ok"
+    if not facts["converged"]:
+        status = "not_converged"
+    elif covariance is None:
+        status = "rank_deficient"
+    elif dof == 0 and not problem.absolute_sigma:
+        status = "zero_dof"
+    else:
+        pcov = covariance if problem.absolute_sigma else covariance * (2 * cost / dof)
+    facts.update(
+        covariance_status=status,
+        covariance_kind="boundless",
+        names=list(problem.names),
+        n=n,
+        dof=dof,
+        chi2=2 * cost,
+        reduced_chi2=2 * cost / dof if dof else float("nan"),
+        findings=SAID.get(status, []),
+        flags=[status] if status in SAID else [],
+        start=start,
+        confidence=problem.options.get("confidence", 0.95),
+    )
+    popt = facts.pop("popt")
+    _intervals(facts, popt, pcov, problem.absolute_sigma)
+    return Found(
+        popt,
+        pcov,
+        facts,
+        made,
+        residuals=facts.pop("residuals"),
+        jacobian=facts.pop("jacobian"),
+    )
+
+
+def _intervals(
+    facts: dict[str, Any],
+    popt: np.ndarray[Any, Any],
+    pcov: np.ndarray[Any, Any],
+    absolute_sigma: bool,
+) -> None:
+    facts["se"] = np.sqrt(np.diag(pcov))
+    t = quantile(facts["confidence"], facts["dof"], absolute_sigma)
+    facts["ci"] = np.stack([popt - t * facts["se"], popt + t * facts["se"]], axis=1)
+
+
+def quantile(confidence: float, dof: int, absolute_sigma: bool) -> float:
+    """Half the width of an interval, in standard errors."""
+    known = absolute_sigma or dof == 0
+    return _fitzroy.t_quantile(0.5 + confidence / 2, float("inf") if known else float(dof))

@@ -1,0 +1,132 @@
+"""Models as text, sampled."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _fitzroy
+from .curves.solve import processors
+from .data import bound, seed_of
+from .progress import Progress, progress
+from .results import groups_of, tree, warn_of
+
+__all__ = ["Model", "run"]
+
+
+class Model:
+    """A model in Fitzroy's language.
+
+    >>> model = Model("data y[obs]; mu ~ Normal(0, 10); y ~ Normal(mu, 1)".replace("; ", "\\n"))
+    >>> draws = model.sample({"y": [1.2, 0.7]}, random_seed=1)  # doctest: +SKIP
+    """
+
+    def __init__(self, text: str) -> None:
+        """Reads the text; raises ValueError for what is wrong, with its place."""
+        self.text = text
+        self._canonical = _fitzroy.canonical(text)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self._canonical == other._canonical
+
+    def __hash__(self) -> int:
+        return hash(self._canonical)
+
+    def __reduce__(self) -> tuple[type[Model], tuple[str]]:
+        return (Model, (self.text,))
+
+    def sample(
+        self,
+        data: Any = None,
+        *,
+        draws: int = 1000,
+        tune: int = 1000,
+        chains: int = 4,
+        cores: int | None = None,
+        target_accept: float = 0.8,
+        random_seed: Any = None,
+        coords: Mapping[str, Any] | None = None,
+        var_names: Iterable[str] | None = None,
+        max_treedepth: int = 10,
+        sampler: str = "nuts",
+        predictive: bool = False,
+        log_likelihood: bool = False,
+        keep_warmup: bool = False,
+        prior_only: bool = False,
+        as_written: bool = False,
+        progressbar: bool | Progress = True,
+    ) -> Any:
+        """Draws from the posterior given `data`: a dict, a data frame or an xarray Dataset.
+
+        Returns an xarray DataTree (InferenceData with ArviZ before 1) with the groups that ArviZ
+        knows. `coords` label dims. `progressbar` may be a function of (done, divergences, total),
+        which raises to stop. Ctrl-C returns the draws that there are. Draws that should not be
+        relied on give a ConvergenceWarning.
+
+        Raises ValueError for what is wrong with data or settings, with its place.
+        """
+        given = bound(data, coords)
+        settings = dict(
+            draws=draws,
+            tune=tune,
+            chains=chains,
+            threads=min(cores or processors(), chains),
+            target_accept=target_accept,
+            seed=seed_of(random_seed),
+            max_treedepth=max_treedepth,
+            sampler=sampler,
+            predictive=predictive,
+            log_likelihood=log_likelihood,
+            keep_warmup=keep_warmup,
+            prior_only=prior_only,
+            as_written=as_written,
+        )
+        raw = run(self.text, given.arrays, settings, progressbar)
+        groups = groups_of(raw)
+        if var_names is not None:
+            wanted = set(var_names)
+            for name in ("posterior", "warmup_posterior", "prior"):
+                if name in groups:
+                    missing = wanted - set(groups[name])
+                    if missing:
+                        raise ValueError(
+                            f"var_names: the model has no {', '.join(sorted(missing))}"
+                        )
+                    groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
+        if not prior_only:
+            warn_of(raw, stacklevel=2)
+        return tree(raw, groups, given.coords)
+
+    def prior(self, data: Any = None, *, draws: int = 1000, random_seed: Any = None) -> Any:
+        """Independent draws from the prior, and of the observed data under it."""
+        return self.sample(
+            data,
+            draws=draws,
+            tune=0,
+            chains=1,
+            random_seed=random_seed,
+            prior_only=True,
+            progressbar=False,
+        )
+
+
+def run(
+    text: str, arrays: dict[str, Any], settings: dict[str, Any], progressbar: bool | Progress
+) -> dict[str, Any]:
+    """One run; `settings` by the library's names."""
+    for name in ("draws", "chains"):
+        if settings[name] < 1:
+            raise ValueError(f"{name}={settings[name]}: needs a whole number of at least 1")
+    for name in ("tune", "threads", "max_treedepth"):
+        if settings.get(name, 1) < 0:
+            raise ValueError(f"{name}={settings[name]}: needs a whole number that is not negative")
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+    tick, end = progress(progressbar)
+    try:
+        return _fitzroy.sample(text, arrays, {**settings, "created_at": now}, tick)
+    finally:
+        end()

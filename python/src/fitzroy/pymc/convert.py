@@ -1,0 +1,260 @@
+"""A PyMC model as text and data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.scalar.basic import autocast_float_as
+
+# The tables of ops and distributions fill when their modules are read.
+from . import elementwise, indexing, joining, packed, products, reductions, shapes  # noqa: F401  # noqa: F401
+from .axes import Axis, Expr, Unconvertible, number
+from .distributions import Family, call, kind_of, params_of, written
+from .vectors import start
+from .walk import Walk
+
+__all__ = ["Conversion", "convert"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass
+class Conversion:
+    """What a model was converted to."""
+
+    text: str
+    #: Declared data by the names of the text.
+    data: dict[str, Array]
+    #: Labels of dims by the names of the text.
+    labels: dict[str, list[str]]
+    #: How things were done, for people.
+    notes: list[str]
+    #: Names of the model by those of the text.
+    called: dict[str, str]
+    #: Covariance factors, whose draws PyMC keeps as packed triangles.
+    packed: set[str] = field(default_factory=set)
+    #: Deterministics that PyMC has to compute from the draws.
+    missing: list[str] = field(default_factory=list)
+    #: Variables whose density is there, and which cannot be drawn from.
+    by_density: list[str] = field(default_factory=list)
+
+
+def convert(model: Any) -> Conversion:
+    """Converts a model.
+
+    Raises Unconvertible, with the reason.
+    """
+    try:
+        return _Converter(model).run()
+    except Unconvertible:
+        raise
+    except Exception as error:
+        # Models of other people hold graphs that nobody here has seen.
+        raise Unconvertible("the model", f"{type(error).__name__}: {error}") from error
+
+
+class _Converter:
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.walk = Walk(model)
+        self.out = Conversion("", {}, {}, self.walk.notes, {})
+        #: Deterministics that a distribution brings along.
+        self.own: set[str] = set()
+
+    def run(self) -> Conversion:
+        model = self.model
+        discrete = [
+            v.name for v in model.free_RVs if v.type.dtype.startswith(("int", "uint", "bool"))
+        ]
+        if discrete:
+            raise Unconvertible("a discrete parameter", ", ".join(discrete))
+        items = [*model.basic_RVs, *model.deterministics, *model.potentials]
+        self.walk.count(items)
+        self.walk.constants.free.update(model.basic_RVs)
+        place = {name: k for k, name in enumerate(model.named_vars)}
+        for v in sorted(items, key=lambda v: place.get(v.name, len(place))):
+            if v in model.potentials:
+                self.potential(v)
+            elif v in model.deterministics:
+                self.deterministic(v)
+            else:
+                self.random(v)
+        out, writer = self.out, self.walk.writer
+        out.text = writer.text()
+        out.data = writer.data
+        self.label()
+        return out
+
+    def label(self) -> None:
+        """Labels of the model's coords, for messages."""
+        for shown, axis in self.walk.writer.shown_dims().items():
+            values = self.model.coords.get(axis.name) if axis.name else None
+            if values is None or len(values) != axis.size or shown in self.out.data:
+                continue
+            texts = [str(v) for v in values]
+            if len(set(texts)) == len(texts):
+                self.out.labels[shown] = texts
+
+    def name(self, v: Any) -> str:
+        shown = self.walk.writer.fresh(v.name)
+        self.out.called[shown] = v.name
+        return shown
+
+    def potential(self, v: Any) -> None:
+        e = self.walk.expr(v)
+        self.walk.writer.say(lambda: f"target += {e.text()}")
+
+    def deterministic(self, v: Any) -> None:
+        walk = self.walk
+        if v.name in self.own:
+            return
+        if walk.constants.holds(v):
+            self.out.missing.append(v.name)
+            return
+        mark = walk.writer.mark()
+        try:
+            e = walk.known(v) or walk.apply(v)
+        except Unconvertible as why:
+            if walk.is_used(v):
+                raise
+            walk.writer.back(mark)
+            walk.notes.append(f"{v.name} is computed by PyMC afterwards: {why}")
+            self.out.missing.append(v.name)
+            return
+        dims = self.model.named_vars_to_dims.get(v.name) or ()
+        for a, dim in zip(e.axes, dims):
+            if a is not None and dim and a.root.name is None:
+                walk.named_axis(dim, a.root.size).join(a)
+        shown = self.name(v)
+        # Length-1 axes that are no dims of the text are none of the draws either.
+        walk.writer.say(lambda: f"{shown}{walk.writer.dims(e.axes)} = {e.text()}")
+        walk.know(v, Expr(e.axes, shown, named=True))
+
+    def random(self, v: Any) -> None:
+        model, walk = self.model, self.walk
+        kind = kind_of(v)
+        if kind == "LKJCholeskyCov":
+            self.covariance_factor(v)
+            return
+        if kind == "LKJCorr" and v.type.ndim == 2:
+            self.correlations(v)
+            return
+        observed = v in model.observed_RVs
+        value = walk.constants.value(model.rvs_to_values[v]) if observed else None
+        axes = walk.axes_of(v.name, self.shape(v) if value is None else value.shape)
+        mark = (walk.writer.mark(), dict(self.out.called))
+        shown = self.name(v)
+        transform = model.rvs_to_transforms.get(v)
+        tail = self.tail(transform)
+        try:
+            if tail is None:
+                raise Unconvertible(kind, f"the transform {type(transform).__name__}")
+            text = written(Family(walk, v, axes))
+        except Unconvertible as why:
+            walk.writer.back(mark[0])
+            self.out.called = mark[1]
+            self.by_density(v, axes, value, transform, why)
+            return
+        if value is not None:
+            walk.writer.observed(shown, value, axes)
+        walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes)} ~ {text()}{tail}")
+        walk.know(v, Expr(list(axes), shown, named=True))
+
+    def shape(self, v: Any) -> tuple[int, ...]:
+        known = v.type.shape
+        if None not in known:
+            return tuple(int(s) for s in known)
+        return tuple(int(s) for s in self.walk.constants.value(v.shape))
+
+    #: Transforms that the language makes by itself for the support of a distribution.
+    OWN = frozenset(
+        "LogTransform LogOddsTransform Interval IntervalTransform SimplexTransform "
+        "CircularTransform ZeroSumTransform LogExpM1 SumTo1".split()
+    )
+
+    def tail(self, transform: Any) -> str | None:
+        """What follows a distribution; none for a transform without a counterpart."""
+        if transform is None or type(transform).__name__ in self.OWN:
+            return ""
+        if type(transform).__name__ == "Ordered":
+            return " ordered"
+        return None
+
+    def by_density(
+        self, v: Any, axes: list[Axis], value: Array | None, transform: Any, why: Unconvertible
+    ) -> None:
+        """A variable without a counterpart: its log density, as PyMC writes it, in the target."""
+        from pymc.logprob.basic import logp
+
+        walk = self.walk
+        if value is not None:
+            placed = pt.as_tensor(value).astype(v.type.dtype)
+        else:
+            shown = self.name(v)
+            prior = self.carrier(v, transform, axes, why)
+            walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes)} ~ {prior}")
+            placed = v.type(v.name)
+            e = Expr(list(axes), shown, named=True)
+            walk.know(placed, e)
+            walk.know(v, e)
+        # Without this PyMC computes √2 and the like in float32.
+        with autocast_float_as("float64"):
+            density = logp(v, placed, warn_rvs=False)
+        e = walk.expr(density)
+        walk.writer.say(lambda: f"target += {e.text()}")
+        walk.notes.append(f"{v.name} counts by its log density: {why}")
+        self.out.by_density.append(v.name)
+
+    def carrier(self, v: Any, transform: Any, axes: list[Axis], why: Unconvertible) -> str:
+        """A prior that adds nothing but the transform of a variable."""
+        kind = type(transform).__name__
+        if transform is None:
+            return "Flat()"
+        if kind == "LogTransform":
+            return "HalfFlat()"
+        if kind == "LogOddsTransform":
+            return "Uniform(0, 1)"
+        if kind in ("Interval", "IntervalTransform"):
+            ends = transform.args_fn(*v.owner.inputs)
+            low, high = (
+                None if x is None else self.walk.constants.uniform(pt.as_tensor(x)) for x in ends
+            )
+            if low is not None and high is not None and np.isfinite(high - low):
+                n = int(np.prod([a.size for a in axes]))
+                self.walk.writer.say(lambda: f"target += {number(n * np.log(high - low))}")
+                return f"Uniform({number(low)}, {number(high)})"
+            if low == 0 and (ends[1] is None or high == np.inf):
+                return "HalfFlat()"
+        raise why
+
+    def correlations(self, v: Any) -> None:
+        n, eta = params_of(v)
+        walk, axis = self.walk, Axis(self.walk.constants.whole(n))
+        shown = self.name(v)
+        text = call("LKJCorr", Family(walk, v, []).param(eta))
+        walk.writer.say(
+            lambda: f"{shown}[{walk.writer.dim(axis)}, {walk.writer.dim(axis)}] ~ {text()}"
+        )
+        walk.know(v, Expr([axis, axis], shown, named=True))
+
+    def covariance_factor(self, v: Any) -> None:
+        n, eta, sd = params_of(v)
+        walk, axis = self.walk, Axis(self.walk.constants.whole(n))
+        shown = self.name(v)
+        spread = start(Family(walk, v, [axis]), sd)
+        text = call("LKJCholeskyCov", Family(walk, v, []).param(eta), spread)
+        walk.writer.say(
+            lambda: f"{shown}[{walk.writer.dim(axis)}, {walk.writer.dim(axis)}] ~ {text()}"
+        )
+        walk.know(v, Expr([axis, axis], shown, named=True))
+        self.out.packed.add(v.name)
+        # The language records both beside the factor.
+        for suffix in ("corr", "stds"):
+            own = f"{v.name}_{suffix}"
+            if own in self.model.named_vars:
+                self.own.add(own)
+            walk.writer.names[f"{shown}_{suffix}"] = own
+            self.out.called[f"{shown}_{suffix}"] = own

@@ -1,0 +1,190 @@
+"""Elementwise operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .axes import (
+    ADD,
+    AND,
+    ATOM,
+    COMPARE,
+    MULTIPLY,
+    NEGATE,
+    OR,
+    POWER,
+    Axis,
+    Expr,
+    Unconvertible,
+    number,
+    unite,
+)
+from .walk import Walk, core_name, op
+
+__all__: list[str] = []
+
+#: Scalar ops of one argument that are functions of the language.
+FUNCTIONS = {
+    "Exp": "exp",
+    "Log": "log",
+    "Log1p": "log1p",
+    "Expm1": "expm1",
+    "Log2": "log2",
+    "Log10": "log10",
+    "Sqrt": "sqrt",
+    "Sqr": "square",
+    "Abs": "abs",
+    "Sin": "sin",
+    "Cos": "cos",
+    "Tan": "tan",
+    "ArcSin": "asin",
+    "ArcCos": "acos",
+    "ArcTan": "atan",
+    "Sinh": "sinh",
+    "Cosh": "cosh",
+    "Tanh": "tanh",
+    "Erf": "erf",
+    "Erfc": "erfc",
+    "GammaLn": "lgamma",
+    "Psi": "digamma",
+    "Sigmoid": "inv_logit",
+    "Softplus": "softplus",
+}
+#: Those that are short expressions of a name.
+FORMS = {
+    "Log1mexp": "log(-expm1({0}))",
+    "Sign": "({0} > 0) - ({0} < 0)",
+    "ArcTanh": "0.5 * (log1p({0}) - log1p(-{0}))",
+    "ArcSinh": "where({0} < 0, -1, 1) * log1p(abs({0}) + {0}^2 / (1 + sqrt({0}^2 + 1)))",
+    "ArcCosh": "log({0} + sqrt({0}^2 - 1))",
+    "Exp2": "2^{0}",
+    "Deg2Rad": "{0} * pi / 180",
+    "Rad2Deg": "{0} * 180 / pi",
+    "Erfcx": "exp({0}^2 + log(2) + log_ndtr(-{0} * sqrt(2)))",
+    "IsNan": "{0} != {0}",
+    "IsInf": "abs({0}) == inf",
+    "Invert": "not {0}",
+}
+#: Sign and binding of ops between two or more.
+CHAINS = {"Add": ("+", ADD), "Mul": ("*", MULTIPLY), "AND": ("and", AND), "OR": ("or", OR)}
+PAIRS = {
+    "Sub": ("-", ADD),
+    "TrueDiv": ("/", MULTIPLY),
+    "LT": ("<", COMPARE),
+    "LE": ("<=", COMPARE),
+    "GT": (">", COMPARE),
+    "GE": (">=", COMPARE),
+    "EQ": ("==", COMPARE),
+    "NEQ": ("!=", COMPARE),
+}
+#: Functions of several arguments.
+CALLS = {
+    "Maximum": "max",
+    "ScalarMaximum": "max",
+    "Minimum": "min",
+    "ScalarMinimum": "min",
+    "Switch": "where",
+    "Clip": "clip",
+    "LogAddExp": "log_sum_exp",
+}
+#: Ops that change nothing but the type.
+SAME = ("Cast", "Identity", "DeepCopyOp")
+
+
+@op("Elemwise")
+def elementwise(walk: Walk, v: Any) -> Expr:
+    name = type(v.owner.op.scalar_op).__name__
+    if name == "Log":
+        found = log_of_sum(walk, v.owner.inputs[0])
+        if found is not None:
+            return found
+    ins = [walk.expr(i) for i in v.owner.inputs]
+    axes = met(ins, name)
+    if name in SAME:
+        return ins[0]
+    if name == "Second":
+        return walk.repeat(ins[1], axes)
+    ins = settled(walk, ins, axes)
+    return Expr(axes, *_written(walk, name, ins))
+
+
+def met(ins: Sequence[Expr], where: str) -> list[Axis | None]:
+    """The axes of arrays that meet element by element."""
+    out: list[Axis | None] = []
+    for i in range(len(ins[0].axes)):
+        here = [e.axes[i] for e in ins if e.axes[i] is not None]
+        axes = [a for a in here if a is not None]
+        # An axis of length 1 is repeated along the others.
+        long = [a for a in axes if a.root.size != 1] or axes
+        found = long[0] if long else None
+        for a in long[1:]:
+            found = unite(long[0], a, where)
+        out.append(found)
+    return out
+
+
+def settled(walk: Walk, ins: Sequence[Expr], axes: Sequence[Axis | None]) -> list[Expr]:
+    """Arrays ready to combine: no axis of length 1 beside a longer one, numbers for uniform
+    constants, and one array with all axes."""
+    out = []
+    for e in ins:
+        for i, a in enumerate(e.axes):
+            there = axes[i]
+            if a is not None and a.root.size == 1 and there is not None and there.root.size != 1:
+                e = walk.first(e, i)
+        out.append(e)
+    full = [a.root for a in axes if a is not None]
+    for k, e in enumerate(out):
+        if e.number is None or not e.real:
+            continue
+        others = {a.root for j, x in enumerate(out) if j != k for a in x.real}
+        if all(a.root in others for a in e.real):
+            out[k] = constant(e.number, len(e.axes))
+    if len(full) > 1 and not any({a.root for a in e.real} >= set(full) for e in out):
+        k = next(i for i, e in enumerate(out) if e.real)
+        out[k] = walk.writer.let(out[k], axes=list(axes))
+    return out
+
+
+def constant(x: float, n_axes: int) -> Expr:
+    """A number where an array may stand."""
+    return Expr([None] * n_axes, number(x), ATOM if x >= 0 else NEGATE, number=x)
+
+
+def _written(walk: Walk, name: str, ins: list[Expr]) -> Any:
+    """Text and binding of an op."""
+    if name in FUNCTIONS:
+        return lambda: f"{FUNCTIONS[name]}({ins[0].text()})", ATOM
+    if name == "Neg":
+        return lambda: f"-{ins[0].text(NEGATE)}", NEGATE
+    if name == "Reciprocal":
+        return lambda: f"1 / {ins[0].text(MULTIPLY + 1)}", MULTIPLY
+    if name == "Pow":
+        return lambda: f"{ins[0].text(POWER + 1)}^{ins[1].text(POWER)}", POWER
+    if name in FORMS:
+        e = ins[0] if ins[0].binds >= ATOM else walk.writer.let(ins[0])
+        return lambda: FORMS[name].format(e.text(ATOM)), OR
+    if name in CHAINS:
+        sign, binds = CHAINS[name]
+        return lambda: f" {sign} ".join(
+            e.text(binds + (1 if k else 0)) for k, e in enumerate(ins)
+        ), binds
+    if name in PAIRS:
+        sign, binds = PAIRS[name]
+        return lambda: f"{ins[0].text(binds + 1)} {sign} {ins[1].text(binds + 1)}", binds
+    if name in CALLS:
+        return lambda: f"{CALLS[name]}({', '.join(e.text() for e in ins)})", ATOM
+    raise Unconvertible(name, "the language has no such function")
+
+
+def log_of_sum(walk: Walk, v: Any) -> Expr | None:
+    """log(sum(exp(x))), which overflows as it stands."""
+    if v.owner is None or core_name(v.owner.op) != "Sum":
+        return None
+    inner = v.owner.inputs[0].owner
+    if inner is None or type(getattr(inner.op, "scalar_op", None)).__name__ != "Exp":
+        return None
+    from .reductions import log_sum_exp
+
+    return log_sum_exp(walk, walk.expr(inner.inputs[0]), v.owner.op.axis)

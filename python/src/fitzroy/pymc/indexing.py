@@ -1,0 +1,146 @@
+"""Elements, slices and look-ups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Constant
+
+from .axes import Axis, Expr, Unconvertible
+from .joining import join_parts
+from .walk import Walk, core_name, op, strip
+
+__all__ = ["subscripts"]
+
+
+def subscripts(walk: Walk, node: Any, first: int = 1) -> list[Any]:
+    """What stands between the brackets: slices of numbers, numbers, arrays of positions.
+
+    The inputs of `node` for them begin with `first`.
+    """
+    from pytensor.tensor.subtensor import get_idx_list
+
+    listed = getattr(node.op, "idx_list", None)
+    inputs = [node.inputs[0], *node.inputs[first:]]
+    given = inputs[1:] if listed is None else list(get_idx_list(inputs, listed))
+    return [_subscript(walk, s) for s in given]
+
+
+def _subscript(walk: Walk, s: Any) -> Any:
+    if isinstance(s, slice):
+        return slice(*[_end(walk, x) for x in (s.start, s.stop, s.step)])
+    if isinstance(s, (int, np.integer)):
+        return int(s)
+    kind = type(getattr(s, "type", None)).__name__
+    if kind == "SliceType":
+        if isinstance(s, Constant):
+            return s.data
+        if s.owner is not None and type(s.owner.op).__name__ == "MakeSlice":
+            return slice(*[_end(walk, x) for x in s.owner.inputs])
+    if kind == "NoneTypeT" or s is None:
+        return None
+    if not walk.constants.holds(s):
+        raise Unconvertible("Subtensor", "a position that is not constant")
+    value = walk.constants.value(s)
+    if value.dtype == bool:
+        return [np.asarray(p) for p in np.nonzero(value)]
+    return int(value) if value.ndim == 0 else (value, s.name)
+
+
+def _end(walk: Walk, x: Any) -> int | None:
+    if x is None or isinstance(x, (int, np.integer)):
+        return None if x is None else int(x)
+    if isinstance(x, Constant) and x.data is None or type(x.type).__name__ == "NoneTypeT":
+        return None
+    if not walk.constants.holds(x):
+        raise Unconvertible("Subtensor", "a slice whose end is not constant")
+    return walk.constants.whole(x)
+
+
+@op("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
+def indexed(walk: Walk, v: Any) -> Expr:
+    keys: list[Any] = []
+    for s in subscripts(walk, v.owner):
+        keys.extend([(p, None) for p in s] if isinstance(s, list) else [s])
+    part = _part_of_join(walk, v, keys)
+    if part is not None:
+        return part
+    e = walk.writer.named(walk.expr(v.owner.inputs[0]))
+    keys += [slice(None)] * (len(e.axes) - len([k for k in keys if k is not None]))
+    if any(k is None for k in keys):
+        raise Unconvertible("Subtensor", "a new axis between look-ups")
+    rows = _rows(walk, keys)
+    shown, axes, placed = [], [], False
+    for a, key in zip(e.axes, keys):
+        if isinstance(key, int):
+            size = 1 if a is None else a.root.size
+            if a is not None:
+                shown.append(str(key if key >= 0 else key + size))
+        elif isinstance(key, slice):
+            name, axis = _sliced(walk, a, key)
+            axes.append(axis)
+            if a is not None:
+                shown.append(name)
+        else:
+            if not placed:
+                axes.extend(rows)
+                placed = True
+            if a is not None:
+                places = np.broadcast_to(key[0], [r.size for r in rows])
+                places = np.where(places < 0, places + a.root.size, places)
+                shown.append(walk.writer.index(places, rows, a, key[1] or "idx"))
+    if all(s == ":" for s in shown):
+        return e.moved(axes)
+    if len(rows) > 1:
+        raise Unconvertible("AdvancedSubtensor", "positions with more than one axis")
+    return Expr(axes, lambda: f"{e.text()}[{', '.join(shown)}]")
+
+
+def _rows(walk: Walk, keys: list[Any]) -> list[Axis]:
+    """The axes that arrays of positions put in place of those that they look up in."""
+    arrays = [k for k in keys if isinstance(k, tuple)]
+    if not arrays:
+        return []
+    places = [i for i, k in enumerate(keys) if isinstance(k, (tuple, int))]
+    if len(arrays) > 1 and places != list(range(places[0], places[-1] + 1)):
+        raise Unconvertible("AdvancedSubtensor", "positions on both sides of a slice")
+    shape = np.broadcast_shapes(*[k[0].shape for k in arrays])
+    name = next((k[1] for k in arrays if k[1]), None)
+    return walk.axes_of(name, shape)
+
+
+def _sliced(walk: Walk, a: Axis | None, key: slice) -> tuple[str, Axis | None]:
+    """What stands between the brackets for a slice, and the axis that it leaves."""
+    if a is None:
+        return ":", None
+    places = np.arange(*key.indices(a.root.size))
+    if len(places) == a.root.size and np.all(np.diff(places) > 0):
+        return ":", a
+    rows = Axis(len(places))
+    return walk.writer.index(places, [rows], a, "at"), rows
+
+
+def _part_of_join(walk: Walk, v: Any, keys: list[Any]) -> Expr | None:
+    """The part of a stack that a position picks, which then need not be made."""
+    source = strip(v.owner.inputs[0])
+    whole = v.owner.inputs[0]
+    if source is not whole or source.owner is None:
+        return None
+    if core_name(source.owner.op) == "MakeVector" and len(keys) == 1 and isinstance(keys[0], int):
+        return walk.expr(source.owner.inputs[keys[0]])
+    if core_name(source.owner.op) != "Join" or walk.known(source) is not None:
+        return None
+    axis, parts = join_parts(walk, source)
+    axis %= source.type.ndim
+    if not all(p.type.shape[axis] == 1 for p in parts):
+        return None
+    others = [k for i, k in enumerate(keys) if i != axis]
+    if axis >= len(keys) or not isinstance(keys[axis], int):
+        return None
+    if not all(isinstance(k, slice) and k == slice(None) for k in others):
+        return None
+    e = walk.expr(parts[keys[axis]])
+    if e.axes[axis] is not None:
+        e = walk.first(e, axis)
+    return e.moved([*e.axes[:axis], *e.axes[axis + 1 :]])

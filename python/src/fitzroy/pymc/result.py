@@ -1,0 +1,119 @@
+"""Draws of a text as draws of the PyMC model that it came from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pymc.backends.arviz import find_constants, find_observations
+from pytensor.graph.replace import graph_replace
+
+from ..results import Groups, tree
+from .check import QUICK, packed
+from .convert import Conversion
+
+__all__ = ["tree_of"]
+
+Array = np.ndarray[Any, Any]
+
+
+def tree_of(
+    model: Any, conversion: Conversion, raw: dict[str, Any], var_names: Iterable[str] | None
+) -> Any:
+    """What `pm.sample` returns: all groups, with the model's names, dims and coords."""
+    groups: Groups = {"posterior": _posterior(model, conversion, raw["groups"]["posterior"])}
+    if "warmup_posterior" in raw["groups"]:
+        groups["warmup_posterior"] = _posterior(
+            model, conversion, raw["groups"]["warmup_posterior"]
+        )
+    for name in ("sample_stats", "warmup_sample_stats"):
+        if name in raw["groups"]:
+            groups[name] = dict(raw["groups"][name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        groups["observed_data"] = _given(model, find_observations(model))
+        groups["constant_data"] = _given(model, find_constants(model))
+    groups = {name: one for name, one in groups.items() if one}
+    coords = {k: np.asarray(v) for k, v in model.coords.items() if v is not None}
+    raw = {**raw, "coords": {k: v for k, v in raw["coords"].items() if k in ("chain", "draw")}}
+    if conversion.missing:
+        _compute(model, conversion.missing, groups)
+    if var_names is not None:
+        wanted = {v if isinstance(v, str) else v.name for v in var_names}
+        missing = wanted - set(groups["posterior"])
+        if missing:
+            raise ValueError(f"var_names: the model has no {', '.join(sorted(missing))}")
+        groups["posterior"] = {k: v for k, v in groups["posterior"].items() if k in wanted}
+    return tree(raw, groups, coords)
+
+
+def _posterior(model: Any, conversion: Conversion, drawn: dict[str, Any]) -> dict[str, Any]:
+    """Draws by the model's names, in its order."""
+    out: dict[str, Array] = {}
+    for shown, (_, values) in drawn.items():
+        name = conversion.called.get(shown)
+        if name is None or name not in model.named_vars:
+            continue
+        out[name] = _shaped(model, name, packed(values) if name in conversion.packed else values)
+    order = {name: k for k, name in enumerate(model.named_vars)}
+    return {
+        name: (("chain", "draw", *_of_variable(model, name, out[name].ndim - 2)), out[name])
+        for name in sorted(out, key=order.__getitem__)
+    }
+
+
+def _shaped(model: Any, name: str, values: Array) -> Array:
+    """Draws in the shape that the model gives the variable: with axes of length 1."""
+    variable = model.named_vars[name]
+    if values.ndim - 2 == variable.type.ndim:
+        return values
+    shape = variable.type.shape
+    rest = iter(values.shape[2:])
+    full = [1 if s == 1 else next(rest) for s in shape]
+    return values.reshape(*values.shape[:2], *full)
+
+
+def _of_variable(model: Any, name: str, ndim: int) -> list[str]:
+    """Dims of a variable: the model's, or ArviZ's for those without."""
+    given = list(model.named_vars_to_dims.get(name) or ())
+    given += [None] * (ndim - len(given))
+    return [d or f"{name}_dim_{k}" for k, d in enumerate(given[:ndim])]
+
+
+def _given(model: Any, found: dict[str, Any]) -> dict[str, Any]:
+    """Observed or constant data with their dims."""
+    out = {}
+    for name, values in found.items():
+        array = np.asarray(values)
+        if array.dtype.kind == "O":
+            continue
+        out[name] = (tuple(_of_variable(model, name, array.ndim)), array)
+    return out
+
+
+def _compute(model: Any, names: list[str], groups: Groups) -> None:
+    """Deterministics that are not in the text, by PyMC."""
+    # PyMC's own function draws the observed variables anew, on which they may depend.
+    ins = {rv: rv.type() for rv in model.free_RVs}
+    seen = {rv: pt.as_tensor(_value(model, rv)).astype(rv.type.dtype) for rv in model.observed_RVs}
+    outs = graph_replace([model[name] for name in names], {**ins, **seen}, strict=False)
+    compute = pytensor.function(
+        list(ins.values()), outs, mode=QUICK, on_unused_input="ignore", allow_input_downcast=True
+    )
+    drawn = [groups["posterior"][rv.name][1] for rv in model.free_RVs]
+    chains, draws = next(iter(groups["posterior"].values()))[1].shape[:2]
+    made = [compute(*[v[c, d] for v in drawn]) for c in range(chains) for d in range(draws)]
+    for k, name in enumerate(names):
+        values = np.array([one[k] for one in made])
+        values = values.reshape(chains, draws, *values.shape[1:])
+        dims = ("chain", "draw", *_of_variable(model, name, values.ndim - 2))
+        groups["posterior"][name] = (dims, values)
+
+
+def _value(model: Any, rv: Any) -> Array:
+    value = model.rvs_to_values[rv]
+    return np.asarray(value.data if hasattr(value, "data") else value.get_value())

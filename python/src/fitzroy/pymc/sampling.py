@@ -1,0 +1,189 @@
+"""PyMC models, sampled by Fitzroy."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import pymc as pm
+
+from ..curves.solve import processors
+from ..data import seed_of
+from ..model import run
+from ..progress import Progress
+from ..results import warn_of
+from .axes import Unconvertible
+from .check import Check, check
+from .convert import Conversion, convert
+from .result import tree_of
+
+__all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
+
+
+class ConversionWarning(UserWarning):
+    """Something of a PyMC model is done otherwise than asked."""
+
+
+class Converted:
+    """A PyMC model as a model of Fitzroy's language."""
+
+    def __init__(self, model: Any, conversion: Conversion) -> None:
+        self.model = model
+        self._conversion = conversion
+
+    @property
+    def text(self) -> str:
+        """What is sampled."""
+        return self._conversion.text
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Its data: constants of the model and what is observed."""
+        return self._conversion.data
+
+    @property
+    def notes(self) -> list[str]:
+        """What was done how."""
+        return self._conversion.notes
+
+    @property
+    def missing(self) -> list[str]:
+        """Deterministics that PyMC computes from the draws."""
+        return self._conversion.missing
+
+    def check(self, n: int = 64, random_seed: int = 1) -> Check:
+        """Compares the density with `model.logp` at `n` points."""
+        return check(self.model, n, random_seed)
+
+    def __repr__(self) -> str:
+        return self.text + "".join(f"# {note}\n" for note in self.notes)
+
+    def sample(self, **settings: Any) -> Any:
+        """As `fitzroy.sample` of the model."""
+        return _sampled(self.model, self._conversion, **settings)
+
+
+def from_pymc(model: Any = None) -> Converted:
+    """The model's text, data and notes; `model` may be left out inside `with pm.Model():`.
+
+    Raises Unconvertible, with the reason, for a model that has no counterpart.
+    """
+    model = pm.modelcontext(model)
+    return Converted(model, convert(model))
+
+
+def sample(
+    model: Any = None,
+    *,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float = 0.8,
+    random_seed: Any = None,
+    initvals: Any = None,
+    var_names: Iterable[str] | None = None,
+    max_treedepth: int = 10,
+    sampler: str = "nuts",
+    progressbar: bool | Progress = True,
+    discard_tuned_samples: bool = True,
+    idata_kwargs: dict[str, Any] | None = None,
+    backend: str = "auto",
+) -> Any:
+    """Samples an unchanged PyMC model, and returns what `pm.sample` returns.
+
+    The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with
+    a ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals`
+    are not used: chains find their own starts.
+
+    Raises ValueError for settings out of range and for a model without a finite density.
+    """
+    model = pm.modelcontext(model)
+    if backend not in ("auto", "fitzroy"):
+        raise ValueError(f"backend='{backend}' is not known; it is one of 'auto', 'fitzroy'")
+    if initvals is not None:
+        message = "initvals are not used: chains find their own starts"
+        warnings.warn(message, ConversionWarning, stacklevel=2)
+    settings = dict(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        cores=cores,
+        target_accept=target_accept,
+        random_seed=random_seed,
+        var_names=var_names,
+        max_treedepth=max_treedepth,
+        sampler=sampler,
+        progressbar=progressbar,
+        discard_tuned_samples=discard_tuned_samples,
+        idata_kwargs=idata_kwargs,
+    )
+    try:
+        return _sampled(model, convert(model), **settings)
+    except Unconvertible as why:
+        if backend == "fitzroy":
+            raise ValueError(f"the model cannot be converted: {why}") from why
+        message = f"the model cannot be converted ({why}), and is sampled by PyMC"
+        warnings.warn(message, ConversionWarning, stacklevel=2)
+        return pm.sample(
+            draws,
+            tune=tune,
+            chains=chains,
+            cores=cores,
+            target_accept=target_accept,
+            random_seed=random_seed,
+            initvals=initvals,
+            var_names=var_names,
+            progressbar=bool(progressbar),
+            discard_tuned_samples=discard_tuned_samples,
+            idata_kwargs=idata_kwargs,
+            model=model,
+        )
+
+
+def _sampled(
+    model: Any,
+    conversion: Conversion,
+    *,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    cores: int | None = None,
+    target_accept: float = 0.8,
+    random_seed: Any = None,
+    var_names: Iterable[str] | None = None,
+    max_treedepth: int = 10,
+    sampler: str = "nuts",
+    progressbar: bool | Progress = True,
+    discard_tuned_samples: bool = True,
+    idata_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    settings = dict(
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        threads=min(cores or processors(), chains),
+        target_accept=target_accept,
+        seed=seed_of(random_seed),
+        max_treedepth=max_treedepth,
+        sampler=sampler,
+        keep_warmup=not discard_tuned_samples,
+    )
+    arrays: dict[str, Any] = dict(conversion.data)
+    for name, labels in conversion.labels.items():
+        arrays.setdefault(name, ([len(labels)], labels))
+    try:
+        raw = run(conversion.text, arrays, settings, progressbar)
+    except ValueError as error:
+        # A place in the text is one that the conversion wrote, and no user.
+        if re.match(r"line \d+, column", str(error)):
+            raise Unconvertible("its text", str(error)) from error
+        raise
+    out = tree_of(model, conversion, raw, var_names)
+    warn_of(raw, stacklevel=3)
+    if (idata_kwargs or {}).get("log_likelihood"):
+        with model:
+            pm.compute_log_likelihood(out, progressbar=False)
+    return out

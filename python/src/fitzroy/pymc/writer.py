@@ -1,0 +1,163 @@
+"""The text of a model while it is made: names, declared data, statements."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .axes import Axis, Expr, Unconvertible
+
+__all__ = ["Writer"]
+
+#: Names that mean something else in the language or in a trace.
+RESERVED = frozenset(
+    "data dim let predict target and or not in pi e inf chain draw sample ordered truncated "
+    "bounded centred noncentred auto from int".split()
+)
+Array = np.ndarray[Any, Any]
+
+
+class _Declared:
+    def __init__(self, name: str, axes: list[Axis], of: Axis | None) -> None:
+        self.name, self.axes, self.of = name, axes, of
+
+
+class Writer:
+    """Statements are functions, called when every axis has found its name."""
+
+    def __init__(self) -> None:
+        self.statements: list[Callable[[], str]] = []
+        self.data: dict[str, Array] = {}
+        #: Names in the text, and what they are called outside.
+        self.names: dict[str, str] = {}
+        self._declared: list[_Declared] = []
+        self._by_content: dict[tuple[str, tuple[int, ...]], list[_Declared]] = {}
+        self._axes: list[Axis] = []
+
+    # Names
+
+    def fresh(self, want: str) -> str:
+        """A name of the language that nothing else has."""
+        name = re.sub(r"\W", "_", want).strip("_") or "x"
+        if name[0].isdigit() or name in RESERVED:
+            name = f"v_{name}"
+        base, k = name, 2
+        while name in self.names:
+            name, k = f"{base}_{k}", k + 1
+        self.names[name] = want
+        return name
+
+    def dim(self, axis: Axis) -> str:
+        """The name of the dim that an axis is."""
+        root = axis.root
+        if root.shown is None:
+            root.shown = self.fresh(root.name or f"d{root.size}")
+            self._axes.append(root)
+        return root.shown
+
+    def dims(self, axes: Sequence[Axis | None], twice: bool = False) -> str:
+        """`[a, b]`, or nothing for a number."""
+        real = [a.root for a in axes if a is not None]
+        if len(set(map(id, real))) < len(real) and not twice:
+            raise Unconvertible("axes", "one dim twice in an array")
+        return f"[{', '.join(self.dim(a) for a in real)}]" if real else ""
+
+    # Data
+
+    def datum(self, values: Array, axes: Sequence[Axis], name: str) -> str:
+        """The name of an array over these axes; the same one again where it is there already."""
+        values = np.ascontiguousarray(values, dtype=float)
+        same = self._same(values)
+        for known in same:
+            if known.of is None and _equal(known.axes, axes):
+                return known.name
+        made = _Declared(self.fresh(name), list(axes), None)
+        return self._declare(made, values, same)
+
+    def index(self, positions: Array, rows: Sequence[Axis], of: Axis, name: str) -> str:
+        """The name of positions in `of` for each row. The same ones again are the same rows."""
+        positions = np.ascontiguousarray(positions, dtype=float)
+        same = self._same(positions)
+        for known in same:
+            if known.of is not None and known.of.root is of.root:
+                for a, b in zip(known.axes, rows):
+                    if a.root is not b.root:
+                        a.root.join(b) if a.root.name or not b.root.name else b.root.join(a)
+                return known.name
+        made = _Declared(self.fresh(name), list(rows), of)
+        return self._declare(made, positions, same)
+
+    def observed(self, name: str, values: Array, axes: Sequence[Axis]) -> None:
+        """Declares what is observed."""
+        self._declared.append(_Declared(name, list(axes), None))
+        self.data[name] = np.asarray(values, dtype=float)
+
+    def _same(self, values: Array) -> list[_Declared]:
+        digest = hashlib.sha1(values.tobytes()).hexdigest()
+        return self._by_content.setdefault((digest, values.shape), [])
+
+    def _declare(self, made: _Declared, values: Array, same: list[_Declared]) -> str:
+        same.append(made)
+        self._declared.append(made)
+        self.data[made.name] = values
+        return made.name
+
+    # Statements
+
+    def say(self, statement: Callable[[], str]) -> None:
+        self.statements.append(statement)
+
+    def let(self, e: Expr, name: str = "t", axes: Sequence[Axis | None] | None = None) -> Expr:
+        """Names an expression, whose dims then stand in the order of its axes; repeats it along
+        `axes` where that has more."""
+        shown = self.fresh(name)
+        axes = list(e.axes if axes is None else axes)
+        self.say(lambda: f"let {shown}{self.dims(axes)} = {e.text()}")
+        return Expr(axes, shown, named=True, number=e.number)
+
+    def named(self, e: Expr) -> Expr:
+        """A name for the expression, for positions between brackets."""
+        return e if e.named else self.let(e)
+
+    def mark(self) -> Any:
+        """Where the text is now, to come back to."""
+        contents = {k: list(v) for k, v in self._by_content.items()}
+        return (
+            len(self.statements),
+            dict(self.names),
+            list(self._declared),
+            dict(self.data),
+            contents,
+        )
+
+    def back(self, mark: Any) -> None:
+        """Takes back what was said since `mark`."""
+        del self.statements[mark[0] :]
+        _, self.names, self._declared, self.data, self._by_content = mark
+
+    def text(self) -> str:
+        """The model."""
+        body = [statement() for statement in self.statements]
+        head, given = [], set()
+        for one in self._declared:
+            line = f"data {one.name}{self.dims(one.axes, twice=True)}"
+            given |= {a.root for a in one.axes}
+            if one.of is not None:
+                line += f" in {self.dim(one.of)}"
+            head.append(line)
+        for axis in self._axes:
+            if axis not in given and axis.root is axis:
+                head.append(f"dim {axis.shown} = {axis.size}")
+        return "\n".join([*head, *body]) + "\n"
+
+    def shown_dims(self) -> dict[str, Axis]:
+        """Dims of the text by name."""
+        return {a.shown: a for a in self._axes if a.shown is not None and a.root is a}
+
+
+def _equal(a: Sequence[Axis], b: Sequence[Axis]) -> bool:
+    return len(a) == len(b) and all(x.root is y.root for x, y in zip(a, b))

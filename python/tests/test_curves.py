@@ -1,0 +1,148 @@
+"""`CurveFit`: estimates, bands, formulas, many fits."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import fitzroy as fz
+
+
+def decay(x, a, b, c):
+    return a * np.exp(-b * x) + c
+
+
+X = np.linspace(0, 4, 60)
+Y = decay(X, 2.0, 1.3, 0.5) + 0.1 * np.random.default_rng(1).normal(size=60)
+
+
+def test_an_estimate_unpacks_and_names_its_parameters():
+    found = fz.CurveFit(decay).fit(X, Y)
+    popt, pcov = found
+    assert found.names == ["a", "b", "c"] and list(found.params) == found.names
+    np.testing.assert_array_equal(np.sqrt(np.diag(pcov)), found.se)
+    assert found.converged and found.covariance_status == "ok" and len(found) == 2
+    assert np.all(found.ci[:, 0] < popt) and np.all(popt < found.ci[:, 1])
+    assert "converged" in repr(found) and "<table>" in found._repr_html_()
+
+
+def test_functions_and_formulas_agree():
+    one = fz.CurveFit(decay).fit(X, Y)
+    two = fz.CurveFit("a*exp(-b*t)+c").fit({"t": X}, Y)
+    np.testing.assert_allclose(one.popt, two.popt, rtol=1e-9)
+    np.testing.assert_allclose(one.pcov, two.pcov, rtol=1e-7)
+
+
+def test_bands_are_those_of_the_delta_method():
+    found = fz.CurveFit(decay).fit(X, Y)
+    at = np.array([0.5, 1.0])
+    a, b, _ = found.popt
+    slopes = np.stack([np.exp(-b * at), -a * at * np.exp(-b * at), np.ones(2)], 1)
+    want = np.sqrt(np.einsum("ij,jk,ik->i", slopes, found.pcov, slopes))
+    band = found.predict(at)
+    np.testing.assert_allclose(band.se, want, rtol=1e-10)
+    np.testing.assert_allclose(band.value, decay(at, *found.popt))
+    assert np.all(band.prediction_lower < band.lower)
+    called = fz.CurveFit(lambda x, a, b, c: decay(np.array(list(x)), a, b, c))
+    with pytest.warns(fz.UntracedWarning):
+        other = called.fit(X, Y, p0=[1.5, 1.0, 0.3])
+    np.testing.assert_allclose(other.predict(at).se, want, rtol=1e-5)
+    np.testing.assert_allclose(other.ci, found.ci, rtol=1e-5)
+
+
+def test_estimates_are_pickled_with_their_curve():
+    found = pickle.loads(pickle.dumps(fz.CurveFit(decay).fit(X, Y)))
+    np.testing.assert_allclose(found.predict(X[:2]).value, decay(X[:2], *found.popt))
+    found = pickle.loads(pickle.dumps(fz.CurveFit("a*exp(-b*x)+c").fit(X, Y)))
+    np.testing.assert_allclose(found.predict(X[:2]).value, decay(X[:2], *found.popt))
+
+
+def test_parameters_are_given_by_name():
+    fitter = fz.CurveFit("a*exp(-b*x)+c")
+    found = fitter.fit(X, Y, p0={"a": 1, "b": 1, "c": 0}, bounds={"c": (0, 0.3)})
+    assert found.params["c"] == 0.3 and np.isnan(found.se[2])
+    assert "c is at its upper bound" in found.findings[0]
+    held = fitter.fit(X, Y, fixed={"c": 0.4})
+    assert held.names == ["a", "b"]
+    np.testing.assert_allclose(held.predict(X[:1]).value, held.params["a"] + 0.4)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (dict(p0={"a": 1}), "no value for b, c"),
+        (dict(p0={"z": 1}), "p0 names z"),
+        (dict(p0=[1, 2]), "p0 needs 3 values"),
+        (dict(bounds={"z": (0, 1)}), "bounds names z"),
+        (dict(loss="absolute"), "loss='absolute' is not known"),
+        (dict(method="newton"), "method='newton' is not known"),
+        (dict(fixed={"c": 1.0}), "needs a formula"),
+        (dict(confidence=2.0), "probability between 0 and 1"),
+    ],
+)
+def test_what_is_wrong_is_named(given, words):
+    with pytest.raises(ValueError, match=words):
+        fz.CurveFit(decay).fit(X, Y, **given)
+
+
+def test_curves_of_the_wrong_kind_are_refused():
+    with pytest.raises(TypeError, match="a function or a formula"):
+        fz.CurveFit(3)
+    with pytest.raises(ValueError, match="row 3"):
+        fz.CurveFit(decay).fit(X, np.where(np.arange(60) == 2, np.nan, Y))
+
+
+def test_pandas_polars_and_lists_are_columns():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    want = fz.CurveFit("a*exp(-b*x)+c").fit(X, Y).popt
+    for x, y in [
+        (pd.DataFrame({"x": X, "y": Y}), pd.Series(Y)),
+        (pl.DataFrame({"x": X}), pl.Series(Y)),
+        (list(X), list(Y)),
+    ]:
+        np.testing.assert_array_equal(fz.CurveFit("a*exp(-b*x)+c").fit(x, y).popt, want)
+    np.testing.assert_array_equal(
+        fz.curve_fit(decay, pd.Series(X), pd.Series(Y))[0], fz.curve_fit(decay, X, Y)[0]
+    )
+
+
+def test_many_fits_are_those_made_one_by_one():
+    r = np.random.default_rng(3)
+    theta = np.stack([r.uniform(1, 3, 40), r.uniform(0.5, 2, 40), r.uniform(-1, 1, 40)], 1)
+    many_y = np.stack([decay(X, *t) for t in theta]) + 0.05 * r.normal(size=(40, 60))
+    fitter = fz.CurveFit(decay)
+    many = fitter.fit_many(X, many_y, p0=[2, 1, 0])
+    assert many.converged.all() and len(many) == 40
+    for k in range(0, 40, 7):
+        one = fitter.fit(X, many_y[k], p0=[2, 1, 0])
+        np.testing.assert_allclose(many.popt[k], one.popt, rtol=1e-6)
+        np.testing.assert_allclose(many.se[k], one.se, rtol=1e-4)
+    weighted = fitter.fit_many(X, many_y, sigma=0.05, absolute_sigma=True, p0=[2, 1, 0])
+    one = fitter.fit(X, many_y[7], sigma=0.05, absolute_sigma=True, p0=[2, 1, 0])
+    np.testing.assert_allclose(weighted.se[7], one.se, rtol=1e-4)
+
+
+def test_a_fit_of_many_that_fails_is_a_row_of_nan():
+    many_y = np.stack([Y, np.full(60, np.nan), Y])
+    many = fz.CurveFit(decay).fit_many(X, many_y, p0=[2, 1, 0])
+    assert list(many.converged) == [True, False, True]
+    assert np.isnan(many.popt[1]).all() and np.isfinite(many.popt[[0, 2]]).all()
+
+
+def test_many_fits_may_have_their_own_x():
+    xs = np.stack([X, X + 0.5])
+    ys = decay(xs, 2.0, 1.0, 0.5)
+    many = fz.CurveFit(decay).fit_many(xs, ys, p0=[1.5, 0.8, 0.3])
+    np.testing.assert_allclose(many.popt, [[2.0, 1.0, 0.5]] * 2, rtol=1e-7)
+    with pytest.raises(ValueError, match="two axes"):
+        fz.CurveFit(decay).fit_many(X, Y)
+    with pytest.raises(ValueError, match="points"):
+        fz.CurveFit("a*x+b").fit_many(X[:5], ys)
+
+
+def test_starts_are_found_where_ones_do_not_lead():
+    y = 2.0 * np.sin(3.1 * X + 0.4)
+    popt, _ = fz.curve_fit(lambda x, a, f, phase: a * np.sin(f * x + phase), X, y)
+    np.testing.assert_allclose(popt, [2.0, 3.1, 0.4], rtol=1e-6)

@@ -1,0 +1,205 @@
+"""Models as text: data of any kind in, ArviZ's groups out; interrupts, progress, errors."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import fitzroy as fz
+
+TEXT = """data y[schools], sigma[schools]
+mu             ~ Normal(0, 5)
+tau            ~ HalfCauchy(5)
+theta[schools] ~ Normal(mu, tau)
+y[schools]     ~ Normal(theta, sigma)
+"""
+DATA = {
+    "y": [28.0, 8, -3, 7, -1, 1, 18, 12],
+    "sigma": [15.0, 10, 16, 11, 9, 11, 10, 18],
+}
+LABELS = list("ABCDEFGH")
+
+
+def mu(draws):
+    return draws.posterior["mu"].values
+
+
+@pytest.fixture(scope="module")
+def plain():
+    pytest.importorskip("xarray")
+    return fz.Model(TEXT).sample(DATA, random_seed=1, progressbar=False)
+
+
+def test_groups_dims_and_attributes_are_arvizs(plain):
+    assert plain.posterior["theta"].dims == ("chain", "draw", "schools")
+    assert plain.posterior["theta"].shape == (4, 1000, 8)
+    assert {"lp", "diverging", "tree_depth", "energy"} <= set(plain.sample_stats.data_vars)
+    assert plain.posterior.attrs["inference_library"] == "fitzroy"
+    assert plain.posterior.attrs["verdict"] == "converged"
+    assert set(plain.observed_data.data_vars) == {"y"}
+    assert set(plain.constant_data.data_vars) == {"sigma"}
+
+
+def test_data_of_any_kind_give_the_same_draws(plain):
+    pd, pl, xr = (pytest.importorskip(n) for n in ("pandas", "polars", "xarray"))
+    model = fz.Model(TEXT)
+    dataset = xr.Dataset({k: ("schools", v) for k, v in DATA.items()}, coords={"schools": LABELS})
+    kinds = [
+        pd.DataFrame(DATA),
+        pl.DataFrame(DATA),
+        dataset,
+        {k: np.float32(v) for k, v in DATA.items()},
+    ]
+    kinds.append({k: np.array(v)[::1].astype(">f8") for k, v in DATA.items()})
+    for data in kinds:
+        draws = model.sample(data, random_seed=1, progressbar=False)
+        np.testing.assert_array_equal(mu(draws), mu(plain))
+    assert list(model.sample(dataset, draws=5, tune=5).posterior["schools"].values) == LABELS
+    labelled = model.sample(DATA, coords={"schools": LABELS}, draws=5, tune=5)
+    assert list(labelled.posterior["schools"].values) == LABELS
+
+
+def test_draws_do_not_depend_on_cores(plain):
+    draws = fz.Model(TEXT).sample(DATA, random_seed=1, cores=1, progressbar=False)
+    np.testing.assert_array_equal(mu(draws), mu(plain))
+
+
+def test_what_is_asked_for_is_there():
+    draws = fz.Model(TEXT).sample(
+        DATA,
+        draws=50,
+        tune=100,
+        predictive=True,
+        log_likelihood=True,
+        keep_warmup=True,
+        var_names=["mu"],
+        progressbar=False,
+        random_seed=1,
+    )
+    assert list(draws.posterior.data_vars) == ["mu"]
+    assert draws.posterior_predictive["y"].shape == (4, 50, 8)
+    assert draws.log_likelihood["y"].shape == (4, 50, 8)
+    assert draws.warmup_posterior["mu"].shape == (4, 100)
+    prior = fz.Model(TEXT).prior(DATA, draws=30, random_seed=2)
+    assert prior.prior["mu"].shape == (1, 30) and prior.prior_predictive["y"].shape == (1, 30, 8)
+
+
+def test_draws_are_pickled_and_written(plain, tmp_path):
+    assert pickle.loads(pickle.dumps(fz.Model(TEXT))) == fz.Model(TEXT)
+    np.testing.assert_array_equal(mu(pickle.loads(pickle.dumps(plain))), mu(plain))
+    pytest.importorskip("h5netcdf")
+    pytest.importorskip("h5py")
+    plain.to_netcdf(tmp_path / "draws.nc", engine="h5netcdf")
+
+
+@pytest.mark.parametrize(
+    ("data", "settings", "error", "words"),
+    [
+        ({"y": DATA["y"]}, {}, ValueError, "`sigma` is missing"),
+        ({**DATA, "sigma": [1.0, 2.0]}, {}, ValueError, "schools"),
+        ({**DATA, "sigma": np.ones((8, 2))}, {}, ValueError, "axes|axis|dim"),
+        ({**DATA, "y": [*DATA["y"][:7], np.nan]}, {}, ValueError, "row 8"),
+        ({**DATA, "y": [object()] * 8}, {}, TypeError, "numbers or text"),
+        ([1, 2], {}, TypeError, "data is a list"),
+        (DATA, {"draws": 0}, ValueError, "draws=0"),
+        (DATA, {"chains": 0}, ValueError, "chains=0"),
+        (DATA, {"tune": -1}, ValueError, "tune=-1"),
+        (DATA, {"random_seed": -1}, ValueError, "random_seed"),
+        (DATA, {"sampler": "gibbs"}, ValueError, "sampler='gibbs' is not known"),
+        (DATA, {"target_accept": 2.0}, ValueError, "target"),
+        (DATA, {"var_names": ["nu"]}, ValueError, "no nu"),
+    ],
+)
+def test_what_is_wrong_is_named(data, settings, error, words):
+    with pytest.raises(error, match=words):
+        fz.Model(TEXT).sample(data, progressbar=False, **{"draws": 5, "tune": 5, **settings})
+
+
+def test_masked_elements_are_missing():
+    masked = np.ma.array(DATA["y"], mask=np.arange(8) == 2)
+    with pytest.raises(ValueError, match="row 3"):
+        fz.Model(TEXT).sample({**DATA, "y": masked}, progressbar=False)
+
+
+def test_errors_in_the_text_have_their_place():
+    with pytest.raises(ValueError, match="line 1, column 6.*did you mean `Normal`"):
+        fz.Model("mu ~ Norml(0, 1)")
+
+
+LONG = dict(draws=30_000_000, tune=200, chains=2, random_seed=1)
+
+
+def test_an_interrupt_returns_what_there_is():
+    before = signal.getsignal(signal.SIGINT)
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.warns(fz.ConvergenceWarning, match="was stopped"):
+        draws = fz.Model("mu ~ Normal(0, 1)").sample(progressbar=False, **LONG)
+    assert 0 < mu(draws).shape[1] < LONG["draws"]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_progress_is_told_and_may_stop_the_run():
+    seen = []
+
+    def told(done, divergences, total):
+        seen.append((done, total))
+        if len(seen) > 3:
+            raise RuntimeError("enough")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fz.Model("mu ~ Normal(0, 1)").sample(progressbar=told, **LONG)
+    assert seen[-1][1] == LONG["draws"] + LONG["tune"] and len(seen[-1][0]) == 2
+
+
+def test_other_threads_go_on():
+    ticks = []
+    running = threading.Event()
+    running.set()
+
+    def tick():
+        while running.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    began = time.monotonic()
+    fz.Model("mu ~ Normal(0, 1)").sample(draws=400_000, random_seed=1, progressbar=False)
+    ended = time.monotonic()
+    running.clear()
+    thread.join()
+    during = [t for t in ticks if began < t < ended]
+    # With the lock held there would be none but at the ends.
+    assert len(during) > 5
+
+
+def test_draws_that_should_not_be_relied_on_are_warned_of():
+    with pytest.warns(fz.ConvergenceWarning, match="not converged"):
+        fz.Model(TEXT).sample(DATA, draws=10, tune=10, random_seed=1, progressbar=False)
+
+
+def test_import_is_quick_and_takes_numpy_alone():
+    code = (
+        "import numpy, sys, time; before = set(sys.modules); s = time.process_time(); "
+        "import fitzroy; "
+        "d = time.process_time() - s; print(d); "
+        "print(sorted({m.split('.')[0] for m in set(sys.modules) - before} "
+        "& {'scipy', 'xarray', 'pandas', 'pymc', 'pytensor', 'arviz', 'jax', 'IPython'}))"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(5)
+    ]
+    lines = [run.stdout.split("\n") for run in runs]
+    assert all(line[1] == "[]" for line in lines)
+    assert min(float(line[0]) for line in lines) < 0.05

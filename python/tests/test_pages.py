@@ -1,0 +1,30 @@
+"""The code of the README and of `docs/python.md` runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent.parent
+PAGES = [HERE / "README.md", HERE.parent / "docs" / "python.md"]
+BLOCK = re.compile(r"(<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_blocks_run_one_after_the_other(page):
+    pytest.importorskip("xarray")
+    names: dict[str, object] = {}
+    n = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _, needs, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+            needs = needs or ("pymc" if "import pymc" in code else "")
+            if needs and importlib.util.find_spec(needs) is None:
+                continue
+            exec(compile(code, str(page), "exec"), names)
+            n += 1
+    assert n >= 2

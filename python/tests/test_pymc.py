@@ -1,0 +1,185 @@
+"""PyMC models: the same density, the same names, the same answers."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+pm = pytest.importorskip("pymc")
+az = pytest.importorskip("arviz")
+
+from pymc_models import MODELS, NOT_YET, ROUNDED_BY_PYMC  # noqa: E402
+
+import fitzroy as fz  # noqa: E402
+from fitzroy.pymc import ConversionWarning, Unconvertible  # noqa: E402
+
+logging.getLogger("pymc").setLevel(logging.ERROR)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n not in NOT_YET])
+def test_log_densities_differ_by_a_constant(name):
+    found = fz.from_pymc(MODELS[name]()).check()
+    assert found.range > 1, "the points must tell densities apart"
+    assert found.spread < ROUNDED_BY_PYMC.get(name, 1e-9), found
+
+
+@pytest.mark.parametrize("name", list(NOT_YET))
+def test_what_cannot_be_converted_says_why(name):
+    with pytest.raises(Unconvertible, match=NOT_YET[name]):
+        fz.from_pymc(MODELS[name]())
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n not in NOT_YET])
+def test_deterministics_are_those_of_pymc(name):
+    model = MODELS[name]()
+    draws = fz.sample(model, draws=10, tune=50, chains=2, random_seed=3, progressbar=False)
+    posterior = _posterior(draws)
+    names = [v.name for v in model.deterministics if not _is_factor(model, v.name)]
+    # PyMC draws the observed elements of `y` anew.
+    if not names or name == "missing_values":
+        return
+    with model:
+        want = pm.compute_deterministics(
+            posterior, var_names=names, progressbar=False, merge_dataset=False
+        )
+    for name in names:
+        assert posterior[name].dims == want[name].dims
+        np.testing.assert_allclose(posterior[name], want[name], rtol=1e-8, atol=1e-10)
+
+
+def test_observed_elements_stand_among_the_missing_ones():
+    draws = fz.sample(
+        MODELS["missing_values"](), draws=20, tune=50, random_seed=1, progressbar=False
+    )
+    y = draws.posterior["y"].values
+    gaps = [3, 10, 30]
+    assert np.all(y[..., gaps] == draws.posterior["y_unobserved"].values)
+    kept = np.delete(y, gaps, axis=-1)
+    assert np.ptp(kept.reshape(-1, 37), axis=0).max() == 0
+
+
+def _is_factor(model, name):
+    """Deterministics that PyMC makes of the packed factor, whose zeros it does not keep."""
+    return any(name.startswith(f"{v.name}_") for v in model.free_RVs)
+
+
+def _posterior(draws):
+    found = draws.posterior
+    return found.to_dataset() if hasattr(found, "to_dataset") else found
+
+
+def test_all_that_pymc_returns_is_there():
+    model = MODELS["varying_intercepts_and_slopes"]()
+    draws = fz.sample(model, draws=200, tune=300, random_seed=1, progressbar=False)
+    assert {"posterior", "sample_stats", "observed_data", "constant_data"} <= set(_groups(draws))
+    posterior = _posterior(draws)
+    assert posterior["a"].dims == ("chain", "draw", "county")
+    assert list(posterior["county"].values) == list(range(9))
+    assert posterior.attrs["inference_library"] == "fitzroy"
+    assert draws.constant_data["county_of"].dims == ("house",)
+    assert draws.observed_data["y"].dims == ("house",)
+    free = {v.name for v in model.free_RVs}
+    assert set(posterior.data_vars) == free
+    assert not posterior.isnull().any().to_dataarray().any()
+
+
+def _groups(draws):
+    return draws.children if hasattr(draws, "children") else draws.groups()
+
+
+def test_pymc_samples_by_name_and_goes_on_with_the_result():
+    fz.register()
+    fz.register()
+    with MODELS["eight_schools"]():
+        draws = pm.sample(
+            500, tune=500, chains=4, nuts_sampler="fitzroy", random_seed=2, progressbar=False
+        )
+        pm.sample_posterior_predictive(draws, extend_inferencedata=True, progressbar=False)
+        pm.compute_log_likelihood(draws, progressbar=False)
+    assert draws.posterior_predictive["y"].shape == (4, 500, 8)
+    assert az.loo(draws).n_data_points == 8
+    # From 4 x 100,000 draws of the sampler of PyMC: mean 4.41, sd 3.31.
+    assert abs(float(draws.posterior["mu"].mean()) - 4.4) < 0.5
+
+
+def test_the_same_seed_gives_the_same_draws_and_seeds_may_be_lists():
+    model = MODELS["linear_regression"]()
+    one, two, three = (
+        fz.sample(model, draws=50, tune=100, random_seed=seed, progressbar=False)
+        for seed in (5, 5, [1, 2, 3, 4])
+    )
+    assert np.array_equal(one.posterior["noise"], two.posterior["noise"])
+    assert not np.array_equal(one.posterior["noise"], three.posterior["noise"])
+
+
+def test_answers_are_those_of_pymc():
+    model = MODELS["logistic_growth"]()
+    ours = fz.sample(model, draws=1000, random_seed=1, progressbar=False)
+    theirs = pm.sample(
+        1000, chains=4, cores=1, model=model, random_seed=1, progressbar=False, nuts_sampler="pymc"
+    )
+    for name in ("top", "rate", "middle", "s"):
+        a, b = ours.posterior[name], theirs.posterior[name]
+        # Five standard errors of a difference of means with at least 400 effective draws each.
+        assert abs(float(a.mean() - b.mean())) < 5 * float(b.std()) * np.sqrt(2 / 400)
+
+
+def test_a_model_without_a_counterpart_is_sampled_by_pymc_and_says_so():
+    model = MODELS["change_point_in_a_discrete_year"]()
+    with pytest.warns(ConversionWarning, match="discrete parameter"):
+        draws = fz.sample(model, draws=20, tune=20, chains=1, progressbar=False, random_seed=1)
+    assert draws.posterior["when"].shape == (1, 20)
+    with pytest.raises(ValueError, match="cannot be converted"):
+        fz.sample(model, backend="fitzroy")
+
+
+def test_correlations_have_the_spread_of_their_distribution():
+    with pm.Model() as model:
+        pm.LKJCorr("R", n=3, eta=2.0)
+    if model["R"].type.ndim != 2:
+        pytest.skip("a packed triangle, which is sampled by PyMC")
+    draws = fz.sample(model, draws=5000, random_seed=1, progressbar=False)
+    # (r + 1)/2 is Beta(eta + (n - 2)/2, the same): variance 1/6. 20,000 nearly independent draws
+    # have a standard error of the variance of some 0.0015.
+    assert abs(float(draws.posterior["R"].values[..., 0, 1].var()) - 1 / 6) < 0.008
+
+
+def test_what_cannot_be_asked_for_is_refused():
+    model = MODELS["eight_schools"]()
+    with pytest.raises(ValueError, match="backend"):
+        fz.sample(model, backend="stan")
+    with pytest.raises(ValueError, match="var_names"):
+        fz.sample(model, draws=5, tune=5, var_names=["nothing"], progressbar=False)
+    with pytest.raises(ValueError, match="chains"):
+        fz.sample(model, chains=0)
+    with pytest.raises(ValueError, match="target"):
+        fz.sample(model, target_accept=1.5, progressbar=False)
+
+
+def test_data_that_change_are_read_anew():
+    with pm.Model() as model:
+        x = pm.Data("x", np.zeros(30))
+        pm.Normal("y", pm.Normal("a", 0, 10) + x, 1.0, observed=np.full(30, 4.0))
+    first = fz.sample(model, draws=400, random_seed=1, progressbar=False)
+    with model:
+        pm.set_data({"x": np.ones(30)})
+    second = fz.sample(model, draws=400, random_seed=1, progressbar=False)
+    change = float(first.posterior["a"].mean() - second.posterior["a"].mean())
+    assert abs(change - 1) < 0.1
+
+
+def test_the_text_can_be_read():
+    found = fz.from_pymc(MODELS["eight_schools"]())
+    assert "theta[school] ~ Normal(mu, tau)" in found.text
+    assert set(found.data) == {"y", "c"}
+    assert found.notes == [] and found.missing == []
