@@ -2,8 +2,8 @@
 
     python benches/pymc_models.py [NAME ...]
 
-Prints a line for each: seconds of both, first and second call in this process, and the smallest bulk
-ESS. What has been compiled is not carried over from an earlier process.
+Prints a line for each: seconds of both, first and second call in this process, and the smallest
+bulk ESS. What has been compiled is not carried over from an earlier process.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def main() -> None:
         ratio = theirs[1] / ours[1]
         ratios.append(ratio)
         print(
-            f"{name:34s} {theirs[0]:7.2f} {theirs[1]:7.2f} {ours[0]:7.3f} {ours[1]:7.3f} {ratio:6.0f}"
+            f"{name:34s} {theirs[0]:7.2f} {theirs[1]:7.2f} {ours[0]:7.3f} {ours[1]:7.3f}"
+            f" {ratio:6.0f}"
             f"  {least_ess(t, model):6.0f} {least_ess(f, model):6.0f}",
             flush=True,
         )
-    print(
-        f"second calls: least {min(ratios):.0f}, geometric mean {np.exp(np.mean(np.log(ratios))):.0f}"
-    )
+    mean = np.exp(np.mean(np.log(ratios)))
+    print(f"second calls: least {min(ratios):.0f}, geometric mean {mean:.0f}")
 
 
 main()

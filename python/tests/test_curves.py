@@ -108,6 +108,22 @@ def test_pandas_polars_and_lists_are_columns():
     )
 
 
+def test_functions_of_data_frames_are_called_with_them():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"t": X})
+
+    def of_frame(x, a, b, c):
+        return decay(x["t"].values, a, b, c)
+
+    def of_series(x, a, b, c):
+        return decay(x.values, a, b, c)
+
+    want = fz.curve_fit(decay, X, Y, p0=[1, 1, 0])[0]
+    for f, x in [(of_frame, frame), (of_series, frame["t"])]:
+        with pytest.warns(fz.UntracedWarning):
+            np.testing.assert_allclose(fz.curve_fit(f, x, Y, p0=[1, 1, 0])[0], want, rtol=1e-6)
+
+
 def test_many_fits_are_those_made_one_by_one():
     r = np.random.default_rng(3)
     theta = np.stack([r.uniform(1, 3, 40), r.uniform(0.5, 2, 40), r.uniform(-1, 1, 40)], 1)

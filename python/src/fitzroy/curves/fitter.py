@@ -144,6 +144,8 @@ class CurveFit:
             made.parameters = list(problem.names)
             found = fit_formula(problem, made)
             return Estimate(found, problem, _Again(text, None, problem))
+        if not isinstance(problem.x, (list, tuple, np.ndarray)):
+            problem.given = problem.x
         problem.x = _array(problem.x)
         found = solve(problem)
         if found.reason:

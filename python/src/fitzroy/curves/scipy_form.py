@@ -143,6 +143,7 @@ def _problem(
         raise ValueError(
             "Method 'lm' only works for unconstrained problems. Use 'trf' or 'dogbox' instead."
         )
+    given = None if isinstance(xdata, (list, tuple, np.ndarray)) else xdata
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
     if "args" in kwargs:
         raise ValueError("'args' is not a supported keyword argument.")
@@ -171,6 +172,7 @@ def _problem(
         bool(absolute_sigma),
         own,
         jac if callable(jac) else None,
+        given,
         options=_options(kwargs),
     )
 
@@ -204,7 +206,7 @@ def _data(
         check_finite = nan_policy is None
     convert = _finite if check_finite else np.asarray
     ydata = convert(ydata, dtype=float)
-    if hasattr(xdata, "to_numpy"):
+    if hasattr(xdata, "to_numpy") and np.ndim(xdata) == 1:
         xdata = xdata.to_numpy()
     if isinstance(xdata, (list, tuple, np.ndarray)):
         xdata = convert(xdata, dtype=float)

@@ -48,8 +48,8 @@ class Problem:
     absolute_sigma: bool = False
     method: str = "auto"
     jac: Callable[..., Any] | None = None
-    #: Whether the function is called even if it has a formula.
-    call: bool = False
+    #: x as it was given, for a function that is called: a data frame, perhaps.
+    given: Any = None
     #: Options of the library by its names: loss, covariance, max_evaluations, threads, ...
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -87,11 +87,10 @@ def solve(problem: Problem) -> Found:
     start = feasible(problem.lower, problem.upper) if problem.p0 is None else problem.p0
     made: Compiled | None = None
     reason = ""
-    if not problem.call:
-        try:
-            made = of_function(problem.f, problem.x, problem.y.size, problem.names, start.tolist())
-        except Untraceable as error:
-            reason = str(error)
+    try:
+        made = of_function(problem.f, problem.x, problem.y.size, problem.names, start.tolist())
+    except Untraceable as error:
+        reason = str(error)
     if made is not None and problem.factor is None:
         return fit_formula(problem, made)
     found = _fit_called(problem, made, start)
@@ -181,16 +180,17 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
     if problem.options.get("loss", "linear") != "linear":
         raise ValueError("`loss` other than 'linear' needs a function that can be traced")
     whiten, p = _whitened(problem), len(start)
+    x = problem.x if problem.given is None else problem.given
     slopes: Callable[[Any], Any] | None = None
     if made is not None:
         point = _Last(lambda theta: made.pointwise(theta.tolist()))
         values: Callable[[Any], Any] = lambda theta: point(theta)[0]
         slopes = lambda theta: point(theta)[1]
     else:
-        values = lambda theta: np.asarray(problem.f(problem.x, *theta), dtype=float)
+        values = lambda theta: np.asarray(problem.f(x, *theta), dtype=float)
         if problem.jac is not None:
             jac = problem.jac
-            slopes = lambda theta: np.asarray(jac(problem.x, *theta), dtype=float)
+            slopes = lambda theta: np.asarray(jac(x, *theta), dtype=float)
     residuals = _Last(lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float))
     jacobian = None
     if slopes is not None:

@@ -164,7 +164,10 @@ class _Converter:
         walk.know(v, Expr(list(axes), shown, named=True))
 
     def shape(self, v: Any) -> tuple[int, ...]:
-        known = v.type.shape
+        known = list(v.type.shape)
+        for k, dim in enumerate(self.model.named_vars_to_dims.get(v.name) or ()):
+            if known[k] is None and dim is not None:
+                known[k] = self.walk.constants.whole(self.model.dim_lengths[dim])
         if None not in known:
             return tuple(int(s) for s in known)
         return tuple(int(s) for s in self.walk.constants.value(v.shape))

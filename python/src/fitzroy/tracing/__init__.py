@@ -61,7 +61,7 @@ def trace(f: Callable[..., Any], x: Any, n: int, names: Sequence[str]) -> Trace:
         root = tape.node(f(_leaves(tape, lead, own), *[Traced(tape, Node(p)) for p in safe]))
     except Exception as error:
         tape.open = False
-        if "jax" not in sys.modules:
+        if not _of_jax(error):
             raise _reason(error) from error
         tape = Tape(shape, {*safe, *own})
         rows = np.empty(lead, dtype=object)
@@ -93,6 +93,18 @@ def _leaves(tape: Tape, lead: tuple[int, ...], names: list[str]) -> Any:
 
 def _column(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.ascontiguousarray(values, dtype=float).reshape(-1)
+
+
+def _of_jax(error: Exception) -> bool:
+    """Whether code of JAX met a value that it does not know."""
+    if "jax" not in sys.modules:
+        return False
+    frame = error.__traceback__
+    while frame is not None:
+        if str(frame.tb_frame.f_globals.get("__name__", "")).partition(".")[0] == "jax":
+            return True
+        frame = frame.tb_next
+    return "jax" in str(error).lower() or "abstract array" in str(error)
 
 
 def _reason(error: Exception) -> Untraceable:
