@@ -2,13 +2,13 @@
 
 use crate::arrays::matrix;
 use crate::attend::{Looks, attended};
-use crate::errors::{raised, unknown};
+use crate::errors::{named, raised};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
 use fitzroy_curve_fit::fit::{Plan, pointwise};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::{
-    CovarianceKind, CurveFit, Data, Estimate, Finish, Loss, Method, Options, Scale, Sigma,
+    CurveFit, Data, Estimate, Finish, Options, Scale, Sigma,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -236,10 +236,10 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
                     Err(_) => Scale::Auto,
                 }
             }
-            "loss" => options.loss = named("loss", &Loss::NAMES, value.extract()?)?,
-            "method" => options.method = named("method", &Method::NAMES, value.extract()?)?,
+            "loss" => options.loss = named("loss", &value.extract::<String>()?)?,
+            "method" => options.method = named("method", &value.extract::<String>()?)?,
             "covariance" => {
-                options.covariance = named("covariance", &CovarianceKind::NAMES, value.extract()?)?;
+                options.covariance = named("covariance", &value.extract::<String>()?)?;
             }
             "exact" => {
                 options.finish = match value.extract()? {
@@ -262,13 +262,4 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
         }
     }
     Ok(options)
-}
-
-/// A row of a table of names.
-fn named<T: Copy>(argument: &str, table: &[(&str, T)], name: String) -> PyResult<T> {
-    let found = table.iter().find(|(known, _)| *known == name);
-    let names: Vec<&str> = table.iter().map(|(known, _)| *known).collect();
-    found
-        .map(|(_, value)| *value)
-        .ok_or_else(|| unknown(argument, &name, &names))
 }

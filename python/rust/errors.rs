@@ -1,13 +1,14 @@
 //! Errors of the library as Python's exceptions.
 
-use fitzroy::{Error, ErrorKind};
-use pyo3::PyErr;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use fitzroy::{Error, ErrorKind, Named, Spelling};
+use pyo3::{PyErr, PyResult};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 
 /// The exception that a Python programmer expects for `error`.
 pub(crate) fn raised(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = spelled(&error.to_string());
     match error.kind() {
+        ErrorKind::Interrupted => PyKeyboardInterrupt::new_err(text),
         ErrorKind::Io => PyOSError::new_err(text),
         ErrorKind::Device | ErrorKind::Numerics => PyRuntimeError::new_err(text),
         _ => PyValueError::new_err(text),
@@ -20,4 +21,17 @@ pub(crate) fn unknown(argument: &str, value: &str, names: &[&str]) -> PyErr {
     PyValueError::new_err(format!(
         "{argument}='{value}' is not known; it is one of '{known}'"
     ))
+}
+
+/// A message with settings as arguments of this package.
+pub(crate) fn spelled(text: &str) -> String {
+    // PyMC's name for it.
+    let text = text.replace("⟨seed", "⟨random_seed");
+    Spelling::Arguments.spell(&text).into_owned()
+}
+
+/// The value of `argument` that has this name.
+pub(crate) fn named<T: Named>(argument: &str, name: &str) -> PyResult<T> {
+    let names: Vec<&str> = T::names().collect();
+    T::named(name).ok_or_else(|| unknown(argument, name, &names))
 }

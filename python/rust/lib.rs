@@ -5,6 +5,7 @@ mod attend;
 mod callbacks;
 mod curves;
 mod errors;
+mod notebook;
 mod sampling;
 
 use pyo3::prelude::*;

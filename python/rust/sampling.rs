@@ -2,17 +2,23 @@
 
 use crate::arrays::{attributes, dataset, group, labels};
 use crate::attend::attended;
-use crate::errors::{raised, unknown};
-use fitzroy::diagnose::SummaryOptions;
+use crate::errors::{named, raised, spelled, unknown};
+use crate::notebook::Notebook;
+use fitzroy::ErrorKind;
 use fitzroy::draws::Trace;
-use fitzroy::fit::sample::{Event, Init, Observer, Phase, Sampler};
+use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
-use fitzroy::run::{Caller, CoordinateChoice, Outcome, Settings, bind, run};
+use fitzroy::run::{CoordinateChoice, Settings};
+use fitzroy_device::gpu::text::Precision;
+use fitzroy_session::device::Request;
+use fitzroy_session::face::Face;
+use fitzroy_session::{Fit, memory_limit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::time::Instant;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The model as the library writes it.
 ///
@@ -23,42 +29,6 @@ pub(crate) fn canonical(text: &str) -> PyResult<String> {
     Model::parse(text)
         .map(|model| model.to_string())
         .map_err(raised)
-}
-
-/// How far each chain is.
-struct Board {
-    tune: usize,
-    done: Vec<AtomicUsize>,
-    divergences: Vec<AtomicUsize>,
-}
-
-impl Observer for Board {
-    fn event(&self, event: &Event<'_>) {
-        let before = if event.phase == Phase::Warmup {
-            0
-        } else {
-            self.tune
-        };
-        self.done[event.chain].store(before + event.done, Relaxed);
-        self.divergences[event.chain].store(event.divergences, Relaxed);
-    }
-}
-
-impl Board {
-    fn new(tune: usize, chains: usize) -> Self {
-        let zeros = || (0..chains).map(|_| AtomicUsize::new(0)).collect();
-        Board {
-            tune,
-            done: zeros(),
-            divergences: zeros(),
-        }
-    }
-
-    /// Transitions and divergences of each chain.
-    fn read(&self) -> (Vec<usize>, Vec<usize>) {
-        let all = |counts: &[AtomicUsize]| counts.iter().map(|c| c.load(Relaxed)).collect();
-        (all(&self.done), all(&self.divergences))
-    }
 }
 
 /// Samples `text` bound to `data`; `settings` are those of the run, by name.
@@ -76,71 +46,88 @@ pub(crate) fn sample<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let model = Model::parse(text).map_err(raised)?;
     let data = dataset(data)?;
-    let created_at: String = given(settings, "created_at")?.unwrap_or_default();
-    let settings = settings_of(settings)?;
+    let run_settings = settings_of(settings)?;
     let stop = AtomicBool::new(false);
-    let board = Board::new(settings.sampler.tune, settings.sampler.chains);
-    let origin = Instant::now();
-    let now = || origin.elapsed().as_secs_f64();
-    let total = settings.sampler.tune + settings.sampler.draws;
-    let tick = |py: Python<'_>| match &progress {
-        None => Ok(()),
-        Some(told) => {
-            let (done, divergences) = board.read();
+    let face = Arc::new(Notebook::new(progress.is_some()));
+    let shown: Arc<dyn Face> = face.clone();
+    let mut sampling = fitzroy_session::sample(&model, &data)
+        .settings(run_settings)
+        .request(request(settings)?)
+        .face(shown)
+        .stop(&stop);
+    if let Some(folder) = given::<PathBuf>(settings, "out")? {
+        sampling = sampling
+            .folder(folder)
+            .overwrite(given(settings, "overwrite")?.unwrap_or(false))
+            .resume(given(settings, "resume")?.unwrap_or(false))
+            .report(given(settings, "report")?.unwrap_or(true));
+    }
+    if let Some(name) = given::<String>(settings, "name")? {
+        sampling = sampling.name(name);
+    }
+    let tick = |py: Python<'_>| match (&progress, face.counts()) {
+        (Some(told), Some((done, divergences, total))) => {
             told.call1(py, (done, divergences, total)).map(|_| ())
         }
+        _ => Ok(()),
     };
-    let (ran, trouble) = attended(py, &stop, tick, || {
-        let joint = bind(&model, &data, &settings)?;
-        let caller = Caller {
-            observer: &board,
-            stop: &stop,
-            now: &now,
-            created_at: &created_at,
-        };
-        let mut outcome = run(&joint, &settings, &caller)?;
-        let options = SummaryOptions {
-            threads: settings.sampler.threads,
-            ..SummaryOptions::default()
-        };
-        // A run that was stopped early may have too few draws to examine.
-        let diagnosis = match outcome.n_draws() {
-            0 => None,
-            _ => outcome.diagnose(&options).ok(),
-        };
-        let trace = std::mem::take(&mut outcome.trace);
-        Ok((outcome, diagnosis, trace))
-    });
-    let ran: fitzroy::Result<_> = ran;
-    let (outcome, diagnosis, trace) = match (ran, trouble) {
-        (Ok(ran), None) => ran,
-        (Ok(ran), Some(_)) if ran.0.n_draws() > 0 => ran,
-        (_, Some(trouble)) => return Err(trouble),
-        (Err(error), None) => return Err(raised(error)),
+    let (ran, trouble) = attended(py, &stop, tick, || sampling.run());
+    let mut fit = match (ran, trouble) {
+        (Ok(fit), _) => fit,
+        (Err(error), Some(trouble)) if error.kind() == ErrorKind::Interrupted => {
+            return Err(trouble);
+        }
+        (Err(error), _) => return Err(raised(error)),
     };
     let out = PyDict::new(py);
-    told(py, &out, &outcome)?;
-    if let Some(found) = diagnosis {
-        out.set_item("verdict", found.verdict().word().to_lowercase())?;
-        let findings = found.findings.iter();
-        let findings = findings.map(|f| (format!("{:?}", f.weight).to_lowercase(), f.fact.clone()));
-        out.set_item("findings", findings.collect::<Vec<_>>())?;
-    }
-    trace_of(py, &out, trace)?;
+    told(py, &out, &fit)?;
+    out.set_item("notes", face.notes())?;
+    trace_of(py, &out, std::mem::take(&mut fit.trace))?;
     Ok(out)
 }
 
+/// The device that is asked for by `device` and `precision`.
+fn request(settings: &Bound<'_, PyDict>) -> PyResult<Request> {
+    let mut request = Request::default();
+    if let Some(name) = given::<String>(settings, "device")? {
+        let wrong = |error: fitzroy::Error| raised(error.context(format!("device='{name}'")));
+        request.choice = name.parse().map_err(wrong)?;
+    }
+    if let Some(name) = given::<String>(settings, "precision")? {
+        const ALL: [Precision; 3] = [Precision::F64, Precision::Mixed, Precision::F32];
+        let found = ALL.into_iter().find(|precision| precision.name() == name);
+        let names = ALL.map(Precision::name);
+        request.precision = match (found, name.as_str()) {
+            (None, "auto") => None,
+            (None, _) => return Err(unknown("precision", &name, &names)),
+            (found, _) => found,
+        };
+    }
+    Ok(request)
+}
+
 /// What there is to say of a run besides its draws.
-fn told(py: Python<'_>, out: &Bound<'_, PyDict>, outcome: &Outcome) -> PyResult<()> {
-    out.set_item("interrupted", outcome.run.interrupted)?;
-    out.set_item("n_draws", outcome.n_draws())?;
+fn told(py: Python<'_>, out: &Bound<'_, PyDict>, fit: &Fit) -> PyResult<()> {
+    out.set_item("interrupted", fit.interrupted)?;
+    let group = fit.trace.groups.iter().find(|g| ["posterior", "prior"].contains(&&*g.name));
+    let first = group.and_then(|g| g.variables.first());
+    let n_draws = match &fit.outcome {
+        Some(outcome) => outcome.n_draws(),
+        None => first.and_then(|v| v.shape.get(1).copied()).unwrap_or(0),
+    };
+    out.set_item("n_draws", n_draws)?;
     let times = PyDict::new(py);
-    let t = outcome.timing;
-    times.set_item("compile", t.compile)?;
-    times.set_item("warmup", t.warmup)?;
-    times.set_item("sampling", t.sampling)?;
-    times.set_item("collecting", t.collecting)?;
-    out.set_item("timing", times)
+    for name in ["compile", "warmup", "sampling", "collecting"] {
+        let seconds = fit.document["timing_s"][name].as_f64();
+        times.set_item(name, seconds.unwrap_or(0.0))?;
+    }
+    out.set_item("timing", times)?;
+    out.set_item("folder", fit.folder.as_ref())?;
+    let found = &fit.diagnosis;
+    out.set_item("verdict", found.verdict().word().to_lowercase())?;
+    let findings = found.findings.iter();
+    let findings = findings.map(|f| (format!("{:?}", f.weight).to_lowercase(), spelled(&f.fact)));
+    out.set_item("findings", findings.collect::<Vec<_>>())
 }
 
 /// Groups, coordinates and attributes.
@@ -175,7 +162,10 @@ where
 
 /// Settings of a run from their names.
 fn settings_of(given_settings: &Bound<'_, PyDict>) -> PyResult<Settings> {
-    let mut settings = Settings::default();
+    let mut settings = Settings {
+        memory_limit_bytes: memory_limit(),
+        ..Settings::default()
+    };
     let sampler = &mut settings.sampler;
     macro_rules! take {
         ($($name:ident)*) => {
@@ -185,18 +175,14 @@ fn settings_of(given_settings: &Bound<'_, PyDict>) -> PyResult<Settings> {
         };
     }
     take!(chains tune draws target_accept max_treedepth threads seed keep_warmup);
-    if let Some(name) = given::<String>(given_settings, "sampler")? {
-        const ALL: [Sampler; 5] = [
-            Sampler::Nuts,
-            Sampler::Walnuts,
-            Sampler::Mams,
-            Sampler::Chees,
-            Sampler::Independence,
-        ];
-        let found = ALL.into_iter().find(|sampler| sampler.name() == name);
-        sampler.sampler =
-            found.ok_or_else(|| unknown("sampler", &name, &ALL.map(Sampler::name)))?;
+    macro_rules! choose {
+        ($($name:ident)*) => {
+            $(if let Some(name) = given::<String>(given_settings, stringify!($name))? {
+                sampler.$name = named(stringify!($name), &name)?;
+            })*
+        };
     }
+    choose!(sampler metric adapt past_turn integrator);
     if given(given_settings, "pathfinder")?.unwrap_or(false) {
         sampler.init = Init::Pathfinder;
     }

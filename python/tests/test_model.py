@@ -203,3 +203,49 @@ def test_import_is_quick_and_takes_numpy_alone():
     lines = [run.stdout.split("\n") for run in runs]
     assert all(line[1] == "[]" for line in lines)
     assert min(float(line[0]) for line in lines) < 0.05
+
+
+def test_a_folder_has_what_the_program_leaves_and_changes_no_draw(tmp_path):
+    model, out = fz.Model(TEXT), tmp_path / "run"
+    plain = model.sample(DATA, draws=200, random_seed=3, progressbar=False)
+    kept = model.sample(DATA, draws=200, random_seed=3, progressbar=False, out=out)
+    assert np.array_equal(plain["posterior"]["mu"].values, kept["posterior"]["mu"].values)
+    left = {path.name for path in out.iterdir()}
+    assert {"trace.nc", "summary.csv", "run.json", "report.html"} <= left
+    with pytest.raises(OSError, match="overwrite"):
+        model.sample(DATA, draws=200, progressbar=False, out=out)
+    more = model.sample(DATA, draws=500, random_seed=3, progressbar=False, out=out, resume=True)
+    whole = model.sample(DATA, draws=500, random_seed=3, progressbar=False)
+    assert np.array_equal(more["posterior"]["tau"].values, whole["posterior"]["tau"].values)
+    # It has all its draws: they are read again.
+    again = model.sample(DATA, draws=500, random_seed=3, progressbar=False, out=out, resume=True)
+    assert np.array_equal(again["posterior"]["tau"].values, whole["posterior"]["tau"].values)
+    with pytest.raises(ValueError, match="resume"):
+        other = {**DATA, "y": [0.0] * 8}
+        model.sample(other, draws=900, progressbar=False, out=out, resume=True)
+    model.sample(DATA, draws=100, progressbar=False, out=out, overwrite=True, report=False)
+    assert not (out / "report.html").exists()
+
+
+def test_words_of_python_in_errors():
+    model = fz.Model(TEXT)
+    cases = [
+        (dict(device="tpu"), ValueError, "device='tpu'"),
+        (dict(precision="f16"), ValueError, "precision='f16'"),
+        (dict(sampler="hmc"), ValueError, "sampler='hmc' is not known; it is one of 'nuts'"),
+        (dict(metric="full"), ValueError, "metric='full' is not known; it is one of 'auto'"),
+        (dict(resume=True), ValueError, "out="),
+        (dict(precision="f32", device="cpu"), RuntimeError, "precision='f32'.*device='cuda'"),
+        (dict(target_accept=1.5), ValueError, "target_accept|target acceptance"),
+    ]
+    for settings, kind, words in cases:
+        with pytest.raises(kind, match=words) as caught:
+            model.sample(DATA, draws=10, progressbar=False, **settings)
+        assert "--" not in str(caught.value) and "⟨" not in str(caught.value)
+
+
+def test_advice_is_given_in_arguments_of_python():
+    funnel = "dim k = 9\nv ~ Normal(0, 3)\nx[k] ~ Normal(0, exp(v / 2)) @ centred"
+    with pytest.warns(fz.ConvergenceWarning):
+        draws = fz.Model(funnel).sample(draws=50, tune=50, random_seed=1, progressbar=False)
+    assert "--" not in draws.posterior.attrs["findings"]

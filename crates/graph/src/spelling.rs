@@ -12,7 +12,7 @@ use std::borrow::Cow;
 pub enum Spelling {
     /// As a flag of the program: `--target-accept 0.95`.
     Flags,
-    /// As a named argument: `target_accept=0.95`.
+    /// As a named argument: `target_accept=0.95`, `device='cpu'`.
     #[default]
     Arguments,
 }
@@ -70,9 +70,11 @@ impl Spelling {
             }
             Spelling::Arguments => {
                 out.push_str(name);
-                if !value.is_empty() {
-                    out.push('=');
-                    out.push_str(value.trim_start());
+                let value = value.trim_start();
+                if value.parse::<f64>().is_ok() {
+                    out.push_str(&format!("={value}"));
+                } else if !value.is_empty() {
+                    out.push_str(&format!("='{value}'"));
                 }
             }
         }
@@ -112,10 +114,10 @@ mod tests {
             (
                 "⟨out DIR⟩ and ⟨f_scale 2⟩.",
                 "--out DIR and --f-scale 2.",
-                "out=DIR and f_scale=2.",
+                "out='DIR' and f_scale=2.",
             ),
-            ("⟨metric\n  dense⟩", "--metric\n  dense", "metric=dense"),
-            ("⟨bound a=0:1⟩", "--bound a=0:1", "bound=a=0:1"),
+            ("⟨metric\n  dense⟩", "--metric\n  dense", "metric='dense'"),
+            ("⟨bound a=0:1⟩", "--bound a=0:1", "bound='a=0:1'"),
         ];
         for (text, flags, arguments) in cases {
             assert_eq!(Spelling::Flags.spell(text), flags);

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
+import os
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -12,7 +14,7 @@ from .data import bound, seed_of
 from .progress import Progress, progress
 from .results import groups_of, tree, warn_of
 
-__all__ = ["Model", "run"]
+__all__ = ["Model", "folder", "run"]
 
 
 class Model:
@@ -53,6 +55,13 @@ class Model:
         var_names: Iterable[str] | None = None,
         max_treedepth: int = 10,
         sampler: str = "nuts",
+        metric: str = "auto",
+        device: str = "auto",
+        precision: str = "auto",
+        out: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
+        resume: bool = False,
+        report: bool = True,
         predictive: bool = False,
         log_likelihood: bool = False,
         keep_warmup: bool = False,
@@ -67,6 +76,11 @@ class Model:
         which raises to stop. Ctrl-C returns the draws that there are. Draws that should not be
         relied on give a ConvergenceWarning.
 
+        `out` names a folder in which the draws are published while they are made, and which is left
+        with tables and a report (`report.html`): what `fitzroy sample --out` leaves. An earlier run
+        there is replaced with `overwrite`, and goes on with `resume`. `device` is 'auto', 'cpu',
+        'cuda' or 'cuda:N'; `precision` that of a GPU.
+
         Raises ValueError for what is wrong with data or settings, with its place.
         """
         given = bound(data, coords)
@@ -79,12 +93,16 @@ class Model:
             seed=seed_of(random_seed),
             max_treedepth=max_treedepth,
             sampler=sampler,
+            metric=metric,
+            device=device,
+            precision=precision,
             predictive=predictive,
             log_likelihood=log_likelihood,
             keep_warmup=keep_warmup,
             prior_only=prior_only,
             as_written=as_written,
         )
+        settings.update(folder(out, overwrite=overwrite, resume=resume, report=report))
         raw = run(self.text, given.arrays, settings, progressbar)
         groups = groups_of(raw)
         if var_names is not None:
@@ -114,6 +132,20 @@ class Model:
         )
 
 
+def folder(
+    out: str | os.PathLike[str] | None, *, overwrite: bool, resume: bool, report: bool
+) -> dict[str, Any]:
+    """What becomes of the folder of a run."""
+    if out is None:
+        for name, asked in (("overwrite", overwrite), ("resume", resume)):
+            if asked:
+                raise ValueError(f"{name}=True needs a folder: give out='...'")
+        return {}
+    if overwrite and resume:
+        raise ValueError("overwrite=True and resume=True do not go together")
+    return dict(out=os.fspath(out), overwrite=overwrite, resume=resume, report=report)
+
+
 def run(
     text: str, arrays: dict[str, Any], settings: dict[str, Any], progressbar: bool | Progress
 ) -> dict[str, Any]:
@@ -124,9 +156,14 @@ def run(
     for name in ("tune", "threads", "max_treedepth"):
         if settings.get(name, 1) < 0:
             raise ValueError(f"{name}={settings[name]}: needs a whole number that is not negative")
-    now = datetime.datetime.now(datetime.timezone.utc).isoformat()
     tick, end = progress(progressbar)
     try:
-        return _fitzroy.sample(text, arrays, {**settings, "created_at": now}, tick)
+        raw = _fitzroy.sample(text, arrays, settings, tick)
     finally:
         end()
+    for kind, note in raw["notes"]:
+        if kind == "failure":
+            warnings.warn(note, RuntimeWarning, stacklevel=3)
+        elif kind == "notice":
+            print(note, file=sys.stderr)
+    return raw

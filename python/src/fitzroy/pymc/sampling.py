@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ import pymc as pm
 
 from ..curves.solve import processors
 from ..data import seed_of
-from ..model import run
+from ..model import folder, run
 from ..progress import Progress
 from ..results import warn_of
 from .axes import Unconvertible
@@ -87,6 +88,13 @@ def sample(
     var_names: Iterable[str] | None = None,
     max_treedepth: int = 10,
     sampler: str = "nuts",
+    metric: str = "auto",
+    device: str = "auto",
+    precision: str = "auto",
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    report: bool = True,
     progressbar: bool | Progress = True,
     discard_tuned_samples: bool = True,
     idata_kwargs: dict[str, Any] | None = None,
@@ -96,7 +104,8 @@ def sample(
 
     The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with
     a ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals`
-    are not used: chains find their own starts.
+    are not used: chains find their own starts. `out`, `overwrite`, `resume`, `report`, `device` and
+    `precision` are those of `Model.sample`.
 
     Raises ValueError for settings out of range and for a model without a finite density.
     """
@@ -116,6 +125,13 @@ def sample(
         var_names=var_names,
         max_treedepth=max_treedepth,
         sampler=sampler,
+        metric=metric,
+        device=device,
+        precision=precision,
+        out=out,
+        overwrite=overwrite,
+        resume=resume,
+        report=report,
         progressbar=progressbar,
         discard_tuned_samples=discard_tuned_samples,
         idata_kwargs=idata_kwargs,
@@ -156,6 +172,13 @@ def _sampled(
     var_names: Iterable[str] | None = None,
     max_treedepth: int = 10,
     sampler: str = "nuts",
+    metric: str = "auto",
+    device: str = "auto",
+    precision: str = "auto",
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    report: bool = True,
     progressbar: bool | Progress = True,
     discard_tuned_samples: bool = True,
     idata_kwargs: dict[str, Any] | None = None,
@@ -169,6 +192,10 @@ def _sampled(
         seed=seed_of(random_seed),
         max_treedepth=max_treedepth,
         sampler=sampler,
+        metric=metric,
+        device=device,
+        precision=precision,
+        **folder(out, overwrite=overwrite, resume=resume, report=report),
         keep_warmup=not discard_tuned_samples,
     )
     arrays: dict[str, Any] = dict(conversion.data)
