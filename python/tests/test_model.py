@@ -74,6 +74,7 @@ def test_draws_do_not_depend_on_cores(plain):
 
 
 def test_what_is_asked_for_is_there():
+    pytest.importorskip("xarray")
     draws = fz.Model(TEXT).sample(
         DATA,
         draws=50,
@@ -139,6 +140,7 @@ LONG = dict(draws=30_000_000, tune=200, chains=2, random_seed=1)
 
 
 def test_an_interrupt_returns_what_there_is():
+    pytest.importorskip("xarray")
     before = signal.getsignal(signal.SIGINT)
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.warns(fz.ConvergenceWarning, match="was stopped"):
@@ -186,6 +188,25 @@ def test_other_threads_go_on():
 def test_draws_that_should_not_be_relied_on_are_warned_of():
     with pytest.warns(fz.ConvergenceWarning, match="not converged"):
         fz.Model(TEXT).sample(DATA, draws=10, tune=10, random_seed=1, progressbar=False)
+
+
+def test_without_pymc_it_says_what_is_missing():
+    code = (
+        "import sys; sys.modules['pytensor'] = None; sys.modules['pymc'] = None; import fitzroy\n"
+        "try:\n    fitzroy.sample\nexcept ImportError as e:\n    print(e)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "fitzroy.sample needs PyMC" in run.stdout
+
+
+def test_without_xarray_draws_are_arrays_by_name():
+    code = (
+        "import sys; sys.modules['xarray'] = None; import fitzroy; "
+        "d = fitzroy.Model('mu ~ Normal(0, 1)').sample(draws=10, tune=20, progressbar=False); "
+        "print(d['posterior']['mu'].shape)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "(4, 10)"
 
 
 def test_import_is_quick_and_takes_numpy_alone():

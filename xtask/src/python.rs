@@ -21,7 +21,7 @@ pub(crate) fn check(root: &Path) -> bool {
         .copied()
         .filter(|python| is_able(python))
         .collect();
-    if able.is_empty() || able.len() < all.len() {
+    if able.len() < all.len() {
         println!(
             "==> python: {INTERPRETERS}={named} names {} interpreters, of which {} have pip, maturin, \
              numpy and pytest",
@@ -31,7 +31,7 @@ pub(crate) fn check(root: &Path) -> bool {
     }
     let required = std::env::var_os(REQUIRED).is_some();
     let Some(first) = able.first() else {
-        println!("==> python: skipped");
+        println!("==> python: skipped; {INTERPRETERS} names interpreters, separated by colons");
         return !required;
     };
     let folder = root.join("python");

@@ -42,7 +42,10 @@ OF_PYMC = ("Converted", "from_pymc", "register", "sample")
 
 def __getattr__(name: str) -> Any:
     if name in OF_PYMC:
-        from . import pymc
-
+        try:
+            from . import pymc
+        except ModuleNotFoundError as error:
+            message = f"fitzroy.{name} needs PyMC and ArviZ: pip install 'fitzroy[pymc]'"
+            raise ImportError(message) from error
         return getattr(pymc, name)
     raise AttributeError(f"module 'fitzroy' has no attribute '{name}'")

@@ -43,14 +43,14 @@ pub struct Solved {
 ///
 /// ```
 /// use fitzroy_curve_fit::method::foreign::{Foreign, least_squares};
-/// use fitzroy_curve_fit::method::{Bounds, Limits, Next, lm};
+/// use fitzroy_curve_fit::method::{Bounds, Limits, Next, Progress, lm};
 /// let mut residuals = |theta: &[f64], out: &mut [f64]| {
 ///     out.copy_from_slice(&[10.0 * (theta[1] - theta[0] * theta[0]), 1.0 - theta[0]]);
 ///     Ok(())
 /// };
 /// let rosenbrock = Foreign { n: 2, residuals: &mut residuals, jacobian: None };
 /// let (bounds, limits) = (Bounds::none(2), Limits::default());
-/// let watch = &mut |_: &_| Next::Continue;
+/// let watch = &mut |_: &Progress<'_>| Next::Continue;
 /// let solved = least_squares(rosenbrock, &[-1.2, 1.0], &bounds, &limits, lm::minimise, watch)?;
 /// assert!((solved.minimum.theta[1] - 1.0).abs() < 1e-8);
 /// # Ok::<(), fitzroy::Error>(())
