@@ -201,7 +201,7 @@ impl Search<'_> {
         let mut best = best.expect("there is an order");
         self.jump(&mut best)?;
         let unseen = self.unseen(&best)?;
-        Ok(best.cost.is_finite().then(|| Found {
+        Ok(best.cost.is_finite().then_some(Found {
             explains_all: best.cost <= NEAR_NOISE * noise,
             unseen,
             theta: best.theta,
