@@ -24,6 +24,7 @@ const PIECE: usize = 1 << 16;
 /// A NetCDF-4 file whose one-dimensional variables are read in pieces.
 pub struct NetCdfFile {
     file: H5File,
+    bytes: u64,
 }
 
 impl NetCdfFile {
@@ -33,7 +34,8 @@ impl NetCdfFile {
     /// It cannot be read, or is no NetCDF-4 file.
     pub fn open(path: &Path) -> Result<NetCdfFile> {
         let file = open(path).map_err(|error| error.context(path.display()))?;
-        Ok(NetCdfFile { file })
+        let bytes = std::fs::metadata(path).map_or(0, |m| m.len());
+        Ok(NetCdfFile { file, bytes })
     }
 
     /// Names of the one-dimensional variables of numbers in the root group.
@@ -54,6 +56,25 @@ impl NetCdfFile {
             .into_iter()
             .filter(plain)
             .collect()
+    }
+
+    /// Reads the variable of numbers or of text at a path through groups: `runs/first/time`.
+    ///
+    /// # Errors
+    /// No such variable, of those types; a damaged file.
+    pub fn array(&self, path: &str) -> Result<Array> {
+        let path = path.trim_start_matches('/');
+        let all = self.file.dataset_names();
+        if !all.iter().any(|name| name == path) {
+            let all = all.join(", ");
+            return Err(Error::data(format!(
+                "it holds no array `{path}`; it holds {all}"
+            )));
+        }
+        let dataset = self.file.dataset(path).map_err(damaged)?;
+        check_size(&dataset, self.bytes)?;
+        array(&dataset, path, "")?
+            .ok_or_else(|| Error::data(format!("`{path}` holds neither numbers nor text")))
     }
 
     /// Reads a variable piece by piece, unpacked, NaN where it is missing.

@@ -250,3 +250,29 @@ fn functions_in_python_limits_of_termination_and_starts_are_understood() {
     assert!(!found.err.contains("mean nothing"), "{}", found.err);
     assert_eq!(found.json()["minima"]["starts"], 4);
 }
+
+/// Arrays of a trace of ArviZ stand in groups.
+#[test]
+fn paths_lead_through_the_groups_of_an_hdf5_file() {
+    let scratch = Scratch::new("workflow-groups");
+    let packed = std::fs::read(program::repository("tests/golden/traces/arviz1.nc.gz")).unwrap();
+    let mut plain = std::fs::File::create(scratch.0.join("trace.h5")).unwrap();
+    std::io::copy(&mut flate2::read::GzDecoder::new(&packed[..]), &mut plain).unwrap();
+    let workflow = |y: &str| {
+        format!(
+            "data:\n  input_file: trace.h5\n  hdf5: {{x_path: /observed_data/time, y_path: {y}}}\n\
+             model: {{type: builtin, name: linear}}\nfitting: {{p0: [1.0, 1.0]}}\n"
+        )
+    };
+    let found = run(&scratch, &workflow("/observed_data/y"), &["--json"]);
+    let json = found.ends_with(0).json();
+    // Through (0.5, 28), (1, 8) and (2, -3), by hand.
+    let slope = json["parameters"][0]["value"].as_f64().unwrap();
+    assert!((slope + 22.5 / (7.0 / 6.0)).abs() < 1e-9, "{slope}");
+    let missing = run(&scratch, &workflow("observed_data/z"), &[]).ends_with(2);
+    missing.complains(&[
+        "data.hdf5.y_path",
+        "no array `observed_data/z`",
+        "observed_data/y",
+    ]);
+}

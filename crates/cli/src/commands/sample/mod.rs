@@ -33,7 +33,7 @@ pub(crate) struct SampleArgs {
     /// One array from a file, as NAME=FILE
     #[arg(value_name = "NAME=FILE")]
     bindings: Vec<String>,
-    /// A data file: .json, .json.gz, .csv, .tsv, .npy, .npz, .parquet, .nc; may be given several times
+    /// A data file: .json, .json.gz, .csv, .tsv, .npy, .npz, .parquet, .nc, .h5; may be given several times
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
     /// A number or a list, as NAME=VALUE; may be given several times

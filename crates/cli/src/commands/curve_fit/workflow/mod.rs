@@ -11,7 +11,7 @@ use super::show::Results;
 use crate::commands::plot;
 use crate::terminal;
 use document::Document;
-use fitzroy::data::{Array, Values, read_file};
+use fitzroy::data::{Array, NetCdfFile, Values, read_file};
 use fitzroy::{Error, ErrorKind, Named, Result};
 use fitzroy_curve_fit::{Formula, Loss, library, report};
 use std::fs;
@@ -269,9 +269,12 @@ fn columns(document: &Document) -> Result<Vec<Array>> {
     Ok(arrays)
 }
 
-/// Arrays of an archive by the names that `section` gives to roles.
+/// Arrays of an archive by the names that `section` gives to roles; of HDF5 by paths through its groups.
 fn members(document: &Document, file: &Path, section: &str, end: &str) -> Result<Vec<Array>> {
-    let all = read_file(file)?;
+    let all = match section {
+        "data.hdf5" => Archive::Groups(NetCdfFile::open(file)?),
+        _ => Archive::Flat(read_file(file)?),
+    };
     let mut out = Vec::new();
     for (role, usual) in [("x", true), ("y", true), ("z", false), ("sigma", false)] {
         let key = format!("{section}.{role}{end}");
@@ -279,17 +282,8 @@ fn members(document: &Document, file: &Path, section: &str, end: &str) -> Result
         let Some(name) = given.or_else(|| usual.then(|| role.to_string())) else {
             continue;
         };
-        // Variables of the root group have no folders before their names.
-        let name = name.trim_start_matches('/');
-        let Some(at) = all.iter().position(|a| a.name == name) else {
-            let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
-            return Err(Error::data(format!(
-                "{key}: {} holds no array `{name}` outside of groups; it holds {}",
-                file.display(),
-                names.join(", ")
-            )));
-        };
-        let mut array = all[at].clone();
+        let found = all.array(&name);
+        let mut array = found.map_err(|e| e.context(format!("{key}: {}", file.display())))?;
         if !matches!(array.values, Values::Real(_)) {
             return Err(Error::data(format!(
                 "{key}: `{name}` does not hold numbers"
@@ -300,6 +294,27 @@ fn members(document: &Document, file: &Path, section: &str, end: &str) -> Result
     }
 
     Ok(out)
+}
+
+/// A file of named arrays.
+enum Archive {
+    Flat(Vec<Array>),
+    Groups(NetCdfFile),
+}
+
+impl Archive {
+    fn array(&self, name: &str) -> Result<Array> {
+        let all = match self {
+            Archive::Groups(file) => return file.array(name),
+            Archive::Flat(all) => all,
+        };
+        let found = all.iter().find(|a| a.name == name);
+        found.cloned().ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|a| a.name.as_str()).collect();
+            let names = names.join(", ");
+            Error::data(format!("it holds no array `{name}`; it holds {names}"))
+        })
+    }
 }
 
 /// The column of a role.
