@@ -14,7 +14,7 @@ from .data import bound, seed_of
 from .progress import Progress, progress
 from .results import groups_of, tree, warn_of
 
-__all__ = ["Model", "folder", "run"]
+__all__ = ["Model", "run", "settings_of"]
 
 
 class Model:
@@ -84,25 +84,28 @@ class Model:
         Raises ValueError for what is wrong with data or settings, with its place.
         """
         given = bound(data, coords)
-        settings = dict(
+        settings = settings_of(
             draws=draws,
             tune=tune,
             chains=chains,
-            threads=min(cores or processors(), chains),
+            cores=cores,
             target_accept=target_accept,
-            seed=seed_of(random_seed),
+            random_seed=random_seed,
             max_treedepth=max_treedepth,
             sampler=sampler,
             metric=metric,
             device=device,
             precision=precision,
+            out=out,
+            overwrite=overwrite,
+            resume=resume,
+            report=report,
             predictive=predictive,
             log_likelihood=log_likelihood,
             keep_warmup=keep_warmup,
             prior_only=prior_only,
             as_written=as_written,
         )
-        settings.update(folder(out, overwrite=overwrite, resume=resume, report=report))
         raw = run(self.text, given.arrays, settings, progressbar)
         groups = groups_of(raw)
         if var_names is not None:
@@ -132,18 +135,32 @@ class Model:
         )
 
 
-def folder(
-    out: str | os.PathLike[str] | None, *, overwrite: bool, resume: bool, report: bool
+def settings_of(
+    *,
+    chains: int,
+    cores: int | None,
+    random_seed: Any,
+    out: str | os.PathLike[str] | None,
+    overwrite: bool,
+    resume: bool,
+    report: bool,
+    **others: Any,
 ) -> dict[str, Any]:
-    """What becomes of the folder of a run."""
-    if out is None:
-        for name, asked in (("overwrite", overwrite), ("resume", resume)):
-            if asked:
-                raise ValueError(f"{name}=True needs a folder: give out='...'")
-        return {}
-    if overwrite and resume:
-        raise ValueError("overwrite=True and resume=True do not go together")
-    return dict(out=os.fspath(out), overwrite=overwrite, resume=resume, report=report)
+    """The library's settings of a run, from the arguments of a call."""
+    settings = dict(
+        others,
+        chains=chains,
+        threads=min(cores or processors(), chains),
+        seed=seed_of(random_seed),
+    )
+    if out is not None:
+        if overwrite and resume:
+            raise ValueError("overwrite=True and resume=True do not go together")
+        settings.update(out=os.fspath(out), overwrite=overwrite, resume=resume, report=report)
+    elif overwrite or resume:
+        name = "overwrite" if overwrite else "resume"
+        raise ValueError(f"{name}=True needs a folder: give out='...'")
+    return settings
 
 
 def run(

@@ -10,9 +10,7 @@ from typing import Any
 
 import pymc as pm
 
-from ..curves.solve import processors
-from ..data import seed_of
-from ..model import folder, run
+from ..model import run, settings_of
 from ..progress import Progress
 from ..results import warn_of
 from .axes import Unconvertible
@@ -63,7 +61,7 @@ class Converted:
 
     def sample(self, **settings: Any) -> Any:
         """As `fitzroy.sample` of the model."""
-        return _sampled(self.model, self._conversion, **settings)
+        return sample(self.model, conversion=self._conversion, **settings)
 
 
 def from_pymc(model: Any = None) -> Converted:
@@ -99,13 +97,14 @@ def sample(
     discard_tuned_samples: bool = True,
     idata_kwargs: dict[str, Any] | None = None,
     backend: str = "auto",
+    conversion: Conversion | None = None,
 ) -> Any:
     """Samples an unchanged PyMC model, and returns what `pm.sample` returns.
 
     The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with
     a ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals`
     are not used: chains find their own starts. `out`, `overwrite`, `resume`, `report`, `device` and
-    `precision` are those of `Model.sample`.
+    `precision` are those of `Model.sample`; `conversion` is one that `from_pymc` made before.
 
     Raises ValueError for settings out of range and for a model without a finite density.
     """
@@ -115,14 +114,13 @@ def sample(
     if initvals is not None:
         message = "initvals are not used: chains find their own starts"
         warnings.warn(message, ConversionWarning, stacklevel=2)
-    settings = dict(
+    settings = settings_of(
         draws=draws,
         tune=tune,
         chains=chains,
         cores=cores,
         target_accept=target_accept,
         random_seed=random_seed,
-        var_names=var_names,
         max_treedepth=max_treedepth,
         sampler=sampler,
         metric=metric,
@@ -132,12 +130,11 @@ def sample(
         overwrite=overwrite,
         resume=resume,
         report=report,
-        progressbar=progressbar,
-        discard_tuned_samples=discard_tuned_samples,
-        idata_kwargs=idata_kwargs,
+        keep_warmup=not discard_tuned_samples,
     )
     try:
-        return _sampled(model, convert(model), **settings)
+        found = conversion or convert(model)
+        drawn = _sampled(model, found, settings, var_names, progressbar)
     except Unconvertible as why:
         if backend == "fitzroy":
             raise ValueError(f"the model cannot be converted: {why}") from why
@@ -157,47 +154,19 @@ def sample(
             idata_kwargs=idata_kwargs,
             model=model,
         )
+    if (idata_kwargs or {}).get("log_likelihood"):
+        with model:
+            pm.compute_log_likelihood(drawn, progressbar=False)
+    return drawn
 
 
 def _sampled(
     model: Any,
     conversion: Conversion,
-    *,
-    draws: int = 1000,
-    tune: int = 1000,
-    chains: int = 4,
-    cores: int | None = None,
-    target_accept: float = 0.8,
-    random_seed: Any = None,
-    var_names: Iterable[str] | None = None,
-    max_treedepth: int = 10,
-    sampler: str = "nuts",
-    metric: str = "auto",
-    device: str = "auto",
-    precision: str = "auto",
-    out: str | os.PathLike[str] | None = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    report: bool = True,
-    progressbar: bool | Progress = True,
-    discard_tuned_samples: bool = True,
-    idata_kwargs: dict[str, Any] | None = None,
+    settings: dict[str, Any],
+    var_names: Iterable[str] | None,
+    progressbar: bool | Progress,
 ) -> Any:
-    settings = dict(
-        draws=draws,
-        tune=tune,
-        chains=chains,
-        threads=min(cores or processors(), chains),
-        target_accept=target_accept,
-        seed=seed_of(random_seed),
-        max_treedepth=max_treedepth,
-        sampler=sampler,
-        metric=metric,
-        device=device,
-        precision=precision,
-        **folder(out, overwrite=overwrite, resume=resume, report=report),
-        keep_warmup=not discard_tuned_samples,
-    )
     arrays: dict[str, Any] = dict(conversion.data)
     for name, labels in conversion.labels.items():
         arrays.setdefault(name, ([len(labels)], labels))
@@ -210,7 +179,4 @@ def _sampled(
         raise
     out = tree_of(model, conversion, raw, var_names)
     warn_of(raw, stacklevel=3)
-    if (idata_kwargs or {}).get("log_likelihood"):
-        with model:
-            pm.compute_log_likelihood(out, progressbar=False)
     return out
