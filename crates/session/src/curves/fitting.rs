@@ -43,7 +43,7 @@ pub fn fit<'a>(formula: &'a Formula, data: &'a Data<'a>) -> Fitting<'a> {
     }
 }
 
-/// What [`fit`] is asked for.
+/// What [`fit()`] is asked for.
 #[must_use = "nothing is fitted before `run`"]
 pub struct Fitting<'a> {
     formula: &'a Formula,
