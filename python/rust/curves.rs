@@ -7,9 +7,7 @@ use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
 use fitzroy_curve_fit::fit::{Plan, pointwise};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress};
-use fitzroy_curve_fit::{
-    CurveFit, Data, Estimate, Finish, Options, Scale, Sigma,
-};
+use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Options, Scale, Sigma};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

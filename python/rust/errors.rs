@@ -1,8 +1,8 @@
 //! Errors of the library as Python's exceptions.
 
 use fitzroy::{Error, ErrorKind, Named, Spelling};
-use pyo3::{PyErr, PyResult};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::{PyErr, PyResult};
 
 /// The exception that a Python programmer expects for `error`.
 pub(crate) fn raised(error: Error) -> PyErr {

@@ -61,7 +61,8 @@ impl Face for Notebook {
 
     fn display(&self, first: &Snapshot) -> Option<Box<dyn Display>> {
         *locked(&self.snapshot) = Some(first.clone());
-        self.looks.then(|| Box::new(Latest(Arc::clone(&self.snapshot))) as Box<dyn Display>)
+        self.looks
+            .then(|| Box::new(Latest(Arc::clone(&self.snapshot))) as Box<dyn Display>)
     }
 }
 

@@ -109,7 +109,11 @@ fn request(settings: &Bound<'_, PyDict>) -> PyResult<Request> {
 /// What there is to say of a run besides its draws.
 fn told(py: Python<'_>, out: &Bound<'_, PyDict>, fit: &Fit) -> PyResult<()> {
     out.set_item("interrupted", fit.interrupted)?;
-    let group = fit.trace.groups.iter().find(|g| ["posterior", "prior"].contains(&&*g.name));
+    let group = fit
+        .trace
+        .groups
+        .iter()
+        .find(|g| ["posterior", "prior"].contains(&&*g.name));
     let first = group.and_then(|g| g.variables.first());
     let n_draws = match &fit.outcome {
         Some(outcome) => outcome.n_draws(),
