@@ -52,7 +52,7 @@ def build(group, y):
 
 
 def check(trace, truth):
-    """The largest R-hat, the smallest effective sample size, and which truths the intervals hold."""
+    """Largest R-hat, smallest effective sample size, and which truths the intervals hold."""
     rhat = max(float(v.max()) for v in az.rhat(trace).data_vars.values())
     ess = min(float(v.min()) for v in az.ess(trace).data_vars.values())
     print(f"largest R-hat {rhat:.4f}, smallest effective sample size {ess:.0f}")

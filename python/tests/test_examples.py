@@ -54,3 +54,11 @@ def test_curves():
     assert found["each"].shape == (20, 3) and np.all(np.abs(off) < 4.5 * error * np.sqrt(50 / 20))
     wave = found["wave"]
     assert np.all(np.abs(wave.popt - [2.0, 0.1, 1.5, 0.3, 0.5]) < 4.5 * wave.se)
+
+
+def test_stop_signal(pymc):
+    pytest.importorskip("pandas")
+    found = run("stop_signal")
+    assert found["rhat"] < 1.02
+    # 16 standardised errors of a posterior that is nearly normal: one above 4.5 has 1e-4.
+    assert len(found["scores"]) == 16 and max(map(abs, found["scores"].values())) < 4.5
