@@ -190,7 +190,7 @@ def main(n_subjects=6, draws=1000, tune=500):
         print(
             f"  {name}: {float(values.mean()):.3f} ± {float(values.std()):.3f}, truth {truth:.3f}"
         )
-    return dict(rhat=rhat, scores=scores)
+    return dict(rhat=rhat, scores=scores, model=model)
 
 
 if __name__ == "__main__":

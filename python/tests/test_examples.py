@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import fitzroy as fz
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -62,3 +64,6 @@ def test_stop_signal(pymc):
     assert found["rhat"] < 1.02
     # 16 standardised errors of a posterior that is nearly normal: one above 4.5 has 1e-4.
     assert len(found["scores"]) == 16 and max(map(abs, found["scores"].values())) < 4.5
+    # The density that was sampled is PyMC's.
+    check = fz.from_pymc(found["model"]).check(8)
+    assert check.spread < 1e-9 and check.range > 1
