@@ -112,8 +112,10 @@ def test_a_jax_function_that_is_called_computes_in_float64():
 
     assert not jax.config.jax_enable_x64
     with pytest.warns(fz.UntracedWarning, match="cannot be traced"):
-        popt, _ = nlsq.curve_fit(model, X, model(X, 2.0, 0.7), p0=[1.0, 1.0])
-    np.testing.assert_allclose(popt, [2.0, 0.7], rtol=1e-5)
+        result = nlsq.curve_fit(model, X, model(X, 2.0, 0.7), p0=[1.0, 1.0])
+    np.testing.assert_allclose(result.popt, [2.0, 0.7], rtol=1e-5)
+    low, high = result.confidence_band([1.0, 2.0])
+    assert low.shape == high.shape == (2,)
     assert not jax.config.jax_enable_x64
 
 

@@ -120,6 +120,8 @@ class Estimate:
         if self._compile is not None:
             value, partials = self._compile(x).pointwise(self.popt.tolist())
             return value, partials
+        if isinstance(x, (list, tuple)):
+            x = np.asarray(x, dtype=float)
         value = np.asarray(called(self._f, x, self.popt), dtype=float).reshape(-1)
         partials = np.empty((value.size, len(self.popt)))
         for k, p in enumerate(self.popt):

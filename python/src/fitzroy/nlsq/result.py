@@ -27,6 +27,7 @@ class CurveFitResult(Estimate):
     def __init__(self, found: Found, problem: Problem) -> None:
         super().__init__(found, problem, Again(None, problem.f, problem) if found.made else None)
         self.se = np.sqrt(np.diag(self.pcov))
+        self.ci = self.confidence_intervals(self.confidence)
         #: Number of evaluations.
         self.nfev: int = found.facts["evaluations"]
         #: Half the sum of squares, or of the loss.
