@@ -120,7 +120,7 @@ def build(data):
         pgf, ptf = pm.Beta("pgf", 1, 10), pm.Beta("ptf", 1, 10)
 
         def racers(rows):
-            """Threshold, times since t0, and the rates of winner and loser on go trials."""
+            """Threshold, times since t0, and the rate of the right racer on go trials."""
             of = rows["subject"].to_numpy()
             t = rows["rt"].to_numpy() - each["t0"][of]
             return each["B"][of], t, each["v_plus"][of]
