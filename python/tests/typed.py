@@ -5,6 +5,7 @@ from typing import assert_type
 import numpy as np
 
 import fitzroy as fz
+from fitzroy import nlsq
 
 
 def line(x: "np.ndarray[tuple[int], np.dtype[np.float64]]", a: float, b: float) -> object:
@@ -20,3 +21,5 @@ assert_type(fz.CurveFit("a*x").fit_many(x, [x]), fz.ManyEstimates)
 popt, pcov = fz.curve_fit(line, x, x)
 assert_type(fz.Model("mu ~ Normal(0, 1)").text, str)
 assert_type(fz.from_pymc(None).text, str)
+assert_type(nlsq.estimate_memory_requirements(10, 2), nlsq.MemoryRequirements)
+assert_type(nlsq.HybridStreamingConfig(chunk_size=50_000).chunk_size, int)

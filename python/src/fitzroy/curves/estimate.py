@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .function import Compiled
-from .solve import Found, Problem, quantile
+from .solve import Found, Problem, called, quantile
 
 __all__ = ["Estimate", "Prediction"]
 
@@ -120,7 +120,9 @@ class Estimate:
         if self._compile is not None:
             value, partials = self._compile(x).pointwise(self.popt.tolist())
             return value, partials
-        value = np.asarray(self._f(x, *self.popt), dtype=float).reshape(-1)
+        if isinstance(x, (list, tuple)):
+            x = np.asarray(x, dtype=float)
+        value = np.asarray(called(self._f, x, self.popt), dtype=float).reshape(-1)
         partials = np.empty((value.size, len(self.popt)))
         for k, p in enumerate(self.popt):
             step = np.finfo(float).eps ** (1 / 3) * (abs(p) or 1.0)
@@ -128,7 +130,7 @@ class Estimate:
             for side in (-step, step):
                 moved = self.popt.copy()
                 moved[k] = p + side
-                ends.append(np.asarray(self._f(x, *moved), dtype=float).reshape(-1))
+                ends.append(np.asarray(called(self._f, x, moved), dtype=float).reshape(-1))
             partials[:, k] = (ends[1] - ends[0]) / (2 * step)
         return value, partials
 

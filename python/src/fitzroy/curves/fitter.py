@@ -16,7 +16,7 @@ from .scipy_form import bounds_of, curve_fit, untraced
 from .solve import Problem, feasible, fit_formula, processors, solve
 from .words import UntracedWarning
 
-__all__ = ["CurveFit", "ManyEstimates"]
+__all__ = ["Again", "CurveFit", "ManyEstimates"]
 
 Array = np.ndarray[Any, Any]
 
@@ -143,14 +143,14 @@ class CurveFit:
             made = of_formula(text, _columns(problem.x))
             made.parameters = list(problem.names)
             found = fit_formula(problem, made)
-            return Estimate(found, problem, _Again(text, None, problem))
+            return Estimate(found, problem, Again(text, None, problem))
         if not isinstance(problem.x, (list, tuple, np.ndarray)):
             problem.given = problem.x
         problem.x = _array(problem.x)
         found = solve(problem)
         if found.reason:
             warnings.warn(untraced(found.reason), UntracedWarning, stacklevel=3)
-        again = _Again(None, self.curve, problem) if found.made else None
+        again = Again(None, self.curve, problem) if found.made else None
         return Estimate(found, problem, again)
 
     def names(self, x: Any, p0: Any = None) -> list[str]:
@@ -237,7 +237,7 @@ class CurveFit:
         return made
 
 
-class _Again:
+class Again:
     """The same curve at other points; survives pickling with the function that it is of."""
 
     def __init__(self, text: str | None, f: Callable[..., Any] | None, problem: Problem) -> None:

@@ -12,7 +12,7 @@ from ..tracing import parameter_names
 from .solve import Found, Problem, solve
 from .words import UntracedWarning, optimize_warning
 
-__all__ = ["curve_fit"]
+__all__ = ["curve_fit", "infodict", "message_of", "problem_of", "solved"]
 
 #: No bounds.
 EVERYWHERE = (-np.inf, np.inf)
@@ -70,7 +70,7 @@ def curve_fit(
 
     Raises ValueError, TypeError and RuntimeError when SciPy does.
     """
-    problem = _problem(
+    problem = problem_of(
         f,
         xdata,
         ydata,
@@ -84,24 +84,37 @@ def curve_fit(
         nan_policy,
         kwargs,
     )
+    found = solved(problem)
+    if not full_output:
+        return found.popt, found.pcov
+    ier, message = message_of(found)
+    return found.popt, found.pcov, infodict(problem, found), message, ier
+
+
+def solved(problem: Problem, stacklevel: int = 3) -> Found:
+    """The fit, with SciPy's errors and warnings, and infinity for a covariance that is not known.
+
+    Warnings are those of the caller `stacklevel` above.
+    """
     found = solve(problem)
     if found.reason:
-        warnings.warn(untraced(found.reason), UntracedWarning, stacklevel=2)
+        warnings.warn(untraced(found.reason), UntracedWarning, stacklevel=stacklevel)
     status = found.facts["status"]
     if status not in ENDED:
         message = FAILED.get(status, status).format(
             maxfev=problem.options.get("max_evaluations", 5000)
         )
         raise RuntimeError("Optimal parameters not found: " + message)
-    pcov = found.pcov
-    if np.isnan(pcov).any():  # none is known
-        pcov = np.full_like(pcov, np.inf)
+    if np.isnan(found.pcov).any():  # none is known
+        found.pcov = np.full_like(found.pcov, np.inf)
         message = "Covariance of the parameters could not be estimated"
-        warnings.warn(message, category=optimize_warning(), stacklevel=2)
-    if not full_output:
-        return found.popt, pcov
-    ier, message = ENDED[status]
-    return found.popt, pcov, _infodict(problem, found), message, ier
+        warnings.warn(message, category=optimize_warning(), stacklevel=stacklevel)
+    return found
+
+
+def message_of(found: Found) -> tuple[int, str]:
+    """SciPy's number and sentence for how a fit ended that found a minimum."""
+    return ENDED[found.facts["status"]]
 
 
 def untraced(reason: str) -> str:
@@ -112,7 +125,7 @@ def untraced(reason: str) -> str:
     )
 
 
-def _problem(
+def problem_of(
     f: Any,
     xdata: Any,
     ydata: Any,
@@ -283,7 +296,7 @@ def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _infodict(problem: Problem, found: Found) -> dict[str, Any]:
+def infodict(problem: Problem, found: Found) -> dict[str, Any]:
     """SciPy's dict: number of calls, residuals, and the QR factors of the Jacobian."""
     residuals, jacobian = found.residuals, found.jacobian
     if residuals is None or jacobian is None:

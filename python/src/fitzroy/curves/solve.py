@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import _fitzroy
-from ..tracing import Untraceable
+from ..tracing import Untraceable, in_float64
 from .function import Compiled, of_function
 
-__all__ = ["Found", "Problem", "feasible", "solve"]
+__all__ = ["Found", "Problem", "called", "feasible", "solve", "whitened"]
 
 #: Points from which all processors work on one fit, and from which errors are those of the point
 #: before the last step, right to 1e-5, instead of another pass.
@@ -162,7 +162,7 @@ class _Last:
         return self._value
 
 
-def _whitened(problem: Problem) -> Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
+def whitened(problem: Problem) -> Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
     """What makes errors of f − y independent with standard deviation 1."""
     if problem.factor is not None:
         inverse = np.linalg.inv(problem.factor)
@@ -175,11 +175,19 @@ def _whitened(problem: Problem) -> Callable[[np.ndarray[Any, Any]], np.ndarray[A
     )
 
 
+def called(f: Callable[..., Any], x: Any, theta: np.ndarray[Any, Any]) -> Any:
+    """f(x, *theta); by JAX in float64, since differences of float32 are noise."""
+    with in_float64():
+        return f(x, *theta)
+
+
 def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, Any]) -> Found:
     """A fit of a function that is called, or of a formula whose errors are correlated."""
     if problem.options.get("loss", "linear") != "linear":
         raise ValueError("`loss` other than 'linear' needs a function that can be traced")
-    whiten, p = _whitened(problem), len(start)
+    if problem.options.get("multistart", 1) > 1:
+        raise ValueError("more than one start needs a function that can be traced")
+    whiten, p = whitened(problem), len(start)
     x = problem.x if problem.given is None else problem.given
     slopes: Callable[[Any], Any] | None = None
     if made is not None:
@@ -187,10 +195,10 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         values: Callable[[Any], Any] = lambda theta: point(theta)[0]
         slopes = lambda theta: point(theta)[1]
     else:
-        values = lambda theta: np.asarray(problem.f(x, *theta), dtype=float)
+        values = lambda theta: np.asarray(called(problem.f, x, theta), dtype=float)
         if problem.jac is not None:
             jac = problem.jac
-            slopes = lambda theta: np.asarray(jac(x, *theta), dtype=float)
+            slopes = lambda theta: np.asarray(called(jac, x, theta), dtype=float)
     residuals = _Last(lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float))
     jacobian = None
     if slopes is not None:

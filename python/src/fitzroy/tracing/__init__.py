@@ -15,11 +15,19 @@ from typing import Any
 import numpy as np
 
 from .arguments import needed_names, parameter_names, safe_names
-from .jax_calls import trace_jax
+from .jax_calls import in_float64, trace_jax
 from .nodes import Node, Tape, Untraceable, formula
 from .numpy_calls import Rows, Traced
 
-__all__ = ["Trace", "Untraceable", "needed_names", "parameter_names", "points_shape", "trace"]
+__all__ = [
+    "Trace",
+    "Untraceable",
+    "in_float64",
+    "needed_names",
+    "parameter_names",
+    "points_shape",
+    "trace",
+]
 
 
 @dataclass(frozen=True)

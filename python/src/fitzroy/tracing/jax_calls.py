@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from .nodes import Node, Tape, Untraceable
 
-__all__ = ["trace_jax"]
+__all__ = ["in_float64", "trace_jax"]
 
 #: Primitives of JAX as forms.
 PRIMITIVES: dict[str, str] = {
@@ -58,13 +60,25 @@ NESTED = frozenset(
 )
 
 
+def in_float64() -> Any:
+    """A context in which JAX computes in float64, if it is there."""
+    jax = sys.modules.get("jax")
+    if jax is None:
+        return contextlib.nullcontext()
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    from jax.experimental import enable_x64  # where it was before JAX 0.8
+
+    return enable_x64()
+
+
 def trace_jax(
     f: Callable[..., Any], x: Any, rows: np.ndarray[Any, Any], tape: Tape, names: Sequence[str]
 ) -> Node:
     """The node of f(x, *names); `rows` are nodes of x by its leading axes."""
     import jax
 
-    with jax.enable_x64(True):
+    with in_float64():
         closed = jax.make_jaxpr(f)(x, *[1.0] * len(names))
     first: Any = rows if rows.ndim else rows.item()
     found = _run(closed.jaxpr, closed.consts, [first, *[Node(n) for n in names]], tape)

@@ -1,0 +1,69 @@
+"""The examples run, and find what their data were made with."""
+
+from __future__ import annotations
+
+import runpy
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fitzroy as fz
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def run(name, *args, **settings):
+    """The result of an example's `main`; draws that should not be relied on are an error."""
+    main = runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", module="fitzroy")
+        warnings.filterwarnings("error", message=".*(converged|converted|traced).*")
+        return main(*args, **settings)
+
+
+@pytest.fixture
+def pymc():
+    return pytest.importorskip("pymc", reason="the example is a PyMC model")
+
+
+def test_groups(pymc, tmp_path):
+    found = run("groups", tmp_path)
+    assert found["rhat"] < 1.01 and found["ess"] > 400
+    assert all(found["held"].values())
+    # Two runs with different seeds; their Monte Carlo errors are below 0.2 %.
+    assert max(found["apart"].values()) < 0.01
+    assert abs(found["spread"] - 1) < 0.05
+    assert found["path"].stat().st_size > 1_000_000
+
+
+def test_effective_draws(pymc):
+    found = run("effective_draws", "standard")
+    assert found["min_ess_bulk"] > 400 and found["divergences"] == 0
+    # Ten standardised errors: one above 4.5 has a probability of 7e-5.
+    assert np.abs(found["z"]).max() < 4.5
+
+
+def test_curves():
+    found = run("curves", 50_000)
+    popt, error = found["popt"], np.sqrt(np.diag(found["pcov"]))
+    assert np.all(np.abs(popt - [2.0, 0.5, 0.3]) < 4.5 * error)
+    for other in (found["large"], found["streamed"]):
+        np.testing.assert_allclose(other, popt, rtol=1e-6)
+    # The mean of 20 fits of 1,000 points; 50 times fewer points have errors √50 times larger.
+    off = found["each"].mean(0) - [2.0, 0.5, 0.3]
+    assert found["each"].shape == (20, 3) and np.all(np.abs(off) < 4.5 * error * np.sqrt(50 / 20))
+    wave = found["wave"]
+    assert np.all(np.abs(wave.popt - [2.0, 0.1, 1.5, 0.3, 0.5]) < 4.5 * wave.se)
+
+
+def test_stop_signal(pymc):
+    pytest.importorskip("pandas")
+    found = run("stop_signal")
+    assert found["rhat"] < 1.02
+    # 16 standardised errors of a posterior that is nearly normal: one above 4.5 has 1e-4.
+    assert len(found["scores"]) == 16 and max(map(abs, found["scores"].values())) < 4.5
+    # The density that was sampled is PyMC's.
+    check = fz.from_pymc(found["model"]).check(8)
+    assert check.spread < 1e-9 and check.range > 1
