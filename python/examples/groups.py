@@ -4,7 +4,7 @@
 
 What differs from a program for PyMC's own sampler: `fz.sample(...)` stands for
 `pm.sampling_jax.sample_numpyro_nuts(...)`, and `progressbar` for its `progress_bar`. With ArviZ 1
-results are trees: `az.hdi(..., hdi_prob=0.89)` is `az.hdi(..., prob=0.89)`.
+results are trees, and `hdi_prob` is `prob`: by position both take it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def check(trace, truth):
     print(f"largest R-hat {rhat:.4f}, smallest effective sample size {ess:.0f}")
     held = {}
     for name, value in truth.items():
-        low, high = np.asarray(az.hdi(trace, var_names=[name], prob=0.89)[name])
+        low, high = az.hdi(trace.posterior[name].values.ravel(), 0.89)
         held[name] = bool(low <= value <= high)
         mean = float(trace.posterior[name].mean())
         print(f"  {name}: {mean:.2f}, 89 % in {low:.2f} to {high:.2f}, truth {value:.2f}")

@@ -2,7 +2,7 @@
 
 use crate::arrays::matrix;
 use crate::attend::{Looks, attended};
-use crate::errors::{named, raised};
+use crate::errors::{named, raised, spelled};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
 use fitzroy_curve_fit::fit::{Plan, pointwise};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
@@ -192,7 +192,8 @@ fn dict(py: Python<'_>, estimate: Estimate) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("rank", estimate.rank)?;
     out.set_item("evaluations", estimate.evaluations)?;
     out.set_item("method", estimate.method)?;
-    out.set_item("findings", estimate.findings)?;
+    let findings = estimate.findings.iter().map(|finding| spelled(finding));
+    out.set_item("findings", findings.collect::<Vec<_>>())?;
     out.set_item("flags", estimate.flags)?;
     out.set_item("popt", PyArray1::from_vec(py, estimate.popt))?;
     out.set_item("pcov", matrix(py, estimate.pcov, p)?)?;

@@ -162,3 +162,10 @@ def test_starts_are_found_where_ones_do_not_lead():
     y = 2.0 * np.sin(3.1 * X + 0.4)
     popt, _ = fz.curve_fit(lambda x, a, f, phase: a * np.sin(f * x + phase), X, y)
     np.testing.assert_allclose(popt, [2.0, 3.1, 0.4], rtol=1e-6)
+
+
+def test_findings_name_arguments_of_python():
+    x = np.linspace(0, 1, 50)
+    fit = fz.CurveFit("a*x + b + 0*c").fit(x, 2 * x + 1)
+    assert any("fix" in finding for finding in fit.findings), fit.findings
+    assert not any("--" in f or "⟨" in f for f in fit.findings)
