@@ -299,64 +299,105 @@ struct LoopArgs {
     no_tensorboard: bool,
 }
 
-impl TrainArgs {
-    /// What is asked for, on `threads` threads.
-    ///
-    /// # Errors
-    /// A value cannot be read.
-    pub(super) fn request(&self, threads: usize) -> Result<Request> {
-        let s = &self.split;
-        let split = match (&s.test_start_date, s.train_end_year.zip(s.val_end_year)) {
+impl SplitArgs {
+    fn split(&self) -> Result<SplitBy> {
+        let years = self.train_end_year.zip(self.val_end_year);
+        Ok(match (&self.test_start_date, years) {
             (Some(text), _) => SplitBy::TestFrom {
                 start: Time::parse(text).map_err(|e| e.context("--test-start-date"))?,
-                train: s.train_ratio,
-                validation: s.val_ratio.unwrap_or(0.3),
+                train: self.train_ratio,
+                validation: self.val_ratio.unwrap_or(0.3),
             },
             (None, Some((train_end, validation_end))) => SplitBy::Years {
                 train_end,
                 validation_end,
             },
             (None, None) => SplitBy::Ratios {
-                train: s.train_ratio,
-                validation: s.val_ratio.unwrap_or(0.15),
+                train: self.train_ratio,
+                validation: self.val_ratio.unwrap_or(0.15),
             },
-        };
-        let b = &self.boxes;
-        let task = match self.task {
-            TaskName::Forecast => Task::Forecast {
-                boundary_width: self.boundary_width,
+        })
+    }
+}
+
+impl BoxArgs {
+    fn boxes(&self) -> Boxes {
+        Boxes {
+            downstream: [
+                self.downstream_lat_min,
+                self.downstream_lat_max,
+                self.downstream_lon_min,
+                self.downstream_lon_max,
+            ],
+            upstream: [
+                self.upstream_lat_min,
+                self.upstream_lat_max,
+                self.upstream_lon_min,
+                self.upstream_lon_max,
+            ],
+            intra_k: self.intra_k,
+            inter_k: self.inter_k,
+            boundary_lon: self.boundary_lon,
+        }
+    }
+}
+
+impl LoopArgs {
+    /// The training loop, but for device and memory.
+    fn settings(&self, batch_size: usize, seed: u64, threads: usize) -> Settings {
+        Settings {
+            batch_size,
+            n_epochs: self.num_epochs,
+            max_steps: self.max_steps,
+            accumulate: self.accumulate,
+            rollout_steps: self.rollout_steps.clone(),
+            learning_rate: self.learning_rate,
+            warmup_steps: self.warmup_steps,
+            decay_steps: self.decay_steps,
+            clip_norm: self.gradient_clip_norm,
+            weight_decay: self.weight_decay,
+            average: self.ema,
+            recompute: self.recompute,
+            patience: self.early_stopping_patience,
+            validation_frequency: self.validation_frequency,
+            validation_leads: self.validation_leads,
+            checkpoint_frequency: self.checkpoint_frequency,
+            keep: self.keep,
+            log_every: self.log_every,
+            prefetch: if self.no_prefetch {
+                0
+            } else {
+                self.prefetch_buffer_size
             },
-            TaskName::Precip => Task::Precip(Boxes {
-                downstream: [
-                    b.downstream_lat_min,
-                    b.downstream_lat_max,
-                    b.downstream_lon_min,
-                    b.downstream_lon_max,
-                ],
-                upstream: [
-                    b.upstream_lat_min,
-                    b.upstream_lat_max,
-                    b.upstream_lon_min,
-                    b.upstream_lon_max,
-                ],
-                intra_k: b.intra_k,
-                inter_k: b.inter_k,
-                boundary_lon: b.boundary_lon,
-            }),
-        };
+            readers: self.readers,
+            seed,
+            threads,
+            device: None,
+            memory_bytes: None,
+            tensorboard: !self.no_tensorboard,
+        }
+    }
+}
+
+impl TrainArgs {
+    fn architecture(&self) -> Architecture {
         let graph = self.graph.unwrap_or(match self.task {
             TaskName::Forecast => GraphKind::Mesh,
             TaskName::Precip => GraphKind::Flat,
         });
         let n = &self.network;
-        let architecture = Architecture {
+        Architecture {
             graph,
             baseline: self.baseline,
             latent: n.latent_size,
             n_layers: n.num_gnn_layers,
             hidden: n.mlp_hidden_size.unwrap_or(n.latent_size.min(256)),
             n_hidden: n.mlp_num_hidden_layers,
-        };
+        }
+    }
+
+    fn weighting(&self) -> Result<Weighting> {
+        let b = &self.boxes;
         let mut variables = Vec::new();
         for text in &self.loop_.loss_weights {
             let wrong = || {
@@ -366,54 +407,29 @@ impl TrainArgs {
             let (name, weight) = text.split_once('=').ok_or_else(wrong)?;
             variables.push((name.to_string(), weight.parse().map_err(|_| wrong())?));
         }
-        let weighting = Weighting {
+        Ok(Weighting {
             loss: self.loop_.loss,
             variables,
             heavy: (b.high_precip_weight, b.high_precip_threshold),
-        };
-        let l = &self.loop_;
-        let auto_batch = l.batch_size == "auto";
-        let batch_size = match l.batch_size.parse() {
+        })
+    }
+
+    /// What is asked for, on `threads` threads.
+    ///
+    /// # Errors
+    /// A value cannot be read.
+    pub(super) fn request(&self, threads: usize) -> Result<Request> {
+        let auto_batch = self.loop_.batch_size == "auto";
+        let batch_size = match self.loop_.batch_size.parse() {
             Ok(n) => n,
             Err(_) if auto_batch => 1,
             Err(_) => {
                 let message = format!(
                     "--batch-size {}: needs a whole number or auto",
-                    l.batch_size
+                    self.loop_.batch_size
                 );
                 return Err(Error::new(ErrorKind::Usage, message));
             }
-        };
-        let settings = Settings {
-            batch_size,
-            n_epochs: l.num_epochs,
-            max_steps: l.max_steps,
-            accumulate: l.accumulate,
-            rollout_steps: l.rollout_steps.clone(),
-            learning_rate: l.learning_rate,
-            warmup_steps: l.warmup_steps,
-            decay_steps: l.decay_steps,
-            clip_norm: l.gradient_clip_norm,
-            weight_decay: l.weight_decay,
-            average: l.ema,
-            recompute: l.recompute,
-            patience: l.early_stopping_patience,
-            validation_frequency: l.validation_frequency,
-            validation_leads: l.validation_leads,
-            checkpoint_frequency: l.checkpoint_frequency,
-            keep: l.keep,
-            log_every: l.log_every,
-            prefetch: if l.no_prefetch {
-                0
-            } else {
-                l.prefetch_buffer_size
-            },
-            readers: l.readers,
-            seed: self.machine.seed,
-            threads,
-            device: None,
-            memory_bytes: None,
-            tensorboard: !l.no_tensorboard,
         };
         Ok(Request {
             data: self.data.data.clone(),
@@ -421,11 +437,16 @@ impl TrainArgs {
                 variables: self.variables.clone(),
                 levels: self.levels.clone(),
             },
-            split,
-            task,
-            architecture,
-            weighting,
-            settings,
+            split: self.split.split()?,
+            task: match self.task {
+                TaskName::Forecast => Task::Forecast {
+                    boundary_width: self.boundary_width,
+                },
+                TaskName::Precip => Task::Precip(self.boxes.boxes()),
+            },
+            architecture: self.architecture(),
+            weighting: self.weighting()?,
+            settings: self.loop_.settings(batch_size, self.machine.seed, threads),
             auto_batch,
         })
     }
