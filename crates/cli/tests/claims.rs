@@ -8,6 +8,7 @@ mod program;
 use program::{Scratch, fitzroy, repository};
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::LazyLock;
 
 type Names = BTreeSet<String>;
 
@@ -72,15 +73,19 @@ fn models() -> Names {
     first_words(&said(&["models"]))
 }
 
-/// Endings of files that data are read from, as the reader says.
-fn formats() -> Names {
-    let scratch = Scratch::new("claims");
-    scratch.file("m.fz", "mu ~ Normal(0, 1)");
-    scratch.file("d.feather", "");
-    let said = scratch
-        .fitzroy(&["sample", "m.fz", "--data", "d.feather"])
-        .ends_with(2);
-    endings(said.err.split_once("read from").unwrap().1)
+/// Endings of files that data are read from, as the reader says. It is asked once: tests that run
+/// side by side would share its folder.
+fn formats() -> &'static Names {
+    static FORMATS: LazyLock<Names> = LazyLock::new(|| {
+        let scratch = Scratch::new("claims");
+        scratch.file("m.fz", "mu ~ Normal(0, 1)");
+        scratch.file("d.feather", "");
+        let said = scratch
+            .fitzroy(&["sample", "m.fz", "--data", "d.feather"])
+            .ends_with(2);
+        endings(said.err.split_once("read from").unwrap().1)
+    });
+    &FORMATS
 }
 
 /// Words that begin with a dot.
@@ -127,14 +132,14 @@ fn lists_in_the_documentation_are_those_of_the_program() {
     assert_eq!(figures, values("plot", "kind"), "docs/report.md");
     let language = document("docs/model-language.md");
     assert_eq!(
-        rows(&language, "| file | arrays |"),
+        &rows(&language, "| file | arrays |"),
         formats(),
         "docs/model-language.md"
     );
     let help = said(&["sample", "--help"]);
     let data = help.split_once("A data file:").unwrap().1;
     assert_eq!(
-        endings(data.split("may be given").next().unwrap()),
+        &endings(data.split("may be given").next().unwrap()),
         formats(),
         "--data"
     );
