@@ -2,7 +2,7 @@
 
 use crate::arrays::{attributes, dataset, group, labels};
 use crate::attend::attended;
-use crate::errors::{named, raised, spelled, unknown};
+use crate::errors::{named, raised, spelled};
 use crate::notebook::Notebook;
 use fitzroy::ErrorKind;
 use fitzroy::draws::Trace;
@@ -10,7 +10,6 @@ use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{CoordinateChoice, Settings};
-use fitzroy_device::gpu::text::Precision;
 use fitzroy_session::device::Request;
 use fitzroy_session::face::Face;
 use fitzroy_session::{Fit, memory_limit};
@@ -93,16 +92,10 @@ fn request(settings: &Bound<'_, PyDict>) -> PyResult<Request> {
         let wrong = |error: fitzroy::Error| raised(error.context(format!("device='{name}'")));
         request.choice = name.parse().map_err(wrong)?;
     }
-    if let Some(name) = given::<String>(settings, "precision")? {
-        const ALL: [Precision; 3] = [Precision::F64, Precision::Mixed, Precision::F32];
-        let found = ALL.into_iter().find(|precision| precision.name() == name);
-        let names = ALL.map(Precision::name);
-        request.precision = match (found, name.as_str()) {
-            (None, "auto") => None,
-            (None, _) => return Err(unknown("precision", &name, &names)),
-            (found, _) => found,
-        };
-    }
+    let precision = given::<String>(settings, "precision")?.filter(|name| name != "auto");
+    request.precision = precision
+        .map(|name| named("precision", &name))
+        .transpose()?;
     Ok(request)
 }
 

@@ -12,7 +12,7 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::MOST_MEMBERS;
 use fitzroy_device::gpu::text::Precision as Kernels;
-use fitzroy_session::device::Request;
+use fitzroy_session::device::{Request, require_f64};
 use fitzroy_session::face::Face;
 use fitzroy_session::folder::Folder;
 use std::path::{Path, PathBuf};
@@ -225,16 +225,7 @@ impl Common {
 
     /// Refuses what a command that computes on the CPU alone does not compute in.
     pub(crate) fn check_precision(&self) -> Result<()> {
-        match self.lower_precision() {
-            None => Ok(()),
-            Some(lower) => {
-                let message = format!(
-                    "--precision {}: the CPU computes in f64; use auto or f64",
-                    lower.name()
-                );
-                Err(Error::new(ErrorKind::Device, message))
-            }
-        }
+        require_f64(self.asked_precision())
     }
 
     /// The precision that was asked for; none where it is left to the device.
@@ -245,11 +236,6 @@ impl Common {
             Precision::Mixed => Some(Kernels::Mixed),
             Precision::F32 => Some(Kernels::F32),
         }
-    }
-
-    /// A precision below f64 that was asked for: only GPUs have one.
-    pub(crate) fn lower_precision(&self) -> Option<Kernels> {
-        self.asked_precision().filter(|p| *p != Kernels::F64)
     }
 
     /// Threads to a chain on a GPU, where somebody wants to say.

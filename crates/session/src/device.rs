@@ -284,6 +284,20 @@ impl Default for Request {
     }
 }
 
+/// Refuses a precision that work on this processor does not have.
+///
+/// # Errors
+/// A lower one than f64 is asked for.
+pub fn require_f64(precision: Option<Precision>) -> Result<()> {
+    match precision.filter(|p| *p != Precision::F64) {
+        None => Ok(()),
+        Some(lower) => Err(Error::device(format!(
+            "⟨precision {}⟩: the CPU computes in f64; use auto or f64",
+            lower.name()
+        ))),
+    }
+}
+
 impl Request {
     /// The device that is asked for: a GPU, too, by a precision that only GPUs have.
     ///

@@ -191,14 +191,6 @@ impl Session {
         self.folder.as_mut()
     }
 
-    /// The folder of the run, which must have one.
-    ///
-    /// # Panics
-    /// The draws of the run stay in memory.
-    pub fn expect_folder(&mut self) -> &mut Folder {
-        self.folder.as_mut().expect("the run has a folder")
-    }
-
     /// Ends the run: files of an earlier one that are left go, if everything was written.
     ///
     /// # Errors

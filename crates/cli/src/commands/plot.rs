@@ -217,10 +217,7 @@ pub(crate) fn write_scene(path: &Path, flag: &str, scene: &Scene) -> Result<()> 
 
 /// Writes a file that appears under its name when it is complete.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    replace(path, &Spelling::Flags.spell_bytes(bytes)).map_err(|error| {
-        let message = format!("{} cannot be written: {error}", path.display());
-        Error::new(ErrorKind::Io, message)
-    })
+    replace(path, &Spelling::Flags.spell_bytes(bytes))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::device::{self, ASKED_FOR, Request, follow, inventory};
 use crate::face::{Face, Note};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::Result;
 use fitzroy_curve_fit::Options;
 use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::pass::{OnMachine, Shared, Table, place, work};
@@ -36,13 +36,7 @@ impl FitDevice {
     /// # Errors
     /// A GPU is asked for and cannot be used; a precision is asked for that fits do not have.
     pub fn choose(request: &Request, threads: usize) -> Result<FitDevice> {
-        if let Some(lower) = request.precision.filter(|p| *p != Precision::F64) {
-            let message = format!(
-                "⟨precision {}⟩: the CPU computes in f64; use auto or f64",
-                lower.name()
-            );
-            return Err(Error::new(ErrorKind::Device, message));
-        }
+        device::require_f64(request.precision)?;
         let mut on = FitDevice {
             threads,
             kind: "cpu".into(),

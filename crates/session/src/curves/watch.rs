@@ -4,8 +4,8 @@ use crate::clock::Clock;
 use crate::face::{Face, Note};
 use crate::folder;
 use crate::progress::{self, State};
+use fitzroy::Result;
 use fitzroy::report::json_number;
-use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::{Belongs, Journal, Position};
 use fitzroy_curve_fit::report::grouped;
@@ -99,10 +99,7 @@ impl Watcher {
             && (stopped || now - self.saved_s >= self.every_s)
         {
             self.saved_s = now;
-            folder::replace(path, &journal.to_bytes(&self.belongs)).map_err(|error| {
-                let message = format!("{} cannot be written: {error}", path.display());
-                Error::new(ErrorKind::Io, message)
-            })?;
+            folder::replace(path, &journal.to_bytes(&self.belongs))?;
         }
         Ok(match stopped {
             true => Next::Interrupt,

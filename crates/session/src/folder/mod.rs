@@ -269,7 +269,7 @@ impl Folder {
     /// The file cannot be written.
     pub fn write_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.file(name);
-        replace(&path, &self.face.spelling().spell_bytes(bytes))
+        swap_in(&path, &self.face.spelling().spell_bytes(bytes))
             .map_err(|error| unwritable(&path, &error))
     }
 
@@ -325,7 +325,14 @@ impl Drop for Folder {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    swap_in(path, bytes).map_err(|error| {
+        let message = format!("{} cannot be written: {error}", path.display());
+        Error::new(ErrorKind::Io, message)
+    })
+}
+
+fn swap_in(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".tmp");
     let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));

@@ -1,7 +1,7 @@
 //! The device that a network is trained on.
 
 use crate::device::{self, places};
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, Named, Result};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::GpuWork;
 use fitzroy_device::gpu::text::Precision as Kernels;
@@ -24,6 +24,17 @@ pub enum Precision {
     F64,
 }
 
+impl Named for Precision {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("auto", Precision::Auto),
+        ("f32", Precision::F32),
+        ("tf32", Precision::Tf32),
+        ("bf16", Precision::Bf16),
+        ("mixed", Precision::Bf16),
+        ("f64", Precision::F64),
+    ];
+}
+
 /// A GPU that will train.
 pub struct Taken {
     /// Runs the lists of kernels.
@@ -37,7 +48,7 @@ pub struct Taken {
 }
 
 fn fail<T>(message: String) -> Result<T> {
-    Err(Error::new(ErrorKind::Device, message))
+    Err(Error::device(message))
 }
 
 /// The GPU that was asked for, taken into use; none if the processor trains, as `auto` has it until

@@ -23,10 +23,7 @@ const METRICS: &str = "metrics.jsonl";
 
 /// Writes a file with settings as `face` spells them.
 fn write(path: &Path, bytes: &[u8], face: &dyn Face) -> Result<()> {
-    replace(path, &face.spelling().spell_bytes(bytes)).map_err(|error| {
-        let message = format!("{} cannot be written: {error}", path.display());
-        Error::new(ErrorKind::Io, message)
-    })
+    replace(path, &face.spelling().spell_bytes(bytes))
 }
 
 /// True for the folder of an evaluation.

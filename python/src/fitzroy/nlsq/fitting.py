@@ -106,33 +106,8 @@ class CurveFit:
         self.flength = flength
         self.use_dynamic_sizing = use_dynamic_sizing
 
-    def curve_fit(
-        self,
-        f: Callable[..., Any],
-        xdata: Any,
-        ydata: Any,
-        p0: Any = None,
-        sigma: Any = None,
-        absolute_sigma: bool = False,
-        check_finite: bool = True,
-        bounds: Any = EVERYWHERE,
-        method: str | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """As `curve_fit` of this module."""
-        return fitted(
-            f,
-            xdata,
-            ydata,
-            p0,
-            sigma,
-            absolute_sigma,
-            check_finite,
-            bounds,
-            method,
-            kwargs,
-            depth=3,
-        )
+    #: As `curve_fit` of this module.
+    curve_fit = staticmethod(curve_fit)
 
 
 def fit(

@@ -179,8 +179,9 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     }
     // After the table, for which people wait.
     let reported = flags.no_report || session.report(&fit);
-    if reported && !flags.no_report && !common.quiet && !common.json {
-        let path = session.expect_folder().path().join("report.html");
+    let told = reported && !flags.no_report && !common.quiet && !common.json;
+    if let Some(folder) = fit.folder.as_deref().filter(|_| told) {
+        let path = folder.join("report.html");
         terminal::out(format_args!("wrote {}", path.display()));
     }
     session.finish(&mut fit)?;

@@ -202,7 +202,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     };
     let mut sampled = session.examine(outcome, adapt)?;
     session.save(&sampled);
-    let folder = session.expect_folder();
+    let folder = session.folder().expect("a fit of the program has a folder");
     let leave = &mut |name: &str, bytes: &[u8]| {
         let written = folder.write_bytes(name, bytes);
         folder.attempted(written);

@@ -1,10 +1,11 @@
 //! What the subcommands share: the machine, the data, and how they are named.
 
 use crate::args::{count, environment};
+use crate::named::named;
 use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_device::choice::Choice;
-use fitzroy_session::weather::device::{self, Taken, gpu, require_cpu};
+use fitzroy_session::weather::device::{Precision, Taken, gpu, require_cpu};
 use std::path::PathBuf;
 
 /// Device, threads, seed and how results are told.
@@ -21,7 +22,7 @@ pub(super) struct Machine {
     xla_flags: Option<String>,
     /// Precision of products: auto and f32 on the CPU; on a GPU auto is bf16 from compute
     /// capability 8.0 on, else f32
-    #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
+    #[arg(long, value_name = "PRECISION", default_value = "auto", value_parser = named::<Precision>())]
     precision: Precision,
     /// NVIDIA's compiler of kernels, or its folder [env: FITZROY_NVRTC]
     #[arg(long = "nvrtc", value_name = "PATH")]
@@ -53,28 +54,6 @@ enum Platform {
     Gpu,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Precision {
-    Auto,
-    F32,
-    Tf32,
-    Bf16,
-    Mixed,
-    F64,
-}
-
-impl From<Precision> for device::Precision {
-    fn from(precision: Precision) -> Self {
-        match precision {
-            Precision::Auto => device::Precision::Auto,
-            Precision::F32 => device::Precision::F32,
-            Precision::Tf32 => device::Precision::Tf32,
-            Precision::Bf16 | Precision::Mixed => device::Precision::Bf16,
-            Precision::F64 => device::Precision::F64,
-        }
-    }
-}
-
 impl Machine {
     fn choice(&self) -> Result<Choice> {
         match (&self.device, self.platform, environment("FITZROY_DEVICE")) {
@@ -91,13 +70,13 @@ impl Machine {
     /// # Errors
     /// It cannot be used, or not in this precision.
     pub(super) fn gpu(&self) -> Result<Option<Taken>> {
-        gpu(self.choice()?, self.precision.into(), self.compiler.clone())
+        gpu(self.choice()?, self.precision, self.compiler.clone())
     }
 
     /// Threads of a command that computes on the CPU alone, once everything asked for is known to
     /// be here.
     pub(super) fn threads(&self) -> Result<usize> {
-        require_cpu(self.choice()?, self.precision.into())?;
+        require_cpu(self.choice()?, self.precision)?;
         self.host_threads()
     }
 

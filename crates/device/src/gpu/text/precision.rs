@@ -1,6 +1,7 @@
 //! In which precision a text computes, and what that changes in its words.
 
 use super::printer::literal;
+use fitzroy_graph::Named;
 
 /// The precision of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,14 +16,18 @@ pub enum Precision {
     F32,
 }
 
+impl Named for Precision {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("f64", Precision::F64),
+        ("mixed", Precision::Mixed),
+        ("f32", Precision::F32),
+    ];
+}
+
 impl Precision {
-    /// Its name on the command line: `f64`, `mixed`, `f32`.
+    /// Its name in settings and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Precision::F64 => "f64",
-            Precision::Mixed => "mixed",
-            Precision::F32 => "f32",
-        }
+        self.setting()
     }
 
     /// The C type of a chain's vectors.
