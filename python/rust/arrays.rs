@@ -81,6 +81,22 @@ pub(crate) fn dataset(data: &Bound<'_, PyDict>) -> PyResult<Dataset> {
     Ok(out)
 }
 
+/// For each of the first indices of all arrays, what stands there.
+pub(crate) fn rows(data: &Bound<'_, PyDict>) -> PyResult<Vec<Dataset>> {
+    let mut out: Vec<Dataset> = Vec::new();
+    for (name, value) in data.iter() {
+        let name: String = name.extract()?;
+        let array = value.extract::<PyReadonlyArrayDyn<'_, f64>>()?;
+        let array = array.as_array();
+        let rows = array.outer_iter();
+        out.resize(rows.len(), Dataset::new());
+        for (set, row) in out.iter_mut().zip(rows) {
+            set.insert_real(&name, row.shape(), row.iter().copied().collect());
+        }
+    }
+    Ok(out)
+}
+
 /// An array in which NaN is a missing value.
 fn real(name: &str, shape: &[usize], values: Vec<f64>) -> Array {
     let gaps = values.iter().enumerate().filter(|(_, v)| v.is_nan());

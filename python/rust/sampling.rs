@@ -183,6 +183,9 @@ fn settings_of(given_settings: &Bound<'_, PyDict>) -> PyResult<Settings> {
     if given(given_settings, "pathfinder")?.unwrap_or(false) {
         sampler.init = Init::Pathfinder;
     }
+    if let Some(sets) = given::<Vec<Bound<'_, PyDict>>>(given_settings, "initvals")? {
+        settings.initvals = sets.iter().map(dataset).collect::<PyResult<_>>()?;
+    }
     settings.predictive = given(given_settings, "predictive")?.unwrap_or(false);
     settings.log_likelihood = given(given_settings, "log_likelihood")?.unwrap_or(false);
     settings.prior_only = given(given_settings, "prior_only")?.unwrap_or(false);

@@ -49,6 +49,34 @@ def test_groups_dims_and_attributes_are_arvizs(plain):
     assert set(plain.constant_data.data_vars) == {"sigma"}
 
 
+def test_chains_start_at_the_values_of_parameters():
+    """Two equal modes, 40 standard deviations apart: chains stay in the one that they start in."""
+    pytest.importorskip("xarray")
+    model = fz.Model("x ~ Normal(0, 100)\ntarget += log_sum_exp([-50*(x - 2)^2, -50*(x + 2)^2])")
+    given = {"draws": 50, "tune": 50, "random_seed": 1, "progressbar": False}
+    for value in (2.0, -2.0):
+        draws = model.sample(initvals={"x": value}, **given)
+        assert np.abs(draws.posterior["x"].values - value).max() < 1
+    draws = model.sample(initvals=[{"x": v} for v in (2, -2, 2, -2)], **given)
+    assert np.sign(draws.posterior["x"].values[:, -1]).tolist() == [1, -1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("initvals", "error", "words"),
+    [
+        ({"tau": -1}, ValueError, "initvals: `tau` is -1, which is not between 0 and inf"),
+        ({"thta": 1}, ValueError, "did you mean `theta`"),
+        ({"theta": [1.0, 2.0]}, ValueError, r"shape \[2\], the parameter \[8\]"),
+        ({"mu": "high"}, TypeError, r"initvals\['mu'\] needs numbers"),
+        ([{}, {}], ValueError, "2 sets of values for 4 chains"),
+        (7, TypeError, "one such dict per chain"),
+    ],
+)
+def test_starts_that_are_none_are_refused(initvals, error, words):
+    with pytest.raises(error, match=words):
+        fz.Model(TEXT).sample(DATA, initvals=initvals, progressbar=False)
+
+
 def test_data_of_any_kind_give_the_same_draws(plain):
     pd, pl, xr = (pytest.importorskip(n) for n in ("pandas", "polars", "xarray"))
     model = fz.Model(TEXT)

@@ -27,10 +27,12 @@ def quiet():
 
 
 @pytest.mark.parametrize("name", [n for n in MODELS if n not in NOT_YET])
-def test_log_densities_differ_by_a_constant(name):
+def test_log_densities_differ_by_a_constant_and_slopes_not_at_all(name):
     found = fz.from_pymc(MODELS[name]()).check()
     assert found.range > 1, "the points must tell densities apart"
     assert found.spread < ROUNDED_BY_PYMC.get(name, 1e-9), found
+    assert found.slope_error < ROUNDED_BY_PYMC.get(name, 1e-7), found
+    assert np.isfinite(found.model_slopes).mean() > 0.9
 
 
 @pytest.mark.parametrize("name", list(NOT_YET))
@@ -164,6 +166,44 @@ def test_what_cannot_be_asked_for_is_refused():
         fz.sample(model, chains=0)
     with pytest.raises(ValueError, match="target"):
         fz.sample(model, target_accept=1.5, progressbar=False)
+
+
+def test_chains_start_at_the_values_of_variables():
+    """The first transition of a chain in a sharp posterior cannot lead away from a start in the
+    other mode, 20 standard deviations off."""
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, 100)
+        s = pm.HalfNormal("s", 1)
+        pm.Potential("modes", pm.math.logsumexp([-50 * (x - 2) ** 2, -50 * (x + 2) ** 2]))
+        pm.Potential("near", -50 * (s - 1) ** 2)
+    given = {"draws": 50, "tune": 50, "random_seed": 1, "progressbar": False}
+    for value in (2.0, -2.0):
+        for start in ({"x": value, "s": 1}, {x: value}, {"x": value, "s_log__": 0.0}):
+            draws = fz.sample(model, initvals=start, **given)
+            assert abs(float(draws.posterior["x"].mean()) - value) < 0.1
+    chains = [{"x": 2.0}, {"x": -2.0}, {"x": 2.0}, {"x": -2.0}]
+    draws = fz.sample(model, initvals=chains, **given)
+    # Restarts of chains in a much worse mode do not move these: both are as good.
+    assert np.sign(draws.posterior["x"].values[:, -1]).tolist() == [1, -1, 1, -1]
+    fz.register()
+    with model:
+        draws = pm.sample(50, tune=50, nuts_sampler="fitzroy", initvals={"x": -2.0}, progressbar=False)
+    assert float(draws.posterior["x"].mean()) < -1.9
+
+
+def test_starts_of_vectors_matrices_and_words():
+    model = MODELS["correlated_effects"]()
+    point = model.initial_point()
+    names = [v.name for v in model.free_RVs]
+    given = {"draws": 5, "tune": 20, "random_seed": 1, "progressbar": False}
+    fz.sample(model, initvals=dict.fromkeys(names, "prior"), **given)
+    fz.sample(model, initvals=point, **given)
+    with pytest.raises(ValueError, match="initvals.*no free variable 'nothing'"):
+        fz.sample(model, initvals={"nothing": 1}, **given)
+    with pytest.raises(TypeError, match="initvals"):
+        fz.sample(model, initvals=3, **given)
+    with pytest.raises(ValueError, match="initvals.*sets of values for 4 chains"):
+        fz.sample(model, initvals=[{}, {}], **given)
 
 
 def test_data_that_change_are_read_anew():

@@ -26,8 +26,10 @@
 
 mod compiled;
 mod coordinates;
+mod density;
 mod device;
 mod hash;
+mod initial;
 mod integrated;
 mod kept;
 mod kernels;
@@ -45,6 +47,7 @@ mod sweep;
 mod trace;
 mod watch;
 
+pub use density::{LogDensity, Point};
 pub use device::{Device, Load, Team};
 pub use kept::{AGAIN, Convergence, Keeping, Kept, Live, STATE, STREAM, Saved, open};
 pub use kernels::{KernelMemory, kernel_source, kernel_text};
@@ -66,6 +69,7 @@ use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::Precision;
 use integrated::Integrated;
 use posterior::ModelPosterior;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use watch::{Spent, Watch};
@@ -75,6 +79,11 @@ use watch::{Spent, Watch};
 pub struct Settings {
     /// Settings of the sampler. Its `threads` also serve what comes after sampling.
     pub sampler: sample::Settings,
+    /// Values at which chains start, on the natural scale of the variables, by their names: one set
+    /// for all chains, or one for each; none for starts that chains find themselves. Elements of an
+    /// array are given one by one, or by one number for all. Chains start at exactly these values;
+    /// variables without any start at the best of some random places, as without values.
+    pub initvals: Vec<Dataset>,
     /// How coordinates of hierarchical parameters are chosen.
     pub coordinates: CoordinateChoice,
     /// What evaluates the density. All engines give the same draws.
@@ -215,8 +224,9 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 /// The same joint density, settings and seed give the same bits for any number of threads.
 ///
 /// # Errors
-/// A setting out of range; no start with a finite log density (naming the term that is not
-/// finite, and its row); an improper prior under [`Settings::prior_only`].
+/// A setting out of range; values to start at that are none of the model; no start with a finite log
+/// density (naming the term that is not finite, and its row); an improper prior under
+/// [`Settings::prior_only`].
 pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Outcome> {
     run_with(joint, settings, caller, None)
 }
@@ -325,6 +335,12 @@ fn attempt(
         settings.precision,
     )?;
     let first = Arc::clone(posterior.compiled());
+    let mut settings = Cow::Borrowed(settings);
+    if !settings.initvals.is_empty() {
+        let init = initial::points(joint, &posterior, &settings)?;
+        settings.to_mut().sampler.init = init;
+    }
+    let settings = &*settings;
     let compiled_at = (caller.now)();
     let watch = Watch::new(caller);
     let sampled = match keeping {

@@ -6,6 +6,7 @@ use crate::model::Content;
 use crate::model::joint::{Joint, Term, TermKind};
 use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind};
+use fitzroy_device::cpu::{Function, Workspace};
 use fitzroy_graph::Op;
 
 /// Points looked at: the centre, and the first candidates of the first chain.
@@ -42,16 +43,40 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
                 .iter_mut()
                 .for_each(|x| *x = 2.0 * rng.uniform() - 1.0);
         }
-        function.run(&mut workspace, &point);
-        for (k, term) in terms.iter().enumerate() {
-            let values = function.output(&workspace, k);
-            if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-                let matrix = indefinite(compiled, term, &point);
-                return Some(sentence(joint, term, row, values, matrix));
-            }
+        let found = wrong_at(joint, compiled, (&function, &mut workspace), &point);
+        if let Some(found) = found {
+            return Some(format!(
+                "the log density was not finite at 100 points around the centre of the prior; {found}"
+            ));
         }
     }
     slope(joint, compiled)
+}
+
+/// The first term that is not finite at `point`, where one is not: what, where and why.
+pub(super) fn first_wrong(joint: &Joint, compiled: &Compiled, point: &[f64]) -> Option<String> {
+    let nodes: Vec<_> = compiled.graphs.terms.iter().map(|t| t.node).collect();
+    let function = compiled.function(&nodes).ok()?;
+    let mut workspace = function.workspace();
+    wrong_at(joint, compiled, (&function, &mut workspace), point)
+}
+
+/// The same with the terms compiled.
+fn wrong_at(
+    joint: &Joint,
+    compiled: &Compiled,
+    (function, workspace): (&Function, &mut Workspace),
+    point: &[f64],
+) -> Option<String> {
+    function.run(workspace, point);
+    for (k, term) in compiled.graphs.terms.iter().enumerate() {
+        let values = function.output(workspace, k);
+        if let Some(row) = values.iter().position(|v| !v.is_finite()) {
+            let matrix = indefinite(compiled, term, point);
+            return Some(sentence(joint, term, row, values, matrix));
+        }
+    }
+    None
 }
 
 /// Whether a matrix that `term` takes the Cholesky factor of has none at `point`, and its size.
@@ -117,10 +142,7 @@ fn sentence(
         (false, _) if value > 0.0 => "the density has no upper bound there; give it a proper prior",
         (false, _) => "the density is 0 there; check its support",
     };
-    format!(
-        "the log density was not finite at 100 points around the centre of the prior; {of} is the \
-         first term that is not ({value}): {why}"
-    )
+    format!("{of} is the first term that is not ({value}): {why}")
 }
 
 /// The first parameter whose slope is not finite at the centre.

@@ -46,6 +46,12 @@ def least_squares(
     gtol: float,
     max_evaluations: int,
 ) -> dict[str, Any]: ...
+def log_density(
+    text: str,
+    data: dict[str, Any],
+    values: dict[str, Array],
+    slopes: dict[str, Array] | None = None,
+) -> dict[str, Array]: ...
 def canonical(text: str) -> str: ...
 def sample(
     text: str,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Data", "bound", "seed_of"]
+__all__ = ["Data", "bound", "seed_of", "starts_of"]
 
 Array = np.ndarray[Any, Any]
 #: What the library takes: float64, or the shape and the labels of text.
@@ -79,6 +79,25 @@ def _array(name: str, value: Any) -> Any:
         f"data['{name}'] has elements of type {array.dtype}; it needs numbers or text, in rows of "
         "equal length"
     )
+
+
+def starts_of(initvals: Any) -> list[Bound] | None:
+    """Values at which chains start: one set for all, or one for each."""
+    if initvals is None:
+        return None
+    sets = [initvals] if isinstance(initvals, Mapping) else initvals
+    if not isinstance(sets, Sequence) or not all(isinstance(one, Mapping) for one in sets):
+        raise TypeError("initvals needs a dict of values by parameter, or one such dict per chain")
+    out = []
+    for one in sets:
+        values = {}
+        for name, value in one.items():
+            try:
+                values[str(name)] = np.array(value, dtype=float)
+            except (TypeError, ValueError) as error:
+                raise TypeError(f"initvals['{name}'] needs numbers: {error}") from error
+        out.append(values)
+    return out
 
 
 def _is_text(array: Array) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import _fitzroy
 from .curves.solve import processors
-from .data import bound, seed_of
+from .data import bound, seed_of, starts_of
 from .progress import Progress, progress
 from .results import groups_of, tree, warn_of
 
@@ -51,6 +51,7 @@ class Model:
         cores: int | None = None,
         target_accept: float = 0.8,
         random_seed: Any = None,
+        initvals: Any = None,
         coords: Mapping[str, Any] | None = None,
         var_names: Iterable[str] | None = None,
         max_treedepth: int = 10,
@@ -75,6 +76,10 @@ class Model:
         knows. `coords` label dims. `progressbar` may be a function of (done, divergences, total),
         which raises to stop. Ctrl-C returns the draws that there are. Draws that should not be
         relied on give a ConvergenceWarning.
+
+        `initvals` are values of parameters at which chains start, exactly, on their natural scale: a
+        dict for all chains, or a list of one for each. A number stands for all elements of an array;
+        parameters without a value start at the best of some random places.
 
         `out` names a folder in which the draws are published while they are made, and which is left
         with tables and a report (`report.html`): what `fitzroy sample --out` leaves. An earlier run
@@ -105,6 +110,7 @@ class Model:
             keep_warmup=keep_warmup,
             prior_only=prior_only,
             as_written=as_written,
+            initvals=starts_of(initvals),
         )
         raw = run(self.text, given.arrays, settings, progressbar)
         groups = groups_of(raw)

@@ -1,5 +1,6 @@
 //! Statement by statement, the joint density.
 
+use super::inverse::Given;
 use super::rewrite::{Latent, NormalTerm, Positive, Rewrites};
 use super::{
     Chosen, Coordinates, Drawn, Graphs, Joint, Parameter, Plate, Recorded, Term, TermKind,
@@ -52,11 +53,27 @@ pub(super) struct Build<'m, 'g> {
     pub(super) computed: Vec<Recorded>,
     pub(super) predicted: Vec<Recorded>,
     pub(super) drawn: Vec<Drawn>,
+    /// Variables that are given instead of made of coordinates; see [`Joint::inverse`].
+    pub(super) given: Given,
 }
 
 impl Joint {
     /// All statements, in what is `chosen` (as-asked where that is nothing yet).
-    fn statements<'m, 'g>(&'m self, scope: &'g Scope, chosen: &'m Chosen) -> Result<Build<'m, 'g>> {
+    pub(super) fn statements<'m, 'g>(
+        &'m self,
+        scope: &'g Scope,
+        chosen: &'m Chosen,
+    ) -> Result<Build<'m, 'g>> {
+        self.statements_given(scope, chosen, Given::default())
+    }
+
+    /// The same with some variables `given`.
+    pub(super) fn statements_given<'m, 'g>(
+        &'m self,
+        scope: &'g Scope,
+        chosen: &'m Chosen,
+        given: Given,
+    ) -> Result<Build<'m, 'g>> {
         let dims = self.binding.dims.iter();
         let mut build = Build {
             model: &self.model,
@@ -87,6 +104,7 @@ impl Joint {
             computed: Vec::new(),
             predicted: Vec::new(),
             drawn: Vec::new(),
+            given,
         };
         for &at in self.model.order() {
             build.statement(&self.model.statements()[at])?;

@@ -7,6 +7,7 @@ mod dims;
 mod draw;
 mod drawing;
 mod function;
+mod inverse;
 mod law;
 mod list;
 mod observations;
@@ -22,6 +23,7 @@ mod vector;
 pub use coordinates::{Chosen, Coordinates, Parameter, Plate, Range};
 pub use draw::Draw;
 pub use function::elementwise;
+pub use inverse::{Inverse, Placed};
 pub use observations::Observations;
 pub use rewrite::{Rewrites, Rewrote};
 

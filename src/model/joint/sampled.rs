@@ -65,6 +65,13 @@ impl<'g> Build<'_, 'g> {
             false => transform(ends(&law, limits), u),
         };
         let x = x.broadcast(self.scope, &dims);
+        let x = self.or_given(s, x, |b, x| {
+            let u = match has_sign {
+                true => x,
+                false => untransform(ends(&law, limits), x),
+            };
+            vec![u.broadcast(b.scope, &dims)]
+        });
         if reflected {
             self.positives.push(Positive {
                 parameter,
@@ -197,7 +204,8 @@ impl<'g> Build<'_, 'g> {
         let is_integrated = self.integrated.get(parameter) == Some(&true);
         let has_sign = chosen == Coordinates::NonCentred && !is_integrated;
         let sign = factors.sign.filter(|_| has_sign);
-        let (x, density) = match chosen {
+        let mut powers = None;
+        let (x, density) = match &chosen {
             Coordinates::Centred => (w, scalar.log_density(w, arguments)),
             Coordinates::NonCentred => {
                 let scale = sign.map_or(sd, |sign| sd * sign);
@@ -206,13 +214,22 @@ impl<'g> Build<'_, 'g> {
             Coordinates::Partial(c) => {
                 let c = self
                     .scope
-                    .bound_data(&format!("centring of {}", s.name), dims, &c);
+                    .bound_data(&format!("centring of {}", s.name), dims, c);
+                powers = Some(c);
                 // ln p(w) = ln f(z) − c ln sd, with z = (w − c m) sd^−c.
                 let log_power = c * sd.ln();
                 let z = (w - c * m) * (-log_power).exp();
                 (m + sd * z, scalar.log_density(z, &standard) - log_power)
             }
         };
+        let x = self.or_given(s, x.broadcast(self.scope, dims), |b, x| {
+            let u = match (&chosen, powers) {
+                (Coordinates::Centred, _) => x,
+                (_, Some(c)) => c * m + ((c - lit(1.0)) * sd.ln()).exp() * (x - m),
+                (_, None) => (x - m) / sign.map_or(sd, |sign| sd * sign),
+            };
+            vec![u.broadcast(b.scope, dims)]
+        });
         let node = |v: Value<'g>| self.scope.node(v.broadcast(self.scope, dims));
         self.plate_nodes.push((node(m), node(sd)));
         self.plate_signs.push(sign.map(node));
@@ -222,7 +239,7 @@ impl<'g> Build<'_, 'g> {
             standardised: false,
             scales: factors.parameters,
         });
-        self.define(s, x.broadcast(self.scope, dims), density, dims);
+        self.define(s, x, density, dims);
         if standard_normal {
             self.latent(w, lit(0.0), lit(1.0));
         }
@@ -377,5 +394,15 @@ pub(super) fn transform<'g>(ends: Ends<'g>, u: Value<'g>) -> (Value<'g>, Value<'
             let log_slope = width.ln() - (-u).softplus() - u.softplus();
             (lower + width * u.inv_logit(), log_slope)
         }
+    }
+}
+
+/// The u of [`transform`] for an x; infinite or NaN outside the ends.
+pub(super) fn untransform<'g>(ends: Ends<'g>, x: Value<'g>) -> Value<'g> {
+    match (ends.lower, ends.upper) {
+        (None, None) => x,
+        (Some(lower), None) => (x - lower).ln(),
+        (None, Some(upper)) => (upper - x).ln(),
+        (Some(lower), Some(upper)) => (x - lower).ln() - (upper - x).ln(),
     }
 }

@@ -1,4 +1,5 @@
-"""Is the density of the text that of the model? Compared at draws, far from the mode as well."""
+"""Are density and gradient of the text those of the model? Compared at draws, far from the mode as
+well."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from pytensor.compile.mode import Mode
 from pytensor.graph.replace import graph_replace
 from pytensor.scalar.basic import autocast_float_as
 
+from .. import _fitzroy
 from ..model import run
 from .convert import Conversion, convert
+from .starts import unpacked
 
 __all__ = ["Check", "check"]
 
@@ -25,17 +28,30 @@ AS_IT_STANDS = Mode(linker="py", optimizer=None)
 
 @dataclass(frozen=True)
 class Check:
-    """Log densities at draws: of the text, and of the model."""
+    """Log densities and their gradients at draws: of the text, and of the model."""
 
     #: lp of the text.
     text: Array
     #: model.logp.
     model: Array
+    #: Slopes of lp by the coordinates of the text, a row for each point.
+    text_slopes: Array
+    #: Those of model.logp by the same coordinates.
+    model_slopes: Array
 
     @property
     def spread(self) -> float:
         """Largest difference of the two, less the smallest: 0 for the same density."""
         return float(np.ptp(self.text - self.model))
+
+    @property
+    def slope_error(self) -> float:
+        """Largest difference of two slopes, by the largest slope at the point or 1; where PyMC has
+        slopes (those of ExGaussian are NaN at some points)."""
+        there = np.isfinite(self.model_slopes)
+        size = np.max(np.abs(self.model_slopes), axis=1, keepdims=True, initial=1.0, where=there)
+        off = np.abs(self.text_slopes - self.model_slopes) / size
+        return float(np.max(off, initial=0.0, where=there))
 
     @property
     def range(self) -> float:
@@ -45,12 +61,13 @@ class Check:
     def __repr__(self) -> str:
         return (
             f"log densities of {len(self.text)} points differ by a constant and at most "
-            f"{self.spread:.1e}, over a range of {self.range:.0f} nats"
+            f"{self.spread:.1e}, over a range of {self.range:.0f} nats; slopes differ by at most "
+            f"{self.slope_error:.1e} of the largest"
         )
 
 
 def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
-    """Compares the density of the model's text with `model.logp` at `n` points."""
+    """Compares density and gradient of the model's text with those of PyMC at `n` points."""
     conversion = convert(model)
     chains = 4
     settings = {
@@ -64,19 +81,44 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     }
     arrays: dict[str, Any] = dict(conversion.data)
     raw = run(conversion.text, arrays, settings, False)
-    lp = raw["groups"]["sample_stats"]["lp"][1].ravel()[:n]
     free = free_values(model, conversion, raw["groups"]["posterior"], n)
-    lp = lp - _on_circles(model, free)
+    theirs, slopes = _of_model(model, free, n)
+    shown = {name: text for text, name in conversion.called.items()}
+    circles, of_circles = _on_circles(model, free)
+    for name, slope in of_circles.items():
+        slopes[name] = slopes[name] + slope
+
+    def of_text(values: dict[str, Array]) -> dict[str, Array]:
+        return {
+            shown[name]: np.ascontiguousarray(
+                unpacked(x) if name in conversion.packed else x, dtype=float
+            )
+            for name, x in values.items()
+        }
+
+    ours = _fitzroy.log_density(conversion.text, arrays, of_text(free), of_text(slopes))
+    return Check(ours["lp"] - circles, theirs, ours["slope"], ours["other"])
+
+
+def _of_model(model: Any, free: dict[str, Array], n: int) -> tuple[Array, dict[str, Array]]:
+    """model.logp at values of the free variables, and its slopes by these values."""
+    values = [model.rvs_to_values[rv] for rv in model.free_RVs]
     # Without this PyMC computes √2 and the like in float32.
     with autocast_float_as("float64"):
-        logp = model.compile_logp(mode=QUICK)
-    values = _value_variables(model)
-    names = [model.rvs_to_values[rv].name for rv in model.free_RVs]
-    ours = []
-    for k in range(len(lp)):
-        point = dict(zip(names, values(*[free[rv.name][k] for rv in model.free_RVs])))
-        ours.append(float(logp(point)))
-    return Check(lp, np.array(ours))
+        logp = model.logp()
+        by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
+        density = pytensor.function(
+            values, [logp, *by_values], mode=QUICK, on_unused_input="ignore"
+        )
+    forward, back = _value_variables(model)
+    out = np.empty(n)
+    slopes = {rv.name: np.empty((n, *free[rv.name].shape[1:])) for rv in model.free_RVs}
+    for k in range(n):
+        at = [free[rv.name][k] for rv in model.free_RVs]
+        out[k], *of_values = density(*forward(*at))
+        for rv, slope in zip(model.free_RVs, back(*at, *of_values)):
+            slopes[rv.name][k] = slope
+    return out, slopes
 
 
 def free_values(
@@ -100,31 +142,40 @@ def packed(values: Array) -> Array:
     return values[..., rows, columns]
 
 
-def _value_variables(model: Any) -> Any:
-    """A function from constrained values of the free variables to PyMC's value variables."""
+def _value_variables(model: Any) -> tuple[Any, Any]:
+    """A function from constrained values of the free variables to PyMC's value variables, and one
+    from slopes by the latter to slopes by the former."""
     ins = {rv: rv.type() for rv in model.free_RVs}
     outs = []
     for rv in model.free_RVs:
         transform = model.rvs_to_transforms[rv]
         out = ins[rv] if transform is None else transform.forward(ins[rv], *rv.owner.inputs)
         outs.append(graph_replace([out], ins, strict=False)[0])
-    return pytensor.function(
-        list(ins.values()),
-        outs,
-        mode=AS_IT_STANDS,
-        on_unused_input="ignore",
-        allow_input_downcast=True,
+    given: dict[str, Any] = {"mode": AS_IT_STANDS, "on_unused_input": "ignore"}
+    given["allow_input_downcast"] = True
+    forward = pytensor.function(list(ins.values()), outs, **given)
+    # A variable without a transform is its own value, whose slope would be asked for twice.
+    apart = [out if out.owner is not None else out.copy() for out in outs]
+    slopes = [out.type() for out in outs]
+    known = dict(zip(apart, slopes))
+    by_ins = pytensor.grad(
+        None, list(ins.values()), known_grads=known, disconnected_inputs="ignore"
     )
+    back = pytensor.function([*ins.values(), *slopes], by_ins, **given)
+    return forward, back
 
 
-def _on_circles(model: Any, free: dict[str, Array]) -> Any:
-    """log |dx/du| of angles, less that of PyMC's coordinates, in which they go round without end.
+def _on_circles(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Array]]:
+    """log |dx/du| of angles, less that of PyMC's coordinates, in which they go round without end,
+    and its slopes by the angles.
 
     Fitzroy's coordinates of an angle are those of any interval: the logit of its place in (−π, π).
     """
     total: Any = 0.0
+    slopes = {}
     for rv in model.free_RVs:
         if type(model.rvs_to_transforms[rv]).__name__ == "CircularTransform":
             x = free[rv.name]
             total = total + np.log((np.pi + x) * (np.pi - x)).reshape(len(x), -1).sum(axis=1)
-    return total
+            slopes[rv.name] = 1 / (np.pi + x) - 1 / (np.pi - x)
+    return total, slopes

@@ -17,6 +17,7 @@ from .axes import Unconvertible
 from .check import Check, check
 from .convert import Conversion, convert
 from .result import tree_of
+from .starts import starts
 
 __all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
 
@@ -53,7 +54,7 @@ class Converted:
         return self._conversion.missing
 
     def check(self, n: int = 64, random_seed: int = 1) -> Check:
-        """Compares the density with `model.logp` at `n` points."""
+        """Compares the density and its gradient with those of PyMC at `n` points."""
         return check(self.model, n, random_seed)
 
     def __repr__(self) -> str:
@@ -103,7 +104,8 @@ def sample(
 
     The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with
     a ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals`
-    are not used: chains find their own starts. `out`, `overwrite`, `resume`, `report`, `device` and
+    are values of free variables at which chains start, exactly: a dict for all chains or one for
+    each; variables without any start as without them. `out`, `overwrite`, `resume`, `report`, `device` and
     `precision` are those of `Model.sample`; `conversion` is one that `from_pymc` made before.
 
     Raises ValueError for settings out of range and for a model without a finite density.
@@ -111,9 +113,6 @@ def sample(
     model = pm.modelcontext(model)
     if backend not in ("auto", "fitzroy"):
         raise ValueError(f"backend='{backend}' is not known; it is one of 'auto', 'fitzroy'")
-    if initvals is not None:
-        message = "initvals are not used: chains find their own starts"
-        warnings.warn(message, ConversionWarning, stacklevel=2)
     settings = settings_of(
         draws=draws,
         tune=tune,
@@ -134,6 +133,8 @@ def sample(
     )
     try:
         found = conversion or convert(model)
+        if initvals:
+            settings["initvals"] = starts(model, found, initvals)
         drawn = _sampled(model, found, settings, var_names, progressbar)
     except Unconvertible as why:
         if backend == "fitzroy":

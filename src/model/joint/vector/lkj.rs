@@ -3,7 +3,7 @@
 use super::super::build::Build;
 use super::super::drawing::Drawing;
 use super::super::law::{Law, Of};
-use super::super::sampled::{ends, transform};
+use super::super::sampled::{ends, transform, untransform};
 use super::super::{Draw, TermKind};
 use super::site::{Site, lit};
 use crate::Result;
@@ -128,6 +128,29 @@ fn spread<'g>(b: &Build<'_, 'g>, site: &Site<'_>, m: &Square, v: Value<'g>) -> V
     b.relabel(b.scope.expr(longer).gather(index), &[m.rows, m.columns])
 }
 
+/// The coordinates v of a given factor L with rows of length 1: artanh of its elements below the
+/// diagonal over what the columns before leave of their rows; none if there are no such elements.
+fn partial_correlations<'g>(
+    b: &Build<'_, 'g>,
+    site: &Site<'_>,
+    m: &Square,
+    l: Value<'g>,
+) -> Option<Value<'g>> {
+    let below = below_dim(b, site, m.k)?;
+    let l = l.broadcast(b.scope, &[m.rows, m.columns]);
+    let square = l * l;
+    let node = b.scope.node(square);
+    let running = b.scope.with(|g| g.cum_sum(node, m.columns, false));
+    let left = lit(1.0) - (b.scope.expr(running) - square);
+    let r = l / left.sqrt();
+    let v = lit(0.5) * ((lit(1.0) + r).ln() - (lit(1.0) - r).ln());
+    let cells = b.scope.dim(&format!("{}: cells", site.s.name), m.k * m.k);
+    let at = (0..m.k).flat_map(|i| (0..i).map(move |j| (i * m.k + j) as u32));
+    let at: Vec<u32> = at.collect();
+    let index = b.scope.bound_index(&site.tag("below"), below, cells, &at);
+    Some(b.relabel(v, &[cells]).gather(index))
+}
+
 /// L Lᵀ of rows of length 1, its diagonal exactly 1.
 fn product<'g>(b: &Build<'_, 'g>, site: &Site<'_>, m: &Square, l: Value<'g>) -> Result<Value<'g>> {
     let inner = b.scope.dim(&format!("{}: inner", site.s.name), m.k);
@@ -199,6 +222,11 @@ pub(super) fn correlation_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> R
     let line = (lit(0.5) * (lit(1.0) - below * matrix * matrix)).ln() * below;
     b.volume(log_jacobian + (weights * log_diagonal).sum_all() - line.sum_all());
     b.factors.insert(b.scope.node(matrix), l);
+    let matrix = b.or_given(site.s, matrix, |b, matrix| {
+        let node = b.scope.node(matrix);
+        let l = b.scope.expr(b.scope.with(|g| g.cholesky(node)));
+        partial_correlations(b, site, &m, l).into_iter().collect()
+    });
     b.define(site.s, matrix, density, &[]);
     Ok(())
 }
@@ -249,7 +277,14 @@ pub(super) fn covariance_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Re
     let numbers = b.scope.bound_data(&site.tag("rows"), &rows, &numbers);
     let of_scales = (numbers * sd.ln() + log_slope - sd.ln()).broadcast(b.scope, &rows);
     b.volume(log_jacobian + of_scales.sum_all() - lit(2.0) * log_diagonal.sum_all());
-    b.give(site.s, unit_rows * sd);
+    let l = (unit_rows * sd).broadcast(b.scope, &site.dims);
+    let l = b.or_given(site.s, l, |b, l| {
+        let sd = (l * l).sum_over(&[m.columns]).sqrt();
+        let u = untransform(ends(&law, None), sd).broadcast(b.scope, &rows);
+        let v = partial_correlations(b, site, &m, l / sd);
+        [u].into_iter().chain(v).collect()
+    });
+    b.give(site.s, l);
     b.term(
         &site.s.name.text,
         TermKind::Prior,

@@ -81,6 +81,17 @@ fn log_volume<'g>(b: &Build<'_, 'g>, factor: Value<'g>, v: &Vector) -> Value<'g>
 
 /// |L⁻¹ r|² for each vector r along the event dim.
 fn squares<'g>(b: &Build<'_, 'g>, factor: Value<'g>, r: Value<'g>, v: &Vector) -> Value<'g> {
+    let z = solved(b, factor, r, v);
+    let total = (z * z).sum_over(&[v.event]);
+    if v.outer.len() > 1 {
+        b.relabel(total, &v.outer)
+    } else {
+        total
+    }
+}
+
+/// L⁻¹ r of each vector r along the event dim, as columns: all outer dims are one.
+fn solved<'g>(b: &Build<'_, 'g>, factor: Value<'g>, r: Value<'g>, v: &Vector) -> Value<'g> {
     let r = r.broadcast(b.scope, &v.dims());
     let own: Vec<DimId> = [v.event]
         .into_iter()
@@ -93,13 +104,7 @@ fn squares<'g>(b: &Build<'_, 'g>, factor: Value<'g>, r: Value<'g>, v: &Vector) -
         columns = b.relabel(columns, &[v.event, flat]);
     }
     let (l, x) = (b.scope.node(factor), b.scope.node(columns));
-    let z = b.scope.expr(b.scope.with(|g| g.tri_solve(l, x, false)));
-    let total = (z * z).sum_over(&[v.event]);
-    if v.outer.len() > 1 {
-        b.relabel(total, &v.outer)
-    } else {
-        total
-    }
+    b.scope.expr(b.scope.with(|g| g.tri_solve(l, x, false)))
 }
 
 /// A normal vector: x = mu + L z of independent standard normal z, or itself if `@ centred`.
@@ -108,6 +113,7 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>, form: Structured
     let Moments { mean, factor } = moments(b, site, &v, form)?;
     let u = b.coordinates_of(site.s, &v.dims());
     if site.s.centring == Centring::Centred {
+        let u = b.or_given(site.s, u, |_, x| vec![x]);
         let kernel = lit(-0.5) * squares(b, factor, u - mean, &v);
         b.define(site.s, u, kernel - log_volume(b, factor, &v), &v.outer);
         return Ok(());
@@ -122,7 +128,21 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>, form: Structured
     let diagonal = b.scope.expr(b.scope.with(|g| g.diagonal(l)));
     let n_vectors = b.scope.with(|g| g.len_of(&v.outer)) as f64;
     b.volume(lit(n_vectors) * diagonal.ln().sum_all());
-    b.define(site.s, mean + moved, density, &v.outer);
+    let x = (mean + moved).broadcast(b.scope, &v.dims());
+    let x = b.or_given(site.s, x, |b, x| {
+        let z = solved(b, factor, x - mean, &v);
+        let own: Vec<DimId> = [v.event]
+            .into_iter()
+            .chain(v.outer.iter().copied())
+            .collect();
+        let z = if v.outer.len() > 1 {
+            b.relabel(z, &own)
+        } else {
+            z
+        };
+        vec![z.broadcast(b.scope, &v.dims())]
+    });
+    b.define(site.s, x, density, &v.outer);
     Ok(())
 }
 
@@ -253,7 +273,18 @@ pub(super) fn zero_sum_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Resu
         b.volume(volume.broadcast(b.scope, &v.outer));
         (sigma * basis, kernel - lit(n_free * HALF_LN_TWO_PI))
     };
-    b.define(site.s, x.broadcast(b.scope, &v.dims()), density, &v.outer);
+    let x = x.broadcast(b.scope, &v.dims());
+    let x = b.or_given(site.s, x, |b, x| {
+        let basis = match site.s.centring {
+            Centring::Centred => x,
+            _ => x / sigma,
+        };
+        // Its last element is −s/√K.
+        let s = b.element(basis, v.event, v.k - 1) * lit(-root);
+        let u = b.slice(basis, v.event, 0, v.k - 1) + s * lit(1.0 / (root + v.k as f64));
+        vec![u.broadcast(b.scope, &v.with(part))]
+    });
+    b.define(site.s, x, density, &v.outer);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use super::site::{Vector, lit};
 use crate::Result;
 use crate::dist::Real;
 use crate::model::ast::Sampled;
-use fitzroy_graph::DimId;
+use fitzroy_graph::{DimId, Expr as Value};
 
 /// x₀ = u₀ (or lower + e^u₀ where the distribution has a lower end), xᵢ = xᵢ₋₁ + e^uᵢ.
 ///
@@ -46,7 +46,25 @@ pub(super) fn parameter<'g>(
     if let Some(lower) = ends.lower {
         x = (x + lower).broadcast(b.scope, dims);
     }
+    let x = b.or_given(s, x, |b, x| vec![coordinates(b, &v, x, ends.lower)]);
     let density = b.prior_density(s, law, x, None)?;
     b.define(s, x, density + log_slope, dims);
     Ok(())
+}
+
+/// The u of given x: u₀ = x₀ or ln(x₀ − lower), uᵢ = ln(xᵢ − xᵢ₋₁).
+fn coordinates<'g>(
+    b: &Build<'_, 'g>,
+    v: &Vector,
+    x: Value<'g>,
+    lower: Option<Value<'g>>,
+) -> Value<'g> {
+    let first = b.element(x, v.event, 0);
+    let first = lower.map_or(first, |lower| (first - lower).ln());
+    let start = b.place_one(v, first, 0);
+    if v.k == 1 {
+        return start;
+    }
+    let step = b.slice(x, v.event, 1, v.k - 1) - b.slice(x, v.event, 0, v.k - 1);
+    start + b.place(v, step.ln(), 1)
 }

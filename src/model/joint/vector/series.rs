@@ -2,7 +2,7 @@
 
 use super::super::build::Build;
 use super::super::law::{Law, Of};
-use super::super::sampled::{ends, transform};
+use super::super::sampled::{ends, transform, untransform};
 use super::super::{Draw, observed::Observed};
 use super::site::{Site, Vector, lit};
 use crate::Result;
@@ -95,6 +95,7 @@ pub(super) fn walk_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<(
     let u = b.coordinates_of(site.s, &v.dims());
     if site.s.centring == Centring::Centred {
         unbounded(b, site, &w.first, 2)?;
+        let u = b.or_given(site.s, u, |_, x| vec![x]);
         let density = walk_density(b, site, &w, u)?;
         b.define(site.s, u, density, &v.outer);
         return Ok(());
@@ -128,10 +129,27 @@ pub(super) fn walk_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<(
     let x = b
         .scope
         .expr(b.scope.with(|g| g.cum_sum(node, v.event, false)));
+    let x = b.or_given(site.s, x, |b, x| vec![innovations(b, &w, x)]);
     let of_steps = Scalar::Normal.log_density(z, &[lit(0.0), lit(1.0)]);
     let density = of_first.broadcast(b.scope, &v.outer) + of_steps.sum_over(&[w.steps]);
     b.define(site.s, x, density, &v.outer);
     Ok(())
+}
+
+/// The coordinates of a given walk.
+fn innovations<'g>(b: &Build<'_, 'g>, w: &Walk<'g>, x: Value<'g>) -> Value<'g> {
+    let v = &w.v;
+    let first = b.element(x, v.event, 0);
+    let start = match &w.first {
+        Law::Scalar(scalar, arguments) if scalar.location_scale().is_some() => {
+            let [location, scale] = scalar.location_scale().expect("it has both");
+            (first - arguments[location]) / arguments[scale]
+        }
+        law => untransform(ends(law, None), first),
+    };
+    let step = b.slice(x, v.event, 1, v.k - 1) - b.slice(x, v.event, 0, v.k - 1);
+    let z = ((step - w.drift) / w.sigma).broadcast(b.scope, &v.with(w.steps));
+    b.place_one(v, start, 0) + b.place(v, z, 1)
 }
 
 /// That a law of first elements has mass on the whole line.
@@ -270,6 +288,7 @@ fn autoregressive_density<'g>(
 pub(super) fn autoregressive_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
     let a = autoregression(b, site)?;
     let x = b.coordinates_of(site.s, &a.v.dims());
+    let x = b.or_given(site.s, x, |_, x| vec![x]);
     let density = autoregressive_density(b, site, &a, x)?;
     b.define(site.s, x, density, &a.v.outer);
     Ok(())

@@ -42,7 +42,13 @@ pub(super) fn dirichlet_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Res
     let log_p = logits - log_sum_exp(b, logits, &[v.event]);
     let kernel = (a * log_p).sum_over(&[v.event]);
     let density = dirichlet_norm(a, &v) + kernel + lit((v.k as f64).ln());
-    let p = log_p.exp();
+    let p = b.or_given(site.s, log_p.exp(), |b, p| {
+        // The coordinates are log shares less their mean, but for the last.
+        let log_p = p.ln();
+        let mean = log_p.sum_over(&[v.event]) * lit(1.0 / v.k as f64);
+        let u = b.slice(log_p - mean, v.event, 0, v.k - 1);
+        vec![u.broadcast(b.scope, &v.with(part))]
+    });
     b.unit_sums.push(b.scope.node(p));
     b.define(site.s, p, density, &v.outer);
     Ok(())

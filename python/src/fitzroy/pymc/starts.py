@@ -1,0 +1,90 @@
+"""Values at which chains start, as PyMC's users give them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pymc.initial_point import make_initial_point_fn
+
+from .convert import Conversion
+
+__all__ = ["starts", "unpacked"]
+
+Array = np.ndarray[Any, Any]
+
+
+def starts(model: Any, conversion: Conversion, initvals: Any) -> list[dict[str, Array]]:
+    """One set of values for all chains, or one for each, by the names and shapes of the text.
+
+    A key is a free variable or its name, or that of its value variable (`sigma_log__`), whose values
+    are on the transformed scale. A value is a number or an array; 'support_point', 'prior' and
+    symbolic expressions are what PyMC makes of them.
+    """
+    sets = [initvals] if isinstance(initvals, Mapping) else initvals
+    if not isinstance(sets, Sequence) or not all(isinstance(one or {}, Mapping) for one in sets):
+        raise TypeError("initvals needs a dict of values by variable, or one such dict per chain")
+    return [_of_chain(model, conversion, one or {}) for one in sets]
+
+
+def _of_chain(model: Any, conversion: Conversion, given: Mapping[Any, Any]) -> dict[str, Array]:
+    natural: dict[str, Any] = {}
+    symbolic: dict[Any, Any] = {}
+    for key, value in given.items():
+        rv, transformed = _variable(model, key)
+        if transformed:
+            transform = model.rvs_to_transforms[rv]
+            placed = pt.as_tensor(np.asarray(value, dtype=float))
+            symbolic[rv] = transform.backward(placed, *rv.owner.inputs)
+        elif isinstance(value, str) or hasattr(value, "owner"):
+            symbolic[rv] = value
+        else:
+            natural[rv.name] = value
+    if symbolic:
+        known = {model[name]: np.asarray(value, dtype=float) for name, value in natural.items()}
+        point = make_initial_point_fn(
+            model=model, overrides={**known, **symbolic}, return_transformed=False
+        )(0)
+        natural.update({rv.name: point[rv.name] for rv in symbolic})
+    shown = {name: text for text, name in conversion.called.items()}
+    out = {}
+    for name, value in natural.items():
+        array = _numbers(name, value)
+        out[shown[name]] = unpacked(array) if name in conversion.packed else array
+    return out
+
+
+def _variable(model: Any, key: Any) -> tuple[Any, bool]:
+    """The free variable that a key names, and whether it names its transformed value."""
+    name = key if isinstance(key, str) else getattr(key, "name", None)
+    for rv in model.free_RVs:
+        if rv.name == name:
+            return rv, False
+        if model.rvs_to_values[rv].name == name:
+            return rv, model.rvs_to_transforms[rv] is not None
+    names = ", ".join(rv.name for rv in model.free_RVs)
+    raise ValueError(f"initvals: the model has no free variable {name!r}; it has {names}")
+
+
+def _numbers(name: str, value: Any) -> Array:
+    if isinstance(value, numbers.Real):
+        return np.asarray(float(value))
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"initvals['{name}'] needs numbers: {error}") from error
+
+
+def unpacked(values: Array) -> Array:
+    """Packed lower triangles, of which the last axis is one, as square matrices."""
+    length = values.shape[-1] if values.ndim else 0
+    n = int((np.sqrt(8 * length + 1) - 1) / 2)
+    if n * (n + 1) // 2 != length:
+        return values
+    out = np.zeros((*values.shape[:-1], n, n))
+    rows, columns = np.tril_indices(n)
+    out[..., rows, columns] = values
+    return out
