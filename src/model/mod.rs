@@ -27,6 +27,7 @@ mod bind;
 mod builder;
 mod check;
 pub mod families;
+pub mod foreign;
 pub mod functions;
 pub mod joint;
 mod names;

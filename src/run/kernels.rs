@@ -1,8 +1,9 @@
 //! The kernel of a run before there is a run: its text, and what it takes of a machine's memory.
 
+use super::Settings;
+use super::attempt::allowed;
 use super::compiled::Terms;
 use super::posterior::ModelPosterior;
-use super::{Settings, allowed};
 use crate::Result;
 use crate::fit::sample::{self, Posterior as _};
 use crate::model::joint::Joint;

@@ -25,6 +25,18 @@ pub struct Estimate {
     pub largest_elements: f64,
 }
 
+/// What decides how much memory a run needs.
+pub(super) struct Sizes {
+    /// Coordinates that are sampled.
+    pub(super) coordinates: f64,
+    /// Numbers recorded of a draw.
+    pub(super) recorded: f64,
+    /// Observed values.
+    pub(super) rows: f64,
+    /// The variable with the most elements, and how many it has.
+    pub(super) largest: (String, f64),
+}
+
 /// Estimates the memory of a run from sizes alone.
 pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estimate {
     let size = |name: &str| {
@@ -63,6 +75,23 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
             largest = (name.into(), elements);
         }
     }
+    let sizes = Sizes {
+        coordinates,
+        recorded,
+        rows,
+        largest,
+    };
+    estimate_of(sizes, settings)
+}
+
+/// The memory of a run of these sizes.
+pub(super) fn estimate_of(sizes: Sizes, settings: &Settings) -> Estimate {
+    let Sizes {
+        coordinates,
+        recorded,
+        rows,
+        largest,
+    } = sizes;
     let sampler = &settings.sampler;
     let chains = sampler.chains as f64;
     let kept = if sampler.keep_warmup {
@@ -109,15 +138,14 @@ pub(super) fn stays_on_disk(need: &Estimate, settings: &Settings) -> bool {
 /// Memory of the blocks on their way to the disk, roughly.
 const BLOCKS_BYTES: f64 = 400e6;
 
-/// Refuses a run that needs more than the limit of `settings`.
+/// Refuses a run that needs more than the limit of `settings`: `need`, as estimated.
 ///
 /// # Errors
 /// [`ErrorKind::Device`], with both sizes and what to change.
-pub(super) fn check(model: &Model, binding: &Binding, settings: &Settings) -> Result<()> {
+pub(super) fn check(need: &Estimate, settings: &Settings) -> Result<()> {
     let Some(limit) = settings.memory_limit_bytes else {
         return Ok(());
     };
-    let need = estimate(model, binding, settings);
     if need.bytes <= limit as f64 {
         return Ok(());
     }

@@ -24,10 +24,12 @@
 //! # Ok::<(), fitzroy::Error>(())
 //! ```
 
+mod attempt;
 mod compiled;
 mod coordinates;
 mod density;
 mod device;
+mod foreign;
 mod hash;
 mod initial;
 mod integrated;
@@ -40,9 +42,11 @@ mod plates;
 mod posterior;
 mod predictive;
 mod prior;
+mod records;
 mod report;
 mod saved;
 mod start;
+mod subject;
 mod sweep;
 mod trace;
 mod watch;
@@ -56,23 +60,21 @@ pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, s
 pub use posterior::CoordinateChoice;
 pub use predictive::{Desk, Key, Replicator};
 pub use report::{Machine, run_json};
+pub use subject::Subject;
 
 use crate::data::Dataset;
-use crate::diagnose::{Diagnosis, Finding, FindingKind, SummaryOptions, diagnose, diagnose_stored};
-use crate::draws::{Group, Stored, Trace};
+use crate::diagnose::{Diagnosis, Finding, SummaryOptions, diagnose, diagnose_stored};
+use crate::draws::{Stored, Trace};
 use crate::fit::sample::{self, Observer, Run, Silent};
 use crate::model::Model;
-use crate::model::joint::{Coordinates, Joint, Rewrites, Rewrote};
+use crate::model::joint::{Joint, Rewrites, Rewrote};
 use crate::{Error, ErrorKind, Result};
-use compiled::{Compiled, How, Terms, centring};
+use compiled::Compiled;
 use fitzroy_device::cpu::Engine;
 use fitzroy_device::gpu::text::Precision;
 use integrated::Integrated;
-use posterior::ModelPosterior;
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use watch::{Spent, Watch};
 
 /// What to do with a bound model.
 #[derive(Clone, Debug, Default)]
@@ -188,7 +190,8 @@ pub struct Outcome {
     first_transition: usize,
     /// The rest of every draw.
     integrated: Integrated,
-    compiled: Arc<Compiled>,
+    /// The density of a model; none of a density that somebody else computes.
+    compiled: Option<Arc<Compiled>>,
 }
 
 /// Binds `model` to `data`, checks what a run will need, and builds its density.
@@ -197,11 +200,11 @@ pub struct Outcome {
 /// Data that are missing or do not fit; a run above the memory limit; dims that do not combine.
 pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint> {
     let binding = model.bind(data)?;
-    memory::check(model, &binding, settings)?;
+    memory::check(&estimate(model, &binding, settings), settings)?;
     Joint::new(model, binding)
 }
 
-/// Samples a bound model.
+/// Samples a bound model, or the density of somebody else.
 ///
 /// Groups of the trace, in the layout of ArviZ:
 /// - `posterior`: parameters and recorded deterministics, on their natural scale;
@@ -227,8 +230,18 @@ pub fn bind(model: &Model, data: &Dataset, settings: &Settings) -> Result<Joint>
 /// A setting out of range; values to start at that are none of the model; no start with a finite log
 /// density (naming the term that is not finite, and its row); an improper prior under
 /// [`Settings::prior_only`].
-pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Outcome> {
-    run_with(joint, settings, caller, None)
+///
+/// # Densities of others
+///
+/// A [`Foreign`](crate::model::foreign::Foreign) density is sampled as it is: `posterior` has its
+/// quantities, `sample_stats` its value as `lp`, and there are no other groups of draws. Settings that
+/// only a model can follow (replicates, log likelihoods, draws of the prior, a GPU) are refused.
+pub fn run<'a>(
+    subject: impl Into<Subject<'a>>,
+    settings: &Settings,
+    caller: &Caller<'_>,
+) -> Result<Outcome> {
+    run_with(subject.into(), settings, caller, None)
 }
 
 /// [`run`], kept while it goes on, and perhaps going on from an earlier one.
@@ -240,200 +253,25 @@ pub fn run(joint: &Joint, settings: &Settings, caller: &Caller<'_>) -> Result<Ou
 ///
 /// # Errors
 /// Those of [`run`]; a store that cannot be written to, with what is safe.
-pub fn run_kept(
-    joint: &Joint,
+pub fn run_kept<'a>(
+    subject: impl Into<Subject<'a>>,
     settings: &Settings,
     caller: &Caller<'_>,
     keeping: &Keeping<'_>,
 ) -> Result<Outcome> {
-    run_with(joint, settings, caller, Some(keeping))
+    run_with(subject.into(), settings, caller, Some(keeping))
 }
 
 fn run_with(
-    joint: &Joint,
+    subject: Subject<'_>,
     settings: &Settings,
     caller: &Caller<'_>,
     keeping: Option<&Keeping<'_>>,
 ) -> Result<Outcome> {
-    let start = (caller.now)();
-    if settings.prior_only {
-        prior::refuse_improper(joint)?;
-        if let Some(outcome) = prior::ancestral(joint, settings, caller)? {
-            return Ok(outcome);
-        }
+    match subject {
+        Subject::Model(joint) => attempt::run(joint, settings, caller, keeping),
+        Subject::Density(foreign) => foreign::run(foreign, settings, caller, keeping),
     }
-    let allowed = allowed(settings);
-    let refused = keeping.is_some_and(|k| k.from.as_ref().is_some_and(Saved::as_written));
-    let attempt =
-        |joint: &Joint, text: Density| attempt(joint, text, settings, caller, keeping, start);
-    if allowed != Rewrites::NONE && !refused {
-        if let Some(outcome) = attempt(&joint.rewritten(allowed), Density::Rewritten)? {
-            return Ok(outcome);
-        }
-        if let Some(keeping) = keeping {
-            kept::discard(keeping)?;
-        }
-    }
-    let outcome = attempt(joint, Density::AsWritten)?;
-    let mut outcome = outcome.expect("nothing is refused where nothing is integrated out");
-    if allowed != Rewrites::NONE {
-        outcome.findings.insert(0, posterior::undone());
-    }
-    Ok(outcome)
-}
-
-/// The rewrites that settings leave room for.
-fn allowed(settings: &Settings) -> Rewrites {
-    let rewrites = settings.rewrites;
-    match settings.coordinates {
-        _ if settings.prior_only => Rewrites::NONE,
-        CoordinateChoice::Auto => rewrites,
-        CoordinateChoice::AsWritten => Rewrites {
-            collapse: false,
-            recognise: false,
-            signed: false,
-            ..rewrites
-        },
-    }
-}
-
-/// What is sampled from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Density {
-    /// As the rewrites made it, or as written where there are none.
-    Rewritten,
-    /// As the model writes it, perhaps because the other one was refused.
-    AsWritten,
-}
-
-/// One run; none where the density as rewritten turned out to be another than that as written.
-fn attempt(
-    joint: &Joint,
-    density: Density,
-    settings: &Settings,
-    caller: &Caller<'_>,
-    keeping: Option<&Keeping<'_>>,
-    start: f64,
-) -> Result<Option<Outcome>> {
-    let terms = match settings.prior_only {
-        true => Terms::Priors,
-        false => Terms::All,
-    };
-    let sampler = &settings.sampler;
-    // Of two processors the other one may be busy, and to wait for it costs more than it saves.
-    let how = How {
-        engine: settings.engine,
-        aside: sampler.threads > 2 && trace::worth_machine_code(sampler.chains * sampler.draws),
-    };
-    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, how)?;
-    if posterior.is_refused() {
-        return Ok(None);
-    }
-    posterior.on(
-        &settings.device,
-        settings.sampler.chains,
-        settings.precision,
-    )?;
-    let first = Arc::clone(posterior.compiled());
-    let mut settings = Cow::Borrowed(settings);
-    if !settings.initvals.is_empty() {
-        let init = initial::points(joint, &posterior, &settings)?;
-        settings.to_mut().sampler.init = init;
-    }
-    let settings = &*settings;
-    let compiled_at = (caller.now)();
-    let watch = Watch::new(caller);
-    let sampled = match keeping {
-        None => sample::sample(&mut posterior, &settings.sampler, &watch, caller.stop)
-            .map(|run| (run, None)),
-        Some(keeping) => {
-            let shared = kept::Shared {
-                joint,
-                settings,
-                caller,
-                keeping,
-                watch: &watch,
-                density,
-            };
-            let kept = kept::sample(&mut posterior, &shared);
-            kept.map(|(run, kept)| (run, Some(kept)))
-        }
-    };
-    let (run, kept) =
-        sampled.map_err(|error| start::explain(error, joint, &first, &settings.sampler))?;
-    let ended = (caller.now)();
-    let drawing_from = watch.first_draw().unwrap_or(ended);
-    let kernels = watch.kernels();
-    let before = kept.as_ref().map_or(Spent::default(), |k| k.earlier);
-    let mut timing = Timing {
-        compile: compiled_at - start + kernels.warmup_s + kernels.sampling_s,
-        warmup: drawing_from - compiled_at - kernels.warmup_s + before.warmup,
-        sampling: ended - drawing_from - kernels.sampling_s + before.sampling,
-        collecting: 0.0,
-        earlier: before.total,
-        total: ended - start + before.total,
-    };
-    let compiled = Arc::clone(posterior.compiled());
-    let mut run = run;
-    let integrated = Integrated::new(&compiled, &settings.sampler);
-    let first_transition = settings.sampler.tune + run.first_draw;
-    let mut some = integrated.every_hundredth(&run, first_transition);
-    some.extend(kept.iter().flat_map(|k| &k.some));
-    posterior.check_draws(&some);
-    if posterior.is_refused() {
-        return Ok(None);
-    }
-    let (precision, raised) = posterior.precision();
-    let collected = trace::Collect {
-        precision,
-        joint,
-        compiled: &compiled,
-        settings,
-        caller,
-        timing,
-        warmup_transitions: Some(run.warmup_transitions),
-    };
-    let centring = mean_centring(joint, &compiled);
-    let on_disk = kept.as_ref().is_some_and(|k| k.on_disk);
-    let before = keeping.and_then(|k| k.from.as_ref());
-    let before = before.filter(|saved| saved.n_draws() > 0 && !on_disk);
-    let parts = kept.iter().flat_map(|k| &k.parts);
-    let earlier = before.map(|saved| saved.groups()).into_iter();
-    let earlier: Vec<&[Group]> = earlier.chain(parts.map(Vec::as_slice)).collect();
-    let first_draw = if on_disk { run.first_draw } else { 0 };
-    let n_draws = run.first_draw + run.n_draws();
-    let mut rest = kept.as_ref().and_then(|k| k.rest(&mut run));
-    let trace = collected.trace(rest.as_mut().unwrap_or(&mut run), &centring, &earlier)?;
-    timing.collecting = (caller.now)() - ended;
-    let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
-    findings.extend(raised);
-    findings.extend(run.restarts.iter().map(restarted));
-    findings.extend(run.independence.filter(|found| !found.used).map(refused));
-    let positions = run
-        .chains
-        .iter_mut()
-        .map(|c| std::mem::take(&mut c.positions));
-    Ok(Some(Outcome {
-        precision,
-        positions: positions.collect(),
-        first_transition,
-        integrated,
-        rewrites: compiled.graphs.done.clone(),
-        group: if settings.prior_only {
-            "prior"
-        } else {
-            "posterior"
-        },
-        trace,
-        first_draw,
-        n_draws,
-        run,
-        centring,
-        findings,
-        timing,
-        compiled,
-        kept,
-    }))
 }
 
 /// Number of observed values: elements of data, and of what is computed from data, that have a
@@ -445,7 +283,8 @@ pub fn n_observations(joint: &Joint) -> usize {
 impl Outcome {
     /// Coordinates that were sampled: fewer than the model has where rewrites integrated some out.
     pub fn n_sampled(&self) -> usize {
-        self.compiled.dim
+        let compiled = self.compiled.as_ref();
+        compiled.map_or(self.integrated.dim, |compiled| compiled.dim)
     }
 
     /// Examines the draws; the run's own findings come first.
@@ -484,13 +323,18 @@ impl Outcome {
     /// Draws replicates of the observed data from the posterior draws of this run.
     ///
     /// # Errors
-    /// For draws of the prior, whose replicates are in the group `prior_predictive`.
+    /// For draws of the prior, whose replicates are in the group `prior_predictive`, and for draws of a
+    /// density that somebody else computes.
     pub fn replicator(&self) -> Result<Replicator> {
         if self.group == "prior" {
             let message = "replicates of draws from the prior stand in the group prior_predictive";
             return Err(Error::new(ErrorKind::Usage, message));
         }
-        Replicator::new(&self.compiled, |drawn| drawn.observed, &[])
+        let Some(compiled) = &self.compiled else {
+            let message = "a density that somebody else computes does not say what it observes";
+            return Err(Error::usage(message));
+        };
+        Replicator::new(compiled, |drawn| drawn.observed, &[])
     }
 
     /// The unconstrained position of a draw that was made by [`run`], for a [`Replicator`].
@@ -503,48 +347,6 @@ impl Outcome {
             .extend(&mut desk, sampled, chain, transition);
         all.to_vec()
     }
-}
-
-/// The mean c of each plate, by the name of its parameter.
-fn mean_centring(joint: &Joint, compiled: &Compiled) -> Vec<(String, f64)> {
-    let plates = joint.plates().iter().zip(&compiled.chosen.plates);
-    let sampled = plates.filter(|(plate, _)| !joint.is_integrated(plate.parameter));
-    sampled
-        .map(|(plate, coordinates): (_, &Coordinates)| {
-            let parameter = &joint.parameters()[plate.parameter];
-            let sum: f64 = (0..parameter.len).map(|j| centring(coordinates, j)).sum();
-            (parameter.name.clone(), sum / parameter.len.max(1) as f64)
-        })
-        .collect()
-}
-
-fn restarted(restart: &sample::Restart) -> Finding {
-    let place = format!("chain {}", restart.chain);
-    let fact = format!(
-        "{place} was {:.0} below the others in log density and was put next to chain {} at warm-up \
-         transition {}",
-        restart.gap, restart.from_chain, restart.iteration
-    );
-    Finding::new(FindingKind::RestartedChain, restart.gap, place, fact)
-}
-
-fn refused(found: sample::Independence) -> Finding {
-    let why = match found.pareto_k.is_nan() {
-        true => "there were too few draws of the warm-up to make them".to_string(),
-        false => format!(
-            "the tail of their weights has the shape {:.2} (at most 0.5), and {:.0} % of them would \
-             have been accepted (at least 25 %)",
-            found.pareto_k,
-            100.0 * found.acceptance
-        ),
-    };
-    let fact = format!("independence proposals were not used: {why}");
-    Finding::new(
-        FindingKind::ProposalsRefused,
-        found.pareto_k,
-        "proposals",
-        fact,
-    )
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Which device a run is faster on: a prediction from the cost of one gradient on the CPU and from
 //! what a GPU says of itself.
 
+use super::Settings;
+use super::attempt::allowed;
 use super::compiled::{Evaluator, Terms};
 use super::device::{INSTRUCTIONS, Load};
 use super::posterior::ModelPosterior;
-use super::{Settings, allowed};
 use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::Joint;

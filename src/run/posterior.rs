@@ -3,9 +3,9 @@
 use super::compiled::{Change, Compiled, Evaluator, How, Terms, Written, log_jacobian};
 use super::coordinates;
 use super::device::Device;
-use super::kept::Shown;
 use super::mirrors::mirrors;
 use super::plates::plates;
+use super::records::Shown;
 use super::saved;
 use crate::diagnose::{Finding, FindingKind, say};
 use crate::fit::sample::kernel::{Agreement, Disagreement, Lower, Remote};

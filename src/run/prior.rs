@@ -2,6 +2,7 @@
 
 use super::compiled::{Compiled, Terms};
 use super::integrated::Integrated;
+use super::records::Told;
 use super::{Caller, Outcome, Settings, Timing, trace};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::Role;
@@ -45,13 +46,15 @@ pub(super) fn ancestral(
         ..Timing::default()
     };
     let collect = trace::Collect {
-        precision: Precision::F64,
         joint: &drawn,
         compiled: &compiled,
-        settings: &settings,
-        caller,
-        timing,
-        warmup_transitions: Some(0),
+        told: Told {
+            settings: &settings,
+            caller,
+            timing,
+            warmup_transitions: Some(0),
+            precision: Precision::F64,
+        },
     };
     let run = nothing_sampled(&settings);
     let names = joint.parameters().iter().map(|p| p.name.as_str());
@@ -71,7 +74,7 @@ pub(super) fn ancestral(
         group: "prior",
         first_draw: 0,
         n_draws: settings.sampler.draws,
-        compiled: Arc::clone(&compiled),
+        compiled: Some(Arc::clone(&compiled)),
         kept: None,
     }))
 }

@@ -1,12 +1,13 @@
 //! Runs of small models against formulas.
 
-use super::compiled::{Change, Evaluator, Written, log_jacobian};
+use super::compiled::{Change, Evaluator, Terms, Written, centring, log_jacobian};
+use super::posterior::ModelPosterior;
 use super::*;
 use crate::data::{Array, read_file};
 use crate::dist::Scalar;
 use crate::draws::{Column, Variable};
 use crate::fit::sample::{Phase, Target};
-use crate::model::joint::Chosen;
+use crate::model::joint::{Chosen, Coordinates};
 
 const SCHOOLS: &str = include_str!("../../models/eight-schools.fz");
 
@@ -197,7 +198,7 @@ fn centring_follows_the_information_in_the_data() {
     settings.rewrites = Rewrites::NONE; // else x is integrated out
     let joint = bind(&Model::parse(model).unwrap(), &data, &settings).unwrap();
     let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
-    let chosen = &outcome.compiled.chosen.plates[0];
+    let chosen = &outcome.compiled.as_ref().unwrap().chosen.plates[0];
     for (j, e) in errors.into_iter().enumerate() {
         let want = 4.0 / (4.0 + e * e);
         let got = centring(chosen, j);

@@ -9,29 +9,22 @@ use super::compiled::Compiled;
 use super::integrated::Integrated;
 use super::kept::block_run;
 use super::predictive::{Key, Replicator};
+use super::records::Told;
 use super::sweep::{Positions, sweep};
-use super::{Caller, Settings, Timing};
 use crate::Result;
 use crate::draws::{Column, Group, Trace, Variable, join_draws};
 use crate::fit::sample::{Draws, Run, Statistics};
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
 use fitzroy_device::cpu::{Engine, Function};
-use fitzroy_device::gpu::text::Precision;
 use slices::Piece;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Everything a trace is made from.
+/// Everything the trace of a model is made from.
 pub(super) struct Collect<'a> {
     pub(super) joint: &'a Joint,
     pub(super) compiled: &'a Arc<Compiled>,
-    pub(super) settings: &'a Settings,
-    pub(super) caller: &'a Caller<'a>,
-    pub(super) timing: Timing,
-    /// Transitions of the warm-up, where they are known.
-    pub(super) warmup_transitions: Option<usize>,
-    /// What the draws are made in.
-    pub(super) precision: Precision,
+    pub(super) told: Told<'a>,
 }
 
 /// Whether machine code for what is computed of each of `n` draws pays.
@@ -41,10 +34,10 @@ pub(super) fn worth_machine_code(n: usize) -> bool {
 
 /// A variable computed for every draw: its name, dims and sizes.
 #[derive(Clone)]
-struct Column3 {
-    name: String,
-    dims: Vec<String>,
-    shape: Vec<usize>,
+pub(super) struct Column3 {
+    pub(super) name: String,
+    pub(super) dims: Vec<String>,
+    pub(super) shape: Vec<usize>,
 }
 
 impl Collect<'_> {
@@ -90,34 +83,35 @@ impl Collect<'_> {
 
     /// The groups of draws. Statistics are moved out of `run` and back.
     pub(super) fn draw_groups(&self, run: &mut Run) -> Result<Vec<Group>> {
-        let prior = self.settings.prior_only;
+        let prior = self.told.settings.prior_only;
         let name = |posterior: &'static str, of_prior: &'static str| {
             if prior { of_prior } else { posterior }
         };
         let n_draws = run.n_draws();
         let mut groups = Vec::new();
-        let integrated = Integrated::new(self.compiled, &self.settings.sampler);
+        let integrated = Integrated::new(self.compiled, &self.told.settings.sampler);
         let positions = self.positions(run, n_draws, integrated);
         let (variables, lp) = self.recorded(&positions)?;
-        groups.push(Group {
-            name: name("posterior", "prior").into(),
-            variables,
-            attributes: self.group_attributes(),
-        });
+        groups.push(self.told.group(name("posterior", "prior"), variables));
         let graphs = &self.compiled.graphs;
         if graphs.drawn.iter().any(|d| !d.observed) || !graphs.predicted.is_empty() {
             let variables = self.replicates(|d| !d.observed, &graphs.predicted, &positions)?;
-            groups.push(self.group("predictions", variables));
+            groups.push(self.told.group("predictions", variables));
         }
-        if self.settings.predictive || prior {
+        if self.told.settings.predictive || prior {
             let variables = self.replicates(|d| d.observed, &[], &positions)?;
             if !variables.is_empty() {
-                groups
-                    .push(self.group(name("posterior_predictive", "prior_predictive"), variables));
+                groups.push(
+                    self.told
+                        .group(name("posterior_predictive", "prior_predictive"), variables),
+                );
             }
         }
-        if self.settings.log_likelihood && !prior {
-            groups.push(self.group("log_likelihood", self.log_likelihood(&positions)?));
+        if self.told.settings.log_likelihood && !prior {
+            groups.push(
+                self.told
+                    .group("log_likelihood", self.log_likelihood(&positions)?),
+            );
         }
         let statistics = run
             .chains
@@ -125,7 +119,10 @@ impl Collect<'_> {
             .map(|c| std::mem::take(&mut c.statistics));
         let statistics: Vec<Statistics> = statistics.collect();
         let columns = statistics_columns(&statistics, n_draws, lp);
-        groups.push(self.group(name("sample_stats", "sample_stats_prior"), columns));
+        groups.push(
+            self.told
+                .group(name("sample_stats", "sample_stats_prior"), columns),
+        );
         for (chain, statistics) in run.chains.iter_mut().zip(statistics) {
             chain.statistics = statistics;
         }
@@ -155,21 +152,15 @@ impl Collect<'_> {
         let names = ["prior", "predictions", "prior_predictive"];
         let named = names.iter().zip(sorted);
         let filled = named.filter(|(name, all)| **name == "prior" || !all.is_empty());
-        let mut groups: Vec<Group> = filled.map(|(name, all)| self.group(name, all)).collect();
+        let mut groups: Vec<Group> = filled
+            .map(|(name, all)| self.told.group(name, all))
+            .collect();
         groups.extend(self.data());
         Ok(Trace {
             coords: self.coords(&groups, n_draws, n_chains),
             groups,
             attributes: self.attributes(run, &[]),
         })
-    }
-
-    fn group(&self, name: &str, variables: Vec<Variable>) -> Group {
-        Group {
-            name: name.into(),
-            variables,
-            attributes: self.group_attributes(),
-        }
     }
 
     /// What is recorded of every draw, and the log density in the coordinates as written, Jacobians
@@ -213,7 +204,7 @@ impl Collect<'_> {
     /// What evaluates something for so many draws.
     fn engine(&self, positions: &Positions<'_>) -> Engine {
         match worth_machine_code(positions.chains.len() * positions.n_draws) {
-            true => self.settings.engine,
+            true => self.told.settings.engine,
             false => Engine::Interpreter,
         }
     }
@@ -262,7 +253,7 @@ impl Collect<'_> {
             return Ok(Vec::new());
         }
         let replicator = Replicator::new(self.compiled, wanted, computed)?;
-        let (sampler, first) = (&self.settings.sampler, positions.first);
+        let (sampler, first) = (&self.told.settings.sampler, positions.first);
         let arrays = sweep(positions, &layout.lengths(), self.threads(), || {
             let mut desk = replicator.workspace();
             let replicator = &replicator;
@@ -304,14 +295,14 @@ impl Collect<'_> {
             n_draws,
             first: 0,
             transition: 0,
-            integrated: Integrated::new(self.compiled, &self.settings.sampler),
+            integrated: Integrated::new(self.compiled, &self.told.settings.sampler),
         };
         let (recorded, lp) = self.recorded(&positions)?;
         let statistics: Vec<Statistics> = chains.iter().map(|c| c.statistics.clone()).collect();
         let columns = statistics_columns(&statistics, n_draws, lp);
         Ok([
-            self.group("warmup_posterior", recorded),
-            self.group("warmup_sample_stats", columns),
+            self.told.group("warmup_posterior", recorded),
+            self.told.group("warmup_sample_stats", columns),
         ])
     }
 
@@ -320,21 +311,21 @@ impl Collect<'_> {
             chains: run.chains.iter().map(|c| c.positions.as_slice()).collect(),
             n_draws,
             first: run.first_draw,
-            transition: self.settings.sampler.tune + run.first_draw,
+            transition: self.told.settings.sampler.tune + run.first_draw,
             integrated,
         }
     }
 
     fn threads(&self) -> usize {
-        self.settings.sampler.threads
+        self.told.settings.sampler.threads
     }
 }
 
-fn lengths(columns: &[Column3]) -> Vec<usize> {
+pub(super) fn lengths(columns: &[Column3]) -> Vec<usize> {
     columns.iter().map(|c| c.shape.iter().product()).collect()
 }
 
-fn variables(
+pub(super) fn variables(
     columns: Vec<Column3>,
     arrays: Vec<Vec<f64>>,
     positions: &Positions<'_>,
@@ -353,7 +344,11 @@ fn variables(
 }
 
 /// One variable per statistic, `lp` replaced by the given.
-fn statistics_columns(chains: &[Statistics], n_draws: usize, lp: Vec<f64>) -> Vec<Variable> {
+pub(super) fn statistics_columns(
+    chains: &[Statistics],
+    n_draws: usize,
+    lp: Vec<f64>,
+) -> Vec<Variable> {
     fn all<T: Copy>(chains: &[Statistics], pick: impl Fn(&Statistics) -> &[T]) -> Vec<T> {
         chains.iter().map(pick).collect::<Vec<_>>().concat()
     }

@@ -1,7 +1,9 @@
-//! Where it runs: the CPU engine. Knows arrays, not statistics.
+//! Where it runs: the CPU engine, GPUs, and functions that somebody else compiled. Knows arrays, not
+//! statistics.
 
 pub mod choice;
 pub mod cpu;
+pub mod foreign;
 pub mod gpu;
 pub mod lanes;
 pub mod large_pages;

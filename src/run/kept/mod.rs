@@ -8,19 +8,17 @@ mod writer;
 pub use convergence::{Convergence, Live};
 pub use saved::{STATE, STREAM, Saved, open};
 
-use super::compiled::Compiled;
-use super::posterior::ModelPosterior;
+use super::records::Shared;
+use super::subject::Subject;
 use super::watch::Spent;
-use super::{Caller, Density, Settings, Watch, memory};
+use super::{Settings, memory};
 use crate::draws::{Attribute, Chunks, Flush, Group, Trace, ZarrStream, draws_from};
-use crate::fit::sample::{self, Block, Checkpoint, Next, Phase, Run};
-use crate::model::joint::Joint;
+use crate::fit::sample::{self, Block, Checkpoint, Next, Phase, Posterior, Run};
 use crate::{Error, ErrorKind, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
 pub(super) use writer::block_run;
 use writer::{Job, Writer};
 
@@ -194,17 +192,6 @@ impl Kept {
     }
 }
 
-/// What a run that is kept is about.
-#[derive(Clone, Copy)]
-pub(super) struct Shared<'a> {
-    pub(super) joint: &'a Joint,
-    pub(super) settings: &'a Settings,
-    pub(super) caller: &'a Caller<'a>,
-    pub(super) keeping: &'a Keeping<'a>,
-    pub(super) watch: &'a Watch<'a>,
-    pub(super) density: Density,
-}
-
 /// Forgets what a run has published whose density was refused.
 ///
 /// # Errors
@@ -244,8 +231,8 @@ const SHARE: u64 = 10;
 
 /// Draws of each chain that fill a share, and are then handed on to the disk, where they stay; none
 /// where draws stay in memory.
-fn draws_in_a_share(joint: &Joint, settings: &Settings) -> Option<usize> {
-    let need = memory::estimate(joint.model(), joint.binding(), settings);
+fn draws_in_a_share(subject: Subject<'_>, settings: &Settings) -> Option<usize> {
+    let need = subject.estimate(settings);
     let share = (settings.in_memory_bytes? / SHARE) as f64;
     let per_draw = need.draws_bytes / settings.sampler.draws.max(1) as f64;
     memory::stays_on_disk(&need, settings).then(|| (share / per_draw).ceil().max(1.0) as usize)
@@ -279,17 +266,16 @@ impl Pace {
 /// # Errors
 /// Those of the sampler; the disk is full or cannot be written to.
 pub(super) fn sample(
-    posterior: &mut ModelPosterior<'_>,
+    posterior: &mut impl Posterior,
     shared: &Shared<'_>,
+    keeping: &Keeping<'_>,
 ) -> Result<(Run, Kept)> {
     let Shared {
         settings,
         caller,
-        keeping,
         watch,
         ..
     } = *shared;
-    let compiled = posterior.shown();
     let from = keeping.from.as_ref();
     let mut pace = Pace {
         first_s: keeping.first_s,
@@ -303,8 +289,8 @@ pub(super) fn sample(
     let tune = settings.sampler.tune;
     let mut sent = 0;
     let mut state = None;
-    let on_disk = draws_in_a_share(shared.joint, settings);
-    let writer = Writer::new(shared, &compiled, on_disk.is_some());
+    let on_disk = draws_in_a_share(shared.subject, settings);
+    let writer = Writer::new(shared, keeping, on_disk.is_some());
     std::thread::scope(|scope| {
         let failed = &failed;
         // The thread starts with the first block; short runs have none.
@@ -389,9 +375,6 @@ pub(super) fn sample(
         Ok((run, kept))
     })
 }
-
-/// The density in force, for the thread that writes.
-pub(super) type Shown = Arc<Mutex<Arc<Compiled>>>;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -1,13 +1,12 @@
 //! What a kept run leaves behind, and whether another may go on from it.
 
 use super::super::Settings;
-use super::super::hash::{data_fingerprint, model_fingerprint};
+use super::super::subject::{DATA, DENSITY, MODEL, Subject};
 use super::super::trace::settings_json;
 use super::super::watch::Spent;
 use super::draws_in_a_share;
 use crate::draws::{Attribute, Chunks, Flush, Store, Trace, put_file};
 use crate::fit::sample::Checkpoint;
-use crate::model::joint::Joint;
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
 use std::fs;
@@ -75,15 +74,16 @@ impl Saved {
 const FREE: [&str; 1] = ["draws"];
 
 /// What a publication says of the run, so that nobody goes on from another.
-pub(super) fn identity(joint: &Joint, settings: &Settings) -> Vec<(String, Attribute)> {
+pub(super) fn identity(subject: Subject<'_>, settings: &Settings) -> Vec<(String, Attribute)> {
     let text = |value: String| Attribute::Text(value);
+    let [own, data] = subject.fingerprints();
     vec![
         (
             "fitzroy_version".into(),
             text(env!("CARGO_PKG_VERSION").into()),
         ),
-        ("fitzroy_model_hash".into(), text(model_fingerprint(joint))),
-        ("fitzroy_data_hash".into(), text(data_fingerprint(joint))),
+        (own.0.into(), text(own.1)),
+        (data.0.into(), text(data.1)),
         (
             "fitzroy_seed".into(),
             text(settings.sampler.seed.to_string()),
@@ -100,7 +100,12 @@ pub(super) fn identity(joint: &Joint, settings: &Settings) -> Vec<(String, Attri
 /// # Errors
 /// [`ErrorKind::Usage`] for another model, other data or other settings, naming what differs;
 /// `Data` for damaged files.
-pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<Saved>> {
+pub fn open<'a>(
+    folder: &Path,
+    subject: impl Into<Subject<'a>>,
+    settings: &Settings,
+) -> Result<Option<Saved>> {
+    let subject = subject.into();
     let root = folder.join(STREAM);
     if !root.join("zarr.json").is_file() {
         return Ok(None);
@@ -112,7 +117,7 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
         Some((_, Attribute::Text(text))) => text.clone(),
         _ => String::new(),
     };
-    for (name, now) in identity(joint, settings) {
+    for (name, now) in identity(subject, settings) {
         let Attribute::Text(now) = now else { continue };
         check(&name, &text(&name), &now)?;
     }
@@ -153,7 +158,7 @@ pub fn open(folder: &Path, joint: &Joint, settings: &Settings) -> Result<Option<
         draws: chunk_draws.max(1),
         elements: whole("fitzroy_chunk_elements").unwrap_or(usize::MAX),
     };
-    let first_draw = match draws_in_a_share(joint, settings) {
+    let first_draw = match draws_in_a_share(subject, settings) {
         Some(_) => n_draws - n_draws % chunks.draws,
         None => 0,
     };
@@ -177,8 +182,9 @@ fn check(name: &str, then: &str, now: &str) -> Result<()> {
         return Ok(());
     }
     let differs = match name {
-        "fitzroy_model_hash" => "was made with another model".to_string(),
-        "fitzroy_data_hash" => "was made with other data".to_string(),
+        MODEL => "was made with another model".to_string(),
+        DENSITY => "was made with another density".to_string(),
+        DATA => "was made with other data".to_string(),
         "fitzroy_seed" => format!("has seed {then}, not {now}"),
         "fitzroy_version" => format!("was made by version {then}, this is {now}"),
         _ => match other_settings(then, now) {

@@ -1,19 +1,18 @@
 //! The thread that writes blocks while chains go on.
 
-use super::super::integrated::Integrated;
-use super::super::trace::Collect;
+use super::super::attempt::Form;
+use super::super::records::{Shared, Told};
 use super::super::watch::Spent;
-use super::super::{Density, Settings, Timing};
+use super::super::{Settings, Timing};
 use super::convergence::Watched;
 use super::saved::{AS_WRITTEN, DRAWS, STREAM, identity, remove_states_before, write_state};
-use super::{Kept, Shared, Shown};
+use super::{Keeping, Kept};
 use crate::Result;
 use crate::draws::{Attribute, Flush, Group, ZarrStream, draws_from};
 use crate::fit::sample::{Block, Checkpoint, Draws, Run};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, PoisonError};
 
 /// A block to publish.
 pub(super) struct Job {
@@ -38,29 +37,29 @@ impl Job {
 /// Collects, appends and publishes.
 pub(super) struct Writer<'a> {
     shared: Shared<'a>,
+    keeping: &'a Keeping<'a>,
     /// Those of the run, but for the threads.
     settings: Settings,
-    compiled: Shown,
     watched: Watched,
     kept: Kept,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(shared: &Shared<'a>, compiled: &Shown, on_disk: bool) -> Self {
-        let mut identity = identity(shared.joint, shared.settings);
-        if shared.density == Density::AsWritten {
+    pub(super) fn new(shared: &Shared<'a>, keeping: &'a Keeping<'a>, on_disk: bool) -> Self {
+        let mut identity = identity(shared.subject, shared.settings);
+        if shared.form == Form::AsWritten {
             identity.push((AS_WRITTEN.into(), Attribute::Integer(1)));
         }
         // Chains have the processors; this thread works alone.
         let mut settings = shared.settings.clone();
         settings.sampler.threads = 1;
-        let from = shared.keeping.from.as_ref();
+        let from = keeping.from.as_ref();
         Writer {
             shared: *shared,
-            compiled: Arc::clone(compiled),
+            keeping,
             watched: Watched::new(settings.sampler.draws),
             kept: Kept {
-                folder: shared.keeping.folder.to_path_buf(),
+                folder: keeping.folder.to_path_buf(),
                 total: settings.sampler.draws,
                 in_memory_bytes: settings.in_memory_bytes.unwrap_or(u64::MAX),
                 stream: None,
@@ -82,7 +81,7 @@ impl<'a> Writer<'a> {
     /// Works off `inbox` until it closes. After a failure nothing more is written: it is an error where
     /// the draws that were handed over are nowhere else, and else noted in [`Kept::failure`].
     pub(super) fn serve(mut self, inbox: &Receiver<Job>, failed: &AtomicBool) -> Result<Kept> {
-        if self.shared.keeping.from.is_some() {
+        if self.keeping.from.is_some() {
             // Draws go on behind those that are there.
             let started = self.start();
             failed.store(started.is_err(), Ordering::Relaxed);
@@ -109,29 +108,24 @@ impl<'a> Writer<'a> {
         Ok(self.kept)
     }
 
-    fn collect<T>(&self, work: impl FnOnce(&Collect<'_>) -> Result<T>) -> Result<T> {
+    fn told(&self) -> Told<'_> {
         let sampler = &self.settings.sampler;
-        let lock = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let compiled = Arc::clone(&lock);
-        drop(lock);
-        work(&Collect {
-            joint: self.shared.joint,
-            compiled: &compiled,
+        Told {
             settings: &self.settings,
             caller: self.shared.caller,
             timing: Timing::default(),
             // The store stands before the warm-up has ended.
             warmup_transitions: (!sampler.end_warmup_early).then_some(sampler.tune),
             precision: self.settings.precision,
-        })
+        }
     }
 
     /// Opens the stream: a new one, or the one that the run goes on with.
     fn start(&mut self) -> Result<()> {
         let root = self.kept.folder.join(STREAM);
         let chains = self.settings.sampler.chains;
-        let template = self.collect(|c| c.template(chains))?;
-        self.kept.stream = Some(match &self.shared.keeping.from {
+        let template = self.shared.records.template(&self.told(), chains)?;
+        self.kept.stream = Some(match &self.keeping.from {
             None => {
                 let (total, most) = (self.kept.total, self.kept.in_memory_bytes);
                 let mut stream = ZarrStream::create(&root, &template, total, most)?;
@@ -174,17 +168,12 @@ impl<'a> Writer<'a> {
 
     /// What a trace says of some draws.
     fn groups(&mut self, mut run: Run) -> Result<Vec<Group>> {
-        let mut some = Vec::new();
-        let groups = self.collect(|c| {
-            if self.kept.on_disk && self.kept.some.len() < SOME * c.compiled.full {
-                let sampler = &c.settings.sampler;
-                let integrated = Integrated::new(c.compiled, sampler);
-                some = integrated.every_hundredth(&run, sampler.tune + run.first_draw);
-            }
-            c.draw_groups(&mut run)
-        })?;
-        self.kept.some.extend(some);
-        Ok(groups)
+        if self.kept.on_disk {
+            let (have, sampler) = (self.kept.some.len(), &self.settings.sampler);
+            let more = self.shared.records.some(sampler, &run, have);
+            self.kept.some.extend(more);
+        }
+        self.shared.records.groups(&self.told(), &mut run)
     }
 
     /// Seconds of all sessions until now.
@@ -211,14 +200,11 @@ impl<'a> Writer<'a> {
         self.kept.next_state += 1;
         remove_states_before(folder, number);
         if let Some(found) = self.watched.convergence() {
-            self.shared.keeping.live.show(&found);
+            self.keeping.live.show(&found);
         }
         Ok(())
     }
 }
-
-/// Draws at which densities are compared, at least, where the draws stay on the disk.
-const SOME: usize = 64;
 
 /// A run that is nothing but some draws.
 pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {

@@ -1,5 +1,7 @@
 //! What a trace says besides the draws: data, labels, and where it came from.
 
+use super::super::records::Told;
+use super::super::report::rewrites_json;
 use super::super::watch::Spent;
 use super::{Collect, slices};
 use crate::draws::{Attribute, Column, Group, Labels, Variable};
@@ -62,7 +64,7 @@ impl Collect<'_> {
             .into_iter()
             .filter(|(_, variables)| !variables.is_empty());
         groups
-            .map(|(name, variables)| self.group(name, variables))
+            .map(|(name, variables)| self.told.group(name, variables))
             .collect()
     }
 
@@ -110,6 +112,41 @@ impl Collect<'_> {
                 }
             }
         }
+        self.told.number_draws(&mut coords, n_draws, n_chains);
+        coords
+    }
+
+    pub(super) fn attributes(
+        &self,
+        run: &Run,
+        centring: &[(String, f64)],
+    ) -> Vec<(String, Attribute)> {
+        let text = |value: &str| Attribute::Text(value.into());
+        let centring: serde_json::Map<String, serde_json::Value> = centring
+            .iter()
+            .map(|(name, c)| (name.clone(), json!(c)))
+            .collect();
+        let centring = serde_json::Value::Object(centring).to_string();
+        let rewrites = rewrites_json(&self.compiled.graphs.done).to_string();
+        let own = vec![
+            ("fitzroy_model", text(self.joint.model().text())),
+            ("fitzroy_hash", text(&fingerprint(self.joint))),
+            ("fitzroy_engine", text(&self.compiled.engine())),
+            ("fitzroy_centring", text(&centring)),
+            ("fitzroy_rewrites", text(&rewrites)),
+        ];
+        self.told.attributes(run, own)
+    }
+}
+
+impl Told<'_> {
+    /// Numbers of chains and draws as labels.
+    pub(in crate::run) fn number_draws(
+        &self,
+        coords: &mut BTreeMap<String, Labels>,
+        n_draws: usize,
+        n_chains: usize,
+    ) {
         let first = i64::from(self.settings.sampler.first_chain);
         let chains = (0..n_chains as i64).map(|c| first + c).collect();
         coords.insert("chain".into(), Labels::Integers(chains));
@@ -117,12 +154,12 @@ impl Collect<'_> {
             "draw".into(),
             Labels::Integers((0..n_draws as i64).collect()),
         );
-        coords
     }
 
-    pub(super) fn group_attributes(&self) -> Vec<(String, Attribute)> {
+    /// A group with what ArviZ expects of its attributes.
+    pub(in crate::run) fn group(&self, name: &str, variables: Vec<Variable>) -> Group {
         let text = |value: &str| Attribute::Text(value.into());
-        let mut out = vec![
+        let mut attributes = vec![
             ("inference_library".into(), text("fitzroy")),
             (
                 "inference_library_version".into(),
@@ -139,66 +176,57 @@ impl Collect<'_> {
             ),
         ];
         if let Some(n) = self.warmup_transitions {
-            out.push(("tuning_steps".into(), Attribute::Integer(n as i64)));
+            attributes.push(("tuning_steps".into(), Attribute::Integer(n as i64)));
         }
         if !self.caller.created_at.is_empty() {
-            out.push(("created_at".into(), text(self.caller.created_at)));
+            attributes.push(("created_at".into(), text(self.caller.created_at)));
         }
-        out
+        Group {
+            name: name.into(),
+            variables,
+            attributes,
+        }
     }
 
-    pub(super) fn attributes(
+    /// What a whole trace says of its run; `own` is what tells the density from others.
+    pub(in crate::run) fn attributes(
         &self,
         run: &Run,
-        centring: &[(String, f64)],
+        own: Vec<(&str, Attribute)>,
     ) -> Vec<(String, Attribute)> {
         let text = |value: &str| Attribute::Text(value.into());
-        let centring: serde_json::Map<String, serde_json::Value> = centring
-            .iter()
-            .map(|(name, c)| (name.clone(), json!(c)))
-            .collect();
         let metric = run.metrics.first().map_or("none", |m| m.name());
         let device = match self.settings.device.is_machine() {
             true => "cuda",
             false => "cpu",
         };
-        let mut out = vec![
-            ("fitzroy_version".into(), text(env!("CARGO_PKG_VERSION"))),
-            ("fitzroy_model".into(), text(self.joint.model().text())),
-            ("fitzroy_hash".into(), text(&fingerprint(self.joint))),
+        let mut out = vec![("fitzroy_version", text(env!("CARGO_PKG_VERSION")))];
+        out.extend(own);
+        let interrupted = i64::from(run.interrupted);
+        out.extend([
             (
-                "fitzroy_seed".into(),
+                "fitzroy_seed",
                 text(&self.settings.sampler.seed.to_string()),
             ),
             (
-                "fitzroy_settings".into(),
+                "fitzroy_settings",
                 text(&settings_json(self.settings).to_string()),
             ),
-            ("fitzroy_device".into(), text(device)),
-            ("fitzroy_precision".into(), text(self.precision.name())),
-            ("fitzroy_engine".into(), text(&self.compiled.engine())),
-            ("fitzroy_metric".into(), text(metric)),
+            ("fitzroy_device", text(device)),
+            ("fitzroy_precision", text(self.precision.name())),
+            ("fitzroy_metric", text(metric)),
             (
-                "fitzroy_centring".into(),
-                text(&serde_json::Value::Object(centring).to_string()),
-            ),
-            (
-                "fitzroy_rewrites".into(),
-                text(&super::super::report::rewrites_json(&self.compiled.graphs.done).to_string()),
-            ),
-            (
-                "fitzroy_gradients".into(),
+                "fitzroy_gradients",
                 Attribute::Integer(run.gradients as i64),
             ),
+            ("fitzroy_interrupted", Attribute::Integer(interrupted)),
             (
-                "fitzroy_interrupted".into(),
-                Attribute::Integer(i64::from(run.interrupted)),
-            ),
-            (
-                "fitzroy_warmup_transitions".into(),
+                "fitzroy_warmup_transitions",
                 Attribute::Integer(run.warmup_transitions as i64),
             ),
-        ];
+        ]);
+        let mut out: Vec<(String, Attribute)> =
+            out.into_iter().map(|(k, v)| (k.to_string(), v)).collect();
         out.extend(Spent::of(&self.timing).attributes());
         out
     }

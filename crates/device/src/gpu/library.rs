@@ -36,7 +36,7 @@ const HEADERS: u64 = 1 << 16;
 
 /// Whether a file is an ELF library whose segments reach beyond its end. The system's loader would
 /// end the whole process with a bus error.
-fn is_cut(path: &Path) -> bool {
+pub(crate) fn is_cut(path: &Path) -> bool {
     // What cannot be read is a bare name, or for the loader to complain about.
     let Ok(file) = std::fs::File::open(path) else {
         return false;

@@ -27,6 +27,7 @@ pub use check::{Rates, closeness, conformance, rates};
 pub use compiler::{Compiler, OPTIONS, Places, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
+pub(crate) use library::is_cut;
 pub use machine::{MOST_MEMBERS, Machine, Meanwhile, Program, blocks, idle};
 pub use sensors::{Sensors, free_bytes, sensors};
 pub use stream::GpuWork;
