@@ -139,7 +139,7 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         lines[0],
-        "pixel,rows,status,converged,covariance_status,chi2,evaluations,a,a_se,b,b_se"
+        "pixel,rows,status,converged,covariance_status,chi2,evaluations,a,a_se,b,b_se,doubts"
     );
     assert!(
         lines[8].starts_with("p7,12,non_finite,false"),
@@ -147,7 +147,7 @@ fn every_group_is_fitted_and_a_spoilt_one_stays_alone() {
         lines[8]
     );
     // A start is no result.
-    assert!(lines[8].ends_with(",NaN,NaN,NaN,NaN"), "{}", lines[8]);
+    assert!(lines[8].ends_with(",NaN,NaN,NaN,NaN,"), "{}", lines[8]);
     let a: f64 = lines[20].split(',').nth(7).unwrap().parse().unwrap();
     assert!((a - 19.0).abs() < 0.1, "{a}");
     let mut strict = args.to_vec();
@@ -178,7 +178,7 @@ fn fits_by_group_have_the_values_of_parameters_that_are_held() {
     let text = std::fs::read_to_string(scratch.0.join("o/fits.csv")).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
-    assert!(names.ends_with(&["a", "a_se", "b", "b_se", "g", "g_se", "c", "d"]));
+    assert!(names.ends_with(&["a", "a_se", "b", "b_se", "g", "g_se", "c", "d", "doubts"]));
     for (b, line) in [0.2, 0.4, 0.6].into_iter().zip(lines.by_ref()) {
         let number = |k: usize| line[k].parse::<f64>().unwrap();
         let (fitted, [c, d]) = (number(9), [13, 14].map(number));
@@ -186,6 +186,42 @@ fn fits_by_group_have_the_values_of_parameters_that_are_held() {
         assert_eq!((c, d), (0.25, 2.0 * fitted), "{line:?}");
     }
     assert_eq!(lines.next().unwrap()[14], "NaN");
+}
+
+/// Half of the groups have a wave that a line lacks: these are in doubt, and `--strict` minds.
+#[test]
+fn groups_whose_residuals_are_patterned_are_named() {
+    let scratch = Scratch::new("curve-batch-doubts");
+    let mut text = "pixel,x,y\n".to_string();
+    for pixel in 0..6 {
+        for i in 0..40 {
+            let x = f64::from(i) / 4.0;
+            let wave = if pixel % 2 == 1 { x.sin() } else { 0.0 };
+            let noise =
+                (43_758.5 * (12.9898 * x + 78.233 * f64::from(pixel)).sin()).rem_euclid(1.0) - 0.5;
+            text += &format!("p{pixel},{x},{}\n", 2.0 * x + 1.0 + wave + noise);
+        }
+    }
+    scratch.file("d.csv", &text);
+    let args = [
+        "--model",
+        "a*x+b",
+        "d.csv",
+        "--batch-by",
+        "pixel",
+        "--out",
+        "o",
+    ];
+    let said = fit(&scratch, &args).ends_with(0);
+    let line = "! 3 of those that converged are in doubt: in 3 the residuals are patterned; see the column `doubts`";
+    assert!(said.out.contains(line), "{}", said.out);
+    let text = std::fs::read_to_string(scratch.0.join("o/fits.csv")).unwrap();
+    for (k, line) in text.lines().skip(1).enumerate() {
+        assert_eq!(line.ends_with(",patterned_residuals"), k % 2 == 1, "{line}");
+    }
+    let strict = [&args[..], &["--strict", "--overwrite", "--json"]].concat();
+    let document = fit(&scratch, &strict).ends_with(1).json();
+    assert_eq!(document["doubt_counts"]["patterned_residuals"], 3);
 }
 
 #[test]

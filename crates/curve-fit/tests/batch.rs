@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use fitzroy::rng::{Purpose, Rng};
-use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
-use fitzroy_curve_fit::fit::{CovarianceKind, Plan, fit_table};
+use fitzroy_curve_fit::batch::{Batch, Groups, doubts, fit_many};
+use fitzroy_curve_fit::fit::{CovarianceKind, Doubt, Plan, fit_table, quality};
 use fitzroy_curve_fit::method::{Next, Status};
 use fitzroy_curve_fit::pass::Columns;
 use fitzroy_curve_fit::{Formula, Options, values};
@@ -272,4 +272,67 @@ fn fits_on_grids_of_any_shape_and_order_are_those_of_single_fits() {
             }
         }
     }
+}
+
+/// Each fit of a batch has the doubts that a single one has, in and out of order, with weights and without.
+#[test]
+fn a_batch_has_the_doubts_of_single_fits() {
+    let mut raised = [0; 3];
+    for weighted in [false, true] {
+        let (mut x, mut y, mut w, mut labels) = (vec![], vec![], vec![], vec![]);
+        for k in 0..120u32 {
+            let mut rng = Rng::new(23, 0, 0, k, Purpose::Test);
+            // One of them has more rows than a tile.
+            let n = if k == 7 { 1500 } else { 8 + k as usize };
+            for i in 0..n {
+                let at = match k % 3 {
+                    0 => 6.0 * rng.uniform(),
+                    _ => 6.0 * i as f64 / n as f64,
+                };
+                // A wave that the curve lacks, a curve that is lost in noise, noise that is larger than said.
+                let wave = if k % 4 == 1 { (4.0 * at).sin() } else { 0.0 };
+                let noise = if k % 4 == 2 { 9.0 } else { 0.1 };
+                x.push(at);
+                y.push(2.0 * (-0.5 * at).exp() + 0.3 + wave + noise * rng.normal());
+                w.push(5.0);
+                labels.push(f64::from(k));
+            }
+        }
+        let options = Options {
+            p0: values([("a", 2.0), ("b", 0.5), ("c", 0.3)]),
+            absolute_sigma: weighted,
+            ..Options::default()
+        };
+        let formula = Formula::parse("a*exp(-b*x)+c").unwrap();
+        let roles = formula.roles(&["x"], &[]).unwrap();
+        let plan = Plan::new(&formula, roles, weighted, &options).unwrap();
+        let groups = Groups::by_number(&labels);
+        let mut columns = vec![Cow::Owned(x), Cow::Owned(y)];
+        if weighted {
+            columns.push(Cow::Owned(w));
+        }
+        let table = Columns::new(columns);
+        let batch = fit_many(&plan, &table, &groups, &options, &AtomicBool::new(false)).unwrap();
+        let found = doubts(&batch, &plan, &table, &groups, &options);
+        for (k, found) in found.iter().enumerate() {
+            let rows = groups.rows(k).iter().map(|&row| row as usize);
+            let pick = |c: usize| rows.clone().map(|i| table.column(c)[i]).collect::<Vec<_>>();
+            let own = (0..2 + usize::from(weighted)).map(|c| Cow::Owned(pick(c)));
+            let own = Columns::new(own.collect());
+            let mut alone = fit_table(&plan, &own, &options, &mut |_| Next::Continue).unwrap();
+            let seen = quality(&plan, &own, &alone).unwrap();
+            alone.weigh(&seen);
+            let names: Vec<&str> = found.each().map(Doubt::name).collect();
+            let single = |flag: &&&str| Doubt::ALL.iter().any(|d| d.name() == **flag);
+            let single: Vec<&str> = alone.flags.iter().filter(single).copied().collect();
+            assert!(
+                batch.status[k].converged() && names == single,
+                "{k}: {names:?}, {single:?}"
+            );
+            for (n, doubt) in raised.iter_mut().zip(Doubt::ALL) {
+                *n += usize::from(found.has(doubt));
+            }
+        }
+    }
+    assert!(raised.iter().all(|n| *n > 10), "{raised:?}");
 }

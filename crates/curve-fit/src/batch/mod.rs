@@ -4,6 +4,7 @@
 //! lane is fitted once more alone, by every means a single fit has; so are fits with bounds,
 //! robust losses or counts, from many starts, by other methods or with other covariances.
 
+mod doubts;
 mod eights;
 mod errors;
 mod grids;
@@ -14,6 +15,7 @@ mod machine;
 mod starts;
 mod step;
 
+pub use doubts::doubts;
 pub use groups::Groups;
 
 use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};

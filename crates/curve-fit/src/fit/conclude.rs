@@ -153,7 +153,7 @@ pub(crate) fn conclude(
         covariance_kind: kind,
         covariance_status,
         status,
-        loss: plan.programs.loss().name(),
+        loss: plan.programs.loss(),
         f_scale: solution.scale,
         absolute_sigma: options.absolute_sigma,
         weighted: plan.weighted,

@@ -1,6 +1,7 @@
 //! The result of a fit.
 
 use super::start::StartRule;
+use crate::formula::Loss;
 use crate::method::Status;
 
 /// What became of a parameter.
@@ -108,7 +109,7 @@ pub struct Estimate {
     /// How the fit ended.
     pub status: Status,
     /// Loss or likelihood, by name.
-    pub loss: &'static str,
+    pub loss: Loss,
     /// Scale of the loss.
     pub f_scale: f64,
     /// True when σ are standard deviations.

@@ -15,6 +15,7 @@ mod quality;
 mod residuals;
 mod robust;
 mod samples;
+mod scan;
 mod search;
 mod settle;
 mod solve;
@@ -28,10 +29,12 @@ pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, v
 pub use pattern::Pattern;
 pub use plan::Plan;
 pub use predict::{Prediction, pointwise, predict, profile};
+pub(crate) use quality::{Judge, quality_at};
 pub use quality::{Quality, quality};
 pub(crate) use search::falls_short;
 pub use start::StartRule;
-pub use verdict::Standing;
+pub(crate) use verdict::Ended;
+pub use verdict::{Doubt, Doubts, Standing};
 
 use crate::formula::{Closure, Curve, Formula};
 use crate::method::{Next, Observer};

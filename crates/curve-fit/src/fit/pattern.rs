@@ -26,21 +26,18 @@ pub struct Pattern {
 }
 
 /// The strongest pattern of `residuals`, of which there is one for every so many rows (`stride`), along any
-/// predictor; within each data set where there are several.
+/// predictor; within each data set if there are several.
 pub(super) fn strongest(
     plan: &Plan,
     table: &dyn Table,
     residuals: &[f64],
     stride: usize,
 ) -> Result<Option<Pattern>> {
+    let neighbours = Neighbours::new(plan);
     let n_x = plan.roles.predictors.len();
-    if residuals.len() < FEWEST.max(2 * plan.free.len()) {
-        return Ok(None);
-    }
     // Files are not read again for it.
     if n_x == 0 || stride > 1 {
-        let p = probability(residuals);
-        return Ok(Some(Pattern { along: None, p }));
+        return Ok(neighbours.in_order(residuals));
     }
     let mut columns = vec![Vec::with_capacity(residuals.len()); n_x];
     visit_all(table, &mut |_, values| {
@@ -48,32 +45,80 @@ pub(super) fn strongest(
         both.for_each(|(to, from)| to.extend_from_slice(from));
         Ok(())
     })?;
-    let indexes = plan
-        .roles
-        .parameters
-        .iter()
-        .filter_map(|p| p.indexed.as_ref());
-    let labels: Vec<&String> = indexes.map(|(_, column, _)| column).collect();
-    let is_label = |k: &usize| labels.contains(&&plan.roles.predictors[*k]);
-    let (sets, numeric): (Vec<usize>, Vec<usize>) = (0..n_x).partition(is_label);
-    let mut best: Option<Pattern> = None;
-    for &k in &numeric {
+    let columns: Vec<&[f64]> = columns.iter().map(Vec::as_slice).collect();
+    Ok(neighbours.strongest(&columns, residuals))
+}
+
+/// Along which predictors residuals have neighbours.
+pub(super) struct Neighbours {
+    /// Residuals that say something.
+    fewest: usize,
+    /// Predictors that are labels of data sets, by number, and the others.
+    sets: Vec<usize>,
+    numeric: Vec<usize>,
+}
+
+impl Neighbours {
+    /// Those of the curve of `plan`.
+    pub(super) fn new(plan: &Plan) -> Neighbours {
+        let parameters = plan.roles.parameters.iter();
+        let labels: Vec<&String> = parameters
+            .filter_map(|p| p.indexed.as_ref())
+            .map(|(_, column, _)| column)
+            .collect();
+        let is_label = |k: &usize| labels.contains(&&plan.roles.predictors[*k]);
+        let (sets, numeric) = (0..plan.roles.predictors.len()).partition(is_label);
+        Neighbours {
+            fewest: FEWEST.max(2 * plan.free.len()),
+            sets,
+            numeric,
+        }
+    }
+
+    /// The pattern in the order of rows.
+    fn in_order(&self, residuals: &[f64]) -> Option<Pattern> {
+        (residuals.len() >= self.fewest).then(|| Pattern {
+            along: None,
+            p: probability(residuals),
+        })
+    }
+
+    /// The strongest pattern along any predictor, of which `columns` has the values.
+    pub(super) fn strongest(&self, columns: &[&[f64]], residuals: &[f64]) -> Option<Pattern> {
+        if self.numeric.is_empty() && self.sets.is_empty() {
+            return self.in_order(residuals);
+        }
+        if residuals.len() < self.fewest {
+            return None;
+        }
+        let mut best: Option<Pattern> = None;
+        for &k in &self.numeric {
+            let own = self.probability_along(k, columns, residuals);
+            // As many looks, as many chances.
+            let p = (own * self.numeric.len() as f64).min(1.0);
+            if best.is_none_or(|b| p < b.p) {
+                best = Some(Pattern { along: Some(k), p });
+            }
+        }
+        best
+    }
+
+    /// The probability of residuals so much alike in the order of predictor `k`, within each data set.
+    fn probability_along(&self, k: usize, columns: &[&[f64]], residuals: &[f64]) -> f64 {
+        if self.sets.is_empty() && columns[k].is_sorted_by(|a, b| a.total_cmp(b).is_le()) {
+            return probability(residuals);
+        }
         let mut order: Vec<usize> = (0..residuals.len()).collect();
         order.sort_by(|&i, &j| {
-            let of_sets = sets
-                .iter()
-                .map(|&s| columns[s][i].total_cmp(&columns[s][j]));
-            let first = of_sets.into_iter().find(|o| o.is_ne());
+            let sets = self.sets.iter();
+            let first = sets
+                .map(|&s| columns[s][i].total_cmp(&columns[s][j]))
+                .find(|o| o.is_ne());
             first.unwrap_or_else(|| columns[k][i].total_cmp(&columns[k][j]))
         });
         let sorted: Vec<f64> = order.iter().map(|&i| residuals[i]).collect();
-        // As many looks, as many chances.
-        let p = (probability(&sorted) * numeric.len() as f64).min(1.0);
-        if best.is_none_or(|b| p < b.p) {
-            best = Some(Pattern { along: Some(k), p });
-        }
+        probability(&sorted)
     }
-    Ok(best)
 }
 
 /// The smallest of some probabilities, times their number, of tests of residuals in their order, each one-sided: of

@@ -5,6 +5,7 @@ use super::fit_table;
 use super::options::{Finish, Options};
 use super::plan::Plan;
 use super::problem::Problem;
+use crate::formula::Loss;
 use crate::method::statistics::t_quantile;
 use crate::method::{Moments, Next, Objective};
 use crate::pass::{Columns, Reader, Table};
@@ -99,7 +100,7 @@ pub fn predict(
             }
             let value = rows[p][i];
             let own = sigma.map_or(1.0, |s| s[first + i]);
-            let spread = if estimate.loss == "poisson" {
+            let spread = if estimate.loss == Loss::Poisson {
                 value
             } else {
                 s2 * own * own
@@ -119,7 +120,7 @@ pub fn predict(
 
 /// The quantile behind the intervals of `estimate`.
 pub(crate) fn quantile(estimate: &Estimate) -> f64 {
-    let known = estimate.absolute_sigma || estimate.loss == "poisson" || estimate.dof == 0;
+    let known = estimate.absolute_sigma || estimate.loss == Loss::Poisson || estimate.dof == 0;
     let dof = if known {
         f64::INFINITY
     } else {
@@ -151,7 +152,7 @@ pub fn profile(
         return Ok(None);
     }
     let t = quantile(estimate);
-    let s2 = if estimate.absolute_sigma || estimate.loss == "poisson" {
+    let s2 = if estimate.absolute_sigma || estimate.loss == Loss::Poisson {
         1.0
     } else {
         estimate.reduced_chi2()

@@ -1,12 +1,15 @@
 //! How well a curve describes its data: R², information criteria, tests of the residuals.
 
 use super::estimate::Estimate;
-use super::pattern::{self, MOST_SORTED, Pattern};
+use super::pattern::{self, MOST_SORTED, Neighbours, Pattern};
 use super::plan::Plan;
 use super::problem::Problem;
 use super::residuals::{self, Tile};
+use super::verdict::{Doubts, Ended};
+use crate::formula::Loss;
 use crate::pass::Table;
 use fitzroy::Result;
+use fitzroy_device::cpu::RowWorkspace;
 use fitzroy_device::lanes::Level;
 use fitzroy_graph::special::{gamma_q, ndtr};
 use std::f64::consts::PI;
@@ -45,10 +48,21 @@ pub struct Quality {
 /// # Errors
 /// The data cannot be read.
 pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Quality> {
-    let problem = Problem::new(&plan.programs, table, 1, estimate.f_scale);
-    let params = problem.params(&estimate.popt);
+    quality_at(plan, table, &estimate.popt, &estimate.ended())
+}
+
+/// As [`quality`], of a fit that ended at `theta`.
+pub(crate) fn quality_at(
+    plan: &Plan,
+    table: &dyn Table,
+    theta: &[f64],
+    ended: &Ended,
+) -> Result<Quality> {
+    // Residuals have no scale of the loss.
+    let problem = Problem::new(&plan.programs, table, 1, 1.0);
+    let params = problem.params(theta);
     let mut s = Sums::default();
-    let counts = estimate.loss == "poisson";
+    let counts = ended.loss == Loss::Poisson;
     let value = plan.programs.value();
     let stride = table.n_rows().div_ceil(MOST_SORTED).max(1);
     // A stretch of every so many rows, whose neighbours are neighbours.
@@ -68,9 +82,51 @@ pub fn quality(plan: &Plan, table: &dyn Table, estimate: &Estimate) -> Result<Qu
         }
         Ok(())
     })?;
-    let mut found = s.finish(estimate);
+    let mut found = s.finish(ended);
     found.pattern = pattern::strongest(plan, table, &kept, stride)?;
     Ok(found)
+}
+
+/// Judges many fits of one plan to small tables, one after the other.
+pub(crate) struct Judge<'p> {
+    plan: &'p Plan,
+    neighbours: Neighbours,
+    workspace: RowWorkspace,
+    params: Vec<f64>,
+    out: Vec<Vec<f64>>,
+    sums: Sums,
+}
+
+impl<'p> Judge<'p> {
+    /// A judge of fits of `plan`.
+    pub(crate) fn new(plan: &'p Plan) -> Judge<'p> {
+        let value = plan.programs.value();
+        Judge {
+            plan,
+            neighbours: Neighbours::new(plan),
+            workspace: value.workspace(),
+            params: vec![0.0; 2 * plan.free.len() + 1],
+            out: vec![Vec::new(); value.n_outputs()],
+            sums: Sums::default(),
+        }
+    }
+
+    /// Doubts in a fit to `rows`, a tile of them at most, that converged at `theta`.
+    pub(crate) fn doubts(&mut self, rows: &[&[f64]], theta: &[f64], ended: &Ended) -> Doubts {
+        let n = rows.first().map_or(0, |c| c.len());
+        self.params[..theta.len()].copy_from_slice(theta);
+        let value = self.plan.programs.value();
+        value.set_parameters(&mut self.workspace, &self.params);
+        self.out.iter_mut().for_each(|o| o.resize(n, 0.0));
+        value.evaluate(&mut self.workspace, rows, &mut self.out);
+        let weights = self.out.get(2).map(Vec::as_slice);
+        self.sums.clear();
+        self.sums.centre = centre(&self.out[1], weights);
+        self.sums.add(&self.out[0], &self.out[1], weights);
+        let mut quality = self.sums.finish(ended);
+        quality.pattern = self.neighbours.strongest(rows, &self.sums.tile[1..]);
+        ended.doubts(&quality)
+    }
 }
 
 /// The weighted mean of the first rows, about which squares are summed: with m of n rows, at most
@@ -98,6 +154,16 @@ struct Sums {
 }
 
 impl Sums {
+    /// Back to no rows; what was allocated stays.
+    fn clear(&mut self) {
+        let tile = std::mem::take(&mut self.tile);
+        *self = Sums {
+            tile,
+            ..Sums::default()
+        };
+        self.tile.clear();
+    }
+
     /// Adds a tile.
     fn add(&mut self, f: &[f64], y: &[f64], weights: Option<&[f64]>) {
         // The first residual of all follows none: a neighbour equal to it changes no sum.
@@ -131,9 +197,9 @@ impl Sums {
         }
     }
 
-    fn finish(&self, e: &Estimate) -> Quality {
-        let (n, p) = (self.n, e.popt.len() as f64);
-        let counts = e.loss == "poisson";
+    fn finish(&self, e: &Ended) -> Quality {
+        let (n, p) = (self.n, e.n_parameters as f64);
+        let counts = e.loss == Loss::Poisson;
         let [
             sizes,
             absolute,

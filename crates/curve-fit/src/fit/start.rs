@@ -4,6 +4,7 @@ use super::options::Options;
 use super::plan::Plan;
 use super::problem::Problem;
 use super::robust::with_loss;
+use super::scan::Scan;
 use super::search::{Found, search as search_terms};
 use crate::formula::{Loss, Programs};
 use crate::library::Sample;
@@ -52,6 +53,8 @@ pub(crate) struct Start {
 /// Points tried by an automatic start of up to two parameters that are not linear; of three, and of more.
 const TRIED: usize = 64;
 const TRIED_MORE: [usize; 2] = [128, 512];
+/// Points tried on few rows, of one parameter that is not linear and of two.
+const SCANNED: [usize; 2] = [32, 64];
 /// Rows up to which so many are.
 const FEW_ROWS: usize = 4096;
 /// The best of many points, of which each is followed for a few steps: the lowest point may lie beside the
@@ -262,6 +265,13 @@ impl Search<'_> {
     ) -> Result<(f64, Vec<f64>)> {
         let p = self.theta.len();
         let open: Vec<usize> = (0..p).filter(|&k| wanted(k) && !solved(k)).collect();
+        let linear = self.plain.linear();
+        if (0..p).all(|k| linear[k] == solved(k))
+            && matches!(open.len(), 1 | 2)
+            && let Some(found) = self.scanned(problem, &open)?
+        {
+            return Ok(found);
+        }
         let many = open.len() > 2 && problem.reader.table.n_rows() <= FEW_ROWS;
         let tried = match many {
             true => TRIED_MORE[(open.len() - 3).min(1)],
@@ -293,6 +303,34 @@ impl Search<'_> {
             self.follow(problem, &mut found)?;
         }
         Ok(found.swap_remove(0))
+    }
+
+    /// The best of a few points of `open` on few rows, and its cost on all; none where few rows cannot tell.
+    fn scanned(
+        &self,
+        problem: &mut Problem<'_>,
+        open: &[usize],
+    ) -> Result<Option<(f64, Vec<f64>)>> {
+        let Some(mut scan) = Scan::new(self.plan, self.plain, problem.reader.table)? else {
+            return Ok(None);
+        };
+        let (tried, seed) = (SCANNED[open.len() - 1], self.options.seed);
+        let mut best = (f64::INFINITY, Vec::new());
+        for point in starts::points(self.options.starts, tried, open.len(), seed) {
+            let mut trial = self.theta.clone();
+            for (&k, u) in open.iter().zip(&point) {
+                trial[k] = spread(self.ranges[k], *u);
+            }
+            let cost = scan.cost(&mut trial);
+            if cost < best.0 {
+                best = (cost, trial);
+            }
+        }
+        if best.0.is_infinite() {
+            return Ok(None);
+        }
+        let cost = cost_inside(self.plan, problem, &mut best.1)?;
+        Ok(cost.map(|cost| (cost, best.1)))
     }
 
     /// Follows the best of `found` a few steps, and puts the one that leads lowest first.

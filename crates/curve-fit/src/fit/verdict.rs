@@ -2,6 +2,7 @@
 
 use super::estimate::Estimate;
 use super::quality::Quality;
+use crate::formula::Loss;
 
 /// Probability below which neighbouring residuals are alike for a reason. Of right models with independent noise
 /// fewer than one in a thousand are called into question; see `tests/verdict.rs`.
@@ -19,12 +20,107 @@ const ROUNDED: f64 = 1e-11;
 /// Degrees of freedom that R² needs.
 const FEWEST: usize = 3;
 
-/// Doubts in a fit that converged, by flag: how they stand in a headline.
-const DOUBTS: [(&str, &str); 3] = [
-    ("patterned_residuals", "the residuals are patterned"),
-    ("poor_r2", "the curve tells little of the response"),
-    ("beyond_sigma", "the residuals are larger than sigma"),
-];
+/// What speaks against a fit that converged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Neighbouring residuals are alike.
+    Patterned,
+    /// R² is small.
+    PoorR2,
+    /// Residuals are larger than σ allows.
+    BeyondSigma,
+}
+
+impl Doubt {
+    /// All of them, in the order in which they are said.
+    pub const ALL: [Doubt; 3] = [Doubt::Patterned, Doubt::PoorR2, Doubt::BeyondSigma];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Doubt::Patterned => "patterned_residuals",
+            Doubt::PoorR2 => "poor_r2",
+            Doubt::BeyondSigma => "beyond_sigma",
+        }
+    }
+
+    /// How it stands in a headline.
+    pub fn words(self) -> &'static str {
+        match self {
+            Doubt::Patterned => "the residuals are patterned",
+            Doubt::PoorR2 => "the curve tells little of the response",
+            Doubt::BeyondSigma => "the residuals are larger than sigma",
+        }
+    }
+
+    /// How often it is raised against a fit of the right model, at most.
+    pub fn by_chance(self) -> f64 {
+        match self {
+            Doubt::Patterned => PATTERNED,
+            Doubt::PoorR2 => 0.0,
+            Doubt::BeyondSigma => BEYOND_SIGMA,
+        }
+    }
+}
+
+/// Doubts of one fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Doubts(u8);
+
+impl Doubts {
+    fn add(&mut self, doubt: Doubt) {
+        self.0 |= 1 << doubt as u8;
+    }
+
+    /// Whether `doubt` is among them.
+    pub fn has(self, doubt: Doubt) -> bool {
+        self.0 & 1 << doubt as u8 != 0
+    }
+
+    /// True if there are none.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each of them.
+    pub fn each(self) -> impl Iterator<Item = Doubt> {
+        Doubt::ALL.into_iter().filter(move |d| self.has(*d))
+    }
+}
+
+/// What is known of a fit besides its residuals.
+#[derive(Clone, Copy)]
+pub(crate) struct Ended {
+    /// Fitted parameters.
+    pub(crate) n_parameters: usize,
+    /// Rows less parameters.
+    pub(crate) dof: usize,
+    /// Σ r², or the deviance for counts.
+    pub(crate) chi2: f64,
+    pub(crate) loss: Loss,
+    pub(crate) absolute_sigma: bool,
+}
+
+impl Ended {
+    /// Doubts that `quality` raises against a fit that converged.
+    pub(crate) fn doubts(&self, quality: &Quality) -> Doubts {
+        let mut out = Doubts::default();
+        let rounded = quality.rmse <= ROUNDED * quality.size;
+        if quality.pattern.is_some_and(|p| p.p < PATTERNED) && !rounded {
+            out.add(Doubt::Patterned);
+        }
+        let expected = quality.chi2_p > AS_EXPECTED;
+        let poor = quality.r2 < POOR && quality.r2.abs() > CONSTANT;
+        if poor && !self.loss.is_robust() && !expected && !rounded && self.dof >= FEWEST {
+            out.add(Doubt::PoorR2);
+        }
+        let linear = self.loss == Loss::Linear;
+        if self.absolute_sigma && linear && quality.chi2_p < BEYOND_SIGMA {
+            out.add(Doubt::BeyondSigma);
+        }
+        out
+    }
+}
 
 /// How a fit stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +156,10 @@ impl Estimate {
 
     /// Doubts in a fit that converged: "the residuals are patterned"; none where there are none.
     pub fn doubts(&self) -> Option<String> {
-        let own = DOUBTS.iter().filter(|(flag, _)| self.flags.contains(flag));
-        let words: Vec<&str> = own.map(|(_, words)| *words).collect();
+        let own = Doubt::ALL
+            .into_iter()
+            .filter(|d| self.flags.contains(&d.name()));
+        let words: Vec<&str> = own.map(Doubt::words).collect();
         (self.converged() && !words.is_empty()).then(|| words.join(" and "))
     }
 
@@ -83,49 +181,56 @@ impl Estimate {
         }
     }
 
-    fn doubt(&mut self, at: usize, text: String) {
-        self.flags.push(DOUBTS[at].0);
-        self.findings.push(text);
-    }
-
     /// Weighs what the residuals say: findings and flags of a fit that converged and does not describe its data.
     pub fn weigh(&mut self, quality: &Quality) {
         if !self.converged() {
             return;
         }
-        let rounded = quality.rmse <= ROUNDED * quality.size;
-        if let Some(pattern) = quality.pattern.filter(|p| p.p < PATTERNED && !rounded) {
-            let along = match pattern.along.and_then(|k| self.predictors.get(k)) {
-                Some(name) => format!("along {name}"),
-                None => "in the order of rows".into(),
-            };
-            let text = format!(
-                "the residuals are patterned {along}: neighbours are alike (p = {:.1e}), so the curve misses \
-                 something and errors are too small; look at them, try other starting values (⟨p0⟩, \
-                 ⟨multistart⟩) or another model",
-                pattern.p
-            );
-            self.doubt(0, text);
+        for doubt in self.ended().doubts(quality).each() {
+            self.flags.push(doubt.name());
+            let finding = self.finding(doubt, quality);
+            self.findings.push(finding);
         }
-        let robust = !["linear", "poisson"].contains(&self.loss);
-        let expected = quality.chi2_p > AS_EXPECTED;
-        let poor = quality.r2 < POOR && quality.r2.abs() > CONSTANT;
-        if poor && !robust && !expected && !rounded && self.dof >= FEWEST {
-            let text = format!(
+    }
+
+    /// What this fit is, besides its residuals.
+    pub(crate) fn ended(&self) -> Ended {
+        Ended {
+            n_parameters: self.popt.len(),
+            dof: self.dof,
+            chi2: self.chi2,
+            loss: self.loss,
+            absolute_sigma: self.absolute_sigma,
+        }
+    }
+
+    /// `doubt`, in a sentence with what to do.
+    fn finding(&self, doubt: Doubt, quality: &Quality) -> String {
+        match doubt {
+            Doubt::Patterned => {
+                let along = quality.pattern.and_then(|p| p.along);
+                let along = match along.and_then(|k| self.predictors.get(k)) {
+                    Some(name) => format!("along {name}"),
+                    None => "in the order of rows".into(),
+                };
+                let p = quality.pattern.map_or(f64::NAN, |p| p.p);
+                format!(
+                    "the residuals are patterned {along}: neighbours are alike (p = {p:.1e}), so the curve \
+                     misses something and errors are too small; look at them, try other starting values \
+                     (⟨p0⟩, ⟨multistart⟩) or another model"
+                )
+            }
+            Doubt::PoorR2 => format!(
                 "the curve tells little of the response: R2 is {:.3}; look at the figure, and try other \
                  starting values (⟨p0⟩, ⟨multistart⟩) or another model",
                 quality.r2
-            );
-            self.doubt(1, text);
-        }
-        if self.absolute_sigma && self.loss == "linear" && quality.chi2_p < BEYOND_SIGMA {
-            let text = format!(
+            ),
+            Doubt::BeyondSigma => format!(
                 "the residuals are larger than sigma say: chi2 is {:.3} per degree of freedom (p = {:.1e}); \
                  the curve or sigma are wrong",
                 self.reduced_chi2(),
                 quality.chi2_p
-            );
-            self.doubt(2, text);
+            ),
         }
     }
 }

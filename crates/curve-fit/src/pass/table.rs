@@ -106,6 +106,11 @@ impl<'d> Columns<'d> {
         &self.columns[k]
     }
 
+    /// All columns.
+    pub(crate) fn all(&self) -> Vec<&[f64]> {
+        self.columns.iter().map(|c| &c[..]).collect()
+    }
+
     /// Some rows, as a table of their own.
     pub(crate) fn take(&self, rows: &[usize]) -> Columns<'static> {
         let pick = |c: &Cow<'_, [f64]>| rows.iter().map(|&i| c[i]).collect::<Vec<f64>>();

@@ -54,7 +54,7 @@ pub fn estimate_json(
         ("flags", json!(e.flags)),
         ("finish", json!(e.finish)),
         ("method", json!(e.method)),
-        ("loss", json!(e.loss)),
+        ("loss", json!(e.loss.name())),
         ("f_scale", number(e.f_scale)),
         ("absolute_sigma", json!(e.absolute_sigma)),
         ("confidence", number(e.confidence)),

@@ -4,6 +4,7 @@ use super::figure::{cost_figure, fit_figure, residual_figure};
 use super::shown::Shown;
 use super::text::{Timing, beside, grouped, significant};
 use crate::fit::{CovarianceStatus, Estimate, Quality, Standing};
+use crate::formula::Loss;
 use fitzroy_report::figure::Style;
 use fitzroy_report::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdict};
 
@@ -40,7 +41,7 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
     page.verdict = Some(verdict(e, quality));
     page.cards = cards(e, quality, told);
     let width = match e.loss {
-        "poisson" => "wider where counts are higher",
+        Loss::Poisson => "wider where counts are higher",
         _ => "equally wide everywhere",
     };
     let caption = format!(
@@ -98,7 +99,7 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
 /// What the sum that a fit makes small is called.
 fn misfit(e: &Estimate) -> &'static str {
     match e.loss {
-        "poisson" => "deviance per degree of freedom",
+        Loss::Poisson => "deviance per degree of freedom",
         _ => "χ² per degree of freedom",
     }
 }
@@ -245,7 +246,7 @@ fn facts(e: &Estimate, told: &Told) -> Vec<(String, String)> {
     let t = &told.timing;
     let pairs = [
         ("method", e.method.clone()),
-        ("loss", e.loss.to_string()),
+        ("loss", e.loss.name().to_string()),
         ("condition", significant(e.condition, 3)),
         ("rank", e.rank.to_string()),
         ("rows of the subsample", grouped(e.subsample_rows)),

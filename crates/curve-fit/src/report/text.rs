@@ -1,6 +1,7 @@
 //! A fit as text for a person, and its parameters as CSV.
 
 use crate::fit::{CovarianceStatus, Estimate, Fitted, Kind, Quality, StartRule};
+use crate::formula::Loss;
 use std::fmt::Write as _;
 
 /// Seconds spent.
@@ -76,7 +77,7 @@ pub fn text(e: &Estimate, quality: Option<&Quality>, timing: &Timing, on: &str) 
     let mut line = |text: String| {
         let _ = writeln!(out, "{text}");
     };
-    let what = if e.loss == "poisson" {
+    let what = if e.loss == Loss::Poisson {
         "deviance"
     } else {
         "chi2"

@@ -6,8 +6,8 @@ use crate::face::Face;
 use fitzroy::data::{Array, Values};
 use fitzroy::report::csv_field;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::batch::{Batch, Groups, fit_many_on};
-use fitzroy_curve_fit::fit::{Plan, check_rows};
+use fitzroy_curve_fit::batch::{Batch, Groups, doubts, fit_many_on};
+use fitzroy_curve_fit::fit::{Doubt, Doubts, Plan, check_rows};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::source::{Missing, Request, assemble};
 use fitzroy_curve_fit::{Formula, Options};
@@ -41,6 +41,8 @@ pub struct Fitted {
     pub batch: Batch,
     /// Rows of all groups.
     pub n_rows: usize,
+    /// What the residuals of each say against it.
+    pub doubts: Vec<Doubts>,
     /// Seconds of the fits.
     pub fit_s: f64,
     /// Values of parameters that were held or tied, by name.
@@ -94,8 +96,10 @@ impl GroupFits<'_> {
         });
         let gpu = machine.as_deref_mut().map(|m| m as &mut dyn Machine);
         let batch = fit_many_on(gpu, &plan, &table, &groups, options, self.stop)?;
+        let fit_s = self.clock.seconds() - before;
         Ok(Fitted {
-            fit_s: self.clock.seconds() - before,
+            fit_s,
+            doubts: doubts(&batch, &plan, &table, &groups, options),
             held: batch.held(&plan)?,
             n_rows: data.n_rows(),
             groups,
@@ -131,6 +135,22 @@ impl Fitted {
         self.batch.status.iter().filter(|s| s.converged()).count()
     }
 
+    /// How often each doubt is raised, most frequent first.
+    pub fn doubted(&self) -> Vec<(&'static str, usize)> {
+        counts(self.doubts.iter().flat_map(|d| d.each().map(Doubt::name)))
+    }
+
+    /// Whether more fits that converged are called into question than right models would be by chance: by the level of
+    /// each doubt and three standard deviations of so many.
+    pub fn is_doubtful(&self) -> bool {
+        let n = self.n_converged() as f64;
+        Doubt::ALL.into_iter().any(|doubt| {
+            let found = self.doubts.iter().filter(|d| d.has(doubt)).count();
+            let expected = n * doubt.by_chance();
+            found as f64 > expected + 3.0 * expected.sqrt()
+        })
+    }
+
     /// How often each status comes, most frequent first.
     pub fn statuses(&self) -> Vec<(&'static str, usize)> {
         counts(self.batch.status.iter().map(|s| s.name()))
@@ -155,13 +175,14 @@ impl Fitted {
             "converged": self.n_converged(),
             "status_counts": object(&self.statuses()),
             "covariance_status_counts": object(&self.errors()),
+            "doubt_counts": object(&self.doubted()),
             "alone": self.batch.n_alone,
             "rows": self.n_rows,
             "parameters": self.batch.names,
         })
     }
 
-    /// One row per fit: what was fitted, then parameters that were held.
+    /// One row per fit: what was fitted, parameters that were held, and doubts with spaces between them.
     pub fn csv(&self, column: &str) -> String {
         let (batch, groups) = (&self.batch, &self.groups);
         let p = batch.names.len();
@@ -172,7 +193,7 @@ impl Fitted {
         for (name, _) in &self.held {
             let _ = write!(out, ",{name}");
         }
-        out.push('\n');
+        out.push_str(",doubts\n");
         for k in 0..groups.len() {
             let status = batch.status[k];
             let _ = write!(
@@ -192,7 +213,8 @@ impl Fitted {
             for (_, values) in &self.held {
                 let _ = write!(out, ",{}", values[k]);
             }
-            out.push('\n');
+            let doubts: Vec<&str> = self.doubts[k].each().map(Doubt::name).collect();
+            let _ = writeln!(out, ",{}", doubts.join(" "));
         }
         out
     }

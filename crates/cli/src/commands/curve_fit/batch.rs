@@ -5,13 +5,13 @@ use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
 use fitzroy::data::Array;
-use fitzroy_curve_fit::fit::CovarianceStatus;
+use fitzroy_curve_fit::fit::{CovarianceStatus, Doubt};
 use fitzroy_curve_fit::method::Status;
 use fitzroy_curve_fit::report::grouped;
 use fitzroy_curve_fit::source::Request;
 use fitzroy_curve_fit::{Formula, Options};
 use fitzroy_session::clock::Clock;
-use fitzroy_session::curves::batch::GroupFits;
+use fitzroy_session::curves::batch::{Fitted, GroupFits};
 use fitzroy_session::curves::device::FitDevice;
 use serde_json::json;
 
@@ -63,7 +63,7 @@ pub(super) fn run(
             .map(|(s, n)| format!("{} {}", grouped(*n), s.replace('_', " ")))
             .collect();
         terminal::out(format_args!(
-            "{}   {} fits by {column}, {} rows: {} converged in {:.1} ms ({}){}\n{}",
+            "{}   {} fits by {column}, {} rows: {} converged in {:.1} ms ({}){}{}\n{}",
             formula.text(),
             grouped(n),
             grouped(fitted.n_rows),
@@ -71,16 +71,40 @@ pub(super) fn run(
             1e3 * fitted.fit_s,
             each.join(", "),
             undetermined(&fitted.errors()),
+            doubted(&fitted),
             path.display()
         ));
     }
     Ok(if fitted.batch.status.contains(&Status::Interrupted) {
         Outcome::Interrupted
-    } else if args.chains.strict && good < n {
+    } else if args.chains.strict && (good < n || fitted.is_doubtful()) {
         Outcome::NotPassed
     } else {
         Outcome::Done
     })
+}
+
+/// A line about fits that converged, though their residuals speak against them.
+fn doubted(fitted: &Fitted) -> String {
+    let n = fitted.doubts.iter().filter(|d| !d.is_empty()).count();
+    let each: Vec<String> = Doubt::ALL
+        .into_iter()
+        .map(|doubt| (doubt, fitted.doubts.iter().filter(|d| d.has(doubt)).count()))
+        .filter(|(_, n)| *n > 0)
+        .map(|(doubt, n)| format!("in {} {}", grouped(n), doubt.words()))
+        .collect();
+    let chance = match fitted.is_doubtful() {
+        true => "see the column `doubts`",
+        false => "no more than chance has of right models",
+    };
+    match n {
+        0 => String::new(),
+        n => format!(
+            "\n! {} of those that converged are in doubt: {}; {chance}",
+            grouped(n),
+            each.join(", ")
+        ),
+    }
 }
 
 /// A line about fits that converged, though their data do not determine all parameters.

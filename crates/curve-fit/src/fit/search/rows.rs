@@ -1,7 +1,7 @@
 //! The rows that a search looks at, and the columns of a curve on them.
 
 use crate::formula::{Structure, Waves};
-use crate::pass::{Columns, Reader, Table, visit_all};
+use crate::pass::{Columns, Reader, Slots, Table, visit_all};
 use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::cpu::RowProgram;
@@ -32,6 +32,8 @@ pub(super) struct Rows {
     n_params: usize,
     /// True where rows have a column 1/σ.
     weighted: bool,
+    /// Workspaces of the programs that are run again and again.
+    slots: Slots,
 }
 
 impl Rows {
@@ -64,7 +66,7 @@ impl Rows {
             Thinned::Not => n,
         };
         let columns: Vec<Vec<f64>> = if most == 0 {
-            means(&all, &order)
+            means(&all, &order, MOST_MEANS)
         } else {
             if n > most {
                 let mut rng = Rng::new(seed, 0, 0, 1, Purpose::Data);
@@ -85,6 +87,7 @@ impl Rows {
             weighted: all.len() > n_x + 1,
             gaps,
             n_params,
+            slots: Slots::default(),
         })
     }
 
@@ -103,7 +106,8 @@ impl Rows {
         let mut params = vec![0.0; self.n_params];
         params[..theta.len()].copy_from_slice(theta);
         let mut out = vec![Vec::with_capacity(self.n()); program.n_outputs()];
-        Reader::new(&self.table, 1).rows(program, &params, &mut |_, columns| {
+        let mut reader = Reader::with(&self.table, 1, &self.slots);
+        reader.rows_again(program, &params, &mut |_, columns| {
             out.iter_mut()
                 .zip(columns)
                 .for_each(|(to, c)| to.extend_from_slice(c));
@@ -172,13 +176,13 @@ fn gap(x: &[f64]) -> f64 {
     gaps.get(gaps.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Means of neighbours: columns are x, y, and perhaps 1/σ.
-fn means(all: &[Vec<f64>], order: &[usize]) -> Vec<Vec<f64>> {
+/// `most` means of neighbours in `order`: columns are x, y, and perhaps 1/σ.
+pub(in crate::fit) fn means(all: &[Vec<f64>], order: &[usize], most: usize) -> Vec<Vec<f64>> {
     let n = order.len();
     let weigh = |i: usize| all.get(2).map_or(1.0, |w| w[i] * w[i]);
-    let mut out = vec![Vec::with_capacity(MOST_MEANS); all.len()];
-    for k in 0..MOST_MEANS {
-        let part = &order[k * n / MOST_MEANS..(k + 1) * n / MOST_MEANS];
+    let mut out = vec![Vec::with_capacity(most); all.len()];
+    for k in 0..most {
+        let part = &order[k * n / most..(k + 1) * n / most];
         let total: f64 = part.iter().map(|&i| weigh(i)).sum();
         let mean = |c: &[f64]| part.iter().map(|&i| weigh(i) * c[i]).sum::<f64>() / total;
         out[0].push(mean(&all[0]));
