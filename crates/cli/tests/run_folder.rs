@@ -4,7 +4,7 @@
 mod program;
 
 use fitzroy::draws::read_trace;
-use program::{Said, Scratch, program, repository, run};
+use program::{Said, Scratch, SmallDisk, program, repository, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -93,26 +93,16 @@ fn a_disk_that_fills_at_any_write_loses_no_draws() {
     fs::create_dir(&spare).expect("writable");
     let mut failed = 0;
     for kib in [32, 128, 512, 768, 1024, 1280, 1536, 1792, 2048, 2560, 3072] {
-        let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"])
-            .arg(&disk);
-        if !mount
-            .stderr(Stdio::null())
-            .status()
-            .is_ok_and(|s| s.success())
-        {
-            eprintln!("skipped: no small disk can be mounted here");
+        let Some(mounted) = SmallDisk::mount(&disk, kib) else {
             return;
-        }
+        };
         let mut command = sample(&scratch, "disk/r", "1000", &["--predictive"]);
         let said = run(command.env("TMPDIR", &spare));
         let mut places = vec![disk.join("r/trace.nc"), disk.join("r/run.zarr")];
         let others = fs::read_dir(&spare).expect("there");
         places.extend(others.map(|entry| entry.expect("readable").path()));
         let (n, code) = (saved(&places), said.code);
-        let unmounted = Command::new("umount").arg(&disk).status();
-        assert!(unmounted.is_ok_and(|s| s.success()));
+        drop(mounted);
         assert_eq!(n, 1000, "{kib} KiB, exit {code}: {}", said.err);
         check(&said, kib, &mut failed);
         for entry in fs::read_dir(&spare).expect("there") {
@@ -124,7 +114,7 @@ fn a_disk_that_fills_at_any_write_loses_no_draws() {
 
 /// A run that could not write all says so, what it knows all the same, and ends with 1.
 #[track_caller]
-fn check(said: &Said, kib: usize, failed: &mut usize) {
+fn check(said: &Said, kib: u32, failed: &mut usize) {
     if said.code == 0 {
         return;
     }

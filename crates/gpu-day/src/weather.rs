@@ -101,6 +101,7 @@ fn run(target: Target, problem: &Problem, settings: &Settings, folder: &Path) ->
         wall_time: &|| 0.0,
         stop: &never,
         observer: &|_| {},
+        spare: None,
         profile: None,
     };
     match target {

@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub)] // Each test file uses a part.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// What the program said and how it ended.
 pub struct Said {
@@ -157,3 +157,30 @@ pub const SMALL_NETWORK: [&str; 14] = [
     "--decay-steps",
     "30",
 ];
+
+/// A disk of so many KiB that a test mounted; unmounted when dropped.
+pub struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts one at `path`; none, with a word, if the test may not.
+    #[allow(clippy::print_stderr)]
+    pub fn mount(path: &Path, kib: u32) -> Option<SmallDisk> {
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"])
+            .arg(path);
+        let mounted = mount.stderr(Stdio::null()).status();
+        if mounted.is_ok_and(|s| s.success()) {
+            return Some(SmallDisk(path.to_path_buf()));
+        }
+        eprintln!("skipped: no small disk can be mounted here");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg(&self.0).status();
+        assert!(unmounted.is_ok_and(|s| s.success()));
+    }
+}

@@ -177,7 +177,8 @@ impl Training {
     /// checkpoints. Measures where the time goes if `profiles`.
     ///
     /// # Errors
-    /// The data cannot be read any more, or a checkpoint cannot be written.
+    /// The data cannot be read any more, or no log can be begun. What a full disk did not take later is no error: see
+    /// [`Outcome::unwritten`].
     pub fn run(
         self,
         opened: &mut Opened,
@@ -186,11 +187,13 @@ impl Training {
         profiles: bool,
         face: &dyn Face,
     ) -> Result<Trained> {
+        let spare = std::env::temp_dir();
         let caller = Caller {
             now: &|| clock.seconds(),
             wall_time: &unix_seconds,
             stop,
             observer,
+            spare: Some(&spare),
             profile: profiles.then(|| {
                 let clock: fitzroy_device::nn::Clock = Arc::new(move || clock.seconds());
                 clock
@@ -201,7 +204,7 @@ impl Training {
         });
         let from = opened.found.take().map(|f| f.checkpoint);
         let (folder, settings) = (&opened.folder, &self.settings);
-        let outcome = train_on(target, &self.problem, settings, from, folder, &caller)?;
+        let mut outcome = train_on(target, &self.problem, settings, from, folder, &caller)?;
         let p = &outcome.progress;
         let total_s = clock.seconds();
         let document = json!({
@@ -212,10 +215,14 @@ impl Training {
             "skipped_updates": p.n_skipped, "data_wait": json_number(outcome.data_wait),
             "first_step_s": json_number(outcome.step_s.0),
             "median_step_s": json_number(outcome.step_s.1), "total_s": total_s,
-            "parameters": self.plan.n_parameters,
+            "parameters": self.plan.n_parameters, "unwritten": outcome.unwritten,
             "beside_start": beside_json(&outcome.beside_start),
         });
-        pages::end(folder, &document, face)?;
+        // Checkpoints are worth more than a page of them.
+        let page = pages::end(folder, &document, face);
+        outcome.unwritten.extend(page.err().map(|e| e.to_string()));
+        let unwritten = outcome.unwritten.iter();
+        unwritten.for_each(|told| face.tell(Note::Failure(told)));
         Ok(Trained {
             outcome,
             document,

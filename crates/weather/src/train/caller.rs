@@ -63,6 +63,8 @@ pub struct Caller<'a> {
     pub stop: &'a AtomicBool,
     /// Hears what happens.
     pub observer: &'a dyn Fn(&Event<'_>),
+    /// Where the last checkpoints go if the folder of the training takes none, as a folder for temporary files.
+    pub spare: Option<&'a Path>,
     /// A clock to look with at where the time of some steps goes.
     pub profile: Option<Clock>,
 }
@@ -93,6 +95,8 @@ pub struct Outcome {
     pub last_loss: f64,
     /// Best checkpoint, if there was a validation.
     pub best: Option<PathBuf>,
+    /// What could not be written where it belongs, and where it is: a sentence for each, which says why.
+    pub unwritten: Vec<String>,
     /// The best checkpoint beside the start of training on validation forecasts, lead by lead;
     /// empty where the run did not come to its end.
     pub beside_start: Vec<BesideStart>,

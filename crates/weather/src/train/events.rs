@@ -12,9 +12,47 @@ use std::path::Path;
 
 /// Writes both logs.
 pub struct Recorder {
-    lines: File,
-    events: Option<File>,
+    lines: Log,
+    events: Option<Log>,
     path: String,
+}
+
+/// A file that grows by whole records: what a disk did not take waits, and no record is cut.
+struct Log {
+    file: File,
+    /// Bytes of whole records in the file.
+    length: u64,
+    waiting: Vec<u8>,
+}
+
+impl Log {
+    fn new(file: File) -> std::io::Result<Log> {
+        Ok(Log {
+            length: file.metadata()?.len(),
+            file,
+            waiting: Vec::new(),
+        })
+    }
+
+    /// Adds a record behind those that wait, and writes them.
+    fn add(&mut self, record: &[u8]) -> std::io::Result<()> {
+        self.waiting.extend_from_slice(record);
+        self.flush()
+    }
+
+    /// Writes what waits.
+    fn flush(&mut self) -> std::io::Result<()> {
+        let written = self.file.write_all(&self.waiting);
+        match &written {
+            Ok(()) => {
+                self.length += self.waiting.len() as u64;
+                self.waiting.clear();
+            }
+            // Part of a record may have been written.
+            Err(_) => self.file.set_len(self.length)?,
+        }
+        written
+    }
 }
 
 /// CRC-32C (Castagnoli), bit by bit: records are short.
@@ -88,15 +126,19 @@ impl Recorder {
         let mut events = None;
         if tensorboard {
             let name = format!("events.out.tfevents.{:010}.fitzroy", wall_time as u64);
-            let mut file = File::create(folder.join(name)).map_err(failed)?;
+            let file = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(folder.join(name));
+            let mut log = file.and_then(Log::new).map_err(failed)?;
             let mut version = Vec::new();
             bytes(3, b"brain.Event:2", &mut version);
-            file.write_all(&record(&event(wall_time, &version)))
+            log.add(&record(&event(wall_time, &version)))
                 .map_err(failed)?;
-            events = Some(file);
+            events = Some(log);
         }
         Ok(Recorder {
-            lines,
+            lines: Log::new(lines).map_err(failed)?,
             events,
             path,
         })
@@ -105,7 +147,7 @@ impl Recorder {
     /// Adds numbers of a step.
     ///
     /// # Errors
-    /// The disk is full or gone.
+    /// The disk is full or gone: what it did not take is written with the next numbers that it takes.
     pub fn add(&mut self, wall_time: f64, step: u64, values: &[(&str, f64)]) -> Result<()> {
         let mut line = Map::new();
         line.insert("step".into(), step.into());
@@ -129,19 +171,28 @@ impl Recorder {
         varint(2 << 3, &mut rest);
         varint(step, &mut rest);
         bytes(5, &summary, &mut rest);
-        let write = || -> std::io::Result<()> {
-            writeln!(self.lines, "{}", Value::Object(line))?;
-            if let Some(events) = &mut self.events {
-                events.write_all(&record(&event(wall_time, &rest)))?;
-            }
-            Ok(())
+        let line = format!("{}\n", Value::Object(line));
+        let lines = self.lines.add(line.as_bytes());
+        let events = match &mut self.events {
+            Some(events) => events.add(&record(&event(wall_time, &rest))),
+            None => Ok(()),
         };
-        write().map_err(|error| {
-            Error::new(
-                ErrorKind::Io,
-                format!("{} cannot be written to: {error}", self.path),
-            )
-        })
+        lines.and(events).map_err(|error| self.failed(&error))
+    }
+
+    /// Writes what a full disk did not take before.
+    ///
+    /// # Errors
+    /// As [`Recorder::add`].
+    pub fn flush(&mut self) -> Result<()> {
+        let lines = self.lines.flush();
+        let events = self.events.as_mut().map_or(Ok(()), Log::flush);
+        lines.and(events).map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        let message = format!("logs in {} cannot be written: {error}", self.path);
+        Error::new(ErrorKind::Io, message)
     }
 }
 

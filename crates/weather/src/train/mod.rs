@@ -8,6 +8,7 @@ mod commands;
 mod device;
 mod engine;
 mod events;
+mod files;
 mod model;
 mod plan;
 mod problem;

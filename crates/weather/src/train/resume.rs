@@ -2,6 +2,7 @@
 
 use super::caller::{Ended, Outcome};
 use super::checkpoint::Checkpoint;
+use super::files::BEST;
 use super::plan::{Plan, Settings, plan};
 use super::problem::Problem;
 use super::schedule::{Rollouts, Schedule};
@@ -72,12 +73,13 @@ pub fn resumed(problem: &Problem, s: &Settings, from: &Checkpoint) -> Result<Opt
 
 /// What came of a run that had ended before.
 pub(super) fn untouched(ended: Ended, checkpoint: &Checkpoint, folder: &Path) -> Outcome {
-    let best = folder.join("best.safetensors");
+    let best = folder.join(BEST);
     Outcome {
         ended,
         progress: checkpoint.progress.clone(),
         last_loss: f64::NAN,
         best: best.exists().then_some(best),
+        unwritten: Vec::new(),
         beside_start: Vec::new(),
         data_wait: 0.0,
         step_s: (f64::NAN, f64::NAN),

@@ -3,10 +3,11 @@
 use super::batch::{Batch, order};
 use super::beside::{BesideStart, beside_start, log_ratio, trials};
 use super::caller::{Caller, Ended, Event, Outcome};
-use super::checkpoint::{Checkpoint, Progress, newest};
+use super::checkpoint::{Checkpoint, Progress};
 use super::device::Deed;
 use super::engine::{Engine, Target};
 use super::events::Recorder;
+use super::files::Files;
 use super::model::initial;
 use super::plan::Settings;
 use super::problem::Problem;
@@ -15,8 +16,8 @@ use super::resume::{Ready, ready, resumed, untouched};
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{AdamW, Parameter, Pool, norm_squared};
-use std::path::{Path, PathBuf};
+use fitzroy_device::nn::{AdamW, Pool, norm_squared};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
@@ -39,16 +40,13 @@ struct Run<'a> {
     problem: &'a Problem,
     settings: &'a Settings,
     caller: &'a Caller<'a>,
-    folder: &'a Path,
+    files: Files<'a>,
     engine: Engine,
-    arrays: Vec<Parameter>,
     checkpoint: Checkpoint,
     schedule: Schedule,
     rollouts: Rollouts,
     planned: u64,
     flops: u64,
-    recorder: Recorder,
-    best: Option<PathBuf>,
     trials: Trials,
     last_loss: f64,
     last_norm: f64,
@@ -56,6 +54,8 @@ struct Run<'a> {
     synced: (u64, f64),
     /// Since the last line: losses, steps, start, waiting.
     since: (f64, u64, f64, f64),
+    /// What could not be written where it belongs, at the end.
+    unwritten: Vec<String>,
     /// Since the start: start, waiting.
     spent: (f64, f64),
     durations: Vec<f64>,
@@ -65,7 +65,8 @@ struct Run<'a> {
 /// Trains a problem in a folder, from a checkpoint where one is given.
 ///
 /// # Errors
-/// As [`super::plan()`]; the checkpoint is of another problem or other settings; a file cannot be written.
+/// As [`super::plan()`]; the checkpoint is of another problem or other settings; no log can be begun. A disk that is full
+/// later is no error: see [`Outcome::unwritten`].
 pub fn train(
     problem: &Problem,
     settings: &Settings,
@@ -131,26 +132,25 @@ pub fn train_on(
         far,
         steps,
     };
-    let best = folder.join("best.safetensors");
+    let recorder = Recorder::open(folder, (caller.wall_time)(), s.tensorboard)?;
+    let arrays = network.parameters().to_vec();
     let mut run = Run {
         problem,
         settings,
         caller,
-        folder,
-        arrays: network.parameters().to_vec(),
+        files: Files::new((folder, caller.spare), recorder, arrays, s.keep),
         engine,
         checkpoint,
         schedule,
         rollouts,
         planned: plan.steps.1,
         flops: plan.flops_per_step,
-        recorder: Recorder::open(folder, (caller.wall_time)(), s.tensorboard)?,
-        best: best.exists().then_some(best),
         trials,
         last_loss: f64::NAN,
         last_norm: f64::NAN,
         synced: (0, now),
         since: (0.0, 0, now, 0.0),
+        unwritten: Vec::new(),
         spent: (now, 0.0),
         durations: Vec::new(),
         profiler: None,
@@ -169,7 +169,8 @@ pub fn train_on(
         ended,
         progress: run.checkpoint.progress.clone(),
         last_loss: run.last_loss,
-        best: run.best.clone(),
+        best: run.files.best.clone(),
+        unwritten: run.unwritten,
         beside_start,
         data_wait: if total > 0.0 {
             run.spent.1 / total
@@ -217,14 +218,13 @@ impl Run<'_> {
 
     /// The best checkpoint beside the start, where the run has come to its end.
     fn beside_start(&mut self, ended: Ended) -> Result<Vec<BesideStart>> {
-        let (Ended::Finished | Ended::Early, Some(best)) = (ended, &self.best) else {
-            return Ok(Vec::new());
-        };
-        if !self.problem.is_forecast() {
+        if !matches!(ended, Ended::Finished | Ended::Early) || !self.problem.is_forecast() {
             return Ok(Vec::new());
         }
+        let Some(best) = self.files.load_best()? else {
+            return Ok(Vec::new());
+        };
         let s = self.settings;
-        let best = Checkpoint::load(best)?;
         let windows = (3 * s.batch_size * s.accumulate) as f64;
         let flops = (self.flops as f64 / windows, FLOPS_BESIDE);
         let mut pool = Pool::new(s.threads);
@@ -253,9 +253,12 @@ impl Run<'_> {
         if ended != Ended::Interrupted && ended != Ended::Diverged {
             self.validate()?;
         }
-        if ended != Ended::Diverged {
-            self.save()?;
-        }
+        let saved = match ended {
+            Ended::Diverged => true,
+            _ => self.save()?,
+        };
+        let last = (!saved).then_some(&self.checkpoint);
+        self.unwritten = self.files.finish(last);
         let learnt = self.last_loss.is_finite() && self.last_loss != 0.0;
         Ok(match ended {
             Ended::Finished | Ended::Early if !learnt => Ended::Degenerate,
@@ -512,8 +515,17 @@ impl Run<'_> {
         if let Some(bytes) = self.engine.device_bytes() {
             values.push(("train/gpu_memory_bytes", bytes as f64));
         }
-        self.recorder
-            .add((self.caller.wall_time)(), progress.step, &values)
+        let step = progress.step;
+        self.record(step, &values);
+        Ok(())
+    }
+
+    /// Adds numbers of a step to the logs.
+    fn record(&mut self, step: u64, values: &[(&str, f64)]) {
+        let time = (self.caller.wall_time)();
+        if let Some(told) = self.files.add(time, step, values) {
+            (self.caller.observer)(&Event::Note(told));
+        }
     }
 
     /// Validation losses one step and many steps ahead.
@@ -543,9 +555,9 @@ impl Run<'_> {
             let progress = &mut self.checkpoint.progress;
             (progress.best_loss, progress.best_ratio) = (Some(losses.0), Some(ratio));
             progress.patience = 0;
-            let path = self.folder.join("best.safetensors");
-            self.checkpoint.save(&path, &self.arrays)?;
-            self.best = Some(path);
+            if let Some(told) = self.files.keep_best(&self.checkpoint) {
+                (self.caller.observer)(&Event::Note(told));
+            }
         } else {
             progress.patience += 1;
         }
@@ -562,23 +574,23 @@ impl Run<'_> {
             ("validation/long_loss", losses.1),
             ("validation/ratio", ratio),
         ];
-        self.recorder.add((self.caller.wall_time)(), step, &values)
+        self.record(step, &values);
+        Ok(())
     }
 
-    /// Writes a checkpoint and removes the oldest.
-    fn save(&mut self) -> Result<()> {
+    /// Writes a checkpoint and removes the oldest; false if the disk does not take it.
+    fn save(&mut self) -> Result<bool> {
         self.sync()?;
         self.engine.pull(&mut self.checkpoint)?;
-        let step = self.checkpoint.progress.step;
-        let path = self
-            .folder
-            .join(format!("checkpoint-{step:08}.safetensors"));
-        self.checkpoint.save(&path, &self.arrays)?;
-        for old in newest(self.folder).into_iter().skip(self.settings.keep) {
-            // An old checkpoint that stays does no harm.
-            let _ = std::fs::remove_file(old);
+        match self.files.save(&self.checkpoint) {
+            Ok(path) => {
+                (self.caller.observer)(&Event::Saved(&path));
+                Ok(true)
+            }
+            Err(told) => {
+                (self.caller.observer)(&Event::Note(told));
+                Ok(false)
+            }
         }
-        (self.caller.observer)(&Event::Saved(&path));
-        Ok(())
     }
 }

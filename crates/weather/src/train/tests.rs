@@ -129,6 +129,7 @@ pub(super) fn run(
         wall_time: &|| 1e9,
         stop: &stop,
         observer: &|_| {},
+        spare: None,
         profile: None,
     };
     train(problem, settings, from, folder, &caller).unwrap()

@@ -53,6 +53,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     let trained = training.run(&mut opened, until, &observer, args.profile, &*face)?;
     show(args, &trained, &opened.folder)?;
     trained.advice().iter().for_each(terminal::note);
+    if !trained.outcome.unwritten.is_empty() {
+        return Ok(Outcome::NotPassed);
+    }
     Ok(match trained.outcome.ended {
         Ended::Finished | Ended::Early => Outcome::Done,
         Ended::Interrupted => Outcome::Interrupted,

@@ -29,6 +29,7 @@ fn run_on_lists(
         wall_time: &|| 1e9,
         stop: &stop,
         observer: &|_| {},
+        spare: None,
         profile: None,
     };
     let settings = Settings {
