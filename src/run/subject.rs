@@ -29,6 +29,14 @@ impl<'a, 'b: 'a> From<&'a Foreign<'b>> for Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// Number of unconstrained coordinates, as written.
+    pub fn n_coordinates(&self) -> usize {
+        match self {
+            Subject::Model(joint) => joint.n_params(),
+            Subject::Density(foreign) => foreign.dim(),
+        }
+    }
+
     /// What a run of it needs, from its sizes alone.
     pub fn estimate(&self, settings: &Settings) -> Estimate {
         match self {

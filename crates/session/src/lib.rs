@@ -25,6 +25,7 @@
 //! stopped goes on, and tables, figures and a report are left beside them.
 //!
 //! - [`sample`], [`Session`]: a model sampled, in one call or step by step;
+//! - [`density`]: densities that somebody else computes, sampled as models are;
 //! - [`curves`]: curves fitted in memory, by groups and in files, and their posteriors;
 //! - [`weather`]: networks trained, scored and asked for forecasts;
 //! - [`stop_signal`]: studies of stop-signal tasks fitted;
@@ -41,6 +42,7 @@
 pub mod chains;
 pub mod clock;
 pub mod curves;
+pub mod density;
 pub mod device;
 pub mod face;
 pub mod folder;
@@ -52,5 +54,5 @@ pub mod stop_signal;
 pub mod traces;
 pub mod weather;
 
-pub use sampling::{Sampling, memory_limit, sample};
-pub use session::{Fit, Session};
+pub use sampling::{Sampling, Source, Text, memory_limit, sample};
+pub use session::{Fit, Sampled, Session};

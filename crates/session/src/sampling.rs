@@ -4,11 +4,12 @@ use crate::chains::{Destination, Ended};
 use crate::clock::Clock;
 use crate::device::{Chosen, Request};
 use crate::face::{Face, silent};
-use crate::session::{Fit, NEVER, Session};
+use crate::session::{Fit, NEVER, Sampled, Session};
 use fitzroy::data::Dataset;
 use fitzroy::diagnose::{SummaryOptions, diagnose};
 use fitzroy::draws::read_trace;
 use fitzroy::model::Model;
+use fitzroy::model::joint::Joint;
 use fitzroy::run::{Settings, bind};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
@@ -36,6 +37,11 @@ use std::sync::atomic::AtomicBool;
 /// # Ok::<(), fitzroy::Error>(())
 /// ```
 pub fn sample<'a>(model: &'a Model, data: &'a Dataset) -> Sampling<'a> {
+    sampling(Text { model, data }, "model")
+}
+
+/// Samples what `source` binds to, called `name` as long as it has no other.
+pub(crate) fn sampling<'a, W>(source: W, name: &str) -> Sampling<'a, W> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut settings = Settings {
         memory_limit_bytes: memory_limit(),
@@ -43,9 +49,8 @@ pub fn sample<'a>(model: &'a Model, data: &'a Dataset) -> Sampling<'a> {
     };
     settings.sampler.threads = threads;
     Sampling {
-        model,
-        data,
-        name: "model".into(),
+        source,
+        name: name.into(),
         settings,
         threads,
         request: Request::default(),
@@ -64,11 +69,46 @@ pub fn memory_limit() -> Option<u64> {
     Memory::probe().map(|m| m.free_bytes / 10 * 9)
 }
 
-/// What [`sample`] is asked for.
-#[must_use = "nothing is sampled before `run`"]
-pub struct Sampling<'a> {
+/// Where what is sampled comes from.
+pub trait Source {
+    /// What is sampled.
+    type Bound: Sampled;
+
+    /// It, for a run with `settings`.
+    ///
+    /// # Errors
+    /// Data that are missing or do not fit; a run above the memory limit.
+    fn bound(self, settings: &Settings) -> Result<Self::Bound>;
+
+    /// What it will compute on.
+    ///
+    /// # Errors
+    /// A device that was asked for and cannot be used.
+    fn choose(&self, request: &Request) -> Result<Chosen>;
+}
+
+/// A model as text, and its data.
+pub struct Text<'a> {
     model: &'a Model,
     data: &'a Dataset,
+}
+
+impl Source for Text<'_> {
+    type Bound = Joint;
+
+    fn bound(self, settings: &Settings) -> Result<Joint> {
+        bind(self.model, self.data, settings)
+    }
+
+    fn choose(&self, request: &Request) -> Result<Chosen> {
+        request.choose()
+    }
+}
+
+/// What [`sample`] is asked for.
+#[must_use = "nothing is sampled before `run`"]
+pub struct Sampling<'a, W = Text<'a>> {
+    source: W,
     name: String,
     settings: Settings,
     threads: usize,
@@ -82,7 +122,7 @@ pub struct Sampling<'a> {
     clock: Clock,
 }
 
-impl<'a> Sampling<'a> {
+impl<'a, W> Sampling<'a, W> {
     /// Draws of each chain.
     pub fn draws(mut self, n: usize) -> Self {
         self.settings.sampler.draws = n;
@@ -211,20 +251,22 @@ impl<'a> Sampling<'a> {
         self.clock = clock;
         self
     }
+}
 
+impl<W: Source> Sampling<'_, W> {
     /// Binds the model and chooses the device: the session whose steps are then taken by hand.
     ///
     /// # Errors
     /// Data that are missing or do not fit; a device that cannot be used; a run above the memory
     /// limit.
-    pub fn bind(self) -> Result<Session> {
+    pub fn bind(self) -> Result<Session<W::Bound>> {
         let settings = self.settings;
         let chosen = match self.chosen {
             Some(chosen) => chosen,
-            None => self.request.choose()?,
+            None => self.source.choose(&self.request)?,
         };
         Ok(Session {
-            joint: bind(self.model, self.data, &settings)?,
+            subject: self.source.bound(&settings)?,
             settings,
             chosen,
             name: self.name,
@@ -269,7 +311,7 @@ impl<'a> Sampling<'a> {
 }
 
 /// A run that had all its draws before, read from its folder.
-fn ended(session: &Session) -> Result<Fit> {
+fn ended<S: Sampled>(session: &Session<S>) -> Result<Fit> {
     let folder = session.destination.as_ref().and_then(|to| to.out.clone());
     let folder = folder.expect("only a run in a folder has draws before");
     let trace = read_trace(&folder)?;

@@ -9,8 +9,9 @@ use crate::report;
 use fitzroy::Result;
 use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::draws::Trace;
+use fitzroy::model::foreign::Foreign;
 use fitzroy::model::joint::Joint;
-use fitzroy::run::{self, Outcome, Saved, Settings, run_json};
+use fitzroy::run::{self, Outcome, Saved, Settings, Subject, run_json};
 use fitzroy_device::probe;
 use fitzroy_report::report::RunFacts;
 use serde_json::{Value, json};
@@ -21,14 +22,46 @@ use std::sync::atomic::AtomicBool;
 /// Nobody stops it.
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// A bound model that is to be sampled.
+/// What can be sampled: a bound model, or a density that somebody else computes.
+pub trait Sampled {
+    /// It, as runs see it.
+    fn subject(&self) -> Subject<'_>;
+
+    /// Decides on the device, now that the run is known.
+    ///
+    /// # Errors
+    /// A GPU that was asked for has too little memory: what fits.
+    fn settle(&self, chosen: &mut Chosen, settings: &mut Settings) -> Result<()>;
+}
+
+impl Sampled for Joint {
+    fn subject(&self) -> Subject<'_> {
+        Subject::Model(self)
+    }
+
+    fn settle(&self, chosen: &mut Chosen, settings: &mut Settings) -> Result<()> {
+        chosen.settle(self, settings)
+    }
+}
+
+impl Sampled for Foreign<'_> {
+    fn subject(&self) -> Subject<'_> {
+        Subject::Density(self)
+    }
+
+    fn settle(&self, _: &mut Chosen, _: &mut Settings) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A bound model, or a density of somebody else, that is to be sampled.
 ///
 /// The steps are [`settle`](Session::settle), [`open`](Session::open), [`draw`](Session::draw),
 /// [`examine`](Session::examine), [`save`](Session::save), [`report`](Session::report) and
 /// [`finish`](Session::finish). [`Sampling::run`](crate::Sampling::run) takes them all.
-pub struct Session {
-    /// The model with its data.
-    pub joint: Joint,
+pub struct Session<S = Joint> {
+    /// The model with its data, or the density.
+    pub subject: S,
     /// How it is sampled.
     pub settings: Settings,
     /// Where it is computed.
@@ -66,13 +99,13 @@ pub struct Fit {
     pub outcome: Option<Box<Outcome>>,
 }
 
-impl Session {
+impl<S: Sampled> Session<S> {
     /// Decides on the device, now that the run is known.
     ///
     /// # Errors
     /// A GPU that was asked for has too little memory: what fits.
     pub fn settle(&mut self) -> Result<()> {
-        self.chosen.settle(&self.joint, &mut self.settings)
+        self.subject.settle(&mut self.chosen, &mut self.settings)
     }
 
     /// What the run needs; nothing is written.
@@ -80,7 +113,8 @@ impl Session {
     /// # Errors
     /// Those of the sampler: no start with a finite log density.
     pub fn need(&self) -> Result<Need> {
-        chains::need(&self.joint, &self.settings, self.chosen.asked_precision())
+        let subject = self.subject.subject();
+        chains::need(subject, &self.settings, self.chosen.asked_precision())
     }
 
     /// Opens the folder, if there is to be one; false if the run in it has all its draws, which is
@@ -101,7 +135,7 @@ impl Session {
 
     fn chains<'a>(&'a self, stop: &'a AtomicBool) -> Chains<'a> {
         Chains {
-            joint: &self.joint,
+            subject: self.subject.subject(),
             settings: &self.settings,
             clock: self.clock,
             face: &self.face,

@@ -15,8 +15,7 @@ use crate::face::{Face, Note};
 use crate::folder::Folder;
 use crate::progress::{Board, PROGRESS, Progress, State};
 use fitzroy::draws::Flush;
-use fitzroy::model::joint::Joint;
-use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings};
+use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings, Subject};
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +35,7 @@ pub struct Destination {
 /// Chains that are to run.
 pub struct Chains<'a> {
     /// What is sampled.
-    pub joint: &'a Joint,
+    pub subject: Subject<'a>,
     /// How.
     pub settings: &'a Settings,
     /// Began when the work began.
@@ -82,7 +81,7 @@ impl Chains<'_> {
     /// The run in it is another, or left no state.
     pub fn go_on(&self, folder: &Folder) -> Result<Option<Option<Saved>>> {
         let settings = self.settings;
-        let from = run::open(folder.path(), self.joint, settings)?;
+        let from = run::open(folder.path(), self.subject, settings)?;
         let shown = folder.path().display();
         let has_all = |n_draws: usize| {
             self.face.tell(Note::Notice(&format!(
@@ -100,8 +99,10 @@ impl Chains<'_> {
         let drawn = folder.path().join("trace.nc").is_file();
         let finished = folder.finished_with();
         let finished = finished.filter(|_| from.is_none() && drawn);
-        if let Some(n_draws) = finished.filter(|_| settings.prior_only) {
-            prior::is_same(folder.path(), self.joint, settings)?;
+        if let (Some(n_draws), Subject::Model(joint), true) =
+            (finished, self.subject, settings.prior_only)
+        {
+            prior::is_same(folder.path(), joint, settings)?;
             if n_draws >= settings.sampler.draws {
                 has_all(n_draws);
                 return Ok(None);
@@ -192,8 +193,8 @@ impl Chains<'_> {
             created_at: &timestamp(),
         };
         let ran = match keeping {
-            Some(keeping) => run::run_kept(self.joint, self.settings, &caller, keeping),
-            None => run::run(self.joint, self.settings, &caller),
+            Some(keeping) => run::run_kept(self.subject, self.settings, &caller, keeping),
+            None => run::run(self.subject, self.settings, &caller),
         };
         board.set_state(match &ran {
             Err(_) => State::Failed,

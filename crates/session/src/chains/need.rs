@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use fitzroy::Result;
 use fitzroy::fit::sample::{Event, Init, Observer};
 use fitzroy::model::joint::Joint;
-use fitzroy::run::{self, Caller, Costs, Estimate, Settings};
+use fitzroy::run::{self, Caller, Costs, Estimate, Settings, Subject};
 use fitzroy_device::gpu::text::Precision;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -25,18 +25,27 @@ pub struct Need {
     pub pilot_transitions: usize,
     /// Seconds of the whole run on the threads of its settings.
     pub time_s: f64,
-    /// Seconds of the whole run on cards of clusters, by name, of which none need be here.
+    /// Seconds of the whole run on cards of clusters, by name, of which none need be here; none of a
+    /// density that somebody else computes.
     pub cards: Vec<(String, f64)>,
 }
 
-/// What a run of `joint` needs; `precision` is that of a GPU, if one was asked for.
+/// What a run of `subject` needs; `precision` is that of a GPU, if one was asked for.
 ///
 /// # Errors
 /// Those of the sampler: no start with a finite log density.
-pub fn need(joint: &Joint, settings: &Settings, precision: Option<Precision>) -> Result<Need> {
-    let memory = run::estimate(joint.model(), joint.binding(), settings);
-    let pace = pilot(joint, settings)?;
-    let cards = cards(joint, settings, precision, pace.gradients)?;
+pub fn need<'a>(
+    subject: impl Into<Subject<'a>>,
+    settings: &Settings,
+    precision: Option<Precision>,
+) -> Result<Need> {
+    let subject = subject.into();
+    let memory = subject.estimate(settings);
+    let pace = pilot(subject, settings)?;
+    let cards = match subject {
+        Subject::Model(joint) => cards(joint, settings, precision, pace.gradients)?,
+        Subject::Density(_) => Vec::new(),
+    };
     let s = &settings.sampler;
     let rounds = s.chains.div_ceil(s.threads.clamp(1, s.chains.max(1)));
     Ok(Need {
@@ -98,7 +107,7 @@ struct Pace {
 }
 
 /// Finds the pace of one chain.
-fn pilot(joint: &Joint, settings: &Settings) -> Result<Pace> {
+fn pilot(subject: Subject<'_>, settings: &Settings) -> Result<Pace> {
     let mut settings = settings.clone();
     let sampler = &mut settings.sampler;
     (sampler.chains, sampler.threads, sampler.draws) = (1, 1, 1);
@@ -124,7 +133,7 @@ fn pilot(joint: &Joint, settings: &Settings) -> Result<Pace> {
         now: &|| clock.seconds(),
         created_at: "",
     };
-    let outcome = run::run(joint, &settings, &caller)?;
+    let outcome = run::run(subject, &settings, &caller)?;
     let made = match (pilot.made.load(Relaxed), settings.prior_only) {
         (0, true) => PRIOR_DRAWS,
         (made, _) => made.max(1),

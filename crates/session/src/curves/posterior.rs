@@ -12,7 +12,7 @@ use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
-use fitzroy::run::{self, Settings, run_json};
+use fitzroy::run::{self, Settings, Subject, run_json};
 use fitzroy_curve_fit::posterior;
 use fitzroy_report::report::RunFacts;
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl Sampling<'_> {
             device,
         } = self.prepare(fitted)?;
         let chains = Chains {
-            joint: &joint,
+            subject: Subject::Model(&joint),
             settings: &settings,
             clock: self.clock,
             face: self.face,

@@ -52,9 +52,9 @@ impl StudyFit<'_> {
             let names = spec.names().iter().map(ToString::to_string);
             spec.centred = names.filter(|n| !spec.noncentred.contains(n)).collect();
         }
-        let subjects = subjects(&session.joint);
+        let subjects = subjects(&session.subject);
         let sampler = &mut session.settings.sampler;
-        let (joint, seed) = (&session.joint, sampler.seed);
+        let (joint, seed) = (&session.subject, sampler.seed);
         let mut points = start::points(&spec, self.study, joint, &subjects, self.n_chains, seed);
         // A task has some of the chains.
         let first = sampler.first_chain as usize;

@@ -4,9 +4,9 @@ use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{json, terminal};
 use fitzroy::Result;
-use fitzroy::model::joint::Joint;
 use fitzroy::report::json_number;
-use fitzroy::run::{Settings, n_observations};
+use fitzroy::run::{Settings, Subject, n_observations};
+use fitzroy_session::Sampled;
 use fitzroy_session::chains::need;
 use serde_json::{Map, Value, json};
 
@@ -16,18 +16,23 @@ use serde_json::{Map, Value, json};
 /// Those of the sampler: no start with a finite log density.
 pub(crate) fn dry_run(
     model: &str,
-    joint: &Joint,
+    subject: &impl Sampled,
     settings: &Settings,
     common: &Common,
 ) -> Result<Outcome> {
-    let need = need(joint, settings, common.asked_precision())?;
+    let subject = subject.subject();
+    let n_observations = match subject {
+        Subject::Model(joint) => n_observations(joint),
+        Subject::Density(_) => 0,
+    };
+    let need = need(subject, settings, common.asked_precision())?;
     let (memory, time_s, made) = (&need.memory, need.time_s, need.pilot_transitions);
     let s = &settings.sampler;
     if common.json {
         json::print(&json!({
             "model": model,
-            "parameters": joint.n_params(),
-            "observations": n_observations(joint),
+            "parameters": subject.n_coordinates(),
+            "observations": n_observations,
             "chains": s.chains,
             "first_chain": s.first_chain,
             "tune": s.tune,
@@ -49,20 +54,22 @@ pub(crate) fn dry_run(
         Some(format!("{time_s:.0} s on a {}", name.to_uppercase()))
     });
     terminal::out(format_args!(
-        "{}: {} parameters, {} observations\nmemory  about {:.0} MiB, {:.0} of them draws\n\
-         time    about {time_s:.0} s for {} chains of {} + {} transitions on {} threads, by the \
-         pace of the first {made} of a warm-up, which is often slower than what follows\n\
-         GPUs    about {}, by their clocks and the instructions of a gradient: never measured",
-        model,
-        joint.n_params(),
-        n_observations(joint),
+        "{model}: {} parameters, {n_observations} observations\nmemory  about {:.0} MiB, {:.0} of \
+         them draws\ntime    about {time_s:.0} s for {} chains of {} + {} transitions on {} threads, \
+         by the pace of the first {made} of a warm-up, which is often slower than what follows",
+        subject.n_coordinates(),
         memory.bytes / f64::from(1 << 20),
         memory.draws_bytes / f64::from(1 << 20),
         s.chains,
         s.tune,
         s.draws,
         s.threads,
-        named.collect::<Vec<_>>().join(", "),
     ));
+    if !need.cards.is_empty() {
+        terminal::out(format_args!(
+            "GPUs    about {}, by their clocks and the instructions of a gradient: never measured",
+            named.collect::<Vec<_>>().join(", "),
+        ));
+    }
     Ok(Outcome::Done)
 }

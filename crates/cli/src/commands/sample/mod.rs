@@ -1,5 +1,6 @@
 //! `fitzroy sample MODEL`.
 
+mod density;
 mod inputs;
 mod show;
 
@@ -15,6 +16,7 @@ use fitzroy::run::{Device, Settings, Team, bind, kernel_text};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::chains::Ended;
 use fitzroy_session::clock::Clock;
+use fitzroy_session::{Sampled, Session};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -23,16 +25,22 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:\n  \
     fitzroy sample models/eight-schools.fz --data models/eight-schools.csv\n  \
     fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n  \
-    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 9000 --out growth --resume\n\n\
+    fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 9000 --out growth --resume\n  \
+    fitzroy sample --density ./radon_model.so --data radon.json\n\n\
     Writes trace.nc (for ArviZ), run.zarr (the draws while they are made), run.state (to go on \
     from), summary.txt, summary.csv, summary.json, run.json, report.html and progress.json into \
     --out.")]
 pub(crate) struct SampleArgs {
     /// The model, a .fz file
-    model: PathBuf,
+    #[arg(required_unless_present = "density")]
+    model: Option<PathBuf>,
     /// One array from a file, as NAME=FILE
     #[arg(value_name = "NAME=FILE")]
     bindings: Vec<String>,
+    /// A library to sample in the place of a model: a Stan program that BridgeStan compiled, or functions
+    /// of C (docs/foreign-densities.md)
+    #[arg(long, value_name = "LIB", conflicts_with_all = FOR_MODELS)]
+    density: Option<PathBuf>,
     /// A data file: .json, .json.gz, .csv, .tsv, .npy, .npz, .parquet, .nc, .h5; may be given several times
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
@@ -73,6 +81,20 @@ pub(crate) struct SampleArgs {
     #[command(flatten)]
     common: Common,
 }
+
+/// What only a model takes.
+const FOR_MODELS: [&str; 10] = [
+    "model",
+    "bindings",
+    "set",
+    "rewrites",
+    "predictive",
+    "prior_only",
+    "dump_kernel",
+    "centring",
+    "engine",
+    "log_likelihood",
+];
 
 /// Where chains start.
 #[derive(Clone, Copy, ValueEnum)]
@@ -121,14 +143,17 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
     let (flags, common) = (&args.chains, &args.common);
     let machine = common.threads()?;
     let settings = args.settings(machine)?;
+    let Some(path) = &args.model else {
+        return density::run(args, settings, machine, clock);
+    };
     let chosen = match args.dump_kernel {
         Some(_) => None,
         None => Some(common.request()?.choose()?),
     };
-    let model = inputs::model(&args.model)?;
+    let model = inputs::model(path)?;
     let data = inputs::data(&args.data, &args.bindings, &args.set)?;
     let explained = |error: Error| match error.kind() {
-        ErrorKind::Model => error.context(args.model.display()),
+        ErrorKind::Model => error.context(path.display()),
         ErrorKind::Data if data.arrays().is_empty() => inputs::no_data(&model),
         _ => error,
     };
@@ -137,7 +162,7 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         return dump(args, &joint, settings);
     };
     let mut session = fitzroy_session::sample(&model, &data)
-        .name(inputs::name(&args.model))
+        .name(inputs::name(path))
         .settings(settings)
         .threads_after(machine.threads)
         .chosen(chosen)
@@ -149,17 +174,23 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         .map_err(explained)?;
     session.settle()?;
     if flags.dry_run {
-        let shown = args.model.display().to_string();
-        return chains::dry_run(&shown, &session.joint, &session.settings, common);
+        let shown = path.display().to_string();
+        return chains::dry_run(&shown, &session.subject, &session.settings, common);
     }
     if !session.open()? {
         return Ok(Outcome::Done);
     }
     if !common.quiet {
-        show::header(&args.model, &session);
+        show::header(path, &session);
         let warnings = model.warnings().iter();
         warnings.for_each(|w| terminal::note(format_args!("warning: {w}")));
     }
+    drawn(args, session, clock)
+}
+
+/// Draws, prints, saves, in the folder that is open.
+fn drawn<S: Sampled>(args: &SampleArgs, mut session: Session<S>, clock: Clock) -> Result<Outcome> {
+    let (flags, common) = (&args.chains, &args.common);
     let (outcome, _progress) = match session.draw(&*interrupt::catch()?)? {
         Ended::Drawn(outcome, progress) => (outcome, progress),
         Ended::Early => return Ok(Outcome::Interrupted),

@@ -7,12 +7,17 @@ use fitzroy::report::{TextOptions, diagnosis_text, verdict_line};
 use fitzroy::run::{Outcome, n_observations};
 use fitzroy_device::lanes::Level;
 use fitzroy_device::probe::level_name;
-use fitzroy_session::{Fit, Session};
+use fitzroy_session::{Fit, Sampled, Session};
 use std::path::Path;
 
 /// One line before the work: what will run, and on what.
 pub(super) fn header(model: &Path, session: &Session) {
-    let (joint, settings, chosen) = (&session.joint, &session.settings, &session.chosen);
+    header_of(model, &observations(&session.subject), session);
+}
+
+/// The same, with what is said of the data.
+pub(super) fn header_of<S: Sampled>(model: &Path, data: &str, session: &Session<S>) {
+    let (settings, chosen) = (&session.settings, &session.chosen);
     let file = model
         .file_name()
         .unwrap_or(model.as_os_str())
@@ -21,8 +26,8 @@ pub(super) fn header(model: &Path, session: &Session) {
     terminal::note(format_args!(
         "fitzroy {}  {file}  {}, {}  cpu {}, {}  {}  seed {}",
         env!("CARGO_PKG_VERSION"),
-        count(joint.n_params(), "parameter"),
-        observations(joint),
+        count(session.subject.subject().n_coordinates(), "parameter"),
+        data,
         level_name(Level::detect()),
         count(threads, "thread"),
         settings.precision.name(),

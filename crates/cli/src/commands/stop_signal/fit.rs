@@ -187,7 +187,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
     fit.place(&mut session);
     session.settle()?;
     if flags.dry_run {
-        return chains::dry_run("stop-signal", &session.joint, &session.settings, common);
+        return chains::dry_run("stop-signal", &session.subject, &session.settings, common);
     }
     if !session.open()? {
         return Ok(Outcome::Done);
@@ -236,7 +236,7 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome> {
 }
 
 fn header(study: &Study, session: &Session) {
-    let (joint, settings, device) = (&session.joint, &session.settings, &session.chosen.label);
+    let (joint, settings, device) = (&session.subject, &session.settings, &session.chosen.label);
     terminal::note(format_args!(
         "fitzroy {}  stop-signal  {} subjects, {} trials, {} parameters  {device}  f64  seed {}",
         env!("CARGO_PKG_VERSION"),
