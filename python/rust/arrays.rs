@@ -1,8 +1,9 @@
 //! NumPy arrays from vectors of the library, without a copy.
 
 use fitzroy::data::{Array, Dataset, Labels};
-use fitzroy::draws::{Attribute, Column, Group};
+use fitzroy::draws::{Attribute, Column, Group, Trace, Variable};
 use numpy::{IxDyn, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArrayDyn};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -79,6 +80,63 @@ pub(crate) fn dataset(data: &Bound<'_, PyDict>) -> PyResult<Dataset> {
         }
     }
     Ok(out)
+}
+
+/// A trace from its groups, as `{name: {variable: (dims, array)}}`, with labels by dim (`coords`) and
+/// text attributes (`attributes`).
+pub(crate) fn trace(given: &Bound<'_, PyDict>) -> PyResult<Trace> {
+    let part = |name: &str| -> PyResult<Bound<'_, PyDict>> {
+        let found = given.get_item(name)?;
+        let found = found.ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
+        Ok(found.cast_into::<PyDict>()?)
+    };
+    let mut out = Trace::default();
+    for (name, variables) in part("groups")?.iter() {
+        let mut group = Group {
+            name: name.extract()?,
+            ..Group::default()
+        };
+        for (name, value) in variables.cast::<PyDict>()?.iter() {
+            let (dims, array): (Vec<String>, Bound<'_, PyAny>) = value.extract()?;
+            let (shape, values) = column_of(&array)?;
+            group.variables.push(Variable {
+                name: name.extract()?,
+                dims,
+                shape,
+                values,
+            });
+        }
+        out.groups.push(group);
+    }
+    for (name, values) in part("coords")?.iter() {
+        let labels = match values.extract::<Vec<i64>>() {
+            Ok(numbers) => Labels::Integers(numbers),
+            Err(_) => Labels::Text(values.extract()?),
+        };
+        out.coords.insert(name.extract()?, labels);
+    }
+    for (name, value) in part("attributes")?.iter() {
+        let (name, value): (String, String) = (name.extract()?, value.extract()?);
+        out.attributes.push((name, Attribute::Text(value)));
+    }
+    Ok(out)
+}
+
+fn column_of(array: &Bound<'_, PyAny>) -> PyResult<(Vec<usize>, Column)> {
+    if let Ok(array) = array.extract::<PyReadonlyArrayDyn<'_, f64>>() {
+        let array = array.as_array();
+        let values = Column::Real(array.iter().copied().collect());
+        return Ok((array.shape().to_vec(), values));
+    }
+    if let Ok(array) = array.extract::<PyReadonlyArrayDyn<'_, i64>>() {
+        let array = array.as_array();
+        let values = Column::Integer(array.iter().copied().collect());
+        return Ok((array.shape().to_vec(), values));
+    }
+    let array = array.extract::<PyReadonlyArrayDyn<'_, bool>>()?;
+    let array = array.as_array();
+    let values = Column::Flag(array.iter().copied().collect());
+    Ok((array.shape().to_vec(), values))
 }
 
 /// For each of the first indices of all arrays, what stands there.

@@ -7,7 +7,11 @@ mod curves;
 mod density;
 mod errors;
 mod notebook;
+mod program;
 mod sampling;
+mod stop_signal;
+mod traces;
+mod weather;
 
 use pyo3::prelude::*;
 
@@ -18,7 +22,20 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(curves::t_quantile, m)?)?;
     m.add_function(wrap_pyfunction!(callbacks::least_squares, m)?)?;
     m.add_function(wrap_pyfunction!(density::log_density, m)?)?;
+    m.add_function(wrap_pyfunction!(program::main, m)?)?;
+    m.add_function(wrap_pyfunction!(program::verify, m)?)?;
+    m.add_function(wrap_pyfunction!(program::devices, m)?)?;
     m.add_function(wrap_pyfunction!(sampling::canonical, m)?)?;
     m.add_function(wrap_pyfunction!(sampling::sample, m)?)?;
+    m.add_function(wrap_pyfunction!(stop_signal::simulated, m)?)?;
+    m.add_function(wrap_pyfunction!(stop_signal::stop_signal_fit, m)?)?;
+    m.add_function(wrap_pyfunction!(traces::read, m)?)?;
+    m.add_function(wrap_pyfunction!(traces::diagnosed, m)?)?;
+    m.add_function(wrap_pyfunction!(traces::loo, m)?)?;
+    m.add_function(wrap_pyfunction!(traces::compared, m)?)?;
+    m.add_function(wrap_pyfunction!(traces::report, m)?)?;
+    m.add_function(wrap_pyfunction!(weather::weather_train, m)?)?;
+    m.add_function(wrap_pyfunction!(weather::weather_score, m)?)?;
+    m.add_function(wrap_pyfunction!(weather::weather_forecast, m)?)?;
     Ok(())
 }

@@ -4,7 +4,9 @@ use crate::arrays::{attributes, dataset, group, labels};
 use crate::attend::attended;
 use crate::errors::{named, raised, spelled};
 use crate::notebook::Notebook;
+use crate::traces::words_of;
 use fitzroy::ErrorKind;
+use fitzroy::data::Dataset;
 use fitzroy::draws::Trace;
 use fitzroy::fit::sample::Init;
 use fitzroy::model::Model;
@@ -12,7 +14,7 @@ use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy_session::device::Request;
 use fitzroy_session::face::Face;
-use fitzroy_session::{Fit, memory_limit};
+use fitzroy_session::{Fit, Sampling, memory_limit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -46,43 +48,90 @@ pub(crate) fn sample<'py>(
     let model = Model::parse(text).map_err(raised)?;
     let data = dataset(data)?;
     let run_settings = settings_of(settings)?;
-    let stop = AtomicBool::new(false);
-    let face = Arc::new(Notebook::new(progress.is_some()));
-    let shown: Arc<dyn Face> = face.clone();
-    let mut sampling = fitzroy_session::sample(&model, &data)
-        .settings(run_settings)
-        .request(request(settings)?)
-        .face(shown)
-        .stop(&stop);
-    if let Some(folder) = given::<PathBuf>(settings, "out")? {
-        sampling = sampling
-            .folder(folder)
-            .overwrite(given(settings, "overwrite")?.unwrap_or(false))
-            .resume(given(settings, "resume")?.unwrap_or(false))
-            .report(given(settings, "report")?.unwrap_or(true));
+    let run = Run::new(settings, progress)?;
+    run.sampled(py, &model, &data, run_settings, "model", |s| s.run())
+}
+
+/// A run as Python asks for it.
+pub(crate) struct Run<'a, 'py> {
+    settings: &'a Bound<'py, PyDict>,
+    progress: Option<Py<PyAny>>,
+    face: Arc<Notebook>,
+    request: Request,
+}
+
+impl<'a, 'py> Run<'a, 'py> {
+    /// By `settings`; `progress` is told how chains stand, and may raise to stop.
+    pub(crate) fn new(
+        settings: &'a Bound<'py, PyDict>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Run {
+            settings,
+            face: Arc::new(Notebook::new(progress.is_some())),
+            request: request(settings)?,
+            progress,
+        })
     }
-    if let Some(name) = given::<String>(settings, "name")? {
-        sampling = sampling.name(name);
+
+    /// Has `work` sample a model; `name` stands for it in reports unless it is given one.
+    pub(crate) fn sampled(
+        self,
+        py: Python<'py>,
+        model: &Model,
+        data: &Dataset,
+        run_settings: Settings,
+        name: &str,
+        work: impl FnOnce(Sampling<'_>) -> fitzroy::Result<Fit> + Send,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (settings, face) = (self.settings, &self.face);
+        let stop = AtomicBool::new(false);
+        let shown: Arc<dyn Face> = face.clone();
+        let name = given::<String>(settings, "name")?.unwrap_or_else(|| name.into());
+        let mut sampling = fitzroy_session::sample(model, data)
+            .settings(run_settings)
+            .request(self.request)
+            .face(shown)
+            .name(name)
+            .stop(&stop);
+        if let Some(folder) = given::<PathBuf>(settings, "out")? {
+            sampling = sampling
+                .folder(folder)
+                .overwrite(given(settings, "overwrite")?.unwrap_or(false))
+                .resume(given(settings, "resume")?.unwrap_or(false))
+                .report(given(settings, "report")?.unwrap_or(true));
+        }
+        if let Some(seconds) = given(settings, "publish_every")? {
+            sampling = sampling.publish_every(seconds);
+        }
+        let tick = |py: Python<'_>| match (&self.progress, face.counts()) {
+            (Some(told), Some((done, divergences, total))) => {
+                told.call1(py, (done, divergences, total)).map(|_| ())
+            }
+            _ => Ok(()),
+        };
+        let (ran, trouble) = attended(py, &stop, tick, || work(sampling));
+        let mut fit = match (ran, trouble) {
+            (Ok(fit), trouble) => {
+                // How the chains ended, of runs that were shorter than a look. A finished run is not
+                // lost because somebody does not like to hear of it.
+                if trouble.is_none() {
+                    let _ = tick(py);
+                }
+                fit
+            }
+            (Err(error), Some(trouble)) if error.kind() == ErrorKind::Interrupted => {
+                return Err(trouble);
+            }
+            (Err(error), _) => return Err(raised(error)),
+        };
+        let out = PyDict::new(py);
+        told(py, &out, &fit)?;
+        out.set_item("diagnosis", words_of(&fit.diagnosis))?;
+        out.set_item("notes", face.notes())?;
+        trace_of(py, &out, std::mem::take(&mut fit.trace))?;
+        Ok(out)
     }
-    let tick = |py: Python<'_>| match (&progress, face.counts()) {
-        (Some(told), Some((done, divergences, total))) => {
-            told.call1(py, (done, divergences, total)).map(|_| ())
-        }
-        _ => Ok(()),
-    };
-    let (ran, trouble) = attended(py, &stop, tick, || sampling.run());
-    let mut fit = match (ran, trouble) {
-        (Ok(fit), _) => fit,
-        (Err(error), Some(trouble)) if error.kind() == ErrorKind::Interrupted => {
-            return Err(trouble);
-        }
-        (Err(error), _) => return Err(raised(error)),
-    };
-    let out = PyDict::new(py);
-    told(py, &out, &fit)?;
-    out.set_item("notes", face.notes())?;
-    trace_of(py, &out, std::mem::take(&mut fit.trace))?;
-    Ok(out)
 }
 
 /// The device that is asked for by `device` and `precision`.
@@ -128,7 +177,7 @@ fn told(py: Python<'_>, out: &Bound<'_, PyDict>, fit: &Fit) -> PyResult<()> {
 }
 
 /// Groups, coordinates and attributes.
-fn trace_of(py: Python<'_>, out: &Bound<'_, PyDict>, trace: Trace) -> PyResult<()> {
+pub(crate) fn trace_of(py: Python<'_>, out: &Bound<'_, PyDict>, trace: Trace) -> PyResult<()> {
     let groups = PyDict::new(py);
     let of_groups = PyDict::new(py);
     for mut one in trace.groups {
@@ -158,7 +207,7 @@ where
 }
 
 /// Settings of a run from their names.
-fn settings_of(given_settings: &Bound<'_, PyDict>) -> PyResult<Settings> {
+pub(crate) fn settings_of(given_settings: &Bound<'_, PyDict>) -> PyResult<Settings> {
     let mut settings = Settings {
         memory_limit_bytes: memory_limit(),
         ..Settings::default()

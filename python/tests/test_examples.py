@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -67,3 +68,35 @@ def test_stop_signal(pymc):
     # The density that was sampled is PyMC's.
     check = fz.from_pymc(found["model"]).check(8)
     assert check.spread < 1e-9 and check.range > 1
+
+
+def test_stop_signal_study(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    pytest.importorskip("xarray")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    try:
+        # Six subjects are enough to see that everything runs; draws are few, and say so.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            main = runpy.run_path(str(EXAMPLES / "stop_signal_study.py"))["main"]
+            found = main(tmp_path, n_subjects=6, draws=300, tune=500)
+    finally:
+        tempfile.tempdir = None
+    assert found["rhat"] < 1.05
+    # Four standardised errors, of which the scatter of six subjects is a part: 4.5.
+    assert max(map(abs, found["scores"].values())) < 4.5
+    assert found["again"].posterior["mu_B"].shape == (4, 300)
+    assert (tmp_path / "fit" / "report.html").exists() and (tmp_path / "trace.nc").exists()
+    assert "mu_v_true" in found["baseline"].posterior
+
+
+def test_weather(tmp_path):
+    pytest.importorskip("xarray")
+    main = runpy.run_path(str(EXAMPLES / "weather.py"))["main"]
+    found = main(tmp_path, max_steps=40)
+    assert found["trained"].ended == "finished" and found["trained"].document["steps"] == 40
+    assert found["plan"]["fits"] and found["forecast"].sizes["time"] == 8
+    # The network is ahead of the linear model that it corrects, on validation records.
+    beside = found["trained"].document["beside_start"]
+    assert beside and all(b["rmse_ratio"] < 1.05 for b in beside)
+    assert (tmp_path / "scores" / "report.html").exists()

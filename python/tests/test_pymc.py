@@ -187,7 +187,9 @@ def test_chains_start_at_the_values_of_variables():
     assert np.sign(draws.posterior["x"].values[:, -1]).tolist() == [1, -1, 1, -1]
     fz.register()
     with model:
-        draws = pm.sample(50, tune=50, nuts_sampler="fitzroy", initvals={"x": -2.0}, progressbar=False)
+        draws = pm.sample(
+            50, tune=50, nuts_sampler="fitzroy", initvals={"x": -2.0}, progressbar=False
+        )
     assert float(draws.posterior["x"].mean()) < -1.9
 
 

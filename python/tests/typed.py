@@ -1,11 +1,11 @@
 """What users write, read by mypy alone."""
 
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 
 import fitzroy as fz
-from fitzroy import nlsq
+from fitzroy import nlsq, stop_signal, weather
 
 
 def line(x: "np.ndarray[tuple[int], np.dtype[np.float64]]", a: float, b: float) -> object:
@@ -21,5 +21,12 @@ assert_type(fz.CurveFit("a*x").fit_many(x, [x]), fz.ManyEstimates)
 popt, pcov = fz.curve_fit(line, x, x)
 assert_type(fz.Model("mu ~ Normal(0, 1)").text, str)
 assert_type(fz.from_pymc(None).text, str)
+assert_type(fz.devices().names, list[str])
+assert_type(fz.verify().passed, bool)
+assert_type(fz.diagnose("run").verdict, str)
+assert_type(fz.compare({}).names, list[str])
+assert_type(fz.report("run").html, str)
+assert_type(stop_signal.RDEXABCDModel().gpu_config, dict[str, Any])
+assert_type(weather.train("data.nc").history(), list[dict[str, Any]])
 assert_type(nlsq.estimate_memory_requirements(10, 2), nlsq.MemoryRequirements)
 assert_type(nlsq.HybridStreamingConfig(chunk_size=50_000).chunk_size, int)

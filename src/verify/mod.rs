@@ -1,12 +1,14 @@
 //! Is this machine fit for work: what it is, whether its arithmetic is right, how fast it is,
 //! and which settings follow.
 
+mod document;
 mod gpus;
 mod numerics;
 
+pub use document::{devices_json, verification_json};
 pub use gpus::{Gpu, Gpus};
 
-use fitzroy_device::gpu::Places;
+use fitzroy_device::gpu::{Description, Driver, Places};
 use fitzroy_device::probe::{self, Cpu, Streams};
 
 /// One thing that was looked at.
@@ -102,6 +104,38 @@ pub enum Depth {
     Usual,
     /// Teams of every size.
     Conformance,
+}
+
+/// The devices of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Devices {
+    /// The processor and the memory.
+    pub cpu: Cpu,
+    /// What the driver says of every GPU.
+    pub gpus: Vec<Description>,
+    /// Why a GPU, or any, cannot be used.
+    pub trouble: Option<String>,
+}
+
+/// Lists the devices, without a check; a driver is opened where `places` say.
+pub fn devices(places: &Places) -> Devices {
+    let mut out = Devices {
+        cpu: probe::cpu(),
+        gpus: Vec::new(),
+        trouble: None,
+    };
+    match Driver::open(places) {
+        Ok(driver) => {
+            for index in 0..driver.n_devices() {
+                match driver.describe(index) {
+                    Ok(found) => out.gpus.push(found),
+                    Err(trouble) => out.trouble = Some(trouble.to_string()),
+                }
+            }
+        }
+        Err(trouble) => out.trouble = Some(trouble.to_string()),
+    }
+    out
 }
 
 /// Looks at the machine, checks its arithmetic and measures it; takes about a third of a second,

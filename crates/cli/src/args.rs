@@ -5,7 +5,7 @@ use crate::commands::{
     stop_signal, validate, verify, weather,
 };
 use crate::progress::Style;
-use crate::{face, terminal};
+use crate::{face, invocation, terminal};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fitzroy::run::Team;
 use fitzroy::{Error, ErrorKind, Result};
@@ -79,14 +79,12 @@ pub(crate) enum Command {
 /// # Errors
 /// What is wrong with it, or the help that it asks for.
 pub(crate) fn read() -> clap::error::Result<Command> {
-    if std::env::args_os()
-        .nth(1)
-        .is_none_or(|name| name != "sample")
-    {
-        return Cli::try_parse().map(|cli| cli.command);
+    let args = invocation::args();
+    if args.get(1).is_none_or(|name| name != "sample") {
+        return Cli::try_parse_from(args).map(|cli| cli.command);
     }
     let alone = Sampling::augment_subcommands(clap::Command::new("fitzroy"));
-    let found = Sampling::from_arg_matches_mut(&mut alone.try_get_matches()?);
+    let found = Sampling::from_arg_matches_mut(&mut alone.try_get_matches_from(args)?);
     found.map(Command::Sampling)
 }
 

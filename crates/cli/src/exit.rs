@@ -3,7 +3,6 @@
 use crate::terminal;
 use fitzroy::Result;
 use fitzroy_session::Fit;
-use std::process::ExitCode;
 
 /// The work ran and a check did not pass.
 pub(crate) const NOT_PASSED: u8 = 1;
@@ -38,14 +37,14 @@ impl Outcome {
 }
 
 /// The exit code of a result; an error is printed on stderr.
-pub(crate) fn code(result: Result<Outcome>) -> ExitCode {
+pub(crate) fn code(result: Result<Outcome>) -> u8 {
     match result {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::NotPassed) => ExitCode::from(NOT_PASSED),
-        Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::NotPassed) => NOT_PASSED,
+        Ok(Outcome::Interrupted) => INTERRUPTED,
         Err(error) => {
             terminal::note(format_args!("error: {error}"));
-            ExitCode::from(BAD_INPUT)
+            BAD_INPUT
         }
     }
 }

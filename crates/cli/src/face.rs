@@ -1,7 +1,7 @@
 //! The terminal as the face of a session.
 
 use crate::progress::Style;
-use crate::terminal;
+use crate::{invocation, terminal};
 use fitzroy::Spelling;
 use fitzroy_session::face::{Face, Note};
 use fitzroy_session::progress::{Display, Snapshot};
@@ -30,9 +30,8 @@ pub(crate) fn command() -> String {
         true => arg,
         false => format!("'{}'", arg.replace('\'', r"'\''")),
     };
-    let args = std::env::args_os()
-        .skip(1)
-        .map(|a| a.to_string_lossy().into_owned());
+    let args = invocation::args().iter().skip(1);
+    let args = args.map(|a| a.to_string_lossy().into_owned());
     let words: Vec<String> = std::iter::once("fitzroy".into())
         .chain(args.map(quoted))
         .collect();

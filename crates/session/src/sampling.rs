@@ -6,8 +6,8 @@ use crate::device::{Chosen, Request};
 use crate::face::{Face, silent};
 use crate::session::{Fit, NEVER, Sampled, Session};
 use fitzroy::data::Dataset;
-use fitzroy::diagnose::{SummaryOptions, diagnose};
-use fitzroy::draws::read_trace;
+use fitzroy::diagnose::{Diagnosis, SummaryOptions, diagnose};
+use fitzroy::draws::{Trace, read_trace};
 use fitzroy::model::Model;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Settings, bind};
@@ -110,7 +110,7 @@ impl Source for Text<'_> {
 pub struct Sampling<'a, W = Text<'a>> {
     source: W,
     name: String,
-    settings: Settings,
+    pub(crate) settings: Settings,
     threads: usize,
     request: Request,
     chosen: Option<Chosen>,
@@ -287,8 +287,14 @@ impl<W: Source> Sampling<'_, W> {
     /// Those of [`Sampling::bind`] and of the sampler; a folder that cannot be used; a run that was
     /// stopped before its first draw.
     pub fn run(self) -> Result<Fit> {
+        self.run_as(&Plain)
+    }
+
+    /// The same for models that want more than their text says.
+    pub(crate) fn run_as(self, kind: &dyn Special<W::Bound>) -> Result<Fit> {
         let (reports, stop) = (self.reports, self.stop);
         let mut session = self.bind()?;
+        kind.place(&mut session);
         session.settle()?;
         if !session.open()? {
             return ended(&session);
@@ -301,14 +307,39 @@ impl<W: Source> Sampling<'_, W> {
             }
             Ended::Unwritable(error) => return Err(error),
         };
-        let mut fit = session.examine(outcome, |_, _| {})?;
+        let mut fit = session.examine(outcome, |found, trace| kind.adapt(found, trace))?;
         session.save(&fit);
-        let reported = !reports || session.report(&fit);
+        kind.leave(&mut session, &fit)?;
+        let reported = !reports || kind.report(&mut session, &fit);
         session.finish(&mut fit)?;
         fit.is_complete &= reported;
         Ok(fit)
     }
 }
+
+/// What a kind of model does besides sampling.
+pub(crate) trait Special<S: Sampled> {
+    /// Changes a session before it chooses a device.
+    fn place(&self, _: &mut Session<S>) {}
+
+    /// Changes the diagnosis.
+    fn adapt(&self, _: &mut Diagnosis, _: &Trace) {}
+
+    /// Writes what there is beside the draws.
+    fn leave(&self, _: &mut Session<S>, _: &Fit) -> Result<()> {
+        Ok(())
+    }
+
+    /// Writes the report, if there is a folder; a failure is told, and false.
+    fn report(&self, session: &mut Session<S>, fit: &Fit) -> bool {
+        session.report(fit)
+    }
+}
+
+/// A model that is what its text says.
+struct Plain;
+
+impl<S: Sampled> Special<S> for Plain {}
 
 /// A run that had all its draws before, read from its folder.
 fn ended<S: Sampled>(session: &Session<S>) -> Result<Fit> {

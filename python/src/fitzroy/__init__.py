@@ -5,19 +5,24 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._fitzroy import __version__
-from .curves.estimate import Estimate
-from .curves.fitter import CurveFit, ManyEstimates
-from .curves.scipy_form import curve_fit
-from .curves.words import OptimizeWarning, UntracedWarning
-from .model import Model
-from .results import ConvergenceWarning
-from .tracing import Untraceable
 
 if TYPE_CHECKING:
+    from . import nlsq, stop_signal, weather
+    from .background import Run
+    from .curves.estimate import Estimate
+    from .curves.fitter import CurveFit, ManyEstimates
+    from .curves.scipy_form import curve_fit
+    from .curves.words import OptimizeWarning, UntracedWarning
+    from .machine import devices, verify
+    from .model import Model
     from .pymc import Converted, from_pymc, register, sample
+    from .results import ConvergenceWarning
+    from .traces import compare, diagnose, loo, read, report
+    from .tracing import Untraceable
 
 __all__ = [
     "ConvergenceWarning",
@@ -27,25 +32,71 @@ __all__ = [
     "ManyEstimates",
     "Model",
     "OptimizeWarning",
+    "Run",
     "UntracedWarning",
     "Untraceable",
     "__version__",
+    "compare",
     "curve_fit",
+    "devices",
+    "diagnose",
     "from_pymc",
+    "loo",
+    "nlsq",
+    "read",
     "register",
+    "report",
     "sample",
+    "stop_signal",
+    "verify",
+    "weather",
 ]
 
-#: What needs PyMC, which takes a second to import, and comes when it is asked for.
-OF_PYMC = ("Converted", "from_pymc", "register", "sample")
+#: Where names are defined. Each is imported when it is asked for: the program needs none of them,
+#: and PyMC takes a second.
+MODULES = {
+    "ConvergenceWarning": "results",
+    "Converted": "pymc",
+    "CurveFit": "curves.fitter",
+    "Estimate": "curves.estimate",
+    "ManyEstimates": "curves.fitter",
+    "Model": "model",
+    "OptimizeWarning": "curves.words",
+    "Run": "background",
+    "UntracedWarning": "curves.words",
+    "Untraceable": "tracing",
+    "compare": "traces",
+    "curve_fit": "curves.scipy_form",
+    "devices": "machine",
+    "diagnose": "traces",
+    "from_pymc": "pymc",
+    "loo": "traces",
+    "read": "traces",
+    "register": "pymc",
+    "report": "traces",
+    "sample": "pymc",
+    "verify": "machine",
+}
+#: Submodules that are attributes of the package without being imported by name.
+SUBMODULES = ("nlsq", "stop_signal", "weather")
 
 
 def __getattr__(name: str) -> Any:
-    if name in OF_PYMC:
-        try:
-            from . import pymc
-        except ModuleNotFoundError as error:
-            message = f"fitzroy.{name} needs PyMC and ArviZ: pip install 'fitzroy[pymc]'"
-            raise ImportError(message) from error
-        return getattr(pymc, name)
-    raise AttributeError(f"module 'fitzroy' has no attribute '{name}'")
+    if name in SUBMODULES:
+        return import_module(f".{name}", __name__)
+    if name not in MODULES:
+        raise AttributeError(f"module 'fitzroy' has no attribute '{name}'")
+    try:
+        module = import_module(f".{MODULES[name]}", __name__)
+    except ModuleNotFoundError as error:
+        if MODULES[name] != "pymc":
+            raise
+        message = f"fitzroy.{name} needs PyMC and ArviZ: pip install 'fitzroy[pymc]'"
+        raise ImportError(message) from error
+    value = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from . import _fitzroy
+from .background import OFTEN_S, Run
 from .curves.solve import processors
 from .data import bound, seed_of, starts_of
-from .progress import Progress, progress
-from .results import groups_of, tree, warn_of
+from .progress import Progress, progress, tell
+from .results import Groups, groups_of, tree, warn_of
 
-__all__ = ["Model", "run", "settings_of"]
+__all__ = ["Model", "draw", "in_background", "run", "settings_of"]
 
 
 class Model:
@@ -69,6 +68,7 @@ class Model:
         prior_only: bool = False,
         as_written: bool = False,
         progressbar: bool | Progress = True,
+        blocking: bool = True,
     ) -> Any:
         """Draws from the posterior given `data`: a dict, a data frame or an xarray Dataset.
 
@@ -77,14 +77,16 @@ class Model:
         which raises to stop. Ctrl-C returns the draws that there are. Draws that should not be
         relied on give a ConvergenceWarning.
 
-        `initvals` are values of parameters at which chains start, exactly, on their natural scale: a
-        dict for all chains, or a list of one for each. A number stands for all elements of an array;
-        parameters without a value start at the best of some random places.
+        `initvals` are values of parameters at which chains start, exactly, on their natural scale:
+        a dict for all chains, or a list of one for each. A number stands for all elements of an
+        array; parameters without a value start at the best of some random places.
 
         `out` names a folder in which the draws are published while they are made, and which is left
         with tables and a report (`report.html`): what `fitzroy sample --out` leaves. An earlier run
         there is replaced with `overwrite`, and goes on with `resume`. `device` is 'auto', 'cpu',
         'cuda' or 'cuda:N'; `precision` that of a GPU.
+
+        With `blocking=False` the run goes on in the background, and a `fitzroy.Run` is returned.
 
         Raises ValueError for what is wrong with data or settings, with its place.
         """
@@ -112,21 +114,16 @@ class Model:
             as_written=as_written,
             initvals=starts_of(initvals),
         )
+
+        def made(raw: dict[str, Any]) -> Any:
+            return tree(raw, _only(groups_of(raw), var_names), given.coords)
+
+        if not blocking:
+            return in_background(self.text, given.arrays, settings, progressbar, made)
         raw = run(self.text, given.arrays, settings, progressbar)
-        groups = groups_of(raw)
-        if var_names is not None:
-            wanted = set(var_names)
-            for name in ("posterior", "warmup_posterior", "prior"):
-                if name in groups:
-                    missing = wanted - set(groups[name])
-                    if missing:
-                        raise ValueError(
-                            f"var_names: the model has no {', '.join(sorted(missing))}"
-                        )
-                    groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
         if not prior_only:
             warn_of(raw, stacklevel=2)
-        return tree(raw, groups, given.coords)
+        return made(raw)
 
     def prior(self, data: Any = None, *, draws: int = 1000, random_seed: Any = None) -> Any:
         """Independent draws from the prior, and of the observed data under it."""
@@ -169,24 +166,78 @@ def settings_of(
     return settings
 
 
+def _only(groups: Groups, var_names: Iterable[str] | None) -> Groups:
+    """Groups of draws with these variables alone."""
+    if var_names is None:
+        return groups
+    wanted = set(var_names)
+    for name in ("posterior", "warmup_posterior", "prior"):
+        if name in groups:
+            missing = wanted - set(groups[name])
+            if missing:
+                raise ValueError(f"var_names: the model has no {', '.join(sorted(missing))}")
+            groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
+    return groups
+
+
+def in_background(
+    text: str,
+    arrays: dict[str, Any],
+    settings: dict[str, Any],
+    progressbar: bool | Progress,
+    made: Callable[[dict[str, Any]], Any],
+) -> Run:
+    """A run that goes on while Python does something else; `made` makes the result."""
+    check_numbers(settings)
+    shown, end = progress(progressbar)
+    kept = settings.get("out")
+
+    def work(folder: str, tick: Progress) -> Any:
+        given = {"report": False, **settings, "out": folder, "publish_every": OFTEN_S}
+        raw = draw(lambda tick: _fitzroy.sample(text, arrays, given, tick), given, tick)
+        end()
+        warn_of(raw, stacklevel=2)
+        return made(raw)
+
+    def look(folder: str) -> Any:
+        raw = _fitzroy.read(folder)
+        drawn = groups_of(raw).get("posterior", {})
+        # Before the first draw its variables are there, and empty.
+        return made(raw) if any(values.size for _, values in drawn.values()) else None
+
+    return Run(work, look, kept, shown)
+
+
 def run(
     text: str, arrays: dict[str, Any], settings: dict[str, Any], progressbar: bool | Progress
 ) -> dict[str, Any]:
     """One run; `settings` by the library's names."""
+    return draw(
+        lambda tick: _fitzroy.sample(text, arrays, settings, tick), settings, progressbar
+    )
+
+
+def check_numbers(settings: dict[str, Any]) -> None:
+    """Refuses numbers that the library has no type for."""
     for name in ("draws", "chains"):
         if settings[name] < 1:
             raise ValueError(f"{name}={settings[name]}: needs a whole number of at least 1")
     for name in ("tune", "threads", "max_treedepth"):
         if settings.get(name, 1) < 0:
             raise ValueError(f"{name}={settings[name]}: needs a whole number that is not negative")
+
+
+def draw(
+    work: Callable[[Progress | None], dict[str, Any]],
+    settings: dict[str, Any],
+    progressbar: bool | Progress,
+) -> dict[str, Any]:
+    """Has `work` draw, shows its progress and tells its notes."""
+    check_numbers(settings)
     tick, end = progress(progressbar)
     try:
-        raw = _fitzroy.sample(text, arrays, settings, tick)
+        raw = work(tick)
     finally:
         end()
-    for kind, note in raw["notes"]:
-        if kind == "failure":
-            warnings.warn(note, RuntimeWarning, stacklevel=3)
-        elif kind == "notice":
-            print(note, file=sys.stderr)
+    tell(raw["notes"], stacklevel=3)
     return raw

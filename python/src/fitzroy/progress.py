@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Progress", "progress"]
+__all__ = ["Progress", "progress", "tell"]
 
 #: Called with transitions and divergences of each chain, and the transitions of a chain in all.
 Progress = Callable[[list[int], list[int], int], None]
@@ -24,6 +25,15 @@ def progress(asked: bool | Progress) -> tuple[Progress | None, Callable[[], None
         return None, lambda: None
     shown = _notebook() or _terminal()
     return (shown, shown.end) if shown is not None else (None, lambda: None)
+
+
+def tell(notes: list[tuple[str, str]], stacklevel: int) -> None:
+    """What a session told: warnings of what could not be done, lines of what all should know."""
+    for kind, note in notes:
+        if kind == "failure":
+            warnings.warn(note, RuntimeWarning, stacklevel=stacklevel + 1)
+        elif kind == "notice":
+            print(note, file=sys.stderr)
 
 
 def _notebook() -> _Shown | None:

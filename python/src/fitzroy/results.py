@@ -55,8 +55,9 @@ def tree(raw: dict[str, Any], groups: Groups, coords: Mapping[str, Any]) -> Any:
 
 def _told(raw: dict[str, Any]) -> dict[str, Any]:
     """What a run says of itself, as attributes."""
-    timing = raw["timing"]
-    out: dict[str, Any] = {"sampling_time": timing["warmup"] + timing["sampling"]}
+    out: dict[str, Any] = {}
+    if "timing" in raw:
+        out["sampling_time"] = raw["timing"]["warmup"] + raw["timing"]["sampling"]
     if "verdict" in raw:
         out["verdict"] = raw["verdict"]
         out["findings"] = "; ".join(fact for _, fact in raw["findings"])

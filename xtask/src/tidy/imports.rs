@@ -82,7 +82,7 @@ const MODULES: &[(&str, &[&str])] = &[
     // Never `model`: a method takes a compiled function.
     ("fit", &["rng", "draws", "diagnose"]),
     ("report", &["draws", "diagnose"]),
-    ("verify", &["rng"]),
+    ("verify", &["rng", "report"]),
     (
         "run",
         &[

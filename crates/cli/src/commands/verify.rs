@@ -5,11 +5,9 @@ use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::Args;
 use fitzroy::Result;
-use fitzroy::verify::{Depth, Gpu, Verdict, Verification, gib, verify};
+use fitzroy::verify::{Depth, Gpu, Verdict, Verification, gib, verification_json, verify};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
-use fitzroy_device::probe::level_name;
-use serde_json::{Value, json};
 use std::time::Instant;
 
 /// Flags of `fitzroy verify`.
@@ -44,7 +42,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     let found = verify(&now, Some((&places, depth)));
     let passed = found.passed() && (!args.require_gpu || found.gpus_passed > 0);
     if args.common.json {
-        json::print(&document(&found, passed));
+        json::print(&verification_json(&found, passed));
     } else {
         if !args.common.quiet {
             print_checks(&found);
@@ -114,91 +112,4 @@ fn words(gpu: &Gpu) -> String {
         gpu.chains,
         gib(gpu.memory_budget_bytes)
     )
-}
-
-fn gpu_document(gpu: &Gpu) -> Value {
-    let d = &gpu.description;
-    let rates = gpu.rates.map(|r| {
-        json!({
-            "copy_gb_per_s": json::number(r.copy_gb_per_s),
-            "f64_tflop_per_s": json::number(r.f64_tflop_per_s),
-            "f32_tflop_per_s": json::number(r.f32_tflop_per_s),
-        })
-    });
-    let sensors = gpu.sensors.map(|s| {
-        json!({"temperature_c": s.temperature_c, "clock_mhz": s.clock_mhz, "power_w": s.power_w})
-    });
-    json!({
-        "index": d.index,
-        "name": d.name,
-        "short_name": d.short_name(),
-        "capability": format!("{}.{}", d.capability.0, d.capability.1),
-        "multiprocessors": d.multiprocessors,
-        "memory": {"total_bytes": d.memory_bytes, "free_bytes": d.free_bytes},
-        "ecc": d.ecc,
-        "clock_mhz": d.clock_mhz,
-        "memory_clock_mhz": d.memory_clock_mhz,
-        "watchdog": d.watchdog,
-        "bus_id": d.bus_id,
-        "passed": gpu.passed,
-        "compile_s": gpu.compile_s,
-        "values_compared": gpu.compared,
-        "rates": rates,
-        "sensors": sensors,
-        "settings": {
-            "precision": d.precision().name(),
-            "chains": gpu.chains,
-            "memory_budget_bytes": gpu.memory_budget_bytes,
-        },
-    })
-}
-
-fn library_document(library: &Option<(String, (u32, u32))>) -> Value {
-    match library {
-        Some((path, (major, minor))) => {
-            json!({"path": path, "version": format!("{major}.{minor}")})
-        }
-        None => Value::Null,
-    }
-}
-
-fn document(found: &Verification, passed: bool) -> Value {
-    let checks: Vec<Value> = found
-        .checks
-        .iter()
-        .map(|c| json!({"name": c.name, "verdict": c.verdict.word(), "detail": c.detail}))
-        .collect();
-    let memory = found
-        .cpu
-        .memory
-        .map(|m| json!({"total_bytes": m.total_bytes, "free_bytes": m.free_bytes}));
-    json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "cpu": {
-            "model": found.cpu.model,
-            "threads": found.cpu.threads,
-            "simd": level_name(found.cpu.simd),
-            "memory": memory,
-        },
-        "gpu": {
-            "usable": found.gpus_passed > 0,
-            "driver": library_document(&found.gpus.driver),
-            "nvrtc": library_document(&found.gpus.compiler),
-            "troubles": found.gpus.troubles,
-        },
-        "gpus": found.gpus.found.iter().map(gpu_document).collect::<Vec<_>>(),
-        "checks": checks,
-        "rates": {
-            "memory_gb_per_s": json::number(found.rates.memory_gb_per_s),
-            "arithmetic_gflop_per_s": json::number(found.rates.arithmetic_gflop_per_s),
-        },
-        "settings": {
-            "device": found.settings.device,
-            "precision": found.settings.precision,
-            "chains": found.settings.chains,
-            "threads": found.settings.threads,
-            "memory_budget_bytes": found.settings.memory_budget_bytes,
-        },
-        "passed": passed,
-    })
 }

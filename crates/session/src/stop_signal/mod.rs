@@ -4,7 +4,8 @@ mod results;
 
 pub use results::{About, Write, behaviour, estimates, report, subjects_csv};
 
-use crate::session::Session;
+use crate::sampling::{Sampling, Special};
+use crate::session::{Fit, Session};
 use fitzroy::Result;
 use fitzroy::diagnose::{Circumstances, Diagnosis};
 use fitzroy::draws::Trace;
@@ -61,6 +62,17 @@ impl StudyFit<'_> {
         sampler.init = Init::Points(points.drain(first..first + sampler.chains).collect());
     }
 
+    /// Samples in one call: `sampling` is that of the model's text and the study's data, with the
+    /// settings of [`StudyFit::settings`]. What a fit leaves beside its draws goes into its folder,
+    /// if it has one.
+    ///
+    /// # Errors
+    /// Those of [`Sampling::run`].
+    pub fn run(&self, sampling: Sampling<'_>) -> Result<Fit> {
+        let seed = sampling.settings.sampler.seed;
+        sampling.run_as(&Whole { fit: *self, seed })
+    }
+
     /// Writes the model, what the data hold, and the estimates of every subject.
     ///
     /// # Errors
@@ -73,6 +85,49 @@ impl StudyFit<'_> {
         let subjects = subjects.map_or(Vec::new(), |s| (0..s.len()).map(|i| s.text(i)).collect());
         let subjects = subjects_csv(trace, self.spec, &subjects);
         write("subjects.csv", subjects.as_bytes())
+    }
+}
+
+/// A fit whose sampling another has been asked for, see [`StudyFit::run`].
+struct Whole<'a> {
+    fit: StudyFit<'a>,
+    seed: u64,
+}
+
+impl Special<Joint> for Whole<'_> {
+    fn place(&self, session: &mut Session) {
+        self.fit.place(session);
+    }
+
+    fn adapt(&self, found: &mut Diagnosis, trace: &Trace) {
+        adapt(found, trace);
+    }
+
+    fn leave(&self, session: &mut Session, fit: &Fit) -> Result<()> {
+        let Some(folder) = session.folder() else {
+            return Ok(());
+        };
+        let write = &mut |name: &str, bytes: &[u8]| {
+            let written = folder.write_bytes(name, bytes);
+            folder.attempted(written);
+            Ok(())
+        };
+        self.fit.leave(write, &fit.trace)
+    }
+
+    fn report(&self, session: &mut Session, fit: &Fit) -> bool {
+        let Some(folder) = session.folder() else {
+            return true;
+        };
+        let about = About {
+            spec: self.fit.spec,
+            study: self.fit.study,
+            seed: self.seed,
+            command: folder.face().command(),
+        };
+        let write = &mut |name: &str, bytes: &[u8]| folder.write_bytes(name, bytes);
+        let written = report(write, &fit.trace, &fit.diagnosis, &fit.document, &about);
+        folder.attempted_page("report.html", written)
     }
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pymc as pm
 
-from ..model import run, settings_of
+from ..model import in_background, run, settings_of
 from ..progress import Progress
 from ..results import warn_of
 from .axes import Unconvertible
@@ -99,14 +99,17 @@ def sample(
     idata_kwargs: dict[str, Any] | None = None,
     backend: str = "auto",
     conversion: Conversion | None = None,
+    blocking: bool = True,
 ) -> Any:
     """Samples an unchanged PyMC model, and returns what `pm.sample` returns.
 
     The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with
     a ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals`
     are values of free variables at which chains start, exactly: a dict for all chains or one for
-    each; variables without any start as without them. `out`, `overwrite`, `resume`, `report`, `device` and
-    `precision` are those of `Model.sample`; `conversion` is one that `from_pymc` made before.
+    each; variables without any start as without them. `out`, `overwrite`, `resume`, `report`,
+    `device` and `precision` are those of `Model.sample`; `conversion` is one that `from_pymc` made
+    before. With `blocking=False` the run goes on in the background, and a `fitzroy.Run` is
+    returned; that needs a model that can be converted.
 
     Raises ValueError for settings out of range and for a model without a finite density.
     """
@@ -135,9 +138,11 @@ def sample(
         found = conversion or convert(model)
         if initvals:
             settings["initvals"] = starts(model, found, initvals)
-        drawn = _sampled(model, found, settings, var_names, progressbar)
+        drawn = _sampled(model, found, settings, var_names, progressbar, blocking)
+        if not blocking:
+            return drawn
     except Unconvertible as why:
-        if backend == "fitzroy":
+        if backend == "fitzroy" or not blocking:
             raise ValueError(f"the model cannot be converted: {why}") from why
         message = f"the model cannot be converted ({why}), and is sampled by PyMC"
         warnings.warn(message, ConversionWarning, stacklevel=2)
@@ -167,10 +172,17 @@ def _sampled(
     settings: dict[str, Any],
     var_names: Iterable[str] | None,
     progressbar: bool | Progress,
+    blocking: bool,
 ) -> Any:
     arrays: dict[str, Any] = dict(conversion.data)
     for name, labels in conversion.labels.items():
         arrays.setdefault(name, ([len(labels)], labels))
+
+    def made(raw: dict[str, Any]) -> Any:
+        return tree_of(model, conversion, raw, var_names)
+
+    if not blocking:
+        return in_background(conversion.text, arrays, settings, progressbar, made)
     try:
         raw = run(conversion.text, arrays, settings, progressbar)
     except ValueError as error:
@@ -178,6 +190,5 @@ def _sampled(
         if re.match(r"line \d+, column", str(error)):
             raise Unconvertible("its text", str(error)) from error
         raise
-    out = tree_of(model, conversion, raw, var_names)
     warn_of(raw, stacklevel=3)
-    return out
+    return made(raw)

@@ -20,9 +20,9 @@ Array = np.ndarray[Any, Any]
 def starts(model: Any, conversion: Conversion, initvals: Any) -> list[dict[str, Array]]:
     """One set of values for all chains, or one for each, by the names and shapes of the text.
 
-    A key is a free variable or its name, or that of its value variable (`sigma_log__`), whose values
-    are on the transformed scale. A value is a number or an array; 'support_point', 'prior' and
-    symbolic expressions are what PyMC makes of them.
+    A key is a free variable or its name, or that of its value variable (`sigma_log__`), whose
+    values are on the transformed scale. A value is a number or an array; 'support_point', 'prior'
+    and symbolic expressions are what PyMC makes of them.
     """
     sets = [initvals] if isinstance(initvals, Mapping) else initvals
     if not isinstance(sets, Sequence) or not all(isinstance(one or {}, Mapping) for one in sets):

@@ -8,6 +8,7 @@ use crate::json;
 use clap::Args;
 use fitzroy::diagnose::{Loo, agreement_opened, compare, loo_opened, loo_pit_opened};
 use fitzroy::draws::{Opened, open_trace};
+use fitzroy::report::comparison_json;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_session::traces::IN_MEMORY_BYTES;
 use std::collections::BTreeSet;
@@ -77,7 +78,7 @@ fn models(args: &CompareArgs, names: &[String], threads: usize) -> Result<Outcom
     let (loos, pits): (Vec<_>, Vec<_>) = read?.into_iter().unzip();
     let found = compare(&loos)?;
     if args.common.json {
-        json::print(&show::models_json(&found, &loos, &pits));
+        json::print(&comparison_json(&found, &loos, &pits));
     } else {
         show::models(&found, &loos, args.common.quiet);
     }

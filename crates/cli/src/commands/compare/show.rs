@@ -67,45 +67,6 @@ pub(super) fn models(found: &Comparison, loos: &[(String, Loo)], quiet: bool) {
     }
 }
 
-/// The ranking as a document, pointwise values included; LOO-PIT where there are replicates.
-pub(super) fn models_json(
-    found: &Comparison,
-    loos: &[(String, Loo)],
-    pits: &[Option<Vec<f64>>],
-) -> Value {
-    let row = |m: &fitzroy::diagnose::Compared| {
-        let loo = &loos[m.place].1;
-        let list = |pick: &dyn Fn(usize) -> f64| -> Value {
-            (0..loo.pointwise.len()).map(|i| number(pick(i))).collect()
-        };
-        json!({
-            "name": m.name,
-            "elpd": number(m.elpd),
-            "se": number(m.se),
-            "p": number(m.p),
-            "elpd_diff": number(m.elpd_diff),
-            "dse": number(m.dse),
-            "p_worse": number(m.p_worse),
-            "weight": number(m.weight),
-            "caution": m.caution,
-            "draws": loo.n_draws,
-            "r_eff": number(loo.r_eff),
-            "k_limit": number(loo.k_limit),
-            "n_unreliable": m.n_unreliable,
-            "elpd_i": list(&|i| loo.pointwise[i].elpd),
-            "pareto_k": list(&|i| loo.pointwise[i].k),
-            "loo_pit": pits[m.place].as_ref().map(|pit| list(&|i| pit[i])),
-        })
-    };
-    json!({
-        "method": "psis-loo",
-        "variable": loos[0].1.variable,
-        "observations": found.n_observations,
-        "caution": found.caution,
-        "models": found.models.iter().map(row).collect::<Vec<_>>(),
-    })
-}
-
 /// Whether two runs agree.
 pub(super) fn posteriors(found: &Agreement, names: &[String], quiet: bool) {
     let (a, b) = (&names[0], &names[1]);

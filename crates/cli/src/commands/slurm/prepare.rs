@@ -2,7 +2,7 @@
 
 use super::estimate;
 use super::folder::{self, Submitted};
-use crate::terminal;
+use crate::{invocation, terminal};
 use clap::Args;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_slurm::command::{Command, Share};
@@ -59,7 +59,7 @@ pub(super) struct Files {
 /// What is to be run, and how: a plan for every profile.
 pub(super) fn plans(args: &JobArgs) -> Result<Vec<Plan>> {
     let here = std::env::current_dir().map_err(|e| io("the current folder", &e))?;
-    let ours = std::env::current_exe().map_err(|e| io("the program", &e))?;
+    let ours = invocation::program().map_err(|e| io("the program", &e))?;
     if args.concurrent == Some(0) {
         return Err(Error::usage("--concurrent is 0; use at least 1"));
     }

@@ -6,6 +6,7 @@ use crate::commands::chains::{self, ChainFlags};
 use crate::exit::Outcome;
 use crate::face::command;
 use crate::named::named;
+use crate::requests::{Words, matches};
 use crate::{interrupt, json, terminal};
 use clap::{Args, FromArgMatches};
 use fitzroy::diagnose::Diagnosis;
@@ -18,7 +19,7 @@ use fitzroy_session::chains::Ended;
 use fitzroy_session::clock::Clock;
 use fitzroy_session::stop_signal::{About, StudyFit, Write, adapt, report};
 use fitzroy_session::{Fit, Session};
-use fitzroy_stop_signal::data::{self, Study};
+use fitzroy_stop_signal::data::{self, Options, Study};
 use fitzroy_stop_signal::model::{Pooling, Spec};
 use fitzroy_stop_signal::priors;
 use serde_json::Value;
@@ -67,6 +68,18 @@ pub(crate) struct FitArgs {
 }
 
 impl FitArgs {
+    /// The model and how trials are read, by settings.
+    pub(crate) fn asked(words: &Words) -> Result<(Spec, Options)> {
+        let parser = FitArgs::augment_args(clap::Command::new("fit"));
+        // The trials come from elsewhere.
+        let mut found = matches(parser, words, &["-"])?;
+        let args = FitArgs::from_arg_matches_mut(&mut found);
+        let args = args.expect("matches of the same flags");
+        let spec = args.spec()?;
+        let options = args.reading.options(&spec)?;
+        Ok((spec, options))
+    }
+
     fn spec(&self) -> Result<Spec> {
         let mut spec = self.likelihood.spec()?;
         spec.pooling = self.pooling;

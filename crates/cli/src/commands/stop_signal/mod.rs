@@ -7,7 +7,7 @@ mod loglik;
 mod shared;
 mod simulate;
 
-pub(crate) use fit::Collected;
+pub(crate) use fit::{Collected, FitArgs};
 
 use crate::exit::Outcome;
 use clap::{Args, Subcommand};

@@ -2,14 +2,17 @@
 
 use super::common::{Data, Machine};
 use crate::exit::Outcome;
+use crate::requests::{Words, matches};
 use crate::{face, interrupt, json, terminal};
-use clap::Args;
+use clap::{Args, FromArgMatches};
 use fitzroy::Result;
 use fitzroy_session::clock::Clock;
-use fitzroy_session::weather::Scoring;
+use fitzroy_session::face::Face;
+use fitzroy_session::weather::{Scored, Scoring};
 use fitzroy_weather::evaluate::{Evaluation, Options, table};
 use fitzroy_weather::time::Time;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Flags of `fitzroy weather evaluate`.
@@ -65,32 +68,51 @@ pub(crate) struct EvaluateArgs {
     machine: Machine,
 }
 
+impl EvaluateArgs {
+    /// What is scored, and how.
+    fn scoring(&self) -> Result<Scoring<'_>> {
+        let date = |name: &str, text: &Option<String>| {
+            let parsed = text.as_deref().map(Time::parse).transpose();
+            parsed.map_err(|error| error.context(name))
+        };
+        let options = Options {
+            leads: self.leads,
+            from: date("--test-start-time", &self.test_start_time)?,
+            until: date("--test-end-time", &self.test_end_time)?,
+            starts_max: self.max_starts,
+            baselines: !self.no_baselines,
+        };
+        Ok(Scoring {
+            data: &self.data.data,
+            checkpoint: &self.checkpoint,
+            options,
+            strict: self.strict,
+            channels: &self.channels,
+            pictures: self.visualizations,
+            out: self.out.as_deref(),
+            threads: self.machine.threads()?,
+        })
+    }
+}
+
+/// Scores by settings, see [`crate::requests::score`].
+pub(crate) fn score(
+    words: &Words,
+    face: &Arc<dyn Face>,
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Option<Scored>> {
+    let parser = EvaluateArgs::augment_args(clap::Command::new("evaluate"));
+    let mut found = matches(parser, words, &[])?;
+    let args = EvaluateArgs::from_arg_matches_mut(&mut found);
+    let args = args.expect("matches of the same flags");
+    args.scoring()?.run(face, progress)
+}
+
 /// Scores a checkpoint.
 pub(crate) fn run(args: &EvaluateArgs) -> Result<Outcome> {
-    let threads = args.machine.threads()?;
+    let scoring = args.scoring()?;
     args.machine.warn();
     let clock = Clock::start();
-    let date = |name: &str, text: &Option<String>| {
-        let parsed = text.as_deref().map(Time::parse).transpose();
-        parsed.map_err(|error| error.context(name))
-    };
-    let options = Options {
-        leads: args.leads,
-        from: date("--test-start-time", &args.test_start_time)?,
-        until: date("--test-end-time", &args.test_end_time)?,
-        starts_max: args.max_starts,
-        baselines: !args.no_baselines,
-    };
-    let scoring = Scoring {
-        data: &args.data.data,
-        checkpoint: &args.checkpoint,
-        options,
-        strict: args.strict,
-        channels: &args.channels,
-        pictures: args.visualizations,
-        out: args.out.as_deref(),
-        threads,
-    };
     let stop = interrupt::catch_with("stopping: nothing will be scored")?;
     let mut next_s = 10.0;
     let mut progress = |done: usize, all: usize| {

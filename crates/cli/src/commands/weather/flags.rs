@@ -71,6 +71,20 @@ pub(crate) struct TrainArgs {
     pub(super) machine: Machine,
 }
 
+impl TrainArgs {
+    /// Threads of this processor, of which a training on it alone needs that nothing else was asked
+    /// for.
+    ///
+    /// # Errors
+    /// Something that is not here was asked for.
+    pub(super) fn threads(&self, on_gpu: bool) -> Result<usize> {
+        match on_gpu {
+            true => self.machine.host_threads(),
+            false => self.machine.threads(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum TaskName {
     Forecast,

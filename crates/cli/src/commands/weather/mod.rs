@@ -8,6 +8,10 @@ mod preprocess;
 mod synth;
 mod train;
 
+pub(crate) use evaluate::score;
+pub(crate) use predict::forecast;
+pub(crate) use train::train;
+
 use crate::exit::Outcome;
 use clap::{Args, Subcommand};
 use fitzroy::Result;

@@ -2,10 +2,12 @@
 
 use super::common::{Data, Machine};
 use crate::exit::Outcome;
+use crate::requests::{Words, matches};
 use crate::{face, json, terminal};
-use clap::Args;
+use clap::{Args, FromArgMatches};
 use fitzroy::Result;
-use fitzroy_session::weather::Forecasting;
+use fitzroy_session::face::Face;
+use fitzroy_session::weather::{Forecast, Forecasting};
 use fitzroy_weather::time::Time;
 use serde_json::json;
 use std::path::PathBuf;
@@ -45,26 +47,41 @@ pub(crate) struct PredictArgs {
     machine: Machine,
 }
 
-/// Forecasts and writes.
+impl PredictArgs {
+    /// Forecasts and writes.
+    fn forecast(&self, face: &dyn Face) -> Result<Forecast> {
+        let date = |name: &str, text: &Option<String>| {
+            let parsed = text.as_deref().map(Time::parse).transpose();
+            parsed.map_err(|error| error.context(name))
+        };
+        let mut data = self.data.data.clone();
+        data.extend_from_slice(&self.boundary);
+        let forecasting = Forecasting {
+            data: &data,
+            checkpoint: &self.checkpoint,
+            start: date("--initial-time", &self.initial_time)?,
+            target: date("--target-time", &self.target_time)?,
+            n_steps: self.num_steps,
+            output: &self.output,
+            threads: self.machine.threads()?,
+        };
+        forecasting.run(face)
+    }
+}
+
+/// Forecasts by settings, see [`crate::requests::forecast`].
+pub(crate) fn forecast(words: &Words, face: &dyn Face) -> Result<(Forecast, PathBuf)> {
+    let parser = PredictArgs::augment_args(clap::Command::new("predict"));
+    let mut found = matches(parser, words, &[])?;
+    let args = PredictArgs::from_arg_matches_mut(&mut found);
+    let args = args.expect("matches of the same flags");
+    Ok((args.forecast(face)?, args.output))
+}
+
+/// Forecasts, writes and says so.
 pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
-    let threads = args.machine.threads()?;
     args.machine.warn();
-    let date = |name: &str, text: &Option<String>| {
-        let parsed = text.as_deref().map(Time::parse).transpose();
-        parsed.map_err(|error| error.context(name))
-    };
-    let mut data = args.data.data.clone();
-    data.extend_from_slice(&args.boundary);
-    let forecasting = Forecasting {
-        data: &data,
-        checkpoint: &args.checkpoint,
-        start: date("--initial-time", &args.initial_time)?,
-        target: date("--target-time", &args.target_time)?,
-        n_steps: args.num_steps,
-        output: &args.output,
-        threads,
-    };
-    let made = forecasting.run(&*face::notes())?;
+    let made = args.forecast(&*face::notes())?;
     let (start, last) = (made.start.iso(), made.times[made.times.len() - 1].iso());
     let (file, steps) = (args.output.display().to_string(), args.num_steps);
     if args.machine.json {

@@ -2,21 +2,23 @@
 
 use super::flags::TrainArgs;
 use crate::exit::Outcome;
+use crate::requests::{Words, matches};
 use crate::{face, interrupt, json, terminal};
+use clap::{Args, FromArgMatches};
 use fitzroy::Result;
 use fitzroy_session::clock::Clock;
+use fitzroy_session::face::Face;
 use fitzroy_session::weather::{Trained, Training, pages};
 use fitzroy_weather::train::{BesideStart, Ended, Event, Found};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Trains.
 pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     let gpu = args.machine.gpu()?;
-    let threads = match gpu {
-        Some(_) => args.machine.host_threads()?,
-        None => args.machine.threads()?,
-    };
+    let threads = args.threads(gpu.is_some())?;
     args.machine.warn();
     let (clock, face) = (Clock::start(), face::notes());
     let training = Training::new(&args.request(threads)?, gpu)?;
@@ -63,6 +65,38 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     })
 }
 
+/// Trains by settings, see [`crate::requests::train`].
+pub(crate) fn train(
+    words: &Words,
+    stop: &AtomicBool,
+    observer: &(dyn Fn(&Event<'_>) + Sync),
+    face: &Arc<dyn Face>,
+) -> Result<Value> {
+    let parser = TrainArgs::augment_args(clap::Command::new("train"));
+    let mut found = matches(parser, words, &[])?;
+    let args = TrainArgs::from_arg_matches_mut(&mut found);
+    let args = args.expect("matches of the same flags");
+    let (clock, gpu) = (Clock::start(), args.machine.gpu()?);
+    let threads = args.threads(gpu.is_some())?;
+    let training = Training::new(&args.request(threads)?, gpu)?;
+    if args.dry_run {
+        return Ok(plan_json(&training));
+    }
+    let found = match &args.resume_from {
+        None => None,
+        Some(from) => match training.find(from, &**face)? {
+            (found, Some(ended)) => return Ok(nothing_left_json(&found, ended)),
+            (found, None) => Some(found),
+        },
+    };
+    let mut opened = training.open(args.out.as_deref(), found, face)?;
+    let until = (stop, clock);
+    let trained = training.run(&mut opened, until, observer, args.profile, &**face)?;
+    let mut document = trained.document.clone();
+    document["advice"] = json!(trained.advice());
+    Ok(document)
+}
+
 /// Losses, what they are beside the start's, and files.
 fn show(args: &TrainArgs, trained: &Trained, folder: &Path) -> Result<()> {
     let outcome = &trained.outcome;
@@ -104,13 +138,18 @@ fn nothing_left(args: &TrainArgs, found: &Found, ended: Ended) -> Outcome {
         found.path.display()
     ));
     if args.machine.json {
-        json::print(&json!({
-            "out": found.path.parent().map(|p| p.display().to_string()),
-            "ended": format!("{ended:?}").to_lowercase(), "steps": step,
-            "epoch": found.checkpoint.progress.epoch, "nothing_to_do": true,
-        }));
+        json::print(&nothing_left_json(found, ended));
     }
     Outcome::Done
+}
+
+fn nothing_left_json(found: &Found, ended: Ended) -> Value {
+    let progress = &found.checkpoint.progress;
+    json!({
+        "out": found.path.parent().map(|p| p.display().to_string()),
+        "ended": format!("{ended:?}").to_lowercase(), "steps": progress.step,
+        "epoch": progress.epoch, "nothing_to_do": true,
+    })
 }
 
 /// Whether training has made forecasts better, lead by lead.

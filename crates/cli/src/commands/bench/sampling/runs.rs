@@ -2,6 +2,7 @@
 
 use super::problems::Problem;
 use crate::args::Common;
+use crate::invocation;
 use clap::ValueEnum;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::probe;
@@ -83,7 +84,7 @@ pub(super) struct Bench {
 impl Bench {
     /// With a folder of its own for files.
     pub(super) fn new(common: &Common, threads: usize, repeats: usize) -> Result<Self> {
-        let program = env::current_exe().map_err(|error| {
+        let program = invocation::program().map_err(|error| {
             let message = format!("the program cannot find its own file: {error}");
             Error::new(ErrorKind::Io, message)
         })?;

@@ -1,0 +1,168 @@
+//! What settings by name ask for: the flags of the program, for faces that take them as named
+//! arguments. Messages name them as settings.
+
+use crate::commands::{stop_signal, weather};
+use clap::error::ErrorKind as Wrong;
+use clap::{ArgMatches, Command};
+use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_session::face::Face;
+use fitzroy_session::weather::{Forecast, Scored};
+use fitzroy_stop_signal::data::Options;
+use fitzroy_stop_signal::model::Spec;
+use fitzroy_weather::train::Event;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Settings and their values, as `name=value`; `name` alone for one that is on.
+pub type Words = [String];
+
+/// The model of a stop-signal fit and how its trials are read, by the settings of
+/// `fitzroy stop-signal fit` that are about these.
+///
+/// # Errors
+/// A setting is unknown or out of its range.
+pub fn stop_signal_fit(words: &Words) -> Result<(Spec, Options)> {
+    as_settings(stop_signal::FitArgs::asked(words))
+}
+
+/// Trains, by the settings of `fitzroy weather train`; the document of the training, with its advice.
+///
+/// # Errors
+/// Those of the flags and of the training.
+pub fn train(
+    words: &Words,
+    stop: &AtomicBool,
+    observer: &(dyn Fn(&Event<'_>) + Sync),
+    face: &Arc<dyn Face>,
+) -> Result<Value> {
+    as_settings(weather::train(words, stop, observer, face))
+}
+
+/// Scores a checkpoint, by the settings of `fitzroy weather evaluate`; none if `progress` ended it.
+///
+/// # Errors
+/// Those of the flags and of the scoring.
+pub fn score(
+    words: &Words,
+    face: &Arc<dyn Face>,
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Option<Scored>> {
+    as_settings(weather::score(words, face, progress))
+}
+
+/// Writes a forecast, by the settings of `fitzroy weather predict`; the file beside it.
+///
+/// # Errors
+/// Those of the flags and of the forecast.
+pub fn forecast(words: &Words, face: &dyn Face) -> Result<(Forecast, PathBuf)> {
+    as_settings(weather::forecast(words, face))
+}
+
+/// What a parser makes of settings.
+pub(crate) fn matches(parser: Command, words: &Words, first: &[&str]) -> Result<ArgMatches> {
+    let name = parser.get_name().to_string();
+    let flags = words.iter().map(|word| match word.split_once('=') {
+        Some((name, value)) => format!("--{}={value}", name.replace('_', "-")),
+        None => format!("--{}", word.replace('_', "-")),
+    });
+    let first = first.iter().map(ToString::to_string);
+    let all = std::iter::once(name).chain(first).chain(flags);
+    parser.try_get_matches_from(all).map_err(|error| {
+        let text = error.to_string();
+        let asks = matches!(error.kind(), Wrong::DisplayHelp | Wrong::DisplayVersion);
+        let shown = match asks {
+            true => "help and version are of the program",
+            false => text.split("\n\n").next().unwrap_or_default(),
+        };
+        let shown = shown.trim_start_matches("error: ").replace('\n', " ");
+        Error::new(ErrorKind::Usage, shown)
+    })
+}
+
+/// Flags in messages as settings.
+fn as_settings<T>(result: Result<T>) -> Result<T> {
+    result.map_err(|error| Error::new(error.kind(), settings(&error.to_string())))
+}
+
+/// `--batch-size` as `⟨batch_size⟩`.
+fn settings(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("--") {
+        let after = &rest[at + 2..];
+        let inside = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let name = after.split(|c| !inside(c)).next().unwrap_or_default();
+        out += &rest[..at];
+        match name.starts_with(|c: char| c.is_ascii_lowercase()) {
+            true => out += &format!("⟨{}⟩", name.replace('-', "_")),
+            false => out += &rest[at..at + 2 + name.len()],
+        }
+        rest = &after[name.len()..];
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(all: &[&str]) -> Vec<String> {
+        all.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn flags_in_messages_are_settings() {
+        let cases = [
+            (
+                "--batch-size is 0; or --only A",
+                "⟨batch_size⟩ is 0; or ⟨only⟩ A",
+            ),
+            ("a -- b, 1--2, ---", "a -- b, 1--2, ---"),
+            ("none", "none"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(settings(text), want);
+        }
+    }
+
+    /// Catches: a setting of a fit that a face cannot reach by its name.
+    #[test]
+    fn a_fit_is_asked_for_by_the_names_of_its_flags() {
+        let asked = words(&[
+            "pooling=none",
+            "stop_lb=none",
+            "quad=32",
+            "unit=ms",
+            "any_order",
+        ]);
+        let (spec, options) = stop_signal_fit(&asked).unwrap();
+        assert_eq!(spec.nodes, 32);
+        assert_eq!(spec.stop_lb, f64::NEG_INFINITY);
+        assert_eq!(options.unit_s, 0.001);
+        assert!(options.any_order);
+        for (word, want) in [
+            ("stop_lb=high", "⟨stop_lb⟩ is `high`; give seconds, or none"),
+            ("quad=99", "99 is not in 16..=32"),
+            ("nothing=1", "unexpected argument '⟨nothing⟩' found"),
+            ("help", "help and version"),
+        ] {
+            let error = stop_signal_fit(&words(&[word])).unwrap_err().to_string();
+            assert!(error.contains(want), "{error}");
+            assert!(!error.contains("Usage"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_training_without_data_is_refused_by_the_name_of_its_setting() {
+        let (stop, face) = (AtomicBool::new(false), fitzroy_session::face::silent());
+        let error = train(&words(&["num_epochs=2"]), &stop, &|_| {}, &face).unwrap_err();
+        assert!(error.to_string().contains("⟨data⟩"), "{error}");
+        let asked = words(&["data=nowhere.nc"]);
+        assert!(train(&asked, &stop, &|_| {}, &face).is_err());
+        let asked = words(&["data=nowhere.nc", "checkpoint=nowhere"]);
+        assert!(score(&asked, &face, &mut |_, _| true).is_err());
+        assert!(forecast(&asked, &*face).is_err());
+    }
+}

@@ -1,0 +1,170 @@
+//! Traces that are read, examined and compared: files and folders, or groups of arrays in memory.
+
+use crate::arrays::trace;
+use crate::attend::attended;
+use crate::errors::{raised, spelled};
+use crate::sampling::trace_of;
+use fitzroy::diagnose::{
+    Diagnosis, SummaryOptions, compare, diagnose, diagnose_stored, loo_opened,
+};
+use fitzroy::draws::{Opened, Trace, open_trace};
+use fitzroy::report::{TextOptions, comparison_json, diagnosis_json, diagnosis_text, loo_json};
+use fitzroy_report::report::RunFacts;
+use fitzroy_session::face::silent;
+use fitzroy_session::report::{facts, page};
+use fitzroy_session::traces::{IN_MEMORY_BYTES, thinned};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// A path, or groups of arrays.
+enum Source {
+    At(PathBuf),
+    Here(Trace),
+}
+
+impl Source {
+    fn new(given: &Bound<'_, PyAny>) -> PyResult<Source> {
+        match given.cast::<PyDict>() {
+            Ok(dict) => Ok(Source::Here(trace(dict)?)),
+            Err(_) => Ok(Source::At(given.extract()?)),
+        }
+    }
+
+    fn open(self) -> fitzroy::Result<Opened> {
+        match self {
+            Source::At(path) => open_trace(path, IN_MEMORY_BYTES),
+            Source::Here(trace) => Ok(Opened::Whole(trace)),
+        }
+    }
+}
+
+/// Looks for Ctrl-C meanwhile, which raises as soon as the work has ended: it takes seconds.
+fn worked<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> fitzroy::Result<T> + Send,
+) -> PyResult<T> {
+    let (out, trouble) = attended(py, &AtomicBool::new(false), |_| Ok(()), work);
+    match trouble {
+        Some(trouble) => Err(trouble),
+        None => out.map_err(raised),
+    }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The draws at a path, as a run returns them.
+#[pyfunction]
+pub(crate) fn read<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let trace = worked(py, || thinned(&path, &*silent()))?;
+    let out = PyDict::new(py);
+    trace_of(py, &out, trace)?;
+    Ok(out)
+}
+
+/// The diagnosis of a trace: its document as JSON, and its text.
+#[pyfunction]
+pub(crate) fn diagnosed(
+    py: Python<'_>,
+    given: &Bound<'_, PyAny>,
+    variables: Vec<String>,
+    ci_prob: f64,
+) -> PyResult<(String, String)> {
+    let source = Source::new(given)?;
+    let found = worked(py, || {
+        let opened = source.open()?;
+        let mut options = SummaryOptions {
+            variables,
+            threads: threads(),
+            ..SummaryOptions::default()
+        };
+        options.statistics.ci_prob = ci_prob;
+        match &opened {
+            Opened::Whole(trace) => {
+                if trace.group("posterior").is_none() && trace.group("prior").is_some() {
+                    options.group = "prior".into();
+                }
+                diagnose(trace, &options)
+            }
+            Opened::Stored(stored) => diagnose_stored(stored, &options),
+        }
+    })?;
+    Ok(words_of(&found))
+}
+
+/// A diagnosis as JSON and as text, with settings as arguments.
+pub(crate) fn words_of(found: &Diagnosis) -> (String, String) {
+    let document = Value::Object(diagnosis_json(found)).to_string();
+    let text = TextOptions {
+        rest_in: ".rows".into(),
+        ..TextOptions::default()
+    };
+    let text = diagnosis_text(found, &text);
+    (spelled(&document), spelled(&text))
+}
+
+/// Cross-validation of a trace, as JSON with the names of the observations.
+#[pyfunction]
+pub(crate) fn loo(
+    py: Python<'_>,
+    given: &Bound<'_, PyAny>,
+    variable: Option<String>,
+) -> PyResult<String> {
+    let source = Source::new(given)?;
+    let found = worked(py, || {
+        loo_opened(&source.open()?, variable.as_deref(), threads())
+    })?;
+    let mut document = loo_json(&found, None);
+    document["variable"] = found.variable.into();
+    document["names"] = found.names.into();
+    Ok(document.to_string())
+}
+
+/// Models ranked by cross-validation, as JSON.
+#[pyfunction]
+pub(crate) fn compared(
+    py: Python<'_>,
+    given: Vec<(String, Bound<'_, PyAny>)>,
+    variable: Option<String>,
+) -> PyResult<String> {
+    let sources = given
+        .iter()
+        .map(|(name, given)| Ok((name.clone(), Source::new(given)?)));
+    let sources = sources.collect::<PyResult<Vec<_>>>()?;
+    let document = worked(py, || {
+        let one = |(name, source): (String, Source)| {
+            let found = source.open();
+            let found = found.and_then(|o| loo_opened(&o, variable.as_deref(), threads()));
+            let found = found.map_err(|error| error.context(&name))?;
+            Ok((name, found))
+        };
+        let loos = sources
+            .into_iter()
+            .map(one)
+            .collect::<fitzroy::Result<Vec<_>>>()?;
+        Ok(comparison_json(&compare(&loos)?, &loos, &[]))
+    })?;
+    Ok(spelled(&document.to_string()))
+}
+
+/// The report of a trace as one page of HTML.
+#[pyfunction]
+pub(crate) fn report(py: Python<'_>, given: &Bound<'_, PyAny>, name: String) -> PyResult<String> {
+    let source = Source::new(given)?;
+    let page = worked(py, || {
+        let facts = match &source {
+            Source::At(path) => facts(path),
+            Source::Here(_) => RunFacts {
+                name,
+                threads: threads(),
+                ..RunFacts::default()
+            },
+        };
+        page(source.open()?, &facts)
+    })?;
+    Ok(spelled(&page.html()))
+}

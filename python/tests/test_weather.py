@@ -1,0 +1,128 @@
+"""Regional weather from Python: trained, scored and forecast, as the program does it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import fitzroy as fz
+from fitzroy import weather
+
+#: A small region, and a network that is trained in a moment.
+REGION = "--grid 16 --days 12 --spinup 4 --lat-min 35 --lat-max 55 --lon-min -10 --lon-max 10"
+NETWORK = {
+    "latent_size": 16,
+    "num_gnn_layers": 1,
+    "mlp_num_hidden_layers": 1,
+    "boundary_width": 1,
+    "learning_rate": 1e-3,
+    "validation_frequency": 4,
+    "decay_steps": 30,
+    "max_steps": 6,
+    "progressbar": False,
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("weather") / "a.nc"
+    command = [sys.executable, "-m", "fitzroy", "weather", "synth", "--out", str(path)]
+    subprocess.run([*command, *REGION.split()], check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(data):
+    return weather.train(data, data.parent / "run", **NETWORK)
+
+
+def test_a_training_is_that_of_the_program(data, trained, tmp_path):
+    assert trained.ended == "finished" and trained.document["steps"] == 6
+    assert trained.checkpoint.exists() and trained.folder == data.parent / "run"
+    assert any("validation/loss" in line for line in trained.history())
+    flags = [f"--{k.replace('_', '-')}={v}" for k, v in NETWORK.items() if k != "progressbar"]
+    command = [sys.executable, "-m", "fitzroy", "weather", "train", "--data", str(data), "--json"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "run"), *flags], check=True, capture_output=True
+    )
+    theirs = json.loads(done.stdout)
+    assert theirs["last_loss"] == trained.document["last_loss"]
+    assert "steps 6" in repr(trained)
+
+
+def test_a_training_goes_on_and_tells_what_happens(data, tmp_path):
+    happened = []
+
+    def note(kind, what):
+        happened.append((kind, what))
+
+    first = weather.train(
+        data,
+        tmp_path / "run",
+        use_prefetch=False,
+        **{**NETWORK, "log_every": 1, "progressbar": note},
+    )
+    steps = [what["step"] for kind, what in happened if kind == "step"]
+    assert steps and steps[-1] <= 6 and {"step", "saved"} <= {kind for kind, _ in happened}
+    more = weather.train(data, resume_from=first.folder, **{**NETWORK, "max_steps": 8})
+    assert more.document["steps"] == 8 and more.folder.resolve() == first.folder.resolve()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nothing = weather.train(data, resume_from=first.folder, **{**NETWORK, "max_steps": 8})
+    assert nothing.document["nothing_to_do"]
+    plan = weather.train(data, dry_run=True, **NETWORK)
+    assert plan.document["fits"] and plan.folder is None and plan.history() == []
+
+
+def test_what_a_callback_raises_ends_a_training(data, tmp_path):
+    def enough(kind, what):
+        raise KeyboardInterrupt
+
+    settings = {**NETWORK, "max_steps": 100_000, "log_every": 1, "progressbar": enough}
+    found = weather.train(data, tmp_path / "run", **settings)
+    assert found.ended == "interrupted" and found.document["steps"] < 100_000
+
+
+def test_a_checkpoint_is_scored(data, trained, tmp_path):
+    scores = weather.evaluate(data, trained, leads=2, out=tmp_path / "scores", progressbar=False)
+    assert scores.passed is False and (scores.folder / "report.html").exists()
+    # Five methods, two leads, five variables on two levels and rain.
+    assert len(scores.document["scores"]) == 5 * 2 * 11
+    pytest.importorskip("pandas")
+    assert len(scores.to_dataframe()) > 0
+
+
+def test_a_forecast_is_a_dataset(data, trained, tmp_path):
+    xr = pytest.importorskip("xarray")
+    records = xr.open_dataset(data)
+    start = records["time"].values[-5]
+    made = weather.predict(data, trained, initial_time=start, num_steps=2)
+    assert made.sizes["time"] == 2 and made["time"].values[0] == records["time"].values[-4]
+    file = tmp_path / "f.nc"
+    again = weather.predict(records, trained, initial_time=str(start)[:19], output=file)
+    assert file.exists()
+    name = next(iter(set(again.data_vars) & set(made.data_vars)))
+    np.testing.assert_array_equal(again[name].isel(time=0), made[name].isel(time=0))
+    target = weather.predict(data, trained, target_time=records["time"].values[-4])
+    np.testing.assert_array_equal(target[name].isel(time=0), made[name].isel(time=0))
+
+
+def test_what_cannot_be_trained_is_refused_by_the_names_of_arguments(data, tmp_path):
+    with pytest.raises(ValueError, match="unexpected argument 'nothing'"):
+        weather.train(data, nothing=1)
+    with pytest.raises(ValueError, match="batch_size"):
+        weather.train(data, batch_size="many", **NETWORK)
+    with pytest.raises((ValueError, OSError), match="nowhere"):
+        weather.train(tmp_path / "nowhere.nc", **NETWORK)
+    with pytest.raises(TypeError, match="data is a int"):
+        weather.train(3)
+    with pytest.raises(ValueError, match="no record of 1900"):
+        weather.predict(data, data.parent / "run", initial_time="1900-01-01")
+    with pytest.raises(ValueError, match="dry run"):
+        weather.evaluate(data, weather.Training({}))
+    assert fz.weather is weather
