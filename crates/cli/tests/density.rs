@@ -1,6 +1,6 @@
 //! `fitzroy sample --density`: libraries that a C compiler makes here.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod program;
 
@@ -23,7 +23,7 @@ fn compiled(folder: &str, source: &str, name: &str, defines: &[&str]) -> Option<
         // Whoever requires the one has the other.
         let required = std::env::var_os("FITZROY_REQUIRE_GXX").is_some();
         assert!(!required, "FITZROY_REQUIRE_GXX is set and there is no cc");
-        println!("skipped: there is no cc");
+        eprintln!("skipped: there is no cc");
         return None;
     };
     let said = String::from_utf8_lossy(&made.stderr);
