@@ -6,6 +6,7 @@ mod callbacks;
 mod curves;
 mod density;
 mod errors;
+mod foreign;
 mod notebook;
 mod program;
 mod sampling;
@@ -37,5 +38,6 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(weather::weather_train, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_score, m)?)?;
     m.add_function(wrap_pyfunction!(weather::weather_forecast, m)?)?;
+    m.add_function(wrap_pyfunction!(foreign::sample_density, m)?)?;
     Ok(())
 }

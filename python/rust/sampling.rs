@@ -14,7 +14,7 @@ use fitzroy::model::joint::Rewrites;
 use fitzroy::run::{CoordinateChoice, Settings};
 use fitzroy_session::device::Request;
 use fitzroy_session::face::Face;
-use fitzroy_session::{Fit, Sampling, memory_limit};
+use fitzroy_session::{Fit, Sampling, Source, Text, memory_limit};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -75,25 +75,36 @@ impl<'a, 'py> Run<'a, 'py> {
     }
 
     /// Has `work` sample a model; `name` stands for it in reports unless it is given one.
-    pub(crate) fn sampled(
+    pub(crate) fn sampled<'m>(
         self,
         py: Python<'py>,
-        model: &Model,
-        data: &Dataset,
+        model: &'m Model,
+        data: &'m Dataset,
         run_settings: Settings,
         name: &str,
-        work: impl FnOnce(Sampling<'_>) -> fitzroy::Result<Fit> + Send,
+        work: impl for<'r> FnOnce(Sampling<'r, Text<'m>>) -> fitzroy::Result<Fit> + Send,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let sampling = fitzroy_session::sample(model, data).settings(run_settings);
+        self.ran(py, sampling.name(name), work)
+    }
+
+    /// Has `work` run what has its settings.
+    ///
+    /// # Errors
+    /// Those of the session; `KeyboardInterrupt` before the first draw.
+    pub(crate) fn ran<W: Source + Send>(
+        self,
+        py: Python<'py>,
+        sampling: Sampling<'_, W>,
+        work: impl for<'r> FnOnce(Sampling<'r, W>) -> fitzroy::Result<Fit> + Send,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (settings, face) = (self.settings, &self.face);
         let stop = AtomicBool::new(false);
         let shown: Arc<dyn Face> = face.clone();
-        let name = given::<String>(settings, "name")?.unwrap_or_else(|| name.into());
-        let mut sampling = fitzroy_session::sample(model, data)
-            .settings(run_settings)
-            .request(self.request)
-            .face(shown)
-            .name(name)
-            .stop(&stop);
+        let mut sampling = sampling.request(self.request).face(shown).stop(&stop);
+        if let Some(name) = given::<String>(settings, "name")? {
+            sampling = sampling.name(name);
+        }
         if let Some(folder) = given::<PathBuf>(settings, "out")? {
             sampling = sampling
                 .folder(folder)
@@ -196,7 +207,7 @@ pub(crate) fn trace_of(py: Python<'_>, out: &Bound<'_, PyDict>, trace: Trace) ->
 }
 
 /// A setting, if it is given.
-fn given<'py, T>(settings: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+pub(crate) fn given<'py, T>(settings: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
 where
     T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
 {

@@ -1,6 +1,7 @@
 """Fitzroy: fits models to data, fast.
 
-`curve_fit` and `CurveFit` fit curves, `Model` samples models as text, `sample` PyMC models.
+`curve_fit` and `CurveFit` fit curves, `Model` samples models as text, `sample` PyMC models, `Density` what
+somebody else computes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .curves.fitter import CurveFit, ManyEstimates
     from .curves.scipy_form import curve_fit
     from .curves.words import OptimizeWarning, UntracedWarning
+    from .density import Density
     from .machine import devices, verify
     from .model import Model
     from .pymc import Converted, from_pymc, register, sample
@@ -28,6 +30,7 @@ __all__ = [
     "ConvergenceWarning",
     "Converted",
     "CurveFit",
+    "Density",
     "Estimate",
     "ManyEstimates",
     "Model",
@@ -58,6 +61,7 @@ MODULES = {
     "ConvergenceWarning": "results",
     "Converted": "pymc",
     "CurveFit": "curves.fitter",
+    "Density": "density",
     "Estimate": "curves.estimate",
     "ManyEstimates": "curves.fitter",
     "Model": "model",

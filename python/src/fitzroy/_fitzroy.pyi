@@ -82,3 +82,8 @@ def sample(
     settings: dict[str, Any],
     progress: Callable[[list[int], list[int], int], object] | None = None,
 ) -> dict[str, Any]: ...
+def sample_density(
+    source: dict[str, Any],
+    settings: dict[str, Any],
+    progress: Callable[[list[int], list[int], int], object] | None = None,
+) -> dict[str, Any]: ...

@@ -48,6 +48,5 @@ def _sample(draws: int, given: dict[str, Any]) -> Any:
         progressbar=bool(given.get("progressbar", True)) and not given.get("quiet", False),
         discard_tuned_samples=given.get("discard_tuned_samples", True),
         idata_kwargs=given.get("idata_kwargs"),
-        backend="fitzroy",
         **options,
     )

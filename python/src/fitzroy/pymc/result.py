@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..results import Groups, tree
 from .check import QUICK, packed
 from .convert import Conversion
 
-__all__ = ["tree_of"]
+__all__ = ["dims_of", "dressed", "tree_of"]
 
 Array = np.ndarray[Any, Any]
 
@@ -24,12 +24,27 @@ Array = np.ndarray[Any, Any]
 def tree_of(
     model: Any, conversion: Conversion, raw: dict[str, Any], var_names: Iterable[str] | None
 ) -> Any:
-    """What `pm.sample` returns: all groups, with the model's names, dims and coords."""
-    groups: Groups = {"posterior": _posterior(model, conversion, raw["groups"]["posterior"])}
-    if "warmup_posterior" in raw["groups"]:
-        groups["warmup_posterior"] = _posterior(
-            model, conversion, raw["groups"]["warmup_posterior"]
-        )
+    """What `pm.sample` returns of the draws of a text."""
+    drawn = {
+        name: _posterior(model, conversion, raw["groups"][name])
+        for name in ("posterior", "warmup_posterior")
+        if name in raw["groups"]
+    }
+    return dressed(model, raw, drawn, var_names, conversion.missing)
+
+
+def dressed(
+    model: Any,
+    raw: dict[str, Any],
+    drawn: Groups,
+    var_names: Iterable[str] | None,
+    missing: Sequence[str] = (),
+) -> Any:
+    """What `pm.sample` returns: all groups, with the model's names, dims and coords.
+
+    `missing` are deterministics that PyMC computes from the draws.
+    """
+    groups = dict(drawn)
     for name in ("sample_stats", "warmup_sample_stats"):
         if name in raw["groups"]:
             groups[name] = dict(raw["groups"][name])
@@ -40,13 +55,13 @@ def tree_of(
     groups = {name: one for name, one in groups.items() if one}
     coords = {k: np.asarray(v) for k, v in model.coords.items() if v is not None}
     raw = {**raw, "coords": {k: v for k, v in raw["coords"].items() if k in ("chain", "draw")}}
-    if conversion.missing:
-        _compute(model, conversion.missing, groups)
+    if missing:
+        _compute(model, list(missing), groups)
     if var_names is not None:
         wanted = {v if isinstance(v, str) else v.name for v in var_names}
-        missing = wanted - set(groups["posterior"])
-        if missing:
-            raise ValueError(f"var_names: the model has no {', '.join(sorted(missing))}")
+        unknown = wanted - set(groups["posterior"])
+        if unknown:
+            raise ValueError(f"var_names: the model has no {', '.join(sorted(unknown))}")
         groups["posterior"] = {k: v for k, v in groups["posterior"].items() if k in wanted}
     return tree(raw, groups, coords)
 
@@ -61,7 +76,7 @@ def _posterior(model: Any, conversion: Conversion, drawn: dict[str, Any]) -> dic
         out[name] = _shaped(model, name, packed(values) if name in conversion.packed else values)
     order = {name: k for k, name in enumerate(model.named_vars)}
     return {
-        name: (("chain", "draw", *_of_variable(model, name, out[name].ndim - 2)), out[name])
+        name: (("chain", "draw", *dims_of(model, name, out[name].ndim - 2)), out[name])
         for name in sorted(out, key=order.__getitem__)
     }
 
@@ -77,7 +92,7 @@ def _shaped(model: Any, name: str, values: Array) -> Array:
     return values.reshape(*values.shape[:2], *full)
 
 
-def _of_variable(model: Any, name: str, ndim: int) -> list[str]:
+def dims_of(model: Any, name: str, ndim: int) -> list[str]:
     """Dims of a variable: the model's, or ArviZ's for those without."""
     given = list(model.named_vars_to_dims.get(name) or ())
     given += [None] * (ndim - len(given))
@@ -91,7 +106,7 @@ def _given(model: Any, found: dict[str, Any]) -> dict[str, Any]:
         array = np.asarray(values)
         if array.dtype.kind == "O":
             continue
-        out[name] = (tuple(_of_variable(model, name, array.ndim)), array)
+        out[name] = (tuple(dims_of(model, name, array.ndim)), array)
     return out
 
 
@@ -110,7 +125,7 @@ def _compute(model: Any, names: list[str], groups: Groups) -> None:
     for k, name in enumerate(names):
         values = np.array([one[k] for one in made])
         values = values.reshape(chains, draws, *values.shape[1:])
-        dims = ("chain", "draw", *_of_variable(model, name, values.ndim - 2))
+        dims = ("chain", "draw", *dims_of(model, name, values.ndim - 2))
         groups["posterior"][name] = (dims, values)
 
 

@@ -21,6 +21,9 @@ from .starts import starts
 
 __all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
 
+#: How a model may be sampled.
+BACKENDS = ("auto", "fitzroy", "compiled")
+
 
 class ConversionWarning(UserWarning):
     """Something of a PyMC model is done otherwise than asked."""
@@ -103,10 +106,12 @@ def sample(
 ) -> Any:
     """Samples an unchanged PyMC model, and returns what `pm.sample` returns.
 
-    The model is converted to Fitzroy's language. One that cannot be is sampled by PyMC itself, with
-    a ConversionWarning that gives the reason; with `backend="fitzroy"` that is an error. `initvals`
-    are values of free variables at which chains start, exactly: a dict for all chains or one for
-    each; variables without any start as without them. `out`, `overwrite`, `resume`, `report`,
+    The model is converted to Fitzroy's language. One that cannot be is sampled by its gradient as
+    numba compiles it, under the same sampler, with a ConversionWarning that gives the reason; one
+    with discrete variables, by PyMC itself. `backend="fitzroy"` makes an error of that,
+    `backend="compiled"` takes the compiled gradient in any case. `initvals` are values of free
+    variables at which chains start, exactly: a dict for all chains or one for each; variables
+    without any start as without them. `out`, `overwrite`, `resume`, `report`,
     `device` and `precision` are those of `Model.sample`; `conversion` is one that `from_pymc` made
     before. With `blocking=False` the run goes on in the background, and a `fitzroy.Run` is
     returned; that needs a model that can be converted.
@@ -114,8 +119,11 @@ def sample(
     Raises ValueError for settings out of range and for a model without a finite density.
     """
     model = pm.modelcontext(model)
-    if backend not in ("auto", "fitzroy"):
-        raise ValueError(f"backend='{backend}' is not known; it is one of 'auto', 'fitzroy'")
+    if backend not in BACKENDS:
+        known = "', '".join(BACKENDS)
+        raise ValueError(f"backend='{backend}' is not known; it is one of '{known}'")
+    if backend == "compiled" and not blocking:
+        raise ValueError("blocking=False needs a model as text, and not backend='compiled'")
     settings = settings_of(
         draws=draws,
         tune=tune,
@@ -134,36 +142,59 @@ def sample(
         report=report,
         keep_warmup=not discard_tuned_samples,
     )
+    drawn, reason = None, ""
     try:
-        found = conversion or convert(model)
-        if initvals:
-            settings["initvals"] = starts(model, found, initvals)
-        drawn = _sampled(model, found, settings, var_names, progressbar, blocking)
-        if not blocking:
-            return drawn
+        if backend == "compiled":
+            compiled = _compiled(model, settings)
+            drawn = compiled.sample(settings, initvals, var_names, progressbar)
+        else:
+            found = conversion or convert(model)
+            if initvals:
+                settings["initvals"] = starts(model, found, initvals)
+            drawn = _sampled(model, found, settings, var_names, progressbar, blocking)
+            if not blocking:
+                return drawn
     except Unconvertible as why:
-        if backend == "fitzroy" or not blocking:
+        if backend != "auto" or not blocking:
             raise ValueError(f"the model cannot be converted: {why}") from why
-        message = f"the model cannot be converted ({why}), and is sampled by PyMC"
+        settings.pop("initvals", None)
+        reason = f"the model cannot be converted ({why})"
+    if drawn is None:
+        try:
+            compiled = _compiled(model, settings)
+        except Unconvertible as why:
+            message = f"{reason}, and is sampled by PyMC: {why}"
+            warnings.warn(message, ConversionWarning, stacklevel=2)
+            return pm.sample(
+                draws,
+                tune=tune,
+                chains=chains,
+                cores=cores,
+                target_accept=target_accept,
+                random_seed=random_seed,
+                initvals=initvals,
+                var_names=var_names,
+                progressbar=bool(progressbar),
+                discard_tuned_samples=discard_tuned_samples,
+                idata_kwargs=idata_kwargs,
+                model=model,
+            )
+        message = f"{reason}, and is sampled by its compiled gradient"
         warnings.warn(message, ConversionWarning, stacklevel=2)
-        return pm.sample(
-            draws,
-            tune=tune,
-            chains=chains,
-            cores=cores,
-            target_accept=target_accept,
-            random_seed=random_seed,
-            initvals=initvals,
-            var_names=var_names,
-            progressbar=bool(progressbar),
-            discard_tuned_samples=discard_tuned_samples,
-            idata_kwargs=idata_kwargs,
-            model=model,
-        )
+        drawn = compiled.sample(settings, initvals, var_names, progressbar)
     if (idata_kwargs or {}).get("log_likelihood"):
         with model:
             pm.compute_log_likelihood(drawn, progressbar=False)
     return drawn
+
+
+def _compiled(model: Any, settings: dict[str, Any]) -> Any:
+    """The model's gradient; imported late, since it brings numba."""
+    from .compiled import compile_model
+
+    if settings.get("device", "auto").startswith("cuda"):
+        raise ValueError("device: a compiled gradient runs on this processor; use 'auto' or 'cpu'")
+    return compile_model(model)
 
 
 def _sampled(
