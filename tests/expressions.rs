@@ -271,7 +271,7 @@ fn logistic(x: f64) -> f64 {
 }
 
 /// With forms that the graph rewrites on purpose.
-const MAPS: [Map; 34] = [
+const MAPS: [Map; 38] = [
     ("(-#)", |x| -x),
     ("(-(-#))", |x| x),
     ("exp(#)", f64::exp),
@@ -306,13 +306,21 @@ const MAPS: [Map; 34] = [
     ("lgamma(0.5 + square(#))", |x| libm::lgamma(0.5 + x * x)),
     ("clip(#, -0.6, 0.9)", |x| x.clamp(-0.6, 0.9)),
     ("(0 - #)", |x| -x),
+    ("asinh(#)", f64::asinh),
+    ("ndtr(#)", |x| 0.5 * libm::erfc(-x / 2f64.sqrt())),
+    ("probit(0.5 + 0.1 * tanh(#))", |x| {
+        fitzroy_graph::special::ndtri(0.5 + 0.1 * x.tanh())
+    }),
+    ("log1m_exp(-0.1 - #^2)", |x| {
+        (1.0 - (-0.1 - x * x).exp()).ln()
+    }),
 ];
 
 fn truth(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 
-const TWOS: [Two; 17] = [
+const TWOS: [Two; 19] = [
     ("(# + @)", |a, b| a + b),
     ("(# - @)", |a, b| a - b),
     ("(# * @)", |a, b| a * b),
@@ -326,6 +334,10 @@ const TWOS: [Two; 17] = [
     ("max(#, @)", f64::max),
     ("(exp(#)^@)", |a, b| (a * b).exp()),
     ("log_sum_exp(#, @)", |a, b| (a.exp() + b.exp()).ln()),
+    ("atan2(#, 2 + @^2)", |a, b| a.atan2(2.0 + b * b)),
+    ("log_diff_exp(1 + #^2, -@^2)", |a, b| {
+        ((1.0 + a * a).exp() - (-b * b).exp()).ln()
+    }),
     ("(# < @)", |a, b| truth(a < b)),
     ("(# >= @)", |a, b| truth(a >= b)),
     ("(# == @)", |a, b| truth(a == b)),

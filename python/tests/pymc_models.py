@@ -15,7 +15,6 @@ NOT_YET = {
     "latent_gaussian_process": "Cholesky",
     "marginal_gaussian_process": "SolveTriangular",
     "garch": "Scan",
-    "amplitudes": "I0e",
     "change_point_in_a_discrete_year": "discrete parameter",
 }
 
@@ -159,6 +158,19 @@ def two_groups_compared() -> None:
     pm.StudentT("one", nu=nu, mu=m1, lam=s1**-2, observed=one)
     pm.StudentT("two", nu=nu, mu=m2, lam=s2**-2, observed=two)
     pm.Deterministic("effect size", (m1 - m2) / pm.math.sqrt((s1**2 + s2**2) / 2))
+
+
+@model
+def functions_of_all_kinds() -> None:
+    r = rng(41)
+    t = r.uniform(0.1, 6, size=40)
+    a = pm.Normal("a", 0.4, 1)
+    u = pm.Beta("u", 2, 2)
+    steps = pt.floor(t) + pt.ceil(t * 0.5) - pt.round(t, mode="half_to_even") + pt.mod(t, 1.5)
+    bends = pt.arcsinh(a * t) + pt.arctan2(a * t, 1 + u) + pt.arccosh(1.2 + u * t)
+    tails = pt.erfinv(2 * u - 1) + pt.arctanh(u * 0.9) + pt.erfcx(u) + pt.log1mexp(-u - t)
+    mu = 0.1 * steps + bends + tails + 0.1 * pt.sgn(a) + pt.i0(u)
+    pm.Normal("y", mu, 0.5, observed=r.normal(2.0, 1.0, size=40))
 
 
 @model

@@ -59,6 +59,18 @@ def exotic(x, a, b):
     )
 
 
+def rounded(x, a, b):
+    steps = np.floor(a * x) + np.ceil(b * x) + np.rint(x) + np.trunc(a - x) + np.sign(x - a)
+    angles = np.arctan2(a - x, b - x) + np.arctanh(0.1 * x) + np.arccosh(1 + b * x)
+    return steps + angles + np.remainder(x, a) + x // b
+
+
+def special(x, a, b):
+    s = pytest.importorskip("scipy.special")
+    tails = s.erfcx(x) + s.erfinv(0.3 * x) + s.ndtr(a * x) + s.ndtri(0.3 * x)
+    return tails + s.i0(x) + s.i0e(b * x)
+
+
 def shared(x, a, b):
     u = (x - a) / b
     v = u
@@ -96,6 +108,8 @@ def scaled(x, a, b, factor=1.0, *, power=2):
         (with_column, [1.1, 2.0]),
         (awkward_names, [1.0, 2.0, 3.0, 4.0, 0.5]),
         (exotic, [1.1, 2.0]),
+        (rounded, [1.1, 2.0]),
+        (special, [1.1, 2.0]),
         (shared, [1.1, 2.0]),
         (swapped, [1.1, 2.0]),
         (Curve(), [1.1, 2.0]),

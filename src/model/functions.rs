@@ -66,7 +66,7 @@ const fn shaped(
 }
 
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 40] = [
+pub const FUNCTIONS: [Function; 58] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -85,8 +85,32 @@ pub const FUNCTIONS: [Function; 40] = [
     f("sinh", &["x"], "hyperbolic sine"),
     f("cosh", &["x"], "hyperbolic cosine"),
     f("tanh", &["x"], "hyperbolic tangent"),
+    f("asinh", &["x"], "inverse hyperbolic sine"),
+    f("acosh", &["x"], "inverse hyperbolic cosine, from 1 on"),
+    f(
+        "atanh",
+        &["x"],
+        "inverse hyperbolic tangent, between −1 and 1",
+    ),
+    f(
+        "atan2",
+        &["y", "x"],
+        "angle of the point (x, y) in radians, from −π to π",
+    ),
+    f("cbrt", &["x"], "cube root, of negative numbers too"),
+    f("sign", &["x"], "−1, 0 or 1"),
+    f("floor", &["x"], "greatest whole number that is no more"),
+    f("ceil", &["x"], "least whole number that is no less"),
+    f(
+        "round",
+        &["x"],
+        "nearest whole number, the even one of two as near",
+    ),
+    f("mod", &["x", "y"], "x − y ⌊x/y⌋, which has the sign of y"),
     f("erf", &["x"], "error function"),
     f("erfc", &["x"], "1 − erf(x), accurate for large x"),
+    f("erfcx", &["x"], "exp(x²) erfc(x)"),
+    f("erfinv", &["y"], "the x with erf(x) = y"),
     f("logit", &["p"], "log(p / (1 − p))"),
     f("inv_logit", &["x"], "1 / (1 + e⁻ˣ)"),
     f("softplus", &["x"], "log(1 + eˣ)"),
@@ -97,6 +121,16 @@ pub const FUNCTIONS: [Function; 40] = [
         &["x"],
         "log Φ(x), of the standard normal distribution function",
     ),
+    f(
+        "ndtr",
+        &["x"],
+        "Φ(x), the standard normal distribution function",
+    ),
+    f("probit", &["p"], "the x with Φ(x) = p"),
+    f("i0", &["x"], "modified Bessel function I₀"),
+    f("i0e", &["x"], "exp(−|x|) I₀(x)"),
+    f("log1m_exp", &["x"], "log(1 − eˣ), for x < 0"),
+    f("log_diff_exp", &["a", "b"], "log(eᵃ − eᵇ), for a > b"),
     f("pow", &["x", "y"], "xʸ, the same as `x ^ y`"),
     f(
         "clip",
@@ -154,7 +188,7 @@ pub const FUNCTIONS: [Function; 40] = [
 ];
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 22] = [
+const ELSEWHERE: [(&str, &str); 32] = [
     ("ln", "log"),
     ("sigmoid", "inv_logit"),
     ("expit", "inv_logit"),
@@ -176,7 +210,17 @@ const ELSEWHERE: [(&str, &str); 22] = [
     ("switch", "where"),
     ("ifelse", "where"),
     ("inner", "dot"),
-    ("normcdf", "log_ndtr"),
+    ("normcdf", "ndtr"),
+    ("norm_cdf", "ndtr"),
+    ("phi", "ndtr"),
+    ("invprobit", "ndtr"),
+    ("ndtri", "probit"),
+    ("inv_phi", "probit"),
+    ("arcsinh", "asinh"),
+    ("arccosh", "acosh"),
+    ("arctanh", "atanh"),
+    ("arctan2", "atan2"),
+    ("sgn", "sign"),
 ];
 
 /// The function called `name`.

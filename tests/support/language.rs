@@ -138,7 +138,7 @@ y ~ StopSignal(rt, ssd, t0, B, v_plus, v_minus, v0, g, stop_mu, stop_sigma, stop
 race ~ WaldRace(goes_rt, t0, B, v_plus, v_minus)
 ";
 
-/// All functions, of a vector `v`, of a matrix `x` and of a share `u`.
+/// The other functions, of a vector `v`, of a matrix `x` and of a share `u`.
 const FUNCTIONS: &str = "data x[obs, kinds], e1[obs]
 v[kinds] ~ Normal(0, 1)
 u        ~ Beta(2, 2)
@@ -156,6 +156,17 @@ target += sum(min(x * v, axis=kinds)) - sum(max(x * v, axis=obs)) + mean(t)
 target += -sum(cumsum(t)^2) / 9 + sum(cumsum(x * v, axis=obs)) / 9 + sum(softmax(v) * v)
 target += dot(t, e1) + size(x, 1) * u - sum(t^2) + sum(softmax(x * v, axis=kinds) * x)
 target += e1 @ t - sum(t^4) / 9 - u * pi + u / e
+";
+
+/// Functions put together from others.
+const COMPOSED: &str = "data x[obs, kinds], e1[obs]
+v[kinds] ~ Normal(0, 1)
+u        ~ Beta(2, 2)
+let t[obs] = x @ v
+let near   = 0.4 * (2 * u - 1)
+target += sum(asinh(t) + acosh(1.5 + t^2) + atanh(near * e1) + atan2(t, 1 + u) + cbrt(2 + t) + erfcx(near * t))
+target += sum(ndtr(t) + i0(near * t) + i0e(t) + sign(t) + floor(t) + ceil(t) + round(t) + mod(t, 0.7)) / 9
+target += probit(u) + erfinv(near) + log1m_exp(-u) + log_diff_exp(1 + u, near)
 ";
 
 /// Rows of every array, apart from series.
@@ -241,6 +252,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("vectors", VECTORS),
         written("stop-signal", TASK),
         written("functions", FUNCTIONS),
+        written("composed", COMPOSED),
     ]
 }
 

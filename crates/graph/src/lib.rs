@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod composed;
 mod error;
 mod expr;
 mod gradient;

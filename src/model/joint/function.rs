@@ -4,7 +4,8 @@ use super::build::Build;
 use crate::Result;
 use crate::dist::Real;
 use crate::model::ast::{Call, Expr, ExprKind, Span};
-use fitzroy_graph::{Binary, DimId, Expr as Value};
+use crate::model::functions::{self, Shape};
+use fitzroy_graph::{Binary, DimId, Expr as Value, composed};
 
 fn lit<'g>(x: f64) -> Value<'g> {
     Value::lit(x)
@@ -24,6 +25,12 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
     let mut x = Vec::new();
     for argument in &given {
         x.push(b.value(argument)?);
+    }
+    let function = functions::function(name).expect("checked before");
+    if let ([one, other], Shape::Elementwise) = (&x[..], function.shape) {
+        let (one, other) = b.fit_lists(*one, *other);
+        composed::combine(one, other).map_err(|e| b.model.error(call.span, e))?;
+        x = vec![one, other];
     }
     if let Some(out) = elementwise(name, &x) {
         return Ok(out);
@@ -51,7 +58,7 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
 
 /// The arguments in the order of the function's parameters, `axis` left out except for `size`.
 fn arguments(call: &Call) -> Vec<&Expr> {
-    let function = crate::model::functions::function(&call.name.text).expect("checked before");
+    let function = functions::function(&call.name.text).expect("checked before");
     let mut slots: Vec<Option<&Expr>> = vec![None; function.parameters.len()];
     let mut more = Vec::new();
     for (k, argument) in call.arguments.iter().enumerate() {
@@ -99,7 +106,12 @@ pub fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
         "lgamma" => a.lgamma(),
         "digamma" => a.digamma(),
         "log_ndtr" => a.log_ndtr(),
-        _ => return None,
+        _ => {
+            return match x {
+                [x, y] => composed::of_two(name, *x, *y),
+                _ => composed::of_one(name, a),
+            };
+        }
     })
 }
 

@@ -82,14 +82,15 @@ pub fn ndtri(p: f64) -> f64 {
 }
 
 /// Numerator and denominator, constant term first.
-type Rational = [[f64; 8]; 2];
+pub(crate) type Rational = [[f64; 8]; 2];
 
 fn ratio(r: f64, terms: &Rational) -> f64 {
     let horner = |c: &[f64; 8]| c.iter().rev().fold(0.0, |sum, term| sum * r + term);
     horner(&terms[0]) / horner(&terms[1])
 }
 
-const CENTRE: Rational = [
+/// AS 241: see [`ndtri`].
+pub(crate) const CENTRE: Rational = [
     [
         3.3871328727963666080e0,
         1.3314166789178437745e+2,
@@ -112,7 +113,8 @@ const CENTRE: Rational = [
     ],
 ];
 
-const MIDDLE: Rational = [
+/// AS 241: see [`ndtri`].
+pub(crate) const MIDDLE: Rational = [
     [
         1.42343711074968357734e0,
         4.63033784615654529590e0,
@@ -135,7 +137,8 @@ const MIDDLE: Rational = [
     ],
 ];
 
-const FAR: Rational = [
+/// AS 241: see [`ndtri`].
+pub(crate) const FAR: Rational = [
     [
         6.65790464350110377720e0,
         5.46378491116411436990e0,

@@ -44,8 +44,20 @@ FUNCTIONS = {
     "Sinh": "sinh",
     "Cosh": "cosh",
     "Tanh": "tanh",
+    "ArcSinh": "asinh",
+    "ArcCosh": "acosh",
+    "ArcTanh": "atanh",
+    "Sign": "sign",
+    "Floor": "floor",
+    "Ceil": "ceil",
+    "RoundHalfToEven": "round",
     "Erf": "erf",
     "Erfc": "erfc",
+    "Erfcx": "erfcx",
+    "Erfinv": "erfinv",
+    "I0": "i0",
+    "I0e": "i0e",
+    "Log1mexp": "log1m_exp",
     "GammaLn": "lgamma",
     "Psi": "digamma",
     "Sigmoid": "inv_logit",
@@ -53,15 +65,10 @@ FUNCTIONS = {
 }
 #: Those that are short expressions of a name.
 FORMS = {
-    "Log1mexp": "log(-expm1({0}))",
-    "Sign": "({0} > 0) - ({0} < 0)",
-    "ArcTanh": "0.5 * (log1p({0}) - log1p(-{0}))",
-    "ArcSinh": "where({0} < 0, -1, 1) * log1p(abs({0}) + {0}^2 / (1 + sqrt({0}^2 + 1)))",
-    "ArcCosh": "log({0} + sqrt({0}^2 - 1))",
+    "Trunc": "where({0} < 0, ceil({0}), floor({0}))",
     "Exp2": "2^{0}",
     "Deg2Rad": "{0} * pi / 180",
     "Rad2Deg": "{0} * 180 / pi",
-    "Erfcx": "exp({0}^2 + log(2) + log_ndtr(-{0} * sqrt(2)))",
     "IsNan": "{0} != {0}",
     "IsInf": "abs({0}) == inf",
     "Invert": "not {0}",
@@ -87,6 +94,8 @@ CALLS = {
     "Switch": "where",
     "Clip": "clip",
     "LogAddExp": "log_sum_exp",
+    "ArcTan2": "atan2",
+    "Mod": "mod",
 }
 #: Ops that change nothing but the type.
 SAME = ("Cast", "Identity", "DeepCopyOp")

@@ -18,16 +18,16 @@ PRIMITIVES: dict[str, str] = {
     **{
         name: name + "({0})"
         for name in (
-            "exp log log1p expm1 sqrt square abs sin cos tan asin acos atan sinh cosh tanh erf "
-            "erfc lgamma digamma"
+            "exp log log1p expm1 sqrt square abs sin cos tan asin acos atan sinh cosh tanh asinh "
+            "acosh atanh erf erfc lgamma digamma sign cbrt floor ceil"
         ).split()
     },
     "logistic": "inv_logit({0})",
     "neg": "(-{0})",
     "rsqrt": "(1 / sqrt({0}))",
-    "sign": "(({0} > 0) - ({0} < 0))",
     "exp2": "(2 ^ {0})",
-    "cbrt": "(where({0} < 0, -1, 1) * abs({0}) ^ (1 / 3))",
+    "erf_inv": "erfinv({0})",
+    "bessel_i0e": "i0e({0})",
     "is_finite": "({0} - {0} == 0)",
     "not": "(not {0})",
     "add": "({0} + {1})",
@@ -36,6 +36,7 @@ PRIMITIVES: dict[str, str] = {
     "mul": "({0} * {1})",
     "div": "({0} / {1})",
     "pow": "({0} ^ {1})",
+    "atan2": "atan2({0}, {1})",
     "max": "max({0}, {1})",
     "min": "min({0}, {1})",
     "lt": "({0} < {1})",

@@ -17,8 +17,8 @@ UFUNCS: dict[str, str] = {
     **{
         name: name + "({0})"
         for name in (
-            "exp log log1p expm1 log2 log10 sqrt square sin cos tan sinh cosh tanh erf erfc logit "
-            "log_ndtr"
+            "exp log log1p expm1 log2 log10 sqrt square sin cos tan sinh cosh tanh erf erfc erfcx "
+            "erfinv logit log_ndtr ndtr floor ceil sign cbrt i0 i0e"
         ).split()
     },
     "absolute": "abs({0})",
@@ -26,6 +26,15 @@ UFUNCS: dict[str, str] = {
     "arcsin": "asin({0})",
     "arccos": "acos({0})",
     "arctan": "atan({0})",
+    "arcsinh": "asinh({0})",
+    "arccosh": "acosh({0})",
+    "arctanh": "atanh({0})",
+    "arctan2": "atan2({0}, {1})",
+    "rint": "round({0})",
+    "trunc": "where({0} < 0, ceil({0}), floor({0}))",
+    "ndtri": "probit({0})",
+    "remainder": "mod({0}, {1})",
+    "floor_divide": "floor({0} / {1})",
     "expit": "inv_logit({0})",
     "gammaln": "lgamma({0})",
     "psi": "digamma({0})",
@@ -34,17 +43,11 @@ UFUNCS: dict[str, str] = {
     "positive": "({0})",
     "reciprocal": "(1 / {0})",
     "exp2": "(2 ^ {0})",
-    "cbrt": "(where({0} < 0, -1, 1) * abs({0}) ^ (1 / 3))",
     "degrees": "({0} * 180 / pi)",
     "rad2deg": "({0} * 180 / pi)",
     "radians": "({0} * pi / 180)",
     "deg2rad": "({0} * pi / 180)",
-    "sign": "(({0} > 0) - ({0} < 0))",
-    "ndtr": "(0.5 * erfc(-{0} / sqrt(2)))",
     "logical_not": "(not {0})",
-    "arcsinh": "(where({0} < 0, -1, 1) * log1p(abs({0}) + {0} ^ 2 / (1 + sqrt({0} ^ 2 + 1))))",
-    "arccosh": "log({0} + sqrt({0} ^ 2 - 1))",
-    "arctanh": "(0.5 * (log1p({0}) - log1p(-{0})))",
     "log_expit": "(-softplus(-{0}))",
     "add": "({0} + {1})",
     "subtract": "({0} - {1})",
