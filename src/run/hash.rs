@@ -2,23 +2,23 @@
 
 use crate::model::Content;
 use crate::model::joint::Joint;
+use fitzroy_device::Fnv;
 
-/// FNV-1a, 64 bit (Fowler, Noll, Vo).
-struct Fnv(u64);
+/// A fingerprint in the making.
+#[derive(Default)]
+struct Fingerprint(Fnv);
 
-impl Fnv {
-    fn new() -> Self {
-        Fnv(0xcbf2_9ce4_8422_2325)
-    }
-
+impl Fingerprint {
     fn bytes(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        self.0.bytes(bytes);
     }
 
     fn number(&mut self, n: u64) {
         self.bytes(&n.to_le_bytes());
+    }
+
+    fn digits(&self) -> String {
+        format!("{:016x}", self.0.0)
     }
 
     /// Every dim and every bound array.
@@ -43,41 +43,22 @@ impl Fnv {
 /// 16 hexadecimal digits from the statements of the model and every bound array; spaces and
 /// comments of the model do not matter.
 pub(super) fn fingerprint(joint: &Joint) -> String {
-    let mut hash = Fnv::new();
+    let mut hash = Fingerprint::default();
     hash.bytes(joint.model().to_string().as_bytes());
     hash.data(joint);
-    format!("{:016x}", hash.0)
+    hash.digits()
 }
 
 /// The same of the statements alone.
 pub(super) fn model_fingerprint(joint: &Joint) -> String {
-    let mut hash = Fnv::new();
+    let mut hash = Fingerprint::default();
     hash.bytes(joint.model().to_string().as_bytes());
-    format!("{:016x}", hash.0)
+    hash.digits()
 }
 
 /// The same of the data alone.
 pub(super) fn data_fingerprint(joint: &Joint) -> String {
-    let mut hash = Fnv::new();
+    let mut hash = Fingerprint::default();
     hash.data(joint);
-    format!("{:016x}", hash.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Fnv;
-
-    /// From the authors' list of test vectors.
-    #[test]
-    fn fnv_gives_the_published_values() {
-        for (text, want) in [
-            ("", 0xcbf2_9ce4_8422_2325),
-            ("a", 0xaf63_dc4c_8601_ec8c),
-            ("foobar", 0x8594_4171_f739_67e8_u64),
-        ] {
-            let mut hash = Fnv::new();
-            hash.bytes(text.as_bytes());
-            assert_eq!(hash.0, want, "{text}");
-        }
-    }
+    hash.digits()
 }

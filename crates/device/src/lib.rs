@@ -3,6 +3,7 @@
 
 pub mod choice;
 pub mod cpu;
+mod fnv;
 pub mod foreign;
 pub mod gpu;
 pub mod lanes;
@@ -10,3 +11,5 @@ pub mod large_pages;
 pub mod maths;
 pub mod nn;
 pub mod probe;
+
+pub use fnv::Fnv;

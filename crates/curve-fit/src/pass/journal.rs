@@ -8,6 +8,7 @@
 use super::TileTree;
 use crate::method::Next;
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::Fnv;
 
 /// Tiles between two looks at the journal: 4 million rows.
 const SEGMENT_TILES: usize = 4096;
@@ -64,14 +65,6 @@ pub struct Belongs {
     pub options: u64,
     /// Sizes, first and last blocks of the files.
     pub data: u64,
-}
-
-/// The hash of Fowler, Noll and Vo (FNV-1a), 64 bits: the same on every machine and in every
-/// version.
-pub fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| {
-        (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
 
 fn same(a: &[f64], b: &[f64]) -> bool {
@@ -211,7 +204,7 @@ impl Journal {
         }
         let mut bytes = MAGIC.to_vec();
         bytes.extend(words.iter().flat_map(|w| w.to_le_bytes()));
-        let check = hash(&bytes);
+        let check = Fnv::of(&bytes);
         bytes.extend(check.to_le_bytes());
         bytes
     }
@@ -225,7 +218,7 @@ impl Journal {
         let damaged = "the checkpoint is damaged; remove it and start again";
         let whole = bytes.len() >= 24 && bytes.len().is_multiple_of(8) && bytes.starts_with(MAGIC);
         let (body, check) = bytes.split_at(bytes.len().saturating_sub(8));
-        if !whole || hash(body).to_le_bytes() != *check {
+        if !whole || Fnv::of(body).to_le_bytes() != *check {
             return refuse(damaged);
         }
         let word = |b: &[u8]| u64::from_le_bytes(b.try_into().expect("eight bytes"));

@@ -7,7 +7,7 @@ mod stretches;
 mod table;
 mod tree;
 
-pub use journal::{Belongs, Journal, Position, Watch, hash};
+pub use journal::{Belongs, Journal, Position, Watch};
 pub use machine::{Engine, OnMachine, Shared};
 pub use place::{Work, place, work};
 pub(crate) use stretches::Stretches;

@@ -6,8 +6,8 @@
 
 use super::large::{Stored, fingerprint};
 use super::stream::{FileColumn, broken, unreadable};
-use crate::pass::hash;
 use fitzroy::Result;
+use fitzroy_device::Fnv;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -21,7 +21,7 @@ pub(super) fn cached(source: &Stored, wanted: &[String], folder: &Path) -> Resul
     let Some(path) = source.decoded() else {
         return source.columns(wanted, folder);
     };
-    let asked = hash(format!("1 {} {wanted:?}", absolute(path).display()).as_bytes());
+    let asked = Fnv::of(format!("1 {} {wanted:?}", absolute(path).display()).as_bytes());
     let prefix = format!("{asked:016x}-");
     let entry = folder.join(format!("{prefix}{:016x}", state(path)?));
     if let Some(columns) = kept(&entry, wanted.len()) {
@@ -74,7 +74,7 @@ fn state(path: &Path) -> Result<u64> {
     let changed = about.modified().ok();
     let changed = changed.and_then(|t| t.duration_since(UNIX_EPOCH).ok());
     let changed = changed.map_or(0, |d| d.as_nanos());
-    Ok(hash(format!("{ends} {changed}").as_bytes()))
+    Ok(Fnv::of(format!("{ends} {changed}").as_bytes()))
 }
 
 /// The columns of an entry, if it is whole.

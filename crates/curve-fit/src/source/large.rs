@@ -5,9 +5,10 @@ use super::stream::{FileColumn, FileTable, broken, decode_table, table_header, u
 use crate::fit::{CurveFit, Estimate, Options, Plan, check_counts, fit_table};
 use crate::formula::Loss;
 use crate::method::Next;
-use crate::pass::{Table as _, hash, visit_all};
+use crate::pass::{Table as _, visit_all};
 use fitzroy::data::{NetCdfFile, ParquetFile};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::Fnv;
 use std::fs::File;
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -186,9 +187,9 @@ pub fn fingerprint(paths: &[PathBuf]) -> Result<u64> {
         file.seek(SeekFrom::Start(size.saturating_sub(ENDS)))
             .map_err(fail)?;
         file.take(ENDS).read_to_end(&mut bytes).map_err(fail)?;
-        all.extend(hash(&bytes).to_le_bytes());
+        all.extend(Fnv::of(&bytes).to_le_bytes());
     }
-    Ok(hash(&all))
+    Ok(Fnv::of(&all))
 }
 
 /// How columns in files are read.

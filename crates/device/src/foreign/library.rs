@@ -1,5 +1,6 @@
 //! Libraries of other people: opened, and asked for what they have.
 
+use crate::Fnv;
 use crate::gpu::is_cut;
 use fitzroy_graph::{Error, ErrorKind, Result};
 use libloading::Library as Opened;
@@ -95,8 +96,7 @@ pub(super) unsafe fn text(at: *const c_char) -> String {
     unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
 }
 
-/// A number that is another for another content of the file: FNV-1a, 64 bits (Fowler, Noll, Vo). Not
-/// for security.
+/// A number that is another for another content of the file, see [`Fnv`].
 ///
 /// # Errors
 /// It cannot be read.
@@ -104,14 +104,12 @@ pub fn hash_of_file(path: &Path) -> Result<u64> {
     let io =
         |error: std::io::Error| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
     let mut file = File::open(path).map_err(io)?;
-    let (mut sum, mut block) = (0xcbf2_9ce4_8422_2325_u64, vec![0; 1 << 16]);
+    let (mut sum, mut block) = (Fnv::default(), vec![0; 1 << 16]);
     loop {
         let n = file.read(&mut block).map_err(io)?;
         if n == 0 {
-            return Ok(sum);
+            return Ok(sum.0);
         }
-        for byte in &block[..n] {
-            sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        sum.bytes(&block[..n]);
     }
 }

@@ -3,6 +3,7 @@
 //! An entry holds its whole key, so that two keys with one name cannot be confused, and a sum over
 //! everything, so that a damaged one is compiled again.
 
+use crate::Fnv;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,13 +16,6 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct Cache {
     folder: PathBuf,
     most_bytes: u64,
-}
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo).
-fn fnv(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    })
 }
 
 impl Cache {
@@ -41,14 +35,15 @@ impl Cache {
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        self.folder.join(format!("{:016x}", fnv(key.as_bytes())))
+        self.folder
+            .join(format!("{:016x}", Fnv::of(key.as_bytes())))
     }
 
     /// What was compiled from `key`; none if nothing was, or it is damaged.
     pub fn read(&self, key: &str) -> Option<Vec<u8>> {
         let bytes = fs::read(self.path(key)).ok()?;
         let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(8)?)?;
-        if fnv(body).to_le_bytes() != sum {
+        if Fnv::of(body).to_le_bytes() != sum {
             return None;
         }
         let body = body.strip_prefix(MAGIC)?;
@@ -70,7 +65,7 @@ impl Cache {
         bytes.extend((key.len() as u64).to_le_bytes());
         bytes.extend(key.as_bytes());
         bytes.extend(cubin);
-        bytes.extend(fnv(&bytes).to_le_bytes());
+        bytes.extend(Fnv::of(&bytes).to_le_bytes());
         // Complete under its own name or not there at all.
         let partial = self.folder.join(format!("partial-{}", std::process::id()));
         fs::write(&partial, bytes)

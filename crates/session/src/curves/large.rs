@@ -11,11 +11,11 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{Plan, fit_table, quality};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Next;
-use fitzroy_curve_fit::pass::{Belongs, Journal, Kept, Table, hash};
+use fitzroy_curve_fit::pass::{Belongs, Journal, Kept, Table};
 use fitzroy_curve_fit::report::Timing;
 use fitzroy_curve_fit::source::{FileTable, LargeOptions, Stored, file_table, fingerprint};
 use fitzroy_curve_fit::{Formula, Options};
-use fitzroy_device::probe;
+use fitzroy_device::{Fnv, probe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -313,8 +313,8 @@ impl LargeFit<'_> {
             ..options.clone()
         };
         Ok(Belongs {
-            model: hash(model.as_bytes()),
-            options: hash(format!("{plain:?}").as_bytes()),
+            model: Fnv::of(model.as_bytes()),
+            options: Fnv::of(format!("{plain:?}").as_bytes()),
             data: fingerprint(self.paths)?,
         })
     }

@@ -1,6 +1,7 @@
 //! Bytes of a checkpoint: little-endian numbers, lists with their length in front, a sum at the end.
 
 use crate::{Error, ErrorKind, Result};
+use fitzroy_device::Fnv;
 
 /// What a checkpoint starts with; the last byte is the version of the format.
 const MAGIC: [u8; 8] = *b"FITZCHK\x03";
@@ -38,7 +39,7 @@ impl Writer {
 
     /// The bytes, with their sum at the end.
     pub(crate) fn finish(mut self) -> Vec<u8> {
-        let sum = sum(&self.0);
+        let sum = Fnv::of(&self.0);
         self.word(sum);
         self.0
     }
@@ -64,7 +65,7 @@ impl<'a> Reader<'a> {
             )));
         }
         let (body, end) = bytes.split_at(bytes.len() - 8);
-        if end != sum(body).to_le_bytes() {
+        if end != Fnv::of(body).to_le_bytes() {
             return Err(wrong("its bytes do not add up, so it is damaged"));
         }
         Ok(Reader(&body[8..]))
@@ -116,13 +117,6 @@ impl<'a> Reader<'a> {
             false => Err(wrong("it goes on after its end")),
         }
     }
-}
-
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): enough to see that bytes were lost.
-fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
-    })
 }
 
 /// The error of a checkpoint that cannot be read.
