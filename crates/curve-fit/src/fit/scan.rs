@@ -2,9 +2,10 @@
 //! pass over all rows.
 
 use super::plan::Plan;
-use super::search::{dot, means};
+use super::search::{MOST_ROWS, dot, means};
 use crate::formula::{Loss, Programs, Structure};
-use crate::pass::{Columns, Table, visit_all};
+use crate::method::dense::{cholesky, cholesky_solve};
+use crate::pass::{Columns, Table, spread_rows};
 use fitzroy::Result;
 use fitzroy_device::cpu::RowWorkspace;
 use std::borrow::Cow;
@@ -14,8 +15,6 @@ const FEW: usize = 64;
 const FOR_EACH: usize = 8;
 /// Most linear parameters: their normal matrix is made at every point.
 const MOST_LINEAR: usize = 12;
-/// Rows up to which a table is cheaper to read than to be thinned twice.
-const MOST_ROWS: usize = 1 << 16;
 /// What is left of the square of a column beside others, at least, as a part of it.
 const DEPENDENT: f64 = 1e-10;
 /// The golden ratio less 1: its multiples fill an interval evenly, whatever the period of rows.
@@ -30,7 +29,8 @@ pub(super) struct Scan<'s> {
     params: Vec<f64>,
     /// Columns of the linear parameters, and r at c = 0.
     columns: Vec<Vec<f64>>,
-    /// Their products, and what solving makes of them.
+    /// Lengths of those columns, their products, and the best factors.
+    lengths: Vec<f64>,
     normal: Vec<f64>,
     factors: Vec<f64>,
 }
@@ -58,7 +58,8 @@ impl<'s> Scan<'s> {
             workspace: structure.columns.workspace(),
             params: vec![0.0; 2 * plan.free.len() + 1],
             columns: vec![vec![0.0; rows.n_rows()]; m + 1],
-            normal: vec![0.0; (m + 1) * (m + 1)],
+            lengths: vec![0.0; m],
+            normal: vec![0.0; m * m],
             factors: vec![0.0; m],
             rows,
         }))
@@ -74,15 +75,8 @@ impl<'s> Scan<'s> {
         self.params[..theta.len()].copy_from_slice(theta);
         let program = &self.structure.columns;
         program.set_parameters(&mut self.workspace, &self.params);
-        let m = self.factors.len();
         let rows = self.rows.all();
         program.evaluate(&mut self.workspace, &rows, &mut self.columns);
-        let width = m + 1;
-        for j in 0..width {
-            for k in 0..=j {
-                self.normal[j * width + k] = dot(&self.columns[j], &self.columns[k]);
-            }
-        }
         let Some(mut cost) = self.solve() else {
             return f64::INFINITY;
         };
@@ -101,28 +95,33 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// The best factors, by Cholesky's decomposition of the products, and Σ r² there.
+    /// The best factors, and Σ r² there.
     fn solve(&mut self) -> Option<f64> {
-        let m = self.factors.len();
-        let (width, a) = (m + 1, &mut self.normal);
-        for j in 0..width {
-            let whole = a[j * width + j];
+        let (m, columns) = (self.factors.len(), &self.columns);
+        let product = |j: usize, k: usize| dot(&columns[j], &columns[k]);
+        // Of columns of length 1, so that their units do not enter.
+        for (k, length) in self.lengths.iter_mut().enumerate() {
+            *length = product(k, k).sqrt();
+        }
+        for j in 0..m {
             for k in 0..=j {
-                let known: f64 = (0..k).map(|i| a[j * width + i] * a[k * width + i]).sum();
-                let left = a[j * width + k] - known;
-                a[j * width + k] = match (k == j, j == m) {
-                    (false, _) => left / a[k * width + k],
-                    (true, true) => left.max(0.0),
-                    (true, false) if left > DEPENDENT * whole && left.is_finite() => left.sqrt(),
-                    (true, false) => return None,
-                };
+                self.normal[j * m + k] = product(j, k) / (self.lengths[j] * self.lengths[k]);
             }
+            self.factors[j] = -product(m, j) / self.lengths[j];
         }
-        for k in (0..m).rev() {
-            let known: f64 = (k + 1..m).map(|i| a[i * width + k] * self.factors[i]).sum();
-            self.factors[k] = -(a[m * width + k] + known) / a[k * width + k];
+        let mut fall = [0.0; MOST_LINEAR];
+        fall[..m].copy_from_slice(&self.factors);
+        let independent = cholesky(&mut self.normal, m)
+            && (0..m).all(|k| self.normal[k * m + k].powi(2) > DEPENDENT);
+        if !independent {
+            return None;
         }
-        Some(a[m * width + m])
+        cholesky_solve(&self.normal, m, &mut self.factors);
+        let explained: f64 = fall.iter().zip(&self.factors).map(|(a, b)| a * b).sum();
+        for (factor, length) in self.factors.iter_mut().zip(&self.lengths) {
+            *factor /= length;
+        }
+        Some((product(m, m) - explained).max(0.0))
     }
 
     /// Σ r² at the linear parameters of `theta`.
@@ -140,19 +139,7 @@ impl<'s> Scan<'s> {
 /// Few rows of `table`: means of neighbours along one predictor, if rows stand in its order; others evenly over
 /// all, as a sequence of no period has them.
 fn few(table: &dyn Table, n_x: usize, most: usize) -> Result<Columns<'static>> {
-    let step = table.n_rows().div_ceil(MOST_ROWS).max(1);
-    let mut all: Vec<Vec<f64>> = Vec::new();
-    visit_all(table, &mut |first, columns| {
-        all.resize(columns.len(), Vec::new());
-        let skip = (step - first % step) % step;
-        for (to, from) in all.iter_mut().zip(columns) {
-            match step {
-                1 => to.extend_from_slice(from),
-                _ => to.extend(from.iter().skip(skip).step_by(step)),
-            }
-        }
-        Ok(())
-    })?;
+    let mut all = spread_rows(table, MOST_ROWS)?;
     let n = all.first().map_or(0, Vec::len);
     if n > most {
         if n_x == 1 && all[0].is_sorted() {

@@ -9,7 +9,7 @@ use super::search::{Found, search as search_terms};
 use crate::formula::{Loss, Programs};
 use crate::library::Sample;
 use crate::method::{Limits, Moments, Next, Objective, Progress, lm, starts, varpro};
-use crate::pass::{Table, visit_all};
+use crate::pass::{Table, spread_rows};
 use fitzroy::Result;
 use std::sync::Arc;
 
@@ -71,20 +71,9 @@ const LOOKED_AT: usize = 4096;
 
 /// A few rows, evenly spread.
 pub(crate) fn sample(table: &dyn Table, n_predictors: usize) -> Result<Sample> {
-    let n = table.n_rows();
-    let step = n.div_ceil(LOOKED_AT).max(1);
-    let mut x = vec![Vec::new(); n_predictors];
-    let mut y = Vec::new();
-    let mut take = |first: usize, columns: &[&[f64]]| {
-        let skip = (step - first % step) % step;
-        for (to, from) in x.iter_mut().zip(columns) {
-            to.extend(from.iter().skip(skip).step_by(step));
-        }
-        y.extend(columns[n_predictors].iter().skip(skip).step_by(step));
-        Ok(())
-    };
-    visit_all(table, &mut take)?;
-    Ok(Sample::new(&x, &y))
+    let all = spread_rows(table, LOOKED_AT)?;
+    let y = all.get(n_predictors).map_or(&[][..], Vec::as_slice);
+    Ok(Sample::new(&all[..n_predictors.min(all.len())], y))
 }
 
 /// Starting values for `problem`, inside the bounds.

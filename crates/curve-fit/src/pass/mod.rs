@@ -11,6 +11,7 @@ pub use journal::{Belongs, Journal, Position, Watch};
 pub use machine::{Engine, OnMachine, Shared};
 pub use place::{Work, place, work};
 pub(crate) use stretches::Stretches;
+pub(crate) use table::spread_rows;
 pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};
 pub use tree::TileTree;
 

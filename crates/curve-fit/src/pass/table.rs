@@ -131,6 +131,27 @@ impl Table for Columns<'_> {
     }
 }
 
+/// Every so many rows of a table, `most` at most: all its columns.
+///
+/// # Errors
+/// The data cannot be read.
+pub(crate) fn spread_rows(table: &dyn Table, most: usize) -> Result<Vec<Vec<f64>>> {
+    let step = table.n_rows().div_ceil(most).max(1);
+    let mut all: Vec<Vec<f64>> = Vec::new();
+    visit_all(table, &mut |first, columns| {
+        all.resize(columns.len(), Vec::new());
+        let skip = (step - first % step) % step;
+        for (to, from) in all.iter_mut().zip(columns) {
+            match step {
+                1 => to.extend_from_slice(from),
+                _ => to.extend(from.iter().skip(skip).step_by(step)),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(all)
+}
+
 /// Columns of a table that is small enough to keep, and for checks: every piece in turn.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ use basis::Basis;
 pub(super) use basis::dot;
 use dictionary::{Atom, Kind};
 use fitzroy::Result;
-pub(super) use rows::means;
+pub(super) use rows::{MOST_ROWS, means};
 use rows::{Rows, Thinned};
 use trials::{Trials, Values};
 use waves::put;

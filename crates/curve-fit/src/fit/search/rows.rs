@@ -1,14 +1,14 @@
 //! The rows that a search looks at, and the columns of a curve on them.
 
 use crate::formula::{Structure, Waves};
-use crate::pass::{Columns, Reader, Slots, Table, visit_all};
+use crate::pass::{Columns, Reader, Slots, Table, spread_rows};
 use fitzroy::Result;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::cpu::RowProgram;
 use std::borrow::Cow;
 
 /// Rows that are kept: of more, every so many.
-const MOST_ROWS: usize = 1 << 16;
+pub(in crate::fit) const MOST_ROWS: usize = 1 << 16;
 /// Means of neighbours that curves of one predictor are fitted to.
 const MOST_MEANS: usize = 512;
 
@@ -45,16 +45,7 @@ impl Rows {
         thinned: Thinned,
         seed: u64,
     ) -> Result<Rows> {
-        let step = table.n_rows().div_ceil(MOST_ROWS).max(1);
-        let mut all: Vec<Vec<f64>> = Vec::new();
-        visit_all(table, &mut |first, columns| {
-            all.resize(columns.len(), Vec::new());
-            let skip = (step - first % step) % step;
-            for (to, from) in all.iter_mut().zip(columns) {
-                to.extend(from.iter().skip(skip).step_by(step));
-            }
-            Ok(())
-        })?;
+        let all = spread_rows(table, MOST_ROWS)?;
         let n = all.first().map_or(0, Vec::len);
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| all[0][a].total_cmp(&all[0][b]));
