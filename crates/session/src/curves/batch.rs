@@ -135,17 +135,18 @@ impl Fitted {
         self.batch.status.iter().filter(|s| s.converged()).count()
     }
 
-    /// How often each doubt is raised, most frequent first.
-    pub fn doubted(&self) -> Vec<(&'static str, usize)> {
-        counts(self.doubts.iter().flat_map(|d| d.each().map(Doubt::name)))
+    /// How often each doubt is raised, of those that are.
+    pub fn doubted(&self) -> Vec<(Doubt, usize)> {
+        let count = |doubt| self.doubts.iter().filter(|d| d.has(doubt)).count();
+        let all = Doubt::ALL.into_iter().map(|doubt| (doubt, count(doubt)));
+        all.filter(|(_, n)| *n > 0).collect()
     }
 
     /// Whether more fits that converged are called into question than right models would be by chance: by the level of
     /// each doubt and three standard deviations of so many.
     pub fn is_doubtful(&self) -> bool {
         let n = self.n_converged() as f64;
-        Doubt::ALL.into_iter().any(|doubt| {
-            let found = self.doubts.iter().filter(|d| d.has(doubt)).count();
+        self.doubted().into_iter().any(|(doubt, found)| {
             let expected = n * doubt.by_chance();
             found as f64 > expected + 3.0 * expected.sqrt()
         })
@@ -167,6 +168,8 @@ impl Fitted {
             let pairs = counts.iter().map(|(s, n)| ((*s).to_string(), json!(n)));
             pairs.collect()
         };
+        let doubts = self.doubted().into_iter();
+        let doubts: Vec<(&str, usize)> = doubts.map(|(doubt, n)| (doubt.name(), n)).collect();
         json!({
             "device": device.json(),
             "model": fits.formula.text(),
@@ -175,7 +178,7 @@ impl Fitted {
             "converged": self.n_converged(),
             "status_counts": object(&self.statuses()),
             "covariance_status_counts": object(&self.errors()),
-            "doubt_counts": object(&self.doubted()),
+            "doubt_counts": object(&doubts),
             "alone": self.batch.n_alone,
             "rows": self.n_rows,
             "parameters": self.batch.names,

@@ -5,7 +5,7 @@ use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
 use fitzroy::data::Array;
-use fitzroy_curve_fit::fit::{CovarianceStatus, Doubt};
+use fitzroy_curve_fit::fit::CovarianceStatus;
 use fitzroy_curve_fit::method::Status;
 use fitzroy_curve_fit::report::grouped;
 use fitzroy_curve_fit::source::Request;
@@ -87,10 +87,8 @@ pub(super) fn run(
 /// A line about fits that converged, though their residuals speak against them.
 fn doubted(fitted: &Fitted) -> String {
     let n = fitted.doubts.iter().filter(|d| !d.is_empty()).count();
-    let each: Vec<String> = Doubt::ALL
-        .into_iter()
-        .map(|doubt| (doubt, fitted.doubts.iter().filter(|d| d.has(doubt)).count()))
-        .filter(|(_, n)| *n > 0)
+    let each = fitted.doubted().into_iter();
+    let each: Vec<String> = each
         .map(|(doubt, n)| format!("in {} {}", grouped(n), doubt.words()))
         .collect();
     let chance = match fitted.is_doubtful() {
