@@ -1,15 +1,16 @@
 //! Starts of chains from values of variables, on their natural scale.
 
-use super::compiled::Evaluator;
+use super::compiled::{Compiled, Evaluator};
 use super::posterior::ModelPosterior;
 use super::{Settings, start};
 use crate::data::{Array, Dataset, Values};
-use crate::fit::sample::{Init, Target};
+use crate::fit::sample::{self, Init, Target};
 use crate::model::joint::{Chosen, Inverse, Joint, Placed};
 use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::{Function, Workspace};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Places compared for the variables that are not given, and those tried if none is finite: as
 /// many as for a start without values.
@@ -206,39 +207,42 @@ pub(super) fn points(
         );
         return Err(asked(Error::new(ErrorKind::Usage, message)));
     }
-    let point = |chain: usize| {
-        let of_chain = match given.len() {
-            1 => String::new(),
-            _ => format!("chain {chain}"),
-        };
-        let point = one(joint, posterior, settings, chain);
-        point.map_err(|e| match of_chain.is_empty() {
-            true => asked(e),
-            false => asked(e.context(of_chain)),
-        })
+    let of_chain = |error: Error, chain: usize| match given.len() {
+        1 => asked(error),
+        _ => asked(error.context(format!("chain {chain}"))),
     };
-    let points = (0..sampler.chains).map(point).collect::<Result<_>>()?;
-    Ok(Init::Points(points))
+    let compiled = posterior.compiled();
+    let chosen = as_stated(joint, &compiled.chosen);
+    let placing = |(k, values): (usize, &Dataset)| {
+        let names: Vec<&str> = values.arrays().iter().map(|a| &*a.name).collect();
+        let made = Placing::new(joint, &names, &chosen).and_then(|mut placing| {
+            placing.read(values)?;
+            Ok(placing)
+        });
+        made.map_err(|error| of_chain(error, k))
+    };
+    // Of one set for all chains there is one.
+    let placings = given.iter().enumerate().map(placing);
+    let mut placings = placings.collect::<Result<Vec<_>>>()?;
+    let points = (0..sampler.chains).map(|chain| {
+        let placing = &mut placings[chain.min(given.len() - 1)];
+        one(placing, compiled, sampler, chain).map_err(|error| of_chain(error, chain))
+    });
+    Ok(Init::Points(points.collect::<Result<_>>()?))
 }
 
-/// The best of some places for what is not given.
+/// The best of some places for what is not given, beside the values that `placing` has read.
 fn one(
-    joint: &Joint,
-    posterior: &ModelPosterior<'_>,
-    settings: &Settings,
+    placing: &mut Placing<'_>,
+    compiled: &Arc<Compiled>,
+    sampler: &sample::Settings,
     chain: usize,
 ) -> Result<Vec<f64>> {
-    let given = &settings.initvals;
-    let values = &given[chain.min(given.len() - 1)];
-    let names: Vec<&str> = values.arrays().iter().map(|a| &*a.name).collect();
-    let compiled = posterior.compiled();
-    let mut placing = Placing::new(joint, &names, &as_stated(joint, &compiled.chosen))?;
-    placing.read(values)?;
+    let joint = placing.joint;
     let mut evaluator = Evaluator::new(compiled);
     let mut slope = vec![0.0; compiled.dim];
     let mut position = vec![0.0; joint.n_params()];
     let mut best: Option<(f64, Vec<f64>)> = None;
-    let sampler = &settings.sampler;
     for attempt in 0..ATTEMPTS {
         if best.is_some() && (attempt >= CANDIDATES || placing.is_complete()) {
             break;
