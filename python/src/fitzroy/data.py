@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Data", "bound", "seed_of", "starts_of"]
+__all__ = ["Data", "bound", "numbers_of", "seed_of", "starts_of"]
 
 Array = np.ndarray[Any, Any]
 #: What the library takes: float64, or the shape and the labels of text.
@@ -88,16 +88,15 @@ def starts_of(initvals: Any) -> list[Bound] | None:
     sets = [initvals] if isinstance(initvals, Mapping) else initvals
     if not isinstance(sets, Sequence) or not all(isinstance(one, Mapping) for one in sets):
         raise TypeError("initvals needs a dict of values by parameter, or one such dict per chain")
-    out = []
-    for one in sets:
-        values = {}
-        for name, value in one.items():
-            try:
-                values[str(name)] = np.array(value, dtype=float)
-            except (TypeError, ValueError) as error:
-                raise TypeError(f"initvals['{name}'] needs numbers: {error}") from error
-        out.append(values)
-    return out
+    return [{str(k): numbers_of(str(k), value) for k, value in one.items()} for one in sets]
+
+
+def numbers_of(name: str, value: Any) -> Array:
+    """The value of a variable at which chains start."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"initvals['{name}'] needs numbers: {error}") from error
 
 
 def _is_text(array: Array) -> bool:

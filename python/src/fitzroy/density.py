@@ -13,7 +13,7 @@ import numpy as np
 from . import _fitzroy
 from .model import draw, settings_of
 from .progress import Progress
-from .results import groups_of, tree, warn_of
+from .results import groups_of, only, tree, warn_of
 
 __all__ = ["Density"]
 
@@ -140,16 +140,7 @@ class Density:
         if initvals is not None:
             settings["points"] = _points(initvals, chains, self.dim)
         raw = self.run(settings, progressbar)
-        groups = groups_of(raw)
-        if var_names is not None:
-            wanted = set(var_names)
-            missing = wanted - set(groups["posterior"])
-            if missing:
-                names = ", ".join(sorted(missing))
-                raise ValueError(f"var_names: the density has no {names}")
-            for name in ("posterior", "warmup_posterior"):
-                if name in groups:
-                    groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
+        groups = only(groups_of(raw), var_names, "density")
         warn_of(raw, stacklevel=2)
         return tree(raw, groups, self._coords)
 

@@ -11,7 +11,7 @@ from .background import OFTEN_S, Run
 from .curves.solve import processors
 from .data import bound, seed_of, starts_of
 from .progress import Progress, progress, tell
-from .results import Groups, groups_of, tree, warn_of
+from .results import groups_of, only, tree, warn_of
 
 __all__ = ["Model", "draw", "in_background", "run", "settings_of"]
 
@@ -116,7 +116,7 @@ class Model:
         )
 
         def made(raw: dict[str, Any]) -> Any:
-            return tree(raw, _only(groups_of(raw), var_names), given.coords)
+            return tree(raw, only(groups_of(raw), var_names, "model"), given.coords)
 
         if not blocking:
             return in_background(self.text, given.arrays, settings, progressbar, made)
@@ -164,20 +164,6 @@ def settings_of(
         name = "overwrite" if overwrite else "resume"
         raise ValueError(f"{name}=True needs a folder: give out='...'")
     return settings
-
-
-def _only(groups: Groups, var_names: Iterable[str] | None) -> Groups:
-    """Groups of draws with these variables alone."""
-    if var_names is None:
-        return groups
-    wanted = set(var_names)
-    for name in ("posterior", "warmup_posterior", "prior"):
-        if name in groups:
-            missing = wanted - set(groups[name])
-            if missing:
-                raise ValueError(f"var_names: the model has no {', '.join(sorted(missing))}")
-            groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
-    return groups
 
 
 def in_background(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-__all__ = ["ConvergenceWarning", "Groups", "groups_of", "tree", "warn_of"]
+__all__ = ["ConvergenceWarning", "Groups", "groups_of", "only", "tree", "warn_of"]
 
 #: For each group the dims and the array of each variable.
 Groups = dict[str, dict[str, tuple[tuple[str, ...], np.ndarray[Any, Any]]]]
@@ -21,6 +21,20 @@ class ConvergenceWarning(UserWarning):
 def groups_of(raw: dict[str, Any]) -> Groups:
     """The groups of a run, in writing order."""
     return {name: dict(variables) for name, variables in raw["groups"].items()}
+
+
+def only(groups: Groups, var_names: Iterable[str] | None, what: str) -> Groups:
+    """Groups of draws with these variables alone, of the model or whatever it is."""
+    if var_names is None:
+        return groups
+    wanted = set(var_names)
+    for name in ("posterior", "warmup_posterior", "prior"):
+        if name in groups:
+            missing = wanted - set(groups[name])
+            if missing:
+                raise ValueError(f"var_names: the {what} has no {', '.join(sorted(missing))}")
+            groups[name] = {k: v for k, v in groups[name].items() if k in wanted}
+    return groups
 
 
 def tree(raw: dict[str, Any], groups: Groups, coords: Mapping[str, Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytensor.tensor as pt
 from pymc.initial_point import make_initial_point_fn
 
+from ..data import numbers_of
 from .convert import Conversion
 
 __all__ = ["starts", "unpacked"]
@@ -52,7 +52,7 @@ def _of_chain(model: Any, conversion: Conversion, given: Mapping[Any, Any]) -> d
     shown = {name: text for text, name in conversion.called.items()}
     out = {}
     for name, value in natural.items():
-        array = _numbers(name, value)
+        array = numbers_of(name, value)
         out[shown[name]] = unpacked(array) if name in conversion.packed else array
     return out
 
@@ -67,15 +67,6 @@ def _variable(model: Any, key: Any) -> tuple[Any, bool]:
             return rv, model.rvs_to_transforms[rv] is not None
     names = ", ".join(rv.name for rv in model.free_RVs)
     raise ValueError(f"initvals: the model has no free variable {name!r}; it has {names}")
-
-
-def _numbers(name: str, value: Any) -> Array:
-    if isinstance(value, numbers.Real):
-        return np.asarray(float(value))
-    try:
-        return np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"initvals['{name}'] needs numbers: {error}") from error
 
 
 def unpacked(values: Array) -> Array:
