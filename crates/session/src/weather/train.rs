@@ -207,7 +207,7 @@ impl Training {
         let mut outcome = train_on(target, &self.problem, settings, from, folder, &caller)?;
         let p = &outcome.progress;
         let total_s = clock.seconds();
-        let document = json!({
+        let mut document = json!({
             "out": folder.display().to_string(), "seed": settings.seed,
             "ended": format!("{:?}", outcome.ended).to_lowercase(), "steps": p.step,
             "epoch": p.epoch, "last_loss": json_number(outcome.last_loss),
@@ -220,7 +220,10 @@ impl Training {
         });
         // Checkpoints are worth more than a page of them.
         let page = pages::end(folder, &document, face);
-        outcome.unwritten.extend(page.err().map(|e| e.to_string()));
+        if let Err(error) = page {
+            outcome.unwritten.push(error.to_string());
+            document["unwritten"] = json!(outcome.unwritten);
+        }
         let unwritten = outcome.unwritten.iter();
         unwritten.for_each(|told| face.tell(Note::Failure(told)));
         Ok(Trained {
