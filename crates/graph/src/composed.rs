@@ -4,7 +4,7 @@
 //! argument does not show. Where a function jumps its slope is 0.
 
 use crate::special::{CENTRE, FAR, MIDDLE, Rational};
-use crate::{Binary, Expr, Real};
+use crate::{Expr, Real};
 use std::f64::consts::{FRAC_PI_2, LN_2, PI, SQRT_2};
 
 /// A function of one argument by its name; none if it is no composed one.
@@ -37,14 +37,6 @@ pub fn of_two<'g>(name: &str, x: Expr<'g>, y: Expr<'g>) -> Option<Expr<'g>> {
         "mod" => modulo(x, y),
         _ => return None,
     })
-}
-
-/// Whether the dims of two arguments combine.
-///
-/// # Errors
-/// They do not.
-pub fn combine<'g>(x: Expr<'g>, y: Expr<'g>) -> crate::Result<()> {
-    x.try_binary(Binary::Add, y).map(|_| ())
 }
 
 /// −1, 0 or 1.

@@ -29,7 +29,8 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
     let function = functions::function(name).expect("checked before");
     if let ([one, other], Shape::Elementwise) = (&x[..], function.shape) {
         let (one, other) = b.fit_lists(*one, *other);
-        composed::combine(one, other).map_err(|e| b.model.error(call.span, e))?;
+        one.try_binary(Binary::Add, other)
+            .map_err(|e| b.model.error(call.span, e))?;
         x = vec![one, other];
     }
     if let Some(out) = elementwise(name, &x) {
