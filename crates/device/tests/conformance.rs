@@ -4,7 +4,7 @@
 use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::lanes::Level;
 use fitzroy_graph::{
-    Binary, Bindings, Expr, Graph, NodeId, Op, Real, Scope, Unary, evaluate, gradient,
+    Binary, Bindings, Carried, Expr, Graph, NodeId, Op, Real, Scope, Unary, evaluate, gradient,
 };
 
 /// Numbers in (0, 1) that look random, the same everywhere.
@@ -451,5 +451,67 @@ fn random_graphs_agree() {
             indices: vec![numbers.indices(70, 6)],
         };
         check(&graph, &bindings, &numbers.vec(14), &outputs);
+    }
+}
+
+/// States over steps: of one lane, of several, more than a register holds; in both directions; of
+/// vectors with a product of a matrix in the step, and of pairs that read each other.
+#[test]
+fn recurrences_and_their_slopes_agree() {
+    for (steps, lanes) in [
+        (1, 1),
+        (2, 3),
+        (40, 1),
+        (33, 8),
+        (17, 13),
+        (5, 40),
+        (900, 1),
+        (1, 0),
+    ] {
+        for reverse in [false, true] {
+            let mut numbers = Numbers((steps * 100 + lanes) as u64);
+            let mut g = Graph::new();
+            let (time, who, k) = (g.dim("time", steps), g.dim("who", lanes), g.dim("k", 3));
+            let twin = g.twin(k);
+            let weights = g.param(0, &[k, twin]);
+            let (pull, start) = (g.param(9, &[who]), g.param(9 + lanes, &[who]));
+            let y = g.data("y", &[who, time]);
+            let dims = [who, time, k];
+            let (vector, number) = (g.hole(&dims), g.hole(&[who, time]));
+            let moved = g.contract(vector, weights, &[k]).unwrap();
+            let moved = g.relabel(moved, &dims);
+            let moved = g.unary(Unary::Tanh, moved);
+            let vector_after = g.binary(Binary::Add, moved, number).unwrap();
+            let all = g.sum(vector, &[k]);
+            let product = g.binary(Binary::Mul, all, pull).unwrap();
+            let sum = g.binary(Binary::Add, product, y).unwrap();
+            let wave = g.unary(Unary::Sin, sum);
+            let number_after = g.binary(Binary::LogAddExp, wave, number).unwrap();
+            let zero = g.lit(0.2);
+            let carried = [
+                Carried {
+                    before: vector,
+                    start: zero,
+                    after: vector_after,
+                },
+                Carried {
+                    before: number,
+                    start,
+                    after: number_after,
+                },
+            ];
+            let ran = g.recur(time, reverse, &carried).unwrap();
+            let per_number = g.sum(ran[0].after, &[k]);
+            let weighted = g.binary(Binary::Mul, per_number, ran[1].before).unwrap();
+            let total = g.sum_all(weighted);
+            let mut outputs = vec![total, ran[0].after, ran[1].after];
+            outputs.extend(gradient(&mut g, total).iter().map(|p| p.adjoint));
+            let bindings = Bindings {
+                data: vec![numbers.vec(lanes * steps)],
+                indices: vec![],
+            };
+            let params: Vec<f64> = numbers.vec(9 + 2 * lanes).iter().map(|x| x - 0.5).collect();
+            check(&g, &bindings, &params, &outputs);
+        }
     }
 }

@@ -56,6 +56,42 @@ pub fn gradient(graph: &mut Graph, y: NodeId) -> Vec<Partial> {
     partials
 }
 
+/// The adjoints of `leaves`, of which the values `of` are computed, given the adjoints of these;
+/// `None` for a leaf that none of them depends on. What leaves depend on is not looked at.
+pub(crate) fn pull_back(
+    graph: &mut Graph,
+    of: &[(NodeId, NodeId)],
+    leaves: &[NodeId],
+    guard: bool,
+) -> Vec<Option<NodeId>> {
+    let depends = graph.dependents(leaves);
+    let mut tape = Tape {
+        adjoint: vec![None; depends.len()],
+        guarded: vec![false; depends.len()],
+    };
+    for &(value, adjoint) in of {
+        if depends[value.index()] {
+            tape.add(graph, value, adjoint, guard);
+        }
+    }
+    for at in (0..depends.len()).rev() {
+        let id = NodeId(at as u32);
+        if leaves.contains(&id) {
+            continue;
+        }
+        let Some(d) = tape.adjoint[at] else { continue };
+        let select = graph.node(id).op == Op::Select;
+        let guard = tape.guarded[at];
+        let inputs = graph.node(id).inputs.clone();
+        for (slot, adjoint) in rule(graph, id, d, guard) {
+            if depends[inputs[slot].index()] {
+                tape.add(graph, inputs[slot], adjoint, guard || select);
+            }
+        }
+    }
+    leaves.iter().map(|l| tape.adjoint[l.index()]).collect()
+}
+
 struct Tape {
     adjoint: Vec<Option<NodeId>>,
     guarded: Vec<bool>,
@@ -154,6 +190,8 @@ fn rule(g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId
         }
         Op::FromDiagonal => vec![(0, g.diagonal(d))],
         Op::CholeskyAdjoint => panic!("second derivatives of a Cholesky factor are not defined"),
+        Op::Hole(_) => vec![],
+        Op::Recurrence(of) => of.adjoint(g, id, d, guard),
     }
 }
 

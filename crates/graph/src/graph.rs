@@ -266,8 +266,8 @@ impl Graph {
             key = key.wrapping_add(1);
         }
         let id = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2³² nodes"));
-        let varies =
-            matches!(node.op, Op::Param { .. }) || node.inputs.iter().any(|&i| self.varies(i));
+        let varies = matches!(node.op, Op::Param { .. } | Op::Hole(_))
+            || node.inputs.iter().any(|&i| self.varies(i));
         self.varies.push(varies);
         self.seen.insert(key, id);
         self.nodes.push(node);

@@ -12,6 +12,7 @@ mod named;
 mod op;
 mod real;
 mod rebuild;
+mod recurrence;
 pub mod reference;
 mod shape;
 pub mod special;
@@ -25,6 +26,7 @@ pub use graph::{Bindings, DataId, DataSlot, Dim, DimId, Graph, IndexId, IndexSlo
 pub use named::Named;
 pub use op::{Binary, Op, Unary};
 pub use real::Real;
+pub use recurrence::{Carried, Leaf, Ran, Recurrence, Unrolled};
 pub use reference::evaluate;
 pub use spelling::Spelling;
 pub use tangent::tangent;

@@ -1,7 +1,9 @@
 //! The operations: what a node of a graph may do, and the facts about each that passes need.
 
 use crate::graph::{DataId, DimId, IndexId};
+use crate::recurrence::Recurrence;
 use crate::{Real, special};
+use std::sync::Arc;
 
 /// Elementwise functions of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -262,4 +264,9 @@ pub enum Op {
     Diagonal,
     /// A `[k, k']` matrix with the input on its diagonal.
     FromDiagonal,
+    /// What a step of a recurrence is given, by number; in a graph, a state that no recurrence
+    /// carries yet (see [`crate::Graph::hole`]).
+    Hole(u32),
+    /// States over steps (see [`Recurrence`]).
+    Recurrence(Arc<Recurrence>),
 }

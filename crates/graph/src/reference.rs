@@ -151,6 +151,10 @@ fn compute(
             }
         }
         Op::Relabel | Op::WithSlopes => out.copy_from_slice(input(0)),
+        Op::Recurrence(of) => {
+            let inputs: Vec<&[f64]> = (0..node.inputs.len()).map(|k| &input(k)[..]).collect();
+            of.evaluate(graph, bindings, &inputs, out);
+        }
         Op::Contract { over } => {
             contract(
                 graph,

@@ -1,9 +1,9 @@
-//! The engine checks itself: every elementwise operation, sums, lookups and a matrix product, at
-//! every level of this machine, against the reference interpreter.
+//! The engine checks itself: every elementwise operation, sums, lookups, a matrix product and a
+//! recurrence with its adjoint, at every level of this machine, against the reference interpreter.
 
 use super::{Engine, Function};
 use crate::lanes::Level;
-use fitzroy_graph::{Binary, Bindings, Graph, NodeId, Unary, evaluate};
+use fitzroy_graph::{Binary, Bindings, Carried, Graph, NodeId, Unary, evaluate, gradient};
 
 /// Rows of the check: several blocks and an odd end.
 const ROWS: usize = 1_037;
@@ -74,6 +74,7 @@ pub(crate) fn problem() -> (Graph, Bindings, Vec<NodeId>) {
     outputs.extend(Binary::ALL.iter().map(|&op| bin(&mut g, op, x, y)));
     let looked_up = g.gather(effect, by);
     let deviation = bin(&mut g, Binary::Sub, y, looked_up);
+    let half = g.lit(0.5);
     let linear = g
         .contract(matrix, slope, &[columns])
         .expect("the dims combine");
@@ -81,6 +82,22 @@ pub(crate) fn problem() -> (Graph, Bindings, Vec<NodeId>) {
     let (total, by_group) = (g.sum_all(both), g.segment_sum(both, by));
     let back = g.contract(matrix, both, &[rows]).expect("the dims combine");
     outputs.extend([looked_up, linear, total, by_group, back]);
+    // Each step halves the state before it, pulled by a row, on three lanes; and the way back.
+    let before = g.hole(&[rows, columns]);
+    let start = bin(&mut g, Binary::Mul, slope, half);
+    let halved = bin(&mut g, Binary::Mul, before, half);
+    let pulled = bin(&mut g, Binary::Add, halved, x);
+    let after = g.unary(Unary::Tanh, pulled);
+    let carried = Carried {
+        before,
+        start,
+        after,
+    };
+    let ran = g.recur(rows, false, &[carried]).expect("a causal step");
+    let weighted = bin(&mut g, Binary::Mul, ran[0].after, matrix);
+    let height = g.sum_all(weighted);
+    outputs.extend([ran[0].after, height]);
+    outputs.extend(gradient(&mut g, height).iter().map(|part| part.adjoint));
     let bindings = Bindings {
         data: vec![
             (0..ROWS).map(|i| 0.05 + fraction(i, 31)).collect(),

@@ -1,5 +1,7 @@
-//! The elementwise operations as functions of lanes: for loops of one element, and for the emitter.
+//! The elementwise operations as functions of lanes: for loops of one element, for
+//! recurrences, and for the emitter.
 
+use super::program::Code;
 use crate::lanes::Lanes;
 use crate::maths;
 use fitzroy_graph::{Binary, Unary};
@@ -56,5 +58,28 @@ pub(super) fn binary<L: Lanes>(op: Binary, a: L, b: L) -> L {
         Binary::Le => L::select(a.le(b), one, zero),
         Binary::Eq => L::select(a.eq(b), one, zero),
         Binary::MulZ => L::select(a.eq(zero), zero, a.mul(b)),
+    }
+}
+
+/// The results of an instruction that works element by element: two of a pair.
+#[inline(always)]
+pub(super) fn apply<L: Lanes>(code: Code, arg: impl Fn(usize) -> L) -> (L, Option<L>) {
+    let both = |(a, b): (L, L)| (a, Some(b));
+    match code {
+        Code::Unary(op) => (unary(op, arg(0)), None),
+        Code::Binary(op) => (binary(op, arg(0), arg(1)), None),
+        Code::Select => {
+            let is_zero = arg(0).eq(L::splat(0.0));
+            (L::select(is_zero, arg(2), arg(1)), None)
+        }
+        Code::MulAdd => (arg(0).fma(arg(1), arg(2)), None),
+        Code::SubMul => (arg(0).neg().fma(arg(1), arg(2)), None),
+        Code::MulSub => (arg(0).fma(arg(1), arg(2).neg()), None),
+        Code::LogNdtrPair => both(maths::log_ndtr_with_slope(arg(0))),
+        Code::LogAddExpPair => both(maths::log_add_exp_with_weight(arg(0), arg(1))),
+        Code::SoftplusPair => both(maths::softplus_with_slope(arg(0))),
+        Code::LgammaPair => both(maths::lgamma_with_digamma(arg(0))),
+        Code::SinCos => both(maths::sincos(arg(0))),
+        _ => (arg(0), None),
     }
 }

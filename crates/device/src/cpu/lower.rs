@@ -2,6 +2,7 @@
 
 use super::emit::LoopEmitter;
 use super::program::{Arena, KernelPlan, Loc, Motion, PARTIALS, Packed, SLACK, Step};
+use super::recurrence;
 use super::rows::{RowOrder, scalar_core};
 use super::schedule::{Role, Schedule, matrix_product, origin, reads_by_position};
 use fitzroy_graph::reference::{evaluate, flat_positions};
@@ -79,8 +80,13 @@ impl<'g> Lower<'g> {
                 }
                 None => {
                     for node in nodes {
-                        let plan = lower.kernel(node);
-                        lower.steps.push(Step::Kernel(plan));
+                        let step = match &graph.node(node).op {
+                            Op::Recurrence(of) => {
+                                Step::Recurrence(recurrence::lower(&mut lower, node, of))
+                            }
+                            _ => Step::Kernel(lower.kernel(node)),
+                        };
+                        lower.steps.push(step);
                     }
                 }
             }
@@ -124,7 +130,7 @@ impl<'g> Lower<'g> {
         }
     }
 
-    fn fix(&mut self, value: &[f64]) -> usize {
+    pub(super) fn fix(&mut self, value: &[f64]) -> usize {
         let at = self.fixed.len();
         self.fixed.extend_from_slice(value);
         // The last element again, so that nothing strange is computed beyond the end.

@@ -13,6 +13,7 @@ mod operand;
 mod packed;
 mod products;
 pub(crate) mod program;
+mod recurrence;
 pub(crate) mod rows;
 mod rowwise;
 mod run;
@@ -236,7 +237,7 @@ impl Function {
         };
         let loops = self.steps.iter().map(|step| match step {
             Step::Loop(plan) => plan.code.iter().map(bind).collect(),
-            Step::Kernel(_) => Vec::new(),
+            Step::Kernel(_) | Step::Recurrence(_) => Vec::new(),
         });
         Workspace {
             loops: loops.collect(),
@@ -369,6 +370,8 @@ impl Kernel for Steps<'_> {
                     Some(packed) => packed::product::<L>(plan, packed, self.work, fixed),
                     None => self.function.run_kernel(plan, self.work),
                 },
+                // SAFETY: the plan's arrays lie inside these arenas.
+                Step::Recurrence(plan) => unsafe { recurrence::run(plan, self.work, fixed) },
             }
         }
     }

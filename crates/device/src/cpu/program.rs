@@ -339,9 +339,39 @@ pub(crate) struct Packed {
     pub(crate) terms: Vec<u32>,
 }
 
+/// States over steps. Rows are those of all steps, the lanes of a step side by side. Operands that
+/// are a stream move with the rows; what moves along a table does so from lane to lane.
+#[derive(Clone, Debug)]
+pub(crate) struct RecurrencePlan {
+    /// What a step does in each lane.
+    pub(crate) code: Vec<Instr>,
+    pub(crate) steps: usize,
+    pub(crate) lanes: usize,
+    /// From the last step to the first.
+    pub(crate) reverse: bool,
+    /// Of each number of the states: where its start is read, and where it goes.
+    pub(crate) starts: Vec<(Loc, usize)>,
+    /// The arrays read, and their lengths.
+    pub(crate) inputs: Vec<(Loc, usize)>,
+    pub(crate) to: usize,
+    pub(crate) len: usize,
+    /// Machine code for as many lanes as a register holds, if there are as many, and for one.
+    pub(crate) native: [Option<Steps>; 2],
+}
+
+/// Machine code for the steps of a recurrence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps {
+    /// As for a loop: the bytes before the first row, the number of steps, the bytes before the lane.
+    pub(crate) entry: Entry,
+    /// Lanes at a time.
+    pub(crate) lanes: usize,
+}
+
 /// One step of a function.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Loop(LoopPlan),
     Kernel(KernelPlan),
+    Recurrence(RecurrencePlan),
 }

@@ -1,11 +1,10 @@
 //! Loops of one element: the same instructions without the machinery of blocks. Lane functions of
 //! `f64` give the same bits as wide registers do.
 
-use super::elementwise::{binary, unary};
+use super::elementwise::apply;
 use super::operand::Bound;
 use super::program::{Code, LoopPlan, PARTIALS};
 use crate::lanes::Lanes;
-use crate::maths;
 
 /// Runs a loop over one element. Addresses as in `run`.
 #[inline(always)]
@@ -21,21 +20,9 @@ pub(super) fn run(code: &[Bound], plan: &LoopPlan, work: *mut f64, fixed: *const
 unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
     // SAFETY: see `run`.
     unsafe {
-        let [a, b, c] = i.from.map(|arg| arg.at);
+        let [a, b, _] = i.from.map(|arg| arg.at);
         let to = i.to.at;
         match i.code {
-            Code::Copy => *to = *a,
-            Code::Unary(op) => *to = unary(op, *a),
-            Code::Binary(op) => *to = binary(op, *a, *b),
-            Code::Select => *to = if *a == 0.0 { *c } else { *b },
-            Code::MulAdd => *to = Lanes::fma(*a, *b, *c),
-            Code::SubMul => *to = Lanes::fma(-*a, *b, *c),
-            Code::MulSub => *to = Lanes::fma(*a, *b, -*c),
-            Code::LogNdtrPair => (*to, *i.also_to.at) = maths::log_ndtr_with_slope(*a),
-            Code::LogAddExpPair => (*to, *i.also_to.at) = maths::log_add_exp_with_weight(*a, *b),
-            Code::SoftplusPair => (*to, *i.also_to.at) = maths::softplus_with_slope(*a),
-            Code::LgammaPair => (*to, *i.also_to.at) = maths::lgamma_with_digamma(*a),
-            Code::SinCos => (*to, *i.also_to.at) = maths::sincos(*a),
             Code::GatherRuns(t) | Code::GatherRising(t) => {
                 *to = *a.add(plan.runs[t].group[0] as usize)
             }
@@ -73,6 +60,13 @@ unsafe fn one(i: &Bound, plan: &LoopPlan, work: *mut f64, fixed: *const f64) {
             Code::Native => {
                 let entry = plan.native.expect("its code was made with the instruction");
                 entry(work, fixed, 0, 1, 0);
+            }
+            code => {
+                let (value, also) = apply(code, |k| *i.from[k].at);
+                *to = value;
+                if let Some(also) = also {
+                    *i.also_to.at = also;
+                }
             }
         }
     }

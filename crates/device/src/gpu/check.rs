@@ -1,5 +1,5 @@
-//! A machine checks itself: every elementwise operation, sums, lookups and a matrix product as a
-//! kernel, against the CPU engine, bit for bit; and how fast it is.
+//! A machine checks itself: every elementwise operation, sums, lookups, a matrix product and a
+//! recurrence as a kernel, against the CPU engine, bit for bit; and how fast it is.
 
 use super::machine::{Machine, Program, idle};
 use super::text::{Precision, emit_in};

@@ -25,6 +25,9 @@ pub(super) const K_TAIL: u8 = 1;
 pub(super) enum Layout {
     /// In the arenas of a function.
     Loop,
+    /// Likewise, of a recurrence: `rax` are the bytes before the row, and what differs from lane to
+    /// lane alone is found from `r9` and `r10`.
+    Steps,
     /// As [`super::rows`] says: scalars eight times, buffers of a block, and columns by number.
     Rows,
     /// The same for eight problems, of which a register may hold four: the next register is that of the
@@ -74,7 +77,7 @@ impl Target {
         match self.layout {
             Layout::Tiles => 8 * PARTIALS,
             Layout::Eight => 64,
-            Layout::Loop | Layout::Rows => 8 * self.lanes(),
+            Layout::Loop | Layout::Steps | Layout::Rows => 8 * self.lanes(),
         }
     }
 
@@ -261,8 +264,10 @@ impl<'a> Assembler<'a> {
     }
 
     pub(super) fn place(&mut self, loc: Loc, copy: usize) -> Mem {
-        if self.target.layout != Layout::Loop {
-            return self.row_place(loc, copy);
+        match self.target.layout {
+            Layout::Loop => {}
+            Layout::Steps => return self.step_place(loc),
+            _ => return self.row_place(loc, copy),
         }
         let work = loc.arena == Arena::Work;
         let disp = self.bytes(loc.at);
@@ -294,6 +299,19 @@ impl<'a> Assembler<'a> {
             index: Some(RAX),
             disp,
         }
+    }
+
+    fn step_place(&mut self, loc: Loc) -> Mem {
+        let disp = self.bytes(loc.at);
+        let (base, index) = match (loc.motion, loc.arena) {
+            (Motion::Stream, Arena::Work) => (RDI, Some(RAX)),
+            (Motion::Stream, Arena::Fixed) => (RSI, Some(RAX)),
+            (Motion::Along, Arena::Work) => (R9, None),
+            (Motion::Along, Arena::Fixed) => (R10, None),
+            (_, Arena::Work) => (RDI, None),
+            (_, Arena::Fixed) => (RSI, None),
+        };
+        Mem::At { base, index, disp }
     }
 
     fn row_place(&mut self, loc: Loc, copy: usize) -> Mem {

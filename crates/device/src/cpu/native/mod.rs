@@ -12,6 +12,7 @@ mod order;
 mod pages;
 mod registers;
 mod rows;
+mod steps;
 mod straight;
 mod tape;
 #[cfg(test)]
@@ -20,7 +21,7 @@ mod totals;
 mod values;
 mod x86;
 
-use super::program::{Code, Entry, Instr, LoopPlan, PARTIALS, Step, SumPlan};
+use super::program::{Code, Entry, Instr, LoopPlan, PARTIALS, Step, Steps, SumPlan};
 use crate::lanes::Level;
 use assemble::{Assembler, Layout, SLOT, SLOTS, Target};
 use body::{Buffers, Split, live};
@@ -95,8 +96,19 @@ pub(super) fn compile(
     };
     let slots_at = Room::reserve(room.work_len, SLOTS * SLOT);
     let (mut code, mut entries) = (Vec::new(), Vec::new());
+    let mut recurrences = Vec::new();
     for (k, step) in steps.iter_mut().enumerate() {
-        let Step::Loop(plan) = step else { continue };
+        let plan = match step {
+            Step::Loop(plan) => plan,
+            Step::Recurrence(plan) => {
+                for (lanes, bytes) in steps::assemble(plan, wide, slots_at, fault) {
+                    recurrences.push((k, lanes, code.len()));
+                    add(&mut code, bytes);
+                }
+                continue;
+            }
+            Step::Kernel(_) => continue,
+        };
         let buffers = Buffers {
             all: &mut *room.buffers,
             reserve: &mut |len| Room::reserve(room.work_len, len),
@@ -125,8 +137,7 @@ pub(super) fn compile(
         };
         plan.closed = closed;
         entries.push((k, code.len()));
-        code.extend(bytes);
-        code.resize(code.len().next_multiple_of(64), 0xCC);
+        add(&mut code, bytes);
         replace(plan, split);
     }
     let pages = match fault {
@@ -144,7 +155,21 @@ pub(super) fn compile(
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
         plan.native = Some(entry);
     }
+    for (k, lanes, offset) in recurrences {
+        let Step::Recurrence(plan) = &mut steps[k] else {
+            unreachable!("it had code made");
+        };
+        // SAFETY: as above; `steps::assemble` wrote it.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
+        plan.native[usize::from(lanes == 1)] = Some(Steps { entry, lanes });
+    }
     Ok(Native { _pages: pages })
+}
+
+/// Appends a function that starts on a cache line.
+fn add(code: &mut Vec<u8>, bytes: Vec<u8>) {
+    code.extend(bytes);
+    code.resize(code.len().next_multiple_of(64), 0xCC);
 }
 
 /// Whether the code makes the totals of all sums, too: where a partial sum has one row at most, and none

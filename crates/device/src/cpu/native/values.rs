@@ -106,7 +106,8 @@ impl Assembler<'_> {
 
     /// Whether it is one number in memory, for all lanes.
     fn is_one(&self, loc: Loc) -> bool {
-        matches!(loc.motion, Motion::Scalar | Motion::Run) && self.target.layout == Layout::Loop
+        let arenas = matches!(self.target.layout, Layout::Loop | Layout::Steps);
+        matches!(loc.motion, Motion::Scalar | Motion::Run) && arenas
     }
 
     /// The value as an operand that may be in memory.

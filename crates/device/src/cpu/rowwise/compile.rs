@@ -101,6 +101,29 @@ pub(super) fn compile(
     }
 }
 
+/// What is computed over rows, as instructions in a straight line: results are left in buffers.
+pub(crate) struct Straight {
+    /// The instructions.
+    pub(crate) code: Vec<RowInstr>,
+    /// Constants.
+    pub(crate) scalars: Vec<f64>,
+    /// The buffer of each result.
+    pub(crate) results: Vec<usize>,
+    /// How many there are.
+    pub(crate) n_buffers: usize,
+}
+
+/// The straight code of `outputs`, which depend on no parameter.
+pub(crate) fn straight(graph: &Graph, rows: DimId, outputs: &[NodeId]) -> Straight {
+    let program = compile(Level::Scalar, graph, rows, outputs, &[]);
+    Straight {
+        code: [program.uniform, program.code, program.fill].concat(),
+        scalars: program.scalars,
+        results: program.products,
+        n_buffers: program.n_buffers,
+    }
+}
+
 impl Compiler<'_> {
     fn op(&self, node: NodeId) -> &Op {
         &self.graph.node(node).op

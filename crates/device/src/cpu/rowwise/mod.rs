@@ -24,6 +24,7 @@ use super::operand::Bound;
 use super::program::{BLOCK, Code, PARTIALS, SLACK, TILE};
 use super::{Aligned, Engine};
 use crate::lanes::Level;
+pub(crate) use compile::straight;
 use emitted::{ROOM, RowCode, Switch};
 use execute::{Outputs, Run, Sink};
 use fitzroy_graph::{DimId, Graph, NodeId};

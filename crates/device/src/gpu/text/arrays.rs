@@ -62,6 +62,8 @@ impl Arrays {
             match step {
                 Step::Loop(plan) => arrays.add_loop(plan),
                 Step::Kernel(plan) => arrays.add(plan.to, plan.len, arrays.of_kernel(plan)),
+                // Recurrences lose digits as they go.
+                Step::Recurrence(plan) => arrays.add(plan.to, plan.len, Real::Double),
             }
         }
         arrays

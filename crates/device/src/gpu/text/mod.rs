@@ -15,6 +15,7 @@ mod order;
 mod positions;
 mod precision;
 mod printer;
+mod recurrences;
 pub mod rows;
 mod sums;
 
@@ -105,6 +106,7 @@ pub fn emit_in(
             Step::Loop(plan) if plan.n == 1 => writer.single(plan),
             Step::Loop(plan) => writer.many(plan),
             Step::Kernel(plan) => writer.kernel(plan),
+            Step::Recurrence(plan) => writer.recurrence(plan),
         }
     }
     writer.write_totals();
