@@ -169,12 +169,17 @@ LONG = dict(draws=30_000_000, tune=200, chains=2, random_seed=1)
 
 def test_an_interrupt_returns_what_there_is():
     pytest.importorskip("xarray")
+    # A process started in the background ignores the signal, and its children with it.
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
     before = signal.getsignal(signal.SIGINT)
-    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.warns(fz.ConvergenceWarning, match="was stopped"):
-        draws = fz.Model("mu ~ Normal(0, 1)").sample(progressbar=False, **LONG)
-    assert 0 < mu(draws).shape[1] < LONG["draws"]
-    assert signal.getsignal(signal.SIGINT) is before
+    try:
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.warns(fz.ConvergenceWarning, match="was stopped"):
+            draws = fz.Model("mu ~ Normal(0, 1)").sample(progressbar=False, **LONG)
+        assert 0 < mu(draws).shape[1] < LONG["draws"]
+        assert signal.getsignal(signal.SIGINT) is before
+    finally:
+        signal.signal(signal.SIGINT, inherited)
 
 
 def test_progress_is_told_and_may_stop_the_run():
