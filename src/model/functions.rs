@@ -1,6 +1,6 @@
 //! The functions an expression may call: one row each.
 
-use super::ast::Call;
+use super::ast::{Argument, Call};
 use super::names::did_you_mean;
 use super::source::error_at;
 use crate::Result;
@@ -19,6 +19,8 @@ pub enum Shape {
     Dot,
     /// The length of axis `axis` (0-based) of its argument.
     Size,
+    /// One step before, along `axis=dim` (which may be left out if there is one dim).
+    Lag,
 }
 
 /// A function of the language.
@@ -66,7 +68,7 @@ const fn shaped(
 }
 
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 58] = [
+pub const FUNCTIONS: [Function; 59] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -172,6 +174,14 @@ pub const FUNCTIONS: [Function; 58] = [
     shaped("cumsum", Shape::Along, false, "running sum"),
     shaped("softmax", Shape::Along, false, "eˣ / Σ eˣ"),
     Function {
+        shape: Shape::Lag,
+        ..f(
+            "lag",
+            &["x", "start"],
+            "x one step before, and start before the first step",
+        )
+    },
+    Function {
         name: "dot",
         parameters: &["a", "b"],
         variadic: false,
@@ -188,7 +198,7 @@ pub const FUNCTIONS: [Function; 58] = [
 ];
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 32] = [
+const ELSEWHERE: [(&str, &str); 34] = [
     ("ln", "log"),
     ("sigmoid", "inv_logit"),
     ("expit", "inv_logit"),
@@ -221,6 +231,8 @@ const ELSEWHERE: [(&str, &str); 32] = [
     ("arctanh", "atanh"),
     ("arctan2", "atan2"),
     ("sgn", "sign"),
+    ("shift", "lag"),
+    ("scan", "lag"),
 ];
 
 /// The function called `name`.
@@ -233,15 +245,23 @@ impl Function {
     pub fn usage(&self) -> String {
         let more = if self.variadic { ", ..." } else { "" };
         let axis = match self.shape {
-            Shape::Reduction | Shape::Along => ", axis=dim",
+            Shape::Reduction | Shape::Along | Shape::Lag => ", axis=dim",
             _ => "",
         };
         format!("{}({}{axis}{more})", self.name, self.parameters.join(", "))
     }
 
+    /// The parameter that an argument is for, by its name or else by its position.
+    pub fn slot(&self, position: usize, argument: &Argument) -> Option<usize> {
+        match &argument.name {
+            None => Some(position).filter(|p| *p < self.parameters.len()),
+            Some(name) => self.parameters.iter().position(|p| *p == name.text),
+        }
+    }
+
     /// True when `axis=dim` may be given.
     pub fn takes_axis(&self) -> bool {
-        matches!(self.shape, Shape::Reduction | Shape::Along)
+        matches!(self.shape, Shape::Reduction | Shape::Along | Shape::Lag)
     }
 }
 
@@ -269,13 +289,14 @@ pub fn check_arguments(text: &str, function: &Function, call: &Call) -> Result<(
     let mut given = vec![false; function.parameters.len()];
     let mut extra = 0;
     for (position, argument) in call.arguments.iter().enumerate() {
-        let slot = match &argument.name {
-            None if position < given.len() => position,
-            None if function.variadic => {
+        let slot = match (function.slot(position, argument), &argument.name) {
+            (_, Some(name)) if name.text == "axis" && function.takes_axis() => continue,
+            (Some(slot), _) => slot,
+            (None, None) if function.variadic => {
                 extra += 1;
                 continue;
             }
-            None => {
+            (None, None) => {
                 let n = call.arguments.len();
                 let message = format!(
                     "`{}` got {n} arguments; it is called as `{usage}`",
@@ -283,17 +304,13 @@ pub fn check_arguments(text: &str, function: &Function, call: &Call) -> Result<(
                 );
                 return Err(error_at(text, argument.value.span, message));
             }
-            Some(name) if name.text == "axis" && function.takes_axis() => continue,
-            Some(name) => match function.parameters.iter().position(|p| *p == name.text) {
-                Some(slot) => slot,
-                None => {
-                    let message = format!(
-                        "`{}` has no argument `{}`; it is called as `{usage}`",
-                        function.name, name.text
-                    );
-                    return Err(error_at(text, name.span, message));
-                }
-            },
+            (None, Some(name)) => {
+                let message = format!(
+                    "`{}` has no argument `{}`; it is called as `{usage}`",
+                    function.name, name.text
+                );
+                return Err(error_at(text, name.span, message));
+            }
         };
         if std::mem::replace(&mut given[slot], true) {
             let message = format!("argument `{}` is given twice", function.parameters[slot]);

@@ -115,7 +115,13 @@ impl Model {
     /// Indices of the statements in an order in which everything is defined before it is used;
     /// otherwise as written. Declarations of data and dims come first, predictions last.
     pub fn order(&self) -> &[usize] {
-        &self.checked.order
+        &self.checked.order.statements
+    }
+
+    /// Definitions that refer to each other's values of the step before, by their indices; each
+    /// part stands together in [`Model::order`], in the same order.
+    pub(crate) fn recurrences(&self) -> &[Vec<usize>] {
+        &self.checked.order.recurrences
     }
 
     /// What each name stands for.

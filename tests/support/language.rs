@@ -169,6 +169,26 @@ target += sum(ndtr(t) + i0(near * t) + i0e(t) + sign(t) + floor(t) + ceil(t) + r
 target += probit(u) + erfinv(near) + log1m_exp(-u) + log_diff_exp(1 + u, near)
 ";
 
+/// Definitions by their own step before: of a number, of two that use each other in lanes, of the
+/// states of a hidden Markov chain.
+const RECURRENCES: &str = "data z[time], m[obs, kinds]
+mu ~ Normal(0, 1)
+s ~ HalfNormal(1)
+let variance[time] = 0.2 + 0.3 * lag((z - mu)^2, 1) + 0.4 * lag(variance, 1)
+z ~ Normal(lag(lag(z, 0), mu), sqrt(variance))
+v[kinds] ~ Normal(0, 1)
+let flow[obs, kinds] = inv_logit(mu) * lag(level, v, axis=obs) + 0.1 * lag(level * flow, 0, axis=obs)
+let level[obs, kinds] = tanh(lag(level, v, axis=obs) - flow) + s * m
+target += -sum(level^2)
+to[kinds, kinds] ~ Normal(0, 1)
+let move = softmax(to, axis=kinds)
+let centre[kinds, time] = v
+let both[kinds, time] = (move @ lag(p, [0.2, 0.3, 0.5], axis=time)) * exp(-(centre - z)^2)
+let all[time] = sum(both, axis=kinds)
+let p[kinds, time] = both / all
+target += log(all)
+";
+
 /// Rows of every array, apart from series.
 const ROWS: usize = 7;
 
@@ -253,6 +273,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("stop-signal", TASK),
         written("functions", FUNCTIONS),
         written("composed", COMPOSED),
+        written("recurrences", RECURRENCES),
     ]
 }
 

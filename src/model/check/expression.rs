@@ -205,7 +205,7 @@ impl Checker<'_> {
     pub(super) fn size(&self, e: &Expr) -> Result<()> {
         self.expr(e)?;
         let mut wrong = None;
-        names_in_expr(e, &mut |name, span| {
+        names_in_expr(e, false, &mut |Use { name, span, .. }| {
             let scalar = self
                 .symbols
                 .get(name)
@@ -246,62 +246,79 @@ fn is_axis(argument: &Argument) -> bool {
     argument.name.as_ref().is_some_and(|n| n.text == "axis")
 }
 
-/// Visits every name that `statement` uses, with its place; the name it defines is not one.
-pub(crate) fn uses<'a>(statement: &'a Statement, visit: &mut impl FnMut(&'a str, Span)) {
+/// A name that stands in a statement.
+#[derive(Clone, Copy)]
+pub(crate) struct Use<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) span: Span,
+    /// Whether its values of the step before are asked for, by `lag`.
+    pub(crate) before: bool,
+}
+
+/// Visits every name that `statement` uses; the name it defines is not one unless it is used.
+pub(crate) fn uses<'a>(statement: &'a Statement, visit: &mut impl FnMut(Use<'a>)) {
+    let visit = &mut |e: &'a Expr| names_in_expr(e, false, visit);
     match statement {
         Statement::Data(_) => {}
         Statement::Dim(dim) => {
             if let Extent::Size(e) = &dim.extent {
-                names_in_expr(e, visit);
+                visit(e);
             }
         }
-        Statement::Computed(computed) => names_in_expr(&computed.value, visit),
-        Statement::Target(e) => names_in_expr(e, visit),
+        Statement::Computed(computed) => visit(&computed.value),
+        Statement::Target(e) => visit(e),
         Statement::Sampled(s) => {
             s.subscripts
                 .iter()
-                .for_each(|s| names_in_subscript(s, visit));
+                .for_each(|s| parts(s).for_each(&mut *visit));
             s.distribution
                 .arguments
                 .iter()
-                .for_each(|a| names_in_expr(&a.value, visit));
+                .for_each(|a| visit(&a.value));
             if let Some(Limits { lower, upper, .. }) = &s.limits {
-                names_in_expr(lower, visit);
-                names_in_expr(upper, visit);
+                visit(lower);
+                visit(upper);
             }
         }
     }
 }
 
-fn names_in_expr<'a>(e: &'a Expr, visit: &mut impl FnMut(&'a str, Span)) {
+fn names_in_expr<'a>(e: &'a Expr, before: bool, visit: &mut impl FnMut(Use<'a>)) {
     match &e.kind {
         ExprKind::Number(_) => {}
-        ExprKind::Name(name) => visit(name, e.span),
-        ExprKind::List(items) => items.iter().for_each(|e| names_in_expr(e, visit)),
-        ExprKind::Unary(_, x) => names_in_expr(x, visit),
+        ExprKind::Name(name) => visit(Use {
+            name,
+            span: e.span,
+            before,
+        }),
+        ExprKind::List(items) => items.iter().for_each(|e| names_in_expr(e, before, visit)),
+        ExprKind::Unary(_, x) => names_in_expr(x, before, visit),
         ExprKind::Binary(_, a, b) => {
-            names_in_expr(a, visit);
-            names_in_expr(b, visit);
+            names_in_expr(a, before, visit);
+            names_in_expr(b, before, visit);
         }
         ExprKind::Index(base, subscripts) => {
-            names_in_expr(base, visit);
-            subscripts.iter().for_each(|s| names_in_subscript(s, visit));
+            names_in_expr(base, before, visit);
+            let all = subscripts.iter().flat_map(parts);
+            all.for_each(|e| names_in_expr(e, before, visit));
         }
         ExprKind::Call(call) => {
-            let values = call.arguments.iter().filter(|a| !is_axis(a));
-            values.for_each(|a| names_in_expr(&a.value, visit));
+            let lag = functions::function(&call.name.text).filter(|f| f.shape == Shape::Lag);
+            for (k, argument) in call.arguments.iter().enumerate() {
+                if !is_axis(argument) {
+                    let lagged = lag.is_some_and(|f| f.slot(k, argument) == Some(0));
+                    names_in_expr(&argument.value, before || lagged, visit);
+                }
+            }
         }
     }
 }
 
-fn names_in_subscript<'a>(s: &'a Subscript, visit: &mut impl FnMut(&'a str, Span)) {
-    match s {
-        Subscript::At(e) => names_in_expr(e, visit),
-        Subscript::Slice { start, stop, .. } => {
-            start
-                .iter()
-                .chain(stop)
-                .for_each(|e| names_in_expr(e, visit));
-        }
-    }
+/// The expressions of a subscript.
+fn parts(s: &Subscript) -> impl Iterator<Item = &Expr> {
+    let (at, start, stop) = match s {
+        Subscript::At(e) => (Some(e), None, None),
+        Subscript::Slice { start, stop, .. } => (None, start.as_ref(), stop.as_ref()),
+    };
+    at.into_iter().chain(start).chain(stop)
 }

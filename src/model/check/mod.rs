@@ -13,7 +13,8 @@ use super::source::{error_at, line_number};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) use expression::uses;
+pub(crate) use expression::{Use, uses};
+pub(crate) use order::Order;
 pub(crate) use scope::constant;
 
 /// What a name stands for.
@@ -70,7 +71,7 @@ impl Symbol {
 pub(crate) struct Checked {
     pub(crate) symbols: BTreeMap<String, Symbol>,
     pub(crate) dims: Vec<Name>,
-    pub(crate) order: Vec<usize>,
+    pub(crate) order: Order,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -352,7 +353,7 @@ impl Checker<'_> {
     fn unused(&self) -> Vec<String> {
         let mut used: BTreeSet<&str> = BTreeSet::new();
         for (i, statement) in self.statements.iter().enumerate() {
-            uses(statement, &mut |name, _| {
+            uses(statement, &mut |Use { name, .. }| {
                 used.insert(name);
             });
             if let Statement::Sampled(s) = statement

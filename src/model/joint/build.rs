@@ -1,6 +1,7 @@
 //! Statement by statement, the joint density.
 
 use super::inverse::Given;
+use super::recurrence::Lags;
 use super::rewrite::{Latent, NormalTerm, Positive, Rewrites};
 use super::{
     Chosen, Coordinates, Drawn, Graphs, Joint, Parameter, Plate, Recorded, Term, TermKind,
@@ -46,6 +47,8 @@ pub(super) struct Build<'m, 'g> {
     pub(super) factors: HashMap<NodeId, Value<'g>>,
     /// Arrays whose elements sum to 1 along one dim by construction.
     pub(super) unit_sums: Vec<NodeId>,
+    /// The recurrence that is being worked out.
+    pub(super) lags: Option<Lags<'g>>,
     /// See [`Graphs::volumes`].
     pub(super) volumes: Vec<NodeId>,
     pub(super) terms: Vec<Term>,
@@ -98,6 +101,7 @@ impl Joint {
             later: HashMap::new(),
             factors: HashMap::new(),
             unit_sums: Vec::new(),
+            lags: None,
             volumes: Vec::new(),
             terms: Vec::new(),
             recorded: Vec::new(),
@@ -106,8 +110,22 @@ impl Joint {
             drawn: Vec::new(),
             given,
         };
-        for &at in self.model.order() {
-            build.statement(&self.model.statements()[at])?;
+        let statements = self.model.statements();
+        let definition = |at: &usize| match &statements[*at] {
+            Statement::Computed(s) => s,
+            other => unreachable!("{other} is no part of a recurrence"),
+        };
+        for at in self.model.order() {
+            let mut recurrences = self.model.recurrences().iter();
+            match recurrences.find(|r| r.contains(at)) {
+                None => build.statement(&statements[*at])?,
+                Some(r) if r[0] == *at => {
+                    let all: Vec<&Computed> = r.iter().map(definition).collect();
+                    build.recurrence(&all)?;
+                }
+                // It was worked out with the first.
+                Some(_) => {}
+            }
         }
         Ok(build)
     }
@@ -228,7 +246,11 @@ impl<'g> Build<'_, 'g> {
     fn statement(&mut self, statement: &Statement) -> Result<()> {
         match statement {
             Statement::Data(_) | Statement::Dim(_) => Ok(()),
-            Statement::Computed(s) => self.computed(s),
+            Statement::Computed(s) => {
+                let value = self.definition(s)?;
+                self.keep(s, value);
+                Ok(())
+            }
             Statement::Sampled(s) => {
                 let role = self.model.symbols().get(&s.name.text).map(|s| s.role);
                 match role {
@@ -289,14 +311,20 @@ impl<'g> Build<'_, 'g> {
         }
     }
 
-    fn computed(&mut self, s: &Computed) -> Result<()> {
-        let name = &s.name.text;
-        let mut value = self.value(&s.value)?;
-        if !s.dims.is_empty() {
-            let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
-            let dims = self.distinct(&dims);
-            value = self.spread(value, &dims, name, s.value.span)?;
+    /// The value of a definition, over its dims if they are written.
+    pub(super) fn definition(&mut self, s: &Computed) -> Result<Value<'g>> {
+        let value = self.value(&s.value)?;
+        if s.dims.is_empty() {
+            return Ok(value);
         }
+        let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
+        let dims = self.distinct(&dims);
+        self.spread(value, &dims, &s.name.text, s.value.span)
+    }
+
+    /// Names the value of a definition, and records it if it is asked for.
+    pub(super) fn keep(&mut self, s: &Computed, value: Value<'g>) {
+        let name = &s.name.text;
         self.names.insert(name.clone(), value);
         match s.keep {
             Keep::Recorded => {
@@ -309,7 +337,6 @@ impl<'g> Build<'_, 'g> {
             }
             Keep::Local => {}
         }
-        Ok(())
     }
 
     /// What a name stands for.

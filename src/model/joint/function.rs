@@ -22,6 +22,9 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
     if name == "size" {
         return size(b, given[0], given[1]);
     }
+    if name == "lag" {
+        return b.lag(call.span, [given[0], given[1]], axis.map(|a| &a.value));
+    }
     let mut x = Vec::new();
     for argument in &given {
         x.push(b.value(argument)?);
@@ -63,14 +66,10 @@ fn arguments(call: &Call) -> Vec<&Expr> {
     let mut slots: Vec<Option<&Expr>> = vec![None; function.parameters.len()];
     let mut more = Vec::new();
     for (k, argument) in call.arguments.iter().enumerate() {
-        match &argument.name {
-            None if k < slots.len() => slots[k] = Some(&argument.value),
-            None => more.push(&argument.value),
-            Some(name) => {
-                if let Some(p) = function.parameters.iter().position(|p| *p == name.text) {
-                    slots[p] = Some(&argument.value);
-                }
-            }
+        match function.slot(k, argument) {
+            Some(slot) => slots[slot] = Some(&argument.value),
+            None if argument.name.is_none() => more.push(&argument.value),
+            None => {}
         }
     }
     slots.into_iter().flatten().chain(more).collect()
@@ -143,7 +142,7 @@ fn choice<'g>(b: &Build<'_, 'g>, x: &[Value<'g>], span: Span) -> Result<Value<'g
 }
 
 /// The dim that `axis=...` names, which the argument must have.
-fn axis_dim<'g>(b: &mut Build<'_, 'g>, x: Value<'g>, axis: &Expr) -> Result<DimId> {
+pub(super) fn axis_dim<'g>(b: &mut Build<'_, 'g>, x: Value<'g>, axis: &Expr) -> Result<DimId> {
     let dims = x.dims();
     if let ExprKind::Name(name) = &axis.kind {
         let found = b

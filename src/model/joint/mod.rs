@@ -13,6 +13,7 @@ mod list;
 mod observations;
 mod observed;
 mod recorded_names;
+mod recurrence;
 mod rewrite;
 mod sampled;
 #[cfg(test)]

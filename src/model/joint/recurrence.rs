@@ -1,0 +1,222 @@
+//! Values of the step before, and definitions that depend on their own.
+
+use super::build::Build;
+use super::function::axis_dim;
+use crate::Result;
+use crate::model::ast::{Computed, Expr, Span};
+use fitzroy_graph::{Carried, DimId, Expr as Value, NodeId};
+use std::collections::HashMap;
+
+/// A recurrence whose definitions are being worked out.
+pub(super) struct Lags<'g> {
+    /// The definitions by name, with their dims.
+    members: HashMap<String, Vec<DimId>>,
+    /// The dim of the steps, once a `lag` has told.
+    time: Option<DimId>,
+    states: Vec<State<'g>>,
+}
+
+/// Something whose value of the step before is asked for.
+struct State<'g> {
+    /// As it was written.
+    of: Expr,
+    start: NodeId,
+    /// What stands for the value before each step.
+    before: Value<'g>,
+    /// The value after each step; none if that needs definitions that are worked out later.
+    after: Option<Value<'g>>,
+}
+
+impl<'g> Build<'_, 'g> {
+    /// `lag(x, start, axis=dim)`
+    pub(super) fn lag(
+        &mut self,
+        span: Span,
+        [x, start]: [&Expr; 2],
+        axis: Option<&Expr>,
+    ) -> Result<Value<'g>> {
+        let (value, is_later) = self.value_or_like(x)?;
+        let is_state = is_later || self.depends_on_lags(value);
+        let dims = value.dims();
+        let time = match (axis, &dims[..]) {
+            (Some(axis), _) => axis_dim(self, value, axis)?,
+            (None, [one]) => *one,
+            (None, _) => {
+                let has = self.scope.with(|g| g.describe_dims(&dims));
+                let message = format!(
+                    "`{x}` has {has}; name the dim of the steps: `lag({x}, {start}, axis=DIM)`"
+                );
+                return Err(self.model.error(span, message));
+            }
+        };
+        let first = self.value(start)?;
+        if self.depends_on_lags(first) {
+            let message = format!("the start `{start}` depends on steps of the recurrence itself");
+            return Err(self.model.error(start.span, message));
+        }
+        if first.dims().contains(&time) {
+            let steps = self.scope.with(|g| g.dim_info(time).name.clone());
+            let message = format!(
+                "the start `{start}` has the dim `{steps}`, but it stands before all of its steps"
+            );
+            return Err(self.model.error(start.span, message));
+        }
+        let rest: Vec<DimId> = dims.iter().copied().filter(|&d| d != time).collect();
+        let first = self.spread(first, &rest, &x.to_string(), start.span)?;
+        if !is_state {
+            return self.shift(value, first, time);
+        }
+        self.steps_along(time, span)?;
+        let first = self.scope.node(first);
+        let lags = self.lags.as_mut().expect("there is a state of it");
+        let known = lags
+            .states
+            .iter()
+            .find(|s| s.start == first && s.of.to_string() == x.to_string());
+        if let Some(known) = known {
+            return Ok(known.before);
+        }
+        let before = self.scope.expr(self.scope.with(|g| g.hole(&dims)));
+        lags.states.push(State {
+            of: x.clone(),
+            start: first,
+            before,
+            after: (!is_later).then_some(value),
+        });
+        Ok(before)
+    }
+
+    /// The value of an expression, and false; if it uses definitions of the recurrence that are not
+    /// worked out yet, something with its dims, and true.
+    fn value_or_like(&mut self, x: &Expr) -> Result<(Value<'g>, bool)> {
+        let Some(lags) = &self.lags else {
+            return Ok((self.value(x)?, false));
+        };
+        let later = lags
+            .members
+            .iter()
+            .filter(|(name, _)| !self.names.contains_key(*name));
+        let later: Vec<(String, NodeId)> = later
+            .map(|(name, dims)| (name.clone(), self.scope.with(|g| g.hole(dims))))
+            .collect();
+        for (name, hole) in &later {
+            self.names.insert(name.clone(), self.scope.expr(*hole));
+        }
+        let value = self.value(x);
+        for (name, _) in &later {
+            self.names.remove(name);
+        }
+        let (value, holes) = (
+            value?,
+            later.iter().map(|(_, hole)| *hole).collect::<Vec<_>>(),
+        );
+        Ok((value, self.depends_on(value, &holes)))
+    }
+
+    /// Whether a value is computed from values of the step before.
+    fn depends_on_lags(&self, value: Value<'g>) -> bool {
+        let states = self.lags.iter().flat_map(|lags| &lags.states);
+        let holes: Vec<NodeId> = states.map(|s| self.scope.node(s.before)).collect();
+        self.depends_on(value, &holes)
+    }
+
+    fn depends_on(&self, value: Value<'g>, holes: &[NodeId]) -> bool {
+        let node = self.scope.node(value);
+        !holes.is_empty() && self.scope.with(|g| g.dependents(holes)[node.index()])
+    }
+
+    /// That all steps of a recurrence go along one dim.
+    fn steps_along(&mut self, time: DimId, span: Span) -> Result<()> {
+        let lags = self.lags.as_mut().expect("a recurrence is worked out");
+        let known = *lags.time.get_or_insert(time);
+        if known == time {
+            return Ok(());
+        }
+        let name = |d: DimId| self.scope.with(|g| g.dim_info(d).name.clone());
+        let message = format!(
+            "the steps of one recurrence go along one dim, and these go along `{}` and `{}`",
+            name(known),
+            name(time)
+        );
+        Err(self.model.error(span, message))
+    }
+
+    /// `x` one step later along `time`, and `start` at the first step.
+    fn shift(&mut self, x: Value<'g>, start: Value<'g>, time: DimId) -> Result<Value<'g>> {
+        let (scope, node, dims) = (self.scope, self.scope.node(x), x.dims());
+        let n = scope.with(|g| g.size(time));
+        if n < 2 {
+            return Ok(start.broadcast(scope, &dims));
+        }
+        let later = scope.with(|g| {
+            let kept = g.slice(node, time, 0, n - 1)?;
+            let part = g.slice_dim(time, n - 1);
+            Ok::<_, crate::Error>(g.unslice(kept, part, time, 1))
+        })?;
+        let is_first: Vec<f64> = (0..n).map(|t| f64::from(u8::from(t == 0))).collect();
+        let name = scope.with(|g| format!("first of {}", g.dim_info(time).name));
+        let is_first = scope.bound_data(&name, &[time], &is_first);
+        let is_first = is_first.broadcast(scope, &dims);
+        is_first.try_select(start.broadcast(scope, &dims), scope.expr(later))
+    }
+
+    /// Definitions that refer to each other's values of the step before.
+    pub(super) fn recurrence(&mut self, definitions: &[&Computed]) -> Result<()> {
+        let mut members = HashMap::new();
+        for s in definitions {
+            let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
+            members.insert(s.name.text.clone(), self.distinct(&dims));
+        }
+        self.lags = Some(Lags {
+            members,
+            time: None,
+            states: Vec::new(),
+        });
+        let mut values = Vec::new();
+        for s in definitions {
+            let value = self.definition(s)?;
+            self.names.insert(s.name.text.clone(), value);
+            values.push(self.scope.node(value));
+        }
+        let mut carried = Vec::new();
+        let mut time = None;
+        // What stands behind a `lag` may ask for further steps before.
+        for k in 0.. {
+            let lags = self.lags.as_ref().expect("put there above");
+            time = lags.time;
+            let Some(state) = lags.states.get(k) else {
+                break;
+            };
+            let (before, start) = (self.scope.node(state.before), state.start);
+            let after = match state.after {
+                Some(after) => after,
+                None => {
+                    let of = state.of.clone();
+                    self.value(&of)?
+                }
+            };
+            let after = self.scope.node(after);
+            carried.push(Carried {
+                before,
+                start,
+                after,
+            });
+        }
+        self.lags = None;
+        let time = time.expect("a recurrence has a `lag`");
+        let ran = self.scope.with(|g| g.recur(time, false, &carried));
+        let ran = ran.map_err(|e| self.model.error(definitions[0].value.span, e))?;
+        // A definition that is a state is known after each step; others are computed from what was
+        // before each.
+        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        for (of, ran) in carried.iter().zip(&ran) {
+            known.insert(of.before, ran.before);
+            known.insert(of.after, ran.after);
+        }
+        let values = self.scope.with(|g| g.substitute(&values, &known));
+        for (s, value) in definitions.iter().zip(values) {
+            self.keep(s, self.scope.expr(value));
+        }
+        Ok(())
+    }
+}
