@@ -49,7 +49,7 @@ impl Trial {
 /// whatever follows, with the prior of these three left out.
 type Case = (&'static str, &'static str, fn(&Trial, &[f64]) -> f64);
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 10] = [
     (
         "autoregression of two steps, of data",
         "m[time] = a + b * lag(y, a) + c * lag(lag(y, a), a)
@@ -151,6 +151,39 @@ const CASES: [Case; 8] = [
             for (&y, &z) in trial.y[0].iter().zip(&p[3..]) {
                 x = p[1].tanh() * x + p[2].exp() * z;
                 total += normal(z, 0.0, 1.0) + normal(y, x, 1.0);
+            }
+            total
+        },
+    ),
+    (
+        "a hidden path, given the step before",
+        "x[time] ~ Normal(tanh(b) * lag(x, a), exp(c))
+         y ~ Normal(x, 1)",
+        |trial, p| {
+            let (mut before, mut total) = (p[0], 0.0);
+            for (&y, &x) in trial.y[0].iter().zip(&p[3..]) {
+                total += normal(x, p[1].tanh() * before, p[2].exp()) + normal(y, x, 1.0);
+                before = x;
+            }
+            total
+        },
+    ),
+    (
+        "hidden paths, by their means, which have steps of their own",
+        "x[who, time] ~ LogNormal(mean + lag(lag(mean, b, axis=time), 0, axis=time), exp(c))
+         let mean[who, time] = 0.3 * lag(mean, b, axis=time) + a * log(lag(x, 1.5, axis=time))
+         w ~ Normal(x, 1)",
+        |trial, p| {
+            let mut total = 0.0;
+            for (lane, u) in trial.y.iter().zip(p[3..].chunks(trial.steps)) {
+                let (mut x, mut means) = (1.5f64, [0.0, p[1]]);
+                for (t, (&w, &u)) in lane.iter().zip(u).enumerate() {
+                    let mean = 0.3 * means[1] + p[0] * x.ln();
+                    let earlier = if t == 0 { 0.0 } else { means[0] };
+                    x = u.exp();
+                    total += normal(u, mean + earlier, p[2].exp()) + normal(w, x, 1.0);
+                    means = [means[1], mean];
+                }
             }
             total
         },

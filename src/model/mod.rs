@@ -148,13 +148,22 @@ impl Model {
     /// on one another.
     ///
     /// `None` where such draws have not the joint prior: a `bounded` prior lacks the normalising
-    /// term that may depend on other parameters, and `ordered` elements are not drawn one by one.
+    /// term that may depend on other parameters; `ordered` elements, and those given the step before
+    /// them, are not drawn one by one.
     pub(crate) fn with_parameters_drawn(&self) -> Option<Model> {
         let mut out = self.clone();
-        for statement in &mut out.statements {
+        for (i, statement) in out.statements.iter_mut().enumerate() {
             let Statement::Sampled(s) = statement else {
                 continue;
             };
+            if self
+                .recurrences()
+                .iter()
+                .flatten()
+                .any(|&member| member == i)
+            {
+                return None;
+            }
             let role = self.symbols().get(&s.name.text).map(|s| s.role);
             if role != Some(Role::Parameter) {
                 continue;

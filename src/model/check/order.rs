@@ -165,8 +165,8 @@ impl Checker<'_> {
         Ok(out)
     }
 
-    /// That statement `i`, part of a recurrence, is a definition with dims. `span` is where the
-    /// recurrence asks for a step before.
+    /// That statement `i`, part of a recurrence, is a definition with dims or a parameter. `span` is
+    /// where the recurrence asks for a step before.
     fn step(&self, i: usize, span: Span) -> Result<()> {
         let statement = &self.statements[i];
         let name = statement.name().map_or("", |n| &n.text);
@@ -179,16 +179,16 @@ impl Checker<'_> {
                 );
                 Err(self.error(span, message))
             }
-            Statement::Computed(_) => Ok(()),
-            _ => {
+            Statement::Sampled(s) if s.predicted => {
                 let message = format!(
-                    "`{name}` (line {}) is drawn given a step before of itself; draw what is new in \
-                     a step, `z[time] ~ Normal(0, 1)`, and define the rest by it, as in \
-                     `x[time] = phi * lag(x, 0) + sigma * z`",
+                    "`{name}` (line {}) is drawn anew given a step before of itself; draw what is \
+                     new in a step and compute the rest, as in `predict z[time] ~ Normal(0, 1)` and \
+                     `predict x[time] = phi * lag(x, start) + sigma * z`",
                     self.line(i)
                 );
                 Err(self.error(span, message))
             }
+            _ => Ok(()),
         }
     }
 

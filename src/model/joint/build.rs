@@ -111,16 +111,12 @@ impl Joint {
             given,
         };
         let statements = self.model.statements();
-        let definition = |at: &usize| match &statements[*at] {
-            Statement::Computed(s) => s,
-            other => unreachable!("{other} is no part of a recurrence"),
-        };
         for at in self.model.order() {
             let mut recurrences = self.model.recurrences().iter();
             match recurrences.find(|r| r.contains(at)) {
                 None => build.statement(&statements[*at])?,
                 Some(r) if r[0] == *at => {
-                    let all: Vec<&Computed> = r.iter().map(definition).collect();
+                    let all: Vec<&Statement> = r.iter().map(|&i| &statements[i]).collect();
                     build.recurrence(&all)?;
                 }
                 // It was worked out with the first.

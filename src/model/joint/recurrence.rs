@@ -3,7 +3,7 @@
 use super::build::Build;
 use super::function::axis_dim;
 use crate::Result;
-use crate::model::ast::{Computed, Expr, Span};
+use crate::model::ast::{Computed, Expr, Sampled, Span, Statement};
 use fitzroy_graph::{Carried, DimId, Expr as Value, NodeId};
 use std::collections::HashMap;
 
@@ -160,33 +160,80 @@ impl<'g> Build<'_, 'g> {
         is_first.try_select(start.broadcast(scope, &dims), scope.expr(later))
     }
 
-    /// Definitions that refer to each other's values of the step before.
-    pub(super) fn recurrence(&mut self, definitions: &[&Computed]) -> Result<()> {
+    /// Definitions, and parameters with their priors, that refer to each other's values of the step
+    /// before.
+    pub(super) fn recurrence(&mut self, statements: &[&Statement]) -> Result<()> {
         let mut members = HashMap::new();
-        for s in definitions {
-            let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
-            members.insert(s.name.text.clone(), self.distinct(&dims));
+        for statement in statements {
+            let (name, dims) = match statement {
+                Statement::Computed(s) => {
+                    let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
+                    (&s.name, self.distinct(&dims))
+                }
+                Statement::Sampled(s) => (&s.name, self.declared_dims(&s.subscripts)?),
+                other => unreachable!("{other} is no part of a recurrence"),
+            };
+            members.insert(name.text.clone(), dims);
         }
         self.lags = Some(Lags {
             members,
             time: None,
             states: Vec::new(),
         });
-        let mut values = Vec::new();
-        for s in definitions {
-            let value = self.definition(s)?;
-            self.names.insert(s.name.text.clone(), value);
-            values.push(self.scope.node(value));
+        let first_term = self.terms.len();
+        let mut definitions: Vec<(&Computed, NodeId)> = Vec::new();
+        for statement in statements {
+            match statement {
+                Statement::Computed(s) => {
+                    let value = self.definition(s)?;
+                    self.names.insert(s.name.text.clone(), value);
+                    definitions.push((s, self.scope.node(value)));
+                }
+                Statement::Sampled(s) => self.step_of_parameter(s)?,
+                other => unreachable!("{other} is no part of a recurrence"),
+            }
         }
+        let carried = self.carried()?;
+        let time = self.lags.take().and_then(|lags| lags.time);
+        let time = time.expect("a recurrence has a `lag`");
+        let span = definitions.first().map(|(s, _)| s.value.span);
+        let known = self.run(time, carried).map_err(|e| match span {
+            Some(span) => self.model.error(span, e),
+            None => e,
+        })?;
+        let replaced = |b: &Self, node| b.scope.with(|g| g.substitute(&[node], &known)[0]);
+        for (s, value) in definitions {
+            let value = replaced(self, value);
+            self.keep(s, self.scope.expr(value));
+        }
+        for k in first_term..self.terms.len() {
+            self.terms[k].node = replaced(self, self.terms[k].node);
+            self.terms[k].sum = replaced(self, self.terms[k].sum);
+        }
+        Ok(())
+    }
+
+    /// A parameter whose prior depends on its own step before.
+    fn step_of_parameter(&mut self, s: &Sampled) -> Result<()> {
+        self.parameter(s)?;
+        let x = self.names[&s.name.text];
+        if !self.depends_on_lags(x) {
+            return Ok(());
+        }
+        let name = &s.name;
+        let message = format!(
+            "the steps of `{name}` cannot have limits or coordinates that depend on the one before; \
+             draw what is new in a step, `z[time] ~ Normal(0, 1)`, and define the rest by it, as in \
+             `{name}[time] = phi * lag({name}, 0) + sigma * z`"
+        );
+        Err(self.model.error(name.span, message))
+    }
+
+    /// The states that the `lag`s of the recurrence ask for. What stands behind a `lag` may ask for
+    /// further ones.
+    fn carried(&mut self) -> Result<Vec<Carried>> {
         let mut carried = Vec::new();
-        let mut time = None;
-        // What stands behind a `lag` may ask for further steps before.
-        for k in 0.. {
-            let lags = self.lags.as_ref().expect("put there above");
-            time = lags.time;
-            let Some(state) = lags.states.get(k) else {
-                break;
-            };
+        while let Some(state) = (self.lags.as_ref()).and_then(|l| l.states.get(carried.len())) {
             let (before, start) = (self.scope.node(state.before), state.start);
             let after = match state.after {
                 Some(after) => after,
@@ -202,21 +249,42 @@ impl<'g> Build<'_, 'g> {
                 after,
             });
         }
-        self.lags = None;
-        let time = time.expect("a recurrence has a `lag`");
-        let ran = self.scope.with(|g| g.recur(time, false, &carried));
-        let ran = ran.map_err(|e| self.model.error(definitions[0].value.span, e))?;
+        Ok(carried)
+    }
+
+    /// What stands behind the values before each step, and after.
+    fn run(&mut self, time: DimId, mut open: Vec<Carried>) -> Result<HashMap<NodeId, NodeId>> {
+        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        // What depends on no step before, such as a parameter, is known for all steps.
+        loop {
+            let holes: Vec<NodeId> = open.iter().map(|c| c.before).collect();
+            let free = |c: &Carried| !self.depends_on(self.scope.expr(c.after), &holes);
+            let Some(at) = open.iter().position(free) else {
+                break;
+            };
+            let Carried {
+                before,
+                start,
+                after,
+            } = open.remove(at);
+            let [start, after] = [start, after].map(|node| self.scope.expr(node));
+            let dims = self.scope.with(|g| g.dims(before).to_vec());
+            let shifted = self.shift(after.broadcast(self.scope, &dims), start, time)?;
+            known.insert(before, self.scope.node(shifted));
+            for c in &mut open {
+                c.after = self.scope.with(|g| g.substitute(&[c.after], &known)[0]);
+            }
+        }
+        if open.is_empty() {
+            return Ok(known);
+        }
+        let ran = self.scope.with(|g| g.recur(time, false, &open))?;
         // A definition that is a state is known after each step; others are computed from what was
         // before each.
-        let mut known: HashMap<NodeId, NodeId> = HashMap::new();
-        for (of, ran) in carried.iter().zip(&ran) {
+        for (of, ran) in open.iter().zip(&ran) {
             known.insert(of.before, ran.before);
             known.insert(of.after, ran.after);
         }
-        let values = self.scope.with(|g| g.substitute(&values, &known));
-        for (s, value) in definitions.iter().zip(values) {
-            self.keep(s, self.scope.expr(value));
-        }
-        Ok(())
+        Ok(known)
     }
 }

@@ -43,7 +43,8 @@ impl<'g> Build<'_, 'g> {
         {
             let hierarchical = varies(arguments[location]) || varies(arguments[scale]);
             let wanted = match s.centring {
-                Centring::Auto => hierarchical,
+                // Steps that depend on the one before are coordinates themselves.
+                Centring::Auto => hierarchical && self.lags.is_none(),
                 Centring::Centred => false,
                 Centring::NonCentred => true,
             };
@@ -84,6 +85,7 @@ impl<'g> Build<'_, 'g> {
         if let Law::Scalar(Scalar::Normal, arguments) = &law
             && limits.is_none()
             && s.centring == Centring::Auto
+            && self.lags.is_none()
         {
             self.latent(u, arguments[0], arguments[1]);
         }
