@@ -155,8 +155,18 @@ def test_what_is_wrong_is_named(data, settings, error, words):
 
 def test_masked_elements_are_missing():
     masked = np.ma.array(DATA["y"], mask=np.arange(8) == 2)
-    with pytest.raises(ValueError, match="row 3"):
-        fz.Model(TEXT).sample({**DATA, "y": masked}, progressbar=False)
+    with_nan = np.where(np.arange(8) == 2, np.nan, DATA["y"])
+    for y in (masked, with_nan):
+        draws = fz.Model(TEXT).sample(
+            {**DATA, "y": y}, draws=200, tune=200, random_seed=1, progressbar=False
+        )
+        missing = draws.posterior["y_missing"]
+        assert missing.dims == ("chain", "draw", "y_missing_at")
+        assert list(missing.coords["y_missing_at"].values) == [2]
+    # Nothing says what a standard error would be.
+    gone = np.ma.array(DATA["sigma"], mask=np.arange(8) == 2)
+    with pytest.raises(ValueError, match="row 3.*give `sigma` a distribution"):
+        fz.Model(TEXT).sample({**DATA, "sigma": gone}, progressbar=False)
 
 
 def test_errors_in_the_text_have_their_place():

@@ -40,7 +40,8 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use bind::{Binding, BoundArray, BoundDim, Content};
+pub(crate) use bind::place;
+pub use bind::{Binding, BoundArray, BoundDim, Content, Missing};
 pub use builder::{Builder, Piece};
 pub use check::{Level, Role, Symbol};
 pub use source::error_at;

@@ -75,10 +75,12 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
             largest = (name.into(), elements);
         }
     }
+    let missing = binding.arrays.iter().filter_map(|a| a.missing.as_ref());
+    let n_missing = missing.map(|m| m.at.len() as f64).sum::<f64>();
     let sizes = Sizes {
-        coordinates,
-        recorded,
-        rows,
+        coordinates: coordinates + n_missing,
+        recorded: recorded + n_missing,
+        rows: rows - n_missing,
         largest,
     };
     estimate_of(sizes, settings)

@@ -18,13 +18,17 @@ use std::sync::Arc;
 /// chain and its number alone, as replicates of data do.
 ///
 /// `None` where a model has a prior that cannot be drawn from in one step (`bounded`, `ordered`,
-/// the parts of a covariance by their own names): those priors are sampled.
+/// the parts of a covariance by their own names, missing values): those priors are sampled.
 pub(super) fn ancestral(
     joint: &Joint,
     settings: &Settings,
     caller: &Caller<'_>,
 ) -> Result<Option<Outcome>> {
     let start = (caller.now)();
+    // Missing values are parameters, which the model alone does not know.
+    if joint.binding().arrays.iter().any(|a| a.missing.is_some()) {
+        return Ok(None);
+    }
     let Some(model) = joint.model().with_parameters_drawn() else {
         return Ok(None);
     };
@@ -122,11 +126,13 @@ pub(super) fn refuse_improper(joint: &Joint) -> Result<()> {
         let role = model.symbols().get(&s.name.text).map(|s| s.role);
         let law = s.distribution.name.text.as_str();
         let improper = family(law).is_some_and(|f| f.forms.iter().any(|form| form.is_improper()));
-        if role == Some(Role::Parameter) && improper {
+        let array = joint.binding().array(&s.name.text);
+        let missing = array.and_then(|a| a.missing.as_ref());
+        let name = missing.map_or(&s.name.text, |m| &m.parameter);
+        if (role == Some(Role::Parameter) || missing.is_some()) && improper {
             let message = format!(
-                "`{}` has the improper prior {law}(), so there is no prior to draw from; give it a \
-                 proper one",
-                s.name.text
+                "`{name}` has the improper prior {law}(), so there is no prior to draw from; give it \
+                 a proper one"
             );
             return Err(Error::new(ErrorKind::Usage, message));
         }

@@ -2,8 +2,8 @@
 
 use super::compiled::Compiled;
 use crate::fit::sample::Settings;
-use crate::model::Content;
 use crate::model::joint::{Joint, Term, TermKind};
+use crate::model::{Content, place};
 use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind};
 use fitzroy_device::cpu::{Function, Workspace};
@@ -104,16 +104,21 @@ fn sentence(
     matrix: Option<usize>,
 ) -> String {
     let value = values[row];
-    let place = match values.len() {
-        1 => String::new(),
-        _ => format!(", row {}", row + 1),
+    // A part of an array is counted as the array is, where it has a number for each element.
+    let part = term.part.as_ref().filter(|p| p.at.len() == values.len());
+    let place = match (part, values.len()) {
+        (Some(part), _) => place(&part.shape, part.at[row]),
+        (None, 1) => String::new(),
+        (None, _) => format!(", row {}", row + 1),
     };
     let name = &term.name;
     let array = joint.binding().array(name);
-    let seen = array.and_then(|array| match &array.content {
-        Content::Real(v) if v.len() == values.len() => Some(format!(" (value {})", v[row])),
+    let seen = array.and_then(|array| match (&array.content, part) {
+        (_, Some(part)) => Some(part.values[row]),
+        (Content::Real(v), None) if v.len() == values.len() => Some(v[row]),
         _ => None,
     });
+    let seen = seen.map(|v| format!(" (value {v})"));
     let of = match term.kind {
         TermKind::Likelihood => format!(
             "the likelihood of `{name}`{place}{}",

@@ -121,18 +121,30 @@ fn a_run_without_data_says_how_to_give_them() {
 }
 
 #[test]
-fn a_missing_value_is_placed() {
+fn a_missing_value_that_cannot_be_a_parameter_is_placed() {
+    let why = "the value is missing or not a number; give `x` a distribution (`x ~ Normal(mu, \
+               sigma)`), by which the missing values become parameters, or remove the row or fill \
+               it in";
     for cell in ["", "NaN", "NA"] {
         check_sample(
             "nan",
             &[
                 ("model.fz", LINE),
-                ("d.csv", &format!("x,y\n1,2.1\n2,{cell}\n")),
+                ("d.csv", &format!("x,y\n1,2.1\n{cell},3.9\n")),
             ],
             &["--data", "d.csv"],
-            "`y` (d.csv), row 2: the value is missing or not a number; remove the row or fill it in",
+            &format!("`x` (d.csv), row 2: {why}"),
         );
     }
+    check_sample(
+        "null",
+        &[
+            ("model.fz", LINE),
+            ("d.json", r#"{"x": [1, null], "y": [2.1, 3.9]}"#),
+        ],
+        &["--data", "d.json"],
+        &format!("`x` (d.json), row 2: {why}"),
+    );
 }
 
 #[test]

@@ -11,6 +11,7 @@ use fitzroy::diagnose::{Diagnosis, SummaryOptions};
 use fitzroy::draws::Trace;
 use fitzroy::model::foreign::Foreign;
 use fitzroy::model::joint::Joint;
+use fitzroy::model::{Binding, BoundArray};
 use fitzroy::run::{self, Outcome, Saved, Settings, Subject, run_json};
 use fitzroy_device::probe;
 use fitzroy_report::report::RunFacts;
@@ -32,6 +33,17 @@ pub trait Sampled {
     /// # Errors
     /// A GPU that was asked for has too little memory: what fits.
     fn settle(&self, chosen: &mut Chosen, settings: &mut Settings) -> Result<()>;
+}
+
+/// Data with missing values: the parameter that stands for them, and the labels of their places.
+fn missing(binding: &Binding) -> Value {
+    let one = |array: &BoundArray| {
+        let missing = array.missing.as_ref()?;
+        let places = binding.dims[missing.dim].coordinates();
+        let at: Vec<String> = (0..places.len()).map(|i| places.text(i)).collect();
+        Some(json!({"data": array.name, "parameter": missing.parameter, "at": at}))
+    };
+    binding.arrays.iter().filter_map(one).collect()
 }
 
 impl Sampled for Joint {
@@ -186,6 +198,9 @@ impl<S: Sampled> Session<S> {
         document["peak_memory_bytes"] = json!(probe::peak_bytes());
         document["device_memory"] = self.chosen.memory_document();
         document["device_reason"] = json!(self.chosen.reason);
+        if let Subject::Model(joint) = self.subject.subject() {
+            document["missing"] = missing(joint.binding());
+        }
         Ok(Fit {
             trace: std::mem::take(&mut outcome.trace),
             diagnosis,

@@ -1,6 +1,7 @@
 //! A model meets its data: sizes and labels of dims, positions, checked numbers.
 
 mod dims;
+mod missing;
 mod values;
 
 use super::Model;
@@ -9,6 +10,8 @@ use super::families::{Values, values_of};
 use super::names::{did_you_mean, list};
 use crate::data::{Array, Dataset, Labels};
 use crate::{Error, ErrorKind, Result};
+
+pub use missing::Missing;
 
 /// A dim with its size.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +39,7 @@ impl BoundDim {
 /// The elements of a bound array, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Real numbers; no NaN.
+    /// Real numbers; NaN where they are [missing](BoundArray::missing), and nowhere else.
     Real(Vec<f64>),
     /// 0-based positions in a dim, each below its size.
     Positions {
@@ -56,6 +59,8 @@ pub struct BoundArray {
     pub dims: Vec<usize>,
     /// Its elements.
     pub content: Content,
+    /// Those that are missing.
+    pub missing: Option<Missing>,
 }
 
 impl BoundArray {
@@ -104,7 +109,7 @@ fn described(array: &Array) -> String {
 }
 
 /// Element `i` of an array of `shape` in words, counted from 1 as a spreadsheet counts.
-pub(super) fn place(shape: &[usize], i: usize) -> String {
+pub(crate) fn place(shape: &[usize], i: usize) -> String {
     let mut rest = i;
     let mut at = vec![0; shape.len()];
     for (k, &n) in shape.iter().enumerate().rev() {
@@ -128,23 +133,31 @@ pub(super) fn bind(model: &Model, data: &Dataset) -> Result<Binding> {
         dims: Vec::new(),
     };
     binder.declared = binder.find_arrays()?;
+    let missing = binder.declared.iter();
+    let missing: Result<Vec<_>> = missing.map(|(d, a)| binder.missing_places(d, a)).collect();
+    let missing = missing?;
     binder.dims = binder.size_dims()?;
+    let mut all_dims = binder.dims.clone();
     let mut arrays = Vec::new();
-    for (declared, array) in &binder.declared {
+    for ((declared, array), at) in binder.declared.iter().zip(missing) {
         let dims = declared
             .dims
             .iter()
             .map(|d| binder.index(&d.text))
             .collect();
-        let content = binder.content(declared, array)?;
-        arrays.push(BoundArray {
+        let mut bound = BoundArray {
             name: declared.name.text.clone(),
             dims,
-            content,
-        });
+            content: binder.content(declared, array)?,
+            missing: None,
+        };
+        if !at.is_empty() {
+            bound.missing = Some(binder.parameter_of_missing(&bound, at, &mut all_dims));
+        }
+        arrays.push(bound);
     }
     Ok(Binding {
-        dims: binder.dims,
+        dims: all_dims,
         arrays,
     })
 }

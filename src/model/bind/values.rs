@@ -22,8 +22,9 @@ impl Binder<'_> {
         let observed = self.observed_as(&declared.name.text);
         for (i, &v) in values.iter().enumerate() {
             let at = || format!("{}{}", described(array), place(&array.shape, i));
+            // Missing, which was found to be possible here.
             if v.is_nan() {
-                return Err(missing(array, i));
+                continue;
             }
             if v.is_infinite() && observed.is_some() {
                 return Err(wrong(format!(
@@ -55,9 +56,6 @@ impl Binder<'_> {
 
     /// Element `i` of `array` as a whole number, for an index column.
     pub(super) fn whole_number(&self, array: &Array, i: usize, v: f64) -> Result<i64> {
-        if v.is_nan() {
-            return Err(missing(array, i));
-        }
         if v.fract() != 0.0 || v.abs() > 1e15 {
             let at = format!("{}{}", described(array), place(&array.shape, i));
             return Err(wrong(format!(
@@ -125,13 +123,6 @@ impl Binder<'_> {
             }
         }
     }
-}
-
-fn missing(array: &Array, i: usize) -> Error {
-    let at = format!("{}{}", described(array), place(&array.shape, i));
-    wrong(format!(
-        "{at}: the value is missing or not a number; remove the row or fill it in"
-    ))
 }
 
 fn text_in_numbers(array: &Array) -> Error {

@@ -111,16 +111,11 @@ impl Joint {
             given,
         };
         let statements = self.model.statements();
-        for at in self.model.order() {
-            let mut recurrences = self.model.recurrences().iter();
-            match recurrences.find(|r| r.contains(at)) {
-                None => build.statement(&statements[*at])?,
-                Some(r) if r[0] == *at => {
-                    let all: Vec<&Statement> = r.iter().map(|&i| &statements[i]).collect();
-                    build.recurrence(&all)?;
-                }
-                // It was worked out with the first.
-                Some(_) => {}
+        for part in self.order()? {
+            let all: Vec<&Statement> = part.iter().map(|&i| &statements[i]).collect();
+            match self.model.recurrences().contains(&part) {
+                true => build.recurrence(&all)?,
+                false => build.statement(all[0])?,
             }
         }
         Ok(build)

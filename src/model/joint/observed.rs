@@ -2,6 +2,7 @@
 
 use super::build::Build;
 use super::law::Law;
+use super::observations::Observations;
 use crate::dist::{Bound, Scalar, Support};
 use crate::model::ast::Sampled;
 use crate::model::bind::place;
@@ -40,6 +41,8 @@ pub(super) struct Observed<'a> {
     pub(super) s: &'a Sampled,
     pub(super) dims: &'a [DimId],
     pub(super) values: &'a [f64],
+    /// Where they stand in the whole array, if they are a part of it.
+    pub(super) part: Option<&'a Observations>,
 }
 
 impl<'g> Build<'_, 'g> {
@@ -69,12 +72,12 @@ impl<'g> Build<'_, 'g> {
     /// An error about observed element `i`.
     pub(super) fn wrong_value(&self, of: Observed<'_>, i: usize, why: &str) -> Error {
         let sizes = of.dims.iter().map(|&d| self.scope.with(|g| g.size(d)));
-        let shape: Vec<usize> = sizes.collect();
+        let at = match of.part {
+            Some(part) => place(&part.shape, part.at[i]),
+            None => place(&sizes.collect::<Vec<usize>>(), i),
+        };
         let name = &of.s.name;
-        Error::new(
-            ErrorKind::Data,
-            format!("`{name}`{}: {why}", place(&shape, i)),
-        )
+        Error::new(ErrorKind::Data, format!("`{name}`{at}: {why}"))
     }
 
     fn known_over(&self, value: Value<'g>, dims: &[DimId]) -> Option<Known> {

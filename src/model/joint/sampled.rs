@@ -1,13 +1,12 @@
-//! Random variables: parameters with their priors and transforms, likelihood terms, predictions.
+//! Parameters with their priors and transforms.
 
 use super::build::Build;
 use super::law::{Ends, Law, Of, infinite};
-use super::observed::Observed;
-use super::rewrite::{Factors, Latent, NormalTerm, Positive, reaches_zero, sign};
+use super::rewrite::{Factors, Latent, Positive, reaches_zero, sign};
 use super::{Coordinates, Parameter, Plate, Range, TermKind};
 use crate::Result;
 use crate::dist::{Real, Scalar};
-use crate::model::ast::{Centring, Expr, ExprKind, LimitKind, Limits, Sampled};
+use crate::model::ast::{Centring, Expr, LimitKind, Limits, Sampled};
 use fitzroy_graph::{DimId, Expr as Value};
 
 fn lit<'g>(x: f64) -> Value<'g> {
@@ -33,11 +32,23 @@ impl<'g> Build<'_, 'g> {
         if s.ordered {
             return super::vector::ordered(self, s, &dims, &law);
         }
+        let limits = self.limit_values(s, &dims)?;
+        self.number_parameter(s, &dims, &law, limits)
+    }
+
+    /// A free variable of a distribution of single numbers.
+    pub(super) fn number_parameter(
+        &mut self,
+        s: &Sampled,
+        dims: &[DimId],
+        law: &Law<'g>,
+        limits: Option<(Value<'g>, Value<'g>)>,
+    ) -> Result<()> {
         let varies = |v: Value<'g>| {
             let node = self.scope.node(v);
             self.scope.with(|g| g.varies(node))
         };
-        if let Law::Scalar(scalar, arguments) = &law
+        if let Law::Scalar(scalar, arguments) = law
             && let Some([location, scale]) = scalar.location_scale()
             && s.limits.is_none()
         {
@@ -49,29 +60,28 @@ impl<'g> Build<'_, 'g> {
                 Centring::NonCentred => true,
             };
             if wanted {
-                self.plate(s, &dims, &law, location, scale);
+                self.plate(s, dims, law, location, scale);
                 return Ok(());
             }
         }
-        let limits = self.limit_values(s, &dims)?;
-        let u = self.coordinates_of(s, &dims);
+        let u = self.coordinates_of(s, dims);
         let parameter = self.parameters.len() - 1;
-        let reflected = reaches_zero(&law, limits);
+        let reflected = reaches_zero(law, limits);
         let has_sign = reflected && self.signed.contains(&parameter);
-        let range = self.range(ends(&law, limits), &dims).filter(|_| !has_sign);
+        let range = self.range(ends(law, limits), dims).filter(|_| !has_sign);
         self.parameters[parameter].range = range;
         let (x, log_slope) = match has_sign {
             // Half of the density on either side of 0.
             true => (u.abs(), lit(-std::f64::consts::LN_2)),
-            false => transform(ends(&law, limits), u),
+            false => transform(ends(law, limits), u),
         };
-        let x = x.broadcast(self.scope, &dims);
+        let x = x.broadcast(self.scope, dims);
         let x = self.or_given(s, x, |b, x| {
             let u = match has_sign {
                 true => x,
-                false => untransform(ends(&law, limits), x),
+                false => untransform(ends(law, limits), x),
             };
-            vec![u.broadcast(b.scope, &dims)]
+            vec![u.broadcast(b.scope, dims)]
         });
         if reflected {
             self.positives.push(Positive {
@@ -80,9 +90,9 @@ impl<'g> Build<'_, 'g> {
                 sign: has_sign.then(|| sign(u)),
             });
         }
-        let density = self.prior_density(s, &law, x, limits)?;
-        self.define(s, x, density + log_slope, &dims);
-        if let Law::Scalar(Scalar::Normal, arguments) = &law
+        let density = self.prior_density(s, law, x, limits)?;
+        self.define(s, x, density + log_slope, dims);
+        if let Law::Scalar(Scalar::Normal, arguments) = law
             && limits.is_none()
             && s.centring == Centring::Auto
             && self.lags.is_none()
@@ -270,7 +280,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// ln P(lower < Y < upper).
-    fn log_mass(
+    pub(super) fn log_mass(
         &self,
         s: &Sampled,
         law: &Law<'g>,
@@ -285,81 +295,9 @@ impl<'g> Build<'_, 'g> {
             self.model.error(s.distribution.span, message)
         })
     }
-
-    /// Data given parameters.
-    pub(super) fn likelihood(&mut self, s: &Sampled) -> Result<()> {
-        let base = Expr {
-            kind: ExprKind::Name(s.name.text.clone()),
-            span: s.name.span,
-        };
-        let whole = self.value(&base)?;
-        let y = match s.subscripts.is_empty() {
-            true => whole,
-            false => self.index(&base, &s.subscripts)?,
-        };
-        let y = self.scope.expr(self.scope.node(y));
-        let dims = y.dims();
-        let values = self.scope.known(y).unwrap_or_default();
-        let part = self.observations(s, whole, &values)?;
-        let (n_terms, n_drawn) = (self.terms.len(), self.drawn.len());
-        let observed = Observed {
-            s,
-            dims: &dims,
-            values: &values,
-        };
-        self.observed(y, observed)?;
-        let terms = self.terms[n_terms..].iter_mut().map(|t| &mut t.part);
-        let drawn = self.drawn[n_drawn..].iter_mut().map(|d| &mut d.part);
-        terms.chain(drawn).for_each(|p| p.clone_from(&part));
-        Ok(())
-    }
-
-    /// The likelihood of `y`.
-    fn observed(&mut self, y: Value<'g>, observed: Observed<'_>) -> Result<()> {
-        let Observed { s, dims, .. } = observed;
-        let name = &s.name.text;
-        let of = Of {
-            name: &s.name,
-            dims,
-        };
-        let Some(law) = self.law(&s.distribution, of)? else {
-            return super::vector::likelihood(self, y, observed);
-        };
-        let checked = self.check_observed(observed, &law)?;
-        let limits = self.limit_values(s, dims)?;
-        let before = self.scope.trust_support(checked);
-        let density = law.log_density(y);
-        self.scope.trust_support(before);
-        let Some(mut density) = density else {
-            let message = format!(
-                "`{}` cannot be censored: its distribution function has no closed form",
-                law.innermost()
-            );
-            return Err(self.model.error(s.distribution.span, message));
-        };
-        if let Some((lower, upper)) = limits {
-            if kind(s) == Some(LimitKind::Truncated) {
-                density = density - self.log_mass(s, &law, lower, upper)?;
-            }
-            let inside = lower.le(y) * y.le(upper);
-            density = inside.select(density, lit(f64::NEG_INFINITY));
-        }
-        let density = density.broadcast(self.scope, dims);
-        self.term(name, TermKind::Likelihood, density);
-        if let (Law::Scalar(Scalar::Normal, arguments), None) = (&law, limits) {
-            self.normals.push(NormalTerm {
-                term: self.terms.len() - 1,
-                y: self.scope.node(y),
-                mean: self.scope.node(arguments[0]),
-                sd: self.scope.node(arguments[1]),
-            });
-        }
-        self.draw_numbers(s, &law, limits, dims, true);
-        Ok(())
-    }
 }
 
-fn kind(s: &Sampled) -> Option<LimitKind> {
+pub(super) fn kind(s: &Sampled) -> Option<LimitKind> {
     s.limits.as_ref().map(|l| l.kind)
 }
 

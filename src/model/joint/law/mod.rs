@@ -167,6 +167,23 @@ impl<'g> Law<'g> {
         }
     }
 
+    /// The same with `f` of every argument.
+    pub(super) fn map(&self, f: &mut impl FnMut(Value<'g>) -> Value<'g>) -> Law<'g> {
+        match self {
+            Law::Scalar(scalar, arguments) => {
+                Law::Scalar(*scalar, arguments.iter().map(|&a| f(a)).collect())
+            }
+            Law::Mixture(weights, parts) => {
+                let weights = weights.iter().map(|&(w, log)| (f(w), f(log))).collect();
+                Law::Mixture(weights, parts.iter().map(|p| p.map(f)).collect())
+            }
+            Law::Censored(part, lower, upper) => {
+                let (lower, upper) = (lower.map(&mut *f), upper.map(&mut *f));
+                Law::Censored(Box::new(part.map(f)), lower, upper)
+            }
+        }
+    }
+
     /// How it is drawn, and the arguments of that.
     pub(super) fn drawing(&self) -> (Draw, Vec<Value<'g>>) {
         match self {

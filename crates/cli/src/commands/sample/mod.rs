@@ -184,6 +184,10 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         show::header(path, &session);
         let warnings = model.warnings().iter();
         warnings.for_each(|w| terminal::note(format_args!("warning: {w}")));
+        let missing = session.subject.binding().missing_notes();
+        missing
+            .iter()
+            .for_each(|note| terminal::note(format_args!("missing     {note}")));
     }
     drawn(args, session, clock)
 }
