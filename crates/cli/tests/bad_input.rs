@@ -183,7 +183,7 @@ fn circular_definitions_are_shown_as_a_circle() {
         &[("model.fz", "a = b + 1\nb = a\nmu ~ Normal(a, 1)\n")],
         &[],
         "model.fz: line 1, column 5: the definition of `a` is circular: `a` (line 1) uses `b` \
-         (line 2) uses `a`\n    a = b + 1\n        ^",
+         (line 2) uses `a`; its value of the step before is `lag(a, start)`\n    a = b + 1\n        ^",
     );
 }
 
