@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 
 MODELS: dict[str, Callable[[], Any]] = {}
@@ -14,7 +15,6 @@ MODELS: dict[str, Callable[[], Any]] = {}
 NOT_YET = {
     "latent_gaussian_process": "Cholesky",
     "marginal_gaussian_process": "SolveTriangular",
-    "garch": "Scan",
     "change_point_in_a_discrete_year": "discrete parameter",
 }
 
@@ -836,3 +836,94 @@ def change_point_in_a_discrete_year() -> None:
     early, late = pm.Exponential("early", 1.0), pm.Exponential("late", 1.0)
     rate = pm.math.switch(when >= year, early, late)
     pm.Poisson("n", rate, observed=rng(45).poisson(2, 40))
+
+
+@model
+def arma() -> None:
+    y = rng(46).normal(size=25)
+    mu, phi, theta = pm.Normal("mu", 0, 1), pm.Uniform("phi", -1, 1), pm.Uniform("theta", -1, 1)
+    sigma = pm.HalfNormal("sigma", 1)
+
+    def step(now: Any, before: Any, error: Any, mu: Any, phi: Any, theta: Any) -> Any:
+        return now - (mu + phi * before + theta * error)
+
+    errors, _ = pytensor.scan(
+        step,
+        sequences=[pt.as_tensor(y[1:]), pt.as_tensor(y[:-1])],
+        outputs_info=[pt.as_tensor(y[0]) - mu],
+        non_sequences=[mu, phi, theta],
+    )
+    pm.Deterministic("errors", errors)
+    pm.Potential("likelihood", pm.logp(pm.Normal.dist(0, sigma), errors).sum())
+
+
+@model
+@with_coords(week=range(12))
+def epidemic() -> None:
+    contact, recovery = pm.HalfNormal("contact", 1), pm.Beta("recovery", 2, 5)
+    start = pm.HalfNormal("start", 5)
+
+    def step(s: Any, i: Any, contact: Any, recovery: Any) -> list[Any]:
+        new = contact * s * i / 1000
+        return [s - new, i + new - recovery * i, new]
+
+    (_, _, new), _ = pytensor.scan(
+        step,
+        outputs_info=[pt.as_tensor(1000.0) - start, start, None],
+        non_sequences=[contact, recovery],
+        n_steps=12,
+    )
+    pm.Poisson("cases", new + 0.1, observed=rng(47).poisson(8, 12), dims="week")
+
+
+@model
+def two_steps_before_in_groups() -> None:
+    group, time = 4, 9
+    first = pm.Normal("first", 0, 1, shape=(2, group))
+    z = pm.Normal("z", 0, 1, shape=(time, group))
+    a, b = pm.Normal("a", 0.4, 0.1), pm.Normal("b", 0.3, 0.1, shape=group)
+
+    def step(z: Any, far: Any, near: Any, a: Any, b: Any) -> Any:
+        return a * near + b * far + 0.5 * z
+
+    x, _ = pytensor.scan(
+        step,
+        sequences=[z],
+        outputs_info=[{"initial": first, "taps": [-2, -1]}],
+        non_sequences=[a, b],
+    )
+    pm.Deterministic("last", x[-1])
+    pm.Normal("y", x, 0.7, observed=rng(48).normal(size=(time, group)))
+
+
+@model
+def loop_with_its_start() -> None:
+    rate, floor = pm.Beta("rate", 2, 2), pm.Normal("floor", 0, 1)
+    level, _ = pytensor.scan(
+        lambda before, rate, floor: before + rate * (floor - before),
+        outputs_info=[pt.as_tensor(np.array(4.0))],
+        non_sequences=[rate, floor],
+        n_steps=10,
+    )
+    whole = pt.concatenate([pt.as_tensor([4.0]), level])
+    pm.Normal("y", whole[1:] - whole[:-1], 1, observed=rng(49).normal(size=10))
+
+
+@model
+def series_of_ones_own() -> None:
+    """A distribution whose draws a loop makes, as PyMC's documentation writes it."""
+    from pymc.pytensorf import collect_default_updates
+
+    def draws(start: Any, phi: Any, sigma: Any, size: Any) -> Any:
+        def step(before: Any, phi: Any, sigma: Any) -> Any:
+            x = pm.Normal.dist(phi * before, sigma)
+            return x, collect_default_updates(inputs=[before, phi, sigma], outputs=[x])
+
+        x, _ = pytensor.scan(
+            step, outputs_info=[start], non_sequences=[phi, sigma], n_steps=15, strict=True
+        )
+        return x
+
+    phi, sigma = pm.Uniform("phi", -1, 1), pm.HalfNormal("sigma", 1)
+    x = pm.CustomDist("x", pm.Normal("start", 0, 1), phi, sigma, dist=draws, shape=15)
+    pm.Normal("y", x, 0.5, observed=rng(50).normal(size=15))

@@ -7,10 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
+from pytensor.graph.replace import clone_replace
 from pytensor.scalar.basic import autocast_float_as
 
 # The tables of ops and distributions fill when their modules are read.
-from . import elementwise, indexing, joining, packed, products, reductions, shapes  # noqa: F401  # noqa: F401
+from . import (  # noqa: F401
+    elementwise,
+    indexing,
+    joining,
+    packed,
+    products,
+    reductions,
+    scan,
+    shapes,
+)
 from .axes import Axis, Expr, Unconvertible, number
 from .distributions import Family, call, kind_of, params_of, written
 from .vectors import start
@@ -199,17 +209,31 @@ class _Converter:
             shown = self.name(v)
             prior = self.carrier(v, transform, axes, why)
             walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes)} ~ {prior}")
-            placed = v.type(v.name)
+            sizes = tuple(a.root.size for a in axes)
+            placed = pt.tensor(v.name, dtype=v.type.dtype, shape=sizes)
             e = Expr(list(axes), shown, named=True)
             walk.know(placed, e)
             walk.know(v, e)
         # Without this PyMC computes √2 and the like in float32.
         with autocast_float_as("float64"):
-            density = logp(v, placed, warn_rvs=False)
+            density = logp(self.given_values(v), placed, warn_rvs=False)
         e = walk.expr(density)
         walk.writer.say(lambda: f"target += {e.text()}")
         walk.notes.append(f"{v.name} counts by its log density: {why}")
         self.out.by_density.append(v.name)
+
+    def given_values(self, v: Any) -> Any:
+        """`v` with names in place of the random variables that it depends on.
+
+        PyMC may write a density with variables of its own that are made of them.
+        """
+        values = {}
+        for rv in self.model.basic_RVs:
+            known = self.walk.known(rv)
+            if rv is not v and known is not None:
+                values[rv] = rv.type(rv.name)
+                self.walk.know(values[rv], known)
+        return clone_replace(v, values, rebuild_strict=False)
 
     def carrier(self, v: Any, transform: Any, axes: list[Axis], why: Unconvertible) -> str:
         """A prior that adds nothing but the transform of a variable."""

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytensor
+import pytensor.tensor as pt
 from pymc.distributions.distribution import SymbolicRandomVariable
 from pytensor.compile.mode import Mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
+from pytensor.graph.replace import clone_replace
 from pytensor.tensor.random.op import RandomVariable
 
 __all__ = ["Constants", "is_random"]
@@ -80,9 +82,24 @@ class Constants:
             elif (shape := _static_shape(v)) is not None:
                 out = shape
             else:
-                out = pytensor.function([], v, mode=AS_IT_STANDS, on_unused_input="ignore")()
+                alone = self._without_variables(v)
+                out = pytensor.function([], alone, mode=AS_IT_STANDS, on_unused_input="ignore")()
             self._values[v] = np.asarray(out)
         return self._values[v]
+
+    def _without_variables(self, v: Any) -> Any:
+        """`v` with zeros for variables, of which a constant uses the shapes alone."""
+        zeros, stack, seen = {}, [v], set()
+        while stack:
+            one = stack.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            if one in self.free and None not in one.type.shape:
+                zeros[one] = pt.zeros(one.type.shape, dtype=one.type.dtype)
+            elif one.owner is not None:
+                stack.extend(one.owner.inputs)
+        return clone_replace(v, zeros, rebuild_strict=False) if zeros else v
 
     def whole(self, v: Any) -> int:
         """A constant whole number."""

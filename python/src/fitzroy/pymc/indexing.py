@@ -9,6 +9,7 @@ from pytensor.graph.basic import Constant
 
 from .axes import Axis, Expr, Unconvertible
 from .joining import join_parts
+from .scan import part_of_loop
 from .walk import Walk, core_name, op, strip
 
 __all__ = ["subscripts"]
@@ -63,7 +64,7 @@ def indexed(walk: Walk, v: Any) -> Expr:
     keys: list[Any] = []
     for s in subscripts(walk, v.owner):
         keys.extend([(p, None) for p in s] if isinstance(s, list) else [s])
-    part = _part_of_join(walk, v, keys)
+    part = _part_of_join(walk, v, keys) or part_of_loop(walk, v, keys)
     if part is not None:
         return part
     e = walk.writer.named(walk.expr(v.owner.inputs[0]))

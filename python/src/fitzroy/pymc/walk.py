@@ -64,6 +64,8 @@ class Walk:
         self.constants = Constants()
         #: What was said of the conversion, for people.
         self.notes: list[str] = []
+        #: What loops give, by their outputs.
+        self.loops: dict[Any, Any] = {}
         self._exprs: dict[Any, Expr] = {}
         self._uses: dict[Any, int] = {}
         self._dims: dict[str, Axis] = {}
