@@ -17,6 +17,10 @@ pub enum Shape {
     Along,
     /// The inner product of two vectors over their one dim.
     Dot,
+    /// Of matrices and vectors as wholes.
+    Matrix,
+    /// Of a dim.
+    OfDim,
     /// The length of axis `axis` (0-based) of its argument.
     Size,
     /// One step before, along `axis=dim` (which may be left out if there is one dim).
@@ -67,8 +71,19 @@ const fn shaped(
     }
 }
 
+const fn matrix(
+    name: &'static str,
+    parameters: &'static [&'static str],
+    meaning: &'static str,
+) -> Function {
+    Function {
+        shape: Shape::Matrix,
+        ..f(name, parameters, meaning)
+    }
+}
+
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 59] = [
+pub const FUNCTIONS: [Function; 77] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -144,6 +159,28 @@ pub const FUNCTIONS: [Function; 59] = [
         &["condition", "a", "b"],
         "a where the condition is not 0, otherwise b",
     ),
+    f("exp_quad", &["d", "ls"], "covariance exp(−½ (d/ls)²)"),
+    f("matern12", &["d", "ls"], "covariance exp(−s), s = |d|/ls"),
+    f(
+        "matern32",
+        &["d", "ls"],
+        "covariance (1 + s) exp(−s), s = √3 |d|/ls",
+    ),
+    f(
+        "matern52",
+        &["d", "ls"],
+        "covariance (1 + s + s²/3) exp(−s), s = √5 |d|/ls",
+    ),
+    f(
+        "rat_quad",
+        &["d", "alpha", "ls"],
+        "covariance (1 + (d/ls)²/(2 alpha))^(−alpha)",
+    ),
+    f(
+        "periodic",
+        &["d", "period", "ls"],
+        "covariance exp(−½ (sin(π d/period)/ls)²)",
+    ),
     shaped(
         "log_sum_exp",
         Shape::Reduction,
@@ -159,6 +196,12 @@ pub const FUNCTIONS: [Function; 59] = [
         "standard deviation, divisor n − 1",
     ),
     shaped("var", Shape::Reduction, false, "variance, divisor n − 1"),
+    shaped(
+        "norm",
+        Shape::Reduction,
+        false,
+        "√Σ x², with the slope 0 where it is 0",
+    ),
     shaped(
         "min",
         Shape::Reduction,
@@ -195,10 +238,56 @@ pub const FUNCTIONS: [Function; 59] = [
         shape: Shape::Size,
         meaning: "length of an axis (0-based) of an array",
     },
+    matrix("transpose", &["x"], "rows and columns exchanged"),
+    matrix("diagonal", &["x"], "the diagonal of a square matrix"),
+    matrix(
+        "diag",
+        &["x"],
+        "the matrix with the vector x on its diagonal",
+    ),
+    Function {
+        shape: Shape::OfDim,
+        ..f("identity", &["dim"], "the identity matrix over a dim twice")
+    },
+    matrix(
+        "tril",
+        &["x"],
+        "the elements on and below the diagonal, zeros above",
+    ),
+    matrix(
+        "outer",
+        &["a", "b"],
+        "the products of every element of a with every one of b",
+    ),
+    matrix(
+        "cholesky",
+        &["x"],
+        "lower L with L Lᵀ = x, of a positive definite matrix",
+    ),
+    matrix(
+        "solve_lower",
+        &["L", "b"],
+        "the x with L x = b, for a lower triangular L",
+    ),
+    matrix(
+        "solve_upper",
+        &["U", "b"],
+        "the x with U x = b, for an upper triangular U",
+    ),
+    matrix(
+        "cho_solve",
+        &["L", "b"],
+        "the x with L Lᵀ x = b, for a lower triangular L",
+    ),
+    matrix(
+        "log_det",
+        &["x"],
+        "logarithm of the determinant of a positive definite matrix",
+    ),
 ];
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 34] = [
+const ELSEWHERE: [(&str, &str); 51] = [
     ("ln", "log"),
     ("sigmoid", "inv_logit"),
     ("expit", "inv_logit"),
@@ -233,6 +322,23 @@ const ELSEWHERE: [(&str, &str); 34] = [
     ("sgn", "sign"),
     ("shift", "lag"),
     ("scan", "lag"),
+    ("chol", "cholesky"),
+    ("cholesky_decompose", "cholesky"),
+    ("solve_triangular", "solve_lower"),
+    ("mdivide_left_tri_low", "solve_lower"),
+    ("cholesky_solve", "cho_solve"),
+    ("logdet", "log_det"),
+    ("slogdet", "log_det"),
+    ("log_determinant", "log_det"),
+    ("eye", "identity"),
+    ("identity_matrix", "identity"),
+    ("diag_matrix", "diag"),
+    ("matmul", "@"),
+    ("mdot", "@"),
+    ("rbf", "exp_quad"),
+    ("squared_exponential", "exp_quad"),
+    ("expquad", "exp_quad"),
+    ("euclidean_norm", "norm"),
 ];
 
 /// The function called `name`.

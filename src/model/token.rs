@@ -110,6 +110,8 @@ impl Lexer<'_> {
             _ if c.is_alphabetic() || c == '_' => {
                 let end = rest.find(|d: char| !(d.is_alphanumeric() || d == '_'));
                 self.at += end.unwrap_or(rest.len());
+                // A prime right behind a name belongs to it: the twin of a dim.
+                self.at += usize::from(self.text[self.at..].starts_with('\''));
                 let span = Span {
                     start,
                     end: self.at,

@@ -4,6 +4,7 @@
 
 mod build;
 pub mod composed;
+mod covariance;
 mod error;
 mod expr;
 mod gradient;
@@ -19,6 +20,7 @@ pub mod special;
 mod spelling;
 mod tangent;
 
+pub use covariance::covariance;
 pub use error::{Error, ErrorKind, Result};
 pub use expr::{Expr, Scope};
 pub use gradient::{Partial, gradient};

@@ -244,8 +244,11 @@ impl Graph {
     /// it, so that lagged slices combine.
     pub fn slice_dim(&mut self, axis: DimId, len: usize) -> DimId {
         let name = self.dim_info(axis).name.clone();
-        let base = name.split("[:").next().unwrap_or(&name).to_owned();
-        self.dim(&format!("{base}[:{len}]"), len)
+        // The primes of a twin stay behind, so that a slice of a twin is the twin of the slice.
+        let plain = name.trim_end_matches('\'');
+        let base = plain.split("[:").next().unwrap_or(plain);
+        let primes = &name[plain.len()..];
+        self.dim(&format!("{base}[:{len}]{primes}"), len)
     }
 
     /// `len` elements of `axis` from `start` on.

@@ -30,10 +30,28 @@ impl Checker<'_> {
         if self.symbols.contains_key(name) || self.is_dim(name) || constant(name).is_some() {
             return Ok(());
         }
+        if let Some(dim) = name.strip_suffix('\'').filter(|dim| self.is_dim(dim)) {
+            let message = format!(
+                "`{name}` is the second axis over dim `{dim}` and has no value; it stands in an \
+                 index, as in `x[{dim}] - x[{name}]`"
+            );
+            return Err(self.error(span, message));
+        }
         Err(self.error(span, self.undefined(name)))
     }
 
+    /// Whether `name` is a dim, or the twin of one: `obs'`.
+    fn is_axis_name(&self, name: &str) -> bool {
+        self.is_dim(name.strip_suffix('\'').unwrap_or(name))
+    }
+
     fn undefined(&self, name: &str) -> String {
+        if let Some(plain) = name
+            .strip_suffix('\'')
+            .filter(|x| self.symbols.contains_key(*x))
+        {
+            return format!("`{name}` is not defined; a transpose is written `transpose({plain})`");
+        }
         if let Some(function) = functions::function(name) {
             return format!(
                 "`{name}` is a function; it is called as `{}`",
@@ -72,6 +90,8 @@ impl Checker<'_> {
         for (i, argument) in call.arguments.iter().enumerate() {
             if is_axis(argument) && function.takes_axis() {
                 self.axis(argument)?;
+            } else if function.shape == Shape::OfDim {
+                self.dim_argument(argument, function.name)?;
             } else if function.shape == Shape::Size && i == 1 {
                 if !matches!(argument.value.kind, ExprKind::Number(v) if v.fract() == 0.0) {
                     let message = "expected the number of an axis: 0, 1, ...";
@@ -86,13 +106,27 @@ impl Checker<'_> {
 
     fn axis(&self, argument: &Argument) -> Result<()> {
         match &argument.value.kind {
-            ExprKind::Name(name) if self.is_dim(name) => Ok(()),
-            ExprKind::Name(name) => {
-                let near = did_you_mean(name, self.dims.iter().map(|d| d.text.as_str()));
-                Err(self.error(argument.value.span, format!("`{name}` is not a dim{near}")))
-            }
+            ExprKind::Name(name) if self.is_axis_name(name) => Ok(()),
+            ExprKind::Name(name) => Err(self.not_a_dim(name, argument.value.span)),
             _ => Err(self.error(argument.value.span, "expected a dim, as in `axis=obs`")),
         }
+    }
+
+    /// The argument of a function of a dim, such as `identity`.
+    fn dim_argument(&self, argument: &Argument, function: &str) -> Result<()> {
+        match &argument.value.kind {
+            ExprKind::Name(name) if self.is_dim(name) => Ok(()),
+            ExprKind::Name(name) => Err(self.not_a_dim(name, argument.value.span)),
+            _ => {
+                let message = format!("expected a dim, as in `{function}(obs)`");
+                Err(self.error(argument.value.span, message))
+            }
+        }
+    }
+
+    fn not_a_dim(&self, name: &str, span: Span) -> Error {
+        let near = did_you_mean(name, self.dims.iter().map(|d| d.text.as_str()));
+        self.error(span, format!("`{name}` is not a dim{near}"))
     }
 
     /// A distribution with its arguments, those that are distributions included.
@@ -146,10 +180,16 @@ impl Checker<'_> {
 
     /// A subscript that is not a slice, on axis `(variable, dim)` where that is known.
     fn position(&self, e: &Expr, axis: Option<(&str, &str)>) -> Result<()> {
-        self.expr(e)?;
         let ExprKind::Name(name) = &e.kind else {
-            return Ok(());
+            return self.expr(e);
         };
+        if let Some(plain) = name.strip_suffix('\'').filter(|dim| self.is_dim(dim)) {
+            return match axis {
+                Some((of, dim)) if dim != plain => Err(self.wrong_dim(e.span, plain, of, dim)),
+                _ => Ok(()),
+            };
+        }
+        self.expr(e)?;
         let Some(symbol) = self.symbols.get(name) else {
             return match axis {
                 Some((of, dim)) if dim != name && self.is_dim(name) => {

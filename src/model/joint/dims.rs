@@ -74,8 +74,7 @@ impl<'g> Build<'_, 'g> {
         let dim = name_of(dim);
         let message = format!(
             "`{name}` has the dim `{dim}` twice, but this has it once: it would be repeated, so that \
-             all columns are equal; compute the square matrix from arrays over `[{dim}, {dim}]`, for \
-             example from distances given as `data distance[{dim}, {dim}]`"
+             all columns are equal; name both axes where it is made, as in `x[{dim}] - x[{dim}']`"
         );
         Err(self.model.error(span, message))
     }

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::dist::Real;
 use crate::model::ast::{Call, Expr, ExprKind, Span};
 use crate::model::functions::{self, Shape};
-use fitzroy_graph::{Binary, DimId, Expr as Value, composed};
+use fitzroy_graph::{Binary, DimId, Expr as Value, composed, covariance};
 
 fn lit<'g>(x: f64) -> Value<'g> {
     Value::lit(x)
@@ -19,22 +19,28 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
         .iter()
         .find(|a| a.name.as_ref().is_some_and(|n| n.text == "axis"));
     let given = arguments(call);
-    if name == "size" {
-        return size(b, given[0], given[1]);
-    }
-    if name == "lag" {
-        return b.lag(call.span, [given[0], given[1]], axis.map(|a| &a.value));
+    let function = functions::function(name).expect("checked before");
+    match function.shape {
+        Shape::Size => return size(b, given[0], given[1]),
+        Shape::Matrix | Shape::OfDim => return b.matrix_function(call, &given),
+        Shape::Lag => return b.lag(call.span, [given[0], given[1]], axis.map(|a| &a.value)),
+        Shape::Elementwise | Shape::Reduction | Shape::Along | Shape::Dot => {}
     }
     let mut x = Vec::new();
     for argument in &given {
         x.push(b.value(argument)?);
     }
-    let function = functions::function(name).expect("checked before");
-    if let ([one, other], Shape::Elementwise) = (&x[..], function.shape) {
-        let (one, other) = b.fit_lists(*one, *other);
-        one.try_binary(Binary::Add, other)
-            .map_err(|e| b.model.error(call.span, e))?;
-        x = vec![one, other];
+    if x.len() > 1 && function.shape != Shape::Dot {
+        b.spread_to_all(&mut x, &given);
+    }
+    if x.len() > 1 && function.shape == Shape::Elementwise && name != "where" {
+        for k in 1..x.len() {
+            (x[0], x[k]) = b.fit_lists(x[0], x[k]);
+        }
+        let first = Ok(x[0]);
+        let all = x[1..].iter();
+        let all = all.fold(first, |sum, next| sum?.try_binary(Binary::Add, *next));
+        all.map_err(|e| b.model.error(call.span, e))?;
     }
     if let Some(out) = elementwise(name, &x) {
         return Ok(out);
@@ -108,7 +114,8 @@ pub fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
         "log_ndtr" => a.log_ndtr(),
         _ => {
             return match x {
-                [x, y] => composed::of_two(name, *x, *y),
+                [x, y] => composed::of_two(name, *x, *y).or_else(|| covariance(name, a, &[*y])),
+                [x, more @ ..] if !more.is_empty() => covariance(name, *x, more),
                 _ => composed::of_one(name, a),
             };
         }
@@ -210,6 +217,13 @@ fn reduction<'g>(
         "mean" => x.sum_over(over) * lit(1.0 / count),
         "var" => variance(),
         "sd" => variance().sqrt(),
+        "norm" => {
+            // Where it is 0, the root of another number is not taken.
+            let squares = (x * x).sum_over(over);
+            let zero = squares.equals(lit(0.0));
+            let root = zero.select(lit(1.0), squares).sqrt();
+            zero.select(lit(0.0), root)
+        }
         "max" => largest(x),
         "min" => -largest(-x),
         "log_sum_exp" => log_sum_exp(b, x, over),

@@ -27,7 +27,7 @@ pub struct Observations {
 /// Whether `subscript` is the name of `axis` itself; the second of a square matrix is called as the
 /// first, with a prime.
 pub(super) fn is_own(subscript: &str, axis: &str) -> bool {
-    axis.trim_end_matches('\'') == subscript
+    axis.trim_end_matches('\'') == subscript.trim_end_matches('\'')
 }
 
 impl<'g> Build<'_, 'g> {

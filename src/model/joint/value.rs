@@ -56,10 +56,13 @@ impl<'g> Build<'_, 'g> {
         span: Span,
     ) -> Result<Value<'g>> {
         let (a, b) = self.fit_lists(a, b);
+        let mut both = [a, b];
+        self.spread_to_all(&mut both, &[at_a, at_b]);
+        let [a, b] = both;
         a.try_binary(op, b).map_err(|error| {
             let advice = self.lookup_advice(at_a, &a.dims(), &b.dims());
             let advice = advice.or_else(|| self.lookup_advice(at_b, &b.dims(), &a.dims()));
-            let advice = advice.unwrap_or_default();
+            let advice = advice.unwrap_or_else(|| self.outer_advice((a, at_a), (b, at_b)));
             self.model
                 .error(span, format!("`{at_a}` and `{at_b}`: {error}{advice}"))
         })
@@ -113,49 +116,6 @@ impl<'g> Build<'_, 'g> {
         })
     }
 
-    /// `a @ b`: the last dim of a is summed with the first of b.
-    pub(super) fn product(
-        &mut self,
-        (x, a): (Value<'g>, &Expr),
-        (y, b): (Value<'g>, &Expr),
-        span: Span,
-    ) -> Result<Value<'g>> {
-        let describe = |v: Value<'g>| {
-            let dims = v.dims();
-            self.scope.with(|g| g.describe_dims(&dims))
-        };
-        let fail = |why: &str| {
-            let (dx, dy) = (describe(x), describe(y));
-            Err(self.model.error(
-                span,
-                format!("`{a}` has dims {dx} but `{b}` has {dy}: {why}"),
-            ))
-        };
-        let (dx, dy) = (x.dims(), y.dims());
-        let (Some(&last), Some(&first)) = (dx.last(), dy.first()) else {
-            return fail("a matrix product needs arrays; write `*` for numbers");
-        };
-        let mut y = self.fit_list(y, &[last]);
-        if y.dims()[0] != last {
-            let twins = self.scope.with(|g| {
-                let bare = |d: DimId| g.dim_info(d).name.trim_end_matches('\'').to_owned();
-                bare(last) == bare(first) && g.size(last) == g.size(first)
-            });
-            if !twins {
-                return fail("the last dim of the first must be the first dim of the second");
-            }
-            let mut dims = dy.clone();
-            dims[0] = last;
-            y = self.relabel(y, &dims);
-        }
-        if dx[..dx.len() - 1].iter().any(|d| y.dims()[1..].contains(d)) {
-            return fail("both have a further dim of the same name");
-        }
-        let (x, y) = (self.scope.node(x), self.scope.node(y));
-        let out = self.scope.with(|g| g.contract(x, y, &[last]))?;
-        Ok(self.scope.expr(out))
-    }
-
     /// `base[subscripts]`
     pub(super) fn index(&mut self, base: &Expr, subscripts: &[Subscript]) -> Result<Value<'g>> {
         let mut value = self.value(base)?;
@@ -183,10 +143,13 @@ impl<'g> Build<'_, 'g> {
         if lookups.iter().flatten().count() > 1 {
             return self.index_jointly(base, value, subscripts, &lookups);
         }
-        for (axis, subscript) in dims.into_iter().zip(subscripts) {
-            value = self.subscript(base, value, axis, subscript)?;
+        for (axis, subscript) in dims.iter().zip(subscripts) {
+            value = self.subscript(base, value, *axis, subscript)?;
         }
-        Ok(value)
+        self.with_primes(value, &dims, subscripts).ok_or_else(|| {
+            let message = format!("`{base}` would have one axis twice here; name each once");
+            self.model.error(subscripts[0].span(), message)
+        })
     }
 
     /// Refuses an index with several dims: a look-up replaces one dim by one other.

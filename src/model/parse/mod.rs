@@ -179,6 +179,13 @@ impl<'a> Parser<'a> {
                 format!("expected {what}; `{text}` is a word of the language and cannot be a name");
             return Err(self.error(message));
         }
+        if let Some(plain) = text.strip_suffix('\'') {
+            let message = format!(
+                "expected {what}, found `{text}`; a prime stands behind a dim in an index alone, \
+                 as in `x[{plain}']`; a dim twice is written `K[{plain}, {plain}]`"
+            );
+            return Err(self.error(message));
+        }
         let name = Name {
             text: text.clone(),
             span: self.span(),

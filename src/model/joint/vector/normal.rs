@@ -1,6 +1,7 @@
 //! Normal vectors: MvNormal and ZeroSumNormal.
 
 use super::super::build::Build;
+use super::super::matrix::not_positive_definite;
 use super::super::{Draw, observed::Observed};
 use super::shares::SUM_TOLERANCE;
 use super::site::{HALF_LN_TWO_PI, Site, Vector, lit};
@@ -28,7 +29,7 @@ fn moments<'g>(
         let wrong = if by_factor {
             not_a_factor(&known, v.k)
         } else {
-            not_a_covariance(&known, v.k)
+            not_positive_definite(&known, v.k).map(|why| format!("the covariance {why}"))
         };
         if let Some(wrong) = wrong {
             let e = site.given(1).expect("matrices were checked to be given");
@@ -53,23 +54,6 @@ fn not_a_factor(m: &[f64], k: usize) -> Option<String> {
     (above || !diagonal).then(|| {
         "a Cholesky factor has zeros above its diagonal and positive numbers on it; a covariance is given as `cov=`".into()
     })
-}
-
-/// What is wrong with a matrix as a covariance.
-fn not_a_covariance(m: &[f64], k: usize) -> Option<String> {
-    let near = |a: f64, b: f64| (a - b).abs() <= 1e-8 * (a.abs() + b.abs());
-    let place = (0..k * k).find(|c| !near(m[*c], m[(c % k) * k + c / k]));
-    if let Some(c) = place {
-        let (i, j) = (c / k, c % k);
-        return Some(format!(
-            "a covariance is symmetric, but element [{i}, {j}] is {} and [{j}, {i}] is {}",
-            m[i * k + j],
-            m[j * k + i]
-        ));
-    }
-    let factor = cholesky(m, k);
-    let definite = (0..k).all(|i| factor[i * k + i] > 0.0);
-    (!definite).then(|| "this covariance is not positive definite".into())
 }
 
 /// Σ ln L\[i\]\[i\] + (k/2) ln 2π

@@ -1,0 +1,167 @@
+//! Functions of matrices: values of NumPy, SciPy and PyMC, slopes, and what must not go wrong.
+
+use super::{Tested, error};
+use serde_json::Value;
+
+/// Bound: NumPy and the engine round in another order; condition numbers are up to about 1e2.
+const BOUND: f64 = 1e-12;
+
+fn numbers(list: &Value) -> Vec<f64> {
+    let list = list.as_array().expect("a list");
+    list.iter().map(|x| x.as_f64().expect("a number")).collect()
+}
+
+/// Shape and values of each array, and the cases.
+fn golden() -> (Vec<(String, Vec<usize>, Vec<f64>)>, Vec<Value>) {
+    let text = include_str!("../../../../tests/golden/matrix/values.json");
+    let table: Value = serde_json::from_str(text).expect("the golden file is JSON");
+    let data = table["data"].as_object().expect("an object").iter();
+    let data = data.map(|(name, array)| {
+        let shape = numbers(&array["shape"]).into_iter();
+        (
+            name.clone(),
+            shape.map(|n| n as usize).collect(),
+            numbers(&array["values"]),
+        )
+    });
+    (
+        data.collect(),
+        table["cases"].as_array().expect("a list").clone(),
+    )
+}
+
+/// The same expression of data, which is computed while the graph is built, and of parameters, which
+/// the engine computes. Parameters are 0 at the origin of the coordinates, and change `A` symmetrically.
+const OF_DATA: &str = "data A[k, k], L[k, k], S[k, k], B[k, m], X[m, k], b[k], c[m]\n";
+const OF_PARAMETERS: &str = "data A0[k, k], L0[k, k], S0[k, k], B0[k, m], X0[m, k], b0[k], c0[m]\n\
+     dS[k, k] ~ Normal(0, 1)\ndB[k, m] ~ Normal(0, 1)\ndX[m, k] ~ Normal(0, 1)\n\
+     db[k] ~ Normal(0, 1)\ndc[m] ~ Normal(0, 1)\n\
+     let A[k, k] = A0 + 0.1 * (dS + transpose(dS))\nlet L[k, k] = tril(L0 + 0.1 * dS)\n\
+     let S[k, k] = S0 + 0.1 * dS\nlet B[k, m] = B0 + 0.1 * dB\nlet X[m, k] = X0 + 0.1 * dX\n\
+     let b[k] = b0 + 0.1 * db\nlet c[m] = c0 + 0.1 * dc\n";
+
+/// Catches: rows and columns exchanged, the wrong triangle, a twin taken for its dim, a wrong
+/// covariance function; and slopes of each, the engine's against differences of the reference.
+#[test]
+fn functions_of_matrices_have_the_values_of_numpy_and_their_slopes() {
+    let (data, cases) = golden();
+    for case in &cases {
+        let (text, dims) = (&case["text"], &case["dims"]);
+        let (text, dims) = (text.as_str().expect("text"), dims.as_str().expect("text"));
+        let target = if dims.is_empty() {
+            "out".to_owned()
+        } else {
+            format!("out[{dims}]")
+        };
+        for varying in [false, true] {
+            let head = if varying { OF_PARAMETERS } else { OF_DATA };
+            let more = "mu ~ Normal(0, 1)\ntarget += mu * sum(sin(out))";
+            let model = format!("{head}{target} = {text}\n{more}");
+            let named: Vec<(String, &[usize], &[f64])> = data
+                .iter()
+                .map(|(name, shape, values)| {
+                    let name = format!("{name}{}", if varying { "0" } else { "" });
+                    (name, &shape[..], &values[..])
+                })
+                .collect();
+            let reals: Vec<_> = named.iter().map(|(n, s, v)| (n.as_str(), *s, *v)).collect();
+            let tested = Tested::new(&model, &reals);
+            let got = tested.recorded("out", &vec![0.0; tested.n_params]);
+            let want = numbers(&case["values"]);
+            assert_eq!(got.len(), want.len(), "{text}");
+            for (got, want) in got.iter().zip(&want) {
+                let error = (got - want).abs() / (1.0 + want.abs());
+                assert!(error < BOUND, "{text}: {got}, not {want}");
+            }
+            tested.check_gradient();
+        }
+    }
+}
+
+/// Points that coincide: |d| has no slope at 0, and covariances have one of 0 there.
+#[test]
+fn covariances_of_points_that_coincide_have_finite_slopes() {
+    for name in ["exp_quad", "matern12", "matern32", "matern52"] {
+        let text = format!(
+            "dim k = 3\nx[k] ~ Normal(0, 1)\nls ~ LogNormal(0, 1)\n\
+             K[k, k] = {name}(x[k] - x[k'], ls)"
+        );
+        let tested = Tested::new(&format!("{text}\ntarget += sum(K)"), &[]);
+        let (density, gradient) = tested.compiled(&[0.4, 0.4, -1.0, 0.3]);
+        assert!(
+            density.is_finite() && gradient.iter().all(|g| g.is_finite()),
+            "{name}"
+        );
+        let near = tested.recorded("K", &[0.4, 0.4, -1.0, 0.3]);
+        assert_eq!([near[0], near[1], near[4]], [1.0; 3], "{name}");
+    }
+    let text = "dim k = 3\ndim m = 2\nx[k, m] ~ Normal(0, 1)\n\
+                target += sum(matern32(norm(x[k] - x[k'], axis=m), 0.5))";
+    let (_, gradient) = Tested::new(text, &[]).compiled(&[0.3, 0.2, 0.3, 0.2, 1.0, 0.1]);
+    assert!(gradient.iter().all(|g| g.is_finite()), "{gradient:?}");
+}
+
+/// A matrix that is positive definite at some parameters and not at others: NaN there, no panic.
+#[test]
+fn a_factor_that_does_not_exist_is_nan() {
+    let text = "dim k = 3\nr ~ Normal(0, 1)\n\
+                let A[k, k] = identity(k) + r * (1 - identity(k))\nx = log_det(A)\ntarget += x";
+    let tested = Tested::new(text, &[]);
+    let log_det = |r: f64| tested.recorded("x", &[r])[0];
+    // det = (1 − r)² (1 + 2 r)
+    assert!((log_det(0.3) - (0.49f64 * 1.6).ln()).abs() < 1e-14);
+    assert!(log_det(-0.5).is_nan() && log_det(1.5).is_nan());
+    assert!(tested.compiled(&[1.5]).0.is_nan());
+}
+
+/// The density of an observed Gaussian process and of a latent one, by the formulas over numbers.
+#[test]
+fn gaussian_processes_have_the_density_of_their_covariance() {
+    use crate::dist::{Normal, Univariate, cholesky, mv_normal};
+    let (x, y) = ([0.0, 0.7, 1.1, 2.9], [0.3, -0.2, 0.5, 1.4]);
+    let data: &super::Reals<'_> = &[("x", &[4], &x), ("y", &[4], &y)];
+    let head = "data x[obs], y[obs]\nls ~ Normal(0, 1)\n";
+    let marginal = format!(
+        "{head}y ~ MvNormal(0, cov=matern52(x[obs] - x[obs'], exp(ls)) + 0.01 * identity(obs))"
+    );
+    let latent = format!(
+        "{head}z[obs] ~ Normal(0, 1)\n\
+         f = cholesky(matern52(x[obs] - x[obs'], exp(ls)) + 1e-6 * identity(obs)) @ z\n\
+         y ~ Normal(f, 0.1)"
+    );
+    let kernel = |ls: f64, jitter: f64| -> Vec<f64> {
+        let element = |c: usize| {
+            let s = 5f64.sqrt() * (x[c / 4] - x[c % 4]).abs() / ls.exp();
+            let same = if c / 4 == c % 4 { jitter } else { 0.0 };
+            (1.0 + s + s * s / 3.0) * (-s).exp() + same
+        };
+        (0..16).map(element).collect()
+    };
+    let standard = |z: &f64| Normal::log_density(*z, [0.0, 1.0]);
+    let tested = Tested::new(&marginal, data);
+    tested.check_gradient();
+    for u in tested.points() {
+        let want = standard(&u[0]) + mv_normal(&y, &[0.0; 4], &kernel(u[0], 0.01));
+        super::assert_near(tested.density(&u), want);
+    }
+    let tested = Tested::new(&latent, data);
+    tested.check_gradient();
+    for u in tested.points() {
+        let l = cholesky(&kernel(u[0], 1e-6), 4);
+        let f = (0..4).map(|i| (0..=i).map(|j| l[i * 4 + j] * u[1 + j]).sum::<f64>());
+        let of_y = f.zip(y).map(|(f, y)| Normal::log_density(y, [f, 0.1]));
+        let want = u.iter().map(standard).sum::<f64>() + of_y.sum::<f64>();
+        super::assert_near(tested.density(&u), want);
+    }
+}
+
+#[test]
+fn an_axis_of_a_product_that_is_ambiguous_is_refused() {
+    let head = "data A[k, m, n], B[n, m]\nmu ~ Normal(0, 1)\n";
+    let data: &super::Reals<'_> = &[("A", &[2, 2, 2], &[1.0; 8]), ("B", &[2, 2], &[1.0; 4])];
+    let message = error(&format!("{head}x = mu * sum(B @ A)\n"), data);
+    assert!(
+        message.contains("the last dim of the first must be the first dim"),
+        "{message}"
+    );
+}
