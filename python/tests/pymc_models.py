@@ -16,6 +16,9 @@ NOT_YET = {
     "latent_gaussian_process": "Cholesky",
     "marginal_gaussian_process": "SolveTriangular",
     "change_point_in_a_discrete_year": "discrete parameter",
+    "missing_counts": "discrete parameter: y_unobserved",
+    "missing_censored_times": "^y: values are missing of a distribution that",
+    "missing_part_of_a_vector": "^y: values are missing of a distribution that",
 }
 
 #: Where PyMC's own density is rounded, by how much: it takes the root of a whole 2 in float32,
@@ -365,6 +368,63 @@ def missing_values() -> None:
     y = rng(28).normal(2, 1, 40)
     y[[3, 10, 30]] = np.nan
     pm.Normal("y", pm.Normal("mu", 0, 5), pm.HalfNormal("s", 2), observed=y)
+
+
+@model
+def missing_covariate() -> None:
+    r = rng(47)
+    x = r.normal(1, 1, 40)
+    y = 2 * x + r.normal(0, 0.5, 40)
+    x[[3, 7, 21]] = np.nan
+    y[[7, 30]] = np.nan
+    filled = pm.Normal("x", pm.Normal("mu", 0, 2), pm.HalfNormal("s", 1), observed=x)
+    mu = pm.Normal("a", 0, 2) + pm.Normal("b", 0, 2) * filled
+    pm.Normal("y", mu, pm.HalfNormal("noise", 1), observed=y)
+
+
+@model
+@with_coords(person=list("abcdef"), time=range(4))
+def missing_cells_of_a_table() -> None:
+    r = rng(48)
+    y = r.gamma(2, 1, (6, 4))
+    mask = np.zeros(y.shape, dtype=bool)
+    mask[1, 2] = mask[4, 0] = True
+    a = pm.HalfNormal("a", 2, dims="person")
+    rate = pm.HalfNormal("rate", 2, dims="time")
+    shown = np.ma.array(y, mask=mask)
+    pm.Gamma("y", 1 + a[:, None], rate, observed=shown, dims=("person", "time"))
+
+
+@model
+def series_with_gaps() -> None:
+    y = np.cumsum(rng(49).normal(size=30))
+    y[[5, 6, 20]] = np.nan
+    level = pm.GaussianRandomWalk(
+        "level", sigma=pm.HalfNormal("s", 1), init_dist=pm.Normal.dist(0, 1), steps=29
+    )
+    pm.Normal("y", level, pm.HalfNormal("noise", 1), observed=y)
+
+
+@model
+def missing_counts() -> None:
+    y = np.ma.array([1, 2, 0, 4], mask=[False, False, True, False])
+    pm.Poisson("y", pm.HalfNormal("rate", 2), observed=y)
+
+
+@model
+def missing_censored_times() -> None:
+    t = np.minimum(rng(50).exponential(2, 20), 3)
+    t[[4, 9]] = np.nan
+    time = pm.Exponential.dist(pm.HalfNormal("rate", 1))
+    pm.Censored("y", time, lower=None, upper=3.0, observed=t)
+
+
+@model
+def missing_part_of_a_vector() -> None:
+    y = rng(51).normal(size=(10, 2))
+    y[3, 1] = np.nan
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=1.0, sd_dist=pm.HalfNormal.dist(1.0))
+    pm.MvNormal("y", pm.Normal("mu", 0, 1, shape=2), chol=chol, observed=y)
 
 
 @model

@@ -48,7 +48,7 @@ def test_deterministics_are_those_of_pymc(name):
     posterior = _posterior(draws)
     names = [v.name for v in model.deterministics if not _is_factor(model, v.name)]
     # PyMC draws the observed elements of `y` anew.
-    if not names or name == "missing_values":
+    if not names or "y_unobserved" in model.named_vars:
         return
     with model:
         want = pm.compute_deterministics(
@@ -59,15 +59,27 @@ def test_deterministics_are_those_of_pymc(name):
         np.testing.assert_allclose(posterior[name], want[name], rtol=1e-8, atol=1e-10)
 
 
-def test_observed_elements_stand_among_the_missing_ones():
-    draws = fz.sample(
-        MODELS["missing_values"](), draws=20, tune=50, random_seed=1, progressbar=False
-    )
-    y = draws.posterior["y"].values
-    gaps = [3, 10, 30]
-    assert np.all(y[..., gaps] == draws.posterior["y_unobserved"].values)
-    kept = np.delete(y, gaps, axis=-1)
-    assert np.ptp(kept.reshape(-1, 37), axis=0).max() == 0
+@pytest.mark.parametrize(
+    ("name", "of", "gaps"),
+    [
+        ("missing_values", "y", [3, 10, 30]),
+        ("missing_covariate", "x", [3, 7, 21]),
+        ("missing_covariate", "y", [7, 30]),
+        # Computed by PyMC, row by row.
+        ("missing_cells_of_a_table", "y", [6, 16]),
+        ("series_with_gaps", "y", [5, 6, 20]),
+    ],
+)
+def test_observed_elements_stand_among_the_missing_ones(name, of, gaps):
+    model = MODELS[name]()
+    draws = fz.sample(model, draws=20, tune=50, random_seed=1, progressbar=False)
+    found = draws.posterior[of].values
+    whole = found.reshape(*found.shape[:2], -1)
+    assert np.all(whole[..., gaps] == draws.posterior[f"{of}_unobserved"].values)
+    kept = np.delete(whole, gaps, axis=-1)
+    assert np.ptp(kept.reshape(-1, kept.shape[-1]), axis=0).max() == 0
+    seen = model.rvs_to_values[model[f"{of}_observed"]].data
+    np.testing.assert_allclose(kept[0, 0], seen, rtol=1e-15)
 
 
 def _is_factor(model, name):

@@ -152,6 +152,11 @@ class _Converter:
         if kind == "LKJCorr" and v.type.ndim == 2:
             self.correlations(v)
             return
+        if kind == "PartialObserved":
+            # PyMC evaluates both parts in one piece, so neither has a density of its own.
+            raise Unconvertible(
+                v.name.rsplit("_", 1)[0], "values are missing of a distribution that does not give numbers one by one"
+            )
         observed = v in model.observed_RVs
         value = walk.constants.value(model.rvs_to_values[v]) if observed else None
         axes = walk.axes_of(v.name, self.shape(v) if value is None else value.shape)

@@ -11,6 +11,7 @@ import pytensor
 import pytensor.tensor as pt
 from pymc.backends.arviz import find_constants, find_observations
 from pytensor.graph.replace import graph_replace
+from pytensor.graph.traversal import ancestors
 
 from ..results import Groups, tree
 from .check import QUICK, packed
@@ -115,7 +116,10 @@ def _compute(model: Any, names: list[str], groups: Groups) -> None:
     # PyMC's own function draws the observed variables anew, on which they may depend.
     ins = {rv: rv.type() for rv in model.free_RVs}
     seen = {rv: pt.as_tensor(_value(model, rv)).astype(rv.type.dtype) for rv in model.observed_RVs}
-    outs = graph_replace([model[name] for name in names], {**ins, **seen}, strict=False)
+    wanted, known = [model[name] for name in names], {**ins, **seen}
+    # Those behind others are in PyTensor's way, where an index stands between them.
+    near = [v for v in ancestors(wanted, blockers=list(known)) if v in known]
+    outs = graph_replace(wanted, {v: known[v] for v in near}, strict=False)
     compute = pytensor.function(
         list(ins.values()), outs, mode=QUICK, on_unused_input="ignore", allow_input_downcast=True
     )
