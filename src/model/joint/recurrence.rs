@@ -4,6 +4,7 @@ use super::build::Build;
 use super::function::axis_dim;
 use crate::Result;
 use crate::model::ast::{Computed, Expr, Sampled, Span, Statement};
+use crate::model::check::uses;
 use fitzroy_graph::{Carried, DimId, Expr as Value, NodeId};
 use std::collections::HashMap;
 
@@ -197,7 +198,12 @@ impl<'g> Build<'_, 'g> {
         let time = self.lags.take().and_then(|lags| lags.time);
         let time = time.expect("a recurrence has a `lag`");
         let span = definitions.first().map(|(s, _)| s.value.span);
-        let known = self.run(time, carried).map_err(|e| match span {
+        let outside = |(s, value): &(&Computed, NodeId)| {
+            let used = self.is_used_beside(&s.name.text, statements);
+            used.then_some(*value)
+        };
+        let asked: Vec<NodeId> = definitions.iter().filter_map(outside).collect();
+        let known = self.run(time, carried, &asked).map_err(|e| match span {
             Some(span) => self.model.error(span, e),
             None => e,
         })?;
@@ -252,13 +258,31 @@ impl<'g> Build<'_, 'g> {
         Ok(carried)
     }
 
-    /// What stands behind the values before each step, and after.
-    fn run(&mut self, time: DimId, mut open: Vec<Carried>) -> Result<HashMap<NodeId, NodeId>> {
+    /// Whether statements beside `members` use `name`.
+    fn is_used_beside(&self, name: &str, members: &[&Statement]) -> bool {
+        let mut all = self.model.statements().iter();
+        all.any(|statement| {
+            let mut found = false;
+            uses(statement, &mut |u| found |= u.name == name);
+            found && !members.iter().any(|&m| std::ptr::eq(m, statement))
+        })
+    }
+
+    /// What stands behind the values before each step, and after. The values `asked` for outside of
+    /// the recurrence are kept where the steps compute them.
+    fn run(
+        &mut self,
+        time: DimId,
+        mut open: Vec<Carried>,
+        asked: &[NodeId],
+    ) -> Result<HashMap<NodeId, NodeId>> {
+        let scope = self.scope;
         let mut known: HashMap<NodeId, NodeId> = HashMap::new();
+        let afters: Vec<NodeId> = open.iter().map(|c| c.after).collect();
         // What depends on no step before, such as a parameter, is known for all steps.
         loop {
             let holes: Vec<NodeId> = open.iter().map(|c| c.before).collect();
-            let free = |c: &Carried| !self.depends_on(self.scope.expr(c.after), &holes);
+            let free = |c: &Carried| !self.depends_on(scope.expr(c.after), &holes);
             let Some(at) = open.iter().position(free) else {
                 break;
             };
@@ -267,24 +291,48 @@ impl<'g> Build<'_, 'g> {
                 start,
                 after,
             } = open.remove(at);
-            let [start, after] = [start, after].map(|node| self.scope.expr(node));
-            let dims = self.scope.with(|g| g.dims(before).to_vec());
-            let shifted = self.shift(after.broadcast(self.scope, &dims), start, time)?;
-            known.insert(before, self.scope.node(shifted));
+            let [start, after] = [start, after].map(|node| scope.expr(node));
+            let dims = scope.with(|g| g.dims(before).to_vec());
+            let shifted = self.shift(after.broadcast(scope, &dims), start, time)?;
+            known.insert(before, scope.node(shifted));
             for c in &mut open {
-                c.after = self.scope.with(|g| g.substitute(&[c.after], &known)[0]);
+                c.after = scope.with(|g| g.substitute(&[c.after], &known)[0]);
             }
         }
         if open.is_empty() {
             return Ok(known);
         }
-        let ran = self.scope.with(|g| g.recur(time, false, &open))?;
-        // A definition that is a state is known after each step; others are computed from what was
-        // before each.
-        for (of, ran) in open.iter().zip(&ran) {
-            known.insert(of.before, ran.before);
-            known.insert(of.after, ran.after);
-        }
-        Ok(known)
+        scope.with(|g| {
+            let steps: Vec<NodeId> = open.iter().map(|c| c.after).collect();
+            let needed = g.needed(&steps);
+            for &value in asked {
+                let value = g.substitute(&[value], &known)[0];
+                let computed = needed.get(value.index()) == Some(&true);
+                if !computed || open.iter().any(|c| c.after == value) {
+                    continue;
+                }
+                let dims = g.dims(value).to_vec();
+                let (before, start) = (g.hole(&dims), g.lit(0.0));
+                open.push(Carried {
+                    before,
+                    start,
+                    after: value,
+                });
+            }
+            let ran = g.recur(time, false, &open)?;
+            let after: HashMap<NodeId, NodeId> = open
+                .iter()
+                .zip(&ran)
+                .map(|(c, ran)| (c.after, ran.after))
+                .collect();
+            for &value in asked.iter().chain(&afters) {
+                let made = g.substitute(&[value], &known)[0];
+                if let Some(&ran) = after.get(&made) {
+                    known.insert(value, ran);
+                }
+            }
+            known.extend(open.iter().zip(&ran).map(|(c, ran)| (c.before, ran.before)));
+            Ok(known)
+        })
     }
 }

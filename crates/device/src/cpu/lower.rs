@@ -4,7 +4,7 @@ use super::emit::LoopEmitter;
 use super::program::{Arena, KernelPlan, Loc, Motion, PARTIALS, Packed, SLACK, Step};
 use super::recurrence;
 use super::rows::{RowOrder, scalar_core};
-use super::schedule::{Role, Schedule, matrix_product, origin, reads_by_position};
+use super::schedule::{Role, Schedule, matrix_product, reads_by_position, side_by_side};
 use fitzroy_graph::reference::{evaluate, flat_positions};
 use fitzroy_graph::{Bindings, DimId, Graph, NodeId, Op};
 use std::collections::HashMap;
@@ -151,8 +151,14 @@ impl<'g> Lower<'g> {
                 at,
             };
         }
-        let from = origin(graph, &self.schedule.role, node);
-        let at = self.place[from.index()].expect("what is read from memory has been stored");
+        // A slice begins further on than what it is of.
+        let (mut from, mut after) = (node, 0);
+        while self.schedule.role[from.index()] == Role::Alias {
+            after += side_by_side(graph, from).unwrap_or(0);
+            from = graph.node(from).inputs[0];
+        }
+        let at =
+            self.place[from.index()].expect("what is read from memory has been stored") + after;
         Loc {
             arena: Arena::Work,
             motion: Motion::Stream,

@@ -2,6 +2,7 @@
 //! the same dims become one loop.
 
 use super::rows::scalar_core;
+use fitzroy_graph::reference::around;
 use fitzroy_graph::{DimId, Graph, NodeId, Op};
 use std::collections::BTreeMap;
 
@@ -82,6 +83,17 @@ pub(crate) struct MatrixProduct {
     pub(crate) transposed: bool,
 }
 
+/// The first element of a slice among those of what is sliced, if its elements stand side by side
+/// there.
+pub(crate) fn side_by_side(graph: &Graph, slice: NodeId) -> Option<usize> {
+    let node = graph.node(slice);
+    let Op::Slice { axis, start } = node.op else {
+        return None;
+    };
+    let (outer, _, inner) = around(graph, graph.dims(node.inputs[0]), axis);
+    (outer == 1).then_some(start * inner)
+}
+
 /// Follows aliases to the node whose memory or loop it is.
 pub(crate) fn origin(graph: &Graph, role: &[Role], mut node: NodeId) -> NodeId {
     while role[node.index()] == Role::Alias {
@@ -94,6 +106,7 @@ fn role_of(graph: &Graph, node: NodeId) -> Role {
     match &graph.node(node).op {
         Op::Param { .. } => Role::Leaf,
         Op::Relabel => Role::Alias,
+        Op::Slice { .. } if side_by_side(graph, node).is_some() => Role::Alias,
         Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gather(_) | Op::Slice { .. } => {
             Role::Elementwise
         }
@@ -313,7 +326,7 @@ pub(crate) fn reads_by_position(graph: &Graph, id: NodeId) -> bool {
 fn reads_whole(graph: &Graph, role: Role, id: NodeId) -> bool {
     match role {
         Role::Kernel => true,
-        Role::Alias => graph.node(id).op == Op::Relabel,
+        Role::Alias => matches!(graph.node(id).op, Op::Relabel | Op::Slice { .. }),
         Role::Elementwise => reads_by_position(graph, id),
         _ => false,
     }

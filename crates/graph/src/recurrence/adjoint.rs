@@ -14,6 +14,9 @@ impl Recurrence {
         d: NodeId,
         guard: bool,
     ) -> Vec<(usize, NodeId)> {
+        if let Some(adjoints) = self.adjoint_by_elements(g, id, d, guard) {
+            return adjoints;
+        }
         let n = self.states.len();
         let inputs = g.node(id).inputs.clone();
         let rows = self.rows(g);

@@ -11,6 +11,7 @@
 //! others leave at s(t), it is g(t) = A(t)ᵀ (d(t) + g(t + 1)) from g(T) = 0.
 
 mod adjoint;
+mod elements;
 mod steps;
 mod unroll;
 

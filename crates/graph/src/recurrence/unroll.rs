@@ -29,7 +29,7 @@ pub struct Unrolled {
 
 impl Recurrence {
     /// The dims of node `k` of a step beside steps and lanes.
-    fn own_dims(&self, dims: &[DimId]) -> Vec<DimId> {
+    pub(super) fn own_dims(&self, dims: &[DimId]) -> Vec<DimId> {
         let own = |d: &&DimId| **d != self.time && !self.lanes.contains(d);
         dims.iter().filter(own).copied().collect()
     }
