@@ -189,6 +189,21 @@ let p[kinds, time] = both / all
 target += log(all)
 ";
 
+/// Covariance functions of differences, and functions of matrices.
+const MATRICES: &str = "data e1[obs], x[obs, kinds]
+s ~ HalfNormal(1)
+v[kinds] ~ Normal(0, 1)
+z[obs] ~ Normal(0, 1)
+let d[obs, obs] = e1[obs] - e1[obs']
+let far[obs, obs] = norm(x[obs] - x[obs'], axis=kinds)
+let smooth = exp_quad(d, 0.5 + s) + rat_quad(far, 1 + s, 0.9) + periodic(d, 2, 1 + s)
+let rough = matern12(d, 0.5 + s) + matern32(far, 0.5 + s) + matern52(d, 1)
+let L[obs, obs] = cholesky(smooth + rough + (0.3 + s^2) * identity(obs))
+target += -sum((L @ z)^2) / 9 - log_det(tril(L) @ transpose(tril(L)))
+let w = solve_lower(L, z) + solve_upper(transpose(L), z) + cho_solve(L, z)
+target += -sum(w^2) / 99 - sum(log(diagonal(L))) - sum(outer(v, v) @ diag(v)) / 9
+";
+
 /// Rows of every array, apart from series.
 const ROWS: usize = 7;
 
@@ -274,6 +289,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("functions", FUNCTIONS),
         written("composed", COMPOSED),
         written("recurrences", RECURRENCES),
+        written("matrices", MATRICES),
     ]
 }
 
