@@ -136,7 +136,7 @@ def test_draws_are_pickled_and_written(plain, tmp_path):
         ({"y": DATA["y"]}, {}, ValueError, "`sigma` is missing"),
         ({**DATA, "sigma": [1.0, 2.0]}, {}, ValueError, "schools"),
         ({**DATA, "sigma": np.ones((8, 2))}, {}, ValueError, "axes|axis|dim"),
-        ({**DATA, "y": [*DATA["y"][:7], np.nan]}, {}, ValueError, "row 8"),
+        ({**DATA, "sigma": [*DATA["sigma"][:7], np.nan]}, {}, ValueError, "row 8"),
         ({**DATA, "y": [object()] * 8}, {}, TypeError, "numbers or text"),
         ([1, 2], {}, TypeError, "data is a list"),
         (DATA, {"draws": 0}, ValueError, "draws=0"),
