@@ -61,7 +61,8 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
                 Some(axis) => vec![axis_dim(b, x[0], &axis.value)?],
                 None => x[0].dims(),
             };
-            reduction(b, name, x[0], &over, call.span)
+            let out = reduction(b, name, x[0], &over, call.span)?;
+            Ok(b.adopted(&x[0].dims(), out))
         }
     }
 }

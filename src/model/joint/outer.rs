@@ -70,6 +70,23 @@ impl<'g> Build<'_, 'g> {
         value.broadcast(self.scope, &dims)
     }
 
+    /// `value` of an array over `before`, in which no twin stands without the dim it is one of: the sums
+    /// of the columns of a square matrix are over its dim, as those of the rows are.
+    pub(super) fn adopted(&self, before: &[DimId], value: Value<'g>) -> Value<'g> {
+        let own = value.dims();
+        let one = |&d: &DimId| {
+            let plain = self.primed(d, 0);
+            let alone = own.iter().filter(|&&o| self.twins(o, d)).count() == 1;
+            if alone && before.contains(&plain) {
+                plain
+            } else {
+                d
+            }
+        };
+        let dims: Vec<DimId> = own.iter().map(one).collect();
+        self.relabel(value, &dims)
+    }
+
     /// `value`, indexed, with the primes that `subscripts` give its `axes`, or take from them: `x[obs']`,
     /// `K[obs', obs]`. `None` where two axes would be one.
     pub(super) fn with_primes(
@@ -81,7 +98,7 @@ impl<'g> Build<'_, 'g> {
         let names: Vec<Option<&str>> = subscripts.iter().map(name_in).collect();
         let any = |name: &Option<&str>| name.is_some_and(|n| n.ends_with('\''));
         if !names.iter().any(any) {
-            return Some(value);
+            return Some(self.adopted(axes, value));
         }
         let mut dims = value.dims();
         let own = value.dims();

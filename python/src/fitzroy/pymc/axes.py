@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 __all__ = ["ADD", "AND", "ATOM", "COMPARE", "MULTIPLY", "NEGATE", "OR", "POWER"]
-__all__ += ["Axis", "Expr", "Unconvertible", "number", "unite"]
+__all__ += ["Axis", "Expr", "Unconvertible", "counted", "number", "unite"]
 
 #: How tightly operators bind, loose to tight.
 OR, AND, COMPARE, ADD, MULTIPLY, NEGATE, POWER, ATOM = 30, 40, 50, 60, 70, 80, 90, 100
@@ -55,6 +55,16 @@ def unite(a: Axis, b: Axis, where: str) -> Axis:
         a, b = b, a
     a.join(b)
     return a
+
+
+def counted(axes: Sequence[Axis | None]) -> list[tuple[Axis, int]]:
+    """The axes that an array has, each with how many before it are the same: the second axis of a
+    square matrix is the twin of the first, and has a prime in the text."""
+    out: list[tuple[Axis, int]] = []
+    for a in axes:
+        if a is not None:
+            out.append((a.root, sum(a.root is b for b, _ in out)))
+    return out
 
 
 class Expr:

@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     elementwise,
     indexing,
     joining,
+    matrices,
     packed,
     products,
     reductions,
@@ -140,7 +141,7 @@ class _Converter:
                 walk.named_axis(dim, a.root.size).join(a)
         shown = self.name(v)
         # Length-1 axes that are no dims of the text are none of the draws either.
-        walk.writer.say(lambda: f"{shown}{walk.writer.dims(e.axes)} = {e.text()}")
+        walk.writer.say(lambda: f"{shown}{walk.writer.dims(e.axes, twice=True)} = {e.text()}")
         walk.know(v, Expr(e.axes, shown, named=True))
 
     def random(self, v: Any) -> None:
@@ -175,7 +176,7 @@ class _Converter:
             return
         if value is not None:
             walk.writer.observed(shown, value, axes)
-        walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes)} ~ {text()}{tail}")
+        walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes, twice=True)} ~ {text()}{tail}")
         walk.know(v, Expr(list(axes), shown, named=True))
 
     def shape(self, v: Any) -> tuple[int, ...]:
@@ -213,7 +214,7 @@ class _Converter:
         else:
             shown = self.name(v)
             prior = self.carrier(v, transform, axes, why)
-            walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes)} ~ {prior}")
+            walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes, twice=True)} ~ {prior}")
             sizes = tuple(a.root.size for a in axes)
             placed = pt.tensor(v.name, dtype=v.type.dtype, shape=sizes)
             e = Expr(list(axes), shown, named=True)

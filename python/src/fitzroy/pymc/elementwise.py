@@ -17,6 +17,7 @@ from .axes import (
     Axis,
     Expr,
     Unconvertible,
+    counted,
     number,
     unite,
 )
@@ -150,10 +151,23 @@ def settled(walk: Walk, ins: Sequence[Expr], axes: Sequence[Axis | None]) -> lis
         others = {a.root for j, x in enumerate(out) if j != k for a in x.real}
         if all(a.root in others for a in e.real):
             out[k] = constant(e.number, len(e.axes))
-    if len(full) > 1 and not any({a.root for a in e.real} >= set(full) for e in out):
-        k = next(i for i, e in enumerate(out) if e.real)
-        out[k] = walk.writer.let(out[k], axes=list(axes))
-    return out
+    if len(full) > 1 and not any(len(e.real) == len(full) for e in out):
+        # Each element of one with each of another, which names of axes say.
+        return [_with_axes(walk, e, axes) if e.real else e for e in out]
+    return [walk.writer.placed(e, axes) if e.real else e for e in out]
+
+
+def _with_axes(walk: Walk, e: Expr, axes: Sequence[Axis | None]) -> Expr:
+    """`e` by a name, with its axes called as in an array over `axes`."""
+    e = walk.writer.named(e)
+
+    def text() -> str:
+        there = iter(counted(axes))
+        names = [None if a is None else walk.writer.label(next(there)) for a in axes]
+        shown = [str(n) for n, a in zip(names, e.axes) if a is not None]
+        return f"{e.text()}[{', '.join(shown)}]"
+
+    return Expr(e.axes, text, number=e.number)
 
 
 def constant(x: float, n_axes: int) -> Expr:

@@ -42,4 +42,6 @@ def dot(walk: Walk, v: Any) -> Expr:
     if over_a is None or over_b is None:
         raise Unconvertible("Dot", "over something that is repeated")
     unite(over_a, over_b, "a matrix product")
+    # Products go by the order of axes, which names have for sure.
+    a, b = (walk.writer.named(e) if len(e.real) > 1 else e for e in (a, b))
     return Expr(axes, lambda: f"{a.text(MULTIPLY + 1)} @ {b.text(MULTIPLY + 1)}", MULTIPLY)

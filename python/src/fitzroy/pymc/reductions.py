@@ -29,13 +29,12 @@ def _reduced(walk: Walk, name: str, e: Expr, axis: Any) -> Expr:
         return e.moved(axes)
     if len(real) == len(e.real):
         return Expr(axes, lambda: f"{name}({e.text()})")
-    gone = [e.axes[i] for i in real]
 
     def text() -> str:
         out = e.text()
-        for a in gone:
-            assert a is not None, "only real axes are summed over"
-            out = f"{name}({out}, axis={walk.writer.dim(a)})"
+        # The second of two equal axes first: the first is then called as before.
+        for i in reversed(real):
+            out = f"{name}({out}, axis={walk.axis_name(e, i)})"
         return out
 
     return Expr(axes, text)
@@ -99,7 +98,7 @@ def _along(walk: Walk, v: Any, name: str) -> Expr:
     along: Axis | None = e.axes[axis]
     if along is None:
         return e if name == "cumsum" else Expr(e.axes, "1", number=1.0)
-    return Expr(e.axes, lambda: f"{name}({e.text()}, axis={walk.writer.dim(along)})")
+    return Expr(e.axes, lambda: f"{name}({e.text()}, axis={walk.axis_name(e, axis % len(e.axes))})")
 
 
 @op("Softmax")

@@ -19,7 +19,22 @@ def moved(walk: Walk, v: Any) -> Expr:
     for i, a in enumerate(e.axes):
         if a is not None and i not in order:
             e = walk.first(e, i)
-    return e.moved([None if o == "x" else e.axes[o] for o in order])
+    axes = [None if o == "x" else e.axes[o] for o in order]
+    real = [o for o in order if o != "x" and e.axes[o] is not None]
+    if real == sorted(real):
+        return e.moved(axes)
+    turned = [(i, j) for k, i in enumerate(real) for j in real[k + 1 :] if i > j]
+
+    def text() -> str:
+        # Axes have names, so their order says nothing, unless both have the same.
+        same = [e.axes[i].root is e.axes[j].root for i, j in turned]
+        if not any(same):
+            return e.text()
+        if len(real) > 2:
+            raise Unconvertible("DimShuffle", "of one dim twice among others")
+        return f"transpose({e.text()})"
+
+    return Expr(axes, text, e.binds, e.number)
 
 
 @op(

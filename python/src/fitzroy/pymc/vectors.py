@@ -9,6 +9,7 @@ from pytensor.tensor.elemwise import DimShuffle
 from .axes import Axis, Expr, Unconvertible, number, unite
 from .distributions import Family, Text, call, family, kind_of, params_of, written
 from .folding import is_random
+from .matrices import square
 from .walk import core_name, look_through, scalar_name, strip
 
 __all__ = ["start"]
@@ -49,6 +50,9 @@ def mv_normal(f: Family) -> Text:
     while scalar_name(mu) == "Second":
         mu = strip(mu).owner.inputs[1]
     location = vector(f, mu)
+    inverse = _inverse(f, cov)
+    if inverse is not None:
+        return call("MvNormal", location, cov=inverse)
     factor = _factor(cov)
     e = f.walk.expr(cov if factor is None else factor)
     axis = f.axes[-1]
@@ -76,9 +80,26 @@ def _square(f: Family, v: Any, e: Expr, axis: Axis) -> Text:
     """A covariance over one dim twice."""
     walk = f.walk
     if not walk.constants.holds(v):
-        raise Unconvertible("MvNormal", "a covariance that is computed")
+        for a in e.axes:
+            if a is None:
+                raise Unconvertible("MvNormal", "a covariance that is repeated")
+            unite(axis, a, "MvNormal")
+        return lambda: e.text()
     name = walk.writer.datum(walk.constants.value(v), [axis, axis], "cov")
     return lambda: name
+
+
+def _inverse(f: Family, v: Any) -> Text | None:
+    """P⁻¹ of a precision matrix P, which is positive definite where the density is a number."""
+    if v.owner is None or core_name(v.owner.op) != "MatrixInverse" or f.walk.constants.holds(v):
+        return None
+    precision, axis = square(f.walk, v.owner.inputs[0], "MatrixInverse"), f.axes[-1]
+    if axis is None:
+        return None
+    unite(axis, precision.real[0], "MvNormal")
+    return lambda: (
+        f"cho_solve(cholesky({precision.text()}), identity({f.walk.writer.dim(axis)}))"
+    )
 
 
 @family("ZeroSumNormal")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 
-from .axes import ATOM, Axis, Expr, Unconvertible, number
+from .axes import ATOM, Axis, Expr, Unconvertible, counted, number
 from .folding import Constants, is_random
 from .writer import Writer
 
@@ -173,6 +173,11 @@ class Walk:
             return e.moved(axes)
         return Expr(axes, lambda: f"{e.text(ATOM)}[{', '.join(subscripts)}]")
 
+    def axis_name(self, e: Expr, i: int) -> str:
+        """What axis `i` of an expression is called in its text."""
+        before = sum(a is not None for a in e.axes[:i])
+        return self.writer.label(counted(e.axes)[before])
+
     def first(self, e: Expr, i: int) -> Expr:
         """`e` at the only position of an axis of length 1, which then is repeated."""
         picked = self.at(e, {i: 0})
@@ -181,6 +186,7 @@ class Walk:
     def repeat(self, e: Expr, axes: list[Axis | None]) -> Expr:
         """`e`, repeated along the axes that it lacks."""
         have = {a.root for a in e.real}
-        if all(a is None or a.root in have for a in axes):
+        real = [a for a in axes if a is not None]
+        if len(real) == len(e.real) and all(a.root in have for a in real):
             return e.moved(axes) if len(e.axes) != len(axes) else e
         return self.writer.let(e, axes=axes)

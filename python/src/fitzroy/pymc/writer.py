@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .axes import Axis, Expr, Unconvertible
+from .axes import ATOM, Axis, Expr, Unconvertible, counted
 
 __all__ = ["Writer"]
 
@@ -58,6 +58,26 @@ class Writer:
             root.shown = self.fresh(root.name or f"d{root.size}")
             self._axes.append(root)
         return root.shown
+
+    def label(self, axis: tuple[Axis, int]) -> str:
+        """What an axis of `counted` is called in an index."""
+        return self.dim(axis[0]) + "'" * axis[1]
+
+    def placed(self, e: Expr, axes: Sequence[Axis | None]) -> Expr:
+        """`e`, whose axes stand at the same positions as those of an array over `axes`, and are
+        called as they are there: the second of a square matrix has a prime."""
+
+        def text() -> str:
+            own, there = counted(e.axes), iter(counted(axes))
+            want = [next(there) if a is not None else None for a in axes]
+            want = [w for w, a in zip(want, e.axes) if a is not None]
+            if own == want:
+                return e.text()
+            if not e.named and len(own) > 1:
+                raise Unconvertible("axes", "an expression along the second axis of a matrix")
+            return f"{e.text(ATOM)}[{', '.join(self.label(w) for w in want if w is not None)}]"
+
+        return Expr(e.axes, text, e.binds, e.number)
 
     def dims(self, axes: Sequence[Axis | None], twice: bool = False) -> str:
         """`[a, b]`, or nothing for a number."""
@@ -116,7 +136,13 @@ class Writer:
         `axes` where that has more."""
         shown = self.fresh(name)
         axes = list(e.axes if axes is None else axes)
-        self.say(lambda: f"let {shown}{self.dims(axes)} = {e.text()}")
+
+        def text() -> str:
+            # Along which of two equal axes something is repeated, a dim does not say.
+            same = len(counted(axes)) == len(e.real)
+            return f"let {shown}{self.dims(axes, twice=same)} = {e.text()}"
+
+        self.say(text)
         return Expr(axes, shown, named=True, number=e.number)
 
     def named(self, e: Expr) -> Expr:

@@ -155,6 +155,89 @@ fn gaussian_processes_have_the_density_of_their_covariance() {
     }
 }
 
+/// Areas on a ring of four: CAR by its precision D − αW, ICAR by the differences at borders.
+#[test]
+fn neighbours_have_the_density_of_their_precision() {
+    use crate::dist::mv_normal;
+    // On a ring the precision is circulant: eigenvalues 2 − 2α cos(π j/2), so its inverse is known.
+    let covariance = |alpha: f64| -> Vec<f64> {
+        let element = |c: usize| {
+            let turns = std::f64::consts::FRAC_PI_2 * (c / 4).abs_diff(c % 4) as f64;
+            let wave = |j: f64| {
+                let eigenvalue = 2.0 - 2.0 * alpha * (std::f64::consts::FRAC_PI_2 * j).cos();
+                (turns * j).cos() / eigenvalue
+            };
+            (wave(0.0) + wave(1.0) + wave(2.0) + wave(3.0)) / 4.0
+        };
+        (0..16).map(element).collect()
+    };
+    let ring = [
+        0., 1., 0., 1., 1., 0., 1., 0., 0., 1., 0., 1., 1., 0., 1., 0.,
+    ];
+    let data: &super::Reals<'_> = &[("W", &[4, 4], &ring)];
+    let head = "data W[k, k]\na ~ Normal(0, 1)\nlet alpha = inv_logit(a)\n\
+                let Q[k, k] = diag(sum(W, axis=k')) - alpha * W\n";
+    let by_factor = format!(
+        "{head}z[k] ~ Normal(0, 1)\nphi[k] = solve_upper(transpose(cholesky(Q)), z)\n\
+         volume = 0.5 * log_det(Q)\n"
+    );
+    let by_covariance =
+        format!("{head}phi[k] ~ MvNormal(0, cov=cho_solve(cholesky(Q), identity(k))) @ centred\n");
+    for text in [by_factor, by_covariance] {
+        let tested = Tested::new(&text, data);
+        tested.check_gradient();
+        for u in tested.points() {
+            let alpha = 1.0 / (1.0 + (-u[0]).exp());
+            let phi = tested.recorded("phi", &u);
+            let normal = -0.5 * (u[0] * u[0] + std::f64::consts::TAU.ln());
+            // The density of z is that of phi times |dphi/dz|.
+            let jacobian = match text.contains("volume") {
+                true => -tested.recorded("volume", &u)[0],
+                false => 0.0,
+            };
+            let want = normal + mv_normal(&phi, &[0.0; 4], &covariance(alpha)) + jacobian;
+            super::assert_near(tested.density(&u), want);
+        }
+    }
+    let edges: &super::Reals<'_> = &[
+        ("one", &[4], &[0.0, 1.0, 2.0, 3.0]),
+        ("other", &[4], &[1.0, 2.0, 3.0, 0.0]),
+        ("W", &[4, 4], &ring),
+    ];
+    let text = "data one[edges] in k, other[edges] in k, W[k, k]\nphi[k] ~ Normal(0, 1)\n\
+                borders = sum((phi[one] - phi[other])^2)\n\
+                form = phi @ (diag(sum(W, axis=k')) - W) @ phi\n";
+    let tested = Tested::new(text, edges);
+    for u in tested.points() {
+        super::assert_near(
+            tested.recorded("borders", &u)[0],
+            tested.recorded("form", &u)[0],
+        );
+    }
+}
+
+/// Bound: at a width of 0.2 what the ends at ±1.5 reflect is below exp(−½ (1/0.2)²) = 4e-6, and what 20
+/// functions leave out is of frequencies above 20.9, with e^(−½ (0.2 · 20.9)²) = 2e-4 of the density.
+#[test]
+fn basis_functions_have_the_covariance_of_their_process() {
+    let x: Vec<f64> = (0..7).map(|i| -1.0 + i as f64 / 3.0).collect();
+    let j: Vec<f64> = (1..=20).map(f64::from).collect();
+    let data: &super::Reals<'_> = &[("x", &[7], &x), ("j", &[20], &j)];
+    let text = "data x[obs], j[basis]\nls ~ Normal(0, 1)\nlet width = exp(ls)\n\
+                let half = 1.5 * max(abs(x))\nlet w[basis] = pi * j / (2 * half)\n\
+                let root[basis] = sqrt(sqrt(2 * pi) * width) * exp(-0.25 * (width * w)^2)\n\
+                let phi[obs, basis] = root * sin(w[basis] * (x[obs] + half)) / sqrt(half)\n\
+                near[obs, obs] = phi @ transpose(phi)\n\
+                exact[obs, obs] = exp_quad(x[obs] - x[obs'], width)\ntarget += sum(near)";
+    let tested = Tested::new(text, data);
+    tested.check_gradient();
+    let u = [0.2f64.ln()];
+    let exact = tested.recorded("exact", &u);
+    for (near, exact) in tested.recorded("near", &u).iter().zip(exact) {
+        assert!((near - exact).abs() < 1e-3, "{near}, not {exact}");
+    }
+}
+
 #[test]
 fn an_axis_of_a_product_that_is_ambiguous_is_refused() {
     let head = "data A[k, m, n], B[n, m]\nmu ~ Normal(0, 1)\n";

@@ -1,0 +1,100 @@
+"""Factors of matrices, what is solved with them, and diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .axes import MULTIPLY, Axis, Expr, Unconvertible, unite
+from .walk import Walk, op
+
+__all__ = ["square"]
+
+
+def square(walk: Walk, v: Any, where: str) -> Expr:
+    """A square matrix, whose two axes become one dim and its twin."""
+    e = walk.expr(v)
+    if len(e.axes) != 2:
+        raise Unconvertible(where, "of a batch of matrices")
+    rows, columns = e.axes
+    if rows is None or columns is None:
+        raise Unconvertible(where, "of one row, or of rows that are repeated")
+    unite(rows, columns, where)
+    return walk.writer.named(e)
+
+
+def _core(v: Any) -> Any:
+    return getattr(v.owner.op, "core_op", v.owner.op)
+
+
+@op("Cholesky")
+def cholesky(walk: Walk, v: Any) -> Expr:
+    e = square(walk, v.owner.inputs[0], "Cholesky")
+    if getattr(_core(v), "lower", True):
+        return Expr(e.axes, lambda: f"cholesky({e.text()})")
+    return Expr(e.axes, lambda: f"transpose(cholesky({e.text()}))")
+
+
+def _solved(walk: Walk, v: Any, call: str, factor: Any, right: Any) -> Expr:
+    """A call with `{}` for a square matrix, and what it is solved for, by columns."""
+    where = type(_core(v)).__name__
+    matrix = square(walk, factor, where)
+    b = walk.writer.named(walk.expr(right))
+    if not 1 <= len(b.axes) <= 2 or b.axes[0] is None:
+        raise Unconvertible(where, "for a batch, or for rows that are repeated")
+    unite(matrix.real[0], b.axes[0], where)
+    return Expr(b.axes, lambda: f"{call.format(matrix.text())}, {b.text()})")
+
+
+@op("SolveTriangular")
+def solve_triangular(walk: Walk, v: Any) -> Expr:
+    given = _core(v)
+    if getattr(given, "unit_diagonal", False):
+        raise Unconvertible("SolveTriangular", "with a diagonal of ones that is not there")
+    lower = bool(given.lower)
+    turned = getattr(given, "trans", 0) not in (0, "N")
+    matrix = "transpose({})" if turned else "{}"
+    name = "solve_lower" if lower != turned else "solve_upper"
+    return _solved(walk, v, f"{name}({matrix}", *v.owner.inputs[:2])
+
+
+@op("CholeskySolve", "CholSolve")
+def cholesky_solve(walk: Walk, v: Any) -> Expr:
+    matrix = "{}" if getattr(_core(v), "lower", True) else "transpose({})"
+    return _solved(walk, v, f"cho_solve({matrix}", *v.owner.inputs[:2])
+
+
+@op("Solve")
+def solve(walk: Walk, v: Any) -> Expr:
+    if getattr(_core(v), "assume_a", "gen") not in ("pos", "positive definite"):
+        raise Unconvertible("Solve", "with a matrix that is not said to be positive definite")
+    return _solved(walk, v, "cho_solve(cholesky({})", *v.owner.inputs[:2])
+
+
+def _plain_diagonal(v: Any) -> bool:
+    given = v.owner.op
+    axes = (getattr(given, "axis1", 0), getattr(given, "axis2", 1))
+    return axes == (0, 1) and getattr(given, "offset", 0) == 0
+
+
+@op("ExtractDiag")
+def diagonal(walk: Walk, v: Any) -> Expr:
+    if not _plain_diagonal(v):
+        raise Unconvertible("ExtractDiag", "beside the diagonal")
+    e = square(walk, v.owner.inputs[0], "ExtractDiag")
+    return Expr(e.axes[:1], lambda: f"diagonal({e.text()})")
+
+
+@op("AllocDiag")
+def diagonal_matrix(walk: Walk, v: Any) -> Expr:
+    e = walk.expr(v.owner.inputs[0])
+    if not _plain_diagonal(v) or len(e.axes) != 1:
+        raise Unconvertible("AllocDiag", "of more than one diagonal, or beside it")
+    own = e.axes[0]
+    if own is not None:
+        return Expr([own, own], lambda: f"diag({e.text()})")
+    dim = Axis(walk.constants.whole(v.shape[0]))
+
+    def text() -> str:
+        return f"{e.text(MULTIPLY + 1)} * identity({walk.writer.dim(dim)})"
+
+    return Expr([dim, dim], text, MULTIPLY)
