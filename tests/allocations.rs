@@ -21,7 +21,7 @@ static ALLOCATOR: Counting = Counting;
 const WHOLE_ARRAYS: &str = "data y[obs, items], x[obs]
     chol[items, items] ~ LKJCholeskyCov(2, HalfNormal(1))
     mu[items]          ~ Normal(0, 1)
-    own[items]         = chol @ chol
+    own[items, items]  = chol @ chol
     s                  ~ HalfNormal(1)
     step[obs]          ~ Normal(0, 1)
     y[obs, items]      ~ MvNormal(mu, chol=chol)
