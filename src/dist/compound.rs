@@ -66,6 +66,19 @@ impl Scalar {
         Some(value)
     }
 
+    /// Interval(dist, upper): what was observed is that the number lies between y and `upper`.
+    ///
+    /// The log density where y = upper, else ln P(y ≤ Y ≤ upper). y may be −∞ and `upper` ∞: censored
+    /// from the left or the right. Refused if the share between is not known.
+    ///
+    /// # Panics
+    /// If `args` has not the length of [`Scalar::args`].
+    #[track_caller]
+    pub fn interval_log_density<R: Real>(self, y: R, args: &[R], upper: R) -> Option<R> {
+        let share = self.log_mass(Some(y), Some(upper), args)?;
+        Some(y.equals(upper).select(self.log_density(y, args), share))
+    }
+
     /// A draw given lower ≤ Y ≤ upper (either may be infinite): by rejection, and where that fails
     /// too often by inverting the distribution function, from the side where less mass is. NaN
     /// where there is no mass between; of the forms that know no logarithm of the share above also

@@ -147,6 +147,7 @@ const STOP_SIGNAL: [Arg; 16] = [
 ];
 const COMPONENTS: Arg = Arg::of_kind("comp_dists", ArgKind::Distributions);
 const LOWER: Arg = Arg::with_default("lower", f64::NEG_INFINITY);
+const UPPER_END: Arg = Arg::needed("upper");
 const UPPER: Arg = Arg::with_default("upper", f64::INFINITY);
 
 impl Structured {
@@ -168,6 +169,7 @@ impl Structured {
         Structured::WaldRace,
         Structured::Mixture,
         Structured::Censored,
+        Structured::Interval,
     ];
 
     /// Name, arguments and support.
@@ -200,6 +202,10 @@ impl Structured {
             S::WaldRace => ("WaldRace", &RACE, Support::PositiveInteger),
             S::Mixture => ("Mixture", &[W, COMPONENTS], Support::OfComponents),
             S::Censored => ("Censored", &[DIST, LOWER, UPPER], Support::OfComponents),
+            S::Interval => {
+                let args = &[DIST, UPPER_END];
+                ("Interval", args, Support::OfComponents)
+            }
         }
     }
 

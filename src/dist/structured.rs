@@ -38,4 +38,6 @@ pub enum Structured {
     Mixture,
     /// [`Scalar::censored_log_density`](super::Scalar::censored_log_density).
     Censored,
+    /// [`Scalar::interval_log_density`](super::Scalar::interval_log_density).
+    Interval,
 }

@@ -8,6 +8,9 @@ use crate::data::{Array, Labels, Values};
 use crate::{Error, Result};
 use std::collections::HashMap;
 
+/// The distribution whose observed numbers, the lower ends of intervals, may be infinite.
+const INTERVAL: &str = "Interval";
+
 impl Binder<'_> {
     /// The checked elements of one array.
     pub(super) fn content(&self, declared: &Data, array: &Array) -> Result<Content> {
@@ -26,7 +29,7 @@ impl Binder<'_> {
             if v.is_nan() {
                 continue;
             }
-            if v.is_infinite() && observed.is_some() {
+            if v.is_infinite() && observed.is_some_and(|(_, family)| family != INTERVAL) {
                 return Err(wrong(format!(
                     "{}: {v} is observed; it must be finite",
                     at()
@@ -38,7 +41,7 @@ impl Binder<'_> {
                     at()
                 )));
             }
-            if let Some((kind, family)) = observed {
+            if let Some((kind, family)) = observed.filter(|_| v.is_finite()) {
                 let needed = match kind {
                     Kind::Binary if v != 0.0 && v != 1.0 => "0 or 1",
                     Kind::Counts if v < 0.0 || v.fract() != 0.0 => "a whole number, 0 or more",

@@ -43,6 +43,9 @@ impl<'g> Build<'_, 'g> {
             name: &s.name,
             dims: &dims,
         };
+        if let Some(ends) = self.interval_of(s)? {
+            return self.interval(observed, ends);
+        }
         let (n_terms, n_drawn) = (self.terms.len(), self.drawn.len());
         match self.law(&s.distribution, of)? {
             Some(law) => {

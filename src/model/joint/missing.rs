@@ -1,6 +1,7 @@
 //! Data with missing elements: a parameter for those, a likelihood for the others.
 
 use super::build::Build;
+use super::cells::Cells;
 use super::law::Of;
 use super::observed::Observed;
 use super::{Joint, Observations};
@@ -12,17 +13,6 @@ use crate::{Error, ErrorKind, Result};
 use fitzroy_graph::{DimId, Expr as Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Some elements of an array.
-struct Cells<'a> {
-    /// The array's name, and its dims.
-    name: &'a str,
-    dims: &'a [DimId],
-    /// The dim along which they are put.
-    along: DimId,
-    /// Their row-major places in the array.
-    at: &'a [usize],
-}
 
 /// What stands in one place of the order: a statement, or those of a recurrence.
 type Part = Vec<usize>;
@@ -191,50 +181,6 @@ impl<'m, 'g> Build<'m, 'g> {
         let whole = self.filled_in(&gone, values, parameter);
         self.names.insert(name.clone(), whole);
         Ok(())
-    }
-
-    /// The elements of `value` that belong to some cells of an array.
-    fn pick(&self, value: Value<'g>, cells: &Cells<'_>) -> Value<'g> {
-        let own = value.dims();
-        let (value, axis) = match own[..] {
-            [] => return value,
-            [axis] => (value, axis),
-            _ => {
-                let flat = self.flat(cells.dims);
-                (
-                    self.relabel(value.broadcast(self.scope, cells.dims), &[flat]),
-                    flat,
-                )
-            }
-        };
-        let size = |d: DimId| self.scope.with(|g| g.size(d));
-        // How far apart neighbours along the axis are, in an array over all dims.
-        let (step, n) = match cells.dims.iter().position(|&d| d == axis) {
-            Some(k) => (
-                cells.dims[k + 1..].iter().map(|&d| size(d)).product(),
-                size(axis),
-            ),
-            None => (1, size(axis)),
-        };
-        let positions: Vec<u32> = cells.at.iter().map(|i| (i / step % n) as u32).collect();
-        let (along, axis_name) = self.scope.with(|g| {
-            let name = |d: DimId| g.dim_info(d).name.clone();
-            (name(cells.along), name(axis))
-        });
-        let index = format!("{along} by {axis_name}");
-        value.gather(
-            self.scope
-                .bound_index(&index, cells.along, axis, &positions),
-        )
-    }
-
-    /// One dim for all elements over `dims`.
-    fn flat(&self, dims: &[DimId]) -> DimId {
-        self.scope.with(|g| {
-            let name: Vec<String> = dims.iter().map(|&d| g.dim_info(d).name.clone()).collect();
-            let size = g.len_of(dims);
-            g.dim(&name.join("*"), size)
-        })
     }
 
     /// The array with the elements of `parameter` where its own are missing.

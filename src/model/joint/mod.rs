@@ -2,11 +2,13 @@
 //! and the way back to the user's variables.
 
 mod build;
+mod cells;
 mod coordinates;
 mod dims;
 mod draw;
 mod drawing;
 mod function;
+mod interval;
 mod inverse;
 mod law;
 mod likelihood;

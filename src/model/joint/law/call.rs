@@ -28,6 +28,12 @@ impl<'g> Build<'_, 'g> {
             Form::Scalar(scalar) => self.scalar(scalar, call, &resolved, of).map(Some),
             Form::Structured(Structured::Mixture) => self.mixture(call, &resolved, of).map(Some),
             Form::Structured(Structured::Censored) => self.censored(&resolved, of).map(Some),
+            Form::Structured(Structured::Interval) => {
+                let message = "`Interval` says between which numbers data lie, as in `low ~ \
+                               Interval(Normal(mu, sigma), upper=high)`; elsewhere the distribution \
+                               itself stands";
+                Err(self.model.error(call.name.span, message))
+            }
             Form::Structured(_) => Ok(None),
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the joint density: every distribution of a model against its formula over numbers.
 
 mod indexed;
+mod interval;
 mod matrices;
 mod missing;
 mod observed;

@@ -74,7 +74,7 @@ pub(super) fn likelihood<'g>(
             );
             Err(b.model.error(observed.s.distribution.span, message))
         }
-        Structured::Mixture | Structured::Censored => {
+        Structured::Mixture | Structured::Censored | Structured::Interval => {
             panic!("distributions of single numbers were handled before")
         }
     }
@@ -103,7 +103,7 @@ pub(super) fn prediction(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> 
             );
             Err(b.model.error(s.distribution.span, message))
         }
-        Structured::Mixture | Structured::Censored => {
+        Structured::Mixture | Structured::Censored | Structured::Interval => {
             panic!("distributions of single numbers were handled before")
         }
     }
