@@ -204,6 +204,13 @@ let w = solve_lower(L, z) + solve_upper(transpose(L), z) + cho_solve(L, z)
 target += -sum(w^2) / 99 - sum(log(diagonal(L))) - sum(outer(v, v) @ diag(v)) / 9
 ";
 
+/// Rows that are known exactly, and between two ends, of which one may be infinite.
+const INTERVALS: &str = "data low[obs], high[obs]
+mu ~ Normal(0, 1)
+s ~ HalfNormal(1)
+low ~ Interval(Normal(mu, s), upper=high)
+";
+
 /// Rows of every array, apart from series.
 const ROWS: usize = 7;
 
@@ -244,6 +251,8 @@ fn data() -> Dataset {
     put("z", &[6], wave(6, 6));
     put("w", &[6], wave(7, 6));
     let inf = f64::INFINITY;
+    put("low", &[ROWS], vec![0.3, -0.4, -inf, 0.2, -0.1, 0.5, 1.1]);
+    put("high", &[ROWS], vec![0.3, 0.6, 0.9, inf, -0.1, 0.8, 1.1]);
     put("y", &[5], vec![1.0, 2.0, 0.0, 1.0, 0.0]);
     put("rt", &[5], vec![0.52, 0.47, 0.0, 0.42, 0.0]);
     put("ssd", &[5], vec![inf, inf, inf, 0.2, 0.25]);
@@ -290,6 +299,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("composed", COMPOSED),
         written("recurrences", RECURRENCES),
         written("matrices", MATRICES),
+        written("intervals", INTERVALS),
     ]
 }
 
