@@ -27,6 +27,10 @@ const CSV: &str = "x,y\n0.4,1.1\n,2.5\n-0.3,NA\nNaN,\n1.2,2.2\n";
 const JSON: &str = r#"{"x": [0.4, null, -0.3, "NaN", 1.2], "y": [1.1, 2.5, null, null, 2.2]}"#;
 
 fn sampled(text: &str, file: &str, content: &str, settings: &Settings) -> Outcome {
+    ran(text, file, content, settings).unwrap()
+}
+
+fn ran(text: &str, file: &str, content: &str, settings: &Settings) -> fitzroy::Result<Outcome> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
     std::fs::write(&path, content).unwrap();
     let mut data = Dataset::new();
@@ -35,7 +39,7 @@ fn sampled(text: &str, file: &str, content: &str, settings: &Settings) -> Outcom
         .into_iter()
         .for_each(|a| data.insert(a));
     let joint = bind(&Model::parse(text).unwrap(), &data, settings).unwrap();
-    run(&joint, settings, &Caller::silent()).unwrap()
+    run(&joint, settings, &Caller::silent())
 }
 
 fn settings() -> Settings {
@@ -156,15 +160,7 @@ fn draws_of_the_prior_hold_the_missing_values() {
     // Var x = Var m + 1 = 2; some thousand effective draws know an sd to 2 %.
     assert!((s - 2f64.sqrt()).abs() < 0.1, "{s}");
     let text = MODEL.replace("x ~ Normal(m, 1)", "x ~ Flat()");
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("missing-6.json");
-    std::fs::write(&path, JSON).unwrap();
-    let mut data = Dataset::new();
-    read_file(&path)
-        .unwrap()
-        .into_iter()
-        .for_each(|a| data.insert(a));
-    let joint = bind(&Model::parse(&text).unwrap(), &data, &settings).unwrap();
-    let error = run(&joint, &settings, &Caller::silent()).err().unwrap();
+    let error = ran(&text, "missing-6.json", JSON, &settings).err().unwrap();
     assert_eq!(
         error.to_string(),
         "`x_missing` has the improper prior Flat(), so there is no prior to draw from; give it a \

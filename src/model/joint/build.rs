@@ -308,9 +308,14 @@ impl<'g> Build<'_, 'g> {
         if s.dims.is_empty() {
             return Ok(value);
         }
-        let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
-        let dims = self.distinct(&dims);
+        let dims = self.written_dims(s);
         self.spread(value, &dims, &s.name.text, s.value.span)
+    }
+
+    /// The dims that are written before a definition.
+    pub(super) fn written_dims(&self, s: &Computed) -> Vec<DimId> {
+        let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
+        self.distinct(&dims)
     }
 
     /// Names the value of a definition, and records it if it is asked for.

@@ -14,7 +14,7 @@ impl<'g> Build<'_, 'g> {
             match known {
                 Some(at) => self.binding.dims[at].name.clone(),
                 None => {
-                    let plain = self.scope.with(|g| g.dim_info(d).name.clone());
+                    let plain = self.name_of(d);
                     if plain.ends_with('\'') {
                         plain
                     } else {
@@ -62,7 +62,7 @@ impl<'g> Build<'_, 'g> {
         name: &str,
         span: Span,
     ) -> Result<()> {
-        let name_of = |d: DimId| self.scope.with(|g| g.dim_info(d).name.clone());
+        let name_of = |d: DimId| self.name_of(d);
         let twin = |d: DimId| {
             let twin = format!("{}'", name_of(d));
             dims.iter().find(|&&other| name_of(other) == twin)

@@ -56,7 +56,7 @@ impl<'g> Build<'_, 'g> {
             return Err(self.model.error(start.span, message));
         }
         if first.dims().contains(&time) {
-            let steps = self.scope.with(|g| g.dim_info(time).name.clone());
+            let steps = self.name_of(time);
             let message = format!(
                 "the start `{start}` has the dim `{steps}`, but it stands before all of its steps"
             );
@@ -133,11 +133,10 @@ impl<'g> Build<'_, 'g> {
         if known == time {
             return Ok(());
         }
-        let name = |d: DimId| self.scope.with(|g| g.dim_info(d).name.clone());
         let message = format!(
             "the steps of one recurrence go along one dim, and these go along `{}` and `{}`",
-            name(known),
-            name(time)
+            self.name_of(known),
+            self.name_of(time)
         );
         Err(self.model.error(span, message))
     }
@@ -155,7 +154,7 @@ impl<'g> Build<'_, 'g> {
             Ok::<_, crate::Error>(g.unslice(kept, part, time, 1))
         })?;
         let is_first: Vec<f64> = (0..n).map(|t| f64::from(u8::from(t == 0))).collect();
-        let name = scope.with(|g| format!("first of {}", g.dim_info(time).name));
+        let name = format!("first of {}", self.name_of(time));
         let is_first = scope.bound_data(&name, &[time], &is_first);
         let is_first = is_first.broadcast(scope, &dims);
         is_first.try_select(start.broadcast(scope, &dims), scope.expr(later))
@@ -167,10 +166,7 @@ impl<'g> Build<'_, 'g> {
         let mut members = HashMap::new();
         for statement in statements {
             let (name, dims) = match statement {
-                Statement::Computed(s) => {
-                    let dims: Vec<DimId> = s.dims.iter().map(|d| self.dim(&d.text)).collect();
-                    (&s.name, self.distinct(&dims))
-                }
+                Statement::Computed(s) => (&s.name, self.written_dims(s)),
                 Statement::Sampled(s) => (&s.name, self.declared_dims(&s.subscripts)?),
                 other => unreachable!("{other} is no part of a recurrence"),
             };
@@ -207,14 +203,23 @@ impl<'g> Build<'_, 'g> {
             Some(span) => self.model.error(span, e),
             None => e,
         })?;
-        let replaced = |b: &Self, node| b.scope.with(|g| g.substitute(&[node], &known)[0]);
-        for (s, value) in definitions {
-            let value = replaced(self, value);
+        // All at once: each substitution goes through the graph.
+        let terms = self.terms[first_term..]
+            .iter()
+            .flat_map(|t| [t.node, t.sum]);
+        let values = definitions.iter().map(|(_, value)| *value).chain(terms);
+        let values: Vec<NodeId> = values.collect();
+        let mut values = self
+            .scope
+            .with(|g| g.substitute(&values, &known))
+            .into_iter();
+        for ((s, _), value) in definitions.iter().zip(&mut values) {
             self.keep(s, self.scope.expr(value));
         }
-        for k in first_term..self.terms.len() {
-            self.terms[k].node = replaced(self, self.terms[k].node);
-            self.terms[k].sum = replaced(self, self.terms[k].sum);
+        for term in &mut self.terms[first_term..] {
+            for slot in [&mut term.node, &mut term.sum] {
+                *slot = values.next().expect("one for each");
+            }
         }
         Ok(())
     }

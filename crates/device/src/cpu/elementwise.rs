@@ -64,17 +64,29 @@ pub(super) fn binary<L: Lanes>(op: Binary, a: L, b: L) -> L {
 /// The results of an instruction that works element by element: two of a pair.
 #[inline(always)]
 pub(super) fn apply<L: Lanes>(code: Code, arg: impl Fn(usize) -> L) -> (L, Option<L>) {
+    apply_with(code, &arg, || match code {
+        Code::MulAdd => arg(0).fma(arg(1), arg(2)),
+        Code::SubMul => arg(0).neg().fma(arg(1), arg(2)),
+        _ => arg(0).fma(arg(1), arg(2).neg()),
+    })
+}
+
+/// As [`apply`], with what a product and a sum in one come to.
+#[inline(always)]
+pub(super) fn apply_with<L: Lanes>(
+    code: Code,
+    arg: impl Fn(usize) -> L,
+    fused: impl Fn() -> L,
+) -> (L, Option<L>) {
     let both = |(a, b): (L, L)| (a, Some(b));
     match code {
         Code::Unary(op) => (unary(op, arg(0)), None),
         Code::Binary(op) => (binary(op, arg(0), arg(1)), None),
         Code::Select => {
-            let is_zero = arg(0).eq(L::splat(0.0));
-            (L::select(is_zero, arg(2), arg(1)), None)
+            let (c, a, b) = (arg(0), arg(1), arg(2));
+            (L::select(c.eq(L::splat(0.0)), b, a), None)
         }
-        Code::MulAdd => (arg(0).fma(arg(1), arg(2)), None),
-        Code::SubMul => (arg(0).neg().fma(arg(1), arg(2)), None),
-        Code::MulSub => (arg(0).fma(arg(1), arg(2).neg()), None),
+        Code::MulAdd | Code::SubMul | Code::MulSub => (fused(), None),
         Code::LogNdtrPair => both(maths::log_ndtr_with_slope(arg(0))),
         Code::LogAddExpPair => both(maths::log_add_exp_with_weight(arg(0), arg(1))),
         Code::SoftplusPair => both(maths::softplus_with_slope(arg(0))),

@@ -64,8 +64,7 @@ impl Parts<'_> {
     fn adjoint(&self, g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId)> {
         let (n, inputs) = (self.of.states.len(), g.node(id).inputs.clone());
         let first = usize::from(self.of.reverse);
-        let leaves = self.unrolled.leaves.clone();
-        let leaves: Vec<NodeId> = (leaves.iter().enumerate())
+        let leaves: Vec<NodeId> = (self.unrolled.leaves.iter().enumerate())
             .map(|(number, leaf)| match leaf.hole < n {
                 true => self.steps_of(g, id, number, first),
                 false => self.element(g, inputs[leaf.hole], leaf.hole, leaf.element),

@@ -2,11 +2,10 @@
 //! the block interpreter before and after it.
 
 use super::tape::{self, Narrow, Node, Op, Recorder, Wide};
-use crate::cpu::elementwise::{binary, unary};
+use crate::cpu::elementwise::apply_with;
 use crate::cpu::program::{
     Arena, BLOCK, Code, Cut, Instr, Loc, LoopPlan, Motion, PARTIALS, Runs, SLACK,
 };
-use crate::maths;
 use std::collections::HashMap;
 
 /// Mean length of a run from which blocks that end with it are worth their last registers, which
@@ -322,26 +321,12 @@ impl Splitter<'_, '_> {
 
 /// The results of an instruction that works element by element.
 pub(super) fn elementwise<R: Recorder>(code: Code, arg: impl Fn(usize) -> R) -> (R, Option<R>) {
-    let fused = |op: Op| R::of(tape::push(op, &[arg(0), arg(1), arg(2)].map(R::id)));
-    match code {
-        Code::Unary(op) => (unary(op, arg(0)), None),
-        Code::Binary(op) => (binary(op, arg(0), arg(1)), None),
-        Code::Select => {
-            let (c, a, b) = (arg(0), arg(1), arg(2));
-            (R::select(c.eq(R::splat(0.0)), b, a), None)
-        }
-        Code::MulAdd => (fused(Op::MulAdd), None),
-        Code::MulSub => (fused(Op::MulSub), None),
-        Code::SubMul => (fused(Op::SubMul), None),
-        Code::LogNdtrPair => both(maths::log_ndtr_with_slope(arg(0))),
-        Code::LogAddExpPair => both(maths::log_add_exp_with_weight(arg(0), arg(1))),
-        Code::SoftplusPair => both(maths::softplus_with_slope(arg(0))),
-        Code::LgammaPair => both(maths::lgamma_with_digamma(arg(0))),
-        Code::SinCos => both(maths::sincos(arg(0))),
-        _ => (arg(0), None),
-    }
-}
-
-fn both<R>(pair: (R, R)) -> (R, Option<R>) {
-    (pair.0, Some(pair.1))
+    apply_with(code, &arg, || {
+        let op = match code {
+            Code::MulAdd => Op::MulAdd,
+            Code::SubMul => Op::SubMul,
+            _ => Op::MulSub,
+        };
+        R::of(tape::push(op, &[arg(0), arg(1), arg(2)].map(R::id)))
+    })
 }
