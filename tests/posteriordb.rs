@@ -1,0 +1,109 @@
+//! The models of posteriordb (Magnusson and others) as texts of the language, on its data.
+//!
+//! The texts stand in models/posteriordb; the database is not a part of this project. With
+//! `FITZROY_POSTERIORDB` = the path of a checkout, every text is bound to the data of its
+//! posteriors; with `FITZROY_POSTERIORDB_STAN` = a folder that tests/python/posteriordb_stan.py
+//! has written, log densities are compared with those of Stan; and with
+//! `FITZROY_POSTERIORDB_SAMPLE` set, posteriors are sampled and compared with reference draws.
+//! `FITZROY_POSTERIORDB_ONLY` picks posteriors by a part of their name.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // tables, and what was skipped
+
+#[path = "posteriordb/database.rs"]
+mod database;
+#[path = "posteriordb/reference.rs"]
+mod reference;
+#[path = "posteriordb/stan.rs"]
+mod stan;
+mod support;
+
+use database::{Database, bound, texts};
+use fitzroy::model::Model;
+use fitzroy::model::joint::{Coordinates, Joint};
+use fitzroy::rng::{Purpose, Rng};
+use support::{Density, everywhere};
+
+/// Models without a text, with what the language lacks for them.
+const WITHOUT_TEXT: [(&str, &str); 22] = [
+    ("2pl_latent_reg_irt", "joining vectors"),
+    ("Survey_model", "the positions of a dim"),
+    ("bones_model", "the positions of a dim"),
+    ("covid19imperial_v2", "a convolution with all steps before"),
+    ("covid19imperial_v3", "a convolution with all steps before"),
+    ("diamonds", "names for slices"),
+    ("gpcm_latent_reg_irt", "steps by item, as many as each has"),
+    ("grsm_latent_reg_irt", "joining vectors"),
+    ("hierarchical_gp", "a column that indexes two dims"),
+    ("hmm_drive_0", "the positions of a dim"),
+    ("hmm_drive_1", "the positions of a dim"),
+    ("hmm_example", "the positions of a dim"),
+    ("hmm_gaussian", "the positions of a dim"),
+    ("kronecker_gp", "eigenvalues"),
+    ("lotka_volterra", "differential equations"),
+    ("lsat_model", "computed index columns"),
+    ("multi_occupancy", "names for slices"),
+    ("nn_rbm1bJ10", "joining vectors"),
+    ("nn_rbm1bJ100", "joining vectors"),
+    ("one_comp_mm_elim_abs", "differential equations"),
+    ("sir", "differential equations"),
+    ("soil_incubation", "differential equations"),
+];
+
+/// Posteriors whose data the newest checkout lacked when this was written.
+const WITHOUT_DATA: [&str; 1] = ["mnist-nn_rbm1bJ100"];
+
+#[test]
+fn every_text_of_posteriordb_is_a_valid_model() {
+    let all = texts();
+    assert!(all.len() >= 90, "there are {}", all.len());
+    for (name, text) in all {
+        let first = format!("# posteriordb {name}: ");
+        assert!(text.starts_with(&first), "{name} says where it comes from");
+        Model::parse(&text).unwrap_or_else(|e| panic!("models/posteriordb/{name}.fz: {e}"));
+    }
+}
+
+/// The log density and its gradient are finite at one of 20 places near 0.
+fn finite_somewhere(joint: &Joint) -> Result<(), String> {
+    let mut density = Density::new(joint, &everywhere(joint, &Coordinates::Centred));
+    let mut rng = Rng::new(7, 0, 0, 0, Purpose::Test);
+    let mut last = String::new();
+    for scale in (0..20).map(|k| 1.0 / f64::from(1 + k / 4)) {
+        let u: Vec<f64> = (0..joint.n_params())
+            .map(|_| scale * (2.0 * rng.uniform() - 1.0))
+            .collect();
+        let (value, gradient) = density.run(&u);
+        let bad = gradient.iter().position(|g| !g.is_finite());
+        match bad {
+            None if value.is_finite() => return Ok(()),
+            _ => last = format!("log density {value}, first slope that is not finite {bad:?}"),
+        }
+    }
+    Err(last)
+}
+
+#[test]
+fn every_posterior_has_a_finite_density_and_gradient_on_its_data() {
+    let name = "densities of posteriordb";
+    let Some(database) = Database::of_environment(name) else {
+        return;
+    };
+    let (mut good, mut bad, mut without) = (0, Vec::new(), 0);
+    for posterior in database.posteriors() {
+        if let Some(row) = WITHOUT_TEXT.iter().find(|row| row.0 == posterior.model) {
+            eprintln!("    {} has no text: it needs {}", posterior.name, row.1);
+            without += 1;
+            continue;
+        }
+        if WITHOUT_DATA.contains(&posterior.name.as_str()) {
+            continue;
+        }
+        let joint = bound(&database, &posterior);
+        match joint.and_then(|joint| finite_somewhere(&joint)) {
+            Ok(()) => good += 1,
+            Err(why) => bad.push(format!("{}: {why}", posterior.name)),
+        }
+    }
+    eprintln!("{good} posteriors, {without} without a text");
+    assert!(bad.is_empty(), "{bad:#?}");
+}
