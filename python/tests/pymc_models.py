@@ -967,6 +967,24 @@ def change_point_in_a_discrete_year() -> None:
 
 
 @model
+def infection() -> None:
+    """`pm.ode`, whose own solutions are good to eight digits."""
+    y = 20 * np.exp(-0.3 * (np.arange(1.0, 11) - 5) ** 2) * np.exp(0.1 * rng(47).normal(size=10))
+
+    def sir(y: Any, t: Any, p: Any) -> list[Any]:
+        new = p[0] * y[0] * y[1] / 100
+        return [-new, new - p[1] * y[1]]
+
+    solved = pm.ode.DifferentialEquation(
+        func=sir, times=np.arange(1.0, 11), n_states=2, n_theta=2, t0=0
+    )
+    contact, recovery = pm.LogNormal("contact", 0.5, 0.3), pm.LogNormal("recovery", -0.5, 0.3)
+    start = pm.LogNormal("start", 0, 0.5)
+    curves = solved(y0=[99, start], theta=[contact, recovery])
+    pm.LogNormal("y", pt.log(curves[:, 1]), pm.HalfNormal("s", 1), observed=y)
+
+
+@model
 def arma() -> None:
     y = rng(46).normal(size=25)
     mu, phi, theta = pm.Normal("mu", 0, 1), pm.Uniform("phi", -1, 1), pm.Uniform("theta", -1, 1)

@@ -25,6 +25,8 @@ pub enum Shape {
     Size,
     /// One step before, along `axis=dim` (which may be left out if there is one dim).
     Lag,
+    /// The solution of a differential equation at given times; it stands alone in a definition.
+    Ode,
 }
 
 /// A function of the language.
@@ -34,6 +36,8 @@ pub struct Function {
     pub name: &'static str,
     /// Names of its arguments; `more` may follow when `variadic`.
     pub parameters: &'static [&'static str],
+    /// Names of what may be given by name, and may be left out.
+    pub options: &'static [&'static str],
     /// True when further arguments like the last may follow.
     pub variadic: bool,
     /// How it treats its arguments.
@@ -50,9 +54,23 @@ const fn f(
     Function {
         name,
         parameters,
+        options: &[],
         variadic: false,
         shape: Shape::Elementwise,
         meaning,
+    }
+}
+
+const AXIS: &[&str] = &["axis"];
+
+/// What may be said about a differential equation beside its rate, start and times.
+const OF_ODES: &[&str] = &["from", "add", "when", "rtol", "atol", "steps"];
+
+const fn ode(name: &'static str, meaning: &'static str) -> Function {
+    Function {
+        options: OF_ODES,
+        shape: Shape::Ode,
+        ..f(name, &["rate", "start", "at"], meaning)
     }
 }
 
@@ -65,6 +83,7 @@ const fn shaped(
     Function {
         name,
         parameters: &["x"],
+        options: AXIS,
         variadic,
         shape,
         meaning,
@@ -83,7 +102,7 @@ const fn matrix(
 }
 
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 77] = [
+pub const FUNCTIONS: [Function; 79] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -217,6 +236,7 @@ pub const FUNCTIONS: [Function; 77] = [
     shaped("cumsum", Shape::Along, false, "running sum"),
     shaped("softmax", Shape::Along, false, "eˣ / Σ eˣ"),
     Function {
+        options: AXIS,
         shape: Shape::Lag,
         ..f(
             "lag",
@@ -224,9 +244,18 @@ pub const FUNCTIONS: [Function; 77] = [
             "x one step before, and start before the first step",
         )
     },
+    ode(
+        "solve",
+        "the solution at given times of the equation with this rate",
+    ),
+    ode(
+        "solve_stiff",
+        "the same for stiff equations, whose parts move at very different speeds",
+    ),
     Function {
         name: "dot",
         parameters: &["a", "b"],
+        options: &[],
         variadic: false,
         shape: Shape::Dot,
         meaning: "Σ a·b over the dim of two vectors, the same as `a @ b`",
@@ -234,6 +263,7 @@ pub const FUNCTIONS: [Function; 77] = [
     Function {
         name: "size",
         parameters: &["x", "axis"],
+        options: &[],
         variadic: false,
         shape: Shape::Size,
         meaning: "length of an axis (0-based) of an array",
@@ -287,7 +317,13 @@ pub const FUNCTIONS: [Function; 77] = [
 ];
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 51] = [
+const ELSEWHERE: [(&str, &str); 57] = [
+    ("ode_rk45", "solve"),
+    ("ode_bdf", "solve_stiff"),
+    ("integrate_ode_rk45", "solve"),
+    ("integrate_ode_bdf", "solve_stiff"),
+    ("odeint", "solve"),
+    ("solve_ivp", "solve"),
     ("ln", "log"),
     ("sigmoid", "inv_logit"),
     ("expit", "inv_logit"),
@@ -350,11 +386,16 @@ impl Function {
     /// How to call it: `clip(x, lower, upper)`.
     pub fn usage(&self) -> String {
         let more = if self.variadic { ", ..." } else { "" };
-        let axis = match self.shape {
-            Shape::Reduction | Shape::Along | Shape::Lag => ", axis=dim",
-            _ => "",
+        let option = |name: &&str| match *name {
+            "axis" => ", axis=dim".into(),
+            other => format!(", {other}="),
         };
-        format!("{}({}{axis}{more})", self.name, self.parameters.join(", "))
+        let options: String = self.options.iter().map(option).collect();
+        format!(
+            "{}({}{options}{more})",
+            self.name,
+            self.parameters.join(", ")
+        )
     }
 
     /// The parameter that an argument is for, by its name or else by its position.
@@ -367,8 +408,22 @@ impl Function {
 
     /// True when `axis=dim` may be given.
     pub fn takes_axis(&self) -> bool {
-        matches!(self.shape, Shape::Reduction | Shape::Along | Shape::Lag)
+        self.options.contains(&"axis")
     }
+}
+
+/// The argument of a call, checked before, that is for the parameter or option `name`.
+pub fn argument<'c>(call: &'c Call, name: &str) -> Option<&'c super::ast::Expr> {
+    let slot = function(&call.name.text)?
+        .parameters
+        .iter()
+        .position(|p| *p == name);
+    let is = |(position, argument): &(usize, &Argument)| match &argument.name {
+        Some(own) => own.text == name,
+        None => slot == Some(*position),
+    };
+    let mut arguments = call.arguments.iter().enumerate();
+    arguments.find(is).map(|(_, argument)| &argument.value)
 }
 
 /// What the function that other languages call `name` is called here.
@@ -396,7 +451,16 @@ pub fn check_arguments(text: &str, function: &Function, call: &Call) -> Result<(
     let mut extra = 0;
     for (position, argument) in call.arguments.iter().enumerate() {
         let slot = match (function.slot(position, argument), &argument.name) {
-            (_, Some(name)) if name.text == "axis" && function.takes_axis() => continue,
+            (_, Some(name)) if function.options.contains(&name.text.as_str()) => {
+                let (before, same) = (&call.arguments[..position], |a: &Argument| {
+                    a.name.as_ref().is_some_and(|n| n.text == name.text)
+                });
+                if before.iter().any(same) {
+                    let message = format!("argument `{}` is given twice", name.text);
+                    return Err(error_at(text, name.span, message));
+                }
+                continue;
+            }
             (Some(slot), _) => slot,
             (None, None) if function.variadic => {
                 extra += 1;

@@ -189,6 +189,22 @@ let p[kinds, time] = both / all
 target += log(all)
 ";
 
+/// Differential equations: of two states, of a vector in lanes with kicks, and a stiff one.
+const EQUATIONS: &str = "data e1[obs], clock[obs], shot[shots]
+dim kinds = 3
+mu ~ Normal(0, 1)
+s ~ HalfNormal(1)
+v[kinds] ~ Normal(0, 1)
+let hunted[obs] = solve((0.9 + mu / 9 - 0.5 * hunters) * hunted, 1 + s, clock)
+let hunters[obs] = solve(hunters * (0.4 * hunted - 0.6), 1, clock)
+e1 ~ Normal(hunters - hunted, 1)
+let level[kinds, obs] = solve(s * sin(clock) - level * exp(v / 9), v, clock, from=-0.5, add=shot * s, when=shot)
+target += -sum(level^2) / 99
+let fast[obs] = solve_stiff(-80 * fast + 60 * slow, 1, clock, rtol=1e-5)
+let slow[obs] = solve_stiff(fast - slow * exp(mu / 9), s, clock, rtol=1e-5)
+target += -sum((fast - slow)^2) / 99
+";
+
 /// Covariance functions of differences, and functions of matrices.
 const MATRICES: &str = "data e1[obs], x[obs, kinds]
 s ~ HalfNormal(1)
@@ -248,6 +264,8 @@ fn data() -> Dataset {
     put("sort", &[ROWS], vec![2.0, 1.0, 2.0, 0.0, 1.0, 0.0, 1.0]);
     put("grade", &[ROWS], vec![0.0, 1.0, 2.0, 1.0, 1.0, 0.0, 2.0]);
     put("counts", &[2, 3], vec![2.0, 3.0, 4.0, 5.0, 4.0, 0.0]);
+    put("clock", &[ROWS], vec![0.0, 0.3, 0.7, 0.7, 1.6, 2.0, 3.5]);
+    put("shot", &[3], vec![0.2, 0.7, 2.5]);
     put("z", &[6], wave(6, 6));
     put("w", &[6], wave(7, 6));
     let inf = f64::INFINITY;
@@ -299,6 +317,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("composed", COMPOSED),
         written("recurrences", RECURRENCES),
         written("matrices", MATRICES),
+        written("equations", EQUATIONS),
         written("intervals", INTERVALS),
     ]
 }

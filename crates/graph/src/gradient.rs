@@ -192,6 +192,10 @@ fn rule(g: &mut Graph, id: NodeId, d: NodeId, guard: bool) -> Vec<(usize, NodeId
         Op::CholeskyAdjoint => panic!("second derivatives of a Cholesky factor are not defined"),
         Op::Hole(_) => vec![],
         Op::Recurrence(of) => of.adjoint(g, id, d, guard),
+        Op::Ode(of) => of.adjoint(g, id, d),
+        Op::OdeAdjoint(_) => {
+            panic!("second derivatives of a differential equation are not defined")
+        }
     }
 }
 

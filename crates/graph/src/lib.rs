@@ -10,6 +10,7 @@ mod expr;
 mod gradient;
 mod graph;
 mod named;
+pub mod ode;
 mod op;
 mod real;
 mod rebuild;

@@ -1,6 +1,7 @@
 //! The operations: what a node of a graph may do, and the facts about each that passes need.
 
 use crate::graph::{DataId, DimId, IndexId};
+use crate::ode::Ode;
 use crate::recurrence::Recurrence;
 use crate::{Real, special};
 use std::sync::Arc;
@@ -269,4 +270,8 @@ pub enum Op {
     Hole(u32),
     /// States over steps (see [`Recurrence`]).
     Recurrence(Arc<Recurrence>),
+    /// The solution of a differential equation (see [`Ode`]).
+    Ode(Arc<Ode>),
+    /// The adjoints of the inputs of `Ode`, from (solution, its adjoint at the times, inputs).
+    OdeAdjoint(Arc<Ode>),
 }

@@ -155,6 +155,14 @@ fn compute(
             let inputs: Vec<&[f64]> = (0..node.inputs.len()).map(|k| &input(k)[..]).collect();
             of.evaluate(graph, bindings, &inputs, out);
         }
+        Op::Ode(of) => {
+            let inputs: Vec<&[f64]> = (0..node.inputs.len()).map(|k| &input(k)[..]).collect();
+            of.evaluate(graph, bindings, &inputs, out);
+        }
+        Op::OdeAdjoint(of) => {
+            let inputs: Vec<&[f64]> = (0..node.inputs.len()).map(|k| &input(k)[..]).collect();
+            of.evaluate_adjoint(graph, bindings, &inputs, out);
+        }
         Op::Contract { over } => {
             contract(
                 graph,

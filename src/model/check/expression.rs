@@ -291,13 +291,18 @@ fn is_axis(argument: &Argument) -> bool {
 pub(crate) struct Use<'a> {
     pub(crate) name: &'a str,
     pub(crate) span: Span,
-    /// Whether its values of the step before are asked for, by `lag`.
+    /// Whether its values of the step before are asked for, by `lag`, or those at the running time,
+    /// by the rate of a differential equation.
     pub(crate) before: bool,
 }
 
 /// Visits every name that `statement` uses; the name it defines is not one unless it is used.
 pub(crate) fn uses<'a>(statement: &'a Statement, visit: &mut impl FnMut(Use<'a>)) {
-    let visit = &mut |e: &'a Expr| names_in_expr(e, false, visit);
+    expressions(statement, &mut |e| names_in_expr(e, false, visit));
+}
+
+/// Visits the expressions of a statement.
+pub(super) fn expressions<'a>(statement: &'a Statement, visit: &mut impl FnMut(&'a Expr)) {
     match statement {
         Statement::Data(_) => {}
         Statement::Dim(dim) => {
@@ -308,13 +313,10 @@ pub(crate) fn uses<'a>(statement: &'a Statement, visit: &mut impl FnMut(Use<'a>)
         Statement::Computed(computed) => visit(&computed.value),
         Statement::Target(e) => visit(e),
         Statement::Sampled(s) => {
-            s.subscripts
-                .iter()
-                .for_each(|s| parts(s).for_each(&mut *visit));
-            s.distribution
-                .arguments
-                .iter()
-                .for_each(|a| visit(&a.value));
+            let subscripts = s.subscripts.iter().flat_map(parts);
+            subscripts.for_each(&mut *visit);
+            let arguments = s.distribution.arguments.iter();
+            arguments.for_each(|a| visit(&a.value));
             if let Some(Limits { lower, upper, .. }) = &s.limits {
                 visit(lower);
                 visit(upper);
@@ -323,7 +325,7 @@ pub(crate) fn uses<'a>(statement: &'a Statement, visit: &mut impl FnMut(Use<'a>)
     }
 }
 
-fn names_in_expr<'a>(e: &'a Expr, before: bool, visit: &mut impl FnMut(Use<'a>)) {
+pub(super) fn names_in_expr<'a>(e: &'a Expr, before: bool, visit: &mut impl FnMut(Use<'a>)) {
     match &e.kind {
         ExprKind::Number(_) => {}
         ExprKind::Name(name) => visit(Use {
@@ -343,7 +345,8 @@ fn names_in_expr<'a>(e: &'a Expr, before: bool, visit: &mut impl FnMut(Use<'a>))
             all.for_each(|e| names_in_expr(e, before, visit));
         }
         ExprKind::Call(call) => {
-            let lag = functions::function(&call.name.text).filter(|f| f.shape == Shape::Lag);
+            let is_circular = |f: &&functions::Function| matches!(f.shape, Shape::Lag | Shape::Ode);
+            let lag = functions::function(&call.name.text).filter(is_circular);
             for (k, argument) in call.arguments.iter().enumerate() {
                 if !is_axis(argument) {
                     let lagged = lag.is_some_and(|f| f.slot(k, argument) == Some(0));
@@ -355,7 +358,7 @@ fn names_in_expr<'a>(e: &'a Expr, before: bool, visit: &mut impl FnMut(Use<'a>))
 }
 
 /// The expressions of a subscript.
-fn parts(s: &Subscript) -> impl Iterator<Item = &Expr> {
+pub(super) fn parts(s: &Subscript) -> impl Iterator<Item = &Expr> {
     let (at, start, stop) = match s {
         Subscript::At(e) => (Some(e), None, None),
         Subscript::Slice { start, stop, .. } => (None, start.as_ref(), stop.as_ref()),

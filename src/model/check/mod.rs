@@ -1,5 +1,6 @@
 //! What can be said about a model before any data are seen.
 
+mod equation;
 mod expression;
 mod order;
 mod scope;
@@ -13,6 +14,7 @@ use super::source::{error_at, line_number};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
+pub(crate) use equation::{equation_of, times_of};
 pub(crate) use expression::{Use, uses};
 pub(crate) use order::Order;
 pub(crate) use scope::constant;
@@ -87,6 +89,7 @@ pub(crate) fn check(text: &str, statements: &[Statement]) -> Result<Checked> {
     checker.collect_symbols()?;
     for (i, statement) in statements.iter().enumerate() {
         checker.statement(i, statement)?;
+        checker.equations(statement)?;
     }
     checker.likelihoods()?;
     checker.dim_cycles()?;

@@ -6,14 +6,14 @@ use crate::{Error, Result};
 use std::collections::BTreeMap;
 
 /// What a statement needs: the statement that gives it, and where it was written.
-type Needs = Vec<Vec<Need>>;
+pub(super) type Needs = Vec<Vec<Need>>;
 
 #[derive(Clone, Copy)]
-struct Need {
-    on: usize,
-    span: Span,
-    /// Whether the values of the step before are enough.
-    before: bool,
+pub(super) struct Need {
+    pub(super) on: usize,
+    pub(super) span: Span,
+    /// Whether the values of the step before are enough, or those at the running time of an equation.
+    pub(super) before: bool,
 }
 
 /// `0..needs.len()` in parts whose members need each other in a circle, mostly of one: each part
@@ -122,8 +122,8 @@ fn sort(part: &[usize], needs: &Needs) -> std::result::Result<Vec<usize>, Vec<(u
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     pub(crate) statements: Vec<usize>,
-    /// Definitions that refer to each other's values of the step before. Each part stands together
-    /// among the statements, in the same order.
+    /// Definitions that refer to each other's values of the step before, and solutions of differential
+    /// equations. Each part stands together among the statements, in the same order.
     pub(crate) recurrences: Vec<Vec<usize>>,
 }
 
@@ -142,6 +142,7 @@ impl Checker<'_> {
             });
             needs.push(own);
         }
+        self.join_systems(&mut needs);
         let mut out = Order::default();
         for part in circles(&needs) {
             let sorted = sort(&part, &needs).map_err(|cycle| self.cycle(&cycle))?;
@@ -150,6 +151,12 @@ impl Checker<'_> {
                 let need = needs[at].iter().find(|n| circular(n)).expect("just found");
                 sorted.iter().try_for_each(|&i| self.step(i, need.span))?;
                 out.recurrences.push(sorted.clone());
+            } else if let [one] = part[..]
+                && self.is_solved(one)
+            {
+                let name = self.statements[one].name();
+                self.step(one, name.map_or(Span::default(), |n| n.span))?;
+                out.recurrences.push(vec![one]);
             }
             out.statements.extend(sorted);
         }
@@ -173,6 +180,13 @@ impl Checker<'_> {
         match statement {
             Statement::Computed(computed) if computed.dims.is_empty() => {
                 let span = statement.name().map_or(span, |n| n.span);
+                if let Some((call, time)) = self.equation(i) {
+                    let message = format!(
+                        "the dims of a solution must be written: `{name}[{time}] = {}(...)`",
+                        call.name
+                    );
+                    return Err(self.error(span, message));
+                }
                 let message = format!(
                     "`{name}` depends on its own step before, so its dims must be written, as in \
                      `{name}[time] = ...`"
@@ -215,6 +229,9 @@ impl Checker<'_> {
         let computed =
             |&(i, _): &(usize, Span)| matches!(self.statements[i], Statement::Computed(_));
         let advice = match cycle.iter().all(computed) {
+            true if cycle.iter().any(|&(i, _)| self.is_solved(i)) => {
+                "; of an equation only the rate may depend on the solution".into()
+            }
             true => format!("; its value of the step before is `lag({first}, start)`"),
             false => String::new(),
         };

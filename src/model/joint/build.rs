@@ -114,6 +114,7 @@ impl Joint {
         for part in self.order()? {
             let all: Vec<&Statement> = part.iter().map(|&i| &statements[i]).collect();
             match self.model.recurrences().contains(&part) {
+                true if build.is_system(&all) => build.system(&all)?,
                 true => build.recurrence(&all)?,
                 false => build.statement(all[0])?,
             }

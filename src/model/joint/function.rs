@@ -24,6 +24,7 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
         Shape::Size => return size(b, given[0], given[1]),
         Shape::Matrix | Shape::OfDim => return b.matrix_function(call, &given),
         Shape::Lag => return b.lag(call.span, [given[0], given[1]], axis.map(|a| &a.value)),
+        Shape::Ode => unreachable!("it stands alone in a definition"),
         Shape::Elementwise | Shape::Reduction | Shape::Along | Shape::Dot => {}
     }
     let mut x = Vec::new();

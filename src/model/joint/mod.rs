@@ -17,6 +17,7 @@ mod matrix;
 mod missing;
 mod observations;
 mod observed;
+mod ode;
 mod outer;
 mod recorded_names;
 mod recurrence;

@@ -42,6 +42,10 @@ impl<'g> Build<'_, 'g> {
         let time = match (axis, &dims[..]) {
             (Some(axis), _) => axis_dim(self, value, axis)?,
             (None, [one]) => *one,
+            (None, []) => {
+                let message = format!("`{x}` is a single number here, and has no step before");
+                return Err(self.model.error(span, message));
+            }
             (None, _) => {
                 let has = self.scope.with(|g| g.describe_dims(&dims));
                 let message = format!(

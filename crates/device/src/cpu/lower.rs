@@ -2,9 +2,9 @@
 
 use super::emit::LoopEmitter;
 use super::program::{Arena, KernelPlan, Loc, Motion, PARTIALS, Packed, SLACK, Step};
-use super::recurrence;
 use super::rows::{RowOrder, scalar_core};
 use super::schedule::{Role, Schedule, matrix_product, reads_by_position, side_by_side};
+use super::{ode, recurrence};
 use fitzroy_graph::reference::{evaluate, flat_positions};
 use fitzroy_graph::{Bindings, DimId, Graph, NodeId, Op};
 use std::collections::HashMap;
@@ -84,6 +84,8 @@ impl<'g> Lower<'g> {
                             Op::Recurrence(of) => {
                                 Step::Recurrence(recurrence::lower(&mut lower, node, of))
                             }
+                            Op::Ode(of) => Step::Ode(ode::lower(&mut lower, node, of, false)),
+                            Op::OdeAdjoint(of) => Step::Ode(ode::lower(&mut lower, node, of, true)),
                             _ => Step::Kernel(lower.kernel(node)),
                         };
                         lower.steps.push(step);

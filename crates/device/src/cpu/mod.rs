@@ -9,6 +9,7 @@ pub(crate) mod lower;
 mod maps;
 #[cfg(all(unix, target_arch = "x86_64"))]
 mod native;
+mod ode;
 mod operand;
 mod packed;
 mod products;
@@ -237,7 +238,7 @@ impl Function {
         };
         let loops = self.steps.iter().map(|step| match step {
             Step::Loop(plan) => plan.code.iter().map(bind).collect(),
-            Step::Kernel(_) | Step::Recurrence(_) => Vec::new(),
+            Step::Kernel(_) | Step::Recurrence(_) | Step::Ode(_) => Vec::new(),
         });
         Workspace {
             loops: loops.collect(),
@@ -372,6 +373,8 @@ impl Kernel for Steps<'_> {
                 },
                 // SAFETY: the plan's arrays lie inside these arenas.
                 Step::Recurrence(plan) => unsafe { recurrence::run(plan, self.work, fixed) },
+                // SAFETY: as above.
+                Step::Ode(plan) => unsafe { ode::run(plan, self.work, fixed) },
             }
         }
     }

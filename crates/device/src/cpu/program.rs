@@ -359,6 +359,39 @@ pub(crate) struct RecurrencePlan {
     pub(crate) native: [Option<Steps>; 2],
 }
 
+/// The solution of a differential equation, or its adjoint.
+#[derive(Clone, Debug)]
+pub(crate) struct OdePlan {
+    pub(crate) layout: fitzroy_graph::ode::Layout,
+    pub(crate) method: fitzroy_graph::ode::Method,
+    pub(crate) tolerance: fitzroy_graph::ode::Tolerance,
+    /// The pieces of straight code that are needed.
+    pub(crate) pieces: Vec<PiecePlan>,
+    /// Where the numbers of a lane stand in the work arena.
+    pub(crate) scratch: usize,
+    /// The first time, the times asked for, the times of kicks: each with whether it differs from lane
+    /// to lane.
+    pub(crate) times: [(Loc, bool); 3],
+    /// Where each number of the state starts, lanes side by side.
+    pub(crate) starts: Vec<Loc>,
+    /// What each kick adds to each number of the state, kick after kick, lanes side by side.
+    pub(crate) kicks: Vec<Loc>,
+    /// For an adjoint: the solution, and the adjoint of what was asked for.
+    pub(crate) adjoint_of: Option<[Loc; 2]>,
+    /// The arrays read, and their lengths.
+    pub(crate) inputs: Vec<(Loc, usize)>,
+    pub(crate) to: usize,
+    pub(crate) len: usize,
+}
+
+/// A piece of straight code, whose streams stand still.
+#[derive(Clone, Debug)]
+pub(crate) struct PiecePlan {
+    pub(crate) piece: fitzroy_graph::ode::Piece,
+    pub(crate) code: Vec<Instr>,
+    pub(crate) native: Option<Entry>,
+}
+
 /// Machine code for the steps of a recurrence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Steps {
@@ -374,4 +407,5 @@ pub(crate) enum Step {
     Loop(LoopPlan),
     Kernel(KernelPlan),
     Recurrence(RecurrencePlan),
+    Ode(OdePlan),
 }

@@ -4,7 +4,7 @@ use super::elementwise::apply;
 use super::lower::Lower;
 use super::program::{Arena, BLOCK, Code, Instr, Loc, Motion, RecurrencePlan, SLACK};
 use super::rowwise::{Place, straight};
-use fitzroy_graph::{Graph, Leaf, NodeId, Recurrence};
+use fitzroy_graph::{DimId, Graph, Leaf, NodeId, Recurrence};
 
 /// Where the numbers of a recurrence stand.
 struct Layout<'a> {
@@ -71,8 +71,7 @@ impl Layout<'_> {
 /// The plan of node `id`, which is the recurrence `of`.
 pub(super) fn lower(lower: &mut Lower<'_>, id: NodeId, of: &Recurrence) -> RecurrencePlan {
     let graph = lower.graph;
-    let unrolled = of.unroll(graph, lower.bindings);
-    let straight = straight(&unrolled.graph, unrolled.rows, &unrolled.next);
+    let unrolled = of.unroll(graph, lower.bindings).without_slopes();
     let layout = Layout {
         of,
         leaves: &unrolled.leaves,
@@ -83,13 +82,40 @@ pub(super) fn lower(lower: &mut Lower<'_>, id: NodeId, of: &Recurrence) -> Recur
         steps: graph.size(of.time),
         lanes: graph.len_of(&of.lanes),
     };
+    let code = instructions(
+        lower,
+        (&unrolled.graph, unrolled.rows, &unrolled.next),
+        |leaf| layout.column(leaf),
+        |number| layout.row_of(number, 1 - layout.first()),
+    );
+    RecurrencePlan {
+        code,
+        steps: layout.steps,
+        lanes: layout.lanes,
+        reverse: of.reverse,
+        starts: layout.starts(graph),
+        to: layout.to,
+        inputs: layout.inputs,
+        len: graph.len(id),
+        native: [None; 2],
+    }
+}
+
+/// The instructions of a graph over single numbers; `leaf` and `result` say where these stand.
+pub(super) fn instructions(
+    lower: &mut Lower<'_>,
+    (graph, rows, results): (&Graph, DimId, &[NodeId]),
+    leaf: impl Fn(usize) -> Loc,
+    result: impl Fn(usize) -> Loc,
+) -> Vec<Instr> {
+    let straight = straight(graph, rows, results);
     while lower.buffers.len() < straight.n_buffers {
         let at = lower.reserve(BLOCK + SLACK);
         lower.buffers.push(at);
     }
     let constants = lower.fix(&straight.scalars);
     let place = |place: Place| match place {
-        Place::Column(k) => layout.column(k),
+        Place::Column(k) => leaf(k),
         Place::Buffer(b) => Loc {
             arena: Arena::Work,
             motion: Motion::Buffer,
@@ -107,7 +133,7 @@ pub(super) fn lower(lower: &mut Lower<'_>, id: NodeId, of: &Recurrence) -> Recur
         .enumerate()
         .map(|(number, &b)| Instr {
             code: Code::Copy,
-            to: Some(layout.row_of(number, 1 - layout.first())),
+            to: Some(result(number)),
             also_to: None,
             from: [Some(place(Place::Buffer(b))), None, None],
         });
@@ -117,17 +143,7 @@ pub(super) fn lower(lower: &mut Lower<'_>, id: NodeId, of: &Recurrence) -> Recur
         also_to: i.also_to.map(place),
         from: i.from.map(|from| from.map(place)),
     });
-    RecurrencePlan {
-        code: operations.chain(copies).collect(),
-        steps: layout.steps,
-        lanes: layout.lanes,
-        reverse: of.reverse,
-        starts: layout.starts(graph),
-        to: layout.to,
-        inputs: layout.inputs,
-        len: graph.len(id),
-        native: [None; 2],
-    }
+    operations.chain(copies).collect()
 }
 
 /// Runs all steps.
@@ -157,13 +173,13 @@ pub(super) unsafe fn run(plan: &RecurrencePlan, work: *mut f64, fixed: *const f6
         for lane in lane..plan.lanes {
             for k in 0..plan.steps {
                 let step = if plan.reverse { first - k } else { k };
-                one_step(plan, work, fixed, step * plan.lanes + lane, lane);
+                interpret(&plan.code, work, fixed, step * plan.lanes + lane, lane);
             }
         }
     }
 }
 
-unsafe fn base(loc: Loc, work: *mut f64, fixed: *const f64) -> *const f64 {
+pub(super) unsafe fn base(loc: Loc, work: *mut f64, fixed: *const f64) -> *const f64 {
     // SAFETY: see `run`.
     unsafe {
         match loc.arena {
@@ -173,9 +189,12 @@ unsafe fn base(loc: Loc, work: *mut f64, fixed: *const f64) -> *const f64 {
     }
 }
 
-/// One step of one lane.
-unsafe fn one_step(
-    plan: &RecurrencePlan,
+/// Instructions over single numbers, at a row and a lane.
+///
+/// # Safety
+/// What the instructions name lies inside the arenas.
+pub(super) unsafe fn interpret(
+    code: &[Instr],
     work: *mut f64,
     fixed: *const f64,
     row: usize,
@@ -190,7 +209,7 @@ unsafe fn one_step(
         // SAFETY: see `run`.
         unsafe { base(loc, work, fixed).add(moved) }
     };
-    for i in &plan.code {
+    for i in code {
         let read = |k: usize| {
             let from = i.from[k].expect("instructions have their operands");
             // SAFETY: see `run`.

@@ -70,7 +70,7 @@ impl Parts<'_> {
                 false => self.element(g, inputs[leaf.hole], leaf.hole, leaf.element),
             })
             .collect();
-        let next = self.instantiate(g, &leaves);
+        let next = self.unrolled.place(g, &leaves, &self.dims);
         let numbers = 0..self.n_states;
         let left = numbers.clone().map(|k| self.steps_of(g, d, k, 1 - first));
         let left: Vec<NodeId> = left.collect();
@@ -252,31 +252,5 @@ impl Parts<'_> {
             sum = Some(sum.map_or(placed, |sum| g.bin(Binary::Add, sum, placed)));
         }
         sum.map(|sum| g.relabel(sum, &dims))
-    }
-
-    /// The states after every step, if `behind` stands behind the leaves.
-    fn instantiate(&self, g: &mut Graph, behind: &[NodeId]) -> Vec<NodeId> {
-        let mut at: Vec<NodeId> = Vec::new();
-        for node in self.unrolled.graph.nodes() {
-            let x = |k: usize| at[node.inputs[k].index()];
-            let made = match &node.op {
-                Op::Data(number) => behind[number.index()],
-                Op::Const(bits) => g.lit(f64::from_bits(*bits)),
-                Op::Unary(op) => g.unary(*op, x(0)),
-                Op::Binary(op) => {
-                    let [a, b] = [x(0), x(1)];
-                    g.binary(*op, a, b).expect("numbers over steps and lanes")
-                }
-                Op::Select => {
-                    let [c, a, b] = [x(0), x(1), x(2)];
-                    g.select(c, a, b).expect("numbers over steps and lanes")
-                }
-                _ => x(0),
-            };
-            at.push(made);
-        }
-        let next = self.unrolled.next.iter();
-        next.map(|n| g.broadcast(at[n.index()], &self.dims))
-            .collect()
     }
 }

@@ -64,16 +64,42 @@ impl Graph {
     pub fn recur(&mut self, time: DimId, reverse: bool, carried: &[Carried]) -> Result<Vec<Ran>> {
         let holes: Vec<NodeId> = carried.iter().map(|c| c.before).collect();
         let afters = self.afters(carried)?;
-        let depends = self.dependents(&holes);
-        let needed = self.needed(&afters);
+        let of = "the step of a recurrence";
+        let (recurrence, reads) = self.step((time, reverse), (&holes, holes.len()), &afters, of)?;
+        let mut inputs = Vec::new();
+        for (s, c) in carried.iter().enumerate() {
+            let dims = [&recurrence.states[s][..], &recurrence.lanes].concat();
+            inputs.push(self.broadcast(c.start, &dims));
+        }
+        inputs.extend(reads);
+        Ok(self.run(recurrence, inputs, &holes))
+    }
+
+    /// The step that computes `afters` from `holes`, and what it reads beside these. The first
+    /// `n_told` of the holes tell which dims are lanes; `of` is what it is called in messages. Holes
+    /// without the dim `time` are those of a step that stands alone.
+    pub(crate) fn step(
+        &mut self,
+        (time, reverse): (DimId, bool),
+        (holes, n_told): (&[NodeId], usize),
+        afters: &[NodeId],
+        of: &str,
+    ) -> Result<(Recurrence, Vec<NodeId>)> {
+        let depends = self.dependents(holes);
+        let needed = self.needed(afters);
         let inside: Vec<NodeId> = self
             .node_ids()
             .filter(|id| depends[id.index()] && needed[id.index()] && !holes.contains(id))
             .collect();
         for &id in &inside {
-            self.check_step(id, time)?;
+            self.check_step(id, time, of)?;
+            if self.dims(holes[0]).contains(&time) && !self.each(id, time) {
+                let name = &self.dim_info(time).name;
+                let text = format!("a step of a recurrence over `{name}` cannot read other steps");
+                return Err(Error::new(ErrorKind::Dims, text));
+            }
         }
-        let lanes = self.lanes(time, &holes, &inside, &depends);
+        let lanes = self.lanes(time, &holes[..n_told], &inside);
         let mut step = Step {
             time,
             lanes: &lanes,
@@ -81,7 +107,7 @@ impl Graph {
             holes: Vec::new(),
             at: HashMap::new(),
         };
-        for &hole in &holes {
+        for &hole in holes {
             step.hole(self, hole, hole);
         }
         let inputs = inside.iter().flat_map(|id| self.node(*id).inputs.clone());
@@ -106,24 +132,18 @@ impl Graph {
             reverse,
             lanes: lanes.clone(),
             states,
-            holes: step.holes.len(),
+            holes: nodes.iter().filter(|n| matches!(n.op, Op::Hole(_))).count(),
             nodes,
             next,
         };
         if recurrence.operations(self) > MOST_OPERATIONS {
             let text = format!(
-                "a step of this recurrence is {} operations; at most {MOST_OPERATIONS} are possible",
+                "{of} has {} operations; at most {MOST_OPERATIONS} are possible",
                 recurrence.operations(self)
             );
             return Err(Error::new(ErrorKind::Dims, text));
         }
-        let mut inputs = Vec::new();
-        for (s, c) in carried.iter().enumerate() {
-            let dims = [&recurrence.states[s][..], &lanes].concat();
-            inputs.push(self.broadcast(c.start, &dims));
-        }
-        inputs.extend(reads);
-        Ok(self.run(recurrence, inputs, &holes))
+        Ok((recurrence, reads))
     }
 
     /// The states after a step over the dims of their holes.
@@ -141,22 +161,19 @@ impl Graph {
         Ok(afters)
     }
 
-    /// Whether `node`, which depends on a hole, may be part of a step.
-    fn check_step(&self, id: NodeId, time: DimId) -> Result<()> {
-        let name = &self.dim_info(time).name;
+    /// Whether `node`, which depends on a hole, may be part of a step, which is called `of`.
+    fn check_step(&self, id: NodeId, time: DimId, of: &str) -> Result<()> {
         let what = match &self.node(id).op {
-            Op::Recurrence(_) => "a recurrence cannot stand in the step of another".into(),
+            Op::Recurrence(_) => format!("a recurrence cannot stand in {of}"),
+            Op::Ode(_) => format!("a differential equation cannot be solved in {of}"),
             Op::Gather(i) | Op::SegmentSum(i) if self.indices[i.index()].rows == time => {
                 let index = &self.indices[i.index()].name;
                 format!(
                     "a state of a recurrence cannot be looked up by `{index}`, which differs from step to step"
                 )
             }
-            op if is_matrix(op) => {
-                "factors of matrices cannot be taken in the step of a recurrence".into()
-            }
-            _ if self.each(id, time) => return Ok(()),
-            _ => format!("a step of a recurrence over `{name}` cannot read other steps"),
+            op if is_matrix(op) => format!("factors of matrices cannot be taken in {of}"),
+            _ => return Ok(()),
         };
         Err(Error::new(ErrorKind::Dims, what))
     }
@@ -192,13 +209,10 @@ impl Graph {
     }
 
     /// The dims along which the elements of all states know nothing of each other.
-    fn lanes(
-        &self,
-        time: DimId,
-        holes: &[NodeId],
-        inside: &[NodeId],
-        depends: &[bool],
-    ) -> Vec<DimId> {
+    fn lanes(&self, time: DimId, holes: &[NodeId], inside: &[NodeId]) -> Vec<DimId> {
+        let depends = self.dependents(holes);
+        let inside = inside.iter().filter(|id| depends[id.index()]);
+        let inside: Vec<NodeId> = inside.copied().collect();
         let all = self.dims(holes[0]).iter().copied();
         let alone = |d: &DimId| {
             let kept = |id: NodeId| {

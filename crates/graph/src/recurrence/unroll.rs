@@ -27,6 +27,47 @@ pub struct Unrolled {
     pub next: Vec<NodeId>,
 }
 
+impl Unrolled {
+    /// The states after a step, over `dims`, if `behind` stands behind the leaves.
+    pub(crate) fn place(&self, g: &mut Graph, behind: &[NodeId], dims: &[DimId]) -> Vec<NodeId> {
+        let mut at: Vec<NodeId> = Vec::new();
+        for node in self.graph.nodes() {
+            let x = |k: usize| at[node.inputs[k].index()];
+            let made = match &node.op {
+                Op::Data(number) => behind[number.index()],
+                Op::Const(bits) => g.lit(f64::from_bits(*bits)),
+                Op::Unary(op) => g.unary(*op, x(0)),
+                Op::Binary(op) => {
+                    let [a, b] = [x(0), x(1)];
+                    g.binary(*op, a, b).expect("numbers over the same dims")
+                }
+                Op::Select => {
+                    let [c, a, b] = [x(0), x(1), x(2)];
+                    g.select(c, a, b).expect("numbers over the same dims")
+                }
+                Op::WithSlopes => {
+                    let inputs: Vec<NodeId> = (0..node.inputs.len())
+                        .map(|k| g.broadcast(x(k), dims))
+                        .collect();
+                    g.push(Op::WithSlopes, inputs, dims.to_vec())
+                }
+                _ => x(0),
+            };
+            at.push(made);
+        }
+        let next = self.next.iter();
+        next.map(|n| g.broadcast(at[n.index()], dims)).collect()
+    }
+
+    /// The same without [`Op::WithSlopes`], for a device.
+    pub fn without_slopes(mut self) -> Self {
+        if let Some((graph, next)) = self.graph.without_slopes(&self.next) {
+            (self.graph, self.next) = (graph, next);
+        }
+        self
+    }
+}
+
 impl Recurrence {
     /// The dims of node `k` of a step beside steps and lanes.
     pub(super) fn own_dims(&self, dims: &[DimId]) -> Vec<DimId> {
@@ -100,7 +141,17 @@ impl Recurrence {
                 .map(|i| out.select(x(0)[i], x(1)[i], x(2)[i]))
                 .map(|chosen| chosen.expect("numbers combine"))
                 .collect(),
-            Op::WithSlopes | Op::Relabel => x(0).clone(),
+            Op::Relabel => x(0).clone(),
+            Op::WithSlopes => {
+                let rows = out.dims(at[0][0]).to_vec();
+                let one = |out: &mut Graph, i: usize| {
+                    let inputs: Vec<NodeId> = (0..node.inputs.len())
+                        .map(|slot| out.broadcast(x(slot)[i], &rows))
+                        .collect();
+                    out.push(Op::WithSlopes, inputs, rows.clone())
+                };
+                (0..x(0).len()).map(|i| one(out, i)).collect()
+            }
             Op::Broadcast => picked(flat_positions(g, &dims, &x_dims(0))),
             Op::Sum | Op::MaxOver => {
                 let op = match node.op {

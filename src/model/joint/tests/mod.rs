@@ -5,6 +5,7 @@ mod interval;
 mod matrices;
 mod missing;
 mod observed;
+mod odes;
 mod predicted;
 mod priors;
 

@@ -96,7 +96,7 @@ pub(super) fn compile(
     };
     let slots_at = Room::reserve(room.work_len, SLOTS * SLOT);
     let (mut code, mut entries) = (Vec::new(), Vec::new());
-    let mut recurrences = Vec::new();
+    let (mut recurrences, mut pieces) = (Vec::new(), Vec::new());
     for (k, step) in steps.iter_mut().enumerate() {
         let plan = match step {
             Step::Loop(plan) => plan,
@@ -104,6 +104,15 @@ pub(super) fn compile(
                 for (lanes, bytes) in steps::assemble(plan, wide, slots_at, fault) {
                     recurrences.push((k, lanes, code.len()));
                     add(&mut code, bytes);
+                }
+                continue;
+            }
+            Step::Ode(plan) => {
+                for (at, piece) in plan.pieces.iter().enumerate() {
+                    if let Some(bytes) = steps::piece(&piece.code, wide, slots_at, fault) {
+                        pieces.push((k, at, code.len()));
+                        add(&mut code, bytes);
+                    }
                 }
                 continue;
             }
@@ -162,6 +171,14 @@ pub(super) fn compile(
         // SAFETY: as above; `steps::assemble` wrote it.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
         plan.native[usize::from(lanes == 1)] = Some(Steps { entry, lanes });
+    }
+    for (k, at, offset) in pieces {
+        let Step::Ode(plan) = &mut steps[k] else {
+            unreachable!("it had code made");
+        };
+        // SAFETY: as above; `steps::piece` wrote it.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(pages.address(offset)) };
+        plan.pieces[at].native = Some(entry);
     }
     Ok(Native { _pages: pages })
 }

@@ -6,7 +6,7 @@
 use super::assemble::{Assembler, Layout, Target};
 use super::body::{self, Buffers};
 use super::{Fault, MOST_ALIVE, RET, VZEROUPPER, order, plant};
-use crate::cpu::program::{LoopPlan, RecurrencePlan};
+use crate::cpu::program::{Instr, LoopPlan, RecurrencePlan};
 
 /// Before the first step.
 const PROLOGUE: [&[u8]; 3] = [
@@ -27,18 +27,29 @@ pub(super) fn assemble(
     let lanes = [widest, 1].into_iter().filter(|&lanes| lanes <= plan.lanes);
     lanes
         .filter(|&lanes| lanes > 1 || !plan.lanes.is_multiple_of(widest))
-        .filter_map(|lanes| Some((lanes, function(plan, lanes, wide, slots_at, fault)?)))
+        .filter_map(|lanes| {
+            let row = i32::try_from(8 * plan.lanes).ok()?;
+            let moved = if plan.reverse { -row } else { row };
+            let bytes = function((&plan.code, moved), lanes, wide, slots_at, fault)?;
+            Some((lanes, bytes))
+        })
         .collect()
 }
 
+/// A piece of straight code for one lane, called as a recurrence of one step; none if it is too
+/// large.
+pub(super) fn piece(code: &[Instr], wide: bool, slots_at: usize, fault: Fault) -> Option<Vec<u8>> {
+    function((code, 0), 1, wide, slots_at, fault)
+}
+
+/// The loop over the steps of `code`, each so many bytes further on.
 fn function(
-    plan: &RecurrencePlan,
+    (code, moved): (&[Instr], i32),
     lanes: usize,
     wide: bool,
     slots_at: usize,
     fault: Fault,
 ) -> Option<Vec<u8>> {
-    let step = i32::try_from(8 * plan.lanes).ok()?;
     let target = Target {
         wide,
         single: lanes == 1,
@@ -50,7 +61,7 @@ fn function(
     // A step works element by element, as a loop that sums nothing does.
     let as_loop = LoopPlan {
         n: lanes,
-        code: plan.code.clone(),
+        code: code.to_vec(),
         ..LoopPlan::default()
     };
     let none = Buffers {
@@ -68,7 +79,6 @@ fn function(
         let end = a.writer.jump(&[0x0F, 0x84]); // jz
         a.body(1, false);
         a.writer.bytes.extend([0x48, 0x05]); // add rax, bytes
-        let moved = if plan.reverse { -step } else { step };
         a.writer.bytes.extend(moved.to_le_bytes());
         a.writer.bytes.extend([0x48, 0xFF, 0xC9]); // dec rcx
         a.writer.back(top);

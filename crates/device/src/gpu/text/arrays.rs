@@ -64,6 +64,7 @@ impl Arrays {
                 Step::Kernel(plan) => arrays.add(plan.to, plan.len, arrays.of_kernel(plan)),
                 // Recurrences lose digits as they go.
                 Step::Recurrence(plan) => arrays.add(plan.to, plan.len, Real::Double),
+                Step::Ode(plan) => arrays.add(plan.to, plan.len, Real::Double),
             }
         }
         arrays

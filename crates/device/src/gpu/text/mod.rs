@@ -11,6 +11,7 @@ pub mod damping;
 mod functions;
 mod kernels;
 mod loops;
+mod odes;
 mod order;
 mod positions;
 mod precision;
@@ -107,6 +108,7 @@ pub fn emit_in(
             Step::Loop(plan) => writer.many(plan),
             Step::Kernel(plan) => writer.kernel(plan),
             Step::Recurrence(plan) => writer.recurrence(plan),
+            Step::Ode(plan) => writer.ode(plan),
         }
     }
     writer.write_totals();
@@ -132,6 +134,8 @@ struct Writer<'a> {
     /// Sums that wait until one of them is needed.
     totals: Vec<Total>,
     arrays: Arrays,
+    /// Whether differential equations are solved.
+    has_odes: bool,
     tables: Tables,
     fixed: &'a [f64],
     graph: &'a Graph,
@@ -159,6 +163,7 @@ impl<'a> Writer<'a> {
             turned: HashMap::new(),
             totals: Vec::new(),
             arrays: Arrays::new(lower, precision),
+            has_odes: false,
             tables: Tables::default(),
             fixed: &lower.fixed,
             graph: lower.graph,
@@ -462,13 +467,15 @@ impl<'a> Writer<'a> {
              APART double value_and_gradient(const {vector} *q, {vector} *g, double *w,\n    \
              const double *fixed, const unsigned *table)\n{{\n{memories}{own}}}\n"
         );
+        let called = functions::called(&body, functions::Code::Once);
+        let odes = if self.has_odes { odes::COURSE } else { "" };
         let mut fixed = self.doubles;
         match lower {
             false => fixed.extend_from_slice(self.fixed),
             true => fixed.extend(self.fixed.chunks(2).map(pair)),
         }
         Source {
-            text: format!("{}{body}", functions::called(&body, functions::Code::Once)),
+            text: format!("{called}{odes}{body}"),
             fixed,
             table: self.tables.numbers,
             n_work: doubles + singles.div_ceil(2),

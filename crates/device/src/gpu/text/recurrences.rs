@@ -28,49 +28,54 @@ impl Writer<'_> {
             "        ROLLED for (int k = 0; k < {steps}; ++k) {{\n            \
              const int at = ({step}) * {lanes} + l;"
         );
-        let mut values = HashMap::new();
-        for instr in &plan.code {
-            self.step_instruction(plan, instr, &mut values, &mut text);
-        }
+        let operand = |w: &mut Self, loc: Loc| w.step_operand(plan, loc);
+        let store = |w: &mut Self, loc: Loc| array(w.arrays.place(loc.at), "at");
+        self.straight(&plan.code, operand, store, &mut text);
         text.push_str("        }\n    }\n");
         self.step(&text);
         let to = self.arrays.place(plan.to);
         self.arrays.wrote(to, plan.len, Access::Any);
     }
 
-    fn step_instruction(
+    /// Instructions over single numbers; `operand` says how what is no intermediate result is read,
+    /// `store` where a stream is written.
+    pub(super) fn straight(
         &mut self,
-        plan: &RecurrencePlan,
-        instr: &Instr,
-        values: &mut HashMap<(bool, usize), String>,
+        code: &[Instr],
+        mut operand: impl FnMut(&mut Self, Loc) -> String,
+        mut store: impl FnMut(&mut Self, Loc) -> String,
         text: &mut String,
     ) {
-        let operands = instr.from.iter().flatten();
-        let x: Vec<String> = operands
-            .map(|&loc| match values.get(&key(loc)) {
-                Some(value) if loc.motion == Motion::Buffer => value.clone(),
-                _ => self.step_operand(plan, loc),
-            })
-            .collect();
-        let name = self.name();
-        let also = instr.also_to.map(|to| (to, self.name()));
-        let done = statement(instr.code, &x, self.real).expect("a step works element by element");
-        let line = match (done, &also) {
-            (Statement::Pair(call), Some((_, also))) => {
-                format!("double {also};\n            const double {name} = {call}, &{also});")
+        let mut values: HashMap<(bool, usize), String> = HashMap::new();
+        for instr in code {
+            let mut x = Vec::new();
+            for &loc in instr.from.iter().flatten() {
+                x.push(match values.get(&key(loc)) {
+                    Some(value) if loc.motion == Motion::Buffer => value.clone(),
+                    _ => operand(self, loc),
+                });
             }
-            (Statement::Value(value) | Statement::Pair(value), _) => {
-                format!("const double {name} = {value};")
+            let name = self.name();
+            let also = instr.also_to.map(|to| (to, self.name()));
+            let done =
+                statement(instr.code, &x, self.real).expect("a step works element by element");
+            let line = match (done, &also) {
+                (Statement::Pair(call), Some((_, also))) => {
+                    format!("double {also};\n            const double {name} = {call}, &{also});")
+                }
+                (Statement::Value(value) | Statement::Pair(value), _) => {
+                    format!("const double {name} = {value};")
+                }
+            };
+            let _ = writeln!(text, "            {line}");
+            let to = instr.to.map(|to| (to, name));
+            for (to, name) in to.into_iter().chain(also) {
+                if to.motion == Motion::Stream {
+                    let to = store(self, to);
+                    let _ = writeln!(text, "            {to} = {name};");
+                }
+                values.insert(key(to), name);
             }
-        };
-        let _ = writeln!(text, "            {line}");
-        let to = instr.to.map(|to| (to, name));
-        for (to, name) in to.into_iter().chain(also) {
-            if to.motion == Motion::Stream {
-                let to = array(self.arrays.place(to.at), "at");
-                let _ = writeln!(text, "            {to} = {name};");
-            }
-            values.insert(key(to), name);
         }
     }
 
@@ -81,7 +86,14 @@ impl Writer<'_> {
                 let len = plan.steps * plan.lanes;
                 self.element(loc, len, "at", Access::Any)
             }
-            Motion::Along => self.element(loc, plan.lanes, "l", Access::Any),
+            _ => self.lane_operand(loc, plan.lanes),
+        }
+    }
+
+    /// A number of lane `l`, or one that all lanes share.
+    pub(super) fn lane_operand(&mut self, loc: Loc, lanes: usize) -> String {
+        match loc.motion {
+            Motion::Along => self.element(loc, lanes, "l", Access::Any),
             _ => self.scalar(loc),
         }
     }

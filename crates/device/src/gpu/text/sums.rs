@@ -179,6 +179,7 @@ impl Writer<'_> {
                 Step::Loop(plan) => plan.code.iter().any(|c| c.from.iter().flatten().any(is)),
                 Step::Kernel(plan) => plan.inputs.iter().any(|(loc, _)| is(loc)),
                 Step::Recurrence(plan) => plan.inputs.iter().any(|(loc, _)| is(loc)),
+                Step::Ode(plan) => plan.inputs.iter().any(|(loc, _)| is(loc)),
             }
         };
         if self.totals.iter().any(|total| reads(total.to)) {

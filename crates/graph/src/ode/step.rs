@@ -1,0 +1,598 @@
+//! One step of a method, and its adjoint, as straight code over single numbers.
+
+use super::{Layout, Method, Ode, POWERS};
+use crate::gradient::pull_back;
+use crate::graph::{Bindings, DimId, Graph, NodeId};
+use crate::op::{Binary, Unary};
+use crate::recurrence::Unrolled;
+use std::collections::HashMap;
+
+/// The pieces of straight code that a solution is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// The rate at the state and the time.
+    Rate,
+    /// A step, without its polynomial.
+    Step,
+    /// A step with its polynomial.
+    WholeStep,
+    /// The adjoint of a step of which nothing within is asked for.
+    Adjoint,
+    /// The adjoint of a step with its polynomial.
+    WholeAdjoint,
+}
+
+/// Where a piece reads a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// In the numbers of the lane, as [`Layout`] has them.
+    Scratch(usize),
+    /// An element of an input of the equation's node.
+    Input {
+        /// Which input.
+        input: usize,
+        /// Which element of it, beside lanes.
+        element: usize,
+        /// Whether it differs from lane to lane.
+        laned: bool,
+    },
+}
+
+/// A piece of straight code.
+#[derive(Clone, Debug)]
+pub struct Straight {
+    /// Its nodes, elementwise over one dim. Its arrays are the sources, in their order.
+    pub graph: Graph,
+    /// The dim.
+    pub rows: DimId,
+    /// What it reads.
+    pub sources: Vec<Source>,
+    /// What it computes, and where in the numbers of the lane each goes.
+    pub results: Vec<(NodeId, usize)>,
+}
+
+impl Ode {
+    /// A piece of this equation. `g` is its graph.
+    pub fn piece(&self, g: &Graph, bindings: &Bindings, piece: Piece) -> Straight {
+        let layout = self.layout(g);
+        let unrolled = self.rate.unroll(g, bindings);
+        let n = layout.numbers;
+        let mut writer = Writer::new(self, layout, &unrolled);
+        match piece {
+            Piece::Rate => {
+                let rate = writer.rate(&writer.state.clone(), writer.time);
+                writer.result(&rate, layout.rate());
+            }
+            Piece::Step | Piece::WholeStep => {
+                let rate = writer.leaves(Source::Scratch, layout.rate(), n);
+                let step = writer.step(self.method, &rate, piece == Piece::WholeStep);
+                writer.result(&step.next, layout.next());
+                writer.result(&step.next_rate, layout.next_rate());
+                let error = writer.error(&step, self);
+                writer.result(&[error], layout.error());
+                writer.result(&step.polynomial, layout.polynomial());
+            }
+            Piece::Adjoint | Piece::WholeAdjoint => {
+                let rate = writer.rate(&writer.state.clone(), writer.time);
+                let step = writer.step(self.method, &rate, piece == Piece::WholeAdjoint);
+                let from = layout.adjoint();
+                let of = [&step.next[..], &step.polynomial].concat();
+                let given = writer.leaves(Source::Scratch, from, of.len());
+                let of: Vec<(NodeId, NodeId)> = of.into_iter().zip(given).collect();
+                let leaves = [&writer.state[..], &writer.read].concat();
+                let adjoints = pull_back(&mut writer.g, &of, &leaves, false);
+                let zero = writer.number(0.0);
+                let adjoints: Vec<NodeId> =
+                    adjoints.into_iter().map(|a| a.unwrap_or(zero)).collect();
+                writer.result(&adjoints, layout.made());
+            }
+        }
+        writer.finish()
+    }
+}
+
+/// What a step comes to.
+struct Step {
+    next: Vec<NodeId>,
+    next_rate: Vec<NodeId>,
+    /// The difference of two methods.
+    error: Vec<NodeId>,
+    /// Power by power; empty if it was not asked for.
+    polynomial: Vec<NodeId>,
+}
+
+/// A piece that is being written. The rate is written anew at each stage.
+struct Writer<'u> {
+    g: Graph,
+    rows: DimId,
+    rate: &'u Unrolled,
+    sources: Vec<(NodeId, Source)>,
+    results: Vec<(NodeId, usize)>,
+    state: Vec<NodeId>,
+    time: NodeId,
+    length: NodeId,
+    read: Vec<NodeId>,
+}
+
+impl<'u> Writer<'u> {
+    fn new(of: &Ode, layout: Layout, rate: &'u Unrolled) -> Self {
+        let mut g = Graph::new();
+        let rows = g.dim("rows", 2);
+        let nothing = g.lit(0.0);
+        let mut writer = Writer {
+            g,
+            rows,
+            rate,
+            sources: Vec::new(),
+            results: Vec::new(),
+            state: Vec::new(),
+            time: nothing,
+            length: nothing,
+            read: Vec::new(),
+        };
+        writer.state = writer.leaves(Source::Scratch, layout.state(), layout.numbers);
+        let times = writer.leaves(Source::Scratch, layout.time(), 2);
+        (writer.time, writer.length) = (times[0], times[1]);
+        let first = of.n_states() + 1;
+        let read = rate.leaves[layout.numbers..].iter();
+        let read = read.filter(|l| l.hole >= first).map(|l| Source::Input {
+            input: of.reads_at() + l.hole - first,
+            element: l.element,
+            laned: of.is_laned(l.hole),
+        });
+        let read: Vec<Source> = read.collect();
+        writer.read = read.into_iter().map(|s| writer.leaf(s)).collect();
+        writer
+    }
+
+    /// A leaf is a hole while slopes are taken: those of data are none.
+    fn leaf(&mut self, source: Source) -> NodeId {
+        let hole = self.g.hole(&[self.rows]);
+        self.sources.push((hole, source));
+        hole
+    }
+
+    fn leaves(&mut self, source: fn(usize) -> Source, from: usize, n: usize) -> Vec<NodeId> {
+        (from..from + n).map(|at| self.leaf(source(at))).collect()
+    }
+
+    fn number(&mut self, x: f64) -> NodeId {
+        let x = self.g.lit(x);
+        self.g.broadcast(x, &[self.rows])
+    }
+
+    fn result(&mut self, nodes: &[NodeId], to: usize) {
+        let nodes = nodes.iter().enumerate();
+        self.results.extend(nodes.map(|(k, &node)| (node, to + k)));
+    }
+
+    fn finish(self) -> Straight {
+        let Writer { mut g, rows, .. } = self;
+        let mut known = HashMap::new();
+        for (number, (hole, _)) in self.sources.iter().enumerate() {
+            known.insert(*hole, g.data(&number.to_string(), &[rows]));
+        }
+        let (nodes, places): (Vec<NodeId>, Vec<usize>) = self.results.into_iter().unzip();
+        let nodes = g.substitute(&nodes, &known);
+        let nodes: Vec<NodeId> = nodes.into_iter().map(|n| g.broadcast(n, &[rows])).collect();
+        let plain = g.without_slopes(&nodes);
+        let (graph, nodes) = plain.unwrap_or((g, nodes));
+        Straight {
+            graph,
+            rows,
+            sources: self.sources.into_iter().map(|(_, source)| source).collect(),
+            results: nodes.into_iter().zip(places).collect(),
+        }
+    }
+
+    fn add(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.g.bin(Binary::Add, a, b)
+    }
+
+    fn mul(&mut self, a: NodeId, b: NodeId) -> NodeId {
+        self.g.bin(Binary::Mul, a, b)
+    }
+
+    /// Σ cⱼ xⱼ of numbers that may be missing, which are 0.
+    fn combine<'x>(
+        &mut self,
+        terms: impl IntoIterator<Item = (f64, &'x NodeId)>,
+    ) -> Option<NodeId> {
+        let mut sum = None;
+        for (c, &x) in terms {
+            if c == 0.0 {
+                continue;
+            }
+            let c = self.number(c);
+            let term = self.mul(c, x);
+            sum = Some(sum.map_or(term, |sum| self.add(sum, term)));
+        }
+        sum
+    }
+
+    /// Σ cⱼ kⱼ of vectors, number by number.
+    fn combined(&mut self, c: &[f64], k: &[Vec<NodeId>]) -> Vec<NodeId> {
+        let one = |w: &mut Self, i: usize| {
+            let terms = c.iter().copied().zip(k.iter().map(|k| &k[i]));
+            let sum = w.combine(terms);
+            sum.unwrap_or_else(|| w.number(0.0))
+        };
+        (0..k[0].len()).map(|i| one(self, i)).collect()
+    }
+
+    fn plus(&mut self, a: &[NodeId], b: &[NodeId]) -> Vec<NodeId> {
+        a.iter().zip(b).map(|(&a, &b)| self.add(a, b)).collect()
+    }
+
+    fn times(&mut self, by: NodeId, x: &[NodeId]) -> Vec<NodeId> {
+        x.iter().map(|&x| self.mul(by, x)).collect()
+    }
+
+    /// The rate at a state and a time.
+    fn rate(&mut self, state: &[NodeId], time: NodeId) -> Vec<NodeId> {
+        let mut behind = state.to_vec();
+        let of_time = self.rate.leaves.len() - state.len() - self.read.len();
+        behind.extend(std::iter::repeat_n(time, of_time));
+        behind.extend(&self.read);
+        let next = self.rate.place(&mut self.g, &behind, &[self.rows]);
+        next[..state.len()].to_vec()
+    }
+
+    fn step(&mut self, method: Method, rate: &[NodeId], whole: bool) -> Step {
+        match method {
+            Method::Explicit => self.explicit(rate, whole),
+            Method::Stiff => self.stiff(whole),
+        }
+    }
+
+    /// Mean of (errorᵢ / (absolute + relative·max |yᵢ|))², over a step's two ends.
+    fn error(&mut self, step: &Step, of: &Ode) -> NodeId {
+        let tolerance = of.tolerance();
+        let [absolute, relative] = [tolerance.absolute, tolerance.relative].map(|x| self.number(x));
+        let state = self.state.clone();
+        let mut sum = None;
+        for ((&error, &next), before) in step.error.iter().zip(&step.next).zip(state) {
+            let [before, next] = [before, next].map(|y| self.g.unary(Unary::Abs, y));
+            let most = self.g.bin(Binary::Max, before, next);
+            let by = self.mul(relative, most);
+            let allowed = self.add(absolute, by);
+            let ratio = self.g.bin(Binary::Div, error, allowed);
+            let square = self.mul(ratio, ratio);
+            sum = Some(sum.map_or(square, |sum| self.add(sum, square)));
+        }
+        let n = self.number(1.0 / step.error.len().max(1) as f64);
+        let sum = sum.unwrap_or_else(|| self.number(0.0));
+        self.mul(n, sum)
+    }
+
+    /// Dormand and Prince: kᵢ = f(t + cᵢh, y + h Σ aᵢⱼ kⱼ).
+    fn explicit(&mut self, rate: &[NodeId], whole: bool) -> Step {
+        use dormand_prince::{A, C, E, P};
+        let (state, time, length) = (self.state.clone(), self.time, self.length);
+        let mut k = vec![rate.to_vec()];
+        let mut at = state.clone();
+        for (a, c) in A.iter().zip(C) {
+            let moved = self.combined(&a[..k.len()], &k);
+            let moved = self.times(length, &moved);
+            at = self.plus(&state, &moved);
+            let c = self.number(c);
+            let later = self.mul(c, length);
+            let later = self.add(time, later);
+            let next = self.rate(&at, later);
+            k.push(next);
+        }
+        let error = self.combined(&E, &k);
+        let error = self.times(length, &error);
+        let mut polynomial = Vec::new();
+        for power in 0..if whole { POWERS } else { 0 } {
+            let c: Vec<f64> = P.iter().map(|row| row[power]).collect();
+            let sum = self.combined(&c, &k);
+            polynomial.extend(self.times(length, &sum));
+        }
+        Step {
+            next: at,
+            next_rate: k.pop().expect("seven stages"),
+            error,
+            polynomial,
+        }
+    }
+
+    /// RODAS: (1/(hγ) − J) uᵢ = f(t + cᵢh, y + Σ aᵢⱼ uⱼ) + Σ cᵢⱼ uⱼ/h + h dᵢ ∂f/∂t.
+    fn stiff(&mut self, whole: bool) -> Step {
+        use rodas::{A, C, D, DENSE, GAMMA, TIME};
+        let (state, time, length) = (self.state.clone(), self.time, self.length);
+        let n = state.len();
+        let rate = self.rate(&state, time);
+        let (jacobian, by_time) = self.slopes(&rate);
+        let inverse = self.g.unary(Unary::Recip, length);
+        let over_gamma = self.number(1.0 / GAMMA);
+        let diagonal = self.mul(over_gamma, inverse);
+        let mut factors = self.factors(jacobian, diagonal);
+        let mut u: Vec<Vec<NodeId>> = Vec::new();
+        let mut at = state.clone();
+        for stage in 0..6 {
+            let mut right = match stage {
+                0 => rate.clone(),
+                _ => {
+                    at = match stage {
+                        5 => self.plus(&at, &u[4]),
+                        _ => {
+                            let moved = self.combined(&A[stage][..stage], &u);
+                            self.plus(&state, &moved)
+                        }
+                    };
+                    let c = self.number(TIME[stage]);
+                    let later = self.mul(c, length);
+                    let later = self.add(time, later);
+                    self.rate(&at, later)
+                }
+            };
+            if stage > 0 {
+                let sum = self.combined(&C[stage][..stage], &u);
+                let sum = self.times(inverse, &sum);
+                right = self.plus(&right, &sum);
+            }
+            if D[stage] != 0.0 {
+                let d = self.number(D[stage]);
+                let by = self.mul(d, length);
+                for (right, slope) in right.iter_mut().zip(&by_time) {
+                    if let Some(slope) = *slope {
+                        let term = self.mul(by, slope);
+                        *right = self.add(*right, term);
+                    }
+                }
+            }
+            self.solve(&mut factors, &mut right);
+            u.push(right);
+        }
+        let next = self.plus(&at, &u[5]);
+        let mut polynomial = Vec::new();
+        if whole {
+            let [second, third] = DENSE.map(|c| self.combined(&c, &u[..5]));
+            let one = self.number(-1.0);
+            let zero = self.number(0.0);
+            let minus = self.times(one, &state);
+            let change = self.plus(&next, &minus);
+            polynomial = self.plus(&change, &second);
+            let minus = self.times(one, &second);
+            polynomial.extend(self.plus(&third, &minus));
+            polynomial.extend(self.times(one, &third));
+            polynomial.extend(vec![zero; n]);
+        }
+        Step {
+            next,
+            next_rate: rate,
+            error: u.pop().expect("six stages"),
+            polynomial,
+        }
+    }
+
+    /// The slopes of the rate by the state, row by row, and by the time; none of 0.
+    fn slopes(&mut self, rate: &[NodeId]) -> (Vec<Vec<Option<NodeId>>>, Vec<Option<NodeId>>) {
+        let one = self.number(1.0);
+        let leaves = [&self.state[..], &[self.time]].concat();
+        let (mut jacobian, mut by_time) = (Vec::new(), Vec::new());
+        for &rate in rate {
+            let mut row = pull_back(&mut self.g, &[(rate, one)], &leaves, false);
+            by_time.push(row.pop().expect("the time is the last"));
+            jacobian.push(row);
+        }
+        (jacobian, by_time)
+    }
+
+    /// The factors L and U of diagonal − J, in one matrix, with 1/uᵢᵢ on the diagonal. No rows change
+    /// places: short steps make the diagonal large.
+    fn factors(
+        &mut self,
+        mut a: Vec<Vec<Option<NodeId>>>,
+        diagonal: NodeId,
+    ) -> Vec<Vec<Option<NodeId>>> {
+        let n = a.len();
+        for (i, row) in a.iter_mut().enumerate() {
+            for (j, x) in row.iter_mut().enumerate() {
+                let minus = x.map(|x| self.g.unary(Unary::Neg, x));
+                *x = match (i == j, minus) {
+                    (true, Some(minus)) => Some(self.add(diagonal, minus)),
+                    (true, None) => Some(diagonal),
+                    (false, minus) => minus,
+                };
+            }
+        }
+        for k in 0..n {
+            let pivot = a[k][k].expect("a diagonal");
+            let inverse = self.g.unary(Unary::Recip, pivot);
+            a[k][k] = Some(inverse);
+            for i in k + 1..n {
+                let Some(x) = a[i][k] else { continue };
+                let factor = self.mul(x, inverse);
+                a[i][k] = Some(factor);
+                for j in k + 1..n {
+                    let Some(y) = a[k][j] else { continue };
+                    let product = self.mul(factor, y);
+                    let minus = self.g.unary(Unary::Neg, product);
+                    a[i][j] = Some(a[i][j].map_or(minus, |x| self.g.bin(Binary::Sub, x, product)));
+                }
+            }
+        }
+        a
+    }
+
+    /// Solves with [`Writer::factors`], in place.
+    fn solve(&mut self, factors: &mut [Vec<Option<NodeId>>], x: &mut [NodeId]) {
+        let n = x.len();
+        for i in 0..n {
+            for j in 0..i {
+                if let Some(l) = factors[i][j] {
+                    let product = self.mul(l, x[j]);
+                    x[i] = self.g.bin(Binary::Sub, x[i], product);
+                }
+            }
+        }
+        for i in (0..n).rev() {
+            for j in i + 1..n {
+                if let Some(u) = factors[i][j] {
+                    let product = self.mul(u, x[j]);
+                    x[i] = self.g.bin(Binary::Sub, x[i], product);
+                }
+            }
+            x[i] = self.mul(factors[i][i].expect("a diagonal"), x[i]);
+        }
+    }
+}
+
+/// The coefficients of Dormand and Prince's pair, in the notation of Hairer, Nørsett and Wanner.
+mod dormand_prince {
+    pub(super) const C: [f64; 6] = [0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
+    pub(super) const A: [[f64; 6]; 6] = [
+        [0.2, 0.0, 0.0, 0.0, 0.0, 0.0],
+        [3.0 / 40.0, 9.0 / 40.0, 0.0, 0.0, 0.0, 0.0],
+        [44.0 / 45.0, -56.0 / 15.0, 32.0 / 9.0, 0.0, 0.0, 0.0],
+        [
+            19372.0 / 6561.0,
+            -25360.0 / 2187.0,
+            64448.0 / 6561.0,
+            -212.0 / 729.0,
+            0.0,
+            0.0,
+        ],
+        [
+            9017.0 / 3168.0,
+            -355.0 / 33.0,
+            46732.0 / 5247.0,
+            49.0 / 176.0,
+            -5103.0 / 18656.0,
+            0.0,
+        ],
+        [
+            35.0 / 384.0,
+            0.0,
+            500.0 / 1113.0,
+            125.0 / 192.0,
+            -2187.0 / 6784.0,
+            11.0 / 84.0,
+        ],
+    ];
+    /// Order 4 less order 5.
+    pub(super) const E: [f64; 7] = [
+        -71.0 / 57600.0,
+        0.0,
+        71.0 / 16695.0,
+        -71.0 / 1920.0,
+        17253.0 / 339200.0,
+        -22.0 / 525.0,
+        1.0 / 40.0,
+    ];
+    /// The interpolant by stages and powers (Shampine, Math. Comp. 46, 1986).
+    pub(super) const P: [[f64; 4]; 7] = [
+        [
+            1.0,
+            -8048581381.0 / 2820520608.0,
+            8663915743.0 / 2820520608.0,
+            -12715105075.0 / 11282082432.0,
+        ],
+        [0.0; 4],
+        [
+            0.0,
+            131558114200.0 / 32700410799.0,
+            -68118460800.0 / 10900136933.0,
+            87487479700.0 / 32700410799.0,
+        ],
+        [
+            0.0,
+            -1754552775.0 / 470086768.0,
+            14199869525.0 / 1410260304.0,
+            -10690763975.0 / 1880347072.0,
+        ],
+        [
+            0.0,
+            127303824393.0 / 49829197408.0,
+            -318862633887.0 / 49829197408.0,
+            701980252875.0 / 199316789632.0,
+        ],
+        [
+            0.0,
+            -282668133.0 / 205662961.0,
+            2019193451.0 / 616988883.0,
+            -1453857185.0 / 822651844.0,
+        ],
+        [
+            0.0,
+            40617522.0 / 29380423.0,
+            -110615467.0 / 29380423.0,
+            69997945.0 / 29380423.0,
+        ],
+    ];
+}
+
+/// The coefficients of RODAS.
+mod rodas {
+    pub(super) const GAMMA: f64 = 0.25;
+    pub(super) const TIME: [f64; 6] = [0.0, 0.386, 0.21, 0.63, 1.0, 1.0];
+    pub(super) const D: [f64; 6] = [0.25, -0.1043, 0.1035, -0.0362, 0.0, 0.0];
+    pub(super) const A: [[f64; 4]; 5] = [
+        [0.0; 4],
+        [1.544, 0.0, 0.0, 0.0],
+        [0.946_678_528_081_582_6, 0.255_701_169_898_328_4, 0.0, 0.0],
+        [
+            3.314_825_187_068_521,
+            2.896_124_015_972_201,
+            0.998_641_913_997_781_7,
+            0.0,
+        ],
+        [
+            1.221_224_509_226_641,
+            6.019_134_481_288_629,
+            12.537_083_329_320_87,
+            -0.687_886_036_105_895,
+        ],
+    ];
+    pub(super) const C: [[f64; 5]; 6] = [
+        [0.0; 5],
+        [-5.6688, 0.0, 0.0, 0.0, 0.0],
+        [
+            -2.430_093_356_833_875,
+            -0.206_359_915_709_191_5,
+            0.0,
+            0.0,
+            0.0,
+        ],
+        [
+            -0.107_352_905_815_137_5,
+            -9.594_562_251_023_355,
+            -20.470_286_148_096_16,
+            0.0,
+            0.0,
+        ],
+        [
+            7.496_443_313_967_647,
+            -10.246_804_314_643_52,
+            -33.999_903_528_199_05,
+            11.708_908_932_061_6,
+            0.0,
+        ],
+        [
+            8.083_246_795_921_522,
+            -7.981_132_988_064_893,
+            -31.521_594_328_743_71,
+            16.319_305_431_231_36,
+            -6.058_818_238_834_054,
+        ],
+    ];
+    /// The interpolant, a cubic.
+    pub(super) const DENSE: [[f64; 5]; 2] = [
+        [
+            10.126_235_083_445_86,
+            -7.487_995_877_610_167,
+            -34.800_918_615_557_47,
+            -7.992_771_707_568_823,
+            1.025_137_723_295_662,
+        ],
+        [
+            -0.676_280_339_280_125_3,
+            6.087_714_651_680_015,
+            16.430_843_208_924_78,
+            24.767_225_114_183_86,
+            -6.594_389_125_716_872,
+        ],
+    ];
+}
