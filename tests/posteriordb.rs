@@ -24,26 +24,8 @@ use fitzroy::rng::{Purpose, Rng};
 use support::{Density, everywhere};
 
 /// Models without a text, with what the language lacks for them.
-const WITHOUT_TEXT: [(&str, &str); 22] = [
-    ("2pl_latent_reg_irt", "joining vectors"),
-    ("Survey_model", "the positions of a dim"),
-    ("bones_model", "the positions of a dim"),
-    ("covid19imperial_v2", "a convolution with all steps before"),
-    ("covid19imperial_v3", "a convolution with all steps before"),
-    ("diamonds", "names for slices"),
-    ("gpcm_latent_reg_irt", "steps by item, as many as each has"),
-    ("grsm_latent_reg_irt", "joining vectors"),
-    ("hierarchical_gp", "a column that indexes two dims"),
-    ("hmm_drive_0", "the positions of a dim"),
-    ("hmm_drive_1", "the positions of a dim"),
-    ("hmm_example", "the positions of a dim"),
-    ("hmm_gaussian", "the positions of a dim"),
-    ("kronecker_gp", "eigenvalues"),
+const WITHOUT_TEXT: [(&str, &str); 4] = [
     ("lotka_volterra", "differential equations"),
-    ("lsat_model", "computed index columns"),
-    ("multi_occupancy", "names for slices"),
-    ("nn_rbm1bJ10", "joining vectors"),
-    ("nn_rbm1bJ100", "joining vectors"),
     ("one_comp_mm_elim_abs", "differential equations"),
     ("sir", "differential equations"),
     ("soil_incubation", "differential equations"),

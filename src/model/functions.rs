@@ -23,6 +23,8 @@ pub enum Shape {
     OfDim,
     /// The length of axis `axis` (0-based) of its argument.
     Size,
+    /// Arrays joined, along `axis=dim` where they have more than one dim.
+    Join,
     /// One step before, along `axis=dim` (which may be left out if there is one dim).
     Lag,
     /// The solution of a differential equation at given times; it stands alone in a definition.
@@ -102,7 +104,7 @@ const fn matrix(
 }
 
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 79] = [
+pub const FUNCTIONS: [Function; 81] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -268,6 +270,20 @@ pub const FUNCTIONS: [Function; 79] = [
         shape: Shape::Size,
         meaning: "length of an axis (0-based) of an array",
     },
+    Function {
+        shape: Shape::OfDim,
+        ..f(
+            "positions",
+            &["dim"],
+            "0, 1, 2, …: where each element of a dim stands",
+        )
+    },
+    shaped(
+        "concat",
+        Shape::Join,
+        true,
+        "numbers and arrays one after the other",
+    ),
     matrix("transpose", &["x"], "rows and columns exchanged"),
     matrix("diagonal", &["x"], "the diagonal of a square matrix"),
     matrix(
@@ -317,7 +333,7 @@ pub const FUNCTIONS: [Function; 79] = [
 ];
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 57] = [
+const ELSEWHERE: [(&str, &str); 63] = [
     ("ode_rk45", "solve"),
     ("ode_bdf", "solve_stiff"),
     ("integrate_ode_rk45", "solve"),
@@ -375,6 +391,12 @@ const ELSEWHERE: [(&str, &str); 57] = [
     ("squared_exponential", "exp_quad"),
     ("expquad", "exp_quad"),
     ("euclidean_norm", "norm"),
+    ("concatenate", "concat"),
+    ("append_row", "concat"),
+    ("append_col", "concat"),
+    ("stack", "concat"),
+    ("arange", "positions"),
+    ("linspaced_vector", "positions"),
 ];
 
 /// The function called `name`.
@@ -385,6 +407,9 @@ pub fn function(name: &str) -> Option<&'static Function> {
 impl Function {
     /// How to call it: `clip(x, lower, upper)`.
     pub fn usage(&self) -> String {
+        if self.shape == Shape::Join {
+            return format!("{}(a, b, ..., axis=dim)", self.name);
+        }
         let more = if self.variadic { ", ..." } else { "" };
         let option = |name: &&str| match *name {
             "axis" => ", axis=dim".into(),
@@ -499,7 +524,7 @@ pub fn check_arguments(text: &str, function: &Function, call: &Call) -> Result<(
         .iter()
         .find(|a| a.name.as_ref().is_some_and(|n| n.text == "axis"));
     match axis {
-        Some(axis) if extra > 0 && function.takes_axis() => {
+        Some(axis) if extra > 0 && function.shape == Shape::Reduction => {
             let message = format!("`{}` of several arguments takes no axis", function.name);
             Err(error_at(text, axis.value.span, message))
         }

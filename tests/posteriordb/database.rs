@@ -1,7 +1,7 @@
 //! The files of a checkout of posteriordb, and what is renamed on the way.
 
 use super::support::repository;
-use fitzroy::data::{Dataset, read_file};
+use fitzroy::data::{Dataset, Values, read_file};
 use fitzroy::model::Model;
 use fitzroy::model::joint::Joint;
 use serde_json::Value;
@@ -65,12 +65,18 @@ impl Database {
         let text = self.unpacked(&packed)?;
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("posteriordb");
         std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join(format!("{}-{}.json", posterior.data, std::process::id()));
+        // Tests run side by side.
+        let reader = std::thread::current().id();
+        let file = folder.join(format!("{}-{reader:?}.json", posterior.data));
         std::fs::write(&file, text).unwrap();
         let mut data = Dataset::new();
         let arrays = read_file(&file).map_err(|e| e.to_string());
         std::fs::remove_file(&file).unwrap();
         arrays?.into_iter().for_each(|array| data.insert(array));
+        if posterior.model == "gpcm_latent_reg_irt" {
+            let n_steps = steps_of_items(&data);
+            data.insert_real("n_steps", &[], vec![n_steps]);
+        }
         Ok(data)
     }
 
@@ -92,6 +98,20 @@ impl Database {
         member.read_to_end(&mut text).map_err(|e| e.to_string())?;
         Ok(text)
     }
+}
+
+/// The sum of the highest answers to each item, which no dim can be computed as.
+fn steps_of_items(data: &Dataset) -> f64 {
+    let numbers = |name: &str| match &data.get(name).unwrap().values {
+        Values::Real(v) => v.clone(),
+        Values::Text(_) => panic!("{name} holds text"),
+    };
+    let mut highest = std::collections::BTreeMap::new();
+    for (item, answer) in numbers("ii").iter().zip(numbers("y")) {
+        let best: &mut f64 = highest.entry(*item as usize).or_default();
+        *best = best.max(answer);
+    }
+    highest.values().sum()
 }
 
 /// The texts, by name.

@@ -18,13 +18,14 @@ const VARIABLE: &str = "FITZROY_POSTERIORDB_STAN";
 /// Largest difference of the differences between points: of rounding, which grows with the log
 /// density, and of the slopes that make a volume, which are good to some 1e-10 each.
 fn bound_of(size: f64, n_params: usize) -> f64 {
-    1e-12 * size + 1e-9 * (n_params as f64).sqrt()
+    1e-12 * size + 1e-9 * n_params as f64
 }
 
 /// Correlation matrices of ours, beside their Cholesky factors of Stan.
-const SQUARED: [(&str, &str, &str); 2] = [
+const SQUARED: [(&str, &str, &str); 3] = [
     ("dogs_nonhierarchical", "Omega_logit_ab", "L_logit_ab"),
     ("hier_2pl", "Omega", "L_Omega"),
+    ("kronecker_gp", "Omega", "L"),
 ];
 
 type Values = HashMap<String, Vec<f64>>;
@@ -202,14 +203,10 @@ impl Way {
         let placed = self.inverse.placed[k].clone();
         let parameter = &joint.parameters()[placed.parameter];
         let elements: usize = placed.shape.iter().product();
-        let correlations = parameter.len < elements
-            && placed.shape.len() == 2
-            && placed.shape[0] == placed.shape[1]
-            && parameter.len == placed.shape[0] * (placed.shape[0] - 1) / 2
-            && placed.shape[0] == 2;
+        let squared = SQUARED.iter().any(|s| s.1 == parameter.name);
         let n_rows = match placed.shape.split_last() {
             _ if parameter.range.is_some() => elements,
-            _ if correlations => 1,
+            _ if squared => 1,
             Some((_, outer)) => outer.iter().product(),
             None => 1,
         };
@@ -225,20 +222,47 @@ impl Way {
                 }
                 let (function, workspace) = &mut way.there;
                 function.run(workspace, &there);
-                function.output(workspace, k).to_vec()
+                let values = function.output(workspace, k);
+                if squared {
+                    below_of_factor(values)
+                } else {
+                    values.to_vec()
+                }
             };
             let (up, down) = (moved(self, 1.0), moved(self, -1.0));
             for (row, slopes) in slopes.iter_mut().enumerate() {
                 let width = 2e-5 * (1.0 + u[parameter.offset + row * own + j].abs());
+                let wide = if squared { own } else { wide };
                 for i in 0..own {
-                    // Below its diagonal a correlation matrix of two has one element.
-                    let at = row * wide + if correlations { 2 } else { i };
+                    let at = row * wide + i;
                     slopes[i * own + j] = (up[at] - down[at]) / width;
                 }
             }
         }
         slopes.iter().map(|m| log_determinant(m.clone(), own)).sum()
     }
+}
+
+/// What stands below the diagonal of the Cholesky factor of a correlation matrix.
+fn below_of_factor(m: &[f64]) -> Vec<f64> {
+    let k = (m.len() as f64).sqrt() as usize;
+    let mut l = vec![0.0; k * k];
+    let mut below = Vec::new();
+    for i in 0..k {
+        for j in 0..=i {
+            let dot: f64 = (0..j).map(|n| l[i * k + n] * l[j * k + n]).sum();
+            let rest = m[i * k + j] - dot;
+            l[i * k + j] = if i == j {
+                rest.sqrt()
+            } else {
+                rest / l[j * k + j]
+            };
+            if i > j {
+                below.push(l[i * k + j]);
+            }
+        }
+    }
+    below
 }
 
 /// ln |det| by elimination with pivots.

@@ -220,6 +220,17 @@ let w = solve_lower(L, z) + solve_upper(transpose(L), z) + cho_solve(L, z)
 target += -sum(w^2) / 99 - sum(log(diagonal(L))) - sum(outer(v, v) @ diag(v)) / 9
 ";
 
+/// Positions computed from data, and arrays that are joined.
+const ARRAYS: &str = "data x[obs, kinds], e1[obs], order[obs, pairs]
+v[kinds] ~ Normal(0, 1)
+s        ~ Normal(0, 1)
+dim long = kinds + 3
+dim more = kinds + 2
+let all[long] = concat(v, s, v[1:])
+let wide[obs, more] = concat(x * v, e1 * s, 1, axis=kinds)
+target += -sum(all^2 * positions(long)) - sum((v[order + 0] - s)^2) - sum(wide^2)
+";
+
 /// Rows that are known exactly, and between two ends, of which one may be infinite.
 const INTERVALS: &str = "data low[obs], high[obs]
 mu ~ Normal(0, 1)
@@ -260,6 +271,8 @@ fn data() -> Dataset {
     put("m", &[ROWS, 3], wave(3, 3 * ROWS));
     put("x", &[ROWS, 3], wave(4, 3 * ROWS));
     put("e1", &[ROWS], wave(5, ROWS));
+    let order = (0..2 * ROWS).map(|i| (i * i % 3) as f64).collect();
+    put("order", &[ROWS, 2], order);
     put("kind", &[ROWS], vec![0.0, 1.0, 2.0, 2.0, 1.0, 0.0, 2.0]);
     put("sort", &[ROWS], vec![2.0, 1.0, 2.0, 0.0, 1.0, 0.0, 1.0]);
     put("grade", &[ROWS], vec![0.0, 1.0, 2.0, 1.0, 1.0, 0.0, 2.0]);
@@ -318,6 +331,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("recurrences", RECURRENCES),
         written("matrices", MATRICES),
         written("equations", EQUATIONS),
+        written("arrays", ARRAYS),
         written("intervals", INTERVALS),
     ]
 }

@@ -1,6 +1,6 @@
 //! How long each dim is, and what its positions are called.
 
-use super::super::ast::{BinaryOp, Dim, Expr, ExprKind, Extent, Statement, UnaryOp};
+use super::super::ast::{BinaryOp, Call, Dim, Expr, ExprKind, Extent, Statement, UnaryOp};
 use super::super::check::constant;
 use super::{Binder, BoundDim, described, wrong};
 use crate::data::{Array, Labels, Values};
@@ -142,7 +142,7 @@ impl Binder<'_> {
                     }
                 }
             }
-            let source = columns.first().map_or(String::new(), |(_, a)| described(a));
+            let mut source = columns.first().map_or(String::new(), |(_, a)| described(a));
             let kinds = [!texts.is_empty(), !integers.is_empty(), counted];
             if kinds.iter().filter(|k| **k).count() > 1 {
                 return Err(wrong(format!(
@@ -155,11 +155,27 @@ impl Binder<'_> {
                 [_, true, _] => Some(Labels::Integers(integers.into_iter().collect())),
                 _ => None,
             };
-            let size = labels.as_ref().map_or(size.max(1) as usize, Labels::len);
+            let mut size = labels.as_ref().map_or(size.max(1) as usize, Labels::len);
+            if let (None, Some((n, array))) = (&labels, self.number_called(&dim.text)) {
+                (size, source) = (n, described(array));
+            }
             self.settle(&mut found[i], i, size, &source)?;
             found[i].labels = labels;
         }
         Ok(())
+    }
+
+    /// The number of the data that is called as a dim: its size, of which positions that count from a
+    /// number need not reach the last.
+    fn number_called(&self, dim: &str) -> Option<(usize, &Array)> {
+        let declared = self.declared.iter().find(|(d, _)| d.name.text == dim);
+        let array = declared.map_or_else(|| self.data.get(dim), |(_, array)| Some(*array))?;
+        match &array.values {
+            Values::Real(v) if array.shape.is_empty() && v[0] >= 1.0 && v[0].fract() == 0.0 => {
+                Some((v[0] as usize, array))
+            }
+            _ => None,
+        }
     }
 
     /// The largest of `values`, which must all be whole.
@@ -220,7 +236,8 @@ impl Binder<'_> {
     /// The value of a size expression; `None` while a dim in it has no size yet.
     fn evaluate(&self, e: &Expr, found: &[Found]) -> Result<Option<f64>> {
         let wrong_kind = || {
-            let message = "expected numbers, scalar data, dims, and + - * / ^ of them";
+            let message = "expected numbers, scalar data, dims, and + - * / ^ of them, or `size(array, axis)`, \
+                           `max(array)`, `min(array)` or `sum(array)` of data that are no index";
             self.model.error(e.span, message)
         };
         Ok(match &e.kind {
@@ -263,24 +280,43 @@ impl Binder<'_> {
                     _ => return Err(wrong_kind()),
                 })
             }
-            ExprKind::Call(call) if call.name.text == "size" => {
-                let [array, axis] = &call.arguments[..] else {
-                    return Err(wrong_kind());
-                };
-                let (ExprKind::Name(name), ExprKind::Number(axis)) =
-                    (&array.value.kind, &axis.value.kind)
-                else {
-                    return Err(wrong_kind());
-                };
-                let bound = self.declared.iter().find(|(d, _)| d.name.text == *name);
-                let size = bound.and_then(|(_, a)| a.shape.get(*axis as usize));
-                match size {
-                    Some(&n) => Some(n as f64),
-                    None => return Err(self.model.error(e.span, "there is no such axis of data")),
-                }
-            }
+            ExprKind::Call(call) => match self.number_of(call) {
+                Some(number) => Some(number),
+                None => return Err(wrong_kind()),
+            },
             _ => return Err(wrong_kind()),
         })
+    }
+
+    /// The length of an axis of a data array, or its greatest, least or summed number.
+    fn number_of(&self, call: &Call) -> Option<f64> {
+        let (array, axis) = match &call.arguments[..] {
+            [array] => (array, None),
+            [array, axis] => (array, Some(axis)),
+            _ => return None,
+        };
+        let ExprKind::Name(name) = &array.value.kind else {
+            return None;
+        };
+        let (declared, array) = self.declared.iter().find(|(d, _)| d.name.text == *name)?;
+        if let ("size", Some(axis)) = (call.name.text.as_str(), axis) {
+            let ExprKind::Number(axis) = axis.value.kind else {
+                return None;
+            };
+            return array.shape.get(axis as usize).map(|&n| n as f64);
+        }
+        let Values::Real(v) = &array.values else {
+            return None;
+        };
+        let known = declared.indexes.is_none() && axis.is_none();
+        let least = || v.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = || v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match call.name.text.as_str() {
+            "max" if known => Some(greatest()),
+            "min" if known => Some(least()),
+            "sum" if known => Some(v.iter().sum()),
+            _ => None,
+        }
     }
 
     /// A scalar `data N` beside a dim `N` must say the same.

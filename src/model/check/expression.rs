@@ -217,9 +217,10 @@ impl Checker<'_> {
                 );
                 Err(self.error(e.span, message))
             }
+            (None, Role::Local | Role::Deterministic) => Ok(()), // It may be computed from data.
             (None, _) => {
                 let message = format!(
-                    "`{name}` cannot be an index: expected a whole number, a slice, a dim, or data declared with `in DIM`"
+                    "`{name}` cannot be an index: expected a whole number, a slice, a dim, data declared with `in DIM`, or whole numbers computed from data"
                 );
                 Err(self.error(e.span, message))
             }
@@ -257,7 +258,7 @@ impl Checker<'_> {
         match wrong {
             Some((name, span)) if !inside_size_call(e, &name) => {
                 let message = format!(
-                    "`{name}` cannot give a size: expected numbers, scalar data, dims, or `size(array, axis)`"
+                    "`{name}` cannot give a size: expected numbers, scalar data, dims, `size(array, axis)`, or the max, min or sum of data"
                 );
                 Err(self.error(span, message))
             }
@@ -266,10 +267,14 @@ impl Checker<'_> {
     }
 }
 
-/// True when `name` occurs in `e` only as the first argument of `size`.
+/// Functions that make a size of a data array.
+const OF_DATA: [&str; 4] = ["size", "max", "min", "sum"];
+
+/// True when `name` occurs in `e` only as the first argument of a function that makes a number of
+/// data.
 fn inside_size_call(e: &Expr, name: &str) -> bool {
     match &e.kind {
-        ExprKind::Call(call) if call.name.text == "size" => true,
+        ExprKind::Call(call) if OF_DATA.contains(&call.name.text.as_str()) => true,
         ExprKind::Name(n) => n != name,
         ExprKind::Unary(_, x) => inside_size_call(x, name),
         ExprKind::Binary(_, a, b) => inside_size_call(a, name) && inside_size_call(b, name),

@@ -40,7 +40,7 @@ impl<'g> Build<'_, 'g> {
         name: &str,
         span: Span,
     ) -> Result<Value<'g>> {
-        let value = self.fit_list(value, dims);
+        let value = self.with_names_of(self.fit_list(value, dims), dims);
         let own = value.dims();
         self.refuse_half_of_a_square(&own, dims, name, span)?;
         if !own.iter().all(|d| dims.contains(d)) {
@@ -51,6 +51,41 @@ impl<'g> Build<'_, 'g> {
             return Err(self.model.error(span, message));
         }
         Ok(value.broadcast(self.scope, dims))
+    }
+
+    /// `value` with axes that have no name of their own (slices, lists) called as the dims of the
+    /// model that are written for it: by their places if all the others stand there as well, else
+    /// by their lengths, where one dim alone has that.
+    fn with_names_of(&self, value: Value<'g>, dims: &[DimId]) -> Value<'g> {
+        let own = value.dims();
+        let size = |d: DimId| self.scope.with(|g| g.size(d));
+        let named = |d: DimId| self.dims.contains(&self.primed(d, 0));
+        let fits = |a: DimId, b: DimId| a == b || (!named(a) && named(b) && size(a) == size(b));
+        if own.iter().all(|&d| named(d)) {
+            return value;
+        }
+        let in_place = own.len() == dims.len()
+            && own
+                .iter()
+                .zip(dims)
+                .all(|(&a, &b)| fits(a, b) || self.twins(a, b));
+        if in_place {
+            return self.relabel(value, dims);
+        }
+        let one = |&d: &DimId| {
+            let mut open = dims.iter().filter(|&&b| !own.contains(&b) && fits(d, b));
+            match (open.next(), open.next()) {
+                (Some(&only), None) if !named(d) => only,
+                _ => d,
+            }
+        };
+        let renamed: Vec<DimId> = own.iter().map(one).collect();
+        let distinct = (1..renamed.len()).all(|k| !renamed[..k].contains(&renamed[k]));
+        if distinct {
+            self.relabel(value, &renamed)
+        } else {
+            value
+        }
     }
 
     /// Refuses to repeat an array along one of two dims of the same name: which of the two its own
@@ -67,7 +102,7 @@ impl<'g> Build<'_, 'g> {
             let twin = format!("{}'", name_of(d));
             dims.iter().find(|&&other| name_of(other) == twin)
         };
-        let half = |d: &&DimId| twin(**d).is_some_and(|t| own.contains(d) != own.contains(t));
+        let half = |d: &&DimId| twin(**d).is_some_and(|t| own.contains(d) && !own.contains(t));
         let Some(&dim) = dims.iter().find(half) else {
             return Ok(());
         };

@@ -25,6 +25,7 @@ pub(super) fn call<'g>(b: &mut Build<'_, 'g>, call: &Call) -> Result<Value<'g>> 
         Shape::Matrix | Shape::OfDim => return b.matrix_function(call, &given),
         Shape::Lag => return b.lag(call.span, [given[0], given[1]], axis.map(|a| &a.value)),
         Shape::Ode => unreachable!("it stands alone in a definition"),
+        Shape::Join => return b.concat(&given, axis.map(|a| &a.value), call.span),
         Shape::Elementwise | Shape::Reduction | Shape::Along | Shape::Dot => {}
     }
     let mut x = Vec::new();

@@ -1,6 +1,7 @@
 //! Literal lists: their elements, and the dim they take where they are used.
 
 use super::build::Build;
+use super::function::axis_dim;
 use crate::Result;
 use crate::dist::Real;
 use crate::model::ast::{Expr, Span};
@@ -39,6 +40,104 @@ impl<'g> Build<'_, 'g> {
             sum = sum + scope.expr(scope.with(|g| g.unslice(node, one, dim, at)));
         }
         Ok(sum)
+    }
+
+    /// Arrays one after the other. Without an axis, numbers and vectors; else the axis is a dim of at
+    /// least one of them, whose other dims all have, or are repeated to, and beside which each has
+    /// one dim more, or none where it is a single row.
+    pub(super) fn concat(
+        &mut self,
+        parts: &[&Expr],
+        axis: Option<&Expr>,
+        span: Span,
+    ) -> Result<Value<'g>> {
+        let mut values = Vec::new();
+        for part in parts {
+            values.push(self.value(part)?);
+        }
+        let (like, at) = self.joined_axis(&values, axis, span)?;
+        let kept: Vec<DimId> = (0..like.len())
+            .filter(|&k| k != at)
+            .map(|k| like[k])
+            .collect();
+        let (mut pieces, mut sizes) = (Vec::new(), Vec::new());
+        for (value, part) in values.into_iter().zip(parts) {
+            let own: Vec<DimId> = value
+                .dims()
+                .into_iter()
+                .filter(|d| !kept.contains(d))
+                .collect();
+            if own.len() > 1 {
+                let dims = value.dims();
+                let (has, keeps) = self
+                    .scope
+                    .with(|g| (g.describe_dims(&dims), g.describe_dims(&kept)));
+                let message = format!(
+                    "`{part}` has dims {has}, and beside {keeps} only one of them can be joined"
+                );
+                return Err(self.model.error(part.span, message));
+            }
+            sizes.push(own.first().map_or(1, |&d| self.scope.with(|g| g.size(d))));
+            pieces.push((value, own));
+        }
+        Ok(self.joined(&pieces, &sizes, &kept, at))
+    }
+
+    /// The dims of what is joined, and which of them is the axis.
+    fn joined_axis(
+        &mut self,
+        values: &[Value<'g>],
+        axis: Option<&Expr>,
+        span: Span,
+    ) -> Result<(Vec<DimId>, usize)> {
+        let Some(axis) = axis else {
+            return match values.iter().find(|v| v.dims().len() > 1) {
+                None => Ok((vec![self.scope.dim("[1]", 1)], 0)),
+                Some(_) => {
+                    let message = "arrays of several dims are joined along one; name it: \
+                                   `concat(a, b, axis=dim)`";
+                    Err(self.model.error(span, message))
+                }
+            };
+        };
+        let mut first = None;
+        for &value in values {
+            match axis_dim(self, value, axis) {
+                Ok(dim) => {
+                    let dims = value.dims();
+                    let at = dims.iter().position(|&d| d == dim).expect("it has the dim");
+                    return Ok((dims, at));
+                }
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        Err(first.expect("a function has arguments"))
+    }
+
+    /// The pieces, each with the dim of its own that is joined, along a new axis at place `at` of
+    /// their other dims.
+    fn joined(
+        &self,
+        pieces: &[(Value<'g>, Vec<DimId>)],
+        sizes: &[usize],
+        others: &[DimId],
+        at: usize,
+    ) -> Value<'g> {
+        let (scope, total) = (self.scope, sizes.iter().sum::<usize>());
+        let mut long = scope.dim(&format!("[{total}]"), total);
+        if others.contains(&long) {
+            long = scope.with(|g| g.twin(long));
+        }
+        let with = |dims: &[DimId]| [&others[..at], dims, &others[at..]].concat();
+        let (mut sum, mut start) = (Value::lit(0.0), 0);
+        for ((value, own), &size) in pieces.iter().zip(sizes) {
+            let part = scope.with(|g| g.slice_dim(long, size));
+            let wide = value.broadcast(scope, &with(own));
+            let node = scope.node(self.relabel(wide, &with(&[part])));
+            sum = sum + scope.expr(scope.with(|g| g.unslice(node, part, long, start)));
+            start += size;
+        }
+        sum
     }
 
     /// Gives a literal list the one dim of `like` that has its length.

@@ -34,8 +34,10 @@ impl<'g> Build<'_, 'g> {
     /// The value of a call of a function of matrices, with its arguments in order.
     pub(super) fn matrix_function(&mut self, call: &Call, given: &[&Expr]) -> Result<Value<'g>> {
         let name = call.name.text.as_str();
-        if name == "identity" {
-            return Ok(self.identity(given[0]));
+        match name {
+            "identity" => return Ok(self.identity(given[0])),
+            "positions" => return Ok(self.positions_in(given[0])),
+            _ => {}
         }
         let x = self.value(given[0])?;
         if let [_, second] = given {
@@ -116,11 +118,24 @@ impl<'g> Build<'_, 'g> {
         }
     }
 
-    fn identity(&self, dim: &Expr) -> Value<'g> {
-        let ExprKind::Name(name) = &dim.kind else {
+    fn dim_of(&self, e: &Expr) -> DimId {
+        let ExprKind::Name(name) = &e.kind else {
             unreachable!("checking the model made sure of a dim")
         };
-        let dim = self.dim(name);
+        self.dim(name)
+    }
+
+    /// 0, 1, 2, ... over a dim.
+    fn positions_in(&self, dim: &Expr) -> Value<'g> {
+        let dim = self.dim_of(dim);
+        let n = self.scope.with(|g| g.size(dim));
+        let all: Vec<f64> = (0..n).map(|k| k as f64).collect();
+        let name = format!("positions in {}", self.name_of(dim));
+        self.scope.bound_data(&name, &[dim], &all)
+    }
+
+    fn identity(&self, dim: &Expr) -> Value<'g> {
+        let dim = self.dim_of(dim);
         let ones = self.scope.with(|g| {
             let one = g.lit(1.0);
             let ones = g.broadcast(one, &[dim]);

@@ -8,6 +8,7 @@ mod dims;
 mod draw;
 mod drawing;
 mod function;
+mod index;
 mod interval;
 mod inverse;
 mod law;
