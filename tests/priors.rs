@@ -115,7 +115,7 @@ fn wrong(first: &str, fixed: &[f64], statement: &str) -> Option<String> {
 }
 
 /// A proper prior of every family of numbers, some with extreme shapes.
-const PRIORS: [&str; 44] = [
+const PRIORS: [&str; 51] = [
     "Normal(1, 2)",
     "Normal(-5, 0.05)",
     "HalfNormal(3)",
@@ -141,6 +141,13 @@ const PRIORS: [&str; 44] = [
     "Beta(mu=0.3, kappa=10)",
     "Kumaraswamy(2, 3)",
     "Kumaraswamy(0.4, 0.6)",
+    "LogitNormal(0.3, 1.5)",
+    "LogitNormal(mu=1, tau=9)",
+    "Moyal(1, 2)",
+    "AsymmetricLaplace(1.7, 0.5, 2)",
+    "AsymmetricLaplace(0.3, 0.5, 2)",
+    "ChiSquared(3)",
+    "ChiSquared(0.7)",
     "Uniform(-2, 5)",
     "Uniform(0, 1)",
     "Uniform(1e6, 1e6 + 1)",
@@ -201,7 +208,7 @@ const LIMITS: [&str; 9] = [
 ];
 
 /// Families whose distribution function is closed, with and without an end of their own.
-const CUT: [&str; 16] = [
+const CUT: [&str; 19] = [
     "Normal(0.3, 1.2)",
     "HalfNormal(1)",
     "Cauchy(0.3, 2)",
@@ -213,6 +220,9 @@ const CUT: [&str; 16] = [
     "Weibull(1.5, 1)",
     "Gumbel(0, 1)",
     "Kumaraswamy(2, 3)",
+    "LogitNormal(0.3, 1.5)",
+    "Moyal(0, 1)",
+    "AsymmetricLaplace(1.7, 0.5, 2)",
     "Uniform(-2, 3)",
     "Uniform(0, 0.95)",
     "Triangular(-2, 2, 0.5)",

@@ -9,7 +9,9 @@ mod beta;
 mod binomial;
 mod exponential;
 mod extreme;
+mod further;
 mod gamma;
+mod inflated;
 mod normal;
 mod other_forms;
 mod poisson;
@@ -43,7 +45,12 @@ pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;
 pub(crate) use formula::ln_1m_exp;
+pub use further::{AsymmetricLaplace, ChiSquared, DiscreteWeibull, LogitNormal, Moyal};
 pub use gamma::{Gamma, InverseGamma};
+pub use inflated::{
+    ZeroInflatedBinomial, ZeroInflatedBinomialLogit, ZeroInflatedNegativeBinomial,
+    ZeroInflatedNegativeBinomialTrials,
+};
 pub use lkj::{
     draw_lkj_cholesky, lkj_cholesky, lkj_cholesky_covariance, lkj_correlation, ln_lkj_norm,
 };

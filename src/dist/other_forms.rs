@@ -70,6 +70,12 @@ other_form!(
     |[mu, tau]| [mu, sigma_of(tau)]
 );
 other_form!(
+    /// [`LogitNormal`] by precision.
+    LogitNormalPrecision [2]: LogitNormal,
+    [Arg::with_default("mu", 0.0), Arg::needed("tau")],
+    |[mu, tau]| [mu, sigma_of(tau)]
+);
+other_form!(
     /// [`StudentT`] by inverse squared scale.
     StudentTPrecision [3]: StudentT,
     [Arg::needed("nu"), Arg::with_default("mu", 0.0), Arg::needed("lam")],

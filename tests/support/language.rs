@@ -8,7 +8,7 @@ use fitzroy::model::joint::Joint;
 const HEAD: &str = "mu ~ Normal(0, 1)\ns ~ HalfNormal(1)\nk ~ LogNormal(0, 0.5)\np ~ Beta(2, 3)\n";
 
 /// Likelihoods of numbers of any sign.
-const REALS: [&str; 18] = [
+const REALS: [&str; 20] = [
     "Normal(mu, s)",
     "Normal(mu=mu, tau=s)",
     "StudentT(k + 1, mu, s)",
@@ -16,6 +16,8 @@ const REALS: [&str; 18] = [
     "Cauchy(mu, s)",
     "Laplace(mu, s)",
     "Logistic(mu, s)",
+    "AsymmetricLaplace(k, mu, s)",
+    "Moyal(mu, s)",
     "Gumbel(mu, s)",
     "SkewNormal(mu, s, mu + k)",
     "ExGaussian(mu, s, k)",
@@ -30,7 +32,7 @@ const REALS: [&str; 18] = [
 ];
 
 /// Of positive numbers.
-const POSITIVE: [&str; 18] = [
+const POSITIVE: [&str; 19] = [
     "HalfNormal(s)",
     "HalfNormal(tau=s)",
     "HalfStudentT(k + 1, s)",
@@ -42,6 +44,7 @@ const POSITIVE: [&str; 18] = [
     "Exponential(scale=k)",
     "Gamma(k, s)",
     "Gamma(mu=k, sigma=s)",
+    "ChiSquared(k)",
     "InverseGamma(k, s)",
     "InverseGamma(mu=k, sigma=s)",
     "Weibull(k, s)",
@@ -52,16 +55,18 @@ const POSITIVE: [&str; 18] = [
 ];
 
 /// Of shares.
-const SHARES: [&str; 5] = [
+const SHARES: [&str; 7] = [
     "Beta(k, s)",
     "Beta(mu=p, kappa=k)",
     "Beta(mu=p, nu=k)",
     "Beta(mu=p, sigma=0.1 * p * (1 - p))",
     "Kumaraswamy(k, s)",
+    "LogitNormal(mu, s)",
+    "LogitNormal(mu=mu, tau=s)",
 ];
 
 /// Of 0 and 1, and of counts, for some from 1 on.
-const COUNTS: [&str; 14] = [
+const COUNTS: [&str; 19] = [
     "Bernoulli(p)",
     "Bernoulli(logit_p=mu)",
     "Binomial(9, p)",
@@ -71,7 +76,12 @@ const COUNTS: [&str; 14] = [
     "NegativeBinomial(k, s)",
     "NegativeBinomial(n=k, p=p)",
     "ZeroInflatedPoisson(p, k)",
+    "ZeroInflatedBinomial(p, 9, p)",
+    "ZeroInflatedBinomial(psi=p, n=9, logit_p=mu)",
+    "ZeroInflatedNegativeBinomial(p, k, s)",
+    "ZeroInflatedNegativeBinomial(psi=p, n=k, p=p)",
     "HurdlePoisson(p, k)",
+    "DiscreteWeibull(p, k)",
     "DiscreteUniform(0, 9)",
     "Geometric(p)",
     "Mixture([p, 1 - p], Poisson(k), Poisson(2 * k))",

@@ -64,7 +64,17 @@ pub(super) fn cases() -> Vec<(Scalar, Vec<f64>)> {
         (S::NegativeBinomialTrials, &[3.0, 0.2]),
         (S::Geometric, &[0.2]),
         (S::ZeroInflatedPoisson, &[0.6, 4.0]),
+        (S::ZeroInflatedBinomial, &[0.6, 9.0, 0.3]),
+        (S::ZeroInflatedBinomialLogit, &[0.6, 9.0, -1.0]),
+        (S::ZeroInflatedNegativeBinomial, &[0.6, 4.0, 1.5]),
+        (S::ZeroInflatedNegativeBinomialTrials, &[0.6, 3.0, 0.4]),
         (S::HurdlePoisson, &[0.6, 1.5]),
+        (S::DiscreteWeibull, &[0.8, 0.7]),
+        (S::AsymmetricLaplace, &[1.7, 1.0, 2.0]),
+        (S::Moyal, &[1.0, 2.0]),
+        (S::LogitNormal, &[0.5, 1.5]),
+        (S::LogitNormalPrecision, &[0.5, 0.25]),
+        (S::ChiSquared, &[3.0]),
         (S::DiscreteUniform, &[-2.0, 7.0]),
     ];
     cases

@@ -327,7 +327,38 @@ FORMS = {
     "DiscreteUniform": (discrete_uniform, lambda y, a, b: min(max(floor(y) - a + 1, 0), b - a + 1) / (b - a + 1),
                         [(0, 10), (-3, 3), (5, 5)], [-4, -3, 0, 0.5, 2, 5, 10, 11], [(2, 1), (0.5, 3)], lambda a, b: stats.randint(a, b + 1)),
 }
-PRECISION = {"NormalPrecision": "Normal", "HalfNormalPrecision": "HalfNormal", "LogNormalPrecision": "LogNormal",
+FORMS.update({
+    "LogitNormal": (share(lambda y, m, s: phi((log(y / (1 - y)) - m) / s) / s / y / (1 - y)),
+                    share_cdf(lambda y, m, s: Phi((log(y / (1 - y)) - m) / s)), [(0, 1), (0.5, 0.3), (-3, 5)], UNIT, [(0, 0), (0, -1)], None),
+    "Moyal": (lambda y, m, s: exp(-((y - m) / s + exp(-(y - m) / s)) / 2) / sqrt(2 * pi) / s,
+              lambda y, m, s: erfc(exp(-(y - m) / s / 2) / sqrt(mpf(2))),
+              [(0, 1), (5, 3)], [-5, -1, 0, 0.5, 3, 20, 200], [(0, 0), (0, -1)], lambda m, s: stats.moyal(m, s)),
+    "AsymmetricLaplace": (lambda y, k, m, b: b / (k + 1 / k) * exp(-(y - m) * b * k if y >= m else (y - m) * b / k),
+                          lambda y, k, m, b: 1 - exp(-(y - m) * b * k) / (1 + k * k) if y >= m else k * k / (1 + k * k) * exp((y - m) * b / k),
+                          [(1, 0, 1), (0.3, 2, 0.1), (4, -1, 30)], [-30, -5, -1, -1e-3, 0, 0.7, 2.5, 9, 40],
+                          [(0, 0, 1), (-1, 0, 1), (1, 0, 0), (1, 0, -1)], lambda k, m, b: stats.laplace_asymmetric(k, m, 1 / b)),
+    "ChiSquared": (inside(lambda y, nu: gamma_pdf(y, nu / 2, mpf(1) / 2)), inside(lambda y, nu: lower_gamma(nu / 2, y / 2)),
+                   [(1,), (4,), (37.5,)], POSITIVE, [(0,), (-1.5,)], lambda nu: stats.chi2(nu)),
+    "ZeroInflatedBinomial": (count(lambda y, w, n, p: w * binomial_mass(y, n, p) + (1 - w) * (y == 0)),
+                             count_cdf(lambda y, w, n, p: w * binomial_mass(y, n, p) + (1 - w) * (y == 0)),
+                             [(0.7, 10, 0.3), (0, 10, 0.3), (1, 10, 0.3), (0.01, 60, 0.75)], COUNTS,
+                             [(-0.1, 10, 0.3), (1.1, 10, 0.3), (0.5, -1, 0.3), (0.5, 10, 1.1)], None),
+    "ZeroInflatedBinomialLogit": (count(lambda y, w, n, x: w * binomial_mass(y, n, inv_logit(x)) + (1 - w) * (y == 0)),
+                                  count_cdf(lambda y, w, n, x: w * binomial_mass(y, n, inv_logit(x)) + (1 - w) * (y == 0)),
+                                  [(0.7, 10, -1), (0.2, 60, 2.5)], COUNTS, [(-0.1, 10, 0.3), (1.1, 10, 0.3), (0.5, -1, 0.3)], None),
+    "ZeroInflatedNegativeBinomial": (count(lambda y, w, m, a: w * negative_binomial(y, m, a) + (1 - w) * (y == 0)),
+                                     count_cdf(lambda y, w, m, a: w * negative_binomial(y, m, a) + (1 - w) * (y == 0)),
+                                     [(0.7, 3, 1), (0, 3, 1), (1, 3, 1), (0.01, 40, 12)], COUNTS,
+                                     [(-0.1, 3, 1), (1.1, 3, 1), (0.5, -1, 1), (0.5, 3, 0)], None),
+    "ZeroInflatedNegativeBinomialTrials": (
+        count(lambda y, w, n, p: w * negative_binomial(y, n * (1 - p) / p, n) + (1 - w) * (y == 0)),
+        count_cdf(lambda y, w, n, p: w * negative_binomial(y, n * (1 - p) / p, n) + (1 - w) * (y == 0)),
+        [(0.7, 3, 0.4), (0.2, 0.7, 0.9)], COUNTS, [(-0.1, 3, 0.4), (0.5, -1, 0.4), (0.5, 3, 1.5)], None),
+    "DiscreteWeibull": (count(lambda y, q, b: q ** (y**b) - q ** ((y + 1) ** b)),
+                        lambda y, q, b: 1 - q ** ((floor(y) + 1) ** b) if y >= 0 else mpf(0),
+                        [(0.5, 1), (0.9, 0.4), (0.97, 1.8)], COUNTS, [(0, 1), (1, 1), (-0.5, 1), (0.5, 0), (0.5, -1)], None),
+})
+PRECISION = {"LogitNormalPrecision": "LogitNormal", "NormalPrecision": "Normal", "HalfNormalPrecision": "HalfNormal", "LogNormalPrecision": "LogNormal",
              "StudentTPrecision": "StudentT", "HalfStudentTPrecision": "HalfStudentT"}
 for name, base in PRECISION.items():
     density, cdf, args, ys, _, _ = FORMS[base]
