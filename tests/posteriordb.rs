@@ -23,21 +23,13 @@ use fitzroy::model::joint::{Coordinates, Joint};
 use fitzroy::rng::{Purpose, Rng};
 use support::{Density, everywhere};
 
-/// Models without a text, with what the language lacks for them.
-const WITHOUT_TEXT: [(&str, &str); 4] = [
-    ("lotka_volterra", "differential equations"),
-    ("one_comp_mm_elim_abs", "differential equations"),
-    ("sir", "differential equations"),
-    ("soil_incubation", "differential equations"),
-];
-
 /// Posteriors whose data the newest checkout lacked when this was written.
 const WITHOUT_DATA: [&str; 1] = ["mnist-nn_rbm1bJ100"];
 
 #[test]
 fn every_text_of_posteriordb_is_a_valid_model() {
     let all = texts();
-    assert!(all.len() >= 90, "there are {}", all.len());
+    assert_eq!(all.len(), 120, "all models of the database");
     for (name, text) in all {
         let first = format!("# posteriordb {name}: ");
         assert!(text.starts_with(&first), "{name} says where it comes from");
@@ -70,13 +62,8 @@ fn every_posterior_has_a_finite_density_and_gradient_on_its_data() {
     let Some(database) = Database::of_environment(name) else {
         return;
     };
-    let (mut good, mut bad, mut without) = (0, Vec::new(), 0);
+    let (mut good, mut bad) = (0, Vec::new());
     for posterior in database.posteriors() {
-        if let Some(row) = WITHOUT_TEXT.iter().find(|row| row.0 == posterior.model) {
-            eprintln!("    {} has no text: it needs {}", posterior.name, row.1);
-            without += 1;
-            continue;
-        }
         if WITHOUT_DATA.contains(&posterior.name.as_str()) {
             continue;
         }
@@ -86,6 +73,6 @@ fn every_posterior_has_a_finite_density_and_gradient_on_its_data() {
             Err(why) => bad.push(format!("{}: {why}", posterior.name)),
         }
     }
-    eprintln!("{good} posteriors, {without} without a text");
+    eprintln!("{good} posteriors");
     assert!(bad.is_empty(), "{bad:#?}");
 }

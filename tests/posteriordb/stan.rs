@@ -28,6 +28,16 @@ const SQUARED: [(&str, &str, &str); 3] = [
     ("kronecker_gp", "Omega", "L"),
 ];
 
+/// Models with differential equations, which both programs solve to some error, as a share of the
+/// log density: Stan's asks for an absolute error of 1e-3 of hares and lynxes, which die out at
+/// some of these points, and for 1e-6 of the others.
+const SOLVED: [(&str, f64); 4] = [
+    ("lotka_volterra", 1e-2),
+    ("one_comp_mm_elim_abs", 1e-6),
+    ("sir", 1e-4),
+    ("soil_incubation", 1e-5),
+];
+
 type Values = HashMap<String, Vec<f64>>;
 
 #[test]
@@ -55,7 +65,12 @@ fn log_densities_are_those_of_stan_up_to_a_constant() {
         let golden: Value = serde_json::from_slice(&text).unwrap();
         let (off, size) = compared(&joint, &posterior, &golden);
         eprintln!("    {}: {size:.1e}, off by {off:.1e}", posterior.name);
-        match off <= bound_of(size, joint.n_params()) {
+        let solved = SOLVED.iter().find(|s| s.0 == posterior.model);
+        let bound = match solved {
+            Some((_, share)) => share * size,
+            None => bound_of(size, joint.n_params()),
+        };
+        match off <= bound {
             true => good += 1,
             false => bad.push(format!("{}: {size:e}, off by {off:e}", posterior.name)),
         }
