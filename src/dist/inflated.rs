@@ -30,13 +30,15 @@ macro_rules! zero_inflated {
             fn log_cdf<R: Real>(y: R, [psi, $($arg),*]: [R; $n]) -> Option<R> {
                 let counted = psi.ln() + $base::log_cdf(y.max(R::lit(0.0)), [$($arg),*])?;
                 let share = (-psi).ln_1p().log_add_exp(counted);
-                Some(require(is_probability(psi), unless(y.lt(R::lit(0.0)), share)))
+                let valid = is_probability(psi) * counted.equals(counted);
+                Some(require(valid, unless(y.lt(R::lit(0.0)), share)))
             }
 
             fn log_ccdf<R: Real>(y: R, [psi, $($arg),*]: [R; $n]) -> Option<R> {
                 let counted = psi.ln() + $base::log_ccdf(y.max(R::lit(0.0)), [$($arg),*])?;
                 let share = y.lt(R::lit(0.0)).select(R::lit(0.0), counted);
-                Some(require(is_probability(psi), share))
+                let valid = is_probability(psi) * counted.equals(counted);
+                Some(require(valid, share))
             }
 
             fn cdf(y: f64, [psi, $($arg),*]: [f64; $n]) -> Option<f64> {
