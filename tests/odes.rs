@@ -5,8 +5,11 @@
 mod support;
 
 use fitzroy::data::Dataset;
+use fitzroy::diagnose::FindingKind;
+use fitzroy::model::Model;
 use fitzroy::model::joint::Coordinates;
 use fitzroy::rng::{Purpose, Rng};
+use fitzroy::run::{Caller, Settings, bind, run};
 use std::f64::consts::PI;
 use support::{Density, everywhere, joint};
 
@@ -363,4 +366,30 @@ fn what_cannot_be_solved_has_no_density() {
         value.is_finite(),
         "the failure before leaves nothing behind"
     );
+}
+
+/// Catches: a posterior that ends where solutions need more steps than are allowed, and nobody says so.
+#[test]
+fn solutions_that_come_close_to_the_limit_of_steps_are_told() {
+    let mut data = Dataset::new();
+    data.insert_real("t", &[3], vec![1.0, 2.0, 3.0]);
+    for (steps, is_told) in [(25, true), (10_000, false)] {
+        let text = format!(
+            "data t[time]\nk ~ LogNormal(1, 1)\nx[time] = solve(-k * (x - sin(t)), 1, t, steps={steps})\n\
+             target += 0 * x"
+        );
+        let mut settings = Settings::default();
+        settings.sampler.chains = 2;
+        settings.sampler.tune = 300;
+        settings.sampler.draws = 600;
+        let model = Model::parse(&text).unwrap();
+        let joint = bind(&model, &data, &settings).unwrap();
+        let outcome = run(&joint, &settings, &Caller::silent()).unwrap();
+        let told = outcome.findings.iter();
+        let told: Vec<String> = told
+            .filter(|f| f.kind == FindingKind::SolutionsCut)
+            .map(|f| f.fact.clone())
+            .collect();
+        assert_eq!(!told.is_empty(), is_told, "{steps}: {told:?}");
+    }
 }

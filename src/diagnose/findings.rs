@@ -44,6 +44,8 @@ pub enum FindingKind {
     PrecisionRaised,
     /// Independence proposals would not have been right or not have been worth it.
     ProposalsRefused,
+    /// Solutions of differential equations took almost all the steps that they may.
+    SolutionsCut,
     /// An element never changes.
     Constant,
     /// Sampler statistics are missing, so some checks were skipped.
@@ -51,7 +53,7 @@ pub enum FindingKind {
 }
 
 /// What every kind of finding weighs, if it does not say otherwise, and the advice.
-const ADVICE: [(FindingKind, Weight, Advice); 20] = [
+const ADVICE: [(FindingKind, Weight, Advice); 21] = [
     (
         FindingKind::NonFinite,
         Weight::Refusal,
@@ -192,6 +194,14 @@ const ADVICE: [(FindingKind, Weight, Advice); 20] = [
         Advice::plain(
             "the draws are right, made in f64; ask for ⟨precision f64⟩, or centre and scale data \
              with large offsets",
+        ),
+    ),
+    (
+        FindingKind::SolutionsCut,
+        Weight::Question,
+        Advice::plain(
+            "if parts of the equations move at very different speeds, `solve_stiff` needs few steps; \
+             otherwise allow more, as in `solve(..., steps=20000)`",
         ),
     ),
     (

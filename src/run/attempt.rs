@@ -7,7 +7,7 @@ use super::posterior::{self, CoordinateChoice, ModelPosterior};
 use super::records::{ModelRecords, Shared, Told, whole};
 use super::subject::Subject;
 use super::watch::Watch;
-use super::{Caller, Outcome, Settings, initial, prior, start, trace};
+use super::{Caller, Outcome, Settings, initial, prior, solutions, start, trace};
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
 use crate::fit::sample::{self, Run};
@@ -142,6 +142,7 @@ fn attempt(
     timing.collecting = (caller.now)() - ended;
     let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
     findings.extend(raised);
+    findings.extend(solutions::cut(&compiled, &some)?);
     findings.extend(found_by_sampler(&run));
     Ok(Some(Outcome {
         precision,

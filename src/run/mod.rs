@@ -45,6 +45,7 @@ mod prior;
 mod records;
 mod report;
 mod saved;
+mod solutions;
 mod start;
 mod subject;
 mod sweep;

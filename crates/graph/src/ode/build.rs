@@ -132,6 +132,22 @@ impl Graph {
         Ok(out)
     }
 
+    /// The steps that the solution at `node` took in each lane (−1 where it was given up), and how many
+    /// it may take; none if the node is no solution.
+    pub fn steps_taken(&mut self, node: NodeId) -> Option<(NodeId, usize)> {
+        let Op::Ode(ode) = self.node(node).op.clone() else {
+            return None;
+        };
+        let layout = ode.layout(self);
+        let lane = self.dim("lane", layout.lanes);
+        let record = self.dim("record", layout.record());
+        let (flat, len) = (self.dims(node)[0], layout.record() * layout.lanes);
+        let records = self.slice(node, flat, layout.asked(), len);
+        let records = self.relabel(records.expect("a part of it"), &[lane, record]);
+        let first = self.slice(records, record, 0, 1).expect("each has a first");
+        Some((self.relabel(first, &[lane]), layout.most_steps))
+    }
+
     /// Times over their own dims, and over lanes if they differ between them.
     fn laned(&mut self, times: NodeId, own: &[DimId], lanes: &[DimId]) -> Result<NodeId> {
         let has = self.dims(times).to_vec();
