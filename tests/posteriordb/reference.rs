@@ -19,9 +19,9 @@ const OF_SD: f64 = 0.01;
 const SPREAD: f64 = 0.08;
 
 /// Posteriors on which a run at default settings does not converge, with the target acceptance that
-/// its report advises and that serves.
+/// its report advises; reference draws of the first were made with 0.99 as well.
 const CAREFUL: [(&str, f64); 2] = [
-    ("gp_pois_regr-gp_pois_regr", 0.95),
+    ("gp_pois_regr-gp_pois_regr", 0.99),
     ("one_comp_mm_elim_abs-one_comp_mm_elim_abs", 0.95),
 ];
 
