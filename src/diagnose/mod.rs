@@ -57,7 +57,7 @@ pub use rhat::{rhat, rhat_nested, superchains};
 pub(crate) use sampler::percent;
 pub use stored::diagnose_stored;
 pub use summary::{Label, Row, Summary, SummaryOptions, summary, unknown_variable};
-pub use verdict::{Diagnosis, diagnose};
+pub use verdict::{BY_DISCRETE, Diagnosis, diagnose};
 pub use weight::{Verdict, Weight};
 
 /// R-hat at or above which a run has not converged.

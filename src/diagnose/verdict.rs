@@ -12,7 +12,7 @@ use super::summary::{Row, Summary, SummaryOptions, gather, group_of_draws, summa
 use super::weight::{Verdict, Weight};
 use super::{ESS_LIMIT, RHAT_LIMIT, SD_ERROR_LIMIT, TAIL_LIMIT};
 use crate::Result;
-use crate::draws::{Group, Trace, Variable};
+use crate::draws::{Attribute, Group, Trace, Variable};
 
 /// ESS per draw below which draws are worth very little.
 const EFFICIENCY_LIMIT: f64 = 0.001;
@@ -131,7 +131,10 @@ pub(super) fn conclude(
     }
     findings.extend(ess_findings(&summary));
     findings.extend(sampler.findings(outline, &options.group, &names, draws));
-    findings.extend(tail_finding(&summary));
+    findings.extend(tail_finding(
+        &summary,
+        &by_discrete(outline, &options.group),
+    ));
     findings.sort_by_key(|f| f.kind);
     let run = Circumstances::of(outline);
     findings.iter_mut().for_each(|found| found.advise(&run));
@@ -328,8 +331,23 @@ fn rhat_text(r_hat: f64) -> String {
     }
 }
 
-/// One finding for the heaviest tail, where the standard deviation may be far off.
-fn tail_finding(summary: &Summary) -> Option<Finding> {
+/// The attribute of a group of draws that names, between spaces, discrete parameters and what is
+/// computed from them.
+pub const BY_DISCRETE: &str = "fitzroy_discrete";
+
+/// The variables that [`BY_DISCRETE`] names.
+fn by_discrete<'a>(trace: &'a Trace, group: &str) -> Vec<&'a str> {
+    let group = trace.group(group);
+    let attributes = group.map_or(&[][..], |g| &g.attributes);
+    match attributes.iter().find(|(name, _)| name == BY_DISCRETE) {
+        Some((_, Attribute::Text(names))) => names.split(' ').collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// One finding for the heaviest tail, where the standard deviation may be far off. Variables
+/// `by_discrete` jump between few values or branches: what is rare there is no tail.
+fn tail_finding(summary: &Summary, by_discrete: &[&str]) -> Option<Finding> {
     let error = |row: &Row| row.statistics.mcse_sd / row.statistics.sd;
     let k = |row: &Row| row.statistics.pareto_k;
     // How far beyond a limit; NaN is not beyond it.
@@ -338,7 +356,9 @@ fn tail_finding(summary: &Summary) -> Option<Finding> {
     let believed = |s: &ElementStatistics| {
         s.judged_r_hat() < RHAT_LIMIT && s.ess_bulk.min(s.ess_tail) > ESS_LIMIT
     };
-    let heavy = |row: &&Row| changes(row) && believed(&row.statistics) && excess(row) > 1.0;
+    let jumps = |row: &Row| by_discrete.contains(&row.name.as_str());
+    let heavy =
+        |row: &&Row| changes(row) && !jumps(row) && believed(&row.statistics) && excess(row) > 1.0;
     let rows: Vec<&Row> = summary.rows.iter().filter(heavy).collect();
     let worst = rows.iter().max_by(|a, b| excess(a).total_cmp(&excess(b)))?;
     let place = worst.label();

@@ -11,6 +11,7 @@ use fitzroy_device::cpu::{Engine, Function, Workspace};
 use fitzroy_device::gpu::text::{Precision, Source, emit_in};
 use fitzroy_device::lanes::Level;
 use fitzroy_graph::{Binary, NodeId, Op, Unary};
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -112,7 +113,7 @@ impl Compiled {
         terms: Terms,
         how: impl Into<How>,
     ) -> Result<Arc<Compiled>> {
-        let graphs = with_terms(joint.graphs_of(chosen), terms)?;
+        let graphs = with_terms(of_terms(joint, terms).graphs_of(chosen), terms)?;
         Self::of(joint, graphs, chosen, how.into())
     }
 
@@ -123,7 +124,8 @@ impl Compiled {
         coordinates: &[Coordinates],
         terms: Terms,
     ) -> Result<Arc<Compiled>> {
-        let graphs = joint.plain_graphs(coordinates).with_gradient();
+        let graphs = of_terms(joint, terms).plain_graphs(coordinates);
+        let graphs = graphs.with_gradient();
         let graphs = with_terms(graphs, terms)?;
         let how = Engine::Interpreter.into();
         Self::of(joint, graphs, &coordinates.into(), how)
@@ -179,7 +181,9 @@ impl Compiled {
         };
         let engine = how.engine;
         let of_draws = recorded_nodes(&graphs, lp);
-        let aside = how.aside && is_small(&graphs, &of_draws);
+        // What reads draws of discrete parameters is computed where these are drawn.
+        let sampled = graphs.discrete.is_empty();
+        let aside = how.aside && sampled && is_small(&graphs, &of_draws);
         let (recorded, density, frames, whole) = std::thread::scope(|scope| {
             let recorded = aside.then(|| scope.spawn(|| compile(engine, &of_draws)));
             let density = compile(engine, &outputs);
@@ -374,6 +378,14 @@ fn as_written(
     Ok(out)
 }
 
+/// `joint` with discrete parameters summed out of the `terms` that are wanted.
+fn of_terms(joint: &Joint, terms: Terms) -> Cow<'_, Joint> {
+    match terms {
+        Terms::All => Cow::Borrowed(joint),
+        Terms::Priors => Cow::Owned(joint.of_priors()),
+    }
+}
+
 /// Replaces the density by the sum of the priors, if they alone are wanted; the gradient follows where
 /// there is one.
 fn with_terms(mut graphs: Graphs, terms: Terms) -> Result<Graphs> {
@@ -478,7 +490,7 @@ pub(super) struct Written {
 impl Written {
     /// Builds and compiles `terms` of `joint` in these `coordinates`, one for each plate.
     pub(super) fn new(joint: &Joint, coordinates: &[Coordinates], terms: Terms) -> Result<Self> {
-        let graphs = with_terms(joint.plain_graphs(coordinates), terms)?;
+        let graphs = with_terms(of_terms(joint, terms).plain_graphs(coordinates), terms)?;
         let (graph, bindings) = (&graphs.graph, &graphs.bindings);
         Ok(Written {
             chosen: coordinates.into(),

@@ -2,6 +2,7 @@
 
 use super::Settings;
 use crate::model::ast::{Keep, Statement, Subscript};
+use crate::model::families::values_of;
 use crate::model::{Binding, Model, Role};
 use crate::{Error, ErrorKind, Result};
 
@@ -63,6 +64,11 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
         };
         match (statement, role) {
             (Statement::Sampled(s), _) if s.predicted => recorded += elements,
+            (Statement::Sampled(s), Some(Role::Parameter))
+                if values_of(&s.distribution).discrete() =>
+            {
+                recorded += elements;
+            }
             (Statement::Sampled(_), Some(Role::Parameter)) => {
                 coordinates += elements;
                 recorded += elements;

@@ -21,7 +21,9 @@ pub(super) fn mirrors(compiled: &Arc<Compiled>, position: &[f64]) -> Result<Mirr
         return Ok(Mirrors::new());
     }
     let nodes = compiled.graphs.recorded.iter().map(|r| r.node);
-    let nodes: Vec<NodeId> = nodes.collect();
+    let nodes: Vec<NodeId> = nodes
+        .filter(|&node| !compiled.graphs.reads_drawn(&[node]))
+        .collect();
     let recorded = compiled.function(&nodes)?;
     let (mut evaluator, mut workspace) = (Evaluator::new(compiled), recorded.workspace());
     // What is integrated out can be anywhere.

@@ -2,9 +2,10 @@
 
 use super::compiled::Compiled;
 use crate::Result;
-use crate::model::joint::{Drawn, Recorded};
+use crate::model::joint::Drawn;
 use crate::rng::{Purpose, Rng};
 use fitzroy_device::cpu::{Function, Workspace};
+use fitzroy_graph::NodeId;
 use std::ops::Range;
 
 /// The random key of one draw: replicates depend on nothing else.
@@ -27,8 +28,8 @@ struct Replicated {
     arguments: Range<usize>,
     /// Its place among all drawn variables of the model, a part of its random key.
     order: u32,
-    /// Its place among those of the replicator.
-    place: usize,
+    /// Its place among those of the replicator; none where only others read it.
+    place: Option<usize>,
 }
 
 /// Variables whose arguments are known at the same time.
@@ -54,30 +55,39 @@ pub struct Desk {
     computed: Option<Workspace>,
     /// The parameters, then the drawn variables that others read.
     position: Vec<f64>,
+    /// Values of a variable that only others read.
+    hidden: Vec<f64>,
 }
 
 /// Streams of a run are told apart in the low bits, variables in the high ones.
 const VARIABLE_SHIFT: u32 = 20;
 
 impl Replicator {
-    /// For the drawn variables that `wanted` picks, and after them `computed` ones.
+    /// For the drawn variables that `wanted` picks, and after them `computed` ones. Discrete
+    /// parameters are drawn first.
     pub(super) fn new(
         compiled: &Compiled,
         wanted: impl Fn(&Drawn) -> bool,
-        computed: &[Recorded],
+        computed: &[NodeId],
     ) -> Result<Self> {
         let graphs = &compiled.graphs;
         let mut stages: Vec<Vec<Replicated>> = vec![Vec::new()];
-        let picked = graphs.drawn.iter().enumerate().filter(|(_, d)| wanted(d));
+        let all = graphs.drawn.iter().enumerate();
+        let discrete = graphs.discrete.iter().enumerate();
+        let discrete = discrete.map(|(k, d)| (graphs.drawn.len() + k, d, None));
         let mut n_drawn = 0;
-        for (order, drawn) in picked {
+        let picked = all.filter(|(_, d)| wanted(d)).map(|(order, d)| {
+            n_drawn += 1;
+            (order, d, Some(n_drawn - 1))
+        });
+        let picked: Vec<_> = discrete.chain(picked).collect();
+        for (order, drawn, place) in picked {
             let replicated = Replicated {
                 drawn: drawn.clone(),
                 arguments: 0..0,
                 order: order as u32,
-                place: n_drawn,
+                place,
             };
-            n_drawn += 1;
             if graphs.reads_drawn(&drawn.arguments) {
                 stages.push(vec![replicated]);
             } else {
@@ -97,8 +107,7 @@ impl Replicator {
             })
         };
         let stages: Result<Vec<Stage>> = stages.into_iter().map(stage).collect();
-        let nodes: Vec<_> = computed.iter().map(|r| r.node).collect();
-        let function = (!nodes.is_empty()).then(|| compiled.function(&nodes));
+        let function = (!computed.is_empty()).then(|| compiled.function(computed));
         Ok(Replicator {
             stages: stages?,
             computed: function.transpose()?,
@@ -114,6 +123,7 @@ impl Replicator {
             stages: self.stages.iter().map(|s| s.function.workspace()).collect(),
             computed: self.computed.as_ref().map(Function::workspace),
             position: vec![0.0; self.n_extended],
+            hidden: Vec::new(),
         }
     }
 
@@ -129,7 +139,15 @@ impl Replicator {
         for (stage, workspace) in self.stages.iter().zip(&mut desk.stages) {
             stage.function.run(workspace, &desk.position);
             for variable in &stage.variables {
-                let out = &mut out[variable.place];
+                let out = match variable.place {
+                    Some(place) => &mut *out[place],
+                    None => {
+                        desk.hidden.clear();
+                        desk.hidden
+                            .resize(variable.drawn.shape.iter().product(), 0.0);
+                        &mut desk.hidden[..]
+                    }
+                };
                 let stream = key.stream ^ (variable.order << VARIABLE_SHIFT);
                 let mut rng = Rng::new(key.seed, stream, key.chain, key.draw, Purpose::Predictive);
                 let outputs = variable.arguments.clone();

@@ -30,8 +30,7 @@ pub(super) fn explain(
 
 /// The first term that is not finite at the first point where one is not.
 fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<String> {
-    let terms = &compiled.graphs.terms;
-    let nodes: Vec<_> = terms.iter().map(|t| t.node).collect();
+    let nodes: Vec<_> = terms(compiled).map(|t| t.node).collect();
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
     let mut point = vec![0.0; compiled.full];
@@ -53,9 +52,16 @@ fn culprit(joint: &Joint, compiled: &Compiled, settings: &Settings) -> Option<St
     slope(joint, compiled)
 }
 
+/// The terms that depend on coordinates alone.
+fn terms(compiled: &Compiled) -> impl Iterator<Item = &Term> {
+    let graphs = &compiled.graphs;
+    let all = graphs.terms.iter();
+    all.filter(|term| !graphs.reads_drawn(&[term.node]))
+}
+
 /// The first term that is not finite at `point`, where one is not: what, where and why.
 pub(super) fn first_wrong(joint: &Joint, compiled: &Compiled, point: &[f64]) -> Option<String> {
-    let nodes: Vec<_> = compiled.graphs.terms.iter().map(|t| t.node).collect();
+    let nodes: Vec<_> = terms(compiled).map(|t| t.node).collect();
     let function = compiled.function(&nodes).ok()?;
     let mut workspace = function.workspace();
     wrong_at(joint, compiled, (&function, &mut workspace), point)
@@ -69,7 +75,7 @@ fn wrong_at(
     point: &[f64],
 ) -> Option<String> {
     function.run(workspace, point);
-    for (k, term) in compiled.graphs.terms.iter().enumerate() {
+    for (k, term) in terms(compiled).enumerate() {
         let values = function.output(workspace, k);
         if let Some(row) = values.iter().position(|v| !v.is_finite()) {
             let matrix = indefinite(compiled, term, point);

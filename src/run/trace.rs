@@ -12,10 +12,15 @@ use super::predictive::{Key, Replicator};
 use super::records::Told;
 use super::sweep::{Positions, sweep};
 use crate::Result;
-use crate::draws::{Column, Group, Trace, Variable, join_draws};
+use crate::diagnose::BY_DISCRETE;
+use crate::draws::{Attribute, Column, Group, Trace, Variable, join_draws};
 use crate::fit::sample::{Draws, Run, Statistics};
+use crate::model::Role;
+use crate::model::ast::Statement;
+use crate::model::families::values_of;
 use crate::model::joint::{Drawn, Joint, Recorded, TermKind};
 use fitzroy_device::cpu::{Engine, Function};
+use fitzroy_graph::NodeId;
 use slices::Piece;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -92,8 +97,16 @@ impl Collect<'_> {
         let integrated = Integrated::new(self.compiled, &self.told.settings.sampler);
         let positions = self.positions(run, n_draws, integrated);
         let (variables, lp) = self.recorded(&positions)?;
-        groups.push(self.told.group(name("posterior", "prior"), variables));
         let graphs = &self.compiled.graphs;
+        let mut recorded = self.told.group(name("posterior", "prior"), variables);
+        let by_discrete = graphs.recorded.iter();
+        let by_discrete = by_discrete.filter(|r| graphs.reads_drawn(&[r.node]));
+        let by_discrete: Vec<&str> = by_discrete.map(|r| r.name.as_str()).collect();
+        if !by_discrete.is_empty() {
+            let names = Attribute::Text(by_discrete.join(" "));
+            recorded.attributes.push((BY_DISCRETE.into(), names));
+        }
+        groups.push(recorded);
         if graphs.drawn.iter().any(|d| !d.observed) || !graphs.predicted.is_empty() {
             let variables = self.replicates(|d| !d.observed, &graphs.predicted, &positions)?;
             groups.push(self.told.group("predictions", variables));
@@ -135,11 +148,12 @@ impl Collect<'_> {
         let (n_chains, n_draws) = (run.chains.len(), run.n_draws());
         let graphs = &self.compiled.graphs;
         let computed: Vec<Recorded> = [&graphs.recorded[..], &graphs.predicted].concat();
-        let variables = self.replicates(
+        let mut variables = self.replicates(
             |_| true,
             &computed,
             &self.positions(run, n_draws, Integrated::none(0)),
         )?;
+        self.count_discrete(&mut variables);
         let group_of = |name: &str| match graphs.drawn.iter().find(|d| d.name == name) {
             Some(drawn) if drawn.observed => 2,
             Some(_) => usize::from(!parameters.contains(name)),
@@ -163,6 +177,22 @@ impl Collect<'_> {
         })
     }
 
+    /// Makes whole numbers of the values of discrete parameters.
+    fn count_discrete(&self, variables: &mut [Variable]) {
+        let model = self.joint.model();
+        for variable in variables {
+            let symbol = model.symbols().get(&variable.name);
+            let parameter = symbol.filter(|s| s.role == Role::Parameter);
+            let statement = parameter.map(|s| &model.statements()[s.statement]);
+            if let (Some(Statement::Sampled(s)), Column::Real(values)) =
+                (statement, &variable.values)
+                && values_of(&s.distribution).discrete()
+            {
+                variable.values = Column::Integer(values.iter().map(|&x| x as i64).collect());
+            }
+        }
+    }
+
     /// What is recorded of every draw, and the log density in the coordinates as written, Jacobians
     /// of the transforms included.
     fn recorded(&self, positions: &Positions<'_>) -> Result<(Vec<Variable>, Vec<f64>)> {
@@ -183,7 +213,10 @@ impl Collect<'_> {
             None => self.evaluated(columns, &self.compiled.recorded_nodes(), positions)?,
         };
         match variables.pop().map(|v| v.values) {
-            Some(Column::Real(lp)) => Ok((variables, lp)),
+            Some(Column::Real(lp)) => {
+                self.count_discrete(&mut variables);
+                Ok((variables, lp))
+            }
             _ => unreachable!("lp was computed last"),
         }
     }
@@ -191,11 +224,16 @@ impl Collect<'_> {
     fn evaluated(
         &self,
         columns: Vec<Column3>,
-        nodes: &[fitzroy_graph::NodeId],
+        nodes: &[NodeId],
         positions: &Positions<'_>,
     ) -> Result<Vec<Variable>> {
         if nodes.is_empty() {
             return Ok(Vec::new());
+        }
+        if self.compiled.graphs.reads_drawn(nodes) {
+            let arrays =
+                self.drawn_and_computed(|_| false, nodes, &lengths(&columns), positions)?;
+            return Ok(variables(columns, arrays, positions));
         }
         let function = self.compiled.function_for(self.engine(positions), nodes)?;
         Ok(self.swept(columns, &function, positions))
@@ -252,9 +290,22 @@ impl Collect<'_> {
         if columns.is_empty() {
             return Ok(Vec::new());
         }
-        let replicator = Replicator::new(self.compiled, wanted, computed)?;
+        let nodes: Vec<NodeId> = computed.iter().map(|r| r.node).collect();
+        let arrays = self.drawn_and_computed(wanted, &nodes, &layout.lengths(), positions)?;
+        Ok(variables(columns, layout.join(arrays), positions))
+    }
+
+    /// The drawn variables that `wanted` picks, then the values of `nodes`, of these `lengths`.
+    fn drawn_and_computed(
+        &self,
+        wanted: impl Fn(&Drawn) -> bool,
+        nodes: &[NodeId],
+        lengths: &[usize],
+        positions: &Positions<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
+        let replicator = Replicator::new(self.compiled, wanted, nodes)?;
         let (sampler, first) = (&self.told.settings.sampler, positions.first);
-        let arrays = sweep(positions, &layout.lengths(), self.threads(), || {
+        Ok(sweep(positions, lengths, self.threads(), || {
             let mut desk = replicator.workspace();
             let replicator = &replicator;
             move |chain: usize, draw: usize, position: &[f64], rows: &mut [&mut [f64]]| {
@@ -266,8 +317,7 @@ impl Collect<'_> {
                 };
                 replicator.draw(&mut desk, position, key, rows);
             }
-        });
-        Ok(variables(columns, layout.join(arrays), positions))
+        }))
     }
 
     /// One variable per likelihood term, named after its data.
@@ -283,8 +333,14 @@ impl Collect<'_> {
         }
         let pieces = terms.map(|t| Piece::likelihoods(t, &graphs.graph));
         let (columns, layout) = slices::columns(pieces.collect());
-        let function = self.compiled.function_for(self.engine(positions), &nodes)?;
-        let arrays = self.computed(&layout.lengths(), &function, positions);
+        let lengths = layout.lengths();
+        let arrays = match graphs.reads_drawn(&nodes) {
+            true => self.drawn_and_computed(|_| false, &nodes, &lengths, positions)?,
+            false => {
+                let function = self.compiled.function_for(self.engine(positions), &nodes)?;
+                self.computed(&lengths, &function, positions)
+            }
+        };
         Ok(variables(columns, layout.join(arrays), positions))
     }
 

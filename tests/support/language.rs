@@ -248,6 +248,21 @@ s ~ HalfNormal(1)
 low ~ Interval(Normal(mu, s), upper=high)
 ";
 
+/// Discrete parameters: of rows, of groups and of everything, summed out value by value and along dims.
+const DISCRETE: &str = "data real[obs], bit[obs], count[obs], kind[obs] in kinds, e1[obs]
+mu[kinds] ~ Normal(0, 1)
+p ~ Beta(2, 3)
+s ~ HalfNormal(1)
+which[obs] ~ Categorical([0.2, 0.3, 0.5])
+real ~ Normal(mu[which], s)
+part[kinds] ~ Bernoulli(p)
+bit ~ Bernoulli(0.1 + 0.8 * part[kind] * p)
+many[kinds] ~ Poisson(exp(mu[0])) truncated(upper=11)
+count ~ Binomial(many[kind], p)
+from ~ DiscreteUniform(-2, 9)
+e1 ~ Normal(where(4 * real < from, mu[1], p), s)
+";
+
 /// Rows of every array, apart from series.
 const ROWS: usize = 7;
 
@@ -343,6 +358,7 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("equations", EQUATIONS),
         written("arrays", ARRAYS),
         written("intervals", INTERVALS),
+        written("discrete", DISCRETE),
     ]
 }
 

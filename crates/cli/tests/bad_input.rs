@@ -193,9 +193,9 @@ fn a_discrete_parameter_is_refused_with_the_way_out() {
         "discrete",
         &[("model.fz", "k ~ Poisson(3)\n")],
         &[],
-        "model.fz: line 1, column 5: `k` would be a discrete parameter, and only continuous ones \
-         can be sampled; sum it out (`Mixture(w, ...)`, or `target += log_sum_exp(...)` over its \
-         values), or declare `data k` if it is observed\n    k ~ Poisson(3)\n        ^^^^^^^",
+        "model.fz: line 1, column 5: `k` would be a discrete parameter with infinitely many \
+         values, and only a finite number can be summed out; limit it, as in `k ~ Poisson(3) \
+         truncated(upper=100)`, or declare `data k` if it is observed\n    k ~ Poisson(3)\n        ^^^^^^^",
     );
 }
 

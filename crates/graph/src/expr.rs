@@ -57,6 +57,11 @@ impl Scope {
         f(&mut self.graph.borrow_mut())
     }
 
+    /// The same with the arrays that were given.
+    pub(crate) fn with_bound<T>(&self, f: impl FnOnce(&mut Graph, &Bindings) -> T) -> T {
+        f(&mut self.graph.borrow_mut(), &self.bindings.borrow())
+    }
+
     /// While on, `c.select(x, −∞)` and `c.select(−∞, x)` are x: the support has been checked
     /// elsewhere, by data checks or by the transform of a parameter. Returns the former setting.
     pub fn trust_support(&self, on: bool) -> bool {

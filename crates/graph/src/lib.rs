@@ -20,6 +20,7 @@ mod shape;
 pub mod special;
 mod spelling;
 mod tangent;
+mod widen;
 
 pub use covariance::covariance;
 pub use error::{Error, ErrorKind, Result};

@@ -209,6 +209,7 @@ impl Checker<'_> {
                 _ => Ok(()),
             },
             (None, Role::Data) if symbol.dims.is_empty() => Ok(()),
+            (None, Role::Parameter | Role::Predicted) if self.is_discrete(name) => Ok(()),
             (None, Role::Data) => {
                 let own = axis.map_or("DIM", |(_, dim)| dim);
                 let dims = symbol.dims.join(", ");

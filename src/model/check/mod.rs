@@ -1,5 +1,6 @@
 //! What can be said about a model before any data are seen.
 
+mod discrete;
 mod equation;
 mod expression;
 mod order;
@@ -157,13 +158,7 @@ impl Checker<'_> {
         self.distribution(&sampled.distribution)?;
         let call = &sampled.distribution;
         if symbol.role == Role::Parameter && families::values_of(call).discrete() {
-            let name = &sampled.name.text;
-            let message = format!(
-                "`{name}` would be a discrete parameter, and only continuous ones can be sampled; sum it out \
-                 (`Mixture(w, ...)`, or `target += log_sum_exp(...)` over its values), or declare \
-                 `data {name}` if it is observed"
-            );
-            return Err(self.error(call.name.span, message));
+            self.discrete_parameter(sampled)?;
         }
         if let Some(limits) = &sampled.limits {
             self.expr(&limits.lower)?;

@@ -1,5 +1,6 @@
 //! Statement by statement, the joint density.
 
+use super::discrete::{Discrete, LookUp};
 use super::inverse::Given;
 use super::recurrence::Lags;
 use super::rewrite::{Latent, NormalTerm, Positive, Rewrites};
@@ -56,6 +57,13 @@ pub(super) struct Build<'m, 'g> {
     pub(super) computed: Vec<Recorded>,
     pub(super) predicted: Vec<Recorded>,
     pub(super) drawn: Vec<Drawn>,
+    /// Discrete parameters, and the tables looked up by them.
+    pub(super) discrete: Vec<Discrete>,
+    pub(super) look_ups: Vec<LookUp>,
+    /// Terms that depend on them, whose sums are those of the discrete parameters' own.
+    pub(super) absorbed: Vec<usize>,
+    /// See [`Graphs::discrete`].
+    pub(super) summed_out: Vec<Drawn>,
     /// Variables that are given instead of made of coordinates; see [`Joint::inverse`].
     pub(super) given: Given,
 }
@@ -108,6 +116,10 @@ impl Joint {
             computed: Vec::new(),
             predicted: Vec::new(),
             drawn: Vec::new(),
+            discrete: Vec::new(),
+            look_ups: Vec::new(),
+            absorbed: Vec::new(),
+            summed_out: Vec::new(),
             given,
         };
         let statements = self.model.statements();
@@ -119,6 +131,7 @@ impl Joint {
                 false => build.statement(all[0])?,
             }
         }
+        build.sum_out(self.only_priors)?;
         Ok(build)
     }
 
@@ -147,7 +160,8 @@ impl Joint {
         let outcome = build.rewrite(rewrites, allowed, true);
         done.retain(|r| !r.parameters.iter().any(|p| self.is_integrated_by_name(p)));
         done.extend(outcome.done);
-        done.extend(build.count_rows(rewrites, &outcome.rewritten));
+        let skip = [&outcome.rewritten[..], &build.absorbed].concat();
+        done.extend(build.count_rows(rewrites, &skip));
         done.extend(build.words_of_signs());
         let mut scales = self.scales.clone();
         if chosen.signed.is_empty() {
@@ -176,6 +190,7 @@ impl Joint {
             computed,
             predicted,
             drawn,
+            summed_out: discrete,
             plate_nodes,
             plate_signs,
             volumes,
@@ -199,6 +214,7 @@ impl Joint {
             terms,
             recorded,
             drawn,
+            discrete,
             predicted,
             n_params,
             n_extended: n_params + n_drawn,
@@ -247,7 +263,8 @@ impl<'g> Build<'_, 'g> {
                 let role = self.model.symbols().get(&s.name.text).map(|s| s.role);
                 match role {
                     _ if s.predicted => self.drawn_later(s),
-                    Some(Role::Parameter) => self.parameter(s),
+                    Some(Role::Parameter) if self.is_discrete(s) => self.discrete_parameter(s),
+                    Some(Role::Parameter) => self.continuous(s),
                     _ => self.likelihood(s),
                 }
             }

@@ -23,6 +23,16 @@ pub enum Draw {
     Mixture(Vec<Draw>),
     /// A category 0, 1, ...: the weights.
     Categorical,
+    /// Whole numbers, all at once: log weights of every combination, in one array or in several. The
+    /// last number changes fastest.
+    Weighted {
+        /// The least number.
+        low: f64,
+        /// How many numbers there are.
+        count: usize,
+        /// How many arrays the weights stand in.
+        arguments: usize,
+    },
     /// A category 0, 1, ...: eta, cutpoints.
     OrderedLogistic,
     /// Shares: concentrations.
@@ -55,6 +65,7 @@ impl Draw {
             Draw::Truncated(part) | Draw::Censored(part) => 2 + part.n_arguments(),
             Draw::Mixture(parts) => parts.iter().map(|p| 1 + p.n_arguments()).sum(),
             Draw::Categorical | Draw::Dirichlet | Draw::ZeroSumNormal | Draw::LkjCorr => 1,
+            Draw::Weighted { arguments, .. } => *arguments,
             Draw::OrderedLogistic | Draw::Multinomial | Draw::MvNormal => 2,
             Draw::RandomWalk(part) | Draw::Autoregressive(part) => 2 + part.n_arguments(),
             Draw::LkjCholeskyCov(part) => 1 + part.n_arguments(),
@@ -77,6 +88,9 @@ impl Draw {
                 let drawn = draw_categorical(rng, arguments[0]);
                 out[0] = drawn.map_or(f64::NAN, |k| k as f64);
                 return;
+            }
+            Draw::Weighted { low, count, .. } => {
+                return weighted(rng, arguments, *low, *count, out);
             }
             Draw::OrderedLogistic => {
                 out[0] = draw_ordered_logistic(rng, arguments[0][0], arguments[1]) as f64;
@@ -157,6 +171,35 @@ impl Draw {
             }
             other => panic!("{other:?} does not give single real numbers"),
         }
+    }
+}
+
+/// Numbers from `low` on by the log weights of their combinations; NaN where none has any.
+fn weighted(rng: &mut Rng, weights: &[&[f64]], low: f64, count: usize, out: &mut [f64]) {
+    let all = || weights.iter().flat_map(|w| w.iter().copied());
+    let peak = all().fold(f64::NEG_INFINITY, f64::max);
+    let share = |w: f64| (w - peak).exp();
+    let total: f64 = all().map(share).sum();
+    if !peak.is_finite() || !total.is_finite() {
+        out.fill(f64::NAN);
+        return;
+    }
+    let mut rest = rng.uniform() * total;
+    // Rounding may leave a little after the last weight.
+    let mut picked = 0;
+    for (k, w) in all().enumerate() {
+        let share = share(w);
+        if share > 0.0 {
+            picked = k;
+        }
+        if rest < share {
+            break;
+        }
+        rest -= share;
+    }
+    for x in out.iter_mut().rev() {
+        *x = low + (picked % count) as f64;
+        picked /= count;
     }
 }
 

@@ -71,6 +71,9 @@ impl<'g> Build<'_, 'g> {
                 return Ok(Some(column));
             }
         }
+        if self.is_by_value(e) {
+            return Ok(None);
+        }
         let value = self.value(e)?;
         if value.dims().is_empty() {
             return Ok(None);
@@ -179,6 +182,9 @@ impl<'g> Build<'_, 'g> {
                     && is_own(name, &axis_name)
                 {
                     return Ok(value);
+                }
+                if self.is_by_value(e) {
+                    return self.look_up_by_value((base, value), axis, e);
                 }
                 if let Some((inner, index, own)) = self.nested(subscript) {
                     // a[i[g]] is a[i][g].

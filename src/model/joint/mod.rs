@@ -5,6 +5,7 @@ mod build;
 mod cells;
 mod coordinates;
 mod dims;
+mod discrete;
 mod draw;
 mod drawing;
 mod function;
@@ -129,12 +130,16 @@ pub struct Graphs {
     /// Observed and predicted variables, the predicted ones in an order in which each is drawn
     /// after those it depends on.
     pub drawn: Vec<Drawn>,
+    /// Discrete parameters, which are summed out of the density, in an order in which each is drawn
+    /// after those it depends on. All that is recorded, drawn or computed may read them.
+    pub discrete: Vec<Drawn>,
     /// `predict NAME = expr`: computed from the parameters and from drawn variables.
     pub predicted: Vec<Recorded>,
     /// Number of unconstrained coordinates of the parameters.
     pub n_params: usize,
     /// Number of coordinates, drawn predictions included. What is drawn or computed after sampling
-    /// may read them: the parameters first, then each drawn variable from [`Drawn::feeds`] on.
+    /// may read them: the parameters first, then each drawn variable, those of [`Graphs::discrete`]
+    /// included, from [`Drawn::feeds`] on.
     pub n_extended: usize,
     /// For each plate its location and scale, one element per element of the parameter.
     pub plates: Vec<(NodeId, NodeId)>,
@@ -197,6 +202,8 @@ pub struct Joint {
     recognised: Option<Vec<usize>>,
     /// Where each parameter starts among the coordinates; in order where empty.
     layout: Vec<usize>,
+    /// Whether discrete parameters are summed out of the priors alone.
+    only_priors: bool,
 }
 
 impl Joint {
@@ -220,6 +227,7 @@ impl Joint {
             integrated: Vec::new(),
             recognised: None,
             layout: Vec::new(),
+            only_priors: false,
         };
         let graphs = joint.build(&Chosen::default(), Rewrites::NONE)?;
         joint.check_names(&graphs)?;
@@ -258,6 +266,15 @@ impl Joint {
         out.is_rewritten = !built.expect("it was built before").done.is_empty();
         let recognised = out.plates.iter().filter(|p| p.standardised);
         out.recognised = Some(recognised.map(|p| p.parameter).collect());
+        out
+    }
+
+    /// The same for the priors alone: [`Graphs::discrete`] are drawn as if there were no data, and of
+    /// the terms those of [`TermKind::Prior`] count.
+    #[must_use]
+    pub fn of_priors(&self) -> Joint {
+        let mut out = self.clone();
+        out.only_priors = true;
         out
     }
 

@@ -125,7 +125,7 @@ impl<'g> Build<'_, 'g> {
         self.depends_on(value, &holes)
     }
 
-    fn depends_on(&self, value: Value<'g>, holes: &[NodeId]) -> bool {
+    pub(super) fn depends_on(&self, value: Value<'g>, holes: &[NodeId]) -> bool {
         let node = self.scope.node(value);
         !holes.is_empty() && self.scope.with(|g| g.dependents(holes)[node.index()])
     }

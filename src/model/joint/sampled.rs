@@ -14,6 +14,22 @@ fn lit<'g>(x: f64) -> Value<'g> {
 }
 
 impl<'g> Build<'_, 'g> {
+    /// A free variable that is sampled.
+    pub(super) fn continuous(&mut self, s: &Sampled) -> Result<()> {
+        self.parameter(s)?;
+        let x = self.names[&s.name.text];
+        if !self.depends_on_discrete(x) {
+            return Ok(());
+        }
+        let name = &s.name;
+        let message = format!(
+            "limits and coordinates of the continuous `{name}` cannot depend on discrete parameters: \
+             limit it by what holds for all of their values, and leave `@ noncentred` out (of vectors, \
+             write `@ centred`)"
+        );
+        Err(self.model.error(name.span, message))
+    }
+
     /// A free variable.
     pub(super) fn parameter(&mut self, s: &Sampled) -> Result<()> {
         let dims = self.declared_dims(&s.subscripts)?;
@@ -53,9 +69,10 @@ impl<'g> Build<'_, 'g> {
             && s.limits.is_none()
         {
             let hierarchical = varies(arguments[location]) || varies(arguments[scale]);
+            let by_discrete = [location, scale].map(|k| self.depends_on_discrete(arguments[k]));
             let wanted = match s.centring {
                 // Steps that depend on the one before are coordinates themselves.
-                Centring::Auto => hierarchical && self.lags.is_none(),
+                Centring::Auto => hierarchical && self.lags.is_none() && by_discrete == [false; 2],
                 Centring::Centred => false,
                 Centring::NonCentred => true,
             };

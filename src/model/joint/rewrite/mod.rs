@@ -201,7 +201,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// Puts other nodes in the place of coordinates, wherever anything is computed from them.
-    fn replace(&mut self, replaced: &HashMap<NodeId, NodeId>) {
+    pub(super) fn replace(&mut self, replaced: &HashMap<NodeId, NodeId>) {
         let mut nodes: Vec<&mut NodeId> = Vec::new();
         for term in &mut self.terms {
             nodes.extend([&mut term.node, &mut term.sum]);
@@ -210,7 +210,8 @@ impl<'g> Build<'_, 'g> {
         for records in records {
             nodes.extend(records.iter_mut().map(|r| &mut r.node));
         }
-        nodes.extend(self.drawn.iter_mut().flat_map(|d| &mut d.arguments));
+        let drawn = self.drawn.iter_mut().chain(&mut self.summed_out);
+        nodes.extend(drawn.flat_map(|d| &mut d.arguments));
         nodes.extend(self.volumes.iter_mut());
         nodes.extend(self.plate_nodes.iter_mut().flat_map(|(m, s)| [m, s]));
         for normal in &mut self.normals {

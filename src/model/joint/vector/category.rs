@@ -112,6 +112,21 @@ impl<'g> Table<'g> {
     }
 }
 
+/// ln P of every category, given weights or their logarithms, and the dim of the categories.
+pub(super) fn log_shares_of<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    dims: &[DimId],
+    form: Structured,
+) -> Result<(Value<'g>, DimId)> {
+    let (p, axis) = weights(b, site, 0, dims)?;
+    let log = match form {
+        Structured::CategoricalLogit => p - log_sum_exp(b, p, &[axis]),
+        _ => b.log_shares(p, axis),
+    };
+    Ok((log, axis))
+}
+
 /// Observed categories with weights p, or with logit_p of them: ln P(y) = ln p\[y\] − ln Σp.
 pub(super) fn observed(
     b: &mut Build<'_, '_>,

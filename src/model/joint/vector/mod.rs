@@ -44,6 +44,16 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> R
     }
 }
 
+/// Logarithms of the shares of a categorical parameter, and the dim of the categories.
+pub(super) fn categories<'g>(
+    b: &mut Build<'_, 'g>,
+    s: &Sampled,
+    dims: &[DimId],
+) -> Result<(Value<'g>, DimId)> {
+    let (form, site) = site(b, s, dims)?;
+    category::log_shares_of(b, &site, dims, form)
+}
+
 /// Observed vectors or categories.
 pub(super) fn likelihood<'g>(
     b: &mut Build<'_, 'g>,

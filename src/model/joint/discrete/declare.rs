@@ -1,0 +1,166 @@
+//! A statement about a discrete parameter: its values and its prior.
+
+use super::super::build::Build;
+use super::super::law::{Law, Of};
+use super::super::sampled::kind;
+use super::super::{TermKind, vector};
+use super::{Discrete, MOST_VALUES};
+use crate::Result;
+use crate::dist::{Bound, Real, Support};
+use crate::model::ast::{LimitKind, Sampled};
+use crate::model::families::values_of;
+use fitzroy_graph::{DimId, Expr as Value};
+
+fn lit<'g>(x: f64) -> Value<'g> {
+    Value::lit(x)
+}
+
+type Limits<'g> = Option<(Value<'g>, Value<'g>)>;
+
+impl<'g> Build<'_, 'g> {
+    /// Whether a statement about a parameter is about a discrete one.
+    pub(in super::super) fn is_discrete(&self, s: &Sampled) -> bool {
+        values_of(&s.distribution).discrete()
+    }
+
+    /// A parameter whose values can be counted.
+    pub(in super::super) fn discrete_parameter(&mut self, s: &Sampled) -> Result<()> {
+        let dims = self.declared_dims(&s.subscripts)?;
+        let of = Of {
+            name: &s.name,
+            dims: &dims,
+        };
+        let hole = self.scope.with(|g| g.hole(&dims));
+        let z = self.scope.expr(hole);
+        let mut own = Discrete {
+            name: s.name.clone(),
+            hole,
+            dims: dims.clone(),
+            low: 0.0,
+            count: 0,
+            term: self.terms.len(),
+        };
+        let density = match self.law(&s.distribution, of)? {
+            Some(law) => {
+                let limits = self.limit_values(s, &dims)?;
+                (own.low, own.count) = self.range_of(s, &law, limits, &dims)?;
+                self.discrete.push(own);
+                self.log_mass_at(s, z, &law, limits)?
+            }
+            None => {
+                let (shares, axis) = vector::categories(self, s, &dims)?;
+                own.count = self.scope.with(|g| g.size(axis));
+                self.discrete.push(own);
+                self.picked(self.discrete.len() - 1, z, shares, axis)
+            }
+        };
+        self.give(s, z);
+        let density = density.broadcast(self.scope, &dims);
+        self.term(&s.name.text, TermKind::Prior, density);
+        Ok(())
+    }
+
+    /// ln P(z), −∞ outside the limits.
+    fn log_mass_at(
+        &self,
+        s: &Sampled,
+        z: Value<'g>,
+        law: &Law<'g>,
+        limits: Limits<'g>,
+    ) -> Result<Value<'g>> {
+        let density = law.log_density(z);
+        let mut density = density.expect("only censored distributions may lack a density");
+        if let Some((lower, upper)) = limits {
+            if kind(s) == Some(LimitKind::Truncated) {
+                density = density - self.log_mass(s, law, lower, upper)?;
+            }
+            let inside = lower.le(z) * z.le(upper);
+            density = inside.select(density, lit(f64::NEG_INFINITY));
+        }
+        Ok(density)
+    }
+
+    /// The least value that an element can have, and how many there are from there to the greatest.
+    fn range_of(
+        &self,
+        s: &Sampled,
+        law: &Law<'g>,
+        limits: Limits<'g>,
+        dims: &[DimId],
+    ) -> Result<(f64, usize)> {
+        let (mut low, mut high) = self.support_ends(s, law, dims)?;
+        if let Some((lower, upper)) = limits {
+            let (least, _) = self.extremes(s, lower, "the lower limit", dims)?;
+            let (_, most) = self.extremes(s, upper, "the upper limit", dims)?;
+            (low, high) = (low.max(least.ceil()), high.min(most.floor()));
+        }
+        let name = &s.name;
+        let message = if !low.is_finite() || !high.is_finite() {
+            format!(
+                "`{name}` has infinitely many values, and only a finite number can be summed out: \
+                 limit it by `truncated(upper=...)`"
+            )
+        } else if high < low {
+            format!("`{name}` has no value: none lies between {low} and {high}")
+        } else if high - low >= MOST_VALUES as f64 {
+            format!(
+                "`{name}` has {} values, from {low} to {high}; up to {MOST_VALUES} can be summed out",
+                high - low + 1.0
+            )
+        } else {
+            return Ok((low, (high - low) as usize + 1));
+        };
+        Err(self.model.error(s.distribution.span, message))
+    }
+
+    fn support_ends(&self, s: &Sampled, law: &Law<'g>, dims: &[DimId]) -> Result<(f64, f64)> {
+        let Law::Scalar(scalar, arguments) = law else {
+            let message = format!(
+                "`{}` cannot be the prior of a discrete parameter; say which part an element belongs \
+                 to by a parameter of its own, `which ~ Categorical(w)`",
+                law.name()
+            );
+            return Err(self.model.error(s.distribution.span, message));
+        };
+        let end = |bound: Bound| match bound {
+            Bound::At(x) => Ok((x, x)),
+            Bound::Arg(k) => {
+                let what = format!("`{}` of `{}`", scalar.args()[k].name, scalar.name());
+                self.extremes(s, arguments[k], &what, dims)
+            }
+        };
+        Ok(match scalar.support() {
+            Support::IntegerRange(low, high) => (end(low)?.0.ceil(), end(high)?.1.floor()),
+            Support::PositiveInteger => (1.0, f64::INFINITY),
+            _ => (0.0, f64::INFINITY),
+        })
+    }
+
+    /// The least and the greatest element of a bound of the values.
+    fn extremes(
+        &self,
+        s: &Sampled,
+        bound: Value<'g>,
+        what: &str,
+        dims: &[DimId],
+    ) -> Result<(f64, f64)> {
+        let known = match bound.constant() {
+            Some(x) => Some(vec![x]),
+            None => self.scope.known(bound.broadcast(self.scope, dims)),
+        };
+        let Some(known) = known else {
+            let name = &s.name;
+            let message = format!(
+                "which values `{name}` can have depends on parameters, by {what}, so they cannot be \
+                 summed; give it bounds that are numbers or data, and let its probabilities depend \
+                 on parameters"
+            );
+            return Err(self.model.error(s.distribution.span, message));
+        };
+        let fold = |f: fn(f64, f64) -> f64, x: f64| known.iter().copied().fold(x, f);
+        Ok((
+            fold(f64::min, f64::INFINITY),
+            fold(f64::max, f64::NEG_INFINITY),
+        ))
+    }
+}

@@ -1,0 +1,55 @@
+//! Discrete parameters. While statements are read they are arrays like others, of which nothing but
+//! the dims is known; when all statements are read they are summed out of the density, one after the
+//! other, and drawn given the others.
+//!
+//! A variable z with elements i is summed out of all terms that depend on it: with the terms' log
+//! densities ℓ(z), which split into ℓᵢ(zᵢ), what is left is Σᵢ ln Σᵥ exp ℓᵢ(v). This may depend on
+//! discrete variables that are summed out later. Drawn are those summed out last first: each given
+//! those that its sums depend on.
+
+mod coupling;
+mod declare;
+mod look_up;
+mod pointwise;
+mod sum;
+mod weights;
+
+use super::build::Build;
+use crate::model::ast::Name;
+use fitzroy_graph::{DimId, Expr as Value, NodeId};
+
+/// Values of one discrete variable, and combinations of several that meet in one term, at most.
+pub(super) const MOST_VALUES: usize = 4096;
+
+/// A discrete parameter.
+#[derive(Clone)]
+pub(super) struct Discrete {
+    name: Name,
+    /// What stands for its values while statements are read.
+    hole: NodeId,
+    dims: Vec<DimId>,
+    /// The least value, and how many there are.
+    low: f64,
+    count: usize,
+    /// Its prior among the terms.
+    term: usize,
+}
+
+/// The elements of a table along one axis that a discrete variable picks.
+#[derive(Clone)]
+pub(super) struct LookUp {
+    node: NodeId,
+    /// Which discrete variable, and which of its elements, in whatever order.
+    of: usize,
+    by: NodeId,
+    table: NodeId,
+    axis: DimId,
+}
+
+impl<'g> Build<'_, 'g> {
+    /// Whether a value is computed from discrete parameters.
+    pub(super) fn depends_on_discrete(&self, value: Value<'g>) -> bool {
+        let holes: Vec<NodeId> = self.discrete.iter().map(|d| d.hole).collect();
+        self.depends_on(value, &holes)
+    }
+}
