@@ -81,6 +81,8 @@ impl Trial {
         data.insert_real("features", &[n, 3], features.collect());
         data.insert_real("slope", &[2, 3], vec![0.0, 1.0, 0.0, 0.0, 2.0, -1.0]);
         data.insert_real("level", &[2, 3], vec![0.0, 0.0, 0.3, 0.0, 0.0, 0.3]);
+        let w = y.iter().copied().chain(y.iter().map(|y| 2.0 * y));
+        data.insert_real("w", &[2, n], w.collect());
         data.insert_real("y", &[n], y.clone());
         Trial {
             y,
@@ -355,6 +357,72 @@ const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "hidden Markov chain",
+        model: "logits[kinds, kinds] ~ Normal(0, 1)
+                let move = softmax(logits, axis=kinds')
+                z[obs] ~ Categorical(move[lag(z, 1)])
+                y ~ Normal(m[z], 1)",
+        values: |t| of_rows(3)(t),
+        prior: |_, p, z| {
+            let (mut before, mut total) = (1, 0.0);
+            for &z in z {
+                total += ln_share(&p[6 + 3 * before..9 + 3 * before], z as usize);
+                before = z as usize;
+            }
+            total + p[6..15].iter().map(|x| normal(*x, 0.0, 1.0)).sum::<f64>()
+        },
+        rows: |t, p, z| {
+            let row = |i: usize| normal(t.y[i], p[3 + z[i] as usize], 1.0);
+            (0..t.n()).map(row).collect()
+        },
+    },
+    Case {
+        name: "chain whose moves are seen, beside a number that all depends on",
+        model: "v ~ Binomial(2, 0.3)
+                z[obs] ~ Binomial(2, inv_logit(a + b * lag(z, 0) + v))
+                y ~ Normal(c * z + a * lag(z, 0), 1)",
+        values: |t| [vec![(0, 3)], vec![(0, 3); t.n()]].concat(),
+        prior: |_, p, z| {
+            let (mut before, mut total) = (0, binomial(z[0], 2, 0.3));
+            for &now in &z[1..] {
+                let logit = p[0] + p[1] * before as f64 + z[0] as f64;
+                total += binomial(now, 2, inv_logit(logit));
+                before = now;
+            }
+            total
+        },
+        rows: |t, p, z| {
+            let before = |i: usize| if i == 0 { 0 } else { z[i] };
+            let mean = |i: usize| p[2] * z[i + 1] as f64 + p[0] * before(i) as f64;
+            (0..t.n()).map(|i| normal(t.y[i], mean(i), 1.0)).collect()
+        },
+    },
+    Case {
+        name: "chains in lanes",
+        model: "z[two, obs] ~ Bernoulli(inv_logit(a + b * lag(z, 0, axis=obs)))
+                w ~ Normal(c * z, 1)",
+        values: |t| vec![(0, 2); 2 * t.n()],
+        prior: |t, p, z| {
+            let lane = |z: &[i64]| {
+                let before = [&[0], z].concat();
+                let step =
+                    |(b, z): (&i64, &i64)| bernoulli(*z == 1, inv_logit(p[0] + p[1] * *b as f64));
+                before.iter().zip(z).map(step).sum::<f64>()
+            };
+            z.chunks(t.n()).map(lane).sum()
+        },
+        rows: |t, p, z| {
+            let row = |i: usize| {
+                normal(
+                    t.y[i % t.n()] * (1 + i / t.n()) as f64,
+                    p[2] * z[i] as f64,
+                    1.0,
+                )
+            };
+            (0..2 * t.n()).map(row).collect()
+        },
+    },
+    Case {
         name: "vectors of data given one value",
         model: "z ~ DiscreteUniform(0, 11)
                 y ~ MvNormal(a * sin(z * (1 + at)), chol=diag(2 - 0.1 * at))",
@@ -371,7 +439,7 @@ const CASES: &[Case] = &[
 fn model_of(case: &Case) -> String {
     format!(
         "data y[obs], count[obs]: int, group[obs] in groups, seen[obs]: int, at[obs], n_groups
-         data features[obs, kinds], steps[ten], slope[two, kinds], level[two, kinds]
+         data features[obs, kinds], steps[ten], slope[two, kinds], level[two, kinds], w[two, obs]
          dim groups = n_groups
          a ~ Normal(0, 1)
          b ~ Normal(0, 1)

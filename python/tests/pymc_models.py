@@ -14,8 +14,7 @@ MODELS: dict[str, Callable[[], Any]] = {}
 #: Those that have no counterpart in the language yet, with a part of the reason.
 NOT_YET = {
     "spatial_lag": "Solve",
-    "change_point_in_a_discrete_year": "discrete parameter",
-    "missing_counts": "discrete parameter: y_unobserved",
+    "missing_counts": "discrete parameter with infinitely many values: y_unobserved",
     "missing_censored_times": "^y: values are missing of a distribution that",
     "missing_part_of_a_vector": "^y: values are missing of a distribution that",
 }
@@ -982,6 +981,36 @@ def infection() -> None:
     start = pm.LogNormal("start", 0, 0.5)
     curves = solved(y0=[99, start], theta=[contact, recovery])
     pm.LogNormal("y", pt.log(curves[:, 1]), pm.HalfNormal("s", 1), observed=y)
+
+
+@model
+@with_coords(site=["brook", "hill", "wood"])
+def occupancy() -> None:
+    site = np.repeat([0, 1, 2], 3)
+    seen = np.array([0, 1, 0, 0, 0, 0, 1, 1, 0])
+    share, detect = pm.Beta("share", 1, 1), pm.Beta("detect", 2, 2)
+    lives = pm.Bernoulli("lives", share, dims="site")
+    pm.Bernoulli("seen", lives[site] * detect, observed=seen)
+    pm.Deterministic("occupied", lives.mean())
+
+
+@model
+def mixture_by_label() -> None:
+    y = np.array([-1.2, 2.1, 1.7, -0.4, 3.0])
+    w = pm.Dirichlet("w", np.ones(2))
+    mu = pm.Normal("mu", [0, 2], 1)
+    z = pm.Categorical("z", w, shape=5)
+    pm.Deterministic("mean", mu[z])
+    pm.Normal("y", mu[z], pm.HalfNormal("s", 1), observed=y)
+
+
+@model
+def a_level_of_a_table() -> None:
+    p = pm.Dirichlet("p", np.ones(3))
+    table = pm.Normal("table", 0, 1, shape=(3, 2))
+    z = pm.Categorical("z", p)
+    x = np.array([0, 1, 1, 0])
+    pm.Normal("y", table[z][x], 1, observed=np.array([0.3, -1.2, 0.8, 1.1]))
 
 
 @model

@@ -149,12 +149,26 @@ def test_answers_are_those_of_pymc():
 
 
 def test_a_model_without_a_counterpart_is_sampled_by_pymc_and_says_so():
-    model = MODELS["change_point_in_a_discrete_year"]()
+    with pm.Model() as model:
+        number = pm.Poisson("number", 3)
+        pm.Normal("y", number * pm.Normal("step", 0, 1), 1, observed=[2.0, 3.0])
     with pytest.warns(ConversionWarning, match="discrete parameter"):
         draws = fz.sample(model, draws=20, tune=20, chains=1, progressbar=False, random_seed=1)
-    assert draws.posterior["when"].shape == (1, 20)
+    assert draws.posterior["number"].shape == (1, 20)
     with pytest.raises(ValueError, match="cannot be converted"):
         fz.sample(model, backend="fitzroy")
+
+
+def test_discrete_variables_are_drawn_as_pymc_draws_them():
+    model = MODELS["change_point_in_a_discrete_year"]()
+    ours = fz.sample(model, draws=2000, random_seed=1, progressbar=False, backend="fitzroy")
+    theirs = pm.sample(
+        4000, chains=4, cores=1, model=model, random_seed=1, progressbar=False, nuts_sampler="pymc"
+    )
+    a, b = (d.posterior["when"].values.ravel() for d in (ours, theirs))
+    assert a.dtype.kind == "i" and set(np.unique(a)) <= set(range(41))
+    # Five standard errors with at least 400 effective draws of PyMC's Metropolis steps.
+    assert abs(a.mean() - b.mean()) < 5 * b.std() * np.sqrt(2 / 400)
 
 
 def test_correlations_have_the_spread_of_their_distribution():

@@ -157,15 +157,15 @@ impl Graph {
     }
 
     /// Of each element of `root` the greatest number that `leaf` has where it is computed from
-    /// `source`, 0 where it is not; `leaf` has the dims of `source` and numbers above 0. Where
+    /// `sources`, 0 where it is not; `leaf` has the dims of each source and numbers above 0. Where
     /// elements are not told apart, the greatest of more.
-    pub fn greatest_source(&mut self, root: NodeId, source: NodeId, leaf: NodeId) -> NodeId {
-        let depends = self.dependents(&[source]);
+    pub fn greatest_source(&mut self, root: NodeId, sources: &[NodeId], leaf: NodeId) -> NodeId {
+        let depends = self.dependents(sources);
         let needed = self.needed(&[root]);
-        let mut found: HashMap<NodeId, NodeId> = HashMap::from([(source, leaf)]);
+        let mut found: HashMap<NodeId, NodeId> = sources.iter().map(|&s| (s, leaf)).collect();
         for at in 0..=root.index() {
             let id = NodeId(at as u32);
-            if !needed[at] || !depends[at] || id == source {
+            if !needed[at] || !depends[at] || sources.contains(&id) {
                 continue;
             }
             let node = self.node(id).clone();
@@ -302,9 +302,9 @@ mod tests {
         let source = g.hole(&[group]);
         let leaf = g.data("leaf", &[group]);
         let looked = g.gather(source, index);
-        let alone = g.greatest_source(looked, source, leaf);
+        let alone = g.greatest_source(looked, &[source], leaf);
         let sum = g.sum_all(looked);
-        let all = g.greatest_source(sum, source, leaf);
+        let all = g.greatest_source(sum, &[source], leaf);
         let bindings = Bindings {
             data: vec![vec![1.0, 2.0]],
             indices: vec![vec![1, 0, 1]],

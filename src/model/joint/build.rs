@@ -127,7 +127,10 @@ impl Joint {
             let all: Vec<&Statement> = part.iter().map(|&i| &statements[i]).collect();
             match self.model.recurrences().contains(&part) {
                 true if build.is_system(&all) => build.system(&all)?,
-                true => build.recurrence(&all)?,
+                true => match build.chain_of(&all)? {
+                    Some(s) => build.discrete_parameter(s, true)?,
+                    None => build.recurrence(&all)?,
+                },
                 false => build.statement(all[0])?,
             }
         }
@@ -263,7 +266,9 @@ impl<'g> Build<'_, 'g> {
                 let role = self.model.symbols().get(&s.name.text).map(|s| s.role);
                 match role {
                     _ if s.predicted => self.drawn_later(s),
-                    Some(Role::Parameter) if self.is_discrete(s) => self.discrete_parameter(s),
+                    Some(Role::Parameter) if self.is_discrete(s) => {
+                        self.discrete_parameter(s, false)
+                    }
                     Some(Role::Parameter) => self.continuous(s),
                     _ => self.likelihood(s),
                 }

@@ -1,6 +1,7 @@
 //! Drawing variables anew, given the values of their arguments.
 
 use super::Drawn;
+use super::weighted::{chain, weighted};
 use crate::dist::{
     Scalar, draw_autoregressive, draw_categorical, draw_dirichlet, draw_lkj_cholesky,
     draw_multinomial, draw_mv_normal_cholesky, draw_ordered_logistic, draw_zero_sum_normal,
@@ -32,6 +33,14 @@ pub enum Draw {
         count: usize,
         /// How many arrays the weights stand in.
         arguments: usize,
+    },
+    /// Whole numbers along steps, each given the next, from the last one on: log weights by step and
+    /// number, then of moves by step, number before and number.
+    Chain {
+        /// The least number.
+        low: f64,
+        /// How many numbers there are.
+        count: usize,
     },
     /// A category 0, 1, ...: eta, cutpoints.
     OrderedLogistic,
@@ -66,7 +75,7 @@ impl Draw {
             Draw::Mixture(parts) => parts.iter().map(|p| 1 + p.n_arguments()).sum(),
             Draw::Categorical | Draw::Dirichlet | Draw::ZeroSumNormal | Draw::LkjCorr => 1,
             Draw::Weighted { arguments, .. } => *arguments,
-            Draw::OrderedLogistic | Draw::Multinomial | Draw::MvNormal => 2,
+            Draw::Chain { .. } | Draw::OrderedLogistic | Draw::Multinomial | Draw::MvNormal => 2,
             Draw::RandomWalk(part) | Draw::Autoregressive(part) => 2 + part.n_arguments(),
             Draw::LkjCholeskyCov(part) => 1 + part.n_arguments(),
         }
@@ -91,6 +100,10 @@ impl Draw {
             }
             Draw::Weighted { low, count, .. } => {
                 return weighted(rng, arguments, *low, *count, out);
+            }
+            Draw::Chain { low, count } => {
+                let weights = (arguments[0], arguments[1]);
+                return chain(rng, weights, (*low, *count), out);
             }
             Draw::OrderedLogistic => {
                 out[0] = draw_ordered_logistic(rng, arguments[0][0], arguments[1]) as f64;
@@ -171,35 +184,6 @@ impl Draw {
             }
             other => panic!("{other:?} does not give single real numbers"),
         }
-    }
-}
-
-/// Numbers from `low` on by the log weights of their combinations; NaN where none has any.
-fn weighted(rng: &mut Rng, weights: &[&[f64]], low: f64, count: usize, out: &mut [f64]) {
-    let all = || weights.iter().flat_map(|w| w.iter().copied());
-    let peak = all().fold(f64::NEG_INFINITY, f64::max);
-    let share = |w: f64| (w - peak).exp();
-    let total: f64 = all().map(share).sum();
-    if !peak.is_finite() || !total.is_finite() {
-        out.fill(f64::NAN);
-        return;
-    }
-    let mut rest = rng.uniform() * total;
-    // Rounding may leave a little after the last weight.
-    let mut picked = 0;
-    for (k, w) in all().enumerate() {
-        let share = share(w);
-        if share > 0.0 {
-            picked = k;
-        }
-        if rest < share {
-            break;
-        }
-        rest -= share;
-    }
-    for x in out.iter_mut().rev() {
-        *x = low + (picked % count) as f64;
-        picked /= count;
     }
 }
 

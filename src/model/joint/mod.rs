@@ -29,6 +29,7 @@ mod sampled;
 mod tests;
 mod value;
 mod vector;
+mod weighted;
 
 pub use coordinates::{Chosen, Coordinates, Parameter, Plate, Range};
 pub use draw::Draw;

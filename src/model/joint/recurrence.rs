@@ -36,6 +36,9 @@ impl<'g> Build<'_, 'g> {
         [x, start]: [&Expr; 2],
         axis: Option<&Expr>,
     ) -> Result<Value<'g>> {
+        if let Some(before) = self.lag_of_chain(span, [x, start], axis)? {
+            return Ok(before);
+        }
         let (value, is_later) = self.value_or_like(x)?;
         let is_state = is_later || self.depends_on_lags(value);
         let dims = value.dims();
@@ -146,7 +149,12 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// `x` one step later along `time`, and `start` at the first step.
-    fn shift(&mut self, x: Value<'g>, start: Value<'g>, time: DimId) -> Result<Value<'g>> {
+    pub(super) fn shift(
+        &mut self,
+        x: Value<'g>,
+        start: Value<'g>,
+        time: DimId,
+    ) -> Result<Value<'g>> {
         let (scope, node, dims) = (self.scope, self.scope.node(x), x.dims());
         let n = scope.with(|g| g.size(time));
         if n < 2 {

@@ -15,6 +15,7 @@ from pytensor.scalar.basic import autocast_float_as
 from .. import _fitzroy
 from ..model import run
 from .convert import Conversion, convert
+from .discrete import combinations, is_discrete
 from .starts import unpacked
 
 __all__ = ["Check", "check"]
@@ -82,6 +83,7 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     arrays: dict[str, Any] = dict(conversion.data)
     raw = run(conversion.text, arrays, settings, False)
     free = free_values(model, conversion, raw["groups"]["posterior"], n)
+    free = {rv.name: free[rv.name] for rv in moving(model)}
     theirs, slopes = _of_model(model, free, n)
     shown = {name: text for text, name in conversion.called.items()}
     circles, of_circles = _on_circles(model, free)
@@ -100,25 +102,45 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     return Check(ours["lp"] - circles, theirs, ours["slope"], ours["other"])
 
 
+def moving(model: Any) -> list[Any]:
+    """The free variables that are no whole numbers."""
+    return [rv for rv in model.free_RVs if not is_discrete(rv)]
+
+
 def _of_model(model: Any, free: dict[str, Array], n: int) -> tuple[Array, dict[str, Array]]:
-    """model.logp at values of the free variables, and its slopes by these values."""
-    values = [model.rvs_to_values[rv] for rv in model.free_RVs]
+    """model.logp at values of the free variables, summed over those of discrete ones, and its slopes
+    by these values."""
+    rvs = moving(model)
+    values = [model.rvs_to_values[rv] for rv in rvs]
+    whole = [model.rvs_to_values[rv] for rv in model.free_RVs if is_discrete(rv)]
+    all_whole = combinations(model)
     # Without this PyMC computes √2 and the like in float32.
     with autocast_float_as("float64"):
         logp = model.logp()
         by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
         density = pytensor.function(
-            values, [logp, *by_values], mode=QUICK, on_unused_input="ignore"
+            [*values, *whole], [logp, *by_values], mode=QUICK, on_unused_input="ignore"
         )
     forward, back = _value_variables(model)
     out = np.empty(n)
-    slopes = {rv.name: np.empty((n, *free[rv.name].shape[1:])) for rv in model.free_RVs}
+    slopes = {rv.name: np.empty((n, *free[rv.name].shape[1:])) for rv in rvs}
     for k in range(n):
-        at = [free[rv.name][k] for rv in model.free_RVs]
-        out[k], *of_values = density(*forward(*at))
-        for rv, slope in zip(model.free_RVs, back(*at, *of_values)):
+        at = [free[rv.name][k] for rv in rvs]
+        placed = forward(*at)
+        out[k], *of_values = _sum([density(*placed, *z) for z in all_whole])
+        for rv, slope in zip(rvs, back(*at, *of_values)):
             slopes[rv.name][k] = slope
     return out, slopes
+
+
+def _sum(found: list[list[Array]]) -> list[Array]:
+    """ln Σ eˣ of the first of each of `found`, and the slopes of that."""
+    x = np.array([float(one[0]) for one in found])
+    weights = np.exp(x - x.max())
+    shares = weights / weights.sum()
+    there = [(share, one) for share, one in zip(shares, found) if share > 0]
+    slopes = [sum(share * one[k] for share, one in there) for k in range(1, len(found[0]))]
+    return [x.max() + np.log(weights.sum()), *slopes]
 
 
 def free_values(
@@ -145,9 +167,9 @@ def packed(values: Array) -> Array:
 def _value_variables(model: Any) -> tuple[Any, Any]:
     """A function from constrained values of the free variables to PyMC's value variables, and one
     from slopes by the latter to slopes by the former."""
-    ins = {rv: rv.type() for rv in model.free_RVs}
+    ins = {rv: rv.type() for rv in moving(model)}
     outs = []
-    for rv in model.free_RVs:
+    for rv in ins:
         transform = model.rvs_to_transforms[rv]
         out = ins[rv] if transform is None else transform.forward(ins[rv], *rv.owner.inputs)
         outs.append(graph_replace([out], ins, strict=False)[0])
@@ -173,7 +195,7 @@ def _on_circles(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Arra
     """
     total: Any = 0.0
     slopes = {}
-    for rv in model.free_RVs:
+    for rv in moving(model):
         if type(model.rvs_to_transforms[rv]).__name__ == "CircularTransform":
             x = free[rv.name]
             total = total + np.log((np.pi + x) * (np.pi - x)).reshape(len(x), -1).sum(axis=1)

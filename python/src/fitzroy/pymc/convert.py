@@ -24,6 +24,7 @@ from . import (  # noqa: F401
     shapes,
 )
 from .axes import Axis, Expr, Unconvertible, number
+from .discrete import FINITE, is_discrete
 from .distributions import Family, call, kind_of, params_of, written
 from .vectors import start
 from .walk import Walk
@@ -78,11 +79,10 @@ class _Converter:
 
     def run(self) -> Conversion:
         model = self.model
-        discrete = [
-            v.name for v in model.free_RVs if v.type.dtype.startswith(("int", "uint", "bool"))
-        ]
-        if discrete:
-            raise Unconvertible("a discrete parameter", ", ".join(discrete))
+        discrete = [v for v in model.free_RVs if is_discrete(v)]
+        endless = [v.name for v in discrete if kind_of(v) not in FINITE]
+        if endless:
+            raise Unconvertible("a discrete parameter with infinitely many values", ", ".join(endless))
         items = [*model.basic_RVs, *model.deterministics, *model.potentials]
         self.walk.count(items)
         self.walk.constants.free.update(model.basic_RVs)

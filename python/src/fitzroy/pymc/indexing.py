@@ -10,7 +10,7 @@ from pytensor.graph.basic import Constant
 from .axes import Axis, Expr, Unconvertible
 from .joining import join_parts
 from .scan import part_of_loop
-from .walk import Walk, core_name, op, strip
+from .walk import Walk, core_name, op, scalar_name, strip
 
 __all__ = ["subscripts"]
 
@@ -42,11 +42,29 @@ def _subscript(walk: Walk, s: Any) -> Any:
     if kind == "NoneTypeT" or s is None:
         return None
     if not walk.constants.holds(s):
-        raise Unconvertible("Subtensor", "a position that is not constant")
+        return _drawn(walk, s)
     value = walk.constants.value(s)
     if value.dtype == bool:
         return [np.asarray(p) for p in np.nonzero(value)]
     return int(value) if value.ndim == 0 else (value, s.name)
+
+
+def _drawn(walk: Walk, s: Any) -> Expr:
+    """Positions that are values of a discrete parameter, or some of its elements."""
+    bare = s
+    while bare.owner is not None and _is(bare, CASTS):
+        bare = bare.owner.inputs[0]
+    source = bare
+    while source.owner is not None and _is(source, ROWS):
+        source = source.owner.inputs[0]
+    if source not in walk.model.free_RVs or None in (e := walk.expr(bare)).axes:
+        raise Unconvertible("Subtensor", "a position that is not constant")
+    return e
+
+
+def _is(v: Any, kinds: tuple[str, ...]) -> bool:
+    """Whether an op of these kinds makes `v`."""
+    return core_name(v.owner.op) in kinds or scalar_name(v) in kinds
 
 
 def _end(walk: Walk, x: Any) -> int | None:
@@ -57,6 +75,11 @@ def _end(walk: Walk, x: Any) -> int | None:
     if not walk.constants.holds(x):
         raise Unconvertible("Subtensor", "a slice whose end is not constant")
     return walk.constants.whole(x)
+
+
+#: Ops that leave positions as they are, and ops that pick some of them.
+CASTS = ("ScalarFromTensor", "TensorFromScalar", "Cast")
+ROWS = (*CASTS, "Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
 
 
 @op("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
@@ -78,6 +101,10 @@ def indexed(walk: Walk, v: Any) -> Expr:
             size = 1 if a is None else a.root.size
             if a is not None:
                 shown.append(str(key if key >= 0 else key + size))
+        elif isinstance(key, Expr):
+            axes.extend(x for x in key.axes if x not in axes)
+            if a is not None:
+                shown.append(key.text())
         elif isinstance(key, slice):
             name, axis = _sliced(walk, a, key)
             axes.append(axis)

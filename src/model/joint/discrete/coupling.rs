@@ -36,7 +36,8 @@ impl Build<'_, '_> {
         let mut split = Split::default();
         let mut open = vec![node];
         while let Some(node) = open.pop() {
-            let depends = self.scope.with(|g| g.dependents(&[z.hole])[node.index()]);
+            let holes: Vec<NodeId> = z.holes().collect();
+            let depends = self.scope.with(|g| g.dependents(&holes)[node.index()]);
             if !depends {
                 split.free.push(node);
             } else if let Some(owner) = self.owner(z, node) {
@@ -114,7 +115,7 @@ impl Build<'_, '_> {
         if n == 1 && is_over {
             return Some(Owner::Same);
         }
-        let name = &z.name;
+        let (name, holes) = (&z.name, z.holes().collect::<Vec<_>>());
         let leaf = |what: &str, values: Vec<f64>| {
             let name = format!("{what} elements of {name}");
             self.scope
@@ -124,7 +125,7 @@ impl Build<'_, '_> {
         let up = leaf("counted", (1..=n).map(|i| i as f64).collect());
         let down = leaf("counted back", (1..=n).rev().map(|i| i as f64).collect());
         let known = |leaf: NodeId| {
-            let most = self.scope.with(|g| g.greatest_source(node, z.hole, leaf));
+            let most = self.scope.with(|g| g.greatest_source(node, &holes, leaf));
             let known = self.scope.known(self.scope.expr(most));
             known.expect("positions do not vary")
         };

@@ -24,7 +24,13 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// A parameter whose values can be counted.
-    pub(in super::super) fn discrete_parameter(&mut self, s: &Sampled) -> Result<()> {
+    ///
+    /// `is_chain` where its elements depend on the one before.
+    pub(in super::super) fn discrete_parameter(
+        &mut self,
+        s: &Sampled,
+        is_chain: bool,
+    ) -> Result<()> {
         let dims = self.declared_dims(&s.subscripts)?;
         let of = Of {
             name: &s.name,
@@ -32,32 +38,54 @@ impl<'g> Build<'_, 'g> {
         };
         let hole = self.scope.with(|g| g.hole(&dims));
         let z = self.scope.expr(hole);
-        let mut own = Discrete {
+        let k = self.discrete.len();
+        self.discrete.push(Discrete {
             name: s.name.clone(),
             hole,
             dims: dims.clone(),
             low: 0.0,
             count: 0,
             term: self.terms.len(),
-        };
+            is_chain,
+            before: None,
+        });
         let density = match self.law(&s.distribution, of)? {
             Some(law) => {
                 let limits = self.limit_values(s, &dims)?;
-                (own.low, own.count) = self.range_of(s, &law, limits, &dims)?;
-                self.discrete.push(own);
+                let (low, count) = self.range_of(s, &law, limits, &dims)?;
+                self.has_values(k, low, count)?;
                 self.log_mass_at(s, z, &law, limits)?
             }
             None => {
                 let (shares, axis) = vector::categories(self, s, &dims)?;
-                own.count = self.scope.with(|g| g.size(axis));
-                self.discrete.push(own);
-                self.picked(self.discrete.len() - 1, z, shares, axis)
+                self.has_values(k, 0.0, self.scope.with(|g| g.size(axis)))?;
+                self.picked(k, z, shares, axis)
             }
         };
+        self.check_start(k)?;
         self.give(s, z);
         let density = density.broadcast(self.scope, &dims);
         self.term(&s.name.text, TermKind::Prior, density);
         Ok(())
+    }
+
+    /// Notes which values variable `k` has. Its prior may have looked up a table by values before.
+    fn has_values(&mut self, k: usize, low: f64, count: usize) -> Result<()> {
+        let own = &mut self.discrete[k];
+        let assumed = std::mem::replace(&mut own.count, count);
+        own.low = low;
+        let fits = low >= 0.0 && low + count as f64 <= assumed as f64;
+        if assumed == 0 || fits {
+            return Ok(());
+        }
+        let (name, span) = (&own.name.text, own.name.span);
+        let message = format!(
+            "`{name}` has values from {low} to {}, but a table that its values before are looked up in \
+             has positions 0 to {}",
+            low + count as f64 - 1.0,
+            assumed - 1
+        );
+        Err(self.model.error(span, message))
     }
 
     /// ln P(z), −∞ outside the limits.

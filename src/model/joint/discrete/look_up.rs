@@ -17,15 +17,10 @@ impl<'g> Build<'_, 'g> {
         axis: DimId,
         e: &Expr,
     ) -> Result<Option<Value<'g>>> {
-        let name = match &e.kind {
-            ExprKind::Name(name) => name,
-            ExprKind::Index(inner, _) => match &inner.kind {
-                ExprKind::Name(name) => name,
-                _ => return Ok(None),
-            },
-            _ => return Ok(None),
+        let Some(name) = variable_of(e) else {
+            return Ok(None);
         };
-        if let Some(k) = self.discrete.iter().position(|d| d.name.text == *name) {
+        if let Some(k) = self.discrete.iter().position(|d| d.name.text == name) {
             self.check_positions(k, base, axis, e.span)?;
             let by = self.value(e)?;
             return Ok(Some(self.picked(k, by, value, axis)));
@@ -39,16 +34,20 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// That all values of variable `k` are positions along `axis`.
-    fn check_positions(&self, k: usize, base: &Expr, axis: DimId, span: Span) -> Result<()> {
-        let own = &self.discrete[k];
+    fn check_positions(&mut self, k: usize, base: &Expr, axis: DimId, span: Span) -> Result<()> {
+        let (size, axis_name) = (self.scope.with(|g| g.size(axis)), self.name_of(axis));
+        let own = &mut self.discrete[k];
+        if own.count == 0 {
+            // Its own prior asks, and will tell which values it has.
+            own.count = size;
+        }
         let (low, high) = (own.low, own.low + own.count as f64 - 1.0);
-        let size = self.scope.with(|g| g.size(axis));
         if low >= 0.0 && high < size as f64 {
             return Ok(());
         }
-        let (name, axis) = (&own.name, self.name_of(axis));
+        let name = &own.name;
         let message = format!(
-            "`{name}` has values from {low} to {high}, but positions along `{axis}` of `{base}` are 0 \
+            "`{name}` has values from {low} to {high}, but positions along `{axis_name}` of `{base}` are 0 \
              to {}",
             size - 1
         );
@@ -132,5 +131,18 @@ impl<'g> Build<'_, 'g> {
         let one = here.select(table.broadcast(scope, &dims), Value::lit(0.0));
         scope.trust_support(before);
         one.sum_over(&[axis])
+    }
+}
+
+/// The variable that an index is made of: `z`, `z[group]` or `lag(z, 0)`.
+fn variable_of(e: &Expr) -> Option<&str> {
+    let inner = match &e.kind {
+        ExprKind::Index(inner, _) => inner,
+        ExprKind::Call(call) if call.name.text == "lag" => &call.arguments.first()?.value,
+        _ => e,
+    };
+    match &inner.kind {
+        ExprKind::Name(name) => Some(name),
+        _ => None,
     }
 }

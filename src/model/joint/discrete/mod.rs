@@ -7,6 +7,7 @@
 //! discrete variables that are summed out later. Drawn are those summed out last first: each given
 //! those that its sums depend on.
 
+mod chain;
 mod coupling;
 mod declare;
 mod look_up;
@@ -16,6 +17,7 @@ mod weights;
 
 use super::build::Build;
 use crate::model::ast::Name;
+use chain::Before;
 use fitzroy_graph::{DimId, Expr as Value, NodeId};
 
 /// Values of one discrete variable, and combinations of several that meet in one term, at most.
@@ -33,6 +35,17 @@ pub(super) struct Discrete {
     count: usize,
     /// Its prior among the terms.
     term: usize,
+    /// Whether it depends on its own step before, and on what, once that has been asked for.
+    is_chain: bool,
+    before: Option<Before>,
+}
+
+impl Discrete {
+    /// What stands for its values, and for those before.
+    fn holes(&self) -> impl Iterator<Item = NodeId> {
+        let before = self.before.as_ref().map(|before| before.hole);
+        std::iter::once(self.hole).chain(before)
+    }
 }
 
 /// The elements of a table along one axis that a discrete variable picks.
@@ -47,9 +60,13 @@ pub(super) struct LookUp {
 }
 
 impl<'g> Build<'_, 'g> {
+    /// What stands for the values of all discrete parameters.
+    fn holes(&self) -> Vec<NodeId> {
+        self.discrete.iter().flat_map(Discrete::holes).collect()
+    }
+
     /// Whether a value is computed from discrete parameters.
     pub(super) fn depends_on_discrete(&self, value: Value<'g>) -> bool {
-        let holes: Vec<NodeId> = self.discrete.iter().map(|d| d.hole).collect();
-        self.depends_on(value, &holes)
+        self.depends_on(value, &self.holes())
     }
 }

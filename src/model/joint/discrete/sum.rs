@@ -61,13 +61,13 @@ impl<'g> Build<'_, 'g> {
     }
 
     fn dependents_of(&self, k: usize) -> Vec<bool> {
-        let hole = self.discrete[k].hole;
-        self.scope.with(|g| g.dependents(&[hole]))
+        let holes: Vec<NodeId> = self.discrete[k].holes().collect();
+        self.scope.with(|g| g.dependents(&holes))
     }
 
     /// Whatever is added to the density and depends on a discrete variable, taken out of its terms.
     fn factors(&mut self, only_priors: bool) -> Vec<Factor> {
-        let holes: Vec<NodeId> = self.discrete.iter().map(|d| d.hole).collect();
+        let holes = self.holes();
         let depends = self.scope.with(|g| g.dependents(&holes));
         let priors: Vec<usize> = self.discrete.iter().map(|d| d.term).collect();
         let nothing = self.scope.node(Value::lit(0.0));
@@ -113,6 +113,7 @@ impl<'g> Build<'_, 'g> {
         let combinations = u32::try_from(n).ok().and_then(|n| z.count.checked_pow(n));
         let (together, count) = match (&split, combinations) {
             (Some(_), _) => (false, z.count),
+            (None, _) if z.before.is_some() => return Err(self.elements_meet(&z, &mine)),
             (None, Some(all)) if all.saturating_mul(widest) <= MOST_VALUES => (true, all),
             (None, _) => return Err(self.elements_meet(&z, &mine)),
         };
@@ -137,6 +138,16 @@ impl<'g> Build<'_, 'g> {
             let alone = split.on.len() == 1;
             let term = factor.term.filter(|_| alone);
             pieces.extend(split.on.into_iter().map(|piece| (term, piece)));
+        }
+        if z.before.is_some() {
+            let pieces: Vec<Piece> = pieces.into_iter().map(|(_, piece)| piece).collect();
+            let (node, draw) = self.chain(k, &pieces)?;
+            left_over.push(Factor {
+                node,
+                term: Some(z.term),
+                width,
+            });
+            return Ok((left_over, draw));
         }
         let over = if together { &[][..] } else { &z.dims };
         let valued = self.valued(k, (pieces, over), together, count, width)?;
@@ -204,7 +215,7 @@ impl<'g> Build<'_, 'g> {
     /// Puts what is left after variable `k` was summed out to the factors or into the density.
     fn put_back(&mut self, k: usize, left_over: Vec<Factor>, factors: &mut Vec<Factor>) {
         let term = self.discrete[k].term;
-        let holes: Vec<NodeId> = self.discrete.iter().map(|d| d.hole).collect();
+        let holes = self.holes();
         let depends = self.scope.with(|g| g.dependents(&holes));
         let mut total = self.scope.expr(self.terms[term].sum);
         let nothing = self.scope.node(Value::lit(0.0));
@@ -259,6 +270,7 @@ impl<'g> Build<'_, 'g> {
             let z = z.expect("it is one of them").clone();
             let param = self.scope.node(self.scope.param(at, &z.dims));
             replaced.insert(z.hole, param);
+            replaced.extend(self.values_before(&z, self.scope.expr(param)));
             draw.feeds = Some(at);
             at += self.scope.with(|g| g.len_of(&z.dims));
             self.summed_out.push(draw);
@@ -294,7 +306,7 @@ impl<'g> Build<'_, 'g> {
         self.model.error(name.span, message)
     }
 
-    fn cannot_widen(&self, z: &Discrete, node: NodeId) -> crate::Error {
+    pub(super) fn cannot_widen(&self, z: &Discrete, node: NodeId) -> crate::Error {
         let op = self.scope.with(|g| format!("{:?}", g.node(node).op));
         let op = op
             .split(['(', ' ', '{'])

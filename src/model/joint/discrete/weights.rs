@@ -17,6 +17,8 @@ pub(super) enum Values {
     Together(DimId),
     /// One value after the other, each in nodes of its own.
     Each,
+    /// Every value before a step, and every value of it, along two dims.
+    Moves(DimId, DimId),
 }
 
 /// Terms at every value: one array with the values along its last dim, or an array for each value.
@@ -47,13 +49,17 @@ impl<'g> Weights<'g> {
 impl<'g> Build<'_, 'g> {
     /// ln Σ eˣ over the values.
     pub(super) fn log_total(&self, weights: &Weights<'g>) -> Value<'g> {
-        let Some(along) = weights.along else {
-            return log_sum_exp(&weights.parts);
-        };
-        let (scope, x) = (self.scope, weights.parts[0]);
+        match weights.along {
+            Some(along) => self.log_sum_along(weights.parts[0], along),
+            None => log_sum_exp(&weights.parts),
+        }
+    }
+
+    /// ln Σ eˣ along a dim; −∞ where all are.
+    pub(super) fn log_sum_along(&self, x: Value<'g>, along: DimId) -> Value<'g> {
+        let scope = self.scope;
         let node = scope.node(x);
         let peak = scope.expr(scope.with(|g| g.max_over(node, &[along])));
-        // Where all are −∞ the sum is.
         let peak = peak
             .equals(Value::lit(f64::NEG_INFINITY))
             .select(Value::lit(0.0), peak);
@@ -74,21 +80,30 @@ impl<'g> Build<'_, 'g> {
         let mut out: Vec<Weights<'g>> = Vec::new();
         let along = match values {
             Values::Along(dim) | Values::Together(dim) => Some(*dim),
-            Values::Each => None,
+            Values::Each | Values::Moves(..) => None,
         };
-        let replacements: Vec<Value<'g>> = match values {
-            Values::Along(dim) => vec![self.every_value(&z, *dim)],
-            Values::Together(dim) => vec![self.every_combination(&z, *dim)],
+        let one = |by: Value<'g>| HashMap::from([(z.hole, self.scope.node(by))]);
+        let replacements: Vec<HashMap<NodeId, NodeId>> = match values {
+            Values::Along(dim) => vec![one(self.every_value(&z, *dim))],
+            Values::Together(dim) => vec![one(self.every_combination(&z, *dim))],
             Values::Each => (0..z.count)
-                .map(|i| Value::lit(z.low + i as f64).broadcast(self.scope, &z.dims))
+                .map(|i| one(Value::lit(z.low + i as f64).broadcast(self.scope, &z.dims)))
                 .collect(),
+            Values::Moves(from, to) => {
+                let mut both = one(self.every_value(&z, *to));
+                let before = z.before.as_ref().expect("it is a chain").hole;
+                both.insert(before, self.scope.node(self.every_value(&z, *from)));
+                vec![both]
+            }
         };
         for (i, by) in replacements.into_iter().enumerate() {
-            let found = self.at_value(k, values, (i, self.scope.node(by)), nodes)?;
+            let found = self.at_value(k, values, (i, by), nodes)?;
             for (place, node) in found.into_iter().enumerate() {
-                let own = self.scope.with(|g| g.dims(nodes[place]).to_vec());
-                let full = [&own[..], along.as_slice()].concat();
-                let part = self.scope.expr(node).broadcast(self.scope, &full);
+                let mut part = self.scope.expr(node);
+                if let Some(along) = along.filter(|along| !part.dims().contains(along)) {
+                    let full = [part.dims(), vec![along]].concat();
+                    part = part.broadcast(self.scope, &full);
+                }
                 match out.get_mut(place) {
                     Some(weights) => weights.parts.push(part),
                     None => out.push(Weights {
@@ -122,21 +137,21 @@ impl<'g> Build<'_, 'g> {
         self.scope.bound_data(&name, &dims, &values)
     }
 
-    /// `nodes` with `by` in the place of variable `k`, the `i`th value where they come one by one.
+    /// `nodes` with other nodes in the place of variable `k`, the `i`th value where they come one by
+    /// one.
     fn at_value(
         &mut self,
         k: usize,
         values: &Values,
-        (i, by): (usize, NodeId),
+        (i, mut replaced): (usize, HashMap<NodeId, NodeId>),
         nodes: &[NodeId],
     ) -> Result<Vec<NodeId>, NodeId> {
-        let hole = self.discrete[k].hole;
-        let mut replaced = HashMap::from([(hole, by)]);
+        let holes: Vec<NodeId> = self.discrete[k].holes().collect();
         let needed = self.scope.with(|g| g.needed(nodes));
         let needed = |node: NodeId| needed.get(node.index()) == Some(&true);
         let all: Vec<LookUp> = self.look_ups.clone();
         for look_up in all.iter().filter(|l| needed(l.node)) {
-            let depends = self.scope.with(|g| g.dependents(&[hole]));
+            let depends = self.scope.with(|g| g.dependents(&holes));
             let by_this = look_up.of == k;
             if !by_this && !depends[look_up.table.index()] {
                 continue;
@@ -171,11 +186,13 @@ impl<'g> Build<'_, 'g> {
             Values::Each => scope
                 .with(|g| g.element(table, look_up.axis, first + i))
                 .ok()?,
-            Values::Along(dim) => {
+            Values::Along(_) | Values::Moves(..) => {
+                let dim = &self.dim_of(z, look_up, values)?;
                 if own.contains(dim) {
                     return None;
                 }
-                let name = format!("{} along {}", z.name, self.name_of(look_up.axis));
+                let (dim_name, axis) = (self.name_of(*dim), self.name_of(look_up.axis));
+                let name = format!("{dim_name} along {axis}");
                 let at: Vec<u32> = (first..first + z.count).map(|v| v as u32).collect();
                 let index = scope.bound_index(&name, *dim, look_up.axis, &at);
                 more.push(*dim);
@@ -187,6 +204,22 @@ impl<'g> Build<'_, 'g> {
             let dims = [g.dims(look_up.node), &more].concat();
             g.broadcast(picked, &dims)
         }))
+    }
+
+    /// The dim along which the values stand that `look_up` is by.
+    fn dim_of(&self, z: &Discrete, look_up: &LookUp, values: &Values) -> Option<DimId> {
+        match (values, &z.before) {
+            (Values::Along(dim), _) => Some(*dim),
+            (Values::Moves(from, to), Some(before)) => {
+                let depends = self.scope.with(|g| g.dependents(&[before.hole]));
+                Some(if depends[look_up.by.index()] {
+                    *from
+                } else {
+                    *to
+                })
+            }
+            _ => None,
+        }
     }
 
     /// The look-up of another variable in a table that depends on this one.
