@@ -288,10 +288,18 @@ impl<'g> Build<'_, 'g> {
             None => "a term that is left when others are summed out".into(),
         };
         let name = &z.name;
+        let advice = match z.is_chain {
+            true => {
+                format!("let every row depend on one step and the one before, as `x[{name}]` does")
+            }
+            false => format!(
+                "let every row depend on one element (`x[{name}]`, or `{name}[group]`), or use so few \
+                 elements that all of their combinations are no more than {MOST_VALUES}"
+            ),
+        };
         let message = format!(
             "the elements of the discrete `{name}` cannot be summed out one by one: several of them \
-             meet in {place}; let every row depend on one element (`x[{name}]`, or `{name}[group]`), \
-             or use so few elements that all of their combinations are no more than {MOST_VALUES}"
+             meet in {place}; {advice}"
         );
         self.model.error(name.span, message)
     }
