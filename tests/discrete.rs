@@ -6,8 +6,12 @@
 mod support;
 
 use fitzroy::data::Dataset;
+use fitzroy::diagnose::{Finding, FindingKind, SummaryOptions};
+use fitzroy::draws::{Column, Trace};
+use fitzroy::model::Model;
 use fitzroy::model::joint::{Coordinates, Graphs, TermKind};
 use fitzroy::rng::{Purpose, Rng};
+use fitzroy::run::{Caller, Outcome, Settings, bind, run};
 use std::f64::consts::PI;
 use support::{Density, everywhere, joint};
 
@@ -679,5 +683,98 @@ fn log_likelihoods_are_those_of_rows_given_all_others() {
                 );
             }
         }
+    }
+}
+
+/// A variable of a group of the trace, as numbers.
+fn column(trace: &Trace, group: &str, name: &str) -> Vec<f64> {
+    let variable = trace.group(group).and_then(|g| g.variable(name));
+    match &variable
+        .unwrap_or_else(|| panic!("{group} has {name}"))
+        .values
+    {
+        Column::Real(x) => x.clone(),
+        Column::Integer(x) => x.iter().map(|&x| x as f64).collect(),
+        Column::Flag(_) => panic!("{name} holds numbers"),
+    }
+}
+
+fn sampled(text: &str, settings: &Settings) -> Outcome {
+    let mut data = Dataset::new();
+    data.insert_real("y", &[6], vec![-1.8, 0.1, 0.3, 2.2, 1.9, -0.2]);
+    let joint = bind(&Model::parse(text).unwrap(), &data, settings).unwrap();
+    run(&joint, settings, &Caller::silent()).unwrap()
+}
+
+const LABELLED: &str = "data y[obs]
+    dim kinds = 3
+    m[kinds] ~ Normal(0, 2) ordered
+    z[obs] ~ Categorical([0.2, 0.3, 0.5])
+    mean[obs] = m[z]
+    y ~ Normal(mean, 1)
+    predict kind ~ Categorical([0.2, 0.3, 0.5])
+    predict centre = m[kind]";
+
+/// Catches: records and replicates of other values than those drawn, draws that depend on threads,
+/// an alarm about numbers that are rare.
+#[test]
+fn traces_hold_the_drawn_values_and_what_follows_from_them() {
+    let mut settings = Settings::default();
+    settings.sampler.draws = 400;
+    settings.sampler.tune = 300;
+    settings.predictive = true;
+    settings.log_likelihood = true;
+    let outcome = sampled(LABELLED, &settings);
+    let trace = &outcome.trace;
+    let m = column(trace, "posterior", "m");
+    let at = |draw: usize, z: f64| m[3 * draw + z as usize];
+    let (z, mean) = (
+        column(trace, "posterior", "z"),
+        column(trace, "posterior", "mean"),
+    );
+    for (i, (z, mean)) in z.iter().zip(&mean).enumerate() {
+        assert_eq!(at(i / 6, *z), *mean);
+    }
+    let kind = column(trace, "predictions", "kind");
+    for (i, (kind, centre)) in kind
+        .iter()
+        .zip(column(trace, "predictions", "centre"))
+        .enumerate()
+    {
+        assert_eq!(at(i, *kind), centre);
+    }
+    // Replicates are normal around the drawn means: 9,600 of them, five standard errors.
+    let replicates = column(trace, "posterior_predictive", "y");
+    let square = replicates.iter().zip(&mean).map(|(y, m)| (y - m).powi(2));
+    let n = mean.len() as f64;
+    assert!((square.sum::<f64>() / n - 1.0).abs() < 5.0 * (2.0 / n).sqrt());
+    assert_eq!(column(trace, "log_likelihood", "y").len(), mean.len());
+    let found = outcome.diagnose(&SummaryOptions::default()).unwrap();
+    let heavy = |f: &&Finding| f.kind == FindingKind::HeavyTail;
+    assert_eq!(found.findings.iter().find(heavy).map(|f| &f.fact), None);
+    settings.sampler.threads = 3;
+    let again = sampled(LABELLED, &settings);
+    assert_eq!(column(&again.trace, "posterior", "z"), z);
+}
+
+/// Catches: priors that know of the data, by either way of drawing them.
+#[test]
+fn draws_of_the_prior_know_nothing_of_the_data() {
+    let mut settings = Settings::default();
+    settings.sampler.draws = 1000;
+    settings.prior_only = true;
+    for text in [LABELLED.to_string(), LABELLED.replace(" ordered", "")] {
+        let trace = sampled(&text, &settings).trace;
+        let (z, m) = (column(&trace, "prior", "z"), column(&trace, "prior", "m"));
+        for (i, mean) in column(&trace, "prior", "mean").into_iter().enumerate() {
+            assert_eq!(m[3 * (i / 6) + z[i] as usize], mean);
+        }
+        for (k, share) in [0.2, 0.3, 0.5].into_iter().enumerate() {
+            let n = z.len() as f64;
+            let got = z.iter().filter(|&&z| z == k as f64).count() as f64 / n;
+            let error = (share * (1.0 - share) / n).sqrt();
+            assert!((got - share).abs() < 5.0 * error, "{k}: {got}");
+        }
+        assert_eq!(column(&trace, "prior_predictive", "y").len(), z.len());
     }
 }
