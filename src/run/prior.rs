@@ -61,7 +61,9 @@ pub(super) fn ancestral(
         },
     };
     let run = nothing_sampled(&settings);
-    let names = joint.parameters().iter().map(|p| p.name.as_str());
+    let symbols = joint.model().symbols().iter();
+    let parameters = symbols.filter(|(_, symbol)| symbol.role == Role::Parameter);
+    let names = parameters.map(|(name, _)| name.as_str());
     let trace = collect.drawn(&names.collect(), &run)?;
     timing.sampling = (caller.now)() - compiled_at;
     Ok(Some(Outcome {
