@@ -990,7 +990,8 @@ def occupancy() -> None:
     seen = np.array([0, 1, 0, 0, 0, 0, 1, 1, 0])
     share, detect = pm.Beta("share", 1, 1), pm.Beta("detect", 2, 2)
     lives = pm.Bernoulli("lives", share, dims="site")
-    pm.Bernoulli("seen", lives[site] * detect, observed=seen)
+    # Where nothing can be seen, slopes of PyMC's density are NaN.
+    pm.Bernoulli("seen", 0.01 + 0.98 * lives[site] * detect, observed=seen)
     pm.Deterministic("occupied", lives.mean())
 
 

@@ -95,7 +95,9 @@ def indexed(walk: Walk, v: Any) -> Expr:
     if any(k is None for k in keys):
         raise Unconvertible("Subtensor", "a new axis between look-ups")
     rows = _rows(walk, keys)
-    shown, axes, placed = [], [], False
+    shown: list[str] = []
+    axes: list[Axis | None] = []
+    placed = False
     for a, key in zip(e.axes, keys):
         if isinstance(key, int):
             size = 1 if a is None else a.root.size

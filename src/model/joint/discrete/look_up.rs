@@ -9,28 +9,31 @@ use crate::model::families::values_of;
 use fitzroy_graph::{DimId, Expr as Value, Op};
 
 impl<'g> Build<'_, 'g> {
-    /// `base` looked up along `axis` by `e`, where that is a discrete variable of the model, or some of
-    /// its elements.
+    /// Whether `e` is a discrete variable of the model, or some of its elements.
+    pub(in super::super) fn is_by_value(&self, e: &Expr) -> bool {
+        variable_of(e).is_some_and(|name| {
+            let is_parameter = self.discrete.iter().any(|d| d.name.text == name);
+            is_parameter || self.later.contains_key(name) && self.is_drawn_whole(name)
+        })
+    }
+
+    /// `base` looked up along `axis` by `e`, for which [`Build::is_by_value`] holds.
     pub(in super::super) fn look_up_by_value(
         &mut self,
         (base, value): (&Expr, Value<'g>),
         axis: DimId,
         e: &Expr,
-    ) -> Result<Option<Value<'g>>> {
-        let Some(name) = variable_of(e) else {
-            return Ok(None);
-        };
-        if let Some(k) = self.discrete.iter().position(|d| d.name.text == name) {
+    ) -> Result<Value<'g>> {
+        let name = variable_of(e).unwrap_or_default();
+        let found = self.discrete.iter().position(|d| d.name.text == name);
+        if let Some(k) = found {
             self.check_positions(k, base, axis, e.span)?;
             let by = self.value(e)?;
-            return Ok(Some(self.picked(k, by, value, axis)));
-        }
-        if !self.later.contains_key(name) || !self.is_drawn_whole(name) {
-            return Ok(None);
+            return Ok(self.picked(k, by, value, axis));
         }
         let by = self.value(e)?;
         let (value, axis) = self.apart(value, axis, &by.dims());
-        Ok(Some(self.pick_along(value, axis, by)))
+        Ok(self.pick_along(value, axis, by))
     }
 
     /// That all values of variable `k` are positions along `axis`.

@@ -187,7 +187,7 @@ impl<'g> Build<'_, 'g> {
                 .with(|g| g.element(table, look_up.axis, first + i))
                 .ok()?,
             Values::Along(_) | Values::Moves(..) => {
-                let dim = &self.dim_of(z, look_up, values)?;
+                let dim = &self.dim_of_values(z, look_up, values)?;
                 if own.contains(dim) {
                     return None;
                 }
@@ -207,7 +207,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// The dim along which the values stand that `look_up` is by.
-    fn dim_of(&self, z: &Discrete, look_up: &LookUp, values: &Values) -> Option<DimId> {
+    fn dim_of_values(&self, z: &Discrete, look_up: &LookUp, values: &Values) -> Option<DimId> {
         match (values, &z.before) {
             (Values::Along(dim), _) => Some(*dim),
             (Values::Moves(from, to), Some(before)) => {
