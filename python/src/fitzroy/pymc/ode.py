@@ -26,7 +26,8 @@ def differential_equation(walk: Walk, v: Any) -> Expr:
         raise Unconvertible("DifferentialEquation", "that is solved at one time")
     start, theta = node.inputs
     times = walk.constant(pt.constant(np.asarray(of.times, dtype=float)), "times")
-    (time,) = times.axes
+    time = times.axes[0]
+    assert time is not None, "there are several times"
 
     def over_time(e: Expr) -> Any:
         """A variable for what has a value at each time."""
@@ -39,7 +40,8 @@ def differential_equation(walk: Walk, v: Any) -> Expr:
     try:
         rates = list(of.func(states, over_time(times), theta))
     except (TypeError, AttributeError) as e:
-        raise Unconvertible("DifferentialEquation", f"whose function does not take its states one by one ({e})")
+        why = f"whose function does not take its states one by one ({e})"
+        raise Unconvertible("DifferentialEquation", why) from e
     if len(rates) != of.n_states:
         raise Unconvertible("DifferentialEquation", "whose rates are not as many as its states")
     rates = [pt.as_tensor_variable(rate) for rate in rates]
@@ -51,8 +53,8 @@ def differential_equation(walk: Walk, v: Any) -> Expr:
 
         def text(name: str = name, rate: Expr = rate, first: Expr = first) -> str:
             dims = walk.writer.dims([time])
-            given = f"from={number(of.t0)}, {TOLERANCE}"
-            return f"let {name}{dims} = solve({rate.text()}, {first.text()}, {times.text()}, {given})"
+            given = f"{times.text()}, from={number(of.t0)}, {TOLERANCE}"
+            return f"let {name}{dims} = solve({rate.text()}, {first.text()}, {given})"
 
         walk.writer.say(text)
     return walk.expr(pt.stack(states, axis=1))
