@@ -197,17 +197,17 @@ const ADVICE: [(FindingKind, Weight, Advice); 21] = [
         ),
     ),
     (
+        FindingKind::ProposalsRefused,
+        Weight::Remark,
+        Advice::plain("harmless: all draws are those of NUTS; leave out ⟨sampler independence⟩"),
+    ),
+    (
         FindingKind::SolutionsCut,
         Weight::Question,
         Advice::plain(
             "if parts of the equations move at very different speeds, `solve_stiff` needs few steps; \
              otherwise allow more, as in `solve(..., steps=20000)`",
         ),
-    ),
-    (
-        FindingKind::ProposalsRefused,
-        Weight::Remark,
-        Advice::plain("harmless: all draws are those of NUTS; leave out ⟨sampler independence⟩"),
     ),
     (
         FindingKind::Constant,
