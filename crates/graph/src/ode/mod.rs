@@ -2,9 +2,9 @@
 //!
 //! The equation is written by means of holes, as a [recurrence](crate::Recurrence) is: leaves stand
 //! for the state and for the time, and what is computed from them is f. One step of a method is a
-//! graph over single numbers, which [`step`] makes from f, and the adjoint of a step is what reverse
+//! graph over single numbers, which [`Ode::piece`] makes from f, and the adjoint of a step is what reverse
 //! mode makes of that graph. A device compiles both. How long steps are, which are accepted and where
-//! values are asked for is the same few lines for every method and every device ([`course`]).
+//! values are asked for is the same few lines for every method and every device ([`Course`]).
 //!
 //! Gradients are exact for the steps that were taken: the lengths of steps count as constants.
 
