@@ -5,6 +5,7 @@ use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
 use fitzroy_device::cpu::{Engine, Function};
 use fitzroy_device::lanes::Level;
+use fitzroy_graph::Op;
 
 /// The share of the steps allowed from which on others will have needed more than all.
 const NEARLY_ALL: f64 = 0.75;
@@ -14,14 +15,15 @@ const NEARLY_ALL: f64 = 0.75;
 /// A solution that needs more steps than are allowed has no density, so that the posterior ends there;
 /// draws that come close are all that can be seen of it.
 pub(super) fn cut(compiled: &Compiled, points: &[f64]) -> Result<Option<Finding>> {
+    let nodes = compiled.graphs.graph.nodes();
+    if !nodes.iter().any(|n| matches!(n.op, Op::Ode(_))) {
+        return Ok(None);
+    }
     let mut graph = compiled.graphs.graph.clone();
     let needed = graph.needed(&[compiled.graphs.density]);
     let ids = graph.node_ids().filter(|id| needed[id.index()]);
     let ids: Vec<_> = ids.collect();
     let taken: Vec<_> = ids.iter().filter_map(|&id| graph.steps_taken(id)).collect();
-    if taken.is_empty() {
-        return Ok(None);
-    }
     let nodes: Vec<_> = taken.iter().map(|(node, _)| *node).collect();
     let bindings = &compiled.graphs.bindings;
     let level = Level::detect();

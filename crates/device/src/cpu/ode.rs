@@ -123,17 +123,9 @@ pub(super) unsafe fn run(plan: &OdePlan, work: *mut f64, fixed: *const f64) {
                 lane,
             };
             let times = |k: usize, own: usize| {
-                let (loc, laned) = plan.times[k];
-                match laned {
-                    true => Strided {
-                        data: &array(loc, own * layout.lanes)[lane..],
-                        stride: layout.lanes,
-                    },
-                    false => Strided {
-                        data: array(loc, own),
-                        stride: 1,
-                    },
-                }
+                let (loc, is_laned) = plan.times[k];
+                let len = if is_laned { own * layout.lanes } else { own };
+                Strided::of_lane(array(loc, len), is_laned, lane, layout.lanes)
             };
             let course = Course {
                 layout,
@@ -141,7 +133,7 @@ pub(super) unsafe fn run(plan: &OdePlan, work: *mut f64, fixed: *const f64) {
                 tolerance: plan.tolerance,
                 lane,
                 arrays: Arrays {
-                    from: times(0, 1).data[0],
+                    from: times(0, 1).at(0),
                     times: times(1, layout.times),
                     kicks: times(2, layout.kicks),
                 },

@@ -49,14 +49,11 @@ impl Ode {
         out: &mut [f64],
     ) {
         let layout = self.layout(g);
-        let mut machine = Interpreter::new(self, g, bindings, inputs);
         let (asked, records) = out.split_at_mut(layout.asked());
-        for lane in 0..layout.lanes {
-            machine.start(lane);
-            let record = &mut records[lane * layout.record()..][..layout.record()];
-            let course = self.course(layout, lane, inputs);
-            course.solve(&mut machine, asked, record);
-        }
+        self.each_lane(g, bindings, inputs, |course, machine| {
+            let record = &mut records[course.lane * layout.record()..][..layout.record()];
+            course.solve(machine, asked, record);
+        });
     }
 
     /// The result of `OdeAdjoint`.
@@ -69,27 +66,34 @@ impl Ode {
     ) {
         let layout = self.layout(g);
         let (solution, d) = (inputs[0], inputs[1]);
-        let mut machine = Interpreter::new(self, g, bindings, &inputs[2..]);
+        self.each_lane(g, bindings, &inputs[2..], |course, machine| {
+            let record = &solution[layout.asked() + course.lane * layout.record()..];
+            course.adjoint(machine, record, d, out);
+        });
+    }
+
+    /// One lane after the other, each at its start, given the inputs of an `Ode`.
+    fn each_lane(
+        &self,
+        g: &Graph,
+        bindings: &Bindings,
+        inputs: &[&[f64]],
+        mut each: impl FnMut(&Course<'_>, &mut Interpreter<'_>),
+    ) {
+        let layout = self.layout(g);
+        let mut machine = Interpreter::new(self, g, bindings, inputs);
         for lane in 0..layout.lanes {
             machine.start(lane);
-            let record = &solution[layout.asked() + lane * layout.record()..];
-            let course = self.course(layout, lane, &inputs[2..]);
-            course.adjoint(&mut machine, record, d, out);
+            each(&self.course(layout, lane, inputs), &mut machine);
         }
     }
 
     /// The course of one lane, given the inputs of the node.
-    pub fn course<'a>(&self, layout: Layout, lane: usize, inputs: &[&'a [f64]]) -> Course<'a> {
+    fn course<'a>(&self, layout: Layout, lane: usize, inputs: &[&'a [f64]]) -> Course<'a> {
         let [from, times, kicks] = self.times_at();
         let strided = |input: usize, own: usize| {
             let data = inputs[input];
-            match data.len() > own {
-                true => Strided {
-                    data: &data[lane..],
-                    stride: layout.lanes,
-                },
-                false => Strided { data, stride: 1 },
-            }
+            Strided::of_lane(data, data.len() > own, lane, layout.lanes)
         };
         Course {
             layout,
@@ -97,14 +101,11 @@ impl Ode {
             tolerance: self.tolerance(),
             lane,
             arrays: Arrays {
-                from: strided(from, 1).data[0],
+                from: strided(from, 1).at(0),
                 times: strided(times, layout.times),
                 kicks: match self.kicks {
                     Some(_) => strided(kicks, layout.kicks),
-                    None => Strided {
-                        data: &[],
-                        stride: 1,
-                    },
+                    None => Strided::of_lane(&[], false, lane, layout.lanes),
                 },
             },
         }

@@ -75,16 +75,7 @@ impl Graph {
         let running = self.dim("now", 1);
         let one = self.lit(1.0);
         let mut holes: Vec<NodeId> = states.iter().map(|s| s.before).collect();
-        let mut rates = Vec::new();
-        for state in states {
-            let (has, wanted) = (self.dims(state.after), self.dims(state.before).to_vec());
-            if !has.iter().all(|d| wanted.contains(d)) {
-                let (has, wanted) = (self.describe_dims(has), self.describe_dims(&wanted));
-                let text = format!("the rate has dims {has}, the state {wanted}");
-                return Err(Error::new(ErrorKind::Dims, text));
-            }
-            rates.push(self.broadcast(state.after, &wanted));
-        }
+        let mut rates = self.afters(states, "the rate")?;
         let n_states = holes.len();
         holes.push(equation.time);
         rates.push(one);

@@ -21,8 +21,20 @@ pub struct Strided<'a> {
     pub stride: usize,
 }
 
-impl Strided<'_> {
-    fn at(&self, k: usize) -> f64 {
+impl<'a> Strided<'a> {
+    /// Lane `lane` of the `lanes` that stand side by side in `data`, or that share all of it.
+    pub fn of_lane(data: &'a [f64], is_laned: bool, lane: usize, lanes: usize) -> Self {
+        match is_laned {
+            true => Strided {
+                data: &data[lane..],
+                stride: lanes,
+            },
+            false => Strided { data, stride: 1 },
+        }
+    }
+
+    /// Its `k`th number.
+    pub fn at(&self, k: usize) -> f64 {
         self.data[k * self.stride]
     }
 }

@@ -10,6 +10,7 @@
 
 mod adjoint;
 mod build;
+mod coefficients;
 mod course;
 mod step;
 

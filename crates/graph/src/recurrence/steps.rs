@@ -63,7 +63,7 @@ impl Graph {
     /// dims do not fit.
     pub fn recur(&mut self, time: DimId, reverse: bool, carried: &[Carried]) -> Result<Vec<Ran>> {
         let holes: Vec<NodeId> = carried.iter().map(|c| c.before).collect();
-        let afters = self.afters(carried)?;
+        let afters = self.afters(carried, "the value after a step")?;
         let of = "the step of a recurrence";
         let (recurrence, reads) = self.step((time, reverse), (&holes, holes.len()), &afters, of)?;
         let mut inputs = Vec::new();
@@ -132,7 +132,7 @@ impl Graph {
             reverse,
             lanes: lanes.clone(),
             states,
-            holes: nodes.iter().filter(|n| matches!(n.op, Op::Hole(_))).count(),
+            holes: step.holes.len(),
             nodes,
             next,
         };
@@ -146,14 +146,14 @@ impl Graph {
         Ok((recurrence, reads))
     }
 
-    /// The states after a step over the dims of their holes.
-    fn afters(&mut self, carried: &[Carried]) -> Result<Vec<NodeId>> {
+    /// What stands after each hole, called `what` in messages, over the dims of the hole.
+    pub(crate) fn afters(&mut self, carried: &[Carried], what: &str) -> Result<Vec<NodeId>> {
         let mut afters = Vec::new();
         for c in carried {
             let (has, wanted) = (self.dims(c.after), self.dims(c.before).to_vec());
             if !has.iter().all(|d| wanted.contains(d)) {
                 let (has, wanted) = (self.describe_dims(has), self.describe_dims(&wanted));
-                let text = format!("the value after a step has dims {has}, the state {wanted}");
+                let text = format!("{what} has dims {has}, the state {wanted}");
                 return Err(Error::new(ErrorKind::Dims, text));
             }
             afters.push(self.broadcast(c.after, &wanted));

@@ -5,6 +5,7 @@ use super::super::law::log_sum_exp;
 use super::coupling::{NONE, Owner, Piece};
 use super::{Discrete, LookUp};
 use crate::dist::Real;
+use fitzroy_device::Fnv;
 use fitzroy_graph::{DimId, Expr as Value, NodeId};
 use std::collections::HashMap;
 
@@ -346,9 +347,7 @@ impl<'g> Build<'_, 'g> {
 
 /// Tells lists apart that are not the same.
 fn tag(list: &[u32]) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for x in list {
-        hash = (hash ^ u64::from(*x)).wrapping_mul(0x100_0000_01b3);
-    }
-    format!("{hash:016x}")
+    let mut hash = Fnv::default();
+    list.iter().for_each(|x| hash.bytes(&x.to_le_bytes()));
+    format!("{:016x}", hash.0)
 }
