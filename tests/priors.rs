@@ -80,7 +80,7 @@ const MIDDLE: f64 = 0.7;
 /// Whether the coordinate itself has a power-law tail.
 fn heavy(joint: &Joint) -> bool {
     let text = joint.model().text();
-    ["Cauchy(", "StudentT("]
+    ["Cauchy(", "StudentT(", "SkewStudentT("]
         .iter()
         .any(|name| text.contains(&format!("~ {name}")))
 }
@@ -115,7 +115,7 @@ fn wrong(first: &str, fixed: &[f64], statement: &str) -> Option<String> {
 }
 
 /// A proper prior of every family of numbers, some with extreme shapes.
-const PRIORS: [&str; 51] = [
+const PRIORS: [&str; 56] = [
     "Normal(1, 2)",
     "Normal(-5, 0.05)",
     "HalfNormal(3)",
@@ -158,6 +158,11 @@ const PRIORS: [&str; 51] = [
     "VonMises(3, 40)",
     "SkewNormal(1, 2, 4)",
     "SkewNormal(0, 1, -30)",
+    "SkewStudentT(1.5, 4, 0.5, 2)",
+    "SkewStudentT(a=4, b=0.8, mu=0, lam=2)",
+    "Rice(1.3, 0.7)",
+    "Rice(0, 2)",
+    "Rice(b=3, sigma=0.5)",
     "ExGaussian(0, 1, 2)",
     "ExGaussian(0, 0.1, 5)",
     "Wald(2, 3)",
@@ -182,7 +187,10 @@ fn every_family_of_numbers_with_a_density_is_in_the_list() {
         use fitzroy::dist::Support;
         matches!(
             s.support(),
-            Support::IntegerRange(..) | Support::NonNegativeInteger | Support::PositiveInteger
+            Support::IntegerRange(..)
+                | Support::NonNegativeInteger
+                | Support::PositiveInteger
+                | Support::ZeroOrPositive
         )
     };
     for &scalar in Scalar::ALL {

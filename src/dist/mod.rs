@@ -11,10 +11,14 @@ mod exponential;
 mod extreme;
 mod further;
 mod gamma;
+mod hurdle;
+mod hyper_geometric;
 mod inflated;
 mod normal;
 mod other_forms;
 mod poisson;
+mod rice;
+mod skew_student;
 mod student;
 mod uniform;
 mod von_mises;
@@ -23,6 +27,7 @@ mod categorical;
 mod compound;
 mod lkj;
 mod mv_normal;
+mod mv_student;
 mod shares;
 mod stop_signal;
 
@@ -37,8 +42,10 @@ mod words;
 
 pub use beta::{Beta, Kumaraswamy};
 pub use binomial::{Bernoulli, BernoulliLogit, BetaBinomial, Binomial, BinomialLogit, Geometric};
+pub(crate) use categorical::ln_normal_between;
 pub use categorical::{
-    categorical, categorical_logit, draw_categorical, draw_ordered_logistic, ordered_logistic,
+    categorical, categorical_logit, draw_categorical, draw_ordered_logistic, draw_ordered_probit,
+    ordered_logistic, ordered_probit,
 };
 pub use compound::mixture;
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
@@ -47,6 +54,8 @@ pub use fitzroy_graph::Real;
 pub(crate) use formula::ln_1m_exp;
 pub use further::{AsymmetricLaplace, ChiSquared, DiscreteWeibull, LogitNormal, Moyal};
 pub use gamma::{Gamma, InverseGamma};
+pub use hurdle::{HurdleGamma, HurdleLogNormal, HurdleNegativeBinomial};
+pub use hyper_geometric::HyperGeometric;
 pub use inflated::{
     ZeroInflatedBinomial, ZeroInflatedBinomialLogit, ZeroInflatedNegativeBinomial,
     ZeroInflatedNegativeBinomialTrials,
@@ -58,12 +67,19 @@ pub use mv_normal::{
     autoregressive_steps, cholesky, draw_autoregressive, draw_mv_normal_cholesky,
     draw_zero_sum_normal, mv_normal, mv_normal_cholesky, random_walk_steps, zero_sum_normal,
 };
+pub use mv_student::{draw_mv_student_cholesky, mv_student, mv_student_cholesky};
+pub(crate) use mv_student::{ln_mv_student_norm, mv_student_kernel};
 pub use normal::{HalfNormal, LogNormal, Normal, SkewNormal, TruncatedNormal};
 pub use other_forms::*;
 pub use poisson::{HurdlePoisson, NegativeBinomial, Poisson, ZeroInflatedPoisson};
 pub use registry::{Entry, Form, entries, entry};
+pub use rice::Rice;
 pub use scalar::Scalar;
-pub use shares::{dirichlet, draw_dirichlet, draw_multinomial, multinomial};
+pub use shares::{
+    dirichlet, dirichlet_multinomial, draw_dirichlet, draw_dirichlet_multinomial, draw_multinomial,
+    draw_stick_breaking_weights, multinomial, stick_breaking_weights,
+};
+pub use skew_student::SkewStudentT;
 pub use stop_signal::{
     Race, Racer, StopTime, StopWindow, gauss_legendre, rate_after, stop_signal, wald_race,
 };

@@ -23,18 +23,24 @@ pub fn cholesky<R: Real>(matrix: &[R], k: usize) -> Vec<R> {
     l
 }
 
-/// MvNormal(mu, chol) by the lower Cholesky factor L of the covariance, row by row.
-///
-/// ln p(y) = −½ |z|² − Σ ln L\[i]\[i] − (k/2) ln 2π, with L z = y − mu.
-/// Source: Kotz, Balakrishnan and Johnson, *Continuous Multivariate Distributions* 1, chapter 45.
-pub fn mv_normal_cholesky<R: Real>(y: &[R], mu: &[R], chol: &[R]) -> R {
+/// The z with L z = y − mu, of a lower triangular L row by row.
+pub(super) fn whitened<R: Real>(y: &[R], mu: &[R], chol: &[R]) -> Vec<R> {
     let k = y.len();
     let mut z: Vec<R> = Vec::with_capacity(k);
     for i in 0..k {
         let inner: Vec<R> = (0..i).map(|j| chol[i * k + j] * z[j]).collect();
         z.push((y[i] - mu[i] - sum(&inner)) / chol[i * k + i]);
     }
-    let squares: Vec<R> = z.iter().map(|&z| z * z).collect();
+    z
+}
+
+/// MvNormal(mu, chol) by the lower Cholesky factor L of the covariance, row by row.
+///
+/// ln p(y) = −½ |z|² − Σ ln L\[i]\[i] − (k/2) ln 2π, with L z = y − mu.
+/// Source: Kotz, Balakrishnan and Johnson, *Continuous Multivariate Distributions* 1, chapter 45.
+pub fn mv_normal_cholesky<R: Real>(y: &[R], mu: &[R], chol: &[R]) -> R {
+    let k = y.len();
+    let squares: Vec<R> = whitened(y, mu, chol).iter().map(|&z| z * z).collect();
     let logs: Vec<R> = (0..k).map(|i| chol[i * k + i].ln()).collect();
     R::lit(-0.5) * sum(&squares) - (sum(&logs) + R::lit(k as f64 * HALF_LN_TWO_PI))
 }

@@ -118,3 +118,38 @@ other_form!(
     NegativeBinomialTrials [2]: NegativeBinomial,
     [Arg::needed("n"), Arg::needed("p")], |args| NegativeBinomial::from_trials(args)
 );
+other_form!(
+    /// [`HurdleNegativeBinomial`] by number of successes and their probability.
+    HurdleNegativeBinomialTrials [3]: HurdleNegativeBinomial,
+    [Arg::needed("psi"), Arg::needed("n"), Arg::needed("p")],
+    |[psi, n, p]| {
+        let [mu, alpha] = NegativeBinomial::from_trials([n, p]);
+        [psi, mu, alpha]
+    }
+);
+other_form!(
+    /// [`HurdleGamma`] by mean and standard deviation of what is above 0.
+    HurdleGammaMoments [3]: HurdleGamma,
+    [Arg::needed("psi"), Arg::needed("mu"), Arg::needed("sigma")],
+    |[psi, mu, sigma]| {
+        let [alpha, beta] = Gamma::from_moments([mu, sigma]);
+        [psi, alpha, beta]
+    }
+);
+other_form!(
+    /// [`HurdleLogNormal`] by precision.
+    HurdleLogNormalPrecision [3]: HurdleLogNormal,
+    [Arg::needed("psi"), Arg::with_default("mu", 0.0), Arg::needed("tau")],
+    |[psi, mu, tau]| [psi, mu, sigma_of(tau)]
+);
+other_form!(
+    /// [`SkewStudentT`] by inverse squared scale.
+    SkewStudentTPrecision [4]: SkewStudentT,
+    [Arg::needed("a"), Arg::needed("b"), Arg::with_default("mu", 0.0), Arg::needed("lam")],
+    |[a, b, mu, lam]| [a, b, mu, sigma_of(lam)]
+);
+other_form!(
+    /// [`Rice`] by the distance in units of the scale.
+    RiceRatio [2]: Rice, [Arg::needed("b"), Arg::with_default("sigma", 1.0)],
+    |[b, sigma]| [b * sigma, sigma]
+);

@@ -106,6 +106,9 @@ const CUTPOINTS: Arg = vector("cutpoints");
 const A: Arg = vector("a");
 const N: Arg = Arg::needed("n");
 const MEANS: Arg = vector("mu");
+const NU: Arg = Arg::needed("nu");
+const ALPHA: Arg = Arg::needed("alpha");
+const SCALE: Arg = matrix("scale");
 const COV: Arg = matrix("cov");
 const CHOL: Arg = matrix("chol");
 const DRIFT: Arg = Arg::with_default("mu", 0.0);
@@ -156,10 +159,15 @@ impl Structured {
         Structured::Categorical,
         Structured::CategoricalLogit,
         Structured::OrderedLogistic,
+        Structured::OrderedProbit,
         Structured::Dirichlet,
+        Structured::StickBreakingWeights,
         Structured::Multinomial,
+        Structured::DirichletMultinomial,
         Structured::MvNormal,
         Structured::MvNormalCholesky,
+        Structured::MvStudentT,
+        Structured::MvStudentTCholesky,
         Structured::LkjCholeskyCov,
         Structured::LkjCorr,
         Structured::ZeroSumNormal,
@@ -182,8 +190,16 @@ impl Structured {
                 let args = &[ETA, CUTPOINTS];
                 ("OrderedLogistic", args, Support::Category(1))
             }
+            S::OrderedProbit => {
+                let args = &[ETA, CUTPOINTS, SIGMA];
+                ("OrderedProbit", args, Support::Category(1))
+            }
             S::Dirichlet => ("Dirichlet", &[A], Support::Simplex),
+            S::StickBreakingWeights => ("StickBreakingWeights", &[ALPHA], Support::Simplex),
             S::Multinomial => ("Multinomial", &[N, P], Support::Counts(0)),
+            S::DirichletMultinomial => ("DirichletMultinomial", &[N, A], Support::Counts(0)),
+            S::MvStudentT => ("MvStudentT", &[NU, MEANS, SCALE], Support::RealVector),
+            S::MvStudentTCholesky => ("MvStudentT", &[NU, MEANS, CHOL], Support::RealVector),
             S::MvNormal => ("MvNormal", &[MEANS, COV], Support::RealVector),
             S::MvNormalCholesky => ("MvNormal", &[MEANS, CHOL], Support::RealVector),
             S::LkjCholeskyCov => (
@@ -229,7 +245,12 @@ impl Structured {
         use Structured as S;
         matches!(
             self,
-            S::MvNormal | S::MvNormalCholesky | S::ZeroSumNormal | S::GaussianRandomWalk
+            S::MvNormal
+                | S::MvNormalCholesky
+                | S::MvStudentT
+                | S::MvStudentTCholesky
+                | S::ZeroSumNormal
+                | S::GaussianRandomWalk
         )
     }
 }

@@ -1,8 +1,9 @@
-//! Shares and counts of several categories: Dirichlet and Multinomial.
+//! Shares and counts of several categories: Dirichlet, StickBreakingWeights, Multinomial and
+//! DirichletMultinomial.
 
 use super::Real;
 use super::formula::{count_ln, positive};
-use super::sampling::{Rng, binomial_draw, ln_gamma_draw};
+use super::sampling::{Rng, beta_draw, binomial_draw, ln_gamma_draw};
 use super::vector_transform::sum;
 
 /// Dirichlet(a): shares y of sum 1 with concentrations a.
@@ -54,4 +55,52 @@ pub fn draw_multinomial(rng: &mut Rng, n: f64, p: &[f64]) -> Vec<f64> {
         share_left -= share;
     }
     counts
+}
+
+/// DirichletMultinomial(n, a): Multinomial(n, p) counts y with p from Dirichlet(a).
+///
+/// ln P(y) = ln n! + ln Γ(A) − ln Γ(n + A) + Σ [ln Γ(y + a) − ln Γ(a) − ln y!], with n = Σy and A = Σa.
+///
+/// Requires a > 0. The differences of ln Γ cost about 1e-16·(n + A) ln(n + A).
+/// Source: Johnson, Kotz and Balakrishnan, *Discrete Multivariate Distributions*, section 35.13.
+pub fn dirichlet_multinomial<R: Real>(y: &[R], a: &[R]) -> R {
+    let one = R::lit(1.0);
+    let term = |(&y, &a): (&R, &R)| (y + a).lgamma() - positive(a).lgamma() - (y + one).lgamma();
+    let terms: Vec<R> = y.iter().zip(a).map(term).collect();
+    let (n, total) = (sum(y), sum(a));
+    sum(&terms) + ((n + one).lgamma() + total.lgamma() - (n + total).lgamma())
+}
+
+/// A draw of [`dirichlet_multinomial`].
+pub fn draw_dirichlet_multinomial(rng: &mut Rng, n: f64, a: &[f64]) -> Vec<f64> {
+    let p = draw_dirichlet(rng, a);
+    draw_multinomial(rng, n, &p)
+}
+
+/// StickBreakingWeights(alpha): shares y of sum 1, broken off a stick one after the other, each time
+/// Beta(1, alpha) of what is left; the last is what is left then.
+///
+/// ln p(y) = (K − 1) ln alpha + (alpha − 1) ln y\[K − 1] − Σ ln r, with K the number of shares and
+/// r = y\[i] + … + y\[K − 1] the lengths of the stick that are broken. K is one more than PyMC's.
+///
+/// Requires alpha > 0. Source: Ishwaran and James, Journal of the American Statistical Association
+/// 96 (2001), 161–173.
+pub fn stick_breaking_weights<R: Real>(y: &[R], alpha: R) -> R {
+    let last = y.len() - 1;
+    let logs: Vec<R> = (0..last).map(|i| sum(&y[i..]).ln()).collect();
+    let kernel = (alpha - R::lit(1.0)) * y[last].ln() - sum(&logs);
+    kernel + R::lit(last as f64) * positive(alpha).ln()
+}
+
+/// A draw of [`stick_breaking_weights`].
+pub fn draw_stick_breaking_weights(rng: &mut Rng, k: usize, alpha: f64) -> Vec<f64> {
+    let mut left = 1.0;
+    let mut weights: Vec<f64> = Vec::with_capacity(k);
+    for _ in 1..k {
+        let (broken, rest) = beta_draw(rng, 1.0, alpha);
+        weights.push(left * broken);
+        left *= rest;
+    }
+    weights.push(left);
+    weights
 }

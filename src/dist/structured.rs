@@ -11,14 +11,24 @@ pub enum Structured {
     CategoricalLogit,
     /// [`ordered_logistic`](super::ordered_logistic).
     OrderedLogistic,
+    /// [`ordered_probit`](super::ordered_probit).
+    OrderedProbit,
     /// [`dirichlet`](super::dirichlet).
     Dirichlet,
+    /// [`stick_breaking_weights`](super::stick_breaking_weights).
+    StickBreakingWeights,
     /// [`multinomial`](super::multinomial).
     Multinomial,
+    /// [`dirichlet_multinomial`](super::dirichlet_multinomial).
+    DirichletMultinomial,
     /// [`mv_normal`](fn@super::mv_normal) by covariance.
     MvNormal,
     /// [`mv_normal_cholesky`](super::mv_normal_cholesky).
     MvNormalCholesky,
+    /// [`mv_student`](fn@super::mv_student) by the scale matrix.
+    MvStudentT,
+    /// [`mv_student_cholesky`](super::mv_student_cholesky).
+    MvStudentTCholesky,
     /// [`lkj_cholesky_covariance`](super::lkj_cholesky_covariance).
     LkjCholeskyCov,
     /// [`lkj_correlation`](super::lkj_correlation), sampled as

@@ -125,6 +125,22 @@ pub enum Bound {
     At(f64),
     /// The value of the argument with this index.
     Arg(usize),
+    /// The lesser of two arguments.
+    Least(usize, usize),
+    /// How much two arguments together are above a third, or 0.
+    Excess([usize; 2], usize),
+}
+
+impl Bound {
+    /// Its value, given those of the arguments.
+    pub fn at<R: Real>(self, args: &[R]) -> R {
+        match self {
+            Bound::At(x) => R::lit(x),
+            Bound::Arg(k) => args[k],
+            Bound::Least(a, b) => args[a].min(args[b]),
+            Bound::Excess([a, b], c) => (args[a] + args[b] - args[c]).max(R::lit(0.0)),
+        }
+    }
 }
 
 /// Where a distribution has mass; it decides the transform to unconstrained coordinates.
@@ -136,6 +152,9 @@ pub enum Support {
     LowerBounded(Bound),
     /// lower < y < upper. Either end may be infinite.
     Interval(Bound, Bound),
+    /// 0, which has a probability, or y > 0, which has a density. Nothing moves between the two in
+    /// small steps, so it cannot be a sampled parameter.
+    ZeroOrPositive,
     /// An angle in [−π, π], in radians.
     Circular,
     /// 0, 1, 2, …

@@ -26,14 +26,18 @@ impl Form {
 
     /// Where it has mass: `y ≥ m`, `0, 1, …, n`.
     pub fn support_in_words(self) -> String {
+        let name = |k: usize| self.args()[k].name;
         let end = |bound: Bound| match bound {
-            Bound::Arg(k) => self.args()[k].name.to_string(),
+            Bound::Arg(k) => name(k).to_string(),
             Bound::At(x) => format!("{x}"),
+            Bound::Least(a, b) => format!("min({}, {})", name(a), name(b)),
+            Bound::Excess([a, b], c) => format!("max(0, {} + {} − {})", name(a), name(b), name(c)),
         };
         match self.support() {
             Support::Real => "real numbers".into(),
             Support::LowerBounded(a) => format!("y > {}", end(a)),
             Support::Interval(a, b) => format!("{} < y < {}", end(a), end(b)),
+            Support::ZeroOrPositive => "y ≥ 0".into(),
             Support::Circular => "angles from −π to π".into(),
             Support::NonNegativeInteger => "0, 1, 2, …".into(),
             Support::PositiveInteger => "1, 2, 3, …".into(),

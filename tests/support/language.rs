@@ -8,7 +8,7 @@ use fitzroy::model::joint::Joint;
 const HEAD: &str = "mu ~ Normal(0, 1)\ns ~ HalfNormal(1)\nk ~ LogNormal(0, 0.5)\np ~ Beta(2, 3)\n";
 
 /// Likelihoods of numbers of any sign.
-const REALS: [&str; 20] = [
+const REALS: [&str; 22] = [
     "Normal(mu, s)",
     "Normal(mu=mu, tau=s)",
     "StudentT(k + 1, mu, s)",
@@ -18,6 +18,8 @@ const REALS: [&str; 20] = [
     "Logistic(mu, s)",
     "AsymmetricLaplace(k, mu, s)",
     "Moyal(mu, s)",
+    "SkewStudentT(k, s, mu, k)",
+    "SkewStudentT(a=k, b=s, mu=mu, lam=k)",
     "Gumbel(mu, s)",
     "SkewNormal(mu, s, mu + k)",
     "ExGaussian(mu, s, k)",
@@ -32,7 +34,7 @@ const REALS: [&str; 20] = [
 ];
 
 /// Of positive numbers.
-const POSITIVE: [&str; 19] = [
+const POSITIVE: [&str; 25] = [
     "HalfNormal(s)",
     "HalfNormal(tau=s)",
     "HalfStudentT(k + 1, s)",
@@ -49,6 +51,12 @@ const POSITIVE: [&str; 19] = [
     "InverseGamma(mu=k, sigma=s)",
     "Weibull(k, s)",
     "Pareto(k, 0.1)",
+    "Rice(k, s)",
+    "Rice(b=k, sigma=s)",
+    "HurdleGamma(p, k, s)",
+    "HurdleGamma(psi=p, mu=k, sigma=s)",
+    "HurdleLogNormal(p, mu, s)",
+    "HurdleLogNormal(psi=p, mu=mu, tau=s)",
     "Wald(k, s)",
     "Wald(k, s, 0.05)",
     "Gamma(k, s) bounded(lower=0.01)",
@@ -66,7 +74,7 @@ const SHARES: [&str; 7] = [
 ];
 
 /// Of 0 and 1, and of counts, for some from 1 on.
-const COUNTS: [&str; 19] = [
+const COUNTS: [&str; 22] = [
     "Bernoulli(p)",
     "Bernoulli(logit_p=mu)",
     "Binomial(9, p)",
@@ -81,6 +89,9 @@ const COUNTS: [&str; 19] = [
     "ZeroInflatedNegativeBinomial(p, k, s)",
     "ZeroInflatedNegativeBinomial(psi=p, n=k, p=p)",
     "HurdlePoisson(p, k)",
+    "HurdleNegativeBinomial(p, k, s)",
+    "HurdleNegativeBinomial(psi=p, n=k, p=p)",
+    "HyperGeometric(20, 8, 5)",
     "DiscreteWeibull(p, k)",
     "DiscreteUniform(0, 9)",
     "Geometric(p)",
@@ -109,6 +120,7 @@ target += -j - l^2
 /// Vectors and matrices: parameters, then what is observed of them.
 const VECTORS: &str =
     "data m[obs, kinds], kind[obs] in kinds, sort[obs] in kinds, counts[sites, kinds]
+data mixed[sites, kinds], v[obs, kinds], step[obs]: int
 data grade[obs]: int, z[time], w[time]
 dim cuts = 2
 L[kinds, kinds] ~ LKJCholeskyCov(2, HalfNormal(1))
@@ -123,6 +135,11 @@ sort            ~ Categorical(logit_p=logit)
 cut[cuts]       ~ Normal(0, 3) ordered
 slope           ~ Normal(0, 1)
 grade           ~ OrderedLogistic(slope * m[:, 0], cut)
+step            ~ OrderedProbit(slope * m[:, 0], cut, exp(slope))
+mixed           ~ DirichletMultinomial(9, exp(logit))
+broken[kinds]   ~ StickBreakingWeights(2)
+heavy[kinds]    ~ MvStudentT(4, 0, [[2, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+v               ~ MvStudentT(nu=3 + broken[0], mu=heavy, chol=L)
 level[time]     ~ GaussianRandomWalk(0.1, 0.3, init_dist=Normal(0, 1))
 z               ~ Normal(level, 0.2)
 rho[cuts]       ~ Normal(0, 0.3)
@@ -300,6 +317,9 @@ fn data() -> Dataset {
     put("order", &[ROWS, 2], order);
     put("kind", &[ROWS], vec![0.0, 1.0, 2.0, 2.0, 1.0, 0.0, 2.0]);
     put("sort", &[ROWS], vec![2.0, 1.0, 2.0, 0.0, 1.0, 0.0, 1.0]);
+    put("step", &[ROWS], vec![1.0, 2.0, 2.0, 0.0, 1.0, 0.0, 1.0]);
+    put("v", &[ROWS, 3], wave(8, 3 * ROWS));
+    put("mixed", &[2, 3], vec![4.0, 3.0, 2.0, 0.0, 4.0, 5.0]);
     put("grade", &[ROWS], vec![0.0, 1.0, 2.0, 1.0, 1.0, 0.0, 2.0]);
     put("counts", &[2, 3], vec![2.0, 3.0, 4.0, 5.0, 4.0, 0.0]);
     put("clock", &[ROWS], vec![0.0, 0.3, 0.7, 0.7, 1.6, 2.0, 3.5]);

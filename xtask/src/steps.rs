@@ -62,10 +62,16 @@ pub(crate) fn ci(root: &Path) -> bool {
 
 /// Tests of random problems against oracles: package, tests, the variable that sets how many, and how many
 /// problems one of these stands for.
-const DIFFERENTIAL: [(&str, &[&str], &str, u64); 7] = [
+const DIFFERENTIAL: [(&str, &[&str], &str, u64); 8] = [
     (
         "fitzroy",
         &["--test", "differential"],
+        "FITZROY_DIFFERENTIAL",
+        1,
+    ),
+    (
+        "fitzroy",
+        &["--test", "families"],
         "FITZROY_DIFFERENTIAL",
         1,
     ),

@@ -69,6 +69,21 @@ pub(super) fn cases() -> Vec<(Scalar, Vec<f64>)> {
         (S::ZeroInflatedNegativeBinomial, &[0.6, 4.0, 1.5]),
         (S::ZeroInflatedNegativeBinomialTrials, &[0.6, 3.0, 0.4]),
         (S::HurdlePoisson, &[0.6, 1.5]),
+        (S::HurdleNegativeBinomial, &[0.6, 1.5, 0.7]),
+        (S::HurdleNegativeBinomial, &[0.6, 0.01, 2.0]),
+        (S::HurdleNegativeBinomialTrials, &[0.6, 3.0, 0.4]),
+        (S::HurdleGamma, &[0.6, 1.5, 0.7]),
+        (S::HurdleGammaMoments, &[0.6, 1.5, 0.7]),
+        (S::HurdleLogNormal, &[0.6, 0.5, 0.7]),
+        (S::HurdleLogNormalPrecision, &[0.6, 0.5, 0.7]),
+        (S::HyperGeometric, &[50.0, 10.0, 5.0]),
+        (S::HyperGeometric, &[400.0, 300.0, 250.0]),
+        (S::Rice, &[1.3, 0.7]),
+        (S::Rice, &[0.0, 2.0]),
+        (S::Rice, &[20.0, 0.5]),
+        (S::RiceRatio, &[1.5, 2.0]),
+        (S::SkewStudentT, &[1.5, 4.0, 1.0, 2.0]),
+        (S::SkewStudentTPrecision, &[3.0, 0.6, 0.0, 2.0]),
         (S::DiscreteWeibull, &[0.8, 0.7]),
         (S::AsymmetricLaplace, &[1.7, 1.0, 2.0]),
         (S::Moyal, &[1.0, 2.0]),
@@ -93,10 +108,11 @@ fn kolmogorov(form: Scalar, args: &[f64], n: usize, seed: u64) -> f64 {
         "{form:?} {args:?} drew NaN"
     );
     draws.sort_by(f64::total_cmp);
-    let discrete = form.support().is_discrete();
+    let steps = form.support() == Support::ZeroOrPositive;
+    let discrete = form.support().is_discrete() || steps;
     let mut worst: f64 = 0.0;
     for (i, y) in draws.iter().enumerate() {
-        // For a discrete distribution only the last of equal draws sits at a step of both.
+        // For a distribution with steps only the last of equal draws sits at a step of both.
         if discrete && draws.get(i + 1) == Some(y) {
             continue;
         }

@@ -16,7 +16,12 @@ impl Point {
     fn new(form: Scalar, y: f64, args: &[f64]) -> Point {
         let whole_y = form.support().is_discrete();
         // A count of trials has no slope; an infinite bound is no parameter.
-        let whole = |name: &str| name == "n" && form != Scalar::NegativeBinomialTrials;
+        let counts = matches!(
+            form,
+            Scalar::NegativeBinomialTrials | Scalar::HurdleNegativeBinomialTrials
+        );
+        let urn = form == Scalar::HyperGeometric;
+        let whole = |name: &str| (name == "n" && !counts) || urn;
         let is_fixed = |(arg, value): (&Arg, &f64)| {
             whole(arg.name) || value.is_infinite() || form == Scalar::DiscreteUniform
         };

@@ -12,6 +12,11 @@ fn evaluate(name: &str, x: &[Vec<f64>]) -> f64 {
         "categorical" => categorical(category(), &x[1]),
         "categorical_logit" => categorical_logit(category(), &x[1]),
         "ordered_logistic" => ordered_logistic(category(), x[1][0], &x[2]),
+        "ordered_probit" => ordered_probit(category(), x[1][0], &x[2], x[3][0]),
+        "dirichlet_multinomial" => dirichlet_multinomial(&x[0], &x[1]),
+        "stick_breaking_weights" => stick_breaking_weights(&x[0], x[1][0]),
+        "mv_student" => mv_student(&x[0], x[1][0], &x[2], &x[3]),
+        "mv_student_cholesky" => mv_student_cholesky(&x[0], x[1][0], &x[2], &x[3]),
         "dirichlet" => dirichlet(&x[0], &x[1]),
         "multinomial" => multinomial(&x[0], &x[1]),
         "mv_normal" => mv_normal(&x[0], &x[1], &x[2]),
@@ -125,6 +130,12 @@ fn draws_of_categories_have_their_shares() {
         |r| hot(draw_ordered_logistic(r, 0.4, &[-1.0, 1.0])),
         &expected,
     );
+    let exact = |k: usize| ordered_probit(k, 0.4, &[-1.0, 1.0], 1.7).exp();
+    let expected: Vec<_> = (0..3).map(|k| (exact(k), 0.5)).collect();
+    check_means(
+        |r| hot(draw_ordered_probit(r, 0.4, &[-1.0, 1.0], 1.7)),
+        &expected,
+    );
     let mut rng = Rng::new(1, 0, 0, 0, Purpose::Test);
     assert_eq!(draw_categorical(&mut rng, &[0.0, 0.0]), None);
     assert_eq!(draw_categorical(&mut rng, &[0.0, 1.0]), Some(1));
@@ -145,6 +156,28 @@ fn draws_of_shares_and_counts_have_their_means() {
     );
 }
 
+/// Counts of mean n a/A and variance n p(1 − p)(n + A)/(1 + A), with p = a/A; weights of mean
+/// (alpha/(1 + alpha))^i/(1 + alpha), the last what is left.
+#[test]
+fn draws_of_mixed_counts_and_broken_sticks_have_their_means() {
+    let a = [1.0, 2.0, 5.0];
+    let variance = |p: f64| 20.0 * p * (1.0 - p) * 28.0 / 9.0;
+    let row = |v: Vec<f64>| vec![v[0], v[1], v[2], (v[1] - 5.0).powi(2)];
+    check_means(
+        |r| row(draw_dirichlet_multinomial(r, 20.0, &a)),
+        &[
+            (2.5, variance(0.125).sqrt()),
+            (5.0, variance(0.25).sqrt()),
+            (12.5, variance(0.625).sqrt()),
+            (variance(0.25), 17.0),
+        ],
+    );
+    check_means(
+        |r| draw_stick_breaking_weights(r, 3, 2.0),
+        &[(1.0 / 3.0, 0.24), (2.0 / 9.0, 0.2), (4.0 / 9.0, 0.24)],
+    );
+}
+
 /// Second moments too, as products of elements.
 #[test]
 fn draws_of_normal_vectors_have_their_covariance() {
@@ -153,6 +186,11 @@ fn draws_of_normal_vectors_have_their_covariance() {
     check_means(
         |r| with_product(draw_mv_normal_cholesky(r, &[3.0, -1.0], &chol)),
         &[(3.0, 1.0), (-1.0, 1.0), (0.6, 1.2)],
+    );
+    // Covariance: scale · nu/(nu − 2), and for the fourth moment nu > 4.
+    check_means(
+        |r| with_product(draw_mv_student_cholesky(r, 12.0, &[3.0, -1.0], &chol)),
+        &[(3.0, 1.1), (-1.0, 1.1), (0.72, 1.7)],
     );
     check_means(
         |r| {
@@ -219,10 +257,10 @@ fn truncated_draws_lie_between_the_bounds_with_their_mean() {
 fn the_table_has_every_distribution_once() {
     let entries = entries();
     let mut names: Vec<&str> = entries.iter().map(|e| e.name).collect();
-    assert_eq!(names.len(), 57);
+    assert_eq!(names.len(), 67);
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), 57, "a name stands apart from its other forms");
+    assert_eq!(names.len(), 67, "a name stands apart from its other forms");
     let beta = entry("Beta").expect("it is in the table");
     assert_eq!(beta.forms.len(), 4);
     assert!(entry("Norml").is_none());

@@ -5,7 +5,7 @@ use super::super::families::{as_distribution, family, values_of};
 use super::{Binder, Binding, BoundArray, BoundDim, described, place, wrong};
 use crate::Result;
 use crate::data::{Array, Labels, Values};
-use crate::dist::{Form, Structured};
+use crate::dist::{Form, Structured, Support};
 
 /// Places named in a note.
 const MOST_PLACES: usize = 8;
@@ -212,7 +212,7 @@ fn names(name: &str) -> [String; 3] {
 fn single_numbers(call: &Call) -> bool {
     let form = family(&call.name.text).and_then(|f| f.forms.first().copied());
     match form {
-        Some(Form::Scalar(_)) => true,
+        Some(Form::Scalar(scalar)) => scalar.support() != Support::ZeroOrPositive,
         Some(Form::Structured(Structured::Mixture)) => {
             let parts = call
                 .arguments

@@ -30,7 +30,7 @@ impl Checker<'_> {
             Form::Structured(Structured::Categorical | Structured::CategoricalLogit) => {
                 return Ok(());
             }
-            Form::Structured(Structured::OrderedLogistic) => format!(
+            Form::Structured(Structured::OrderedLogistic | Structured::OrderedProbit) => format!(
                 "`{name}` would be a discrete parameter with a prior `{law}`; give its probabilities to \
                  `Categorical`"
             ),

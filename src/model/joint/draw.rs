@@ -3,8 +3,9 @@
 use super::Drawn;
 use super::weighted::{chain, weighted};
 use crate::dist::{
-    Scalar, draw_autoregressive, draw_categorical, draw_dirichlet, draw_lkj_cholesky,
-    draw_multinomial, draw_mv_normal_cholesky, draw_ordered_logistic, draw_zero_sum_normal,
+    Scalar, draw_autoregressive, draw_categorical, draw_dirichlet, draw_dirichlet_multinomial,
+    draw_lkj_cholesky, draw_multinomial, draw_mv_normal_cholesky, draw_mv_student_cholesky,
+    draw_ordered_logistic, draw_ordered_probit, draw_stick_breaking_weights, draw_zero_sum_normal,
 };
 use crate::rng::Rng;
 
@@ -44,12 +45,20 @@ pub enum Draw {
     },
     /// A category 0, 1, ...: eta, cutpoints.
     OrderedLogistic,
+    /// A category 0, 1, ...: eta, cutpoints, sigma.
+    OrderedProbit,
     /// Shares: concentrations.
     Dirichlet,
+    /// Shares: alpha.
+    StickBreakingWeights,
     /// Counts: n, probabilities.
     Multinomial,
+    /// Counts: n, concentrations.
+    DirichletMultinomial,
     /// A vector: mean, Cholesky factor of the covariance.
     MvNormal,
+    /// A vector: degrees of freedom, location, Cholesky factor of the scale.
+    MvStudentT,
     /// A vector of sum 0: sigma.
     ZeroSumNormal,
     /// A series: drift and sigma of each step (first element).
@@ -73,9 +82,18 @@ impl Draw {
             Draw::Scalar(scalar) => scalar.args().len(),
             Draw::Truncated(part) | Draw::Censored(part) => 2 + part.n_arguments(),
             Draw::Mixture(parts) => parts.iter().map(|p| 1 + p.n_arguments()).sum(),
-            Draw::Categorical | Draw::Dirichlet | Draw::ZeroSumNormal | Draw::LkjCorr => 1,
+            Draw::Categorical
+            | Draw::Dirichlet
+            | Draw::StickBreakingWeights
+            | Draw::ZeroSumNormal
+            | Draw::LkjCorr => 1,
             Draw::Weighted { arguments, .. } => *arguments,
-            Draw::Chain { .. } | Draw::OrderedLogistic | Draw::Multinomial | Draw::MvNormal => 2,
+            Draw::Chain { .. }
+            | Draw::OrderedLogistic
+            | Draw::Multinomial
+            | Draw::DirichletMultinomial
+            | Draw::MvNormal => 2,
+            Draw::OrderedProbit | Draw::MvStudentT => 3,
             Draw::RandomWalk(part) | Draw::Autoregressive(part) => 2 + part.n_arguments(),
             Draw::LkjCholeskyCov(part) => 1 + part.n_arguments(),
         }
@@ -109,7 +127,21 @@ impl Draw {
                 out[0] = draw_ordered_logistic(rng, arguments[0][0], arguments[1]) as f64;
                 return;
             }
+            Draw::OrderedProbit => {
+                let (eta, sigma) = (arguments[0][0], arguments[2][0]);
+                out[0] = draw_ordered_probit(rng, eta, arguments[1], sigma) as f64;
+                return;
+            }
             Draw::Dirichlet => draw_dirichlet(rng, arguments[0]),
+            Draw::StickBreakingWeights => {
+                draw_stick_breaking_weights(rng, out.len(), arguments[0][0])
+            }
+            Draw::DirichletMultinomial => {
+                draw_dirichlet_multinomial(rng, arguments[0][0], arguments[1])
+            }
+            Draw::MvStudentT => {
+                draw_mv_student_cholesky(rng, arguments[0][0], arguments[1], arguments[2])
+            }
             Draw::Multinomial => draw_multinomial(rng, arguments[0][0], arguments[1]),
             Draw::MvNormal => draw_mv_normal_cholesky(rng, arguments[0], arguments[1]),
             Draw::ZeroSumNormal => draw_zero_sum_normal(rng, out.len(), arguments[0][0]),

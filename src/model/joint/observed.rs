@@ -129,10 +129,7 @@ impl<'g> Build<'_, 'g> {
         arguments: &[Value<'g>],
         dims: &[DimId],
     ) -> Option<Given> {
-        let known = |bound: Bound| match bound {
-            Bound::At(x) => Some(Known(vec![x])),
-            Bound::Arg(k) => self.known_over(arguments[k], dims),
-        };
+        let known = |bound: Bound| self.known_over(bound.at(arguments), dims);
         let open = scalar.is_open();
         let above = move |v: f64, low: f64| if open { v > low } else { v >= low };
         let whole = |v: f64| v.fract() == 0.0;
@@ -140,6 +137,10 @@ impl<'g> Build<'_, 'g> {
             Support::Real | Support::Circular => {
                 (Box::new(|_, v: f64| v.is_finite()), "finite numbers".into())
             }
+            Support::ZeroOrPositive => (
+                Box::new(|_, v: f64| v >= 0.0 && v.is_finite()),
+                "0 and numbers above".into(),
+            ),
             Support::LowerBounded(low) => {
                 let low = known(low)?;
                 let word = if open { "above" } else { "from" };

@@ -45,6 +45,14 @@ impl<'g> Build<'_, 'g> {
                 "a censored quantity is observed; a parameter takes the distribution itself";
             return Err(self.model.error(s.distribution.span, message));
         }
+        if law.has_zeros() {
+            let message = format!(
+                "`{}` is for observed data and predictions: a parameter that is exactly 0 in some cases \
+                 and positive in others cannot be sampled",
+                law.name()
+            );
+            return Err(self.model.error(s.distribution.span, message));
+        }
         if s.ordered {
             return super::vector::ordered(self, s, &dims, &law);
         }

@@ -358,7 +358,79 @@ FORMS.update({
                         lambda y, q, b: 1 - q ** ((floor(y) + 1) ** b) if y >= 0 else mpf(0),
                         [(0.5, 1), (0.9, 0.4), (0.97, 1.8)], COUNTS, [(0, 1), (1, 1), (-0.5, 1), (0.5, 0), (0.5, -1)], None),
 })
-PRECISION = {"LogitNormalPrecision": "LogitNormal", "NormalPrecision": "Normal", "HalfNormalPrecision": "HalfNormal", "LogNormalPrecision": "LogNormal",
+
+
+def skew_student(y, a, b, mu, sigma):
+    z = (y - mu) / sigma
+    r = z / sqrt(a + b + z * z)
+    return (1 + r) ** (a + mpf(1) / 2) * (1 - r) ** (b + mpf(1) / 2) / (2 ** (a + b - 1) * beta(a, b) * sqrt(a + b)) / sigma
+
+
+def skew_student_cdf(y, a, b, mu, sigma):
+    z = (y - mu) / sigma
+    return betai(a, b, (1 + z / sqrt(a + b + z * z)) / 2)
+
+
+def rice(y, nu, sigma):
+    return y / sigma**2 * exp(-(y * y + nu * nu) / (2 * sigma**2)) * besseli(0, y * nu / sigma**2)
+
+
+def rice_cdf(y, nu, sigma):
+    if y <= 0:
+        return mpf(0)
+    mp.dps = 25
+    knots = sorted({mpf(0), y} | {nu + k * sigma for k in (-20, -8, -3, 0, 3, 8, 20) if 0 < nu + k * sigma < y})
+    value = quad(lambda x: rice(x, nu, sigma), knots)
+    mp.dps = 60
+    return value
+
+
+def hyper_geometric(y, N, k, n):
+    return binomial(k, y) * binomial(N - k, n - y) / binomial(N, n) if max(0, n + k - N) <= y <= min(k, n) else mpf(0)
+
+
+def hurdle_counts(y, psi, mu, a):
+    return 1 - psi if y == 0 else psi * negative_binomial(y, mu, a) / (1 - negative_binomial(mpf(0), mu, a))
+
+
+def hurdle_positive(density):
+    return lambda y, psi, *a: 1 - psi if y == 0 else psi * density(y, *a) if y > 0 else mpf(0)
+
+
+def hurdle_positive_cdf(cdf):
+    return lambda y, psi, *a: 1 - psi + psi * cdf(y, *a) if y >= 0 else mpf(0)
+
+
+def failures(psi, n, p):
+    return psi, n * (1 - p) / p, n
+
+
+FORMS.update({
+    "SkewStudentT": (skew_student, skew_student_cdf, [(1, 1, 0, 1), (0.6, 3, 1, 2), (4, 1.5, -3, 0.5), (30, 25, 0, 5)],
+                     [-300, -30, -5, -1, -1e-3, 0, 0.7, 2.5, 9, 40, 200],
+                     [(0, 1, 0, 1), (1, 0, 0, 1), (-1, 3, 0, 1), (1, 1, 0, 0), (1, 1, 0, -1)], lambda a, b, m, s: stats.jf_skew_t(a, b, m, s)),
+    "Rice": (inside(rice), rice_cdf, [(0, 1), (1.3, 0.7), (4, 2), (3, 0.2)], [-1, 0, 1e-12, 0.01, 0.5, 1, 3.7, 8], [(-1, 1), (1, 0), (1, -1)],
+             lambda nu, s: stats.rice(nu / s, 0, s)),
+    "RiceRatio": (inside(lambda y, b, s: rice(y, b * s, s)), lambda y, b, s: rice_cdf(y, b * s, s), [(1.3, 0.7), (4, 0.5)],
+                  [-1, 0, 0.01, 1, 3.7, 8], [(-1, 1), (1, 0), (1, -1)], lambda b, s: stats.rice(b, 0, s)),
+    "HyperGeometric": (count(hyper_geometric), count_cdf(hyper_geometric), [(50, 10, 5), (20, 15, 12), (60, 60, 17), (10, 0, 10)], [-1, 0, 1, 2, 5, 10, 17, 60],
+                       [(-1, 0, 0), (10, 11, 3), (10, 3, 11), (10.5, 3, 3), (10, 2.5, 3), (10, 3, -1)], lambda N, k, n: stats.hypergeom(N, k, n)),
+    "HurdleNegativeBinomial": (count(hurdle_counts), count_cdf(hurdle_counts), [(0.7, 3, 1), (0, 3, 2), (1, 0.5, 30), (0.01, 20, 0.3), (0.4, 0.001, 2)],
+                               COUNTS, [(-0.1, 3, 1), (1.1, 3, 1), (0.5, 0, 1), (0.5, 3, 0), (0.5, -1, 1)], None),
+    "HurdleNegativeBinomialTrials": (count(lambda y, *a: hurdle_counts(y, *failures(*a))), count_cdf(lambda y, *a: hurdle_counts(y, *failures(*a))),
+                                     [(0.7, 3, 0.4), (0.2, 0.7, 0.9)], COUNTS, [(-0.1, 3, 0.4), (0.5, -1, 0.4), (0.5, 3, 1.5)], None),
+    "HurdleGamma": (hurdle_positive(gamma_pdf), hurdle_positive_cdf(inside(lambda y, a, b: lower_gamma(a, b * y))),
+                    [(0.7, 1, 1), (0.2, 0.3, 2), (1, 5, 0.5), (0, 2, 1)], POSITIVE,
+                    [(-0.1, 1, 1), (1.1, 1, 1), (0.5, 0, 1), (0.5, 1, 0), (0.5, -1.5, 1)], None),
+    "HurdleGammaMoments": (hurdle_positive(lambda y, m, s: gamma_pdf(y, m * m / s / s, m / s / s)),
+                           hurdle_positive_cdf(inside(lambda y, m, s: lower_gamma(m * m / s / s, y * m / s / s))),
+                           [(0.7, 2, 1), (0.3, 5, 10)], POSITIVE, [(1.1, 2, 1), (0.5, -2, 1), (0.5, 2, 0)], None),
+    "HurdleLogNormal": (hurdle_positive(lambda y, m, s: phi((log(y) - m) / s) / (s * y)),
+                        hurdle_positive_cdf(inside(lambda y, m, s: Phi((log(y) - m) / s))),
+                        [(0.7, 0, 1), (0.2, 2, 0.3), (1, -3, 5)], POSITIVE, [(-0.1, 0, 1), (1.1, 0, 1), (0.5, 0, 0), (0.5, 0, -1)], None),
+})
+PRECISION = {"SkewStudentTPrecision": "SkewStudentT", "HurdleLogNormalPrecision": "HurdleLogNormal",
+             "LogitNormalPrecision": "LogitNormal", "NormalPrecision": "Normal", "HalfNormalPrecision": "HalfNormal", "LogNormalPrecision": "LogNormal",
              "StudentTPrecision": "StudentT", "HalfStudentTPrecision": "HalfStudentT"}
 for name, base in PRECISION.items():
     density, cdf, args, ys, _, _ = FORMS[base]

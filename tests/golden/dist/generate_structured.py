@@ -1,6 +1,6 @@
 """Writes structured.csv: reference log densities of vector, matrix and compound distributions.
 
-Run: python3 tests/golden/dist/generate_structured.py    (needs numpy, scipy and pymc)
+Run: python3 tests/golden/dist/generate_structured.py    (needs numpy, scipy, mpmath and pymc)
 
 SciPy where it has the distribution, else PyMC; LKJ from its vine of partial correlations, since
 PyMC 5.28 adds the logarithm of LKJ's normalising integral where it should subtract it (a density of
@@ -10,11 +10,13 @@ inputs (numbers separated by spaces), log density.
 
 from pathlib import Path
 
+import mpmath as mp
 import numpy as np
 import pymc as pm
 import pytensor
 from scipy import stats
 
+mp.mp.dps = 40
 rng = np.random.default_rng(7)
 rows = ["distribution|inputs...|log_density"]
 
@@ -32,6 +34,21 @@ def logp(dist, value):
 def spd(k):
     a = rng.normal(size=(k, k))
     return a @ a.T + 0.3 * np.eye(k)
+
+
+def ndtr(z):
+    return mp.erfc(-z / mp.sqrt(2)) / 2
+
+
+def mv_student(y, nu, mu, scale):
+    """The formula, at 40 digits: SciPy's difference of ln Gamma loses them for large nu."""
+    k, nu, shape = len(y), mp.mpf(nu), mp.matrix(scale.tolist())
+    off = mp.matrix((y - mu).tolist())
+    square = (off.T * mp.lu_solve(shape, off))[0]
+    norm = mp.loggamma((nu + k) / 2) - mp.loggamma(nu / 2) - k * mp.log(nu * mp.pi) / 2
+    value = norm - mp.log(mp.det(shape)) / 2 - (nu + k) / 2 * mp.log1p(square / nu)
+    assert abs(value - stats.multivariate_t(mu, scale, float(nu)).logpdf(y)) < 1e-8
+    return value
 
 
 def lkj_vine(correlation, eta):
@@ -119,4 +136,28 @@ for y in (-1.1, 0.3, 2.1):
     add("truncated", logistic.logpdf(y) - np.log(share), [y], [0.4, 1.2], [-2.1, 3.1])
 share = geometric.cdf(6) - geometric.cdf(1)
 add("truncated_geometric", geometric.logpmf(4) - np.log(share), [4], [0.3], [2, 6])
+
+# Further ones come last, so that the random numbers of those above stay as they are.
+for k in (2, 3, 6):
+    cuts = np.sort(rng.normal(size=k))
+    edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+    for y, eta in ((0, 0.4), (1, 0.4), (k, 0.4), (1, 9.0), (k - 1, -7.0)):
+        z = [ndtr((mp.mpf(float(e)) - eta) / 1.7) for e in edges[y : y + 2]]
+        add("ordered_probit", mp.log(z[1] - z[0]), [y], [eta], cuts, [1.7])
+    a = rng.gamma(2, size=k)
+    counts = rng.multinomial(20, rng.dirichlet(a))
+    add("dirichlet_multinomial", stats.dirichlet_multinomial(a, 20).logpmf(counts), counts, a)
+    mu, y, scale = rng.normal(size=k), rng.normal(size=k), spd(k)
+    for nu in (0.7, 4.0, 1e6):
+        student = mv_student(y, nu, mu, scale)
+        add("mv_student", student, y, [nu], mu, scale)
+        add("mv_student_cholesky", student, y, [nu], mu, np.linalg.cholesky(scale))
+    weights = rng.dirichlet(np.ones(k))
+    for alpha in (0.4, 3.0):
+        left = 1 - np.concatenate([[0], np.cumsum(weights)[:-2]])
+        broken = stats.beta(1, alpha).logpdf(weights[:-1] / left) - np.log(left)
+        sticks = pm.StickBreakingWeights.dist(alpha=alpha, K=k - 1)
+        # PyMC takes a part of it in single precision.
+        assert abs(logp(sticks, weights) - broken.sum()) < 1e-6
+        add("stick_breaking_weights", broken.sum(), weights, [alpha])
 Path(__file__).with_name("structured.csv").write_text("\n".join(rows) + "\n")

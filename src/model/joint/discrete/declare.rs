@@ -156,6 +156,10 @@ impl<'g> Build<'_, 'g> {
                 let what = format!("`{}` of `{}`", scalar.args()[k].name, scalar.name());
                 self.extremes(s, arguments[k], &what, dims)
             }
+            _ => {
+                let what = format!("an argument of `{}`", scalar.name());
+                self.extremes(s, bound.at(arguments), &what, dims)
+            }
         };
         Ok(match scalar.support() {
             Support::IntegerRange(low, high) => (end(low)?.0.ceil(), end(high)?.1.floor()),

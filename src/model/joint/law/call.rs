@@ -134,6 +134,14 @@ impl<'g> Build<'_, 'g> {
                 );
                 return Err(self.model.error(e.span, message));
             }
+            if part.has_zeros() != parts[0].has_zeros() {
+                let message = format!(
+                    "`{}` and `{}` cannot be mixed: of one 0 has a probability, of the other a density",
+                    parts[0].name(),
+                    part.name()
+                );
+                return Err(self.model.error(e.span, message));
+            }
             parts.push(part);
         }
         let weights = self.weights(call, w, parts.len(), of)?;

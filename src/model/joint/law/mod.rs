@@ -84,6 +84,15 @@ impl<'g> Law<'g> {
         }
     }
 
+    /// True where 0 has a probability and the numbers above it a density.
+    pub(super) fn has_zeros(&self) -> bool {
+        match self {
+            Law::Scalar(scalar, _) => scalar.support() == Support::ZeroOrPositive,
+            Law::Mixture(_, parts) => parts[0].has_zeros(),
+            Law::Censored(part, ..) => part.has_zeros(),
+        }
+    }
+
     /// ln p(y), element by element; `None` where a share beyond a bound has no closed form.
     pub(super) fn log_density(&self, y: Value<'g>) -> Option<Value<'g>> {
         match self {
@@ -148,10 +157,7 @@ impl<'g> Law<'g> {
                 };
             }
         };
-        let at = |bound: Bound| match bound {
-            Bound::At(x) => lit(x),
-            Bound::Arg(k) => arguments[k],
-        };
+        let at = |bound: Bound| bound.at(arguments);
         let (lower, upper) = match scalar.support() {
             Support::LowerBounded(b) => (Some(at(b)), None),
             Support::Interval(a, b) => (Some(at(a)), Some(at(b))),
@@ -253,7 +259,7 @@ fn summed<'g>(
         scalar.support(),
         Support::NonNegativeInteger
             | Support::PositiveInteger
-            | Support::IntegerRange(Bound::At(_), _)
+            | Support::IntegerRange(Bound::At(_) | Bound::Excess(..), _)
     );
     let term = |k: u32| scalar.log_density(lit(f64::from(k)), arguments);
     let terms = (0..=y.max(-1.0) as u32).filter(|k| f64::from(*k) <= y);

@@ -6,7 +6,7 @@ use crate::dist::*;
 /// Checks gradient and sums, and the elements of the likelihood of `y` against `expected`, given
 /// a way to read recorded values.
 #[track_caller]
-fn check(
+pub(super) fn check(
     text: &str,
     data: &Reals<'_>,
     expected: impl Fn(&dyn Fn(&str) -> Vec<f64>) -> Vec<f64>,

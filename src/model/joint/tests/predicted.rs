@@ -74,6 +74,14 @@ fn draws_of_vectors_share_or_have_their_own_arguments() {
     let kinds = "data y[obs] in k, q[obs, k]\ndim k = 2\ny[obs] ~ Categorical(q)";
     let q: &Reals<'_> = &[("y", &[2], &[0.0, 1.0]), ("q", &[2, 2], &y)];
     check_means(kinds, q, "y", &[0.5, 0.75], 0.5);
+    let sticks = "data y[obs, k]\ny[obs, k] ~ StickBreakingWeights(3)";
+    check_means(sticks, data, "y", &[0.25, 0.75, 0.25, 0.75], 0.2);
+    let heavy = "data y[obs, k]\ny ~ MvStudentT(nu=8, mu=y, chol=[[1, 0], [0.5, 1]])";
+    check_means(heavy, data, "y", &y, 1.3);
+    let mixed = "data y[obs, k]\ny ~ DirichletMultinomial(sum(y, axis=k), [1, 3])";
+    check_means(mixed, n, "y", &[1.0, 3.0, 2.0, 6.0], 2.1);
+    let steps = "data y[obs] : int\ny[obs] ~ OrderedProbit(0, [-1, 1], [0.1, 2])";
+    check_means(steps, &[("y", &[2], &[0.0, 2.0])], "y", &[1.0, 1.0], 0.9);
     let levels = "data y[obs] : int\ny[obs] ~ OrderedLogistic(0, [-1, 1])";
     check_means(levels, &[("y", &[2], &[0.0, 2.0])], "y", &[1.0, 1.0], 0.8);
 }

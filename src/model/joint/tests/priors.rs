@@ -29,7 +29,7 @@ fn log_volume(tested: &Tested, name: &str, u: &[f64], free: &[usize]) -> f64 {
 ///
 /// Bound: slopes by central differences are good to about 1e-9 of values of order 1.
 #[track_caller]
-fn check_prior(text: &str, free: &[usize], log_prior: impl Fn(&[f64]) -> f64) {
+pub(super) fn check_prior(text: &str, free: &[usize], log_prior: impl Fn(&[f64]) -> f64) {
     let tested = Tested::new(text, &[]);
     tested.check_gradient();
     for u in tested.points() {
@@ -43,7 +43,7 @@ fn check_prior(text: &str, free: &[usize], log_prior: impl Fn(&[f64]) -> f64) {
     }
 }
 
-fn each(n: usize) -> Vec<usize> {
+pub(super) fn each(n: usize) -> Vec<usize> {
     (0..n).collect()
 }
 

@@ -1,21 +1,18 @@
-//! Observed categories: Categorical and OrderedLogistic.
+//! Observed categories: Categorical, and what those in order share with it.
 
 use super::super::build::Build;
 use super::super::drawing::Drawing;
 use super::super::function::log_sum_exp;
 use super::super::law::Of;
 use super::super::{Draw, observed::Observed};
-use super::site::{Site, Vector, lit};
+use super::site::{Site, lit};
 use crate::Result;
-use crate::dist::{Real, Structured, ln_1m_exp};
+use crate::dist::{Real, Structured};
 use crate::model::Content;
 use fitzroy_graph::{DimId, Expr as Value};
 
-/// What is added to a cutpoint that no variable passes: softplus of minus it is 0.
-const FAR: f64 = 1e300;
-
 /// Weights, or their logarithms, and the dim of the categories.
-fn weights<'g>(
+pub(super) fn weights<'g>(
     b: &mut Build<'_, 'g>,
     site: &Site<'_>,
     k: usize,
@@ -32,7 +29,7 @@ fn weights<'g>(
 }
 
 /// Observed values as positions below `k`.
-fn categories(b: &Build<'_, '_>, observed: Observed<'_>, k: usize) -> Result<Vec<u32>> {
+pub(super) fn categories(b: &Build<'_, '_>, observed: Observed<'_>, k: usize) -> Result<Vec<u32>> {
     let fits = |v: f64| v.fract() == 0.0 && v >= 0.0 && v < k as f64;
     if let Some(i) = observed.values.iter().position(|&v| !fits(v)) {
         let why = format!(
@@ -46,17 +43,17 @@ fn categories(b: &Build<'_, '_>, observed: Observed<'_>, k: usize) -> Result<Vec
 }
 
 /// A table of a number for each category, the same for all rows or for groups of them.
-struct Table<'g> {
+pub(super) struct Table<'g> {
     /// Its values, over `axis` and perhaps other dims.
-    values: Value<'g>,
-    axis: DimId,
+    pub(super) values: Value<'g>,
+    pub(super) axis: DimId,
     /// The index column that looks the rows up, where the table is by group.
     column: Option<String>,
 }
 
 impl<'g> Table<'g> {
     /// `values`, before the lookup of rows if it is one.
-    fn new(b: &Build<'_, 'g>, values: Value<'g>, axis: DimId, rows: &[DimId]) -> Self {
+    pub(super) fn new(b: &Build<'_, 'g>, values: Value<'g>, axis: DimId, rows: &[DimId]) -> Self {
         match b.split_lookup(values, rows) {
             Some((core, column)) if core.dims().len() == 2 && core.dims().contains(&axis) => {
                 Table {
@@ -74,7 +71,13 @@ impl<'g> Table<'g> {
     }
 
     /// For each row the value of its category.
-    fn pick(&self, b: &Build<'_, 'g>, y: &[u32], rows: &[DimId], tag: &str) -> Result<Value<'g>> {
+    pub(super) fn pick(
+        &self,
+        b: &Build<'_, 'g>,
+        y: &[u32],
+        rows: &[DimId],
+        tag: &str,
+    ) -> Result<Value<'g>> {
         let k = b.scope.with(|g| g.size(self.axis));
         let own = self.values.dims();
         let alone = own == [self.axis];
@@ -173,81 +176,9 @@ pub(super) fn draw(
 }
 
 /// `x` with `axis` as its last dim.
-fn last<'g>(b: &Build<'_, 'g>, x: Value<'g>, axis: DimId, dims: &[DimId]) -> Value<'g> {
+pub(super) fn last<'g>(b: &Build<'_, 'g>, x: Value<'g>, axis: DimId, dims: &[DimId]) -> Value<'g> {
     let own = x.dims();
     let kept = dims.iter().copied().filter(|d| own.contains(d));
     let order: Vec<DimId> = kept.chain([axis]).collect();
     x.broadcast(b.scope, &order)
-}
-
-/// Observed ordered categories: a logistic variable around eta among increasing cutpoints c.
-///
-/// ln P(y) = −softplus(eta − c\[y\]) − softplus(c[y−1] − eta) + ln(1 − e^(c[y−1] − c\[y\])), where the
-/// first category lacks the terms of its lower cutpoint and the last those of its upper one.
-pub(super) fn ordered_observed(
-    b: &mut Build<'_, '_>,
-    site: &Site<'_>,
-    observed: Observed<'_>,
-) -> Result<()> {
-    let rows = observed.dims;
-    let eta = b.given(site, 0, rows, rows)?;
-    let (cutpoints, axis) = weights(b, site, 1, rows)?;
-    let n_cuts = b.scope.with(|g| g.size(axis));
-    let y = categories(b, observed, n_cuts + 1)?;
-    let mut table = Table::new(b, cutpoints, axis, rows);
-    let cuts = table.values;
-    let categories = b
-        .scope
-        .dim(&format!("{}: {}", site.s.name, n_cuts + 1), n_cuts + 1);
-    let outer: Vec<DimId> = cuts.dims().into_iter().filter(|d| *d != axis).collect();
-    let v = Vector {
-        outer,
-        event: categories,
-        k: n_cuts + 1,
-    };
-    let cuts = cuts.broadcast(b.scope, &v.with(axis));
-    let far = |at: usize, x: f64| {
-        let mut values = vec![0.0; v.k];
-        values[at] = x;
-        b.scope
-            .bound_data(&site.tag(&format!("end {at}")), &[categories], &values)
-    };
-    let upper = b.place(&v, cuts, 0) + far(v.k - 1, FAR);
-    let lower = b.place(&v, cuts, 1) + far(0, -FAR);
-    table.axis = categories;
-    let mut pick = |values: Value<'_>, what: &str| -> Result<_> {
-        table.values = b.scope.expr(b.scope.node(values));
-        table.pick(b, &y, rows, &site.tag(what))
-    };
-    let (upper, lower) = (pick(upper, "cells")?, pick(lower, "cells")?);
-    let mut density = -(eta - upper).softplus() - (lower - eta).softplus();
-    if n_cuts > 1 {
-        let ahead = b.slice(cuts, axis, 1, n_cuts - 1);
-        let gap = b.slice(cuts, axis, 0, n_cuts - 1) - ahead;
-        let inner = b.place(&v, ln_1m_exp(gap), 1);
-        table.values = inner;
-        density = density + table.pick(b, &y, rows, &site.tag("cells"))?;
-    }
-    b.vector_term(observed, rows, density, None);
-    ordered_draw(b, site, rows, true)
-}
-
-/// Notes that ordered categories are drawn anew.
-pub(super) fn ordered_draw(
-    b: &mut Build<'_, '_>,
-    site: &Site<'_>,
-    dims: &[DimId],
-    observed: bool,
-) -> Result<()> {
-    let eta = b.given(site, 0, dims, dims)?;
-    let (cutpoints, axis) = weights(b, site, 1, dims)?;
-    let drawing = Drawing {
-        draw: Draw::OrderedLogistic,
-        arguments: vec![eta, last(b, cutpoints, axis, dims)],
-        outer: dims,
-        event: &[],
-        observed,
-    };
-    b.draw(site.s, drawing);
-    Ok(())
 }

@@ -1,6 +1,8 @@
 //! Distributions of categories, vectors and matrices: which file knows what of them.
 
 mod category;
+mod counts;
+mod levels;
 mod lkj;
 mod normal;
 mod ordered;
@@ -8,6 +10,7 @@ mod series;
 mod shares;
 mod site;
 mod stop_signal;
+mod student;
 
 use super::build::Build;
 use super::law::Law;
@@ -34,7 +37,9 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> R
     let (form, site) = site(b, s, dims)?;
     match form {
         Structured::Dirichlet => shares::dirichlet_parameter(b, &site),
-        Structured::MvNormal | Structured::MvNormalCholesky => normal::parameter(b, &site, form),
+        Structured::StickBreakingWeights => shares::sticks_parameter(b, &site),
+        Structured::MvNormal | Structured::MvNormalCholesky => normal::parameter(b, &site),
+        Structured::MvStudentT | Structured::MvStudentTCholesky => student::parameter(b, &site),
         Structured::ZeroSumNormal => normal::zero_sum_parameter(b, &site),
         Structured::LkjCholeskyCov => lkj::covariance_parameter(b, &site),
         Structured::LkjCorr => lkj::correlation_parameter(b, &site),
@@ -65,11 +70,18 @@ pub(super) fn likelihood<'g>(
         Structured::Categorical | Structured::CategoricalLogit => {
             category::observed(b, &site, observed, form)
         }
-        Structured::OrderedLogistic => category::ordered_observed(b, &site, observed),
+        Structured::OrderedLogistic | Structured::OrderedProbit => {
+            levels::observed(b, &site, observed, form)
+        }
         Structured::Dirichlet => shares::dirichlet_observed(b, &site, y, observed),
-        Structured::Multinomial => shares::multinomial_observed(b, &site, y, observed),
+        Structured::StickBreakingWeights => shares::sticks_observed(b, &site, y, observed),
+        Structured::Multinomial => counts::multinomial_observed(b, &site, y, observed),
+        Structured::DirichletMultinomial => counts::mixed_observed(b, &site, y, observed),
         Structured::MvNormal | Structured::MvNormalCholesky => {
-            normal::observed(b, &site, y, observed, form)
+            normal::observed(b, &site, y, observed)
+        }
+        Structured::MvStudentT | Structured::MvStudentTCholesky => {
+            student::observed(b, &site, y, observed)
         }
         Structured::ZeroSumNormal => normal::zero_sum_observed(b, &site, y, observed),
         Structured::GaussianRandomWalk => series::walk_observed(b, &site, y, observed),
@@ -97,10 +109,15 @@ pub(super) fn prediction(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> 
         Structured::Categorical | Structured::CategoricalLogit => {
             category::draw(b, &site, dims, form, false)
         }
-        Structured::OrderedLogistic => category::ordered_draw(b, &site, dims, false),
+        Structured::OrderedLogistic | Structured::OrderedProbit => {
+            levels::draw(b, &site, dims, form, false)
+        }
         Structured::Dirichlet => shares::dirichlet_draw(b, &site, false),
-        Structured::Multinomial => shares::multinomial_draw(b, &site, false),
-        Structured::MvNormal | Structured::MvNormalCholesky => normal::draw(b, &site, form, false),
+        Structured::StickBreakingWeights => shares::sticks_draw(b, &site, false),
+        Structured::Multinomial => counts::multinomial_draw(b, &site, false),
+        Structured::DirichletMultinomial => counts::mixed_draw(b, &site, false),
+        Structured::MvNormal | Structured::MvNormalCholesky => normal::draw(b, &site, false),
+        Structured::MvStudentT | Structured::MvStudentTCholesky => student::draw(b, &site, false),
         Structured::ZeroSumNormal => normal::zero_sum_draw(b, &site, false),
         Structured::LkjCholeskyCov => lkj::covariance_draw(b, &site),
         Structured::LkjCorr => lkj::correlation_draw(b, &site),

@@ -6,33 +6,38 @@ use super::super::{Draw, observed::Observed};
 use super::shares::SUM_TOLERANCE;
 use super::site::{HALF_LN_TWO_PI, Site, Vector, lit};
 use crate::Result;
-use crate::dist::{Real, Structured, cholesky};
+use crate::dist::{Real, cholesky};
 use crate::model::ast::Centring;
 use fitzroy_graph::{DimId, Expr as Value};
 
-/// Mean and Cholesky factor of the covariance.
-struct Moments<'g> {
-    mean: Value<'g>,
-    factor: Value<'g>,
+/// Mean and Cholesky factor of the covariance, or location and that of the scale matrix.
+pub(super) struct Moments<'g> {
+    pub(super) mean: Value<'g>,
+    pub(super) factor: Value<'g>,
 }
 
-fn moments<'g>(
+/// The moments of a vector, its arguments `at` and the next.
+pub(super) fn moments<'g>(
     b: &mut Build<'_, 'g>,
     site: &Site<'_>,
     v: &Vector,
-    form: Structured,
+    at: usize,
 ) -> Result<Moments<'g>> {
-    let mean = b.given(site, 0, &v.dims(), &[v.event])?;
-    let matrix = b.matrix(site, 1, v)?;
-    let by_factor = form == Structured::MvNormalCholesky;
+    let mean = b.given(site, at, &v.dims(), &[v.event])?;
+    let matrix = b.matrix(site, at + 1, v)?;
+    let name = site.resolved.form.args()[at + 1].name;
+    let by_factor = name == "chol";
     if let Some(known) = b.scope.known(matrix) {
         let wrong = if by_factor {
             not_a_factor(&known, v.k)
         } else {
-            not_positive_definite(&known, v.k).map(|why| format!("the covariance {why}"))
+            let what = if name == "cov" { "covariance" } else { "scale" };
+            not_positive_definite(&known, v.k).map(|why| format!("the {what} {why}"))
         };
         if let Some(wrong) = wrong {
-            let e = site.given(1).expect("matrices were checked to be given");
+            let e = site
+                .given(at + 1)
+                .expect("matrices were checked to be given");
             return Err(b.model.error(e.span, wrong));
         }
     }
@@ -56,15 +61,25 @@ fn not_a_factor(m: &[f64], k: usize) -> Option<String> {
     })
 }
 
-/// Σ ln L\[i\]\[i\] + (k/2) ln 2π
-fn log_volume<'g>(b: &Build<'_, 'g>, factor: Value<'g>, v: &Vector) -> Value<'g> {
+/// Σ ln L\[i\]\[i\]
+pub(super) fn log_diagonal<'g>(b: &Build<'_, 'g>, factor: Value<'g>) -> Value<'g> {
     let node = b.scope.node(factor);
     let diagonal = b.scope.expr(b.scope.with(|g| g.diagonal(node)));
-    diagonal.ln().sum_all() + lit(v.k as f64 * HALF_LN_TWO_PI)
+    diagonal.ln().sum_all()
+}
+
+/// Σ ln L\[i\]\[i\] + (k/2) ln 2π
+fn log_volume<'g>(b: &Build<'_, 'g>, factor: Value<'g>, v: &Vector) -> Value<'g> {
+    log_diagonal(b, factor) + lit(v.k as f64 * HALF_LN_TWO_PI)
 }
 
 /// |L⁻¹ r|² for each vector r along the event dim.
-fn squares<'g>(b: &Build<'_, 'g>, factor: Value<'g>, r: Value<'g>, v: &Vector) -> Value<'g> {
+pub(super) fn squares<'g>(
+    b: &Build<'_, 'g>,
+    factor: Value<'g>,
+    r: Value<'g>,
+    v: &Vector,
+) -> Value<'g> {
     let z = solved(b, factor, r, v);
     let total = (z * z).sum_over(&[v.event]);
     if v.outer.len() > 1 {
@@ -75,7 +90,12 @@ fn squares<'g>(b: &Build<'_, 'g>, factor: Value<'g>, r: Value<'g>, v: &Vector) -
 }
 
 /// L⁻¹ r of each vector r along the event dim, as columns: all outer dims are one.
-fn solved<'g>(b: &Build<'_, 'g>, factor: Value<'g>, r: Value<'g>, v: &Vector) -> Value<'g> {
+pub(super) fn solved<'g>(
+    b: &Build<'_, 'g>,
+    factor: Value<'g>,
+    r: Value<'g>,
+    v: &Vector,
+) -> Value<'g> {
     let r = r.broadcast(b.scope, &v.dims());
     let own: Vec<DimId> = [v.event]
         .into_iter()
@@ -92,9 +112,9 @@ fn solved<'g>(b: &Build<'_, 'g>, factor: Value<'g>, r: Value<'g>, v: &Vector) ->
 }
 
 /// A normal vector: x = mu + L z of independent standard normal z, or itself if `@ centred`.
-pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>, form: Structured) -> Result<()> {
+pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
     let v = b.vector(site, 1)?;
-    let Moments { mean, factor } = moments(b, site, &v, form)?;
+    let Moments { mean, factor } = moments(b, site, &v, 0)?;
     let u = b.coordinates_of(site.s, &v.dims());
     if site.s.centring == Centring::Centred {
         let u = b.or_given(site.s, u, |_, x| vec![x]);
@@ -102,19 +122,29 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>, form: Structured
         b.define(site.s, u, kernel - log_volume(b, factor, &v), &v.outer);
         return Ok(());
     }
+    let kernel = lit(-0.5) * (u * u).sum_over(&[v.event]);
+    let density = kernel - lit(v.k as f64 * HALF_LN_TWO_PI);
+    define_moved(b, site, &v, Moments { mean, factor }, (u, density))
+}
+
+/// x = mu + L u of coordinates u, and their density.
+pub(super) fn define_moved<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    v: &Vector,
+    Moments { mean, factor }: Moments<'g>,
+    (u, density): (Value<'g>, Value<'g>),
+) -> Result<()> {
     let twin = b.scope.with(|g| g.twin(v.event));
     let z = b.relabel(u, &v.with(twin));
     let (l, z) = (b.scope.node(factor), b.scope.node(z));
     let moved = b.scope.with(|g| g.contract(l, z, &[twin]))?;
     let moved = b.scope.expr(moved).broadcast(b.scope, &v.dims());
-    let kernel = lit(-0.5) * (u * u).sum_over(&[v.event]);
-    let density = kernel - lit(v.k as f64 * HALF_LN_TWO_PI);
-    let diagonal = b.scope.expr(b.scope.with(|g| g.diagonal(l)));
     let n_vectors = b.scope.with(|g| g.len_of(&v.outer)) as f64;
-    b.volume(lit(n_vectors) * diagonal.ln().sum_all());
+    b.volume(lit(n_vectors) * log_diagonal(b, factor));
     let x = (mean + moved).broadcast(b.scope, &v.dims());
     let x = b.or_given(site.s, x, |b, x| {
-        let z = solved(b, factor, x - mean, &v);
+        let z = solved(b, factor, x - mean, v);
         let own: Vec<DimId> = [v.event]
             .into_iter()
             .chain(v.outer.iter().copied())
@@ -130,6 +160,15 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>, form: Structured
     Ok(())
 }
 
+/// That observed numbers are finite.
+pub(super) fn check_finite(b: &Build<'_, '_>, observed: Observed<'_>) -> Result<()> {
+    if let Some(i) = observed.values.iter().position(|x| !x.is_finite()) {
+        let why = format!("{} is observed; it must be finite", observed.values[i]);
+        return Err(b.wrong_value(observed, i, &why));
+    }
+    Ok(())
+}
+
 /// Observed normal vectors. Where all have the same mean, only their number, average and scatter
 /// enter the density.
 pub(super) fn observed<'g>(
@@ -137,14 +176,10 @@ pub(super) fn observed<'g>(
     site: &Site<'_>,
     y: Value<'g>,
     observed: Observed<'_>,
-    form: Structured,
 ) -> Result<()> {
     let v = b.vector(site, 1)?;
-    if let Some(i) = observed.values.iter().position(|x| !x.is_finite()) {
-        let why = format!("{} is observed; it must be finite", observed.values[i]);
-        return Err(b.wrong_value(observed, i, &why));
-    }
-    let Moments { mean, factor } = moments(b, site, &v, form)?;
+    check_finite(b, observed)?;
+    let Moments { mean, factor } = moments(b, site, &v, 0)?;
     let volume = log_volume(b, factor, &v);
     let rows = lit(-0.5) * squares(b, factor, y - mean, &v) - volume;
     let shared = mean.dims().iter().all(|d| *d == v.event);
@@ -152,7 +187,7 @@ pub(super) fn observed<'g>(
         .filter(|_| shared)
         .map(|scatter| shared_sum(b, site, &v, (mean, factor, volume), scatter));
     b.vector_term(observed, &v.outer, rows, sum);
-    draw(b, site, form, true)
+    draw(b, site, true)
 }
 
 /// Number of rows, their average, and a square root of Σ (y − average)(y − average)ᵀ.
@@ -215,24 +250,22 @@ fn shared_sum<'g>(
     lit(-0.5) * (square(root) + n * square(off)) - n * volume
 }
 
-pub(super) fn draw(
-    b: &mut Build<'_, '_>,
-    site: &Site<'_>,
-    form: Structured,
-    observed: bool,
-) -> Result<()> {
+pub(super) fn draw(b: &mut Build<'_, '_>, site: &Site<'_>, observed: bool) -> Result<()> {
     let v = b.vector(site, 1)?;
-    let Moments { mean, factor } = moments(b, site, &v, form)?;
-    let own = mean.dims();
-    let mean = match own.contains(&v.event) {
-        true => mean,
-        false => {
-            let dims: Vec<DimId> = own.into_iter().chain([v.event]).collect();
-            mean.broadcast(b.scope, &dims)
-        }
-    };
+    let Moments { mean, factor } = moments(b, site, &v, 0)?;
+    let mean = of_vectors(b, mean, &v);
     b.draw_vector(site, &v, Draw::MvNormal, vec![mean, factor], observed);
     Ok(())
+}
+
+/// `x` with the event dim as its last.
+pub(super) fn of_vectors<'g>(b: &Build<'_, 'g>, x: Value<'g>, v: &Vector) -> Value<'g> {
+    let own = x.dims();
+    if own.contains(&v.event) {
+        return x;
+    }
+    let dims: Vec<DimId> = own.into_iter().chain([v.event]).collect();
+    x.broadcast(b.scope, &dims)
 }
 
 /// Normals given that they sum to 0: sigma times an orthonormal basis of that plane, or the

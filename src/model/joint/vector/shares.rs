@@ -1,4 +1,4 @@
-//! Shares and counts of several categories: Dirichlet and Multinomial.
+//! Shares of several categories: Dirichlet and StickBreakingWeights.
 
 use super::super::build::Build;
 use super::super::function::log_sum_exp;
@@ -11,9 +11,14 @@ use fitzroy_graph::{DimId, Expr as Value};
 /// Rows of observed vectors that must sum to 1 or 0 may miss it by this much.
 pub(super) const SUM_TOLERANCE: f64 = 1e-6;
 
-/// Concentrations, over the event dim and perhaps outer ones.
-fn concentrations<'g>(b: &mut Build<'_, 'g>, site: &Site<'_>, v: &Vector) -> Result<Value<'g>> {
-    let a = b.given(site, 0, &v.dims(), &[v.event])?;
+/// Concentrations, argument `k`, over the event dim and perhaps outer ones.
+pub(super) fn concentrations<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    k: usize,
+    v: &Vector,
+) -> Result<Value<'g>> {
+    let a = b.given(site, k, &v.dims(), &[v.event])?;
     Ok(if a.dims().contains(&v.event) {
         a
     } else {
@@ -33,7 +38,7 @@ fn dirichlet_norm<'g>(a: Value<'g>, v: &Vector) -> Value<'g> {
 /// With the Jacobian ln K + Σ ln p the density over u is ln norm + Σ a ln p + ln K.
 pub(super) fn dirichlet_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
     let v = b.vector(site, 2)?;
-    let a = concentrations(b, site, &v)?;
+    let a = concentrations(b, site, 0, &v)?;
     let part = b.all_but_one(&v);
     let len = b.scope.with(|g| g.len_of(&v.with(part)));
     let u = b.coordinates_over(site.s, &v.dims(), &v.with(part), len);
@@ -54,6 +59,23 @@ pub(super) fn dirichlet_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Res
     Ok(())
 }
 
+/// That observed shares are positive and sum to 1.
+fn check_shares(b: &Build<'_, '_>, v: &Vector, observed: Observed<'_>) -> Result<()> {
+    let name = &observed.s.distribution.name;
+    for (i, row) in observed.values.chunks(v.k).enumerate() {
+        if let Some(at) = row.iter().position(|&p| !(p > 0.0 && p.is_finite())) {
+            let why = format!("{} is no share: {name} gives numbers above 0", row[at]);
+            return Err(b.wrong_value(observed, i * v.k + at, &why));
+        }
+        let total: f64 = row.iter().sum();
+        if (total - 1.0).abs() > SUM_TOLERANCE {
+            let why = format!("these shares sum to {total}, not to 1");
+            return Err(b.wrong_row(observed, v, i, &why));
+        }
+    }
+    Ok(())
+}
+
 /// Observed shares, which must be positive and sum to 1.
 pub(super) fn dirichlet_observed<'g>(
     b: &mut Build<'_, 'g>,
@@ -62,18 +84,8 @@ pub(super) fn dirichlet_observed<'g>(
     observed: Observed<'_>,
 ) -> Result<()> {
     let v = b.vector(site, 2)?;
-    for (i, row) in observed.values.chunks(v.k).enumerate() {
-        if let Some(at) = row.iter().position(|&p| !(p > 0.0 && p.is_finite())) {
-            let why = format!("{} is no share: Dirichlet gives numbers above 0", row[at]);
-            return Err(b.wrong_value(observed, i * v.k + at, &why));
-        }
-        let total: f64 = row.iter().sum();
-        if (total - 1.0).abs() > SUM_TOLERANCE {
-            let why = format!("these shares sum to {total}, not to 1");
-            return Err(b.wrong_row(observed, &v, i, &why));
-        }
-    }
-    let a = concentrations(b, site, &v)?;
+    check_shares(b, &v, observed)?;
+    let a = concentrations(b, site, 0, &v)?;
     let norm = dirichlet_norm(a, &v);
     let log_y = y.ln();
     let less_one = a - lit(1.0);
@@ -89,8 +101,69 @@ pub(super) fn dirichlet_observed<'g>(
 
 pub(super) fn dirichlet_draw(b: &mut Build<'_, '_>, site: &Site<'_>, observed: bool) -> Result<()> {
     let v = b.vector(site, 2)?;
-    let a = concentrations(b, site, &v)?;
+    let a = concentrations(b, site, 0, &v)?;
     b.draw_vector(site, &v, Draw::Dirichlet, vec![a], observed);
+    Ok(())
+}
+
+/// Shares broken off a stick: each coordinate is the log odds of a part of what is left, which is
+/// Beta(1, alpha).
+///
+/// With v the parts, the density over the coordinates is Σ [ln alpha + ln v + alpha ln(1 − v)].
+pub(super) fn sticks_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
+    let v = b.vector(site, 2)?;
+    let alpha = positive(b.given(site, 0, &v.outer, &v.outer)?);
+    let part = b.all_but_one(&v);
+    let len = b.scope.with(|g| g.len_of(&v.with(part)));
+    let u = b.coordinates_over(site.s, &v.dims(), &v.with(part), len);
+    let (log_broken, log_rest) = (-(-u).softplus(), -u.softplus());
+    let terms = alpha.ln() + log_broken + alpha * log_rest;
+    let density = terms.broadcast(b.scope, &v.with(part)).sum_over(&[part]);
+    let node = b.scope.node(log_rest);
+    let left = b.scope.expr(b.scope.with(|g| g.cum_sum(node, part, false)));
+    let log_p = b.place(&v, log_broken, 0) + b.place(&v, left, 1);
+    let p = b.or_given(site.s, log_p.exp(), |b, p| {
+        // The part of what is left against the rest of it.
+        let rest = after(b, p, &v, part);
+        let u = b.slice(p, v.event, 0, v.k - 1).ln() - rest.ln();
+        vec![u.broadcast(b.scope, &v.with(part))]
+    });
+    b.unit_sums.push(b.scope.node(p));
+    b.define(site.s, p, density, &v.outer);
+    Ok(())
+}
+
+/// What is left behind each element but the last.
+fn after<'g>(b: &Build<'_, 'g>, p: Value<'g>, v: &Vector, part: DimId) -> Value<'g> {
+    let ahead = b.slice(p, v.event, 1, v.k - 1);
+    let node = b.scope.node(ahead.broadcast(b.scope, &v.with(part)));
+    b.scope.expr(b.scope.with(|g| g.cum_sum(node, part, true)))
+}
+
+/// Observed shares, as if broken off a stick.
+pub(super) fn sticks_observed<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    y: Value<'g>,
+    observed: Observed<'_>,
+) -> Result<()> {
+    let v = b.vector(site, 2)?;
+    check_shares(b, &v, observed)?;
+    let alpha = positive(b.given(site, 0, &v.outer, &v.outer)?);
+    let part = b.all_but_one(&v);
+    // The lengths before the first break, which is 1, and before the others.
+    let lengths = after(b, y, &v, part).ln().sum_over(&[part]);
+    let last = b.element(y, v.event, v.k - 1).ln();
+    let lengths = lengths - last;
+    let rows = lit((v.k - 1) as f64) * alpha.ln() + (alpha - lit(1.0)) * last - lengths;
+    b.vector_term(observed, &v.outer, rows, None);
+    sticks_draw(b, site, true)
+}
+
+pub(super) fn sticks_draw(b: &mut Build<'_, '_>, site: &Site<'_>, observed: bool) -> Result<()> {
+    let v = b.vector(site, 2)?;
+    let alpha = b.given(site, 0, &v.outer, &v.outer)?;
+    b.draw_vector(site, &v, Draw::StickBreakingWeights, vec![alpha], observed);
     Ok(())
 }
 
@@ -118,83 +191,4 @@ impl<'g> Build<'_, 'g> {
         };
         self.wrong_value(outer, i, why)
     }
-}
-
-/// Number of trials and probabilities.
-fn trials<'g>(
-    b: &mut Build<'_, 'g>,
-    site: &Site<'_>,
-    v: &Vector,
-) -> Result<(Value<'g>, Value<'g>)> {
-    let n = b.given(site, 0, &v.outer, &[])?;
-    let p = b.given(site, 1, &v.dims(), &[v.event])?;
-    if !p.dims().contains(&v.event) {
-        let e = site
-            .given(1)
-            .expect("the probabilities were checked to be given");
-        let needs = b.scope.with(|g| g.describe_dims(&[v.event]));
-        let message = format!("`p` of `Multinomial` must have the dim {needs}");
-        return Err(b.model.error(e.span, message));
-    }
-    Ok((n, p))
-}
-
-/// Observed counts, which must sum to n.
-///
-/// Where p is the same for all rows only its total counts enter the density.
-pub(super) fn multinomial_observed<'g>(
-    b: &mut Build<'_, 'g>,
-    site: &Site<'_>,
-    y: Value<'g>,
-    observed: Observed<'_>,
-) -> Result<()> {
-    let v = b.vector(site, 1)?;
-    let (n, p) = trials(b, site, &v)?;
-    let n_known = b.scope.known(n.broadcast(b.scope, &v.outer));
-    let Some(n_known) = n_known else {
-        let e = site
-            .given(0)
-            .expect("the number of trials was checked to be given");
-        let message = "`n` of `Multinomial` must be known: it is the sum of the counts";
-        return Err(b.model.error(e.span, message));
-    };
-    for (i, row) in observed.values.chunks(v.k).enumerate() {
-        if let Some(at) = row.iter().position(|&x| x < 0.0 || x.fract() != 0.0) {
-            let why = format!("{} is no count: a whole number, 0 or more", row[at]);
-            return Err(b.wrong_value(observed, i * v.k + at, &why));
-        }
-        let (total, n) = (row.iter().sum::<f64>(), n_known[i]);
-        if total != n {
-            let why = format!("these counts sum to {total}, but `n` is {n}");
-            return Err(b.wrong_row(observed, &v, i, &why));
-        }
-    }
-    let event = [v.event];
-    let ways = |x: Value<'g>| (x + lit(1.0)).lgamma();
-    let constant = ways(n) - ways(y).sum_over(&event);
-    let log_p = b.log_shares(p, v.event);
-    // 0 ln 0 = 0, and has no slope.
-    let times = |count: Value<'g>| count.try_select(count * log_p, lit(0.0));
-    let rows = constant + times(y)?.sum_over(&event);
-    let sum = match p.dims() == event {
-        true => {
-            let constants = constant.broadcast(b.scope, &v.outer).sum_all();
-            Some(constants + times(y.sum_over(&v.outer))?.sum_all())
-        }
-        false => None,
-    };
-    b.vector_term(observed, &v.outer, rows, sum);
-    b.draw_vector(site, &v, Draw::Multinomial, vec![n, p], true);
-    Ok(())
-}
-
-pub(super) fn multinomial_draw(
-    b: &mut Build<'_, '_>,
-    site: &Site<'_>,
-    observed: bool,
-) -> Result<()> {
-    let v = b.vector(site, 1)?;
-    let (n, p) = trials(b, site, &v)?;
-    b.draw_vector(site, &v, Draw::Multinomial, vec![n, p], observed);
-    Ok(())
 }
