@@ -401,6 +401,24 @@ fn barriers_of_rotations_are_all_missed() {
     }
 }
 
+/// Likewise those of matrices: a factor, what is solved by it, and their adjoints.
+#[test]
+fn barriers_of_matrices_are_all_missed() {
+    if !has_compiler() {
+        return;
+    }
+    let text = "dim k = 9\ns ~ Normal(0, 1)\nt[k] = positions(k)\n\
+                x[k] ~ MvNormal(0, cov=exp_quad(t[k] - t[k'], exp(s)) + identity(k)) @ centred";
+    let model = fitzroy::model::Model::parse(text).unwrap();
+    let mut settings = settings(20, 5);
+    settings.sampler.chains = 1;
+    settings.sampler.metric = MetricKind::Diagonal;
+    settings.rewrites = Rewrites::NONE;
+    settings.coordinates = CoordinateChoice::AsWritten;
+    let joint = fitzroy::run::bind(&model, &fitzroy::data::Dataset::new(), &settings).unwrap();
+    assert_all_are_missed(&joint, &settings, ("matrix: ", 5));
+}
+
 /// That without any one of the `own.1` barriers which are marked `own.0` draws are others.
 #[track_caller]
 fn assert_all_are_missed(joint: &Joint, settings: &Settings, own: (&str, usize)) {

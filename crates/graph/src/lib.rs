@@ -9,6 +9,7 @@ mod error;
 mod expr;
 mod gradient;
 mod graph;
+mod matrix;
 mod named;
 pub mod ode;
 mod op;

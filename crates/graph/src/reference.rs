@@ -1,6 +1,7 @@
 //! The reference interpreter: slow, one element at a time, and by definition right.
 
 use crate::graph::{Bindings, DimId, Graph, NodeId};
+use crate::matrix::{cholesky, cholesky_adjoint, tri_solve};
 use crate::op::Op;
 
 /// Values of `outputs` at `params`, row-major over each node's dims.
@@ -260,81 +261,19 @@ pub fn kernel(
             tri_solve(n, out.len() / n.max(1), input[0], *transpose, out);
         }
         Op::LowerTriangle => {
-            let n = graph.size(dims[0]);
-            each(out, |i| if i % n <= i / n { input[0][i] } else { 0.0 });
+            let n = graph.size(dims[0]).max(1);
+            let rows = out.chunks_exact_mut(n).zip(input[0].chunks_exact(n));
+            for (i, (out, row)) in rows.enumerate() {
+                out[..=i].copy_from_slice(&row[..=i]);
+                out[i + 1..].fill(0.0);
+            }
         }
         Op::Diagonal => each(out, |i| input[0][i * (graph.size(dims[0]) + 1)]),
         Op::FromDiagonal => {
-            let n = input[0].len();
-            each(out, |i| if i % n == i / n { input[0][i / n] } else { 0.0 });
+            out.fill(0.0);
+            let places = out.iter_mut().step_by(input[0].len() + 1);
+            places.zip(input[0]).for_each(|(to, &x)| *to = x);
         }
         other => panic!("{other:?} is not a whole-array operation"),
-    }
-}
-
-/// Lower factor by rows; NaN from the first pivot that is not positive.
-fn cholesky(n: usize, a: &[f64], l: &mut [f64]) {
-    l.fill(0.0);
-    for i in 0..n {
-        for j in 0..=i {
-            let dot: f64 = (0..j).map(|k| l[i * n + k] * l[j * n + k]).sum();
-            let rest = a[i * n + j] - dot;
-            l[i * n + j] = if i == j {
-                if rest > 0.0 { rest.sqrt() } else { f64::NAN }
-            } else {
-                rest / l[j * n + j]
-            };
-        }
-    }
-}
-
-/// Solves L x = b or Lᵀ x = b in place, `m` columns: row by row, so that neighbours are read.
-fn tri_solve(n: usize, m: usize, l: &[f64], transpose: bool, x: &mut [f64]) {
-    for step in 0..n {
-        let i = if transpose { n - 1 - step } else { step };
-        let (before, rest) = x.split_at_mut(i * m);
-        let (row, after) = rest.split_at_mut(m);
-        let subtract = |row: &mut [f64], by: f64, other: &[f64]| {
-            row.iter_mut().zip(other).for_each(|(x, y)| *x -= by * y);
-        };
-        if transpose {
-            for (k, other) in (i + 1..n).zip(after.chunks_exact(m.max(1))) {
-                subtract(row, l[k * n + i], other);
-            }
-        } else {
-            for (k, other) in (0..i).zip(before.chunks_exact(m.max(1))) {
-                subtract(row, l[i * n + k], other);
-            }
-        }
-        row.iter_mut().for_each(|x| *x /= l[i * n + i]);
-    }
-}
-
-/// ½ L⁻ᵀ (P + Pᵀ) L⁻¹ with P = the lower triangle of LᵀL̄, its diagonal halved (Murray,
-/// arXiv:1602.07527).
-fn cholesky_adjoint(n: usize, l: &[f64], l_bar: &[f64], out: &mut [f64]) {
-    for i in 0..n {
-        let row = &mut out[i * n..=i * n + i];
-        row.fill(0.0);
-        for k in i..n {
-            let (by, other) = (l[k * n + i], &l_bar[k * n..]);
-            row.iter_mut().zip(other).for_each(|(x, y)| *x += by * y);
-        }
-    }
-    // P + Pᵀ; its diagonal is what was halved, twice.
-    for i in 0..n {
-        (0..i).for_each(|j| out[j * n + i] = out[i * n + j]);
-    }
-    // S = L⁻ᵀ P L⁻¹: solve Lᵀ Y = P, then Lᵀ Sᵀ = Yᵀ.
-    tri_solve(n, n, l, true, out);
-    for i in 0..n {
-        (0..i).for_each(|j| out.swap(i * n + j, j * n + i));
-    }
-    tri_solve(n, n, l, true, out);
-    for i in 0..n {
-        for j in 0..=i {
-            let mean = 0.25 * (out[i * n + j] + out[j * n + i]);
-            (out[i * n + j], out[j * n + i]) = (mean, mean);
-        }
     }
 }

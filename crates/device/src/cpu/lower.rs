@@ -1,7 +1,8 @@
 //! From a scheduled graph to steps: memory for every stored array, and instructions for loops.
 
+use super::contract::Contraction;
 use super::emit::LoopEmitter;
-use super::program::{Arena, KernelPlan, Loc, Motion, PARTIALS, Packed, SLACK, Step};
+use super::program::{Arena, KernelPlan, Loc, Motion, PARTIALS, SLACK, Step};
 use super::rows::{RowOrder, scalar_core};
 use super::schedule::{Role, Schedule, matrix_product, reads_by_position, side_by_side};
 use super::{ode, recurrence};
@@ -231,26 +232,19 @@ impl<'g> Lower<'g> {
         let graph = self.graph;
         let n = graph.node(node);
         let positions = match &n.op {
-            Op::MaxOver => vec![flat_positions(graph, graph.dims(n.inputs[0]), &n.dims)],
-            Op::Contract { over } => {
-                let all: Vec<DimId> = n.dims.iter().chain(over).copied().collect();
-                n.inputs
-                    .iter()
-                    .map(|&i| flat_positions(graph, &all, graph.dims(i)))
-                    .collect()
-            }
+            Op::MaxOver => flat_positions(graph, graph.dims(n.inputs[0]), &n.dims),
             _ => vec![],
         };
         debug_assert!(
             matrix_product(graph, node).is_none(),
             "matrix products run in loops"
         );
-        let packed = match n.op {
-            Op::Contract { .. } => self.pack(node, &positions),
+        let contraction = match &n.op {
+            Op::Contract { over } => Some(Contraction::plan(self, node, over)),
             _ => None,
         };
         KernelPlan {
-            packed,
+            contraction,
             op: n.op.clone(),
             dims: n.dims.clone(),
             input_dims: n.inputs.iter().map(|&i| graph.dims(i).to_vec()).collect(),
@@ -261,39 +255,9 @@ impl<'g> Lower<'g> {
                 .collect(),
             to: self.place[node.index()].expect("a kernel's result is stored"),
             len: graph.len(node),
+            side: n.dims.first().map_or(1, |&d| graph.size(d)),
             positions,
         }
-    }
-
-    /// A contraction in which one input is constant and every result reads the same elements of
-    /// the other: the constant by terms, results side by side.
-    fn pack(&mut self, node: NodeId, positions: &[Vec<u32>]) -> Option<Packed> {
-        let graph = self.graph;
-        let inputs = &graph.node(node).inputs;
-        let len = graph.len(node).max(1);
-        let n_terms = positions[0].len() / len;
-        let reads_alike = |at: &[u32]| {
-            let mut rows = at.chunks_exact(n_terms.max(1));
-            let first = rows.next();
-            rows.all(|row| Some(row) == first)
-        };
-        let vector = (0..2).find(|&v| {
-            graph.varies(inputs[v]) && !graph.varies(inputs[1 - v]) && reads_alike(&positions[v])
-        })?;
-        let from = self.fixed_at[&inputs[1 - vector]];
-        let stride = line(len + SLACK);
-        let at = self.fixed.len();
-        for k in 0..n_terms {
-            let reads = positions[1 - vector].iter().skip(k).step_by(n_terms);
-            let row: Vec<f64> = reads.map(|&p| self.fixed[from + p as usize]).collect();
-            self.fix(&row);
-        }
-        Some(Packed {
-            at,
-            stride,
-            vector,
-            terms: positions[vector][..n_terms].to_vec(),
-        })
     }
 
     /// Where an output stands.

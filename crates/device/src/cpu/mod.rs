@@ -1,7 +1,10 @@
 //! The CPU engine: compiles a graph to loops over blocks and runs them with the widest registers
 //! there are.
 
+mod blocks;
 pub(crate) mod check;
+pub(crate) mod contract;
+mod dense;
 mod elementwise;
 mod emit;
 mod engine;
@@ -11,7 +14,6 @@ mod maps;
 mod native;
 mod ode;
 mod operand;
-mod packed;
 mod products;
 pub(crate) mod program;
 mod recurrence;
@@ -304,20 +306,9 @@ impl Function {
         match plan.op {
             Op::MaxOver => {
                 out.fill(f64::NEG_INFINITY);
-                for (&p, &x) in plan.positions[0].iter().zip(input(0)) {
+                for (&p, &x) in plan.positions.iter().zip(input(0)) {
                     let o = &mut out[p as usize];
                     *o = fitzroy_graph::Real::max(*o, x);
-                }
-            }
-            Op::Contract { .. } => {
-                let (a, b) = (input(0), input(1));
-                let terms = plan.positions[0].len() / plan.len.max(1);
-                for (i, o) in out.iter_mut().enumerate() {
-                    let at = i * terms..(i + 1) * terms;
-                    let pairs = plan.positions[0][at.clone()]
-                        .iter()
-                        .zip(&plan.positions[1][at]);
-                    *o = pairs.map(|(&p, &q)| a[p as usize] * b[q as usize]).sum();
                 }
             }
             _ => {
@@ -367,8 +358,10 @@ impl Kernel for Steps<'_> {
                     fixed,
                 }
                 .run::<L>(),
-                Step::Kernel(plan) => match &plan.packed {
-                    Some(packed) => packed::product::<L>(plan, packed, self.work, fixed),
+                // SAFETY: the plan's arrays lie inside these arenas, with room behind them.
+                Step::Kernel(plan) => match &plan.contraction {
+                    Some(of) => unsafe { contract::run::<L>(plan, of, self.work, fixed) },
+                    None if plan.is_dense() => unsafe { dense::run::<L>(plan, self.work, fixed) },
                     None => self.function.run_kernel(plan, self.work),
                 },
                 // SAFETY: the plan's arrays lie inside these arenas.

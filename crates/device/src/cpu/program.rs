@@ -1,5 +1,6 @@
 //! What a compiled function is made of: loops of instructions over blocks, and whole-array steps.
 
+use super::contract::Contraction;
 use fitzroy_graph::{Binary, DimId, Op, Unary};
 
 /// Elements of a block; one buffer is 2 KiB.
@@ -320,23 +321,21 @@ pub(crate) struct KernelPlan {
     pub(crate) inputs: Vec<(Loc, usize)>,
     pub(crate) to: usize,
     pub(crate) len: usize,
-    /// For maxima and contractions: where each term is read.
-    pub(crate) positions: Vec<Vec<u32>>,
-    /// A contraction that is a constant matrix times a vector.
-    pub(crate) packed: Option<Packed>,
+    /// Length of the first dim: rows of a matrix.
+    pub(crate) side: usize,
+    /// For maxima: where each element goes.
+    pub(crate) positions: Vec<u32>,
+    pub(crate) contraction: Option<Contraction>,
 }
 
-/// A constant matrix by the terms of a sum, ready for whole registers of results.
-#[derive(Clone, Debug)]
-pub(crate) struct Packed {
-    /// Its first number in the fixed arena.
-    pub(crate) at: usize,
-    /// From one term to the next.
-    pub(crate) stride: usize,
-    /// Which input is the vector.
-    pub(crate) vector: usize,
-    /// Which of its elements each term reads.
-    pub(crate) terms: Vec<u32>,
+impl KernelPlan {
+    /// Whether it is a factor of a matrix, or is solved by one.
+    pub(crate) fn is_dense(&self) -> bool {
+        matches!(
+            self.op,
+            Op::Cholesky | Op::CholeskyAdjoint | Op::TriSolve { .. }
+        )
+    }
 }
 
 /// States over steps. Rows are those of all steps, the lanes of a step side by side. Operands that

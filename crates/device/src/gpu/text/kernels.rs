@@ -1,11 +1,14 @@
 //! Steps on whole arrays as C: maxima, contractions, running sums and small matrices.
 
 use super::arrays::{Access, Place};
-use super::positions::Pattern;
 use super::precision::Real;
 use super::{Writer, array};
+use crate::cpu::contract::{Axis, Contraction};
 use crate::cpu::program::KernelPlan;
 use fitzroy_graph::{Op, reference};
+
+/// Factors of matrices and triangular solves; to stand before what calls them.
+pub(super) const MATRICES: &str = include_str!("matrix.c");
 
 impl Writer<'_> {
     /// Writes one such step, in the order of operations of the CPU's.
@@ -25,7 +28,7 @@ impl Writer<'_> {
         let assign = |value: &str| format!("        {} = {value};\n", array(to, "i"));
         let text = match &plan.op {
             Op::MaxOver => {
-                let rows = self.tables.rows_of(&plan.positions[0], len);
+                let rows = self.tables.rows_of(&plan.positions, len);
                 let row = rows.row.replace('g', "i");
                 let x = input(self, 0, &row);
                 let (first, end) = (rows.first.replace('g', "i"), rows.end.replace('g', "i"));
@@ -37,7 +40,10 @@ impl Writer<'_> {
                     assign("m")
                 ))
             }
-            Op::Contract { .. } => self.contraction(plan, to),
+            Op::Contract { .. } => {
+                let axes = plan.contraction.as_ref().expect("contractions are planned");
+                self.contraction(plan, axes, to)
+            }
             Op::CumSum { axis, reverse } => {
                 let (outer, n, inner) = reference::around(self.graph, &plan.dims, *axis);
                 let k = if *reverse {
@@ -101,21 +107,21 @@ impl Writer<'_> {
         self.real = Real::Double;
     }
 
-    /// Σ a·b over positions, an owner for each element.
-    fn contraction(&mut self, plan: &KernelPlan, to: Place) -> String {
-        let terms = plan.positions[0].len() / plan.len.max(1);
-        let k = format!("(i * {terms} + j)");
-        let x: Vec<String> = (0..2)
-            .map(|side| {
-                let index = match Pattern::of(&plan.positions[side]) {
-                    Pattern::Divide(n) if n as usize == terms => "i".into(),
-                    Pattern::Remainder(n) if n as usize == terms => "j".into(),
-                    _ => self.tables.index(0, &plan.positions[side], &k),
-                };
-                let (loc, len) = plan.inputs[side];
-                self.element(loc, len, &index, Access::Any)
-            })
-            .collect();
+    /// Σ a·b, an owner for each result.
+    fn contraction(&mut self, plan: &KernelPlan, axes: &Contraction, to: Place) -> String {
+        let terms: usize = axes.over.iter().map(|axis| axis.size).product();
+        let x = [0, 1].map(|side| {
+            let offsets = [("i", &axes.kept), ("j", &axes.over)];
+            let offsets = offsets.map(|(index, axes)| offset(index, axes, side));
+            let index = match offsets.map(|terms| terms.join(" + ")) {
+                [kept, over] if kept.is_empty() && over.is_empty() => "0".into(),
+                [kept, over] if kept.is_empty() => over,
+                [kept, over] if over.is_empty() => kept,
+                [kept, over] => format!("{kept} + {over}"),
+            };
+            let (loc, len) = plan.inputs[side];
+            self.element(loc, len, &index, Access::Any)
+        });
         let head = format!("for (int j = 0; j < {terms}; ++j)");
         let sum = self.sum_of(&head, &format!("{} * {}", x[0], x[1]), "-0.0", terms);
         format!(
@@ -143,10 +149,10 @@ impl Writer<'_> {
         format!("w + {}", place.at)
     }
 
-    /// Factors and triangular solves: small, by the first thread.
+    /// Factors and triangular solves.
     fn matrix_step(&mut self, plan: &KernelPlan, to: Place) -> String {
-        let n = self.graph.size(plan.dims[0]);
-        let to = to.at;
+        self.has_matrices = true;
+        let (n, to) = (plan.side, to.at);
         let mut pointer = |k: usize| self.doubles(plan, k);
         let call = match &plan.op {
             Op::Cholesky => format!("cholesky({n}, {}, w + {to})", pointer(0)),
@@ -158,13 +164,40 @@ impl Writer<'_> {
                 )
             }
             Op::TriSolve { transpose } => format!(
-                "tri_solve_into({n}, {}, {}, {}, {transpose}, w + {to})",
+                "tri_solve({n}, {}, {}, {}, {transpose}, w + {to})",
                 plan.len / n.max(1),
                 pointer(0),
                 pointer(1)
             ),
             other => unreachable!("{other:?} is not a step on whole arrays"),
         };
-        format!("    if (THREAD == 0)\n        {call};\n")
+        format!("    {call};\n")
     }
+}
+
+/// Where element `index` of some axes, counted row by row, stands in the array of one side: terms of
+/// a sum.
+fn offset(index: &str, axes: &[Axis], side: usize) -> Vec<String> {
+    let mut inner = 1;
+    let mut terms = Vec::new();
+    for (k, axis) in axes.iter().enumerate().rev() {
+        let stride = axis.strides[side];
+        if stride != 0 {
+            let step = match inner {
+                1 => index.to_string(),
+                _ => format!("{index} / {inner}"),
+            };
+            let at = match k {
+                0 => step,
+                _ => format!("{step} % {}", axis.size),
+            };
+            terms.push(match stride {
+                1 => at,
+                _ if at == index => format!("{at} * {stride}"),
+                _ => format!("({at}) * {stride}"),
+            });
+        }
+        inner *= axis.size;
+    }
+    terms
 }

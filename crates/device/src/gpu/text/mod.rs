@@ -136,6 +136,7 @@ struct Writer<'a> {
     arrays: Arrays,
     /// Whether differential equations are solved.
     has_odes: bool,
+    has_matrices: bool,
     tables: Tables,
     fixed: &'a [f64],
     graph: &'a Graph,
@@ -164,6 +165,7 @@ impl<'a> Writer<'a> {
             totals: Vec::new(),
             arrays: Arrays::new(lower, precision),
             has_odes: false,
+            has_matrices: false,
             tables: Tables::default(),
             fixed: &lower.fixed,
             graph: lower.graph,
@@ -469,13 +471,17 @@ impl<'a> Writer<'a> {
         );
         let called = functions::called(&body, functions::Code::Once);
         let odes = if self.has_odes { odes::COURSE } else { "" };
+        let matrices = match self.has_matrices {
+            true => kernels::MATRICES,
+            false => "",
+        };
         let mut fixed = self.doubles;
         match lower {
             false => fixed.extend_from_slice(self.fixed),
             true => fixed.extend(self.fixed.chunks(2).map(pair)),
         }
         Source {
-            text: format!("{called}{odes}{body}"),
+            text: format!("{called}{odes}{matrices}{body}"),
             fixed,
             table: self.tables.numbers,
             n_work: doubles + singles.div_ceil(2),
