@@ -1,4 +1,4 @@
-"""The code of the README and of `docs/python.md` runs."""
+"""The code of the README and of the pages for users of Python runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent.parent
-PAGES = [HERE / "README.md", HERE.parent / "docs" / "python.md"]
+NAMES = ["python.md", "coming-from-pymc.md", "coming-from-scipy.md", "coming-from-numpyro.md"]
+PAGES = [HERE / "README.md", *(HERE.parent / "docs" / name for name in NAMES)]
 BLOCK = re.compile(r"(<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
 
 
@@ -18,13 +19,16 @@ BLOCK = re.compile(r"(<!-- needs: (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
 def test_blocks_run_one_after_the_other(page):
     pytest.importorskip("xarray")
     names: dict[str, object] = {}
-    n = 0
+    n = skipped = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _, needs, code in BLOCK.findall(page.read_text(encoding="utf-8")):
             needs = needs or ("pymc" if "import pymc" in code else "")
             if needs and importlib.util.find_spec(needs) is None:
+                skipped += 1
                 continue
             exec(compile(code, str(page), "exec"), names)
             n += 1
-    assert n >= 2
+    assert n + skipped >= 1
+    if n == 0:
+        pytest.skip("all blocks need packages that are not here")
