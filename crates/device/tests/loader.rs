@@ -5,7 +5,9 @@
 
 use fitzroy_device::gpu::host::{HostLibrary, LAUNCHER};
 use fitzroy_device::gpu::text::{HOST_HEADER, for_device};
-use fitzroy_device::gpu::{Compiler, Driver, Gpu, Machine, Places, Program, Trouble, conformance};
+use fitzroy_device::gpu::{
+    Compiler, Driver, Gpu, Machine, Places, Program, Target, Trouble, conformance,
+};
 use fitzroy_graph::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -178,6 +180,22 @@ fn a_gpu_that_is_not_there_busy_or_without_a_compiler_is_said() {
     let folder = Folder::new();
     let places = folder.places(&["RETAIN=46"], Some(&[])).unwrap();
     assert_eq!(trouble(Gpu::open(&places, 0)), Trouble::Busy);
+}
+
+/// Catches: a GPU refused for being newer than its compiler, one given the code of another, PTX of an
+/// architecture whose warps cannot part.
+#[test]
+fn a_gpu_newer_than_the_compiler_is_given_ptx() {
+    let folder = Folder::new();
+    let Some(places) = folder.places(&["CAPABILITY=130"], Some(&["ARCHS=80,90"])) else {
+        return;
+    };
+    let mut gpu = Gpu::open(&places, 0).unwrap();
+    let targets = [60, 80, 86, 90, 100, 130].map(|arch| gpu.compiler().target_for(arch));
+    let cubin = |arch| Some(Target::Cubin(arch));
+    let ptx = Some(Target::Ptx(90));
+    assert_eq!(targets, [None, cubin(80), cubin(80), cubin(90), ptx, ptx]);
+    assert!(conformance(&mut gpu, 32).is_ok_and(|n| n > 40_000));
 }
 
 #[test]

@@ -115,6 +115,8 @@ functions! {
     compile = "nvrtcCompileProgram"(*mut c_void, c_int, *const *const c_char);
     cubin_size = "nvrtcGetCUBINSize"(*mut c_void, *mut usize);
     cubin = "nvrtcGetCUBIN"(*mut c_void, *mut c_char);
+    ptx_size = "nvrtcGetPTXSize"(*mut c_void, *mut usize);
+    ptx = "nvrtcGetPTX"(*mut c_void, *mut c_char);
     log_size = "nvrtcGetProgramLogSize"(*mut c_void, *mut usize);
     log = "nvrtcGetProgramLog"(*mut c_void, *mut c_char);
 }
@@ -140,6 +142,29 @@ pub const OPTIONS: [&str; 6] = [
     "--prec-sqrt=true",
     "--ptxas-options=-v",
 ];
+
+/// The oldest architecture whose PTX newer GPUs are given: on older ones, threads of a warp cannot go ways of
+/// their own.
+const OLDEST_PTX: u32 = 70;
+
+/// What a text is compiled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The code of one architecture, such as 90 for `sm_90`.
+    Cubin(u32),
+    /// Text for a virtual architecture, such as 90 for `compute_90`, which the driver compiles for its GPU.
+    Ptx(u32),
+}
+
+impl Target {
+    /// Its name for the compiler.
+    pub fn name(self) -> String {
+        match self {
+            Target::Cubin(arch) => format!("sm_{arch}"),
+            Target::Ptx(arch) => format!("compute_{arch}"),
+        }
+    }
+}
 
 impl Compiler {
     /// Opens the library at `path`.
@@ -170,12 +195,13 @@ impl Compiler {
     }
 
     /// The first of `places` that serves a driver of CUDA version `driver` (such as 12.4 as
-    /// `(12, 4)`) and a GPU of architecture `arch`.
+    /// `(12, 4)`) and compiles for a GPU of architecture `arch`; or else makes PTX for it.
     ///
     /// # Errors
     /// None does: why each would not.
     pub fn find(places: &Places, driver: (u32, u32), arch: u32) -> Result<Compiler, Trouble> {
         let mut rejected = Vec::new();
+        let mut by_text = None;
         let candidates = places.compilers();
         if let (true, Some(folder)) = (candidates.is_empty(), &places.compiler) {
             let (folder, names) = (folder.display(), NAMES.join(", "));
@@ -188,22 +214,32 @@ impl Compiler {
                     "{name} is version {}, the driver only takes CUDA {}",
                     c.version.0, driver.0
                 )),
-                Ok(c) if c.arch_for(arch).is_none() => {
-                    rejected.push(format!("{name} does not compile for sm_{arch}"));
-                }
-                Ok(c) => return Ok(c),
+                Ok(c) => match c.target_for(arch) {
+                    Some(Target::Cubin(_)) => return Ok(c),
+                    Some(Target::Ptx(_)) => by_text = by_text.or(Some(c)),
+                    None => rejected.push(format!("{name} does not compile for sm_{arch}")),
+                },
                 // What the loader does not find under its bare name is simply not there.
                 Err(_) if path.components().count() == 1 => {}
                 Err(trouble) => rejected.push(trouble.to_string()),
             }
         }
-        Err(Trouble::NoCompiler { rejected })
+        by_text.ok_or(Trouble::NoCompiler { rejected })
     }
 
     /// The architecture to compile for: the newest that runs on `arch`.
     pub fn arch_for(&self, arch: u32) -> Option<u32> {
         let fits = |a: &&u32| **a <= arch && **a / 10 == arch / 10;
         self.archs.iter().filter(fits).max().copied()
+    }
+
+    /// What to compile to for `arch`: its own code, or PTX where it is newer than the compiler.
+    pub fn target_for(&self, arch: u32) -> Option<Target> {
+        let newest = self.archs.iter().max().copied();
+        let by_text = newest.filter(|n| (OLDEST_PTX..arch).contains(n));
+        self.arch_for(arch)
+            .map(Target::Cubin)
+            .or(by_text.map(Target::Ptx))
     }
 
     /// Compiles a whole text for `sm_ARCH`; the cubin.
@@ -219,14 +255,23 @@ impl Compiler {
     /// # Errors
     /// See there.
     pub fn compile_with_usage(&self, text: &str, arch: u32) -> Result<(Vec<u8>, Usage), Trouble> {
+        self.compile_to(text, Target::Cubin(arch))
+    }
+
+    /// Compiles a whole text; what the driver loads. Of PTX nobody says what it takes.
+    ///
+    /// # Errors
+    /// The text is refused: what the compiler says.
+    pub fn compile_to(&self, text: &str, target: Target) -> Result<(Vec<u8>, Usage), Trouble> {
         let refused = |log: &str| Trouble::Refused { log: log.into() };
         let text = CString::new(text).map_err(|_| refused("it holds a zero byte"))?;
-        let mut options: Vec<CString> = OPTIONS
-            .iter()
+        let is_ptx = matches!(target, Target::Ptx(_));
+        let usual = OPTIONS.iter().filter(|o| !is_ptx || !o.contains("ptxas"));
+        let mut options: Vec<CString> = usual
             .map(|&o| CString::new(o).expect("no zero byte"))
             .collect();
-        let target = format!("--gpu-architecture=sm_{arch}");
-        options.push(CString::new(target).expect("no zero byte"));
+        let architecture = format!("--gpu-architecture={}", target.name());
+        options.push(CString::new(architecture).expect("no zero byte"));
         let options: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
         let f = &self.functions;
         let mut program = std::ptr::null_mut();
@@ -250,6 +295,7 @@ impl Compiler {
         let log = self.bytes(program, f.log_size, f.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let result = match status {
+            0 if is_ptx => self.bytes(program, f.ptx_size, f.ptx),
             0 => self.bytes(program, f.cubin_size, f.cubin),
             _ => Err(refused_by(first_errors(&log).trim())),
         };

@@ -1,9 +1,9 @@
 //! A GPU as a [`Machine`]: its context, its memory, its program.
 
 use super::cache::Cache;
-use super::compiler::{Compiler, OPTIONS, Places};
+use super::compiler::{Compiler, OPTIONS, Places, Target};
 use super::driver::{Description, Driver};
-use super::machine::{MOST_MEMBERS, Machine, Meanwhile, Program};
+use super::machine::{Grid, Machine, Meanwhile, Program};
 use super::text::for_device;
 use super::trouble::Trouble;
 use fitzroy_graph::Result;
@@ -61,10 +61,6 @@ struct Ready {
     function: *mut c_void,
 }
 
-/// Threads of a block that holds several teams.
-const BLOCK: usize = 128;
-/// Threads of a warp.
-const WARP: usize = 32;
 /// Places in [`Gpu::streams`].
 const PROGRAMS: usize = 0;
 const COPIES: usize = 1;
@@ -198,21 +194,20 @@ impl Gpu {
         (status == 0).then_some(free as u64)
     }
 
-    /// The cubin of a program, from the cache or compiled.
+    /// What the driver loads for a program, from the cache or compiled.
     pub(super) fn cubin(&mut self, program: &Program) -> std::result::Result<Vec<u8>, Trouble> {
         let text = for_device(program);
         let arch = self.description.arch();
-        let arch = self.compiler.arch_for(arch).unwrap_or(arch);
+        let target = self.compiler.target_for(arch);
+        let target = target.unwrap_or(Target::Cubin(arch));
         let (major, minor) = self.compiler.version;
-        let key = format!(
-            "nvrtc {major}.{minor} sm_{arch} {}\n{text}",
-            OPTIONS.join(" ")
-        );
+        let (name, options) = (target.name(), OPTIONS.join(" "));
+        let key = format!("nvrtc {major}.{minor} {name} {options}\n{text}");
         if let Some(cubin) = self.cache.as_ref().and_then(|c| c.read(&key)) {
             self.loaded.compiled = false;
             return Ok(cubin);
         }
-        let cubin = self.compiler.compile(&text, arch)?;
+        let (cubin, _) = self.compiler.compile_to(&text, target)?;
         self.loaded.compiled = true;
         if let Some(cache) = &self.cache {
             self.cache_note = cache.write(&key, &cubin).err();
@@ -226,7 +221,7 @@ impl Gpu {
         self.unload();
         let f = &self.driver.functions;
         let (mut module, mut function) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the bytes are a whole cubin; the driver copies them.
+        // SAFETY: the bytes are a whole cubin, or PTX that ends with a zero byte; the driver copies them.
         let status = unsafe { (f.module_load)(&mut module, cubin.as_ptr().cast()) };
         self.driver.check("cuModuleLoadData", status)?;
         // SAFETY: the module was loaded and the name ends with a zero byte.
@@ -320,14 +315,12 @@ impl Gpu {
     fn begin(&mut self, job: u64, n_teams: usize) -> std::result::Result<(), Trouble> {
         self.enter()?;
         let ready = self.program.as_ref().expect("a program was loaded");
-        let (team, blocks) = (ready.program.team, ready.program.blocks());
-        // Warps may share a block, for they meet by warp; larger teams meet by block, or by blocks.
-        let (block, grid) = match (team, blocks) {
-            (WARP, _) => (BLOCK, n_teams.div_ceil(BLOCK / WARP)),
-            (_, 1) => (team, n_teams),
-            _ => (MOST_MEMBERS, n_teams * blocks),
-        };
-        let (grid, block) = (grid as c_uint, block as c_uint);
+        let Grid {
+            blocks,
+            threads,
+            together,
+        } = ready.program.grid(n_teams);
+        let (grid, block) = (blocks as c_uint, threads as c_uint);
         let mut job = job;
         let mut arguments: [*mut c_void; 1] = [(&raw mut job).cast()];
         let (f, at, stream) = (
@@ -348,12 +341,12 @@ impl Gpu {
         // SAFETY: the entry takes one pointer, to a job in this GPU's memory; the sizes behind it
         // are those of the text.
         let status = unsafe {
-            match blocks {
-                1 => {
+            match together {
+                false => {
                     let none = std::ptr::null_mut();
                     (f.launch)(ready.function, grid, 1, 1, block, 1, 1, 0, stream, at, none)
                 }
-                _ => (f.launch_together)(ready.function, grid, 1, 1, block, 1, 1, 0, stream, at),
+                true => (f.launch_together)(ready.function, grid, 1, 1, block, 1, 1, 0, stream, at),
             }
         };
         self.driver.check("cuLaunchKernel", status)?;

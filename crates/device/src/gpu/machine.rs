@@ -24,10 +24,41 @@ pub fn blocks(team: usize) -> usize {
     }
 }
 
+/// Threads of a block that holds several teams.
+const BLOCK: usize = 128;
+/// Threads of a warp.
+const WARP: usize = 32;
+
+/// The shape of a launch on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Blocks.
+    pub blocks: usize,
+    /// Threads of each.
+    pub threads: usize,
+    /// Whether all blocks have to run at the same time, for they wait for each other.
+    pub together: bool,
+}
+
 impl Program {
     /// How many blocks share one piece of work.
     pub fn blocks(&self) -> usize {
         blocks(self.team)
+    }
+
+    /// The launch for `n_teams` teams.
+    pub fn grid(&self, n_teams: usize) -> Grid {
+        // Warps may share a block, for they meet by warp; larger teams meet by block, or by blocks.
+        let (threads, blocks) = match (self.team, self.blocks()) {
+            (WARP, _) => (BLOCK, n_teams.div_ceil(BLOCK / WARP)),
+            (team, 1) => (team, n_teams),
+            (_, blocks) => (MOST_MEMBERS, n_teams * blocks),
+        };
+        Grid {
+            blocks,
+            threads,
+            together: self.blocks() > 1,
+        }
     }
 }
 

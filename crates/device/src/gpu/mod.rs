@@ -24,11 +24,11 @@ pub mod work;
 
 pub use cache::Cache;
 pub use check::{Rates, closeness, conformance, rates};
-pub use compiler::{Compiler, OPTIONS, Places, Usage};
+pub use compiler::{Compiler, OPTIONS, Places, Target, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
 pub(crate) use library::is_cut;
-pub use machine::{MOST_MEMBERS, Machine, Meanwhile, Program, blocks, idle};
+pub use machine::{Grid, MOST_MEMBERS, Machine, Meanwhile, Program, blocks, idle};
 pub use sensors::{Sensors, free_bytes, sensors};
 pub use stream::GpuWork;
 pub use trouble::Trouble;

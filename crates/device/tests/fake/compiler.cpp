@@ -29,6 +29,8 @@
 static const int archs[] = {ARCHS};
 struct Program {
     std::string text, result, log;
+    /* Made for a virtual architecture. */
+    bool is_ptx = false;
 };
 
 extern "C" {
@@ -37,13 +39,15 @@ int nvrtcGetNumSupportedArchs(int *n) { return *n = sizeof archs / sizeof *archs
 int nvrtcGetSupportedArchs(int *out) { return memcpy(out, archs, sizeof archs), 0; }
 int nvrtcCreateProgram(void **program, const char *text, const char *, int, const char *const *, const char *const *)
 {
-    *program = new Program{text, "", ""};
+    *program = new Program{text, "", "", false};
     return 0;
 }
 int nvrtcDestroyProgram(void **program) { return delete (Program *)*program, 0; }
-int nvrtcCompileProgram(void *p, int, const char *const *)
+int nvrtcCompileProgram(void *p, int n_options, const char *const *options)
 {
     auto program = (Program *)p;
+    for (int i = 0; i < n_options; ++i)
+        program->is_ptx |= strstr(options[i], "=compute_") != nullptr;
     static int n = 0;
     const std::string base = std::string(FOLDER) + "/made" + std::to_string(getpid()) + "-" + std::to_string(n++);
     const size_t common = program->text.find("/* What kernel texts share");
@@ -63,7 +67,9 @@ int nvrtcCompileProgram(void *p, int, const char *const *)
     program->log = "ptxas info    : Used 7 registers, 0 bytes cumulative stack size";
     return system(command.c_str()) ? 6 : 0;
 }
-int nvrtcGetCUBINSize(void *p, size_t *n) { return *n = ((Program *)p)->result.size() + 1, 0; }
+int nvrtcGetCUBINSize(void *p, size_t *n) { return *n = ((Program *)p)->result.size() + 1, ((Program *)p)->is_ptx; }
+int nvrtcGetPTXSize(void *p, size_t *n) { return *n = ((Program *)p)->result.size() + 1, 0; }
+int nvrtcGetPTX(void *p, char *out) { return strcpy(out, ((Program *)p)->result.c_str()), 0; }
 int nvrtcGetCUBIN(void *p, char *out) { return strcpy(out, ((Program *)p)->result.c_str()), 0; }
 int nvrtcGetProgramLogSize(void *p, size_t *n) { return *n = ((Program *)p)->log.size() + 1, 0; }
 int nvrtcGetProgramLog(void *p, char *out) { return strcpy(out, ((Program *)p)->log.c_str()), 0; }
