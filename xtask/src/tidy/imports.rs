@@ -58,6 +58,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "fitzroy-weather",
         ],
     ),
+    ("crates/ptx", &["fitzroy-device", "fitzroy-graph"]),
     (
         "crates/gpu-day",
         &[

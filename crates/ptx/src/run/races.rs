@@ -1,0 +1,223 @@
+//! Races: accesses of two threads to one place that nothing puts in order, one of them a write.
+//!
+//! Every thread has a clock for itself and knows how far those of others had come when they last met it.
+//! Barriers of a block or a warp join what their threads know. A fence gathers what a thread knows for
+//! whoever reads what it then writes strongly, and takes in what strong reads before it have found.
+//! Threads that write the same value into one place may do so at any time, for no order changes it.
+
+use super::access::{Deed, StrongDeed};
+use super::memory::SHARED_WINDOW;
+use crate::code::Scope;
+use crate::{Fault, Result};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Bytes that are watched as one.
+const GRAIN: u64 = 4;
+
+/// What a thread knows of all.
+#[derive(Clone)]
+struct Clock {
+    known: Rc<Vec<u32>>,
+    own: u32,
+}
+
+/// One access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Access {
+    thread: u32,
+    time: u32,
+    line: u32,
+}
+
+/// What was done at a place since its value last changed.
+#[derive(Default)]
+struct Place {
+    writers: Vec<Access>,
+    readers: Vec<Access>,
+}
+
+/// What strong writes left at a place for those who read it strongly.
+type Left = HashMap<u64, Rc<Vec<u32>>>;
+
+/// The threads of a grid, and the places they came to.
+pub(super) struct Races {
+    clocks: Vec<Clock>,
+    places: HashMap<u64, Place>,
+    left: Left,
+    /// What a thread knew at its last fence, and what it has found since.
+    released: Vec<Option<Rc<Vec<u32>>>>,
+    found: Vec<Option<Rc<Vec<u32>>>>,
+    pub(super) n_accesses: u64,
+}
+
+impl Races {
+    pub(super) fn new(n_threads: usize) -> Races {
+        let known = Rc::new(vec![0; n_threads]);
+        let clock = |_| Clock {
+            known: Rc::clone(&known),
+            own: 1,
+        };
+        Races {
+            clocks: (0..n_threads).map(clock).collect(),
+            places: HashMap::new(),
+            left: HashMap::new(),
+            released: vec![None; n_threads],
+            found: vec![None; n_threads],
+            n_accesses: 0,
+        }
+    }
+
+    /// Whether a thread comes after an access.
+    fn follows(&self, thread: u32, access: &Access) -> bool {
+        let clock = &self.clocks[thread as usize];
+        access.thread == thread || clock.known[access.thread as usize] >= access.time
+    }
+
+    /// All that a thread knows.
+    fn whole(&self, thread: u32) -> Vec<u32> {
+        let clock = &self.clocks[thread as usize];
+        let mut all = clock.known.as_ref().clone();
+        all[thread as usize] = clock.own;
+        all
+    }
+
+    /// Threads meet at a barrier.
+    pub(super) fn meet(&mut self, threads: &[u32]) {
+        let Some(&first) = threads.first() else {
+            return;
+        };
+        let mut joined = self.whole(first);
+        let mut last = Rc::clone(&self.clocks[first as usize].known);
+        for &thread in &threads[1..] {
+            let clock = &self.clocks[thread as usize];
+            if !Rc::ptr_eq(&clock.known, &last) {
+                join(&mut joined, &clock.known);
+                last = Rc::clone(&clock.known);
+            }
+            let own = &mut joined[thread as usize];
+            *own = clock.own.max(*own);
+        }
+        let known = Rc::new(joined);
+        for &thread in threads {
+            let clock = &mut self.clocks[thread as usize];
+            clock.known = Rc::clone(&known);
+            clock.own += 1;
+        }
+    }
+
+    /// What a thread did before is in order with what it does afterwards, for whoever finds out.
+    pub(super) fn fence(&mut self, thread: u32, _scope: Scope) {
+        let k = thread as usize;
+        if let Some(found) = self.found[k].take() {
+            let mut known = self.clocks[k].known.as_ref().clone();
+            join(&mut known, &found);
+            self.clocks[k].known = Rc::new(known);
+        }
+        self.released[k] = Some(Rc::new(self.whole(thread)));
+        self.clocks[k].own += 1;
+    }
+
+    fn strong(&mut self, thread: u32, place: u64, deed: StrongDeed) {
+        let k = thread as usize;
+        let left = self.left.get(&place).filter(|_| deed != StrongDeed::Write);
+        if let Some(left) = left {
+            let mut found = left.as_ref().clone();
+            if let Some(before) = &self.found[k] {
+                join(&mut found, before);
+            }
+            self.found[k] = Some(Rc::new(found));
+        }
+        let Some(released) = &self.released[k] else {
+            return;
+        };
+        match (deed, self.left.get_mut(&place)) {
+            (StrongDeed::Read, _) => {}
+            (StrongDeed::Change, Some(left)) => {
+                let mut all = left.as_ref().clone();
+                join(&mut all, released);
+                *left = Rc::new(all);
+            }
+            _ => {
+                self.left.insert(place, Rc::clone(released));
+            }
+        }
+    }
+
+    /// An access of a thread of a block.
+    pub(super) fn access(
+        &mut self,
+        thread: u32,
+        block: u32,
+        at: u64,
+        n: usize,
+        deed: Deed,
+        line: u32,
+    ) -> Result<()> {
+        self.n_accesses += 1;
+        // Shared memory is another one in every block.
+        let at = match at & !0xffff_ffff {
+            SHARED_WINDOW => at | u64::from(block) << 48,
+            _ => at,
+        };
+        if let Deed::Strong(deed) = deed {
+            self.strong(thread, at, deed);
+            return Ok(());
+        }
+        for grain in at / GRAIN..(at + n as u64).div_ceil(GRAIN) {
+            self.weak(thread, grain, deed, line)?;
+        }
+        Ok(())
+    }
+
+    fn weak(&mut self, thread: u32, grain: u64, deed: Deed, line: u32) -> Result<()> {
+        let now = Access {
+            thread,
+            time: self.clocks[thread as usize].own,
+            line,
+        };
+        let mut place = self.places.remove(&grain).unwrap_or_default();
+        let race = match deed {
+            Deed::Read => {
+                let fresh = place.writers.is_empty();
+                let after = place.writers.iter().any(|w| self.follows(thread, w));
+                noted(&mut place.readers, now);
+                (!fresh && !after).then(|| place.writers[0])
+            }
+            Deed::Write { same: true } => {
+                noted(&mut place.writers, now);
+                None
+            }
+            _ => {
+                let mut before = place.writers.iter().chain(&place.readers);
+                let race = before.find(|a| !self.follows(thread, a)).copied();
+                (place.writers, place.readers) = (vec![now], Vec::new());
+                race
+            }
+        };
+        self.places.insert(grain, place);
+        race.map_or(Ok(()), |other| Err(described(&now, &other, grain * GRAIN)))
+    }
+}
+
+fn join(all: &mut [u32], other: &[u32]) {
+    for (a, b) in all.iter_mut().zip(other) {
+        *a = (*a).max(*b);
+    }
+}
+
+/// Adds an access, in place of an older one of that thread.
+fn noted(all: &mut Vec<Access>, now: Access) {
+    match all.iter_mut().find(|a| a.thread == now.thread) {
+        Some(old) => *old = now,
+        None => all.push(now),
+    }
+}
+
+fn described(now: &Access, other: &Access, at: u64) -> Fault {
+    let text = format!(
+        "race at {at:#x}: thread {} comes after thread {} at PTX line {}, and nothing puts them in order",
+        now.thread, other.thread, other.line
+    );
+    Fault::new(now.line, text)
+}

@@ -1,0 +1,168 @@
+//! The PTX that NVIDIA's compiler makes of the sampler's kernels, executed here: it makes the draws of the
+//! CPU, bit for bit.
+//!
+//! `FITZROY_NVRTC` names the compiler; with `FITZROY_REQUIRE_NVRTC` a missing one fails.
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+#[path = "support/nvrtc.rs"]
+mod nvrtc;
+mod support;
+
+use fitzroy::draws::Column;
+use fitzroy::fit::sample::MetricKind;
+use fitzroy::model::joint::Joint;
+use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, Team, run};
+use fitzroy_device::gpu::Compiler;
+use fitzroy_ptx::machine::PtxMachine;
+use fitzroy_ptx::run::Order;
+use nvrtc::compiler;
+use std::sync::Arc;
+use support::EXAMPLES;
+
+fn settings(tune: usize, draws: usize) -> Settings {
+    let mut settings = Settings::default();
+    settings.sampler.chains = 3;
+    settings.sampler.tune = tune;
+    settings.sampler.draws = draws;
+    settings.sampler.seed = 11;
+    settings.sampler.keep_warmup = true;
+    settings
+}
+
+fn sampled(joint: &Joint, settings: &Settings, device: Device) -> fitzroy::Result<Outcome> {
+    let settings = Settings {
+        device,
+        ..settings.clone()
+    };
+    run(joint, &settings, &Caller::silent())
+}
+
+/// Every number of every group, by name, as bits.
+fn bits(outcome: &Outcome) -> Vec<(String, Vec<u64>)> {
+    let mut all = Vec::new();
+    for group in &outcome.trace.groups {
+        for variable in &group.variables {
+            let name = format!("{}/{}", group.name, variable.name);
+            let bits = match &variable.values {
+                Column::Real(x) => x.iter().map(|x| x.to_bits()).collect(),
+                Column::Integer(x) => x.iter().map(|&x| x as u64).collect(),
+                Column::Flag(x) => x.iter().map(|&x| u64::from(x)).collect(),
+            };
+            all.push((name, bits));
+        }
+    }
+    all
+}
+
+/// Teams, and the order of threads.
+#[derive(Clone, Copy)]
+struct How {
+    arch: u32,
+    team: usize,
+    order: Order,
+}
+
+#[track_caller]
+fn assert_same_draws(
+    compiler: &Arc<Compiler>,
+    joint: &Joint,
+    settings: &Settings,
+    how: How,
+    what: &str,
+) {
+    let cpu = sampled(joint, settings, Device::threads()).unwrap();
+    let machine = PtxMachine::new(Arc::clone(compiler), how.arch).in_order(how.order, 5);
+    let counts = machine.counts();
+    let device = Device::machine(machine).with_team(Team::Threads(how.team));
+    let what = format!("{what}, teams of {}, compute_{}", how.team, how.arch);
+    let ptx = sampled(joint, settings, device).unwrap_or_else(|e| panic!("{what}: {e}"));
+    assert!(counts.lock().unwrap().instructions > 10_000, "{what}");
+    let (cpu_bits, ptx_bits) = (bits(&cpu), bits(&ptx));
+    assert_eq!(cpu_bits.len(), ptx_bits.len(), "{what}");
+    for ((name, a), (_, b)) in cpu_bits.iter().zip(&ptx_bits) {
+        let first = a.iter().zip(b).position(|(x, y)| x != y);
+        assert_eq!(first, None, "{what}: {name} differs from there on");
+        assert_eq!(a.len(), b.len(), "{what}: {name}");
+    }
+    assert_eq!(cpu.run.gradients, ptx.run.gradients, "{what}");
+}
+
+const fn how(arch: u32, team: usize) -> How {
+    How {
+        arch,
+        team,
+        order: Order::Lockstep,
+    }
+}
+
+#[test]
+fn a_small_model_makes_the_draws_of_the_cpu_with_every_team() {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    for how in [how(70, 32), how(90, 128), how(100, 512), how(120, 32)] {
+        assert_same_draws(&compiler, &joint, &settings(30, 20), how, "eight schools");
+    }
+}
+
+/// Catches: what only holds while the lanes of a warp stay together, and barriers that are missing.
+#[test]
+fn threads_in_any_order_make_the_same_draws() {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    for (name, file) in [
+        ("eight-schools", "eight-schools.csv"),
+        ("mixture", "mixture.csv"),
+    ] {
+        let joint = support::example_joint(name, file).unwrap();
+        for (arch, team) in [(70, 32), (90, 64), (90, 512)] {
+            let how = How {
+                arch,
+                team,
+                order: Order::Shuffled,
+            };
+            assert_same_draws(&compiler, &joint, &settings(4, 2), how, name);
+        }
+    }
+}
+
+/// The examples, a half for each of two tests that run side by side.
+fn examples(which: usize) {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    for (name, file, _) in EXAMPLES.iter().skip(which).step_by(2) {
+        let joint = support::example_joint(name, file).unwrap();
+        for how in [how(70, 32), how(90, 128)] {
+            assert_same_draws(&compiler, &joint, &settings(6, 3), how, name);
+        }
+    }
+}
+
+#[test]
+fn half_of_the_examples_make_the_draws_of_the_cpu() {
+    examples(0);
+}
+
+#[test]
+fn the_other_half_make_them_too() {
+    examples(1);
+}
+
+#[test]
+fn every_metric_makes_the_draws_of_the_cpu() {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    let joint = support::example_joint("hierarchical", "hierarchical.csv").unwrap();
+    for metric in [MetricKind::Diagonal, MetricKind::Dense, MetricKind::LowRank] {
+        let mut settings = settings(60, 4);
+        settings.coordinates = CoordinateChoice::AsWritten;
+        settings.sampler.metric = metric;
+        settings.sampler.max_treedepth = 5;
+        assert_same_draws(&compiler, &joint, &settings, how(90, 128), metric.name());
+    }
+}
