@@ -13,11 +13,12 @@ use fitzroy::draws::Column;
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, Team, run};
-use fitzroy_device::gpu::Compiler;
+use fitzroy_device::gpu::{Compiler, closeness, conformance};
 use fitzroy_ptx::machine::PtxMachine;
 use fitzroy_ptx::run::Order;
 use nvrtc::compiler;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use support::EXAMPLES;
 
 fn settings(tune: usize, draws: usize) -> Settings {
@@ -38,8 +39,11 @@ fn sampled(joint: &Joint, settings: &Settings, device: Device) -> fitzroy::Resul
     run(joint, &settings, &Caller::silent())
 }
 
+/// Names and bits.
+type Bits = Vec<(String, Vec<u64>)>;
+
 /// Every number of every group, by name, as bits.
-fn bits(outcome: &Outcome) -> Vec<(String, Vec<u64>)> {
+fn bits(outcome: &Outcome) -> Bits {
     let mut all = Vec::new();
     for group in &outcome.trace.groups {
         for variable in &group.variables {
@@ -164,5 +168,103 @@ fn every_metric_makes_the_draws_of_the_cpu() {
         settings.sampler.metric = metric;
         settings.sampler.max_treedepth = 5;
         assert_same_draws(&compiler, &joint, &settings, how(90, 128), metric.name());
+    }
+}
+
+/// What `fitzroy verify` runs on a GPU: every operation of the engine, for teams of every size, and in lower
+/// precision.
+#[test]
+fn every_operation_has_the_bits_of_the_cpu() {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    for (arch, team) in [(70, 32), (80, 64), (90, 256), (100, 512)] {
+        let mut machine = PtxMachine::new(Arc::clone(&compiler), arch);
+        let n = conformance(&mut machine, team);
+        let n = n.unwrap_or_else(|e| panic!("compute_{arch}, {team}: {e}"));
+        assert!(n > 40_000, "{n}");
+    }
+    for arch in [86, 120] {
+        let mut machine = PtxMachine::new(Arc::clone(&compiler), arch);
+        let off = closeness(&mut machine, 32);
+        off.unwrap_or_else(|e| panic!("compute_{arch}: {e}"));
+    }
+}
+
+/// What makes threads of a kernel wait for each other, or puts their memory in order.
+const MEETINGS: [&str; 3] = ["bar.sync", "bar.warp.sync", "membar.gl"];
+
+/// A text without meeting number `left_out`, counted from 0; how many there are.
+fn without(text: &str, left_out: usize) -> (String, usize) {
+    let mut n = 0;
+    let lines = text.lines().map(|line| {
+        let is_meeting = MEETINGS.iter().any(|m| line.trim_start().starts_with(m));
+        let is_out = is_meeting && n == left_out;
+        n += usize::from(is_meeting);
+        if is_out { "" } else { line }
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    (text, n)
+}
+
+/// What becomes of a run whose kernel lacks meeting number `left_out`; how many there are.
+fn run_without(
+    compiler: &Arc<Compiler>,
+    (joint, settings): (&Joint, &Settings),
+    team: usize,
+    left_out: usize,
+) -> (std::result::Result<Bits, String>, usize) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let edit = move |text: String| {
+        let (text, n) = without(&text, left_out);
+        counted.store(n, Ordering::Relaxed);
+        text
+    };
+    let machine = PtxMachine::new(Arc::clone(compiler), 70)
+        .in_order(Order::Lockstep, 5)
+        .with_races()
+        .with_most(30_000_000)
+        .with_edit(Box::new(edit));
+    let device = Device::machine(machine).with_team(Team::Threads(team));
+    let made = sampled(joint, settings, device);
+    let made = made.map(|m| bits(&m)).map_err(|e| e.to_string());
+    (made, count.load(Ordering::Relaxed))
+}
+
+/// Meetings around the density that is computed anew where a kernel in lower precision takes over: kernels in
+/// f64 have the code and never come there. Teams, and numbers of the meetings.
+const OF_LOWER_PRECISION: [(usize, &[usize]); 3] = [(32, &[2, 3]), (128, &[2, 3]), (512, &[4])];
+
+/// Every other meeting of threads in the kernel of a small model is needed, and is missed when it is left out: by
+/// a race, by other draws, or by threads that wait for ever. Some only a dense metric has.
+#[test]
+fn a_meeting_that_is_left_out_of_a_kernel_is_missed() {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
+    let mut dense = settings(24, 2);
+    dense.sampler.metric = MetricKind::Dense;
+    let witnesses = [settings(6, 3), dense].map(|settings| {
+        let cpu = bits(&sampled(&joint, &settings, Device::threads()).unwrap());
+        (settings, cpu)
+    });
+    for (team, spare) in OF_LOWER_PRECISION {
+        let mut n = 0;
+        for (settings, cpu) in &witnesses {
+            let (whole, count) = run_without(&compiler, (&joint, settings), team, usize::MAX);
+            assert_eq!(whole.as_ref(), Ok(cpu), "teams of {team}, nothing left out");
+            n = count;
+        }
+        assert!(n > 8, "{n}");
+        let is_missed = |k: usize| {
+            witnesses.iter().any(|(settings, cpu)| {
+                let found = run_without(&compiler, (&joint, settings), team, k).0;
+                found.as_ref() != Ok(cpu)
+            })
+        };
+        let unseen: Vec<usize> = (0..n).filter(|k| !is_missed(*k)).collect();
+        assert_eq!(unseen, spare, "teams of {team}");
     }
 }

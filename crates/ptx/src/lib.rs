@@ -6,6 +6,8 @@
 
 pub mod code;
 pub mod decode;
+#[cfg(target_os = "linux")]
+pub mod driver;
 pub mod machine;
 pub mod parse;
 pub mod run;

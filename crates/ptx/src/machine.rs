@@ -6,7 +6,8 @@ use crate::run::{Counts, Loaded, Memory, Order, Shape, launch};
 use fitzroy_device::gpu::text::for_device;
 use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Program, Target};
 use fitzroy_graph::{Error, ErrorKind, Result};
-use std::sync::{Arc, Mutex};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a text is made of before it is run: for tests that leave something out.
 pub type Edit = Box<dyn Fn(String) -> String + Send>;
@@ -88,15 +89,25 @@ impl PtxMachine {
     }
 }
 
+/// What was compiled in this process, by text and architecture.
+static COMPILED: Mutex<BTreeMap<(u32, String), String>> = Mutex::new(BTreeMap::new());
+
 /// The PTX of a program for a virtual architecture.
 ///
 /// # Errors
 /// The compiler refuses the text.
 pub fn ptx_of(compiler: &Compiler, program: &Program, arch: u32) -> Result<String> {
-    let made = compiler.compile_to(&for_device(program), Target::Ptx(arch));
+    let key = (arch, for_device(program));
+    let compiled = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = compiled().get(&key) {
+        return Ok(text.clone());
+    }
+    let made = compiler.compile_to(&key.1, Target::Ptx(arch));
     let (bytes, _) = made.map_err(|trouble| failure(trouble.to_string()))?;
     let text = String::from_utf8_lossy(&bytes);
-    Ok(text.trim_end_matches('\0').to_string())
+    let text = text.trim_end_matches('\0').to_string();
+    compiled().insert(key, text.clone());
+    Ok(text)
 }
 
 impl Machine for PtxMachine {
@@ -167,7 +178,7 @@ impl Machine for PtxMachine {
         let arguments = job.to_le_bytes();
         let memory = &mut self.memory;
         let took = launch(loaded, memory, "advance", &arguments, &self.shape)?;
-        let mut counts = self.counts.lock().unwrap_or_else(|e| e.into_inner());
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.instructions += took.instructions;
         counts.accesses += took.accesses;
         drop(counts);

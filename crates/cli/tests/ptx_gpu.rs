@@ -1,0 +1,239 @@
+//! The unmodified program on GPUs that execute its kernels' PTX on this processor: what the real NVRTC makes of
+//! them, by way of the driver's own functions, with copies that come late.
+//!
+//! `FITZROY_NVRTC` names the compiler; with `FITZROY_REQUIRE_NVRTC` a missing one fails.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+#![allow(clippy::print_stderr)] // a skipped test says so
+
+mod program;
+
+use program::{SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run};
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+/// A folder with the driver, and the real compiler.
+struct Gpus {
+    scratch: Scratch,
+    compiler: PathBuf,
+    settings: Vec<(&'static str, String)>,
+}
+
+/// The real compiler; none where it is missing.
+fn compiler() -> Option<PathBuf> {
+    let found = std::env::var_os("FITZROY_NVRTC").map(PathBuf::from);
+    let file = found.map(|path| match path.is_dir() {
+        true => path.join("libnvrtc.so.12"),
+        false => path,
+    });
+    let file = file.filter(|f| f.exists());
+    assert!(
+        file.is_some() || std::env::var_os("FITZROY_REQUIRE_NVRTC").is_none(),
+        "FITZROY_REQUIRE_NVRTC is set and FITZROY_NVRTC names no compiler"
+    );
+    if file.is_none() {
+        eprintln!("skipped: FITZROY_NVRTC names no compiler");
+    }
+    file
+}
+
+impl Gpus {
+    fn new(name: &str, gpus: &str) -> Option<Gpus> {
+        let compiler = compiler()?;
+        let scratch = Scratch::new(name);
+        // Cargo puts it beside the tests that depend on it.
+        let own = std::env::current_exe().unwrap();
+        let driver = own.parent().unwrap().join("libfitzroy_ptx.so");
+        assert!(driver.exists(), "{} was not built", driver.display());
+        for library in ["libcuda.so.1", "libnvrtc.so.12"] {
+            symlink(&driver, scratch.0.join(library)).unwrap();
+        }
+        Some(Gpus {
+            scratch,
+            compiler,
+            settings: vec![("FITZROY_PTX_GPUS", gpus.into())],
+        })
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> Gpus {
+        self.settings.push((name, value.into()));
+        self
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.scratch.0.join("log")).unwrap_or_default()
+    }
+
+    /// Runs the program with the library that asks for the PTX of any architecture, or with the real compiler.
+    fn run(&self, arguments: &[&str], is_real: bool) -> Said {
+        let folder = &self.scratch.0;
+        let compiler = match is_real {
+            true => &self.compiler,
+            false => folder,
+        };
+        run(program(folder)
+            .args(arguments)
+            .arg("--nvrtc")
+            .arg(compiler)
+            .env("LD_LIBRARY_PATH", folder)
+            .env("FITZROY_CACHE_DIR", folder.join("cache"))
+            .env("FITZROY_PTX_NVRTC", &self.compiler)
+            .env("FITZROY_PTX_LOG", folder.join("log"))
+            .envs(self.settings.iter().map(|(k, v)| (k, v)))
+            .env_remove("CUDA_VISIBLE_DEVICES"))
+    }
+
+    fn fitzroy(&self, arguments: &[&str]) -> Said {
+        self.run(arguments, false)
+    }
+
+    /// A short run of an example.
+    fn sample(&self, arguments: &[&str], is_real: bool) -> Said {
+        let path = |file: &str| repository(&format!("models/{file}")).display().to_string();
+        let (model, data) = (path("eight-schools.fz"), path("eight-schools.csv"));
+        let usual = [
+            "sample",
+            &model,
+            "--data",
+            &data,
+            "--no-report",
+            "--no-progress",
+            "--tune",
+            "30",
+            "--draws",
+            "20",
+            "--chains",
+            "3",
+            "--json",
+        ];
+        self.run(&[&usual[..], arguments].concat(), is_real)
+    }
+}
+
+/// Catches: copies that nothing orders before a kernel, draws that are read before they are there.
+#[test]
+fn a_run_on_a_gpu_has_the_summary_of_the_cpu_however_late_its_copies_come() {
+    let gpus = "capability=7.0,multiprocessors=12";
+    let Some(mut all) = Gpus::new("ptx-sample", gpus) else {
+        return;
+    };
+    let cpu = all
+        .sample(&["--device", "cpu", "--out", "cpu"], false)
+        .ends_with(0);
+    let expected = cpu.json()["summary"].clone();
+    for (k, (late, order)) in [("0", "lockstep"), ("1", "shuffled")]
+        .into_iter()
+        .enumerate()
+    {
+        all = all
+            .with("FITZROY_PTX_LATE", late)
+            .with("FITZROY_PTX_ORDER", order)
+            .with("FITZROY_PTX_SEED", &k.to_string());
+        for team in ["32", "128", "sharded"] {
+            let out = format!("{team}-{k}");
+            let flags = ["--device", "cuda", "--team", team, "--out", &out];
+            let said = all.sample(&flags, false).ends_with(0).json();
+            assert_eq!(
+                said["summary"], expected,
+                "teams {team}, late {late}, {order}"
+            );
+        }
+    }
+    let log = all.log();
+    assert!(
+        log.contains("target=70") && log.contains("together=true"),
+        "{log}"
+    );
+}
+
+/// A GPU that the compiler does not know is given PTX, without any help.
+#[test]
+fn a_gpu_newer_than_the_compiler_makes_the_draws_of_the_cpu() {
+    let Some(gpus) = Gpus::new("ptx-newer", "capability=13.0,name=NVIDIA Tomorrow") else {
+        return;
+    };
+    let cpu = gpus
+        .sample(&["--device", "cpu", "--out", "cpu"], true)
+        .ends_with(0);
+    let said = gpus
+        .sample(
+            &["--device", "cuda", "--precision", "f64", "--out", "gpu"],
+            true,
+        )
+        .ends_with(0);
+    assert!(
+        said.err.contains("device: cuda:0 (NVIDIA Tomorrow)"),
+        "{}",
+        said.err
+    );
+    assert_eq!(cpu.json()["summary"], said.json()["summary"]);
+    assert!(gpus.log().contains("target=12"), "{}", gpus.log());
+}
+
+#[test]
+fn curves_are_fitted_and_networks_trained_as_on_the_cpu() {
+    let Some(gpus) = Gpus::new("ptx-work", "capability=9.0") else {
+        return;
+    };
+    let mut text = "x,y\n".to_string();
+    for i in 0..3000 {
+        let x = f64::from(i) * 0.002;
+        let ripple = f64::from((i * 37) % 11 - 5) * 0.03;
+        text += &format!("{x},{}\n", 2.0 * (-0.5 * x).exp() + 0.3 + ripple);
+    }
+    gpus.scratch.file("decay.csv", &text);
+    let curve = [
+        "curve-fit",
+        "--model",
+        "a*exp(-b*x)+c",
+        "decay.csv",
+        "--p0",
+        "a=1,b=1,c=0",
+        "--json",
+    ];
+    let fit = |device: &str| {
+        let all = [&curve[..], &["--device", device]].concat();
+        gpus.fitzroy(&all).ends_with(0).json()["parameters"].clone()
+    };
+    assert_eq!(fit("cpu"), fit("cuda"));
+    assert!(gpus.log().contains("launch"), "the GPU did it");
+
+    let synth = [&["weather", "synth", "--out", "a.nc"], &SMALL_WEATHER[..]].concat();
+    run(program(&gpus.scratch.0).args(synth)).ends_with(0);
+    let train = |out: &str, more: &[&str]| {
+        let start = [
+            "weather",
+            "train",
+            "--data",
+            "a.nc",
+            "--max-steps",
+            "3",
+            "--json",
+            "--out",
+            out,
+        ];
+        let all = [&start[..], &SMALL_NETWORK, more].concat();
+        let said = gpus.fitzroy(&all).ends_with(0).json();
+        said["last_loss"].as_f64().unwrap()
+    };
+    let cpu = train("cpu", &["--device", "cpu"]);
+    for (precision, bound) in [("f32", 1e-6), ("bf16", 1e-3)] {
+        let gpu = train(precision, &["--device", "cuda", "--precision", precision]);
+        assert!((gpu - cpu).abs() < bound * cpu, "{precision}: {gpu}, {cpu}");
+    }
+    assert!(gpus.log().lines().filter(|l| l.contains("launch")).count() > 100);
+}
+
+/// Two GPUs, one of which is full or goes wrong: what is said, and that memory of one is not the other's.
+#[test]
+fn gpus_that_are_full_or_go_wrong_are_said() {
+    let Some(gpus) = Gpus::new("ptx-wrong", "fails_at=3;memory_mib=1,taken_mib=1") else {
+        return;
+    };
+    let said = gpus.sample(&["--device", "cuda:0", "--out", "a"], false);
+    assert_ne!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("launch 3 goes wrong"), "{}", said.err);
+    let said = gpus.sample(&["--device", "cuda:1", "--out", "b"], false);
+    assert_ne!(said.code, 0, "{}", said.err);
+    assert!(said.err.contains("of the 0 MiB"), "{}", said.err);
+}
