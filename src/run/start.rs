@@ -2,7 +2,7 @@
 
 use super::compiled::Compiled;
 use crate::fit::sample::Settings;
-use crate::model::joint::{Joint, Term, TermKind};
+use crate::model::joint::{Joint, Term, TermKind, not_positive_definite};
 use crate::model::{Content, place};
 use crate::rng::{Purpose, Rng};
 use crate::{Error, ErrorKind};
@@ -78,15 +78,15 @@ fn wrong_at(
     for (k, term) in terms(compiled).enumerate() {
         let values = function.output(workspace, k);
         if let Some(row) = values.iter().position(|v| !v.is_finite()) {
-            let matrix = indefinite(compiled, term, point);
-            return Some(sentence(joint, term, row, values, matrix));
+            let indefinite = indefinite(compiled, term, point);
+            return Some(sentence(joint, term, row, values, indefinite.as_deref()));
         }
     }
     None
 }
 
-/// Whether a matrix that `term` takes the Cholesky factor of has none at `point`, and its size.
-fn indefinite(compiled: &Compiled, term: &Term, point: &[f64]) -> Option<usize> {
+/// What is wrong with a matrix that `term` takes the Cholesky factor of, if it has none at `point`.
+fn indefinite(compiled: &Compiled, term: &Term, point: &[f64]) -> Option<String> {
     let graph = &compiled.graphs.graph;
     let needed = graph.needed(&[term.node]);
     let factors = graph.node_ids().filter(|id| needed[id.index()]);
@@ -96,8 +96,12 @@ fn indefinite(compiled: &Compiled, term: &Term, point: &[f64]) -> Option<usize> 
         let function = compiled.function(&[matrix, id]).ok()?;
         let mut workspace = function.workspace();
         function.run(&mut workspace, point);
-        let finite = |k: usize| function.output(&workspace, k).iter().all(|x| x.is_finite());
-        (finite(0) && !finite(1)).then(|| function.output(&workspace, 0).len().isqrt())
+        let [matrix, factor] = [0, 1].map(|k| function.output(&workspace, k));
+        let finite = |values: &[f64]| values.iter().all(|x| x.is_finite());
+        let k = matrix.len().isqrt();
+        let why =
+            (finite(matrix) && !finite(factor)).then(|| not_positive_definite(matrix, k))??;
+        Some(format!("its covariance there, a {k} by {k} matrix, {why}"))
     })
 }
 
@@ -107,7 +111,7 @@ fn sentence(
     term: &Term,
     row: usize,
     values: &[f64],
-    matrix: Option<usize>,
+    indefinite: Option<&str>,
 ) -> String {
     let value = values[row];
     // A part of an array is counted as the array is, where it has a number for each element.
@@ -133,14 +137,8 @@ fn sentence(
         TermKind::Prior => format!("the prior of `{name}`{place}"),
         TermKind::Potential => format!("`{name}`{place}"),
     };
-    let indefinite = matrix.map(|k| {
-        format!(
-            "its covariance, a {k} by {k} matrix, is not positive definite there: look for equal \
-             rows, or add a small number to the diagonal"
-        )
-    });
     let why = match (value.is_nan(), term.kind) {
-        _ if indefinite.is_some() => indefinite.as_deref().unwrap_or_default(),
+        _ if indefinite.is_some() => indefinite.unwrap_or_default(),
         (true, TermKind::Potential) => "look for a log or a root of a negative number, or 0 / 0",
         (true, _) => {
             "an argument of its distribution is not valid there, such as a scale that is not \

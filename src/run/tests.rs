@@ -537,7 +537,7 @@ fn a_covariance_that_has_no_factor_is_named() {
     let error = run(&joint, &short(), &Caller::silent()).err().unwrap();
     let text = error.to_string();
     assert!(
-        text.contains("its covariance, a 3 by 3 matrix, is not positive definite"),
+        text.contains("its covariance there, a 3 by 3 matrix, is not positive definite: pivot 1 of 3, counted from 0, is -"),
         "{text}"
     );
 }

@@ -9,7 +9,7 @@ use crate::model::ast::{Call, Expr, ExprKind, Span};
 use fitzroy_graph::{DimId, Expr as Value, Op};
 
 /// What is wrong with a `k` by `k` matrix as a covariance, as the end of a sentence about it.
-pub(super) fn not_positive_definite(m: &[f64], k: usize) -> Option<String> {
+pub(crate) fn not_positive_definite(m: &[f64], k: usize) -> Option<String> {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-8 * (a.abs() + b.abs());
     let place = (0..k * k).find(|c| !near(m[*c], m[(c % k) * k + c / k]));
     if let Some(c) = place {

@@ -35,6 +35,7 @@ pub use coordinates::{Chosen, Coordinates, Parameter, Plate, Range};
 pub use draw::Draw;
 pub use function::elementwise;
 pub use inverse::{Inverse, Placed};
+pub(crate) use matrix::not_positive_definite;
 pub use observations::Observations;
 pub use rewrite::{Rewrites, Rewrote};
 
