@@ -306,9 +306,12 @@ impl Function {
         match plan.op {
             Op::MaxOver => {
                 out.fill(f64::NEG_INFINITY);
-                for (&p, &x) in plan.positions.iter().zip(input(0)) {
-                    let o = &mut out[p as usize];
-                    *o = fitzroy_graph::Real::max(*o, x);
+                let mut rest = input(0);
+                for alike in plan.positions.chunk_by(|p, q| p == q) {
+                    let (own, after) = rest.split_at(alike.len());
+                    let o = &mut out[alike[0] as usize];
+                    *o = own.iter().fold(*o, |o, &x| fitzroy_graph::Real::max(o, x));
+                    rest = after;
                 }
             }
             _ => {

@@ -125,6 +125,8 @@ pub(crate) struct Runs {
     pub(crate) group: Vec<u32>,
     /// For each block, the run its first row is in.
     pub(crate) first_of_block: Vec<u32>,
+    /// The length of all runs, if it is one and each group is the next.
+    pub(crate) even: Option<usize>,
 }
 
 impl Runs {
@@ -151,10 +153,14 @@ impl Runs {
             }
         }
         start.push(positions.len() as u32);
+        let length = positions.len() / group.len().max(1);
+        let is_even = start.windows(2).all(|s| (s[1] - s[0]) as usize == length)
+            && group.windows(2).all(|g| g[0] + 1 == g[1]);
         Runs {
             start,
             group,
             first_of_block,
+            even: is_even.then_some(length),
         }
     }
 
