@@ -51,7 +51,7 @@ pub use compound::mixture;
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;
-pub(crate) use formula::ln_1m_exp;
+pub(crate) use formula::{ln_1m_exp, ln_beta, ln_choose, positive};
 pub use further::{AsymmetricLaplace, ChiSquared, DiscreteWeibull, LogitNormal, Moyal};
 pub use gamma::{Gamma, InverseGamma};
 pub use hurdle::{HurdleGamma, HurdleLogNormal, HurdleNegativeBinomial};
@@ -85,6 +85,7 @@ pub use stop_signal::{
 };
 pub use structured::Structured;
 pub use student::{Cauchy, HalfCauchy, HalfStudentT, StudentT};
+pub(crate) use tails::{ln_beta_shares, ln_gamma_shares};
 pub use transform::Transform;
 pub use uniform::{DiscreteUniform, Flat, HalfFlat, Triangular, Uniform};
 pub use univariate::{Arg, ArgKind, Bound, Support, Univariate};

@@ -32,7 +32,7 @@ fn integral<R: Real>(f: impl Fn(R) -> R) -> R {
 /// With u = ln y the density is e^(a·u − eᵘ): below x = a + 1 it falls to the left, above to the
 /// right. The other share is what is left to 1. To the left the shape is raised by one first,
 /// γ(a, x) = (γ(a + 1, x) + xᵃ e⁻ˣ)/a, so that the fall is not slow where a is small.
-pub(super) fn ln_gamma_shares<R: Real>(a: R, x: R) -> (R, R) {
+pub(crate) fn ln_gamma_shares<R: Real>(a: R, x: R) -> (R, R) {
     let (zero, one) = (R::lit(0.0), R::lit(1.0));
     let x = x.min(R::lit(1e300));
     let below = x.lt(a + one);
@@ -58,7 +58,7 @@ pub(super) fn ln_gamma_shares<R: Real>(a: R, x: R) -> (R, R) {
 ///
 /// With u = ln(x/y) the density is e^(a·u)/(1 + eᵘ)^(a + b). The smaller side is integrated, with
 /// its shape raised by one as in [`ln_gamma_shares`]; the other is what is left to 1.
-pub(super) fn ln_beta_shares<R: Real>(a: R, b: R, x: R, y: R) -> (R, R) {
+pub(crate) fn ln_beta_shares<R: Real>(a: R, b: R, x: R, y: R) -> (R, R) {
     let (zero, one) = (R::lit(0.0), R::lit(1.0));
     let below = (x * (b + one)).le(y * (a + one));
     let (own, other) = (below.select(a, b), below.select(b, a));

@@ -193,6 +193,10 @@ let t[obs] = x @ v
 let near   = 0.4 * (2 * u - 1)
 target += sum(asinh(t) + acosh(1.5 + t^2) + atanh(near * e1) + atan2(t, 1 + u) + cbrt(2 + t) + erfcx(near * t))
 target += sum(ndtr(t) + i0(near * t) + i0e(t) + sign(t) + floor(t) + ceil(t) + round(t) + mod(t, 0.7)) / 9
+target += sum(i1(near * t) + i1e(t) + trunc(t) + hypot(t, u)) + log_beta(u, 1 + u) + log_choose(7, 5 * u)
+target += gamma_inc(1 + u, 2) + gamma_incc(2 + u, u) + beta_inc(1 + u, 2, u)
+target += prod(v) + sum(cumprod(v) * v) + sum(sort(v)) - sum(sort(x * v, axis=obs) * x) + sum(log_softmax(v)) / 9
+target += any(v > 0.1) * u + all(e1 * x < 2) * sum(prod(x * v, axis=kinds)) / 9
 target += probit(u) + erfinv(near) + log1m_exp(-u) + log_diff_exp(1 + u, near)
 ";
 

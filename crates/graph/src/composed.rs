@@ -4,7 +4,7 @@
 //! argument does not show. Where a function jumps its slope is 0.
 
 use crate::special::{CENTRE, FAR, MIDDLE, Rational};
-use crate::{Expr, Real};
+use crate::{Expr, Real, Unary};
 use std::f64::consts::{FRAC_PI_2, LN_2, PI, SQRT_2};
 
 /// A function of one argument by its name; none if it is no composed one.
@@ -20,11 +20,14 @@ pub fn of_one<'g>(name: &str, x: Expr<'g>) -> Option<Expr<'g>> {
         "floor" => x.floor(),
         "i0" => x.log_i0().exp(),
         "i0e" => (x.log_i0() - x.abs()).exp(),
+        "i1" => x.log_i0().exp() * x.unary(Unary::I1OverI0),
+        "i1e" => (x.log_i0() - x.abs()).exp() * x.unary(Unary::I1OverI0),
         "log1m_exp" => log1m_exp(x),
         "ndtr" => ndtr(x),
         "probit" => probit(x),
         "round" => round(x),
         "sign" => sign(x),
+        "trunc" => trunc(x),
         _ => return None,
     })
 }
@@ -33,6 +36,7 @@ pub fn of_one<'g>(name: &str, x: Expr<'g>) -> Option<Expr<'g>> {
 pub fn of_two<'g>(name: &str, x: Expr<'g>, y: Expr<'g>) -> Option<Expr<'g>> {
     Some(match name {
         "atan2" => atan2(x, y),
+        "hypot" => hypot(x, y),
         "log_diff_exp" => log_diff_exp(x, y),
         "mod" => modulo(x, y),
         _ => return None,
@@ -47,6 +51,25 @@ pub fn sign<R: Real>(x: R) -> R {
 /// The least whole number that is no less.
 pub fn ceil<R: Real>(x: R) -> R {
     -(-x).floor()
+}
+
+/// The whole number towards 0.
+pub fn trunc<R: Real>(x: R) -> R {
+    x.lt(R::lit(0.0)).select(ceil(x), x.floor())
+}
+
+/// √(x² + y²), also where the squares would be too large or too small; its slope is 0 where it is 0.
+pub fn hypot<R: Real>(x: R, y: R) -> R {
+    let (x, y) = (x.abs(), y.abs());
+    let size = x.max(y);
+    let none = size.equals(R::lit(0.0));
+    let (x, y, size) = (
+        none.select(R::lit(0.0), x),
+        none.select(R::lit(0.0), y),
+        none.select(R::lit(1.0), size),
+    );
+    let ratio = x.min(y) / size;
+    none.select(R::lit(0.0), size * (R::lit(1.0) + ratio * ratio).sqrt())
 }
 
 /// The nearest whole number; the even one of two that are as near.

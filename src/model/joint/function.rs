@@ -2,7 +2,7 @@
 
 use super::build::Build;
 use crate::Result;
-use crate::dist::Real;
+use crate::dist::{Real, ln_beta, ln_beta_shares, ln_choose, ln_gamma_shares, positive};
 use crate::model::ast::{Call, Expr, ExprKind, Span};
 use crate::model::functions::{self, Shape};
 use fitzroy_graph::{Binary, DimId, Expr as Value, composed, covariance};
@@ -117,12 +117,36 @@ pub fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
         "log_ndtr" => a.log_ndtr(),
         _ => {
             return match x {
+                [a, b, x] if name == "beta_inc" => Some(beta_inc(*a, *b, *x)),
+                [x, y] if incomplete(name) => Some(of_pair(name, *x, *y)),
                 [x, y] => composed::of_two(name, *x, *y).or_else(|| covariance(name, a, &[*y])),
                 [x, more @ ..] if !more.is_empty() => covariance(name, *x, more),
                 _ => composed::of_one(name, a),
             };
         }
     })
+}
+
+/// Whether `name` is a function of [`of_pair`].
+fn incomplete(name: &str) -> bool {
+    matches!(name, "gamma_inc" | "gamma_incc" | "log_beta" | "log_choose")
+}
+
+/// Functions of two numbers around Γ.
+fn of_pair<'g>(name: &str, a: Value<'g>, x: Value<'g>) -> Value<'g> {
+    match name {
+        "gamma_inc" => ln_gamma_shares(positive(a), x).0.exp(),
+        "gamma_incc" => ln_gamma_shares(positive(a), x).1.exp(),
+        "log_beta" => ln_beta(a, x),
+        "log_choose" => ln_choose(a, x),
+        other => panic!("function `{other}` is none of two numbers around Γ"),
+    }
+}
+
+fn beta_inc<'g>(a: Value<'g>, b: Value<'g>, x: Value<'g>) -> Value<'g> {
+    ln_beta_shares(positive(a), positive(b), x, lit(1.0) - x)
+        .0
+        .exp()
 }
 
 fn pairwise<'g>(b: &Build<'_, 'g>, op: Binary, x: &[Value<'g>], span: Span) -> Result<Value<'g>> {
@@ -231,16 +255,36 @@ fn reduction<'g>(
         "min" => -largest(-x),
         "log_sum_exp" => log_sum_exp(b, x, over),
         "softmax" => (x - log_sum_exp(b, x, over)).exp(),
+        "log_softmax" => x - log_sum_exp(b, x, over),
+        "prod" => b.product_over(x, over),
+        "any" => b.any_over(x, over),
+        "all" => lit(1.0) - b.any_over(x.equals(lit(0.0)), over),
         "cumsum" => {
-            let [axis] = over[..] else {
-                let message = "running sums go along one dim; name it: `cumsum(x, axis=dim)`";
-                return Err(b.model.error(span, message));
-            };
+            let axis = one_axis(b, name, over, span)?;
             let node = scope.node(x);
             scope.expr(scope.with(|g| g.cum_sum(node, axis, false)))
         }
+        "cumprod" => {
+            let axis = one_axis(b, name, over, span)?;
+            b.running_product(x, axis)
+        }
+        "sort" => {
+            let axis = one_axis(b, name, over, span)?;
+            b.sorted(x, axis, span)?
+        }
         other => panic!("function `{other}` is in the table and has no meaning"),
     })
+}
+
+/// The one dim that a function goes along.
+fn one_axis(b: &Build<'_, '_>, name: &str, over: &[DimId], span: Span) -> Result<DimId> {
+    match over[..] {
+        [axis] => Ok(axis),
+        _ => {
+            let message = format!("`{name}` goes along one dim; name it: `{name}(x, axis=dim)`");
+            Err(b.model.error(span, message))
+        }
+    }
 }
 
 fn size<'g>(b: &mut Build<'_, 'g>, x: &Expr, axis: &Expr) -> Result<Value<'g>> {

@@ -1,6 +1,7 @@
 //! A model bound to its data: the joint log density as a graph over unconstrained coordinates,
 //! and the way back to the user's variables.
 
+mod along;
 mod build;
 mod cells;
 mod coordinates;

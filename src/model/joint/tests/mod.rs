@@ -1,5 +1,6 @@
 //! Tests of the joint density: every distribution of a model against its formula over numbers.
 
+mod functions;
 mod further;
 mod indexed;
 mod interval;

@@ -146,14 +146,20 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// `len` elements of `axis` from `start` on.
-    pub(super) fn slice(&self, x: Value<'g>, axis: DimId, start: usize, len: usize) -> Value<'g> {
+    pub(in super::super) fn slice(
+        &self,
+        x: Value<'g>,
+        axis: DimId,
+        start: usize,
+        len: usize,
+    ) -> Value<'g> {
         let node = self.scope.node(x);
         let out = self.scope.with(|g| g.slice(node, axis, start, len));
         self.scope.expr(out.expect("the slice is inside"))
     }
 
     /// Element `at` of `axis`.
-    pub(super) fn element(&self, x: Value<'g>, axis: DimId, at: usize) -> Value<'g> {
+    pub(in super::super) fn element(&self, x: Value<'g>, axis: DimId, at: usize) -> Value<'g> {
         let node = self.scope.node(x);
         let out = self.scope.with(|g| g.element(node, axis, at));
         self.scope.expr(out.expect("the element is inside"))
