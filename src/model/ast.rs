@@ -246,6 +246,17 @@ pub struct Computed {
     pub keep: Keep,
 }
 
+/// `let NAME(arguments) = expr`: a function of the model, written out wherever it is called.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Formula {
+    /// Its name.
+    pub(crate) name: Name,
+    /// The names of its arguments.
+    pub(crate) parameters: Vec<Name>,
+    /// Its value.
+    pub(crate) value: Expr,
+}
+
 /// One statement of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {

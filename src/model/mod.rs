@@ -26,6 +26,7 @@ pub mod ast;
 mod bind;
 mod builder;
 mod check;
+mod expand;
 pub mod families;
 pub mod foreign;
 pub mod functions;
@@ -89,8 +90,10 @@ impl Model {
     /// );
     /// ```
     pub fn parse(text: &str) -> Result<Model> {
-        let statements = parse::statements(text)?;
-        let checked = check::check(text, &statements)?;
+        let (statements, formulas) = parse::statements(text)?;
+        let (statements, unused) = expand::expand(text, statements, &formulas)?;
+        let mut checked = check::check(text, &statements)?;
+        checked.warnings.extend(unused);
         Ok(Model {
             text: text.into(),
             statements,

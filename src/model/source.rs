@@ -13,6 +13,9 @@ pub struct Span {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
+    /// What stands in a function of the model: first and last byte of the call that brought it
+    /// into a statement.
+    call: Option<(usize, usize)>,
 }
 
 impl PartialEq for Span {
@@ -22,12 +25,37 @@ impl PartialEq for Span {
 }
 
 impl Span {
+    /// From byte `start` up to `end`.
+    pub(crate) const fn of(start: usize, end: usize) -> Span {
+        Span {
+            start,
+            end,
+            call: None,
+        }
+    }
+
+    /// The same place, brought into a statement by `call`.
+    #[must_use]
+    pub(crate) fn brought_by(self, call: Span) -> Span {
+        let call = call.site();
+        Span {
+            call: Some((call.start, call.end)),
+            ..self
+        }
+    }
+
+    /// Where it is in the statement: the call that brought it there, or itself.
+    #[must_use]
+    pub(crate) fn site(self) -> Span {
+        self.call.map_or(self, |(start, end)| Span::of(start, end))
+    }
+
     /// The stretch from the start of `self` to the end of `other`.
     #[must_use]
     pub fn to(self, other: Span) -> Span {
         Span {
-            start: self.start,
             end: other.end.max(self.end),
+            ..self
         }
     }
 }
@@ -46,8 +74,23 @@ pub fn error_at(text: &str, span: Span, message: impl Display) -> Error {
     located(ErrorKind::Model, text, span, message)
 }
 
-/// As [`error_at`], of any kind.
+/// As [`error_at`], of any kind. Of a place in a function of the model it tells the call, too.
 pub(crate) fn located(kind: ErrorKind, text: &str, span: Span, message: impl Display) -> Error {
+    let (place, shown) = shown(text, span);
+    let mut out = format!("{place}: {message}{shown}");
+    if span.call.is_some() {
+        let call = span.site();
+        let (place, shown) = self::shown(text, call);
+        let name = text.get(call.start..call.end).unwrap_or_default();
+        let name = name.split('(').next().unwrap_or_default();
+        write!(out, "\nin `{name}`, called at {place}:{shown}")
+            .expect("writing to a String cannot fail");
+    }
+    Error::new(kind, out)
+}
+
+/// Line and column of `span`, and the line with a caret.
+fn shown(text: &str, span: Span) -> (String, String) {
     let start = floor_boundary(text, span.start);
     let end = floor_boundary(text, span.end).max(start);
     let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
@@ -55,12 +98,9 @@ pub(crate) fn located(kind: ErrorKind, text: &str, span: Span, message: impl Dis
     let line = text[line_start..line_end].trim_end();
     let column = text[line_start..start].chars().count();
     let width = text[start..end.min(line_end)].chars().count().max(1);
-    let mut out = String::new();
     let number = line_number(text, start);
-    write!(out, "line {number}, column {}: {message}", column + 1)
-        .expect("writing to a String cannot fail");
-    out.push_str(&excerpt(line, column, width));
-    Error::new(kind, out)
+    let place = format!("line {number}, column {}", column + 1);
+    (place, excerpt(line, column, width))
 }
 
 /// `line` and a caret line under `width` characters from `column`; a long line is cut.

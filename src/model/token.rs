@@ -84,7 +84,7 @@ impl Lexer<'_> {
     fn push(&mut self, kind: Kind, start: usize, end: usize) {
         self.out.push(Token {
             kind,
-            span: Span { start, end },
+            span: Span::of(start, end),
         });
     }
 
@@ -112,10 +112,7 @@ impl Lexer<'_> {
                 self.at += end.unwrap_or(rest.len());
                 // A prime right behind a name belongs to it: the twin of a dim.
                 self.at += usize::from(self.text[self.at..].starts_with('\''));
-                let span = Span {
-                    start,
-                    end: self.at,
-                };
+                let span = Span::of(start, self.at);
                 if self.at - start > LONGEST_NAME {
                     let shown: String = rest.chars().take(20).collect();
                     let message = format!(
@@ -137,10 +134,7 @@ impl Lexer<'_> {
             let hint = FOREIGN.iter().find(|(s, _)| rest.starts_with(s));
             let width = hint.map_or(c.len_utf8(), |(s, _)| s.len());
             let advice = hint.map_or_else(String::new, |(_, advice)| format!("; {advice}"));
-            let span = Span {
-                start,
-                end: start + width,
-            };
+            let span = Span::of(start, start + width);
             let shown = &self.text[start..start + width];
             let message = format!("`{}` has no meaning here{advice}", shown.escape_debug());
             return Err(error_at(self.text, span, message));
@@ -174,7 +168,7 @@ impl Lexer<'_> {
                 end = digits(signed);
             }
         }
-        let span = Span { start, end };
+        let span = Span::of(start, end);
         let rest = &self.text[end..];
         if rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
             let word: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
@@ -184,10 +178,7 @@ impl Lexer<'_> {
             );
             return Err(error_at(
                 self.text,
-                Span {
-                    start,
-                    end: end + word.len(),
-                },
+                Span::of(start, end + word.len()),
                 message,
             ));
         }
@@ -225,10 +216,7 @@ impl Lexer<'_> {
                 _ => out.push(c),
             }
         }
-        let span = Span {
-            start,
-            end: start + 1,
-        };
+        let span = Span::of(start, start + 1);
         Err(error_at(
             self.text,
             span,

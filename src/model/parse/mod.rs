@@ -5,7 +5,7 @@ mod statement;
 
 pub(crate) use expression::{COMPARISON, NOT, UNARY};
 
-use super::ast::{Expr, Name, Statement};
+use super::ast::{Expr, Formula, Name, Statement};
 use super::source::{Span, error_at, line_number};
 use super::token::{Kind, Token, tokens};
 use crate::{Error, Result};
@@ -20,14 +20,14 @@ pub(crate) const RESERVED: [&str; 9] = [
 const NESTING: usize = 100;
 const OPERATIONS: usize = 1000;
 
-/// The statements of `text`.
-pub(crate) fn statements(text: &str) -> Result<Vec<Statement>> {
+/// The statements of `text`, and the functions that it defines.
+pub(crate) fn statements(text: &str) -> Result<(Vec<Statement>, Vec<Formula>)> {
     let mut parser = Parser::new(text)?;
     let mut out = Vec::new();
     loop {
         parser.skip_newlines();
         if *parser.kind() == Kind::End {
-            return Ok(out);
+            return Ok((out, parser.formulas));
         }
         parser.operations = 0;
         parser.statement(&mut out)?;
@@ -77,6 +77,7 @@ struct Parser<'a> {
     at: usize,
     nesting: usize,
     operations: usize,
+    formulas: Vec<Formula>,
 }
 
 impl<'a> Parser<'a> {
@@ -87,6 +88,7 @@ impl<'a> Parser<'a> {
             at: 0,
             nesting: 0,
             operations: 0,
+            formulas: Vec::new(),
         })
     }
 

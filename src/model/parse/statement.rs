@@ -1,8 +1,8 @@
 //! Statements.
 
 use super::super::ast::{
-    Centring, Computed, Data, Dim, Expr, ExprKind, Extent, Keep, LimitKind, Limits, Name, Sampled,
-    Statement, Subscript, UnaryOp,
+    Centring, Computed, Data, Dim, Expr, ExprKind, Extent, Formula, Keep, LimitKind, Limits, Name,
+    Sampled, Statement, Subscript, UnaryOp,
 };
 use super::super::names::did_you_mean;
 use super::super::source::error_at;
@@ -27,7 +27,12 @@ impl Parser<'_> {
             }
             "let" => {
                 self.step();
-                out.push(self.definition(Some(Keep::Local))?);
+                if matches!(self.kind_after(), Kind::Sign("(")) {
+                    let formula = self.formula()?;
+                    self.formulas.push(formula);
+                } else {
+                    out.push(self.definition(Some(Keep::Local))?);
+                }
             }
             "predict" => {
                 self.step();
@@ -152,6 +157,26 @@ impl Parser<'_> {
         }
     }
 
+    /// `NAME(arguments) = expression`, after `let`.
+    fn formula(&mut self) -> Result<Formula> {
+        let name = self.name("a name")?;
+        let open = self.span();
+        self.step();
+        let parameters = self.separated(")", open, |p| p.name("the name of an argument"))?;
+        if parameters.is_empty() {
+            let message = format!("a function has arguments; without any it is `let {name} = ...`");
+            return Err(error_at(self.text, open.to(self.previous()), message));
+        }
+        self.need("=", "`=` and the formula of the function")?;
+        self.skip_newlines();
+        let value = self.expr()?;
+        Ok(Formula {
+            name,
+            parameters,
+            value,
+        })
+    }
+
     /// `NAME[..] ~ ...` or `NAME[..] = ...`, after `let`, `predict` or nothing.
     fn definition(&mut self, keep: Option<Keep>) -> Result<Statement> {
         let name = self.name("a name")?;
@@ -188,6 +213,7 @@ impl Parser<'_> {
         let hint = match self.kind() {
             Kind::Sign("<") if after => "; a computed quantity is written with `=`".into(),
             Kind::Sign(":") if after => "; a computed quantity is written with `=`".into(),
+            Kind::Sign("(") => format!("; a function is defined by `let {name}(...) = ...`"),
             Kind::Name(_) => did_you_mean(&name.text, ["data", "dim", "let", "predict"]),
             Kind::Sign("+=") => "; only `target` is added to".into(),
             _ => String::new(),

@@ -1,6 +1,7 @@
 //! Tests of the model language.
 
 mod binding;
+mod functions;
 mod language;
 mod messages;
 
