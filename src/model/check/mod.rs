@@ -174,14 +174,13 @@ impl Checker<'_> {
         self.centring(sampled, symbol)
     }
 
-    /// `ordered` is for parameters with a dim and without limits.
+    /// `ordered` is for parameters with a dim.
     fn ordered(&self, sampled: &Sampled, symbol: &Symbol) -> Result<()> {
         let name = &sampled.name;
-        let message = match (&sampled.limits, symbol.role) {
-            (_, role) if role != Role::Parameter => {
+        let message = match symbol.role {
+            role if role != Role::Parameter => {
                 format!("`ordered` is for parameters, and `{name}` is none")
             }
-            (Some(_), _) => "`ordered` cannot be combined with limits".into(),
             _ if sampled.subscripts.is_empty() => {
                 format!("`ordered` needs a dim, as in `{name}[k]`")
             }

@@ -219,6 +219,51 @@ fn ordered_parameters_increase_and_have_the_density_of_each_element() {
 }
 
 #[test]
+fn ordered_parameters_stay_within_their_limits() {
+    let check = |law: &str, [low, high]: [f64; 2], log_density: &dyn Fn(f64) -> f64| {
+        for k in [1, 2, 4] {
+            let text = format!("dim k = {k}\nx[k] ~ {law} ordered");
+            check_prior(&text, &each(k), |x| {
+                assert!(low < x[0] && x[k - 1] < high && x.is_sorted());
+                x.iter().map(|&x| log_density(x)).sum()
+            });
+        }
+    };
+    let normal = |x: f64| Normal::log_density(x, [0.5, 2.0]);
+    let infinite = f64::INFINITY;
+    let mass = |low: f64, high: f64| {
+        let share = |x: f64| Normal::cdf(x, [0.5, 2.0]).expect("closed");
+        (share(high) - share(low)).ln()
+    };
+    check(
+        "Normal(0.5, 2) bounded(lower=-1)",
+        [-1.0, infinite],
+        &normal,
+    );
+    check("Normal(0.5, 2) bounded(upper=3)", [-infinite, 3.0], &normal);
+    check("Normal(0.5, 2) truncated(-1, 3)", [-1.0, 3.0], &|x| {
+        normal(x) - mass(-1.0, 3.0)
+    });
+    check("Uniform(0, 2)", [0.0, 2.0], &|_| -2f64.ln());
+    check("Gamma(2, 1) bounded(upper=5)", [0.0, 5.0], &|x| {
+        Gamma::log_density(x, [2.0, 1.0])
+    });
+    let rows = "dim g = 2\ndim k = 3\nx[g, k] ~ Normal(0.5, 2) bounded([-1, 0], 3) ordered";
+    check_prior(rows, &each(6), |x| {
+        assert!(x[0] > -1.0 && x[3] > 0.0 && x[2] < 3.0 && x[5] < 3.0);
+        x.iter().map(|&x| normal(x)).sum()
+    });
+    let message = super::error(
+        "dim k = 2\nx[k] ~ Normal(0, 1) bounded([0, 1], 3) ordered",
+        &[],
+    );
+    assert!(
+        message.contains("their ends must be the same for all of them"),
+        "{message}"
+    );
+}
+
+#[test]
 fn precision_is_another_way_to_give_a_scale() {
     let text = "dim k = 2\nx[k] ~ Normal(1, tau=4) @ noncentred";
     check_prior(text, &each(2), |x| {
