@@ -139,7 +139,7 @@ fn student_pair(y: &[f64], nu: f64, m: f64, cov: [f64; 3]) -> f64 {
     -(2.0 * PI).ln() - ln_det - 0.5 * (nu + 2.0) * (1.0 + square / nu).ln()
 }
 
-const FAMILIES: [Family; 12] = [
+const FAMILIES: [Family; 13] = [
     Family {
         law: "HurdleGamma(p, k, s * exp(x))",
         width: 1,
@@ -240,6 +240,18 @@ const FAMILIES: [Family; 12] = [
         width: 2,
         row: pair,
         by_hand: |y, _, g| student_pair(y, 3.0 + g.s, g.m, [1.0 + g.k, g.p, 1.0]),
+    },
+    Family {
+        law: "Mixture([p, 1 - p], MvNormal(m + x, [[1 + k, p], [p, 1]]), MvStudentT(3 + s, m, [[2, 1], [1, 2]]))",
+        width: 2,
+        row: pair,
+        by_hand: |y, x, g| {
+            let (square, ln_det) =
+                whitened([y[0] - g.m - x, y[1] - g.m - x], [1.0 + g.k, g.p, 1.0]);
+            let normal = -(2.0 * PI).ln() - ln_det - 0.5 * square;
+            let heavy = student_pair(y, 3.0 + g.s, g.m, [2.0, 1.0, 2.0]);
+            (g.p * normal.exp() + (1.0 - g.p) * heavy.exp()).ln()
+        },
     },
     Family {
         law: "StickBreakingWeights(k * exp(x))",

@@ -120,7 +120,7 @@ target += -j - l^2
 /// Vectors and matrices: parameters, then what is observed of them.
 const VECTORS: &str =
     "data m[obs, kinds], kind[obs] in kinds, sort[obs] in kinds, counts[sites, kinds]
-data mixed[sites, kinds], v[obs, kinds], step[obs]: int
+data mixed[sites, kinds], z2[obs, kinds], v[obs, kinds], step[obs]: int
 data grade[obs]: int, z[time], w[time]
 dim cuts = 2
 L[kinds, kinds] ~ LKJCholeskyCov(2, HalfNormal(1))
@@ -139,13 +139,16 @@ step            ~ OrderedProbit(slope * m[:, 0], cut, exp(slope))
 mixed           ~ DirichletMultinomial(9, exp(logit))
 broken[kinds]   ~ StickBreakingWeights(2)
 heavy[kinds]    ~ MvStudentT(4, 0, [[2, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+z2              ~ Mixture([0.3, 0.7], MvNormal(mu, chol=L), MvStudentT(4, 0, chol=L))
+low[cuts]       ~ Uniform(0, 1) ordered
+high[cuts]      ~ Normal(0, 1) bounded(upper=2) ordered
 v               ~ MvStudentT(nu=3 + broken[0], mu=heavy, chol=L)
 level[time]     ~ GaussianRandomWalk(0.1, 0.3, init_dist=Normal(0, 1))
 z               ~ Normal(level, 0.2)
 rho[cuts]       ~ Normal(0, 0.3)
 w               ~ AR(rho, 0.7, init_dist=Normal(0, 2))
 state[time]     ~ AR([0.5, -0.2], 0.7, init_dist=Normal(0, 2))
-target += -sum(abs(R)) - sum(state^2)
+target += -sum(abs(R)) - sum(state^2) + sum(low) - sum(high)
 ";
 
 /// The stop-signal task, trials with a signal and without.
@@ -323,6 +326,7 @@ fn data() -> Dataset {
     put("sort", &[ROWS], vec![2.0, 1.0, 2.0, 0.0, 1.0, 0.0, 1.0]);
     put("step", &[ROWS], vec![1.0, 2.0, 2.0, 0.0, 1.0, 0.0, 1.0]);
     put("v", &[ROWS, 3], wave(8, 3 * ROWS));
+    put("z2", &[ROWS, 3], wave(9, 3 * ROWS));
     put("mixed", &[2, 3], vec![4.0, 3.0, 2.0, 0.0, 4.0, 5.0]);
     put("grade", &[ROWS], vec![0.0, 1.0, 2.0, 1.0, 1.0, 0.0, 2.0]);
     put("counts", &[2, 3], vec![2.0, 3.0, 4.0, 5.0, 4.0, 0.0]);

@@ -20,8 +20,8 @@ pub fn of_one<'g>(name: &str, x: Expr<'g>) -> Option<Expr<'g>> {
         "floor" => x.floor(),
         "i0" => x.log_i0().exp(),
         "i0e" => (x.log_i0() - x.abs()).exp(),
-        "i1" => x.log_i0().exp() * x.unary(Unary::I1OverI0),
-        "i1e" => (x.log_i0() - x.abs()).exp() * x.unary(Unary::I1OverI0),
+        "i1" => x.log_i0().exp() * bessel_ratio(x),
+        "i1e" => (x.log_i0() - x.abs()).exp() * bessel_ratio(x),
         "log1m_exp" => log1m_exp(x),
         "ndtr" => ndtr(x),
         "probit" => probit(x),
@@ -41,6 +41,13 @@ pub fn of_two<'g>(name: &str, x: Expr<'g>, y: Expr<'g>) -> Option<Expr<'g>> {
         "mod" => modulo(x, y),
         _ => return None,
     })
+}
+
+/// I₁(x)/I₀(x), which is x/2 around 0, where the slope of the operation is 0/0.
+fn bessel_ratio(x: Expr<'_>) -> Expr<'_> {
+    let near = x.abs().lt(Expr::lit(1e-8));
+    let far = near.select(Expr::lit(1.0), x).unary(Unary::I1OverI0);
+    near.select(x * Expr::lit(0.5), far)
 }
 
 /// −1, 0 or 1.

@@ -59,6 +59,8 @@ pub enum Draw {
     MvNormal,
     /// A vector: degrees of freedom, location, Cholesky factor of the scale.
     MvStudentT,
+    /// A vector from one of several: the weight of each (each).
+    MixtureOfVectors(Vec<Draw>),
     /// A vector of sum 0: sigma.
     ZeroSumNormal,
     /// A series: drift and sigma of each step (first element).
@@ -81,7 +83,9 @@ impl Draw {
         match self {
             Draw::Scalar(scalar) => scalar.args().len(),
             Draw::Truncated(part) | Draw::Censored(part) => 2 + part.n_arguments(),
-            Draw::Mixture(parts) => parts.iter().map(|p| 1 + p.n_arguments()).sum(),
+            Draw::Mixture(parts) | Draw::MixtureOfVectors(parts) => {
+                parts.iter().map(|p| 1 + p.n_arguments()).sum()
+            }
             Draw::Categorical
             | Draw::Dirichlet
             | Draw::StickBreakingWeights
@@ -130,6 +134,14 @@ impl Draw {
             Draw::OrderedProbit => {
                 let (eta, sigma) = (arguments[0][0], arguments[2][0]);
                 out[0] = draw_ordered_probit(rng, eta, arguments[1], sigma) as f64;
+                return;
+            }
+            Draw::MixtureOfVectors(parts) => {
+                let weights: Vec<f64> = arguments[..parts.len()].iter().map(|w| w[0]).collect();
+                match draw_categorical(rng, &weights) {
+                    Some(k) => parts[k].draw(rng, own_arguments(parts, k, arguments), out),
+                    None => out.fill(f64::NAN),
+                }
                 return;
             }
             Draw::Dirichlet => draw_dirichlet(rng, arguments[0]),
@@ -209,14 +221,18 @@ impl Draw {
                 let Some(k) = draw_categorical(rng, &weights) else {
                     return f64::NAN;
                 };
-                let before: usize = parts[..k].iter().map(Draw::n_arguments).sum();
-                let start = parts.len() + before;
-                let own = &arguments[start..start + parts[k].n_arguments()];
-                parts[k].number(rng, own, i)
+                parts[k].number(rng, own_arguments(parts, k, arguments), i)
             }
             other => panic!("{other:?} does not give single real numbers"),
         }
     }
+}
+
+/// The arguments of part `k`, which follow all weights and those of the parts before.
+fn own_arguments<'a, 'b>(parts: &[Draw], k: usize, arguments: &'a [&'b [f64]]) -> &'a [&'b [f64]] {
+    let before: usize = parts[..k].iter().map(Draw::n_arguments).sum();
+    let start = parts.len() + before;
+    &arguments[start..start + parts[k].n_arguments()]
 }
 
 /// Element `i` of an argument that has one for each, or one for all.

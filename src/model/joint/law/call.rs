@@ -3,9 +3,9 @@
 use super::super::build::Build;
 use super::{Law, infinite, lit};
 use crate::Result;
-use crate::dist::{Form, Real, Scalar, Structured};
+use crate::dist::{ArgKind, Form, Real, Scalar, Structured};
 use crate::model::ast::{Call, Expr, ExprKind, Name};
-use crate::model::families::{Resolved, as_distribution, resolve};
+use crate::model::families::{Resolved, as_distribution, family, resolve};
 use fitzroy_graph::{DimId, Expr as Value};
 
 /// What a distribution is for: the variable, and the dims its arguments may have.
@@ -26,6 +26,7 @@ impl<'g> Build<'_, 'g> {
         let resolved = resolve(self.model.text(), call)?;
         match resolved.form {
             Form::Scalar(scalar) => self.scalar(scalar, call, &resolved, of).map(Some),
+            Form::Structured(Structured::Mixture) if of_vectors(&resolved) => Ok(None),
             Form::Structured(Structured::Mixture) => self.mixture(call, &resolved, of).map(Some),
             Form::Structured(Structured::Censored) => self.censored(&resolved, of).map(Some),
             Form::Structured(Structured::Interval) => {
@@ -145,6 +146,19 @@ impl<'g> Build<'_, 'g> {
             parts.push(part);
         }
         let weights = self.weights(call, w, parts.len(), of)?;
+        Ok(Law::Mixture(weights, parts))
+    }
+
+    /// Weights and their logarithms: the elements of a list, or along the one dim that the
+    /// variable has not.
+    pub(in crate::model::joint) fn weights(
+        &mut self,
+        call: &Call,
+        w: &Expr,
+        n: usize,
+        of: Of<'_>,
+    ) -> Result<Vec<(Value<'g>, Value<'g>)>> {
+        let weights = self.listed_weights(call, w, n, of)?;
         let known: Option<Vec<f64>> = weights.iter().map(|w| w.0.constant()).collect();
         if let Some(known) = known {
             let total: f64 = known.iter().sum();
@@ -154,12 +168,10 @@ impl<'g> Build<'_, 'g> {
                 return Err(self.model.error(w.span, message));
             }
         }
-        Ok(Law::Mixture(weights, parts))
+        Ok(weights)
     }
 
-    /// Weights and their logarithms: the elements of a list, or along the one dim that the
-    /// variable has not.
-    fn weights(
+    fn listed_weights(
         &mut self,
         call: &Call,
         w: &Expr,
@@ -241,4 +253,11 @@ impl<'g> Build<'_, 'g> {
         }
         Ok(Law::Censored(Box::new(part), ends[0], ends[1]))
     }
+}
+
+/// Whether the first component of a mixture gives vectors.
+fn of_vectors(resolved: &Resolved<'_>) -> bool {
+    let first = resolved.values[1].and_then(as_distribution);
+    let family = first.and_then(|call| family(&call.name.text));
+    family.is_some_and(|f| f.forms[0].support().event() != ArgKind::Scalar)
 }

@@ -118,6 +118,76 @@ fn vectors_with_heavy_tails_share_or_have_their_own_locations() {
 }
 
 #[test]
+fn vectors_are_from_one_of_several_distributions() {
+    let y = [1.0, 0.5, -0.3, 2.0, 0.1, 1.5, -1.0, 0.4, 0.6, 0.7];
+    let head = "data y[obs, k], group[obs] in groups\nmu[k] ~ Normal(0, 1)\nnu ~ Gamma(2, 0.5)\n\
+                L[k, k] ~ LKJCholeskyCov(2, HalfNormal(1))\ndim parts = 2\n";
+    let data: &Reals<'_> = &[("y", &[5, 2], &y), ("group", &[5], &GROUP[..5])];
+    let law = "MvNormal(mu, chol=L), MvStudentT(nu, -1, [[2, 0.5], [0.5, 1]]))";
+    let parts = |y: &[f64], read: &dyn Fn(&str) -> Vec<f64>| {
+        let normal = mv_normal_cholesky(y, &read("mu"), &read("L"));
+        let scale = [2.0, 0.5, 0.5, 1.0];
+        [normal, mv_student(y, read("nu")[0], &[-1.0; 2], &scale)]
+    };
+    let list = format!("{head}p ~ Beta(2, 2)\ny ~ Mixture([p, 1 - p], {law}");
+    check(&list, data, |read| {
+        let p = read("p")[0];
+        let of = |y: &[f64]| mixture(&[p, 1.0 - p], &parts(y, read));
+        y.chunks(2).map(of).collect()
+    });
+    let vector = format!("{head}w[parts] ~ Dirichlet([1, 2])\ny ~ Mixture(w, {law}");
+    check(&vector, data, |read| {
+        y.chunks(2)
+            .map(|y| mixture(&read("w"), &parts(y, read)))
+            .collect()
+    });
+    let group = format!("{head}w[groups, parts] ~ Dirichlet([1, 2])\ny ~ Mixture(w[group], {law}");
+    check(&group, data, |read| {
+        let w = read("w");
+        let of = |i: usize| {
+            mixture(
+                &w[2 * GROUP[i] as usize..][..2],
+                &parts(&y[2 * i..][..2], read),
+            )
+        };
+        (0..5).map(of).collect()
+    });
+    let three = "dim g = 2\ndim k = 2\n\
+                 x[g, k] ~ Mixture([0.2, 0.5, 0.3], MvNormal(0, [[1, 0], [0, 1]]), \
+                 MvNormal([3, 1], [[2, 0.6], [0.6, 1]]), MvStudentT(4, -2, chol=[[1, 0], [0.5, 2]]))";
+    check_prior(three, &each(4), |x| {
+        let of = |x: &[f64]| {
+            let normal = mv_normal(x, &[0.0; 2], &[1.0, 0.0, 0.0, 1.0]);
+            let other = mv_normal(x, &[3.0, 1.0], &[2.0, 0.6, 0.6, 1.0]);
+            let heavy = mv_student_cholesky(x, 4.0, &[-2.0; 2], &[1.0, 0.0, 0.5, 2.0]);
+            mixture(&[0.2, 0.5, 0.3], &[normal, other, heavy])
+        };
+        x.chunks(2).map(of).sum()
+    });
+    let refused = |components: &str, expected: &str| {
+        let text = format!("data y[obs, k]\ny ~ Mixture([0.3, 0.7], {components})");
+        let message = error(&text, &data[..1]);
+        assert!(message.contains(expected), "{message}");
+    };
+    let normal = "MvNormal(0, [[1, 0], [0, 1]])";
+    let neither = "vectors are mixed of `MvNormal` and `MvStudentT`, and `Dirichlet` is neither";
+    refused(&format!("{normal}, Dirichlet([1, 1])"), neither);
+    refused(
+        &format!("{normal}, Normal(0, 1)"),
+        "and `Normal` is neither",
+    );
+    refused(
+        &format!("Normal(0, 1), {normal}"),
+        "`MvNormal` does not give single numbers",
+    );
+    refused(normal, "2 weights for 1 components");
+    refused(
+        &format!("{normal}, MvNormal([0, 0, 0], [[1, 0], [0, 1]])"),
+        "`mu` of `MvNormal`",
+    );
+}
+
+#[test]
 fn broken_sticks_have_their_density_observed_and_as_parameters() {
     for k in [2, 3, 5] {
         let text = format!("dim k = {k}\nx[k] ~ StickBreakingWeights(1.7)");

@@ -78,6 +78,9 @@ fn draws_of_vectors_share_or_have_their_own_arguments() {
     check_means(sticks, data, "y", &[0.25, 0.75, 0.25, 0.75], 0.2);
     let heavy = "data y[obs, k]\ny ~ MvStudentT(nu=8, mu=y, chol=[[1, 0], [0.5, 1]])";
     check_means(heavy, data, "y", &y, 1.3);
+    let several = "data y[obs, k]\ny ~ Mixture([0.25, 0.75], MvNormal(y, [[1, 0], [0, 1]]), \
+                   MvNormal(2, [[1, 0.5], [0.5, 1]]))";
+    check_means(several, data, "y", &y.map(|y| 0.25 * y + 1.5), 1.5);
     let mixed = "data y[obs, k]\ny ~ DirichletMultinomial(sum(y, axis=k), [1, 3])";
     check_means(mixed, n, "y", &[1.0, 3.0, 2.0, 6.0], 2.1);
     let steps = "data y[obs] : int\ny[obs] ~ OrderedProbit(0, [-1, 1], [0.1, 2])";

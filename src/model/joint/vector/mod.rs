@@ -4,6 +4,7 @@ mod category;
 mod counts;
 mod levels;
 mod lkj;
+mod mixture;
 mod normal;
 mod ordered;
 mod series;
@@ -45,6 +46,7 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> R
         Structured::LkjCorr => lkj::correlation_parameter(b, &site),
         Structured::GaussianRandomWalk => series::walk_parameter(b, &site),
         Structured::Ar => series::autoregressive_parameter(b, &site),
+        Structured::Mixture => mixture::parameter(b, &site),
         _ => panic!("{form:?} is discrete or of single numbers, which was handled before"),
     }
 }
@@ -96,7 +98,8 @@ pub(super) fn likelihood<'g>(
             );
             Err(b.model.error(observed.s.distribution.span, message))
         }
-        Structured::Mixture | Structured::Censored | Structured::Interval => {
+        Structured::Mixture => mixture::observed(b, &site, y, observed),
+        Structured::Censored | Structured::Interval => {
             panic!("distributions of single numbers were handled before")
         }
     }
@@ -130,7 +133,8 @@ pub(super) fn prediction(b: &mut Build<'_, '_>, s: &Sampled, dims: &[DimId]) -> 
             );
             Err(b.model.error(s.distribution.span, message))
         }
-        Structured::Mixture | Structured::Censored | Structured::Interval => {
+        Structured::Mixture => mixture::draw(b, &site, false),
+        Structured::Censored | Structured::Interval => {
             panic!("distributions of single numbers were handled before")
         }
     }

@@ -179,9 +179,10 @@ pub(super) fn observed<'g>(
 ) -> Result<()> {
     let v = b.vector(site, 1)?;
     check_finite(b, observed)?;
-    let Moments { mean, factor } = moments(b, site, &v, 0)?;
+    let of = moments(b, site, &v, 0)?;
+    let rows = rows_given(b, &v, y, &of);
+    let Moments { mean, factor } = of;
     let volume = log_volume(b, factor, &v);
-    let rows = lit(-0.5) * squares(b, factor, y - mean, &v) - volume;
     let shared = mean.dims().iter().all(|d| *d == v.event);
     let sum = scatter(observed.values, v.k)
         .filter(|_| shared)
@@ -250,11 +251,36 @@ fn shared_sum<'g>(
     lit(-0.5) * (square(root) + n * square(off)) - n * volume
 }
 
+/// ln p of each vector of `y`.
+fn rows_given<'g>(b: &Build<'_, 'g>, v: &Vector, y: Value<'g>, of: &Moments<'g>) -> Value<'g> {
+    lit(-0.5) * squares(b, of.factor, y - of.mean, v) - log_volume(b, of.factor, v)
+}
+
+/// ln p of each vector of `y`.
+pub(super) fn rows<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    v: &Vector,
+    y: Value<'g>,
+) -> Result<Value<'g>> {
+    let of = moments(b, site, v, 0)?;
+    Ok(rows_given(b, v, y, &of))
+}
+
+/// How one is drawn.
+pub(super) fn drawing<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    v: &Vector,
+) -> Result<(Draw, Vec<Value<'g>>)> {
+    let Moments { mean, factor } = moments(b, site, v, 0)?;
+    Ok((Draw::MvNormal, vec![of_vectors(b, mean, v), factor]))
+}
+
 pub(super) fn draw(b: &mut Build<'_, '_>, site: &Site<'_>, observed: bool) -> Result<()> {
     let v = b.vector(site, 1)?;
-    let Moments { mean, factor } = moments(b, site, &v, 0)?;
-    let mean = of_vectors(b, mean, &v);
-    b.draw_vector(site, &v, Draw::MvNormal, vec![mean, factor], observed);
+    let (draw, arguments) = drawing(b, site, &v)?;
+    b.draw_vector(site, &v, draw, arguments, observed);
     Ok(())
 }
 

@@ -39,7 +39,7 @@ impl<'a> Site<'a> {
 
     fn arg_name(&self, k: usize) -> String {
         let name = self.resolved.form.args()[k].name;
-        format!("`{name}` of `{}`", self.s.distribution.name)
+        format!("`{name}` of `{}`", self.resolved.family.name)
     }
 
     /// A name for a bound array of this statement.

@@ -33,6 +33,19 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
     define_moved(b, site, &v, Moments { mean, factor }, (u, density))
 }
 
+/// ln p of each vector of `y`.
+pub(super) fn rows<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    v: &Vector,
+    y: Value<'g>,
+) -> Result<Value<'g>> {
+    let nu = freedom(b, site, v)?;
+    let Moments { mean, factor } = moments(b, site, v, 1)?;
+    let kernel = mv_student_kernel(squares(b, factor, y - mean, v), nu, v.k);
+    Ok(kernel + (ln_mv_student_norm(nu, v.k) - log_diagonal(b, factor)))
+}
+
 /// Observed vectors.
 pub(super) fn observed<'g>(
     b: &mut Build<'_, 'g>,
@@ -42,19 +55,25 @@ pub(super) fn observed<'g>(
 ) -> Result<()> {
     let v = b.vector(site, 1)?;
     check_finite(b, observed)?;
-    let nu = freedom(b, site, &v)?;
-    let Moments { mean, factor } = moments(b, site, &v, 1)?;
-    let kernel = mv_student_kernel(squares(b, factor, y - mean, &v), nu, v.k);
-    let rows = kernel + (ln_mv_student_norm(nu, v.k) - log_diagonal(b, factor));
+    let rows = rows(b, site, &v, y)?;
     b.vector_term(observed, &v.outer, rows, None);
     draw(b, site, true)
 }
 
+/// How one is drawn.
+pub(super) fn drawing<'g>(
+    b: &mut Build<'_, 'g>,
+    site: &Site<'_>,
+    v: &Vector,
+) -> Result<(Draw, Vec<Value<'g>>)> {
+    let nu = freedom(b, site, v)?;
+    let Moments { mean, factor } = moments(b, site, v, 1)?;
+    Ok((Draw::MvStudentT, vec![nu, of_vectors(b, mean, v), factor]))
+}
+
 pub(super) fn draw(b: &mut Build<'_, '_>, site: &Site<'_>, observed: bool) -> Result<()> {
     let v = b.vector(site, 1)?;
-    let nu = freedom(b, site, &v)?;
-    let Moments { mean, factor } = moments(b, site, &v, 1)?;
-    let mean = of_vectors(b, mean, &v);
-    b.draw_vector(site, &v, Draw::MvStudentT, vec![nu, mean, factor], observed);
+    let (draw, arguments) = drawing(b, site, &v)?;
+    b.draw_vector(site, &v, draw, arguments, observed);
     Ok(())
 }
