@@ -39,7 +39,7 @@ fn a_function_is_its_formula_with_the_arguments_in_it() {
     // An argument hides what the model calls so, and no argument is taken for a name of the model.
     check("let f(a) = a + x\nm = f(3 * a)", "m = 3 * a + x");
     check(
-        "let f(y, z) = y + g(z, y)\nlet g(y, z) = y / z\nm = f(x, a)",
+        "let f(y, z) = y + h(z, y)\nlet h(y, z) = y / z\nm = f(x, a)",
         "m = x + a / x",
     );
     // A recurrence and an equation may come from functions.
