@@ -27,6 +27,9 @@ ROUNDED_BY_PYMC = {
     "skewed_errors": 5e-6,
     "latent_gaussian_process": 1e-6,
     "gaussian_process_of_several_kinds": 1e-6,
+    "answers_between_normal_cutpoints": 5e-6,
+    # ln 2 in float32, times a + b of SkewStudentT.
+    "families_of_one_number": 2e-6,
     "infection": 1e-6,
 }
 
@@ -211,6 +214,133 @@ def zero_inflated_counts() -> None:
     r = rng(11)
     y = np.where(r.random(90) < 0.4, 0, r.poisson(4, 90))
     pm.ZeroInflatedPoisson("y", psi=pm.Beta("psi", 1, 1), mu=pm.Gamma("mu", 2, 0.5), observed=y)
+
+
+@model
+def zero_inflated_trials() -> None:
+    r = rng(70)
+    n, x = r.integers(3, 12, 60), r.normal(size=60)
+    y = np.where(r.random(60) < 0.3, 0, r.binomial(n, 0.4))
+    psi = pm.Beta("psi", 2, 2)
+    p = pm.math.invlogit(pm.Normal("a") + pm.Normal("b") * x)
+    pm.ZeroInflatedBinomial("y", psi=psi, n=n, p=p, observed=y)
+    pm.ZeroInflatedBinomial("z", psi=psi, n=9, p=pm.Beta("p", 2, 2), observed=y[:20] // 2)
+
+
+@model
+def overdispersed_counts_with_zeros_apart() -> None:
+    r = rng(71)
+    x = r.normal(size=70)
+    y = np.where(r.random(70) < 0.3, 0, r.negative_binomial(2, 0.3, 70))
+    psi, alpha = pm.Beta("psi", 2, 2), pm.Exponential("alpha", 0.5)
+    mu = pm.math.exp(pm.Normal("a") + pm.Normal("b") * x)
+    pm.ZeroInflatedNegativeBinomial("y", psi=psi, mu=mu, alpha=alpha, observed=y)
+    p = pm.Beta("p", 2, 2)
+    pm.ZeroInflatedNegativeBinomial("z", psi=psi, n=alpha, p=p, observed=y[:30])
+    pm.HurdleNegativeBinomial("w", psi=psi, mu=mu, alpha=alpha, observed=y)
+    pm.HurdleNegativeBinomial("v", psi=psi, n=3.5, p=p, observed=y[:30])
+
+
+@model
+def amounts_of_rain() -> None:
+    r = rng(72)
+    x = r.normal(size=60)
+    y = np.where(r.random(60) < 0.4, 0, r.gamma(2, 1.5, 60))
+    psi = pm.math.invlogit(pm.Normal("c") + 0.5 * x)
+    mu, sigma = pm.math.exp(pm.Normal("a") + pm.Normal("b") * x), pm.HalfNormal("sigma", 2)
+    pm.HurdleGamma("y", psi=pm.Beta("psi", 2, 2), mu=mu, sigma=sigma, observed=y)
+    shape, some = pm.Gamma("shape", 4, 2), pm.Beta("some", 2, 2)
+    pm.HurdleGamma("z", psi=some, alpha=shape, beta=sigma, observed=y[:20])
+    chance = pm.Beta("chance", 2, 2)
+    pm.HurdleLogNormal("w", psi=chance, mu=pm.math.log(mu), sigma=sigma, observed=y)
+    pm.Bernoulli("wet", p=psi, observed=y > 0)
+
+
+@model
+def families_of_one_number() -> None:
+    r = rng(73)
+    m, s, k = pm.Normal("m", 0, 1), pm.HalfNormal("s", 1), pm.Gamma("k", 5, 4)
+    p = pm.Beta("p", 3, 3)
+    pm.AsymmetricLaplace("a", kappa=k, mu=m, b=s, observed=r.normal(size=12))
+    pm.AsymmetricLaplace("b", q=p, mu=m, b=1.5, observed=r.normal(size=12))
+    pm.Moyal("c", mu=m, sigma=s, observed=r.gumbel(size=12))
+    pm.LogitNormal("d", mu=m, sigma=s, observed=r.beta(2, 2, 12))
+    pm.LogitNormal("e", mu=m, tau=k, observed=r.beta(2, 2, 12))
+    pm.ChiSquared("f", nu=k, observed=r.chisquare(3, 12))
+    pm.SkewStudentT("g", a=k, b=1.5, mu=m, sigma=s, observed=r.standard_t(4, 12))
+    pm.SkewStudentT("h", a=1.5, b=k, mu=m, lam=2.5, observed=r.standard_t(4, 12))
+    pm.DiscreteWeibull("i", q=p, beta=k, observed=r.integers(0, 5, 12))
+    pm.Moyal("j", 0.3, 1.2)
+    pm.SkewStudentT("l", a=2.0, b=3.0)
+
+
+@model
+def draws_from_an_urn() -> None:
+    y = np.array([3, 4, 4, 5, 6])
+    share = pm.Beta("share", 2, 2)
+    urn = pm.HyperGeometric.dist(N=12, k=8, n=6)
+    parts = [urn, pm.Binomial.dist(6, share)]
+    pm.Mixture("y", w=pt.stack([share, 1 - share]), comp_dists=parts, observed=y)
+    k, n = np.array([5, 8]), np.array([10, 9])
+    pm.HyperGeometric("marked", N=20, k=k, n=n, observed=np.array([2, 3]))
+
+
+@model
+def answers_between_normal_cutpoints() -> None:
+    r = rng(74)
+    x = r.normal(size=60)
+    y = np.digitize(x + r.normal(size=60), [-1.0, 0.5, 2.0])
+    ordered = pm.distributions.transforms.ordered
+    cut = pm.Normal("cut", 0, 3, shape=3, transform=ordered, initval=np.array([-1.0, 0.0, 1.0]))
+    eta = pm.Normal("b") * x
+    pm.OrderedProbit("y", eta=eta, cutpoints=cut, compute_p=False, observed=y)
+    pm.OrderedProbit("z", eta=pm.Normal("a"), cutpoints=cut, sigma=pm.Gamma("s", 5, 4), observed=y)
+
+
+@model
+@with_coords(tree=["fir", "oak", "elm"], plot=range(6))
+def counts_that_cluster() -> None:
+    r = rng(75)
+    counts = r.multinomial(20, [0.2, 0.3, 0.5], size=6)
+    a = pm.Gamma("a", 3, 1, dims="tree")
+    pm.DirichletMultinomial("counts", n=20, a=a, observed=counts, dims=("plot", "tree"))
+    more = r.multinomial(5, [0.2, 0.3, 0.5], size=6) + 1
+    spread = pm.math.exp(pm.Normal("spread", 0, 0.5, shape=6))
+    pm.DirichletMultinomial("more", n=more.sum(axis=1), a=a * spread[:, None], observed=more)
+
+
+@model
+def vectors_with_heavy_tails() -> None:
+    r = rng(76)
+    nu, mu = pm.Gamma("nu", 4, 1), pm.Normal("mu", 0, 1, shape=2)
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=2, eta=2, sd_dist=pm.Exponential.dist(1.0, size=2))
+    pm.MvStudentT("y", nu=nu, mu=mu, chol=chol, observed=r.normal(size=(9, 2)))
+    scale = np.array([[2.0, 0.4], [0.4, 1.0]])
+    x = pm.MvStudentT("x", nu=5, mu=np.zeros(2), scale=scale, shape=2)
+    pm.Normal("z", x, 1, observed=np.array([0.4, -1.0]))
+
+
+@model
+def broken_sticks() -> None:
+    w = pm.StickBreakingWeights("w", alpha=pm.Gamma("alpha", 3, 2), K=4)
+    mu = pm.Normal("mu", np.arange(5.0), 1, shape=5)
+    pm.NormalMixture("y", w=w, mu=mu, sigma=1.0, observed=rng(77).normal(2, 2, size=20))
+
+
+@model
+def products_order_and_incomplete_functions() -> None:
+    r = rng(78)
+    d = r.normal(size=(4, 3))
+    x = pm.Normal("x", 0, 1, shape=(4, 3))
+    k, p = pm.Gamma("k", 3, 2), pm.Beta("p", 2, 2)
+    far = pt.any(x > 1, axis=1) + pt.all(d < x + 2, axis=1)
+    near = pt.prod(1 + 0.1 * x, axis=1) + pt.cumprod(1 + x * d, axis=0)[:, 1]
+    near = near + pt.sort(x, axis=0)[:, 2]
+    shares = pt.gammainc(k, 1 + x[:, 0] ** 2) + pt.gammaincc(1.5, k) + pt.betainc(k, 2.0, p)
+    bessel = pt.i1(x[:, 1]) + pt.trunc(3 * x[:, 2])
+    ranked = pm.Deterministic("ranked", pt.sort(x[:, 0]))
+    mu = near + shares + bessel + ranked * np.arange(4) + pt.prod(x)
+    pm.Normal("y", mu + 0.1 * far, 1, observed=r.normal(size=4))
 
 
 @model

@@ -16,6 +16,7 @@ from .. import _fitzroy
 from ..model import run
 from .convert import Conversion, convert
 from .discrete import combinations, is_discrete
+from .distributions import kind_of
 from .starts import unpacked
 
 __all__ = ["Check", "check"]
@@ -86,8 +87,8 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     free = {rv.name: free[rv.name] for rv in moving(model)}
     theirs, slopes = _of_model(model, free, n)
     shown = {name: text for text, name in conversion.called.items()}
-    circles, of_circles = _on_circles(model, free)
-    for name, slope in of_circles.items():
+    ends, of_ends = _on_intervals(model, free)
+    for name, slope in of_ends.items():
         slopes[name] = slopes[name] + slope
 
     def of_text(values: dict[str, Array]) -> dict[str, Array]:
@@ -99,7 +100,7 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
         }
 
     ours = _fitzroy.log_density(conversion.text, arrays, of_text(free), of_text(slopes))
-    return Check(ours["lp"] - circles, theirs, ours["slope"], ours["other"])
+    return Check(ours["lp"] - ends, theirs, ours["slope"], ours["other"])
 
 
 def moving(model: Any) -> list[Any]:
@@ -187,17 +188,23 @@ def _value_variables(model: Any) -> tuple[Any, Any]:
     return forward, back
 
 
-def _on_circles(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Array]]:
-    """log |dx/du| of angles, less that of PyMC's coordinates, in which they go round without end,
-    and its slopes by the angles.
+def _on_intervals(model: Any, free: dict[str, Array]) -> tuple[Any, dict[str, Array]]:
+    """log |dx/du| of what PyMC samples as itself and Fitzroy between two ends, and its slopes.
 
-    Fitzroy's coordinates of an angle are those of any interval: the logit of its place in (−π, π).
+    Angles, which in PyMC's coordinates go round without end, lie in (−π, π), and shares of a
+    LogitNormal in (0, 1); Fitzroy's coordinates are the logits of their places there.
     """
     total: Any = 0.0
     slopes = {}
     for rv in moving(model):
-        if type(model.rvs_to_transforms[rv]).__name__ == "CircularTransform":
-            x = free[rv.name]
-            total = total + np.log((np.pi + x) * (np.pi - x)).reshape(len(x), -1).sum(axis=1)
-            slopes[rv.name] = 1 / (np.pi + x) - 1 / (np.pi - x)
+        transform = model.rvs_to_transforms[rv]
+        if type(transform).__name__ == "CircularTransform":
+            low, high = -np.pi, np.pi
+        elif transform is None and kind_of(rv) == "LogitNormal":
+            low, high = 0.0, 1.0
+        else:
+            continue
+        x = free[rv.name]
+        total = total + np.log((x - low) * (high - x)).reshape(len(x), -1).sum(axis=1)
+        slopes[rv.name] = 1 / (x - low) - 1 / (high - x)
     return total, slopes

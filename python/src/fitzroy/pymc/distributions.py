@@ -124,7 +124,8 @@ SAME = {
         for name in (
             "Normal HalfNormal StudentT HalfStudentT LogNormal Cauchy Laplace Logistic Gumbel "
             "Pareto Beta Kumaraswamy Uniform VonMises SkewNormal ExGaussian Wald Flat HalfFlat "
-            "TruncatedNormal Poisson Geometric HalfCauchy DiscreteUniform Bernoulli Binomial"
+            "TruncatedNormal Poisson Geometric HalfCauchy DiscreteUniform Bernoulli Binomial "
+            "Moyal LogitNormal SkewStudentT DiscreteWeibull"
         ).split()
     },
     "InvGamma": "InverseGamma",
@@ -137,6 +138,8 @@ WITH_PRECISION = {
     "LogNormal": (["mu"], "tau"),
     "StudentT": (["nu", "mu"], "lam"),
     "HalfStudentT": (["nu"], "lam"),
+    "LogitNormal": (["mu"], "tau"),
+    "SkewStudentT": (["a", "b", "mu"], "lam"),
 }
 #: Kinds whose first argument, a location that is 0, the language does not have.
 CENTRED = {"HalfNormal": 1, "HalfCauchy": 1}
@@ -204,7 +207,38 @@ def exponential(f: Family) -> Text:
 
 @family("Gamma")
 def gamma(f: Family) -> Text:
-    return call("Gamma", f.param(f.params[0]), f.inverse(f.params[1]))
+    alpha, scale = f.params
+    halved = scalar_name(alpha) == "TrueDiv" and f.walk.constants.uniform(scale) == 2
+    if halved and f.walk.constants.uniform(strip(alpha).owner.inputs[1]) == 2:
+        return call("ChiSquared", f.param(strip(alpha).owner.inputs[0]))
+    return call("Gamma", f.param(alpha), f.inverse(scale))
+
+
+@family("Rice")
+def rice(f: Family) -> Text:
+    """b = nu / sigma, as PyMC writes it, is given by nu."""
+    b, sigma = f.params
+    if scalar_name(b) == "TrueDiv":
+        nu, by = strip(b).owner.inputs
+        if _equal(f.walk.constants, by, sigma):
+            return call("Rice", f.param(nu), f.param(sigma))
+    return call("Rice", b=f.param(b), sigma=f.param(sigma))
+
+
+@family("HyperGeometric")
+def hyper_geometric(f: Family) -> Text:
+    """From those that count and the others to those that count among all."""
+    good, bad, n = f.params
+    every = good + bad
+    if scalar_name(bad) == "Sub" and _equal(f.walk.constants, strip(bad).owner.inputs[1], good):
+        every = strip(bad).owner.inputs[0]
+    return call("HyperGeometric", f.param(every), f.param(good), f.param(n))
+
+
+@family("AsymmetricLaplace")
+def asymmetric_laplace(f: Family) -> Text:
+    b, kappa, mu = (f.param(p) for p in f.params)
+    return call("AsymmetricLaplace", kappa, mu, b)
 
 
 @family("Triangular")
@@ -213,13 +247,22 @@ def triangular(f: Family) -> Text:
     return call("Triangular", lower=lower, c=c, upper=upper)
 
 
+#: Arguments of a distribution, by position and by name.
+Args = tuple[list[Text], dict[str, Text]]
+
+
 @family("Bernoulli", "Binomial")
 def binomial(f: Family) -> Text:
+    args, named = _of_trials(f)
+    return call(f.kind, *args, **named)
+
+
+def _of_trials(f: Family) -> Args:
     *n, p = f.params
     if scalar_name(p) == "Sigmoid":
         named = {"n": f.param(n[0])} if n else {}
-        return call(f.kind, **named, logit_p=f.param(_below(p)))
-    return call(f.kind, *[f.param(v) for v in [*n, p]])
+        return [], {**named, "logit_p": f.param(_below(p))}
+    return [f.param(v) for v in [*n, p]], {}
 
 
 def _below(p: Any) -> Any:
@@ -240,6 +283,11 @@ def beta_binomial(f: Family) -> Text:
 
 @family("NegBinomial")
 def negative_binomial(f: Family) -> Text:
+    args, named = _of_failures(f)
+    return call("NegativeBinomial", *args, **named)
+
+
+def _of_failures(f: Family) -> Args:
     """n = alpha and p = alpha / (mu + alpha), as PyMC writes it, is given by mu and alpha."""
     alpha, p = f.params
     fixed = f.walk.constants
@@ -249,8 +297,27 @@ def negative_binomial(f: Family) -> Text:
             terms = strip(bottom).owner.inputs
             others = [t for t in terms if not _equal(fixed, t, top)]
             if len(others) == 1:
-                return call("NegativeBinomial", f.param(others[0]), f.param(alpha))
-    return call("NegativeBinomial", n=f.param(alpha), p=f.param(p))
+                return [f.param(others[0]), f.param(alpha)], {}
+    mu = _mean_by_odds(fixed, alpha, p)
+    if mu is not None:
+        return [f.param(mu), f.param(alpha)], {}
+    return [], {"n": f.param(alpha), "p": f.param(p)}
+
+
+def _mean_by_odds(fixed: Any, alpha: Any, p: Any) -> Any:
+    """mu of p = sigmoid(ln alpha − ln mu)."""
+    odds = strip(p).owner.inputs[0] if scalar_name(p) == "Sigmoid" else None
+    if odds is None or scalar_name(odds) != "Sub":
+        return None
+    first, second = strip(odds).owner.inputs
+    if scalar_name(second) != "Log":
+        return None
+    if scalar_name(first) == "Log":
+        same = _equal(fixed, strip(first).owner.inputs[0], alpha)
+    else:
+        known = [fixed.uniform(first), fixed.uniform(alpha)]
+        same = None not in known and bool(np.isclose(known[0], np.log(known[1]), rtol=1e-15))
+    return strip(second).owner.inputs[0] if same else None
 
 
 def _equal(constants: Any, a: Any, b: Any) -> bool:
@@ -317,11 +384,15 @@ def mixture(f: Family) -> Text:
         return _zero_inflated(f, w, components)
     weights = f.walk.expr(w)
     batch = weights.axes[:-1]
+    # A row of vectors has one set of weights.
+    rows = f.axes[: len(f.axes) - components[0].owner.op.ndim_supp]
     for k in range(1, len(batch) + 1):
-        a, there = batch[-k], f.axes[-k] if k <= len(f.axes) else None
+        a, there = batch[-k], rows[-k] if k <= len(rows) else None
         if a is not None and there is not None:
             unite(there, a, "weights")
     if len(components) == 1:
+        if len(rows) < len(f.axes):
+            raise Unconvertible("Mixture", "of vectors that are one distribution with an axis")
         return _of_components(f, weights, components[0], w)
     return call("Mixture", lambda: weights.text(), *[written(f.of(c)) for c in components])
 
@@ -341,12 +412,28 @@ def _of_components(f: Family, weights: Expr, component: Any, w: Any) -> Text:
     return call("Mixture", lambda: weights.text(), *parts)
 
 
+#: The arguments of what is counted where a count is not 0 anyhow.
+COUNTED: dict[str, tuple[str, Callable[[Family], Args]]] = {
+    "Poisson": ("Poisson", lambda f: ([f.param(f.params[0])], {})),
+    "Binomial": ("Binomial", _of_trials),
+    "NegBinomial": ("NegativeBinomial", _of_failures),
+}
+
+
+def _with_chance(f: Family, name: str, w: Any, args: Args) -> Text:
+    """A distribution with the weight of what is not 0 as its first argument."""
+    by_place, named = args
+    if named:
+        return call(name, psi=chance(f, w), **named)
+    return call(name, chance(f, w), *by_place)
+
+
 def _zero_inflated(f: Family, w: Any, components: Sequence[Any]) -> Text:
     kind = kind_of(components[1])
-    if kind != "Poisson" or len(components) != 2:
+    if kind not in COUNTED or len(components) != 2:
         raise Unconvertible(f"zero-inflated {kind}", "the language has no such distribution")
-    mu = f.of(components[1])
-    return call("ZeroInflatedPoisson", chance(f, w), mu.param(mu.params[0]))
+    name, args = COUNTED[kind]
+    return _with_chance(f, f"ZeroInflated{name}", w, args(f.of(components[1])))
 
 
 @family("Hurdle")
@@ -354,6 +441,16 @@ def hurdle(f: Family) -> Text:
     w, _, component = f.params
     inner = f.of(component)
     base = getattr(inner.op, "base_rv_op", None)
-    if type(base).__name__ != "PoissonRV":
-        raise Unconvertible("Hurdle", "of another distribution than Poisson's")
-    return call("HurdlePoisson", chance(f, w), inner.param(inner.params[0]))
+    if inner.kind in ("Gamma", "LogNormal"):
+        # PyMC's Gamma has a scale in place of a rate.
+        args = inner.params
+        shown = [inner.param(args[0]), inner.param(args[1])]
+        if inner.kind == "Gamma":
+            shown[1] = inner.inverse(args[1])
+        return _with_chance(f, f"Hurdle{inner.kind}", w, (shown, {}))
+    kind = kind_of_op(base)
+    if kind not in ("Poisson", "NegBinomial"):
+        raise Unconvertible("Hurdle", f"of {kind if base is not None else inner.kind}")
+    name, args_of = COUNTED[kind]
+    *params, _, _ = inner.params
+    return _with_chance(f, f"Hurdle{name}", w, args_of(inner.part(kind, params)))

@@ -51,6 +51,7 @@ FUNCTIONS = {
     "Sign": "sign",
     "Floor": "floor",
     "Ceil": "ceil",
+    "Trunc": "trunc",
     "RoundHalfToEven": "round",
     "Erf": "erf",
     "Erfc": "erfc",
@@ -58,6 +59,7 @@ FUNCTIONS = {
     "Erfinv": "erfinv",
     "I0": "i0",
     "I0e": "i0e",
+    "I1": "i1",
     "Log1mexp": "log1m_exp",
     "GammaLn": "lgamma",
     "Psi": "digamma",
@@ -66,7 +68,6 @@ FUNCTIONS = {
 }
 #: Those that are short expressions of a name.
 FORMS = {
-    "Trunc": "where({0} < 0, ceil({0}), floor({0}))",
     "Exp2": "2^{0}",
     "Deg2Rad": "{0} * pi / 180",
     "Rad2Deg": "{0} * 180 / pi",
@@ -97,6 +98,9 @@ CALLS = {
     "LogAddExp": "log_sum_exp",
     "ArcTan2": "atan2",
     "Mod": "mod",
+    "GammaInc": "gamma_inc",
+    "GammaIncC": "gamma_incc",
+    "BetaInc": "beta_inc",
 }
 #: Ops that change nothing but the type.
 SAME = ("Cast", "Identity", "DeepCopyOp")
@@ -105,6 +109,9 @@ SAME = ("Cast", "Identity", "DeepCopyOp")
 @op("Elemwise")
 def elementwise(walk: Walk, v: Any) -> Expr:
     name = type(v.owner.op.scalar_op).__name__
+    if name == "Add" and v.type.dtype == "bool":
+        # Truths added are their `or`, as in NumPy.
+        name = "OR"
     if name == "Log":
         found = log_of_sum(walk, v.owner.inputs[0])
         if found is not None:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .axes import ATOM, MULTIPLY, Axis, Expr, Unconvertible
+from .axes import Axis, Expr, Unconvertible
+from .elementwise import constant
 from .walk import Walk, op
 
 __all__ = ["log_sum_exp"]
 
-#: Factors up to which a product is written out.
-FACTORS = 64
+#: The axis that the op names.
+OF_OP = object()
 
 
 def _over(e: Expr, axis: Any) -> tuple[list[int], list[int]]:
@@ -45,18 +46,16 @@ def log_sum_exp(walk: Walk, e: Expr, axis: Any) -> Expr:
     return _reduced(walk, "log_sum_exp", e, axis)
 
 
-@op("Sum", "Max", "Min", "CAReduce")
+#: Reductions, by the class of their ops.
+REDUCTIONS = {"Sum": "sum", "Max": "max", "Min": "min", "Prod": "prod", "All": "all", "Any": "any"}
+
+
+@op(*REDUCTIONS, "CAReduce")
 def reduction(walk: Walk, v: Any) -> Expr:
     kind = type(v.owner.op).__name__
-    name = {"Sum": "sum", "Max": "max", "Min": "min"}.get(kind)
+    name = REDUCTIONS.get(kind)
     if name is None:
         raise Unconvertible(kind, "the language has no such reduction")
-    return _reduced(walk, name, walk.expr(v.owner.inputs[0]), v.owner.op.axis)
-
-
-@op("All", "Any")
-def quantifier(walk: Walk, v: Any) -> Expr:
-    name = "min" if type(v.owner.op).__name__ == "All" else "max"
     return _reduced(walk, name, walk.expr(v.owner.inputs[0]), v.owner.op.axis)
 
 
@@ -70,23 +69,14 @@ def log_sum_exp_op(walk: Walk, v: Any) -> Expr:
     return out
 
 
-@op("Prod")
-def product(walk: Walk, v: Any) -> Expr:
+#: What leaves one element as it is, and what gives a number for it.
+RUNNING = ("cumsum", "cumprod", "sort")
+ALONE = {"softmax": 1.0, "log_softmax": 0.0}
+
+
+def _along(walk: Walk, v: Any, name: str, given: Any = OF_OP) -> Expr:
     e = walk.expr(v.owner.inputs[0])
-    places, real = _over(e, v.owner.op.axis)
-    axes = [a for i, a in enumerate(e.axes) if i not in places]
-    if not real:
-        return e.moved(axes)
-    axis = e.axes[real[0]]
-    assert axis is not None, "a real axis"
-    if len(real) > 1 or axis.root.size > FACTORS:
-        raise Unconvertible("Prod", "of more than one axis or too many factors")
-    factors = [walk.at(e, {real[0]: k}) for k in range(axis.root.size)]
-    return Expr(axes, lambda: " * ".join(f.text(ATOM) for f in factors), MULTIPLY)
-
-
-def _along(walk: Walk, v: Any, name: str) -> Expr:
-    e, axis = walk.expr(v.owner.inputs[0]), v.owner.op.axis
+    axis = v.owner.op.axis if given is OF_OP else given
     if axis is None:
         if len(e.axes) != 1:
             raise Unconvertible(name, "of all elements of an array of several axes")
@@ -97,7 +87,7 @@ def _along(walk: Walk, v: Any, name: str) -> Expr:
         axis = axis[0]
     along: Axis | None = e.axes[axis]
     if along is None:
-        return e if name == "cumsum" else Expr(e.axes, "1", number=1.0)
+        return e if name in RUNNING else constant(ALONE[name], len(e.axes))
     return Expr(e.axes, lambda: f"{name}({e.text()}, axis={walk.axis_name(e, axis % len(e.axes))})")
 
 
@@ -108,23 +98,18 @@ def softmax(walk: Walk, v: Any) -> Expr:
 
 @op("LogSoftmax")
 def log_softmax(walk: Walk, v: Any) -> Expr:
-    out = _along(walk, v, "softmax")
-    return Expr(out.axes, lambda: f"log({out.text()})")
+    return _along(walk, v, "log_softmax")
 
 
 @op("CumOp")
 def cumulative(walk: Walk, v: Any) -> Expr:
-    if v.owner.op.mode == "add":
-        return _along(walk, v, "cumsum")
-    e = walk.expr(v.owner.inputs[0])
-    if len(e.axes) != 1 or e.axes[0] is None or e.axes[0].root.size > FACTORS:
-        raise Unconvertible("CumOp", "of products of more than one axis or too many factors")
-    parts = [walk.at(e, {0: 0})]
-    for k in range(1, e.axes[0].root.size):
-        parts.append(walk.writer.let(_times(parts[-1], walk.at(e, {0: k}))))
-    listed = Expr(e.axes, lambda: "[" + ", ".join(p.text() for p in parts) + "]")
-    return walk.writer.let(listed)
+    return _along(walk, v, "cumsum" if v.owner.op.mode == "add" else "cumprod")
 
 
-def _times(a: Expr, b: Expr) -> Expr:
-    return Expr([], lambda: f"{a.text(ATOM)} * {b.text(ATOM)}", MULTIPLY)
+@op("SortOp")
+def sort(walk: Walk, v: Any) -> Expr:
+    axis = v.owner.inputs[1] if len(v.owner.inputs) > 1 else v.owner.op.axis
+    if not isinstance(axis, int):
+        given = walk.constants.uniform(axis) if hasattr(axis, "owner") else axis
+        axis = None if given is None else int(given)
+    return _along(walk, v, "sort", axis)

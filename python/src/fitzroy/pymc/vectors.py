@@ -7,7 +7,7 @@ from typing import Any
 from pytensor.tensor.elemwise import DimShuffle
 
 from .axes import Axis, Expr, Unconvertible, number, unite
-from .distributions import Family, Text, call, family, kind_of, params_of, written
+from .distributions import Args, Family, Text, call, family, kind_of, params_of, written
 from .folding import is_random
 from .matrices import square
 from .walk import core_name, look_through, scalar_name, strip
@@ -43,27 +43,51 @@ def multinomial(f: Family) -> Text:
     return call("Multinomial", n, vector(f, f.params[1], needs_axis=True))
 
 
+@family("DirichletMultinomial")
+def dirichlet_multinomial(f: Family) -> Text:
+    n = f.param(f.params[0], f.axes[:-1])
+    return call("DirichletMultinomial", n, vector(f, f.params[1], needs_axis=True))
+
+
+@family("StickBreakingWeights")
+def stick_breaking_weights(f: Family) -> Text:
+    return call("StickBreakingWeights", f.param(f.params[0], f.axes[:-1]))
+
+
 @family("MvNormal")
 def mv_normal(f: Family) -> Text:
     mu, cov = f.params[:2]
+    args, named = _moments(f, mu, cov, "cov")
+    return call("MvNormal", *args, **named)
+
+
+@family("MvStudentT")
+def mv_student(f: Family) -> Text:
+    nu, mu, scale = f.params[:3]
+    args, named = _moments(f, mu, scale, "scale")
+    return call("MvStudentT", f.param(nu, f.axes[:-1]), *args, **named)
+
+
+def _moments(f: Family, mu: Any, cov: Any, name: str) -> Args:
+    """Location, and the matrix by itself or by its factor."""
     cov = strip(cov)
     while scalar_name(mu) == "Second":
         mu = strip(mu).owner.inputs[1]
     location = vector(f, mu)
     inverse = _inverse(f, cov)
     if inverse is not None:
-        return call("MvNormal", location, cov=inverse)
+        return [location], {name: inverse}
     factor = _factor(cov)
     e = f.walk.expr(cov if factor is None else factor)
     axis = f.axes[-1]
     if len(e.axes) != 2 or axis is None:
-        raise Unconvertible("MvNormal", "with a covariance for each row")
+        raise Unconvertible(f.kind, "with a covariance for each row")
     if factor is None:
-        return call("MvNormal", location, cov=_square(f, cov, e, axis))
+        return [location], {name: _square(f, cov, e, axis)}
     for a in e.axes:
         if a is not None:
-            unite(axis, a, "MvNormal")
-    return call("MvNormal", location, chol=lambda: e.text())
+            unite(axis, a, f.kind)
+    return [location], {"chol": lambda: e.text()}
 
 
 def _factor(v: Any) -> Any:
@@ -82,8 +106,8 @@ def _square(f: Family, v: Any, e: Expr, axis: Axis) -> Text:
     if not walk.constants.holds(v):
         for a in e.axes:
             if a is None:
-                raise Unconvertible("MvNormal", "a covariance that is repeated")
-            unite(axis, a, "MvNormal")
+                raise Unconvertible(f.kind, "a covariance that is repeated")
+            unite(axis, a, f.kind)
         return lambda: e.text()
     name = walk.writer.datum(walk.constants.value(v), [axis, axis], "cov")
     return lambda: name
@@ -96,7 +120,7 @@ def _inverse(f: Family, v: Any) -> Text | None:
     precision, axis = square(f.walk, v.owner.inputs[0], "MatrixInverse"), f.axes[-1]
     if axis is None:
         return None
-    unite(axis, precision.real[0], "MvNormal")
+    unite(axis, precision.real[0], f.kind)
     return lambda: (
         f"cho_solve(cholesky({precision.text()}), identity({f.walk.writer.dim(axis)}))"
     )
@@ -143,7 +167,8 @@ def autoregressive(f: Family) -> Text:
 @family("Categorical")
 def categorical(f: Family) -> Text:
     p = f.params[0]
-    ordered = _ordered_logistic(f, look_through(p))
+    bare = look_through(strip(p))
+    ordered = _ordered_logistic(f, look_through(p)) or _ordered_probit(f, bare)
     if ordered is not None:
         return ordered
     bare = look_through(p)
@@ -187,6 +212,37 @@ def _ordered_logistic(f: Family, p: Any) -> Text | None:
             return None
         return call("OrderedLogistic", f.param(_without_last(eta)), lambda: cutpoints.text())
     return None
+
+
+def _ordered_probit(f: Family, p: Any) -> Text | None:
+    """eta, cutpoints and sigma of shares exp(join(ln Φ((eta − cutpoint[0]) / sigma), ...))."""
+    if scalar_name(p) != "Exp":
+        return None
+    joined = strip(p).owner.inputs[0].owner
+    if joined is None or core_name(joined.op) != "Join":
+        return None
+    above = next((part for part in joined.inputs if scalar_name(part) == "Switch"), None)
+    condition = strip(above).owner.inputs[0] if above is not None else None
+    z = strip(condition).owner.inputs[0] if scalar_name(condition) == "GT" else None
+    if z is None or scalar_name(z) != "TrueDiv":
+        return None
+    off, sigma = strip(z).owner.inputs
+    if scalar_name(off) != "Sub":
+        return None
+    first, mean = strip(off).owner.inputs
+    picked = strip(first).owner
+    if f.walk.constants.uniform(mean) != 0 or picked is None or core_name(picked.op) != "Subtensor":
+        return None
+    if scalar_name(picked.inputs[0]) != "Sub":
+        return None
+    eta, cut = strip(picked.inputs[0]).owner.inputs
+    cutpoints = f.walk.expr(strip(cut))
+    if len(cutpoints.axes) != 1:
+        return None
+    args = [f.param(_without_last(eta)), lambda: cutpoints.text()]
+    if f.walk.constants.uniform(sigma) == 1:
+        return call("OrderedProbit", *args)
+    return call("OrderedProbit", *args, f.param(sigma))
 
 
 def _without_last(v: Any) -> Any:
