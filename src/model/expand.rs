@@ -51,7 +51,7 @@ pub(super) fn expand(
     let unused = |k: &usize| !all.used.contains(k);
     let warning = |k: usize| {
         let name = &formulas[k].name;
-        let line = line_number(text, name.span.start);
+        let line = line_number(text, name.span.start());
         format!("the function `{name}` (line {line}) is never called")
     };
     let unused = (0..formulas.len()).filter(unused).map(warning);
@@ -81,7 +81,7 @@ impl<'a> Expansion<'a> {
     }
 
     fn line(&self, name: &Name) -> usize {
-        line_number(self.text, name.span.start)
+        line_number(self.text, name.span.start())
     }
 
     /// That the names of functions and of their arguments mean nothing else.

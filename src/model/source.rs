@@ -9,13 +9,12 @@ use std::fmt::{Display, Write as _};
 /// they say it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-    /// What stands in a function of the model: first and last byte of the call that brought it
-    /// into a statement.
-    call: Option<(usize, usize)>,
+    /// First byte, and one past the last.
+    start: u32,
+    end: u32,
+    /// What stands in a function of the model: the same of the call that brought it into a
+    /// statement; else 0 and 0.
+    call: (u32, u32),
 }
 
 impl PartialEq for Span {
@@ -28,26 +27,48 @@ impl Span {
     /// From byte `start` up to `end`.
     pub(crate) const fn of(start: usize, end: usize) -> Span {
         Span {
-            start,
-            end,
-            call: None,
+            start: start as u32,
+            end: end as u32,
+            call: (0, 0),
         }
+    }
+
+    /// First byte.
+    pub const fn start(self) -> usize {
+        self.start as usize
+    }
+
+    /// One past the last byte.
+    pub const fn end(self) -> usize {
+        self.end as usize
     }
 
     /// The same place, brought into a statement by `call`.
     #[must_use]
-    pub(crate) fn brought_by(self, call: Span) -> Span {
+    pub(crate) const fn brought_by(self, call: Span) -> Span {
         let call = call.site();
         Span {
-            call: Some((call.start, call.end)),
+            call: (call.start, call.end),
             ..self
         }
     }
 
+    /// Whether a call brought it into a statement.
+    pub(crate) const fn is_brought(self) -> bool {
+        self.call.1 > 0
+    }
+
     /// Where it is in the statement: the call that brought it there, or itself.
     #[must_use]
-    pub(crate) fn site(self) -> Span {
-        self.call.map_or(self, |(start, end)| Span::of(start, end))
+    pub(crate) const fn site(self) -> Span {
+        match self.call {
+            (_, 0) => self,
+            (start, end) => Span {
+                start,
+                end,
+                call: (0, 0),
+            },
+        }
     }
 
     /// The stretch from the start of `self` to the end of `other`.
@@ -78,10 +99,10 @@ pub fn error_at(text: &str, span: Span, message: impl Display) -> Error {
 pub(crate) fn located(kind: ErrorKind, text: &str, span: Span, message: impl Display) -> Error {
     let (place, shown) = shown(text, span);
     let mut out = format!("{place}: {message}{shown}");
-    if span.call.is_some() {
+    if span.is_brought() {
         let call = span.site();
         let (place, shown) = self::shown(text, call);
-        let name = text.get(call.start..call.end).unwrap_or_default();
+        let name = text.get(call.start()..call.end()).unwrap_or_default();
         let name = name.split('(').next().unwrap_or_default();
         write!(out, "\nin `{name}`, called at {place}:{shown}")
             .expect("writing to a String cannot fail");
@@ -91,8 +112,8 @@ pub(crate) fn located(kind: ErrorKind, text: &str, span: Span, message: impl Dis
 
 /// Line and column of `span`, and the line with a caret.
 fn shown(text: &str, span: Span) -> (String, String) {
-    let start = floor_boundary(text, span.start);
-    let end = floor_boundary(text, span.end).max(start);
+    let start = floor_boundary(text, span.start());
+    let end = floor_boundary(text, span.end()).max(start);
     let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
     let line = text[line_start..line_end].trim_end();

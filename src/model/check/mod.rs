@@ -121,8 +121,8 @@ impl Checker<'_> {
     /// The 1-based line of statement `i`.
     fn line(&self, i: usize) -> usize {
         let start = match &self.statements[i] {
-            Statement::Target(e) => e.span.site().start,
-            other => other.name().map_or(0, |n| n.span.start),
+            Statement::Target(e) => e.span.site().start(),
+            other => other.name().map_or(0, |n| n.span.start()),
         };
         line_number(self.text, start)
     }

@@ -29,7 +29,7 @@ impl Checker<'_> {
                 Statement::Data(data) => data.dims.iter().chain(&data.indexes).collect(),
                 Statement::Dim(dim) => {
                     if let Some(first) = declared.insert(&dim.name.text, &dim.name) {
-                        let line = line_number(self.text, first.span.start);
+                        let line = line_number(self.text, first.span.start());
                         let message =
                             format!("dim `{}` is already declared on line {line}", dim.name);
                         return Err(self.error(dim.name.span, message));
@@ -164,7 +164,7 @@ impl Checker<'_> {
                 let name = self.statements[symbol.statement].name().unwrap_or(dim);
                 let message = format!(
                     "`{dim}` is the name of a dim (line {}) and of a variable; rename one of them",
-                    line_number(self.text, dim.span.start)
+                    line_number(self.text, dim.span.start())
                 );
                 return Err(self.error(name.span, message));
             }

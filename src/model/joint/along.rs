@@ -134,7 +134,7 @@ fn sorted_along(values: &[f64], sizes: &[usize], place: usize) -> Vec<f64> {
     let n = sizes[place];
     let step: usize = sizes[place + 1..].iter().product();
     let mut out = values.to_vec();
-    for start in (0..values.len()).filter(|i| (i / step) % n == 0) {
+    for start in (0..values.len()).filter(|i| (i / step).is_multiple_of(n)) {
         let at = |k: usize| start + k * step;
         let mut row: Vec<f64> = (0..n).map(|k| values[at(k)]).collect();
         row.sort_by(f64::total_cmp);

@@ -276,7 +276,7 @@ impl<'g> Build<'_, 'g> {
             Statement::Target(e) => {
                 let value = self.value(e)?;
                 let line =
-                    crate::model::source::line_number(self.model.text(), e.span.site().start);
+                    crate::model::source::line_number(self.model.text(), e.span.site().start());
                 self.term(&format!("target (line {line})"), TermKind::Potential, value);
                 Ok(())
             }

@@ -99,7 +99,7 @@ impl<'g> Build<'_, 'g> {
         }
         self.lists += 1;
         Ok(Some(Column {
-            name: format!("index {} at {}", self.lists, e.span.start),
+            name: format!("index {} at {}", self.lists, e.span.start()),
             rows: value.dims(),
             at: known.iter().map(|&x| x as u32).collect(),
         }))

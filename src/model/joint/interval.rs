@@ -206,7 +206,7 @@ impl<'g> Build<'_, 'g> {
             shape,
             at,
             values: values.to_vec(),
-            line: line_number(self.model.text(), of.s.name.span.start),
+            line: line_number(self.model.text(), of.s.name.span.start()),
         })
     }
 }

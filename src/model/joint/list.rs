@@ -28,7 +28,7 @@ impl<'g> Build<'_, 'g> {
         let known: Option<Vec<Vec<f64>>> = values.iter().map(|&v| scope.known(v)).collect();
         if let Some(known) = known {
             self.lists += 1;
-            let name = format!("list {} at {}", self.lists, span.start);
+            let name = format!("list {} at {}", self.lists, span.start());
             return Ok(scope.bound_data(&name, &dims, &known.concat()));
         }
         // Each in its place among zeros; exact for infinite elements too.

@@ -161,7 +161,7 @@ impl<'m, 'g> Build<'m, 'g> {
             shape,
             at: seen.at.to_vec(),
             values: known.clone(),
-            line: line_number(self.model.text(), s.name.span.start),
+            line: line_number(self.model.text(), s.name.span.start()),
         }));
         let observed = Observed {
             s,

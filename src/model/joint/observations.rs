@@ -74,7 +74,7 @@ impl<'g> Build<'_, 'g> {
             shape,
             at,
             values: values.to_vec(),
-            line: line_number(self.model.text(), s.name.span.start),
+            line: line_number(self.model.text(), s.name.span.start()),
         })))
     }
 

@@ -158,10 +158,10 @@ impl<'a> Parser<'a> {
         if self.take_sign(sign) {
             return Ok(());
         }
-        let opener = &self.text[open.start..open.end];
+        let opener = &self.text[open.start()..open.end()];
         let (line, here) = (
-            line_number(self.text, open.start),
-            line_number(self.text, self.span().start),
+            line_number(self.text, open.start()),
+            line_number(self.text, self.span().start()),
         );
         let place = if line == here {
             String::new()
@@ -211,7 +211,7 @@ impl<'a> Parser<'a> {
             Kind::Name(n) => format!("`{n}`"),
             Kind::Number(_) => {
                 let span = self.span();
-                format!("the number {}", &self.text[span.start..span.end])
+                format!("the number {}", &self.text[span.start()..span.end()])
             }
             Kind::Text(t) => format!("the text {t:?}"),
             Kind::Sign(s) => format!("`{s}`"),

@@ -63,7 +63,7 @@ fn each<'g>(
     what: &str,
     f: impl Fn(usize) -> f64,
 ) -> Value<'g> {
-    let tag = format!("{what} of {} at {}", s.name, s.name.span.start);
+    let tag = format!("{what} of {} at {}", s.name, s.name.span.start());
     let all: Vec<f64> = (0..v.k).map(f).collect();
     b.scope.bound_data(&tag, &[v.event], &all)
 }

@@ -44,7 +44,7 @@ impl<'a> Site<'a> {
 
     /// A name for a bound array of this statement.
     pub(super) fn tag(&self, what: &str) -> String {
-        format!("{what} of {} at {}", self.s.name, self.s.name.span.start)
+        format!("{what} of {} at {}", self.s.name, self.s.name.span.start())
     }
 }
 
