@@ -224,10 +224,12 @@ fn curves_are_fitted_and_networks_trained_as_on_the_cpu() {
     assert!(gpus.log().lines().filter(|l| l.contains("launch")).count() > 100);
 }
 
-/// Two GPUs, one of which is full or goes wrong: what is said, and that memory of one is not the other's.
+/// Several GPUs, one of which is full and one goes wrong: what is said; and the last of them makes the draws of
+/// the CPU, in memory of its own.
 #[test]
-fn gpus_that_are_full_or_go_wrong_are_said() {
-    let Some(gpus) = Gpus::new("ptx-wrong", "fails_at=3;memory_mib=1,taken_mib=1") else {
+fn gpus_that_are_full_or_go_wrong_are_said_and_others_work() {
+    let gpus = "fails_at=3;memory_mib=1,taken_mib=1;capability=8.6,multiprocessors=2";
+    let Some(gpus) = Gpus::new("ptx-wrong", gpus) else {
         return;
     };
     let said = gpus.sample(&["--device", "cuda:0", "--out", "a"], false);
@@ -236,4 +238,11 @@ fn gpus_that_are_full_or_go_wrong_are_said() {
     let said = gpus.sample(&["--device", "cuda:1", "--out", "b"], false);
     assert_ne!(said.code, 0, "{}", said.err);
     assert!(said.err.contains("of the 0 MiB"), "{}", said.err);
+    let gpus = gpus.with("FITZROY_PTX_RACES", "1");
+    let last = ["--device", "cuda:2", "--precision", "f64", "--out", "c"];
+    let gpu = gpus.sample(&last, false).ends_with(0);
+    let cpu = gpus.sample(&["--device", "cpu", "--out", "d"], false);
+    assert_eq!(gpu.json()["summary"], cpu.ends_with(0).json()["summary"]);
+    let log = gpus.log();
+    assert!(log.contains("launch gpu=2"), "{log}");
 }
