@@ -59,9 +59,9 @@ fn bits(outcome: &Outcome) -> Bits {
     all
 }
 
-/// Teams, and the order of threads.
+/// The architecture, teams, and the order of threads.
 #[derive(Clone, Copy)]
-struct How {
+struct Launch {
     arch: u32,
     team: usize,
     order: Order,
@@ -72,14 +72,14 @@ fn assert_same_draws(
     compiler: &Arc<Compiler>,
     joint: &Joint,
     settings: &Settings,
-    how: How,
+    launch: Launch,
     what: &str,
 ) {
     let cpu = sampled(joint, settings, Device::threads()).unwrap();
-    let machine = PtxMachine::new(Arc::clone(compiler), how.arch).in_order(how.order, 5);
+    let machine = PtxMachine::new(Arc::clone(compiler), launch.arch).in_order(launch.order, 5);
     let counts = machine.counts();
-    let device = Device::machine(machine).with_team(Team::Threads(how.team));
-    let what = format!("{what}, teams of {}, compute_{}", how.team, how.arch);
+    let device = Device::machine(machine).with_team(Team::Threads(launch.team));
+    let what = format!("{what}, teams of {}, compute_{}", launch.team, launch.arch);
     let ptx = sampled(joint, settings, device).unwrap_or_else(|e| panic!("{what}: {e}"));
     assert!(counts.lock().unwrap().instructions > 10_000, "{what}");
     let (cpu_bits, ptx_bits) = (bits(&cpu), bits(&ptx));
@@ -92,8 +92,8 @@ fn assert_same_draws(
     assert_eq!(cpu.run.gradients, ptx.run.gradients, "{what}");
 }
 
-const fn how(arch: u32, team: usize) -> How {
-    How {
+const fn launch(arch: u32, team: usize) -> Launch {
+    Launch {
         arch,
         team,
         order: Order::Lockstep,
@@ -106,8 +106,19 @@ fn a_small_model_makes_the_draws_of_the_cpu_with_every_team() {
         return;
     };
     let joint = support::example_joint("eight-schools", "eight-schools.csv").unwrap();
-    for how in [how(70, 32), how(90, 128), how(100, 512), how(120, 32)] {
-        assert_same_draws(&compiler, &joint, &settings(30, 20), how, "eight schools");
+    for launch in [
+        launch(70, 32),
+        launch(90, 128),
+        launch(100, 512),
+        launch(120, 32),
+    ] {
+        assert_same_draws(
+            &compiler,
+            &joint,
+            &settings(30, 20),
+            launch,
+            "eight schools",
+        );
     }
 }
 
@@ -123,12 +134,12 @@ fn threads_in_any_order_make_the_same_draws() {
     ] {
         let joint = support::example_joint(name, file).unwrap();
         for (arch, team) in [(70, 32), (90, 64), (90, 512)] {
-            let how = How {
+            let launch = Launch {
                 arch,
                 team,
                 order: Order::Shuffled,
             };
-            assert_same_draws(&compiler, &joint, &settings(4, 2), how, name);
+            assert_same_draws(&compiler, &joint, &settings(4, 2), launch, name);
         }
     }
 }
@@ -140,8 +151,8 @@ fn examples(which: usize) {
     };
     for (name, file, _) in EXAMPLES.iter().skip(which).step_by(2) {
         let joint = support::example_joint(name, file).unwrap();
-        for how in [how(70, 32), how(90, 128)] {
-            assert_same_draws(&compiler, &joint, &settings(6, 3), how, name);
+        for launch in [launch(70, 32), launch(90, 128)] {
+            assert_same_draws(&compiler, &joint, &settings(6, 3), launch, name);
         }
     }
 }
@@ -156,6 +167,30 @@ fn the_other_half_make_them_too() {
     examples(1);
 }
 
+/// Every distribution and every function of the language, in models made for the purpose: on each of them a
+/// few short trajectories.
+#[test]
+fn every_distribution_and_function_makes_the_draws_of_the_cpu() {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    let shapes = [
+        launch(70, 128),
+        launch(80, 32),
+        launch(90, 32),
+        launch(100, 64),
+    ];
+    for ((name, joint), launch) in support::language::joints()
+        .iter()
+        .zip(shapes.iter().cycle())
+    {
+        let mut settings = settings(1, 1);
+        settings.sampler.chains = 1;
+        settings.sampler.max_treedepth = 2;
+        assert_same_draws(&compiler, joint, &settings, *launch, name);
+    }
+}
+
 #[test]
 fn every_metric_makes_the_draws_of_the_cpu() {
     let Some(compiler) = compiler().map(Arc::new) else {
@@ -167,7 +202,7 @@ fn every_metric_makes_the_draws_of_the_cpu() {
         settings.coordinates = CoordinateChoice::AsWritten;
         settings.sampler.metric = metric;
         settings.sampler.max_treedepth = 5;
-        assert_same_draws(&compiler, &joint, &settings, how(90, 128), metric.name());
+        assert_same_draws(&compiler, &joint, &settings, launch(90, 128), metric.name());
     }
 }
 
