@@ -21,6 +21,13 @@ pub(crate) struct Axis {
     of_result: usize,
 }
 
+/// One step, along nothing.
+const ONE: Axis = Axis {
+    size: 1,
+    strides: [0, 0],
+    of_result: 0,
+};
+
 /// A contraction by its axes, the last one moving fastest.
 #[derive(Clone, Debug)]
 pub(crate) struct Contraction {
@@ -161,17 +168,12 @@ impl Blocks {
         }
         let columns = kept.pop()?.size;
         let rows = kept.iter().rposition(|axis| axis.strides[wide] == 0);
-        let one = Axis {
-            size: 1,
-            strides: [0, 0],
-            of_result: 0,
-        };
         Some(Blocks {
             wide,
             from,
             packing,
             columns,
-            rows: rows.map_or(one, |at| kept.remove(at)),
+            rows: rows.map_or(ONE, |at| kept.remove(at)),
             outer: kept,
             over,
         })
@@ -245,12 +247,7 @@ unsafe fn in_blocks<L: Lanes>(
         }
     }
     let (narrow, b_side) = (1 - b.wide, b.wide);
-    let one = [Axis {
-        size: 1,
-        strides: [0, 0],
-        of_result: 0,
-    }];
-    let (terms, more) = b.over.split_last().unwrap_or((&one[0], &[]));
+    let (terms, more) = b.over.split_last().unwrap_or((&ONE, &[]));
     for_each_step(&b.outer, |at, of_result| {
         for_each_step(more, |term, _| {
             let product = Product {
@@ -271,13 +268,8 @@ unsafe fn in_blocks<L: Lanes>(
 /// Eight results at a time, so that one does not wait for the other.
 unsafe fn one_by_one(contraction: &Contraction, inputs: [*const f64; 2], to: *mut f64) {
     const SIDE_BY_SIDE: usize = 8;
-    let one = [Axis {
-        size: 1,
-        strides: [0, 0],
-        of_result: 0,
-    }];
-    let (last, outer) = contraction.kept.split_last().unwrap_or((&one[0], &[]));
-    let (terms, more) = contraction.over.split_last().unwrap_or((&one[0], &[]));
+    let (last, outer) = contraction.kept.split_last().unwrap_or((&ONE, &[]));
+    let (terms, more) = contraction.over.split_last().unwrap_or((&ONE, &[]));
     for_each_step(outer, |at, of_result| {
         for first in (0..last.size).step_by(SIDE_BY_SIDE) {
             let count = SIDE_BY_SIDE.min(last.size - first);
