@@ -7,15 +7,15 @@ mod support;
 
 use fitzroy::Result;
 use fitzroy::data::Dataset;
-use fitzroy::draws::Column;
 use fitzroy::fit::sample::{Adapt, Integrator, MetricKind, PastTurn, Sampler};
 use fitzroy::model::joint::{Joint, Rewrites};
-use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, Team, kernel_text, run};
+use fitzroy::run::{CoordinateChoice, Device, Settings, Team, kernel_text};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine, is_barrier};
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{MOST_MEMBERS, Machine, Meanwhile, Program};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use support::draws::{bits, sampled, settings};
 
 fn has_compiler() -> bool {
     let found = HostLibrary::has_compiler();
@@ -27,41 +27,6 @@ fn has_compiler() -> bool {
         eprintln!("skipped: there is no g++");
     }
     found
-}
-
-fn settings(tune: usize, draws: usize) -> Settings {
-    let mut settings = Settings::default();
-    settings.sampler.chains = 3;
-    settings.sampler.tune = tune;
-    settings.sampler.draws = draws;
-    settings.sampler.seed = 11;
-    settings.sampler.keep_warmup = true;
-    settings
-}
-
-fn sampled(joint: &Joint, settings: &Settings, device: Device) -> Result<Outcome> {
-    let settings = Settings {
-        device,
-        ..settings.clone()
-    };
-    run(joint, &settings, &Caller::silent())
-}
-
-/// Every number of every group but the facts about the run, by name, as bits.
-fn bits(outcome: &Outcome) -> Vec<(String, Vec<u64>)> {
-    let mut all = Vec::new();
-    for group in &outcome.trace.groups {
-        for variable in &group.variables {
-            let name = format!("{}/{}", group.name, variable.name);
-            let bits = match &variable.values {
-                Column::Real(x) => x.iter().map(|x| x.to_bits()).collect(),
-                Column::Integer(x) => x.iter().map(|&x| x as u64).collect(),
-                Column::Flag(x) => x.iter().map(|&x| u64::from(x)).collect(),
-            };
-            all.push((name, bits));
-        }
-    }
-    all
 }
 
 #[track_caller]

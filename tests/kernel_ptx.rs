@@ -9,10 +9,9 @@
 mod nvrtc;
 mod support;
 
-use fitzroy::draws::Column;
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
-use fitzroy::run::{Caller, CoordinateChoice, Device, Outcome, Settings, Team, run};
+use fitzroy::run::{CoordinateChoice, Device, Settings, Team};
 use fitzroy_device::gpu::{Compiler, closeness, conformance};
 use fitzroy_ptx::machine::PtxMachine;
 use fitzroy_ptx::run::Order;
@@ -20,44 +19,7 @@ use nvrtc::compiler;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use support::EXAMPLES;
-
-fn settings(tune: usize, draws: usize) -> Settings {
-    let mut settings = Settings::default();
-    settings.sampler.chains = 3;
-    settings.sampler.tune = tune;
-    settings.sampler.draws = draws;
-    settings.sampler.seed = 11;
-    settings.sampler.keep_warmup = true;
-    settings
-}
-
-fn sampled(joint: &Joint, settings: &Settings, device: Device) -> fitzroy::Result<Outcome> {
-    let settings = Settings {
-        device,
-        ..settings.clone()
-    };
-    run(joint, &settings, &Caller::silent())
-}
-
-/// Names and bits.
-type Bits = Vec<(String, Vec<u64>)>;
-
-/// Every number of every group, by name, as bits.
-fn bits(outcome: &Outcome) -> Bits {
-    let mut all = Vec::new();
-    for group in &outcome.trace.groups {
-        for variable in &group.variables {
-            let name = format!("{}/{}", group.name, variable.name);
-            let bits = match &variable.values {
-                Column::Real(x) => x.iter().map(|x| x.to_bits()).collect(),
-                Column::Integer(x) => x.iter().map(|&x| x as u64).collect(),
-                Column::Flag(x) => x.iter().map(|&x| u64::from(x)).collect(),
-            };
-            all.push((name, bits));
-        }
-    }
-    all
-}
+use support::draws::{Bits, bits, sampled, settings};
 
 /// The architecture, teams, and the order of threads.
 #[derive(Clone, Copy)]

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+pub(crate) mod draws;
 pub(crate) mod language;
 pub(crate) mod rewritten;
 

@@ -208,8 +208,8 @@ fn contract(
     }
 }
 
-/// Operations that work on whole arrays, also used by devices for graphs' small matrices. Takes
-/// one or two inputs, the same one twice where there is one, and allocates nothing.
+/// Operations that work on whole arrays, also used by devices for all but factors and triangular
+/// solves. Takes one or two inputs, the same one twice where there is one, and allocates nothing.
 ///
 /// # Panics
 /// When `op` is not one of running sums, slices and matrix operations.

@@ -6,7 +6,7 @@
 
 use super::blocks::{Product, add_products};
 use super::lower::Lower;
-use super::program::{Arena, KernelPlan, Loc};
+use super::program::{KernelPlan, Loc, base};
 use crate::lanes::Lanes;
 use fitzroy_graph::{DimId, Graph, NodeId};
 
@@ -192,17 +192,13 @@ pub(super) unsafe fn run<L: Lanes>(
     work: *mut f64,
     fixed: *const f64,
 ) {
-    let at = |loc: Loc| match loc.arena {
-        Arena::Work => work.cast_const().wrapping_add(loc.at),
-        Arena::Fixed => fixed.wrapping_add(loc.at),
-    };
-    let inputs = [0, 1].map(|k| at(plan.inputs[k].0));
     // SAFETY: passed on.
     unsafe {
+        let inputs = [0, 1].map(|k| base(plan.inputs[k].0, work, fixed));
         let to = work.add(plan.to);
         match &contraction.blocks {
             Some(blocks) => {
-                let wide = at(blocks.from);
+                let wide = base(blocks.from, work, fixed);
                 if let Some(packing) = &blocks.packing {
                     pack(packing, blocks.wide, inputs[blocks.wide], wide.cast_mut());
                 }

@@ -6,7 +6,7 @@
 //! group, what the other rows of its band do; the rest stays in the group.
 
 use super::blocks::{GROUP, Product, subtract_products};
-use super::program::{Arena, KernelPlan};
+use super::program::{KernelPlan, base};
 use crate::lanes::Lanes;
 use fitzroy_graph::Op;
 
@@ -22,14 +22,7 @@ const BAND: usize = 48;
 pub(super) unsafe fn run<L: Lanes>(plan: &KernelPlan, work: *mut f64, fixed: *const f64) {
     // SAFETY: passed on.
     unsafe {
-        let input = |k: usize| {
-            let loc = plan.inputs[k].0;
-            let base = match loc.arena {
-                Arena::Work => work.cast_const(),
-                Arena::Fixed => fixed,
-            };
-            base.add(loc.at)
-        };
+        let input = |k: usize| base(plan.inputs[k].0, work, fixed);
         let (n, len, out) = (plan.side, plan.len, work.add(plan.to));
         match plan.op {
             Op::Cholesky => cholesky::<L>(n, input(0), out),

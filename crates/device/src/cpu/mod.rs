@@ -36,7 +36,7 @@ use fitzroy_graph::reference::kernel;
 use fitzroy_graph::{Bindings, Graph, NodeId, Op, Result};
 use lower::{Lower, Output};
 use operand::{Arg, Bound};
-use program::{Arena, KernelPlan, Loc, Motion, Step};
+use program::{Arena, KernelPlan, Loc, Motion, Step, base};
 use rows::RowOrder;
 use run::LoopRun;
 use std::sync::Arc;
@@ -293,13 +293,8 @@ impl Function {
     fn run_kernel(&self, plan: &KernelPlan, work: *mut f64) {
         let input = |k: usize| {
             let (loc, len) = plan.inputs[k];
-            let base = if loc.arena == Arena::Work {
-                work.cast_const()
-            } else {
-                self.fixed.as_ptr()
-            };
             // SAFETY: the plan's arrays lie inside their arenas; inputs and result do not overlap.
-            unsafe { std::slice::from_raw_parts(base.add(loc.at), len) }
+            unsafe { std::slice::from_raw_parts(base(loc, work, self.fixed.as_ptr()), len) }
         };
         // SAFETY: as above.
         let out = unsafe { std::slice::from_raw_parts_mut(work.add(plan.to), plan.len) };

@@ -1,8 +1,8 @@
 //! Differential equations: the pieces of a step as instructions, lane after lane.
 
 use super::lower::Lower;
-use super::program::{Arena, Loc, Motion, OdePlan, PiecePlan, SLACK};
-use super::recurrence::{base, instructions, interpret};
+use super::program::{Arena, Loc, Motion, OdePlan, PiecePlan, SLACK, base};
+use super::recurrence::{instructions, interpret};
 use fitzroy_graph::NodeId;
 use fitzroy_graph::ode::{Arrays, Course, Machine, Ode, Piece, Source, Strided};
 

@@ -55,6 +55,21 @@ pub(crate) struct Loc {
     pub(crate) at: usize,
 }
 
+/// The first number at a place.
+///
+/// # Safety
+/// The place lies inside its arena.
+#[inline(always)]
+pub(super) unsafe fn base(loc: Loc, work: *mut f64, fixed: *const f64) -> *const f64 {
+    // SAFETY: the caller vouches for the place.
+    unsafe {
+        match loc.arena {
+            Arena::Work => work.add(loc.at).cast_const(),
+            Arena::Fixed => fixed.add(loc.at),
+        }
+    }
+}
+
 /// What an instruction does to a block. Operands are named a, b, c.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Code {

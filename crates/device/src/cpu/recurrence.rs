@@ -2,7 +2,7 @@
 
 use super::elementwise::apply;
 use super::lower::Lower;
-use super::program::{Arena, BLOCK, Code, Instr, Loc, Motion, RecurrencePlan, SLACK};
+use super::program::{Arena, BLOCK, Code, Instr, Loc, Motion, RecurrencePlan, SLACK, base};
 use super::rowwise::{Place, straight};
 use fitzroy_graph::{DimId, Graph, Leaf, NodeId, Recurrence};
 
@@ -175,16 +175,6 @@ pub(super) unsafe fn run(plan: &RecurrencePlan, work: *mut f64, fixed: *const f6
                 let step = if plan.reverse { first - k } else { k };
                 interpret(&plan.code, work, fixed, step * plan.lanes + lane, lane);
             }
-        }
-    }
-}
-
-pub(super) unsafe fn base(loc: Loc, work: *mut f64, fixed: *const f64) -> *const f64 {
-    // SAFETY: see `run`.
-    unsafe {
-        match loc.arena {
-            Arena::Work => work.add(loc.at).cast_const(),
-            Arena::Fixed => fixed.add(loc.at),
         }
     }
 }
