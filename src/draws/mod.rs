@@ -11,7 +11,7 @@ mod zarr;
 pub use crate::data::Labels;
 pub use cmdstan::read_cmdstan;
 pub use merge::{Part, Unequal, merge};
-pub use netcdf::{Flush, read_netcdf, write_netcdf, write_netcdf_with};
+pub use netcdf::{Flush, netcdf_dims, read_netcdf, write_netcdf, write_netcdf_with};
 pub use open::{Opened, open_trace, read_trace};
 pub(crate) use parts::{draws_from, join_draws};
 use std::collections::BTreeMap;

@@ -167,7 +167,7 @@ fn data_that_do_not_fit_are_refused_with_what_is_there() {
     );
     refused(
         &["weather", "train", "--data", "a.nc", "a.nc"],
-        &["time goes back", "sort"],
+        &["time repeats", "a.nc and in a.nc", "keep it in one"],
     );
     refused(
         &["weather", "train", "--data", "missing.nc"],
@@ -207,7 +207,7 @@ fn data_that_do_not_fit_are_refused_with_what_is_there() {
     scratch.file("text.nc", "no data");
     refused(
         &["weather", "train", "--data", "text.nc"],
-        &["not a NetCDF-4 file"],
+        &["neither a NetCDF file nor a Zarr store"],
     );
     assert_eq!(scratch.names(), ["a.nc", "other.nc", "text.nc"]);
 }

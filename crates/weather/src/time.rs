@@ -119,45 +119,133 @@ impl Time {
     }
 }
 
+/// How the days of a file are counted.
+#[derive(Clone, Copy, PartialEq)]
+enum Calendar {
+    /// Julian dates before 15 October 1582.
+    Mixed,
+    Gregorian,
+    /// Years of 365 days.
+    NoLeap,
+    /// Months of 30 days.
+    Days360,
+}
+
+impl Calendar {
+    fn of(name: &str) -> Result<Self> {
+        Ok(match name.to_lowercase().as_str() {
+            "" | "standard" | "gregorian" => Calendar::Mixed,
+            "proleptic_gregorian" => Calendar::Gregorian,
+            "noleap" | "365_day" => Calendar::NoLeap,
+            "360_day" => Calendar::Days360,
+            _ => {
+                return Err(Error::data(format!(
+                    "calendar `{name}` is not supported, which standard, proleptic_gregorian, noleap \
+                     and 360_day are; convert the times to one of these"
+                )));
+            }
+        })
+    }
+
+    /// The date that begins a text, and the seconds behind it.
+    fn start(self, text: &str) -> Result<(i64, i64, i64, i64)> {
+        let time = Time::parse(text);
+        if let Ok(time) = time {
+            let (year, month, day) = date_of(time.0.div_euclid(DAY_S));
+            return Ok((year, month, day, time.0.rem_euclid(DAY_S)));
+        }
+        // 30 February is a date where months have 30 days.
+        let date = text.split(['T', ' ']).next().unwrap_or_default();
+        let parts: Vec<i64> = date.splitn(3, '-').flat_map(str::parse).collect();
+        match (self, &parts[..]) {
+            (Calendar::Days360, &[year, month @ 1..=12, day @ 1..=30]) => Ok((year, month, day, 0)),
+            _ => time.map(|_| (0, 0, 0, 0)),
+        }
+    }
+
+    /// Days from a fixed one to a date.
+    fn days(self, (year, month, day): (i64, i64, i64)) -> i64 {
+        match self {
+            Calendar::Mixed if (year, month, day) < (1582, 10, 15) => julian_days(year, month, day),
+            Calendar::Mixed | Calendar::Gregorian => days_of(year, month, day),
+            Calendar::NoLeap => 365 * year + days_of(1970, month, day),
+            Calendar::Days360 => 360 * year + 30 * (month - 1) + day - 1,
+        }
+    }
+
+    /// The day since 1970 that stands for one counted by [`Calendar::days`]: that of the same date,
+    /// or, where dates differ, the nearest in the course of the year.
+    fn day_since_1970(self, days: i64) -> i64 {
+        match self {
+            Calendar::Mixed | Calendar::Gregorian => days,
+            Calendar::NoLeap => {
+                let (_, month, day) = date_of(days.rem_euclid(365));
+                days_of(days.div_euclid(365), month, day)
+            }
+            Calendar::Days360 => {
+                let (year, day) = (days.div_euclid(360), days.rem_euclid(360) + 1);
+                let first = days_of(year, 1, 1);
+                let (n, rest) = {
+                    let scaled = (days_of(year + 1, 1, 1) - first) * day;
+                    (scaled / 360, scaled % 360)
+                };
+                // A half goes to the even day.
+                let up = rest > 180 || rest == 180 && n % 2 == 1;
+                first + n + i64::from(up) - 1
+            }
+        }
+    }
+}
+
+/// Days since 1970 of a date of the Julian calendar.
+fn julian_days(year: i64, month: i64, day: i64) -> i64 {
+    let shifted = year - i64::from(month <= 2);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    // 1 March of the year 0 is two days before that of the Gregorian calendar.
+    365 * shifted + shifted.div_euclid(4) + day_of_year - 719_470
+}
+
 /// Times from numbers in CF `units` ("hours since 1970-01-01") of a `calendar`.
+///
+/// Years of 365 days keep their dates. Days of years of 360 fall on the nearest in the course of the
+/// year, as with `align_on="year"` in xarray.
 ///
 /// # Errors
 /// The units or the calendar are not understood, or a number is not finite.
 pub fn from_cf(numbers: &[f64], units: &str, calendar: &str) -> Result<Vec<Time>> {
     let fail = |message: String| Err(Error::new(ErrorKind::Data, message));
-    let known = ["", "standard", "gregorian", "proleptic_gregorian"];
-    if !known.contains(&calendar.to_lowercase().as_str()) {
-        return fail(format!(
-            "calendar `{calendar}` is not supported; convert the times to the standard calendar"
-        ));
-    }
+    let calendar = Calendar::of(calendar)?;
     let Some((unit, start)) = units.split_once(" since ") else {
         return fail(format!(
             "time units `{units}`; needed are CF units such as `hours since 1970-01-01`"
         ));
     };
     let unit_s = match unit.trim().to_lowercase().as_str() {
+        "nanosecond" | "nanoseconds" | "ns" => 1e-9,
+        "microsecond" | "microseconds" | "us" | "µs" => 1e-6,
+        "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => 1e-3,
         "second" | "seconds" | "sec" | "secs" | "s" => 1.0,
         "minute" | "minutes" | "min" | "mins" => 60.0,
         "hour" | "hours" | "hr" | "hrs" | "h" => 3600.0,
         "day" | "days" | "d" => 86_400.0,
         other => {
             return fail(format!(
-                "time unit `{other}`; needed is seconds, minutes, hours or days"
+                "time unit `{other}`; needed is seconds or parts of them, minutes, hours or days"
             ));
         }
     };
-    let start = Time::parse(start).map_err(|e| e.context(format!("time units `{units}`")))?;
+    let start = calendar.start(start);
+    let (year, month, day, seconds) =
+        start.map_err(|e| e.context(format!("time units `{units}`")))?;
+    let start_s = calendar.days((year, month, day)) * DAY_S + seconds;
     let convert = |&n: &f64| {
-        let seconds = n * unit_s;
-        if seconds.abs() < 4e11 {
-            Ok(Time(start.0 + seconds.round() as i64))
-        } else {
-            Err(Error::new(
-                ErrorKind::Data,
-                format!("time {n} is out of range"),
-            ))
+        let passed = n * unit_s;
+        if !(passed.abs() < 4e11) {
+            return Err(Error::data(format!("time {n} is out of range")));
         }
+        let at = start_s + passed.round() as i64;
+        let day = calendar.day_since_1970(at.div_euclid(DAY_S));
+        Ok(Time(day * DAY_S + at.rem_euclid(DAY_S)))
     };
     numbers.iter().map(convert).collect()
 }
@@ -200,9 +288,47 @@ mod tests {
     fn cf_units_are_read_and_others_refused() {
         let times = from_cf(&[0.0, 1.5], "hours since 2000-01-01 00:00:00", "standard").unwrap();
         assert_eq!(times[1].iso(), "2000-01-01T01:30");
-        assert!(from_cf(&[0.0], "hours since 2000-01-01", "360_day").is_err());
+        assert!(from_cf(&[0.0], "hours since 2000-01-01", "julian").is_err());
         assert!(from_cf(&[0.0], "months since 2000-01-01", "").is_err());
         assert!(from_cf(&[0.0], "hours", "").is_err());
         assert!(from_cf(&[f64::NAN], "days since 2000-01-01", "").is_err());
+    }
+
+    /// By cftime and, for days of 360, xarray's `convert_calendar(align_on="year")`.
+    #[test]
+    fn other_calendars_fall_on_dates_of_this_one() {
+        for (number, units, calendar, expected) in [
+            (59.0, "days since 2024-01-01", "noleap", "2024-03-01T00:00"),
+            (
+                364.25,
+                "days since 1850-01-01",
+                "noleap",
+                "1850-12-31T06:00",
+            ),
+            (59.0, "days since 2023-01-01", "360_day", "2023-03-02T00:00"),
+            (0.0, "days since 2023-02-30", "360_day", "2023-03-02T00:00"),
+            (35.0, "days since 2023-01-01", "360_day", "2023-02-05T00:00"),
+            (
+                107.0,
+                "days since 2023-01-01",
+                "360_day",
+                "2023-04-20T00:00",
+            ),
+            (
+                17_522_904.0,
+                "hours since 1-1-1 00:00:0.0",
+                "",
+                "2000-01-01T00:00",
+            ),
+            (
+                1.7e18,
+                "nanoseconds since 1970-01-01",
+                "",
+                "2023-11-14T22:13:20",
+            ),
+        ] {
+            let found = from_cf(&[number], units, calendar).unwrap();
+            assert_eq!(found[0].iso(), expected, "{number} {units} {calendar}");
+        }
     }
 }

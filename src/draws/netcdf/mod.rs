@@ -3,6 +3,7 @@
 //! A NetCDF-4 file is an HDF5 file in which every dimension is a dataset (a "dimension scale")
 //! and every variable refers to the scales of its axes.
 
+mod dims;
 mod meaning;
 mod objects;
 mod read;
@@ -12,6 +13,7 @@ mod write;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub use dims::netcdf_dims;
 pub(super) use meaning::{labels_of_reals, translate_statistics};
 pub(super) use read::chain_and_draw_first;
 pub use read::read_netcdf;

@@ -303,9 +303,14 @@ impl Objects {
         Ok(())
     }
 
+    /// Bytes of one element of variable-length data.
+    pub(super) fn element_bytes(&self) -> usize {
+        8 + self.context.sizeof_addr as usize
+    }
+
     /// The bytes of element `i` of variable-length data.
     pub(super) fn heap_bytes(&mut self, elements: &[u8], i: usize) -> FormatResult<Vec<u8>> {
-        let size = 8 + self.context.sizeof_addr as usize;
+        let size = self.element_bytes();
         let element = elements
             .get(i * size..)
             .ok_or_else(|| invalid("too few elements".into()))?;

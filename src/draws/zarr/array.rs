@@ -2,6 +2,7 @@
 
 use super::super::Column;
 use super::blosc::{unpack_blosc, unpack_lz4};
+use super::shards::{Shards, shards};
 use crate::data::unpack as limited;
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub(super) struct Plan {
     separator: String,
     prefix: bool,
     pub(super) codecs: Vec<Value>,
+    /// How its files are made where one holds many chunks.
+    pub(super) shards: Option<Shards>,
     big_endian: bool,
     fill: Value,
 }
@@ -99,7 +102,14 @@ pub(super) fn plan(node: &Value, name: &str, draws: bool) -> Result<Option<Plan>
     let Some(stored) = stored(&node["data_type"]) else {
         return Ok(None);
     };
-    let codecs = node["codecs"].as_array().cloned().unwrap_or_default();
+    let mut codecs = node["codecs"].as_array().cloned().unwrap_or_default();
+    let (mut chunk, mut split) = (chunk, None);
+    if let [codec] = codecs.as_slice()
+        && codec["name"] == "sharding_indexed"
+    {
+        let (found, inner, own) = shards(codec, &chunk)?;
+        (chunk, codecs, split) = (inner, own, Some(found));
+    }
     let big_endian = codecs.iter().any(|c| c["configuration"]["endian"] == "big");
     let named = node["dimension_names"].as_array();
     let dim = |axis: usize| {
@@ -117,6 +127,7 @@ pub(super) fn plan(node: &Value, name: &str, draws: bool) -> Result<Option<Plan>
         separator: separator.unwrap_or(if default { "/" } else { "." }).into(),
         prefix: default,
         codecs,
+        shards: split,
         big_endian,
         fill: node["fill_value"].clone(),
     }))
@@ -139,6 +150,7 @@ fn stored(data_type: &Value) -> Option<Stored> {
     Some(match data_type.as_str()? {
         "float64" => Stored::Float(8),
         "float32" => Stored::Float(4),
+        "float16" => Stored::Float(2),
         "int64" => Stored::Signed(8),
         "int32" => Stored::Signed(4),
         "int16" => Stored::Signed(2),
@@ -225,14 +237,18 @@ impl Plan {
         })
     }
 
-    /// The elements of a chunk.
-    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Elements> {
-        let n: usize = self.chunk.iter().product();
-        let size = match self.stored {
+    /// Bytes of an element; 0 for texts, each of which has its own.
+    pub(super) fn element_bytes(&self) -> usize {
+        match self.stored {
             Stored::Float(s) | Stored::Signed(s) | Stored::Unsigned(s) | Stored::Wide(s) => s,
             Stored::Flag => 1,
             Stored::Text => 0,
-        };
+        }
+    }
+
+    /// The elements of a chunk.
+    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Elements> {
+        let (n, size) = (self.chunk.iter().product::<usize>(), self.element_bytes());
         if size > 0 && bytes.len() != n * size {
             let message = format!("a chunk has {} bytes, {} are needed", bytes.len(), n * size);
             return Err(wrong(message));
@@ -248,6 +264,9 @@ impl Plan {
         Ok(match self.stored {
             Stored::Float(8) => {
                 Elements::Numbers(Column::Real(words.map(f64::from_bits).collect()))
+            }
+            Stored::Float(2) => {
+                Elements::Numbers(Column::Real(words.map(|w| half(w as u16)).collect()))
             }
             Stored::Float(_) => {
                 let single = |w: u64| f64::from(f32::from_bits(w as u32));
@@ -328,6 +347,18 @@ impl Plan {
             }
         }
     }
+}
+
+/// A number of 16 bits: a sign, five bits of the exponent, ten behind the point.
+fn half(bits: u16) -> f64 {
+    let (exponent, digits) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let size = match exponent {
+        0 => digits * f64::exp2(-24.0),
+        31 if digits == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + digits) * f64::exp2(f64::from(exponent - 25)),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 /// The next index, last axis fastest; false after the last.

@@ -41,11 +41,6 @@ pub(super) fn unpack_blosc(bytes: &[u8]) -> Result<Vec<u8>> {
             )));
         }
     };
-    if flags & 4 != 0 {
-        return Err(wrong(
-            "Blosc with shuffled bits is not read; shuffled bytes are",
-        ));
-    }
     // Packed by the best of them, a byte holds a few hundred.
     if block == 0 || n / 4096 > bytes.len() {
         return Err(short());
@@ -79,11 +74,26 @@ pub(super) fn unpack_blosc(bytes: &[u8]) -> Result<Vec<u8>> {
                 out.extend((0..element).map(|byte| unpacked[byte * n_elements + i]));
             }
             out.extend_from_slice(&unpacked[n_elements * element..]);
+        } else if flags & 4 != 0 && (size / element).is_multiple_of(8) {
+            put_bits_together(&unpacked, element, &mut out);
         } else {
             out.append(&mut unpacked);
         }
     }
     Ok(out)
+}
+
+/// All first bits of the elements, all second bits, ...: element by element again. Blocks whose
+/// elements are not a multiple of eight are not shuffled.
+fn put_bits_together(bytes: &[u8], element: usize, out: &mut Vec<u8>) {
+    let n = bytes.len() / element;
+    for i in 0..n {
+        for byte in 0..element {
+            let bit = |bit: usize| bytes[(8 * byte + bit) * (n / 8) + i / 8] >> (i % 8) & 1;
+            out.push((0..8).fold(0, |all, k| all | bit(k) << k));
+        }
+    }
+    out.extend_from_slice(&bytes[n * element..]);
 }
 
 fn take<'a>(bytes: &mut &'a [u8], n: usize) -> Result<&'a [u8]> {

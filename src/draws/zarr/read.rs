@@ -4,14 +4,15 @@ use super::super::netcdf::translate_statistics;
 use super::super::netcdf::{chain_and_draw_first, is_draw_group, is_trace_group, labels_of_reals};
 use super::super::{Attribute, Column, Group, Labels, Trace, Variable};
 use super::array::{Elements, Plan, indices, plan, unpack, wrong};
+use super::files::Files;
+use super::filters::undo;
 use super::metadata::{ORDER, attributes_of, chunk_keys};
 use super::version2;
 use crate::{Error, ErrorKind, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Reads a trace from a Zarr store: the folder that a run of Fitzroy writes (also while it runs),
 /// or one of xarray, of version 3 or 2.
@@ -30,7 +31,7 @@ pub fn read_zarr(path: impl AsRef<Path>) -> Result<Trace> {
 
 /// An open store.
 pub(crate) struct Store {
-    root: PathBuf,
+    files: Files,
     /// `zarr.json` of everything below the root, by path.
     nodes: BTreeMap<String, Value>,
     /// Paths of arrays in the order of the model; none in stores of others.
@@ -42,12 +43,17 @@ pub(crate) struct Store {
 impl Store {
     /// Reads the metadata of the store at `root`.
     pub(crate) fn open(root: &Path) -> Result<Store> {
-        let text = match fs::read_to_string(root.join("zarr.json")) {
-            Ok(text) => text,
-            Err(_) if root.join(".zgroup").exists() => {
-                let (node, nodes) = version2::read(root)?;
+        let io = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::InvalidData => wrong(error.to_string()),
+            _ => Error::new(ErrorKind::Io, crate::data::io_message(&error)),
+        };
+        let files = Files::open(root).map_err(io)?;
+        let bytes = match files.read("zarr.json") {
+            Ok(bytes) => bytes,
+            Err(_) if files.read(".zgroup").is_ok() => {
+                let (node, nodes) = version2::read(&files)?;
                 return Ok(Store {
-                    root: root.to_path_buf(),
+                    files,
                     nodes,
                     order: Vec::new(),
                     attributes: attributes_of(&node),
@@ -58,11 +64,9 @@ impl Store {
                     "this folder is not a Zarr store: it has no zarr.json",
                 ));
             }
-            Err(error) => {
-                return Err(Error::new(ErrorKind::Io, crate::data::io_message(&error)));
-            }
+            Err(error) => return Err(io(error)),
         };
-        let node: Value = serde_json::from_str(&text)
+        let node: Value = serde_json::from_slice(&bytes)
             .map_err(|error| wrong(format!("zarr.json is damaged ({error})")))?;
         if node["zarr_format"] != 3 || node["node_type"] != "group" {
             return Err(wrong("zarr.json is not that of a group of Zarr version 3"));
@@ -70,10 +74,10 @@ impl Store {
         let mut nodes = BTreeMap::new();
         match node["consolidated_metadata"]["metadata"].as_object() {
             Some(members) => nodes.extend(members.iter().map(|(k, v)| (k.clone(), v.clone()))),
-            None => walk(root, "", &mut nodes)?,
+            None => walk(&files, "", &mut nodes)?,
         }
         Ok(Store {
-            root: root.to_path_buf(),
+            files,
             nodes,
             order: serde_json::from_value(node["attributes"][ORDER].clone()).unwrap_or_default(),
             attributes: attributes_of(&node),
@@ -220,44 +224,55 @@ impl Store {
 
     /// The decoded bytes of a chunk; none where it was never written.
     fn chunk(&self, path: &str, plan: &Plan, index: &[usize]) -> Result<Option<Vec<u8>>> {
-        let key = plan.key(index);
-        let file = self.root.join(path).join(&key);
-        let mut bytes = match fs::read(&file) {
-            Ok(bytes) => bytes,
+        let (key, read) = match &plan.shards {
+            None => {
+                let key = plan.key(index);
+                let read = self.files.read(&format!("{path}/{key}")).map(Some);
+                (key, read)
+            }
+            Some(shards) => {
+                let (shard, which) = shards.place(index);
+                let key = plan.key(&shard);
+                let read = shards.chunk(&self.files, &format!("{path}/{key}"), which);
+                (key, read)
+            }
+        };
+        let mut bytes = match read {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::new(ErrorKind::Io, crate::data::io_message(&error))),
         };
+        let context = |error: Error| error.context(format!("chunk {key}"));
         for codec in plan.codecs.iter().rev() {
-            bytes = unpack(codec["name"].as_str().unwrap_or(""), bytes)
-                .map_err(|error| error.context(format!("chunk {key}")))?;
+            let undone = undo(codec, &bytes, &plan.chunk, plan.element_bytes());
+            bytes = match undone.map_err(context)? {
+                Some(undone) => undone,
+                None => unpack(codec["name"].as_str().unwrap_or(""), bytes).map_err(context)?,
+            };
         }
         Ok(Some(bytes))
     }
 }
 
 /// Collects `zarr.json` of everything below `path`.
-fn walk(root: &Path, path: &str, nodes: &mut BTreeMap<String, Value>) -> Result<()> {
+fn walk(files: &Files, path: &str, nodes: &mut BTreeMap<String, Value>) -> Result<()> {
     let io = |error: std::io::Error| Error::new(ErrorKind::Io, crate::data::io_message(&error));
-    for entry in fs::read_dir(root.join(path)).map_err(io)? {
-        let name = entry
-            .map_err(io)?
-            .file_name()
-            .to_string_lossy()
-            .into_owned();
+    for name in files.folders(path).map_err(io)? {
         let below = if path.is_empty() {
             name
         } else {
             format!("{path}/{name}")
         };
-        let Ok(text) = fs::read_to_string(root.join(&below).join("zarr.json")) else {
+        let Ok(bytes) = files.read(&format!("{below}/zarr.json")) else {
             continue;
         };
-        let node: Value = serde_json::from_str(&text)
+        let node: Value = serde_json::from_slice(&bytes)
             .map_err(|error| wrong(format!("{below}/zarr.json is damaged ({error})")))?;
         let group = node["node_type"] == "group";
         nodes.insert(below.clone(), node);
         if group {
-            walk(root, &below, nodes)?;
+            walk(files, &below, nodes)?;
         }
     }
     Ok(())

@@ -1,15 +1,14 @@
 //! Stores of version 2: their metadata, said as version 3 says it.
 
 use super::array::wrong;
+use super::files::Files;
 use crate::{Error, ErrorKind, Result};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 /// The root and everything below it by path, as nodes of version 3.
-pub(super) fn read(root: &Path) -> Result<(Value, BTreeMap<String, Value>)> {
-    let parts = match json_of(&root.join(".zmetadata"))? {
+pub(super) fn read(files: &Files) -> Result<(Value, BTreeMap<String, Value>)> {
+    let parts = match json_of(files, ".zmetadata")? {
         Some(whole) => {
             let parts = whole["metadata"].as_object();
             parts
@@ -18,7 +17,7 @@ pub(super) fn read(root: &Path) -> Result<(Value, BTreeMap<String, Value>)> {
         }
         None => {
             let mut parts = Map::new();
-            walk(root, "", &mut parts)?;
+            walk(files, "", &mut parts)?;
             parts
         }
     };
@@ -46,28 +45,27 @@ pub(super) fn read(root: &Path) -> Result<(Value, BTreeMap<String, Value>)> {
     Ok((top, nodes))
 }
 
-fn json_of(path: &Path) -> Result<Option<Value>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
+fn json_of(files: &Files, name: &str) -> Result<Option<Value>> {
+    let bytes = match files.read(name) {
+        Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::new(ErrorKind::Io, crate::data::io_message(&error))),
     };
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let value = serde_json::from_str(&text);
+    let name = name.rsplit('/').next().unwrap_or_default();
+    let value = serde_json::from_slice(&bytes);
     Ok(Some(value.map_err(|error| {
         wrong(format!("{name} is damaged ({error})"))
     })?))
 }
 
 /// Collects the files of metadata below `path`, as `.zmetadata` would.
-fn walk(root: &Path, path: &str, parts: &mut Map<String, Value>) -> Result<()> {
-    let folder = root.join(path);
+fn walk(files: &Files, path: &str, parts: &mut Map<String, Value>) -> Result<()> {
     let below = |name: &str| match path {
         "" => name.to_string(),
         path => format!("{path}/{name}"),
     };
     for name in [".zgroup", ".zarray", ".zattrs"] {
-        if let Some(value) = json_of(&folder.join(name))? {
+        if let Some(value) = json_of(files, &below(name))? {
             parts.insert(below(name), value);
         }
     }
@@ -75,11 +73,8 @@ fn walk(root: &Path, path: &str, parts: &mut Map<String, Value>) -> Result<()> {
         return Ok(());
     }
     let io = |error: std::io::Error| Error::new(ErrorKind::Io, crate::data::io_message(&error));
-    for entry in fs::read_dir(&folder).map_err(io)? {
-        let entry = entry.map_err(io)?;
-        if entry.path().is_dir() {
-            walk(root, &below(&entry.file_name().to_string_lossy()), parts)?;
-        }
+    for name in files.folders(path).map_err(io)? {
+        walk(files, &below(&name), parts)?;
     }
     Ok(())
 }
@@ -93,6 +88,7 @@ fn array(part: &Value, attributes: Value) -> Value {
     let bytes = json!({"name": "bytes", "configuration": {"endian": endian}});
     let mut codecs = vec![bytes];
     let mut data_type = json!(match kind {
+        "f2" => "float16",
         "f4" => "float32",
         "f8" => "float64",
         "i1" => "int8",
@@ -115,11 +111,11 @@ fn array(part: &Value, attributes: Value) -> Value {
             data_type = json!("string");
             codecs = vec![json!({"name": "vlen-utf8"})];
         } else {
-            codecs.push(json!({"name": filter["id"]}));
+            codecs.push(json!({"name": filter["id"], "configuration": filter}));
         }
     }
     if part["order"] == "F" {
-        codecs.push(json!({"name": "columns first"}));
+        codecs.push(json!({"name": "transpose", "configuration": {"order": "F"}}));
     }
     if let Some(id) = part["compressor"]["id"].as_str() {
         codecs.push(json!({"name": id}));

@@ -5,7 +5,7 @@ use crate::face::{Face, Note};
 use crate::folder::Folder;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
-use fitzroy_weather::data::{Split, Splits};
+use fitzroy_weather::data::{Reading, Split, Splits};
 use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate};
 use fitzroy_weather::report::mapped;
 use fitzroy_weather::train::{Problem, find};
@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct Scoring<'a> {
     /// Files of data.
     pub data: &'a [PathBuf],
+    /// How they are read.
+    pub reading: Reading,
     /// A checkpoint, or a folder of them.
     pub checkpoint: &'a Path,
     /// Leads, initial times and rivals.
@@ -58,7 +60,7 @@ impl Scoring<'_> {
     ) -> Result<Option<Scored>> {
         let found = find(self.checkpoint)?;
         found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
-        let archive = read_for(&found.checkpoint, self.data)?;
+        let archive = read_for(&found.checkpoint, self.data, &self.reading)?;
         let splits = Splits::for_scores(&archive, &saved_split(&found.checkpoint)?)?;
         let problem = Problem::restore(archive, splits, &found.checkpoint)?;
         let saved = found.checkpoint.settings["data_checksum"].as_u64();

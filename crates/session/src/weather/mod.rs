@@ -14,7 +14,7 @@ pub use train::{Opened, Request, Trained, Training};
 
 use fitzroy::Result;
 use fitzroy_device::probe::Memory;
-use fitzroy_weather::data::{Archive, Chosen, SplitBy};
+use fitzroy_weather::data::{Archive, Chosen, Reading, SplitBy};
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::Checkpoint;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub fn free_bytes() -> Option<u64> {
 ///
 /// # Errors
 /// They cannot be read, or lack a channel.
-pub fn read_for(checkpoint: &Checkpoint, paths: &[PathBuf]) -> Result<Archive> {
+pub fn read_for(checkpoint: &Checkpoint, paths: &[PathBuf], reading: &Reading) -> Result<Archive> {
     let (mut variables, mut levels) = (Vec::<String>::new(), Vec::<f64>::new());
     let channels = checkpoint.identity["channels"].as_array();
     for channel in channels.into_iter().flatten() {
@@ -40,7 +40,12 @@ pub fn read_for(checkpoint: &Checkpoint, paths: &[PathBuf]) -> Result<Archive> {
             levels.push(level);
         }
     }
-    Archive::read(paths, &Chosen { variables, levels }, free_bytes())
+    let chosen = Chosen {
+        variables,
+        levels,
+        reading: reading.clone(),
+    };
+    Archive::read(paths, &chosen, free_bytes())
 }
 
 /// The split that a checkpoint was trained with.

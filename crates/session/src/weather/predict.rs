@@ -4,7 +4,7 @@ use super::read_for;
 use crate::face::{Face, Note};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
-use fitzroy_weather::data::Splits;
+use fitzroy_weather::data::{Reading, Splits};
 use fitzroy_weather::evaluate::forecast;
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Forecasting<'a> {
     /// Files of data, those with later states at the boundary among them.
     pub data: &'a [PathBuf],
+    /// How they are read.
+    pub reading: Reading,
     /// A checkpoint, or a folder of them.
     pub checkpoint: &'a Path,
     /// Time of the last known state; none if a step before [`Forecasting::target`].
@@ -61,7 +63,7 @@ impl Forecasting<'_> {
         }
         let found = find(self.checkpoint)?;
         found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
-        let archive = read_for(&found.checkpoint, self.data)?;
+        let archive = read_for(&found.checkpoint, self.data, &self.reading)?;
         let step_s = archive.step_s;
         let start = match (self.start, self.target) {
             (Some(start), _) => start,

@@ -2,22 +2,17 @@
 
 use super::check::{Numbers, Spread, is_number};
 use super::contents::Contents;
-use crate::files::{Axes, Dims, FieldFile};
+use super::merge::Merged;
+use super::names::Names;
+use super::parts::Parts;
 use crate::time::Time;
 use fitzroy::{Error, ErrorKind, Result};
 use flate2::Crc;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Variables that are used when none are named, with their units.
-pub(super) const KNOWN: &[(&str, &[&str])] = &[
-    ("DPT", &["K", "kelvin"]),
-    ("TEM", &["K", "kelvin"]),
-    ("GPH", &["m", "gpm", "metre", "meter"]),
-    ("U", &["m s-1", "m/s", "m s**-1"]),
-    ("V", &["m s-1", "m/s", "m s**-1"]),
-    ("precipitation", &["mm", "kg m-2"]),
-];
+/// Variables that are used when none are named and a file has one under this name.
+pub(super) const KNOWN: &[&str] = &["DPT", "TEM", "GPH", "U", "V", "precipitation"];
 
 /// The variable that is scored as rain.
 const RAIN: &str = "precipitation";
@@ -55,6 +50,15 @@ pub struct Chosen {
     pub variables: Vec<String>,
     /// Levels in hPa.
     pub levels: Vec<f64>,
+    /// How they are read.
+    pub reading: Reading,
+}
+
+/// How files are read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// What variables and axes are called.
+    pub names: Names,
 }
 
 /// A region's data.
@@ -121,7 +125,7 @@ impl Archive {
         crc.sum()
     }
 
-    /// Reads files; together they must be one series.
+    /// Reads files; together they must be one archive.
     ///
     /// # Errors
     /// As [`Archive::read_with_contents`].
@@ -129,39 +133,31 @@ impl Archive {
         Ok(Self::read_with_contents(paths, chosen, memory_bytes)?.0)
     }
 
-    /// Reads files, and says what they hold and what of it is used.
+    /// Reads files, and says what they hold and what of it is used. Each may hold some of the
+    /// variables, levels and times; used are the times at which all channels are there.
     ///
     /// # Errors
-    /// A file cannot be read; a variable or level is missing; units, grids or levels differ;
-    /// times repeat or are out of order; values are missing, are fill values, or belie their units;
-    /// it would not fit into `memory_bytes`.
+    /// A file cannot be read; a variable or level is missing; units or grids differ; times repeat
+    /// or are out of order; values are missing, are fill values, or belie their units; it would
+    /// not fit into `memory_bytes`.
     pub fn read_with_contents(
         paths: &[PathBuf],
         chosen: &Chosen,
         memory_bytes: Option<u64>,
     ) -> Result<(Self, Contents)> {
-        let mut files = Vec::new();
-        for path in paths {
-            files.push((path.display().to_string(), FieldFile::open(path)?));
-        }
-        if files.is_empty() {
-            return Err(Error::new(ErrorKind::Usage, "⟨data⟩: no file was given"));
-        }
-        files.sort_by_key(|(_, file)| file.axes.times.first().copied());
-        check_grids(&files)?;
-        let axes = files[0].1.axes.clone();
-        let channels = channels(&files[0], chosen)?;
+        let parts = Parts::open(paths, &chosen.reading.names)?;
+        let merged = Merged::new(&parts, chosen)?;
+        let axes = &parts.all[0].file.axes;
         let mut archive = Archive {
-            times: Vec::new(),
-            step_s: 0,
+            step_s: usual_step(&merged.times),
+            times: merged.times.clone(),
             lat: axes.lat.clone(),
             lon: axes.lon.clone(),
             statics: Vec::new(),
-            channels,
+            channels: merged.courses.iter().map(|c| c.channel.clone()).collect(),
             values: Vec::new(),
         };
-        let n_times: usize = files.iter().map(|(_, f)| f.axes.times.len()).sum();
-        let needed = (n_times * archive.record_len()) as u64 * 4;
+        let needed = (archive.times.len() * archive.record_len()) as u64 * 4;
         if let Some(free) = memory_bytes.filter(|&free| needed > free) {
             let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
             return Err(Error::new(
@@ -174,26 +170,37 @@ impl Archive {
                 ),
             ));
         }
-        let mut contents = Contents::new(&files[0].1, &archive.channels);
-        for (path, file) in &files {
-            let spreads = archive.append(path, file, &axes)?;
-            contents.add(&archive.channels, &spreads);
-        }
-        contents.check(&files[0].0)?;
-        check_times(&archive.times)?;
-        archive.step_s = usual_step(&archive.times);
-        archive.read_statics(&files[0].1, &mut contents)?;
+        archive.fill(&parts, &merged)?;
+        let mut contents = Contents::new(&parts, &merged);
+        contents.add(&archive.spreads(&parts, &merged)?);
+        contents.check(&parts.all[0].path)?;
+        archive.read_statics(&parts, &merged, &mut contents)?;
         contents.statics = archive.statics.iter().map(|s| s.0.clone()).collect();
         Ok((archive, contents))
     }
 
-    /// Reads the fields of (lat, lon) that have no holes.
-    fn read_statics(&mut self, file: &FieldFile, contents: &mut Contents) -> Result<()> {
-        for held in file.variables.iter().filter(|v| v.dims == Dims::Fixed) {
+    /// Reads the fields of (lat, lon) that have no holes; of several of a name the first.
+    fn read_statics(
+        &mut self,
+        parts: &Parts,
+        merged: &Merged,
+        contents: &mut Contents,
+    ) -> Result<()> {
+        for (part, variable) in &merged.statics {
+            let part = &parts.all[*part];
+            let (held, meaning) = (&part.file.variables[*variable], &part.meanings[*variable]);
+            if self.statics.iter().any(|(name, _)| *name == meaning.name) {
+                continue;
+            }
             let mut field = Vec::new();
-            file.read(&held.name, |_, values| field = values.to_vec())?;
-            if field.iter().all(|x| is_number(*x)) {
-                self.statics.push((held.name.clone(), field));
+            let read = part
+                .file
+                .read_as(&held.name, meaning.conversion, |_, values| {
+                    field = values.to_vec();
+                });
+            read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))?;
+            if field.len() == self.n_nodes() && field.iter().all(|x| is_number(*x)) {
+                self.statics.push((meaning.name.clone(), field));
             } else {
                 contents.notes.push(format!(
                     "the static field `{}` has missing values and is not used",
@@ -206,206 +213,61 @@ impl Archive {
         Ok(())
     }
 
-    /// Adds the records of a file; the spread of each channel in it.
-    fn append(&mut self, path: &str, file: &FieldFile, axes: &Axes) -> Result<Vec<Spread>> {
+    /// Reads the numbers of all channels at all times.
+    fn fill(&mut self, parts: &Parts, merged: &Merged) -> Result<()> {
         let (n, n_channels) = (self.n_nodes(), self.channels.len());
-        let start = self.values.len();
-        let n_times = file.axes.times.len();
-        self.values
-            .resize(start + n_times * n * n_channels, f32::NAN);
-        let mut variables: Vec<&str> = self.channels.iter().map(|c| c.variable.as_str()).collect();
-        variables.dedup();
-        for variable in variables {
-            let held = file.variables.iter().find(|v| v.name == variable);
-            let held = held.ok_or_else(|| missing(path, file, variable))?;
-            let own: Vec<(usize, usize)> = self
-                .channels
+        self.values = vec![f32::NAN; self.times.len() * n * n_channels];
+        for (k, part) in parts.all.iter().enumerate() {
+            let times: Vec<Option<usize>> = part
+                .file
+                .axes
+                .times
                 .iter()
-                .enumerate()
-                .filter(|(_, c)| c.variable == variable)
-                .map(|(k, c)| {
-                    let level = |p: f64| axes.levels.iter().position(|q| (p - q).abs() < 0.01);
-                    (k, c.level.and_then(level).unwrap_or(0))
-                })
+                .map(|time| self.times.binary_search(time).ok())
                 .collect();
-            let values = &mut self.values[start..];
-            file.read(&held.name, |time, record| {
-                for &(channel, level) in &own {
-                    let field = &record[level * n..(level + 1) * n];
-                    for (node, &x) in field.iter().enumerate() {
-                        values[(time * n + node) * n_channels + channel] = x;
-                    }
+            for (v, held) in part.file.variables.iter().enumerate() {
+                let own = merged.levels_of(k, v);
+                if own.is_empty() || times.iter().all(Option::is_none) {
+                    continue;
                 }
-            })
-            .map_err(|error| error.context(format!("{path}: `{variable}`")))?;
+                let values = &mut self.values;
+                let sink = |record: usize, fields: &[f32]| {
+                    let Some(time) = times[record] else { return };
+                    for &(channel, level) in &own {
+                        let field = &fields[level * n..(level + 1) * n];
+                        for (node, &x) in field.iter().enumerate() {
+                            values[(time * n + node) * n_channels + channel] = x;
+                        }
+                    }
+                };
+                let read = part
+                    .file
+                    .read_as(&held.name, part.meanings[v].conversion, sink);
+                read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))?;
+            }
         }
+        Ok(())
+    }
+
+    /// The spread of each channel.
+    fn spreads(&self, parts: &Parts, merged: &Merged) -> Result<Vec<Spread>> {
         let spread = |(first, channel): (usize, &Channel)| {
             let numbers = Numbers {
                 channel,
-                values: &self.values[start..],
+                values: &self.values,
                 first,
-                stride: n_channels,
-                times: &file.axes.times,
+                stride: self.channels.len(),
+                times: &self.times,
                 lat: &self.lat,
                 lon: &self.lon,
             };
-            let spread = numbers.spread();
-            spread.map_err(|message| Error::data(format!("{path}: {message}")))
+            numbers.spread().map_err(|(time, message)| {
+                let path = merged.path_of(parts, first, self.times[time]);
+                Error::data(format!("{path}: {message}"))
+            })
         };
-        let spreads = self.channels.iter().enumerate().map(spread);
-        let spreads = spreads.collect::<Result<Vec<Spread>>>()?;
-        self.times.extend(&file.axes.times);
-        Ok(spreads)
+        self.channels.iter().enumerate().map(spread).collect()
     }
-}
-
-fn missing(path: &str, file: &FieldFile, variable: &str) -> Error {
-    let held: Vec<&str> = file.variables.iter().map(|v| v.name.as_str()).collect();
-    let has = if held.is_empty() {
-        "none".to_string()
-    } else {
-        held.join(", ")
-    };
-    Error::data(format!(
-        "{path}: variable `{variable}` is missing; on the grid (time, [level,] lat, lon) the \
-         file has {has}"
-    ))
-}
-
-fn check_grids(files: &[(String, FieldFile)]) -> Result<()> {
-    let (first_path, first) = &files[0];
-    for (path, file) in &files[1..] {
-        let close = |a: &[f64], b: &[f64]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4)
-        };
-        let (a, b) = (&first.axes, &file.axes);
-        for (name, a, b) in [
-            ("latitude", &a.lat, &b.lat),
-            ("longitude", &a.lon, &b.lon),
-            ("level", &a.levels, &b.levels),
-        ] {
-            if !close(a, b) {
-                let range = |v: &[f64]| match (v.first(), v.last()) {
-                    (Some(low), Some(high)) => format!("{} from {low} to {high}", v.len()),
-                    _ => "none".into(),
-                };
-                return Err(Error::data(format!(
-                    "{path}: {name} ({}) differs from {first_path} ({}); bring all files to one \
-                     grid first",
-                    range(b),
-                    range(a)
-                )));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The channels to read from the first file.
-fn channels((path, file): &(String, FieldFile), chosen: &Chosen) -> Result<Vec<Channel>> {
-    let over_time = || file.variables.iter().filter(|v| v.dims != Dims::Fixed);
-    let names: Vec<String> = if !chosen.variables.is_empty() {
-        chosen.variables.clone()
-    } else {
-        let known = KNOWN.iter().map(|(name, _)| *name);
-        let known: Vec<String> = known
-            .filter(|name| over_time().any(|v| v.name == *name))
-            .map(Into::into)
-            .collect();
-        if known.is_empty() {
-            let mut all: Vec<String> = over_time().map(|v| v.name.clone()).collect();
-            all.sort();
-            all
-        } else {
-            known
-        }
-    };
-    let mut channels = Vec::new();
-    for name in &names {
-        let held = over_time().find(|v| v.name == *name);
-        let held = held.ok_or_else(|| missing(path, file, name))?;
-        let units = held.units.clone().unwrap_or_default();
-        if let Some((_, fit)) = KNOWN.iter().find(|(known, _)| known == name)
-            && !units.is_empty()
-            && !fit.contains(&units.as_str())
-        {
-            return Err(Error::data(format!(
-                "{path}: `{name}` is in `{units}`, needed is {}; convert it first",
-                fit[0]
-            )));
-        }
-        let channel = |level| Channel {
-            variable: name.clone(),
-            level,
-            units: units.clone(),
-        };
-        if held.dims == Dims::Time {
-            channels.push(channel(None));
-            continue;
-        }
-        let all = &file.axes.levels;
-        let wanted = if chosen.levels.is_empty() {
-            all
-        } else {
-            &chosen.levels
-        };
-        for &level in wanted {
-            if !all.iter().any(|p| (p - level).abs() < 0.01) {
-                let has: Vec<String> = all.iter().map(|p| p.to_string()).collect();
-                return Err(Error::data(format!(
-                    "{path}: `{name}` has no level {level} hPa; the file has {}",
-                    has.join(", ")
-                )));
-            }
-            channels.push(channel(Some(level)));
-        }
-    }
-    if channels.is_empty() {
-        return Err(off_the_grid(path, file));
-    }
-    Ok(channels)
-}
-
-/// Nothing lies on the axes: says what they are and what there is.
-fn off_the_grid(path: &str, file: &FieldFile) -> Error {
-    let axes = &file.axes;
-    let others = match file.others.is_empty() {
-        true => "axes and static fields alone".to_string(),
-        false => file.others.join(", "),
-    };
-    Error::data(format!(
-        "{path}: no variable lies on (time, [level,] lat, lon), which are {} x [{} x] {} x {}; \
-         the file has {others}",
-        axes.times.len(),
-        axes.levels.len(),
-        axes.lat.len(),
-        axes.lon.len()
-    ))
-}
-
-fn check_times(times: &[Time]) -> Result<()> {
-    for (k, pair) in times.windows(2).enumerate() {
-        if pair[1] <= pair[0] {
-            let what = if pair[1] == pair[0] {
-                "repeats"
-            } else {
-                "goes back"
-            };
-            return Err(Error::data(format!(
-                "time {what}: record {} is {} after {}; sort the records and keep each time once",
-                k + 1,
-                pair[1].iso(),
-                pair[0].iso()
-            )));
-        }
-    }
-    if times.len() < 4 {
-        return Err(Error::data(format!(
-            "{} records are too few to learn from",
-            times.len()
-        )));
-    }
-    Ok(())
 }
 
 /// The most frequent difference of neighbouring times.

@@ -16,7 +16,7 @@ pub(super) fn is_number(x: f32) -> bool {
     f64::from(x.abs()) < HUGE
 }
 
-/// The numbers of one channel of one file: those of `values` from `channel` on, each `stride`-th;
+/// The numbers of one channel: those of `values` from `channel` on, each `stride`-th;
 /// place by place, time by time.
 pub(super) struct Numbers<'a> {
     pub(super) channel: &'a Channel,
@@ -47,7 +47,7 @@ impl Numbers<'_> {
 
     /// When and where the first number lies that is meant, how many there are at that time, and
     /// how many of all.
-    fn place(&self, is_meant: impl Fn(f32) -> bool) -> Option<(usize, String, usize, String)> {
+    fn place(&self, is_meant: impl Fn(f32) -> bool) -> Option<(usize, usize, usize, String)> {
         let n = self.lat.len() * self.lon.len();
         let at = self.all().position(&is_meant)?;
         let (time, node) = (at / n, at % n);
@@ -61,7 +61,7 @@ impl Numbers<'_> {
         let share = 100.0 * count as f64 / all as f64;
         Some((
             here.count(),
-            self.times[time].iso(),
+            time,
             n,
             format!("first at {lat} N {lon} E; {count} of all {all} values, {share:.3} %"),
         ))
@@ -70,14 +70,16 @@ impl Numbers<'_> {
     /// The spread of the numbers.
     ///
     /// # Errors
-    /// Some are missing, not finite, or fill values: how many, which, and the first place.
-    pub(super) fn spread(&self) -> Result<Spread, String> {
+    /// Some are missing, not finite, or fill values: the first time, and how many, which and where.
+    pub(super) fn spread(&self) -> Result<Spread, (usize, String)> {
         let label = self.channel.label();
         if let Some((bad, time, n, place)) = self.place(|x| !x.is_finite()) {
-            return Err(format!(
-                "{label} has {bad} of {n} values missing or not finite at {time} ({place}); fill \
+            let when = self.times[time].iso();
+            let message = format!(
+                "{label} has {bad} of {n} values missing or not finite at {when} ({place}); fill \
                  or cut them out first, nothing is guessed"
-            ));
+            );
+            return Err((time, message));
         }
         let regular = |x: &f32| is_number(*x) && !FILLS.contains(x);
         let start = (f64::INFINITY, f64::NEG_INFINITY);
@@ -93,11 +95,13 @@ impl Numbers<'_> {
         if let Some(fill) = self.all().find(|x| is_fill(*x))
             && let Some((bad, time, n, place)) = self.place(|x| x == fill)
         {
-            return Err(format!(
-                "{label} is {fill:e} in {bad} of {n} values at {time} ({place}): that is a fill \
+            let when = self.times[time].iso();
+            let message = format!(
+                "{label} is {fill:e} in {bad} of {n} values at {when} ({place}): that is a fill \
                  value which the file does not declare; name it in the attribute _FillValue, and \
                  fill or cut out what is missing, for nothing is guessed"
-            ));
+            );
+            return Err((time, message));
         }
         let (mut sum, mut count) = (0.0, 0.0);
         let (mut min, mut max) = start;

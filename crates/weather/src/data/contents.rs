@@ -2,7 +2,10 @@
 
 use super::archive::{Channel, KNOWN};
 use super::check::{Spread, belied};
-use crate::files::{Dims, FieldFile};
+use super::merge::Merged;
+use super::names::Meaning;
+use super::parts::Parts;
+use crate::files::{Dims, Held};
 use fitzroy::{Error, ErrorKind, Result};
 use serde_json::{Value, json};
 
@@ -20,30 +23,41 @@ pub struct Contents {
 }
 
 impl Contents {
-    pub(super) fn new(file: &FieldFile, channels: &[Channel]) -> Self {
-        let over_time = file.variables.iter().filter(|v| v.dims != Dims::Fixed);
-        let names = over_time.map(|v| v.name.clone());
-        let mut unused: Vec<String> = names
-            .filter(|name| channels.iter().all(|c| c.variable != *name))
-            .collect();
+    pub(super) fn new(parts: &Parts, merged: &Merged) -> Self {
+        let channels: Vec<Channel> = merged.courses.iter().map(|c| c.channel.clone()).collect();
+        let (mut unused, mut notes) = (Vec::new(), Vec::new());
+        let mut note = |text: String| {
+            if !notes.contains(&text) {
+                notes.push(text);
+            }
+        };
+        for (k, part) in parts.all.iter().enumerate() {
+            part.file.notes.iter().cloned().for_each(&mut note);
+            for (v, (held, meaning)) in part.file.variables.iter().zip(&part.meanings).enumerate() {
+                let used = channels.iter().any(|c| c.variable == meaning.name);
+                if !used && held.dims != Dims::Fixed && !merged.statics.contains(&(k, v)) {
+                    unused.push(meaning.name.clone());
+                }
+                if used {
+                    read_as(held, meaning).into_iter().for_each(&mut note);
+                }
+            }
+        }
+        merged.notes.iter().cloned().for_each(&mut note);
         unused.sort();
+        unused.dedup();
         Contents {
-            used: channels.iter().map(|c| (c.clone(), None)).collect(),
+            used: channels.into_iter().map(|c| (c, None)).collect(),
             unused,
             statics: Vec::new(),
-            notes: file.notes.clone(),
+            notes,
         }
     }
 
-    /// Takes the spreads of a further file in; means weigh alike.
-    pub(super) fn add(&mut self, channels: &[Channel], spreads: &[Spread]) {
-        debug_assert_eq!(channels.len(), self.used.len());
+    /// Takes the spreads of the channels.
+    pub(super) fn add(&mut self, spreads: &[Spread]) {
         for ((_, all), own) in self.used.iter_mut().zip(spreads) {
-            *all = Some(all.map_or(*own, |all| Spread {
-                min: all.min.min(own.min),
-                mean: 0.5 * (all.mean + own.mean),
-                max: all.max.max(own.max),
-            }));
+            *all = Some(*own);
         }
     }
 
@@ -53,7 +67,7 @@ impl Contents {
             let Some(wrong) = spread.as_ref().and_then(|s| belied(channel, s)) else {
                 continue;
             };
-            if KNOWN.iter().any(|(name, _)| *name == channel.variable) {
+            if KNOWN.contains(&channel.variable.as_str()) {
                 let message = format!("{path}: {wrong}; convert the numbers, or correct the units");
                 return Err(Error::new(ErrorKind::Data, message));
             }
@@ -120,4 +134,27 @@ impl Contents {
             "static_fields": self.statics, "notes": self.notes,
         })
     }
+}
+
+/// What a variable was taken as, where that is not what the file says.
+fn read_as(held: &Held, meaning: &Meaning) -> Option<String> {
+    let units = held.units.as_deref().unwrap_or_default();
+    let unknown = units.is_empty() && !meaning.units.is_empty();
+    if unknown {
+        return Some(format!(
+            "`{}` of the file is read as {}; its units are not told and are taken for {}",
+            held.name, meaning.name, meaning.units
+        ));
+    }
+    if held.name == meaning.name && meaning.conversion == (1.0, 0.0) {
+        return None;
+    }
+    let converted = match meaning.conversion {
+        (1.0, 0.0) => String::new(),
+        _ => format!(", from {units} to {}", meaning.units),
+    };
+    Some(format!(
+        "`{}` of the file is read as {}{converted}",
+        held.name, meaning.name
+    ))
 }

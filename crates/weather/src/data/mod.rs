@@ -5,15 +5,20 @@ mod check;
 mod contents;
 mod forcing;
 mod linear;
+mod merge;
+mod names;
 mod normaliser;
+mod parts;
 mod split;
+mod units;
 
-pub use archive::{Archive, Channel, Chosen};
+pub use archive::{Archive, Channel, Chosen, Reading};
 pub use check::Spread;
 #[cfg(test)]
 pub(crate) use check::belied;
 pub use contents::Contents;
 pub use forcing::{FORCINGS, forcings, statics};
 pub use linear::{Linear, NEIGHBOURS};
+pub use names::Names;
 pub use normaliser::Normaliser;
 pub use split::{Split, SplitBy, Splits, windows};

@@ -1,8 +1,10 @@
-//! Gridded fields in files: CF NetCDF-4, written and read; Zarr, read.
+//! Gridded fields in files: CF NetCDF-4, written and read; NetCDF-3 and Zarr, read.
 
+mod classic;
 mod longitudes;
 mod preprocess;
 mod read;
+mod roles;
 mod source;
 mod write;
 
@@ -12,4 +14,5 @@ mod tests;
 
 pub use preprocess::{Gathered, TextArchive, gather};
 pub use read::{Axes, Dims, FieldFile, Held};
+pub use roles::AxisNames;
 pub use write::{GridFile, GridHeader, GridVariable};

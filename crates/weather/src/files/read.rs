@@ -1,24 +1,12 @@
-//! Reading CF NetCDF-4 and Zarr: axes, times, packed numbers, missing values.
+//! Reading CF NetCDF and Zarr: axes, times, packed numbers, missing values.
 
 use super::longitudes::{eastward, whole};
+use super::roles::{AxisNames, Info, Layout, Role};
 use super::source::{Array, Source};
 use crate::time::{Time, from_cf};
 use fitzroy::{Error, Result};
 use rust_hdf5::Hdf5Error;
 use std::path::Path;
-
-/// Names under which axes are known.
-const TIME: &[&str] = &["time", "valid_time", "forecast_reference_time"];
-const LEVEL: &[&str] = &[
-    "level",
-    "plev",
-    "pressure_level",
-    "isobaricInhPa",
-    "lev",
-    "pressure",
-];
-const LAT: &[&str] = &["lat", "latitude"];
-const LON: &[&str] = &["lon", "longitude"];
 
 /// No pressure level lies beneath this.
 const HIGHEST_HPA: f64 = 1200.0;
@@ -26,10 +14,8 @@ const HIGHEST_HPA: f64 = 1200.0;
 /// Axes of a file, latitudes from south to north.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axes {
-    /// Times, as they stand in the file.
+    /// Times, as they stand in the file; none where it holds static fields alone.
     pub times: Vec<Time>,
-    /// Pressure levels in hPa; empty without.
-    pub levels: Vec<f64>,
     /// Latitudes, degrees north, ascending.
     pub lat: Vec<f64>,
     /// Longitudes, degrees east, ascending; where the file has a seam in them (Greenwich, the date
@@ -53,15 +39,23 @@ pub enum Dims {
 pub struct Held {
     /// Its name.
     pub name: String,
+    /// Its name in the CF table, where the file tells it.
+    pub standard_name: Option<String>,
+    /// What it is, where the file tells it.
+    pub long_name: Option<String>,
     /// Its units, where the file tells them.
     pub units: Option<String>,
     /// Its axes.
     pub dims: Dims,
-    /// Which axis of the file each of those is.
-    order: Vec<usize>,
+    /// Its pressure levels in hPa; none without.
+    pub levels: Vec<f64>,
+    /// Which axis of the array time, level, lat and lon are; all others have one place, but for
+    /// versions of the same field.
+    axes: [Option<usize>; 4],
+    versions: Option<usize>,
 }
 
-/// A NetCDF-4 file or a Zarr store with fields on a latitude-longitude grid.
+/// A NetCDF file or a Zarr store with fields on a latitude-longitude grid.
 pub struct FieldFile {
     source: Source,
     /// Its axes.
@@ -70,6 +64,8 @@ pub struct FieldFile {
     pub variables: Vec<Held>,
     /// Its arrays of numbers that are not on the grid and no axes: names and sizes.
     pub others: Vec<String>,
+    /// Names of all its arrays of numbers.
+    pub names: Vec<String>,
     /// What was read otherwise than it stands in the file.
     pub notes: Vec<String>,
     flip: bool,
@@ -85,32 +81,36 @@ impl FieldFile {
     /// Opens a file and reads its axes.
     ///
     /// # Errors
-    /// It cannot be read, is neither a NetCDF-4 file nor a Zarr store, or an axis is missing, of
+    /// It cannot be read, is neither a NetCDF file nor a Zarr store, or an axis is missing, of
     /// unknown units or not in order. The message begins with the path.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_inner(path).map_err(|error| error.context(path.display()))
+        Self::open_with(path, &AxisNames::default())
     }
 
-    fn open_inner(path: &Path) -> Result<Self> {
-        let source = Source::open(path)?;
-        let names = source.names();
-        let find = |known: &[&str]| names.iter().find(|n| known.contains(&n.as_str()));
-        let axis = |what: &str, known: &[&str]| {
-            let name = find(known).ok_or_else(|| {
-                Error::data(format!(
-                    "there is no {what} axis ({}); the file has {}",
-                    known.join(", "),
-                    names.join(", ")
-                ))
-            })?;
-            source.array(name)
+    /// Opens a file whose axes may have names of their own.
+    ///
+    /// # Errors
+    /// As [`FieldFile::open`].
+    pub fn open_with(path: &Path, names: &AxisNames) -> Result<Self> {
+        let open = || {
+            let source = Source::open(path)?;
+            let layout = Layout::new(&source, names)?;
+            Self::of(source, &layout, names)
         };
-        let time = axis("time", TIME)?;
-        let units = time.text("units").unwrap_or_default();
-        let calendar = time.text("calendar").unwrap_or_default();
-        let times = from_cf(&time.all()?, &units, &calendar)?;
-        let mut lat = axis("latitude", LAT)?.all()?;
-        let given = axis("longitude", LON)?.all()?;
+        open().map_err(|error: Error| error.context(path.display()))
+    }
+
+    fn of(source: Source, layout: &Layout, known: &AxisNames) -> Result<Self> {
+        let places = |what: &str, role: Role, names: &[String]| {
+            let (dim, at) = layout
+                .axis(role)
+                .ok_or_else(|| no_axis(what, names, layout))?;
+            let values = source.array(&layout.arrays[at].name)?.all()?;
+            Ok::<_, Error>((dim.to_string(), values))
+        };
+        let (time_dim, times, calendar) = times(&source, layout, known)?;
+        let (lat_dim, mut lat) = places("latitude", Role::Lat, &known.lat)?;
+        let (lon_dim, given) = places("longitude", Role::Lon, &known.lon)?;
         let flip = lat.len() > 1 && lat[0] > lat[lat.len() - 1];
         if flip {
             lat.reverse();
@@ -120,35 +120,21 @@ impl FieldFile {
         }
         whole("latitude", &lat)?;
         let (lon, columns, note) = eastward(&given)?;
-        let levels = match find(LEVEL) {
-            None => Vec::new(),
-            Some(name) => {
-                let array = source.array(name)?;
-                let pascal = array.text("units").is_some_and(|u| u == "Pa");
-                let scale = if pascal { 0.01 } else { 1.0 };
-                array.all()?.iter().map(|p| p * scale).collect()
-            }
+        let grid = Grid {
+            layout,
+            time: time_dim.as_deref(),
+            n_times: times.len(),
+            lat: &lat_dim,
+            lon: &lon_dim,
         };
-        if let Some(level) = levels.iter().find(|p| **p > HIGHEST_HPA) {
-            return Err(Error::data(format!(
-                "level {level} hPa is no pressure level of the air; if it is in Pa, say so in the \
-                 attribute units of the level axis"
-            )));
-        }
-        let axes = Axes {
-            times,
-            levels,
-            lat,
-            lon,
-        };
-        let known = [TIME, LEVEL, LAT, LON].map(|known| find(known).map_or("", String::as_str));
-        let (variables, others) = held(&source, &names, &axes, known)?;
+        let (variables, others) = grid.held(&source)?;
         Ok(FieldFile {
             source,
-            axes,
+            axes: Axes { times, lat, lon },
             variables,
             others,
-            notes: note.into_iter().collect(),
+            names: layout.arrays.iter().map(|a| a.name.clone()).collect(),
+            notes: note.into_iter().chain(days(&calendar)).collect(),
             flip,
             columns,
         })
@@ -159,29 +145,36 @@ impl FieldFile {
     ///
     /// # Errors
     /// The file is damaged.
-    pub fn read(&self, name: &str, mut sink: impl FnMut(usize, &[f32])) -> Result<()> {
-        let array = self.source.array(name)?;
-        let shape = array.shape();
+    pub fn read(&self, name: &str, sink: impl FnMut(usize, &[f32])) -> Result<()> {
+        self.read_as(name, (1.0, 0.0), sink)
+    }
+
+    /// As [`FieldFile::read`], with all values multiplied by the first and the second added.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn read_as(
+        &self,
+        name: &str,
+        (scale, offset): (f64, f64),
+        mut sink: impl FnMut(usize, &[f32]),
+    ) -> Result<()> {
         let held = self.variables.iter().find(|v| v.name == name);
         let held = held.ok_or_else(|| Error::data(format!("`{name}` is not on the grid")))?;
-        let (scale, offset) = (
-            array.number("scale_factor").unwrap_or(1.0),
-            array.number("add_offset").unwrap_or(0.0),
-        );
-        let missing = array.missing();
-        let fixed = held.dims == Dims::Fixed;
-        let time = held.order[0];
-        let n_records = if fixed { 1 } else { shape[time] };
-        let at_once = array.records();
+        let array = self.source.array(name)?;
+        let shape = array.shape();
+        let unpack = Unpack::of(&array);
+        let n_records = held.axes[0].map_or(1, |axis| shape[axis]);
+        let at_once = held.axes[0].map_or(1, |axis| array.at_once(axis));
         let mut out = Vec::new();
         for first in (0..n_records).step_by(at_once) {
             let n = at_once.min(n_records - first);
             let (mut starts, mut counts) = (vec![0; shape.len()], shape.clone());
-            if !fixed {
+            if let Some(time) = held.axes[0] {
                 (starts[time], counts[time]) = (first, n);
             }
             let values = array.slice(&starts, &counts)?;
-            let walk = Walk::new(&counts, &held.order, fixed);
+            let walk = Walk::new(&counts, held);
             for k in 0..n {
                 out.clear();
                 for level in 0..walk.sizes[1] {
@@ -192,12 +185,9 @@ impl FieldFile {
                             row
                         };
                         for &column in &self.columns {
-                            let x = values[walk.at([k, level, row, column])];
-                            out.push(if missing.contains(&x) {
-                                f32::NAN
-                            } else {
-                                (x * scale + offset) as f32
-                            });
+                            let at = walk.at([k, level, row, column]);
+                            let value = walk.newest(&values, at, &unpack);
+                            out.push((value * scale + offset) as f32);
                         }
                     }
                 }
@@ -208,106 +198,227 @@ impl FieldFile {
     }
 }
 
+fn no_axis(what: &str, names: &[String], layout: &Layout) -> Error {
+    let (two, has): (Vec<_>, Vec<_>) = layout.arrays.iter().partition(|a| {
+        let role = [Some(Role::Lat), Some(Role::Lon)];
+        a.dims.len() == 2 && role.contains(&a.role)
+    });
+    let names = names.join(", ");
+    if let Some(array) = two.first() {
+        return Error::data(format!(
+            "there is no {what} axis ({names}): `{}` has the dims ({}), so this is a projected or \
+             curvilinear grid; bring it to latitudes and longitudes first, as with \
+             cdo remapbil,GRID OLD.nc NEW.nc",
+            array.name,
+            array.dims.join(", ")
+        ));
+    }
+    let has: Vec<&str> = has.iter().map(|a| a.name.as_str()).collect();
+    Error::data(format!(
+        "there is no {what} axis ({names}); the file has {}",
+        has.join(", ")
+    ))
+}
+
+/// What becomes of the days of a calendar, where they are not those of ours.
+fn days(calendar: &str) -> Option<String> {
+    let what = match calendar {
+        "noleap" | "365_day" => "has no 29 February",
+        "360_day" => {
+            "has 30 days in each month: each day is taken as the nearest in the course of the year, \
+             and five or six days of a year are left empty"
+        }
+        _ => return None,
+    };
+    Some(format!(
+        "the calendar {calendar} {what}; nothing is learnt across the gap"
+    ))
+}
+
+/// The dim of the times, if they have one, the times, and their calendar.
+fn times(
+    source: &Source,
+    layout: &Layout,
+    known: &AxisNames,
+) -> Result<(Option<String>, Vec<Time>, String)> {
+    let found = layout.axis(Role::Time).map(|(dim, at)| (Some(dim), at));
+    let scalar = || layout.scalar(Role::Time, &known.time).map(|at| (None, at));
+    let Some((dim, at)) = found.or_else(scalar) else {
+        return Ok((None, Vec::new(), String::new()));
+    };
+    let array = source.array(&layout.arrays[at].name)?;
+    let units = array.text("units").unwrap_or_default();
+    let calendar = array.text("calendar").unwrap_or_default();
+    let times = from_cf(&array.all()?, &units, &calendar)?;
+    Ok((dim.map(str::to_string), times, calendar))
+}
+
+/// How stored numbers become values.
+struct Unpack {
+    scale: f64,
+    offset: f64,
+    missing: Vec<f64>,
+}
+
+impl Unpack {
+    fn of(array: &Array<'_>) -> Self {
+        Unpack {
+            scale: array.number("scale_factor").unwrap_or(1.0),
+            offset: array.number("add_offset").unwrap_or(0.0),
+            missing: array.missing(),
+        }
+    }
+
+    fn value(&self, x: f64) -> f64 {
+        match self.missing.contains(&x) {
+            true => f64::NAN,
+            false => x * self.scale + self.offset,
+        }
+    }
+}
+
 /// How numbers of (time, level, lat, lon) lie in an array of any order of axes.
 struct Walk {
     sizes: [usize; 4],
     strides: [usize; 4],
+    /// Number and stride of versions of the same field.
+    versions: (usize, usize),
 }
 
 impl Walk {
-    /// `order` says which axis of `counts` time, level, lat and lon are, as far as there are such.
-    fn new(counts: &[usize], order: &[usize], fixed: bool) -> Self {
+    fn new(counts: &[usize], held: &Held) -> Self {
         let stride = |axis: usize| counts[axis + 1..].iter().product::<usize>();
-        let (mut sizes, mut strides) = ([1; 4], [0; 4]);
-        let places: &[usize] = match (fixed, order.len()) {
-            (true, _) => &[2, 3],
-            (_, 3) => &[0, 2, 3],
-            _ => &[0, 1, 2, 3],
-        };
-        for (&place, &axis) in places.iter().zip(order) {
-            (sizes[place], strides[place]) = (counts[axis], stride(axis));
+        let sizes = held.axes.map(|axis| axis.map_or(1, |axis| counts[axis]));
+        let strides = held.axes.map(|axis| axis.map_or(0, stride));
+        let versions = held.versions;
+        let versions = versions.map_or((1, 0), |axis| (counts[axis], stride(axis)));
+        Walk {
+            sizes,
+            strides,
+            versions,
         }
-        Walk { sizes, strides }
     }
 
     fn at(&self, index: [usize; 4]) -> usize {
         index.iter().zip(self.strides).map(|(i, s)| i * s).sum()
     }
-}
 
-/// The variables on the axes, and what else there is. Axes are known by their names where the file
-/// tells them, else by their sizes: in the usual order, or in the only other one that fits.
-fn held(
-    source: &Source,
-    names: &[String],
-    axes: &Axes,
-    known: [&str; 4],
-) -> Result<(Vec<Held>, Vec<String>)> {
-    let sizes = [
-        axes.times.len(),
-        axes.levels.len(),
-        axes.lat.len(),
-        axes.lon.len(),
-    ];
-    let (mut variables, mut others) = (Vec::new(), Vec::new());
-    for name in names {
-        let array: Array<'_> = source.array(name)?;
-        if !array.numeric() || known.contains(&name.as_str()) {
-            continue;
+    /// The first version that is not missing.
+    fn newest(&self, values: &[f64], at: usize, unpack: &Unpack) -> f64 {
+        let (n, stride) = self.versions;
+        let all = (0..n).map(|k| unpack.value(values[at + k * stride]));
+        let mut found = f64::NAN;
+        for value in all {
+            found = value;
+            if !value.is_nan() {
+                break;
+            }
         }
-        let shape = array.shape();
-        let layouts: [(Dims, &[usize]); 3] = [
-            (Dims::TimeLevel, &[0, 1, 2, 3]),
-            (Dims::Time, &[0, 2, 3]),
-            (Dims::Fixed, &[2, 3]),
-        ];
-        let found = layouts.iter().find_map(|(dims, wanted)| {
-            let order = match array.dims() {
-                Some(dims) => by_name(dims, &wanted.iter().map(|&k| known[k]).collect::<Vec<_>>()),
-                None => by_size(
-                    &shape,
-                    &wanted.iter().map(|&k| sizes[k]).collect::<Vec<_>>(),
-                ),
-            }?;
-            let fits = order
-                .iter()
-                .zip(*wanted)
-                .all(|(&axis, &k)| shape[axis] == sizes[k]);
-            fits.then_some((*dims, order))
-        });
-        let Some((dims, order)) = found else {
-            let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-            others.push(format!("`{name}` of {}", sizes.join(" x ")));
-            continue;
+        found
+    }
+}
+
+/// The grid on which variables are looked for.
+struct Grid<'a> {
+    layout: &'a Layout,
+    time: Option<&'a str>,
+    n_times: usize,
+    lat: &'a str,
+    lon: &'a str,
+}
+
+impl Grid<'_> {
+    /// The variables on the grid, and what else there is.
+    fn held(&self, source: &Source) -> Result<(Vec<Held>, Vec<String>)> {
+        let (mut variables, mut others) = (Vec::new(), Vec::new());
+        for info in &self.layout.arrays {
+            if info.role.is_some() && info.dims.len() < 3 || info.dims.is_empty() {
+                continue;
+            }
+            // Bounds of axes, and labels of places that say nothing.
+            if info.dims.len() == 1 && self.layout.role(&info.dims[0]) != Role::Other {
+                continue;
+            }
+            match self.variable(info, source)? {
+                Some(held) => variables.push(held),
+                None => {
+                    let axes = info.dims.iter().zip(&info.shape);
+                    let axes: Vec<String> = axes.map(|(d, n)| format!("{d} {n}")).collect();
+                    others.push(format!("`{}` of ({})", info.name, axes.join(", ")));
+                }
+            }
+        }
+        Ok((variables, others))
+    }
+
+    fn variable(&self, info: &Info, source: &Source) -> Result<Option<Held>> {
+        let mut axes = [None; 4];
+        let (mut versions, mut level_dim) = (None, None);
+        for (axis, dim) in info.dims.iter().enumerate() {
+            let slot = match self.layout.role(dim) {
+                _ if Some(dim.as_str()) == self.time => 0,
+                _ if dim == self.lat => 2,
+                _ if dim == self.lon => 3,
+                Role::Level => {
+                    level_dim = Some(dim);
+                    1
+                }
+                Role::Versions => {
+                    versions = Some(axis);
+                    continue;
+                }
+                _ if info.shape[axis] == 1 => continue,
+                _ => return Ok(None),
+            };
+            if axes[slot].replace(axis).is_some() {
+                return Ok(None);
+            }
+        }
+        if axes[2].is_none() || axes[3].is_none() {
+            return Ok(None);
+        }
+        let placed = level_dim.and_then(|dim| self.layout.dims[dim].1);
+        // A single level without an axis of its own.
+        let beside = || {
+            let arrays = &self.layout.arrays;
+            arrays.iter().position(|a| {
+                let named = info.coordinates.contains(&a.name);
+                named && a.role == Some(Role::Level) && a.dims.is_empty()
+            })
         };
-        variables.push(Held {
-            name: name.clone(),
-            units: array.text("units"),
-            dims,
-            order,
-        });
+        let levels = match placed.or_else(beside) {
+            None => Vec::new(),
+            Some(at) => levels(&source.array(&self.layout.arrays[at].name)?)?,
+        };
+        // A time without an axis of its own is that of all fields.
+        let over_time = axes[0].is_some() || self.time.is_none() && self.n_times > 0;
+        Ok(Some(Held {
+            name: info.name.clone(),
+            standard_name: info.standard_name.clone(),
+            long_name: info.long_name.clone(),
+            units: info.units.clone(),
+            dims: match (over_time, levels.is_empty()) {
+                (false, _) => Dims::Fixed,
+                (true, true) => Dims::Time,
+                (true, false) => Dims::TimeLevel,
+            },
+            levels,
+            axes,
+            versions,
+        }))
     }
-    Ok((variables, others))
 }
 
-/// Which axis each wanted one is, if these are exactly they.
-fn by_name(dims: &[String], wanted: &[&str]) -> Option<Vec<usize>> {
-    if dims.len() != wanted.len() {
-        return None;
+/// Pressure levels in hPa.
+fn levels(array: &Array<'_>) -> Result<Vec<f64>> {
+    let pascal = array.text("units").is_some_and(|u| u == "Pa");
+    let scale = if pascal { 0.01 } else { 1.0 };
+    let levels: Vec<f64> = array.all()?.iter().map(|p| p * scale).collect();
+    match levels.iter().find(|p| **p > HIGHEST_HPA) {
+        None => Ok(levels),
+        Some(level) => Err(Error::data(format!(
+            "level {level} hPa is no pressure level of the air; if it is in Pa, say so in the \
+             attribute units of the level axis"
+        ))),
     }
-    let place = |name: &&str| dims.iter().position(|d| d == name);
-    wanted.iter().map(place).collect()
-}
-
-/// Which axis each wanted size is: in order, or where all sizes differ.
-fn by_size(shape: &[usize], wanted: &[usize]) -> Option<Vec<usize>> {
-    if shape == wanted {
-        return Some((0..wanted.len()).collect());
-    }
-    let once = |n: &usize| wanted.iter().filter(|m| *m == n).count() == 1;
-    if shape.len() != wanted.len() || !wanted.iter().all(once) {
-        return None;
-    }
-    let place = |n: &usize| shape.iter().position(|m| m == n);
-    wanted.iter().map(place).collect()
 }

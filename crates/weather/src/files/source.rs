@@ -1,23 +1,33 @@
-//! Where fields lie: a NetCDF-4 file or a Zarr store, as named arrays with attributes.
+//! Where fields lie: a NetCDF file or a Zarr store, as named arrays with attributes.
 
+use super::classic::{Classic, Variable};
 use super::read::damaged;
-use fitzroy::draws::{Attribute, ZarrArray, ZarrArrays};
+use fitzroy::draws::{Attribute, ZarrArray, ZarrArrays, netcdf_dims};
 use fitzroy::{Error, ErrorKind, Result};
 use rust_hdf5::{DatatypeMessage, H5Dataset, H5File};
+use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Records of a NetCDF file that are read at once.
+/// Records that are read at once, at least.
 const RECORDS: usize = 32;
+
+/// How a dataset says that it is an axis without labels.
+const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// An open file or store.
 pub(super) enum Source {
-    Hdf5(H5File),
+    /// NetCDF-4, and the dims of its datasets as far as it tells them.
+    Hdf5(H5File, BTreeMap<String, Vec<String>>),
+    /// NetCDF-3.
+    Classic(Classic),
     Zarr(ZarrArrays),
 }
 
 impl Source {
     /// # Errors
-    /// It is neither a NetCDF-4 file nor a Zarr store, or cannot be read.
+    /// It is neither a NetCDF file nor a Zarr store, or cannot be read.
     pub(super) fn open(path: &Path) -> Result<Self> {
         if path.is_dir() {
             return Ok(Source::Zarr(ZarrArrays::open(path)?));
@@ -26,22 +36,27 @@ impl Source {
         let io = |error: std::io::Error| Error::new(ErrorKind::Io, error.to_string());
         let mut raw = std::fs::File::open(path).map_err(io)?;
         let n = std::io::Read::read(&mut raw, &mut start).map_err(io)?;
-        if start[..n] != *b"\x89HDF\r\n\x1a\n" {
-            let what = if start.starts_with(b"CDF") {
-                "this is a NetCDF-3 file; convert it: nccopy -k nc4 OLD.nc NEW.nc"
-            } else {
-                "this is not a NetCDF-4 file"
-            };
-            return Err(Error::data(what));
+        let start = &start[..n];
+        if start.starts_with(b"PK") {
+            return Ok(Source::Zarr(ZarrArrays::open(path)?));
         }
+        if start.starts_with(b"CDF") {
+            return Ok(Source::Classic(Classic::open(path)?));
+        }
+        if start != b"\x89HDF\r\n\x1a\n" {
+            return Err(Error::data(foreign(start)));
+        }
+        // Files that this cannot follow tell their axes by sizes.
+        let dims = netcdf_dims(path).unwrap_or_default();
         let file = H5File::options().no_locking().open(path).map_err(damaged)?;
-        Ok(Source::Hdf5(file))
+        Ok(Source::Hdf5(file, dims))
     }
 
     /// Names of the arrays at the top.
     pub(super) fn names(&self) -> Vec<String> {
         let names = match self {
-            Source::Hdf5(file) => file.dataset_names(),
+            Source::Hdf5(file, _) => file.dataset_names(),
+            Source::Classic(file) => file.variables.iter().map(|v| v.name.clone()).collect(),
             Source::Zarr(store) => store.arrays().iter().map(|a| a.name.clone()).collect(),
         };
         names.into_iter().filter(|n| !n.contains('/')).collect()
@@ -53,7 +68,15 @@ impl Source {
     /// The file is damaged.
     pub(super) fn array(&self, name: &str) -> Result<Array<'_>> {
         match self {
-            Source::Hdf5(file) => Ok(Array::Hdf5(file.dataset(name).map_err(damaged)?)),
+            Source::Hdf5(file, dims) => {
+                let dims = dims.get(name).map(Vec::as_slice);
+                Ok(Array::Hdf5(file.dataset(name).map_err(damaged)?, dims))
+            }
+            Source::Classic(file) => {
+                let found = file.variables.iter().find(|v| v.name == name);
+                let found = found.ok_or_else(|| Error::data(format!("there is no `{name}`")))?;
+                Ok(Array::Classic(file, found))
+            }
             Source::Zarr(store) => {
                 let found = store.arrays().iter().find(|a| a.name == name);
                 let found = found.ok_or_else(|| Error::data(format!("there is no `{name}`")))?;
@@ -63,79 +86,107 @@ impl Source {
     }
 }
 
+/// What a file is that is none of those that can be read, and how it becomes one.
+fn foreign(start: &[u8]) -> &'static str {
+    if start.starts_with(b"GRIB") {
+        "this is a GRIB file; convert it: cdo -f nc4 copy OLD.grib NEW.nc, or with Python \
+         xarray.open_dataset(\"OLD.grib\", engine=\"cfgrib\").to_netcdf(\"NEW.nc\")"
+    } else if start.starts_with(b"\x0e\x03\x13\x01") {
+        "this is an HDF4 file; convert it to NetCDF-4: h4toh5 OLD.hdf NEW.nc"
+    } else {
+        "this is neither a NetCDF file nor a Zarr store"
+    }
+}
+
 /// An array of a source.
 pub(super) enum Array<'a> {
-    Hdf5(H5Dataset),
+    Hdf5(H5Dataset, Option<&'a [String]>),
+    Classic(&'a Classic, &'a Variable),
     Zarr(&'a ZarrArrays, &'a ZarrArray),
 }
 
 impl Array<'_> {
     pub(super) fn shape(&self) -> Vec<usize> {
         match self {
-            Array::Hdf5(dataset) => dataset.shape(),
+            Array::Hdf5(dataset, _) => dataset.shape(),
+            Array::Classic(_, variable) => variable.shape.clone(),
             Array::Zarr(_, array) => array.shape.clone(),
         }
     }
 
-    /// Names of its axes, where they can be read: in Zarr stores.
+    /// Names of its axes, where the file tells them.
     pub(super) fn dims(&self) -> Option<&[String]> {
-        match self {
-            Array::Hdf5(_) => None,
-            Array::Zarr(_, array) => {
-                let named = array.dims.len() == array.shape.len();
-                named.then_some(array.dims.as_slice())
-            }
-        }
+        let dims = match self {
+            Array::Hdf5(_, dims) => (*dims)?,
+            Array::Classic(_, variable) => &variable.dims,
+            Array::Zarr(_, array) => &array.dims,
+        };
+        (dims.len() == self.shape().len()).then_some(dims)
     }
 
-    /// True for numbers, whole or not.
+    /// True for numbers, whole or not, and not for a mere axis without a variable.
     pub(super) fn numeric(&self) -> bool {
         match self {
-            Array::Hdf5(dataset) => matches!(
-                dataset.datatype(),
-                Ok(DatatypeMessage::FixedPoint { .. } | DatatypeMessage::FloatingPoint { .. })
-            ),
+            Array::Hdf5(dataset, _) => {
+                let number = matches!(
+                    dataset.datatype(),
+                    Ok(DatatypeMessage::FixedPoint { .. } | DatatypeMessage::FloatingPoint { .. })
+                );
+                number
+                    && self
+                        .text("NAME")
+                        .is_none_or(|name| !name.starts_with(NO_VARIABLE))
+            }
+            Array::Classic(_, variable) => variable.numeric(),
             Array::Zarr(..) => true,
         }
     }
 
     fn whole(&self) -> Result<bool> {
         Ok(match self {
-            Array::Hdf5(dataset) => matches!(
+            Array::Hdf5(dataset, _) => matches!(
                 dataset.datatype().map_err(damaged)?,
                 DatatypeMessage::FixedPoint { .. }
             ),
+            Array::Classic(..) => false,
             Array::Zarr(_, array) => array.whole,
         })
     }
 
+    fn attribute(&self, name: &str) -> Option<&Attribute> {
+        let all = match self {
+            Array::Hdf5(..) => return None,
+            Array::Classic(_, variable) => &variable.attributes,
+            Array::Zarr(_, array) => &array.attributes,
+        };
+        all.iter()
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value)
+    }
+
     /// An attribute that is text.
     pub(super) fn text(&self, name: &str) -> Option<String> {
-        match self {
-            Array::Hdf5(dataset) => dataset.attr(name).ok()?.read_string().ok(),
-            Array::Zarr(_, array) => match attribute(array, name)? {
-                Attribute::Text(text) => Some(text.clone()),
-                _ => None,
-            },
+        match (self, self.attribute(name)) {
+            (Array::Hdf5(dataset, _), _) => dataset.attr(name).ok()?.read_string().ok(),
+            (_, Some(Attribute::Text(text))) => Some(text.clone()),
+            _ => None,
         }
     }
 
     /// An attribute that is a number.
     pub(super) fn number(&self, name: &str) -> Option<f64> {
-        match self {
-            Array::Hdf5(dataset) => {
-                let attribute = dataset.attr(name).ok()?;
-                if let Ok(values) = attribute.read_numeric_as::<f64>() {
-                    return values.first().copied();
-                }
-                let values = attribute.read_numeric_as::<i64>().ok()?;
-                values.first().map(|&n| n as f64)
+        if let Array::Hdf5(dataset, _) = self {
+            let attribute = dataset.attr(name).ok()?;
+            if let Ok(values) = attribute.read_numeric_as::<f64>() {
+                return values.first().copied();
             }
-            Array::Zarr(_, array) => match attribute(array, name)? {
-                Attribute::Integer(n) => Some(*n as f64),
-                Attribute::Real(x) => Some(*x),
-                Attribute::Text(_) => None,
-            },
+            let values = attribute.read_numeric_as::<i64>().ok()?;
+            return values.first().map(|&n| n as f64);
+        }
+        match self.attribute(name)? {
+            Attribute::Integer(n) => Some(*n as f64),
+            Attribute::Real(x) => Some(*x),
+            Attribute::Text(text) => text_number(text),
         }
     }
 
@@ -149,15 +200,14 @@ impl Array<'_> {
         missing
     }
 
-    /// How many records to read at once, so that no chunk is unpacked twice.
-    pub(super) fn records(&self) -> usize {
-        match self {
-            Array::Hdf5(_) => RECORDS,
-            Array::Zarr(_, array) => {
-                let chunk = array.chunk.first().copied().unwrap_or(1).max(1);
-                RECORDS.next_multiple_of(chunk)
-            }
-        }
+    /// How many places along an axis to read at once, so that no chunk is unpacked twice.
+    pub(super) fn at_once(&self, axis: usize) -> usize {
+        let chunk = match self {
+            Array::Hdf5(dataset, _) => dataset.chunk_dims().and_then(|c| c.get(axis).copied()),
+            Array::Classic(..) => None,
+            Array::Zarr(_, array) => array.chunk.get(axis).copied(),
+        };
+        RECORDS.next_multiple_of(chunk.unwrap_or(1).max(1))
     }
 
     /// Numbers as they are stored: `counts` on every axis from `starts`.
@@ -166,13 +216,14 @@ impl Array<'_> {
     /// The file is damaged.
     pub(super) fn slice(&self, starts: &[usize], counts: &[usize]) -> Result<Vec<f64>> {
         match self {
-            Array::Hdf5(dataset) if self.whole()? => {
+            Array::Hdf5(dataset, _) if self.whole()? => {
                 let read = dataset.read_numeric_slice_as::<i64>(starts, counts);
                 Ok(read.map_err(damaged)?.iter().map(|&n| n as f64).collect())
             }
-            Array::Hdf5(dataset) => dataset
+            Array::Hdf5(dataset, _) => dataset
                 .read_numeric_slice_as::<f64>(starts, counts)
                 .map_err(damaged),
+            Array::Classic(file, variable) => file.slice(variable, starts, counts),
             Array::Zarr(store, array) => {
                 let wanted = starts.iter().zip(counts).map(|(&s, &n)| s..s + n);
                 store.read(&array.name, &wanted.collect::<Vec<_>>())
@@ -186,17 +237,32 @@ impl Array<'_> {
     /// The file is damaged.
     pub(super) fn all(&self) -> Result<Vec<f64>> {
         match self {
-            Array::Hdf5(dataset) if self.whole()? => {
+            Array::Hdf5(dataset, _) if self.whole()? => {
                 let values = dataset.read_numeric_as::<i64>().map_err(damaged)?;
                 Ok(values.iter().map(|&n| n as f64).collect())
             }
-            Array::Hdf5(dataset) => dataset.read_numeric_as::<f64>().map_err(damaged),
-            Array::Zarr(_, array) => self.slice(&vec![0; array.shape.len()], &array.shape),
+            Array::Hdf5(dataset, _) => dataset.read_numeric_as::<f64>().map_err(damaged),
+            Array::Classic(..) | Array::Zarr(..) => {
+                let shape = self.shape();
+                self.slice(&vec![0; shape.len()], &shape)
+            }
         }
     }
 }
 
-fn attribute<'a>(array: &'a ZarrArray, name: &str) -> Option<&'a Attribute> {
-    let found = array.attributes.iter().find(|(other, _)| other == name);
-    found.map(|(_, value)| value)
+/// A number that an attribute says as text: as such, or as xarray writes fill values into stores
+/// of Zarr version 3, the bytes of an f64 in base 64.
+fn text_number(text: &str) -> Option<f64> {
+    if let Ok(number) = text.trim().parse() {
+        return Some(number);
+    }
+    let digits = text.strip_suffix('=').filter(|rest| rest.len() == 11)?;
+    let mut bits = 0_u128;
+    for c in digits.bytes() {
+        let value = BASE64.iter().position(|&d| d == c)?;
+        bits = bits << 6 | value as u128;
+    }
+    // Eleven digits are 66 bits; two of them fill up.
+    let bytes = ((bits >> 2) as u64).to_be_bytes();
+    Some(f64::from_le_bytes(bytes))
 }

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_device::choice::Choice;
 use fitzroy_session::weather::device::{Precision, Taken, gpu, require_cpu};
+use fitzroy_weather::data::{Names, Reading};
 use std::path::PathBuf;
 
 /// Device, threads, seed and how results are told.
@@ -105,7 +106,23 @@ impl Machine {
 /// Where the data are.
 #[derive(Args)]
 pub(super) struct Data {
-    /// CF NetCDF-4 files or Zarr stores of one region; several are one series
+    /// CF NetCDF files or Zarr stores of one region, merged across variables, levels and times
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     pub(super) data: Vec<PathBuf>,
+    /// A table of further names of variables and axes, and of units, as docs/weather.md has it
+    #[arg(long, value_name = "FILE.toml")]
+    names: Option<PathBuf>,
+}
+
+impl Data {
+    /// How the files are read.
+    ///
+    /// # Errors
+    /// The table of names cannot be read.
+    pub(super) fn reading(&self) -> Result<Reading> {
+        let names = self.names.as_ref();
+        Ok(Reading {
+            names: names.map_or_else(|| Ok(Names::default()), |path| Names::with_file(path))?,
+        })
+    }
 }

@@ -84,6 +84,7 @@ impl EvaluateArgs {
         };
         Ok(Scoring {
             data: &self.data.data,
+            reading: self.data.reading()?,
             checkpoint: &self.checkpoint,
             options,
             strict: self.strict,

@@ -450,6 +450,7 @@ impl TrainArgs {
             chosen: Chosen {
                 variables: self.variables.clone(),
                 levels: self.levels.clone(),
+                reading: self.data.reading()?,
             },
             split: self.split.split()?,
             task: match self.task {

@@ -58,6 +58,7 @@ impl PredictArgs {
         data.extend_from_slice(&self.boundary);
         let forecasting = Forecasting {
             data: &data,
+            reading: self.data.reading()?,
             checkpoint: &self.checkpoint,
             start: date("--initial-time", &self.initial_time)?,
             target: date("--target-time", &self.target_time)?,
