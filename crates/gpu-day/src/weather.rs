@@ -53,6 +53,7 @@ fn archive(lat: &[f64], lon: &[f64], levels: &[f64], n_times: usize) -> Archive 
         lat: lat.to_vec(),
         lon: lon.to_vec(),
         channels,
+        absent: Vec::new(),
         statics: Vec::new(),
         values,
     }

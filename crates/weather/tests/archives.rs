@@ -5,7 +5,8 @@
 //! all kinds are made anew, of another seed for each. `FITZROY_DIFFERENTIAL` says how many seeds.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_weather::data::{Archive, Chosen};
+use fitzroy_weather::data::{Archive, Chosen, Reading};
+use fitzroy_weather::files::Region;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,8 +32,19 @@ fn compare(folder: &Path) -> Result<(), String> {
         .iter()
         .map(|file| folder.join(file))
         .collect();
+    let region = expected.get("region").map(numbers);
+    let region = region.map(|edges| Region {
+        south: edges[0],
+        north: edges[1],
+        west: edges[2],
+        east: edges[3],
+    });
     let chosen = Chosen {
         variables: texts(&expected["variables"]),
+        reading: Reading {
+            region,
+            ..Reading::default()
+        },
         ..Chosen::default()
     };
     let read = Archive::read(&files, &chosen, None).map_err(|error| error.to_string())?;

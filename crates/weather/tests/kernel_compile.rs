@@ -38,6 +38,7 @@ fn problem(baseline: Baseline) -> Problem {
         lon: lat.clone(),
         lat,
         channels: vec![channel("TEM"), channel("U"), channel("V")],
+        absent: Vec::new(),
         statics: Vec::new(),
         values: (0..n_times * 108).map(|k| (k * 37 % 101) as f32).collect(),
     };

@@ -1,10 +1,12 @@
 //! All records of all files in memory: time by time, node by node, channel by channel.
 
-use super::check::{Numbers, Spread, is_number};
+use super::check::{Spread, is_number};
 use super::contents::Contents;
-use super::merge::Merged;
+use super::merge::{Merged, usual_step};
+use super::missing::Missing;
 use super::names::Names;
 use super::parts::Parts;
+use crate::files::Region;
 use crate::time::Time;
 use fitzroy::{Error, ErrorKind, Result};
 use flate2::Crc;
@@ -59,6 +61,10 @@ pub struct Chosen {
 pub struct Reading {
     /// What variables and axes are called.
     pub names: Names,
+    /// What is done about missing values.
+    pub missing: Missing,
+    /// A part of the grid; none for all of it.
+    pub region: Option<Region>,
 }
 
 /// A region's data.
@@ -76,6 +82,9 @@ pub struct Archive {
     pub channels: Vec<Channel>,
     /// Static fields by name.
     pub statics: Vec<(String, Vec<f32>)>,
+    /// For each channel the places at which it has no values, those of an archive that has them
+    /// everywhere being no list at all. What stands there is its mean.
+    pub absent: Vec<Vec<bool>>,
     /// (time, node, channel); nodes row by row from the south-west.
     pub values: Vec<f32>,
 }
@@ -145,15 +154,16 @@ impl Archive {
         chosen: &Chosen,
         memory_bytes: Option<u64>,
     ) -> Result<(Self, Contents)> {
-        let parts = Parts::open(paths, &chosen.reading.names)?;
+        let parts = Parts::open(paths, &chosen.reading)?;
         let merged = Merged::new(&parts, chosen)?;
         let axes = &parts.all[0].file.axes;
         let mut archive = Archive {
-            step_s: usual_step(&merged.times),
+            step_s: 0,
             times: merged.times.clone(),
             lat: axes.lat.clone(),
             lon: axes.lon.clone(),
             statics: Vec::new(),
+            absent: Vec::new(),
             channels: merged.courses.iter().map(|c| c.channel.clone()).collect(),
             values: Vec::new(),
         };
@@ -171,7 +181,10 @@ impl Archive {
             ));
         }
         archive.fill(&parts, &merged)?;
+        let mended = archive.mend(chosen.reading.missing)?;
+        archive.step_s = usual_step(&archive.times);
         let mut contents = Contents::new(&parts, &merged);
+        contents.notes.extend(mended);
         contents.add(&archive.spreads(&parts, &merged)?);
         contents.check(&parts.all[0].path)?;
         archive.read_statics(&parts, &merged, &mut contents)?;
@@ -251,29 +264,12 @@ impl Archive {
 
     /// The spread of each channel.
     fn spreads(&self, parts: &Parts, merged: &Merged) -> Result<Vec<Spread>> {
-        let spread = |(first, channel): (usize, &Channel)| {
-            let numbers = Numbers {
-                channel,
-                values: &self.values,
-                first,
-                stride: self.channels.len(),
-                times: &self.times,
-                lat: &self.lat,
-                lon: &self.lon,
-            };
-            numbers.spread().map_err(|(time, message)| {
-                let path = merged.path_of(parts, first, self.times[time]);
+        let spread = |channel: usize| {
+            self.numbers(channel).spread().map_err(|(time, message)| {
+                let path = merged.path_of(parts, channel, self.times[time]);
                 Error::data(format!("{path}: {message}"))
             })
         };
-        self.channels.iter().enumerate().map(spread).collect()
+        (0..self.channels.len()).map(spread).collect()
     }
-}
-
-/// The most frequent difference of neighbouring times.
-fn usual_step(times: &[Time]) -> i64 {
-    let mut steps: Vec<i64> = times.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-    steps.sort_unstable();
-    let runs = steps.chunk_by(|a, b| a == b);
-    runs.max_by_key(|run| run.len()).map_or(1, |run| run[0])
 }

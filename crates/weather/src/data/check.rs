@@ -40,7 +40,8 @@ pub struct Spread {
 }
 
 impl Numbers<'_> {
-    fn all(&self) -> impl Iterator<Item = f32> + '_ {
+    /// Every one.
+    pub(super) fn all(&self) -> impl Iterator<Item = f32> + '_ {
         let own = self.values.get(self.first..).unwrap_or(&[]);
         own.iter().step_by(self.stride).copied()
     }
@@ -76,11 +77,39 @@ impl Numbers<'_> {
         if let Some((bad, time, n, place)) = self.place(|x| !x.is_finite()) {
             let when = self.times[time].iso();
             let message = format!(
-                "{label} has {bad} of {n} values missing or not finite at {when} ({place}); fill \
-                 or cut them out first, nothing is guessed"
+                "{label} has {bad} of {n} values missing or not finite at {when} ({place}); nothing is \
+                 guessed: ⟨missing fill⟩ fills them, ⟨missing leave-out⟩ leaves these times out"
             );
             return Err((time, message));
         }
+        if let Some(fill) = self.undeclared()
+            && let Some((bad, time, n, place)) = self.place(|x| x == fill)
+        {
+            let when = self.times[time].iso();
+            let message = format!(
+                "{label} is {fill:e} in {bad} of {n} values at {when} ({place}): that is a fill \
+                 value which the file does not declare; name it in the attribute _FillValue, or \
+                 treat it as missing by ⟨missing fill⟩ or ⟨missing leave-out⟩"
+            );
+            return Err((time, message));
+        }
+        let (mut sum, mut count) = (0.0, 0.0);
+        let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+        for x in self.all().map(f64::from) {
+            sum += x;
+            count += 1.0;
+            (min, max) = (min.min(x), max.max(x));
+        }
+        Ok(Spread {
+            min,
+            mean: sum / f64::max(count, 1.0),
+            max,
+        })
+    }
+
+    /// A number that must be a fill value: by its size, or because it is one of those that are used
+    /// so and lies far from all others.
+    pub(super) fn undeclared(&self) -> Option<f32> {
         let regular = |x: &f32| is_number(*x) && !FILLS.contains(x);
         let start = (f64::INFINITY, f64::NEG_INFINITY);
         let (low, high) = self.all().filter(regular).fold(start, |(low, high), x| {
@@ -92,29 +121,7 @@ impl Numbers<'_> {
             !(low <= high) || (low - x).max(x - high) > high - low
         };
         let is_fill = |x: f32| !is_number(x) || FILLS.contains(&x) && apart(x);
-        if let Some(fill) = self.all().find(|x| is_fill(*x))
-            && let Some((bad, time, n, place)) = self.place(|x| x == fill)
-        {
-            let when = self.times[time].iso();
-            let message = format!(
-                "{label} is {fill:e} in {bad} of {n} values at {when} ({place}): that is a fill \
-                 value which the file does not declare; name it in the attribute _FillValue, and \
-                 fill or cut out what is missing, for nothing is guessed"
-            );
-            return Err((time, message));
-        }
-        let (mut sum, mut count) = (0.0, 0.0);
-        let (mut min, mut max) = start;
-        for x in self.all().map(f64::from) {
-            sum += x;
-            count += 1.0;
-            (min, max) = (min.min(x), max.max(x));
-        }
-        Ok(Spread {
-            min,
-            mean: sum / f64::max(count, 1.0),
-            max,
-        })
+        self.all().find(|x| x.is_finite() && is_fill(*x))
     }
 }
 

@@ -396,3 +396,11 @@ fn check_number(times: &[Time]) -> Result<()> {
     }
     Ok(())
 }
+
+/// The most frequent difference of neighbouring times.
+pub(super) fn usual_step(times: &[Time]) -> i64 {
+    let mut steps: Vec<i64> = times.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    steps.sort_unstable();
+    let runs = steps.chunk_by(|a, b| a == b);
+    runs.max_by_key(|run| run.len()).map_or(1, |run| run[0])
+}

@@ -253,6 +253,7 @@ mod tests {
             lat: vec![0.0],
             lon: vec![0.0],
             channels: vec![channel],
+            absent: Vec::new(),
             statics: Vec::new(),
             values,
         };

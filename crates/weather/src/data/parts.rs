@@ -1,6 +1,7 @@
 //! The files of an archive: opened, on one grid, and what their variables are here.
 
-use super::names::{Meaning, Names};
+use super::archive::Reading;
+use super::names::Meaning;
 use crate::files::FieldFile;
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::PathBuf;
@@ -21,13 +22,13 @@ pub(super) struct Parts {
 impl Parts {
     /// # Errors
     /// None was given, one cannot be read, or their grids differ.
-    pub(super) fn open(paths: &[PathBuf], names: &Names) -> Result<Self> {
+    pub(super) fn open(paths: &[PathBuf], reading: &Reading) -> Result<Self> {
         let mut all = Vec::new();
         for path in paths {
-            let file = FieldFile::open_with(path, &names.axes)?;
+            let file = FieldFile::open_with(path, &reading.names.axes, reading.region.as_ref())?;
             all.push(Part {
                 path: path.display().to_string(),
-                meanings: names.meanings(&file.variables),
+                meanings: reading.names.meanings(&file.variables),
                 file,
             });
         }

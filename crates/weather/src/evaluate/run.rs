@@ -9,6 +9,7 @@ use crate::time::Time;
 use crate::train::{Predictor, Problem, untrained};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::{Pool, Recompute};
+use std::borrow::Cow;
 
 /// What to score.
 #[derive(Clone, Debug)]
@@ -215,16 +216,17 @@ impl Scorer {
         let usual = self.climatology.as_ref();
         let usual = usual.map(|c| c.at(archive, t + lead + 1));
         for (k, &channel) in problem.targets_in_order().iter().enumerate() {
+            let (places, weights) = scored(problem, channel, &self.places, &self.weights);
             let rain = archive.channels[channel].is_rain();
             let pick = |state: &[f32]| -> Vec<f64> {
                 let at = |&place: &usize| problem.outputs()[place] as usize * n + channel;
                 let value = |place: &usize| problem.normaliser.restore(channel, state[at(place)]);
                 // Rain is not negative, whatever a model says.
                 let held = |x: f64| if rain { x.max(0.0) } else { x };
-                self.places.iter().map(|place| held(value(place))).collect()
+                places.iter().map(|place| held(value(place))).collect()
             };
             let (f, o, c) = (pick(state), pick(truth), usual.map(pick));
-            self.tallies[method][lead][k].add(&self.weights, &f, &o, c.as_deref(), rain);
+            self.tallies[method][lead][k].add(&weights, &f, &o, c.as_deref(), rain);
         }
     }
 
@@ -261,6 +263,25 @@ impl Scorer {
             places: problem.targets_in_order().to_vec(),
         }
     }
+}
+
+/// Places at which a channel is scored, and their weights: not where it has no values.
+fn scored<'a>(
+    problem: &Problem,
+    channel: usize,
+    places: &'a [usize],
+    weights: &'a [f64],
+) -> (Cow<'a, [usize]>, Cow<'a, [f64]>) {
+    let absent = problem.archive.absent.get(channel);
+    let Some(absent) = absent.filter(|absent| !absent.is_empty()) else {
+        return (Cow::Borrowed(places), Cow::Borrowed(weights));
+    };
+    let held = |&(place, _): &(usize, f64)| !absent[problem.outputs()[place] as usize];
+    let pairs = places.iter().copied().zip(weights.iter().copied());
+    let (places, weights): (Vec<usize>, Vec<f64>) = pairs.filter(held).unzip();
+    let total: f64 = weights.iter().sum();
+    let weights = weights.iter().map(|w| w / total.max(f64::MIN_POSITIVE));
+    (Cow::Owned(places), Cow::Owned(weights.collect()))
 }
 
 /// One step of a linear model, with the truth on the boundary.

@@ -66,6 +66,7 @@ fn wave(n_times: usize) -> Archive {
         lat: (0..n_lat).map(|k| 40.0 + k as f64).collect(),
         lon: (0..n_lon).map(|k| k as f64).collect(),
         channels: vec![channel],
+        absent: Vec::new(),
         statics: Vec::new(),
         values,
     }

@@ -1,9 +1,12 @@
 //! Axes put in order: longitudes from west to east without a seam, and no holes in either.
 
+use super::read::{Region, outside};
 use fitzroy::{Error, Result};
 
 /// A distance this much larger than those beside it is a hole.
 const HOLE: f64 = 1.5;
+/// Degrees by which 32-bit numbers may miss the edge of a region.
+pub(super) const NEAR: f64 = 1e-4;
 
 /// Where the largest hole of an ascending axis lies: the number of the point before it.
 fn hole(values: &[f64]) -> Option<usize> {
@@ -100,4 +103,49 @@ pub(super) fn eastward(given: &[f64]) -> Result<(Vec<f64>, Vec<usize>, Option<St
         lon[lon.len() - 1]
     );
     Ok((lon, turned, Some(note)))
+}
+
+/// The longitudes in a region, from west to east and counted on from its western edge, and which
+/// point of the file each is.
+///
+/// # Errors
+/// There are none, they repeat, or have a hole.
+pub(super) fn within(given: &[f64], region: &Region) -> Result<(Vec<f64>, Vec<usize>)> {
+    let width = match (region.east - region.west).rem_euclid(360.0) {
+        0.0 if region.east != region.west => 360.0,
+        width => width,
+    };
+    let near = NEAR;
+    let mut inside: Vec<(f64, usize)> = Vec::new();
+    for (k, &lon) in given.iter().enumerate() {
+        // A point on the edge itself may lie a hair to the west of it.
+        let east_of = (lon - region.west + near).rem_euclid(360.0) - near;
+        if east_of <= width + near {
+            inside.push((east_of, k));
+        }
+    }
+    inside.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if inside.is_empty() {
+        let (low, high) = given
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &x| {
+                (l.min(x), h.max(x))
+            });
+        return Err(outside("longitudes", low, high));
+    }
+    if width == 360.0 && inside.len() > 1 && inside[inside.len() - 1].0 >= 360.0 - near {
+        inside.pop(); // The same meridian again.
+    }
+    // The file's own numbers, but for whole turns.
+    let lon: Vec<f64> = inside
+        .iter()
+        .map(|&(east_of, k)| {
+            given[k] + ((region.west + east_of - given[k]) / 360.0).round() * 360.0
+        })
+        .collect();
+    if !lon.windows(2).all(|pair| pair[0] < pair[1]) {
+        return Err(Error::data("longitude must be in order, without repeats"));
+    }
+    whole("longitude", &lon)?;
+    Ok((lon, inside.into_iter().map(|(_, k)| k).collect()))
 }

@@ -1,15 +1,14 @@
 //! Reading CF NetCDF and Zarr: axes, times, packed numbers, missing values.
 
-use super::longitudes::{eastward, whole};
-use super::roles::{AxisNames, Info, Layout, Role};
-use super::source::{Array, Source};
+use super::held::{Grid, Held};
+use super::longitudes::{NEAR, eastward, whole, within};
+use super::roles::{AxisNames, Layout, Role};
+use super::source::Source;
+use super::walk::{Unpack, Walk};
 use crate::time::{Time, from_cf};
 use fitzroy::{Error, Result};
 use rust_hdf5::Hdf5Error;
 use std::path::Path;
-
-/// No pressure level lies beneath this.
-const HIGHEST_HPA: f64 = 1200.0;
 
 /// Axes of a file, latitudes from south to north.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,38 +20,6 @@ pub struct Axes {
     /// Longitudes, degrees east, ascending; where the file has a seam in them (Greenwich, the date
     /// line) they are counted on across it.
     pub lon: Vec<f64>,
-}
-
-/// What a variable of a file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dims {
-    /// (time, level, lat, lon).
-    TimeLevel,
-    /// (time, lat, lon).
-    Time,
-    /// (lat, lon).
-    Fixed,
-}
-
-/// A variable that lies on the grid.
-#[derive(Clone, Debug)]
-pub struct Held {
-    /// Its name.
-    pub name: String,
-    /// Its name in the CF table, where the file tells it.
-    pub standard_name: Option<String>,
-    /// What it is, where the file tells it.
-    pub long_name: Option<String>,
-    /// Its units, where the file tells them.
-    pub units: Option<String>,
-    /// Its axes.
-    pub dims: Dims,
-    /// Its pressure levels in hPa; none without.
-    pub levels: Vec<f64>,
-    /// Which axis of the array time, level, lat and lon are; all others have one place, but for
-    /// versions of the same field.
-    axes: [Option<usize>; 4],
-    versions: Option<usize>,
 }
 
 /// A NetCDF file or a Zarr store with fields on a latitude-longitude grid.
@@ -68,9 +35,23 @@ pub struct FieldFile {
     pub names: Vec<String>,
     /// What was read otherwise than it stands in the file.
     pub notes: Vec<String>,
-    flip: bool,
+    /// Which point of the file each latitude is.
+    rows: Vec<usize>,
     /// Which point of the file each longitude is.
     columns: Vec<usize>,
+}
+
+/// A part of the grid, degrees; a west of 350 and an east of 20 lie on both sides of Greenwich.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Region {
+    /// Southern edge.
+    pub south: f64,
+    /// Northern edge.
+    pub north: f64,
+    /// Western edge.
+    pub west: f64,
+    /// Eastern edge.
+    pub east: f64,
 }
 
 pub(super) fn damaged(error: Hdf5Error) -> Error {
@@ -84,23 +65,28 @@ impl FieldFile {
     /// It cannot be read, is neither a NetCDF file nor a Zarr store, or an axis is missing, of
     /// unknown units or not in order. The message begins with the path.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::open_with(path, &AxisNames::default())
+        Self::open_with(path, &AxisNames::default(), None)
     }
 
-    /// Opens a file whose axes may have names of their own.
+    /// Opens a file whose axes may have names of their own, and a part of its grid alone.
     ///
     /// # Errors
-    /// As [`FieldFile::open`].
-    pub fn open_with(path: &Path, names: &AxisNames) -> Result<Self> {
+    /// As [`FieldFile::open`]; no point lies in the region.
+    pub fn open_with(path: &Path, names: &AxisNames, region: Option<&Region>) -> Result<Self> {
         let open = || {
             let source = Source::open(path)?;
             let layout = Layout::new(&source, names)?;
-            Self::of(source, &layout, names)
+            Self::of(source, &layout, names, region)
         };
         open().map_err(|error: Error| error.context(path.display()))
     }
 
-    fn of(source: Source, layout: &Layout, known: &AxisNames) -> Result<Self> {
+    fn of(
+        source: Source,
+        layout: &Layout,
+        known: &AxisNames,
+        region: Option<&Region>,
+    ) -> Result<Self> {
         let places = |what: &str, role: Role, names: &[String]| {
             let (dim, at) = layout
                 .axis(role)
@@ -111,15 +97,32 @@ impl FieldFile {
         let (time_dim, times, calendar) = times(&source, layout, known)?;
         let (lat_dim, mut lat) = places("latitude", Role::Lat, &known.lat)?;
         let (lon_dim, given) = places("longitude", Role::Lon, &known.lon)?;
-        let flip = lat.len() > 1 && lat[0] > lat[lat.len() - 1];
-        if flip {
+        let falls = lat.len() > 1 && lat[0] > lat[lat.len() - 1];
+        let mut rows: Vec<usize> = (0..lat.len()).collect();
+        if falls {
             lat.reverse();
+            rows.reverse();
         }
         if lat.is_empty() || !lat.windows(2).all(|pair| pair[0] < pair[1]) {
             return Err(Error::data("latitude must be in order, without repeats"));
         }
+        let (lon, columns, note) = match region {
+            None => eastward(&given)?,
+            Some(region) => {
+                let (lon, columns) = within(&given, region)?;
+                let (low, high) = (region.south - NEAR, region.north + NEAR);
+                let inside = |k: &usize| (low..=high).contains(&lat[*k]);
+                let kept: Vec<usize> = (0..lat.len()).filter(inside).collect();
+                if kept.is_empty() {
+                    let (low, high) = (lat[0], lat[lat.len() - 1]);
+                    return Err(outside("latitudes", low, high));
+                }
+                rows = kept.iter().map(|&k| rows[k]).collect();
+                lat = kept.iter().map(|&k| lat[k]).collect();
+                (lon, columns, None)
+            }
+        };
         whole("latitude", &lat)?;
-        let (lon, columns, note) = eastward(&given)?;
         let grid = Grid {
             layout,
             time: time_dim.as_deref(),
@@ -135,7 +138,7 @@ impl FieldFile {
             others,
             names: layout.arrays.iter().map(|a| a.name.clone()).collect(),
             notes: note.into_iter().chain(days(&calendar)).collect(),
-            flip,
+            rows,
             columns,
         })
     }
@@ -166,26 +169,30 @@ impl FieldFile {
         let unpack = Unpack::of(&array);
         let n_records = held.axes[0].map_or(1, |axis| shape[axis]);
         let at_once = held.axes[0].map_or(1, |axis| array.at_once(axis));
+        let [south, west] = [&self.rows, &self.columns].map(|v| span(v).map_or(0, |s| s.0));
         let mut out = Vec::new();
         for first in (0..n_records).step_by(at_once) {
             let n = at_once.min(n_records - first);
             let (mut starts, mut counts) = (vec![0; shape.len()], shape.clone());
-            if let Some(time) = held.axes[0] {
-                (starts[time], counts[time]) = (first, n);
+            let spans = [
+                Some((first, n)),
+                None,
+                span(&self.rows),
+                span(&self.columns),
+            ];
+            for (axis, span) in held.axes.iter().zip(spans) {
+                if let (Some(axis), Some(span)) = (*axis, span) {
+                    (starts[axis], counts[axis]) = span;
+                }
             }
             let values = array.slice(&starts, &counts)?;
             let walk = Walk::new(&counts, held);
             for k in 0..n {
                 out.clear();
                 for level in 0..walk.sizes[1] {
-                    for row in 0..walk.sizes[2] {
-                        let row = if self.flip {
-                            walk.sizes[2] - 1 - row
-                        } else {
-                            row
-                        };
-                        for &column in &self.columns {
-                            let at = walk.at([k, level, row, column]);
+                    for row in &self.rows {
+                        for column in &self.columns {
+                            let at = walk.at([k, level, row - south, column - west]);
                             let value = walk.newest(&values, at, &unpack);
                             out.push((value * scale + offset) as f32);
                         }
@@ -196,6 +203,19 @@ impl FieldFile {
         }
         Ok(())
     }
+}
+
+/// Where some points of an axis begin, and how many lie from the first to the last.
+fn span(points: &[usize]) -> Option<(usize, usize)> {
+    let ends = points.iter().min().zip(points.iter().max());
+    ends.map(|(first, last)| (*first, last - first + 1))
+}
+
+/// No point of an axis lies in the region.
+pub(super) fn outside(what: &str, low: f64, high: f64) -> Error {
+    Error::data(format!(
+        "no point lies in ⟨region⟩: the {what} of the file go from {low} to {high}"
+    ))
 }
 
 fn no_axis(what: &str, names: &[String], layout: &Layout) -> Error {
@@ -251,174 +271,4 @@ fn times(
     let calendar = array.text("calendar").unwrap_or_default();
     let times = from_cf(&array.all()?, &units, &calendar)?;
     Ok((dim.map(str::to_string), times, calendar))
-}
-
-/// How stored numbers become values.
-struct Unpack {
-    scale: f64,
-    offset: f64,
-    missing: Vec<f64>,
-}
-
-impl Unpack {
-    fn of(array: &Array<'_>) -> Self {
-        Unpack {
-            scale: array.number("scale_factor").unwrap_or(1.0),
-            offset: array.number("add_offset").unwrap_or(0.0),
-            missing: array.missing(),
-        }
-    }
-
-    fn value(&self, x: f64) -> f64 {
-        match self.missing.contains(&x) {
-            true => f64::NAN,
-            false => x * self.scale + self.offset,
-        }
-    }
-}
-
-/// How numbers of (time, level, lat, lon) lie in an array of any order of axes.
-struct Walk {
-    sizes: [usize; 4],
-    strides: [usize; 4],
-    /// Number and stride of versions of the same field.
-    versions: (usize, usize),
-}
-
-impl Walk {
-    fn new(counts: &[usize], held: &Held) -> Self {
-        let stride = |axis: usize| counts[axis + 1..].iter().product::<usize>();
-        let sizes = held.axes.map(|axis| axis.map_or(1, |axis| counts[axis]));
-        let strides = held.axes.map(|axis| axis.map_or(0, stride));
-        let versions = held.versions;
-        let versions = versions.map_or((1, 0), |axis| (counts[axis], stride(axis)));
-        Walk {
-            sizes,
-            strides,
-            versions,
-        }
-    }
-
-    fn at(&self, index: [usize; 4]) -> usize {
-        index.iter().zip(self.strides).map(|(i, s)| i * s).sum()
-    }
-
-    /// The first version that is not missing.
-    fn newest(&self, values: &[f64], at: usize, unpack: &Unpack) -> f64 {
-        let (n, stride) = self.versions;
-        let all = (0..n).map(|k| unpack.value(values[at + k * stride]));
-        let mut found = f64::NAN;
-        for value in all {
-            found = value;
-            if !value.is_nan() {
-                break;
-            }
-        }
-        found
-    }
-}
-
-/// The grid on which variables are looked for.
-struct Grid<'a> {
-    layout: &'a Layout,
-    time: Option<&'a str>,
-    n_times: usize,
-    lat: &'a str,
-    lon: &'a str,
-}
-
-impl Grid<'_> {
-    /// The variables on the grid, and what else there is.
-    fn held(&self, source: &Source) -> Result<(Vec<Held>, Vec<String>)> {
-        let (mut variables, mut others) = (Vec::new(), Vec::new());
-        for info in &self.layout.arrays {
-            if info.role.is_some() && info.dims.len() < 3 || info.dims.is_empty() {
-                continue;
-            }
-            // Bounds of axes, and labels of places that say nothing.
-            if info.dims.len() == 1 && self.layout.role(&info.dims[0]) != Role::Other {
-                continue;
-            }
-            match self.variable(info, source)? {
-                Some(held) => variables.push(held),
-                None => {
-                    let axes = info.dims.iter().zip(&info.shape);
-                    let axes: Vec<String> = axes.map(|(d, n)| format!("{d} {n}")).collect();
-                    others.push(format!("`{}` of ({})", info.name, axes.join(", ")));
-                }
-            }
-        }
-        Ok((variables, others))
-    }
-
-    fn variable(&self, info: &Info, source: &Source) -> Result<Option<Held>> {
-        let mut axes = [None; 4];
-        let (mut versions, mut level_dim) = (None, None);
-        for (axis, dim) in info.dims.iter().enumerate() {
-            let slot = match self.layout.role(dim) {
-                _ if Some(dim.as_str()) == self.time => 0,
-                _ if dim == self.lat => 2,
-                _ if dim == self.lon => 3,
-                Role::Level => {
-                    level_dim = Some(dim);
-                    1
-                }
-                Role::Versions => {
-                    versions = Some(axis);
-                    continue;
-                }
-                _ if info.shape[axis] == 1 => continue,
-                _ => return Ok(None),
-            };
-            if axes[slot].replace(axis).is_some() {
-                return Ok(None);
-            }
-        }
-        if axes[2].is_none() || axes[3].is_none() {
-            return Ok(None);
-        }
-        let placed = level_dim.and_then(|dim| self.layout.dims[dim].1);
-        // A single level without an axis of its own.
-        let beside = || {
-            let arrays = &self.layout.arrays;
-            arrays.iter().position(|a| {
-                let named = info.coordinates.contains(&a.name);
-                named && a.role == Some(Role::Level) && a.dims.is_empty()
-            })
-        };
-        let levels = match placed.or_else(beside) {
-            None => Vec::new(),
-            Some(at) => levels(&source.array(&self.layout.arrays[at].name)?)?,
-        };
-        // A time without an axis of its own is that of all fields.
-        let over_time = axes[0].is_some() || self.time.is_none() && self.n_times > 0;
-        Ok(Some(Held {
-            name: info.name.clone(),
-            standard_name: info.standard_name.clone(),
-            long_name: info.long_name.clone(),
-            units: info.units.clone(),
-            dims: match (over_time, levels.is_empty()) {
-                (false, _) => Dims::Fixed,
-                (true, true) => Dims::Time,
-                (true, false) => Dims::TimeLevel,
-            },
-            levels,
-            axes,
-            versions,
-        }))
-    }
-}
-
-/// Pressure levels in hPa.
-fn levels(array: &Array<'_>) -> Result<Vec<f64>> {
-    let pascal = array.text("units").is_some_and(|u| u == "Pa");
-    let scale = if pascal { 0.01 } else { 1.0 };
-    let levels: Vec<f64> = array.all()?.iter().map(|p| p * scale).collect();
-    match levels.iter().find(|p| **p > HIGHEST_HPA) {
-        None => Ok(levels),
-        Some(level) => Err(Error::data(format!(
-            "level {level} hPa is no pressure level of the air; if it is in Pa, say so in the \
-             attribute units of the level axis"
-        ))),
-    }
 }

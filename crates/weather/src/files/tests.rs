@@ -450,6 +450,59 @@ fn holes_between_longitudes_or_latitudes_are_refused() {
     assert!(whole("latitude", &[0.0, 1.0, 2.2, 3.6, 5.3, 7.4]).is_ok());
 }
 
+/// Regions of random grids, the whole globe included, against a search among all points.
+#[test]
+fn a_region_has_the_points_that_lie_in_it() {
+    use super::longitudes::within;
+    for seed in 0..400 {
+        let mut pick = noise(seed);
+        let n = 24 + pick(40);
+        let step = 360.0 / n as f64;
+        let low = [-180.0, 0.0, 20.0][pick(3)];
+        let given: Vec<f64> = (0..n).map(|k| low + step * k as f64).collect();
+        let west = pick(720) as f64 - 360.0;
+        let width = 1.5 * step + pick(300) as f64;
+        let region = Region {
+            south: 0.0,
+            north: 1.0,
+            west,
+            east: west + width.min(359.0),
+        };
+        let (lon, columns) = within(&given, &region).unwrap();
+        let is_inside = |x: f64| {
+            let turned = (-3..4).map(|turn| x + 360.0 * f64::from(turn));
+            turned
+                .into_iter()
+                .any(|x| x >= west - 1e-9 && x <= region.east + 1e-9)
+        };
+        let mut all: Vec<usize> = (0..n).filter(|&k| is_inside(given[k])).collect();
+        let mut found = columns.clone();
+        all.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, all, "seed {seed}");
+        assert!(
+            lon.windows(2).all(|p| (p[1] - p[0] - step).abs() < 1e-9),
+            "seed {seed}: {lon:?}"
+        );
+        assert!(lon[0] >= west - 1e-6 && lon[lon.len() - 1] <= region.east + 1e-6);
+        for (x, k) in lon.iter().zip(&columns) {
+            let turns = (x - given[*k]) / 360.0;
+            assert!((turns - turns.round()).abs() < 1e-9, "seed {seed}");
+        }
+    }
+    let region = |west, east| Region {
+        south: 0.0,
+        north: 1.0,
+        west,
+        east,
+    };
+    let globe: Vec<f64> = (0..36).map(|k| 10.0 * f64::from(k)).collect();
+    let (lon, _) = within(&globe, &region(350.0, 20.0)).unwrap();
+    assert_eq!(lon, [350.0, 360.0, 370.0, 380.0]);
+    let error = within(&[0.0, 1.0, 2.0], &region(100.0, 120.0)).unwrap_err();
+    assert!(error.to_string().contains("go from 0 to 2"), "{error}");
+}
+
 #[test]
 fn undeclared_fills_and_units_that_numbers_belie_are_named() {
     let path = Temporary::new("fills");

@@ -37,6 +37,7 @@ pub(super) fn archive(n_times: usize) -> Archive {
             channel("U", Some(850.0)),
             channel("precipitation", None),
         ],
+        absent: Vec::new(),
         statics: Vec::new(),
         values,
     }

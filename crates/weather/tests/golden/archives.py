@@ -419,6 +419,23 @@ def date_line(folder, rng):
     usual(folder, ["a.nc"], SMALL, sort_lon=0)
 
 
+def region(folder, rng):
+    """A part of a global store, over Greenwich."""
+    lat, lon = np.linspace(-90, 90, 13), np.arange(0, 360, 15.0)
+    shape = (5, len(lon), len(lat))
+    xr.Dataset(
+        {"2m_temperature": (("time", "longitude", "latitude"), field(rng, shape, 280, 9), {"units": "K"})},
+        {"time": hours(rng, "2018-01-01", 5), "longitude": lon, "latitude": lat[:: [1, -1][rng.integers(2)]]},
+    ).to_zarr(folder / "a.zarr", zarr_format=3, encoding={"2m_temperature": {"chunks": (2, 7, 5)}})
+    box = [15.0, 75.0, -45.0, 30.0 + 15 * int(rng.integers(3))]
+    read = xr.open_zarr(folder / "a.zarr")
+    read = read.assign_coords(longitude=(read.longitude + 180) % 360 - 180).sortby("longitude").sortby("latitude")
+    read = read.sel(latitude=slice(box[0], box[1]), longitude=slice(box[2], box[3]))
+    usual(folder, ["a.zarr"], {"2m_temperature": "t2m"}, opened=read)
+    expected = json.loads((folder / "expected.json").read_text())
+    (folder / "expected.json").write_text(json.dumps(expected | {"region": box}))
+
+
 def calendar(folder, rng, name, start, n, freq):
     lat, lon = grid(rng)
     times = xr.date_range(start, periods=n, freq=freq, calendar=name, use_cftime=True)
@@ -537,7 +554,7 @@ def cfgrib(folder, rng):
 
 KINDS = [
     cds_new, cds_old, expver, per_variable, per_month, per_level, per_time, partial, weatherbench, zarr_v3,
-    sharded, transposed_v3, filters_v2, blosc_v2, zip_v2, zip_v3, greenwich, date_line, noleap, days_360, old_reference,
+    sharded, transposed_v3, filters_v2, blosc_v2, zip_v2, zip_v3, greenwich, date_line, region, noleap, days_360, old_reference,
     fine_times, ncep, cdf5, cfgrib,
 ]
 

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_device::choice::Choice;
 use fitzroy_session::weather::device::{Precision, Taken, gpu, require_cpu};
-use fitzroy_weather::data::{Names, Reading};
+use fitzroy_weather::data::{Missing, Names, Reading};
+use fitzroy_weather::files::Region;
 use std::path::PathBuf;
 
 /// Device, threads, seed and how results are told.
@@ -112,6 +113,27 @@ pub(super) struct Data {
     /// A table of further names of variables and axes, and of units, as docs/weather.md has it
     #[arg(long, value_name = "FILE.toml")]
     names: Option<PathBuf>,
+    /// What is done about missing values: refuse; leave-out: times that have any; fill, between the
+    /// times around
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = named::<Missing>())]
+    missing: Missing,
+    /// A part of the grid alone: south, north, west and east, degrees; 350 to 20 lies on both sides
+    /// of Greenwich
+    #[arg(long, value_name = "S,N,W,E", value_parser = region, allow_hyphen_values = true)]
+    region: Option<Region>,
+}
+
+fn region(text: &str) -> std::result::Result<Region, String> {
+    let numbers: Vec<f64> = text.split(',').flat_map(|x| x.trim().parse()).collect();
+    match numbers[..] {
+        [south, north, west, east] if south < north && text.split(',').count() == 4 => Ok(Region {
+            south,
+            north,
+            west,
+            east,
+        }),
+        _ => Err("needs south, north, west and east in degrees, as 35,60,-10,30".into()),
+    }
 }
 
 impl Data {
@@ -123,6 +145,8 @@ impl Data {
         let names = self.names.as_ref();
         Ok(Reading {
             names: names.map_or_else(|| Ok(Names::default()), |path| Names::with_file(path))?,
+            missing: self.missing,
+            region: self.region,
         })
     }
 }

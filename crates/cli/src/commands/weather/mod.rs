@@ -3,6 +3,7 @@
 mod common;
 mod evaluate;
 mod flags;
+mod inspect;
 mod predict;
 mod preprocess;
 mod synth;
@@ -36,6 +37,8 @@ enum WeatherCommand {
     Synth(synth::SynthArgs),
     /// Brings an archive of text files into one NetCDF file
     Preprocess(preprocess::PreprocessArgs),
+    /// Says what archives hold, and what of it would be used
+    Inspect(inspect::InspectArgs),
     /// Trains a graph network, or goes on with it
     Train(Box<flags::TrainArgs>),
     /// Scores a model beside persistence, climatology and a linear model
@@ -49,6 +52,7 @@ pub(crate) fn run(args: &WeatherArgs) -> Result<Outcome> {
     match &args.command {
         WeatherCommand::Synth(args) => synth::run(args),
         WeatherCommand::Preprocess(args) => preprocess::run(args),
+        WeatherCommand::Inspect(args) => inspect::run(args),
         WeatherCommand::Train(args) => train::run(args),
         WeatherCommand::Evaluate(args) => evaluate::run(args),
         WeatherCommand::Predict(args) => predict::run(args),

@@ -1,0 +1,257 @@
+//! What an archive holds, without keeping it in memory: every variable, its range and gaps, and
+//! what would be used.
+
+use super::archive::Chosen;
+use super::check::is_number;
+use super::merge::{Merged, usual_step};
+use super::missing::Missing;
+use super::parts::{Part, Parts};
+use crate::files::{Dims, Held};
+use crate::time::Time;
+use fitzroy::Result;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A variable of an archive, over all its files.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Its name here.
+    pub name: String,
+    /// Its name in the first file that has it.
+    pub file_name: String,
+    /// What the first file says that it is.
+    pub long_name: Option<String>,
+    /// Its units here, and in that file.
+    pub units: (String, String),
+    /// Its axes.
+    pub dims: Dims,
+    /// Its levels, hPa.
+    pub levels: Vec<f64>,
+    /// Files that have it.
+    pub n_files: usize,
+    /// Times that it has.
+    pub n_times: usize,
+    /// Its first and last time.
+    pub span: Option<(Time, Time)>,
+    /// Least and greatest value and their mean; none where all are missing.
+    pub range: Option<(f64, f64, f64)>,
+    /// Missing values, and all.
+    pub missing: (u64, u64),
+    /// Whether it would be used.
+    pub used: bool,
+}
+
+/// What an archive holds.
+#[derive(Clone, Debug)]
+pub struct Inspection {
+    /// Latitudes: how many, the first and the last.
+    pub lat: (usize, f64, f64),
+    /// Longitudes.
+    pub lon: (usize, f64, f64),
+    /// Times of all files together.
+    pub times: Vec<Time>,
+    /// Seconds from one to the next, mostly.
+    pub step_s: i64,
+    /// Times before and behind each longer step.
+    pub gaps: Vec<(Time, Time)>,
+    /// Its variables.
+    pub variables: Vec<Summary>,
+    /// Arrays that are not on the grid.
+    pub others: Vec<String>,
+    /// What a user may not expect.
+    pub notes: Vec<String>,
+    /// Records and channels that would be used, or why the archive would be refused.
+    pub verdict: std::result::Result<(usize, Vec<String>), String>,
+}
+
+/// Sums of a variable.
+struct Sums {
+    low: f64,
+    high: f64,
+    sum: f64,
+    n: u64,
+    missing: u64,
+}
+
+impl Sums {
+    fn add(&mut self, fields: &[f32]) {
+        for &x in fields {
+            if !is_number(x) {
+                self.missing += 1;
+                continue;
+            }
+            let x = f64::from(x);
+            (self.low, self.high) = (self.low.min(x), self.high.max(x));
+            self.sum += x;
+            self.n += 1;
+        }
+    }
+}
+
+impl Inspection {
+    /// Looks at files, one field after the other.
+    ///
+    /// # Errors
+    /// A file cannot be read, or their grids differ.
+    pub fn new(paths: &[PathBuf], chosen: &Chosen) -> Result<Self> {
+        let parts = Parts::open(paths, &chosen.reading)?;
+        let merged = Merged::new(&parts, chosen);
+        let mut notes: Vec<String> = Vec::new();
+        let mut others: Vec<String> = Vec::new();
+        let mut times: Vec<Time> = Vec::new();
+        let mut variables: Vec<(Summary, Sums)> = Vec::new();
+        for (k, part) in parts.all.iter().enumerate() {
+            notes.extend(part.file.notes.iter().cloned());
+            others.extend(part.file.others.iter().cloned());
+            times.extend(&part.file.axes.times);
+            for v in 0..part.file.variables.len() {
+                let used = merged.as_ref().is_ok_and(|merged| {
+                    !merged.levels_of(k, v).is_empty() || merged.statics.contains(&(k, v))
+                });
+                take(part, v, used, &mut variables)?;
+            }
+        }
+        for list in [&mut notes, &mut others] {
+            list.sort();
+            list.dedup();
+        }
+        times.sort_unstable();
+        times.dedup();
+        let step_s = usual_step(&times);
+        let pairs = times.windows(2).map(|pair| (pair[0], pair[1]));
+        let gaps = pairs.filter(|(a, b)| b.0 - a.0 > step_s).collect();
+        let ends = |axis: &[f64]| (axis.len(), axis[0], axis[axis.len() - 1]);
+        let axes = &parts.all[0].file.axes;
+        let variables: Vec<Summary> = variables.into_iter().map(finished).collect();
+        let verdict = match merged {
+            Ok(merged) => {
+                notes.extend(refused(&variables, chosen));
+                notes.extend(merged.notes);
+                let labels = merged.courses.iter().map(|c| c.channel.label());
+                Ok((merged.times.len(), labels.collect()))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        Ok(Inspection {
+            lat: ends(&axes.lat),
+            lon: ends(&axes.lon),
+            times,
+            step_s,
+            gaps,
+            variables,
+            others,
+            notes,
+            verdict,
+        })
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let axis =
+            |(n, first, last): (usize, f64, f64)| json!({"n": n, "first": first, "last": last});
+        let ends = self.times.first().zip(self.times.last());
+        let variables = self.variables.iter().map(|v| {
+            json!({
+                "variable": v.name, "in_file": v.file_name, "long_name": v.long_name,
+                "units": v.units.0, "units_in_file": v.units.1, "static": v.dims == Dims::Fixed,
+                "levels_hpa": v.levels, "files": v.n_files, "times": v.n_times,
+                "first": v.span.map(|s| s.0.iso()), "last": v.span.map(|s| s.1.iso()),
+                "min": v.range.map(|r| r.0), "max": v.range.map(|r| r.1),
+                "mean": v.range.map(|r| r.2), "missing": v.missing.0, "values": v.missing.1,
+                "used": v.used,
+            })
+        });
+        let gaps = self.gaps.iter().map(|(a, b)| json!([a.iso(), b.iso()]));
+        json!({
+            "latitudes": axis(self.lat), "longitudes": axis(self.lon),
+            "times": self.times.len(),
+            "first": ends.map(|e| e.0.iso()), "last": ends.map(|e| e.1.iso()),
+            "step_hours": self.step_s as f64 / 3600.0,
+            "gaps": gaps.collect::<Vec<Value>>(),
+            "variables": variables.collect::<Vec<Value>>(),
+            "off_the_grid": self.others, "notes": self.notes,
+            "records_used": self.verdict.as_ref().ok().map(|v| v.0),
+            "channels_used": self.verdict.as_ref().ok().map(|v| &v.1),
+            "refused": self.verdict.as_ref().err(),
+        })
+    }
+}
+
+/// Which variables have missing values that would be refused.
+fn refused(variables: &[Summary], chosen: &Chosen) -> Option<String> {
+    let holes = |v: &&Summary| v.used && v.dims != Dims::Fixed && v.missing.0 > 0;
+    let names: Vec<&str> = variables
+        .iter()
+        .filter(holes)
+        .map(|v| v.name.as_str())
+        .collect();
+    let asked = chosen.reading.missing == Missing::Refuse && !names.is_empty();
+    asked.then(|| {
+        format!(
+            "missing values of {} are refused without ⟨missing fill⟩ or ⟨missing leave-out⟩",
+            names.join(", ")
+        )
+    })
+}
+
+/// Takes a variable of a file in.
+fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> Result<()> {
+    let (held, meaning): (&Held, _) = (&part.file.variables[at], &part.meanings[at]);
+    let known = all
+        .iter()
+        .position(|(summary, _)| summary.name == meaning.name);
+    let known = known.unwrap_or_else(|| {
+        let summary = Summary {
+            name: meaning.name.clone(),
+            file_name: held.name.clone(),
+            long_name: held.long_name.clone(),
+            units: (
+                meaning.units.clone(),
+                held.units.clone().unwrap_or_default(),
+            ),
+            dims: held.dims,
+            levels: Vec::new(),
+            n_files: 0,
+            n_times: 0,
+            span: None,
+            range: None,
+            missing: (0, 0),
+            used: false,
+        };
+        let sums = Sums {
+            low: f64::INFINITY,
+            high: f64::NEG_INFINITY,
+            sum: 0.0,
+            n: 0,
+            missing: 0,
+        };
+        all.push((summary, sums));
+        all.len() - 1
+    });
+    let (summary, sums) = &mut all[known];
+    summary.n_files += 1;
+    summary.used |= used;
+    for level in &held.levels {
+        if !summary.levels.contains(level) {
+            summary.levels.push(*level);
+        }
+    }
+    if held.dims != Dims::Fixed {
+        let times = &part.file.axes.times;
+        summary.n_times += times.len();
+        if let (Some(&first), Some(&last)) = (times.iter().min(), times.iter().max()) {
+            let (a, b) = summary.span.unwrap_or((first, last));
+            summary.span = Some((a.min(first), b.max(last)));
+        }
+    }
+    let read = part
+        .file
+        .read_as(&held.name, meaning.conversion, |_, fields| sums.add(fields));
+    read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))
+}
+
+fn finished((mut summary, sums): (Summary, Sums)) -> Summary {
+    summary.missing = (sums.missing, sums.missing + sums.n);
+    summary.range = (sums.n > 0).then(|| (sums.low, sums.high, sums.sum / sums.n as f64));
+    summary
+}

@@ -1,0 +1,145 @@
+//! The variables of a file that lie on its grid.
+
+use super::roles::{Info, Layout, Role};
+use super::source::{Array, Source};
+use fitzroy::{Error, Result};
+
+/// No pressure level lies beneath this.
+const HIGHEST_HPA: f64 = 1200.0;
+
+/// What a variable of a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dims {
+    /// (time, level, lat, lon).
+    TimeLevel,
+    /// (time, lat, lon).
+    Time,
+    /// (lat, lon).
+    Fixed,
+}
+
+/// A variable that lies on the grid.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// Its name in the CF table, where the file tells it.
+    pub standard_name: Option<String>,
+    /// What it is, where the file tells it.
+    pub long_name: Option<String>,
+    /// Its units, where the file tells them.
+    pub units: Option<String>,
+    /// Its axes.
+    pub dims: Dims,
+    /// Its pressure levels in hPa; none without.
+    pub levels: Vec<f64>,
+    /// Which axis of the array time, level, lat and lon are; all others have one place, but for
+    /// versions of the same field.
+    pub(super) axes: [Option<usize>; 4],
+    pub(super) versions: Option<usize>,
+}
+
+/// The grid on which variables are looked for.
+pub(super) struct Grid<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) time: Option<&'a str>,
+    pub(super) n_times: usize,
+    pub(super) lat: &'a str,
+    pub(super) lon: &'a str,
+}
+
+impl Grid<'_> {
+    /// The variables on the grid, and what else there is.
+    pub(super) fn held(&self, source: &Source) -> Result<(Vec<Held>, Vec<String>)> {
+        let (mut variables, mut others) = (Vec::new(), Vec::new());
+        for info in &self.layout.arrays {
+            if info.role.is_some() && info.dims.len() < 3 || info.dims.is_empty() {
+                continue;
+            }
+            // Bounds of axes, and labels of places that say nothing.
+            if info.dims.len() == 1 && self.layout.role(&info.dims[0]) != Role::Other {
+                continue;
+            }
+            match self.variable(info, source)? {
+                Some(held) => variables.push(held),
+                None => {
+                    let axes = info.dims.iter().zip(&info.shape);
+                    let axes: Vec<String> = axes.map(|(d, n)| format!("{d} {n}")).collect();
+                    others.push(format!("`{}` of ({})", info.name, axes.join(", ")));
+                }
+            }
+        }
+        Ok((variables, others))
+    }
+
+    fn variable(&self, info: &Info, source: &Source) -> Result<Option<Held>> {
+        let mut axes = [None; 4];
+        let (mut versions, mut level_dim) = (None, None);
+        for (axis, dim) in info.dims.iter().enumerate() {
+            let slot = match self.layout.role(dim) {
+                _ if Some(dim.as_str()) == self.time => 0,
+                _ if dim == self.lat => 2,
+                _ if dim == self.lon => 3,
+                Role::Level => {
+                    level_dim = Some(dim);
+                    1
+                }
+                Role::Versions => {
+                    versions = Some(axis);
+                    continue;
+                }
+                _ if info.shape[axis] == 1 => continue,
+                _ => return Ok(None),
+            };
+            if axes[slot].replace(axis).is_some() {
+                return Ok(None);
+            }
+        }
+        if axes[2].is_none() || axes[3].is_none() {
+            return Ok(None);
+        }
+        let placed = level_dim.and_then(|dim| self.layout.dims[dim].1);
+        // A single level without an axis of its own.
+        let beside = || {
+            let arrays = &self.layout.arrays;
+            arrays.iter().position(|a| {
+                let named = info.coordinates.contains(&a.name);
+                named && a.role == Some(Role::Level) && a.dims.is_empty()
+            })
+        };
+        let levels = match placed.or_else(beside) {
+            None => Vec::new(),
+            Some(at) => levels(&source.array(&self.layout.arrays[at].name)?)?,
+        };
+        // A time without an axis of its own is that of all fields.
+        let over_time = axes[0].is_some() || self.time.is_none() && self.n_times > 0;
+        Ok(Some(Held {
+            name: info.name.clone(),
+            standard_name: info.standard_name.clone(),
+            long_name: info.long_name.clone(),
+            units: info.units.clone(),
+            dims: match (over_time, levels.is_empty()) {
+                (false, _) => Dims::Fixed,
+                (true, true) => Dims::Time,
+                (true, false) => Dims::TimeLevel,
+            },
+            levels,
+            axes,
+            versions,
+        }))
+    }
+}
+
+/// Pressure levels in hPa.
+fn levels(array: &Array<'_>) -> Result<Vec<f64>> {
+    let pascal = array.text("units").is_some_and(|u| u == "Pa");
+    let scale = if pascal { 0.01 } else { 1.0 };
+    let levels: Vec<f64> = array.all()?.iter().map(|p| p * scale).collect();
+    match levels.iter().find(|p| **p > HIGHEST_HPA) {
+        None => Ok(levels),
+        Some(level) => Err(Error::data(format!(
+            "level {level} hPa is no pressure level of the air; if it is in Pa, say so in the \
+             attribute units of the level axis"
+        ))),
+    }
+}

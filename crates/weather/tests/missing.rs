@@ -1,0 +1,189 @@
+//! Missing values, filled or left out, beside loops over plain lists; and what is said of them.
+#![allow(clippy::unwrap_used)]
+
+use fitzroy_weather::data::{Archive, Chosen, Inspection, Missing, Reading};
+use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
+use fitzroy_weather::time::Time;
+use std::path::PathBuf;
+
+const PLACES: usize = 6;
+/// What numbers of the file stand for missing ones without a declaration.
+const FILL: f32 = -9999.0;
+
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A file with these records (time, place), six hours apart but for a gap of a day.
+fn written(name: &str, records: &[Vec<f32>]) -> Temporary {
+    let file = format!("fitzroy-missing-{name}-{}.nc", std::process::id());
+    let path = Temporary(std::env::temp_dir().join(file));
+    let header = GridHeader {
+        title: "test".into(),
+        attributes: Vec::new(),
+        times: times(records.len()),
+        levels: vec![500.0],
+        lat: vec![10.0, 11.0],
+        lon: vec![0.0, 1.0, 2.0],
+        variables: vec![GridVariable {
+            name: "sst".into(),
+            units: "K".into(),
+            long_name: "sea surface temperature".into(),
+            has_levels: false,
+        }],
+        statics: Vec::new(),
+        compression: 1,
+    };
+    let mut out = GridFile::create(&path.0, header).unwrap();
+    for (t, record) in records.iter().enumerate() {
+        out.write(t, 0, record).unwrap();
+    }
+    out.finish().unwrap();
+    path
+}
+
+fn times(n: usize) -> Vec<Time> {
+    let hours = |t: usize| 6 * t as i64 + if t > 4 { 24 } else { 0 };
+    (0..n).map(|t| Time(3600 * hours(t))).collect()
+}
+
+fn read(path: &Temporary, missing: Missing) -> fitzroy::Result<(Archive, Vec<String>)> {
+    let chosen = Chosen {
+        reading: Reading {
+            missing,
+            ..Reading::default()
+        },
+        ..Chosen::default()
+    };
+    let read = Archive::read_with_contents(std::slice::from_ref(&path.0), &chosen, None);
+    read.map(|(archive, contents)| (archive, contents.notes))
+}
+
+fn noise(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move |n| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize % n
+    }
+}
+
+/// Random records: place 0 without values, some values missing elsewhere, by NaN or by a number.
+fn random(seed: u64) -> Vec<Vec<f32>> {
+    let mut pick = noise(seed);
+    let n = 8 + pick(8);
+    let fill = if pick(2) == 0 { FILL } else { f32::NAN };
+    let mut records: Vec<Vec<f32>> = (0..n)
+        .map(|_| {
+            (0..PLACES)
+                .map(|_| 280.0 + pick(100) as f32 / 8.0)
+                .collect()
+        })
+        .collect();
+    for (t, record) in records.iter_mut().enumerate() {
+        record[0] = fill;
+        for (place, x) in record.iter_mut().enumerate().skip(1) {
+            // Each place keeps a value.
+            if pick(5) == 0 && t != place {
+                *x = fill;
+            }
+        }
+    }
+    records
+}
+
+fn is_missing(x: f32) -> bool {
+    x.is_nan() || x == FILL
+}
+
+/// The value at a place from the nearest known ones before and behind, by search.
+fn between(records: &[Vec<f32>], times: &[Time], t: usize, place: usize) -> f32 {
+    let known = |t: &usize| !is_missing(records[*t][place]);
+    let before = (0..=t).rev().find(known);
+    let after = (t..records.len()).find(known);
+    let value = |t: usize| f64::from(records[t][place]);
+    let filled = match (before, after) {
+        (Some(a), Some(b)) if a == b => value(a),
+        (Some(a), Some(b)) => {
+            let (from, to) = (times[a].0 as f64, times[b].0 as f64);
+            let share = (times[t].0 as f64 - from) / (to - from);
+            (1.0 - share) * value(a) + share * value(b)
+        }
+        (Some(a), None) => value(a),
+        (None, Some(b)) => value(b),
+        (None, None) => unreachable!("each place keeps a value"),
+    };
+    filled as f32
+}
+
+#[test]
+fn missing_values_are_filled_from_the_times_around_or_left_out() {
+    for seed in 0..40 {
+        let records = random(seed);
+        let path = written(&format!("random-{seed}"), &records);
+        let refused = read(&path, Missing::Refuse).unwrap_err().to_string();
+        assert!(refused.contains("⟨missing fill⟩"), "{refused}");
+        let all = records.iter().flatten().filter(|x| !is_missing(**x));
+        let (sum, count) = all.fold((0.0, 0.0), |(s, n), &x| (s + f64::from(x), n + 1.0));
+        let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
+
+        let (filled, notes) = read(&path, Missing::Fill).unwrap();
+        assert_eq!(filled.absent, [[true, false, false, false, false, false]]);
+        for t in 0..records.len() {
+            let found = filled.record(t);
+            assert!(near(found[0], (sum / count) as f32), "seed {seed}");
+            for place in 1..PLACES {
+                let expected = between(&records, &filled.times, t, place);
+                assert!(near(found[place], expected), "seed {seed}: {t} {place}");
+            }
+        }
+        let said = notes.join("\n");
+        assert!(said.contains("1 of 6 places have no values"), "{said}");
+
+        let whole: Vec<usize> = (0..records.len())
+            .filter(|&t| !records[t][1..].iter().any(|x| is_missing(*x)))
+            .collect();
+        let left = read(&path, Missing::LeaveOut);
+        if whole.len() < 4 {
+            assert!(left.unwrap_err().to_string().contains("too few are left"));
+            continue;
+        }
+        let (left, _) = left.unwrap();
+        let kept: Vec<Time> = whole.iter().map(|&t| filled.times[t]).collect();
+        assert_eq!(left.times, kept, "seed {seed}");
+        for (k, &t) in whole.iter().enumerate() {
+            assert_eq!(left.record(k)[1..], records[t][1..], "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_variable_without_values_is_named_and_an_archive_is_told_of() {
+    let mut records = random(1);
+    let path = written("inspect", &records);
+    let found = Inspection::new(std::slice::from_ref(&path.0), &Chosen::default()).unwrap();
+    let sst = &found.variables[0];
+    let n = records.iter().flatten().filter(|x| x.is_nan()).count();
+    let declared = n as u64;
+    assert_eq!((sst.name.as_str(), sst.n_times), ("sst", records.len()));
+    assert_eq!(sst.missing.1, (records.len() * PLACES) as u64);
+    if declared > 0 {
+        assert_eq!(sst.missing.0, declared);
+        assert!(
+            found.notes.iter().any(|n| n.contains("⟨missing fill⟩")),
+            "{:?}",
+            found.notes
+        );
+    }
+    assert_eq!(found.gaps.len(), 1);
+    assert_eq!(found.verdict, Ok((records.len(), vec!["sst".to_string()])));
+    records.iter_mut().flatten().for_each(|x| *x = f32::NAN);
+    let path = written("empty", &records);
+    let error = read(&path, Missing::Fill).unwrap_err().to_string();
+    assert!(error.contains("sst has no values at all"), "{error}");
+}
