@@ -29,6 +29,7 @@ fn written(name: &str, records: &[Vec<f32>]) -> Temporary {
         levels: vec![500.0],
         lat: vec![10.0, 11.0],
         lon: vec![0.0, 1.0, 2.0],
+        curved: None,
         variables: vec![GridVariable {
             name: "sst".into(),
             units: "K".into(),

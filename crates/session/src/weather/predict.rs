@@ -164,6 +164,7 @@ fn write(
         attributes,
         times: times.to_vec(),
         levels: levels.clone(),
+        curved: archive.curved,
         lat: archive.lat.clone(),
         lon: archive.lon.clone(),
         variables: variables.collect(),

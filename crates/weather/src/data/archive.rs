@@ -7,6 +7,7 @@ use super::missing::Missing;
 use super::names::Names;
 use super::parts::Parts;
 use crate::files::Region;
+use crate::graph::{Place, Points};
 use crate::time::Time;
 use fitzroy::{Error, ErrorKind, Result};
 use flate2::Crc;
@@ -78,6 +79,9 @@ pub struct Archive {
     pub lat: Vec<f64>,
     /// Longitudes, ascending.
     pub lon: Vec<f64>,
+    /// Rows and columns of a projected or curvilinear grid; `lat` and `lon` are then those of all
+    /// its points, row by row.
+    pub curved: Option<(usize, usize)>,
     /// What a node holds.
     pub channels: Vec<Channel>,
     /// Static fields by name.
@@ -90,9 +94,34 @@ pub struct Archive {
 }
 
 impl Archive {
+    /// Rows and columns of the grid.
+    pub fn shape(&self) -> (usize, usize) {
+        self.curved.unwrap_or((self.lat.len(), self.lon.len()))
+    }
+
     /// Nodes of the grid.
     pub fn n_nodes(&self) -> usize {
-        self.lat.len() * self.lon.len()
+        let (rows, columns) = self.shape();
+        rows * columns
+    }
+
+    /// Latitude and longitude of a node.
+    pub fn place(&self, node: usize) -> Place {
+        match self.curved {
+            None => (
+                self.lat[node / self.lon.len()],
+                self.lon[node % self.lon.len()],
+            ),
+            Some(_) => (self.lat[node], self.lon[node]),
+        }
+    }
+
+    /// The points of the grid.
+    pub fn points(&self) -> Points {
+        Points {
+            places: (0..self.n_nodes()).map(|k| self.place(k)).collect(),
+            shape: self.shape(),
+        }
     }
 
     /// Numbers of a record.
@@ -162,6 +191,7 @@ impl Archive {
             times: merged.times.clone(),
             lat: axes.lat.clone(),
             lon: axes.lon.clone(),
+            curved: axes.curved,
             statics: Vec::new(),
             absent: Vec::new(),
             channels: merged.courses.iter().map(|c| c.channel.clone()).collect(),

@@ -1,8 +1,7 @@
 //! What is wrong with numbers that a file gives for good: missing ones, fill values that it does
 //! not declare, units that the numbers belie.
 
-use super::archive::Channel;
-use crate::time::Time;
+use super::archive::{Archive, Channel};
 
 /// Numbers of this size are fill values: NetCDF's own is 9.96921e36, CMIP's 1e20.
 const HUGE: f64 = 1e15;
@@ -23,9 +22,7 @@ pub(super) struct Numbers<'a> {
     pub(super) values: &'a [f32],
     pub(super) first: usize,
     pub(super) stride: usize,
-    pub(super) times: &'a [Time],
-    pub(super) lat: &'a [f64],
-    pub(super) lon: &'a [f64],
+    pub(super) archive: &'a Archive,
 }
 
 /// Least, mean and greatest.
@@ -49,13 +46,10 @@ impl Numbers<'_> {
     /// When and where the first number lies that is meant, how many there are at that time, and
     /// how many of all.
     fn place(&self, is_meant: impl Fn(f32) -> bool) -> Option<(usize, usize, usize, String)> {
-        let n = self.lat.len() * self.lon.len();
+        let n = self.archive.n_nodes();
         let at = self.all().position(&is_meant)?;
         let (time, node) = (at / n, at % n);
-        let (lat, lon) = (
-            self.lat[node / self.lon.len()],
-            self.lon[node % self.lon.len()],
-        );
+        let (lat, lon) = self.archive.place(node);
         let here = self.all().skip(time * n).take(n).filter(|x| is_meant(*x));
         let count = self.all().filter(|x| is_meant(*x)).count();
         let all = self.all().count();
@@ -75,7 +69,7 @@ impl Numbers<'_> {
     pub(super) fn spread(&self) -> Result<Spread, (usize, String)> {
         let label = self.channel.label();
         if let Some((bad, time, n, place)) = self.place(|x| !x.is_finite()) {
-            let when = self.times[time].iso();
+            let when = self.archive.times[time].iso();
             let message = format!(
                 "{label} has {bad} of {n} values missing or not finite at {when} ({place}); nothing is \
                  guessed: ⟨missing fill⟩ fills them, ⟨missing leave-out⟩ leaves these times out"
@@ -85,7 +79,7 @@ impl Numbers<'_> {
         if let Some(fill) = self.undeclared()
             && let Some((bad, time, n, place)) = self.place(|x| x == fill)
         {
-            let when = self.times[time].iso();
+            let when = self.archive.times[time].iso();
             let message = format!(
                 "{label} is {fill:e} in {bad} of {n} values at {when} ({place}): that is a fill \
                  value which the file does not declare; name it in the attribute _FillValue, or \

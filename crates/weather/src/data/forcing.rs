@@ -7,11 +7,11 @@ use std::f64::consts::{PI, TAU};
 /// Numbers of a node that change with time: sin and cos of day and year, and the sun's height.
 pub const FORCINGS: usize = 5;
 
-/// Fills `out` (nodes × [`FORCINGS`]) for a time.
+/// Fills `out` (nodes × [`FORCINGS`]) for a time, with the places of an archive.
 ///
 /// Cosine of the zenith angle: max(0, sin φ sin δ + cos φ cos δ cos h), δ = −23.44° cos(2π (day
 /// + 10)/365.25), h = 2π hours/24 + λ − π.
-pub fn forcings(time: Time, lat: &[f64], lon: &[f64], out: &mut [f32]) {
+pub fn forcings(time: Time, archive: &Archive, out: &mut [f32]) {
     let hour = TAU * time.hours() / 24.0;
     let year = TAU * time.day_of_year() / 365.25;
     let day = (time.day_of_year() + 10.0) / 365.25;
@@ -22,18 +22,20 @@ pub fn forcings(time: Time, lat: &[f64], lon: &[f64], out: &mut [f32]) {
         libm::sin(year),
         libm::cos(year),
     ];
-    let mut nodes = out.chunks_exact_mut(FORCINGS);
-    for &phi in lat {
-        let (sin, cos) = libm::sincos(phi.to_radians());
-        for &lambda in lon {
-            let angle = hour + lambda.to_radians() - PI;
-            let sun = sin * libm::sin(tilt) + cos * libm::cos(tilt) * libm::cos(angle);
-            let Some(node) = nodes.next() else { return };
-            for (to, x) in node.iter_mut().zip(common) {
-                *to = x as f32;
-            }
-            node[4] = sun.max(0.0) as f32;
+    // Latitudes are mostly those of the point before.
+    let (mut last, mut of_last) = (f64::NAN, (0.0, 0.0));
+    for (k, node) in out.chunks_exact_mut(FORCINGS).enumerate() {
+        let (phi, lambda) = archive.place(k);
+        if phi != last {
+            (last, of_last) = (phi, libm::sincos(phi.to_radians()));
         }
+        let (sin, cos) = of_last;
+        let angle = hour + lambda.to_radians() - PI;
+        let sun = sin * libm::sin(tilt) + cos * libm::cos(tilt) * libm::cos(angle);
+        for (to, x) in node.iter_mut().zip(common) {
+            *to = x as f32;
+        }
+        node[4] = sun.max(0.0) as f32;
     }
 }
 
@@ -59,10 +61,9 @@ pub fn statics(archive: &Archive, boundary: &[bool]) -> (Vec<f32>, usize) {
     }
     let place = |f: &dyn Fn(f64, f64) -> f64| {
         let mut column = Vec::with_capacity(n);
-        for &phi in &archive.lat {
-            for &lambda in &archive.lon {
-                column.push(f(phi.to_radians(), lambda.to_radians()) as f32);
-            }
+        for k in 0..n {
+            let (phi, lambda) = archive.place(k);
+            column.push(f(phi.to_radians(), lambda.to_radians()) as f32);
         }
         column
     };

@@ -44,9 +44,9 @@ pub struct Summary {
 /// What an archive holds.
 #[derive(Clone, Debug)]
 pub struct Inspection {
-    /// Latitudes: how many, the first and the last.
+    /// Latitudes: how many, or the rows of a curvilinear grid, the least and the greatest.
     pub lat: (usize, f64, f64),
-    /// Longitudes.
+    /// Longitudes, or columns.
     pub lon: (usize, f64, f64),
     /// Times of all files together.
     pub times: Vec<Time>,
@@ -120,8 +120,12 @@ impl Inspection {
         let step_s = usual_step(&times);
         let pairs = times.windows(2).map(|pair| (pair[0], pair[1]));
         let gaps = pairs.filter(|(a, b)| b.0 - a.0 > step_s).collect();
-        let ends = |axis: &[f64]| (axis.len(), axis[0], axis[axis.len() - 1]);
         let axes = &parts.all[0].file.axes;
+        let ends = |axis: &[f64], n: Option<usize>| {
+            let start = (f64::INFINITY, f64::NEG_INFINITY);
+            let ends = axis.iter().fold(start, |(a, b), &x| (a.min(x), b.max(x)));
+            (n.unwrap_or(axis.len()), ends.0, ends.1)
+        };
         let variables: Vec<Summary> = variables.into_iter().map(finished).collect();
         let verdict = match merged {
             Ok(merged) => {
@@ -133,8 +137,8 @@ impl Inspection {
             Err(error) => Err(error.to_string()),
         };
         Ok(Inspection {
-            lat: ends(&axes.lat),
-            lon: ends(&axes.lon),
+            lat: ends(&axes.lat, axes.curved.map(|shape| shape.0)),
+            lon: ends(&axes.lon, axes.curved.map(|shape| shape.1)),
             times,
             step_s,
             gaps,

@@ -83,7 +83,7 @@ impl Linear {
         Linear {
             weights: Vec::new(),
             n_channels: archive.channels.len(),
-            shape: (archive.lat.len(), archive.lon.len()),
+            shape: archive.shape(),
         }
     }
 
@@ -395,6 +395,7 @@ mod tests {
             lon: (0..n_lon).map(|k| k as f64).collect(),
             channels: vec![channel],
             absent: Vec::new(),
+            curved: None,
             statics: Vec::new(),
             values,
         }

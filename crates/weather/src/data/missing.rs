@@ -99,9 +99,7 @@ impl Archive {
             values: &self.values,
             first: channel,
             stride: self.channels.len(),
-            times: &self.times,
-            lat: &self.lat,
-            lon: &self.lon,
+            archive: self,
         }
     }
 

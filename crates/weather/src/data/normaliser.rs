@@ -254,6 +254,7 @@ mod tests {
             lon: vec![0.0],
             channels: vec![channel],
             absent: Vec::new(),
+            curved: None,
             statics: Vec::new(),
             values,
         };

@@ -52,6 +52,13 @@ fn check_grids(parts: &[Part]) -> Result<()> {
             a.len() == b.len() && pairs.all(|(a, b)| (a + turn - b).abs() < 1e-4)
         };
         let (a, b) = (&first.file.axes, &part.file.axes);
+        if a.curved != b.curved {
+            return Err(Error::data(format!(
+                "{}: its grid has other rows and columns than that of {}; bring all files to one \
+                 grid first",
+                part.path, first.path
+            )));
+        }
         let turns = [0.0, 360.0, -360.0];
         for (name, a, b, turns) in [
             ("latitude", &a.lat, &b.lat, &turns[..1]),

@@ -61,7 +61,7 @@ pub fn forecast(
     let known = |time: i64| {
         let mut out = vec![0.0; archive.n_nodes() * FORCINGS];
         let time = Time(archive.times[t].0 + time * step_s);
-        forcings(time, &archive.lat, &archive.lon, &mut out);
+        forcings(time, archive, &mut out);
         out
     };
     let forced = problem.node_weights.contains(&0.0);

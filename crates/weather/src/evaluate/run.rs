@@ -161,7 +161,7 @@ impl Scorer {
         let sizes = archive.n_nodes() * FORCINGS;
         let known = |t: usize| {
             let mut out = vec![0.0; sizes];
-            forcings(archive.times[t], &archive.lat, &archive.lon, &mut out);
+            forcings(archive.times[t], archive, &mut out);
             out
         };
         predictor.start(archive.record(t - 1), archive.record(t));
@@ -248,6 +248,12 @@ impl Scorer {
             });
         let ridges = self.ridges.as_ref();
         let penalties = (0..self.leads).filter_map(|lead| Some(ridges?.penalty(lead)));
+        let archive = &problem.archive;
+        let count = |n: usize| (0..n).map(|k| k as f64).collect();
+        let (lat, lon) = match archive.curved {
+            None => (archive.lat.clone(), archive.lon.clone()),
+            Some((rows, columns)) => (count(rows), count(columns)),
+        };
         Evaluation {
             methods: methods.collect(),
             penalties: penalties.collect(),
@@ -257,8 +263,9 @@ impl Scorer {
             n_starts,
             span,
             maps: self.maps,
-            lat: problem.archive.lat.clone(),
-            lon: problem.archive.lon.clone(),
+            lat,
+            lon,
+            curved: problem.archive.curved.is_some(),
             n_channels: problem.archive.channels.len(),
             places: problem.targets_in_order().to_vec(),
         }

@@ -67,6 +67,7 @@ fn wave(n_times: usize) -> Archive {
         lon: (0..n_lon).map(|k| k as f64).collect(),
         channels: vec![channel],
         absent: Vec::new(),
+        curved: None,
         statics: Vec::new(),
         values,
     }
@@ -121,6 +122,7 @@ pub(crate) fn named(
         maps: Vec::new(),
         lat: Vec::new(),
         lon: Vec::new(),
+        curved: false,
         n_channels: 1,
         penalties: Vec::new(),
         notes: Vec::new(),

@@ -53,11 +53,14 @@ impl Grid<'_> {
     pub(super) fn held(&self, source: &Source) -> Result<(Vec<Held>, Vec<String>)> {
         let (mut variables, mut others) = (Vec::new(), Vec::new());
         for info in &self.layout.arrays {
-            if info.role.is_some() && info.dims.len() < 3 || info.dims.is_empty() {
+            let placed = [Some(Role::Lat), Some(Role::Lon)].contains(&info.role);
+            if placed || info.role.is_some() && info.dims.len() < 3 || info.dims.is_empty() {
                 continue;
             }
-            // Bounds of axes, and labels of places that say nothing.
-            if info.dims.len() == 1 && self.layout.role(&info.dims[0]) != Role::Other {
+            // Axes, and labels of places that say nothing.
+            if info.dims == [info.name.clone()]
+                || info.dims.len() == 1 && self.layout.role(&info.dims[0]) != Role::Other
+            {
                 continue;
             }
             match self.variable(info, source)? {

@@ -1,6 +1,6 @@
 //! Axes put in order: longitudes from west to east without a seam, and no holes in either.
 
-use super::read::{Region, outside};
+use super::read::Region;
 use fitzroy::{Error, Result};
 
 /// A distance this much larger than those beside it is a hole.
@@ -148,4 +148,11 @@ pub(super) fn within(given: &[f64], region: &Region) -> Result<(Vec<f64>, Vec<us
     }
     whole("longitude", &lon)?;
     Ok((lon, inside.into_iter().map(|(_, k)| k).collect()))
+}
+
+/// No point of an axis lies in the region.
+pub(super) fn outside(what: &str, low: f64, high: f64) -> Error {
+    Error::data(format!(
+        "no point lies in ⟨region⟩: the {what} of the file go from {low} to {high}"
+    ))
 }

@@ -1,6 +1,7 @@
 //! Gridded fields in files: CF NetCDF-4, written and read; NetCDF-3 and Zarr, read.
 
 mod classic;
+mod grid;
 mod held;
 mod longitudes;
 mod preprocess;

@@ -234,6 +234,7 @@ pub fn gather(archive: &TextArchive, path: &Path) -> Result<Gathered> {
         title: "Regional archive".into(),
         attributes: Vec::new(),
         times: times.clone(),
+        curved: None,
         levels: archive.levels.clone(),
         lat,
         lon,

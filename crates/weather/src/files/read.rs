@@ -1,7 +1,7 @@
 //! Reading CF NetCDF and Zarr: axes, times, packed numbers, missing values.
 
+use super::grid::{curved, regular};
 use super::held::{Grid, Held};
-use super::longitudes::{NEAR, eastward, whole, within};
 use super::roles::{AxisNames, Layout, Role};
 use super::source::Source;
 use super::walk::{Unpack, Walk};
@@ -20,6 +20,9 @@ pub struct Axes {
     /// Longitudes, degrees east, ascending; where the file has a seam in them (Greenwich, the date
     /// line) they are counted on across it.
     pub lon: Vec<f64>,
+    /// Rows and columns of a projected or curvilinear grid, whose rows and columns are those of the
+    /// file; `lat` and `lon` are then those of all its points, row by row.
+    pub curved: Option<(usize, usize)>,
 }
 
 /// A NetCDF file or a Zarr store with fields on a latitude-longitude grid.
@@ -87,59 +90,39 @@ impl FieldFile {
         known: &AxisNames,
         region: Option<&Region>,
     ) -> Result<Self> {
-        let places = |what: &str, role: Role, names: &[String]| {
-            let (dim, at) = layout
-                .axis(role)
-                .ok_or_else(|| no_axis(what, names, layout))?;
-            let values = source.array(&layout.arrays[at].name)?.all()?;
-            Ok::<_, Error>((dim.to_string(), values))
-        };
         let (time_dim, times, calendar) = times(&source, layout, known)?;
-        let (lat_dim, mut lat) = places("latitude", Role::Lat, &known.lat)?;
-        let (lon_dim, given) = places("longitude", Role::Lon, &known.lon)?;
-        let falls = lat.len() > 1 && lat[0] > lat[lat.len() - 1];
-        let mut rows: Vec<usize> = (0..lat.len()).collect();
-        if falls {
-            lat.reverse();
-            rows.reverse();
-        }
-        if lat.is_empty() || !lat.windows(2).all(|pair| pair[0] < pair[1]) {
-            return Err(Error::data("latitude must be in order, without repeats"));
-        }
-        let (lon, columns, note) = match region {
-            None => eastward(&given)?,
-            Some(region) => {
-                let (lon, columns) = within(&given, region)?;
-                let (low, high) = (region.south - NEAR, region.north + NEAR);
-                let inside = |k: &usize| (low..=high).contains(&lat[*k]);
-                let kept: Vec<usize> = (0..lat.len()).filter(inside).collect();
-                if kept.is_empty() {
-                    let (low, high) = (lat[0], lat[lat.len() - 1]);
-                    return Err(outside("latitudes", low, high));
-                }
-                rows = kept.iter().map(|&k| rows[k]).collect();
-                lat = kept.iter().map(|&k| lat[k]).collect();
-                (lon, columns, None)
+        let found = match curved(&source, layout)? {
+            Some(_) if region.is_some() => {
+                return Err(Error::data(
+                    "⟨region⟩ takes a part of a grid of latitudes and longitudes; this grid is \
+                     projected or curvilinear: cut it first",
+                ));
             }
+            Some(found) => found,
+            None => regular(&source, layout, known, region)?,
         };
-        whole("latitude", &lat)?;
         let grid = Grid {
             layout,
             time: time_dim.as_deref(),
             n_times: times.len(),
-            lat: &lat_dim,
-            lon: &lon_dim,
+            lat: &found.dims.0,
+            lon: &found.dims.1,
         };
         let (variables, others) = grid.held(&source)?;
         Ok(FieldFile {
             source,
-            axes: Axes { times, lat, lon },
+            axes: Axes {
+                times,
+                lat: found.lat,
+                lon: found.lon,
+                curved: found.curved,
+            },
             variables,
             others,
             names: layout.arrays.iter().map(|a| a.name.clone()).collect(),
-            notes: note.into_iter().chain(days(&calendar)).collect(),
-            rows,
-            columns,
+            notes: found.note.into_iter().chain(days(&calendar)).collect(),
+            rows: found.rows,
+            columns: found.columns,
         })
     }
 
@@ -209,35 +192,6 @@ impl FieldFile {
 fn span(points: &[usize]) -> Option<(usize, usize)> {
     let ends = points.iter().min().zip(points.iter().max());
     ends.map(|(first, last)| (*first, last - first + 1))
-}
-
-/// No point of an axis lies in the region.
-pub(super) fn outside(what: &str, low: f64, high: f64) -> Error {
-    Error::data(format!(
-        "no point lies in ⟨region⟩: the {what} of the file go from {low} to {high}"
-    ))
-}
-
-fn no_axis(what: &str, names: &[String], layout: &Layout) -> Error {
-    let (two, has): (Vec<_>, Vec<_>) = layout.arrays.iter().partition(|a| {
-        let role = [Some(Role::Lat), Some(Role::Lon)];
-        a.dims.len() == 2 && role.contains(&a.role)
-    });
-    let names = names.join(", ");
-    if let Some(array) = two.first() {
-        return Error::data(format!(
-            "there is no {what} axis ({names}): `{}` has the dims ({}), so this is a projected or \
-             curvilinear grid; bring it to latitudes and longitudes first, as with \
-             cdo remapbil,GRID OLD.nc NEW.nc",
-            array.name,
-            array.dims.join(", ")
-        ));
-    }
-    let has: Vec<&str> = has.iter().map(|a| a.name.as_str()).collect();
-    Error::data(format!(
-        "there is no {what} axis ({names}); the file has {}",
-        has.join(", ")
-    ))
 }
 
 /// What becomes of the days of a calendar, where they are not those of ours.

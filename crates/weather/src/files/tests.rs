@@ -127,6 +127,7 @@ fn written(path: &Temporary, unit: &str, hole: f32) {
         levels: vec![500.0, 850.0],
         lat: vec![10.0, 11.0, 12.0],
         lon: vec![0.0, 1.0],
+        curved: None,
         variables: vec![variable],
         statics: Vec::new(),
         compression: 4,

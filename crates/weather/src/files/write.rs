@@ -34,6 +34,9 @@ pub struct GridHeader {
     pub lat: Vec<f64>,
     /// Longitudes, degrees east.
     pub lon: Vec<f64>,
+    /// Rows and columns of a projected or curvilinear grid; `lat` and `lon` are then those of all
+    /// its points, row by row.
+    pub curved: Option<(usize, usize)>,
     /// Variables over time.
     pub variables: Vec<GridVariable>,
     /// Variables (lat, lon) with their values.
@@ -98,11 +101,28 @@ impl GridFile {
         }
         let hours: Vec<f64> = header.times.iter().map(|t| t.0 as f64 / 3600.0).collect();
         let mut scales = Vec::new();
+        let count = |n: usize| (0..n).map(|k| k as f64).collect::<Vec<f64>>();
+        let (rows, columns) = header
+            .curved
+            .map_or_else(Default::default, |(rows, columns)| {
+                (count(rows), count(columns))
+            });
+        let of_grid = match header.curved {
+            None => [
+                ("lat", &header.lat, "degrees_north", "latitude"),
+                ("lon", &header.lon, "degrees_east", "longitude"),
+            ],
+            Some(_) => [
+                ("y", &rows, "1", "projection_y_coordinate"),
+                ("x", &columns, "1", "projection_x_coordinate"),
+            ],
+        };
+        let [of_rows, of_columns] = of_grid;
         for (name, values, units, standard) in [
             ("time", &hours, "hours since 1970-01-01 00:00:00", "time"),
             ("level", &header.levels, "hPa", "air_pressure"),
-            ("lat", &header.lat, "degrees_north", "latitude"),
-            ("lon", &header.lon, "degrees_east", "longitude"),
+            of_rows,
+            of_columns,
         ] {
             let scale = file
                 .new_dataset::<f64>()
@@ -123,11 +143,30 @@ impl GridFile {
         let describe = |dataset: &H5Dataset, variable: &GridVariable, axes: &[usize]| {
             text(dataset, "units", &variable.units)?;
             text(dataset, "long_name", &variable.long_name)?;
+            if header.curved.is_some() {
+                text(dataset, "coordinates", "latitude longitude")?;
+            }
             for (axis, &scale) in axes.iter().enumerate() {
                 dataset.attach_scale(axis, &scales[scale])?;
             }
             Written::Ok(())
         };
+        for (name, values, units) in [
+            ("latitude", &header.lat, "degrees_north"),
+            ("longitude", &header.lon, "degrees_east"),
+        ] {
+            if header.curved.is_none() {
+                break; // They are axes.
+            }
+            let dataset = file.new_dataset::<f64>().shape([sizes[2], sizes[3]]);
+            let dataset = dataset.create(name)?;
+            dataset.write_raw(values)?;
+            text(&dataset, "units", units)?;
+            text(&dataset, "standard_name", name)?;
+            for axis in 0..2 {
+                dataset.attach_scale(axis, &scales[2 + axis])?;
+            }
+        }
         for (variable, values) in &header.statics {
             let dataset = file.new_dataset::<f32>().shape([sizes[2], sizes[3]]);
             let dataset = dataset.create(&variable.name)?;

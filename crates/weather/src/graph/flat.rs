@@ -1,6 +1,6 @@
 //! Upstream and downstream boxes: a graph of nearest neighbours without a mesh.
 
-use super::{Place, edge_set, nearest, places};
+use super::{Place, Points, edge_set, nearest};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::EdgeSet;
 
@@ -50,11 +50,18 @@ pub struct Flat {
 ///
 /// # Errors
 /// A box holds no grid point or leaves the grid, or no downstream node is at the boundary.
-pub fn flat(lat: &[f64], lon: &[f64], boxes: &Boxes) -> Result<Flat> {
-    let all = places(lat, lon);
+pub fn flat(points: &Points, boxes: &Boxes) -> Result<Flat> {
+    let all = &points.places;
+    let ends = |of: &dyn Fn(&Place) -> f64| {
+        let start = (f64::INFINITY, f64::NEG_INFINITY);
+        all.iter()
+            .map(of)
+            .fold(start, |(low, high), x| (low.min(x), high.max(x)))
+    };
+    let (lat, lon) = (ends(&|place| place.0), ends(&|place| place.1));
     let inside = |name: &str, [south, north, west, east]: [f64; 4]| -> Result<Vec<u32>> {
         let near = 1e-6;
-        let (low, high) = ((lat[0], lon[0]), (lat[lat.len() - 1], lon[lon.len() - 1]));
+        let (low, high) = ((lat.0, lon.0), (lat.1, lon.1));
         let fits = south >= low.0 - near
             && north <= high.0 + near
             && west >= low.1 - near

@@ -4,7 +4,7 @@
 //! 2023; Oskarsson et al., "Graph-based neural weather prediction for limited area modeling",
 //! 2023.
 
-use super::{Place, nearest, offset_km, places, tangent_set};
+use super::{Place, Points, nearest, offset_km, tangent_set};
 use fitzroy_device::nn::EdgeSet;
 
 /// Grid cells from one mesh node to the next.
@@ -38,26 +38,33 @@ fn lines(n: usize) -> Vec<usize> {
 }
 
 /// Builds the mesh over a grid.
-pub fn mesh(lat: &[f64], lon: &[f64]) -> Mesh {
-    let grid = places(lat, lon);
-    let (rows, columns) = (lines(lat.len()), lines(lon.len()));
-    let rows_deg: Vec<f64> = rows.iter().map(|&r| lat[r]).collect();
-    let columns_deg: Vec<f64> = columns.iter().map(|&c| lon[c]).collect();
-    let nodes = places(&rows_deg, &columns_deg);
+pub fn mesh(points: &Points) -> Mesh {
+    let (grid, (n_rows, n_columns)) = (&points.places, points.shape);
+    let (rows, columns) = (lines(n_rows), lines(n_columns));
+    let of_rows = rows
+        .iter()
+        .flat_map(|&r| columns.iter().map(move |&c| (r, c)));
+    let crossings: Vec<(usize, usize)> = of_rows.collect();
+    let nodes: Vec<Place> = crossings
+        .iter()
+        .map(|(r, c)| grid[r * n_columns + c])
+        .collect();
     let distance = |from: Place, to: Place| {
         let (x, y) = offset_km(from, to);
         x * x + y * y
     };
     // The spacing along both axes counts as one, so that grids of any shape are covered evenly.
-    let step = |values: &[f64]| (values[values.len() - 1] - values[0]) / (values.len() - 1) as f64;
-    let (tall, wide) = (step(lat) * SPACING as f64, step(lon) * SPACING as f64);
-    let scaled = |a: Place, b: Place| libm::hypot((a.0 - b.0) / tall, (a.1 - b.1) / wide);
+    let apart = |m: usize, g: usize| {
+        let far = |a: usize, b: usize| a.abs_diff(b) as f64 / SPACING as f64;
+        let (row, column) = crossings[m];
+        libm::hypot(far(row, g / n_columns), far(column, g % n_columns))
+    };
 
     let mut up = Vec::new();
     let mut reached = vec![false; grid.len()];
-    for (m, &node) in nodes.iter().enumerate() {
-        for (g, &place) in grid.iter().enumerate() {
-            if scaled(place, node) <= REACH {
+    for m in 0..nodes.len() {
+        for g in 0..grid.len() {
+            if apart(m, g) <= REACH {
                 up.push((m as u32, g as u32));
                 reached[g] = true;
             }
@@ -80,19 +87,19 @@ pub fn mesh(lat: &[f64], lon: &[f64]) -> Mesh {
         }
     }
     Mesh {
-        up: tangent_set("grid_to_mesh", (0, 1), up, &grid, &nodes),
+        up: tangent_set("grid_to_mesh", (0, 1), up, grid, &nodes),
         within: tangent_set("mesh", (1, 1), within, &nodes, &nodes),
-        down: tangent_set("mesh_to_grid", (1, 0), down, &nodes, &grid),
+        down: tangent_set("mesh_to_grid", (1, 0), down, &nodes, grid),
         nodes,
     }
 }
 
 /// The grid alone: every point receives from its eight neighbours. Node set 0 sends and receives.
-pub fn grid_set(lat: &[f64], lon: &[f64]) -> EdgeSet {
-    let grid = places(lat, lon);
+pub fn grid_set(points: &Points) -> EdgeSet {
+    let (grid, (rows, columns)) = (&points.places, points.shape);
     let mut pairs = Vec::new();
-    neighbours(lat.len(), lon.len(), 1, &mut pairs);
-    tangent_set("grid", (0, 0), pairs, &grid, &grid)
+    neighbours(rows, columns, 1, &mut pairs);
+    tangent_set("grid", (0, 0), pairs, grid, grid)
 }
 
 /// Edges to the eight neighbours, of every `stride`-th node.

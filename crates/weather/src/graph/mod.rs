@@ -25,6 +25,49 @@ pub fn places(lat: &[f64], lon: &[f64]) -> Vec<Place> {
     lat.iter().flat_map(row).collect()
 }
 
+/// Points of a grid that lie in rows and columns, on latitudes and longitudes or not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Points {
+    /// Where they are, row by row.
+    pub places: Vec<Place>,
+    /// Rows and columns.
+    pub shape: (usize, usize),
+}
+
+impl Points {
+    /// Those of a grid of latitudes and longitudes, from the south-west.
+    pub fn regular(lat: &[f64], lon: &[f64]) -> Self {
+        Points {
+            places: places(lat, lon),
+            shape: (lat.len(), lon.len()),
+        }
+    }
+
+    /// The share of the area of the earth that each stands for, but for a factor, by the distances
+    /// of its neighbours.
+    pub fn areas(&self) -> Vec<f64> {
+        let (rows, columns) = self.shape;
+        let across = |k: usize, n: usize| (k.saturating_sub(1), (k + 1).min(n - 1));
+        let side = |from: usize, to: usize, steps: usize| {
+            let (x, y) = offset_km(self.places[from], self.places[to]);
+            let steps = steps.max(1) as f64;
+            (x / steps, y / steps)
+        };
+        let area = |node: usize| {
+            let (row, column) = (node / columns, node % columns);
+            let ((south, north), (west, east)) = (across(row, rows), across(column, columns));
+            let up = side(
+                north * columns + column,
+                south * columns + column,
+                north - south,
+            );
+            let along = side(row * columns + east, row * columns + west, east - west);
+            (up.1 * along.0 - up.0 * along.1).abs()
+        };
+        (0..self.places.len()).map(area).collect()
+    }
+}
+
 /// Kilometres to the east and the north from `to` to `from`, on the plane that touches between.
 fn offset_km(from: Place, to: Place) -> (f64, f64) {
     let middle = 0.5 * (from.0 + to.0);

@@ -13,7 +13,7 @@ fn axis(from: f64, to: f64, step: f64) -> Vec<f64> {
 fn the_flat_graph_has_the_published_counts() {
     let (lat, lon) = (axis(25.0, 50.0, 0.25), axis(70.0, 125.0, 0.25));
     assert_eq!(lat.len() * lon.len(), 22_321);
-    let graph = flat(&lat, &lon, &Boxes::default()).unwrap();
+    let graph = flat(&Points::regular(&lat, &lon), &Boxes::default()).unwrap();
     assert_eq!(
         (graph.upstream.len(), graph.downstream.len()),
         (16_261, 3_721)
@@ -40,7 +40,7 @@ fn the_flat_graph_has_the_published_counts() {
 #[test]
 fn features_point_from_the_receiver_to_the_sender() {
     let (lat, lon) = (axis(25.0, 50.0, 1.0), axis(70.0, 125.0, 1.0));
-    let graph = flat(&lat, &lon, &Boxes::default()).unwrap();
+    let graph = flat(&Points::regular(&lat, &lon), &Boxes::default()).unwrap();
     let all = places(&lat, &lon);
     for (edge, set, from) in [
         (5, &graph.intra, &graph.downstream),
@@ -60,7 +60,7 @@ fn every_grid_node_sends_to_the_mesh_and_receives_from_it() {
             axis(30.0, 30.0 + n_lat as f64 - 1.0, 1.0),
             axis(0.0, n_lon as f64 - 1.0, 1.0),
         );
-        let graph = mesh(&lat, &lon);
+        let graph = mesh(&Points::regular(&lat, &lon));
         let n = n_lat * n_lon;
         let (mut sends, mut receives) = (vec![false; n], vec![0; n]);
         graph
@@ -91,7 +91,10 @@ fn every_grid_node_sends_to_the_mesh_and_receives_from_it() {
 
 #[test]
 fn points_of_a_grid_hear_their_neighbours_and_no_one_else() {
-    let set = grid_set(&axis(50.0, 53.0, 1.0), &axis(0.0, 4.0, 1.0));
+    let set = grid_set(&Points::regular(
+        &axis(50.0, 53.0, 1.0),
+        &axis(0.0, 4.0, 1.0),
+    ));
     let heard = |node: u32| set.receivers.iter().filter(|&&r| r == node).count();
     // A corner, an edge, the inside of 4 x 5 points.
     assert_eq!((heard(0), heard(1), heard(6)), (3, 5, 8));
@@ -104,7 +107,11 @@ fn points_of_a_grid_hear_their_neighbours_and_no_one_else() {
 #[test]
 fn boxes_off_the_grid_say_where_the_grid_is() {
     let (lat, lon) = (axis(25.0, 50.0, 1.0), axis(70.0, 125.0, 1.0));
-    let wrong = |boxes: Boxes| flat(&lat, &lon, &boxes).unwrap_err().to_string();
+    let wrong = |boxes: Boxes| {
+        flat(&Points::regular(&lat, &lon), &boxes)
+            .unwrap_err()
+            .to_string()
+    };
     let boxes = Boxes {
         downstream: [25.0, 40.0, 110.0, 140.0],
         ..Boxes::default()
@@ -115,4 +122,31 @@ fn boxes_off_the_grid_say_where_the_grid_is() {
         ..Boxes::default()
     };
     assert!(wrong(boxes).contains("⟨boundary_lon 100⟩"));
+}
+
+/// Where a grid is turned, its points stand for the areas that they did before; on latitudes and
+/// longitudes these go with the cosine of the latitude. Catches: sides that are mixed up.
+#[test]
+fn areas_of_a_grid_do_not_depend_on_its_rows() {
+    let (lat, lon) = (axis(30.0, 36.0, 0.5), axis(0.0, 4.0, 0.5));
+    let regular = Points::regular(&lat, &lon);
+    let areas = regular.areas();
+    for (place, area) in regular.places.iter().zip(&areas) {
+        let expected = (0.5 * DEGREE_KM).powi(2) * place.0.to_radians().cos();
+        assert!((area / expected - 1.0).abs() < 1e-9, "{area} {expected}");
+    }
+    // Rows run along 30 degrees to the north of east at the equator, 0.2 degrees apart.
+    let (sin, cos) = 30.0_f64.to_radians().sin_cos();
+    let place = |k: usize| {
+        let (y, x) = (0.2 * (k / 7) as f64, 0.2 * (k % 7) as f64);
+        (y * cos + x * sin, x * cos - y * sin)
+    };
+    let turned = Points {
+        places: (0..35).map(place).collect(),
+        shape: (5, 7),
+    };
+    for area in turned.areas() {
+        let expected = (0.2 * DEGREE_KM).powi(2);
+        assert!((area / expected - 1.0).abs() < 1e-3, "{area} {expected}");
+    }
 }

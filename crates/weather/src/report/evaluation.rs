@@ -144,7 +144,10 @@ fn maps_figure(found: &Evaluation, channels: &[usize], style: &Style) -> Option<
                 units: channel.units.clone(),
                 x: found.lon.clone(),
                 y: found.lat.clone(),
-                names: ["longitude (°E)".into(), "latitude (°N)".into()],
+                names: match found.curved {
+                    false => ["longitude (°E)".into(), "latitude (°N)".into()],
+                    true => ["column of the grid".into(), "row of the grid".into()],
+                },
                 values,
                 tint,
             });

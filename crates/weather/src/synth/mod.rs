@@ -235,6 +235,7 @@ fn header(lat: Vec<f64>, lon: Vec<f64>, levels: &[f64]) -> GridHeader {
         levels: levels.to_vec(),
         lat,
         lon,
+        curved: None,
         variables: vec![
             variable("DPT", "K", "dew point temperature"),
             variable("TEM", "K", "temperature"),

@@ -39,7 +39,7 @@ impl Batch {
                 self.states.extend_from_slice(archive.record(time));
                 if n_forcings > 0 {
                     let to = &mut self.forcings[at..at + n_forcings];
-                    forcings(archive.times[time], &archive.lat, &archive.lon, to);
+                    forcings(archive.times[time], archive, to);
                     at += n_forcings;
                 }
             }

@@ -56,7 +56,7 @@ pub(super) fn beside_start(
         let t = t as usize;
         let known = |t: usize| {
             let mut out = vec![0.0; archive.n_nodes() * FORCINGS];
-            forcings(archive.times[t], &archive.lat, &archive.lon, &mut out);
+            forcings(archive.times[t], archive, &mut out);
             out
         };
         predictor.start(archive.record(t - 1), archive.record(t));

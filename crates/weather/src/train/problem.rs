@@ -202,12 +202,11 @@ impl Problem {
             Task::Forecast { boundary_width } => boundary_width,
             Task::Precip(_) => 0,
         };
-        let forced = boundary(archive.lat.len(), archive.lon.len(), width);
+        let (n_rows, n_columns) = archive.shape();
+        let forced = boundary(n_rows, n_columns, width);
         if forced.iter().all(|&b| b) {
             return Err(Error::data(format!(
-                "⟨boundary_width {width}⟩: nothing is left inside of {} x {} points",
-                archive.lat.len(),
-                archive.lon.len()
+                "⟨boundary_width {width}⟩: nothing is left inside of {n_rows} x {n_columns} points"
             )));
         }
         let statics = match task {
@@ -217,7 +216,11 @@ impl Problem {
         let built = graph(&archive, &task, &architecture, statics.1)?;
         let outputs = built.fed[0].nodes.clone();
         let inside = |&g: &u32| !forced[g as usize];
-        let area = |&g: &u32| libm::cos(archive.lat[g as usize / archive.lon.len()].to_radians());
+        let areas = archive.curved.map(|_| archive.points().areas());
+        let area = |&g: &u32| match &areas {
+            None => libm::cos(archive.place(g as usize).0.to_radians()),
+            Some(areas) => areas[g as usize],
+        };
         let interior: Vec<f64> = outputs.iter().filter(|g| inside(g)).map(area).collect();
         let mean = interior.iter().sum::<f64>() / interior.len() as f64;
         let node_weights = outputs
@@ -492,7 +495,7 @@ fn graph(
     };
     match (architecture.graph, task) {
         (GraphKind::Mesh, Task::Forecast { .. }) => {
-            let mesh = mesh(&archive.lat, &archive.lon);
+            let mesh = mesh(&archive.points());
             let fixed = mesh_features(&mesh.nodes);
             let node = NodeSet {
                 name: "mesh".into(),
@@ -524,7 +527,7 @@ fn graph(
             })
         }
         (GraphKind::Flat, Task::Precip(boxes)) => {
-            let flat = flat(&archive.lat, &archive.lon, boxes)?;
+            let flat = flat(&archive.points(), boxes)?;
             let stages = layers(&[0, 1], &[0, 1]);
             let sizes = [flat.downstream.len(), flat.upstream.len()];
             let pruned = prune(&sizes, &[flat.intra, flat.inter], &stages, 0);
@@ -552,7 +555,7 @@ fn graph(
         (GraphKind::Flat, Task::Forecast { .. }) => Ok(Built {
             spec: spec(
                 vec![set("grid", n)],
-                vec![grid_set(&archive.lat, &archive.lon)],
+                vec![grid_set(&archive.points())],
                 layers(&[0], &[0]),
             ),
             fed: vec![Fed {

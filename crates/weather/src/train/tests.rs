@@ -38,6 +38,7 @@ pub(super) fn archive(n_times: usize) -> Archive {
             channel("precipitation", None),
         ],
         absent: Vec::new(),
+        curved: None,
         statics: Vec::new(),
         values,
     }

@@ -552,10 +552,57 @@ def cfgrib(folder, rng):
     usual(folder, ["a.nc"], {"t": "TEM", "u": "U"})
 
 
+def projected(rng):
+    n_y, n_x = 5, 6
+    y, x = np.meshgrid(np.arange(n_y), np.arange(n_x), indexing="ij")
+    lat = 50 + 0.4 * y + 0.05 * x - 0.002 * x**2
+    lon = 5 + 0.6 * x - 0.07 * y
+    return lat, lon
+
+
+def curvilinear(folder, rng):
+    lat, lon = projected(rng)
+    times = hours(rng, "2020-01-01", 6)
+    shape = (6, *lat.shape)
+    xr.Dataset(
+        {
+            "t2m": (("time", "y", "x"), field(rng, shape, 280, 9), {"units": "K"}),
+            "tcwv": (("time", "y", "x"), np.abs(field(rng, shape, 20, 9)), {"units": "kg m-2"}),
+        },
+        {
+            "time": times,
+            "latitude": (("y", "x"), lat, {"units": "degrees_north"}),
+            "longitude": (("y", "x"), lon, {"units": "degrees_east"}),
+        },
+    ).to_netcdf(folder / "a.nc")
+    read = xr.open_dataset(folder / "a.nc")
+    channels = [(n, read[n].values) for n in ("t2m", "tcwv")]
+    expect(folder, ["a.nc"], read, channels, read.latitude, read.longitude, seconds(times))
+
+
+def wrf(folder, rng):
+    """Places for each time, and times as their own dim without a coordinate of the name."""
+    lat, lon = projected(rng)
+    lon = (lon + 174 + 180) % 360 - 180
+    times = hours(rng, "2020-01-01", 5)
+    dims = ("Time", "south_north", "west_east")
+    xr.Dataset(
+        {
+            "T2": (dims, field(rng, (5, *lat.shape), 280, 9), {"units": "K", "coordinates": "XLONG XLAT XTIME"}),
+            "XLAT": (dims, np.repeat(lat[None], 5, 0).astype("f4"), {"units": "degree_north"}),
+            "XLONG": (dims, np.repeat(lon[None], 5, 0).astype("f4"), {"units": "degree_east"}),
+            "XTIME": ("Time", np.arange(5) * 360.0, {"units": "minutes since 2020-01-01 00:00:00"}),
+        }
+    ).to_netcdf(folder / "a.nc")
+    read = xr.open_dataset(folder / "a.nc")
+    places = read.XLAT[0], read.XLONG[0]
+    expect(folder, ["a.nc"], read, [("t2m", read.T2.values)], *places, seconds(times), ["T2"])
+
+
 KINDS = [
     cds_new, cds_old, expver, per_variable, per_month, per_level, per_time, partial, weatherbench, zarr_v3,
     sharded, transposed_v3, filters_v2, blosc_v2, zip_v2, zip_v3, greenwich, date_line, region, noleap, days_360, old_reference,
-    fine_times, ncep, cdf5, cfgrib,
+    fine_times, ncep, cdf5, cfgrib, curvilinear, wrf,
 ]
 
 
