@@ -806,3 +806,180 @@ fn parameters(path: &Path) -> Vec<u8> {
     let header = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
     bytes[8 + header..].to_vec()
 }
+
+/// The same archive with the places of its points one by one, as a curvilinear grid has them.
+fn curved(scratch: &Scratch, from: &str, to: &str) {
+    use fitzroy_weather::data::{Archive, Chosen};
+    use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
+    let read =
+        Archive::read(&[scratch.0.join(from)], &Chosen::default(), None).expect("it is read");
+    let (n, n_channels) = (read.n_nodes(), read.channels.len());
+    let mut names: Vec<&str> = read.channels.iter().map(|c| c.variable.as_str()).collect();
+    names.dedup();
+    let channels = &read.channels;
+    let of = |name: &str| {
+        let own = (0..n_channels).filter(|c| channels[*c].variable == name);
+        own.collect::<Vec<usize>>()
+    };
+    let variable = |name: &&str| GridVariable {
+        name: name.to_string(),
+        units: read.channels[of(name)[0]].units.clone(),
+        long_name: name.to_string(),
+        has_levels: read.channels[of(name)[0]].level.is_some(),
+    };
+    let fixed = |(name, values): &(String, Vec<f32>)| {
+        let variable = GridVariable {
+            name: name.clone(),
+            units: "1".into(),
+            long_name: name.clone(),
+            has_levels: false,
+        };
+        (variable, values.clone())
+    };
+    let header = GridHeader {
+        title: "test".into(),
+        attributes: Vec::new(),
+        times: read.times.clone(),
+        levels: read.channels.iter().take(2).flat_map(|c| c.level).collect(),
+        lat: (0..n).map(|k| read.place(k).0).collect(),
+        lon: (0..n).map(|k| read.place(k).1).collect(),
+        curved: Some(read.shape()),
+        variables: names.iter().map(variable).collect(),
+        statics: read.statics.iter().map(fixed).collect(),
+        compression: 1,
+    };
+    let mut file = GridFile::create(&scratch.0.join(to), header).expect("it is written");
+    for t in 0..read.times.len() {
+        for (number, name) in names.iter().enumerate() {
+            let fields = of(name).into_iter().flat_map(|c| {
+                let record = read.record(t);
+                (0..n).map(move |node| record[node * n_channels + c])
+            });
+            file.write(t, number, &fields.collect::<Vec<f32>>())
+                .expect("it is written");
+        }
+    }
+    file.finish().expect("it is written");
+}
+
+/// A grid of latitudes and longitudes that is said point by point trains, scores and forecasts as
+/// it does otherwise, but for the rounding of areas.
+#[test]
+fn a_curvilinear_grid_trains_as_the_same_grid_said_by_its_axes() {
+    let scratch = Scratch::new("weather-curved");
+    synthetic(&scratch, "a.nc", &[]);
+    curved(&scratch, "a.nc", "curved.nc");
+    let outcome = |data: &str, out: &str| {
+        let mut args = train(&["--max-steps", "4", "--json", "--out"]);
+        args[3] = if data == "a.nc" { "a.nc" } else { "curved.nc" };
+        let args: Vec<&str> = args.iter().copied().chain([out]).collect();
+        scratch.fitzroy(&args).ends_with(0).json()
+    };
+    let (plain, turned) = (outcome("a.nc", "plain"), outcome("curved.nc", "turned"));
+    for field in ["last_loss", "best_validation_loss"] {
+        let (a, b) = (
+            plain[field].as_f64().unwrap(),
+            turned[field].as_f64().unwrap(),
+        );
+        assert!((a / b - 1.0).abs() < 1e-4, "{field}: {a} and {b}");
+    }
+    let scores = |data: &str, run: &str| {
+        let checkpoint = format!("{run}/best.safetensors");
+        let out = format!("{run}-scores");
+        let args = [
+            "weather",
+            "evaluate",
+            "--data",
+            data,
+            "--checkpoint",
+            &checkpoint,
+            "--leads",
+            "2",
+        ];
+        let args: Vec<&str> = args.into_iter().chain(["--json", "--out", &out]).collect();
+        let found = scratch.fitzroy(&args).ends_with(0).json();
+        let all = found["scores"].as_array().unwrap().iter();
+        all.map(|s| s["rmse"].as_f64().unwrap())
+            .collect::<Vec<f64>>()
+    };
+    let (a, b) = (scores("a.nc", "plain"), scores("curved.nc", "turned"));
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.iter().zip(&b) {
+        assert!((a / b - 1.0).abs() < 1e-3, "{a} and {b}");
+    }
+    let start = [
+        "--initial-time",
+        "2000-01-10",
+        "--num-steps",
+        "2",
+        "--output",
+        "forecast.nc",
+    ];
+    let args = [
+        "weather",
+        "predict",
+        "--data",
+        "curved.nc",
+        "--checkpoint",
+        "turned",
+    ];
+    scratch.fitzroy(&[&args[..], &start].concat()).ends_with(0);
+    let said = scratch.fitzroy(&["weather", "inspect", "--data", "forecast.nc"]);
+    said.says(&["curvilinear", "9 latitudes from", "TEM"]);
+    scratch
+        .fitzroy(&[
+            "weather",
+            "inspect",
+            "--data",
+            "curved.nc",
+            "--region",
+            "0,10,0,10",
+        ])
+        .ends_with(2)
+        .complains(&["--region", "curvilinear"]);
+}
+
+/// What an archive holds is told before anything is trained, and what is wrong with a table of names
+/// or a region.
+#[test]
+fn an_archive_is_told_of_before_anything_is_trained() {
+    let scratch = Scratch::new("weather-inspect");
+    synthetic(&scratch, "a.nc", &[]);
+    let args = ["weather", "inspect", "--data", "a.nc", "--json"];
+    let found = scratch.fitzroy(&args).ends_with(0).json();
+    assert_eq!(found["channels_used"].as_array().unwrap().len(), 11);
+    assert_eq!(found["gaps"].as_array().unwrap().len(), 0);
+    let rain = found["variables"].as_array().unwrap().iter();
+    let rain = rain
+        .clone()
+        .find(|v| v["variable"] == "precipitation")
+        .unwrap();
+    assert_eq!((&rain["used"], &rain["missing"]), (&true.into(), &0.into()));
+    scratch.file("bad.toml", "[TEM]\nname = [\"t\"]\n");
+    let args = [
+        "weather", "inspect", "--data", "a.nc", "--names", "bad.toml",
+    ];
+    scratch.fitzroy(&args).ends_with(2).complains(&[
+        "bad.toml",
+        "[TEM]",
+        "`name` is not known",
+        "standard_names",
+    ]);
+    let args = [
+        "weather",
+        "inspect",
+        "--data",
+        "a.nc",
+        "--region",
+        "100,110,0,10",
+    ];
+    scratch
+        .fitzroy(&args)
+        .ends_with(2)
+        .complains(&["--region", "latitudes of the file go from"]);
+    let args = ["weather", "inspect", "--data", "a.nc", "--variables", "sst"];
+    scratch
+        .fitzroy(&args)
+        .ends_with(1)
+        .says(&["would be refused", "`sst` is missing"]);
+}

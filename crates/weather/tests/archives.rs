@@ -5,7 +5,7 @@
 //! all kinds are made anew, of another seed for each. `FITZROY_DIFFERENTIAL` says how many seeds.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_weather::data::{Archive, Chosen, Reading};
+use fitzroy_weather::data::{Archive, Chosen, Names, Reading};
 use fitzroy_weather::files::Region;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,10 @@ fn compare(folder: &Path) -> Result<(), String> {
     let chosen = Chosen {
         variables: texts(&expected["variables"]),
         reading: Reading {
+            names: match expected["names"].as_str() {
+                Some(file) => Names::with_file(&folder.join(file)).unwrap(),
+                None => Names::default(),
+            },
             region,
             ..Reading::default()
         },

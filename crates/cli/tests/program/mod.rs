@@ -41,6 +41,15 @@ impl Said {
         self
     }
 
+    /// Each part is somewhere on stdout.
+    #[track_caller]
+    pub fn says(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(self.out.contains(part), "no {part:?} in\n{}", self.out);
+        }
+        self
+    }
+
     /// The one JSON document on stdout.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {

@@ -2,10 +2,11 @@
 
 use super::check::{Spread, is_number};
 use super::contents::Contents;
-use super::merge::{Merged, usual_step};
+use super::merge::Merged;
 use super::missing::Missing;
 use super::names::Names;
 use super::parts::Parts;
+use super::times::usual_step;
 use crate::files::Region;
 use crate::graph::{Place, Points};
 use crate::time::Time;

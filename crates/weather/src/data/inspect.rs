@@ -3,9 +3,10 @@
 
 use super::archive::Chosen;
 use super::check::is_number;
-use super::merge::{Merged, usual_step};
+use super::merge::Merged;
 use super::missing::Missing;
 use super::parts::{Part, Parts};
+use super::times::usual_step;
 use crate::files::{Dims, Held};
 use crate::time::Time;
 use fitzroy::Result;

@@ -3,6 +3,7 @@
 use super::archive::{Channel, Chosen, KNOWN};
 use super::names::{Meaning, Names};
 use super::parts::{Part, Parts};
+use super::times::{check_number, check_order, common};
 use crate::files::{Dims, Held};
 use crate::time::Time;
 use fitzroy::{Error, Result};
@@ -16,7 +17,7 @@ pub(super) struct Course {
     /// Files that have it, the number of the variable in each, and which of its levels it is.
     places: Vec<(usize, usize, usize)>,
     /// Its times, and the file each is in; ascending.
-    times: Vec<(Time, usize)>,
+    pub(super) times: Vec<(Time, usize)>,
 }
 
 /// What the files have together.
@@ -268,56 +269,6 @@ fn check_units(part: &Part, entry: &Entry<'_>, names: &Names) -> Result<()> {
     )))
 }
 
-/// Times at which all channels are there.
-fn common(courses: &[Course], notes: &mut Vec<String>) -> Result<Vec<Time>> {
-    let has = |course: &Course, time: Time| {
-        let found = course.times.binary_search_by_key(&time, |(time, _)| *time);
-        found.is_ok()
-    };
-    let mut all: Vec<Time> = Vec::new();
-    for course in courses {
-        // Most channels have the times of the first.
-        if !course.times.iter().map(|t| t.0).eq(all.iter().copied()) {
-            all.extend(course.times.iter().map(|t| t.0));
-            all.sort_unstable();
-            all.dedup();
-        }
-    }
-    let times: Vec<Time> = all
-        .iter()
-        .copied()
-        .filter(|&time| courses.iter().all(|c| has(c, time)))
-        .collect();
-    let left_out = all.len() - times.len();
-    if left_out == 0 {
-        return Ok(times);
-    }
-    let lacks = all.iter().find_map(|&time| {
-        let course = courses.iter().find(|c| !has(c, time))?;
-        Some(format!("{} at {}", course.channel.label(), time.iso()))
-    });
-    let lacks = lacks.unwrap_or_default();
-    if times.is_empty() {
-        let span = |c: &Course| {
-            let ends = c.times.first().zip(c.times.last());
-            ends.map_or("no time".to_string(), |(a, b)| {
-                format!("{} to {}", a.0.iso(), b.0.iso())
-            })
-        };
-        let each = |c: &Course| format!("{}: {}", c.channel.label(), span(c));
-        let some: Vec<String> = courses.iter().take(8).map(each).collect();
-        return Err(Error::data(format!(
-            "no time has all channels; {}; give files of the same times, or fewer ⟨variables⟩",
-            some.join("; ")
-        )));
-    }
-    notes.push(format!(
-        "{left_out} of {} times are left out because a channel is missing then: the first is {lacks}",
-        all.len()
-    ));
-    Ok(times)
-}
-
 fn missing(parts: &Parts, variable: &str) -> Error {
     let mut held: Vec<&str> = Vec::new();
     for part in &parts.all {
@@ -365,42 +316,4 @@ fn off_the_grid(part: &Part) -> Error {
         axes.lat.len(),
         axes.lon.len()
     ))
-}
-
-fn check_order(part: &Part) -> Result<()> {
-    for (k, pair) in part.file.axes.times.windows(2).enumerate() {
-        if pair[1] <= pair[0] {
-            let what = if pair[1] == pair[0] {
-                "repeats"
-            } else {
-                "goes back"
-            };
-            return Err(Error::data(format!(
-                "{}: time {what}: record {} is {} after {}; sort the records and keep each time once",
-                part.path,
-                k + 1,
-                pair[1].iso(),
-                pair[0].iso()
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn check_number(times: &[Time]) -> Result<()> {
-    if times.len() < 4 {
-        return Err(Error::data(format!(
-            "{} records are too few to learn from",
-            times.len()
-        )));
-    }
-    Ok(())
-}
-
-/// The most frequent difference of neighbouring times.
-pub(super) fn usual_step(times: &[Time]) -> i64 {
-    let mut steps: Vec<i64> = times.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
-    steps.sort_unstable();
-    let runs = steps.chunk_by(|a, b| a == b);
-    runs.max_by_key(|run| run.len()).map_or(1, |run| run[0])
 }

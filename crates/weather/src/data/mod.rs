@@ -12,6 +12,7 @@ mod names;
 mod normaliser;
 mod parts;
 mod split;
+mod times;
 mod units;
 
 pub use archive::{Archive, Channel, Chosen, Reading};

@@ -1,6 +1,6 @@
 //! What variables are called in archives of others, and the units they are brought to.
 
-use super::units::conversion;
+use super::units::{conversion, in_a_second};
 use crate::files::{AxisNames, Dims, Held};
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -134,7 +134,9 @@ impl Names {
 
     /// What the variables of a file are here, one by one. A name that two of them could have goes
     /// to that which has it already, or to the first; the other keeps its own.
-    pub(super) fn meanings(&self, all: &[Held]) -> Vec<Meaning> {
+    ///
+    /// Rates of what is counted by the step become amounts of a step of `step_s` seconds.
+    pub(super) fn meanings(&self, all: &[Held], step_s: Option<i64>) -> Vec<Meaning> {
         let own = |held: &Held| Meaning {
             name: held.name.clone(),
             units: held.units.clone().unwrap_or_default(),
@@ -150,7 +152,10 @@ impl Names {
                 let wanted = row.units.clone()?;
                 let conversion = match held.units.as_deref().unwrap_or_default() {
                     "" => (1.0, 0.0),
-                    units => conversion(units, &wanted)?,
+                    units => conversion(units, &wanted).or_else(|| {
+                        let (scale, offset) = conversion(&in_a_second(units)?, &wanted)?;
+                        Some((scale * step_s? as f64, offset))
+                    })?,
                 };
                 Some(Meaning {
                     name: row.name.clone(),

@@ -2,6 +2,7 @@
 
 use super::archive::Reading;
 use super::names::Meaning;
+use super::times::usual_step;
 use crate::files::FieldFile;
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ impl Parts {
             let file = FieldFile::open_with(path, &reading.names.axes, reading.region.as_ref())?;
             all.push(Part {
                 path: path.display().to_string(),
-                meanings: reading.names.meanings(&file.variables),
+                meanings: reading.names.meanings(&file.variables, step_of(&file)),
                 file,
             });
         }
@@ -42,6 +43,13 @@ impl Parts {
         check_grids(&all)?;
         Ok(Parts { all })
     }
+}
+
+/// Seconds from one time of a file to the next, mostly.
+fn step_of(file: &FieldFile) -> Option<i64> {
+    let times = &file.axes.times;
+    let step_s = usual_step(times);
+    (times.len() > 1 && step_s > 0).then_some(step_s)
 }
 
 fn check_grids(parts: &[Part]) -> Result<()> {

@@ -122,6 +122,15 @@ pub(super) fn conversion(from: &str, to: &str) -> Option<(f64, f64)> {
     })
 }
 
+/// The unit that a rate gives in a second: `kg m-2` of `kg m-2 s-1`.
+pub(super) fn in_a_second(rate: &str) -> Option<String> {
+    let rate = plain(rate);
+    let whole = rate
+        .strip_suffix("s-1")
+        .or_else(|| rate.strip_suffix("/s"))?;
+    Some(whole.trim_end().to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +161,8 @@ mod tests {
             assert_eq!(conversion(from, to), None, "{from}");
         }
         assert_eq!(conversion("furlong", "furlong"), Some((1.0, 0.0)));
+        assert_eq!(in_a_second("kg m**-2 s**-1").as_deref(), Some("kg m-2"));
+        assert_eq!(in_a_second("mm/s").as_deref(), Some("mm"));
+        assert_eq!(in_a_second("mm"), None);
     }
 }

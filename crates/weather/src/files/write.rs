@@ -99,46 +99,7 @@ impl GridFile {
         for (name, value) in &header.attributes {
             file.set_attr_string(name, value)?;
         }
-        let hours: Vec<f64> = header.times.iter().map(|t| t.0 as f64 / 3600.0).collect();
-        let mut scales = Vec::new();
-        let count = |n: usize| (0..n).map(|k| k as f64).collect::<Vec<f64>>();
-        let (rows, columns) = header
-            .curved
-            .map_or_else(Default::default, |(rows, columns)| {
-                (count(rows), count(columns))
-            });
-        let of_grid = match header.curved {
-            None => [
-                ("lat", &header.lat, "degrees_north", "latitude"),
-                ("lon", &header.lon, "degrees_east", "longitude"),
-            ],
-            Some(_) => [
-                ("y", &rows, "1", "projection_y_coordinate"),
-                ("x", &columns, "1", "projection_x_coordinate"),
-            ],
-        };
-        let [of_rows, of_columns] = of_grid;
-        for (name, values, units, standard) in [
-            ("time", &hours, "hours since 1970-01-01 00:00:00", "time"),
-            ("level", &header.levels, "hPa", "air_pressure"),
-            of_rows,
-            of_columns,
-        ] {
-            let scale = file
-                .new_dataset::<f64>()
-                .shape([values.len()])
-                .create(name)?;
-            if !values.is_empty() {
-                scale.write_raw(values)?;
-            }
-            scale.set_scale(Some(name))?;
-            text(&scale, "units", units)?;
-            text(&scale, "standard_name", standard)?;
-            if name == "time" {
-                text(&scale, "calendar", "standard")?;
-            }
-            scales.push(scale);
-        }
+        let scales = axes(&file, header)?;
         let sizes: Vec<usize> = scales.iter().map(H5Dataset::shape).map(|s| s[0]).collect();
         let describe = |dataset: &H5Dataset, variable: &GridVariable, axes: &[usize]| {
             text(dataset, "units", &variable.units)?;
@@ -151,21 +112,8 @@ impl GridFile {
             }
             Written::Ok(())
         };
-        for (name, values, units) in [
-            ("latitude", &header.lat, "degrees_north"),
-            ("longitude", &header.lon, "degrees_east"),
-        ] {
-            if header.curved.is_none() {
-                break; // They are axes.
-            }
-            let dataset = file.new_dataset::<f64>().shape([sizes[2], sizes[3]]);
-            let dataset = dataset.create(name)?;
-            dataset.write_raw(values)?;
-            text(&dataset, "units", units)?;
-            text(&dataset, "standard_name", name)?;
-            for axis in 0..2 {
-                dataset.attach_scale(axis, &scales[2 + axis])?;
-            }
+        if header.curved.is_some() {
+            places(&file, header, &scales[2..])?;
         }
         for (variable, values) in &header.statics {
             let dataset = file.new_dataset::<f32>().shape([sizes[2], sizes[3]]);
@@ -242,4 +190,69 @@ impl Drop for GridFile {
         // Gone already when the file was finished.
         let _ = fs::remove_file(&self.temporary);
     }
+}
+
+/// Writes the axes: times, levels, rows and columns.
+fn axes(file: &H5File, header: &GridHeader) -> Written<Vec<H5Dataset>> {
+    let hours: Vec<f64> = header.times.iter().map(|t| t.0 as f64 / 3600.0).collect();
+    let mut scales = Vec::new();
+    let count = |n: usize| (0..n).map(|k| k as f64).collect::<Vec<f64>>();
+    let (rows, columns) = header
+        .curved
+        .map_or_else(Default::default, |(rows, columns)| {
+            (count(rows), count(columns))
+        });
+    let of_grid = match header.curved {
+        None => [
+            ("lat", &header.lat, "degrees_north", "latitude"),
+            ("lon", &header.lon, "degrees_east", "longitude"),
+        ],
+        Some(_) => [
+            ("y", &rows, "1", "projection_y_coordinate"),
+            ("x", &columns, "1", "projection_x_coordinate"),
+        ],
+    };
+    let [of_rows, of_columns] = of_grid;
+    for (name, values, units, standard) in [
+        ("time", &hours, "hours since 1970-01-01 00:00:00", "time"),
+        ("level", &header.levels, "hPa", "air_pressure"),
+        of_rows,
+        of_columns,
+    ] {
+        let scale = file
+            .new_dataset::<f64>()
+            .shape([values.len()])
+            .create(name)?;
+        if !values.is_empty() {
+            scale.write_raw(values)?;
+        }
+        scale.set_scale(Some(name))?;
+        text(&scale, "units", units)?;
+        text(&scale, "standard_name", standard)?;
+        if name == "time" {
+            text(&scale, "calendar", "standard")?;
+        }
+        scales.push(scale);
+    }
+    Ok(scales)
+}
+
+/// Writes where the points of a projected or curvilinear grid lie.
+fn places(file: &H5File, header: &GridHeader, scales: &[H5Dataset]) -> Written<()> {
+    for (name, values, units) in [
+        ("latitude", &header.lat, "degrees_north"),
+        ("longitude", &header.lon, "degrees_east"),
+    ] {
+        let dataset = file
+            .new_dataset::<f64>()
+            .shape([scales[0].shape()[0], scales[1].shape()[0]]);
+        let dataset = dataset.create(name)?;
+        dataset.write_raw(values)?;
+        text(&dataset, "units", units)?;
+        text(&dataset, "standard_name", name)?;
+        for (axis, scale) in scales.iter().enumerate() {
+            dataset.attach_scale(axis, scale)?;
+        }
+    }
+    Ok(())
 }

@@ -436,6 +436,27 @@ def region(folder, rng):
     (folder / "expected.json").write_text(json.dumps(expected | {"region": box}))
 
 
+def own_names(folder, rng):
+    """Variables and axes that only a table of the user's knows."""
+    lat, lon = grid(rng)
+    times = hours(rng, "2020-01-01", 5)
+    shape = (5, len(lat), 2, len(lon))
+    xr.Dataset(
+        {"Temperature_isobaric": (("time", "row", "pl", "column"), field(rng, shape, 10, 9), {"units": "Celsius"})}
+        | {"go3": (("time", "row", "pl", "column"), field(rng, shape, 5, 1), {"units": "g/kg"})},
+        {"time": times, "row": lat[::-1], "pl": [850.0, 500.0], "column": lon},
+    ).to_netcdf(folder / "a.nc")
+    (folder / "names.toml").write_text(
+        '[TEM]\nnames = ["Temperature_isobaric"]\n[ozone]\nnames = ["o3", "go3"]\nunits = "kg kg-1"\nlevels = true\n'
+        '[axes]\nlevel = ["pl"]\nlat = ["row"]\nlon = ["column"]\n'
+    )
+    read = xr.open_dataset(folder / "a.nc").rename(row="lat", column="lon", pl="level")
+    convert = {"Temperature_isobaric": (1, 273.15), "go3": (1e-3, 0)}
+    usual(folder, ["a.nc"], {"Temperature_isobaric": "TEM", "go3": "ozone"}, convert, opened=read)
+    expected = json.loads((folder / "expected.json").read_text())
+    (folder / "expected.json").write_text(json.dumps(expected | {"names": "names.toml"}))
+
+
 def calendar(folder, rng, name, start, n, freq):
     lat, lon = grid(rng)
     times = xr.date_range(start, periods=n, freq=freq, calendar=name, use_cftime=True)
@@ -445,6 +466,7 @@ def calendar(folder, rng, name, start, n, freq):
         {
             "ta": (dims, field(rng, shape, 260, 9), {"units": "K", "standard_name": "air_temperature"}),
             "ua": (dims, field(rng, shape, 3, 9), {"units": "m s-1", "standard_name": "eastward_wind"}),
+            "pr": (("time", "lat", "lon"), np.abs(field(rng, (n, len(lat), len(lon)), 0, 1e-4)), {"units": "kg m-2 s-1"}),
         },
         {
             "time": times,
@@ -457,7 +479,8 @@ def calendar(folder, rng, name, start, n, freq):
     # Days of 360 fall on the days of the year that are nearest.
     align = {"align_on": "year"} if name == "360_day" else {}
     read = read.convert_calendar("standard", use_cftime=False, **align)
-    usual(folder, ["a.nc"], {"ta": "TEM", "ua": "U"}, opened=read, level="plev")
+    rain = {"pr": (3600.0 * int(freq[:-1]), 0)}
+    usual(folder, ["a.nc"], {"ta": "TEM", "ua": "U", "pr": "precipitation"}, rain, opened=read, level="plev")
 
 
 def noleap(folder, rng):
@@ -601,7 +624,7 @@ def wrf(folder, rng):
 
 KINDS = [
     cds_new, cds_old, expver, per_variable, per_month, per_level, per_time, partial, weatherbench, zarr_v3,
-    sharded, transposed_v3, filters_v2, blosc_v2, zip_v2, zip_v3, greenwich, date_line, region, noleap, days_360, old_reference,
+    sharded, transposed_v3, filters_v2, blosc_v2, zip_v2, zip_v3, greenwich, date_line, region, own_names, noleap, days_360, old_reference,
     fine_times, ncep, cdf5, cfgrib, curvilinear, wrf,
 ]
 
