@@ -13,6 +13,7 @@ use fitzroy::run::{Settings, bind};
 use fitzroy_curve_fit::Formula;
 use fitzroy_slurm::profile;
 use fitzroy_stop_signal::{config, data, priors};
+use fitzroy_weather::data::Names;
 use fitzroy_weather::files::FieldFile;
 use fitzroy_weather::train::Checkpoint;
 use mutation::{Numbers, mutated};
@@ -144,9 +145,14 @@ fn fields(path: &Path, bytes: &[u8]) {
     let Ok(file) = FieldFile::open(path) else {
         return;
     };
-    for name in ["U", "TEM", "t2m"] {
+    for name in ["U", "TEM", "t2m", "t", "tp", "tcwv"] {
         let _ = file.read(name, |_, _| {});
     }
+}
+
+fn names(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).unwrap();
+    let _ = Names::with_file(path);
 }
 
 fn checkpoint(path: &Path, bytes: &[u8]) {
@@ -254,11 +260,44 @@ fn targets(scratch: &Scratch) -> Vec<Target> {
         target("task", "task.toml", texts(&[TASK]), settings_of_a_task),
         target("assignment", "set", texts(&ASSIGNMENTS), assignment),
         target("weather", "w.nc", weather, fields),
+        target(
+            "weather netcdf-3",
+            "w3.nc",
+            archives(&["cds_old/a.nc", "cdf5/a.nc"]),
+            fields,
+        ),
+        target(
+            "weather netcdf-4",
+            "w4.nc",
+            archives(&["cds_new/a.nc", "noleap/a.nc", "curvilinear/a.nc"]),
+            fields,
+        ),
+        target(
+            "weather zip",
+            "w.zip",
+            archives(&["zip_v2/v2.zarr.zip", "zip_v3/v3.zarr.zip"]),
+            fields,
+        ),
+        target(
+            "names",
+            "n.toml",
+            files("crates/weather/src/data", ".toml"),
+            names,
+        ),
         target("checkpoint", "w.safetensors", vec![best], checkpoint),
         target("cmdstan", "chain.csv", texts(&[CMDSTAN]), trace),
         target("workflow", "fit.yaml", texts(&[WORKFLOW]), workflow),
     ]);
     targets
+}
+
+/// Golden archives of weather.
+fn archives(files: &[&str]) -> Vec<Vec<u8>> {
+    let folder = repository("crates/weather/tests/golden/archives");
+    files
+        .iter()
+        .map(|file| fs::read(folder.join(file)).unwrap())
+        .collect()
 }
 
 /// Files of Zarr stores that xarray wrote, each target with a store of its own.

@@ -7,7 +7,7 @@ times in seconds since 1970, latitudes from south to north, longitudes from west
 values (time, channel, row, column), null where they are missing. Needs xarray, netCDF4, scipy, zarr.
 The folder `archives` beside this file holds some of them, made by
 
-    python archives.py archives 1 cds_new cds_old ncep noleap cdf5 zip_v2 zip_v3
+    python archives.py archives 1 cds_new cds_old ncep noleap cdf5 zip_v2 zip_v3 curvilinear
 """
 
 import json
