@@ -41,6 +41,7 @@ fn compare(folder: &Path) -> Result<(), String> {
     });
     let chosen = Chosen {
         variables: texts(&expected["variables"]),
+        levels: expected.get("levels").map(numbers).unwrap_or_default(),
         reading: Reading {
             names: match expected["names"].as_str() {
                 Some(file) => Names::with_file(&folder.join(file)).unwrap(),
@@ -49,7 +50,6 @@ fn compare(folder: &Path) -> Result<(), String> {
             region,
             ..Reading::default()
         },
-        ..Chosen::default()
     };
     let read = Archive::read(&files, &chosen, None).map_err(|error| error.to_string())?;
     let times: Vec<f64> = read.times.iter().map(|t| t.0 as f64).collect();

@@ -237,17 +237,15 @@ impl Archive {
                 continue;
             }
             let mut field = Vec::new();
-            let read = part
-                .file
-                .read_as(&held.name, meaning.conversion, |_, values| {
-                    field = values.to_vec();
-                });
+            let levels: Vec<usize> = (0..held.levels.len().max(1)).collect();
+            let sink = |_, values: &[f32]| field = values.to_vec();
+            let read = part.file.read_as(held, &levels, meaning.conversion, sink);
             read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))?;
             if field.len() == self.n_nodes() && field.iter().all(|x| is_number(*x)) {
                 self.statics.push((meaning.name.clone(), field));
             } else {
                 contents.notes.push(format!(
-                    "the static field `{}` has missing values and is not used",
+                    "the static field `{}` has missing values or several levels and is not used",
                     held.name
                 ));
             }
@@ -277,16 +275,15 @@ impl Archive {
                 let values = &mut self.values;
                 let sink = |record: usize, fields: &[f32]| {
                     let Some(time) = times[record] else { return };
-                    for &(channel, level) in &own {
-                        let field = &fields[level * n..(level + 1) * n];
+                    for (&(channel, _), field) in own.iter().zip(fields.chunks_exact(n)) {
                         for (node, &x) in field.iter().enumerate() {
                             values[(time * n + node) * n_channels + channel] = x;
                         }
                     }
                 };
-                let read = part
-                    .file
-                    .read_as(&held.name, part.meanings[v].conversion, sink);
+                let levels: Vec<usize> = own.iter().map(|(_, level)| *level).collect();
+                let conversion = part.meanings[v].conversion;
+                let read = part.file.read_as(held, &levels, conversion, sink);
                 read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))?;
             }
         }

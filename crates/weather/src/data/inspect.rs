@@ -24,6 +24,8 @@ pub struct Summary {
     pub long_name: Option<String>,
     /// Its units here, and in that file.
     pub units: (String, String),
+    /// Whether its numbers are converted from the one to the other.
+    pub converted: bool,
     /// Its axes.
     pub dims: Dims,
     /// Its levels, hPa.
@@ -214,6 +216,7 @@ fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> R
                 meaning.units.clone(),
                 held.units.clone().unwrap_or_default(),
             ),
+            converted: meaning.conversion != (1.0, 0.0),
             dims: held.dims,
             levels: Vec::new(),
             n_files: 0,
@@ -249,9 +252,12 @@ fn take(part: &Part, at: usize, used: bool, all: &mut Vec<(Summary, Sums)>) -> R
             summary.span = Some((a.min(first), b.max(last)));
         }
     }
+    let levels: Vec<usize> = (0..held.levels.len().max(1)).collect();
     let read = part
         .file
-        .read_as(&held.name, meaning.conversion, |_, fields| sums.add(fields));
+        .read_as(held, &levels, meaning.conversion, |_, fields| {
+            sums.add(fields)
+        });
     read.map_err(|error| error.context(format!("{}: `{}`", part.path, held.name)))
 }
 

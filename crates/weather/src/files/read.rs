@@ -132,37 +132,39 @@ impl FieldFile {
     /// # Errors
     /// The file is damaged.
     pub fn read(&self, name: &str, sink: impl FnMut(usize, &[f32])) -> Result<()> {
-        self.read_as(name, (1.0, 0.0), sink)
+        let held = self.variables.iter().find(|v| v.name == name);
+        let held = held.ok_or_else(|| Error::data(format!("`{name}` is not on the grid")))?;
+        let levels: Vec<usize> = (0..held.levels.len().max(1)).collect();
+        self.read_as(held, &levels, (1.0, 0.0), sink)
     }
 
-    /// As [`FieldFile::read`], with all values multiplied by the first and the second added.
+    /// As [`FieldFile::read`], some levels alone (0 for what has none), with all values multiplied
+    /// by the first number and the second added.
     ///
     /// # Errors
     /// The file is damaged.
     pub fn read_as(
         &self,
-        name: &str,
+        held: &Held,
+        levels: &[usize],
         (scale, offset): (f64, f64),
         mut sink: impl FnMut(usize, &[f32]),
     ) -> Result<()> {
-        let held = self.variables.iter().find(|v| v.name == name);
-        let held = held.ok_or_else(|| Error::data(format!("`{name}` is not on the grid")))?;
+        let name = &held.name;
         let array = self.source.array(name)?;
         let shape = array.shape();
         let unpack = Unpack::of(&array);
         let n_records = held.axes[0].map_or(1, |axis| shape[axis]);
-        let at_once = held.axes[0].map_or(1, |axis| array.at_once(axis));
-        let [south, west] = [&self.rows, &self.columns].map(|v| span(v).map_or(0, |s| s.0));
+        let spans = [span(levels), span(&self.rows), span(&self.columns)];
+        let [lowest, south, west] = spans.map(|span| span.map_or(0, |s| s.0));
+        let others = held.versions.map_or(1, |axis| shape[axis]);
+        let per_record = spans.iter().flatten().map(|s| s.1).product::<usize>() * others;
+        let at_once = held.axes[0].map_or(1, |axis| array.at_once(axis, per_record));
         let mut out = Vec::new();
         for first in (0..n_records).step_by(at_once) {
             let n = at_once.min(n_records - first);
             let (mut starts, mut counts) = (vec![0; shape.len()], shape.clone());
-            let spans = [
-                Some((first, n)),
-                None,
-                span(&self.rows),
-                span(&self.columns),
-            ];
+            let spans = [Some((first, n)), spans[0], spans[1], spans[2]];
             for (axis, span) in held.axes.iter().zip(spans) {
                 if let (Some(axis), Some(span)) = (*axis, span) {
                     (starts[axis], counts[axis]) = span;
@@ -172,10 +174,10 @@ impl FieldFile {
             let walk = Walk::new(&counts, held);
             for k in 0..n {
                 out.clear();
-                for level in 0..walk.sizes[1] {
+                for level in levels {
                     for row in &self.rows {
                         for column in &self.columns {
-                            let at = walk.at([k, level, row - south, column - west]);
+                            let at = walk.at([k, level - lowest, row - south, column - west]);
                             let value = walk.newest(&values, at, &unpack);
                             out.push((value * scale + offset) as f32);
                         }

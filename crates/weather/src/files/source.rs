@@ -11,6 +11,9 @@ use std::path::Path;
 /// Records that are read at once, at least.
 const RECORDS: usize = 32;
 
+/// Numbers that are read at once, at most, where a record has fewer.
+const NUMBERS: usize = 1 << 25;
+
 /// How a dataset says that it is an axis without labels.
 const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable";
 
@@ -200,14 +203,22 @@ impl Array<'_> {
         missing
     }
 
-    /// How many places along an axis to read at once, so that no chunk is unpacked twice.
-    pub(super) fn at_once(&self, axis: usize) -> usize {
+    /// How many places along an axis to read at once, each of `n` numbers: so that no chunk is
+    /// unpacked twice, and not so many that they take much memory.
+    pub(super) fn at_once(&self, axis: usize, n: usize) -> usize {
         let chunk = match self {
             Array::Hdf5(dataset, _) => dataset.chunk_dims().and_then(|c| c.get(axis).copied()),
             Array::Classic(..) => None,
             Array::Zarr(_, array) => array.chunk.get(axis).copied(),
         };
-        RECORDS.next_multiple_of(chunk.unwrap_or(1).max(1))
+        let chunk = chunk.unwrap_or(1).max(1);
+        let most = (NUMBERS / n.max(1)).max(1);
+        match RECORDS.next_multiple_of(chunk) {
+            wanted if wanted <= most => wanted,
+            // Whole chunks where they fit.
+            _ if chunk <= most => most / chunk * chunk,
+            _ => most,
+        }
     }
 
     /// Numbers as they are stored: `counts` on every axis from `starts`.

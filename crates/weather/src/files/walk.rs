@@ -29,7 +29,6 @@ impl Unpack {
 
 /// How numbers of (time, level, lat, lon) lie in an array of any order of axes.
 pub(super) struct Walk {
-    pub(super) sizes: [usize; 4],
     strides: [usize; 4],
     /// Number and stride of versions of the same field.
     versions: (usize, usize),
@@ -38,15 +37,10 @@ pub(super) struct Walk {
 impl Walk {
     pub(super) fn new(counts: &[usize], held: &Held) -> Self {
         let stride = |axis: usize| counts[axis + 1..].iter().product::<usize>();
-        let sizes = held.axes.map(|axis| axis.map_or(1, |axis| counts[axis]));
         let strides = held.axes.map(|axis| axis.map_or(0, stride));
         let versions = held.versions;
         let versions = versions.map_or((1, 0), |axis| (counts[axis], stride(axis)));
-        Walk {
-            sizes,
-            strides,
-            versions,
-        }
+        Walk { strides, versions }
     }
 
     pub(super) fn at(&self, index: [usize; 4]) -> usize {

@@ -105,9 +105,9 @@ fn table(variables: &[Summary]) -> Vec<String> {
     ];
     let mut rows = vec![head.map(String::from).to_vec()];
     for v in variables {
-        let units = match v.units.1.is_empty() || v.units.0 == v.units.1 {
-            true => v.units.0.clone(),
-            false => format!("{} from {}", v.units.0, v.units.1),
+        let units = match v.converted {
+            true => format!("{} from {}", v.units.0, v.units.1),
+            false => v.units.0.clone(),
         };
         let number = |x: Option<f64>| x.map_or("-".into(), |x| format!("{x:.5}"));
         let share = 100.0 * v.missing.0 as f64 / (v.missing.1 as f64).max(1.0);
