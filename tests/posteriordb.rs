@@ -76,3 +76,51 @@ fn every_posterior_has_a_finite_density_and_gradient_on_its_data() {
     eprintln!("{good} posteriors");
     assert!(bad.is_empty(), "{bad:#?}");
 }
+
+/// Microseconds of a gradient on one thread: the least of five rounds.
+fn microseconds(density: &mut Density, u: &[f64]) -> f64 {
+    let mut repeats = 1;
+    loop {
+        let round = |density: &mut Density| {
+            let start = std::time::Instant::now();
+            for _ in 0..repeats {
+                let _ = density.run(u);
+            }
+            start.elapsed().as_secs_f64() / f64::from(repeats)
+        };
+        let least = (0..5).map(|_| round(density)).fold(f64::INFINITY, f64::min);
+        if least * f64::from(repeats) > 2e-3 || repeats >= 1 << 14 {
+            return 1e6 * least;
+        }
+        repeats *= 4;
+    }
+}
+
+#[test]
+fn speed_of_gradients() {
+    if std::env::var_os("FITZROY_POSTERIORDB_SPEED").is_none() {
+        return;
+    }
+    let Some(database) = Database::of_environment("speed of gradients") else {
+        return;
+    };
+    eprintln!("microseconds  parameters  numbers  ns a number");
+    for posterior in database.posteriors() {
+        if WITHOUT_DATA.contains(&posterior.name.as_str()) {
+            continue;
+        }
+        let Ok(joint) = bound(&database, &posterior) else {
+            continue;
+        };
+        let mut density = Density::new(&joint, &everywhere(&joint, &Coordinates::Centred));
+        let u = vec![0.1; joint.n_params()];
+        let numbers = density.numbers();
+        let each = microseconds(&mut density, &u);
+        eprintln!(
+            "{each:10.2}  {:6}  {numbers:9}  {:6.2}  {}",
+            joint.n_params(),
+            1e3 * each / numbers as f64,
+            posterior.name
+        );
+    }
+}

@@ -145,6 +145,18 @@ impl Density {
         }
     }
 
+    /// How many numbers the values of the graph that are computed have together.
+    #[allow(dead_code)] // not every test asks
+    pub(crate) fn numbers(&self) -> usize {
+        let graph = &self.graphs.graph;
+        let computed = |id: &NodeId| !matches!(graph.node(*id).op, Op::Data(_) | Op::Const(_));
+        graph
+            .node_ids()
+            .filter(computed)
+            .map(|id| graph.len(id))
+            .sum()
+    }
+
     /// Log density and gradient by the device.
     pub(crate) fn run(&mut self, x: &[f64]) -> (f64, Vec<f64>) {
         let mut gradient = vec![0.0; self.dim];
