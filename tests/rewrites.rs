@@ -327,18 +327,36 @@ fn offsets_cost_no_digits() {
     check_identity(&rewritten, "offsets");
 }
 
-/// z recognised: with any c the density is that of z with the Jacobian −c ln s.
+/// Effects of groups, alone and behind a matrix, a sum and factors that are taken out of them.
+const STANDARDISED: [&str; 5] = [
+    "u[groups] = m + s * z\ny[obs] ~ Binomial(n, logit_p=u[g])",
+    "y[obs] ~ Binomial(n, logit_p=m + X @ (s * z))",
+    "u[groups] = exp(-s * d) * z\ny[obs] ~ Binomial(n, logit_p=m + s * (X @ u))",
+    "y[obs] ~ Binomial(n, logit_p=m + s * (d @ z))",
+    "y[obs] ~ Binomial(n, logit_p=m + X @ (d * (s * z)))",
+];
+
+/// z recognised: with any c the density is that of z with the Jacobian −c ln b.
 #[test]
 fn a_recognised_effect_has_the_same_density_in_any_coordinates() {
-    let text = "data n[obs]: int, y[obs]: int, g[obs] in groups\n\
-                m ~ Normal(0, 1)\ns ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\n\
-                u[groups] = m + s * z\ny[obs] ~ Binomial(n, logit_p=u[g])";
     let mut data = Dataset::new();
     data.insert_real("n", &[6], vec![9.0; 6]);
     data.insert_real("y", &[6], vec![1.0, 4.0, 8.0, 2.0, 9.0, 5.0]);
     data.insert_real("g", &[6], vec![0.0, 1.0, 2.0, 0.0, 1.0, 2.0]);
-    let rewritten = joint(text, &data).rewritten(Rewrites::ALL);
-    assert_eq!(kinds(&rewritten), ["recognise"]);
+    data.insert_real("d", &[3], vec![0.5, 1.2, 0.9]);
+    let columns = (0..18).map(|k| (0.7 * f64::from(k)).sin());
+    data.insert_real("X", &[6, 3], columns.collect());
+    for rest in STANDARDISED {
+        let text = format!(
+            "data n[obs]: int, y[obs]: int, g[obs] in groups, d[groups], X[obs, groups]\n\
+             m ~ Normal(0, 1)\ns ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\n{rest}"
+        );
+        check_standardised(&joint(&text, &data).rewritten(Rewrites::ALL));
+    }
+}
+
+fn check_standardised(rewritten: &Joint) {
+    assert_eq!(kinds(rewritten), ["recognise"]);
     assert_eq!(rewritten.plates().len(), 1);
     assert!(rewritten.plates()[0].standardised);
     let plain = rewritten.graphs(&[Coordinates::NonCentred]);
@@ -346,7 +364,7 @@ fn a_recognised_effect_has_the_same_density_in_any_coordinates() {
     for chosen in [Coordinates::Centred, Coordinates::Partial(c.to_vec())] {
         let new = rewritten.graphs(std::slice::from_ref(&chosen));
         for number in 0..4 {
-            let u = point(&rewritten, number);
+            let u = point(rewritten, number);
             let frame = values(&plain, &u, &[plain.plates[0].0, plain.plates[0].1]);
             let (mut w, mut jacobian) = (u.clone(), 0.0);
             let at = rewritten

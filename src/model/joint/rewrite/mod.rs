@@ -1,6 +1,7 @@
 //! Rewrites of the joint density: exact, and only where a pattern matches in full.
 
 mod find;
+mod form;
 mod gram;
 mod kinds;
 mod linear;

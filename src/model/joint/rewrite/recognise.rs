@@ -5,18 +5,12 @@
 
 use super::super::build::Build;
 use super::super::{Coordinates, Plate};
+use super::form::Form;
 use super::{Latent, Rewrites, Rewrote};
 use crate::dist::Real;
 use crate::model::ast::Centring;
-use fitzroy_graph::{Binary, Expr as Value, NodeId, Op};
+use fitzroy_graph::Expr as Value;
 use std::collections::HashMap;
-
-/// Where z stands: `b * z`, and `a + b * z` where that is its only use.
-struct Form {
-    scale: NodeId,
-    product: NodeId,
-    sum: Option<(NodeId, NodeId)>,
-}
 
 impl<'g> Build<'_, 'g> {
     /// Adds a plate for every z that is used in one form, and puts its chosen coordinates in. Where
@@ -62,59 +56,6 @@ impl<'g> Build<'_, 'g> {
         });
     }
 
-    fn is(&self, node: NodeId, x: f64) -> bool {
-        self.scope.with(|g| g.constant(node)) == Some(x)
-    }
-
-    /// The one form in which the density uses a standard normal z.
-    fn form(&self, latent: &Latent, known: bool) -> Option<Form> {
-        if !self.is(latent.mean, 0.0) || !self.is(latent.sd, 1.0) {
-            return None;
-        }
-        let others = self
-            .terms
-            .iter()
-            .enumerate()
-            .filter(|(t, _)| *t != latent.term);
-        let mut roots: Vec<NodeId> = others.map(|(_, t)| t.sum).collect();
-        // The density of other plates comes to contain these as soon as they are centred.
-        roots.extend(self.plate_nodes.iter().flat_map(|(m, s)| [*m, *s]));
-        self.scope.with(|g| {
-            let needed = g.needed(&roots);
-            let users = |of: NodeId| -> Vec<NodeId> {
-                let uses = |n: &NodeId| needed[n.index()] && g.node(*n).inputs.contains(&of);
-                g.node_ids().filter(uses).collect()
-            };
-            let other = |node: NodeId, of: NodeId| {
-                let inputs = &g.node(node).inputs;
-                let rest = inputs.iter().find(|i| **i != of)?;
-                (g.dims(node) == g.dims(of)).then_some(*rest)
-            };
-            let [product] = users(latent.node)[..] else {
-                return None;
-            };
-            let scale = other(product, latent.node)?;
-            let is_product = g.node(product).op == Op::Binary(Binary::Mul);
-            // What was recognised before has kept its sign.
-            if !is_product || !g.varies(scale) || !(known || g.is_positive(scale)) {
-                return None;
-            }
-            let depends = g.dependents(&[latent.node]);
-            let sum = match users(product)[..] {
-                [sum] if g.node(sum).op == Op::Binary(Binary::Add) => {
-                    let location = other(sum, product);
-                    location.filter(|l| !depends[l.index()]).map(|l| (sum, l))
-                }
-                _ => None,
-            };
-            (!depends[scale.index()]).then_some(Form {
-                scale,
-                product,
-                sum,
-            })
-        })
-    }
-
     /// Puts the product of a sign and the coordinate in the place of z, and b s z in that of b z.
     /// The prior of z is that of the coordinate.
     fn give_sign(
@@ -126,7 +67,10 @@ impl<'g> Build<'_, 'g> {
         let scope = self.scope;
         let node = |v: Value<'g>| scope.node(v);
         let product = b * z;
-        let mut replaced = HashMap::from([(latent.node, node(z)), (form.product, node(product))]);
+        let mut replaced = HashMap::from([(latent.node, node(z))]);
+        if let Some(old) = form.product {
+            replaced.insert(old, node(product));
+        }
         if let Some((sum, _)) = form.sum {
             replaced.insert(sum, node(a + product));
         }
@@ -179,8 +123,10 @@ impl<'g> Build<'_, 'g> {
         if let Some(log_power) = log_power {
             let centred = self.coordinates.get(which) == Some(&Coordinates::Centred);
             let product = if centred { w - a } else { b * z };
-            let mut replaced =
-                HashMap::from([(latent.node, node(z)), (form.product, node(product))]);
+            let mut replaced = HashMap::from([(latent.node, node(z))]);
+            if let Some(old) = form.product {
+                replaced.insert(old, node(product));
+            }
             if let Some((sum, _)) = form.sum {
                 replaced.insert(sum, node(if centred { w } else { a + product }));
             }
