@@ -24,20 +24,23 @@ pub struct Circumstances {
 impl Circumstances {
     /// Those of the run that made a trace, by the settings that it holds.
     pub fn of(trace: &Trace) -> Self {
-        let settings = trace
-            .attributes
-            .iter()
-            .find_map(|(name, value)| match value {
-                Attribute::Text(text) if name == "fitzroy_settings" => {
-                    serde_json::from_str(text).ok()
-                }
-                _ => None,
-            });
+        let attribute = |key: &str| {
+            let mut all = trace.attributes.iter();
+            all.find(|(name, _)| name == key).map(|(_, value)| value)
+        };
+        let settings = match attribute("fitzroy_settings") {
+            Some(Attribute::Text(text)) => serde_json::from_str(text).ok(),
+            _ => None,
+        };
+        let tuned_to = match attribute("fitzroy_target_accept") {
+            Some(Attribute::Real(accept)) => Some(*accept),
+            _ => None,
+        };
         let settings: Value = settings.unwrap_or_default();
         let word = |key: &str| settings[key].as_str().map(str::to_owned);
         let depth = settings["max_treedepth"].as_u64();
         Circumstances {
-            target_accept: settings["target_accept"].as_f64(),
+            target_accept: tuned_to.or(settings["target_accept"].as_f64()),
             max_treedepth: depth.and_then(|depth| u32::try_from(depth).ok()),
             metric: word("metric"),
             centring: word("centring"),

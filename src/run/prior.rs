@@ -101,6 +101,7 @@ fn nothing_sampled(settings: &Settings) -> Run {
         first_draw: 0,
         warmup: None,
         step_sizes: Vec::new(),
+        stricter: None,
         metrics: Vec::new(),
         rotations: Vec::new(),
         variances: Vec::new(),

@@ -76,7 +76,7 @@ pub fn run_json(
             "acceptance": json_number(found.acceptance),
             "used": found.used,
         })),
-        "target_accept": sampler.target_accept,
+        "target_accept": outcome.run.stricter.unwrap_or(sampler.target_accept),
         "metric": metric,
         "past_turn": outcome.run.past_turn,
         "integrator": outcome.run.integrator(),

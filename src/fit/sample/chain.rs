@@ -8,11 +8,11 @@ use super::normals::Stream;
 use super::rotation;
 use super::statistics::{Draws, Row};
 use super::step_size::{self, DualAveraging};
+use super::strictness::{SEARCHING, Strictness};
 use super::trajectory::flight::{self, Dynamics};
 use super::trajectory::walnuts::{self, Walnuts};
 use super::trajectory::{Hamiltonian, Workspace};
 use super::tree::{Growth, Oracle, Reach, Stop, grow};
-use super::trial::{SEARCHING, Trial};
 use super::warmup;
 use super::{Event, Observer, Phase, Sampler, Settings, Target};
 use crate::rng::{Purpose, Rng};
@@ -29,7 +29,7 @@ pub(crate) struct Window {
     pub(crate) log_densities: Vec<f64>,
     /// Divergent transitions, those of the first [`SEARCHING`] left out.
     pub(crate) divergences: usize,
-    /// Transitions with a step that was held, and the divergent ones of them; see [`super::trial`].
+    /// Transitions with a step that was held, and the divergent ones of them; see [`super::strictness`].
     pub(crate) held: [usize; 2],
 }
 
@@ -90,8 +90,8 @@ pub(crate) struct Chain<T> {
     pub(crate) warmup_gradients: u64,
     /// Draws of the present and of the previous window.
     pub(crate) windows: [Window; 2],
-    /// What is known of the metric that was chosen.
-    pub(crate) trial: Trial,
+    /// How often steps were found to be too long.
+    pub(crate) strictness: Strictness,
     /// Windows in which the chain lay far below the others.
     pub(crate) stuck: u32,
     /// Whether it has been restarted.
@@ -144,7 +144,7 @@ impl<T: Target> Chain<T> {
             gradients: 0,
             warmup_gradients: 0,
             windows: Default::default(),
-            trial: Trial::default(),
+            strictness: Strictness::default(),
             stuck: 0,
             restarted: false,
             warmup: None,
@@ -351,7 +351,7 @@ pub(crate) struct PhaseSettings {
     pub(crate) start: usize,
     /// Transitions in it.
     pub(crate) total: usize,
-    /// Whether a warm-up holds its steps for a while; see [`super::trial`].
+    /// Whether a warm-up holds its steps for a while; see [`super::strictness`].
     pub(crate) held: bool,
     /// How far trajectories grow.
     pub(crate) reach: Reach,

@@ -10,7 +10,7 @@ use super::{
     Adapt, Independence, Init, Integrator, MetricKind, Observer, Phase, Posterior, Sampler,
     Settings, Stream, Target,
 };
-use super::{kernel, pathfinder, start, trial, until, warmup};
+use super::{kernel, pathfinder, start, strictness, until, warmup};
 use crate::diagnose::superchains;
 use crate::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
@@ -46,6 +46,9 @@ pub struct Run {
     pub warmup: Option<Vec<Draws>>,
     /// Step size of every chain after warm-up.
     pub step_sizes: Vec<f64>,
+    /// The acceptance that steps were tuned to, if it is more than [`Settings::target_accept`] because
+    /// trajectories of the warm-up diverged.
+    pub stricter: Option<f64>,
     /// Family of the metric of every chain: never [`MetricKind::Auto`].
     pub metrics: Vec<MetricKind>,
     /// How many rotations made a step of every chain's draws, 0 for leapfrogs, see
@@ -203,7 +206,8 @@ impl Session<'_> {
         iteration: usize,
     ) -> bool {
         let phase = PhaseSettings {
-            held: trial::holds(state, self.settings),
+            held: strictness::holds(state, self.settings),
+            target_accept: strictness::target(state, self.settings),
             ..PhaseSettings::of(
                 state.phase,
                 self.settings,
@@ -481,6 +485,7 @@ fn collect<T>(
         Phase::Warmup => state.iteration(),
         Phase::Sampling => state.warmup_end,
     };
+    let tuned_to = strictness::target(&state, settings);
     let State {
         mut chains,
         restarts,
@@ -510,6 +515,7 @@ fn collect<T>(
             kept.map(Option::unwrap_or_default).collect()
         }),
         step_sizes: chains.iter().map(|c| c.step_size).collect(),
+        stricter: (tuned_to > settings.target_accept).then_some(tuned_to),
         metrics: chains.iter().map(|c| c.metric.kind()).collect(),
         rotations: chains.iter().map(|c| c.metric.parts()).collect(),
         variances: chains.iter().map(|c| c.metric.variances(dim)).collect(),

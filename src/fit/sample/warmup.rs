@@ -13,8 +13,8 @@ use super::rotation;
 use super::run::{Restart, Session, State};
 use super::settled;
 use super::step_size::median;
+use super::strictness;
 use super::trajectory::Point;
-use super::trial;
 use super::vector::{self, Vector};
 use super::{Adapt, MetricKind, Phase, Posterior, Sampler, Stream, Target, normals};
 use crate::rng::{Purpose, Rng};
@@ -99,7 +99,7 @@ pub(crate) fn warm_up<P: Posterior>(
         if end >= state.warmup_end {
             break;
         }
-        let turn = trial::turn(state, settings).filter(|at| *at > state.iteration());
+        let turn = strictness::turn(state, settings).filter(|at| *at > state.iteration());
         for until in turn.into_iter().chain([end]) {
             if !flights::advance(session, posterior, state, pacer, until) {
                 return false;
@@ -270,7 +270,7 @@ fn adapt_pooled<T: Target + Send>(
     session: &Session<'_>,
     at: (Wish<'_>, f64),
 ) {
-    let at = (trial::judged(chains, at.0, at.1), at.1);
+    strictness::judge(chains, session.settings, at.1);
     let (positions, gradients) = pool_windows(chains);
     let dim = chains[0].target.dim();
     let step_size = pooled_step_size(chains);
@@ -292,7 +292,7 @@ fn adapt_alone<T: Target + Send>(
     at: (Wish<'_>, f64),
 ) {
     session.threads.run_all(chains, |chain| {
-        let at = (trial::judged(std::slice::from_mut(chain), at.0, at.1), at.1);
+        strictness::judge(std::slice::from_mut(chain), session.settings, at.1);
         let (positions, gradients) = pool_windows(std::slice::from_ref(chain));
         let dim = chain.target.dim();
         let before = &chain.metric;

@@ -214,6 +214,7 @@ pub(in crate::run) fn block_run(chains: Vec<Draws>, first_draw: usize) -> Run {
         first_draw,
         warmup: None,
         step_sizes: Vec::new(),
+        stricter: None,
         metrics: Vec::new(),
         rotations: Vec::new(),
         variances: Vec::new(),

@@ -216,6 +216,10 @@ impl Told<'_> {
             ("fitzroy_precision", text(self.precision.name())),
             ("fitzroy_metric", text(metric)),
             (
+                "fitzroy_target_accept",
+                Attribute::Real(run.stricter.unwrap_or(self.settings.sampler.target_accept)),
+            ),
+            (
                 "fitzroy_gradients",
                 Attribute::Integer(run.gradients as i64),
             ),

@@ -129,6 +129,7 @@ fn origin(trace: &Trace) -> Map<String, Value> {
         "device",
         "precision",
         "metric",
+        "target_accept",
         "centring",
     ];
     let find = |key: &str| {

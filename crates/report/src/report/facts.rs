@@ -104,6 +104,7 @@ pub(super) fn settings(trace: &Trace) -> Vec<(String, String)> {
         ("fitzroy_device", "device"),
         ("fitzroy_precision", "precision"),
         ("fitzroy_metric", "metric"),
+        ("fitzroy_target_accept", "steps tuned to acceptance"),
         ("fitzroy_gradients", "gradients"),
         ("fitzroy_hash", "hash of model and data"),
     ];

@@ -15,7 +15,7 @@ use super::run::{Restart, Session, State};
 use super::settings::Settings;
 use super::statistics::Draws;
 use super::step_size::DualAveraging;
-use super::trial::Trial;
+use super::strictness::Strictness;
 use super::{Phase, Posterior, vector};
 use crate::{Error, ErrorKind, Result};
 use std::sync::Arc;
@@ -55,10 +55,10 @@ struct ChainState {
     averaging: [f64; 6],
     step_size: f64,
     /// Iteration, gradients, those of the warm-up, times stuck, whether restarted, divergences of
-    /// the phase, step size searches, and of both windows what they hold of a trial.
+    /// the phase, step size searches, and of both windows what they hold of steps that were held.
     counts: [u64; 13],
-    /// What is known of the metric that was chosen.
-    trial: f64,
+    /// How often steps were found to be too long.
+    strictness: f64,
     /// Positions, gradients and log densities of both windows.
     windows: [[Vec<f64>; 3]; 2],
     warmup: Option<Draws>,
@@ -357,7 +357,7 @@ impl ChainState {
             averaging: chain.step.numbers(),
             step_size: chain.step_size,
             counts,
-            trial: chain.trial.number(),
+            strictness: chain.strictness.number(),
             windows,
             warmup: chain.warmup.clone(),
             earlier: match settings.until {
@@ -401,7 +401,7 @@ impl ChainState {
                 held: [9 + k, 11 + k].map(|i| self.counts[i] as usize),
             }
         });
-        chain.trial = Trial::from_number(self.trial);
+        chain.strictness = Strictness::from_number(self.strictness);
         chain.warmup = self.warmup.clone();
         chain.earlier = self.earlier.clone();
         if let Some((found, numbers)) = self.independence.split_first_chunk::<3>() {
@@ -436,7 +436,7 @@ impl ChainState {
         self.averaging.iter().for_each(|x| to.real(*x));
         to.real(self.step_size);
         self.counts.iter().for_each(|n| to.word(*n));
-        to.real(self.trial);
+        to.real(self.strictness);
         self.windows
             .iter()
             .flatten()
@@ -467,7 +467,7 @@ impl ChainState {
         for n in &mut state.counts {
             *n = from.word()?;
         }
-        state.trial = from.real()?;
+        state.strictness = from.real()?;
         for list in state.windows.iter_mut().flatten() {
             *list = from.reals()?;
         }

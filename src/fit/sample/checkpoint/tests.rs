@@ -325,17 +325,17 @@ impl Target for RidgeAndNeck {
     }
 }
 
-/// Steps are held while scales alone are tried. Catches: counts of a trial that are not saved, steps that
-/// are held from where a run goes on.
+/// Steps are held in windows in which transitions diverge. Catches: counts of them or an acceptance that
+/// are not saved, steps that are held from where a run goes on.
 #[test]
-fn a_run_goes_on_in_the_middle_of_a_trial() {
+fn a_run_goes_on_while_its_steps_are_held() {
     let settings = Settings {
         tune: 600,
         ..settings(MetricKind::Auto, Adapt::Pooled)
     };
     let run = whole_of(RidgeAndNeck, &settings);
-    // It would be dense without a trial.
-    assert_eq!(run.metrics[0], MetricKind::Diagonal);
+    assert_eq!(run.metrics[0], MetricKind::Dense);
+    assert_eq!(run.stricter, Some(0.95));
     for at in [250, 300, 360, 361, 400, 405, 406, 450, 510, 520] {
         let (first, saved) = part_of(RidgeAndNeck, &settings, None, at);
         let (second, _) = part_of(RidgeAndNeck, &settings, Some(&saved), usize::MAX);

@@ -146,12 +146,16 @@ fn coordinates(outcome: &Outcome) -> String {
         true => "   trajectories past the turn",
         false => "",
     };
+    let stricter = match outcome.run.stricter {
+        Some(accept) => format!("   steps tuned to acceptance {accept}"),
+        None => String::new(),
+    };
     let integrator = match outcome.run.integrator() {
         "leapfrog" => String::new(),
         other => format!("   steps by {other}"),
     };
     format!(
-        "coordinates  {}   metric {metric}{integrator}{past_turn}",
+        "coordinates  {}   metric {metric}{integrator}{stricter}{past_turn}",
         plates.join(", ")
     )
 }
