@@ -205,7 +205,7 @@ impl Archive {
                 ErrorKind::Device,
                 format!(
                     "the data need {:.1} GiB of memory, {:.1} GiB is free; read fewer files, \
-                     ⟨variables⟩ or ⟨levels⟩",
+                     ⟨variables⟩ or ⟨levels⟩, or a ⟨region⟩",
                     gib(needed),
                     gib(free)
                 ),

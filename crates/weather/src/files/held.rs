@@ -68,11 +68,33 @@ impl Grid<'_> {
                 None => {
                     let axes = info.dims.iter().zip(&info.shape);
                     let axes: Vec<String> = axes.map(|(d, n)| format!("{d} {n}")).collect();
-                    others.push(format!("`{}` of ({})", info.name, axes.join(", ")));
+                    let more = self.besides(info);
+                    others.push(format!("`{}` of ({}){more}", info.name, axes.join(", ")));
                 }
             }
         }
         Ok((variables, others))
+    }
+
+    /// What to do about a field that would lie on the grid but for dims that are no axes: members of
+    /// an ensemble, steps of a forecast.
+    fn besides(&self, info: &Info) -> String {
+        let on_grid = [self.lat, self.lon]
+            .iter()
+            .all(|dim| info.dims.iter().any(|d| d == dim));
+        let axes = info.dims.iter().zip(&info.shape);
+        let more = axes.filter(|(dim, n)| {
+            let known = [Some(self.lat), Some(self.lon), self.time].contains(&Some(dim.as_str()));
+            **n > 1 && !known && self.layout.role(dim) == Role::Other
+        });
+        let names: Vec<&str> = more.map(|(dim, _)| dim.as_str()).collect();
+        match names.is_empty() || !on_grid {
+            true => String::new(),
+            false => format!(
+                ", of which one place along {} must be picked first, as by xarray's isel",
+                names.join(", ")
+            ),
+        }
     }
 
     fn variable(&self, info: &Info, source: &Source) -> Result<Option<Held>> {

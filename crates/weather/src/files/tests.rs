@@ -572,3 +572,42 @@ fn undeclared_fills_and_units_that_numbers_belie_are_named() {
         assert_eq!(wrong(variable, level, units, mean), None, "{variable}");
     }
 }
+
+/// An ensemble is refused with what to do.
+#[test]
+fn members_of_an_ensemble_must_be_picked() {
+    let path = Temporary::new("ensemble");
+    let file = H5File::create(&path.0).unwrap();
+    let scale = |name: &str, values: &[f64], units: &str| {
+        let set = file.new_dataset::<f64>().shape([values.len()]);
+        let set = set.create(name).unwrap();
+        set.write_raw(values).unwrap();
+        set.set_scale(Some(name)).unwrap();
+        let text = set.new_attr::<i8>().shape(()).create("units");
+        text.and_then(|t| t.write_string(units)).unwrap();
+        set
+    };
+    let axes = [
+        scale("number", &[0.0, 1.0, 2.0], "1"),
+        scale("time", &[0.0, 6.0, 12.0, 18.0], "hours since 2020-01-01"),
+        scale("latitude", &[50.0, 51.0], "degrees_north"),
+        scale("longitude", &[0.0, 1.0], "degrees_east"),
+    ];
+    let set = file.new_dataset::<f32>().shape([3, 4, 2, 2]).create("t2m");
+    let set = set.unwrap();
+    set.write_raw(&[280.0_f32; 48]).unwrap();
+    for (axis, scale) in axes.iter().enumerate() {
+        set.attach_scale(axis, scale).unwrap();
+    }
+    drop((axes, set));
+    file.close().unwrap();
+    let read = Archive::read(std::slice::from_ref(&path.0), &Chosen::default(), None);
+    let error = read.unwrap_err().to_string();
+    for part in [
+        "`t2m` of (number 3, time 4",
+        "one place along number",
+        "isel",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+}
