@@ -3,10 +3,13 @@
 mod json;
 mod netcdf;
 mod npy;
+mod packed;
 mod parquet;
 mod read;
 mod table;
 mod unpack;
+mod xlsx;
+mod xml;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -15,7 +18,8 @@ mod tests;
 pub use netcdf::NetCdfFile;
 pub use parquet::ParquetFile;
 pub(crate) use read::io_message;
-pub use read::{read_binding, read_file, read_setting};
+pub use read::{DataFile, read_binding, read_binding_with, read_file, read_setting};
+pub use table::{Cells, DecimalMark, HeaderAt, Separator, TableOptions, TableText};
 pub(crate) use unpack::unpack;
 
 /// What an array holds.

@@ -1,4 +1,4 @@
-//! NetCDF-4 (and plain HDF5): the variables of the root group as arrays.
+//! NetCDF-4 (and plain HDF5): variables as arrays.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -38,7 +38,8 @@ impl NetCdfFile {
         Ok(NetCdfFile { file, bytes })
     }
 
-    /// Names of the one-dimensional variables of numbers in the root group.
+    /// Names of the one-dimensional variables of numbers in the root group; paths of those in other
+    /// groups where it has none.
     pub fn names(&self) -> Vec<String> {
         let plain = |name: &String| {
             let Ok(dataset) = self.file.dataset(name) else {
@@ -49,13 +50,11 @@ impl NetCdfFile {
                 Ok(DatatypeMessage::FixedPoint { .. } | DatatypeMessage::FloatingPoint { .. })
             );
             let empty = text(&dataset, "NAME").is_some_and(|n| n.starts_with(NO_VALUES));
-            !name.contains('/') && numeric && dataset.shape().len() == 1 && !empty
+            numeric && dataset.shape().len() == 1 && !empty
         };
-        self.file
-            .dataset_names()
-            .into_iter()
-            .filter(plain)
-            .collect()
+        let all = self.file.dataset_names().into_iter().filter(plain);
+        let (groups, root): (Vec<String>, Vec<String>) = all.partition(|name| name.contains('/'));
+        if root.is_empty() { groups } else { root }
     }
 
     /// Reads the variable of numbers or of text at a path through groups: `runs/first/time`.
@@ -112,15 +111,26 @@ impl NetCdfFile {
     }
 }
 
-/// Reads the variables of numbers and of text in the root group. Packed numbers are unpacked
-/// (`scale_factor`, `add_offset`), `_FillValue` and `missing_value` become NaN; variables of other
-/// types and in other groups are left out.
+/// Reads the variables of numbers and of text in the root group; those of all groups, called by
+/// their paths, where the root has none. Packed numbers are unpacked (`scale_factor`, `add_offset`),
+/// `_FillValue` and `missing_value` become NaN; variables of other types are left out.
 pub(super) fn read(path: &Path, source: &str) -> Result<Vec<Array>> {
     let file = open(path)?;
     let bytes = std::fs::metadata(path).map_or(0, |m| m.len());
+    let mut found = arrays_of(&file, bytes, source, false)?;
+    if found.is_empty() {
+        found = arrays_of(&file, bytes, source, true)?;
+    }
+    match found.is_empty() {
+        true => Err(Error::data("the file holds no variable of numbers or text")),
+        false => Ok(found),
+    }
+}
+
+fn arrays_of(file: &H5File, bytes: u64, source: &str, in_groups: bool) -> Result<Vec<Array>> {
     let mut out = Vec::new();
     for name in file.dataset_names() {
-        if name.contains('/') {
+        if name.contains('/') != in_groups {
             continue;
         }
         let dataset = file.dataset(&name).map_err(damaged)?;
@@ -130,10 +140,6 @@ pub(super) fn read(path: &Path, source: &str) -> Result<Vec<Array>> {
         check_size(&dataset, bytes).map_err(|e| e.context(format!("`{name}`")))?;
         let array = array(&dataset, &name, source);
         out.extend(array.map_err(|e| e.context(format!("`{name}`")))?);
-    }
-    if out.is_empty() {
-        let message = "the root group holds no variable of numbers or text";
-        return Err(Error::data(message));
     }
     Ok(out)
 }

@@ -360,20 +360,6 @@ fn a_wrong_table_is_an_error_with_the_line() {
     );
     assert_eq!(message("\n"), "t.csv: line 1: the header names no column");
     assert_eq!(message(""), "t.csv: the file is empty");
-    assert_eq!(
-        message("a;b\n1;2\n"),
-        "t.csv: line 1: cells are separated by `;`; save the table with commas, or as .tsv with \
-         tabs; numbers need a decimal point"
-    );
-    assert!(message("a\tb\n1\t2\n").contains("cells are separated by tabs"));
-    assert_eq!(
-        error_of("t.csv", b"a\nx\n\xff\n"),
-        "t.csv: line 3: the text is not UTF-8; save it as UTF-8"
-    );
-    assert_eq!(
-        error_of("t.csv", b"\xff\xfea\0"),
-        "t.csv: the text is UTF-16; save it as UTF-8"
-    );
 }
 
 // ---- choosing, binding, settings ----
@@ -390,8 +376,17 @@ fn files_that_cannot_be_read_are_errors_that_say_why() {
     assert_eq!(unknown.kind(), ErrorKind::Usage);
     assert_eq!(
         unknown.to_string(),
-        "data.feather: data are read from .json.gz, .json, .csv, .tsv, .npy, .npz, .parquet, .nc, .h5 \
-         files; convert this one, or rename it if it is one of them"
+        "data.feather: .feather files are not read; write it as Parquet (pandas: to_parquet with \
+         compression=\"snappy\")"
+    );
+    assert_eq!(
+        read_file("data.xyz").unwrap_err().to_string(),
+        "data.xyz: data are read from .json, .csv, .tsv, .txt, .dat, .asc, .xlsx, .xlsm, .npy, .npz, \
+         .parquet, .nc, .h5, .hdf5 files; convert this one, or rename it if it is one of them"
+    );
+    assert_eq!(
+        read_file("data.npy.gz").unwrap_err().to_string(),
+        "data.npy.gz: only JSON and tables of text are read packed; unpack it"
     );
     let folder = std::env::temp_dir().join(format!("fitzroy-folder-{}.csv", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

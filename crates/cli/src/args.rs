@@ -1,7 +1,7 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, diagnose, models, plot, report, sample, slurm,
+    bench, compare, completions, curve_fit, data, diagnose, models, plot, report, sample, slurm,
     stop_signal, validate, verify, weather,
 };
 use crate::progress::Style;
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Sampling(Sampling),
     /// Fits a curve to data by least squares
     CurveFit(Box<curve_fit::CurveFitArgs>),
+    /// Shows what is read from a data file
+    Data(data::DataArgs),
     /// Says whether the draws of a trace can be trusted
     Diagnose(diagnose::DiagnoseArgs),
     /// Ranks models by how well they predict, or compares two runs of one model

@@ -11,6 +11,7 @@ mod json;
 mod named;
 mod progress;
 pub mod requests;
+mod tables;
 mod task;
 mod terminal;
 

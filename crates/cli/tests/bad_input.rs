@@ -49,6 +49,16 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
+fn numbers_that_may_be_fractions_or_thousands_are_asked_about() {
+    check_sample(
+        "thousands",
+        &[("model.fz", LINE), ("line.csv", "x;y\n1;1,234\n2;2,345\n")],
+        &["--data", "line.csv"],
+        "`y` (line.csv): row 1: `1,234` may be 1.234 or 1234; say --decimal comma or --decimal point",
+    );
+}
+
+#[test]
 fn a_wrong_column_is_shown_beside_what_there_is() {
     check_sample(
         "column",

@@ -79,9 +79,9 @@ fn formats() -> &'static Names {
     static FORMATS: LazyLock<Names> = LazyLock::new(|| {
         let scratch = Scratch::new("claims");
         scratch.file("m.fz", "mu ~ Normal(0, 1)");
-        scratch.file("d.feather", "");
+        scratch.file("d.xyz", "");
         let said = scratch
-            .fitzroy(&["sample", "m.fz", "--data", "d.feather"])
+            .fitzroy(&["sample", "m.fz", "--data", "d.xyz"])
             .ends_with(2);
         endings(said.err.split_once("read from").unwrap().1)
     });

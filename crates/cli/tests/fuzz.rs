@@ -6,7 +6,7 @@
 mod mutation;
 mod program;
 
-use fitzroy::data::{Dataset, read_file};
+use fitzroy::data::{Dataset, TableOptions, TableText, read_file};
 use fitzroy::draws::{open_trace, read_trace};
 use fitzroy::model::Model;
 use fitzroy::run::{Settings, bind};
@@ -71,6 +71,22 @@ fn traces() -> Vec<Vec<u8>> {
         .collect()
 }
 
+/// Tables of text in the dialects of people.
+fn tables() -> Vec<Vec<u8>> {
+    let all = [
+        "# t U\n0,5 1,25\n1,0 1.234,5\n",
+        "Run 7\n\nt;y\ns;mV\n0,5;1,5\n1;\"2,5\"\n",
+        "\"dose\" \"y\"\n\"1\" 0.5 2\n\"2\" 1.5 3\n",
+        "A|1|2\n// no\nB|#N/A|4\n",
+        "0,1,2\r3,4,5\r",
+    ];
+    let wide: Vec<u8> = all[1].encode_utf16().flat_map(u16::to_le_bytes).collect();
+    all.iter()
+        .map(|t| t.as_bytes().to_vec())
+        .chain([wide])
+        .collect()
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -98,6 +114,12 @@ fn formula(_: &Path, bytes: &[u8]) {
 fn arrays(path: &Path, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
     let _ = read_file(path);
+    if let Ok(table) = TableText::open(path, &TableOptions::default()) {
+        let _ = table.each(&mut |_, cells| {
+            let _ = cells.number(0);
+            Ok(())
+        });
+    }
 }
 
 fn trace(path: &Path, bytes: &[u8]) {
@@ -244,6 +266,13 @@ fn targets(scratch: &Scratch) -> Vec<Target> {
         target("formula", "f.txt", texts(&FORMULAS), formula),
         target("csv", "d.csv", files("models", ".csv"), arrays),
         target("tsv", "d.tsv", files("models", ".csv"), arrays),
+        target("text", "d.txt", tables(), arrays),
+        target(
+            "xlsx",
+            "d.xlsx",
+            files("tests/golden/data", ".xlsx"),
+            arrays,
+        ),
         target("json", "d.json", files("models", ".json"), arrays),
         target(
             "json.gz",

@@ -1,4 +1,4 @@
-//! The quickstart works as printed: its files are written, its commands run, and what they print
+//! Pages work as printed: their files are written, their commands run, and what they print
 //! is compared with the page, but for names of processors and times. `cargo xtask gen` writes the
 //! printed output anew.
 //!
@@ -17,15 +17,23 @@ use markdown::{blocks, hold, root, with_section};
 use program::{Scratch, program};
 use std::process::Command;
 
-const PAGE: &str = "docs/quickstart.md";
-
 #[test]
 fn the_quickstart_works_as_printed() {
-    let text = std::fs::read_to_string(root().join(PAGE)).unwrap();
-    let scratch = Scratch::new("quickstart");
+    works_as_printed("docs/quickstart.md");
+}
+
+#[test]
+fn tables_are_read_as_their_page_prints() {
+    works_as_printed("docs/data.md");
+}
+
+#[track_caller]
+fn works_as_printed(page: &str) {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let scratch = Scratch::new(&page.replace('/', "-"));
     let mut wanted = String::new();
     let mut copied = 0;
-    for block in blocks(PAGE, &text) {
+    for block in blocks(page, &text) {
         if let Some(name) = block.noted("file") {
             scratch.file(name, &block.text);
         }
@@ -45,7 +53,7 @@ fn the_quickstart_works_as_printed() {
         copied = block.start + block.text.len();
     }
     wanted += &text[copied..];
-    hold(PAGE, &wanted);
+    hold(page, &wanted);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod shared;
 
+use fitzroy::data::TableOptions;
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::source::{FileColumn, FileTable, LargeOptions, Stored, decode_table};
 use fitzroy_curve_fit::{CurveFit, Options, Progressive, curve_fit_large, values};
@@ -43,7 +44,13 @@ fn files_in_any_pieces_give_the_bits_of_memory() {
         let want = fit(&table(data), 1);
         let raw = paths.map(|path| FileColumn::npy(&path).unwrap()).to_vec();
         let wanted = ["x".to_string(), "y".to_string()];
-        let parsed = decode_table(&scratch.0.join("d.csv"), b',', &wanted, &scratch.0).unwrap();
+        let parsed = decode_table(
+            &scratch.0.join("d.csv"),
+            &TableOptions::default(),
+            &wanted,
+            &scratch.0,
+        )
+        .unwrap();
         for columns in [raw, parsed] {
             for (limit, threads) in [(24 * 1024, 1), (200_000, 2), (1 << 30, 1)] {
                 let table = FileTable::new(columns.clone(), limit, threads).unwrap();
@@ -78,7 +85,13 @@ fn broken_files_and_small_limits_are_named() {
     assert!(message.contains("needs 16384 bytes at least"), "{message}");
     std::fs::write(scratch.0.join("d.csv"), "x,y\n1,2\n2,oops\n").unwrap();
     let wanted = ["x".to_string(), "y".to_string()];
-    let message = decode_table(&scratch.0.join("d.csv"), b',', &wanted, &scratch.0).unwrap_err();
+    let message = decode_table(
+        &scratch.0.join("d.csv"),
+        &TableOptions::default(),
+        &wanted,
+        &scratch.0,
+    )
+    .unwrap_err();
     assert!(
         message.to_string().contains("row 2, column y: `oops`"),
         "{message}"

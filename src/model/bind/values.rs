@@ -136,6 +136,10 @@ fn text_in_numbers(array: &Array) -> Error {
     let i = first.unwrap_or(0);
     let at = format!("{}{}", described(array), place(&array.shape, i));
     let text = texts.get(i).map_or("", String::as_str);
+    // Numbers that may be fractions or thousands: the reader knows more.
+    if let Some(note) = array.note.as_ref().filter(|n| n.contains("decimal")) {
+        return wrong(format!("{}: {note}", described(array)));
+    }
     wrong(format!(
         "{at}: expected a number, found the text {text:?}; a column of labels is declared \
          `data {}[...] in DIM`",

@@ -60,5 +60,30 @@ def main():
     (HERE / "expected.json").write_text(json.dumps(expected, indent=1, ensure_ascii=False) + "\n")
 
 
+def workbook(path):
+    """A workbook as Excel writes one, of two sheets, the second of them empty."""
+    import zipfile
+
+    text = "<si><t>time</t></si><si><t>signal &amp; noise</t></si>"
+    cells = "".join(
+        f'<row r="{i + 2}"><c r="A{i + 2}"><v>{i / 2}</v></c><c r="B{i + 2}"><v>{i * i}</v></c></row>' for i in range(6)
+    )
+    head = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>'
+    sheets = ["Data", "Empty"]
+    listed = "".join(f'<sheet name="{n}" sheetId="{k + 1}" r:id="rId{k}"/>' for k, n in enumerate(sheets))
+    linked = "".join(f'<Relationship Id="rId{k}" Target="worksheets/sheet{k}.xml"/>' for k in range(2))
+    files = {
+        "xl/workbook.xml": f"<workbook><sheets>{listed}</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f"<Relationships>{linked}</Relationships>",
+        "xl/sharedStrings.xml": f"<sst>{text}</sst>",
+        "xl/worksheets/sheet0.xml": f"<worksheet><sheetData>{head}{cells}</sheetData></worksheet>",
+        "xl/worksheets/sheet1.xml": "<worksheet><sheetData/></worksheet>",
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, content in files.items():
+            z.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+
+
 if __name__ == "__main__":
     main()
+    workbook(HERE / "book.xlsx")

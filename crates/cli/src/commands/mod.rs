@@ -5,6 +5,7 @@ mod chains;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod curve_fit;
+pub(crate) mod data;
 pub(crate) mod diagnose;
 pub(crate) mod models;
 pub(crate) mod plot;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
     match command {
         Command::Sampling(Sampling::Sample(args)) => sample::run(&args),
         Command::CurveFit(args) => curve_fit::run(&args),
+        Command::Data(args) => data::run(&args),
         Command::Diagnose(args) => diagnose::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Plot(args) => plot::run(&args),

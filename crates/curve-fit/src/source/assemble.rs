@@ -1,50 +1,13 @@
 //! Columns of files by role: predictors, response, sigma; renamed, computed, cut, checked.
 
+use super::errors::{error_columns, errors_of_others};
+use super::request::{Missing, Request, SigmaOf};
 use crate::fit::{Data, Sigma};
 use crate::formula::{Formula, computed_column};
 use crate::library;
 use fitzroy::data::{Array, Values};
 use fitzroy::{Error, Result};
 use std::borrow::Cow;
-
-/// What to do with rows in which something is missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Missing {
-    /// An error that names the first.
-    #[default]
-    Error,
-    /// Leave them out.
-    Drop,
-}
-
-/// Where sigma come from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum SigmaOf {
-    /// Not known.
-    #[default]
-    Unknown,
-    /// A column.
-    Column(String),
-    /// A number for all rows.
-    Number(f64),
-}
-
-/// What is asked of the columns.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    /// New name and column: `t=time`.
-    pub rename: Vec<(String, String)>,
-    /// A column or a formula of columns; `None` is `y`, else the only column that is not used.
-    pub y: Option<String>,
-    /// Sigma.
-    pub sigma: SigmaOf,
-    /// Column, least and largest value kept.
-    pub range: Vec<(String, f64, f64)>,
-    /// Rows in which something is missing.
-    pub missing: Missing,
-    /// Leaves gaps to the fits, each of which fails alone.
-    pub unchecked: bool,
-}
 
 /// Data of a fit, and what was found on the way.
 #[derive(Debug)]
@@ -55,6 +18,10 @@ pub struct Assembled {
     pub y: String,
     /// Rows left out for missing values.
     pub n_dropped: usize,
+    /// The column or the number of sigma.
+    pub sigma: Option<String>,
+    /// What is to be told of how columns were taken.
+    pub remarks: Vec<String>,
 }
 
 /// Columns of numbers and of labels.
@@ -105,10 +72,16 @@ pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Res
     }
     let used = used_columns(formula, &columns)?;
     let (y_name, y) = response(&mut columns, formula, request, &used)?;
-    let sigma = match &request.sigma {
-        SigmaOf::Unknown => Sigma::Unknown,
-        SigmaOf::Number(s) => Sigma::Same(*s),
-        SigmaOf::Column(name) => {
+    let mut remarks = Vec::new();
+    let of_name = match &request.sigma {
+        SigmaOf::Unknown | SigmaOf::Number(_) => None,
+        SigmaOf::Column(name) => Some(name.clone()),
+        SigmaOf::ByName => by_name(&columns, &y_name, &used, &mut remarks),
+    };
+    let sigma = match (&request.sigma, &of_name) {
+        (SigmaOf::Number(s), _) => Sigma::Same(*s),
+        (_, None) => Sigma::Unknown,
+        (_, Some(name)) => {
             let k = columns.number(name, "⟨sigma⟩")?;
             Sigma::Each(Cow::Owned(columns.numbers[k].1.clone()))
         }
@@ -142,7 +115,43 @@ pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Res
         data,
         y: y_name,
         n_dropped,
+        sigma: match request.sigma {
+            SigmaOf::Number(s) => Some(s.to_string()),
+            _ => of_name,
+        },
+        remarks,
     })
+}
+
+/// The column of sigma by its name, and what is told of it.
+fn by_name(
+    columns: &Columns,
+    y: &str,
+    used: &[String],
+    remarks: &mut Vec<String>,
+) -> Option<String> {
+    let free = columns.names().into_iter();
+    let free = free.filter(|n| *n != y && !used.iter().any(|u| u == n));
+    let found = error_columns(y, free);
+    let [name] = found[..] else {
+        if !found.is_empty() {
+            remarks.push(format!(
+                "{} look like errors of `{y}` and none is used; name one with ⟨sigma⟩",
+                found.join(", ")
+            ));
+        }
+        return None;
+    };
+    let values = columns.numbers.iter().find(|c| c.0 == name);
+    let positive = values.is_some_and(|(_, v)| v.iter().all(|x| x.is_finite() && *x > 0.0));
+    remarks.push(match positive {
+        true => format!("sigma: column `{name}`, by its name (⟨sigma none⟩ for a fit without)"),
+        false => format!(
+            "column `{name}` looks like errors of `{y}` and is not used, as some are not above 0; ⟨sigma \
+             {name}⟩ uses it"
+        ),
+    });
+    positive.then(|| name.to_string())
 }
 
 /// Numbers and labels apart; matrices become one column per column.
@@ -174,7 +183,9 @@ fn sort(arrays: Vec<Array>) -> Result<Columns> {
                     let comma = cells
                         .iter()
                         .any(|c| c.contains(',') && c.replacen(',', ".", 1).parse::<f64>().is_ok());
-                    let advice = if comma {
+                    let advice = if note.contains("⟨decimal") {
+                        "nothing else in the file tells"
+                    } else if comma {
                         "numbers seem to have decimal commas; write them with a point"
                     } else {
                         "remove or mend those cells"
@@ -282,11 +293,19 @@ fn response(
         Some(text) => text.clone(),
         None if columns.names().contains(&"y") && !used.iter().any(|u| u == "y") => "y".into(),
         None => {
-            let free: Vec<&str> = columns
-                .names()
-                .into_iter()
-                .filter(|n| !used.iter().any(|u| u == n) && *n != sigma)
+            let all = columns.names();
+            let errors = match request.sigma {
+                SigmaOf::ByName => errors_of_others(&all),
+                _ => Vec::new(),
+            };
+            let taken = |n: &&str| used.iter().any(|u| u == n) || *n == sigma;
+            let free: Vec<&str> = all.iter().copied().filter(|n| !taken(n)).collect();
+            let likely: Vec<&str> = free
+                .iter()
+                .copied()
+                .filter(|n| !errors.contains(n))
                 .collect();
+            let free = if likely.is_empty() { free } else { likely };
             match free[..] {
                 [one] => one.to_string(),
                 [] => {

@@ -21,7 +21,14 @@ pub(super) fn cached(source: &Stored, wanted: &[String], folder: &Path) -> Resul
     let Some(path) = source.decoded() else {
         return source.columns(wanted, folder);
     };
-    let asked = Fnv::of(format!("1 {} {wanted:?}", absolute(path).display()).as_bytes());
+    let asked = Fnv::of(
+        format!(
+            "2 {} {:?} {wanted:?}",
+            absolute(path).display(),
+            source.said()
+        )
+        .as_bytes(),
+    );
     let prefix = format!("{asked:016x}-");
     let entry = folder.join(format!("{prefix}{:016x}", state(path)?));
     if let Some(columns) = kept(&entry, wanted.len()) {

@@ -1,12 +1,12 @@
 //! Files larger than memory: which columns they have, and fits that read them in pieces.
 
 use super::cache::cached;
-use super::stream::{FileColumn, FileTable, broken, decode_table, table_header, unreadable};
+use super::stream::{FileColumn, FileTable, broken, decode_table, unreadable};
 use crate::fit::{CurveFit, Estimate, Options, Plan, check_counts, fit_table};
 use crate::formula::Loss;
 use crate::method::Next;
 use crate::pass::{Table as _, visit_all};
-use fitzroy::data::{NetCdfFile, ParquetFile};
+use fitzroy::data::{NetCdfFile, ParquetFile, TableOptions, TableText};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::Fnv;
 use std::fs::File;
@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 pub enum Stored {
     /// NPY files of f64, by name.
     Npy(Vec<(String, PathBuf)>),
-    /// A table as text, and what separates its cells.
-    Table(PathBuf, u8),
+    /// A table of text, packed or not, and what is said of it.
+    Table(PathBuf, TableOptions),
     /// A Parquet file.
     Parquet(PathBuf),
     /// A NetCDF-4 file with one-dimensional variables.
@@ -32,6 +32,14 @@ impl Stored {
     /// # Errors
     /// No file, or files of a kind that is not read in pieces.
     pub fn of(paths: &[PathBuf]) -> Result<Stored> {
+        Self::with(paths, &TableOptions::default())
+    }
+
+    /// The same, a table as `options` say.
+    ///
+    /// # Errors
+    /// See [`Stored::of`].
+    pub fn with(paths: &[PathBuf], options: &TableOptions) -> Result<Stored> {
         let ending = |p: &PathBuf| {
             let e = p.extension().unwrap_or_default().to_string_lossy();
             e.to_lowercase()
@@ -43,17 +51,18 @@ impl Stored {
         match paths {
             [] => Err(Error::new(
                 ErrorKind::Usage,
-                "no data: name the NPY files of the columns, or one CSV, TSV, Parquet or NetCDF \
+                "no data: name the NPY files of the columns, or one table of text, Parquet or NetCDF \
                  file",
             )),
             all if all.iter().all(|p| ending(p) == "npy") => Ok(Stored::Npy(
                 all.iter().map(|p| (stem(p), p.clone())).collect(),
             )),
             [one] => match ending(one).as_str() {
-                "csv" => Ok(Stored::Table(one.clone(), b',')),
-                "tsv" => Ok(Stored::Table(one.clone(), b'\t')),
+                "csv" | "tsv" | "txt" | "dat" | "asc" | "gz" | "zst" | "xlsx" | "xlsm" => {
+                    Ok(Stored::Table(one.clone(), options.clone()))
+                }
                 "parquet" => Ok(Stored::Parquet(one.clone())),
-                "nc" | "h5" => Ok(Stored::NetCdf(one.clone())),
+                "nc" | "h5" | "hdf5" => Ok(Stored::NetCdf(one.clone())),
                 _ => Err(Self::unknown()),
             },
             _ => Err(Self::unknown()),
@@ -63,8 +72,8 @@ impl Stored {
     fn unknown() -> Error {
         Error::new(
             ErrorKind::Usage,
-            "⟨memory_limit⟩ reads NPY files (one per column), or one CSV, TSV, Parquet or NetCDF \
-             file",
+            "⟨memory_limit⟩ reads NPY files (one per column), or one table of text (.csv, .tsv, .txt, .dat), \
+             Parquet or NetCDF file",
         )
     }
 
@@ -76,6 +85,29 @@ impl Stored {
         }
     }
 
+    /// What is to be told of how a table is read.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn remarks(&self) -> Result<Vec<String>> {
+        match self {
+            Stored::Table(path, options) => {
+                let table = TableText::open(path, options)?;
+                let told = table.remarks().iter();
+                Ok(told.map(|r| format!("{}: {r}", path.display())).collect())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What was said of a table.
+    pub(super) fn said(&self) -> Option<&TableOptions> {
+        match self {
+            Stored::Table(_, options) => Some(options),
+            _ => None,
+        }
+    }
+
     /// Names of the columns.
     ///
     /// # Errors
@@ -83,7 +115,11 @@ impl Stored {
     pub fn names(&self) -> Result<Vec<String>> {
         match self {
             Stored::Npy(files) => Ok(files.iter().map(|(name, _)| name.clone()).collect()),
-            Stored::Table(path, delimiter) => table_header(path, *delimiter),
+            Stored::Table(path, options) => {
+                let table = TableText::open(path, options)?;
+                let named = table.names().iter().filter(|name| !name.is_empty());
+                Ok(named.cloned().collect())
+            }
             Stored::Parquet(path) => Ok(ParquetFile::open(path)?.names()),
             Stored::NetCdf(path) => Ok(NetCdfFile::open(path)?.names()),
         }
@@ -95,7 +131,7 @@ impl Stored {
     /// A column is missing, a file damaged, a number missing or not finite.
     pub fn columns(&self, wanted: &[String], folder: &Path) -> Result<Vec<FileColumn>> {
         match self {
-            Stored::Table(path, delimiter) => decode_table(path, *delimiter, wanted, folder),
+            Stored::Table(path, options) => decode_table(path, options, wanted, folder),
             Stored::Npy(files) => {
                 let find = |name: &String| match files.iter().find(|(n, _)| n == name) {
                     Some((_, path)) => FileColumn::npy(path),

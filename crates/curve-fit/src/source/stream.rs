@@ -1,11 +1,12 @@
 //! Columns that stay in files: read piece by piece, in whole tiles, within a limit of memory.
 
 use crate::pass::{Table, Visitor};
+use fitzroy::data::{TableOptions, TableText};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::TILE_ROWS;
 use fitzroy_device::large_pages::zeros;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -128,26 +129,22 @@ impl FileColumn {
     }
 }
 
-/// Columns of a CSV or TSV file, written once as numbers into `folder`, row by row, so that
-/// passes need not parse them again. Names of the columns and where they are.
+/// Columns of a table of text, written once as numbers into `folder`, row by row, so that
+/// passes need not parse them again.
 ///
 /// # Errors
-/// A cell of a wanted column that is no finite number, by line; rows of different lengths.
+/// A cell of a wanted column that is no finite number, by row; rows of different lengths.
 pub fn decode_table(
     path: &Path,
-    delimiter: u8,
+    options: &TableOptions,
     wanted: &[String],
     folder: &Path,
 ) -> Result<Vec<FileColumn>> {
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .from_path(path)
-        .map_err(|e| broken(path, e))?;
-    let header = reader.headers().map_err(|e| broken(path, e))?.clone();
+    let table = TableText::open(path, options)?;
     let mut places = Vec::new();
     for name in wanted {
-        let Some(at) = header.iter().position(|h| h.trim() == name) else {
-            let all = header.iter().collect::<Vec<_>>().join(", ");
+        let Some(at) = table.names().iter().position(|h| h == name) else {
+            let all = table.names().join(", ");
             return Err(broken(
                 path,
                 format!("there is no column `{name}`; the columns are {all}"),
@@ -161,29 +158,28 @@ pub fn decode_table(
         let to = File::create(file(k)).map_err(|e| unreadable(&file(k), &e))?;
         files.push(BufWriter::with_capacity(1 << 16, to));
     }
-    let mut record = csv::ByteRecord::new();
     let mut n_rows = 0;
-    while reader
-        .read_byte_record(&mut record)
-        .map_err(|e| broken(path, e))?
-    {
+    let read = table.each(&mut |row, cells| {
         for (k, &at) in places.iter().enumerate() {
-            let cell = String::from_utf8_lossy(&record[at]);
-            let value: f64 = cell.trim().parse().unwrap_or(f64::NAN);
+            let value = cells.number(at).unwrap_or(f64::NAN);
             if !value.is_finite() {
+                let cell = cells.text(at);
                 let message = format!(
-                    "row {}, column {}: `{}` is no finite number; remove the row",
-                    n_rows + 1,
-                    wanted[k],
-                    cell.trim()
+                    "row {row}, column {}: `{cell}` is no finite number; remove the row",
+                    wanted[k]
                 );
-                return Err(broken(path, message));
+                return Err(Error::new(ErrorKind::Data, message));
             }
             let written = files[k].write_all(&value.to_le_bytes());
             written.map_err(|e| unreadable(&file(k), &e))?;
         }
-        n_rows += 1;
-    }
+        n_rows = row;
+        Ok(())
+    });
+    read.map_err(|e| match e.kind() {
+        ErrorKind::Data => e.context(path.display()),
+        _ => e,
+    })?;
     for (k, to) in files.iter_mut().enumerate() {
         to.flush().map_err(|e| unreadable(&file(k), &e))?;
     }
@@ -194,19 +190,6 @@ pub fn decode_table(
         inverse: false,
     };
     Ok((0..wanted.len()).map(column).collect())
-}
-
-/// Names of the columns of a CSV or TSV file.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn table_header(path: &Path, delimiter: u8) -> Result<Vec<String>> {
-    let file = File::open(path).map_err(|e| unreadable(path, &e))?;
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(delimiter)
-        .from_reader(BufReader::new(file));
-    let header = reader.headers().map_err(|e| broken(path, e))?;
-    Ok(header.iter().map(|h| h.trim().to_string()).collect())
 }
 
 /// A table whose columns are read from files whenever they are needed.

@@ -2,14 +2,14 @@
 
 use super::device::FitDevice;
 use crate::clock::Clock;
-use crate::face::Face;
+use crate::face::{Face, Note};
 use fitzroy::data::{Array, Values};
 use fitzroy::report::csv_field;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::batch::{Batch, Groups, doubts, fit_many_on};
 use fitzroy_curve_fit::fit::{Doubt, Doubts, Plan, check_rows};
 use fitzroy_curve_fit::formula::Roles;
-use fitzroy_curve_fit::source::{Missing, Request, assemble};
+use fitzroy_curve_fit::source::{Assembled, Missing, Request, assemble};
 use fitzroy_curve_fit::{Formula, Options};
 use fitzroy_device::gpu::Machine;
 use serde_json::{Map, Value, json};
@@ -80,7 +80,8 @@ impl GroupFits<'_> {
             unchecked: true,
             ..self.request.clone()
         };
-        let data = assemble(arrays, self.formula, &request)?.data;
+        let Assembled { data, remarks, .. } = assemble(arrays, self.formula, &request)?;
+        remarks.iter().for_each(|r| self.face.tell(Note::Remark(r)));
         let roles = self.formula.roles(&data.names(), &data.label_columns())?;
         let options = &options(&roles)?;
         let plan = Plan::new(self.formula, roles, data.has_sigma(), options)?;

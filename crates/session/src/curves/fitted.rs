@@ -2,6 +2,7 @@
 
 use super::device::FitDevice;
 use crate::folder::Folder;
+use fitzroy::data::{DataFile, TableOptions};
 use fitzroy::report::json_number;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::Data;
@@ -55,6 +56,8 @@ pub struct Outputs<'o> {
     pub predict: Option<&'o Path>,
     /// Names of predictors, and the columns that they are in files.
     pub renames: &'o [(String, String)],
+    /// What is said of tables.
+    pub tables: Option<&'o TableOptions>,
 }
 
 impl Fitted<'_> {
@@ -113,7 +116,11 @@ impl Fitted<'_> {
         folder.write("summary.txt", &self.text())?;
         folder.write("parameters.csv", &report::csv(&self.estimate))?;
         if let Some(path) = outputs.predict {
-            let text = self.prediction(path, outputs.renames)?;
+            let text = self.prediction(
+                path,
+                outputs.renames,
+                outputs.tables.unwrap_or(&TableOptions::default()),
+            )?;
             folder.write("prediction.csv", &text)?;
         }
         if outputs.report {
@@ -141,8 +148,13 @@ impl Fitted<'_> {
     ///
     /// # Errors
     /// It cannot be read, or lacks a predictor.
-    pub fn prediction(&self, path: &Path, renames: &[(String, String)]) -> Result<String> {
-        let arrays = fitzroy::data::read_file(path)?;
+    pub fn prediction(
+        &self,
+        path: &Path,
+        renames: &[(String, String)],
+        tables: &TableOptions,
+    ) -> Result<String> {
+        let arrays = DataFile::read(path, tables)?.arrays;
         let mut columns: Vec<Vec<f64>> = Vec::new();
         let names = &self.plan.roles.predictors;
         for name in names {

@@ -7,14 +7,17 @@ use crate::clock::Clock;
 use crate::face::{Face, Note};
 use crate::folder::Folder;
 use crate::progress::{PROGRESS, State};
+use fitzroy::data::TableOptions;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{Plan, fit_table, quality};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::{Belongs, Journal, Kept, Table};
 use fitzroy_curve_fit::report::Timing;
-use fitzroy_curve_fit::source::{FileTable, LargeOptions, Stored, file_table, fingerprint};
-use fitzroy_curve_fit::{Formula, Options};
+use fitzroy_curve_fit::source::{
+    FileTable, LargeOptions, Stored, error_column, errors_of_others, file_table, fingerprint,
+};
+use fitzroy_curve_fit::{Formula, Loss, Options};
 use fitzroy_device::{Fnv, probe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,8 +33,10 @@ pub struct LargeFit<'a> {
     pub renames: &'a [(String, String)],
     /// The response; none if it is `y`, or the only column that is left.
     pub y: Option<&'a str>,
-    /// The column of standard deviations, if there is one.
+    /// The column of standard deviations, `none`, or one that is called so.
     pub sigma: Option<&'a str>,
+    /// What is said of a table.
+    pub tables: &'a TableOptions,
     /// Bytes that the program may take.
     pub memory_limit_bytes: usize,
     /// Rows of a piece; any number gives the same answer.
@@ -101,7 +106,7 @@ impl LargeFit<'_> {
         folder: &mut Option<Folder>,
     ) -> Result<Option<Fitted<'static>>> {
         let clock = &self.clock;
-        let source = Stored::of(self.paths)?;
+        let source = self.source()?;
         let (plan, y, sigma) = self.plan(&source, options)?;
         let options = &in_order(&plan.roles)?;
         let table = self.table(&plan, &source, &y, sigma.as_deref(), options)?;
@@ -163,6 +168,15 @@ impl LargeFit<'_> {
             costs,
             device,
         }))
+    }
+
+    /// The files; how a table is read is told.
+    fn source(&self) -> Result<Stored> {
+        let source = Stored::with(self.paths, self.tables)?;
+        for remark in source.remarks()? {
+            self.face.tell(Note::Remark(&format!("data: {remark}")));
+        }
+        Ok(source)
     }
 
     /// The columns in their files, or in decoded copies.
@@ -281,10 +295,34 @@ impl LargeFit<'_> {
                 ))
             })
         };
-        let sigma = self.sigma.map(in_file).transpose()?;
+        let sigma = match self.sigma {
+            Some("none") => None,
+            Some(name) => Some(in_file(name)?),
+            None => self.error_column(&names, &roles.predictors, &y, options),
+        };
+        let sigma = sigma.as_deref().map(in_file).transpose()?;
         let y = in_file(&y)?;
         let plan = Plan::new(self.formula, roles, sigma.is_some(), options)?;
         Ok((plan, y, sigma))
+    }
+
+    /// The column of sigma by its name, which is told.
+    fn error_column(
+        &self,
+        names: &[String],
+        used: &[String],
+        y: &str,
+        options: &Options,
+    ) -> Option<String> {
+        if options.loss == Loss::Poisson {
+            return None;
+        }
+        let free = names.iter().filter(|n| *n != y && !used.contains(n));
+        let found = error_column(y, free.map(String::as_str))?;
+        self.face.tell(Note::Remark(&format!(
+            "sigma: column `{found}`, by its name (⟨sigma none⟩ for a fit without)"
+        )));
+        Some(found.to_string())
     }
 
     /// The response: named, `y`, or the only column that is left.
@@ -293,7 +331,15 @@ impl LargeFit<'_> {
             return Ok(y.to_string());
         }
         let left = |n: &&String| !used.contains(n) && self.sigma != Some(n.as_str());
-        let left: Vec<&String> = names.iter().filter(left).collect();
+        let views: Vec<&str> = names.iter().map(String::as_str).collect();
+        let errors = match self.sigma {
+            None => errors_of_others(&views),
+            Some(_) => Vec::new(),
+        };
+        let free: Vec<&String> = names.iter().filter(left).collect();
+        let likely = free.iter().filter(|n| !errors.contains(&n.as_str()));
+        let likely: Vec<&String> = likely.copied().collect();
+        let left = if likely.is_empty() { free } else { likely };
         match left[..] {
             [one] => Ok(one.clone()),
             _ if names.iter().any(|n| n == "y") && !used.iter().any(|u| u == "y") => Ok("y".into()),
@@ -307,7 +353,12 @@ impl LargeFit<'_> {
     /// What a checkpoint of this fit belongs to. Threads and pieces change no bit and do not enter.
     fn belongs(&self, plan: &Plan, options: &Options) -> Result<Belongs> {
         let (renames, y) = (self.renames, self.y);
-        let model = format!("{} {renames:?} {y:?} {:?}", plan.formula.text(), self.sigma);
+        let model = format!(
+            "{} {renames:?} {y:?} {:?} {:?}",
+            plan.formula.text(),
+            self.sigma,
+            self.tables
+        );
         let plain = Options {
             threads: 1,
             ..options.clone()

@@ -4,6 +4,7 @@ use super::pairs::{bounds, numbers, ranges, texts, values};
 use crate::args::Common;
 use crate::commands::chains::ChainFlags;
 use crate::named::named;
+use crate::tables::TableFlags;
 use crate::{face, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, Named, Result};
@@ -24,6 +25,8 @@ use std::sync::Arc;
 #[command(after_help = "Examples:\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c' decay.csv --y counts\n  \
     fitzroy curve-fit --model 'lambda x, a, b: a*np.exp(-b*x)' decay.csv --p0 2,0.1\n  \
+    fitzroy curve-fit --model 'a*exp(-b*x)+c' messung.txt --decimal comma\n  \
+    fitzroy curve-fit --model gaussian runs.xlsx --sheet 'Run 2' --x x=energy --y counts\n  \
     fitzroy curve-fit --model gaussian peak.csv --x x=energy --y counts --likelihood poisson\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c[set]' --data-set left=l.csv --data-set right=r.csv\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c' big.parquet --y counts --memory-limit 2GB --out big\n  \
@@ -31,7 +34,8 @@ use std::sync::Arc;
     fitzroy curve-fit --workflow fit.yaml --json\n\n\
     Names in the model that are columns are predictors; all others are parameters.")]
 pub(crate) struct CurveFitArgs {
-    /// Files with the columns: CSV, TSV, NPY, NPZ, JSON, Parquet, NetCDF
+    /// Files with the columns: tables of text (.csv, .tsv, .txt, .dat, also .gz and .zst), .xlsx, NPY, NPZ,
+    /// JSON, Parquet, NetCDF
     pub(super) data: Vec<PathBuf>,
     /// A formula, or the name of a built-in curve such as gaussian or polynomial(3)
     #[arg(long, value_name = "EXPR|NAME", required_unless_present = "workflow")]
@@ -50,8 +54,9 @@ pub(crate) struct CurveFitArgs {
     /// The response: a column, or a formula of columns such as log(y)
     #[arg(long, value_name = "COLUMN|EXPR")]
     pub(super) y: Option<String>,
-    /// Standard deviations of the response: a column or a number
-    #[arg(long, value_name = "COLUMN|NUMBER", allow_negative_numbers = true)]
+    /// Standard deviations of the response: a column, a number, or none [default: a column that is
+    /// called so, as y_err or sigma_y]
+    #[arg(long, value_name = "COLUMN|NUMBER|none", allow_negative_numbers = true)]
     pub(super) sigma: Option<String>,
     /// Sigma are known, not only up to a factor
     #[arg(long, requires = "sigma")]
@@ -170,6 +175,8 @@ pub(crate) struct CurveFitArgs {
     /// A prior in place of a flat one: 'b ~ Normal(0.5, 0.2)'
     #[arg(long, value_name = "NAME ~ PRIOR")]
     pub(super) prior: Vec<String>,
+    #[command(flatten)]
+    pub(super) tables: TableFlags,
     #[command(flatten)]
     pub(super) chains: ChainFlags,
     #[command(flatten)]
@@ -360,7 +367,9 @@ impl CurveFitArgs {
 
     pub(super) fn request(&self) -> Result<Request> {
         let sigma = match &self.sigma {
-            None => SigmaOf::Unknown,
+            None if self.likelihood == Likelihood::Poisson => SigmaOf::Unknown,
+            None => SigmaOf::ByName,
+            Some(text) if text == "none" => SigmaOf::Unknown,
             Some(text) => match text.parse() {
                 Ok(number) => SigmaOf::Number(number),
                 Err(_) => SigmaOf::Column(text.clone()),

@@ -2,14 +2,15 @@
 
 use super::CurveFitArgs;
 use super::sets::{self, Sets};
-use fitzroy::data::{Array, Values};
+use crate::tables;
+use fitzroy::data::{Array, DataFile, Values};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::source::FileColumn;
 use std::path::Path;
 
 /// The arrays of a file; columns of numbers in files of their own without a detour, which many rows
 /// feel.
-fn read(path: &Path) -> Result<Vec<Array>> {
+fn read(path: &Path, args: &CurveFitArgs) -> Result<Vec<Array>> {
     let npy = path.extension().is_some_and(|e| e == "npy");
     // What is another kind of array, or broken, the general reader knows more about.
     match npy.then(|| FileColumn::npy(path)).and_then(Result::ok) {
@@ -23,7 +24,11 @@ fn read(path: &Path) -> Result<Vec<Array>> {
                 &source,
             )])
         }
-        None => fitzroy::data::read_file(path),
+        None => {
+            let file = DataFile::read(path, &args.tables.options())?;
+            tables::tell(&file, args.common.quiet || args.common.json);
+            Ok(file.arrays)
+        }
     }
 }
 
@@ -34,17 +39,17 @@ pub(super) fn arrays(args: &CurveFitArgs) -> Result<Vec<Array>> {
     let Sets { column, sets } = sets::of(args)?;
     if column != sets::FILE {
         for path in &args.data {
-            out.extend(read(path)?);
+            out.extend(read(path, args)?);
         }
     }
     if sets.is_empty() && out.is_empty() {
         return Err(Error::usage(
-            "no data: name a file (CSV, TSV, NPY, NPZ, JSON, Parquet, NetCDF)",
+            "no data: name a file (CSV, TSV, text, Excel, NPY, NPZ, JSON, Parquet, NetCDF)",
         ));
     }
     let mut labels = Vec::new();
     for (name, file) in &sets {
-        let arrays = fitzroy::data::read_file(file)?;
+        let arrays = read(Path::new(file), args)?;
         let rows = arrays.first().map_or(0, |a| a.values.len());
         labels.extend(std::iter::repeat_n(name.clone(), rows));
         for array in arrays {

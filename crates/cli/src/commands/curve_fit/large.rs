@@ -67,6 +67,7 @@ pub(super) fn run(
         renames: &renames,
         y: args.y.as_deref(),
         sigma: args.sigma.as_deref(),
+        tables: &args.tables.options(),
         memory_limit_bytes,
         chunk_rows: args.chunk_rows,
         cache: cache(args)?,

@@ -19,6 +19,7 @@ use fitzroy_curve_fit::source::{Assembled, assemble};
 use fitzroy_session::clock::Clock;
 use fitzroy_session::curves::device::FitDevice;
 use fitzroy_session::curves::{self, posterior};
+use fitzroy_session::face::Note;
 pub(crate) use flags::CurveFitArgs;
 use inputs::arrays;
 use show::Results;
@@ -58,8 +59,14 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         );
     }
     let Assembled {
-        data, y, n_dropped, ..
+        data,
+        y,
+        n_dropped,
+        sigma,
+        remarks,
     } = assemble(arrays, &formula, &request)?;
+    let face = args.face();
+    remarks.iter().for_each(|r| face.tell(Note::Remark(r)));
     let roles = formula.roles(&data.names(), &data.label_columns())?;
     let options = args.in_order(options, &roles)?;
     for path in &args.plot {
@@ -82,7 +89,7 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         fitting = fitting.profiles(names);
     }
     let mut fitted = fitting.run()?;
-    fitted.sigma.clone_from(&args.sigma);
+    fitted.sigma = sigma;
     fitted.priors = priors;
     let face = args.chains.face(&args.common);
     let mut sampling = match args.posterior {

@@ -103,6 +103,7 @@ impl Results<'_> {
             report: !args.chains.no_report,
             predict: args.predict.as_deref(),
             renames: &texts("--x", &args.x)?,
+            tables: Some(&args.tables.options()),
         };
         fitted.write(folder, &outputs)
     }

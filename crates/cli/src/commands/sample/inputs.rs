@@ -1,6 +1,7 @@
 //! What `sample` is given: a model file, data files, arrays and numbers.
 
-use fitzroy::data::{Dataset, read_binding, read_file, read_setting};
+use crate::tables;
+use fitzroy::data::{DataFile, Dataset, TableOptions, read_binding_with, read_setting};
 use fitzroy::model::{Model, Role};
 use fitzroy::{Error, ErrorKind, Result};
 use std::fs;
@@ -25,13 +26,23 @@ pub(super) fn model(path: &Path) -> Result<Model> {
 }
 
 /// Everything that was given as data; what comes later replaces what has the same name.
-pub(super) fn data(files: &[PathBuf], bindings: &[String], set: &[String]) -> Result<Dataset> {
+pub(super) fn data(
+    files: &[PathBuf],
+    bindings: &[String],
+    set: &[String],
+    options: &TableOptions,
+    quiet: bool,
+) -> Result<Dataset> {
     let mut data = Dataset::new();
+    let mut take = |file: DataFile| {
+        tables::tell(&file, quiet);
+        file.arrays.into_iter().for_each(|a| data.insert(a));
+    };
     for file in files {
-        read_file(file)?.into_iter().for_each(|a| data.insert(a));
+        take(DataFile::read(file, options)?);
     }
     for binding in bindings {
-        data.insert(read_binding(binding)?);
+        take(read_binding_with(binding, options)?);
     }
     for setting in set {
         data.insert(read_setting(setting)?);

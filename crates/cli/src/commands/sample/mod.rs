@@ -8,6 +8,7 @@ use crate::args::{Common, Machine, Output};
 use crate::commands::chains::{self, ChainFlags};
 use crate::exit::Outcome;
 use crate::named::named;
+use crate::tables::TableFlags;
 use crate::{interrupt, json, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::fit::sample::{Init, Sampler, Until};
@@ -26,6 +27,8 @@ use std::path::{Path, PathBuf};
     fitzroy sample models/eight-schools.fz --data models/eight-schools.csv\n  \
     fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 2000 --out growth\n  \
     fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 9000 --out growth --resume\n  \
+    fitzroy sample growth.fz --data heights.xlsx --sheet 'Run 2'\n  \
+    fitzroy sample growth.fz --data messung.txt --decimal comma\n  \
     fitzroy sample --density ./radon_model.so --data radon.json\n\n\
     Writes trace.nc (for ArviZ), run.zarr (the draws while they are made), run.state (to go on \
     from), summary.txt, summary.csv, summary.json, run.json, report.html and progress.json into \
@@ -41,7 +44,8 @@ pub(crate) struct SampleArgs {
     /// of C (docs/foreign-densities.md)
     #[arg(long, value_name = "LIB", conflicts_with_all = FOR_MODELS)]
     density: Option<PathBuf>,
-    /// A data file: .json, .json.gz, .csv, .tsv, .npy, .npz, .parquet, .nc, .h5; may be given several times
+    /// A data file: .json, .csv, .tsv, .txt, .dat, .asc, .xlsx, .xlsm, .npy, .npz, .parquet, .nc, .h5, .hdf5; may
+    /// be given several times. JSON and text also packed by gzip or zstd
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
     /// A number or a list, as NAME=VALUE; may be given several times
@@ -74,6 +78,8 @@ pub(crate) struct SampleArgs {
     /// Write the kernel that a GPU would run to FILE, or to stdout for -, and stop
     #[arg(long = "dump-cuda", value_name = "FILE|-")]
     dump_kernel: Option<PathBuf>,
+    #[command(flatten)]
+    tables: TableFlags,
     #[command(flatten)]
     chains: ChainFlags,
     #[command(flatten)]
@@ -151,7 +157,9 @@ pub(crate) fn run(args: &SampleArgs) -> Result<Outcome> {
         None => Some(common.request()?.choose()?),
     };
     let model = inputs::model(path)?;
-    let data = inputs::data(&args.data, &args.bindings, &args.set)?;
+    let quiet = common.quiet || common.json;
+    let tables = args.tables.options();
+    let data = inputs::data(&args.data, &args.bindings, &args.set, &tables, quiet)?;
     let explained = |error: Error| match error.kind() {
         ErrorKind::Model => error.context(path.display()),
         ErrorKind::Data if data.arrays().is_empty() => inputs::no_data(&model),
