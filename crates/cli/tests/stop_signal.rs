@@ -464,3 +464,71 @@ fn wrong_flags_are_explained() {
         .ends_with(2)
         .complains(&["population.toml", "t0 is missing"]);
 }
+
+/// The same trials in another laboratory's export have the same fit, and what was left out is written.
+#[test]
+fn an_export_with_a_layout_has_the_fit_of_the_plain_file() {
+    let here = Scratch::new("ss-layout");
+    simulate(&here, "3", "sim");
+    let plain = fs::read_to_string(here.0.join("sim/data.csv")).unwrap();
+    let mut lines = plain.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let at = |name: &str| names.iter().position(|n| *n == name).unwrap();
+    let mut export = String::from("Merged 5.1.2024\n\nID;Pic;Key;RT;Delay\n");
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let pic = if matches!(cells[at("stimulus")], "0" | "left") {
+            "A"
+        } else {
+            "B"
+        };
+        let key = match cells[at("response")] {
+            "1" | "left" => "f",
+            "2" | "right" => "j",
+            _ => "",
+        };
+        let times = [cells[at("rt")], cells[at("ssd")]].map(|t| t.replace('.', ","));
+        export += &format!("{};{pic};{key};{}\n", cells[at("subject")], times.join(";"));
+    }
+    here.file("export.txt", &export);
+    here.file(
+        "layout.yaml",
+        "columns: {subject: ID, stimulus: Pic, response: Key, rt: RT, ssd: Delay}\ncodes:\n  stimulus: {left: A, right: B}\n  \
+         response: {none: '', left: f, right: j}\n",
+    );
+    fit(&here, "plain", &["--draws", "20", "--no-report"]);
+    let args = "stop-signal fit export.txt --columns layout.yaml --tune 60 --chains 2 --max-treedepth 5 --no-progress \
+                --draws 20 --no-report --out other";
+    let said = here
+        .fitzroy(&args.split_whitespace().collect::<Vec<_>>())
+        .ends_with(0);
+    let text = |path: &str| fs::read_to_string(here.0.join(path)).unwrap();
+    assert_eq!(text("plain/subjects.csv"), text("other/subjects.csv"));
+    let first = said
+        .out
+        .lines()
+        .skip_while(|l| !l.starts_with("mu_ssrt"))
+        .take(4);
+    let first: Vec<&str> = first
+        .map(|l| l.split_whitespace().next().unwrap())
+        .collect();
+    assert_eq!(
+        first,
+        ["mu_ssrt", "mu_stop_mu", "mu_stop_sigma", "mu_stop_tau"],
+        "{}",
+        said.out
+    );
+    let more = ["--min-accuracy", "0.99999", "--dry-run"];
+    let all: Vec<&str> = args.split_whitespace().chain(more).collect();
+    here.fitzroy(&all)
+        .ends_with(2)
+        .complains(&["no subject is left", "go accuracy below 0.99999"]);
+    let wrong = "stop-signal fit export.txt --profile abcd --out third";
+    here.fitzroy(&wrong.split(' ').collect::<Vec<_>>())
+        .ends_with(2)
+        .complains(&["column subject, sst_stim", "--columns subject=COLUMN"]);
+    let wrong = "stop-signal fit export.txt --min-accuracy 60 --out third";
+    here.fitzroy(&wrong.split(' ').collect::<Vec<_>>())
+        .ends_with(2)
+        .complains(&["--min-accuracy is 60", "a share from 0 to 1"]);
+}

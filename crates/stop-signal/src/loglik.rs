@@ -51,7 +51,7 @@ pub fn log_likelihood(spec: &Spec, rows: &[Row], params: &[f64]) -> Result<LogLi
     let study = crate::data::Study {
         subjects: vec!["one".into()],
         rows: rows.to_vec(),
-        warnings: Vec::new(),
+        ..crate::data::Study::default()
     };
     let joint = Joint::new(&model, model.bind(&spec.data(&study))?)?;
     let graphs = joint.graphs(&[]);

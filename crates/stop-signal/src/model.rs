@@ -145,6 +145,9 @@ impl Spec {
                 false => self.probability(&mut out, k, name),
             };
         }
+        if self.pooling == Pooling::Partial {
+            out += "mu_ssrt = mu_stop_mu + mu_stop_tau\n";
+        }
         out += "ssrt[subject] = stop_mu + stop_tau\neea[subject] = v_plus - v_minus\n\n";
         let given: Vec<String> = NAMES.iter().map(|n| format!("{n}={n}[who]")).collect();
         let _ = writeln!(

@@ -141,11 +141,31 @@ fn subjects(joint: &Joint) -> Vec<String> {
     (0..labels.len()).map(|i| labels.text(i)).collect()
 }
 
+/// Rows of the summary that come first: the group's stopping, then the rest of the group's medians.
+const FIRST: [&str; 12] = [
+    "mu_ssrt",
+    "mu_stop_mu",
+    "mu_stop_sigma",
+    "mu_stop_tau",
+    "mu_ptf",
+    "mu_pgf",
+    "mu_B",
+    "mu_t0",
+    "mu_v_plus",
+    "mu_v_minus",
+    "mu_v0",
+    "mu_g",
+];
+
 /// What a fit says of its draws. Coordinates in disguise are left out of tables, since their
 /// exponentials are there; advice names no sampler, since there is one.
 pub fn adapt(diagnosis: &mut Diagnosis, trace: &Trace) {
     let inner = |name: &str| name.starts_with("log_") || name.starts_with("probit_");
-    diagnosis.summary.rows.retain(|row| !inner(&row.name));
+    let rows = &mut diagnosis.summary.rows;
+    rows.retain(|row| !inner(&row.name));
+    // What a study of stopping asks for stands first.
+    let place = |name: &str| FIRST.iter().position(|f| *f == name).unwrap_or(FIRST.len());
+    rows.sort_by_key(|row| place(&row.name));
     diagnosis.advise(&Circumstances {
         has_one_sampler: true,
         ..Circumstances::of(trace)

@@ -31,14 +31,18 @@ use std::path::{Path, PathBuf};
     fitzroy stop-signal fit sim/data.csv --out fit\n  \
     fitzroy stop-signal fit study.csv --unit ms --priors priors.toml --draws 2000\n  \
     fitzroy stop-signal fit study.csv --only s017 --pooling none --out s017\n  \
+    fitzroy stop-signal fit sst.csv --profile abcd --min-accuracy 0.6 --max-omissions 0.25\n  \
+    fitzroy stop-signal fit export.txt --columns layout.toml --premature drop\n  \
+    fitzroy stop-signal fit study.xlsx --columns subject=ID,rt=Go.RT --unit ms\n  \
     fitzroy stop-signal fit study.csv --block 3/40 --out block-3\n  \
     fitzroy stop-signal fit study.csv --out study --resume\n\n\
-    Columns: subject, stimulus (0, 1), response (0 none, 1, 2), rt, ssd (empty on go trials).\n\
+    Columns: subject, stimulus (0, 1), response (0 none, 1, 2), rt, ssd (empty on go trials),\n\
+    perhaps trial_type (go, stop); other columns and codes are said by --columns.\n\
     Writes trace.nc, run.zarr (the draws while they are made), run.state (to go on from),\n\
     summary.txt, .csv, .json, run.json, progress.json, subjects.csv, data_report.json, model.fz,\n\
     report.html and two PNG figures.")]
 pub(crate) struct FitArgs {
-    /// The trials, CSV
+    /// The trials: a table of text, or .xlsx
     data: PathBuf,
     /// Whether subjects come from one population
     #[arg(long, value_name = "HOW", default_value = "partial", value_parser = named::<Pooling>())]

@@ -1,8 +1,11 @@
 //! What the subcommands share: how trials are read, and which task they come from.
 
+use crate::tables::TableFlags;
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_stop_signal::data::Options;
+use fitzroy_stop_signal::exclude::Rules;
+use fitzroy_stop_signal::layout::{Doubtful, Layout};
 use fitzroy_stop_signal::model::{Kind, Spec};
 use std::path::Path;
 
@@ -46,6 +49,52 @@ pub(super) struct Reading {
     /// These subjects alone, as NAME,NAME
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
+    /// Layout of the columns and their codes: fitzroy (see below) or abcd
+    #[arg(long, value_name = "NAME", default_value = "fitzroy")]
+    profile: String,
+    /// Which columns hold what: ROLE=COLUMN, or a file in TOML or YAML that also says what codes mean
+    #[arg(long, value_name = "FILE|ROLE=COLUMN", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Responses that do not come after the picture (rt not above 0) [default: that of the layout, refuse]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    premature: Option<Premature>,
+    /// A delay on go trials, where trial_type says which those are [default: that of the layout, refuse]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    ssd_on_go: Option<SsdOnGo>,
+    /// Leaves out subjects with a smaller share of right go responses
+    #[arg(long, value_name = "SHARE")]
+    min_accuracy: Option<f64>,
+    /// Leaves out subjects with a larger share of go trials without a response
+    #[arg(long, value_name = "SHARE")]
+    max_omissions: Option<f64>,
+    /// Leaves out subjects whose share of responses on stop trials is outside
+    #[arg(long, value_name = "LOW:HIGH")]
+    stop_responses: Option<String>,
+    /// Leaves out subjects who are slower on stop trials than on go trials, which no race allows
+    #[arg(long)]
+    no_race_violations: bool,
+    /// Leaves out subjects with fewer go trials
+    #[arg(long, value_name = "N")]
+    min_go: Option<usize>,
+    /// Leaves out subjects with fewer stop trials
+    #[arg(long, value_name = "N")]
+    min_stop: Option<usize>,
+    #[command(flatten)]
+    tables: TableFlags,
+}
+
+/// What to do with responses that come before the picture.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Premature {
+    Refuse,
+    Drop,
+}
+
+/// What to do with delays on go trials.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum SsdOnGo {
+    Refuse,
+    Ignore,
 }
 
 /// The task and the likelihood.
@@ -80,6 +129,14 @@ fn seconds(flag: &str, text: &str, none: f64) -> Result<f64> {
     }
 }
 
+fn doubtful(drop: bool) -> Doubtful {
+    if drop {
+        Doubtful::Drop
+    } else {
+        Doubtful::Refuse
+    }
+}
+
 impl Reading {
     /// For the model and the task of `spec`.
     pub(super) fn options(&self, spec: &Spec) -> Result<Options> {
@@ -102,6 +159,56 @@ impl Reading {
             only: self.only.clone(),
             stops: spec.kind == Kind::Rdex,
             fits: true,
+            layout: self.layout()?,
+            tables: self.tables.options(),
+            rules: self.rules()?,
+        })
+    }
+
+    fn layout(&self) -> Result<Layout> {
+        let mut layout = Layout::profile(&self.profile)?;
+        for given in &self.columns {
+            layout = match given.contains('=') {
+                true => layout.with_column(given)?,
+                false => {
+                    let read = layout.read(&text(Path::new(given))?);
+                    read.map_err(|e| e.context(format!("--columns {given}")))?
+                }
+            };
+        }
+        if let Some(what) = self.premature {
+            layout.premature = doubtful(what == Premature::Drop);
+        }
+        if let Some(what) = self.ssd_on_go {
+            layout.ssd_on_go = doubtful(what == SsdOnGo::Ignore);
+        }
+        Ok(layout)
+    }
+
+    fn rules(&self) -> Result<Rules> {
+        let share = |flag: &str, given: Option<f64>| match given {
+            Some(x) if !(0.0..=1.0).contains(&x) => {
+                usage(format!("{flag} is {x}; give a share from 0 to 1"))
+            }
+            given => Ok(given),
+        };
+        let range = |text: &String| {
+            let ends = text.split_once(':');
+            let ends = ends.and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+            match ends.filter(|(a, b)| 0.0 <= *a && a < b && *b <= 1.0) {
+                Some(ends) => Ok(ends),
+                None => usage(format!(
+                    "--stop-responses is `{text}`; give LOW:HIGH as shares, such as 0.25:0.75"
+                )),
+            }
+        };
+        Ok(Rules {
+            min_accuracy: share("--min-accuracy", self.min_accuracy)?,
+            max_omissions: share("--max-omissions", self.max_omissions)?,
+            stop_responses: self.stop_responses.as_ref().map(range).transpose()?,
+            race: self.no_race_violations,
+            min_go: self.min_go,
+            min_stop: self.min_stop,
         })
     }
 }
