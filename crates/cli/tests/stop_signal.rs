@@ -504,6 +504,11 @@ fn an_export_with_a_layout_has_the_fit_of_the_plain_file() {
         .ends_with(0);
     let text = |path: &str| fs::read_to_string(here.0.join(path)).unwrap();
     assert_eq!(text("plain/subjects.csv"), text("other/subjects.csv"));
+    assert!(
+        said.err.contains("data: cells are separated by `;`"),
+        "{}",
+        said.err
+    );
     let first = said
         .out
         .lines()

@@ -89,7 +89,14 @@ fn two_tabs_in_utf16_below_the_line_of_an_export() {
     );
     let units = std::iter::once(0xfeff).chain(text.encode_utf16());
     let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
-    check(&bytes, &options("{}"));
+    let study = check(&bytes, &options("{}"));
+    let told = [
+        "the text is UTF-16",
+        "cells are separated by tabs",
+        "line 1 stands above the table and is left out",
+    ];
+    assert_eq!(study.remarks, told);
+    assert_eq!(study.report()["table"][2], told[2]);
 }
 
 #[test]

@@ -95,6 +95,8 @@ pub struct Study {
     pub excluded: Vec<Excluded>,
     /// Rows of the table.
     pub n_read: usize,
+    /// How the table was read, where it could have been meant otherwise.
+    pub remarks: Vec<String>,
 }
 
 /// Trials of which the same was said.
@@ -286,7 +288,7 @@ impl Study {
             .iter()
             .map(|c| json!({"what": c.what, "trials": c.trials, "first_row": c.first_row}));
         let excluded = self.excluded.iter().map(Excluded::json);
-        json!({"rows": self.n_read, "trials": self.rows.len(), "subjects": each.collect::<Vec<_>>(),
+        json!({"table": self.remarks, "rows": self.n_read, "trials": self.rows.len(), "subjects": each.collect::<Vec<_>>(),
                "counted": counted.collect::<Vec<_>>(),
                "excluded_subjects": excluded.collect::<Vec<_>>(), "warnings": self.warnings})
     }

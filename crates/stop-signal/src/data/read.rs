@@ -201,6 +201,7 @@ fn study(table: &TableText, source: &str, options: &Options) -> Result<Study> {
         false => e.context(source),
     })?;
     study.n_read = n_read;
+    study.remarks = table.remarks().to_vec();
     counted.tell(&mut study);
     settle(study, source, options)
 }

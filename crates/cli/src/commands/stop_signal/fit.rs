@@ -264,6 +264,8 @@ fn header(study: &Study, session: &Session) {
     ));
     let need = run::estimate(joint.model(), joint.binding(), settings);
     terminal::note(format_args!("memory  about {:.0} MB", need.bytes / 1e6));
+    let remarks = study.remarks.iter();
+    remarks.for_each(|r| terminal::note(format_args!("data: {r}")));
     study
         .warnings
         .iter()
