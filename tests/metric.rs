@@ -48,12 +48,13 @@ fn a_ridge_alone_has_a_dense_metric() {
     for seed in seeds() {
         let outcome = sampled(RIDGE, MetricKind::Auto, seed);
         assert_eq!(outcome.run.metrics[0], MetricKind::Dense, "seed {seed}");
+        assert_eq!(outcome.run.stricter, None, "seed {seed}");
     }
 }
 
-/// Of 40 seeds auto diverged 330 times, dense 2,708 and scales alone 46 times; what is left are runs in
+/// Of 40 seeds auto diverged 237 times, dense 2,708 and scales alone 46 times; what is left are runs in
 /// whose warm-up nothing diverged while steps were held.
-/// Catches: scales alone that are judged while their step is being found (1,970).
+/// Catches: steps that are judged while they are being found, or not made much shorter (2,111).
 #[test]
 fn beside_a_neck_auto_diverges_a_fifth_as_often_as_a_dense_metric() {
     let over_all = |metric| -> usize {
@@ -61,6 +62,7 @@ fn beside_a_neck_auto_diverges_a_fifth_as_often_as_a_dense_metric() {
         runs.map(|run| run.n_divergences()).sum()
     };
     let [auto, dense] = [MetricKind::Auto, MetricKind::Dense].map(over_all);
+    eprintln!("{auto} transitions diverged, {dense} with a dense metric");
     assert!(5 * auto < dense, "{auto} against {dense}");
 }
 
@@ -82,5 +84,6 @@ fn divergences_while_a_step_is_found_do_not_question_a_metric() {
     for seed in seeds() {
         let outcome = sampled_with(text, &data, MetricKind::Auto, seed);
         assert_eq!(outcome.run.metrics[0], MetricKind::Dense, "seed {seed}");
+        assert_eq!(outcome.run.stricter, None, "seed {seed}");
     }
 }

@@ -335,7 +335,7 @@ fn a_run_goes_on_while_its_steps_are_held() {
     };
     let run = whole_of(RidgeAndNeck, &settings);
     assert_eq!(run.metrics[0], MetricKind::Dense);
-    assert_eq!(run.stricter, Some(0.95));
+    assert_eq!(run.stricter, Some(0.99));
     for at in [250, 300, 360, 361, 400, 405, 406, 450, 510, 520] {
         let (first, saved) = part_of(RidgeAndNeck, &settings, None, at);
         let (second, _) = part_of(RidgeAndNeck, &settings, Some(&saved), usize::MAX);

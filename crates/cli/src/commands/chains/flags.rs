@@ -31,7 +31,7 @@ pub(crate) struct ChainFlags {
     /// Draws per chain
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) draws: usize,
-    /// Mean acceptance to tune the step size to, between 0 and 1; with `--metric auto` 0.95 or 0.99 if
+    /// Mean acceptance to tune the step size to, between 0 and 1; with `--metric auto` 0.99 or more if
     /// transitions diverge in the warm-up
     #[arg(long, value_name = "P", default_value_t = 0.8)]
     target_accept: f64,
