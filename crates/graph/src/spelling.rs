@@ -66,7 +66,12 @@ impl Spelling {
             Spelling::Flags => {
                 out.push_str("--");
                 out.push_str(&name.replace('_', "-"));
-                out.push_str(value);
+                let word = value.trim_start();
+                match word.chars().any(|c| " ()'\"$&;|*<>".contains(c)) {
+                    // A shell would take it for several words, or for more than a word.
+                    true => out.push_str(&format!(" '{}'", word.replace('\'', r"'\''"))),
+                    false => out.push_str(value),
+                }
             }
             Spelling::Arguments => {
                 out.push_str(name);
@@ -118,6 +123,7 @@ mod tests {
             ),
             ("⟨metric\n  dense⟩", "--metric\n  dense", "metric='dense'"),
             ("⟨bound a=0:1⟩", "--bound a=0:1", "bound='a=0:1'"),
+            ("⟨x t=t (s)⟩", "--x 't=t (s)'", "x='t=t (s)'"),
         ];
         for (text, flags, arguments) in cases {
             assert_eq!(Spelling::Flags.spell(text), flags);

@@ -18,7 +18,7 @@
 use super::chain::{Chain, Window};
 use super::run::State;
 use super::warmup::window_of;
-use super::{MetricKind, Phase, Settings};
+use super::{Adapt, MetricKind, Phase, Settings};
 use std::cmp::Ordering;
 
 /// Windows that end from this fraction of the warm-up on are judged: they are long, and coordinates
@@ -83,9 +83,15 @@ impl Seen {
     }
 }
 
+/// Chains that adapt alone make the draws that each of them would make without the others, and one of
+/// them has too few transitions in a window to judge by.
+fn is_judged(settings: &Settings) -> bool {
+    settings.metric == MetricKind::Auto && settings.adapt == Adapt::Pooled
+}
+
 /// The window of the warm-up that chains are in, if it is judged: its first transition and its end.
 fn judged_window<T>(state: &State<T>, settings: &Settings) -> Option<(usize, usize)> {
-    if settings.metric != MetricKind::Auto || state.phase != Phase::Warmup {
+    if !is_judged(settings) || state.phase != Phase::Warmup {
         return None;
     }
     let (begin, end, fraction) = window_of(settings.tune, state.iteration())?;
@@ -114,7 +120,7 @@ pub(crate) fn holds<T>(state: &State<T>, settings: &Settings) -> bool {
 /// Judges the steps of a window that ends at this fraction of the warm-up, of chains that adapt
 /// together.
 pub(crate) fn judge<T>(chains: &mut [Chain<T>], settings: &Settings, fraction: f64) {
-    if settings.metric != MetricKind::Auto || fraction < FIRST {
+    if !is_judged(settings) || fraction < FIRST {
         return;
     }
     let moving = chains.iter().filter(|chain| chain.stuck == 0);
@@ -125,11 +131,9 @@ pub(crate) fn judge<T>(chains: &mut [Chain<T>], settings: &Settings, fraction: f
         .for_each(|chain| chain.strictness = strictness);
 }
 
-/// The acceptance that the steps of all chains are tuned to.
+/// The acceptance that steps are tuned to; chains that adapt together share it.
 pub(crate) fn target<T>(state: &State<T>, settings: &Settings) -> f64 {
-    let asked = settings.target_accept;
-    let target = |chain: &Chain<T>| chain.strictness.target(asked);
-    state.chains.iter().map(target).fold(asked, f64::max)
+    state.chains[0].strictness.target(settings.target_accept)
 }
 
 #[cfg(test)]

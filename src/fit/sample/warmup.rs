@@ -292,7 +292,6 @@ fn adapt_alone<T: Target + Send>(
     at: (Wish<'_>, f64),
 ) {
     session.threads.run_all(chains, |chain| {
-        strictness::judge(std::slice::from_mut(chain), session.settings, at.1);
         let (positions, gradients) = pool_windows(std::slice::from_ref(chain));
         let dim = chain.target.dim();
         let before = &chain.metric;
