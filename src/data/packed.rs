@@ -52,7 +52,7 @@ pub(super) fn broken(packing: Packing, error: &io::Error) -> Error {
     ))
 }
 
-/// The whole content of a file, within the limit of [`unpack`].
+/// The whole content of a file, within the limit of [`unpack()`].
 pub(super) fn unpacked(path: &Path, packing: Packing) -> Result<Vec<u8>> {
     let bytes = read::whole(path)?;
     let content = match packing {

@@ -73,7 +73,7 @@ fn is_alone(name: &str) -> bool {
     ALONE.contains(&name.to_lowercase().as_str())
 }
 
-/// The name among `names` that [`error_columns`] finds, if it finds one.
+/// The one name among `names` that holds the errors of the response `y`; none if several do.
 pub fn error_column<'n>(y: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     match error_columns(y, names)[..] {
         [one] => Some(one),
