@@ -40,9 +40,7 @@ impl Packing {
 pub(super) fn broken(packing: Packing, error: &io::Error) -> Error {
     let name = match packing {
         // The refusal of too much says all.
-        _ if error.kind() == io::ErrorKind::Other && error.to_string().contains("unpacks") => {
-            return Error::data(error.to_string());
-        }
+        _ if error.kind() == io::ErrorKind::FileTooLarge => return Error::data(error.to_string()),
         Packing::Plain => return Error::new(ErrorKind::Io, io_message(error)),
         Packing::Gzip => "gzip",
         Packing::Zstd => "zstd",

@@ -21,11 +21,14 @@ fn within(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
     reader.take(most + 1).read_to_end(&mut out)?;
     match out.len() as u64 > most {
         false => Ok(out),
-        true => Err(io::Error::other(format!(
-            "it unpacks to more than {:.1} GiB and {RATIO} times its size, which only files do that \
+        true => Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!(
+                "it unpacks to more than {:.1} GiB and {RATIO} times its size, which only files do that \
              are made to fill memory; store it unpacked if it is right",
-            most as f64 / f64::from(1 << 30)
-        ))),
+                most as f64 / f64::from(1 << 30)
+            ),
+        )),
     }
 }
 

@@ -1,9 +1,12 @@
 //! Missing values, filled or left out, beside loops over plain lists; and what is said of them.
 #![allow(clippy::unwrap_used)]
 
+mod noise;
+
 use fitzroy_weather::data::{Archive, Chosen, Inspection, Missing, Reading};
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
+use noise::noise;
 use std::path::PathBuf;
 
 const PLACES: usize = 6;
@@ -62,16 +65,6 @@ fn read(path: &Temporary, missing: Missing) -> fitzroy::Result<(Archive, Vec<Str
     };
     let read = Archive::read_with_contents(std::slice::from_ref(&path.0), &chosen, None);
     read.map(|(archive, contents)| (archive, contents.notes))
-}
-
-fn noise(seed: u64) -> impl FnMut(usize) -> usize {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    move |n| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) as usize % n
-    }
 }
 
 /// Random records: place 0 without values, some values missing elsewhere, by NaN or by a number.

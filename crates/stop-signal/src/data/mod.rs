@@ -125,6 +125,15 @@ pub(crate) fn wrong(source: &str, row: usize, message: String) -> Error {
     Error::new(ErrorKind::Data, format!("{source}, row {row}: {message}"))
 }
 
+/// The first `most` of `all`, and how many more there are.
+fn first_of(all: &[String], most: usize, between: &str, more: &str) -> String {
+    let shown = all[..all.len().min(most)].join(between);
+    match all.len().saturating_sub(most) {
+        0 => shown,
+        n => format!("{shown} and {n}{more}"),
+    }
+}
+
 impl Study {
     /// Counts responses after the deadline as none: the likelihood has their mass among the omissions.
     fn miss_after(&mut self, deadline: f64) {
@@ -170,14 +179,9 @@ impl Study {
             .map(|(n, d)| format!("{n} {} (first: row {})", d.0, d.1))
             .collect();
         if !each.is_empty() {
-            let shown = each.len().min(5);
-            let more = match each.len() - shown {
-                0 => String::new(),
-                n => format!(" and {n} more subjects"),
-            };
             self.warnings.push(format!(
-                "responses outside {low} to {high} s are left out: {}{more}",
-                each[..shown].join(", ")
+                "responses outside {low} to {high} s are left out: {}",
+                first_of(&each, 5, ", ", " more subjects")
             ));
         }
     }
@@ -262,15 +266,8 @@ impl Study {
             }
         }
         if !strange.is_empty() {
-            let shown = strange.len().min(8);
-            let more = match strange.len() - shown {
-                0 => String::new(),
-                n => format!(" and {n} more"),
-            };
-            self.warnings.push(format!(
-                "kept, but look at: {}{more}",
-                strange[..shown].join("; ")
-            ));
+            let shown = first_of(&strange, 8, "; ", " more");
+            self.warnings.push(format!("kept, but look at: {shown}"));
         }
         Ok(())
     }

@@ -1,8 +1,12 @@
 //! Files as other programs write them, made with the HDF5 crate.
 
+#[path = "../../tests/noise/mod.rs"]
+mod noise;
+
 use super::*;
 use crate::data::{Archive, Chosen};
 use crate::time::Time;
+use noise::noise;
 use rust_hdf5::H5File;
 use std::path::PathBuf;
 
@@ -236,16 +240,6 @@ fn text_archives_become_one_file_with_rain_at_its_hour() {
     assert!(error.contains("`x` is no number"), "{error}");
     assert!(!folder.join("b.nc").exists());
     std::fs::remove_dir_all(&folder).unwrap();
-}
-
-fn noise(seed: u64) -> impl FnMut(usize) -> usize {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
-    move |n| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (state >> 33) as usize % n
-    }
 }
 
 /// What a file of random layout must be read as: plain lists.

@@ -7,6 +7,7 @@
 use super::super::build::Build;
 use super::Latent;
 use fitzroy_graph::{Binary, Graph, NodeId, Op};
+use std::collections::HashMap;
 
 /// Where z stands, and what its scale is.
 pub(super) struct Form {
@@ -16,6 +17,23 @@ pub(super) struct Form {
     pub(super) product: Option<NodeId>,
     /// `a + b * z` and a, if that is the only use of the product.
     pub(super) sum: Option<(NodeId, NodeId)>,
+}
+
+impl Form {
+    /// What stands in the place of z, `b * z` and `a + b * z`, as far as they stand in the graph.
+    pub(super) fn replaced(
+        &self,
+        latent: &Latent,
+        [z, product, sum]: [NodeId; 3],
+    ) -> HashMap<NodeId, NodeId> {
+        let old = [
+            Some(latent.node),
+            self.product,
+            self.sum.map(|(sum, _)| sum),
+        ];
+        let both = old.into_iter().zip([z, product, sum]);
+        both.filter_map(|(old, new)| Some((old?, new))).collect()
+    }
 }
 
 /// The users of values of a density, and which values depend on one z.

@@ -10,7 +10,6 @@ use super::{Latent, Rewrites, Rewrote};
 use crate::dist::Real;
 use crate::model::ast::Centring;
 use fitzroy_graph::Expr as Value;
-use std::collections::HashMap;
 
 impl<'g> Build<'_, 'g> {
     /// Adds a plate for every z that is used in one form, and puts its chosen coordinates in. Where
@@ -67,13 +66,7 @@ impl<'g> Build<'_, 'g> {
         let scope = self.scope;
         let node = |v: Value<'g>| scope.node(v);
         let product = b * z;
-        let mut replaced = HashMap::from([(latent.node, node(z))]);
-        if let Some(old) = form.product {
-            replaced.insert(old, node(product));
-        }
-        if let Some((sum, _)) = form.sum {
-            replaced.insert(sum, node(a + product));
-        }
+        let replaced = form.replaced(latent, [z, product, a + product].map(node));
         let prior = &self.terms[latent.term];
         let (node, sum) = (prior.node, prior.sum);
         self.replace(&replaced);
@@ -123,14 +116,8 @@ impl<'g> Build<'_, 'g> {
         if let Some(log_power) = log_power {
             let centred = self.coordinates.get(which) == Some(&Coordinates::Centred);
             let product = if centred { w - a } else { b * z };
-            let mut replaced = HashMap::from([(latent.node, node(z))]);
-            if let Some(old) = form.product {
-                replaced.insert(old, node(product));
-            }
-            if let Some((sum, _)) = form.sum {
-                replaced.insert(sum, node(if centred { w } else { a + product }));
-            }
-            self.replace(&replaced);
+            let sum = if centred { w } else { a + product };
+            self.replace(&form.replaced(latent, [z, product, sum].map(node)));
             let density = Value::lit(-0.5) * z * z
                 - Value::lit(0.5 * libm::log(2.0 * std::f64::consts::PI))
                 - log_power;
