@@ -7,6 +7,7 @@ mod curves;
 mod density;
 mod errors;
 mod foreign;
+mod language;
 mod notebook;
 mod program;
 mod sampling;
@@ -23,7 +24,10 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(curves::t_quantile, m)?)?;
     m.add_function(wrap_pyfunction!(callbacks::least_squares, m)?)?;
     m.add_function(wrap_pyfunction!(density::log_density, m)?)?;
+    m.add_function(wrap_pyfunction!(language::names, m)?)?;
+    m.add_function(wrap_pyfunction!(language::usage, m)?)?;
     m.add_function(wrap_pyfunction!(program::main, m)?)?;
+    m.add_function(wrap_pyfunction!(program::in_arguments, m)?)?;
     m.add_function(wrap_pyfunction!(program::verify, m)?)?;
     m.add_function(wrap_pyfunction!(program::devices, m)?)?;
     m.add_function(wrap_pyfunction!(sampling::canonical, m)?)?;

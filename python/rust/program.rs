@@ -1,6 +1,8 @@
 //! The program, and what it says of this machine.
 
+use crate::errors::spelled;
 use fitzroy::verify::{self as machine, Depth, devices_json, verification_json};
+use fitzroy_cli::requests::settings;
 use fitzroy_session::clock::Clock;
 use fitzroy_session::device::places;
 use pyo3::prelude::*;
@@ -11,6 +13,12 @@ use std::ffi::OsString;
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| fitzroy_cli::main(args))
+}
+
+/// What the program says, with its flags as arguments of this package.
+#[pyfunction]
+pub(crate) fn in_arguments(text: &str) -> String {
+    spelled(&settings(text))
 }
 
 /// What `fitzroy verify` finds, as JSON.

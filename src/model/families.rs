@@ -232,7 +232,7 @@ pub fn values_of(call: &Call) -> Values {
 }
 
 /// What to say about a distribution that does not exist.
-pub(crate) fn unknown(name: &str) -> String {
+pub fn unknown(name: &str) -> String {
     if functions::function(name).is_some() {
         return format!(
             "`{name}` is a function, not a distribution; a quantity computed from others is written `NAME = ...`"

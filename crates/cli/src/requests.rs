@@ -81,13 +81,13 @@ pub(crate) fn matches(parser: Command, words: &Words, first: &[&str]) -> Result<
     })
 }
 
-/// Flags in messages as settings.
+/// Errors with flags as settings.
 fn as_settings<T>(result: Result<T>) -> Result<T> {
     result.map_err(|error| Error::new(error.kind(), settings(&error.to_string())))
 }
 
-/// `--batch-size` as `⟨batch_size⟩`.
-fn settings(text: &str) -> String {
+/// Flags in what the program says as settings: `--batch-size` as `⟨batch_size⟩`.
+pub fn settings(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("--") {

@@ -95,6 +95,14 @@ pub fn queue(cluster: &dyn Cluster, job: u64) -> Option<BTreeMap<usize, Queued>>
     Some(answer.stdout.lines().filter_map(task).collect())
 }
 
+/// Whether a job, an array or not, is still in the queue.
+#[must_use]
+pub fn is_queued(cluster: &dyn Cluster, job: u64) -> bool {
+    let arguments = ["--noheader", "--jobs", &job.to_string(), "--format", "%A"];
+    let answer = cluster.call("squeue", &arguments);
+    answer.is_some_and(|answer| answer.passed && !answer.stdout.trim().is_empty())
+}
+
 /// One program of Slurm is not here.
 #[must_use]
 pub fn missing(program: &str) -> Error {
@@ -170,6 +178,14 @@ pub(crate) mod tests {
         let message = submit(&Fake::default(), "x", None).unwrap_err().to_string();
         assert!(message.contains("login node"), "{message}");
         assert!(cancel(&Fake::default(), 1).is_err());
+    }
+
+    #[test]
+    fn a_job_that_is_no_array_is_queued_as_long_as_the_queue_has_a_line_of_it() {
+        let of = |passed, text| is_queued(&Fake::default().with("squeue", passed, text), 4712);
+        assert!(of(true, "4712\n"));
+        assert!(!of(true, "") && !of(false, "Invalid job id specified"));
+        assert!(!is_queued(&Fake::default(), 4712));
     }
 
     #[test]

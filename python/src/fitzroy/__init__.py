@@ -1,7 +1,7 @@
 """Fitzroy: fits models to data, fast.
 
-`curve_fit` and `CurveFit` fit curves, `Model` samples models as text, `sample` PyMC models, `Density` what
-somebody else computes.
+`curve_fit` and `CurveFit` fit curves, `Model` samples models as text, which `Builder` writes,
+`sample` PyMC models, `Density` what somebody else computes. `slurm.submit` makes jobs of such calls.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 from ._fitzroy import __version__
 
 if TYPE_CHECKING:
-    from . import nlsq, stop_signal, weather
+    from . import nlsq, slurm, stop_signal, weather
     from .background import Run
+    from .builder import Builder
     from .curves.estimate import Estimate
-    from .curves.fitter import CurveFit, ManyEstimates
+    from .curves.fitter import CurveFit
+    from .curves.many import ManyEstimates
     from .curves.scipy_form import curve_fit
     from .curves.words import OptimizeWarning, UntracedWarning
     from .density import Density
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from .tracing import Untraceable
 
 __all__ = [
+    "Builder",
     "ConvergenceWarning",
     "Converted",
     "CurveFit",
@@ -50,6 +53,7 @@ __all__ = [
     "register",
     "report",
     "sample",
+    "slurm",
     "stop_signal",
     "verify",
     "weather",
@@ -58,12 +62,13 @@ __all__ = [
 #: Where names are defined. Each is imported when it is asked for: the program needs none of them,
 #: and PyMC takes a second.
 MODULES = {
+    "Builder": "builder",
     "ConvergenceWarning": "results",
     "Converted": "pymc",
     "CurveFit": "curves.fitter",
     "Density": "density",
     "Estimate": "curves.estimate",
-    "ManyEstimates": "curves.fitter",
+    "ManyEstimates": "curves.many",
     "Model": "model",
     "OptimizeWarning": "curves.words",
     "Run": "background",
@@ -82,7 +87,7 @@ MODULES = {
     "verify": "machine",
 }
 #: Submodules that are attributes of the package without being imported by name.
-SUBMODULES = ("nlsq", "stop_signal", "weather")
+SUBMODULES = ("nlsq", "slurm", "stop_signal", "weather")
 
 
 def __getattr__(name: str) -> Any:

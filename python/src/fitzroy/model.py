@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from html import escape
 from typing import Any
 
 from . import _fitzroy
@@ -30,6 +31,9 @@ class Model:
 
     def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self._canonical == other._canonical

@@ -25,6 +25,7 @@ __all__ = [
     "RDEXABCDModel",
     "WaldStopSignalModel",
     "configure_pytensor_gpu",
+    "csv_of",
     "detect_gpu_environment",
     "get_optimal_chain_config",
     "setup_hpc_environment",
@@ -103,7 +104,7 @@ class _StopSignalModel:
         )
         asked = {"model": self.KIND, "pooling": "partial" if self.use_hierarchical else "none"}
         asked.update(settings)
-        study, source = _bytes(data_df)
+        study, source = csv_of(data_df)
         raw = draw(
             lambda tick: _fitzroy.stop_signal_fit(study, source, words(asked), given, tick),
             given,
@@ -261,7 +262,7 @@ def _frame(table: str) -> Any:
     return pd.read_csv(io.StringIO(table))
 
 
-def _bytes(data: Any) -> tuple[bytes, str]:
+def csv_of(data: Any) -> tuple[bytes, str]:
     """Trials as CSV, and what messages call them."""
     if isinstance(data, (str, os.PathLike)):
         return Path(data).read_bytes(), os.fspath(data)

@@ -7,6 +7,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from . import _fitzroy
 from .progress import progress, tell
 from .words import words
 
-__all__ = ["Scores", "Training", "evaluate", "predict", "train"]
+__all__ = ["Files", "Scores", "Training", "evaluate", "predict", "train"]
 
 #: Called with what happens in a training ('step', 'validation', 'saved', 'note') and its numbers.
 Told = Callable[[str, dict[str, Any]], None]
@@ -52,6 +53,9 @@ class Training:
         shown = ("ended", "steps", "best_validation_loss", "total_s", "parameters", "out")
         told = [f"{name} {self.document[name]}" for name in shown if name in self.document]
         return ", ".join(told) + "".join(f"\n{a}" for a in self.document.get("advice", []))
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 class Scores:
@@ -96,7 +100,7 @@ def train(
     Raises ValueError for what is wrong with data or settings.
     """
     told, end = _shown(progressbar)
-    with _Files(data) as files:
+    with Files(data) as files:
         asked = words({"data": files, "out": output_dir, **settings})
         try:
             document, notes = _fitzroy.weather_train(asked, told)
@@ -122,7 +126,7 @@ def evaluate(
     `leads=8`, `max_starts=100`, `channels=[...]`, `out=...`, ..."""
     shown, end = progress(progressbar)
     count = (lambda made, of: shown([made], [0], of)) if shown is not None else None
-    with _Files(data) as files:
+    with Files(data) as files:
         asked = words({"data": files, "checkpoint": _place(checkpoint), **settings})
         try:
             document, folder, passed, notes = _fitzroy.weather_score(asked, count)
@@ -147,7 +151,7 @@ def predict(
     The boundary of the region is forced with later records of `data`, or of files in `boundary`.
     `output` names a NetCDF file to keep it in, whose path is returned where there is no xarray.
     """
-    with tempfile.TemporaryDirectory(prefix="fitzroy-") as folder, _Files(data) as files:
+    with tempfile.TemporaryDirectory(prefix="fitzroy-") as folder, Files(data) as files:
         place = os.fspath(output) if output is not None else os.path.join(folder, "forecast.nc")
         asked: dict[str, Any] = {"data": files, "checkpoint": _place(checkpoint), "output": place}
         asked["initial_time"] = None if initial_time is None else _time(initial_time)
@@ -167,7 +171,7 @@ def predict(
             return found.load()
 
 
-class _Files:
+class Files:
     """Data as paths; a Dataset as a file that goes when it is no longer needed."""
 
     def __init__(self, data: Any) -> None:

@@ -67,6 +67,9 @@ class Check:
             f"{self.slope_error:.1e} of the largest"
         )
 
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>"
+
 
 def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     """Compares density and gradient of the model's text with those of PyMC at `n` points."""

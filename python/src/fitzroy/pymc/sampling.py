@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
+from html import escape
 from typing import Any
 
 import pymc as pm
@@ -62,6 +63,9 @@ class Converted:
 
     def __repr__(self) -> str:
         return self.text + "".join(f"# {note}\n" for note in self.notes)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def sample(self, **settings: Any) -> Any:
         """As `fitzroy.sample` of the model."""

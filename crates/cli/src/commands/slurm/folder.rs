@@ -58,13 +58,24 @@ pub(super) fn plan(run: &Path) -> Result<Value> {
     })
 }
 
+/// Where a caller may lay files for a run before it is rendered, in the folder of its job files.
+const INPUTS: &str = "inputs-";
+
+/// What lies in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let name = |e: fs::DirEntry| e.file_name().to_string_lossy().into_owned();
+    entries.map(name).collect()
+}
+
+/// Whether there are only files that a caller laid there for a run.
+pub(super) fn is_prepared(run: &Path) -> bool {
+    let files = names(&slurm(run));
+    names(run) == ["slurm"] && files.iter().all(|name| name.starts_with(INPUTS))
+}
+
 /// Whether no task of a run has ever started: there are job files and nothing else.
 pub(super) fn is_untouched(run: &Path) -> bool {
-    let names = |path: &Path| -> Vec<String> {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let name = |e: fs::DirEntry| e.file_name().to_string_lossy().into_owned();
-        entries.map(name).collect()
-    };
     let nothing_else = names(run)
         .iter()
         .all(|name| name == "slurm" || name == "logs");

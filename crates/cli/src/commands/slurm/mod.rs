@@ -126,6 +126,7 @@ fn show_status(args: &StatusArgs) -> Result<Outcome> {
         if args.json {
             let mut document = status::to_json(&tasks);
             document["run"] = run.display().to_string().into();
+            document["collecting"] = submit::is_collecting(run).into();
             documents.push(document);
             continue;
         }

@@ -168,7 +168,10 @@ fn write_all(plan: &Plan, partial: bool) -> Result<Files> {
             let keys = ["command", "tasks", "share"];
             keys.iter().all(|key| p[*key] == document[*key])
         });
-        let replaced = earlier.is_some() && folder::is_untouched(&plan.folder);
+        let replaced = match earlier {
+            Some(_) => folder::is_untouched(&plan.folder),
+            None => folder::is_prepared(&plan.folder),
+        };
         if !is_empty && !same_run && !replaced {
             let what = match earlier {
                 Some(_) => "another run",

@@ -79,9 +79,14 @@ fn runs_here(plan: &Plan) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message))
 }
 
-/// Whether a job has a task in the queue.
 fn is_queued(job: u64) -> bool {
-    cluster::queue(&Slurm, job).is_some_and(|queue| !queue.is_empty())
+    cluster::is_queued(&Slurm, job)
+}
+
+/// Whether the job that collects a run is in the queue.
+pub(super) fn is_collecting(run: &Path) -> bool {
+    let submitted = Submitted::read(run);
+    submitted.and_then(|s| s.collect).is_some_and(is_queued)
 }
 
 /// No task of the run is in the queue.
