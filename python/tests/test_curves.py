@@ -78,13 +78,63 @@ def test_parameters_are_given_by_name():
         (dict(bounds={"z": (0, 1)}), "bounds names z"),
         (dict(loss="absolute"), "loss='absolute' is not known"),
         (dict(method="newton"), "method='newton' is not known"),
-        (dict(fixed={"c": 1.0}), "needs a formula"),
+        (dict(fixed={"z": 1.0}), "fixed names z; the parameters are a, b, c"),
         (dict(confidence=2.0), "probability between 0 and 1"),
     ],
 )
 def test_what_is_wrong_is_named(given, words):
     with pytest.raises(ValueError, match=words):
         fz.CurveFit(decay).fit(X, Y, **given)
+
+
+def test_hints_say_start_bounds_and_what_is_held():
+    fitter = fz.CurveFit(decay)
+    want = fz.CurveFit("a*exp(-b*x)+c").fit(X, Y, fixed={"c": 0.4}, bounds={"b": (0, 9)})
+    hints = {"a": 2, "b": {"value": 1, "min": 0, "max": 9}, "c": {"value": 0.4, "vary": False}}
+
+    class Parameter:  # lmfit's
+        def __init__(self, value, vary=True, min=-np.inf, max=np.inf, expr=None):
+            self.value, self.vary, self.min, self.max, self.expr = value, vary, min, max, expr
+
+    lmfit = {"a": Parameter(2), "b": Parameter(1, min=0, max=9), "c": Parameter(0.4, vary=False)}
+    hinted = fz.CurveFit(decay)
+    hinted.set_param_hint("b", min=0, max=9)
+    hinted.set_param_hint("c", value=0.4, vary=False)
+    for found in [
+        fitter.fit(X, Y, p0=hints),
+        fitter.fit(X, Y, p0=lmfit),
+        fitter.fit(X, Y, fixed={"c": 0.4}),
+        hinted.fit(X, Y),
+        pickle.loads(pickle.dumps(hinted)).fit(X, Y, p0={"a": {"value": 3}}),
+        pickle.loads(pickle.dumps(hinted.fit(X, Y))),
+    ]:
+        assert found.names == ["a", "b"] and found.fixed == {"c": 0.4}
+        np.testing.assert_allclose(found.popt, want.popt, rtol=1e-8)
+        np.testing.assert_allclose(found.se, want.se, rtol=1e-6)
+        np.testing.assert_allclose(found.predict(X[:3]).se, want.predict(X[:3]).se, rtol=1e-6)
+        assert "c is held at 0.4" in repr(found) and "held" in found._repr_html_()
+    hinted.set_param_hint("c", vary=True, max=0.3)
+    assert hinted.fit(X, Y).params["c"] == 0.3
+    many = fitter.fit_many(X, np.stack([Y, Y]), p0=hints)
+    np.testing.assert_allclose(many.popt, [want.popt] * 2, rtol=1e-6)
+    for bad, words in [
+        ({"a": {"start": 1}}, "has start; what it may have is value, min, max, vary"),
+        ({"z": {"value": 1}}, "p0 names z"),
+        ({"a": Parameter(1, expr="2*b")}, "tied by an expression"),
+        ({"a": {"vary": False}}, "held and has no value"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            fitter.fit(X, Y, p0=bad)
+
+
+def test_many_fits_are_shown_as_a_table():
+    many = fz.CurveFit(decay).fit_many(X, np.stack([Y] * 12), p0=[2, 1, 0])
+    page = many._repr_html_()
+    assert page.count("<tr>") == 11 and "and 2 more" in page and "12 converged" in page
+    frame = pytest.importorskip("pandas") and many.to_dataframe()
+    columns = "a b c a_se b_se c_se chi2 converged status".split()
+    assert list(frame.columns) == columns
+    np.testing.assert_array_equal(frame["b"], many.popt[:, 1])
 
 
 def test_curves_of_the_wrong_kind_are_refused():

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import host
+
 __all__ = ["Data", "bound", "numbers_of", "seed_of", "starts_of"]
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +37,7 @@ def bound(data: Any, coords: Mapping[str, Any] | None = None) -> Data:
     labels = dict(getattr(data, "coords", {})) if hasattr(data, "data_vars") else {}
     labels.update(coords or {})
     for name, value in labels.items():
-        values = np.asarray(value)
+        values = np.asarray(host(value))
         if values.ndim != 1:
             raise ValueError(f"coords['{name}'] needs one axis; it has {values.ndim}")
         out.coords[str(name)] = values
@@ -65,7 +67,7 @@ def _array(name: str, value: Any) -> Any:
         value = np.ma.filled(value.astype(float), np.nan)
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
-    array = np.asarray(value)
+    array = np.asarray(host(value))
     if array.dtype.kind in "fiub":
         return np.asarray(array, dtype=float)
     if array.dtype.kind in "US" or _is_text(array):
@@ -94,7 +96,7 @@ def starts_of(initvals: Any) -> list[Bound] | None:
 def numbers_of(name: str, value: Any) -> Array:
     """The value of a variable at which chains start."""
     try:
-        return np.array(value, dtype=float)
+        return np.array(host(value), dtype=float)
     except (TypeError, ValueError) as error:
         raise TypeError(f"initvals['{name}'] needs numbers: {error}") from error
 

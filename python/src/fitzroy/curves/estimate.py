@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import host
 from .function import Compiled
 from .solve import Found, Problem, called, quantile
 
@@ -46,6 +47,8 @@ class Estimate:
     se: Array
     #: Lower and upper end of the interval of each parameter, at `confidence`.
     ci: Array
+    #: Parameters that were held, which have no place in popt.
+    fixed: dict[str, float]
     #: How the fit ended, in a word: `small_step`, `evaluation_limit`, ...
     status: str
     #: Whether this is a minimum.
@@ -62,6 +65,7 @@ class Estimate:
     ):
         facts = found.facts
         self.names = list(problem.names)
+        self.fixed = dict(problem.held)
         self.popt = found.popt
         self.pcov = found.pcov
         self.se = facts["se"]
@@ -122,7 +126,7 @@ class Estimate:
             return value, partials
         if isinstance(x, (list, tuple)):
             x = np.asarray(x, dtype=float)
-        value = np.asarray(called(self._f, x, self.popt), dtype=float).reshape(-1)
+        value = np.asarray(host(called(self._f, x, self.popt)), dtype=float).reshape(-1)
         partials = np.empty((value.size, len(self.popt)))
         for k, p in enumerate(self.popt):
             step = np.finfo(float).eps ** (1 / 3) * (abs(p) or 1.0)
@@ -130,7 +134,7 @@ class Estimate:
             for side in (-step, step):
                 moved = self.popt.copy()
                 moved[k] = p + side
-                ends.append(np.asarray(called(self._f, x, moved), dtype=float).reshape(-1))
+                ends.append(np.asarray(host(called(self._f, x, moved)), dtype=float).reshape(-1))
             partials[:, k] = (ends[1] - ends[0]) / (2 * step)
         return value, partials
 
@@ -150,7 +154,8 @@ class Estimate:
             "  ".join([row[0].ljust(widths[0]), *[c.rjust(w) for c, w in zip(row[1:], widths[1:])]])
             for row in table
         ]
-        return "\n".join([self._headline(), *lines, *self.findings])
+        held = [f"{name} is held at {value:.6g}" for name, value in self.fixed.items()]
+        return "\n".join([self._headline(), *lines, *held, *self.findings])
 
     def _headline(self) -> str:
         how = "converged" if self.converged else f"NOT CONVERGED ({self.status})"
@@ -168,6 +173,8 @@ class Estimate:
             + "</tr>"
             for row in self.rows()
         )
+        for name, value in self.fixed.items():
+            cells += f"<tr><th>{html.escape(name)}</th><td>{value:.6g}</td><td>held</td></tr>"
         percent = f"{100 * self.confidence:g}%"
         found = "".join(f"<li>{html.escape(f)}</li>" for f in self.findings)
         return (
@@ -180,11 +187,11 @@ class Estimate:
         import matplotlib.pyplot as plt
 
         ax = plt.gca() if ax is None else ax
-        x = np.asarray(x)
+        x = np.asarray(host(x))
         order = np.argsort(x)
         found = self.predict(x[order])
         if y is not None:
-            ax.plot(x, y, ".", color="0.6")
+            ax.plot(x, np.asarray(host(y)), ".", color="0.6")
         ax.plot(x[order], found.value)
         ax.fill_between(x[order], found.lower, found.upper, alpha=0.3)
         return ax

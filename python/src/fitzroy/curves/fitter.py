@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import host
 from ..tracing import Untraceable, needed_names, parameter_names
 from .estimate import Estimate
 from .function import Compiled, of_formula, of_function
+from .hints import Held, Hint, hints_of, of_params
+from .many import ManyEstimates
 from .scipy_form import bounds_of, curve_fit, untraced
 from .solve import Problem, feasible, fit_formula, processors, solve
 from .words import UntracedWarning
@@ -19,30 +22,24 @@ from .words import UntracedWarning
 __all__ = ["Again", "CurveFit", "ManyEstimates"]
 
 Array = np.ndarray[Any, Any]
+#: What nobody said anything of.
+NO_BOUNDS = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
-class ManyEstimates:
-    """The results of many fits: a row for each."""
+class _Asked:
+    """The curve, and what is asked of the parameters that are fitted."""
 
-    #: Names of the parameters.
+    curve: Callable[..., Any] | str
     names: list[str]
-    #: Values, (n_fits, n_parameters); NaN where nothing could be fitted.
-    popt: Array
-    #: Standard errors; NaN where there are none.
-    se: Array
-    #: Sum of squares of each fit.
-    chi2: Array
-    #: Whether each is a minimum.
-    converged: Array
-    #: How each ended.
-    status: list[str]
+    start: Array | None
+    lower: Array
+    upper: Array
+    held: dict[str, float]
 
-    def __len__(self) -> int:
-        return len(self.status)
-
-    def __repr__(self) -> str:
-        return f"{len(self)} fits of {', '.join(self.names)}: {int(self.converged.sum())} converged"
+    @property
+    def bounded(self) -> bool:
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
 
 
 class CurveFit:
@@ -56,6 +53,21 @@ class CurveFit:
         if not callable(curve) and not isinstance(curve, str):
             raise TypeError(f"a curve is a function or a formula, not {type(curve).__name__}")
         self.curve = curve
+        self._hints: dict[str, Hint] = {}
+
+    def set_param_hint(
+        self,
+        name: str,
+        value: float | None = None,
+        vary: bool | None = None,
+        min: float | None = None,  # noqa: A002 - lmfit's words
+        max: float | None = None,  # noqa: A002
+    ) -> None:
+        """What fits take for a parameter of which they are told nothing else: its start, whether it
+        varies, and its bounds. What was said before stays where nothing is given."""
+        hint = self._hints.setdefault(name, {})
+        given = {"value": value, "vary": vary, "min": min, "max": max}
+        hint.update({word: said for word, said in given.items() if said is not None})
 
     def __repr__(self) -> str:
         name = self.curve if isinstance(self.curve, str) else getattr(self.curve, "__name__", "?")
@@ -74,7 +86,7 @@ class CurveFit:
         sigma: Any = None,
         *,
         p0: Any = None,
-        bounds: Any = (-np.inf, np.inf),
+        bounds: Any = NO_BOUNDS,
         fixed: Mapping[str, float] | None = None,
         absolute_sigma: bool = False,
         method: str = "auto",
@@ -89,13 +101,14 @@ class CurveFit:
         """Fits y at x.
 
         x is an array of n points, an array of rows of n points each, or a dict of columns for a
-        formula. p0 is a list, or a dict by name; without it starting values are found. bounds are a
-        pair of arrays, SciPy's `Bounds`, or a dict of pairs by name. `fixed` holds parameters of a
-        formula at a number. sigma are standard deviations of y.
+        formula. p0 is a list, or a dict by name; without it starting values are found. In the place
+        of a number a dict may say more, `{'value': 1, 'min': 0, 'max': 2, 'vary': False}`, and so
+        may lmfit's `Parameters`. bounds are a pair of arrays, SciPy's `Bounds`, or a dict of pairs
+        by name. `fixed` holds parameters at a number. sigma are standard deviations of y.
 
         Raises ValueError for what is wrong with the data; a fit that does not converge is a result.
         """
-        y = np.ascontiguousarray(y, dtype=float).reshape(-1)
+        y = np.ascontiguousarray(host(y), dtype=float).reshape(-1)
         options: dict[str, Any] = {
             "loss": loss,
             "f_scale": f_scale,
@@ -109,37 +122,33 @@ class CurveFit:
         if threads is not None:
             options["threads"] = threads
         if sigma is not None:
-            sigma = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, dtype=float), y.shape))
-        if isinstance(self.curve, str):
-            names = self.names(x)
-            if fixed:
-                options["fixed"] = [(k, float(v)) for k, v in fixed.items()]
-                names = [name for name in names if name not in fixed]
-        elif fixed:
-            raise ValueError("`fixed` needs a formula; write a function without that parameter")
-        else:
-            names = self.names(x, p0)
-        lower, upper = _named_bounds(bounds, names)
+            sigma = np.ascontiguousarray(
+                np.broadcast_to(np.asarray(host(sigma), dtype=float), y.shape)
+            )
+        asked = self._asked(x, p0, bounds, fixed)
+        if asked.held and isinstance(self.curve, str):
+            options["fixed"] = list(asked.held.items())
         problem = Problem(
-            self.curve if callable(self.curve) else _no_function,
+            asked.curve if callable(asked.curve) else _no_function,
             x,
             y,
-            names,
+            asked.names,
             sigma,
             None,
-            _named_values(p0, names),
-            lower,
-            upper,
-            bool(np.isfinite(lower).any() or np.isfinite(upper).any()),
+            asked.start,
+            asked.lower,
+            asked.upper,
+            asked.bounded,
             absolute_sigma,
             method,
             options=options,
+            held=asked.held,
         )
-        return self._fitted(problem)
+        return self._fitted(problem, asked)
 
-    def _fitted(self, problem: Problem) -> Estimate:
-        if isinstance(self.curve, str):
-            text = self.curve
+    def _fitted(self, problem: Problem, asked: _Asked) -> Estimate:
+        if isinstance(asked.curve, str):
+            text = asked.curve
             made = of_formula(text, _columns(problem.x))
             made.parameters = list(problem.names)
             found = fit_formula(problem, made)
@@ -150,8 +159,42 @@ class CurveFit:
         found = solve(problem)
         if found.reason:
             warnings.warn(untraced(found.reason), UntracedWarning, stacklevel=3)
-        again = Again(None, self.curve, problem) if found.made else None
+        again = Again(None, asked.curve, problem) if found.made else None
         return Estimate(found, problem, again)
+
+    def _asked(self, x: Any, p0: Any, bounds: Any, fixed: Mapping[str, float] | None) -> _Asked:
+        """What is asked of the parameters, by this call and by hints."""
+        names, held = self.names(x, p0), dict(fixed or {})
+        hints = of_params(p0) if isinstance(p0, Mapping) else None
+        if hints is not None or (p0 is None and self._hints):
+            said = {
+                name: {**self._hints.get(name, {}), **(hints or {}).get(name, {})}
+                for name in {**self._hints, **(hints or {})}
+            }
+            p0, limits, more = hints_of(said, names)
+            held = {**more, **held}
+            if isinstance(bounds, Mapping):
+                bounds = {**limits, **bounds}
+            elif bounds is NO_BOUNDS:
+                bounds = limits
+        _known(held, names, "fixed")
+        free = [name for name in names if name not in held]
+        curve = self.curve
+        if held and not isinstance(curve, str):
+            curve = Held(curve, names, {name: float(value) for name, value in held.items()})
+        if isinstance(p0, Mapping):
+            p0 = {name: value for name, value in p0.items() if name not in held}
+        if isinstance(bounds, Mapping):
+            bounds = {name: pair for name, pair in bounds.items() if name not in held}
+        lower, upper = _named_bounds(bounds, free)
+        return _Asked(
+            curve,
+            free,
+            _named_values(p0, free),
+            lower,
+            upper,
+            {name: float(value) for name, value in held.items()},
+        )
 
     def names(self, x: Any, p0: Any = None) -> list[str]:
         """Names of the parameters, for an x of this form."""
@@ -178,7 +221,8 @@ class CurveFit:
         sigma: Any = None,
         *,
         p0: Any = None,
-        bounds: Any = (-np.inf, np.inf),
+        bounds: Any = NO_BOUNDS,
+        fixed: Mapping[str, float] | None = None,
         absolute_sigma: bool = False,
         threads: int | None = None,
         **options: Any,
@@ -188,21 +232,23 @@ class CurveFit:
         What is wrong with one fit is its status, and its row of `popt` is NaN. The function must be
         one that can be traced.
         """
-        y = np.asarray(y, dtype=float)
+        y = np.asarray(host(y), dtype=float)
         if y.ndim != 2:
             raise ValueError(f"y needs two axes, fits and points; it has {y.ndim}")
         n_fits, n = y.shape
-        names = self.names(x, p0)
-        lower, upper = _named_bounds(bounds, names)
+        asked = self._asked(x, p0, bounds, fixed)
+        names = asked.names
         options.update(absolute_sigma=absolute_sigma, threads=threads or processors())
-        made = self._of_many(x, n_fits, n, names)
-        start = _named_values(p0, names)
-        if start is not None:
-            options["p0"] = list(zip(made.parameters, start.tolist()))
-        if np.isfinite(lower).any() or np.isfinite(upper).any():
-            options["bounds"] = list(zip(made.parameters, lower.tolist(), upper.tolist()))
+        made = _of_many(asked, x, n_fits, n)
+        if asked.held and isinstance(asked.curve, str):
+            options["fixed"] = list(asked.held.items())
+        if asked.start is not None:
+            options["p0"] = list(zip(made.parameters, asked.start.tolist()))
+        if asked.bounded:
+            ends = zip(made.parameters, asked.lower.tolist(), asked.upper.tolist())
+            options["bounds"] = list(ends)
         if sigma is not None:
-            sigma = np.broadcast_to(np.asarray(sigma, dtype=float), y.shape)
+            sigma = np.broadcast_to(np.asarray(host(sigma), dtype=float), y.shape)
             sigma = np.ascontiguousarray(sigma).reshape(-1)
         facts = made.curve.fit_many(
             made.columns, np.ascontiguousarray(y).reshape(-1), sigma, n_fits, options
@@ -212,29 +258,6 @@ class CurveFit:
         if order != list(range(len(order))):
             popt, se = popt[:, order], se[:, order]
         return ManyEstimates(names, popt, se, facts["chi2"], facts["converged"], facts["status"])
-
-    def _of_many(self, x: Any, n_fits: int, n: int, names: Sequence[str]) -> Compiled:
-        """The curve over the points of all fits, one fit after the other."""
-        if isinstance(self.curve, str):
-            columns = {k: _tiled(v, n_fits, n) for k, v in _columns(x).items()}
-            made = of_formula(self.curve, columns)
-        else:
-            x = _array(x)
-            each = x.shape == (n_fits, n) and n_fits > 1
-            one = x[0] if each else x
-            theta = np.ones(len(names))
-            traced = of_function(self.curve, one, n, names, theta.tolist())
-            if each:
-                if len(traced.columns) != 1:
-                    raise Untraceable("x with a row for each fit, and a function of other arrays")
-                columns = {traced.columns[0][0]: np.ascontiguousarray(x).reshape(-1)}
-            else:
-                columns = {k: _tiled(v, n_fits, n) for k, v in traced.columns}
-            made = Compiled(traced.text, columns, traced.parameters)
-        if made.unused:
-            unused = ", ".join(names[k] for k in made.unused)
-            raise ValueError(f"the curve does not depend on {unused}")
-        return made
 
 
 class Again:
@@ -258,12 +281,38 @@ class Again:
         return of_function(self.f, x, x.shape[-1], self.names, self.theta)
 
 
+def _of_many(asked: _Asked, x: Any, n_fits: int, n: int) -> Compiled:
+    """The curve over the points of all fits, one fit after the other."""
+    names = asked.names
+    if isinstance(asked.curve, str):
+        columns = {k: _tiled(v, n_fits, n) for k, v in _columns(x).items()}
+        made = of_formula(asked.curve, columns)
+        made.parameters = list(names)
+    else:
+        x = _array(x)
+        each = x.shape == (n_fits, n) and n_fits > 1
+        one = x[0] if each else x
+        theta = feasible(asked.lower, asked.upper) if asked.start is None else asked.start
+        traced = of_function(asked.curve, one, n, names, theta.tolist())
+        if each:
+            if len(traced.columns) != 1:
+                raise Untraceable("x with a row for each fit, and a function of other arrays")
+            columns = {traced.columns[0][0]: np.ascontiguousarray(x).reshape(-1)}
+        else:
+            columns = {k: _tiled(v, n_fits, n) for k, v in traced.columns}
+        made = Compiled(traced.text, columns, traced.parameters)
+    if made.unused:
+        unused = ", ".join(names[k] for k in made.unused)
+        raise ValueError(f"the curve does not depend on {unused}")
+    return made
+
+
 def _no_function(*_: object) -> Any:
     raise TypeError("the curve is a formula")
 
 
 def _array(x: Any) -> Any:
-    x = x.to_numpy() if hasattr(x, "to_numpy") else x
+    x = x.to_numpy() if hasattr(x, "to_numpy") else host(x)
     return np.asarray(x, dtype=float) if isinstance(x, (list, tuple, np.ndarray)) else x
 
 
@@ -274,9 +323,9 @@ def _columns(x: Any) -> dict[str, Array]:
     elif hasattr(x, "columns"):
         items = [(name, x[name]) for name in x.columns]
     else:
-        array = np.asarray(x, dtype=float)
+        array = np.asarray(host(x), dtype=float)
         items = [("x", array)] if array.ndim == 1 else [(f"x{k}", c) for k, c in enumerate(array)]
-    return {str(k): np.ascontiguousarray(v, dtype=float).reshape(-1) for k, v in items}
+    return {str(k): np.ascontiguousarray(host(v), dtype=float).reshape(-1) for k, v in items}
 
 
 def _tiled(column: Array, n_fits: int, n: int) -> Array:
@@ -296,7 +345,7 @@ def _named_values(p0: Any, names: Sequence[str]) -> Array | None:
             missing = ", ".join(n for n in names if n not in p0)
             raise ValueError(f"p0 has no value for {missing}; give all of them, or none")
         return np.array([float(p0[name]) for name in names])
-    out = np.atleast_1d(np.asarray(p0, dtype=float))
+    out = np.atleast_1d(np.asarray(host(p0), dtype=float))
     if out.shape != (len(names),):
         raise ValueError(f"p0 needs {len(names)} values, for {', '.join(names)}; it has {out.size}")
     return out

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import host
 from ..tracing import parameter_names
 from .solve import Found, Problem, solve
 from .words import UntracedWarning, optimize_warning
@@ -140,7 +141,7 @@ def problem_of(
     kwargs: dict[str, Any],
 ) -> Problem:
     if p0 is not None:
-        p0 = np.atleast_1d(np.asarray(p0, dtype=float))
+        p0 = np.atleast_1d(np.asarray(host(p0), dtype=float))
     names = parameter_names(f, None if p0 is None else p0.size)
     n = len(names)
     lower, upper = bounds_of(bounds, n)
@@ -156,7 +157,9 @@ def problem_of(
         raise ValueError(
             "Method 'lm' only works for unconstrained problems. Use 'trf' or 'dogbox' instead."
         )
+    # What a function that is called gets: a data frame or an array of another library, perhaps.
     given = None if isinstance(xdata, (list, tuple, np.ndarray)) else xdata
+    xdata, ydata, sigma = host(xdata), host(ydata), host(sigma)
     xdata, ydata, sigma = _data(xdata, ydata, sigma, check_finite, nan_policy)
     if "args" in kwargs:
         raise ValueError("'args' is not a supported keyword argument.")
@@ -200,7 +203,7 @@ def bounds_of(bounds: Any, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
         raise ValueError("`bounds` must contain 2 elements.")
     out = []
     for one in bounds:
-        array = np.asarray(one, dtype=float)
+        array = np.asarray(host(one), dtype=float)
         if array.ndim == 0:
             array = np.full(n, float(array))
         if array.shape != (n,):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _fitzroy
+from ..arrays import host
 from ..tracing import Untraceable, in_float64
 from .function import Compiled, of_function
 
@@ -52,6 +53,8 @@ class Problem:
     given: Any = None
     #: Options of the library by its names: loss, covariance, max_evaluations, threads, ...
     options: dict[str, Any] = field(default_factory=dict)
+    #: Parameters that are held, which are not among the names.
+    held: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -195,10 +198,10 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         values: Callable[[Any], Any] = lambda theta: point(theta)[0]
         slopes = lambda theta: point(theta)[1]
     else:
-        values = lambda theta: np.asarray(called(problem.f, x, theta), dtype=float)
+        values = lambda theta: np.asarray(host(called(problem.f, x, theta)), dtype=float)
         if problem.jac is not None:
             jac = problem.jac
-            slopes = lambda theta: np.asarray(called(jac, x, theta), dtype=float)
+            slopes = lambda theta: np.asarray(host(called(jac, x, theta)), dtype=float)
     residuals = _Last(lambda theta: np.ravel(whiten(values(theta) - problem.y)).astype(float))
     jacobian = None
     if slopes is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import host
 from ..curves.scipy_form import EVERYWHERE, infodict, message_of, problem_of, solved
 from . import device as devices
 from .config import HybridStreamingConfig
@@ -230,6 +231,8 @@ def _starts(method: str | None, kwargs: dict[str, Any]) -> tuple[int, str | None
 
 def _bounds(bounds: Any) -> Any:
     """A pair of infinities as no bounds, which `is` them."""
+    if isinstance(bounds, tuple) and len(bounds) == 2:
+        bounds = (host(bounds[0]), host(bounds[1]))
     if isinstance(bounds, tuple) and len(bounds) == 2 and np.ndim(bounds[0]) == 0:
         if np.ndim(bounds[1]) == 0 and tuple(map(float, bounds)) == EVERYWHERE:
             return EVERYWHERE
@@ -238,12 +241,13 @@ def _bounds(bounds: Any) -> Any:
 
 def _chosen(xdata: Any, ydata: Any, sigma: Any, mask: Any) -> tuple[Any, Any, Any]:
     """Data as NumPy's arrays, where they are arrays of JAX or the like, without masked points."""
+    xdata, ydata, sigma = host(xdata), host(ydata), host(sigma)
     if not isinstance(xdata, np.ndarray) and hasattr(xdata, "__array__"):
         if not hasattr(xdata, "columns"):
             xdata = np.asarray(xdata)
     if mask is None:
         return xdata, ydata, sigma
-    mask = np.asarray(mask, dtype=bool)
+    mask = np.asarray(host(mask), dtype=bool)
     y = np.asarray(ydata)
     if mask.shape != y.shape:
         raise ValueError(f"data_mask has shape {mask.shape}, ydata {y.shape}")
