@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def solved(problem: Problem, stacklevel: int = 3) -> Found:
             maxfev=problem.options.get("max_evaluations", 5000)
         )
         raise RuntimeError("Optimal parameters not found: " + message)
-    if np.isnan(found.pcov).any():  # none is known
+    if np.logical_or.reduce(np.isnan(found.pcov), axis=None):  # none is known
         found.pcov = np.full_like(found.pcov, np.inf)
         message = "Covariance of the parameters could not be estimated"
         warnings.warn(message, category=optimize_warning(), stacklevel=stacklevel)
@@ -196,7 +197,7 @@ def problem_of(
 def bounds_of(bounds: Any, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Lower and upper bounds of n parameters, from a pair or from SciPy's `Bounds`."""
     if bounds is EVERYWHERE:
-        return np.full(n, -np.inf), np.full(n, np.inf)
+        return _everywhere(n)
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
         bounds = (bounds.lb, bounds.ub)
     if len(bounds) != 2:
@@ -212,6 +213,14 @@ def bounds_of(bounds: Any, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any
     if np.any(out[0] >= out[1]):
         raise ValueError("Each lower bound must be strictly less than each upper bound.")
     return out[0], out[1]
+
+
+@lru_cache
+def _everywhere(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    out = np.full(n, -np.inf), np.full(n, np.inf)
+    for ends in out:
+        ends.flags.writeable = False
+    return out
 
 
 def _data(
@@ -234,10 +243,15 @@ def _data(
 
 
 def _finite(values: Any, dtype: type[float]) -> np.ndarray[Any, Any]:
-    """As `np.asarray_chkfinite`; the sum of a large array tells sooner."""
+    """As `np.asarray_chkfinite`, sooner; of a large array by its sum."""
     array = np.asarray(values, dtype=dtype)
-    if array.size > LARGE and np.isfinite(np.add.reduce(array, axis=None)):
-        return array
+    if array.size <= LARGE:
+        if np.logical_and.reduce(np.isfinite(array), axis=None):
+            return array
+    else:
+        with np.errstate(all="ignore"):
+            if np.isfinite(np.add.reduce(array, axis=None)):
+                return array
     return np.asarray_chkfinite(array)
 
 

@@ -16,12 +16,14 @@ import numpy as np
 
 from .arguments import needed_names, parameter_names, safe_names
 from .jax_calls import in_float64, trace_jax
+from .memory import identity
 from .nodes import Node, Tape, Untraceable, formula
 from .numpy_calls import Rows, Traced
 
 __all__ = [
     "Trace",
     "Untraceable",
+    "identity",
     "in_float64",
     "needed_names",
     "parameter_names",
