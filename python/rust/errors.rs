@@ -25,10 +25,19 @@ pub(crate) fn unknown(argument: &str, value: &str, names: &[&str]) -> PyErr {
 
 /// A message with settings as arguments of this package.
 pub(crate) fn spelled(text: &str) -> String {
-    // PyMC's name for it.
-    let text = text.replace("⟨seed", "⟨random_seed");
+    let mut text = text.to_string();
+    for (of_library, here) in CALLED {
+        text = text.replace(of_library, here);
+    }
     Spelling::Arguments.spell(&text).into_owned()
 }
+
+/// Settings of the library that have another name here: PyMC's, SciPy's, or one of our own.
+const CALLED: [(&str, &str); 3] = [
+    ("⟨seed", "⟨random_seed"),
+    ("⟨missing drop⟩", "⟨nan_policy omit⟩"),
+    ("⟨centring auto⟩", "as_written=False"),
+];
 
 /// The value of `argument` that has this name.
 pub(crate) fn named<T: Named>(argument: &str, name: &str) -> PyResult<T> {

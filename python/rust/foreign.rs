@@ -9,7 +9,7 @@ use fitzroy::{Error, ErrorKind};
 use fitzroy_session::density;
 use fitzroy_session::face::silent;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -123,6 +123,16 @@ fn described(source: &Bound<'_, PyDict>, trouble: &Trouble) -> PyResult<Foreign<
     }
 }
 
+fn no_pair(given: &Bound<'_, PyAny>) -> PyErr {
+    let kind = given
+        .get_type()
+        .name()
+        .map_or_else(|_| "something else".into(), |n| n.to_string());
+    PyTypeError::new_err(format!(
+        "the function needs to give the log density and an array of its slopes; it gave one {kind}"
+    ))
+}
+
 /// A density that Python computes, one call at a time.
 struct Callback {
     dim: usize,
@@ -151,7 +161,8 @@ impl LogDensity for Callback {
     fn value_and_gradient(&self, x: &[f64], gradient: &mut [f64]) -> Result<f64, Refused> {
         let called = Python::attach(|py| {
             let given = self.function.call1(py, (PyArray1::from_slice(py, x),))?;
-            let (value, slopes) = given.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>(py)?;
+            let pair = given.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>(py);
+            let (value, slopes) = pair.map_err(|_| no_pair(given.bind(py)))?;
             filled(&slopes, gradient, "slopes")?;
             value.extract::<f64>()
         });

@@ -22,8 +22,10 @@ pub(crate) fn usage(name: &str) -> PyResult<String> {
     if let Some(found) = function(name) {
         return Ok(format!("`{}`: {}", found.usage(), found.meaning));
     }
-    Err(PyAttributeError::new_err(match name.starts_with(char::is_uppercase) {
-        true => unknown_family(name),
-        false => unknown(name),
-    }))
+    Err(PyAttributeError::new_err(
+        match name.starts_with(char::is_uppercase) {
+            true => unknown_family(name),
+            false => unknown(name),
+        },
+    ))
 }

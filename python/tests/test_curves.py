@@ -127,6 +127,46 @@ def test_hints_say_start_bounds_and_what_is_held():
             fitter.fit(X, Y, p0=bad)
 
 
+def test_the_curve_and_its_band_are_drawn():
+    figure = pytest.importorskip("matplotlib.figure")
+    ax = figure.Figure().add_subplot()
+    found = fz.CurveFit(decay).fit(X, Y)
+    assert found.plot(X[::-1], Y[::-1], ax=ax) is ax
+    points, curve = ax.lines
+    np.testing.assert_allclose(curve.get_ydata(), decay(X, *found.popt))
+    np.testing.assert_allclose(points.get_xdata(), X[::-1])
+    assert len(ax.collections) == 1
+
+
+def test_points_with_gaps_are_refused_or_left_out():
+    gaps = np.isin(np.arange(60), [3, 17, 40])
+    y, x, sigma = Y.copy(), X.copy(), np.full(60, 0.1)
+    y[3], x[17], sigma[40] = np.nan, np.nan, np.nan
+    want = fz.CurveFit(decay).fit(X[~gaps], Y[~gaps], 0.1)
+    with pytest.raises(ValueError, match="row 4.*nan_policy='omit'"):
+        fz.CurveFit(decay).fit(X, y)
+    for curve, at in [
+        (decay, x),
+        (decay, list(x)),
+        ("a*exp(-b*x)+c", x),
+        ("a*exp(-b*x)+c", {"x": x}),
+    ]:
+        found = fz.CurveFit(curve).fit(at, y, sigma, nan_policy="omit")
+        assert found.n == 57
+        np.testing.assert_allclose(found.popt, want.popt, rtol=1e-9)
+    # What is masked is missing, and not what stands below the mask.
+    masked = np.ma.array(Y, mask=gaps)
+    found = fz.CurveFit(decay).fit(np.ma.array(X), masked, 0.1, nan_policy="omit")
+    np.testing.assert_allclose(found.popt, want.popt, rtol=1e-9)
+    np.testing.assert_allclose(fz.curve_fit(decay, X, masked, nan_policy="omit")[0], want.popt)
+    with pytest.raises(ValueError, match="must not contain infs or NaNs"):
+        fz.curve_fit(decay, X, masked)
+    many = fz.CurveFit(decay).fit_many(X, np.ma.stack([masked, np.ma.array(Y)]), p0=[2, 1, 0])
+    assert list(many.converged) == [False, True]
+    with pytest.raises(ValueError, match="nan_policy='drop' is not known"):
+        fz.CurveFit(decay).fit(X, Y, nan_policy="drop")
+
+
 def test_many_fits_are_shown_as_a_table():
     many = fz.CurveFit(decay).fit_many(X, np.stack([Y] * 12), p0=[2, 1, 0])
     page = many._repr_html_()

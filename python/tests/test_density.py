@@ -99,6 +99,8 @@ def test_what_does_not_fit_is_said_before_anything_runs():
         fz.Density(gamma, dim=2, expand=gamma)
     with pytest.raises(TypeError, match="not a float"):
         fz.Density(1.5, dim=2)
+    with pytest.raises(TypeError, match="an array of its slopes; it gave one float"):
+        fz.Density(lambda x: 1.0, dim=2).sample(progressbar=False)
     with pytest.raises(TypeError, match="give both alike"):
         fz.Density(123456, dim=2, variables={"a": (2,)}, expand=gamma)
     with pytest.raises(ValueError, match="dim: a library says that itself"):

@@ -5,7 +5,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import fitzroy as fz
-from fitzroy import nlsq, stop_signal, weather
+from fitzroy import nlsq, slurm, stop_signal, weather
 
 
 def line(x: "np.ndarray[tuple[int], np.dtype[np.float64]]", a: float, b: float) -> object:
@@ -21,6 +21,17 @@ assert_type(fz.CurveFit("a*x").fit_many(x, [x]), fz.ManyEstimates)
 popt, pcov = fz.curve_fit(line, x, x)
 assert_type(fz.Model("mu ~ Normal(0, 1)").text, str)
 assert_type(fz.from_pymc(None).text, str)
+m = fz.Builder()
+mu = m.Normal("mu", 0, 10)
+assert_type(m.text, str)
+assert_type(m.model, fz.Model)
+assert_type(m.let("twice", np.exp(2 * mu["groups"]) + 1, dims=["groups"]).text, str)
+job = fz.slurm.submit(fz.sample, None, draws=10, out="run", tasks=2)
+assert_type(job, slurm.Job)
+assert_type(job.status().state, str)
+assert_type(job.wait(1.5), slurm.Status)
+assert_type(job.files, dict[str, str])
+assert_type(fz.CurveFit("a*x").fit(x, x, p0={"a": {"value": 1}}).fixed, dict[str, float])
 assert_type(fz.devices().names, list[str])
 assert_type(fz.verify().passed, bool)
 assert_type(fz.diagnose("run").verdict, str)

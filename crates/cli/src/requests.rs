@@ -99,9 +99,24 @@ pub fn settings(text: &str) -> String {
             true => out += &format!("⟨{}⟩", name.replace('-', "_")),
             false => out += &rest[at..at + 2 + name.len()],
         }
-        rest = &after[name.len()..];
+        rest = without_placeholder(&after[name.len()..]);
     }
     out + rest
+}
+
+/// What follows a flag, without the word for its value: ` <UNIT>`.
+fn without_placeholder(rest: &str) -> &str {
+    let value = rest.strip_prefix(" <").and_then(|r| r.split_once('>'));
+    match value {
+        Some((word, after))
+            if word
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || "_:|".contains(c)) =>
+        {
+            after
+        }
+        _ => rest,
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +136,10 @@ mod tests {
             ),
             ("a -- b, 1--2, ---", "a -- b, 1--2, ---"),
             ("none", "none"),
+            (
+                "for '--unit <UNIT>' or --set <KEY=1>",
+                "for '⟨unit⟩' or ⟨set⟩ <KEY=1>",
+            ),
         ];
         for (text, want) in cases {
             assert_eq!(settings(text), want);

@@ -16,8 +16,12 @@ def host(value: Any) -> Any:
     """An array of another library as one of NumPy, on this side of the bus; all else as it is.
 
     What lies in the memory of the processor is shared and not copied; what lies on a GPU is copied
-    once. The result is not to be written to.
+    once. The result is not to be written to. What is masked becomes NaN.
     """
+    if type(value) is np.ndarray:
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        return np.ma.filled(value.astype(float), np.nan)
     if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
         return value
     if hasattr(value, "detach"):  # PyTorch, whose tensors may be part of a graph of derivatives

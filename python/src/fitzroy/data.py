@@ -63,8 +63,6 @@ def _items(data: Any) -> list[tuple[Any, Any]]:
 
 def _array(name: str, value: Any) -> Any:
     """An array for the library."""
-    if np.ma.isMaskedArray(value):
-        value = np.ma.filled(value.astype(float), np.nan)
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
     array = np.asarray(host(value))

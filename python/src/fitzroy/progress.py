@@ -23,7 +23,7 @@ def progress(asked: bool | Progress) -> tuple[Progress | None, Callable[[], None
         return asked, lambda: None
     if not asked:
         return None, lambda: None
-    shown = _notebook() or _terminal()
+    shown = _marimo() or _notebook() or _terminal()
     return (shown, shown.end) if shown is not None else (None, lambda: None)
 
 
@@ -37,7 +37,7 @@ def tell(notes: list[tuple[str, str]], stacklevel: int) -> None:
 
 
 def _notebook() -> _Shown | None:
-    """A bar in Jupyter or marimo; none elsewhere."""
+    """A bar in Jupyter; none elsewhere."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not hasattr(shell, "kernel"):
@@ -48,9 +48,24 @@ def _notebook() -> _Shown | None:
     if handle is None:
         return None
     return _Shown(
-        lambda text, part: handle.update(HTML(f"<progress value={part:.3f}></progress> {text}")),
-        "",
+        lambda text, part: handle.update(HTML(_bar(text, part))), lambda: handle.update(HTML(""))
     )
+
+
+def _marimo() -> _Shown | None:
+    """A bar in marimo, in the place of what the cell shows; none elsewhere."""
+    marimo = sys.modules.get("marimo")
+    if marimo is None or not marimo.running_in_notebook():
+        return None
+
+    def show(text: str, part: float) -> None:
+        marimo.output.replace(marimo.Html(_bar(text, part)))
+
+    return _Shown(show, marimo.output.clear)
+
+
+def _bar(text: str, part: float) -> str:
+    return f"<progress value={part:.3f}></progress> {text}"
 
 
 def _terminal() -> _Shown | None:
@@ -61,12 +76,17 @@ def _terminal() -> _Shown | None:
         sys.stderr.write(f"\r\x1b[K[{('#' * int(20 * part)).ljust(20)}] {text}")
         sys.stderr.flush()
 
-    return _Shown(show, "\n")
+    def end() -> None:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+    return _Shown(show, end)
 
 
 class _Shown:
-    def __init__(self, show: Callable[[str, float], Any], last: str) -> None:
-        self._show, self._last = show, last
+    def __init__(self, show: Callable[[str, float], Any], end: Callable[[], Any]) -> None:
+        """Shows a text and a part with `show`, and takes that away with `end`."""
+        self._show, self._end = show, end
         self._began = time.monotonic()
         self._shown_at = 0.0
         self._used = False
@@ -87,6 +107,5 @@ class _Shown:
         self._show(f"{100 * part:.0f} %, slowest chain {slowest}/{total}{diverged}{left}", part)
 
     def end(self) -> None:
-        if self._used and self._last:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        if self._used:
+            self._end()

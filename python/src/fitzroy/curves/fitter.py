@@ -13,6 +13,7 @@ from ..arrays import host
 from ..tracing import Untraceable, needed_names, parameter_names
 from .estimate import Estimate
 from .function import Compiled, of_formula, of_function
+from .gaps import without_gaps
 from .hints import Held, Hint, hints_of, of_params
 from .many import ManyEstimates
 from .scipy_form import bounds_of, curve_fit, untraced
@@ -97,6 +98,7 @@ class CurveFit:
         max_evaluations: int | None = None,
         seed: int = 42,
         threads: int | None = None,
+        nan_policy: str = "raise",
     ) -> Estimate:
         """Fits y at x.
 
@@ -104,7 +106,8 @@ class CurveFit:
         formula. p0 is a list, or a dict by name; without it starting values are found. In the place
         of a number a dict may say more, `{'value': 1, 'min': 0, 'max': 2, 'vary': False}`, and so
         may lmfit's `Parameters`. bounds are a pair of arrays, SciPy's `Bounds`, or a dict of pairs
-        by name. `fixed` holds parameters at a number. sigma are standard deviations of y.
+        by name. `fixed` holds parameters at a number. sigma are standard deviations of y. Points
+        with NaN are an error, and are left out with `nan_policy='omit'`.
 
         Raises ValueError for what is wrong with the data; a fit that does not converge is a result.
         """
@@ -126,6 +129,11 @@ class CurveFit:
                 np.broadcast_to(np.asarray(host(sigma), dtype=float), y.shape)
             )
         asked = self._asked(x, p0, bounds, fixed)
+        if nan_policy == "omit":
+            x = _columns(x) if isinstance(self.curve, str) else _array(x)
+            x, y, sigma = without_gaps(x, y, sigma)
+        elif nan_policy != "raise":
+            raise ValueError(f"nan_policy='{nan_policy}' is not known; it is 'raise' or 'omit'")
         if asked.held and isinstance(self.curve, str):
             options["fixed"] = list(asked.held.items())
         problem = Problem(
@@ -268,7 +276,7 @@ class Again:
         self.f = f
         self.names = list(problem.names)
         self.held = dict(problem.options.get("fixed", []))
-        self.theta = feasible(problem.lower, problem.upper).tolist()
+        self.bounds = (problem.lower, problem.upper)
 
     def __call__(self, x: Any) -> Compiled:
         if self.text is not None:
@@ -278,7 +286,8 @@ class Again:
             return made
         assert self.f is not None, "there is a text or a function"
         x = _array(x)
-        return of_function(self.f, x, x.shape[-1], self.names, self.theta)
+        theta = feasible(*self.bounds).tolist()
+        return of_function(self.f, x, x.shape[-1], self.names, theta)
 
 
 def _of_many(asked: _Asked, x: Any, n_fits: int, n: int) -> Compiled:

@@ -1,0 +1,36 @@
+"""Points with missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["without_gaps"]
+
+Array = np.ndarray[Any, Any]
+
+
+def without_gaps(x: Any, y: Array, sigma: Array | None) -> tuple[Any, Array, Array | None]:
+    """The points at which nothing is NaN: neither of y, of sigma, nor of a column of x, which are
+    an array or a dict of columns.
+
+    Raises ValueError for an x of another kind, or of other points.
+    """
+    gaps = np.isnan(y)
+    if sigma is not None:
+        gaps |= np.isnan(sigma)
+    columns = list(x.values()) if isinstance(x, Mapping) else [x]
+    for column in columns:
+        if not isinstance(column, np.ndarray) or column.shape[-1:] != y.shape:
+            raise ValueError("nan_policy='omit' needs an x of numbers, with a point for each of y")
+        gaps |= np.isnan(column).reshape(-1, y.size).any(axis=0)
+    if not gaps.any():
+        return x, y, sigma
+    left = ~gaps
+    if isinstance(x, Mapping):
+        x = {name: column[left] for name, column in x.items()}
+    else:
+        x = x[..., left]
+    return x, y[left], None if sigma is None else sigma[left]
