@@ -21,6 +21,9 @@ __all__ = ["CALL", "Failed", "Job", "Status"]
 CALL = "call.json"
 #: Seconds between two looks at the queue, at most.
 SELDOM_S = 15.0
+#: Looks after which a task that is neither at work nor in the queue is believed to have failed: the
+#: queue does not always answer.
+LOOKS = 3
 
 
 class Failed(RuntimeError):
@@ -30,7 +33,8 @@ class Failed(RuntimeError):
 class Status:
     """What the tasks of a job are doing."""
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: dict[str, Any], submitted: bool = False) -> None:
+        self._submitted = submitted
         #: As `fitzroy slurm status --json` prints it.
         self.document = document
         #: For each task its number, its `state`, the `reason` for which it waits, and its
@@ -48,7 +52,8 @@ class Status:
                 return one
         if states <= {"finished"}:
             return "collecting" if self.collecting else "finished"
-        return "failed" if "failed" in states or "finished" in states else "not started"
+        # What was submitted and is not in the queue was cancelled before it began.
+        return "failed" if self._submitted or states != {"not started"} else "not started"
 
     @property
     def part(self) -> float:
@@ -115,7 +120,7 @@ class Job:
     def status(self) -> Status:
         """What the tasks are doing, by their own files and by the queue."""
         _, said, _ = called(["slurm", "status", str(self.folder), "--json"])
-        return Status(json.loads(said))
+        return Status(json.loads(said), bool(self.jobs))
 
     def log(self, task: int = 0) -> str:
         """Everything that a task said in its last run; '' where it never began."""
@@ -129,12 +134,13 @@ class Job:
         Raises TimeoutError after `timeout` seconds, ValueError for a job that was not submitted.
         """
         end = None if timeout is None else time.monotonic() + timeout
-        pause = 0.5
+        pause, failed = 0.5, 0
         while True:
             status = self.status()
-            if status.state in ("finished", "failed"):
+            failed = failed + 1 if status.state == "failed" else 0
+            if status.state == "finished" or failed >= LOOKS:
                 return status
-            if status.state == "not started" and not self.jobs:
+            if status.state == "not started":
                 raise ValueError(f"{self.folder} was not submitted")
             if end is not None and time.monotonic() + pause > end:
                 raise TimeoutError(f"the job has not ended after {timeout} seconds: {status!r}")
