@@ -60,8 +60,8 @@ impl Curve {
         Ok(roles.parameters.into_iter().map(|p| p.name).collect())
     }
 
-    /// Fits one data set.
-    #[pyo3(signature = (columns, y, sigma, options))]
+    /// Fits one data set; of a fit that is to be `brief`, what most callers want.
+    #[pyo3(signature = (columns, y, sigma, options, brief=false))]
     fn fit<'py>(
         &self,
         py: Python<'py>,
@@ -69,6 +69,7 @@ impl Curve {
         y: PyReadonlyArray1<'py, f64>,
         sigma: Option<PyReadonlyArray1<'py, f64>>,
         options: &Bound<'py, PyDict>,
+        brief: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = options_of(options)?;
         let mut data = data_of(&columns, &y)?;
@@ -86,7 +87,7 @@ impl Curve {
         if let Some(error) = looks.raised {
             return Err(error);
         }
-        dict(py, fitted.map_err(raised)?)
+        dict(py, fitted.map_err(raised)?, brief)
     }
 
     /// Fits `n_fits` data sets that follow each other in the columns, in y and in sigma.
@@ -163,10 +164,23 @@ fn data_of<'d>(columns: &'d [Named<'_>], y: &'d PyReadonlyArray1<'_, f64>) -> Py
     Ok(data)
 }
 
-/// What a fit found, by name.
-fn dict(py: Python<'_>, estimate: Estimate) -> PyResult<Bound<'_, PyDict>> {
+/// What a fit found, by name: all of it, or values, covariance and how it ended.
+fn dict(py: Python<'_>, estimate: Estimate, brief: bool) -> PyResult<Bound<'_, PyDict>> {
     let out = PyDict::new(py);
     let p = estimate.popt.len();
+    if !brief {
+        describe(py, &out, &estimate)?;
+    }
+    out.set_item("status", estimate.status.name())?;
+    out.set_item("evaluations", estimate.evaluations)?;
+    out.set_item("names", estimate.free)?;
+    out.set_item("popt", PyArray1::from_vec(py, estimate.popt))?;
+    out.set_item("pcov", matrix(py, estimate.pcov, p)?)?;
+    Ok(out)
+}
+
+/// Errors, intervals and findings.
+fn describe(py: Python<'_>, out: &Bound<'_, PyDict>, estimate: &Estimate) -> PyResult<()> {
     let free = |name: &String| estimate.parameters.iter().find(|f| f.name == *name);
     let fitted: Vec<_> = estimate.free.iter().filter_map(free).collect();
     let ends: Vec<f64> = fitted
@@ -179,10 +193,8 @@ fn dict(py: Python<'_>, estimate: Estimate) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("se", PyArray1::from_vec(py, estimate.se()))?;
     out.set_item("reduced_chi2", estimate.reduced_chi2())?;
     out.set_item("converged", estimate.converged())?;
-    out.set_item("status", estimate.status.name())?;
     out.set_item("covariance_status", estimate.covariance_status.name())?;
     out.set_item("covariance_kind", estimate.covariance_kind)?;
-    out.set_item("names", estimate.free)?;
     out.set_item("n", estimate.n)?;
     out.set_item("dof", estimate.dof)?;
     out.set_item("cost", estimate.cost)?;
@@ -190,14 +202,10 @@ fn dict(py: Python<'_>, estimate: Estimate) -> PyResult<Bound<'_, PyDict>> {
     out.set_item("confidence", estimate.confidence)?;
     out.set_item("condition", estimate.condition)?;
     out.set_item("rank", estimate.rank)?;
-    out.set_item("evaluations", estimate.evaluations)?;
-    out.set_item("method", estimate.method)?;
+    out.set_item("method", &estimate.method)?;
     let findings = estimate.findings.iter().map(|finding| spelled(finding));
     out.set_item("findings", findings.collect::<Vec<_>>())?;
-    out.set_item("flags", estimate.flags)?;
-    out.set_item("popt", PyArray1::from_vec(py, estimate.popt))?;
-    out.set_item("pcov", matrix(py, estimate.pcov, p)?)?;
-    Ok(out)
+    out.set_item("flags", &estimate.flags)
 }
 
 /// What many fits found, by name.

@@ -18,6 +18,7 @@ class Curve:
         y: Array,
         sigma: Array | None,
         options: dict[str, Any],
+        brief: bool = False,
     ) -> dict[str, Any]: ...
     def fit_many(
         self,

@@ -86,6 +86,7 @@ def curve_fit(
         nan_policy,
         kwargs,
     )
+    problem.brief = True
     found = solved(problem)
     if not full_output:
         return found.popt, found.pcov

@@ -55,6 +55,8 @@ class Problem:
     options: dict[str, Any] = field(default_factory=dict)
     #: Parameters that are held, which are not among the names.
     held: dict[str, float] = field(default_factory=dict)
+    #: Whether values, covariance and how the fit ended are all that is wanted.
+    brief: bool = False
 
 
 @dataclass
@@ -120,7 +122,7 @@ def fit_formula(problem: Problem, made: Compiled) -> Found:
     sigma = problem.sigma
     if sigma is not None and sigma.size == 1:
         sigma = np.full(problem.y.size, float(sigma.reshape(())))
-    facts = made.curve.fit(made.columns, problem.y, sigma, options)
+    facts = made.curve.fit(made.columns, problem.y, sigma, options, problem.brief)
     if facts["names"] == made.parameters:
         return Found(facts.pop("popt"), facts.pop("pcov"), facts, made)
     # The formula has its own order of parameters.
@@ -133,7 +135,7 @@ def fit_formula(problem: Problem, made: Compiled) -> Found:
     else:
         facts["covariance_status"] = "rank_deficient"
     del facts["pcov"]
-    for name in ("ci", "se", "start"):
+    for name in () if problem.brief else ("ci", "se", "start"):
         values = np.full((p, *facts[name].shape[1:]), np.nan)
         if not made.unused or name == "start":
             values[place] = facts[name]
