@@ -24,6 +24,8 @@ use fitzroy_graph::{Error, ErrorKind, Result};
 use nvrtc::compiler;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
 use support::{EXAMPLES, language};
@@ -264,21 +266,27 @@ fn compile(compiler: &Compiler, case: &Case) -> Made {
     (usage, instructions(&cubin), seconds)
 }
 
-/// What came of all `cases`, by their keys, `threads` at once.
+/// What came of all `cases`, by their keys, `workers` at once.
 fn compile_all(
     compiler: &Compiler,
     cases: Vec<Case>,
-    threads: usize,
+    workers: usize,
 ) -> BTreeMap<String, (Case, Made)> {
+    // The compiler does one kernel at a time in each process.
     let queue = Mutex::new(cases);
     let found = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
+        for k in 0..workers {
+            let (queue, found) = (&queue, &found);
+            scope.spawn(move || {
+                let mut other = (k > 0).then(|| Worker::start(compiler));
                 loop {
                     let case = queue.lock().unwrap().pop();
                     let Some(case) = case else { return };
-                    let made = compile(compiler, &case);
+                    let made = match &mut other {
+                        Some(worker) => worker.compile(&case),
+                        None => compile(compiler, &case),
+                    };
                     found.lock().unwrap().insert(case.key(), (case, made));
                 }
             });
@@ -287,13 +295,98 @@ fn compile_all(
     found.into_inner().unwrap()
 }
 
+/// Names the compiler of a [`Worker`].
+const WORKER: &str = "FITZROY_KERNEL_WORKER";
+
+/// Another process of this program, which compiles the kernels whose keys it is given.
+struct Worker {
+    process: Child,
+    keys: ChildStdin,
+    made: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    fn start(compiler: &Compiler) -> Worker {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "compiles_what_another_process_asks_for",
+                "--nocapture",
+            ])
+            .env(WORKER, &compiler.path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (keys, made) = (process.stdin.take(), process.stdout.take());
+        Worker {
+            process,
+            keys: keys.unwrap(),
+            made: BufReader::new(made.unwrap()),
+        }
+    }
+
+    fn compile(&mut self, case: &Case) -> Made {
+        writeln!(self.keys, "{}", case.key()).unwrap();
+        let mut line = String::new();
+        // The lines of the test harness come before.
+        while !line.starts_with(ANSWER) {
+            line.clear();
+            let n = self.made.read_line(&mut line).unwrap();
+            assert!(n > 0, "{}: the process that compiles it ended", case.key());
+        }
+        let words: Vec<&str> = line[ANSWER.len()..].split_whitespace().collect();
+        let number = |k: usize| words[k].parse().unwrap();
+        let usage = Usage {
+            registers: number(0),
+            stack_bytes: number(1),
+            spill_bytes: number(2),
+        };
+        (usage, number(3), words[4].parse().unwrap())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Begins the line that says what a kernel takes.
+const ANSWER: &str = "made: ";
+
+/// The process of a [`Worker`]; as a test of its own it does nothing.
+#[test]
+fn compiles_what_another_process_asks_for() {
+    let Some(path) = std::env::var_os(WORKER) else {
+        return;
+    };
+    let places = Places {
+        compiler: Some(path.into()),
+        ..Places::default()
+    };
+    let compiler = Compiler::find(&places, (99, 0), 90).unwrap_or_else(|e| panic!("{e}"));
+    let cases: BTreeMap<String, Case> = cases(true).into_iter().map(|c| (c.key(), c)).collect();
+    for key in std::io::stdin().lines().map_while(|line| line.ok()) {
+        let (usage, n, seconds) = compile(&compiler, &cases[&key]);
+        let Usage {
+            registers,
+            stack_bytes,
+            spill_bytes,
+        } = usage;
+        println!("{ANSWER}{registers} {stack_bytes} {spill_bytes} {n} {seconds}");
+    }
+}
+
 #[test]
 fn every_kernel_compiles_within_its_budget() {
     let Some(compiler) = compiler() else { return };
     let result = std::env::var_os("FITZROY_KERNELS");
     // One at a time where seconds are written down.
-    let threads = if result.is_some() { 1 } else { 2 };
-    let found = compile_all(&compiler, cases(everywhere()), threads);
+    let workers = if result.is_some() { 1 } else { 2 };
+    let found = compile_all(&compiler, cases(everywhere()), workers);
     for (key, (_, made)) in found.iter().filter(|f| f.1.1.0.spill_bytes > 0) {
         eprintln!("{key} spills {} bytes", made.0.spill_bytes);
     }
@@ -370,7 +463,7 @@ fn a_compiler_of_cuda_13_takes_the_kernels() {
     let all = cases(everywhere());
     let cases: Vec<Case> = all.into_iter().filter(taken).collect();
     assert!(cases.len() > 20, "{}", cases.len());
-    let found = compile_all(&compiler, cases, 2);
+    let found = compile_all(&compiler, cases, 1);
     for (key, (_, made)) in &found {
         assert!(made.0.registers <= 255 && made.1 > 100, "{key}: {made:?}");
     }

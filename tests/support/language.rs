@@ -195,12 +195,37 @@ u        ~ Beta(2, 2)
 let t[obs] = x @ v
 let near   = 0.4 * (2 * u - 1)
 target += sum(asinh(t) + acosh(1.5 + t^2) + atanh(near * e1) + atan2(t, 1 + u) + cbrt(2 + t) + erfcx(near * t))
-target += sum(ndtr(t) + i0(near * t) + i0e(t) + sign(t) + floor(t) + ceil(t) + round(t) + mod(t, 0.7)) / 9
-target += sum(i1(near * t) + i1e(t) + trunc(t) + hypot(t, u)) + log_beta(u, 1 + u) + log_choose(7, 5 * u)
-target += gamma_inc(1 + u, 2) + gamma_incc(2 + u, u) + beta_inc(1 + u, 2, u)
+target += sum(ndtr(t) + sign(t) + floor(t) + ceil(t) + round(t) + trunc(t) + mod(t, 0.7) + hypot(t, u)) / 9
+target += probit(u) + erfinv(near) + log1m_exp(-u) + log_diff_exp(1 + u, near)
+";
+
+/// Bessel functions.
+const BESSEL: &str = "data x[obs, kinds]
+v[kinds] ~ Normal(0, 1)
+u        ~ Beta(2, 2)
+let t[obs] = x @ v
+let near   = 0.4 * (2 * u - 1)
+target += sum(i0(near * t) + i0e(t) + i1(near * t) + i1e(t)) / 9
+";
+
+/// Functions of the gamma and the beta distribution. Each incomplete one is an integral over many nodes,
+/// and NVIDIA's compiler takes far longer for one kernel of three than for three kernels.
+const LOWER: &str = "u ~ Beta(2, 2)
+target += log_beta(u, 1 + u) + log_choose(7, 5 * u) + gamma_inc(1 + u, 2)
+";
+const UPPER: &str = "u ~ Beta(2, 2)
+target += gamma_incc(2 + u, u)
+";
+const SHARE: &str = "u ~ Beta(2, 2)
+target += beta_inc(1 + u, 2, u)
+";
+
+/// Functions of all elements of an axis together.
+const ORDERED: &str = "data x[obs, kinds], e1[obs]
+v[kinds] ~ Normal(0, 1)
+u        ~ Beta(2, 2)
 target += prod(v) + sum(cumprod(v) * v) + sum(sort(v)) - sum(sort(x * v, axis=obs) * x) + sum(log_softmax(v)) / 9
 target += any(v > 0.1) * u + all(e1 * x < 2) * sum(prod(x * v, axis=kinds)) / 9
-target += probit(u) + erfinv(near) + log1m_exp(-u) + log_diff_exp(1 + u, near)
 ";
 
 /// Definitions by their own step before: of a number, of two that use each other in lanes, of the
@@ -387,6 +412,11 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("arrays", ARRAYS),
         written("intervals", INTERVALS),
         written("discrete", DISCRETE),
+        written("bessel", BESSEL),
+        written("lower-share", LOWER),
+        written("upper-share", UPPER),
+        written("beta-share", SHARE),
+        written("ordered", ORDERED),
     ]
 }
 

@@ -21,12 +21,13 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "gpu-day [--out FILE] [--nvrtc PATH] [--only STEP,STEP] [--seconds N]
-                 [--peers PYTHON] [--rehearse] [--list]
+                 [--patience N] [--peers PYTHON] [--rehearse] [--list]
 Runs every check and measurement that needs a GPU, in under 8 minutes (or --seconds), and writes
-FILE (gpu-day.json). Steps for which no time is left are skipped. --peers names a Python with jax
-and numpyro, on whose GPU the same problem is timed. --rehearse runs every step on small problems and
-judges no goal, for machines whose GPU is none. Exit 0 if no step failed, 1 if one did, 2 for
-bad usage.
+FILE (gpu-day.json). Steps for which no time is left are skipped. --patience N multiplies the time
+after which a step is ended and all of them are, for machines that are slow or busy. --peers names
+a Python with jax and numpyro, on whose GPU the same problem is timed. --rehearse runs every step on
+small problems and judges no goal, for machines whose GPU is none. Exit 0 if no step failed, 1 if
+one did, 2 for bad usage.
 Example: gpu-day --out h200.json --nvrtc /opt/nvrtc/lib --peers .venv/bin/python";
 
 /// Seconds for all steps together: below eight minutes.
@@ -40,6 +41,8 @@ struct Arguments {
     only: Vec<String>,
     /// Seconds for all steps together.
     seconds: u64,
+    /// What time limits are multiplied by.
+    patience: u64,
     /// A Python for the peers.
     peers: Option<PathBuf>,
     /// Whether problems are small and goals are not judged.
@@ -61,6 +64,7 @@ fn arguments() -> Result<Arguments, String> {
         compiler: std::env::var_os("FITZROY_NVRTC").map(PathBuf::from),
         only: Vec::new(),
         seconds: ALL_S,
+        patience: 1,
         peers: None,
         rehearse: false,
         list: false,
@@ -68,6 +72,10 @@ fn arguments() -> Result<Arguments, String> {
         cache: None,
         keep: None,
         draws: 0,
+    };
+    let whole = |flag: &str, text: String| {
+        let wrong = |_| format!("{flag}: `{text}` is no whole number\n{USAGE}");
+        text.parse::<u64>().map_err(wrong)
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -79,11 +87,8 @@ fn arguments() -> Result<Arguments, String> {
             "--peers" => found.peers = Some(value()?.into()),
             "--rehearse" => found.rehearse = true,
             "--list" => found.list = true,
-            "--seconds" => {
-                let text = value()?;
-                let wrong = |_| format!("--seconds: `{text}` is no whole number\n{USAGE}");
-                found.seconds = text.parse().map_err(wrong)?;
-            }
+            "--seconds" => found.seconds = whole(&word, value()?)?,
+            "--patience" => found.patience = whole(&word, value()?)?,
             "--step" => found.step = Some(value()?),
             "--cache" => found.cache = Some(value()?.into()),
             "--keep" => found.keep = Some(value()?.into()),
@@ -162,10 +167,12 @@ fn all(arguments: &Arguments, cache: &Path) -> ExitCode {
         if !arguments.only.is_empty() && !arguments.only.iter().any(|o| o == step.name) {
             continue;
         }
-        let left = arguments.seconds.saturating_sub(start.elapsed().as_secs());
+        let seconds = arguments.seconds * arguments.patience;
+        let left = seconds.saturating_sub(start.elapsed().as_secs());
+        let limit_s = step.limit_s * arguments.patience;
         let result = match left {
             0 => ended(step, "skip", "no time was left".into(), 0.0),
-            left => child(step, left.min(step.limit_s), arguments, cache),
+            left => child(step, left.min(limit_s), arguments, cache),
         };
         println!(
             "{:5} {:16} {}",

@@ -75,6 +75,9 @@ fn fake(name: &str) -> Option<Folder> {
     Some(folder)
 }
 
+/// Limits of time are for GPUs; this processor is slower, and busy with other tests.
+const PATIENT: [&str; 2] = ["--patience", "20"];
+
 fn gpu_day(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_gpu-day"))
         .current_dir(folder)
@@ -91,12 +94,11 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         return;
     };
     let nvrtc = folder.0.display().to_string();
-    let only = "equal-schools,equal-m1-whole,m1-4,memory,meetings,mixed-m1,kill-resume,too-many,\
-                equal-stop-signal,curve-rows,curve-batch,peers";
-    let said = gpu_day(
-        &folder.0,
-        &["--nvrtc", &nvrtc, "--only", only, "--out", "day.json"],
-    );
+    // All steps pass in the rehearsal.
+    let only = "equal-schools,m1-4,too-many,peers";
+    let mut arguments = vec!["--nvrtc", &nvrtc, "--only", only, "--out", "day.json"];
+    arguments.extend(PATIENT);
+    let said = gpu_day(&folder.0, &arguments);
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     // This processor is no GPU: the goal of `m1-4` is out of its reach.
     assert_eq!(said.status.code(), Some(1), "{text}");
@@ -107,19 +109,8 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
         let step = steps.iter().find(|s| s["name"] == name).unwrap();
         step["status"].as_str().unwrap().to_string()
     };
-    assert_eq!(steps.len(), 12);
-    for name in [
-        "equal-schools",
-        "equal-m1-whole",
-        "memory",
-        "meetings",
-        "mixed-m1",
-        "kill-resume",
-        "too-many",
-        "equal-stop-signal",
-        "curve-rows",
-        "curve-batch",
-    ] {
+    assert_eq!(steps.len(), 4);
+    for name in ["equal-schools", "too-many"] {
         assert_eq!(status(name), "pass", "{written}");
     }
     assert_eq!(status("peers"), "skip");
@@ -139,9 +130,9 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
     assert!(goal["got"].as_f64().unwrap() > 0.0);
     // What was not tried reaches nothing.
     assert_eq!(goals("peers")[0]["reached"], false);
-    assert_eq!([&document["passed"], &document["failed"]], [10, 1]);
+    assert_eq!([&document["passed"], &document["failed"]], [2, 1]);
     assert!(
-        text.contains("1 of 12 steps failed, 1 were skipped"),
+        text.contains("1 of 4 steps failed, 1 were skipped"),
         "{text}"
     );
 }
@@ -152,7 +143,8 @@ fn steps_that_pass_fail_and_are_skipped_are_written_down() {
 fn all_steps_run_in_a_rehearsal() {
     let Some(folder) = fake("all") else { return };
     let nvrtc = folder.0.display().to_string();
-    let all = ["--nvrtc", &nvrtc, "--rehearse", "--out", "day.json"];
+    let mut all = vec!["--nvrtc", &nvrtc, "--rehearse", "--out", "day.json"];
+    all.extend(PATIENT);
     let said = gpu_day(&folder.0, &all);
     let text = String::from_utf8_lossy(&said.stdout).into_owned();
     assert_eq!(said.status.code(), Some(0), "{text}");
@@ -177,6 +169,7 @@ fn a_step_that_is_not_there_and_a_wrong_number_are_refused() {
     for (arguments, part) in [
         (&["--only", "nothing"][..], "there is no step `nothing`"),
         (&["--seconds", "many"], "`many` is no whole number"),
+        (&["--patience", "much"], "`much` is no whole number"),
         (&["--out"], "needs a value"),
     ] {
         let said = gpu_day(&here, arguments);
