@@ -296,6 +296,58 @@ fn coefficients_are_integrated_out_only_where_that_is_right() {
     }
 }
 
+/// Coefficients in front of which stands a matrix that parameters make, or whose noise they make row by row:
+/// the model, and what is integrated out.
+#[test]
+fn coefficients_of_matrices_that_parameters_make_are_integrated_out() {
+    let gauss = "l ~ HalfNormal(1)\nz[obs] ~ Normal(0, 1)\nlet d[obs, obs] = x[obs] - x[obs']\n\
+                 let L = cholesky(exp_quad(d, 0.1 + l) + 0.1 * identity(obs))\n";
+    let spline = "dim knots = 3\nlet p[knots] = positions(knots)\nlet B[obs, knots] = (x[obs] + p[knots])^2 / 9\n\
+                  t ~ HalfNormal(1)\nz[knots] ~ Normal(0, 1)\n";
+    let noise = "h[groups] ~ Normal(0, 1)\n";
+    let cases: [(String, &[&str]); 16] = [
+        (format!("{gauss}y ~ Normal(m + L @ z, 0.5)"), &["z"]),
+        (format!("{gauss}s ~ HalfNormal(1)\ny ~ Normal(m - l * (L @ z) / s, s * w)"), &["m", "z"]),
+        (format!("{gauss}{noise}y ~ Normal(x * (L @ z), exp(h[g]))"), &["z"]),
+        // Other coefficients beside it, with known priors.
+        (
+            format!("{gauss}dim two = 2\nb[two] ~ Normal([1, -1], [2, 0.5])\n{noise}\
+                     let p[two] = positions(two)\nlet c[obs, two] = x[obs] * (0.3 + p[two])\ny ~ Normal(c @ b + L @ z, exp(h[g]))"),
+            &["z", "b"],
+        ),
+        // Rows of a density at fewer places.
+        (
+            "l ~ HalfNormal(1)\nz[groups] ~ Normal(0, 1)\nlet d[groups, groups] = more[groups] - more[groups']\n\
+             let f = cholesky(matern32(d, 0.1 + l) + 0.1 * identity(groups)) @ z\ny ~ Normal(m + f[g], 1)".into(),
+            &["z"],
+        ),
+        // A basis with factors that parameters make: sums as long as the noise is one number.
+        (format!("{spline}s ~ HalfNormal(1)\ny ~ Normal(m + B @ (t * exp(-t * positions(knots)) * z), s)"), &["m", "z"]),
+        (format!("{spline}{noise}y ~ Normal(m + B @ (t * exp(-t * positions(knots)) * z), exp(h[g]))"), &["m", "z"]),
+        (format!("{spline}{noise}y ~ Normal(m + t * (B @ z) - B @ z, exp(h[g]))"), &["m", "z"]),
+        // What is not linear, stands elsewhere, or has no normal prior.
+        (format!("{gauss}y ~ Normal(m + exp(L @ z), 0.5)"), &[]),
+        (format!("{gauss}y ~ Normal(m + (L @ z) * z, 0.5)"), &[]),
+        (format!("{gauss}y ~ Normal(L @ z, exp(z))"), &[]),
+        (format!("{gauss}y ~ Normal(L @ z, 0.5)\nmore ~ Normal(z[0], 1)"), &[]),
+        (format!("{gauss}y ~ Normal(L @ z, 0.5)\ntarget += -z[1]^4"), &[]),
+        (format!("{gauss}y ~ StudentT(4, L @ z, 0.5)"), &[]),
+        (
+            "l ~ HalfNormal(1)\nz[obs] ~ Normal(0, 1) bounded(-9, 9)\nlet d[obs, obs] = x[obs] - x[obs']\n\
+             y ~ Normal(exp_quad(d, l) @ z, 0.5)".into(),
+            &[],
+        ),
+        // Of two that multiply each other the first.
+        (format!("{gauss}p[obs] ~ Normal(0, 1)\n{noise}y ~ Normal((L @ z) * (L @ p), exp(h[g]))"), &["z"]),
+    ];
+    for (text, expected) in cases {
+        let text = format!("{HEAD}{text}");
+        let rewritten = joint(&text, &data()).rewritten(Rewrites::ALL);
+        assert_eq!(integrated(&rewritten), expected, "{text}");
+        check_identity(&rewritten, &text);
+    }
+}
+
 /// Nothing is left to sample: one parameter has to stay.
 #[test]
 fn something_is_always_sampled() {

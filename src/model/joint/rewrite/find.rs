@@ -10,7 +10,7 @@ use super::{Latent, Sites};
 use fitzroy_graph::{Binary, NodeId, Op};
 
 /// Most parameters besides the group effects that are integrated out together.
-const MOST_TOGETHER: usize = 24;
+const MOST_TOGETHER: usize = 64;
 /// Most columns of a linear predictor.
 const MOST_COLUMNS: usize = 64;
 
@@ -79,6 +79,12 @@ impl Block {
         self.group.as_ref()?.integrated.as_ref()?;
         let columns = self.columns.iter().filter(|c| c.integrated.is_some());
         columns.min_by_key(|c| c.len)?.integrated.as_ref()
+    }
+
+    /// Numbers that are integrated out.
+    pub(super) fn n_integrated(&self) -> usize {
+        let group = self.group.iter().filter(|g| g.integrated.is_some());
+        group.map(|g| g.len).sum::<usize>() + self.widths().0
     }
 
     /// Columns that are integrated out, and all columns.
@@ -331,14 +337,19 @@ fn assemble(
     })
 }
 
+/// What a gradient of the sums may cost more than one of the rows if all coefficients are integrated out: the
+/// few parameters that stay take several times fewer gradients.
+const DEARER: usize = 4;
+
 /// Whether sums are cheaper than rows, in numbers touched; by half where nothing is integrated out.
 fn worthwhile(block: &Block) -> bool {
-    let (_, width) = block.widths();
+    let (integrated, width) = block.widths();
     let summands = block.columns.len() + usize::from(block.group.is_some());
     let rows = block.y.len() * (4 + 2 * summands);
     let groups = block.group.as_ref().map_or(0, |g| g.len);
     let square = (width + 1) * (width + 1);
     match block.integrated().next() {
+        Some(_) if integrated == width => square + groups * (width + 1) <= DEARER * rows,
         Some(_) => square + groups * (width + 1) <= rows,
         None => 2 * (square + groups * (width + 4)) <= rows,
     }

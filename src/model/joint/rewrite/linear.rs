@@ -1,5 +1,6 @@
 //! A node as a sum of known numbers times smaller nodes.
 
+use super::normal::uniform;
 use fitzroy_graph::reference::flat_positions;
 use fitzroy_graph::{Binary, DimId, Graph, IndexId, NodeId, Op, Scope, Unary};
 
@@ -179,6 +180,7 @@ impl Decompose<'_> {
                 let factor = self.known(n.inputs[factor]);
                 Some(self.linear(n.inputs[rest])?.scaled(|i| factor[i]))
             }
+            Op::Binary(Binary::Mul) => Some(self.by_number(node, &n.inputs)),
             Op::Binary(Binary::Div) if !moves(1) => {
                 let divisor = self.known(n.inputs[1]);
                 Some(self.linear(n.inputs[0])?.scaled(|i| 1.0 / divisor[i]))
@@ -198,17 +200,52 @@ impl Decompose<'_> {
             Op::Relabel => self.linear(n.inputs[0]),
             Op::Sum if self.scope.with(|g| g.len(n.inputs[0])) == rows => self.linear(n.inputs[0]),
             Op::Contract { over } if moves(0) != moves(1) => self.contracted(node, over),
-            _ => Some(Linear {
-                fixed: vec![0.0; rows],
-                pieces: vec![Piece {
-                    leaf: node,
-                    map: Map::Pick {
-                        at: (0..rows as u32).collect(),
-                        by: vec![1.0; rows],
-                    },
-                }],
-            }),
+            _ => Some(self.itself(node)),
         }
+    }
+
+    /// The node as one piece.
+    fn itself(&self, node: NodeId) -> Linear {
+        let rows = self.scope.with(|g| g.len(node));
+        Linear {
+            fixed: vec![0.0; rows],
+            pieces: vec![Piece {
+                leaf: node,
+                map: Map::Pick {
+                    at: (0..rows as u32).collect(),
+                    by: vec![1.0; rows],
+                },
+            }],
+        }
+    }
+
+    /// A product of two values of parameters. If one is a single number and the other a known matrix times
+    /// something shorter, the number goes to what is shorter: graphs take it out of such products.
+    fn by_number(&self, node: NodeId, factors: &[NodeId]) -> Linear {
+        for (number, rest) in [(factors[0], factors[1]), (factors[1], factors[0])] {
+            let number = uniform(self.scope, number);
+            let (Some(number), Some(rest)) = (number, self.linear(rest)) else {
+                continue;
+            };
+            let is_short = |p: &Piece| self.scope.with(|g| g.len(p.leaf)) < rest.fixed.len();
+            let is_sum = rest.fixed.iter().all(|f| *f == 0.0) && rest.pieces.iter().all(is_short);
+            let same_rows = self.scope.with(|g| g.len(node)) == rest.fixed.len();
+            if !is_sum || !same_rows {
+                continue;
+            }
+            let pieces = rest.pieces.into_iter().map(|piece| {
+                let leaf = self.scope.expr(number) * self.scope.expr(piece.leaf);
+                Piece {
+                    leaf: self.scope.node(leaf),
+                    map: piece.map,
+                }
+            });
+            return Linear {
+                fixed: rest.fixed,
+                pieces: pieces.collect(),
+            };
+        }
+        self.itself(node)
     }
 
     /// For each element over `to` its element before a lookup, over `from`.

@@ -1,5 +1,7 @@
 //! Rewrites of the joint density: exact, and only where a pattern matches in full.
 
+mod dense;
+mod design;
 mod find;
 mod form;
 mod gram;
@@ -18,6 +20,7 @@ pub(super) use signed::{Factors, Positive, reaches_zero, sign};
 use super::build::Build;
 use super::{Term, TermKind};
 use crate::dist::Real;
+use dense::Dense;
 use find::Block;
 use fitzroy_graph::{Expr as Value, NodeId, Scope};
 use std::collections::HashMap;
@@ -65,6 +68,46 @@ struct Sites<'a, 'g> {
     plates: Vec<Movable>,
 }
 
+/// What takes the place of the rows of a normal likelihood.
+enum Replacement {
+    /// Sums over its rows.
+    Sums(Block),
+    /// A matrix of its coefficients.
+    Matrix(Dense),
+}
+
+impl Replacement {
+    fn term(&self) -> usize {
+        match self {
+            Replacement::Sums(block) => block.term,
+            Replacement::Matrix(dense) => dense.term,
+        }
+    }
+
+    /// Its rows.
+    fn rows(&self) -> usize {
+        match self {
+            Replacement::Sums(block) => block.y.len(),
+            Replacement::Matrix(dense) => dense.rows,
+        }
+    }
+
+    /// The latents that are integrated out.
+    fn latents(&self) -> Vec<usize> {
+        match self {
+            Replacement::Sums(block) => block.integrated().map(|n| n.latent).collect(),
+            Replacement::Matrix(dense) => dense.latents(),
+        }
+    }
+
+    fn write<'g>(&self, scope: &'g Scope, name: &str) -> normal::Rewritten<'g> {
+        match self {
+            Replacement::Sums(block) => normal::write(scope, block, name),
+            Replacement::Matrix(dense) => dense::write(scope, dense, name),
+        }
+    }
+}
+
 /// What a joint density became.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
@@ -93,22 +136,22 @@ impl<'g> Build<'_, 'g> {
         let mut conditional = Value::lit(0.0);
         let mut replaced: HashMap<NodeId, NodeId> = HashMap::new();
         for which in 0..self.normals.len() {
-            let Some(block) = self.block(which, rewrites, allowed, &outcome.integrated) else {
-                continue;
-            };
-            for normal in block.integrated() {
-                let latent = &self.latents[normal.latent];
+            let found = self.replacement(which, rewrites, allowed, &outcome.integrated);
+            let Some(found) = found else { continue };
+            for latent in found.latents() {
+                let latent = &self.latents[latent];
                 outcome.integrated[latent.parameter] = true;
                 self.terms[latent.term].sum = self.scope.node(Value::lit(0.0));
             }
             if !write {
                 continue;
             }
-            let name = format!("{} ({which})", self.terms[block.term].name);
-            outcome.done.push(self.words(&block));
-            outcome.rewritten.push(block.term);
-            let rewritten = normal::write(self.scope, &block, &name);
-            self.terms[block.term].sum = self.scope.node(rewritten.density);
+            let term = found.term();
+            let name = format!("{} ({which})", self.terms[term].name);
+            outcome.done.push(self.words(&found));
+            outcome.rewritten.push(term);
+            let rewritten = found.write(self.scope, &name);
+            self.terms[term].sum = self.scope.node(rewritten.density);
             conditional = conditional + rewritten.conditional;
             for (old, new) in rewritten.drawn {
                 let new = self.scope.node(new);
@@ -129,13 +172,13 @@ impl<'g> Build<'_, 'g> {
         outcome
     }
 
-    fn block(
+    fn replacement(
         &self,
         which: usize,
         rewrites: Rewrites,
         allowed: &[bool],
         gone: &[bool],
-    ) -> Option<Block> {
+    ) -> Option<Replacement> {
         let known = self.plates.iter().zip(&self.plate_nodes);
         let plates = known.filter(|(p, _)| !gone[p.parameter]);
         let plates = plates.map(|(plate, &(location, scale))| Movable {
@@ -152,8 +195,8 @@ impl<'g> Build<'_, 'g> {
             plates: plates.collect(),
         };
         let parameter = |n: &find::Normal| self.latents[n.latent].parameter;
-        let n_stay = |block: &Block| -> usize {
-            let now: Vec<usize> = block.integrated().map(parameter).collect();
+        let n_stay = |latents: &[usize]| -> usize {
+            let now: Vec<usize> = latents.iter().map(|l| self.latents[*l].parameter).collect();
             let stay = (0..gone.len()).filter(|p| !gone[*p] && !now.contains(p));
             stay.map(|p| self.parameters[p].len).sum()
         };
@@ -161,7 +204,9 @@ impl<'g> Build<'_, 'g> {
             .collapse
             .then(|| sites.block(which, true))
             .flatten();
-        let kept = |block: &Block| match n_stay(block) {
+        let latents =
+            |block: &Block| -> Vec<usize> { block.integrated().map(|n| n.latent).collect() };
+        let kept = |block: &Block| match n_stay(&latents(block)) {
             1 => block.company().map(parameter),
             _ => None,
         };
@@ -174,31 +219,39 @@ impl<'g> Build<'_, 'g> {
             };
             collapsed = sites.block(which, true);
         }
-        if let Some(block) = collapsed
-            && block.integrated().next().is_some()
-            && n_stay(&block) > 0
+        let collapsed = collapsed.filter(|block| {
+            let gone = latents(block);
+            !gone.is_empty() && n_stay(&gone) > 0
+        });
+        let mut dense = rewrites.collapse.then(|| sites.dense(which)).flatten();
+        // The same company as that of group effects.
+        if let Some(dense) = &mut dense
+            && dense.coefficients.len() > 1
+            && n_stay(&dense.latents()) == 1
         {
-            return Some(block);
+            dense.keep_one();
         }
-        rewrites
-            .sufficient
-            .then(|| sites.block(which, false))
-            .flatten()
+        let dense = dense.filter(|dense| n_stay(&dense.latents()) > 0);
+        let more = |block: &Block| {
+            dense
+                .as_ref()
+                .is_none_or(|d| block.n_integrated() >= d.width())
+        };
+        match collapsed.filter(more) {
+            Some(block) => return Some(Replacement::Sums(block)),
+            None if dense.is_some() => return dense.map(Replacement::Matrix),
+            None => {}
+        }
+        let sums = rewrites.sufficient.then(|| sites.block(which, false));
+        sums.flatten().map(Replacement::Sums)
     }
 
-    fn words(&self, block: &Block) -> Rewrote {
-        let name = |n: &find::Normal| {
-            self.parameters[self.latents[n.latent].parameter]
-                .name
-                .clone()
-        };
-        let term = &self.terms[block.term];
+    fn words(&self, found: &Replacement) -> Rewrote {
+        let name = |latent: usize| self.parameters[self.latents[latent].parameter].name.clone();
+        let term = &self.terms[found.term()];
         debug_assert_eq!(term.kind, TermKind::Likelihood);
-        Rewrote::normal(
-            &term.name,
-            block.y.len(),
-            block.integrated().map(name).collect(),
-        )
+        let names = found.latents().into_iter().map(name).collect();
+        Rewrote::normal(&term.name, found.rows(), names)
     }
 
     /// Puts other nodes in the place of coordinates, wherever anything is computed from them.

@@ -235,8 +235,24 @@ fn by_class<'g>(
     (Some(precision / shrunk), (counts * shrunk.ln()).sum_all())
 }
 
+/// Arrays one after the other, over `dim`.
+pub(super) fn joined<'g>(scope: &'g Scope, parts: &[(Value<'g>, usize)], dim: DimId) -> Value<'g> {
+    let (mut sum, mut at) = (lit(0.0), 0);
+    for &(value, len) in parts {
+        let node = scope.node(value);
+        let placed = scope.with(|g| {
+            let part = g.slice_dim(dim, len);
+            let flat = g.relabel(node, &[part]);
+            g.unslice(flat, part, dim, at)
+        });
+        sum = sum + scope.expr(placed);
+        at += len;
+    }
+    sum
+}
+
 /// ln of the standard normal density of the numbers in the place of `node`.
-fn noise<'g>(scope: &'g Scope, node: NodeId) -> Value<'g> {
+pub(super) fn noise<'g>(scope: &'g Scope, node: NodeId) -> Value<'g> {
     let e = scope.expr(node);
     let n = scope.with(|g| g.len(node)) as f64;
     lit(-0.5) * (e * e).sum_all() - lit(0.5 * n * libm::log(2.0 * PI))

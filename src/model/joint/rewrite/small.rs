@@ -63,31 +63,42 @@ impl<'g> Writer<'_, 'g> {
         within + (between * weights).sum_all()
     }
 
-    /// The spread of each integrated coefficient, and its δ.
-    pub(super) fn spreads(&self, name: &str) -> (Vec<Value<'g>>, Vec<f64>) {
-        let (mut t, mut delta) = (Vec::new(), Vec::new());
+    /// The spread of each integrated coefficient.
+    fn spreads(&self, name: &str) -> Vec<Value<'g>> {
+        let mut t = Vec::new();
         for part in &self.block.columns {
             let Some(normal) = &part.integrated else {
                 continue;
             };
             match normal.scale {
-                Some(scale) => {
-                    match uniform(self.scope, scale) {
-                        Some(one) => t.extend(vec![self.scope.expr(one); part.len]),
-                        None => t.extend(elements(self.scope, self.scope.expr(scale), name)),
-                    }
-                    delta.extend(vec![0.0; part.len]);
-                }
+                Some(scale) => match uniform(self.scope, scale) {
+                    Some(one) => t.extend(vec![self.scope.expr(one); part.len]),
+                    None => t.extend(elements(self.scope, self.scope.expr(scale), name)),
+                },
+                None => t.extend(normal.prior.iter().map(|p| lit(p.1))),
+            }
+        }
+        t
+    }
+
+    /// The δ of each integrated coefficient.
+    pub(super) fn deltas(&self) -> Vec<f64> {
+        let mut delta = Vec::new();
+        for part in &self.block.columns {
+            let Some(normal) = &part.integrated else {
+                continue;
+            };
+            match normal.scale {
+                Some(_) => delta.extend(vec![0.0; part.len]),
                 None => {
-                    let from = delta.len();
-                    t.extend(normal.prior.iter().map(|p| lit(p.1)));
-                    let shift = &self.sums.shift[from..];
+                    let shift = &self.sums.shift[delta.len()..];
                     let prior = normal.prior.iter().zip(shift);
-                    delta.extend(prior.map(|((m, t), shift)| (m - shift) / t));
+                    let moved: Vec<f64> = prior.map(|((m, t), shift)| (m - shift) / t).collect();
+                    delta.extend(moved);
                 }
             }
         }
-        (t, delta)
+        delta
     }
 
     /// Sampled columns, less their shift.
@@ -151,7 +162,7 @@ pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'
             quadratic = quadratic + lit(2.0) * a * b * m(r, c);
         }
     }
-    let (t, delta) = w.spreads(name);
+    let (t, delta) = (w.spreads(name), w.deltas());
     let h = |k: usize| {
         given
             .iter()

@@ -1,7 +1,7 @@
 //! The marginal of many coefficients, by matrices.
 
-use super::normal::{Coefficients, Writer, lit};
-use super::small::stacked;
+use super::find::Normal;
+use super::normal::{Coefficients, Writer, joined, lit};
 use crate::dist::Real;
 use fitzroy_graph::{DimId, Expr as Value, Scope};
 
@@ -10,22 +10,6 @@ fn contract<'g>(scope: &'g Scope, a: Value<'g>, b: Value<'g>, over: DimId) -> Va
     let (a, b) = (scope.node(a), scope.node(b));
     let product = scope.with(|g| g.contract(a, b, &[over]));
     scope.expr(product.expect("both have the dim"))
-}
-
-/// Arrays one after the other, over `dim`.
-fn joined<'g>(scope: &'g Scope, parts: &[(Value<'g>, usize)], dim: DimId) -> Value<'g> {
-    let (mut sum, mut at) = (lit(0.0), 0);
-    for &(value, len) in parts {
-        let node = scope.node(value);
-        let placed = scope.with(|g| {
-            let part = g.slice_dim(dim, len);
-            let flat = g.relabel(node, &[part]);
-            g.unslice(flat, part, dim, at)
-        });
-        sum = sum + scope.expr(placed);
-        at += len;
-    }
-    sum
 }
 
 /// A part of the rows and columns of M.
@@ -104,7 +88,7 @@ pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'
     if p > 0 {
         let dim = scope.dim(&format!("{name}: coefficients"), p);
         let twin = scope.with(|g| g.twin(dim));
-        let (t, delta) = w.spread_parts(dim, name);
+        let (t, delta) = (w.spread_parts(dim, name), w.deltas());
         let m_cross = part("cross", 0..p, p..width, &[dim, given_dim]);
         let h = contract(scope, m_cross, sampled, given_dim);
         let m_own = part("own", 0..p, 0..p, &[dim, twin]);
@@ -178,17 +162,32 @@ impl<'g> Writer<'_, 'g> {
         }
     }
 
-    /// Spreads of the integrated coefficients over `dim`, and their δ.
-    fn spread_parts(&self, dim: DimId, name: &str) -> (Value<'g>, Vec<f64>) {
-        let (all, delta) = self.spreads(name);
-        let known: Option<Vec<f64>> = all.iter().map(|t| t.constant()).collect();
-        let t = match known {
-            Some(values) => self
-                .scope
-                .bound_data(&format!("{name}: spreads"), &[dim], &values),
-            None => stacked(self.scope, &all, dim),
+    /// Spreads of the integrated coefficients over `dim`.
+    fn spread_parts(&self, dim: DimId, name: &str) -> Value<'g> {
+        let scope = self.scope;
+        let integrated = self.block.columns.iter();
+        let integrated = integrated.filter_map(|c| Some((c.integrated.as_ref()?, c.len)));
+        if integrated.clone().all(|(normal, _)| normal.scale.is_none()) {
+            let all = integrated.flat_map(|(normal, _)| normal.prior.iter().map(|p| p.1));
+            let all: Vec<f64> = all.collect();
+            return scope.bound_data(&format!("{name}: spreads"), &[dim], &all);
+        }
+        let part = |(normal, len): (&Normal, usize)| {
+            let own = scope.with(|g| g.dims(normal.node).to_vec());
+            let value = match normal.scale {
+                Some(scale) => scope.expr(scale).broadcast(scope, &own),
+                None => {
+                    let known: Vec<f64> = normal.prior.iter().map(|p| p.1).collect();
+                    let name = format!("{name}: spread of %{}", normal.node.index());
+                    match known[..] {
+                        [one] => lit(one).broadcast(scope, &own),
+                        _ => scope.bound_data(&name, &own, &known),
+                    }
+                }
+            };
+            (value, len)
         };
-        (t, delta)
+        joined(scope, &integrated.map(part).collect::<Vec<_>>(), dim)
     }
 
     /// Standard normal numbers in the place of the integrated coefficients.
