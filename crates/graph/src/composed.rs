@@ -3,8 +3,14 @@
 //! Each is accurate over its whole range, and so are its slopes: what a branch that is not taken would make of an
 //! argument does not show. Where a function jumps its slope is 0.
 
+mod bessel;
+mod coefficients;
+mod faddeeva;
+mod gamma;
+
 use crate::special::{CENTRE, FAR, MIDDLE, Rational};
-use crate::{Expr, Real, Unary};
+use crate::{Expr, Real};
+use bessel::ratio as bessel_ratio;
 use std::f64::consts::{FRAC_PI_2, LN_2, PI, SQRT_2};
 
 /// A function of one argument by its name; none if it is no composed one.
@@ -18,16 +24,23 @@ pub fn of_one<'g>(name: &str, x: Expr<'g>) -> Option<Expr<'g>> {
         "erfcx" => x.erfcx(),
         "erfinv" => erfinv(x),
         "floor" => x.floor(),
+        "gamma" => gamma::gamma(x),
         "i0" => x.log_i0().exp(),
         "i0e" => (x.log_i0() - x.abs()).exp(),
         "i1" => x.log_i0().exp() * bessel_ratio(x),
         "i1e" => (x.log_i0() - x.abs()).exp() * bessel_ratio(x),
+        "j0" => bessel::j0(x),
+        "j1" => bessel::j1(x),
+        "k0" => bessel::k0(x),
+        "k1" => bessel::k1(x),
         "log1m_exp" => log1m_exp(x),
         "ndtr" => ndtr(x),
         "probit" => probit(x),
         "round" => round(x),
         "sign" => sign(x),
         "trunc" => trunc(x),
+        "y0" => bessel::y0(x),
+        "y1" => bessel::y1(x),
         _ => return None,
     })
 }
@@ -39,15 +52,15 @@ pub fn of_two<'g>(name: &str, x: Expr<'g>, y: Expr<'g>) -> Option<Expr<'g>> {
         "hypot" => hypot(x, y),
         "log_diff_exp" => log_diff_exp(x, y),
         "mod" => modulo(x, y),
+        "wofz_imag" => faddeeva::wofz_imag(x, y),
+        "wofz_real" => faddeeva::wofz_real(x, y),
         _ => return None,
     })
 }
 
-/// I₁(x)/I₀(x), which is x/2 around 0, where the slope of the operation is 0/0.
-fn bessel_ratio(x: Expr<'_>) -> Expr<'_> {
-    let near = x.abs().lt(Expr::lit(1e-8));
-    let far = near.select(Expr::lit(1.0), x).unary(Unary::I1OverI0);
-    near.select(x * Expr::lit(0.5), far)
+/// A function of three arguments by its name, which combine; none if it is no composed one.
+pub fn of_three<'g>(name: &str, x: Expr<'g>, y: Expr<'g>, z: Expr<'g>) -> Option<Expr<'g>> {
+    (name == "voigt_profile").then(|| faddeeva::voigt_profile(x, y, z))
 }
 
 /// −1, 0 or 1.

@@ -62,7 +62,7 @@ const fn matrix(
 }
 
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 96] = [
+pub const FUNCTIONS: [Function; 106] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -116,6 +116,7 @@ pub const FUNCTIONS: [Function; 96] = [
     f("logit", &["p"], "log(p / (1 − p))"),
     f("inv_logit", &["x"], "1 / (1 + e⁻ˣ)"),
     f("softplus", &["x"], "log(1 + eˣ)"),
+    f("gamma", &["x"], "gamma function Γ(x)"),
     f("lgamma", &["x"], "log |Γ(x)|"),
     f("digamma", &["x"], "derivative of lgamma"),
     f("log_beta", &["a", "b"], "log of the beta function B(a, b)"),
@@ -150,6 +151,27 @@ pub const FUNCTIONS: [Function; 96] = [
     f("i0e", &["x"], "exp(−|x|) I₀(x)"),
     f("i1", &["x"], "modified Bessel function I₁"),
     f("i1e", &["x"], "exp(−|x|) I₁(x)"),
+    f("j0", &["x"], "Bessel function J₀"),
+    f("j1", &["x"], "Bessel function J₁"),
+    f("y0", &["x"], "Bessel function Y₀, for x > 0"),
+    f("y1", &["x"], "Bessel function Y₁, for x > 0"),
+    f("k0", &["x"], "modified Bessel function K₀, for x > 0"),
+    f("k1", &["x"], "modified Bessel function K₁, for x > 0"),
+    f(
+        "wofz_real",
+        &["x", "y"],
+        "real part of the Faddeeva function w(x + iy)",
+    ),
+    f(
+        "wofz_imag",
+        &["x", "y"],
+        "imaginary part of the Faddeeva function w(x + iy)",
+    ),
+    f(
+        "voigt_profile",
+        &["x", "sigma", "gamma"],
+        "normal density of scale sigma convolved with a Cauchy density of scale gamma",
+    ),
     f("log1m_exp", &["x"], "log(1 − eˣ), for x < 0"),
     f("log_diff_exp", &["a", "b"], "log(eᵃ − eᵇ), for a > b"),
     f("pow", &["x", "y"], "xʸ, the same as `x ^ y`"),

@@ -120,6 +120,7 @@ pub fn elementwise<'g>(name: &str, x: &[Value<'g>]) -> Option<Value<'g>> {
                 [a, b, x] if name == "beta_inc" => Some(beta_inc(*a, *b, *x)),
                 [x, y] if incomplete(name) => Some(of_pair(name, *x, *y)),
                 [x, y] => composed::of_two(name, *x, *y).or_else(|| covariance(name, a, &[*y])),
+                [x, y, z] if name == "voigt_profile" => composed::of_three(name, *x, *y, *z),
                 [x, more @ ..] if !more.is_empty() => covariance(name, *x, more),
                 _ => composed::of_one(name, a),
             };

@@ -179,7 +179,7 @@ impl Programs {
     /// not.
     fn places(&self, nodes: &[NodeId]) -> Vec<Place> {
         let (g, affine) = (&self.graph, self.affine());
-        let needed = g.needed(nodes);
+        let needed = seen(g, nodes);
         let n_predictors = g.data_slots().len() - 1 - usize::from(self.weight.is_some());
         let mut found: Vec<Place> = Vec::new();
         for id in g.node_ids().filter(|id| needed[id.index()]) {
@@ -284,13 +284,31 @@ impl Programs {
 
 /// What is compared or rounded in `node`: slopes do not tell what its parameters do there.
 pub(super) fn steps(g: &Graph, node: NodeId) -> Vec<NodeId> {
-    let needed = g.needed(&[node]);
+    let needed = seen(g, &[node]);
     let steps = |op: &Op| match op {
         Op::Binary(op) => matches!(op, Binary::Lt | Binary::Le | Binary::Eq),
         op => *op == Op::Unary(Unary::Floor),
     };
     let ids = g.node_ids().filter(|id| needed[id.index()]);
     ids.filter(|&id| steps(&g.node(id).op)).collect()
+}
+
+/// What `nodes` are made of, but for the insides of functions that say their own slopes: these compare only to
+/// choose among formulas of one smooth function.
+fn seen(g: &Graph, nodes: &[NodeId]) -> Vec<bool> {
+    let mut seen = vec![false; g.nodes().len()];
+    let mut left: Vec<NodeId> = nodes.to_vec();
+    while let Some(id) = left.pop() {
+        if std::mem::replace(&mut seen[id.index()], true) {
+            continue;
+        }
+        let node = g.node(id);
+        match node.op {
+            Op::WithSlopes => left.extend(node.inputs[1..].iter().step_by(2)),
+            _ => left.extend(&node.inputs),
+        }
+    }
+    seen
 }
 
 fn two(op: Binary, a: Option<&Affine>, b: Option<&Affine>, blank: &Affine) -> Option<Affine> {

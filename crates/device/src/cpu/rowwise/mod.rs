@@ -160,6 +160,14 @@ impl RowProgram {
         alone: &[NodeId],
     ) -> Self {
         assert!(level.is_available(), "this machine has no {level:?}");
+        let outputs: Vec<NodeId> = products.iter().chain(alone).copied().collect();
+        // Slopes that are told were followed before.
+        let plain = graph.without_slopes(&outputs);
+        let (graph, outputs) = match &plain {
+            Some((graph, outputs)) => (graph, outputs),
+            None => (graph, &outputs),
+        };
+        let (products, alone) = outputs.split_at(products.len());
         compile::compile(level, graph, rows, products, alone)
     }
 

@@ -7,8 +7,8 @@ Columns: function, arguments separated by spaces, value, slopes by each argument
 from pathlib import Path
 
 from mpmath import (
-    acosh, asinh, atan2, atanh, besseli, cbrt, ceil, diff, erf, erfc, erfinv, exp, expm1, floor, log,
-    mp, mpf, nint, sign, sqrt,
+    acosh, asinh, atan2, atanh, besseli, besselj, besselk, bessely, cbrt, ceil, diff, digamma, erf, erfc, erfinv,
+    exp, expm1, floor, gamma, log, mp, mpc, mpf, nint, sign, sqrt,
 )
 
 mp.dps = 60
@@ -38,6 +38,28 @@ def log1m_exp(x):
     return log(-expm1(x))
 
 
+def faddeeva(z):
+    """w(z) and its derivative."""
+    w = exp(-z * z) * erfc(mpc(0, -1) * z)
+    return w, 2 * mpc(0, 1) / sqrt(mp.pi) - 2 * z * w
+
+
+def voigt(x, sigma, gamma):
+    """The profile and its slopes."""
+    scale = sigma * sqrt(2)
+    z = mpc(x, gamma) / scale
+    w, slope = faddeeva(z)
+    front = 1 / (scale * sqrt(mp.pi))
+    by_sigma = front * (-w - z * slope).real / sigma
+    return front * w.real, (front * slope.real / scale, by_sigma, -front * slope.imag / scale)
+
+
+# In every region of the method, beside its nodes (distance 0.5117, from 0 and from half of it) and on its borders.
+PLANE = [(x, y) for x in (-30.0, -7.1, 0.0, 1e-5, 0.3, 0.5116633539732443, 0.7674950309598664, 1.3, 2.5, 4.09, 5.9, 6.2, 12.0, 21.0, 1e4, 1e11)
+         for y in (0.0, 1e-12, 1e-3, 0.4, 1.29, 3.0, 6.13, 6.15, 8.0, 40.0, 1e6, 1e10)] + [
+    (x, y) for x in (-3.0, 0.4, 2.0) for y in (-0.2, -1.5, -4.0)]
+PROFILE = [(x, s, g) for x in (0.0, -0.37, 2.0, 11.0, 150.0) for s, g in ((1.0, 1.0), (0.2, 0.7), (3.0, 0.05), (0.9, 1e-9), (0.01, 2.0), (2.0, 1e-4))]
+POSITIVE = [1e-8, 0.01, 0.7, 1.99, 2.01, 3.3, 7.99, 8.01, 21.7, 90.0]
 WIDE = [-1e100, -1e9, -12.5, -1.0, -0.3, -1e-9, 0.0, 1e-9, 0.2, 0.7, 1.0, 3.5, 40.0, 1e9, 1e100]
 STEPS = [-3.7, -2.5, -2.0, -1.5, -0.5, -0.2, 0.0, 0.3, 0.5, 1.5, 2.5, 3.5, 7.0, 1e15]
 SHARES = [1e-300, 1e-40, 1e-11, 1e-5, 0.02, 0.075, 0.076, 0.3, 0.4999999, 0.5, 0.6, 0.9, 0.925, 0.999,
@@ -70,6 +92,18 @@ CASES = [
     ("trunc", lambda x: sign(x) * floor(abs(x)), lambda x: 0, [(x,) for x in STEPS]),
     ("hypot", lambda x, y: sqrt(x * x + y * y), lambda x, y: (x / sqrt(x * x + y * y), y / sqrt(x * x + y * y)),
      [(x, y) for x in (-3.0, 0.0, 0.5, 1e200) for y in (-4.0, 1e-200, 0.3, 7e199)]),
+    ("gamma", gamma, lambda x: gamma(x) * digamma(x), [(x,) for x in (-7.3, -1.5, -0.001, 1e-9, 0.3, 0.5, 1.0, 1.7, 4.0, 11.5, 100.25, 171.5)]),
+    ("j0", lambda x: besselj(0, x), lambda x: -besselj(1, x), [(x,) for x in [-9.0, -2.0, 0.0, *POSITIVE]]),
+    ("j1", lambda x: besselj(1, x), lambda x: (besselj(0, x) - besselj(2, x)) / 2, [(x,) for x in [-9.0, -2.0, 0.0, *POSITIVE]]),
+    ("y0", lambda x: bessely(0, x), lambda x: -bessely(1, x), [(x,) for x in POSITIVE]),
+    ("y1", lambda x: bessely(1, x), lambda x: (bessely(0, x) - bessely(2, x)) / 2, [(x,) for x in POSITIVE]),
+    ("k0", lambda x: besselk(0, x), lambda x: -besselk(1, x), [(x,) for x in POSITIVE]),
+    ("k1", lambda x: besselk(1, x), lambda x: -(besselk(0, x) + besselk(2, x)) / 2, [(x,) for x in POSITIVE]),
+    ("wofz_real", lambda x, y: faddeeva(mpc(x, y))[0].real,
+     lambda x, y: (faddeeva(mpc(x, y))[1].real, -faddeeva(mpc(x, y))[1].imag), PLANE),
+    ("wofz_imag", lambda x, y: faddeeva(mpc(x, y))[0].imag,
+     lambda x, y: (faddeeva(mpc(x, y))[1].imag, faddeeva(mpc(x, y))[1].real), PLANE),
+    ("voigt_profile", lambda x, s, g: voigt(x, s, g)[0], lambda x, s, g: voigt(x, s, g)[1], PROFILE),
     ("log1m_exp", log1m_exp, lambda x: -1 / expm1(-x), [(x,) for x in (-1e-300, -1e-9, -0.3, -0.7, -1.0, -30.0, -700.0)]),
     ("atan2", atan2, lambda y, x: (x / (x * x + y * y), -y / (x * x + y * y)), [(y, x) for y in (-2.0, -0.5, 0.0, 0.5, 2.0, 1e-200) for x in (-1.0, 0.0, 0.7, 3.0)
                             if (y, x) != (0.0, 0.0) and not (y == 0.0 and x < 0)]),
@@ -79,7 +113,7 @@ CASES = [
      [(x, y) for x in (-7.3, -1.0, 0.4, 9.2) for y in (-2.5, 0.7, 3.0)]),
 ]
 
-mp.dps = 60
+mp.dps = 80
 lines = ["function,arguments,value,slopes"]
 for name, f, slope, cases in CASES:
     for x in cases:
