@@ -60,6 +60,19 @@ impl Sample {
 
     /// Height above `base`, place and full width at half height of the greatest excursion.
     pub fn peak(&self, base: f64) -> (f64, f64, f64) {
+        let (height, at, sides) = self.excursion(base);
+        let least = self.span(0) / self.y.len() as f64;
+        (height, at, (sides[0] + sides[1]).max(least))
+    }
+
+    /// How far the greatest excursion from `base` goes to the left and to the right of its summit, at half
+    /// height.
+    pub fn sides(&self, base: f64) -> [f64; 2] {
+        let least = 0.5 * self.span(0) / self.y.len() as f64;
+        self.excursion(base).2.map(|side| side.max(least))
+    }
+
+    fn excursion(&self, base: f64) -> (f64, f64, [f64; 2]) {
         let (x, y) = (&self.x[0], self.smooth());
         let top = (0..y.len())
             .max_by(|&a, &b| (y[a] - base).abs().total_cmp(&(y[b] - base).abs()))
@@ -68,9 +81,46 @@ impl Sample {
         let inside = |i: &usize| (y[*i] - base) * height.signum() >= height.abs() / 2.0;
         let left = (0..=top).rev().take_while(inside).last().unwrap_or(top);
         let right = (top..y.len()).take_while(inside).last().unwrap_or(top);
-        let width = x[right] - x[left];
-        let least = self.span(0) / x.len() as f64;
-        (height, x[top], width.max(least))
+        (height, x[top], [x[top] - x[left], x[right] - x[top]])
+    }
+
+    /// First x at which the smoothed response passes `level`; where it comes nearest, if it never does.
+    pub fn crossing(&self, level: f64) -> f64 {
+        let (x, y) = (&self.x[0], self.smooth());
+        let passes = |w: &[usize; 2]| (y[w[0]] - level) * (y[w[1]] - level) <= 0.0;
+        let mut pairs = (1..y.len()).map(|i| [i - 1, i]);
+        let nearest = || {
+            let off = |i: &usize| (y[*i] - level).abs();
+            (0..y.len()).min_by(|a, b| off(a).total_cmp(&off(b)))
+        };
+        let at = pairs.find(passes).map(|w| w[1]).or_else(nearest);
+        x[at.unwrap_or(0)]
+    }
+
+    /// x at which a response that rises from 0 is half its greatest, positive.
+    pub fn half_reached(&self) -> f64 {
+        let (_, high) = self.y_range();
+        self.crossing(high / 2.0).abs().max(1e-3 * self.span(0))
+    }
+
+    /// The smoothed response at the row nearest to `at`.
+    pub fn near(&self, at: f64) -> f64 {
+        let i = self.x[0].partition_point(|x| *x < at);
+        self.smooth()[i.min(self.y.len() - 1)]
+    }
+
+    /// Place and value of the least response.
+    pub fn lowest(&self) -> (f64, f64) {
+        let y = self.smooth();
+        let at = (0..y.len()).min_by(|&a, &b| y[a].total_cmp(&y[b]));
+        (self.x[0][at.unwrap_or(0)], y[at.unwrap_or(0)])
+    }
+
+    /// Places of the least and the greatest response, in this order.
+    pub fn extremes(&self) -> [f64; 2] {
+        let y = self.smooth();
+        let top = (0..y.len()).max_by(|&a, &b| y[a].total_cmp(&y[b]));
+        [self.lowest().0, self.x[0][top.unwrap_or(0)]]
     }
 
     /// First x at which the smoothed response is past the middle of its edges.
@@ -117,6 +167,17 @@ impl Sample {
         let (slope, at_zero) = slope.unwrap_or((-1.0 / self.span(0), 0.0));
         let sign = if y[n / 2] >= level { 1.0 } else { -1.0 };
         (sign * at_zero.exp(), -slope, level)
+    }
+
+    /// The phase of the wave of angular frequency `w` around the mean.
+    pub fn phase(&self, w: f64) -> f64 {
+        let mean = self.y.iter().sum::<f64>() / self.y.len() as f64;
+        let rows = self.x[0].iter().zip(&self.y);
+        let (s, c) = rows.fold((0.0, 0.0), |(s, c), (x, y)| {
+            let off = y - mean;
+            (s + off * libm::sin(w * x), c + off * libm::cos(w * x))
+        });
+        libm::atan2(c, s)
     }
 
     /// The angular frequency with most power among 1/8 to n/4 periods along the range.
