@@ -7,6 +7,7 @@ use super::check::constant;
 use super::families::looks_like_distribution;
 use super::functions;
 use super::names::did_you_mean;
+use super::parse::Block;
 use super::source::{error_at, line_number};
 use crate::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
@@ -24,25 +25,10 @@ pub(super) fn expand(
     if formulas.is_empty() {
         return Ok((statements, Vec::new()));
     }
-    let mut all = Expansion {
-        text,
-        formulas,
-        active: Vec::new(),
-        used: BTreeSet::new(),
-        operations: 0,
-    };
-    all.names(&statements)?;
-    // By itself each, called or not: an argument stands for itself.
-    for (k, formula) in formulas.iter().enumerate() {
-        let own = formula.parameters.iter().map(|p| {
-            let kind = ExprKind::Name(p.text.clone());
-            (&*p.text, (Expr { kind, span: p.span }, 0))
-        });
-        all.operations = 0;
-        all.active = vec![k];
-        all.expr(&formula.value, Some((&own.collect(), None)))?;
-    }
-    (all.active, all.used) = (Vec::new(), BTreeSet::new());
+    let mut all = Expansion::new(text, formulas);
+    let defined = statements.iter().filter_map(Statement::name);
+    all.names(&defined.collect::<Vec<_>>())?;
+    all.alone()?;
     let mut out = Vec::with_capacity(statements.len());
     for statement in statements {
         all.operations = 0;
@@ -73,9 +59,58 @@ struct Expansion<'a> {
     used: BTreeSet<usize>,
     /// Operations of this statement.
     operations: usize,
+    /// Whether other functions are those of the language, so that a name near theirs is a slip.
+    closed: bool,
+}
+
+/// A formula without calls of `formulas`. Functions that are unknown here may be known to who uses it.
+pub(super) fn block(text: &str, block: Block, formulas: &[Formula]) -> Result<Block> {
+    if formulas.is_empty() {
+        return Ok(block);
+    }
+    let (lets, value) = block;
+    let mut all = Expansion {
+        closed: false,
+        ..Expansion::new(text, formulas)
+    };
+    all.names(&lets.iter().map(|(name, _)| name).collect::<Vec<_>>())?;
+    all.alone()?;
+    let mut out = Vec::with_capacity(lets.len());
+    for (name, value) in lets {
+        all.operations = 0;
+        out.push((name, all.plain(&value)?));
+    }
+    all.operations = 0;
+    Ok((out, all.plain(&value)?))
 }
 
 impl<'a> Expansion<'a> {
+    fn new(text: &'a str, formulas: &'a [Formula]) -> Self {
+        Expansion {
+            text,
+            formulas,
+            active: Vec::new(),
+            used: BTreeSet::new(),
+            operations: 0,
+            closed: true,
+        }
+    }
+
+    /// Looks at each function by itself, called or not: an argument stands for itself.
+    fn alone(&mut self) -> Result<()> {
+        for (k, formula) in self.formulas.iter().enumerate() {
+            let own = formula.parameters.iter().map(|p| {
+                let kind = ExprKind::Name(p.text.clone());
+                (&*p.text, (Expr { kind, span: p.span }, 0))
+            });
+            self.operations = 0;
+            self.active = vec![k];
+            self.expr(&formula.value, Some((&own.collect(), None)))?;
+        }
+        (self.active, self.used) = (Vec::new(), BTreeSet::new());
+        Ok(())
+    }
+
     fn error(&self, span: Span, message: impl std::fmt::Display) -> Error {
         error_at(self.text, span, message)
     }
@@ -85,12 +120,11 @@ impl<'a> Expansion<'a> {
     }
 
     /// That the names of functions and of their arguments mean nothing else.
-    fn names(&self, statements: &[Statement]) -> Result<()> {
+    fn names(&self, defined: &[&Name]) -> Result<()> {
         for (k, formula) in self.formulas.iter().enumerate() {
             let name = &formula.name;
             let first = self.formulas[..k].iter().find(|f| f.name.text == name.text);
-            let defined = statements.iter().filter_map(Statement::name);
-            let variable = defined.into_iter().find(|n| n.text == name.text);
+            let variable = defined.iter().find(|n| n.text == name.text);
             let message = if functions::function(&name.text).is_some() {
                 Some("is a function of the language; give yours another name".into())
             } else if looks_like_distribution(&name.text) {
@@ -377,7 +411,8 @@ impl<'a> Expansion<'a> {
 
     /// A name that is nearly one of a function of the model.
     fn refuse_a_slip(&self, name: &Name) -> Result<()> {
-        let known = functions::function(&name.text).is_some()
+        let known = !self.closed
+            || functions::function(&name.text).is_some()
             || functions::known_elsewhere(&name.text).is_some()
             || looks_like_distribution(&name.text);
         if known {

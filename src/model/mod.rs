@@ -201,7 +201,8 @@ impl Expr {
     }
 
     /// Reads a formula: `let NAME = EXPRESSION` as often as wanted, separated by `;` or by lines,
-    /// then the expression that is its value. Names are not checked.
+    /// then the expression that is its value. `let NAME(arguments) = EXPRESSION` is a function, which is written
+    /// out wherever it is called. Other names are not checked.
     ///
     /// ```
     /// # use fitzroy::model::ast::Expr;
@@ -210,6 +211,8 @@ impl Expr {
     /// # Ok::<(), fitzroy::Error>(())
     /// ```
     pub fn parse_formula(text: &str) -> Result<(Vec<(Name, Expr)>, Expr)> {
-        parse::block(&text.replace(';', "\n"))
+        let text = text.replace(';', "\n");
+        let (block, formulas) = parse::block(&text)?;
+        expand::block(&text, block, &formulas)
     }
 }

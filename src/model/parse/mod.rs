@@ -46,8 +46,12 @@ pub(crate) fn expression(text: &str) -> Result<Expr> {
     }
 }
 
-/// `let NAME = EXPRESSION` as often as wanted, then one expression.
-pub(crate) fn block(text: &str) -> Result<(Vec<(Name, Expr)>, Expr)> {
+/// Named parts, and the expression that is the value.
+pub(crate) type Block = (Vec<(Name, Expr)>, Expr);
+
+/// `let NAME = EXPRESSION` and `let NAME(arguments) = EXPRESSION` as often as wanted, then one expression; and
+/// the functions.
+pub(crate) fn block(text: &str) -> Result<(Block, Vec<Formula>)> {
     let mut parser = Parser::new(text)?;
     let mut lets = Vec::new();
     loop {
@@ -56,9 +60,14 @@ pub(crate) fn block(text: &str) -> Result<(Vec<(Name, Expr)>, Expr)> {
         if !parser.take_word("let") {
             break;
         }
-        let name = parser.name("a name after `let`")?;
-        parser.need("=", "`=`")?;
-        lets.push((name, parser.expr()?));
+        if matches!(parser.kind_after(), Kind::Sign("(")) {
+            let formula = parser.formula()?;
+            parser.formulas.push(formula);
+        } else {
+            let name = parser.name("a name after `let`")?;
+            parser.need("=", "`=`")?;
+            lets.push((name, parser.expr()?));
+        }
         if *parser.kind() != Kind::Newline {
             return Err(parser.expected("an operator or the end of the statement"));
         }
@@ -66,7 +75,7 @@ pub(crate) fn block(text: &str) -> Result<(Vec<(Name, Expr)>, Expr)> {
     let out = parser.expr()?;
     parser.skip_newlines();
     match parser.kind() {
-        Kind::End => Ok((lets, out)),
+        Kind::End => Ok(((lets, out), parser.formulas)),
         _ => Err(parser.expected("an operator or the end of the expression")),
     }
 }

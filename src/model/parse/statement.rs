@@ -158,7 +158,7 @@ impl Parser<'_> {
     }
 
     /// `NAME(arguments) = expression`, after `let`.
-    fn formula(&mut self) -> Result<Formula> {
+    pub(super) fn formula(&mut self) -> Result<Formula> {
         let name = self.name("a name")?;
         let open = self.span();
         self.step();
