@@ -23,6 +23,50 @@ fn fit(scratch: &Scratch, args: &[&str]) -> Said {
 }
 
 #[test]
+fn curves_are_compared_and_constrained() {
+    let scratch = Scratch::new("curve-fit-compare");
+    scratch.file("decay.csv", &decay(','));
+    let model = "let f(k) = exp(-k*t); a*f(b) + c";
+    let args = [
+        "--model",
+        model,
+        "decay.csv",
+        "--y",
+        "counts",
+        "--sigma",
+        "none",
+    ];
+    let mut compared = args.to_vec();
+    compared.extend(["--compare", "a*exp(-b*t)", "--compare", "d*t + c"]);
+    let said = fit(&scratch, &compared).ends_with(0);
+    for part in ["AICc", "fits better than chance explains", "d*t + c"] {
+        assert!(said.out.contains(part), "no `{part}` in:\n{}", said.out);
+    }
+    compared.extend(["--json", "--out", "all"]);
+    let document = fit(&scratch, &compared).ends_with(0).json();
+    let ranked = &document["comparison"]["ranked"];
+    assert_eq!(ranked[0]["model"], model);
+    let table = std::fs::read_to_string(scratch.0.join("all/comparison.csv")).unwrap();
+    assert_eq!(table.lines().count(), 4);
+    let mut constrained = args.to_vec();
+    constrained.extend([
+        "--constraint",
+        "a + c = 2.3",
+        "--constraint",
+        "b < 0.4",
+        "--json",
+    ]);
+    let document = fit(&scratch, &constrained).ends_with(0).json();
+    let value = |k: usize| document["parameters"][k]["value"].as_f64().unwrap();
+    assert!((value(0) + value(2) - 2.3).abs() < 1e-12 && (value(1) - 0.4).abs() < 1e-12);
+    let findings = document["findings"].to_string();
+    assert!(findings.contains("holds with equality"), "{findings}");
+    constrained.extend(["--constraint", "a*b < 1"]);
+    let said = fit(&scratch, &constrained).ends_with(2);
+    assert!(said.err.contains("not linear"), "{}", said.err);
+}
+
+#[test]
 fn a_formula_is_fitted_printed_and_written() {
     let scratch = Scratch::new("curve-fit");
     scratch.file("decay.csv", &decay(','));

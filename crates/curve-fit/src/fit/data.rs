@@ -215,9 +215,15 @@ impl<'d> Data<'d> {
     /// The rows for which `keep` holds.
     #[must_use]
     pub fn only(self, keep: &[bool]) -> Data<'static> {
+        let kept: Vec<usize> = (0..keep.len()).filter(|&row| keep[row]).collect();
+        self.rows(&kept)
+    }
+
+    /// These rows, in this order, as often as they are named.
+    #[must_use]
+    pub fn rows(&self, rows: &[usize]) -> Data<'static> {
         let pick = |v: &[f64]| -> Cow<'static, [f64]> {
-            let kept = v.iter().zip(keep).filter(|(_, k)| **k);
-            Cow::Owned(kept.map(|(x, _)| *x).collect())
+            Cow::Owned(rows.iter().map(|&row| v[row]).collect())
         };
         let sigma = match &self.sigma {
             Sigma::Unknown => Sigma::Unknown,
@@ -230,7 +236,7 @@ impl<'d> Data<'d> {
             y_name: self.y_name.clone(),
             sigma,
             columns: columns.collect(),
-            labels: self.labels,
+            labels: self.labels.clone(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Fits: from a formula, data and options to an estimate.
 
 mod conclude;
+mod constrain;
 mod data;
 mod descend;
 mod doubt;
@@ -12,17 +13,20 @@ mod plan;
 mod predict;
 mod problem;
 mod quality;
+mod resample;
 mod residuals;
 mod robust;
 mod samples;
 mod scan;
 mod search;
+mod select;
 mod settle;
 mod solve;
 mod start;
 mod verdict;
 
 pub use conclude::{check_counts, check_rows};
+pub use constrain::{Bound, Constrained, Slack};
 pub use data::{Data, Sigma};
 pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, values};
@@ -31,7 +35,9 @@ pub use plan::Plan;
 pub use predict::{Prediction, pointwise, predict, profile};
 pub(crate) use quality::{Judge, quality_at};
 pub use quality::{Quality, quality};
+pub use resample::{Resampled, Resampling, Spread, resample};
 pub(crate) use search::falls_short;
+pub use select::{Candidate, Nested, Ranked, Selection, select};
 pub use start::StartRule;
 pub(crate) use verdict::Ended;
 pub use verdict::{Doubt, Doubts, Standing};
@@ -73,6 +79,7 @@ struct Key {
     weighted: bool,
     fixed: Vec<(String, f64)>,
     tied: Vec<(String, String)>,
+    constraints: Vec<String>,
     bounds: Vec<(String, f64, f64)>,
     loss: crate::formula::Loss,
     engine: fitzroy_device::cpu::Engine,
@@ -86,6 +93,7 @@ impl Key {
             weighted: data.has_sigma(),
             fixed: options.fixed.clone(),
             tied: options.tied.clone(),
+            constraints: options.constraints.clone(),
             bounds: options.bounds.clone(),
             loss: options.loss,
             engine: options.engine,
@@ -101,6 +109,7 @@ impl Key {
             && self.labels == data.labels
             && self.fixed == options.fixed
             && self.tied == options.tied
+            && self.constraints == options.constraints
             && self.bounds == options.bounds
     }
 }
@@ -217,8 +226,19 @@ pub fn fit_table(
     observer: &mut Observer<'_>,
 ) -> Result<Estimate> {
     check_options(options)?;
-    let solution = solve::solve(plan, table, options, observer)?;
-    conclude::conclude(plan, table, options, solution)
+    let mut best: Option<Estimate> = None;
+    for options in constrain::starts(plan, table, options, observer)? {
+        let solution = solve::solve(plan, table, &options, observer)?;
+        let found = conclude::conclude(plan, table, &options, solution)?;
+        let better =
+            |best: &Estimate| (found.converged(), -found.cost) > (best.converged(), -best.cost);
+        if best.as_ref().is_none_or(better) {
+            best = Some(found);
+        }
+    }
+    let mut best = best.expect("a fit has a start");
+    constrain::tell(plan, &mut best);
+    Ok(best)
 }
 
 fn check_options(options: &Options) -> Result<()> {

@@ -123,6 +123,8 @@ pub struct Options {
     pub fixed: Vec<(String, f64)>,
     /// Parameters given by a formula of others.
     pub tied: Vec<(String, String)>,
+    /// Linear equations and inequalities between parameters: `a + b = 1`, `a < b`.
+    pub constraints: Vec<String>,
     /// Name, lower and upper bound.
     pub bounds: Vec<(String, f64, f64)>,
     /// What is minimised.
@@ -161,6 +163,7 @@ impl Default for Options {
             p0: Vec::new(),
             fixed: Vec::new(),
             tied: Vec::new(),
+            constraints: Vec::new(),
             bounds: Vec::new(),
             loss: Loss::Linear,
             f_scale: Scale::Fixed(1.0),

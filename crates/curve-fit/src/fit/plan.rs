@@ -1,5 +1,6 @@
 //! From formula, columns and options to a plan: roles, free parameters, bounds, programs.
 
+use super::constrain::{Bound, Constrained};
 use super::options::Options;
 use crate::formula::{CONSTANTS, Formula, Programs, Roles, Setting};
 use crate::method::Bounds;
@@ -19,6 +20,8 @@ pub struct Plan {
     pub free: Vec<usize>,
     /// Bounds of the free parameters.
     pub bounds: Bounds,
+    /// What the constraints came to.
+    pub constrained: Constrained,
     /// True when rows have a σ.
     pub weighted: bool,
     /// The compiled derivatives.
@@ -31,56 +34,20 @@ impl Plan {
     /// # Errors
     /// Unknown names, bounds in the wrong order, ties that use columns or each other.
     pub fn new(formula: &Formula, roles: Roles, weighted: bool, options: &Options) -> Result<Plan> {
+        let mut roles = roles;
+        let mut bounds = asked(formula, options);
+        let constrained = Constrained::new(&roles, options, &bounds)?;
+        constrained.extend(&mut roles)?;
+        let slacks = constrained.slacks.iter();
+        bounds.extend(slacks.map(|s| (s.name.clone(), 0.0, f64::INFINITY)));
         let names: Vec<String> = roles.parameters.iter().map(|p| p.name.clone()).collect();
-        let find = |what: &str, name: &str| {
-            let place = names.iter().position(|n| n == name);
-            place.ok_or_else(|| unknown(what, name, &names))
-        };
-        let mut settings = vec![Setting::Free; names.len()];
-        for (name, value) in &options.fixed {
-            if !value.is_finite() {
-                return Err(Error::usage(format!(
-                    "⟨fix {name}⟩: needs a finite number, not {value}"
-                )));
-            }
-            settings[find("⟨fix⟩", name)?] = Setting::Fixed(*value);
-        }
-        for (name, text) in &options.tied {
-            let k = find("⟨tie⟩", name)?;
-            let tie = Formula::parse(text).map_err(|e| e.context(format!("⟨tie {name}⟩")))?;
-            check_tie(&tie, name, &roles, &options.tied)?;
-            settings[k] = Setting::Tied(Box::new(tie));
-        }
+        let settings = settings(&roles, &names, options, &constrained)?;
         let is_free = |k: &usize| matches!(settings[*k], Setting::Free);
         let free: Vec<usize> = (0..names.len()).filter(is_free).collect();
         for (name, _) in &options.p0 {
-            find("⟨p0⟩", name)?;
+            place("⟨p0⟩", name, &names)?;
         }
-        let mut bounds = Bounds::none(free.len());
-        let builtin = formula
-            .builtin()
-            .and_then(|b| b.entry)
-            .map_or(&[][..], |e| e.bounds);
-        let own = builtin
-            .iter()
-            .map(|&(name, low, high)| (name.to_string(), low, high));
-        for (name, low, high) in own.chain(options.bounds.iter().cloned()) {
-            let k = find("⟨bound⟩", &name)?;
-            if low >= high || low.is_nan() || high.is_nan() {
-                return Err(Error::usage(format!(
-                    "⟨bound {name}={low}:{high}⟩: the lower bound must be below the upper; hold \
-                     a parameter with ⟨fix {name}={low}⟩"
-                )));
-            }
-            match free.iter().position(|&f| f == k) {
-                Some(at) => (bounds.lower[at], bounds.upper[at]) = (low, high),
-                None => {
-                    return Err(Error::usage(format!(
-                        "⟨bound {name}⟩: this parameter is fixed or tied and has no bounds"
-                    )));
-                }
-            }
-        }
+        let bounds = bounds_of(&bounds, &names, &free, &constrained)?;
         let (loss, engine) = (options.loss, options.engine);
         let programs = Programs::new(formula, &roles, &settings, weighted, loss, engine)?;
         Ok(Plan {
@@ -89,6 +56,7 @@ impl Plan {
             settings,
             free,
             bounds,
+            constrained,
             weighted,
             programs: Arc::new(programs),
         })
@@ -105,6 +73,87 @@ impl Plan {
             .map(|k| self.name(k).to_string())
             .collect()
     }
+}
+
+/// Bounds: those of a built-in curve where its parameters are free, then those of the options.
+fn asked(formula: &Formula, options: &Options) -> Vec<Bound> {
+    let entry = formula.builtin().and_then(|b| b.entry);
+    let held = |name: &str| {
+        let tied = options.tied.iter().map(|(n, _)| n);
+        let mut held = options.fixed.iter().map(|(n, _)| n).chain(tied);
+        held.any(|n| n == name) || options.bounds.iter().any(|(n, ..)| n == name)
+    };
+    let own = entry.map_or(&[][..], |e| e.bounds).iter();
+    let own = own.filter(|(name, ..)| !held(name));
+    let own = own.map(|&(name, low, high)| (name.to_string(), low, high));
+    own.chain(options.bounds.iter().cloned()).collect()
+}
+
+/// The place of the parameter `name`.
+fn place(what: &str, name: &str, names: &[String]) -> Result<usize> {
+    let place = names.iter().position(|n| n == name);
+    place.ok_or_else(|| unknown(what, name, names))
+}
+
+/// What each parameter is.
+fn settings(
+    roles: &Roles,
+    names: &[String],
+    options: &Options,
+    constrained: &Constrained,
+) -> Result<Vec<Setting>> {
+    let mut settings = vec![Setting::Free; names.len()];
+    for (name, value) in &options.fixed {
+        if !value.is_finite() {
+            return Err(Error::usage(format!(
+                "⟨fix {name}⟩: needs a finite number, not {value}"
+            )));
+        }
+        settings[place("⟨fix⟩", name, names)?] = Setting::Fixed(*value);
+    }
+    let tied: Vec<(String, String)> = options
+        .tied
+        .iter()
+        .chain(&constrained.ties)
+        .cloned()
+        .collect();
+    for (name, text) in &tied {
+        let k = place("⟨tie⟩", name, names)?;
+        let tie = Formula::parse(text).map_err(|e| e.context(format!("⟨tie {name}⟩")))?;
+        check_tie(&tie, name, roles, &tied)?;
+        settings[k] = Setting::Tied(Box::new(tie));
+    }
+    Ok(settings)
+}
+
+/// Bounds of the free parameters.
+fn bounds_of(
+    asked: &[Bound],
+    names: &[String],
+    free: &[usize],
+    constrained: &Constrained,
+) -> Result<Bounds> {
+    let mut bounds = Bounds::none(free.len());
+    for (name, low, high) in asked {
+        let k = place("⟨bound⟩", name, names)?;
+        if low >= high || low.is_nan() || high.is_nan() {
+            return Err(Error::usage(format!(
+                "⟨bound {name}={low}:{high}⟩: the lower bound must be below the upper; hold \
+                 a parameter with ⟨fix {name}={low}⟩"
+            )));
+        }
+        match free.iter().position(|&f| f == k) {
+            Some(at) => (bounds.lower[at], bounds.upper[at]) = (*low, *high),
+            // The bounds of the others imply these.
+            None if constrained.ties.iter().any(|(n, _)| n == name) => {}
+            None => {
+                return Err(Error::usage(format!(
+                    "⟨bound {name}⟩: this parameter is fixed or tied and has no bounds"
+                )));
+            }
+        }
+    }
+    Ok(bounds)
 }
 
 /// The error about a name that is no parameter.

@@ -5,6 +5,8 @@ mod figure;
 mod json;
 mod model;
 mod page;
+mod resample;
+mod select;
 mod shown;
 mod text;
 
@@ -12,5 +14,7 @@ pub use figure::{cost_figure, fit_figure, residual_figure};
 pub use json::{estimate_json, number};
 pub use model::{Names, model_text};
 pub use page::{Told, fit_page};
+pub use resample::{resampled_json, resampled_text};
+pub use select::{selection_csv, selection_json, selection_text};
 pub use shown::{Cloud, Curve, Shown};
 pub use text::{Timing, csv, grouped, significant, text};

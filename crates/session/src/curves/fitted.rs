@@ -6,7 +6,7 @@ use fitzroy::data::{DataFile, TableOptions};
 use fitzroy::report::json_number;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::Data;
-use fitzroy_curve_fit::fit::{self, Estimate, Plan, Prediction, Quality};
+use fitzroy_curve_fit::fit::{self, Estimate, Plan, Prediction, Quality, Resampled};
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::{self, Shown, Timing, Told};
 use fitzroy_device::probe;
@@ -39,6 +39,8 @@ pub struct Fitted<'d> {
     pub timing: Timing,
     /// Profile-likelihood intervals: name and ends.
     pub profiles: Vec<(String, f64, f64)>,
+    /// Errors from fits of parts of the rows, if they were asked for.
+    pub resampled: Option<Resampled>,
     /// Priors in place of flat ones, for a posterior: name and distribution.
     pub priors: Vec<(String, String)>,
     /// The cost at each step.
@@ -81,6 +83,9 @@ impl Fitted<'_> {
             });
             document.insert("profile".into(), all.collect());
         }
+        if let Some(resampled) = &self.resampled {
+            document.insert("resampled".into(), report::resampled_json(resampled));
+        }
         Value::Object(document)
     }
 
@@ -95,6 +100,9 @@ impl Fitted<'_> {
         for (name, low, high) in &self.profiles {
             let (low, high) = (report::significant(*low, 7), report::significant(*high, 7));
             let _ = writeln!(out, "profile interval of {name}: {low} ... {high}");
+        }
+        if let Some(resampled) = &self.resampled {
+            out += &report::resampled_text(resampled);
         }
         out
     }

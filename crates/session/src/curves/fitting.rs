@@ -7,7 +7,7 @@ use crate::device::Request;
 use crate::face::{Face, silent};
 use crate::session::NEVER;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::{self, Estimate, Plan, fit_table};
+use fitzroy_curve_fit::fit::{self, Estimate, Plan, Resampling, fit_table};
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::Timing;
@@ -29,6 +29,7 @@ pub fn fit<'a>(formula: &'a Formula, data: &'a Data<'a>) -> Fitting<'a> {
         y: "y".into(),
         options: Options::default(),
         profiles: None,
+        resampling: None,
         time_limit_s: None,
         device: None,
         request: Request {
@@ -52,6 +53,7 @@ pub struct Fitting<'a> {
     options: Options,
     /// Parameters whose profile-likelihood intervals are wanted; all of them if there is none.
     profiles: Option<Vec<String>>,
+    resampling: Option<Resampling>,
     time_limit_s: Option<f64>,
     device: Option<FitDevice>,
     request: Request,
@@ -95,6 +97,12 @@ impl<'a> Fitting<'a> {
     /// Wants profile-likelihood intervals of these parameters, or of all if there are no names.
     pub fn profiles(mut self, names: Vec<String>) -> Self {
         self.profiles = Some(names);
+        self
+    }
+
+    /// Wants errors from fits of parts of the rows.
+    pub fn resampling(mut self, resampling: Option<Resampling>) -> Self {
+        self.resampling = resampling;
         self
     }
 
@@ -179,6 +187,10 @@ impl<'a> Fitting<'a> {
         let quality = fit::quality(&plan, &table, &estimate)?;
         estimate.weigh(&quality);
         let profiles = profiles(self.profiles, &plan, passes, &options, &estimate)?;
+        let resampled = match self.resampling {
+            Some(how) => Some(fit::resample(&plan, data, &options, &estimate, how)?),
+            None => None,
+        };
         drop(remote);
         Ok(Fitted {
             plan,
@@ -192,6 +204,7 @@ impl<'a> Fitting<'a> {
             quality,
             timing,
             profiles,
+            resampled,
             priors: Vec::new(),
             costs,
             device,

@@ -164,6 +164,7 @@ impl LargeFit<'_> {
             quality,
             timing,
             profiles: Vec::new(),
+            resampled: None,
             priors: Vec::new(),
             costs,
             device,

@@ -8,6 +8,7 @@ use crate::tables::TableFlags;
 use crate::{face, terminal};
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, Named, Result};
+use fitzroy_curve_fit::fit::Resampling;
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
@@ -85,6 +86,13 @@ pub(crate) struct CurveFitArgs {
     /// Ties a parameter to others: 'c = 2*a'
     #[arg(long, value_name = "NAME=EXPR")]
     pub(super) tie: Vec<String>,
+    /// A linear equation or inequality of parameters: 'a + b = 1', 'a < b'; may repeat
+    #[arg(long, value_name = "CONSTRAINT", conflicts_with_all = ["batch_by", "memory_limit"])]
+    pub(super) constraint: Vec<String>,
+    /// Another curve for the same rows, compared by AIC, AICc, BIC and F tests; may repeat. It takes the flags of
+    /// its parameters
+    #[arg(long, value_name = "EXPR|NAME", conflicts_with_all = ["batch_by", "memory_limit"])]
+    pub(super) compare: Vec<String>,
     /// Loss of a residual
     #[arg(long, value_name = "LOSS", default_value = "linear", value_parser = named::<Loss>())]
     pub(super) loss: Loss,
@@ -106,6 +114,13 @@ pub(crate) struct CurveFitArgs {
     /// Profile-likelihood intervals, of these parameters or of all
     #[arg(long, value_name = "NAMES", num_args = 0..=1, default_missing_value = "")]
     pub(super) profile: Option<String>,
+    /// Errors and intervals from so many fits of rows drawn with replacement
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000",
+          conflicts_with_all = ["batch_by", "memory_limit", "jackknife"])]
+    pub(super) bootstrap: Option<usize>,
+    /// Errors from fits without each row in turn
+    #[arg(long, conflicts_with_all = ["batch_by", "memory_limit"])]
+    pub(super) jackknife: bool,
     /// Stops at this relative change of every parameter
     #[arg(long, value_name = "X", default_value_t = 1e-11)]
     pub(super) xtol: f64,
@@ -244,6 +259,12 @@ impl CurveFitArgs {
         Some(names.filter(|n| !n.is_empty()).map(String::from).collect())
     }
 
+    /// Fits of parts of the rows that are asked for.
+    pub(super) fn resampling(&self) -> Option<Resampling> {
+        let bootstrap = self.bootstrap.map(Resampling::Bootstrap);
+        bootstrap.or(self.jackknife.then_some(Resampling::Jackknife))
+    }
+
     /// How a posterior is sampled.
     pub(super) fn sampling<'a>(
         &self,
@@ -315,6 +336,7 @@ impl CurveFitArgs {
             },
             fixed: values("--fix", &self.fix)?,
             tied: texts("--tie", &self.tie)?,
+            constraints: self.constraint.clone(),
             bounds: bounds("--bound", &self.bound)?,
             loss,
             f_scale,

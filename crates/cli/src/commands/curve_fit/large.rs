@@ -95,6 +95,7 @@ pub(super) fn run(
     let result = Results {
         args,
         fitted: &fitted,
+        selection: None,
     };
     result.write(folder.as_mut())?;
     result.show(None);

@@ -1,6 +1,7 @@
 //! `fitzroy curve-fit --model EXPR|NAME DATA...`
 
 mod batch;
+mod compare;
 mod flags;
 mod inputs;
 pub(super) mod large;
@@ -75,8 +76,9 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
     let priors = args.priors()?;
     let stop = interrupt::catch_with("stopping: what was done so far is the result")?;
     let mut fitting = curves::fit(&formula, &data)
-        .options(options)
+        .options(options.clone())
         .chosen(device)
+        .resampling(args.resampling())
         .response(y)
         .dropped(n_dropped)
         .face(args.face())
@@ -105,9 +107,11 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         let (joint, settings) = (&prepared.joint, &prepared.settings);
         return dry_run("posterior", joint, settings, &args.common);
     }
+    let selection = compare::compared(args, &fitted, &data, &options, &stop)?;
     let result = Results {
         args,
         fitted: &fitted,
+        selection: selection.as_ref(),
     };
     let mut folder = result.folder()?;
     result.write(folder.as_mut())?;

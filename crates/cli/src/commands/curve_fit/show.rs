@@ -7,6 +7,7 @@ use crate::exit::Outcome;
 use crate::{json, terminal};
 use fitzroy::report::{TextOptions, diagnosis_json, diagnosis_text};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_curve_fit::fit::Selection;
 use fitzroy_curve_fit::method::Status;
 use fitzroy_curve_fit::report;
 use fitzroy_report::figure::Style;
@@ -21,11 +22,17 @@ use std::path::Path;
 pub(super) struct Results<'r> {
     pub(super) args: &'r CurveFitArgs,
     pub(super) fitted: &'r Fitted<'r>,
+    /// The curve beside others, if that was asked for.
+    pub(super) selection: Option<&'r Selection>,
 }
 
 impl Results<'_> {
     pub(super) fn json(&self) -> Value {
-        self.fitted.json()
+        let mut document = self.fitted.json();
+        if let (Some(selection), Value::Object(fields)) = (self.selection, &mut document) {
+            fields.insert("comparison".into(), report::selection_json(selection));
+        }
+        document
     }
 
     pub(super) fn show(&self, sampled: Option<&Sampled>) {
@@ -45,6 +52,10 @@ impl Results<'_> {
             }
         } else {
             terminal::out(self.fitted.text().trim_end());
+            if let Some(selection) = self.selection {
+                let text = report::selection_text(selection);
+                terminal::out(format_args!("\n{}", text.trim_end()));
+            }
             if let Some(sampled) = sampled {
                 terminal::out(format_args!("\n{}", posterior_text(sampled).trim_end()));
             }
@@ -105,7 +116,11 @@ impl Results<'_> {
             renames: &texts("--x", &args.x)?,
             tables: Some(&args.tables.options()),
         };
-        fitted.write(folder, &outputs)
+        fitted.write(folder, &outputs)?;
+        if let Some(selection) = self.selection {
+            folder.write("comparison.csv", &report::selection_csv(selection))?;
+        }
+        Ok(())
     }
 
     fn residuals(&self, path: &Path) -> Result<()> {
