@@ -141,7 +141,7 @@ pub(crate) fn conclude(
     } else {
         t_quantile(0.5 + options.confidence / 2.0, dof as f64)
     };
-    let parameters = parameters(plan, options, &solution, &pcov, &at_bound, t)?;
+    let parameters = parameters(plan, &solution, &pcov, &at_bound, t)?;
     let mut estimate = Estimate {
         model: plan.formula.text().to_string(),
         predictors: plan.roles.predictors.clone(),
@@ -318,35 +318,16 @@ fn squares(
 /// Values, errors and intervals of all parameters; those of ties by the delta method.
 fn parameters(
     plan: &Plan,
-    options: &Options,
     solution: &Solution,
     pcov: &[f64],
     at_bound: &[bool],
     t: f64,
 ) -> Result<Vec<Fitted>> {
-    let p = plan.free.len();
     let theta = &solution.minimum.theta;
     let mut out = Vec::new();
     for (k, parameter) in plan.roles.parameters.iter().enumerate() {
         let free = plan.free.iter().position(|&f| f == k);
-        let (value, se, kind) = match (&plan.settings[k], free) {
-            (Setting::Free, Some(at)) => (theta[at], pcov[at * p + at].sqrt(), Kind::Free),
-            (Setting::Fixed(x), _) => (*x, f64::NAN, Kind::Fixed),
-            (Setting::Tied(tie), _) => {
-                let (value, slope) =
-                    crate::formula::tie_value(tie, &plan.roles, &plan.settings, theta)?;
-                let mut variance = 0.0;
-                for a in 0..p {
-                    for b in 0..p {
-                        if slope[a] != 0.0 && slope[b] != 0.0 {
-                            variance += slope[a] * pcov[a * p + b] * slope[b];
-                        }
-                    }
-                }
-                (value, variance.sqrt(), Kind::Tied)
-            }
-            (Setting::Free, None) => unreachable!("free parameters are listed"),
-        };
+        let (value, se, kind) = value_of(plan, k, theta, pcov)?;
         out.push(Fitted {
             name: parameter.name.clone(),
             value,
@@ -361,8 +342,35 @@ fn parameters(
             kind,
         });
     }
-    let _ = options;
     Ok(out)
+}
+
+/// Value and standard error of parameter `k` among all, at the values and the covariance of the free ones; that of a tie by
+/// the delta method.
+pub(super) fn value_of(
+    plan: &Plan,
+    k: usize,
+    theta: &[f64],
+    pcov: &[f64],
+) -> Result<(f64, f64, Kind)> {
+    let p = plan.free.len();
+    let free = plan.free.iter().position(|&f| f == k);
+    Ok(match (&plan.settings[k], free) {
+        (Setting::Free, Some(at)) => (theta[at], pcov[at * p + at].sqrt(), Kind::Free),
+        (Setting::Fixed(x), _) => (*x, f64::NAN, Kind::Fixed),
+        (Setting::Tied(tie), _) => {
+            let (value, slope) =
+                crate::formula::tie_value(tie, &plan.roles, &plan.settings, theta)?;
+            let mut variance = 0.0;
+            for a in (0..p).filter(|&a| slope[a] != 0.0) {
+                for b in (0..p).filter(|&b| slope[b] != 0.0) {
+                    variance += slope[a] * pcov[a * p + b] * slope[b];
+                }
+            }
+            (value, variance.sqrt(), Kind::Tied)
+        }
+        (Setting::Free, None) => unreachable!("free parameters are listed"),
+    })
 }
 
 /// Distinct minima of several starts.

@@ -83,7 +83,7 @@ pub struct Programs {
     /// ∂r/∂θ of the free parameters.
     pub(super) jacobian: Vec<NodeId>,
     residual: NodeId,
-    curve: NodeId,
+    pub(super) curve: NodeId,
     response: NodeId,
     pub(super) weight: Option<NodeId>,
     loss: Loss,

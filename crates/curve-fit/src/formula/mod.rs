@@ -1,5 +1,6 @@
 //! Formulas: from the text of a curve to a graph over rows, with its partial derivatives.
 
+mod along;
 mod build;
 mod curve;
 mod derive;

@@ -94,6 +94,22 @@ pub fn least_squares(
     })
 }
 
+/// (JᵀJ)⁻¹ of the parameters `inside`, with the others held; none for a short rank. ∂r_i/∂θ_k stands at i·p + k.
+pub fn covariance(jacobian: &[f64], p: usize, inside: &[usize]) -> Option<Vec<f64>> {
+    let n = jacobian.len() / p.max(1);
+    if inside.is_empty() || jacobian.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let own: Vec<f64> = jacobian
+        .chunks(p)
+        .flat_map(|row| inside.iter().map(|&k| row[k]))
+        .collect();
+    let triangle = triangle(&own, inside.len());
+    let ranked = rank(triangle_columns(&triangle, inside.len()), n);
+    let whole = ranked.rank == inside.len() && n >= inside.len();
+    whole.then(|| triangle_inverse(&triangle, inside.len()))
+}
+
 /// R with RᵀR = JᵀJ.
 fn triangle(jacobian: &[f64], p: usize) -> Triangle {
     let mut triangle = Triangle::new(p, BLOCK);

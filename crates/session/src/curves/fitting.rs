@@ -8,10 +8,10 @@ use crate::face::{Face, silent};
 use crate::session::NEVER;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{self, Estimate, Plan, Resampling, fit_table};
-use fitzroy_curve_fit::method::Next;
+use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::report::Timing;
-use fitzroy_curve_fit::{Data, Formula, Options};
+use fitzroy_curve_fit::{Data, Formula, Options, Sigma};
 use fitzroy_device::choice::Choice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -30,6 +30,7 @@ pub fn fit<'a>(formula: &'a Formula, data: &'a Data<'a>) -> Fitting<'a> {
         options: Options::default(),
         profiles: None,
         resampling: None,
+        x_sigma: Vec::new(),
         time_limit_s: None,
         device: None,
         request: Request {
@@ -54,6 +55,8 @@ pub struct Fitting<'a> {
     /// Parameters whose profile-likelihood intervals are wanted; all of them if there is none.
     profiles: Option<Vec<String>>,
     resampling: Option<Resampling>,
+    /// Standard deviations of predictors.
+    x_sigma: Vec<(String, Sigma<'a>)>,
     time_limit_s: Option<f64>,
     device: Option<FitDevice>,
     request: Request,
@@ -97,6 +100,12 @@ impl<'a> Fitting<'a> {
     /// Wants profile-likelihood intervals of these parameters, or of all if there are no names.
     pub fn profiles(mut self, names: Vec<String>) -> Self {
         self.profiles = Some(names);
+        self
+    }
+
+    /// Standard deviations of predictors: the fit is by orthogonal distances.
+    pub fn x_sigma(mut self, x_sigma: Vec<(String, Sigma<'a>)>) -> Self {
+        self.x_sigma = x_sigma;
         self
     }
 
@@ -168,7 +177,7 @@ impl<'a> Fitting<'a> {
         let mut costs = Vec::new();
         let remote = device.table(&table);
         let passes: &dyn Table = remote.as_ref().map_or(&table, |remote| remote);
-        let mut estimate = fit_table(&plan, passes, &options, &mut |step| {
+        let observer = &mut |step: &Progress<'_>| {
             if costs.len() < MOST_COSTS {
                 costs.push(step.cost);
             }
@@ -179,13 +188,27 @@ impl<'a> Fitting<'a> {
             } else {
                 Next::Continue
             }
-        })?;
+        };
+        let mut estimate = fit_table(&plan, passes, &options, observer)?;
+        let in_both = !self.x_sigma.is_empty();
+        if in_both {
+            let found = fit::orthogonal(&plan, data, &self.x_sigma, &options, &estimate, observer)?;
+            estimate = found.estimate;
+        }
         timing.fit = clock.seconds() - before;
         timing.total = clock.seconds();
         estimate.n_dropped = self.n_dropped;
         // The measures of the residuals take another read, which many rows would feel.
-        let quality = fit::quality(&plan, &table, &estimate)?;
-        estimate.weigh(&quality);
+        let mut quality = fit::quality(&plan, &table, &estimate)?;
+        match in_both {
+            // Criteria and tests are of errors of the response alone.
+            true => {
+                let none = f64::NAN;
+                (quality.aic, quality.bic, quality.chi2_p) = (none, none, none);
+                quality.pattern = None;
+            }
+            false => estimate.weigh(&quality),
+        }
         let profiles = profiles(self.profiles, &plan, passes, &options, &estimate)?;
         let resampled = match self.resampling {
             Some(how) => Some(fit::resample(&plan, data, &options, &estimate, how)?),

@@ -62,6 +62,10 @@ pub(crate) struct CurveFitArgs {
     /// Sigma are known, not only up to a factor
     #[arg(long, requires = "sigma")]
     pub(super) absolute_sigma: bool,
+    /// Standard deviations of a predictor, for a fit by orthogonal distances; may repeat
+    #[arg(long, value_name = "NAME=COLUMN|NUMBER", conflicts_with_all = ["batch_by", "memory_limit", "posterior",
+          "to_model", "profile", "compare", "bootstrap", "jackknife"])]
+    pub(super) x_sigma: Vec<String>,
     /// Uses rows with LO <= COLUMN <= HI only
     #[arg(long, value_name = "COLUMN=LO:HI")]
     pub(super) range: Vec<String>,

@@ -1,11 +1,13 @@
 //! The columns of all files that were named.
 
 use super::CurveFitArgs;
+use super::pairs::texts;
 use super::sets::{self, Sets};
 use crate::tables;
 use fitzroy::data::{Array, DataFile, Values};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::source::FileColumn;
+use fitzroy_curve_fit::{Data, Sigma};
 use std::path::Path;
 
 /// The arrays of a file; columns of numbers in files of their own without a detour, which many rows
@@ -90,4 +92,27 @@ pub(super) fn arrays(args: &CurveFitArgs) -> Result<Vec<Array>> {
         out.push(Array::text(column, &[n], labels, "--data-set"));
     }
     Ok(out)
+}
+
+/// Standard deviations of predictors (`--x-sigma`).
+pub(super) fn x_sigma<'d>(
+    args: &CurveFitArgs,
+    data: &'d Data<'_>,
+) -> Result<Vec<(String, Sigma<'d>)>> {
+    let given = texts("--x-sigma", &args.x_sigma)?;
+    let one = |(name, text): (String, String)| {
+        let sigma = match (text.parse(), data.column(&text)) {
+            (Ok(number), _) => Sigma::Same(number),
+            (_, Some(column)) => Sigma::Each(column.into()),
+            _ => {
+                let message = format!(
+                    "--x-sigma {name}={text}: `{text}` is neither a number nor a column; the columns are {}",
+                    data.names().join(", ")
+                );
+                return Err(Error::usage(message));
+            }
+        };
+        Ok((name, sigma))
+    };
+    given.into_iter().map(one).collect()
 }

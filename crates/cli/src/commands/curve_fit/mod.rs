@@ -79,6 +79,7 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         .options(options.clone())
         .chosen(device)
         .resampling(args.resampling())
+        .x_sigma(inputs::x_sigma(args, &data)?)
         .response(y)
         .dropped(n_dropped)
         .face(args.face())
