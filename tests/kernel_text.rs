@@ -127,7 +127,6 @@ fn texts_of_all_distributions_and_functions_give_the_bits_of_the_engine() {
         return;
     }
     let models = support::language::joints().into_iter();
-    let models = models.chain(support::special::joints());
     let centred = |joint: &Joint| vec![Coordinates::Centred; joint.plates().len()];
     let cases = models.map(|(name, joint)| Case::new(name.into(), &joint, &centred(&joint)));
     assert_same_bits(&cases.collect::<Vec<Case>>(), true);
@@ -136,8 +135,7 @@ fn texts_of_all_distributions_and_functions_give_the_bits_of_the_engine() {
 /// Catches a distribution or a function that is new and that no kernel has been made of.
 #[test]
 fn no_distribution_and_no_function_is_left_out() {
-    let mut models = support::language::models();
-    models.extend(support::special::models());
+    let models = support::language::models();
     let text: String = models.iter().map(|m| m.1.as_str()).collect();
     let distributions = fitzroy::dist::entries().into_iter().map(|e| e.name);
     let functions = fitzroy::model::functions::FUNCTIONS.iter().map(|f| f.name);

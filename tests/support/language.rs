@@ -1,6 +1,6 @@
 //! Models that use, together, every distribution and every function of the language, with data.
 
-use super::joint;
+use super::{joint, special};
 use fitzroy::data::Dataset;
 use fitzroy::model::joint::Joint;
 
@@ -396,7 +396,7 @@ fn of_counts(family: &str) -> &'static str {
 pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
     let written = |name, text: &str| (name, text.to_string(), data());
     let made = |name, (text, data)| (name, text, data);
-    vec![
+    let mut all = vec![
         made("reals", likelihoods(&REALS, |_| "real")),
         made("positive", likelihoods(&POSITIVE, |_| "positive")),
         made("shares", likelihoods(&SHARES, |_| "share")),
@@ -417,7 +417,9 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         written("upper-share", UPPER),
         written("beta-share", SHARE),
         written("ordered", ORDERED),
-    ]
+    ];
+    all.extend(special::models());
+    all
 }
 
 /// The same as joint densities.

@@ -6,7 +6,7 @@
 pub(crate) mod draws;
 pub(crate) mod language;
 pub(crate) mod rewritten;
-pub(crate) mod special;
+mod special;
 
 use fitzroy::data::{Dataset, read_file};
 use fitzroy::model::Model;

@@ -1,8 +1,6 @@
 //! Models that use the special functions of physics: Γ, Bessel functions, the Faddeeva function.
 
-use super::joint;
 use fitzroy::data::Dataset;
-use fitzroy::model::joint::Joint;
 
 const ROWS: usize = 37;
 
@@ -29,11 +27,4 @@ pub(crate) fn models() -> Vec<(&'static str, String, Dataset)> {
         (name, text.to_string(), data)
     };
     vec![made("waves", BESSEL), made("profiles", PROFILES)]
-}
-
-/// The same, bound to their data.
-pub(crate) fn joints() -> Vec<(&'static str, Joint)> {
-    let all = models().into_iter();
-    all.map(|(name, text, data)| (name, joint(&text, &data)))
-        .collect()
 }

@@ -360,3 +360,70 @@ fn a_fit_of_files_says_where_it_wrote_and_how_it_stood() {
     assert_eq!(progress["total"], 100_000);
     assert!(number(&progress["cost"]) > 0.0, "{progress}");
 }
+
+/// A line through points with errors in both directions, whose slope Deming's formula gives, and what else is
+/// asked of its errors. Columns that the model does not name are there for those that do.
+#[test]
+fn errors_in_both_variables_and_from_samples_are_columns_and_tables() {
+    let scratch = Scratch::new("cf-both");
+    let points = [
+        (0.9, 1.1),
+        (2.1, 2.9),
+        (3.0, 5.2),
+        (4.2, 6.8),
+        (5.1, 9.3),
+        (6.0, 11.0),
+    ];
+    let row = |(i, (x, y)): (usize, &(f64, f64))| format!("{x},{y},0.1,0.2,{i}\n");
+    let rows: String = points.iter().enumerate().map(row).collect();
+    scratch.file("both.csv", &format!("x,y,wide,sy,order\n{rows}"));
+    let fit = |more: &[&str]| {
+        let args = [
+            "curve-fit",
+            "both.csv",
+            "--model",
+            "a*x+b",
+            "--sigma",
+            "sy",
+            "--json",
+        ];
+        scratch.fitzroy(&[&args[..], more].concat())
+    };
+    let n = points.len() as f64;
+    let mean = |f: fn(&(f64, f64)) -> f64| points.iter().map(f).sum::<f64>() / n;
+    let (mx, my) = (mean(|p| p.0), mean(|p| p.1));
+    let sum =
+        |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|p| f(p.0 - mx, p.1 - my)).sum::<f64>();
+    let (sxx, sxy, syy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
+    let ratio = 4.0;
+    let apart = syy - ratio * sxx;
+    let slope = (apart + (apart * apart + 4.0 * ratio * sxy * sxy).sqrt()) / (2.0 * sxy);
+    for errors in ["x=wide", "x=0.1"] {
+        let document = fit(&["--x-sigma", errors]).ends_with(0).json();
+        let found = parameters(&document);
+        assert!(
+            (found[0] - slope).abs() < 1e-6 * slope,
+            "{found:?}, {slope}"
+        );
+        assert!((found[2] - (my - slope * mx)).abs() < 1e-5, "{found:?}");
+    }
+    let said = fit(&["--x-sigma", "x=narrow"]).ends_with(2);
+    for part in ["--x-sigma x=narrow", "no column `narrow`", "wide"] {
+        assert!(said.err.contains(part), "{}", said.err);
+    }
+    // Another curve may be one of another column.
+    for (flags, method, fits) in [
+        (&["--bootstrap", "200"][..], "bootstrap", 200),
+        (&["--jackknife"], "jackknife", 6),
+    ] {
+        let flags = [&["--compare", "a*order+b"], flags].concat();
+        let document = fit(&flags).ends_with(0).json();
+        let resampled = &document["resampled"];
+        assert_eq!(resampled["method"], method);
+        assert_eq!(resampled["fits"], fits);
+        assert!(number(&resampled["parameters"][0]["se"]) > 0.02);
+        let ranked = &document["comparison"]["ranked"];
+        assert_eq!(ranked[0]["model"], "a*order+b");
+        assert!(number(&ranked[0]["chi2"]) < number(&ranked[1]["chi2"]));
+    }
+}

@@ -70,8 +70,10 @@ pub fn assemble(arrays: Vec<Array>, formula: &Formula, request: &Request) -> Res
             columns.numbers[k].0.clone_from(name);
         }
     }
-    let used = used_columns(formula, &columns)?;
+    let mut used = used_columns(formula, &columns)?;
+    used.extend(columns_beside(&columns, request, &used)?);
     let (y_name, y) = response(&mut columns, formula, request, &used)?;
+    used.retain(|name| *name != y_name);
     let mut remarks = Vec::new();
     let of_name = match &request.sigma {
         SigmaOf::Unknown | SigmaOf::Number(_) => None,
@@ -211,6 +213,28 @@ fn sort(arrays: Vec<Array>) -> Result<Columns> {
             }
         }
     }
+    Ok(out)
+}
+
+/// Columns that are needed beside those `used` in the formula.
+fn columns_beside(columns: &Columns, request: &Request, used: &[String]) -> Result<Vec<String>> {
+    let mut out: Vec<String> = Vec::new();
+    for (what, name) in &request.beside {
+        columns.number(name, what)?;
+        out.push(name.clone());
+    }
+    let names = columns.names();
+    let labels: Vec<(&str, &[String])> = columns
+        .labels
+        .iter()
+        .map(|c| (c.0.as_str(), &[][..]))
+        .collect();
+    for formula in &request.others {
+        out.extend(formula.names(&names, &labels)?.predictors);
+    }
+    out.sort();
+    out.dedup();
+    out.retain(|name| !used.contains(name));
     Ok(out)
 }
 

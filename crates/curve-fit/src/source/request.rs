@@ -1,5 +1,7 @@
 //! What is asked of the columns of files.
 
+use crate::formula::Formula;
+
 /// What to do with rows in which something is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missing {
@@ -33,6 +35,10 @@ pub struct Request {
     pub y: Option<String>,
     /// Sigma.
     pub sigma: SigmaOf,
+    /// Columns that the fit needs though its formula does not name them, each after what asks for it.
+    pub beside: Vec<(String, String)>,
+    /// Other formulas for the same rows, whose columns are kept, too.
+    pub others: Vec<Formula>,
     /// Column, least and largest value kept.
     pub range: Vec<(String, f64, f64)>,
     /// Rows in which something is missing.

@@ -9,7 +9,10 @@ use super::linear::{Decompose, Map, Piece};
 use super::{Latent, Sites};
 use fitzroy_graph::{Binary, NodeId, Op};
 
-/// Most parameters besides the group effects that are integrated out together.
+/// Most parameters besides the group effects that are integrated out together: effects of which each row has
+/// one, which are sampled nearly as well beside their scale,
+const MOST_PICKED: usize = 24;
+/// and coefficients of a basis or of predictors, which are not.
 const MOST_TOGETHER: usize = 64;
 /// Most columns of a linear predictor.
 const MOST_COLUMNS: usize = 64;
@@ -271,7 +274,11 @@ fn choose(candidates: &mut [Candidate]) -> Option<usize> {
     let mut together = 0;
     for k in order {
         together += candidates[k].len;
-        if together > MOST_TOGETHER {
+        let most = match candidates[k].piece.map {
+            Map::Pick { .. } => MOST_PICKED,
+            Map::Dense { .. } => MOST_TOGETHER,
+        };
+        if together > most {
             candidates[k].normal = None;
         }
     }

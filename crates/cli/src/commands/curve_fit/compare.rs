@@ -18,9 +18,7 @@ pub(super) fn compared(
     if args.compare.is_empty() {
         return Ok(None);
     }
-    let parse =
-        |text: &String| Formula::parse(text).map_err(|e| e.context(format!("--compare '{text}'")));
-    let formulas: Vec<Formula> = args.compare.iter().map(parse).collect::<Result<_>>()?;
+    let formulas = formulas(args)?;
     let mut fits = Vec::new();
     for formula in &formulas {
         let fitting = curves::fit(formula, data).options(own(options, formula, data)?);
@@ -38,6 +36,13 @@ pub(super) fn compared(
         ..options.clone()
     };
     select(&candidates, data, &plain).map(Some)
+}
+
+/// The formulas of `--compare`.
+pub(super) fn formulas(args: &CurveFitArgs) -> Result<Vec<Formula>> {
+    let parse =
+        |text: &String| Formula::parse(text).map_err(|e| e.context(format!("--compare '{text}'")));
+    args.compare.iter().map(parse).collect()
 }
 
 /// The options that are about parameters of `formula`, and all the others.

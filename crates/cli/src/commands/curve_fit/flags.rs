@@ -1,5 +1,7 @@
 //! Flags of `fitzroy curve-fit`, and what they come to.
 
+use super::compare;
+use super::inputs::columns_of_x_sigma;
 use super::pairs::{bounds, numbers, ranges, texts, values};
 use crate::args::Common;
 use crate::commands::chains::ChainFlags;
@@ -405,6 +407,8 @@ impl CurveFitArgs {
             rename: texts("--x", &self.x)?,
             y: self.y.clone(),
             sigma,
+            beside: columns_of_x_sigma(self)?,
+            others: compare::formulas(self)?,
             range: ranges("--range", &self.range)?,
             missing: match self.missing {
                 MissingRows::Error => Missing::Error,

@@ -94,25 +94,33 @@ pub(super) fn arrays(args: &CurveFitArgs) -> Result<Vec<Array>> {
     Ok(out)
 }
 
-/// Standard deviations of predictors (`--x-sigma`).
+/// Standard deviations of predictors (`--x-sigma`), whose columns are among the data.
 pub(super) fn x_sigma<'d>(
     args: &CurveFitArgs,
     data: &'d Data<'_>,
 ) -> Result<Vec<(String, Sigma<'d>)>> {
-    let given = texts("--x-sigma", &args.x_sigma)?;
     let one = |(name, text): (String, String)| {
         let sigma = match (text.parse(), data.column(&text)) {
             (Ok(number), _) => Sigma::Same(number),
             (_, Some(column)) => Sigma::Each(column.into()),
             _ => {
-                let message = format!(
-                    "--x-sigma {name}={text}: `{text}` is neither a number nor a column; the columns are {}",
-                    data.names().join(", ")
-                );
-                return Err(Error::usage(message));
+                return Err(Error::usage(format!(
+                    "--x-sigma {name}={text}: `{text}` is the response"
+                )));
             }
         };
         Ok((name, sigma))
     };
-    given.into_iter().map(one).collect()
+    texts("--x-sigma", &args.x_sigma)?
+        .into_iter()
+        .map(one)
+        .collect()
+}
+
+/// Columns of `--x-sigma`, each after the flag.
+pub(super) fn columns_of_x_sigma(args: &CurveFitArgs) -> Result<Vec<(String, String)>> {
+    let all = texts("--x-sigma", &args.x_sigma)?.into_iter();
+    let columns = all.filter(|(_, text)| text.parse::<f64>().is_err());
+    let named = columns.map(|(name, text)| (format!("--x-sigma {name}={text}"), text));
+    Ok(named.collect())
 }
