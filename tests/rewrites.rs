@@ -323,8 +323,8 @@ fn coefficients_of_matrices_that_parameters_make_are_integrated_out() {
         ),
         // A basis with factors that parameters make: sums as long as the noise is one number.
         (format!("{spline}s ~ HalfNormal(1)\ny ~ Normal(m + B @ (t * exp(-t * positions(knots)) * z), s)"), &["m", "z"]),
-        (format!("{spline}{noise}y ~ Normal(m + B @ (t * exp(-t * positions(knots)) * z), exp(h[g]))"), &["m", "z"]),
-        (format!("{spline}{noise}y ~ Normal(m + t * (B @ z) - B @ z, exp(h[g]))"), &["m", "z"]),
+        (format!("{spline}{noise}y ~ Normal(m + B @ (t * exp(-t * positions(knots)) * z), exp(h[g]))"), &[]),
+        (format!("{spline}{noise}y ~ Normal(m + t * (B @ z) - B @ z, exp(h[g]))"), &[]),
         // What is not linear, stands elsewhere, or has no normal prior.
         (format!("{gauss}y ~ Normal(m + exp(L @ z), 0.5)"), &[]),
         (format!("{gauss}y ~ Normal(m + (L @ z) * z, 0.5)"), &[]),

@@ -1,5 +1,5 @@
-//! Normal coefficients of a normal likelihood whose matrix, or whose noise row by row, depends on
-//! parameters: latent Gaussian processes, and splines or series with noise that is modelled, too.
+//! Normal coefficients of a normal likelihood in front of which stands a matrix with a Cholesky factor that parameters make: latent
+//! Gaussian processes, and coefficients beside them. The noise may differ from row to row.
 //!
 //! Rows are y = c + D b + noise of scale σ_i, b_k ~ N(m_k, t_k²). With b = m + t ζ, the rows
 //! r = (y − c − D m)/σ and A = D t/σ, Λ = I + AᵀA = L Lᵀ and u = L⁻¹ Aᵀ r,
@@ -13,14 +13,11 @@ use super::Sites;
 use super::design::Search;
 use super::normal::{Rewritten, joined, lit, noise};
 use crate::dist::Real;
-use fitzroy_graph::{DimId, Expr as Value, NodeId, Scope};
+use fitzroy_graph::{DimId, Expr as Value, Graph, NodeId, Op, Scope};
 use std::collections::HashMap;
 
-/// Most coefficients that are integrated out together if only their factors depend on parameters: one
-/// gradient costs their square for each row.
-const MOST_OF_DATA: usize = 64;
-/// If the matrix is one that parameters make, which costs as much by itself.
-const MOST_OF_PARAMETERS: usize = 512;
+/// Most coefficients that are integrated out together.
+const MOST_TOGETHER: usize = 512;
 /// Most products of one gradient.
 const MOST_PRODUCTS: usize = 1 << 28;
 
@@ -78,12 +75,10 @@ impl Sites<'_, '_> {
                 found.coefficients.pop();
             }
         }
-        // Single numbers mix well by themselves; beside a vector they cost next to nothing.
-        found
-            .coefficients
-            .iter()
-            .any(|c| c.len > 1)
-            .then_some(found)
+        // A spline of 16 coefficients whose noise is modelled, too, took as long as before, and more
+        // trajectories diverged in what stayed.
+        let made = |c: &Coefficients| self.scope.with(|g| has_factor(g, c.matrix));
+        found.coefficients.iter().any(made).then_some(found)
     }
 
     /// A latent as coefficients of `found`, if it is linear in its mean and stands nowhere else.
@@ -147,30 +142,17 @@ impl Sites<'_, '_> {
 
     /// Whether a gradient with all these coefficients costs little enough.
     fn is_small(&self, found: &Dense) -> bool {
-        let all = found.coefficients.iter();
-        let width: usize = all.clone().map(|c| c.len).sum();
-        let made = all.filter(|c| self.scope.with(|g| is_made(g, c.matrix)));
-        let most = match made.map(|c| c.len).sum::<usize>() {
-            0 => MOST_OF_DATA,
-            made => MOST_OF_DATA.max(made.min(MOST_OF_PARAMETERS)),
-        };
-        width <= most && found.rows * width * width <= MOST_PRODUCTS
+        let width = found.width();
+        width <= MOST_TOGETHER && found.rows * width * width <= MOST_PRODUCTS
     }
 }
 
-/// Whether parameters make more of a matrix than factors of its rows and columns.
-fn is_made(graph: &fitzroy_graph::Graph, matrix: NodeId) -> bool {
-    use fitzroy_graph::{Binary, Op};
-    let node = graph.node(matrix);
-    if !graph.varies(matrix) || graph.dims(matrix).len() < 2 {
-        return false;
-    }
-    match node.op {
-        Op::Binary(Binary::Mul) | Op::Relabel | Op::Broadcast => {
-            node.inputs.iter().any(|&i| is_made(graph, i))
-        }
-        _ => true,
-    }
+/// Whether a Cholesky factor that parameters make goes into a matrix: a gradient then costs the cube of its rows
+/// as the model is written, too.
+fn has_factor(graph: &Graph, matrix: NodeId) -> bool {
+    let needed = graph.needed(&[matrix]);
+    let mut nodes = graph.node_ids().filter(|n| needed[n.index()]);
+    nodes.any(|n| graph.node(n).op == Op::Cholesky && graph.varies(n))
 }
 
 impl Dense {
