@@ -1,9 +1,8 @@
 //! The Python package: its wheel, its types and its tests, where there is a Python that can.
 
-use crate::steps::{collected, timed};
+use crate::steps::timed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
 
 /// Names the interpreters, separated by colons; each needs pip, maturin, numpy and pytest.
 const INTERPRETERS: &str = "FITZROY_PYTHON_DEV";
@@ -38,7 +37,7 @@ pub(crate) fn check(root: &Path) -> bool {
     let folder = root.join("python");
     rust(&folder, first)
         && wheel(&folder, first)
-        && all_tests(&folder, &able)
+        && able.iter().all(|python| tests(&folder, python))
         && (able.len() == all.len() || !required)
 }
 
@@ -77,19 +76,6 @@ fn wheel(folder: &Path, python: &str) -> bool {
     run(folder, command)
 }
 
-/// Types and tests with all interpreters at once: much of it is one thread's work.
-fn all_tests(folder: &Path, interpreters: &[&str]) -> bool {
-    thread::scope(|scope| {
-        let one = |python| scope.spawn(move || tests(folder, python));
-        let started: Vec<_> = interpreters.iter().copied().map(one).collect();
-        let passed: Vec<bool> = started
-            .into_iter()
-            .map(|tests| tests.join().unwrap_or(false))
-            .collect();
-        passed.into_iter().all(|passed| passed)
-    })
-}
-
 /// Installs the wheel and runs types and tests.
 fn tests(folder: &Path, python: &str) -> bool {
     let made = std::fs::read_dir(wheels(folder)).into_iter().flatten();
@@ -100,7 +86,7 @@ fn tests(folder: &Path, python: &str) -> bool {
     };
     let module = |args: &[&str]| {
         let mut command = Command::new(python);
-        command.arg("-m").args(args).current_dir(folder);
+        command.arg("-m").args(args);
         command
     };
     let mut install = module(&[
@@ -114,16 +100,14 @@ fn tests(folder: &Path, python: &str) -> bool {
     let typed = || {
         let has = Command::new(python).args(["-c", "import mypy"]).status();
         match has.is_ok_and(|status| status.success()) {
-            true => collected(module(&["mypy"])),
+            true => run(folder, module(&["mypy"])),
             false => {
                 println!("==> mypy: skipped, {python} does not have it");
                 true
             }
         }
     };
-    // Another interpreter's tests run in the same folder.
-    let pytest = module(&["pytest", "-q", "--durations=10", "-p", "no:cacheprovider"]);
-    collected(install) && typed() && collected(pytest)
+    run(folder, install) && typed() && run(folder, module(&["pytest", "-q"]))
 }
 
 fn run(folder: &Path, mut command: Command) -> bool {

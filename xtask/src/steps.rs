@@ -1,7 +1,7 @@
 //! The steps of CI, in the order in which they fail cheapest.
 
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Formatting, house rules, lints, documentation and licences.
@@ -151,30 +151,12 @@ fn step(root: &Path, args: &[&str], env: &[(&str, &str)]) -> bool {
 }
 
 /// Runs a command and says how long it took.
-pub(crate) fn timed(command: Command) -> bool {
-    run(command, Command::status)
-}
-
-/// As [`timed`], for commands beside others: what one writes stands together.
-pub(crate) fn collected(command: Command) -> bool {
-    run(command, |command| {
-        let output = command.stdin(Stdio::null()).output()?;
-        println!("{}", String::from_utf8_lossy(&output.stdout));
-        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-        Ok(output.status)
-    })
-}
-
-fn run(
-    mut command: Command,
-    wait: impl FnOnce(&mut Command) -> std::io::Result<ExitStatus>,
-) -> bool {
+pub(crate) fn timed(mut command: Command) -> bool {
     let program = command.get_program().to_string_lossy().into_owned();
     let args: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
-    let line = format!("{program} {}", args.join(" "));
-    println!("==> {line}");
+    println!("==> {program} {}", args.join(" "));
     let start = Instant::now();
-    let passed = match wait(&mut command) {
+    let passed = match command.status() {
         Ok(status) => status.success(),
         Err(error) => {
             eprintln!("{program} could not be started: {error}");
@@ -182,7 +164,6 @@ fn run(
         }
     };
     let verdict = if passed { "ok" } else { "FAILED" };
-    let seconds = start.elapsed().as_secs_f64();
-    println!("<== {verdict} after {seconds:.1} s: {line}");
+    println!("<== {verdict} after {:.1} s", start.elapsed().as_secs_f64());
     passed
 }
