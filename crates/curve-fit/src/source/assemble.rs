@@ -40,6 +40,12 @@ impl Columns {
             .collect()
     }
 
+    /// Columns of labels without their labels, which do not matter for which names occur.
+    fn label_names(&self) -> Vec<(&str, &[String])> {
+        let names = self.labels.iter().map(|c| c.0.as_str());
+        names.map(|name| (name, &[][..])).collect()
+    }
+
     fn number(&self, name: &str, what: &str) -> Result<usize> {
         if let Some(k) = self.numbers.iter().position(|c| c.0 == name) {
             return Ok(k);
@@ -224,11 +230,7 @@ fn columns_beside(columns: &Columns, request: &Request, used: &[String]) -> Resu
         out.push(name.clone());
     }
     let names = columns.names();
-    let labels: Vec<(&str, &[String])> = columns
-        .labels
-        .iter()
-        .map(|c| (c.0.as_str(), &[][..]))
-        .collect();
+    let labels = columns.label_names();
     for formula in &request.others {
         out.extend(formula.names(&names, &labels)?.predictors);
     }
@@ -241,12 +243,7 @@ fn columns_beside(columns: &Columns, request: &Request, used: &[String]) -> Resu
 /// Columns that occur in the formula; built-in curves find theirs.
 fn used_columns(formula: &Formula, columns: &Columns) -> Result<Vec<String>> {
     let names = columns.names();
-    // Labels do not matter for which names occur: each stands for itself here.
-    let labels: Vec<(&str, &[String])> = columns
-        .labels
-        .iter()
-        .map(|c| (c.0.as_str(), &[][..]))
-        .collect();
+    let labels = columns.label_names();
     for (name, why) in &columns.spoilt {
         let text = formula.names(&[name.as_str()], &[]);
         if text.is_ok_and(|roles| !roles.predictors.is_empty()) {

@@ -1,5 +1,6 @@
-//! Normal coefficients of a normal likelihood in front of which stands a matrix with a Cholesky factor that parameters make: latent
-//! Gaussian processes, and coefficients beside them. The noise may differ from row to row.
+//! Normal coefficients of a normal likelihood in front of which stands a matrix with a Cholesky factor that
+//! parameters make: latent Gaussian processes, and coefficients beside them. The noise may differ from row
+//! to row.
 //!
 //! Rows are y = c + D b + noise of scale σ_i, b_k ~ N(m_k, t_k²). With b = m + t ζ, the rows
 //! r = (y − c − D m)/σ and A = D t/σ, Λ = I + AᵀA = L Lᵀ and u = L⁻¹ Aᵀ r,
@@ -11,7 +12,7 @@
 
 use super::Sites;
 use super::design::Search;
-use super::normal::{Rewritten, joined, lit, noise};
+use super::normal::{Rewritten, contract, flat, identity, joined, lit, noise, relabelled};
 use crate::dist::Real;
 use fitzroy_graph::{DimId, Expr as Value, Graph, NodeId, Op, Scope};
 use std::collections::HashMap;
@@ -54,6 +55,9 @@ impl Sites<'_, '_> {
         let dims = self.scope.with(|g| g.dims(normal.y).to_vec());
         let [row] = dims[..] else { return None };
         self.scope.known(self.scope.expr(normal.y))?;
+        if !self.scope.with(|g| has_factor(g, normal.mean)) {
+            return None;
+        }
         let rows = self.scope.with(|g| g.size(row));
         let mut found = Dense {
             term: normal.term,
@@ -175,15 +179,9 @@ impl Dense {
 
 /// Writes the density of `dense`, and the draws of its coefficients.
 pub(super) fn write<'g>(scope: &'g Scope, dense: &Dense, name: &str) -> Rewritten<'g> {
-    let width = dense.coefficients.iter().map(|c| c.len).sum();
     let row = dense.row;
-    let dim = scope.dim(&format!("{name}: coefficients"), width);
+    let dim = scope.dim(&format!("{name}: coefficients"), dense.width());
     let twin = scope.with(|g| g.twin(dim));
-    let contract = |a: Value<'g>, b: Value<'g>| {
-        let (a, b) = (scope.node(a), scope.node(b));
-        let product = scope.with(|g| g.contract(a, b, &[row]));
-        scope.expr(product.expect("both have rows"))
-    };
     let node = |v: Value<'g>| scope.node(v);
     let priors = Priors::new(scope, dense, name);
     let precise = scope.expr(dense.sd).unary(fitzroy_graph::Unary::Recip);
@@ -191,14 +189,10 @@ pub(super) fn write<'g>(scope: &'g Scope, dense: &Dense, name: &str) -> Rewritte
     let rest = ((scope.expr(dense.y) - rest) * precise).broadcast(scope, &[row]);
     let matrix = matrix(scope, dense, &priors, dim) * precise;
     let matrix = matrix.broadcast(scope, &[row, dim]);
-    let turned = scope.node(matrix);
-    let turned = scope.expr(scope.with(|g| g.relabel(turned, &[row, twin])));
-    let identity: Vec<f64> = (0..width * width)
-        .map(|i| f64::from(i % (width + 1) == 0))
-        .collect();
-    let identity = scope.bound_data(&format!("{name}: identity"), &[dim, twin], &identity);
-    let lambda = node(contract(matrix, turned) + identity);
-    let target = node(contract(matrix, rest).broadcast(scope, &[dim]));
+    let turned = relabelled(scope, matrix, &[row, twin]);
+    let identity = identity(scope, [dim, twin], name);
+    let lambda = node(contract(scope, matrix, turned, row) + identity);
+    let target = node(contract(scope, matrix, rest, row).broadcast(scope, &[dim]));
     let factor = scope.with(|g| g.cholesky(lambda));
     let u = scope.expr(scope.with(|g| g.tri_solve(factor, target, false)));
     let log_factor = scope
@@ -277,15 +271,13 @@ fn centred<'g>(scope: &'g Scope, dense: &Dense, priors: &Priors<'g>) -> Value<'g
 fn matrix<'g>(scope: &'g Scope, dense: &Dense, priors: &Priors<'g>, dim: DimId) -> Value<'g> {
     let (mut sum, mut at) = (lit(0.0), 0);
     for (one, sd) in dense.coefficients.iter().zip(&priors.sd) {
-        let placed = scope.with(|g| {
-            let part = g.slice_dim(dim, one.len);
-            let whole = if one.len == g.size(dim) { dim } else { part };
-            (g.relabel(one.matrix, &[dense.row, whole]), whole)
-        });
-        let (relabelled, part) = placed;
-        let sd = scope.node(sd.broadcast(scope, &scope.with(|g| g.dims(one.node).to_vec())));
-        let sd = scope.expr(scope.with(|g| g.relabel(sd, &[part])));
-        let scaled = scope.node(scope.expr(relabelled) * sd);
+        // One vector alone fills the whole dim.
+        let part = match one.len == dense.width() {
+            true => dim,
+            false => scope.with(|g| g.slice_dim(dim, one.len)),
+        };
+        let own = relabelled(scope, scope.expr(one.matrix), &[dense.row, part]);
+        let scaled = scope.node(own * flat(scope, *sd, part));
         let own = scope.with(|g| g.unslice(scaled, part, dim, at));
         sum = sum + scope.expr(own);
         at += one.len;

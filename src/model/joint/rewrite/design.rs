@@ -1,6 +1,7 @@
 //! How standard normal numbers enter the mean of a likelihood linearly, with a matrix that may depend
 //! on parameters.
 
+use super::normal::relabelled;
 use crate::dist::Real;
 use fitzroy_graph::{Binary, DimId, Expr as Value, NodeId, Op, Scope, Unary};
 
@@ -86,11 +87,11 @@ impl<'g> Search<'_, 'g> {
                 Form::Elements(None) => Form::Elements(None),
                 Form::Elements(Some(factor)) => {
                     let own = scope.with(|g| g.dims(n.inputs[0]).to_vec());
-                    let factor = self.relabelled(factor.broadcast(scope, &own), &n.dims);
+                    let factor = relabelled(scope, factor.broadcast(scope, &own), &n.dims);
                     Form::Elements(Some(factor))
                 }
                 Form::Rows(matrix) => {
-                    Form::Rows(self.relabelled(matrix, &self.with_columns(&n.dims)))
+                    Form::Rows(relabelled(scope, matrix, &self.with_columns(&n.dims)))
                 }
             }),
             Op::Gather(index) => match one(0)? {
@@ -115,9 +116,11 @@ impl<'g> Search<'_, 'g> {
                 if let Some(factor) = factor {
                     matrix = matrix * factor.broadcast(scope, &full);
                 }
-                Some(Form::Rows(
-                    self.relabelled(matrix, &self.with_columns(&n.dims)),
-                ))
+                Some(Form::Rows(relabelled(
+                    scope,
+                    matrix,
+                    &self.with_columns(&n.dims),
+                )))
             }
             _ => None,
         }
@@ -131,11 +134,6 @@ impl<'g> Search<'_, 'g> {
             )),
             Form::Elements(factor) => (dims.len() == 1).then_some(Form::Elements(factor)),
         }
-    }
-
-    fn relabelled(&self, value: Value<'g>, dims: &[DimId]) -> Value<'g> {
-        let node = self.scope.node(value);
-        self.scope.expr(self.scope.with(|g| g.relabel(node, dims)))
     }
 }
 

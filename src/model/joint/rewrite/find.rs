@@ -84,6 +84,11 @@ impl Block {
         columns.min_by_key(|c| c.len)?.integrated.as_ref()
     }
 
+    /// The latents that are integrated out.
+    pub(super) fn latents(&self) -> Vec<usize> {
+        self.integrated().map(|n| n.latent).collect()
+    }
+
     /// Numbers that are integrated out.
     pub(super) fn n_integrated(&self) -> usize {
         let group = self.group.iter().filter(|g| g.integrated.is_some());

@@ -95,7 +95,7 @@ impl Replacement {
     /// The latents that are integrated out.
     fn latents(&self) -> Vec<usize> {
         match self {
-            Replacement::Sums(block) => block.integrated().map(|n| n.latent).collect(),
+            Replacement::Sums(block) => block.latents(),
             Replacement::Matrix(dense) => dense.latents(),
         }
     }
@@ -204,9 +204,7 @@ impl<'g> Build<'_, 'g> {
             .collapse
             .then(|| sites.block(which, true))
             .flatten();
-        let latents =
-            |block: &Block| -> Vec<usize> { block.integrated().map(|n| n.latent).collect() };
-        let kept = |block: &Block| match n_stay(&latents(block)) {
+        let kept = |block: &Block| match n_stay(&block.latents()) {
             1 => block.company().map(parameter),
             _ => None,
         };
@@ -220,7 +218,7 @@ impl<'g> Build<'_, 'g> {
             collapsed = sites.block(which, true);
         }
         let collapsed = collapsed.filter(|block| {
-            let gone = latents(block);
+            let gone = block.latents();
             !gone.is_empty() && n_stay(&gone) > 0
         });
         let mut dense = rewrites.collapse.then(|| sites.dense(which)).flatten();

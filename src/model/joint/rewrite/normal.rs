@@ -99,10 +99,29 @@ fn spread<'g>(scope: &'g Scope, normal: &Normal, dim: DimId, name: &str) -> Valu
     }
 }
 
+/// The same elements under other dims.
+pub(super) fn relabelled<'g>(scope: &'g Scope, value: Value<'g>, dims: &[DimId]) -> Value<'g> {
+    let node = scope.node(value);
+    scope.expr(scope.with(|g| g.relabel(node, dims)))
+}
+
 /// The same elements under one dim.
 pub(super) fn flat<'g>(scope: &'g Scope, value: Value<'g>, dim: DimId) -> Value<'g> {
-    let node = scope.node(value);
-    scope.expr(scope.with(|g| g.relabel(node, &[dim])))
+    relabelled(scope, value, &[dim])
+}
+
+/// a·b summed over `over`.
+pub(super) fn contract<'g>(scope: &'g Scope, a: Value<'g>, b: Value<'g>, over: DimId) -> Value<'g> {
+    let (a, b) = (scope.node(a), scope.node(b));
+    let product = scope.with(|g| g.contract(a, b, &[over]));
+    scope.expr(product.expect("both have the dim"))
+}
+
+/// The identity over `dim` and its twin.
+pub(super) fn identity<'g>(scope: &'g Scope, dims: [DimId; 2], name: &str) -> Value<'g> {
+    let n = scope.with(|g| g.size(dims[0]));
+    let values: Vec<f64> = (0..n * n).map(|i| f64::from(i % (n + 1) == 0)).collect();
+    scope.bound_data(&format!("{name}: identity"), &dims, &values)
 }
 
 /// Writes the density of `block` over its sums, and the draws of what is integrated out.

@@ -1,16 +1,9 @@
 //! The marginal of many coefficients, by matrices.
 
 use super::find::Normal;
-use super::normal::{Coefficients, Writer, joined, lit};
+use super::normal::{Coefficients, Writer, contract, flat, identity, joined, lit};
 use crate::dist::Real;
-use fitzroy_graph::{DimId, Expr as Value, Scope};
-
-/// a·b summed over `over`.
-fn contract<'g>(scope: &'g Scope, a: Value<'g>, b: Value<'g>, over: DimId) -> Value<'g> {
-    let (a, b) = (scope.node(a), scope.node(b));
-    let product = scope.with(|g| g.contract(a, b, &[over]));
-    scope.expr(product.expect("both have the dim"))
-}
+use fitzroy_graph::{DimId, Expr as Value};
 
 /// A part of the rows and columns of M.
 struct Part<'a> {
@@ -71,12 +64,7 @@ pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'
         })
     };
     let m_given = part("given", p..width, p..width, &[given_dim, given_twin]);
-    let half = contract(
-        scope,
-        m_given,
-        relabelled(scope, sampled, given_twin),
-        given_twin,
-    );
+    let half = contract(scope, m_given, flat(scope, sampled, given_twin), given_twin);
     let mut quadratic = (half * sampled).sum_all();
     let mut of = Coefficients {
         quadratic,
@@ -92,11 +80,10 @@ pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'
         let m_cross = part("cross", 0..p, p..width, &[dim, given_dim]);
         let h = contract(scope, m_cross, sampled, given_dim);
         let m_own = part("own", 0..p, 0..p, &[dim, twin]);
-        let identity: Vec<f64> = (0..p * p).map(|i| f64::from(i % (p + 1) == 0)).collect();
-        let identity = scope.bound_data(&format!("{name}: identity"), &[dim, twin], &identity);
         let both = [dim, twin];
+        let identity = identity(scope, both, name);
         let t_rows = t.broadcast(scope, &both);
-        let t_columns = relabelled(scope, t.broadcast(scope, &[dim]), twin).broadcast(scope, &both);
+        let t_columns = flat(scope, t.broadcast(scope, &[dim]), twin).broadcast(scope, &both);
         let lambda = scope.node(identity + m_own * (t_rows * t_columns));
         let square: f64 = delta.iter().map(|d| d * d).sum();
         let delta = scope.bound_data(&format!("{name}: delta"), &[dim], &delta);
@@ -134,10 +121,6 @@ pub(super) fn coefficients<'g>(w: &Writer<'_, 'g>, name: &str) -> Coefficients<'
         }
     });
     of
-}
-
-fn relabelled<'g>(scope: &'g Scope, value: Value<'g>, dim: DimId) -> Value<'g> {
-    super::normal::flat(scope, value, dim)
 }
 
 impl<'g> Writer<'_, 'g> {
