@@ -5,7 +5,7 @@ use crate::face::{Face, Note};
 use crate::folder::Folder;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
-use fitzroy_weather::data::{Reading, Split, Splits};
+use fitzroy_weather::data::{Asked, Split, Splits};
 use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate};
 use fitzroy_weather::report::mapped;
 use fitzroy_weather::train::{Problem, find};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 pub struct Scoring<'a> {
     /// Files of data.
     pub data: &'a [PathBuf],
-    /// How they are read.
-    pub reading: Reading,
+    /// How they are read; where nothing is said, as those of the training.
+    pub reading: Asked,
     /// A checkpoint, or a folder of them.
     pub checkpoint: &'a Path,
     /// Leads, initial times and rivals.
@@ -68,7 +68,8 @@ impl Scoring<'_> {
         if known && saved.is_some_and(|sum| sum != u64::from(problem.checksum)) {
             face.tell(Note::Notice(
                 "the training and validation records of the data are not those of the checkpoint: \
-                 climatology and the tuned linear model are fitted to the ones that are here",
+                 the tuned linear model, and climatology where the checkpoint has none, are fitted \
+                 to the ones that are here",
             ));
         }
         if self.strict && !known {

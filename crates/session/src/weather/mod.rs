@@ -10,11 +10,11 @@ mod train;
 
 pub use evaluate::{Scored, Scoring};
 pub use predict::{Forecast, Forecasting};
-pub use train::{Opened, Request, Trained, Training};
+pub use train::{Opened, Request, Start, Trained, Training};
 
 use fitzroy::Result;
 use fitzroy_device::probe::Memory;
-use fitzroy_weather::data::{Archive, Chosen, Reading, SplitBy};
+use fitzroy_weather::data::{Archive, Asked, Chosen, Reading, SplitBy};
 use fitzroy_weather::time::Time;
 use fitzroy_weather::train::Checkpoint;
 use std::path::PathBuf;
@@ -24,11 +24,8 @@ pub fn free_bytes() -> Option<u64> {
     Memory::probe().map(|memory| memory.free_bytes)
 }
 
-/// Reads files with the channels that a checkpoint was trained on.
-///
-/// # Errors
-/// They cannot be read, or lack a channel.
-pub fn read_for(checkpoint: &Checkpoint, paths: &[PathBuf], reading: &Reading) -> Result<Archive> {
+/// The variables and levels that a checkpoint was trained on.
+fn channels_of(checkpoint: &Checkpoint) -> (Vec<String>, Vec<f64>) {
     let (mut variables, mut levels) = (Vec::<String>::new(), Vec::<f64>::new());
     let channels = checkpoint.identity["channels"].as_array();
     for channel in channels.into_iter().flatten() {
@@ -40,10 +37,20 @@ pub fn read_for(checkpoint: &Checkpoint, paths: &[PathBuf], reading: &Reading) -
             levels.push(level);
         }
     }
+    (variables, levels)
+}
+
+/// Reads files with the channels that a checkpoint was trained on, as it read its own where `asked`
+/// says nothing else.
+///
+/// # Errors
+/// They cannot be read, or lack a channel.
+pub fn read_for(checkpoint: &Checkpoint, paths: &[PathBuf], asked: &Asked) -> Result<Archive> {
+    let (variables, levels) = channels_of(checkpoint);
     let chosen = Chosen {
         variables,
         levels,
-        reading: reading.clone(),
+        reading: asked.over(Reading::from_json(&checkpoint.reading)?),
     };
     Archive::read(paths, &chosen, free_bytes())
 }

@@ -12,7 +12,7 @@ use fitzroy_weather::evaluate::Evaluation;
 use fitzroy_weather::report::{
     History, evaluation_page, leads_figure, maps_figures, training_page,
 };
-use fitzroy_weather::train::{Architecture, Plan, Profile, Settings};
+use fitzroy_weather::train::{Plan, Problem, Profile, Settings};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -61,11 +61,11 @@ pub fn is_training(folder: &Path) -> bool {
 pub(super) fn begin(
     folder: &Path,
     (data, contents): (&[String], &Contents),
-    architecture: &Architecture,
+    problem: &Problem,
     (settings, plan, place): (&Settings, &Plan, &str),
     face: &dyn Face,
 ) -> Result<()> {
-    let s = settings;
+    let (s, architecture) = (settings, &problem.architecture);
     let cpu = probe::cpu();
     let document = json!({
         "program": "fitzroy", "version": VERSION, "kind": "weather training",
@@ -73,6 +73,8 @@ pub(super) fn begin(
         "device": format!("{}, {}, {}", cpu.model, probe::level_name(cpu.simd), place),
         "contents": contents.to_json(),
         "seed": s.seed,
+        "reading": problem.provenance.reading,
+        "init_from": problem.provenance.origin,
         "network": {
             "latent_size": architecture.latent, "message_layers": architecture.n_layers,
             "hidden_size": architecture.hidden, "hidden_layers": architecture.n_hidden,

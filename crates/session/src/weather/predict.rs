@@ -4,7 +4,7 @@ use super::read_for;
 use crate::face::{Face, Note};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
-use fitzroy_weather::data::{Reading, Splits};
+use fitzroy_weather::data::{Asked, Splits};
 use fitzroy_weather::evaluate::forecast;
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Forecasting<'a> {
     /// Files of data, those with later states at the boundary among them.
     pub data: &'a [PathBuf],
-    /// How they are read.
-    pub reading: Reading,
+    /// How they are read; where nothing is said, as those of the training.
+    pub reading: Asked,
     /// A checkpoint, or a folder of them.
     pub checkpoint: &'a Path,
     /// Time of the last known state; none if a step before [`Forecasting::target`].

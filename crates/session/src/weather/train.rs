@@ -1,16 +1,16 @@
 //! Training from files to a folder with checkpoints, metrics and a page.
 
 use super::device::Taken;
-use super::{free_bytes, pages};
+use super::{channels_of, free_bytes, pages};
 use crate::clock::{Clock, unix_seconds};
 use crate::face::{Face, Note};
 use crate::folder::{Folder, Lock};
 use fitzroy::Result;
 use fitzroy::report::json_number;
-use fitzroy_weather::data::{Archive, Chosen, Contents, SplitBy, Splits};
+use fitzroy_weather::data::{Archive, Asked, Chosen, Contents, Reading, SplitBy, Splits};
 use fitzroy_weather::train::{
-    Architecture, BesideStart, Caller, Ended, Event, Found, Outcome, Plan, Problem, Settings,
-    Target, Task, Weighting, find, plan, resumed, train_on,
+    BesideStart, Caller, Carried, Ended, Event, Found, Outcome, Plan, Problem, Settings, Target,
+    Task, Wanted, Weighting, find, find_best, plan, resumed, train_on,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -22,20 +22,52 @@ use std::sync::atomic::AtomicBool;
 pub struct Request {
     /// CF NetCDF-4 files or Zarr stores of one region; several are one series.
     pub data: Vec<PathBuf>,
-    /// Variables and levels to use.
-    pub chosen: Chosen,
+    /// Variables to use; where none are named, those of the checkpoint that is started from, or
+    /// those known.
+    pub variables: Vec<String>,
+    /// Levels to use, hPa, likewise.
+    pub levels: Vec<f64>,
+    /// How files are read; where nothing is said, as those of the checkpoint.
+    pub reading: Asked,
     /// Which records train, validate and test.
     pub split: SplitBy,
     /// What to learn.
     pub task: Task,
-    /// The network.
-    pub architecture: Architecture,
+    /// The network; where nothing is said, that of the checkpoint.
+    pub wanted: Wanted,
+    /// Where it starts.
+    pub start: Start,
     /// The loss and what counts more in it.
     pub weighting: Weighting,
     /// The training loop. Device and memory are filled in.
     pub settings: Settings,
     /// Whether the batch is the largest power of two that fits 80 % of the free memory.
     pub auto_batch: bool,
+}
+
+/// Where a training starts. A folder stands for its newest checkpoint where a training goes on,
+/// and for its best where one begins.
+#[derive(Clone, Debug)]
+pub enum Start {
+    /// With a fresh network.
+    Fresh,
+    /// With the weights of another training.
+    Weights(PathBuf),
+    /// Where another run of it has stopped.
+    Resume(PathBuf),
+}
+
+impl Start {
+    /// The checkpoint.
+    fn find(&self, face: &dyn Face) -> Result<Option<Found>> {
+        let found = match self {
+            Start::Fresh => return Ok(None),
+            Start::Weights(path) => find_best(path)?,
+            Start::Resume(path) => find(path)?,
+        };
+        found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
+        Ok(Some(found))
+    }
 }
 
 /// A training that was planned.
@@ -50,6 +82,10 @@ pub struct Training {
     pub plan: Plan,
     /// Where it is done, in words.
     pub place: String,
+    /// What was taken over from another run, where it starts from one.
+    pub carried: Option<Carried>,
+    /// The checkpoint to go on from, and how its training ended if nothing is left to do.
+    resumed: Option<(Found, Option<Ended>)>,
     data: Vec<PathBuf>,
     gpu: Option<Taken>,
 }
@@ -60,7 +96,6 @@ pub struct Opened {
     pub folder: PathBuf,
     /// Keeps others out.
     _lock: Option<Lock>,
-    found: Option<Found>,
 }
 
 /// A training that has ended.
@@ -73,24 +108,66 @@ pub struct Trained {
     pub total_s: f64,
 }
 
+impl Request {
+    /// Data, graph and network, over what the checkpoint says that it starts from; and what was
+    /// taken over.
+    fn problem(&self, found: Option<&Found>) -> Result<(Problem, Contents, Option<Carried>)> {
+        let saved = found.map(|found| &found.checkpoint);
+        let (variables, levels) = saved.map(channels_of).unwrap_or_default();
+        let or = |own: &Vec<String>| {
+            if own.is_empty() {
+                variables
+            } else {
+                own.clone()
+            }
+        };
+        let reading = saved.map_or(Ok(Reading::default()), |c| Reading::from_json(&c.reading))?;
+        let chosen = Chosen {
+            variables: or(&self.variables),
+            levels: if self.levels.is_empty() {
+                levels
+            } else {
+                self.levels.clone()
+            },
+            reading: self.reading.over(reading),
+        };
+        let (archive, contents) = Archive::read_with_contents(&self.data, &chosen, free_bytes())?;
+        let splits = Splits::new(&archive, &self.split)?;
+        let (architecture, task) = self.wanted.settle(&self.task, saved)?;
+        let weighting = self.weighting.clone();
+        let (mut problem, carried) = match (&self.start, found) {
+            (Start::Weights(_), Some(found)) => {
+                let sizes = (task, architecture);
+                let seed = self.settings.seed;
+                let carried = Problem::carried(archive, splits, sizes, weighting, found, seed)?;
+                (carried.0, Some(carried.1))
+            }
+            (_, Some(found)) => {
+                let (sizes, from) = ((task, architecture), &found.checkpoint);
+                (
+                    Problem::going_on(archive, splits, sizes, weighting, from)?,
+                    None,
+                )
+            }
+            (_, None) => (
+                Problem::new(archive, splits, task, architecture, weighting, None)?,
+                None,
+            ),
+        };
+        problem.provenance.reading = chosen.reading.to_json();
+        Ok((problem, contents, carried))
+    }
+}
+
 impl Training {
     /// Reads the data and plans the training.
     ///
     /// # Errors
     /// The data cannot be read or do not suffice; a setting is out of range; it will not fit into
-    /// memory.
-    pub fn new(request: &Request, gpu: Option<Taken>) -> Result<Training> {
-        let (archive, contents) =
-            Archive::read_with_contents(&request.data, &request.chosen, free_bytes())?;
-        let splits = Splits::new(&archive, &request.split)?;
-        let problem = Problem::new(
-            archive,
-            splits,
-            request.task.clone(),
-            request.architecture,
-            request.weighting.clone(),
-            None,
-        )?;
+    /// memory; the checkpoint it starts from cannot be read or is of another network.
+    pub fn new(request: &Request, gpu: Option<Taken>, face: &dyn Face) -> Result<Training> {
+        let found = request.start.find(face)?;
+        let (problem, contents, carried) = request.problem(found.as_ref())?;
         let free = gpu
             .as_ref()
             .map_or_else(free_bytes, |gpu| Some(gpu.free_bytes));
@@ -115,34 +192,30 @@ impl Training {
             Some(gpu) => format!("{}, {}", gpu.label, gpu.math.name()),
             None => format!("{} threads", settings.threads),
         };
+        let resumed = match (&request.start, found) {
+            (Start::Resume(_), Some(found)) => {
+                let ended = resumed(&problem, &settings, &found.checkpoint)?;
+                Some((found, ended))
+            }
+            _ => None,
+        };
         Ok(Training {
             problem,
             contents,
             settings,
             plan: planned,
             place,
+            carried,
+            resumed,
             data: request.data.clone(),
             gpu,
         })
     }
 
-    /// The checkpoint at `from`, a file or a folder of them, to go on from, and how its training
-    /// ended if nothing is left to do.
-    ///
-    /// # Errors
-    /// There is none, or it is of another training.
-    pub fn find(&self, from: &Path, face: &dyn Face) -> Result<(Found, Option<Ended>)> {
-        let found = find(from)?;
-        found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
-        let ended = resumed(&self.problem, &self.settings, &found.checkpoint)?;
-        if ended.is_none() {
-            face.tell(Note::Notice(&format!(
-                "going on from {}, step {}",
-                found.path.display(),
-                found.checkpoint.progress.step
-            )));
-        }
-        Ok((found, ended))
+    /// The checkpoint that the training has ended with, and how, if nothing is left to do.
+    pub fn ended(&self) -> Option<(&Found, Ended)> {
+        let (found, ended) = self.resumed.as_ref()?;
+        Some((found, (*ended)?))
     }
 
     /// Takes the folder: the one given, that of the checkpoint, or a fresh one; and says in it what
@@ -150,26 +223,28 @@ impl Training {
     ///
     /// # Errors
     /// It cannot be used, or another run has it.
-    pub fn open(
-        &self,
-        out: Option<&Path>,
-        found: Option<Found>,
-        face: &Arc<dyn Face>,
-    ) -> Result<Opened> {
-        let from = found.as_ref().map(|f| f.path.as_path());
+    pub fn open(&self, out: Option<&Path>, face: &Arc<dyn Face>) -> Result<Opened> {
+        let found = self.resumed.as_ref().map(|(found, _)| found);
+        if let Some(found) = found {
+            face.tell(Note::Notice(&format!(
+                "going on from {}, step {}",
+                found.path.display(),
+                found.checkpoint.progress.step
+            )));
+        }
+        let from = found.map(|f| f.path.as_path());
         let (folder, lock) = take(out, from, face)?;
         let data: Vec<String> = self.data.iter().map(|p| p.display().to_string()).collect();
         pages::begin(
             &folder,
             (&data, &self.contents),
-            &self.problem.architecture,
+            &self.problem,
             (&self.settings, &self.plan, &self.place),
             &**face,
         )?;
         Ok(Opened {
             folder,
             _lock: lock,
-            found,
         })
     }
 
@@ -181,7 +256,7 @@ impl Training {
     /// [`Outcome::unwritten`].
     pub fn run(
         self,
-        opened: &mut Opened,
+        opened: &Opened,
         (stop, clock): (&AtomicBool, Clock),
         observer: &(dyn Fn(&Event<'_>) + Sync),
         profiles: bool,
@@ -202,7 +277,7 @@ impl Training {
         let target = self.gpu.map_or(Target::Cpu, |gpu| {
             Target::Device(Box::new(gpu.work), gpu.math)
         });
-        let from = opened.found.take().map(|f| f.checkpoint);
+        let from = self.resumed.map(|(found, _)| found.checkpoint);
         let (folder, settings) = (&opened.folder, &self.settings);
         let mut outcome = train_on(target, &self.problem, settings, from, folder, &caller)?;
         let p = &outcome.progress;
@@ -215,6 +290,7 @@ impl Training {
             "skipped_updates": p.n_skipped, "data_wait": json_number(outcome.data_wait),
             "first_step_s": json_number(outcome.step_s.0),
             "median_step_s": json_number(outcome.step_s.1), "total_s": total_s,
+            "init_from": self.problem.provenance.origin,
             "parameters": self.plan.n_parameters, "unwritten": outcome.unwritten,
             "beside_start": beside_json(&outcome.beside_start),
         });

@@ -222,6 +222,38 @@ impl Linear {
         }
     }
 
+    /// The same model among more channels, `from` being their numbers here: it reads none of the
+    /// new ones, whose changes are those of `new`, a model of all of them.
+    pub fn carried(
+        &self,
+        from: &[Option<usize>],
+        new: Option<&Self>,
+        shape: (usize, usize),
+    ) -> Self {
+        let mut all = Linear {
+            weights: Vec::new(),
+            n_channels: from.len(),
+            shape,
+        };
+        let (stride, n) = (all.stride(), all.n_predictors());
+        all.weights = vec![0.0; n * stride];
+        let theirs = |k: usize| match (k + 1 == n, k / from.len(), from[k % from.len()]) {
+            (true, ..) => Some(self.n_predictors() - 1),
+            (false, place, Some(channel)) => Some(place * self.n_channels + channel),
+            (false, _, None) => None,
+        };
+        for (k, line) in all.weights.chunks_exact_mut(stride).enumerate() {
+            for (channel, weight) in line.iter_mut().enumerate().take(from.len()) {
+                *weight = match (from[channel], theirs(k), new) {
+                    (Some(old), Some(row), _) => self.weights[row * self.stride() + old],
+                    (None, _, Some(new)) => new.weights[k * stride + channel],
+                    _ => 0.0,
+                };
+            }
+        }
+        all
+    }
+
     /// As JSON.
     pub fn to_json(&self) -> Value {
         json!({"channels": self.n_channels, "shape": [self.shape.0, self.shape.1],

@@ -1,7 +1,9 @@
 //! Data of a region: what is read, how it is split, normalised, and cut into windows.
 
 mod archive;
+mod asked;
 mod check;
+mod climatology;
 mod contents;
 mod forcing;
 mod inspect;
@@ -16,9 +18,11 @@ mod times;
 mod units;
 
 pub use archive::{Archive, Channel, Chosen, Reading};
+pub use asked::Asked;
 pub use check::Spread;
 #[cfg(test)]
 pub(crate) use check::belied;
+pub use climatology::Climatology;
 pub use contents::Contents;
 pub use forcing::{FORCINGS, forcings, statics};
 pub use inspect::{Inspection, Summary};

@@ -15,6 +15,8 @@ pub struct Names {
     rows: Vec<Row>,
     /// Names of axes.
     pub axes: AxisNames,
+    /// What a user has added to the table that comes along, as it was written.
+    added: String,
 }
 
 /// A variable and its other names.
@@ -42,6 +44,7 @@ impl Default for Names {
         let mut names = Names {
             rows: Vec::new(),
             axes: AxisNames::default(),
+            added: String::new(),
         };
         let read = names.extend(BUILT_IN);
         debug_assert!(read.is_ok(), "{read:?}");
@@ -58,9 +61,23 @@ impl Names {
         let context = |error: Error| error.context(path.display());
         let text = std::fs::read_to_string(path)
             .map_err(|e| context(Error::new(ErrorKind::Io, e.to_string())))?;
+        Self::with_text(text).map_err(context)
+    }
+
+    /// The table that comes along with what a text of the same form adds to it.
+    ///
+    /// # Errors
+    /// The text is not of that form.
+    pub fn with_text(text: String) -> Result<Self> {
         let mut names = Names::default();
-        names.extend(&text).map_err(context)?;
+        names.extend(&text)?;
+        names.added = text;
         Ok(names)
+    }
+
+    /// What was added to the table that comes along, as it was written.
+    pub fn added(&self) -> &str {
+        &self.added
     }
 
     /// Adds what a text says: a table a variable, with `names`, `standard_names`, `units` and

@@ -162,6 +162,38 @@ impl Normaliser {
         self.linear = Some(linear);
     }
 
+    /// Takes over means, deviations and changes of the channels that `saved` has: `from` is their
+    /// number there.
+    pub fn take_over(&mut self, saved: &Normaliser, from: &[Option<usize>]) {
+        let lists = [
+            (&mut self.mean, &saved.mean),
+            (&mut self.sd, &saved.sd),
+            (&mut self.change_mean, &saved.change_mean),
+            (&mut self.change_sd, &saved.change_sd),
+            (&mut self.momentum, &saved.momentum),
+            (&mut self.rest_mean, &saved.rest_mean),
+            (&mut self.rest_sd, &saved.rest_sd),
+        ];
+        for (own, theirs) in lists {
+            take(own, theirs, from);
+        }
+    }
+
+    /// Takes over what these channels go on from, and what that leaves, on a grid of `shape`.
+    pub fn take_over_rest(
+        &mut self,
+        saved: &Normaliser,
+        from: &[Option<usize>],
+        shape: (usize, usize),
+    ) {
+        take(&mut self.rest_mean, &saved.rest_mean, from);
+        take(&mut self.rest_sd, &saved.rest_sd, from);
+        if let Some(linear) = &saved.linear {
+            let new = self.linear.take();
+            self.linear = Some(linear.carried(from, new.as_ref(), shape));
+        }
+    }
+
     /// Brings an archive's values to mean 0 and deviation 1.
     pub fn apply(&self, archive: &mut Archive) {
         let n_channels = self.mean.len();
@@ -215,6 +247,13 @@ impl Normaliser {
                 linear => Some(Linear::from_json(linear)?),
             },
         })
+    }
+}
+
+/// Takes over the numbers of `theirs` that `from` says.
+fn take(own: &mut [f64], theirs: &[f64], from: &[Option<usize>]) {
+    for (x, from) in own.iter_mut().zip(from) {
+        *x = from.map_or(*x, |k| theirs[k]);
     }
 }
 

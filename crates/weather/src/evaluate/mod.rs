@@ -12,7 +12,6 @@ mod scores;
 pub(crate) mod tests;
 mod verdict;
 
-pub use baselines::Climatology;
 pub use forecast::forecast;
 pub use found::{Evaluation, Scored, asked};
 pub use report::{csv, document, table};

@@ -1,10 +1,10 @@
 //! Forecasts of a trained model, and its scores beside the baselines'.
 
-use super::baselines::{Climatology, Ridges};
+use super::baselines::Ridges;
 use super::forecast::{force, restored};
 use super::found::{Evaluation, Scored};
 use super::scores::Tally;
-use crate::data::{Channel, FORCINGS, Linear, Split, forcings};
+use crate::data::{Channel, Climatology, FORCINGS, Linear, Split, forcings};
 use crate::time::Time;
 use crate::train::{Predictor, Problem, untrained};
 use fitzroy::{Error, ErrorKind, Result};
@@ -109,16 +109,20 @@ impl Scorer {
         let (mut ridges, mut notes) = (None, Vec::new());
         let trained_on = |split| !problem.windows(split, 1).0.is_empty();
         let known = trained_on(Split::Train);
+        let saved = problem.provenance.climatology.is_some();
         if options.baselines {
             methods.push("persistence");
-            if known {
+            if known || saved {
                 methods.push("climatology");
-            } else {
-                notes.push(
-                    "the data hold none of the training records: climatology, anomaly correlation \
-                     and the tuned linear model are left out"
-                        .to_string(),
-                );
+            }
+            if !known {
+                let all = match saved {
+                    true => "the tuned linear model is left out",
+                    false => {
+                        "climatology, anomaly correlation and the tuned linear model are left out"
+                    }
+                };
+                notes.push(format!("the data hold none of the training records: {all}"));
             }
             if problem.is_forecast() {
                 methods.push("start");
@@ -135,7 +139,9 @@ impl Scorer {
         Scorer {
             tallies: vec![vec![vec![Tally::default(); n_channels]; leads]; methods.len()],
             methods,
-            climatology: known.then(|| Climatology::new(&problem.archive, &problem.splits.train)),
+            climatology: problem.provenance.climatology.clone().or_else(|| {
+                known.then(|| Climatology::new(&problem.archive, &problem.splits.train))
+            }),
             ridges,
             notes,
             leads,

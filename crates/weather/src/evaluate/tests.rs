@@ -2,7 +2,7 @@
 
 use super::scores::{Score, Tally};
 use super::*;
-use crate::data::{Archive, Channel};
+use crate::data::{Archive, Channel, Climatology};
 use crate::time::Time;
 
 /// Two forecasts of four places, by hand: errors 1, −1, 0, 2 and 0, 0, 0, 0.
@@ -264,6 +264,56 @@ fn scores_are_those_of_plain_loops() {
             }
         }
     }
+}
+
+/// A file of later records alone is scored beside the climatology that the checkpoint remembers, as with the training
+/// records.
+#[test]
+fn a_checkpoint_remembers_climatology() {
+    use crate::data::Splits;
+    use crate::train::tests::{Folder, archive, problem_from, run, settings};
+    use crate::train::{Baseline, GraphKind, Problem, Task, find};
+    let task = Task::Forecast { boundary_width: 1 };
+    let problem = problem_from(archive(60), task, GraphKind::Flat, Baseline::Linear);
+    let folder = Folder::new("climatology");
+    run(&problem, &settings(), None, &folder.0);
+    let checkpoint = find(&folder.0).unwrap().checkpoint;
+    let options = Options {
+        leads: 2,
+        from: None,
+        until: None,
+        starts_max: 0,
+        baselines: true,
+    };
+    let scored = |archive: Archive, splits: Splits| {
+        let restored = Problem::restore(archive, splits, &checkpoint).unwrap();
+        let mut pool = fitzroy_device::nn::Pool::new(1);
+        let parameters = checkpoint.best_parameters();
+        let found = evaluate(&restored, parameters, &mut pool, &options, &mut |_, _| true);
+        let found = found.unwrap().unwrap();
+        let usual = found.methods.iter().find(|m| m.method == "climatology");
+        (
+            found.notes.len(),
+            usual.unwrap().scores.clone(),
+            found.methods[0].scores.clone(),
+        )
+    };
+    let first = problem.splits.test.start;
+    let whole = scored(archive(60), problem.splits.clone());
+    let mut later = archive(60);
+    let len = later.record_len();
+    later.values.drain(..first * len);
+    later.times.drain(..first);
+    let n = later.times.len();
+    let splits = Splits {
+        train: 0..0,
+        validation: 0..0,
+        test: 0..n,
+    };
+    let later = scored(later, splits);
+    assert_eq!((whole.0, later.0), (0, 1));
+    assert!(whole.1 == later.1 && whole.2 == later.2);
+    assert!(later.1[0][0].acc.is_none() && later.2[0][0].acc.is_some());
 }
 
 /// RMSE, MAE and bias of a method that is known without a network.

@@ -90,6 +90,15 @@ pub fn training_page(history: &History, document: &Value) -> Page {
         page.facts
             .extend(text(name).map(|value| (label.to_string(), value)));
     }
+    let origin = &document["init_from"];
+    if let Some(from) = origin["checkpoint"].as_str() {
+        page.facts.push(("started from".into(), from.into()));
+        let new = origin["new_channels"].as_array().into_iter().flatten();
+        let new: Vec<&str> = new.filter_map(Value::as_str).collect();
+        if !new.is_empty() {
+            page.facts.push(("new channels".into(), new.join(", ")));
+        }
+    }
     if let Some(seed) = document["seed"].as_u64() {
         page.facts.push(("seed".into(), seed.to_string()));
     }

@@ -5,6 +5,8 @@
 //! checksum (CRC-32) of the numbers.
 //! Source: the safetensors format, huggingface.co/docs/safetensors.
 
+use super::files::BEST;
+use crate::data::Climatology;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Parameter;
 use flate2::Crc;
@@ -12,6 +14,10 @@ use serde_json::{Map, Value, json};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+/// The group of tensors that is the average of the hour, and its member for all hours.
+const USUAL: &str = "climatology";
+const OVERALL: &str = "overall";
 
 /// Where a run stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +51,14 @@ pub struct Checkpoint {
     pub normaliser: Value,
     /// Settings that shape the trajectory, as JSON.
     pub settings: Value,
+    /// How the files of the training were read (`Reading::to_json`), where it is known.
+    pub reading: Value,
+    /// The run whose weights the training started from, where there is one.
+    pub origin: Value,
+    /// The average of the hour over the training records, where it is kept.
+    pub climatology: Option<Climatology>,
+    /// Names, shapes and places of the parameters.
+    pub arrays: Vec<Parameter>,
     /// Where the run stands.
     pub progress: Progress,
     /// Parameters.
@@ -120,28 +134,45 @@ impl Checkpoint {
         self.average.as_deref().unwrap_or(&self.parameters)
     }
 
+    /// Header and numbers.
+    fn tensors(&self) -> (Map<String, Value>, Vec<u8>) {
+        let (mut header, mut data) = (Map::new(), Vec::new());
+        let mut add = |name: String, shape: &[usize], values: &[f32]| {
+            let start = data.len();
+            values
+                .iter()
+                .for_each(|x| data.extend_from_slice(&x.to_le_bytes()));
+            let entry = json!({
+                "dtype": "F32", "shape": shape, "data_offsets": [start, data.len()],
+            });
+            header.insert(name, entry);
+        };
+        for (group, values) in self.groups() {
+            for array in &self.arrays {
+                let own = &values[array.offset..array.offset + array.n()];
+                add(format!("{group}/{}", array.name), &array.shape, own);
+            }
+        }
+        let usual = self.climatology.iter().flat_map(Climatology::states);
+        for (key, state) in usual {
+            let name = key.map_or(OVERALL.to_string(), |key| key.to_string());
+            add(format!("{USUAL}/{name}"), &[state.len()], state);
+        }
+        (header, data)
+    }
+
     /// Writes the file under a temporary name, waits for the disk, and renames it.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn save(&self, path: &Path, arrays: &[Parameter]) -> Result<()> {
-        let (mut header, mut data) = (Map::new(), Vec::new());
-        for (group, values) in self.groups() {
-            for array in arrays {
-                let start = data.len();
-                for x in &values[array.offset..array.offset + array.n()] {
-                    data.extend_from_slice(&x.to_le_bytes());
-                }
-                let entry = json!({
-                    "dtype": "F32", "shape": array.shape, "data_offsets": [start, data.len()],
-                });
-                header.insert(format!("{group}/{}", array.name), entry);
-            }
-        }
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let (mut header, data) = self.tensors();
         let mut crc = Crc::new();
         crc.update(&data);
+        let by_month = self.climatology.as_ref().map(Climatology::by_month);
         let state = json!({
             "identity": self.identity, "normaliser": self.normaliser, "settings": self.settings,
+            "reading": self.reading, "origin": self.origin, "usual_by_month": by_month,
             "progress": self.progress.to_json(), "crc32": crc.sum(), "bytes": data.len(),
         });
         header.insert(
@@ -199,35 +230,29 @@ impl Checkpoint {
         {
             return Err(damaged("its numbers do not match their checksum"));
         }
-        let group = |name: &str| -> Option<Vec<f32>> {
-            let prefix = format!("{name}/");
-            let entries = header
-                .as_object()?
-                .iter()
-                .filter(|(key, _)| key.starts_with(&prefix));
-            let mut values = Vec::new();
-            for (_, entry) in entries {
-                let offset = |k: usize| entry["data_offsets"][k].as_u64().map(|n| n as usize);
-                let part = data.get(offset(0)?..offset(1)?)?;
-                values.extend(
-                    part.as_chunks::<4>()
-                        .0
-                        .iter()
-                        .map(|b| f32::from_le_bytes(*b)),
-                );
-            }
-            (!values.is_empty()).then_some(values)
+        let group = |name: &str| tensors_of(&header, data, name);
+        let flat = |name: &str| -> Option<Vec<f32>> {
+            let values = group(name)?.into_iter().flat_map(|tensor| tensor.2);
+            Some(values.collect()).filter(|values: &Vec<f32>| !values.is_empty())
         };
-        let needed = |name: &str| group(name).ok_or_else(|| damaged(name));
+        let needed = |name: &str| flat(name).ok_or_else(|| damaged(name));
         Ok(Checkpoint {
             identity: state["identity"].clone(),
             normaliser: state["normaliser"].clone(),
             settings: state["settings"].clone(),
+            reading: state["reading"].clone(),
+            origin: state["origin"].clone(),
+            climatology: state["usual_by_month"].as_bool().and_then(|by_month| {
+                let states = group(USUAL)?.into_iter();
+                let states = states.map(|(key, _, state)| (key.parse().ok(), state));
+                Climatology::from_states(states.collect(), by_month)
+            }),
             progress: Progress::from_json(&state["progress"])?,
+            arrays: places(&group("parameters").ok_or_else(|| damaged("parameters"))?),
             parameters: needed("parameters")?,
             m: needed("m")?,
             v: needed("v")?,
-            average: group("average"),
+            average: flat("average"),
         })
     }
 
@@ -280,6 +305,47 @@ impl Checkpoint {
     }
 }
 
+/// A tensor's name within its group, its shape and its numbers.
+type Tensor = (String, Vec<usize>, Vec<f32>);
+
+/// The tensors of a group, in the order of the file; none if one lies outside of it.
+fn tensors_of(header: &Value, data: &[u8], group: &str) -> Option<Vec<Tensor>> {
+    let entries = header.as_object()?.iter();
+    let own = entries.filter_map(|(key, entry)| {
+        let name = key.strip_prefix(group)?.strip_prefix('/')?;
+        Some((name.to_string(), entry))
+    });
+    let mut tensors = Vec::new();
+    for (name, entry) in own {
+        let offset = |k: usize| entry["data_offsets"][k].as_u64().map(|n| n as usize);
+        let part = data.get(offset(0)?..offset(1)?)?;
+        let numbers = part.as_chunks::<4>().0.iter();
+        let shape = entry["shape"].as_array()?.iter();
+        let shape = shape.map(|n| n.as_u64().map(|n| n as usize));
+        tensors.push((
+            name,
+            shape.collect::<Option<_>>()?,
+            numbers.map(|b| f32::from_le_bytes(*b)).collect(),
+        ));
+    }
+    Some(tensors)
+}
+
+/// Where parameters lie that follow each other.
+fn places(tensors: &[Tensor]) -> Vec<Parameter> {
+    let mut offset = 0;
+    let place = |(name, shape, values): &Tensor| {
+        let parameter = Parameter {
+            name: name.clone(),
+            shape: shape.clone(),
+            offset,
+        };
+        offset += values.len();
+        parameter
+    };
+    tensors.iter().map(place).collect()
+}
+
 /// Checkpoints of a folder by step, newest first; without the best one.
 pub fn newest(folder: &Path) -> Vec<PathBuf> {
     let step = |path: &PathBuf| -> Option<u64> {
@@ -295,6 +361,19 @@ pub fn newest(folder: &Path) -> Vec<PathBuf> {
         .collect();
     found.sort_by_key(|f| std::cmp::Reverse(f.0));
     found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The checkpoint whose weights another training starts from: a file, or the best of a folder, or
+/// its newest where it has no best.
+///
+/// # Errors
+/// Those of [`find`].
+pub fn find_best(path: &Path) -> Result<Found> {
+    let best = path.join(BEST);
+    match best.is_file() {
+        true => find(&best),
+        false => find(path),
+    }
 }
 
 /// The checkpoint a user means: a file, or the newest of a folder; where it is damaged, the one

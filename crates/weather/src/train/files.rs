@@ -4,7 +4,6 @@
 use super::checkpoint::{Checkpoint, newest};
 use super::events::Recorder;
 use fitzroy::{Error, Result};
-use fitzroy_device::nn::Parameter;
 use std::path::{Path, PathBuf};
 
 /// The file of the checkpoint with the smallest validation loss.
@@ -16,7 +15,6 @@ pub(super) struct Files<'a> {
     /// Where the last checkpoints go if the folder takes none.
     spare: Option<&'a Path>,
     recorder: Recorder,
-    arrays: Vec<Parameter>,
     /// Newest checkpoints that stay.
     keep: usize,
     /// The best checkpoint, once it is in a file.
@@ -32,7 +30,6 @@ impl<'a> Files<'a> {
     pub(super) fn new(
         (folder, spare): (&'a Path, Option<&'a Path>),
         recorder: Recorder,
-        arrays: Vec<Parameter>,
         keep: usize,
     ) -> Files<'a> {
         let best = folder.join(BEST);
@@ -40,7 +37,6 @@ impl<'a> Files<'a> {
             folder,
             spare,
             recorder,
-            arrays,
             keep,
             best: best.exists().then_some(best),
             held: None,
@@ -61,7 +57,7 @@ impl<'a> Files<'a> {
     /// Keeps `checkpoint` as the best; what to tell if no file takes it yet.
     pub(super) fn keep_best(&mut self, checkpoint: &Checkpoint) -> Option<String> {
         let path = self.folder.join(BEST);
-        match checkpoint.save(&path, &self.arrays) {
+        match checkpoint.save(&path) {
             Ok(()) => {
                 (self.best, self.held) = (Some(path), None);
                 None
@@ -85,7 +81,7 @@ impl<'a> Files<'a> {
     /// Writes `checkpoint`, removes the oldest, and tries the best one again; the path of the file, or what to tell.
     pub(super) fn save(&mut self, checkpoint: &Checkpoint) -> std::result::Result<PathBuf, String> {
         let path = self.folder.join(name(checkpoint));
-        let saved = checkpoint.save(&path, &self.arrays);
+        let saved = checkpoint.save(&path);
         if saved.is_ok() {
             for old in newest(self.folder).into_iter().skip(self.keep) {
                 // An old checkpoint that stays does no harm.
@@ -121,14 +117,14 @@ impl<'a> Files<'a> {
     /// Writes `checkpoint` to the folder, or else to the spare one, which is told as an error.
     fn rescue(&self, checkpoint: &Checkpoint, name: &str) -> std::result::Result<(), String> {
         let path = self.folder.join(name);
-        let Err(error) = checkpoint.save(&path, &self.arrays) else {
+        let Err(error) = checkpoint.save(&path) else {
             return Ok(());
         };
         let Some(spare) = self.spare.filter(|spare| *spare != self.folder) else {
             return Err(error.to_string());
         };
         let other = spare.join(format!("fitzroy-{}-{name}", std::process::id()));
-        match checkpoint.save(&other, &self.arrays) {
+        match checkpoint.save(&other) {
             Ok(()) => Err(format!(
                 "{error}; it is safe in {}: move that file to {} when there is room",
                 other.display(),

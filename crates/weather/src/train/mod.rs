@@ -3,30 +3,35 @@
 mod batch;
 mod beside;
 mod caller;
+mod carry;
 mod checkpoint;
 mod commands;
 mod device;
 mod engine;
 mod events;
 mod files;
+mod identity;
 mod model;
 mod plan;
 mod problem;
 mod profile;
 mod resume;
 mod run;
+mod scales;
 mod schedule;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
-mod tests;
+pub(crate) mod tests;
 
 pub use batch::{Batch, order};
 pub use beside::BesideStart;
 pub use caller::{Caller, Ended, Event, Outcome};
-pub use checkpoint::{Checkpoint, Found, Progress, find, newest};
+pub use carry::{Carried, Provenance};
+pub use checkpoint::{Checkpoint, Found, Progress, find, find_best, newest};
 pub use device::{kernel_names, kernel_text};
 pub use engine::Target;
 pub use events::Recorder;
+pub use identity::Wanted;
 pub use model::{Learner, Predictor, initial, untrained};
 pub use plan::{Plan, Settings, plan};
 pub use problem::{Architecture, Baseline, GraphKind, LossKind, Problem, Task, Weighting};

@@ -1,12 +1,14 @@
 //! A problem: data, graph and task together, ready for a network.
 
+use super::carry::Provenance;
 use super::checkpoint::Checkpoint;
+use super::identity::{saved_architecture, saved_task};
+use super::scales::Scales;
 use crate::data::{Archive, Channel, FORCINGS, Normaliser, Split, Splits, statics, windows};
 use crate::graph::{Boxes, flat, grid_set, mesh, prune};
 use fitzroy::{Error, ErrorKind, Named, Result};
 use fitzroy_device::nn::{Input, Network, NodeSet, Recompute, Spec, Stage};
 use serde_json::{Value, json};
-use std::ops::Range;
 
 /// What is learnt.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,6 +147,8 @@ pub struct Problem {
     pub checksum: u32,
     /// Nodes that were dropped because they reach no output.
     pub n_pruned: usize,
+    /// What a checkpoint keeps of where all this came from.
+    pub provenance: Provenance,
     pub(super) fed: Vec<Fed>,
     /// Output nodes in the grid.
     pub(super) outputs: Vec<u32>,
@@ -168,26 +172,29 @@ impl Problem {
     /// The grid is too small for the boundary or a box, the graph does not fit the task, or a
     /// weight names no variable.
     pub fn new(
-        mut archive: Archive,
+        archive: Archive,
         splits: Splits,
         task: Task,
         architecture: Architecture,
         weighting: Weighting,
         normaliser: Option<Normaliser>,
     ) -> Result<Self> {
-        let given = normaliser.is_some();
+        let scales = normaliser.map_or(Scales::Fresh, Scales::Saved);
+        Self::build(archive, splits, task, architecture, weighting, scales)
+    }
+
+    pub(super) fn build(
+        mut archive: Archive,
+        splits: Splits,
+        task: Task,
+        architecture: Architecture,
+        weighting: Weighting,
+        scales: Scales,
+    ) -> Result<Self> {
         let checksum = archive.checksum(&(splits.train.start..splits.validation.end));
-        if !given {
-            check_changing(&archive, &splits.train)?;
-        }
-        let mut normaliser = normaliser.unwrap_or_else(|| Normaliser::new(&archive, &splits.train));
-        normaliser.apply(&mut archive);
-        if !given
-            && architecture.baseline == Baseline::Linear
-            && matches!(task, Task::Forecast { .. })
-        {
-            normaliser.go_on_linearly(&archive, &splits.train, &splits.validation);
-        }
+        let linear =
+            architecture.baseline == Baseline::Linear && matches!(task, Task::Forecast { .. });
+        let normaliser = scales.settle(&mut archive, &splits, linear)?;
         let n = archive.n_nodes();
         let targets: Vec<usize> = match task {
             Task::Forecast { .. } => (0..archive.channels.len()).collect(),
@@ -249,6 +256,7 @@ impl Problem {
             weighting,
             checksum,
             n_pruned: built.n_pruned,
+            provenance: Provenance::default(),
             fed: built.fed,
             outputs,
             targets,
@@ -290,49 +298,8 @@ impl Problem {
     /// # Errors
     /// The data differ in grid, channels or step, or the checkpoint lacks a field.
     pub fn restore(archive: Archive, splits: Splits, checkpoint: &Checkpoint) -> Result<Self> {
-        let id = &checkpoint.identity;
-        let lacks = |field: &str| Error::data(format!("the checkpoint lacks `{field}`"));
-        let count = |field: &str| {
-            id[field]
-                .as_u64()
-                .map(|n| n as usize)
-                .ok_or_else(|| lacks(field))
-        };
-        let task = &id["task"];
-        let number = |field: &str| task[field].as_u64().ok_or_else(|| lacks(field));
-        let sides = |field: &str| -> Result<[f64; 4]> {
-            let side = |k: usize| task[field][k].as_f64().ok_or_else(|| lacks(field));
-            Ok([side(0)?, side(1)?, side(2)?, side(3)?])
-        };
-        let task = match task["name"].as_str() {
-            Some("forecast") => Task::Forecast {
-                boundary_width: number("boundary_width")? as usize,
-            },
-            Some("precip") => Task::Precip(Boxes {
-                downstream: sides("downstream")?,
-                upstream: sides("upstream")?,
-                intra_k: number("intra_k")? as usize,
-                inter_k: number("inter_k")? as usize,
-                boundary_lon: task["boundary_lon"].as_f64().ok_or_else(|| lacks("task"))?,
-            }),
-            _ => return Err(lacks("task")),
-        };
-        let architecture = Architecture {
-            graph: if id["graph"] == "flat" {
-                GraphKind::Flat
-            } else {
-                GraphKind::Mesh
-            },
-            baseline: if id["baseline"] == "linear" {
-                Baseline::Linear
-            } else {
-                Baseline::Momentum
-            },
-            latent: count("latent_size")?,
-            n_layers: count("num_gnn_layers")?,
-            hidden: count("mlp_hidden_size")?,
-            n_hidden: count("mlp_num_hidden_layers")?,
-        };
+        let task = saved_task(&checkpoint.identity)?;
+        let architecture = saved_architecture(&checkpoint.identity)?;
         let normaliser = Normaliser::from_json(&checkpoint.normaliser)?;
         if normaliser.mean.len() != archive.channels.len() {
             return Err(Error::data(format!(
@@ -342,16 +309,13 @@ impl Problem {
             )));
         }
         let weighting = Weighting::default();
-        let problem = Self::new(
-            archive,
-            splits,
-            task,
-            architecture,
-            weighting,
-            Some(normaliser),
-        )?;
+        let scales = Scales::Saved(normaliser);
+        let mut problem = Self::build(archive, splits, task, architecture, weighting, scales)?;
         let network = Network::new(&problem.spec, Recompute::None)?;
         checkpoint.agree(&problem.identity(), network.n_parameters())?;
+        let len = problem.archive.record_len();
+        let usual = checkpoint.climatology.clone();
+        problem.provenance.climatology = usual.filter(|usual| usual.len() == len);
         Ok(problem)
     }
 
@@ -391,35 +355,6 @@ impl Problem {
             "lon": self.archive.lon,
         })
     }
-}
-
-/// Refuses channels that are the same at every training record: they have no scale, and their loss
-/// is 0 whatever a network says.
-fn check_changing(archive: &Archive, train: &Range<usize>) -> Result<()> {
-    let n = archive.channels.len();
-    let mut still = vec![true; n];
-    let first = archive.record(train.start);
-    for t in train.clone() {
-        for (k, (x, was)) in archive.record(t).iter().zip(first).enumerate() {
-            still[k % n] &= x == was;
-        }
-    }
-    let still: Vec<String> = archive
-        .channels
-        .iter()
-        .zip(&still)
-        .filter(|(_, still)| **still)
-        .map(|(channel, _)| channel.label())
-        .collect();
-    if still.is_empty() {
-        return Ok(());
-    }
-    Err(Error::data(format!(
-        "{} never changes in the training records, so there is nothing to learn: leave it out with \
-         ⟨variables⟩, give a field that does not change as a static one of (lat, lon), or train on \
-         other times",
-        still.join(", ")
-    )))
 }
 
 /// λ·p/Σp over a variable's levels.

@@ -1,11 +1,13 @@
 //! Going on from a checkpoint: what must agree, and whether anything is left to do.
 
 use super::caller::{Ended, Outcome};
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, Progress};
 use super::files::BEST;
+use super::model::initial;
 use super::plan::{Plan, Settings, plan};
 use super::problem::Problem;
 use super::schedule::{Rollouts, Schedule};
+use crate::data::Climatology;
 use fitzroy::{Error, Result};
 use fitzroy_device::nn::Network;
 use serde_json::{Value, json};
@@ -26,6 +28,41 @@ fn settings_json(problem: &Problem, s: &Settings, schedule: &Schedule) -> Value 
         "loss_weights": problem.weighting.variables, "heavy_rain": problem.weighting.heavy,
         "validation_leads": s.validation_leads,
     })
+}
+
+/// The average of the hour is kept in checkpoints up to this size.
+const CLIMATOLOGY_MAX: u64 = 32 << 20;
+
+/// What is told where it is larger.
+pub(super) const NO_CLIMATOLOGY: &str = "the average of the hour is too large to be kept in \
+     checkpoints: climatology is scored where the data hold the training records";
+
+/// The checkpoint of a training that begins.
+pub(super) fn first(
+    problem: &Problem,
+    network: &Network,
+    s: &Settings,
+    settings: Value,
+) -> Checkpoint {
+    let carried = problem.provenance.parameters.clone();
+    let parameters = carried.unwrap_or_else(|| initial(problem, network, s.seed));
+    let zeros = vec![0.0; parameters.len()];
+    let train = &problem.splits.train;
+    let small = Climatology::bytes(&problem.archive, train) <= CLIMATOLOGY_MAX;
+    Checkpoint {
+        identity: problem.identity(),
+        normaliser: problem.normaliser.to_json(),
+        settings,
+        reading: problem.provenance.reading.clone(),
+        origin: problem.provenance.origin.clone(),
+        climatology: small.then(|| Climatology::new(&problem.archive, train)),
+        arrays: network.parameters().to_vec(),
+        progress: Progress::default(),
+        m: zeros.clone(),
+        v: zeros,
+        average: s.average.map(|_| parameters.clone()),
+        parameters,
+    }
 }
 
 /// What a run starts with: its plan, and what follows from its settings.

@@ -3,16 +3,15 @@
 use super::batch::{Batch, order};
 use super::beside::{BesideStart, beside_start, log_ratio, trials};
 use super::caller::{Caller, Ended, Event, Outcome};
-use super::checkpoint::{Checkpoint, Progress};
+use super::checkpoint::Checkpoint;
 use super::device::Deed;
 use super::engine::{Engine, Target};
 use super::events::Recorder;
 use super::files::Files;
-use super::model::initial;
 use super::plan::Settings;
 use super::problem::Problem;
 use super::profile::{LEARN, Profiler};
-use super::resume::{Ready, ready, resumed, untouched};
+use super::resume::{NO_CLIMATOLOGY, Ready, first, ready, resumed, untouched};
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
@@ -102,23 +101,11 @@ pub fn train_on(
     {
         return Ok(untouched(ended, checkpoint, folder));
     }
-    let checkpoint = match from {
-        Some(checkpoint) => checkpoint,
-        None => {
-            let parameters = initial(problem, &network, s.seed);
-            let zeros = vec![0.0; parameters.len()];
-            Checkpoint {
-                identity: problem.identity(),
-                normaliser: problem.normaliser.to_json(),
-                settings: own,
-                progress: Progress::default(),
-                m: zeros.clone(),
-                v: zeros,
-                average: s.average.map(|_| parameters.clone()),
-                parameters,
-            }
-        }
-    };
+    let begins = from.is_none();
+    let checkpoint = from.unwrap_or_else(|| first(problem, &network, s, own));
+    if begins && checkpoint.climatology.is_none() {
+        (caller.observer)(&Event::Note(NO_CLIMATOLOGY.into()));
+    }
     let engine = Engine::new(target, problem, s, rollouts.longest(), &checkpoint)?;
     if let Engine::Device(device) = &engine {
         let notes = device.notes.iter().cloned();
@@ -133,12 +120,11 @@ pub fn train_on(
         steps,
     };
     let recorder = Recorder::open(folder, (caller.wall_time)(), s.tensorboard)?;
-    let arrays = network.parameters().to_vec();
     let mut run = Run {
         problem,
         settings,
         caller,
-        files: Files::new((folder, caller.spare), recorder, arrays, s.keep),
+        files: Files::new((folder, caller.spare), recorder, s.keep),
         engine,
         checkpoint,
         schedule,
@@ -211,7 +197,12 @@ fn readers<'scope, 'env>(
 impl Run<'_> {
     fn whole(&mut self) -> Result<Ended> {
         if self.checkpoint.progress.start_losses.is_none() && self.checkpoint.progress.step == 0 {
-            self.checkpoint.progress.start_losses = Some(self.losses()?);
+            let losses = self.losses()?;
+            self.checkpoint.progress.start_losses = Some(losses);
+            // Weights of another run are the best until training has made better ones.
+            if self.problem.provenance.parameters.is_some() {
+                self.keep_best(losses.0, 1.0);
+            }
         }
         self.epochs()
     }
@@ -552,12 +543,8 @@ impl Run<'_> {
         let best = ratio.is_finite() && progress.best_ratio.is_none_or(|least| ratio < least);
         if best {
             self.engine.pull(&mut self.checkpoint)?;
-            let progress = &mut self.checkpoint.progress;
-            (progress.best_loss, progress.best_ratio) = (Some(losses.0), Some(ratio));
-            progress.patience = 0;
-            if let Some(told) = self.files.keep_best(&self.checkpoint) {
-                (self.caller.observer)(&Event::Note(told));
-            }
+            self.checkpoint.progress.patience = 0;
+            self.keep_best(losses.0, ratio);
         } else {
             progress.patience += 1;
         }
@@ -576,6 +563,15 @@ impl Run<'_> {
         ];
         self.record(step, &values);
         Ok(())
+    }
+
+    /// Keeps the checkpoint as the best so far, with its losses.
+    fn keep_best(&mut self, loss: f64, ratio: f64) {
+        let progress = &mut self.checkpoint.progress;
+        (progress.best_loss, progress.best_ratio) = (Some(loss), Some(ratio));
+        if let Some(told) = self.files.keep_best(&self.checkpoint) {
+            (self.caller.observer)(&Event::Note(told));
+        }
     }
 
     /// Writes a checkpoint and removes the oldest; false if the disk does not take it.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 /// Two waves that move east over a small grid; learnable, and different at every point.
-pub(super) fn archive(n_times: usize) -> Archive {
+pub(crate) fn archive(n_times: usize) -> Archive {
     let lat: Vec<f64> = (0..9).map(|k| 40.0 + k as f64).collect();
     let lon: Vec<f64> = (0..10).map(|k| k as f64).collect();
     let mut values = Vec::new();
@@ -48,7 +48,7 @@ fn problem_of(archive: Archive, task: Task, graph: GraphKind) -> Problem {
     problem_from(archive, task, graph, Baseline::Momentum)
 }
 
-pub(super) fn problem_from(
+pub(crate) fn problem_from(
     archive: Archive,
     task: Task,
     graph: GraphKind,
@@ -86,7 +86,7 @@ fn problem() -> Problem {
     )
 }
 
-pub(super) fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         batch_size: 4,
         n_epochs: 3,
@@ -101,10 +101,10 @@ pub(super) fn settings() -> Settings {
     }
 }
 
-pub(super) struct Folder(pub(super) PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path =
             std::env::temp_dir().join(format!("fitzroy-train-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
@@ -119,7 +119,7 @@ impl Drop for Folder {
     }
 }
 
-pub(super) fn run(
+pub(crate) fn run(
     problem: &Problem,
     settings: &Settings,
     from: Option<Checkpoint>,
@@ -137,7 +137,7 @@ pub(super) fn run(
     train(problem, settings, from, folder, &caller).unwrap()
 }
 
-pub(super) fn last(folder: &Path) -> Checkpoint {
+pub(crate) fn last(folder: &Path) -> Checkpoint {
     Checkpoint::load(&newest(folder)[0]).unwrap()
 }
 

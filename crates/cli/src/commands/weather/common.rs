@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_device::choice::Choice;
 use fitzroy_session::weather::device::{Precision, Taken, gpu, require_cpu};
-use fitzroy_weather::data::{Missing, Names, Reading};
+use fitzroy_weather::data::{Asked, Missing, Names};
 use fitzroy_weather::files::Region;
 use std::path::PathBuf;
 
@@ -114,9 +114,9 @@ pub(super) struct Data {
     #[arg(long, value_name = "FILE.toml")]
     names: Option<PathBuf>,
     /// What is done about missing values: refuse; leave-out: times that have any; fill, between the
-    /// times around
-    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = named::<Missing>())]
-    missing: Missing,
+    /// times around [default: refuse, or as in the training of the checkpoint]
+    #[arg(long, value_name = "WHAT", value_parser = named::<Missing>())]
+    missing: Option<Missing>,
     /// A part of the grid alone: south, north, west and east, degrees; 350 to 20 lies on both sides
     /// of Greenwich
     #[arg(long, value_name = "S,N,W,E", value_parser = region, allow_hyphen_values = true)]
@@ -137,14 +137,14 @@ fn region(text: &str) -> std::result::Result<Region, String> {
 }
 
 impl Data {
-    /// How the files are read.
+    /// How the files are to be read.
     ///
     /// # Errors
     /// The table of names cannot be read.
-    pub(super) fn reading(&self) -> Result<Reading> {
+    pub(super) fn reading(&self) -> Result<Asked> {
         let names = self.names.as_ref();
-        Ok(Reading {
-            names: names.map_or_else(|| Ok(Names::default()), |path| Names::with_file(path))?,
+        Ok(Asked {
+            names: names.map(|path| Names::with_file(path)).transpose()?,
             missing: self.missing,
             region: self.region,
         })

@@ -5,13 +5,11 @@ use crate::named::named;
 use clap::{Args, ValueEnum};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Recompute;
-use fitzroy_session::weather::Request;
-use fitzroy_weather::data::{Chosen, SplitBy};
+use fitzroy_session::weather::{Request, Start};
+use fitzroy_weather::data::SplitBy;
 use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
-use fitzroy_weather::train::{
-    Architecture, Baseline, GraphKind, LossKind, Settings, Task, Weighting,
-};
+use fitzroy_weather::train::{Baseline, GraphKind, LossKind, Settings, Task, Wanted, Weighting};
 use std::path::PathBuf;
 
 /// Flags of `fitzroy weather train`.
@@ -20,7 +18,9 @@ use std::path::PathBuf;
     after_help = "Examples:\n  fitzroy weather train --data synthetic.nc --latent-size 64 \
     --num-gnn-layers 4 --num-epochs 20 --learning-rate 1e-3 --out run\n  \
     fitzroy weather train --data synthetic.nc --dry-run\n  \
-    fitzroy weather train --data synthetic.nc --resume-from run ...the same settings...\n\n\
+    fitzroy weather train --data synthetic.nc --resume-from run ...the same settings...\n  \
+    fitzroy weather train --data more.nc --init-from run --learning-rate 1e-4 --rollout-steps 4 \
+    --out tuned\n\n\
     Checkpoints, best.safetensors, metrics.jsonl and TensorBoard's events lie in --out. Ctrl-C\n\
     writes a checkpoint and ends with 130; --resume-from goes on from it bit for bit."
 )]
@@ -44,9 +44,9 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "GRAPH", value_parser = named::<GraphKind>())]
     graph: Option<GraphKind>,
     /// What a forecast goes on from, and the network adds to: a linear model of the
-    /// neighbourhood, or the last change
-    #[arg(long, value_name = "BASELINE", default_value = "linear", value_parser = named::<Baseline>())]
-    baseline: Baseline,
+    /// neighbourhood, or the last change [default: linear]
+    #[arg(long, value_name = "BASELINE", value_parser = named::<Baseline>())]
+    baseline: Option<Baseline>,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -55,12 +55,17 @@ pub(crate) struct TrainArgs {
     split: SplitArgs,
     #[command(flatten)]
     loop_: LoopArgs,
-    /// Outer cells that are forced with the truth (forecast)
-    #[arg(long, value_name = "CELLS", default_value_t = 3)]
-    boundary_width: usize,
+    /// Outer cells that are forced with the truth (forecast) [default: 3]
+    #[arg(long, value_name = "CELLS")]
+    boundary_width: Option<usize>,
     /// Go on from a checkpoint, or from the newest of a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub(super) resume_from: Option<PathBuf>,
+    /// Start from the weights of another run: a checkpoint, or the best of a folder. Loss, rates
+    /// and data may be others, variables may be added; network, names, region and missing values
+    /// are the checkpoint's where nothing is said. With --resume-from, that goes on
+    #[arg(long, value_name = "FILE|DIR")]
+    init_from: Option<PathBuf>,
     /// Say where the time of 20 steps goes: profile.txt, and profile.json for chrome://tracing
     #[arg(long)]
     pub(super) profile: bool,
@@ -94,18 +99,18 @@ enum TaskName {
 /// Sizes of the network.
 #[derive(Args)]
 struct NetworkArgs {
-    /// Width of node and edge states
-    #[arg(long, value_name = "N", default_value_t = 256)]
-    latent_size: usize,
-    /// Message layers
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    num_gnn_layers: usize,
+    /// Width of node and edge states [default: 256]
+    #[arg(long, value_name = "N")]
+    latent_size: Option<usize>,
+    /// Message layers [default: 12]
+    #[arg(long, value_name = "N")]
+    num_gnn_layers: Option<usize>,
     /// Width of hidden layers [default: 256, or the latent size where that is smaller]
     #[arg(long, value_name = "N")]
     mlp_hidden_size: Option<usize>,
-    /// Hidden layers of every perceptron
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    mlp_num_hidden_layers: usize,
+    /// Hidden layers of every perceptron [default: 2]
+    #[arg(long, value_name = "N")]
+    mlp_num_hidden_layers: Option<usize>,
 }
 
 /// The two boxes of `--task precip`.
@@ -394,19 +399,24 @@ impl LoopArgs {
 }
 
 impl TrainArgs {
-    fn architecture(&self) -> Architecture {
-        let graph = self.graph.unwrap_or(match self.task {
-            TaskName::Forecast => GraphKind::Mesh,
-            TaskName::Precip => GraphKind::Flat,
-        });
+    fn wanted(&self) -> Wanted {
         let n = &self.network;
-        Architecture {
-            graph,
+        Wanted {
+            graph: self.graph,
             baseline: self.baseline,
             latent: n.latent_size,
             n_layers: n.num_gnn_layers,
-            hidden: n.mlp_hidden_size.unwrap_or(n.latent_size.min(256)),
+            hidden: n.mlp_hidden_size,
             n_hidden: n.mlp_num_hidden_layers,
+            boundary_width: self.boundary_width,
+        }
+    }
+
+    fn start(&self) -> Start {
+        match (&self.resume_from, &self.init_from) {
+            (Some(path), _) => Start::Resume(path.clone()),
+            (None, Some(path)) => Start::Weights(path.clone()),
+            (None, None) => Start::Fresh,
         }
     }
 
@@ -447,19 +457,17 @@ impl TrainArgs {
         };
         Ok(Request {
             data: self.data.data.clone(),
-            chosen: Chosen {
-                variables: self.variables.clone(),
-                levels: self.levels.clone(),
-                reading: self.data.reading()?,
-            },
+            variables: self.variables.clone(),
+            levels: self.levels.clone(),
+            reading: self.data.reading()?,
             split: self.split.split()?,
             task: match self.task {
-                TaskName::Forecast => Task::Forecast {
-                    boundary_width: self.boundary_width,
-                },
+                // The width is settled with the checkpoint, where there is one.
+                TaskName::Forecast => Task::Forecast { boundary_width: 0 },
                 TaskName::Precip => Task::Precip(self.boxes.boxes()),
             },
-            architecture: self.architecture(),
+            wanted: self.wanted(),
+            start: self.start(),
             weighting: self.weighting()?,
             settings: self.loop_.settings(batch_size, self.machine.seed, threads),
             auto_batch,

@@ -5,7 +5,7 @@ use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::Args;
 use fitzroy::Result;
-use fitzroy_weather::data::{Chosen, Inspection, Summary};
+use fitzroy_weather::data::{Chosen, Inspection, Reading, Summary};
 use fitzroy_weather::files::Dims;
 
 /// Flags of `fitzroy weather inspect`.
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<Outcome> {
     let chosen = Chosen {
         variables: args.variables.clone(),
         levels: args.levels.clone(),
-        reading: args.data.reading()?,
+        reading: args.data.reading()?.over(Reading::default()),
     };
     let found = Inspection::new(&args.data.data, &chosen)?;
     if args.json {

@@ -21,8 +21,11 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
     let threads = args.threads(gpu.is_some())?;
     args.machine.warn();
     let (clock, face) = (Clock::start(), face::notes());
-    let training = Training::new(&args.request(threads)?, gpu)?;
+    let training = Training::new(&args.request(threads)?, gpu, &*face)?;
     let talks = args.machine.talks();
+    if let Some(carried) = training.carried.as_ref().filter(|_| talks) {
+        carried.lines().iter().for_each(terminal::note);
+    }
     match talks {
         true => training.contents.lines().iter().for_each(terminal::note),
         false => training.contents.warnings().iter().for_each(terminal::note),
@@ -34,14 +37,10 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         }
         return Ok(Outcome::Done);
     }
-    let found = match &args.resume_from {
-        None => None,
-        Some(from) => match training.find(from, &*face)? {
-            (found, Some(ended)) => return Ok(nothing_left(args, &found, ended)),
-            (found, None) => Some(found),
-        },
-    };
-    let mut opened = training.open(args.out.as_deref(), found, &face)?;
+    if let Some((found, ended)) = training.ended() {
+        return Ok(nothing_left(args, found, ended));
+    }
+    let opened = training.open(args.out.as_deref(), &face)?;
     if talks {
         terminal::note(plan_text(&training));
     }
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         }
     };
     let until = (&*stop, clock);
-    let trained = training.run(&mut opened, until, &observer, args.profile, &*face)?;
+    let trained = training.run(&opened, until, &observer, args.profile, &*face)?;
     show(args, &trained, &opened.folder)?;
     trained.advice().iter().for_each(terminal::note);
     if !trained.outcome.unwritten.is_empty() {
@@ -78,20 +77,16 @@ pub(crate) fn train(
     let args = args.expect("matches of the same flags");
     let (clock, gpu) = (Clock::start(), args.machine.gpu()?);
     let threads = args.threads(gpu.is_some())?;
-    let training = Training::new(&args.request(threads)?, gpu)?;
+    let training = Training::new(&args.request(threads)?, gpu, &**face)?;
     if args.dry_run {
         return Ok(plan_json(&training));
     }
-    let found = match &args.resume_from {
-        None => None,
-        Some(from) => match training.find(from, &**face)? {
-            (found, Some(ended)) => return Ok(nothing_left_json(&found, ended)),
-            (found, None) => Some(found),
-        },
-    };
-    let mut opened = training.open(args.out.as_deref(), found, face)?;
+    if let Some((found, ended)) = training.ended() {
+        return Ok(nothing_left_json(found, ended));
+    }
+    let opened = training.open(args.out.as_deref(), face)?;
     let until = (stop, clock);
-    let trained = training.run(&mut opened, until, observer, args.profile, &**face)?;
+    let trained = training.run(&opened, until, observer, args.profile, &**face)?;
     let mut document = trained.document.clone();
     document["advice"] = json!(trained.advice());
     Ok(document)
@@ -266,6 +261,6 @@ fn plan_json(training: &Training) -> Value {
         "total_bytes": plan.total_bytes(), "fits": true, "batch_size": settings.batch_size,
         "steps_per_epoch": plan.steps.0, "planned_steps": plan.steps.1,
         "training_windows": plan.windows.0, "records_lost": plan.windows.1, "device": place,
-        "free_bytes": settings.memory_bytes,
+        "free_bytes": settings.memory_bytes, "init_from": training.problem.provenance.origin,
     })
 }
