@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import fitzroy as fz
 from fitzroy import weather
 
+EXAMPLES = Path(__file__).parent.parent / "examples"
 #: A small region, and a network that is trained in a moment.
 REGION = "--grid 16 --days 12 --spinup 4 --lat-min 35 --lat-max 55 --lon-min -10 --lon-max 10"
 NETWORK = {
@@ -128,3 +131,29 @@ def test_what_cannot_be_trained_is_refused_by_the_names_of_arguments(data, tmp_p
     with pytest.raises(ValueError, match="dry run"):
         weather.evaluate(data, weather.Training({}))
     assert fz.weather is weather
+
+
+def test_weights_forecast_the_same_in_numpy(data, tmp_path):
+    xr = pytest.importorskip("xarray")
+    example = runpy.run_path(str(EXAMPLES / "weather_numpy.py"))
+    records = xr.open_dataset(data)
+    start = records["time"].values[-5]
+    for baseline, average in (("linear", 0.9), ("momentum", None)):
+        settings = {**NETWORK, "graph": "flat", "num_gnn_layers": 2, "baseline": baseline}
+        folder = tmp_path / baseline
+        trained = weather.train(data, folder, **settings, ema=average)
+        made = weather.predict(data, trained, initial_time=start)
+        own = example["step"](records, trained.checkpoint, start)
+        _, state = example["load"](trained.checkpoint)
+        for k, channel in enumerate(state["identity"]["channels"]):
+            field = made[channel["variable"]].isel(time=0)
+            if channel["level"] is not None:
+                field = field.sel(level=channel["level"])
+            theirs, sd = field.values, state["normaliser"]["sd"][k]
+            ours = np.maximum(own[..., k], 0) if channel["variable"] == "precipitation" else own[..., k]
+            # Forecasts are computed in f32.
+            np.testing.assert_allclose(ours, theirs, atol=2e-5 * sd, rtol=2e-6)
+            now = records[channel["variable"]].sel(time=start)
+            if channel["level"] is not None:
+                now = now.sel(level=channel["level"])
+            assert np.abs(theirs - now.values).max() > 0.05 * sd
