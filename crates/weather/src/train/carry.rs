@@ -350,7 +350,6 @@ impl Map<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::tests::{Folder, archive, last, problem_from, run, settings};
     use super::super::{Baseline, GraphKind, Settings};
