@@ -493,6 +493,45 @@ fn training_and_scores_leave_pages_pictures_and_a_profile() {
     }
 }
 
+/// What only measures ends by itself: a profile after its steps, a search with a rate and a figure.
+#[test]
+fn a_profile_and_a_search_for_a_learning_rate_end_by_themselves() {
+    let scratch = Scratch::new("weather-measure");
+    synthetic(&scratch, "a.nc", &[]);
+    let said = scratch.fitzroy(&train(&["--profile", "--out", "run", "--json"]));
+    let profiled = said.ends_with(0).json();
+    assert_eq!(profiled["ended"], "profiled");
+    assert_eq!(profiled["steps"], 21);
+    let page = fs::read_to_string(scratch.0.join("run/report.html")).expect("a page");
+    assert!(page.contains("looked at for a profile") && page.contains("Validation by variable"));
+    let search = [
+        "weather",
+        "train",
+        "--data",
+        "a.nc",
+        "--find-lr",
+        "--batch-size",
+        "2",
+    ];
+    let said = scratch.fitzroy(&[&search[..], &SMALL_NETWORK[..8], &["--out", "rate"]].concat());
+    let said = said
+        .ends_with(0)
+        .says(&["suggested: --learning-rate ", "wrote rate"]);
+    let found = fs::read_to_string(scratch.0.join("rate/learning-rate.json")).expect("written");
+    let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
+    let rate = found["suggested_learning_rate"].as_f64().expect("a rate");
+    assert!(
+        said.out.contains(&format!("--learning-rate {rate:e}")),
+        "{}",
+        said.out
+    );
+    assert!((1e-5..0.1).contains(&rate), "{rate}");
+    for name in ["report.html", "learning-rate.png", "learning-rate.svg"] {
+        assert!(scratch.0.join("rate").join(name).is_file(), "{name}");
+    }
+    assert!(!scratch.0.join("rate/best.safetensors").exists());
+}
+
 /// Killed at whatever step it was, then resumed: the same last checkpoint, byte by byte.
 #[test]
 fn a_killed_run_goes_on_to_the_same_bytes() {

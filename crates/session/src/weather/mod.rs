@@ -10,7 +10,7 @@ mod train;
 
 pub use evaluate::{Scored, Scoring};
 pub use predict::{Forecast, Forecasting};
-pub use train::{Opened, Request, Start, Trained, Training};
+pub use train::{FoundRate, Opened, Request, Start, Trained, Training};
 
 use fitzroy::Result;
 use fitzroy_device::probe::Memory;

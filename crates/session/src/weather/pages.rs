@@ -10,9 +10,9 @@ use fitzroy_report::figure::Style;
 use fitzroy_weather::data::Contents;
 use fitzroy_weather::evaluate::Evaluation;
 use fitzroy_weather::report::{
-    History, evaluation_page, leads_figure, maps_figures, training_page,
+    History, evaluation_page, leads_figure, maps_figures, rates_figure, rates_page, training_page,
 };
-use fitzroy_weather::train::{Plan, Problem, Profile, Settings};
+use fitzroy_weather::train::{Plan, Problem, Profile, Rates, Settings};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -145,6 +145,16 @@ pub fn profile(folder: &Path, found: &Profile, face: &dyn Face) -> Result<String
     let trace = found.trace().to_string();
     write(&folder.join("profile.json"), trace.as_bytes(), face)?;
     Ok(table)
+}
+
+/// The page of a search for a learning rate, and its figure.
+pub(super) fn rates(folder: &mut Folder, found: &Rates) -> Result<()> {
+    let command = folder.face().command();
+    let page = rates_page(found, &command, VERSION);
+    folder.write("report.html", &page.html())?;
+    let scene = rates_figure(found, &Style::default());
+    folder.write("learning-rate.svg", &svg(&scene, Theme::Light))?;
+    folder.write_bytes("learning-rate.png", &png(&scene, Theme::Light, 1.5)?)
 }
 
 /// The page of scores, and with `pictures` its figures as files of their own.

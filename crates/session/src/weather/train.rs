@@ -9,8 +9,8 @@ use fitzroy::Result;
 use fitzroy::report::json_number;
 use fitzroy_weather::data::{Archive, Asked, Chosen, Contents, Reading, SplitBy, Splits};
 use fitzroy_weather::train::{
-    BesideStart, Caller, Carried, Ended, Event, Found, Outcome, Plan, Problem, Settings, Target,
-    Task, Wanted, Weighting, find, find_best, plan, resumed, train_on,
+    BesideStart, Caller, Carried, Ended, Event, Found, Outcome, Plan, Problem, Rates, Settings,
+    Target, Task, Wanted, Weighting, find, find_best, find_rate, plan, resumed, train_on,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -310,6 +310,65 @@ impl Training {
     }
 }
 
+/// A learning rate that was looked for.
+pub struct FoundRate {
+    /// Losses at growing rates, and the suggestion.
+    pub rates: Rates,
+    /// The same as one JSON document.
+    pub document: Value,
+    /// Where it and its page are.
+    pub folder: PathBuf,
+}
+
+impl Training {
+    /// Looks for a learning rate, and writes `learning-rate.json`, a page and a figure; none if
+    /// `stop` turned true.
+    ///
+    /// # Errors
+    /// The folder cannot be used; there are too few windows.
+    pub fn find_rate(
+        self,
+        out: Option<&Path>,
+        (stop, clock): (&AtomicBool, Clock),
+        face: &Arc<dyn Face>,
+    ) -> Result<Option<FoundRate>> {
+        let mut folder = Folder::open(Path::new(""), out, "learning-rate", None, face)?;
+        let caller = Caller {
+            now: &|| clock.seconds(),
+            wall_time: &unix_seconds,
+            stop,
+            observer: &|_| {},
+            spare: None,
+            profile: None,
+        };
+        let target = self.gpu.map_or(Target::Cpu, |gpu| {
+            Target::Device(Box::new(gpu.work), gpu.math)
+        });
+        let Some(rates) = find_rate(target, &self.problem, &self.settings, &caller)? else {
+            return Ok(None);
+        };
+        let steps = rates.steps.iter();
+        let steps = steps.map(|(rate, loss, smoothed)| {
+            json!({"rate": rate, "loss": json_number(*loss), "smoothed": json_number(*smoothed)})
+        });
+        let document = json!({
+            "suggested_learning_rate": rates.suggested, "rate_of_least_loss": rates.least,
+            "batch_size": self.settings.batch_size, "accumulate": self.settings.accumulate,
+            "out": folder.path().display().to_string(), "total_s": clock.seconds(),
+            "steps": steps.collect::<Vec<Value>>(),
+        });
+        folder.write("learning-rate.json", &format!("{document:#}\n"))?;
+        pages::rates(&mut folder, &rates)?;
+        let path = folder.path().to_path_buf();
+        folder.finish()?;
+        Ok(Some(FoundRate {
+            rates,
+            document,
+            folder: path,
+        }))
+    }
+}
+
 impl Trained {
     /// What people should know of a training that has ended.
     pub fn advice(&self) -> Vec<String> {
@@ -342,7 +401,9 @@ impl Trained {
                 "the gradient was not finite three times in a row; the last good checkpoint stands. \
                  Lower ⟨learning_rate⟩, or look at the data"
             }
-            Ended::Finished | Ended::Early | Ended::Interrupted => return advice,
+            Ended::Finished | Ended::Early | Ended::Profiled | Ended::Interrupted => {
+                return advice;
+            }
         };
         advice.push(ended.into());
         advice

@@ -29,6 +29,11 @@ pub struct History {
     pub validations: Vec<(u64, f64)>,
     /// Step, and losses near and far beside those of the start, of each validation.
     pub ratios: Vec<(u64, f64)>,
+    /// By channel: step and root mean square error, in its units, of each validation at its longest
+    /// lead.
+    pub errors: Vec<(String, Vec<(u64, f64)>)>,
+    /// Hours of that lead.
+    pub lead_hours: Option<f64>,
 }
 
 impl History {
@@ -38,6 +43,8 @@ impl History {
     pub fn parse(text: &str) -> Self {
         let (mut steps, mut validations) = (BTreeMap::new(), BTreeMap::new());
         let mut ratios = BTreeMap::new();
+        let mut errors: Vec<(String, BTreeMap<u64, f64>)> = Vec::new();
+        let mut lead_hours = None;
         for line in text.lines() {
             let Ok(line) = serde_json::from_str::<Value>(line) else {
                 continue;
@@ -46,6 +53,18 @@ impl History {
                 continue;
             };
             let number = |name: &str| line[name].as_f64().unwrap_or(f64::NAN);
+            let fields = line.as_object().into_iter().flatten();
+            let labels = fields.filter_map(|(name, _)| name.strip_prefix("validation/rmse/"));
+            for label in labels {
+                let at = errors.iter().position(|(other, _)| other == label);
+                let at = at.unwrap_or_else(|| {
+                    errors.push((label.to_string(), BTreeMap::new()));
+                    errors.len() - 1
+                });
+                let error = number(&format!("validation/rmse/{label}"));
+                errors[at].1.insert(step, error);
+            }
+            lead_hours = line["validation/lead_hours"].as_f64().or(lead_hours);
             if line.get("validation/loss").is_some() {
                 validations.insert(step, number("validation/loss"));
                 if line.get("validation/ratio").is_some() {
@@ -67,6 +86,11 @@ impl History {
             steps: steps.into_values().collect(),
             validations: validations.into_iter().collect(),
             ratios: ratios.into_iter().collect(),
+            errors: errors
+                .into_iter()
+                .map(|(label, errors)| (label, errors.into_iter().collect()))
+                .collect(),
+            lead_hours,
         }
     }
 

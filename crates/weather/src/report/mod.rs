@@ -2,6 +2,7 @@
 
 mod evaluation;
 mod history;
+mod rates;
 mod tables;
 mod training;
 
@@ -11,4 +12,5 @@ mod tests;
 
 pub use evaluation::{evaluation_page, leads_figure, mapped, maps_figures};
 pub use history::{History, StepLine};
-pub use training::{training_figure, training_page};
+pub use rates::{rates_figure, rates_page};
+pub use training::{errors_figure, training_figure, training_page};

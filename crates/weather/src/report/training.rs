@@ -116,6 +116,18 @@ pub fn training_page(history: &History, document: &Value) -> Page {
         "Course",
         vec![Block::Text(summary(history)), figure],
     ));
+    if let (Some(hours), false) = (history.lead_hours, history.errors.is_empty()) {
+        let figure = Block::Figure {
+            scene: errors_figure(history, &Style::default()),
+            caption: format!(
+                "Root mean square error of validation forecasts {hours} hours ahead, as a share of \
+                 that before the first step (the grey line). Above it a variable is worse than at \
+                 the start."
+            ),
+        };
+        let title = "Validation by variable";
+        page.sections.push(Section::new(title, vec![figure]));
+    }
     let mut facts = Vec::new();
     for (group, values) in [
         ("", &document["plan"]),
@@ -145,6 +157,43 @@ pub fn training_page(history: &History, document: &Value) -> Page {
     }
     page.footer = format!("Fitzroy {}", text("version").unwrap_or_default());
     page
+}
+
+/// Validation errors of each variable over the steps, as shares of the first; a chart each, with a line for
+/// each level.
+pub fn errors_figure(history: &History, style: &Style) -> Scene {
+    let variable = |label: &str| label.split(' ').next().unwrap_or(label).to_string();
+    let mut names: Vec<String> = Vec::new();
+    for (label, _) in &history.errors {
+        if !names.contains(&variable(label)) {
+            names.push(variable(label));
+        }
+    }
+    let chart = |name: &String| {
+        let own = history.errors.iter().filter(|(l, _)| variable(l) == *name);
+        let mut layers = Vec::new();
+        for (k, (label, errors)) in own.enumerate() {
+            let first = errors.first().map_or(f64::NAN, |e| e.1);
+            let level = label.strip_prefix(name.as_str()).unwrap_or_default();
+            layers.push(Layer::Line {
+                name: level.trim().into(),
+                x: errors.iter().map(|e| e.0 as f64).collect(),
+                y: errors.iter().map(|e| e.1 / first).collect(),
+                stroke: Stroke::series(k, 1.6),
+            });
+        }
+        let steps = history.errors.iter().flat_map(|(_, errors)| errors);
+        let last = steps.map(|e| e.0).max().unwrap_or(0) as f64;
+        layers.push(Layer::Line {
+            name: String::new(),
+            x: vec![0.0, last],
+            y: vec![1.0, 1.0],
+            stroke: Stroke::new(Ink::Muted, 1.0),
+        });
+        Chart::new(name.as_str(), "step", "RMSE / start's", layers)
+    };
+    let all: Vec<Chart> = names.iter().map(chart).collect();
+    charts("Validation by variable", &all, 3, 200.0, style)
 }
 
 fn summary(history: &History) -> String {
@@ -179,6 +228,7 @@ fn verdict(history: &History, document: &Value) -> Verdict {
             State::Good,
             "Training ended early: validation did not improve any more",
         ),
+        Some("profiled") => (State::Plain, "Some steps were looked at for a profile"),
         Some("interrupted") => (
             State::Warn,
             "Training was interrupted; it can go on from its checkpoint",

@@ -1,9 +1,10 @@
 //! A trained network beside its start: whether training made its forecasts better, lead by lead.
 
+use super::checkpoint::Progress;
 use super::model::{Predictor, untrained};
 use super::problem::Problem;
 use crate::data::{FORCINGS, Split, forcings};
-use fitzroy::Result;
+use fitzroy::{Named, Result};
 use fitzroy_device::nn::{Pool, Recompute};
 
 /// Validation forecasts that are compared, at most.
@@ -18,6 +19,63 @@ pub struct BesideStart {
     pub ratio: f64,
     /// Channels whose RMSE is below the start's, and channels.
     pub ahead: (usize, usize),
+}
+
+/// What of a validation says which checkpoint is the best, and when to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Monitor {
+    /// The losses one step ahead and many steps ahead, beside those of the start.
+    #[default]
+    Losses,
+    /// The root mean square errors of all variables at the longest lead, beside those of the start.
+    Rmse,
+}
+
+impl Named for Monitor {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("losses", Monitor::Losses), ("rmse", Monitor::Rmse)];
+}
+
+/// What a validation found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Losses {
+    /// Loss one step ahead.
+    pub(super) near: f64,
+    /// Loss many steps ahead.
+    pub(super) far: f64,
+    /// Root mean square error of each output channel at the last of these, in normalised units; none on a
+    /// GPU.
+    pub(super) rmse: Vec<f64>,
+}
+
+impl Losses {
+    /// Beside those of the start: the geometric mean of the ratios.
+    pub(super) fn beside(&self, start: &Progress, monitor: Monitor) -> f64 {
+        if monitor == Monitor::Rmse && start.start_rmse.len() == self.rmse.len() {
+            let pairs = self.rmse.iter().zip(&start.start_rmse);
+            let logs: f64 = pairs.map(|(own, start)| log_ratio(*own, *start)).sum();
+            return (logs / self.rmse.len() as f64).exp();
+        }
+        let (near, far) = start.start_losses.unwrap_or((1.0, 1.0));
+        (0.5 * (log_ratio(self.near, near) + log_ratio(self.far, far))).exp()
+    }
+
+    /// Names and numbers for the logs; errors in the units of their channels.
+    pub(super) fn lines(&self, problem: &Problem, steps: usize, ratio: f64) -> Vec<(String, f64)> {
+        let hours = steps as f64 * problem.archive.step_s as f64 / 3600.0;
+        let mut lines = vec![
+            ("validation/loss".to_string(), self.near),
+            ("validation/long_loss".to_string(), self.far),
+            ("validation/ratio".to_string(), ratio),
+            ("validation/lead_hours".to_string(), hours),
+        ];
+        for (rmse, &channel) in self.rmse.iter().zip(problem.targets_in_order()) {
+            let label = problem.archive.channels[channel].label();
+            let rmse = rmse * problem.normaliser.sd[channel];
+            lines.push((format!("validation/rmse/{label}"), rmse));
+        }
+        lines
+    }
 }
 
 /// The longest forecasts, of `wanted` steps at most, for which the validation records have room,

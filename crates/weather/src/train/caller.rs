@@ -76,6 +76,8 @@ pub enum Ended {
     Finished,
     /// Validation did not improve any more.
     Early,
+    /// The steps of a profile were done; a checkpoint was written.
+    Profiled,
     /// The user stopped it; a checkpoint was written.
     Interrupted,
     /// Gradients were not finite; the last good checkpoint stands.

@@ -34,7 +34,10 @@ pub struct Progress {
     pub best_ratio: Option<f64>,
     /// Validation losses before the first step, of one step and of many.
     pub start_losses: Option<(f64, f64)>,
-    /// Validations since then.
+    /// Root mean square errors of the output channels at the longest lead of a validation before
+    /// the first step, in normalised units, where they are known.
+    pub start_rmse: Vec<f64>,
+    /// Validations since the best.
     pub patience: u64,
     /// Updates that were skipped because the gradient was not finite.
     pub n_skipped: u64,
@@ -94,7 +97,7 @@ impl Progress {
         json!({
             "step": self.step, "epoch": self.epoch, "position": self.position,
             "best_loss": self.best_loss, "best_ratio": self.best_ratio,
-            "start_losses": self.start_losses, "patience": self.patience,
+            "start_losses": self.start_losses, "start_rmse": self.start_rmse, "patience": self.patience,
             "n_skipped": self.n_skipped, "in_a_row": self.in_a_row,
         })
     }
@@ -110,6 +113,10 @@ impl Progress {
             start_losses: {
                 let loss = |k: usize| value["start_losses"][k].as_f64();
                 loss(0).zip(loss(1))
+            },
+            start_rmse: {
+                let all = value["start_rmse"].as_array().into_iter().flatten();
+                all.filter_map(Value::as_f64).collect()
             },
             patience: number("patience")?,
             n_skipped: number("n_skipped")?,

@@ -8,7 +8,7 @@ use super::plan::Settings;
 use super::problem::Problem;
 use fitzroy::Result;
 use fitzroy_device::gpu::work::{Accelerator, Math};
-use fitzroy_device::nn::{Clock, Network, Pool, Span};
+use fitzroy_device::nn::{AdamW, Clock, Network, Pool, Span, norm_squared};
 
 /// Where to train.
 pub enum Target {
@@ -26,14 +26,14 @@ pub(super) enum Engine {
 
 /// This processor.
 pub(super) struct Cpu {
-    pub(super) pool: Pool,
+    pool: Pool,
     learner: Learner,
-    pub(super) gradient: Vec<f32>,
+    gradient: Vec<f32>,
 }
 
 impl Cpu {
     /// Loss of a batch; its gradient is added to.
-    pub(super) fn learn(&mut self, problem: &Problem, parameters: &[f32], batch: &Batch) -> f64 {
+    fn learn(&mut self, problem: &Problem, parameters: &[f32], batch: &Batch) -> f64 {
         let Cpu {
             pool,
             learner,
@@ -41,6 +41,42 @@ impl Cpu {
         } = self;
         learner.predictor.embed(pool, parameters);
         learner.learn(problem, pool, parameters, batch, gradient)
+    }
+
+    /// Clips, steps with `rate`, averages; nothing where the gradient is not finite. Its length
+    /// before clipping.
+    fn update(&mut self, checkpoint: &mut Checkpoint, s: &Settings, rate: f64) -> f64 {
+        let count = s.accumulate as f64;
+        let norm = norm_squared(&self.gradient).sqrt() / count;
+        if !norm.is_finite() {
+            checkpoint.progress.n_skipped += 1;
+            checkpoint.progress.in_a_row += 1;
+            return norm;
+        }
+        checkpoint.progress.in_a_row = 0;
+        let factor = (s.clip_norm / norm).min(1.0) / count;
+        let adamw = AdamW {
+            weight_decay: s.weight_decay,
+            ..AdamW::default()
+        };
+        let Checkpoint {
+            parameters,
+            m,
+            v,
+            average,
+            progress,
+            ..
+        } = checkpoint;
+        let t = progress.step - progress.n_skipped;
+        let (pool, gradient) = (&mut self.pool, &self.gradient);
+        adamw.step(pool, t, rate, factor, parameters, gradient, m, v);
+        if let (Some(average), Some(most)) = (average, s.average) {
+            let past = most.min((1.0 + t as f64) / (10.0 + t as f64)) as f32;
+            for (mean, x) in average.iter_mut().zip(parameters) {
+                *mean = past * *mean + (1.0 - past) * *x;
+            }
+        }
+        norm
     }
 }
 
@@ -70,6 +106,40 @@ impl Engine {
                 let learner = DeviceLearner::new(problem, network, s, steps, machine, checkpoint)?;
                 Ok(Engine::Device(Box::new(learner)))
             }
+        }
+    }
+
+    /// Loss of a batch, the first or the last of its update; on a GPU it becomes known later.
+    pub(super) fn learn(
+        &mut self,
+        problem: &Problem,
+        checkpoint: &Checkpoint,
+        batch: &Batch,
+        rate: f64,
+        (first, last): (bool, bool),
+    ) -> Result<f64> {
+        match self {
+            Engine::Cpu(cpu) => {
+                if first {
+                    cpu.gradient.fill(0.0);
+                }
+                Ok(cpu.learn(problem, &checkpoint.parameters, batch))
+            }
+            Engine::Device(device) => {
+                let deed = Deed::Learn { first, last };
+                device.submit(problem, batch, (rate, batch.size), deed)?;
+                Ok(f64::NAN)
+            }
+        }
+    }
+
+    /// A step of the optimiser, and the length of its gradient; on a GPU the last batch has made
+    /// it, and its length becomes known later.
+    pub(super) fn update(&mut self, checkpoint: &mut Checkpoint, s: &Settings, rate: f64) -> f64 {
+        checkpoint.progress.step += 1;
+        match self {
+            Engine::Cpu(cpu) => cpu.update(checkpoint, s, rate),
+            Engine::Device(_) => f64::NAN,
         }
     }
 
@@ -118,14 +188,15 @@ impl Engine {
     }
 
     /// Mean loss of forecasts of `steps` steps from windows, with the average of parameters where
-    /// it is kept.
+    /// it is kept; and on the CPU the mean square error of each output channel at their last step,
+    /// in normalised units.
     pub(super) fn validate(
         &mut self,
         problem: &Problem,
         checkpoint: &Checkpoint,
         windows: &[u32],
         steps: usize,
-    ) -> Result<f64> {
+    ) -> Result<(f64, Vec<f64>)> {
         let averaged = checkpoint.average.is_some();
         match self {
             Engine::Cpu(cpu) => {
@@ -133,14 +204,18 @@ impl Engine {
                 let Cpu { pool, learner, .. } = &mut **cpu;
                 learner.predictor.embed(pool, parameters);
                 let (mut sum, mut count) = (0.0, 0.0);
+                let mut squares = vec![0.0; problem.targets_in_order().len()];
                 let size = learner.predictor.batch_size();
                 in_batches(problem, (windows, steps), size, |batch, n| {
                     let loss = learner.forecast(problem, pool, parameters, batch, n, false);
+                    let last = learner.predictor.state(steps + 1);
+                    add_squares(problem, last, batch.state(steps + 1), n, &mut squares);
                     sum += loss * n as f64;
                     count += n as f64;
                     Ok(())
                 })?;
-                Ok(sum / count)
+                squares.iter_mut().for_each(|s| *s /= count);
+                Ok((sum / count, squares))
             }
             Engine::Device(device) => {
                 if averaged {
@@ -154,7 +229,23 @@ impl Engine {
                     device.ask(problem, Deed::Swap, 0)?;
                 }
                 let (sum, count) = device.status()?.validation;
-                Ok(sum / count)
+                Ok((sum / count, Vec::new()))
+            }
+        }
+    }
+}
+
+/// Adds to each channel the mean square errors of the first `n` samples, weighted by area.
+fn add_squares(problem: &Problem, own: &[f32], truth: &[f32], n: usize, squares: &mut [f64]) {
+    let (record, channels) = (problem.archive.record_len(), problem.archive.channels.len());
+    let weights = &problem.node_weights;
+    let total: f64 = weights.iter().map(|&w| f64::from(w)).sum();
+    for sample in 0..n {
+        for (&node, &weight) in problem.outputs().iter().zip(weights) {
+            let at = sample * record + node as usize * channels;
+            for (sum, channel) in squares.iter_mut().zip(problem.targets_in_order()) {
+                let error = f64::from(own[at + channel] - truth[at + channel]);
+                *sum += f64::from(weight) / total * error * error;
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Settings of a run, checked against the problem and the machine before the first step.
 
+use super::beside::Monitor;
 use super::device;
 use super::problem::Problem;
 use super::schedule::{Rollouts, Schedule};
@@ -37,6 +38,8 @@ pub struct Settings {
     pub recompute: Recompute,
     /// Validations without improvement that end the run.
     pub patience: u64,
+    /// What of a validation chooses the best checkpoint and ends the run.
+    pub monitor: Monitor,
     /// Steps between validations.
     pub validation_frequency: u64,
     /// Steps ahead of the longest forecasts of a validation, as far as its records allow.
@@ -79,6 +82,7 @@ impl Default for Settings {
             average: None,
             recompute: Recompute::None,
             patience: 10,
+            monitor: Monitor::Losses,
             validation_frequency: 500,
             validation_leads: 8,
             checkpoint_frequency: 1000,
@@ -143,6 +147,11 @@ pub fn plan(problem: &Problem, settings: &Settings) -> Result<Plan> {
         if value == 0 {
             return Err(Error::usage(format!("⟨{name} 0⟩: must be at least 1")));
         }
+    }
+    if s.monitor == Monitor::Rmse && s.device.is_some() {
+        return Err(Error::usage(
+            "⟨monitor rmse⟩: errors by variable are known on the CPU alone; on a GPU use ⟨monitor losses⟩",
+        ));
     }
     let positive = |x: f64| x > 0.0 && x.is_finite();
     if !positive(s.clip_norm) || !(s.weight_decay >= 0.0) {

@@ -62,6 +62,11 @@ impl Profiler {
         step > 0 && self.profile.steps < STEPS
     }
 
+    /// Whether all steps have been looked at.
+    pub(super) fn is_done(&self) -> bool {
+        self.profile.steps >= STEPS
+    }
+
     /// A part of the loop, from `start_s` to now.
     pub(super) fn add(&mut self, name: &str, start_s: f64) {
         let end_s = self.now();

@@ -8,7 +8,7 @@ use super::plan::{Plan, Settings, plan};
 use super::problem::Problem;
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Climatology;
-use fitzroy::{Error, Result};
+use fitzroy::{Error, Named, Result};
 use fitzroy_device::nn::Network;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -26,7 +26,7 @@ fn settings_json(problem: &Problem, s: &Settings, schedule: &Schedule) -> Value 
         "seed": s.seed, "data_checksum": problem.checksum,
         "loss": format!("{:?}", problem.weighting.loss).to_lowercase(),
         "loss_weights": problem.weighting.variables, "heavy_rain": problem.weighting.heavy,
-        "validation_leads": s.validation_leads,
+        "validation_leads": s.validation_leads, "monitor": s.monitor.setting(),
     })
 }
 

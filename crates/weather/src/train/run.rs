@@ -1,10 +1,9 @@
 //! The training loop.
 
 use super::batch::{Batch, order};
-use super::beside::{BesideStart, beside_start, log_ratio, trials};
+use super::beside::{BesideStart, Losses, beside_start, trials};
 use super::caller::{Caller, Ended, Event, Outcome};
 use super::checkpoint::Checkpoint;
-use super::device::Deed;
 use super::engine::{Engine, Target};
 use super::events::Recorder;
 use super::files::Files;
@@ -15,7 +14,7 @@ use super::resume::{NO_CLIMATOLOGY, Ready, first, ready, resumed, untouched};
 use super::schedule::{Rollouts, Schedule};
 use crate::data::Split;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{AdamW, Pool, norm_squared};
+use fitzroy_device::nn::Pool;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
@@ -198,11 +197,18 @@ impl Run<'_> {
     fn whole(&mut self) -> Result<Ended> {
         if self.checkpoint.progress.start_losses.is_none() && self.checkpoint.progress.step == 0 {
             let losses = self.losses()?;
-            self.checkpoint.progress.start_losses = Some(losses);
-            // Weights of another run are the best until training has made better ones.
+            let progress = &mut self.checkpoint.progress;
+            progress.start_losses = Some((losses.near, losses.far));
+            progress.start_rmse = losses.rmse.clone();
+            let mut lines = losses.lines(self.problem, self.trials.steps, 1.0);
+            // Weights of another run are the best until training has made better ones; those of a
+            // fresh network are no checkpoint.
             if self.problem.provenance.parameters.is_some() {
-                self.keep_best(losses.0, 1.0);
+                self.keep_best(losses.near, 1.0);
+            } else {
+                lines.drain(..3);
             }
+            self.record_lines(0, &lines);
         }
         self.epochs()
     }
@@ -241,7 +247,7 @@ impl Run<'_> {
     }
 
     fn finish(&mut self, ended: Ended) -> Result<Ended> {
-        if ended != Ended::Interrupted && ended != Ended::Diverged {
+        if matches!(ended, Ended::Finished | Ended::Early) {
             self.validate()?;
         }
         let saved = match ended {
@@ -293,7 +299,9 @@ impl Run<'_> {
                     self.spent.1 += waited;
                     self.timed("wait for data", mark);
                     let mark = self.mark();
-                    loss += self.learn(&own, (number == 0, number + 1 == update.len()))?;
+                    let rate = self.schedule.rate(self.checkpoint.progress.step);
+                    let ends = (number == 0, number + 1 == update.len());
+                    loss += (self.engine).learn(problem, &self.checkpoint, &own, rate, ends)?;
                     self.timed(LEARN, mark);
                 }
                 let mark = self.mark();
@@ -335,24 +343,6 @@ impl Run<'_> {
         }
     }
 
-    /// Loss of a batch, the first or the last of its update; on a GPU it becomes known later.
-    fn learn(&mut self, batch: &Batch, (first, last): (bool, bool)) -> Result<f64> {
-        let rate = self.schedule.rate(self.checkpoint.progress.step);
-        match &mut self.engine {
-            Engine::Cpu(cpu) => {
-                if first {
-                    cpu.gradient.fill(0.0);
-                }
-                Ok(cpu.learn(self.problem, &self.checkpoint.parameters, batch))
-            }
-            Engine::Device(device) => {
-                let deed = Deed::Learn { first, last };
-                device.submit(self.problem, batch, (rate, batch.size), deed)?;
-                Ok(f64::NAN)
-            }
-        }
-    }
-
     /// Waits for a GPU and takes over what it knows; nothing to do on the CPU.
     fn sync(&mut self) -> Result<()> {
         let Engine::Device(device) = &mut self.engine else {
@@ -383,62 +373,24 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Clips, steps, averages.
+    /// A step of the optimiser.
     fn update(&mut self, loss: f64) {
-        let s = self.settings;
-        let Engine::Cpu(cpu) = &mut self.engine else {
-            self.checkpoint.progress.step += 1;
-            return;
-        };
-        let count = s.accumulate as f64;
-        let norm = norm_squared(&cpu.gradient).sqrt() / count;
         let rate = self.schedule.rate(self.checkpoint.progress.step);
-        (self.last_loss, self.last_norm) = (loss, norm);
-        let progress = &mut self.checkpoint.progress;
-        progress.step += 1;
-        if !norm.is_finite() {
-            progress.n_skipped += 1;
-            progress.in_a_row += 1;
-            let note = format!(
-                "step {}: the gradient is not finite, update skipped",
-                progress.step
-            );
-            (self.caller.observer)(&Event::Note(note));
+        let norm = (self.engine).update(&mut self.checkpoint, self.settings, rate);
+        if self.engine.is_device() {
             return;
         }
-        progress.in_a_row = 0;
-        self.since.0 += loss;
-        self.since.1 += 1;
-        let factor = (s.clip_norm / norm).min(1.0) / count;
-        let adamw = AdamW {
-            weight_decay: s.weight_decay,
-            ..AdamW::default()
-        };
-        let Checkpoint {
-            parameters,
-            m,
-            v,
-            average,
-            progress,
-            ..
-        } = &mut self.checkpoint;
-        let t = progress.step - progress.n_skipped;
-        adamw.step(
-            &mut cpu.pool,
-            t,
-            rate,
-            factor,
-            parameters,
-            &cpu.gradient,
-            m,
-            v,
-        );
-        if let (Some(average), Some(most)) = (average, s.average) {
-            let past = most.min((1.0 + t as f64) / (10.0 + t as f64)) as f32;
-            for (mean, x) in average.iter_mut().zip(parameters) {
-                *mean = past * *mean + (1.0 - past) * *x;
-            }
+        (self.last_loss, self.last_norm) = (loss, norm);
+        if norm.is_finite() {
+            self.since.0 += loss;
+            self.since.1 += 1;
+            return;
         }
+        let note = format!(
+            "step {}: the gradient is not finite, update skipped",
+            self.checkpoint.progress.step
+        );
+        (self.caller.observer)(&Event::Note(note));
     }
 
     fn after_update(&mut self) -> Result<Option<Ended>> {
@@ -460,6 +412,9 @@ impl Run<'_> {
         }
         if step >= self.planned && s.max_steps.is_some_and(|most| step >= most) {
             return self.finish(Ended::Finished).map(Some);
+        }
+        if self.profiler.as_ref().is_some_and(Profiler::is_done) {
+            return self.finish(Ended::Profiled).map(Some);
         }
         if step.is_multiple_of(s.validation_frequency) {
             self.validate()?;
@@ -511,6 +466,11 @@ impl Run<'_> {
         Ok(())
     }
 
+    fn record_lines(&mut self, step: u64, lines: &[(String, f64)]) {
+        let values: Vec<(&str, f64)> = lines.iter().map(|(name, x)| (&name[..], *x)).collect();
+        self.record(step, &values);
+    }
+
     /// Adds numbers of a step to the logs.
     fn record(&mut self, step: u64, values: &[(&str, f64)]) {
         let time = (self.caller.wall_time)();
@@ -519,49 +479,52 @@ impl Run<'_> {
         }
     }
 
-    /// Validation losses one step and many steps ahead.
-    fn losses(&mut self) -> Result<(f64, f64)> {
+    /// Validation losses one step and many steps ahead, and errors at the last of these.
+    fn losses(&mut self) -> Result<Losses> {
         let Trials { near, far, steps } = &self.trials;
         let mut loss = |windows: &[u32], steps| {
             self.engine
                 .validate(self.problem, &self.checkpoint, windows, steps)
         };
-        let one = loss(near, 1)?;
-        let many = if *steps > 1 { loss(far, *steps)? } else { one };
-        Ok((one, many))
+        let (one, squares) = loss(near, 1)?;
+        let (many, squares) = if *steps > 1 {
+            loss(far, *steps)?
+        } else {
+            (one, squares)
+        };
+        Ok(Losses {
+            near: one,
+            far: many,
+            rmse: squares.iter().map(|s| s.sqrt()).collect(),
+        })
     }
 
     /// Losses of validation forecasts; keeps the best checkpoint: the one whose losses one step and
-    /// many steps ahead are the smallest beside those of the start.
+    /// many steps ahead, or whose errors at the last of these, are the smallest beside those of the
+    /// start.
     fn validate(&mut self) -> Result<()> {
         self.sync()?;
         let losses = self.losses()?;
-        let start = self.checkpoint.progress.start_losses.unwrap_or((1.0, 1.0));
-        let logs = log_ratio(losses.0, start.0) + log_ratio(losses.1, start.1);
-        let ratio = (0.5 * logs).exp();
         let progress = &mut self.checkpoint.progress;
+        let ratio = losses.beside(progress, self.settings.monitor);
         let best = ratio.is_finite() && progress.best_ratio.is_none_or(|least| ratio < least);
         if best {
             self.engine.pull(&mut self.checkpoint)?;
             self.checkpoint.progress.patience = 0;
-            self.keep_best(losses.0, ratio);
+            self.keep_best(losses.near, ratio);
         } else {
             progress.patience += 1;
         }
         let step = self.checkpoint.progress.step;
-        let loss = losses.0;
+        let loss = losses.near;
         (self.caller.observer)(&Event::Validation {
             step,
             loss,
             ratio,
             best,
         });
-        let values = [
-            ("validation/loss", loss),
-            ("validation/long_loss", losses.1),
-            ("validation/ratio", ratio),
-        ];
-        self.record(step, &values);
+        let lines = losses.lines(self.problem, self.trials.steps, ratio);
+        self.record_lines(step, &lines);
         Ok(())
     }
 

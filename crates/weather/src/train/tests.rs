@@ -665,3 +665,88 @@ fn what_cannot_be_learnt_is_refused_or_no_success() {
     let outcome = run(&problem, &short, None, &folder.0);
     assert_eq!((outcome.ended, outcome.last_loss), (Ended::Degenerate, 0.0));
 }
+
+/// The errors of validations that are logged are those of plain loops over forecasts, in the units of the channels, and
+/// they choose the best checkpoint and end a run where it is asked for. Catches: squares of another lead, means over
+/// samples that were filled up, areas forgotten.
+#[test]
+fn errors_of_validations_are_those_of_plain_loops_and_end_a_run() {
+    let task = Task::Forecast { boundary_width: 2 };
+    let problem = problem_from(archive(60), task, GraphKind::Flat, Baseline::Linear);
+    let folder = Folder::new("monitor");
+    let settings = Settings {
+        batch_size: 3,
+        monitor: Monitor::Rmse,
+        validation_frequency: 5,
+        validation_leads: 3,
+        max_steps: Some(5),
+        ..settings()
+    };
+    run(&problem, &settings, None, &folder.0);
+    let text = std::fs::read_to_string(folder.0.join("metrics.jsonl")).unwrap();
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &serde_json::Value| line.get("validation/lead_hours").is_some())
+        .collect();
+    let raw = archive(60);
+    let windows = problem.windows(crate::data::Split::Validation, 3).0;
+    assert!(!windows.len().is_multiple_of(settings.batch_size));
+    let mut pool = fitzroy_device::nn::Pool::new(1);
+    let mut errors = |parameters: &[f32]| -> Vec<f64> {
+        let mut sums = [(0.0, 0.0); 3];
+        for &t in &windows {
+            let made = crate::evaluate::forecast(&problem, parameters, &mut pool, t as usize, 3);
+            let made = made.unwrap().remove(2);
+            let truth = raw.record(t as usize + 3);
+            for k in 0..made.len() {
+                let (node, channel) = (k / 3, k % 3);
+                let (y, x) = (node / 10, node % 10);
+                if (2..7).contains(&y) && (2..8).contains(&x) {
+                    let w = raw.lat[y].to_radians().cos();
+                    sums[channel].0 += w * (made[k] - f64::from(truth[k])).powi(2);
+                    sums[channel].1 += w;
+                }
+            }
+        }
+        sums.iter().map(|(s, w)| (s / w).sqrt()).collect()
+    };
+    let checkpoint = last(&folder.0);
+    let network = fitzroy_device::nn::Network::new(&problem.spec, Recompute::None).unwrap();
+    let first = errors(&initial(&problem, &network, settings.seed));
+    let after = errors(checkpoint.best_parameters());
+    for (line, plain) in [(&lines[0], &first), (&lines[1], &after)] {
+        assert_eq!(line["validation/lead_hours"], 18.0);
+        // Rain is not held above 0 in a validation, as in the loss.
+        for (label, plain) in ["TEM 850 hPa", "U 850 hPa"].iter().zip(plain) {
+            let own = line[format!("validation/rmse/{label}")].as_f64().unwrap();
+            assert!((own / plain - 1.0).abs() < 1e-4, "{label}: {own} {plain}");
+        }
+    }
+    let ratio = |k: usize| {
+        let label = ["TEM 850 hPa", "U 850 hPa", "precipitation"][k];
+        let of =
+            |line: &serde_json::Value| line[format!("validation/rmse/{label}")].as_f64().unwrap();
+        of(&lines[1]) / of(&lines[0])
+    };
+    let mean = (0..3).map(|k| ratio(k).ln()).sum::<f64>() / 3.0;
+    let told = lines[1]["validation/ratio"].as_f64().unwrap();
+    assert!(
+        (told / mean.exp() - 1.0).abs() < 1e-9,
+        "{told} {}",
+        mean.exp()
+    );
+    // A rate that spoils everything: no validation is better than the first.
+    let spoiled = Folder::new("spoiled");
+    let settings = Settings {
+        learning_rate: 1.0,
+        warmup_steps: Some(1),
+        validation_frequency: 2,
+        patience: 2,
+        max_steps: None,
+        ..settings
+    };
+    let outcome = run(&problem, &settings, None, &spoiled.0);
+    assert_eq!(outcome.ended, Ended::Early);
+    assert!(outcome.progress.step <= 10, "{}", outcome.progress.step);
+}

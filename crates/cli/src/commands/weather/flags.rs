@@ -9,7 +9,9 @@ use fitzroy_session::weather::{Request, Start};
 use fitzroy_weather::data::SplitBy;
 use fitzroy_weather::graph::Boxes;
 use fitzroy_weather::time::Time;
-use fitzroy_weather::train::{Baseline, GraphKind, LossKind, Settings, Task, Wanted, Weighting};
+use fitzroy_weather::train::{
+    Baseline, GraphKind, LossKind, Monitor, Settings, Task, Wanted, Weighting,
+};
 use std::path::PathBuf;
 
 /// Flags of `fitzroy weather train`.
@@ -66,9 +68,14 @@ pub(crate) struct TrainArgs {
     /// are the checkpoint's where nothing is said. With --resume-from, that goes on
     #[arg(long, value_name = "FILE|DIR")]
     init_from: Option<PathBuf>,
-    /// Say where the time of 20 steps goes: profile.txt, and profile.json for chrome://tracing
+    /// Say where the time of 20 steps goes, and stop: profile.txt, and profile.json for
+    /// chrome://tracing
     #[arg(long)]
     pub(super) profile: bool,
+    /// Find a learning rate, and stop: the loss over 120 steps at growing rates, as a figure, and the
+    /// rate that it suggests
+    #[arg(long, conflicts_with_all = ["profile", "dry_run", "resume_from"])]
+    pub(super) find_lr: bool,
     /// Say what would be trained, and whether it fits, and stop
     #[arg(long)]
     pub(super) dry_run: bool,
@@ -292,6 +299,10 @@ struct LoopArgs {
     /// Validations without improvement that end the run
     #[arg(long, value_name = "N", default_value_t = 10)]
     early_stopping_patience: u64,
+    /// What of a validation chooses the best checkpoint and ends the run, beside the start's: the
+    /// losses one step and many steps ahead, or the RMSE of all variables at the longest lead
+    #[arg(long, value_name = "WHAT", default_value = "losses", value_parser = named::<Monitor>())]
+    monitor: Monitor,
     /// Checkpoints kept beside the best
     #[arg(long, value_name = "N", default_value_t = 3)]
     keep: usize,
@@ -378,6 +389,7 @@ impl LoopArgs {
             average: self.ema,
             recompute: self.recompute,
             patience: self.early_stopping_patience,
+            monitor: self.monitor,
             validation_frequency: self.validation_frequency,
             validation_leads: self.validation_leads,
             checkpoint_frequency: self.checkpoint_frequency,

@@ -37,6 +37,9 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         }
         return Ok(Outcome::Done);
     }
+    if args.find_lr {
+        return search(args, training, (clock, &face));
+    }
     if let Some((found, ended)) = training.ended() {
         return Ok(nothing_left(args, found, ended));
     }
@@ -58,7 +61,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
         return Ok(Outcome::NotPassed);
     }
     Ok(match trained.outcome.ended {
-        Ended::Finished | Ended::Early => Outcome::Done,
+        Ended::Finished | Ended::Early | Ended::Profiled => Outcome::Done,
         Ended::Interrupted => Outcome::Interrupted,
         Ended::Degenerate | Ended::Diverged => Outcome::NotPassed,
     })
@@ -81,6 +84,10 @@ pub(crate) fn train(
     if args.dry_run {
         return Ok(plan_json(&training));
     }
+    if args.find_lr {
+        let found = training.find_rate(args.out.as_deref(), (stop, clock), face)?;
+        return Ok(found.map_or(json!({"ended": "interrupted"}), |found| found.document));
+    }
     if let Some((found, ended)) = training.ended() {
         return Ok(nothing_left_json(found, ended));
     }
@@ -90,6 +97,33 @@ pub(crate) fn train(
     let mut document = trained.document.clone();
     document["advice"] = json!(trained.advice());
     Ok(document)
+}
+
+/// Finds a learning rate.
+fn search(
+    args: &TrainArgs,
+    training: Training,
+    (clock, face): (Clock, &Arc<dyn Face>),
+) -> Result<Outcome> {
+    let stop = interrupt::catch_with("stopping: no rate will be suggested")?;
+    let found = training.find_rate(args.out.as_deref(), (&*stop, clock), face)?;
+    let Some(found) = found else {
+        terminal::note("stopped early: no rate is suggested");
+        return Ok(Outcome::Interrupted);
+    };
+    if args.machine.json {
+        json::print(&found.document);
+    } else {
+        match found.rates.suggested {
+            Some(rate) => terminal::out(format_args!("suggested: --learning-rate {rate:e}")),
+            None => terminal::out("the loss fell at no rate: nothing is suggested"),
+        }
+        terminal::out(format_args!("wrote {}", found.folder.display()));
+    }
+    Ok(match found.rates.suggested {
+        Some(_) => Outcome::Done,
+        None => Outcome::NotPassed,
+    })
 }
 
 /// Losses, what they are beside the start's, and files.
