@@ -157,3 +157,53 @@ def test_weights_forecast_the_same_in_numpy(data, tmp_path):
             if channel["level"] is not None:
                 now = now.sel(level=channel["level"])
             assert np.abs(theirs - now.values).max() > 0.05 * sd
+
+
+def test_an_ensemble_is_scored_as_numpy_does(data, tmp_path):
+    xr = pytest.importorskip("xarray")
+    trained = weather.train(data, tmp_path / "all", members=3, **{**NETWORK, "learning_rate": 1e-2})
+    assert len(trained.document["members"]) == 3 and trained.checkpoint == tmp_path / "all"
+    records = xr.open_dataset(data)
+    times = records["time"].values
+    starts = times[-7:-3]
+    dates = {"test_start_time": str(starts[0])[:19], "test_end_time": str(starts[-1])[:19]}
+    scores = weather.evaluate(
+        data, trained, leads=2, out=tmp_path / "scores", progressbar=False, **dates
+    )
+    assert scores.document["members"] == 3
+    members = [tmp_path / "all" / f"member-0{k}" / "best.safetensors" for k in (1, 2, 3)]
+    made = [
+        [weather.predict(data, m, initial_time=t, num_steps=2) for t in starts] for m in members
+    ]
+    weights = np.cos(np.radians(records["lat"].values[1:-1]))[:, None] * np.ones(
+        records.sizes["lon"] - 2
+    )
+    weights /= weights.sum()
+    for name, level in (("TEM", 850), ("U", 250), ("precipitation", None)):
+        cut = lambda field: field.values[..., 1:-1, 1:-1].astype("f8")  # noqa: E731
+        pick = lambda d, t: d[name].sel(time=t) if level is None else d[name].sel(time=t, level=level)  # noqa: E731
+        for lead in (1, 2):
+            valid = starts + lead * (times[1] - times[0])
+            x = np.array([[cut(pick(d, t)) for d, t in zip(m, valid)] for m in made])
+            o = np.array([cut(pick(records, t)) for t in valid])
+            mean = x.mean(0)
+            rmse = np.sqrt(((mean - o) ** 2 * weights).sum((1, 2)).mean())
+            apart = np.abs(x[:, None] - x[None]).mean((0, 1))
+            crps = ((np.abs(x - o).mean(0) - 0.5 * apart) * weights).sum((1, 2)).mean()
+            spread = np.sqrt((x.var(0, ddof=1) * weights).sum((1, 2)).mean() * 4 / 3)
+            own = next(
+                s
+                for s in scores.document["scores"]
+                if s["method"] == "model"
+                and s["variable"] == name
+                and s["level_hpa"] == level
+                and s["lead_hours"] == 6 * lead
+            )
+            for key, plain in (("rmse", rmse), ("crps", crps), ("spread", spread)):
+                assert own[key] == pytest.approx(plain, rel=2e-3), (name, lead, key)
+    both = weather.predict(data, members[:2], initial_time=starts[0])
+    pair = np.array([m[0]["U"].isel(time=0).values for m in made[:2]])
+    np.testing.assert_allclose(both["U"].isel(time=0), pair.mean(0), rtol=1e-5, atol=1e-5)
+    inside = np.isfinite(pair[0])
+    spread = both["U_spread"].isel(time=0).values
+    np.testing.assert_allclose(spread[inside], pair.std(0, ddof=1)[inside], rtol=1e-3, atol=1e-5)

@@ -755,6 +755,127 @@ fn a_run_starts_from_the_weights_of_another_and_remembers_how_it_read() {
         .complains(&["V 250 hPa, V 850 hPa", "not lose them"]);
 }
 
+/// Members are trained one after the other, go on where they were, and are scored and forecast with as one.
+#[test]
+fn an_ensemble_is_trained_scored_and_forecast_with() {
+    let scratch = Scratch::new("weather-ensemble");
+    synthetic(&scratch, "a.nc", &["--days", "50"]);
+    let said = scratch.fitzroy(&train(&[
+        "--variables",
+        "U",
+        "--members",
+        "2",
+        "--max-steps",
+        "4",
+        "--out",
+        "all",
+        "--json",
+    ]));
+    let done = said.ends_with(0).json();
+    let members = done["members"].as_array().expect("members");
+    assert_eq!(
+        (members.len(), &members[1]["seed"]),
+        (2, &serde_json::json!(43))
+    );
+    // A member is what a training of its seed is.
+    scratch
+        .fitzroy(&train(&[
+            "--variables",
+            "U",
+            "--seed",
+            "43",
+            "--max-steps",
+            "4",
+            "--out",
+            "one",
+        ]))
+        .ends_with(0);
+    let end = |run: &str| parameters(&scratch.0.join(run).join("checkpoint-00000004.safetensors"));
+    assert!(end("all/member-02") == end("one") && end("all/member-01") != end("one"));
+    let more = ["--members", "3", "--variables", "U", "--max-steps", "4"];
+    let more = [&more[..], &["--resume-from", "all"]].concat();
+    let said = scratch.fitzroy(&train(&more)).ends_with(0);
+    said.says(&[
+        "member-01: finished",
+        "member-03: finished, 4 steps",
+        "wrote all",
+    ]);
+    let evaluate = ["weather", "evaluate", "--data", "a.nc", "--checkpoint"];
+    let more = [
+        "--leads",
+        "3",
+        "--out",
+        "scores",
+        "--visualizations",
+        "--json",
+    ];
+    let said = scratch.fitzroy(&[&evaluate[..], &["all"], &more].concat());
+    let scores = said.ends_with(0).json();
+    assert_eq!(scores["members"], 3);
+    let first = &scores["scores"][0];
+    assert!(first["spread"].as_f64().is_some_and(|s| s > 0.0));
+    assert!(first["crps"].as_f64() < first["mae"].as_f64());
+    let [low, high] = [0, 1].map(|k| first["rmse_interval"][k].as_f64().expect("an interval"));
+    assert!((low..high).contains(&first["rmse"].as_f64().expect("a score")));
+    assert_eq!(
+        scores["by_variable"].as_array().map(Vec::len),
+        Some(5 * 3 * 2)
+    );
+    let page = fs::read_to_string(scratch.0.join("scores/report.html")).expect("a page");
+    for part in [
+        "Spread and error of 3 members",
+        "By variable and lead",
+        "Beside persistence: ",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(scratch.0.join("scores/spread_skill.png").is_file());
+    let table = fs::read_to_string(scratch.0.join("scores/scores.csv")).expect("a table");
+    let columns: Vec<usize> = table.lines().map(|line| line.split(',').count()).collect();
+    assert!(
+        columns[0] == 32 && columns.iter().all(|n| *n == 32),
+        "{columns:?}"
+    );
+    let predict = [
+        "weather",
+        "predict",
+        "--data",
+        "a.nc",
+        "--initial-time",
+        "2000-01-10",
+        "--output",
+        "f.nc",
+    ];
+    let members = [
+        "--checkpoint",
+        "all/member-01",
+        "all/member-03/best.safetensors",
+        "--json",
+    ];
+    let made = scratch
+        .fitzroy(&[&predict[..], &members].concat())
+        .ends_with(0)
+        .json();
+    assert_eq!(made["checkpoints"].as_array().map(Vec::len), Some(2));
+    let other = train(&[
+        "--max-steps",
+        "2",
+        "--boundary-width",
+        "2",
+        "--out",
+        "other",
+    ]);
+    let usual = other
+        .iter()
+        .position(|a| *a == "--boundary-width")
+        .expect("a width");
+    let other = [&other[..usual], &other[usual + 2..]].concat();
+    scratch.fitzroy(&other).ends_with(0);
+    let said = scratch.fitzroy(&[&evaluate[..], &["all", "other"]].concat());
+    said.ends_with(2)
+        .complains(&["cannot be members of one ensemble", "task"]);
+}
+
 /// A network that has not learnt is called ahead of nothing; the end of its training says so, too.
 #[test]
 fn an_untrained_network_does_not_pass() {

@@ -6,10 +6,10 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from . import _fitzroy
 from .progress import progress, tell
@@ -17,6 +17,8 @@ from .words import words
 
 __all__ = ["Files", "Scores", "Training", "evaluate", "predict", "train"]
 
+#: A checkpoint: a file, a folder or a training.
+Checkpoint = Union["Training", str, "os.PathLike[str]"]
 #: Called with what happens in a training ('step', 'validation', 'saved', 'note') and its numbers.
 Told = Callable[[str, dict[str, Any]], None]
 
@@ -37,9 +39,11 @@ class Training:
 
     @property
     def checkpoint(self) -> Path:
-        """The best one."""
+        """The best one; of an ensemble the folder of its members."""
         if self.folder is None:
             raise ValueError("a dry run leaves no checkpoint")
+        if "members" in self.document:
+            return self.folder
         return self.folder / "best.safetensors"
 
     def history(self) -> list[dict[str, Any]]:
@@ -116,12 +120,12 @@ def train(
 
 def evaluate(
     data: Any,
-    checkpoint: Training | str | os.PathLike[str],
+    checkpoint: Checkpoint | Sequence[Checkpoint],
     *,
     progressbar: bool = True,
     **settings: Any,
 ) -> Scores:
-    """Scores a checkpoint (a file, a folder or a training) on the test records of `data`, beside
+    """Scores a checkpoint (a file, a folder or a training), or several as an ensemble, on the test records of `data`, beside
     persistence, climatology and linear models. Settings are those of `fitzroy weather evaluate`:
     `leads=8`, `max_starts=100`, `channels=[...]`, `out=...`, ..."""
     shown, end = progress(progressbar)
@@ -138,7 +142,7 @@ def evaluate(
 
 def predict(
     data: Any,
-    checkpoint: Training | str | os.PathLike[str],
+    checkpoint: Checkpoint | Sequence[Checkpoint],
     *,
     initial_time: Any = None,
     num_steps: int = 1,
@@ -148,7 +152,8 @@ def predict(
 ) -> Any:
     """A forecast of `num_steps` from `initial_time`, or of `target_time`, as an xarray Dataset.
 
-    The boundary of the region is forced with later records of `data`, or of files in `boundary`.
+    Of several checkpoints, or a folder of members, it is their mean, with `NAME_spread` beside each
+    variable. The boundary of the region is forced with later records of `data`, or of files in `boundary`.
     `output` names a NetCDF file to keep it in, whose path is returned where there is no xarray.
     """
     with tempfile.TemporaryDirectory(prefix="fitzroy-") as folder, Files(data) as files:
@@ -198,7 +203,9 @@ class Files:
             self._folder.cleanup()
 
 
-def _place(checkpoint: Any) -> str:
+def _place(checkpoint: Any) -> Any:
+    if isinstance(checkpoint, (list, tuple)):
+        return [_place(member) for member in checkpoint]
     return os.fspath(checkpoint.checkpoint if isinstance(checkpoint, Training) else checkpoint)
 
 

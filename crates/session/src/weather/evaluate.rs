@@ -1,6 +1,6 @@
 //! A checkpoint scored beside its rivals.
 
-use super::{pages, read_for, saved_split};
+use super::{find_members, pages, read_for, saved_split};
 use crate::face::{Face, Note};
 use crate::folder::Folder;
 use fitzroy::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use fitzroy_device::nn::Pool;
 use fitzroy_weather::data::{Asked, Split, Splits};
 use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate};
 use fitzroy_weather::report::mapped;
-use fitzroy_weather::train::{Problem, find};
+use fitzroy_weather::train::Problem;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub struct Scoring<'a> {
     pub data: &'a [PathBuf],
     /// How they are read; where nothing is said, as those of the training.
     pub reading: Asked,
-    /// A checkpoint, or a folder of them.
-    pub checkpoint: &'a Path,
+    /// A checkpoint, or a folder of them; several are an ensemble, as is a folder of members.
+    pub checkpoints: &'a [PathBuf],
     /// Leads, initial times and rivals.
     pub options: Options,
     /// Whether the tuned linear model must be among the rivals.
@@ -58,8 +58,8 @@ impl Scoring<'_> {
         face: &Arc<dyn Face>,
         progress: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<Option<Scored>> {
-        let found = find(self.checkpoint)?;
-        found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
+        let members = find_members(self.checkpoints, &**face)?;
+        let found = &members[0];
         let archive = read_for(&found.checkpoint, self.data, &self.reading)?;
         let splits = Splits::for_scores(&archive, &saved_split(&found.checkpoint)?)?;
         let problem = Problem::restore(archive, splits, &found.checkpoint)?;
@@ -80,8 +80,12 @@ impl Scoring<'_> {
         let channels = mapped(&problem.target_channels(), self.channels)?;
         let mut folder = Folder::open(Path::new(""), self.out, "evaluation", None, face)?;
         let mut pool = Pool::new(self.threads);
-        let parameters = found.checkpoint.best_parameters();
-        let scored = evaluate(&problem, parameters, &mut pool, &self.options, progress)?;
+        let paths: Vec<PathBuf> = members.iter().map(|found| found.path.clone()).collect();
+        let members: Vec<&[f32]> = members
+            .iter()
+            .map(|found| found.checkpoint.best_parameters())
+            .collect();
+        let scored = evaluate(&problem, &members, &mut pool, &self.options, progress)?;
         let Some(evaluation) = scored else {
             return Ok(None);
         };
@@ -89,7 +93,7 @@ impl Scoring<'_> {
         folder.write("scores.json", &format!("{document:#}\n"))?;
         folder.write("scores.csv", &csv(&evaluation))?;
         let pictures = self.pictures;
-        pages::scores(&mut folder, &evaluation, &channels, &found.path, pictures)?;
+        pages::scores(&mut folder, &evaluation, &channels, &paths, pictures)?;
         let path = folder.path().to_path_buf();
         folder.finish()?;
         Ok(Some(Scored {

@@ -4,11 +4,13 @@
 
 pub mod device;
 mod evaluate;
+mod members;
 pub mod pages;
 mod predict;
 mod train;
 
 pub use evaluate::{Scored, Scoring};
+pub use members::{ensemble_folder, find_members, member_name};
 pub use predict::{Forecast, Forecasting};
 pub use train::{FoundRate, Opened, Request, Start, Trained, Training};
 

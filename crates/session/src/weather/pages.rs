@@ -10,7 +10,8 @@ use fitzroy_report::figure::Style;
 use fitzroy_weather::data::Contents;
 use fitzroy_weather::evaluate::Evaluation;
 use fitzroy_weather::report::{
-    History, evaluation_page, leads_figure, maps_figures, rates_figure, rates_page, training_page,
+    History, evaluation_page, leads_figure, maps_figures, rates_figure, rates_page, spread_figure,
+    training_page,
 };
 use fitzroy_weather::train::{Plan, Problem, Profile, Rates, Settings};
 use serde_json::{Value, json};
@@ -162,10 +163,11 @@ pub(super) fn scores(
     folder: &mut Folder,
     found: &Evaluation,
     channels: &[usize],
-    checkpoint: &Path,
+    checkpoints: &[PathBuf],
     pictures: bool,
 ) -> Result<()> {
-    let shown = checkpoint.display().to_string();
+    let shown = checkpoints.iter().map(|p| p.display().to_string());
+    let shown = shown.collect::<Vec<String>>().join(", ");
     let command = folder.face().command();
     let page = evaluation_page(found, channels, &shown, &command, VERSION);
     folder.write("report.html", &page.html())?;
@@ -178,6 +180,9 @@ pub(super) fn scores(
         folder.write_bytes(&format!("{name}.png"), &png(scene, Theme::Light, 1.5)?)
     };
     picture("lead_times", &leads_figure(found, &style))?;
+    if found.n_members > 1 {
+        picture("spread_skill", &spread_figure(found, &style))?;
+    }
     for (number, scene) in maps_figures(found, channels, &style).1.iter().enumerate() {
         let name = match number {
             0 => "maps".to_string(),

@@ -1,14 +1,14 @@
 //! A forecast as a file.
 
-use super::read_for;
-use crate::face::{Face, Note};
+use super::{find_members, read_for};
+use crate::face::Face;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
 use fitzroy_weather::data::{Asked, Splits};
 use fitzroy_weather::evaluate::forecast;
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
-use fitzroy_weather::train::{Problem, find};
+use fitzroy_weather::train::Problem;
 use std::path::{Path, PathBuf};
 
 /// What is forecast.
@@ -17,8 +17,8 @@ pub struct Forecasting<'a> {
     pub data: &'a [PathBuf],
     /// How they are read; where nothing is said, as those of the training.
     pub reading: Asked,
-    /// A checkpoint, or a folder of them.
-    pub checkpoint: &'a Path,
+    /// A checkpoint, or a folder of them; several are an ensemble, as is a folder of members.
+    pub checkpoints: &'a [PathBuf],
     /// Time of the last known state; none if a step before [`Forecasting::target`].
     pub start: Option<Time>,
     /// Time to forecast, one step ahead.
@@ -37,8 +37,8 @@ pub struct Forecast {
     pub start: Time,
     /// Times of the forecast.
     pub times: Vec<Time>,
-    /// The checkpoint that made it.
-    pub checkpoint: PathBuf,
+    /// The checkpoints that made it.
+    pub checkpoints: Vec<PathBuf>,
 }
 
 fn usage<T>(message: String) -> Result<T> {
@@ -61,8 +61,8 @@ impl Forecasting<'_> {
                 self.output.display()
             ));
         }
-        let found = find(self.checkpoint)?;
-        found.notes.iter().for_each(|n| face.tell(Note::Notice(n)));
+        let members = find_members(self.checkpoints, face)?;
+        let found = &members[0];
         let archive = read_for(&found.checkpoint, self.data, &self.reading)?;
         let step_s = archive.step_s;
         let start = match (self.start, self.target) {
@@ -88,15 +88,22 @@ impl Forecasting<'_> {
             );
         }
         let mut pool = Pool::new(self.threads);
-        let parameters = found.checkpoint.best_parameters();
-        let states = forecast(&problem, parameters, &mut pool, t, self.n_steps)?;
+        let mut all = Vec::new();
+        for found in &members {
+            let parameters = found.checkpoint.best_parameters();
+            all.push(forecast(&problem, parameters, &mut pool, t, self.n_steps)?);
+        }
+        let states = joined(all);
         let times = (1..=self.n_steps).map(|k| Time(start.0 + k as i64 * step_s));
         let times: Vec<Time> = times.collect();
         let step = found.checkpoint.progress.step;
+        let shown = members.iter().map(|found| found.path.display().to_string());
+        let shown: Vec<String> = shown.collect();
         let attributes = [
             ("initial_time", start.iso()),
             ("forecast_reference_time", start.iso()),
-            ("checkpoint", found.path.display().to_string()),
+            ("checkpoint", shown.join(", ")),
+            ("members", members.len().to_string()),
             ("checkpoint_step", step.to_string()),
             ("source", format!("Fitzroy {}", env!("CARGO_PKG_VERSION"))),
         ];
@@ -110,9 +117,33 @@ impl Forecasting<'_> {
         Ok(Forecast {
             start,
             times,
-            checkpoint: found.path,
+            checkpoints: members.into_iter().map(|found| found.path).collect(),
         })
     }
+}
+
+/// What several forecasts say together.
+struct Joined {
+    mean: Vec<f64>,
+    /// Standard deviation; none of a single forecast.
+    spread: Option<Vec<f64>>,
+}
+
+/// Forecasts of members, step by step.
+fn joined(members: Vec<Vec<Vec<f64>>>) -> Vec<Joined> {
+    let m = members.len() as f64;
+    let step = |k: usize| {
+        let at = |place: usize| members.iter().map(move |member| member[k][place]);
+        let places = 0..members[0][k].len();
+        let mean: Vec<f64> = places.map(|p| at(p).sum::<f64>() / m).collect();
+        let sd = |(p, mean): (usize, &f64)| {
+            let squares: f64 = at(p).map(|x| (x - mean).powi(2)).sum();
+            (squares / (m - 1.0)).sqrt()
+        };
+        let spread = (members.len() > 1).then(|| mean.iter().enumerate().map(sd).collect());
+        Joined { mean, spread }
+    };
+    (0..members[0].len()).map(step).collect()
 }
 
 /// A static field of the data, so that a forecast can be read as data itself.
@@ -131,7 +162,7 @@ fn write(
     output: &Path,
     problem: &Problem,
     attributes: Vec<(String, String)>,
-    (times, states): (&[Time], &[Vec<f64>]),
+    (times, states): (&[Time], &[Joined]),
 ) -> Result<()> {
     let archive = &problem.archive;
     let n_channels = archive.channels.len();
@@ -150,14 +181,25 @@ fn write(
         all.filter(|&k| archive.channels[k].variable == name)
             .collect()
     };
-    let variables = names.iter().map(|name| {
-        let first = &archive.channels[of(name)[0]];
-        GridVariable {
-            name: name.to_string(),
-            units: first.units.clone(),
-            long_name: format!("forecast of {name}"),
-            has_levels: first.level.is_some(),
-        }
+    let is_ensemble = states.iter().any(|state| state.spread.is_some());
+    // The mean, and behind all means the spread.
+    let parts: &[(&str, &str)] = match is_ensemble {
+        false => &[("", "forecast of")],
+        true => &[
+            ("", "mean of forecasts of"),
+            ("_spread", "standard deviation of forecasts of"),
+        ],
+    };
+    let variables = parts.iter().flat_map(|(ending, what)| {
+        names.iter().map(move |name| {
+            let first = &archive.channels[of(name)[0]];
+            GridVariable {
+                name: format!("{name}{ending}"),
+                units: first.units.clone(),
+                long_name: format!("{what} {name}"),
+                has_levels: first.level.is_some(),
+            }
+        })
     });
     let header = GridHeader {
         title: "Forecast of a graph network by Fitzroy".into(),
@@ -178,7 +220,10 @@ fn write(
         .for_each(|&node| inside[node as usize] = true);
     let mut file = GridFile::create(output, header)?;
     for (record, state) in states.iter().enumerate() {
-        for (number, name) in names.iter().enumerate() {
+        let fields = [Some(&state.mean), state.spread.as_ref()];
+        let all = fields.into_iter().flatten();
+        let all = all.flat_map(|field| names.iter().map(move |name| (field, name)));
+        for (number, (state, name)) in all.enumerate() {
             let mut values = Vec::new();
             for channel in of(name) {
                 values.extend((0..archive.n_nodes()).map(|node| {

@@ -1,20 +1,23 @@
 //! What an evaluation found.
 
-use super::scores::Score;
-use super::verdict::{Comparison, HOURS, LEVEL, RIVALS, below, comparisons, judged};
+use super::scores::{Score, Series};
+use super::verdict::{
+    Comparison, HOURS, LEVEL, RIVALS, Standing, below, comparisons, judged, standing,
+};
 use crate::data::Channel;
 use crate::time::Time;
 
 /// Scores of one method.
 #[derive(Clone, Debug)]
 pub struct Scored {
-    /// `model`, `persistence`, `climatology`, `start` (what the network corrects, without the
-    /// network) or `linear` (a ridge regression whose penalty the validation records chose).
+    /// `model` (of an ensemble the mean), `persistence`, `climatology`, `start` (what the network
+    /// corrects, without the network), `linear` (a ridge regression whose penalty the validation
+    /// records chose), or `member` (the first of an ensemble).
     pub method: &'static str,
     /// Lead by lead, channel by channel.
     pub scores: Vec<Vec<Score>>,
-    /// Lead by lead, channel by channel: Σ w (f−o)² of every forecast, in the order of time.
-    pub squares: Vec<Vec<Vec<f64>>>,
+    /// Lead by lead, channel by channel: the numbers of every forecast, in the order of time.
+    pub series: Vec<Vec<Series>>,
 }
 
 /// All scores, and the last forecast for maps.
@@ -26,6 +29,10 @@ pub struct Evaluation {
     pub step_hours: f64,
     /// Initial times.
     pub n_starts: usize,
+    /// The same, in their order.
+    pub starts: Vec<Time>,
+    /// Members of the ensemble that is the model; 1 if it is none.
+    pub n_members: usize,
     /// First and last initial time.
     pub span: (Time, Time),
     /// The model first.
@@ -68,6 +75,23 @@ impl Evaluation {
     /// The model beside a method, at every lead to 48 hours.
     pub fn beside(&self, method: &'static str) -> Vec<Comparison> {
         comparisons(self, &[method])
+    }
+
+    /// Where the model stands beside a method, of one variable at one lead.
+    pub fn standing(&self, method: usize, lead: usize, channel: usize) -> Standing {
+        standing(self, method, lead, channel)
+    }
+
+    /// Variables and leads at which the model is ahead of, level with and behind a method by more
+    /// than chance, and at which that cannot be told.
+    pub fn standings(&self, method: usize) -> [usize; 4] {
+        let mut counts = [0; 4];
+        for lead in 0..self.methods[0].scores.len() {
+            for channel in 0..self.channels.len() {
+                counts[self.standing(method, lead, channel) as usize] += 1;
+            }
+        }
+        counts
     }
 
     /// Whether a number of the table is below the model's although it should not be.

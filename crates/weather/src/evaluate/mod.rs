@@ -2,19 +2,23 @@
 //! whether the model is ahead by more than chance.
 
 mod baselines;
+mod bootstrap;
 mod forecast;
 mod found;
 mod report;
 mod run;
 mod scores;
+mod seasons;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod tests;
 mod verdict;
 
+pub use bootstrap::{Intervals, intervals};
 pub use forecast::forecast;
 pub use found::{Evaluation, Scored, asked};
 pub use report::{csv, document, table};
 pub use run::{Options, evaluate};
-pub use scores::{Rain, Score, Tally};
-pub use verdict::{Comparison, judged};
+pub use scores::{Rain, Score, Series, Tally};
+pub use seasons::{Season, seasons};
+pub use verdict::{Comparison, Standing, judged};

@@ -1,12 +1,15 @@
 //! Scores as a table, as JSON and as CSV.
 
+use super::bootstrap::{Intervals, intervals};
 use super::found::Evaluation;
 use super::scores::Score;
+use super::seasons::seasons;
+use fitzroy::Named;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// Columns of the CSV behind method, variable, level and lead.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 16] = [
     "rmse",
     "mae",
     "bias",
@@ -21,10 +24,12 @@ const COLUMNS: [&str; 14] = [
     "mse_0_10mm",
     "mse_10_25mm",
     "mse_25mm",
+    "crps",
+    "spread",
 ];
 
-fn values(score: &Score) -> [Option<f64>; 14] {
-    let mut values = [None; 14];
+fn values(score: &Score) -> [Option<f64>; 16] {
+    let mut values = [None; 16];
     values[..5].copy_from_slice(&[
         Some(score.rmse),
         Some(score.mae),
@@ -35,17 +40,72 @@ fn values(score: &Score) -> [Option<f64>; 14] {
     if let Some(rain) = &score.rain {
         values[5..8].copy_from_slice(&rain.csi);
         values[8..11].copy_from_slice(&rain.frequency_bias);
-        values[11..].copy_from_slice(&rain.mse);
+        values[11..14].copy_from_slice(&rain.mse);
     }
+    values[14..].copy_from_slice(&[Some(score.crps), score.spread]);
     values
+}
+
+/// Names of the intervals, and which they are.
+type Interval = (&'static str, fn(&Intervals) -> Option<[f64; 2]>);
+const INTERVALS: [Interval; 6] = [
+    ("rmse", |i| i.rmse),
+    ("mae", |i| i.mae),
+    ("bias", |i| i.bias),
+    ("acc", |i| i.acc),
+    ("crps", |i| i.crps),
+    ("rmse_ratio", |i| i.ratio),
+];
+
+/// Where the model stands beside each method, variable by variable and lead by lead.
+fn standings(evaluation: &Evaluation, intervals: &[Vec<Vec<Intervals>>]) -> Value {
+    let mut entries = Vec::new();
+    for (m, method) in evaluation.methods.iter().enumerate().skip(1) {
+        for (lead, scores) in method.scores.iter().enumerate() {
+            for (k, channel) in evaluation.channels.iter().enumerate() {
+                let own = evaluation.methods[0].scores[lead][k].rmse;
+                entries.push(json!({
+                    "beside": method.method, "variable": channel.variable,
+                    "level_hpa": channel.level,
+                    "lead_hours": (lead + 1) as f64 * evaluation.step_hours,
+                    "rmse_ratio": own / scores[k].rmse,
+                    "rmse_ratio_interval": intervals[m][lead][k].ratio,
+                    "standing": evaluation.standing(m, lead, k).setting(),
+                }));
+            }
+        }
+    }
+    entries.into()
+}
+
+/// Root mean square errors by season.
+fn by_season(evaluation: &Evaluation) -> Value {
+    let mut entries = Vec::new();
+    for season in seasons(evaluation) {
+        for (method, leads) in evaluation.methods.iter().zip(&season.rmse) {
+            for (lead, errors) in leads.iter().enumerate() {
+                for (channel, rmse) in evaluation.channels.iter().zip(errors) {
+                    entries.push(json!({
+                        "season": season.name, "forecasts": season.n_starts,
+                        "method": method.method, "variable": channel.variable,
+                        "level_hpa": channel.level,
+                        "lead_hours": (lead + 1) as f64 * evaluation.step_hours, "rmse": rmse,
+                    }));
+                }
+            }
+        }
+    }
+    entries.into()
 }
 
 /// Every score: one entry for each method, variable and lead.
 pub fn document(evaluation: &Evaluation) -> Value {
     let mut entries = Vec::new();
-    for method in &evaluation.methods {
+    let intervals = intervals(evaluation);
+    for (method, intervals) in evaluation.methods.iter().zip(&intervals) {
         for (lead, scores) in method.scores.iter().enumerate() {
-            for (channel, score) in evaluation.channels.iter().zip(scores) {
+            let channels = evaluation.channels.iter().zip(scores);
+            for ((channel, score), intervals) in channels.zip(&intervals[lead]) {
                 let mut entry = json!({
                     "method": method.method, "variable": channel.variable,
                     "level_hpa": channel.level, "units": channel.units,
@@ -55,6 +115,9 @@ pub fn document(evaluation: &Evaluation) -> Value {
                     if channel.is_rain() || !(name.contains("mm")) {
                         entry[*name] = value.map_or(Value::Null, Value::from);
                     }
+                }
+                for (name, of) in &INTERVALS[..5] {
+                    entry[format!("{name}_interval")] = json!(of(intervals));
                 }
                 entries.push(entry);
             }
@@ -70,6 +133,7 @@ pub fn document(evaluation: &Evaluation) -> Value {
     });
     json!({
         "forecasts": evaluation.n_starts,
+        "members": evaluation.n_members,
         "first_start": evaluation.span.0.iso(),
         "last_start": evaluation.span.1.iso(),
         "boundary": "truth",
@@ -78,19 +142,25 @@ pub fn document(evaluation: &Evaluation) -> Value {
         "comparisons": comparisons.collect::<Vec<Value>>(),
         "linear_penalties": evaluation.penalties,
         "notes": evaluation.notes,
+        "by_variable": standings(evaluation, &intervals),
+        "by_season": by_season(evaluation),
         "scores": entries,
     })
 }
 
 /// The same as CSV.
 pub fn csv(evaluation: &Evaluation) -> String {
+    let ends = INTERVALS.map(|(name, _)| format!("{name}_low,{name}_high"));
     let mut out = format!(
-        "method,variable,level_hpa,lead_hours,{}\n",
-        COLUMNS.join(",")
+        "method,variable,level_hpa,lead_hours,{},{}\n",
+        COLUMNS.join(","),
+        ends.join(",")
     );
-    for method in &evaluation.methods {
+    let intervals = intervals(evaluation);
+    for (method, intervals) in evaluation.methods.iter().zip(&intervals) {
         for (lead, scores) in method.scores.iter().enumerate() {
-            for (channel, score) in evaluation.channels.iter().zip(scores) {
+            let channels = evaluation.channels.iter().zip(scores);
+            for ((channel, score), intervals) in channels.zip(&intervals[lead]) {
                 let level = channel.level.map(|p| p.to_string()).unwrap_or_default();
                 let hours = (lead + 1) as f64 * evaluation.step_hours;
                 let _ = write!(
@@ -100,6 +170,10 @@ pub fn csv(evaluation: &Evaluation) -> String {
                 );
                 for value in values(score) {
                     let _ = write!(out, ",{}", value.map(|x| x.to_string()).unwrap_or_default());
+                }
+                for (_, of) in INTERVALS {
+                    let ends = of(intervals).map(|[low, high]| format!(",{low},{high}"));
+                    out += &ends.unwrap_or_else(|| ",,".into());
                 }
                 out.push('\n');
             }
@@ -145,6 +219,17 @@ pub fn table(evaluation: &Evaluation) -> String {
             "beside {:12} {:>5} h: RMSE x {:.3}, ahead on {} of {} variables, chance {chance}",
             c.rival, c.lead_hours, c.ratio, c.ahead.0, c.ahead.1
         );
+    }
+    for (m, method) in evaluation.methods.iter().enumerate().skip(1) {
+        let [ahead, level, behind, unknown] = evaluation.standings(m);
+        if unknown == 0 {
+            let _ = writeln!(
+                out,
+                "by variable and lead beside {:12} ahead {ahead}, level {level}, behind {behind}, \
+                 beyond chance",
+                method.method
+            );
+        }
     }
     let _ = writeln!(
         out,

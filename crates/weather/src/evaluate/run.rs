@@ -26,7 +26,7 @@ pub struct Options {
     pub baselines: bool,
 }
 
-/// Scores a model.
+/// Scores a model, or an ensemble of several sets of parameters of one network.
 ///
 /// On the boundary all methods get the truth; only the inside is scored. Leads without truth
 /// (a gap, the end) are left out.
@@ -35,7 +35,7 @@ pub struct Options {
 /// No initial time lies between the dates.
 pub fn evaluate(
     problem: &Problem,
-    parameters: &[f32],
+    members: &[&[f32]],
     pool: &mut Pool,
     options: &Options,
     progress: &mut dyn FnMut(usize, usize) -> bool,
@@ -69,21 +69,21 @@ pub fn evaluate(
         let most = options.starts_max;
         starts = (0..most).map(|k| starts[k * n / most]).collect();
     }
-    let mut scorer = Scorer::new(problem, options, leads);
-    let mut predictor = Predictor::new(problem, pool, 1, 1, Recompute::Mlp)?;
-    predictor.embed(pool, parameters);
+    let mut scorer = Scorer::new(problem, options, leads, members.len());
+    let mut ensemble = Vec::new();
+    for parameters in members {
+        let mut predictor = Predictor::new(problem, pool, 1, 1, Recompute::Mlp)?;
+        predictor.embed(pool, parameters);
+        ensemble.push((predictor, *parameters));
+    }
     for (count, &start) in starts.iter().enumerate() {
-        scorer.add(problem, parameters, pool, &mut predictor, start as usize);
+        scorer.add(problem, pool, &mut ensemble, start as usize);
         if !progress(count + 1, starts.len()) {
             return Ok(None);
         }
     }
-    let span = [starts[0], starts[starts.len() - 1]].map(|t| archive.times[t as usize]);
-    Ok(Some(scorer.finish(
-        problem,
-        starts.len(),
-        (span[0], span[1]),
-    )))
+    let starts = starts.iter().map(|t| archive.times[*t as usize]);
+    Ok(Some(scorer.finish(problem, starts.collect())))
 }
 
 /// A baseline that is rolled out like the network: its last two states.
@@ -97,6 +97,7 @@ struct Scorer {
     ridges: Option<Ridges>,
     notes: Vec<String>,
     leads: usize,
+    n_members: usize,
     /// Scored places among the outputs, and their weights, which sum to 1.
     places: Vec<usize>,
     weights: Vec<f64>,
@@ -104,7 +105,7 @@ struct Scorer {
 }
 
 impl Scorer {
-    fn new(problem: &Problem, options: &Options, leads: usize) -> Self {
+    fn new(problem: &Problem, options: &Options, leads: usize, n_members: usize) -> Self {
         let mut methods = vec!["model"];
         let (mut ridges, mut notes) = (None, Vec::new());
         let trained_on = |split| !problem.windows(split, 1).0.is_empty();
@@ -132,6 +133,9 @@ impl Scorer {
                 ridges = Some(Ridges::tuned(problem, leads));
             }
         }
+        if n_members > 1 {
+            methods.push("member");
+        }
         let weights = &problem.node_weights;
         let places: Vec<usize> = (0..weights.len()).filter(|&k| weights[k] != 0.0).collect();
         let total: f64 = places.iter().map(|&k| f64::from(weights[k])).sum();
@@ -145,6 +149,7 @@ impl Scorer {
             ridges,
             notes,
             leads,
+            n_members,
             weights: places
                 .iter()
                 .map(|&k| f64::from(weights[k]) / total)
@@ -158,9 +163,8 @@ impl Scorer {
     fn add(
         &mut self,
         problem: &Problem,
-        parameters: &[f32],
         pool: &mut Pool,
-        predictor: &mut Predictor,
+        ensemble: &mut [(Predictor, &[f32])],
         t: usize,
     ) {
         let archive = &problem.archive;
@@ -170,7 +174,9 @@ impl Scorer {
             forcings(archive.times[t], archive, &mut out);
             out
         };
-        predictor.start(archive.record(t - 1), archive.record(t));
+        for (predictor, _) in ensemble.iter_mut() {
+            predictor.start(archive.record(t - 1), archive.record(t));
+        }
         let first = || (archive.record(t - 1).to_vec(), archive.record(t).to_vec());
         let mut start = first();
         let models = self.ridges.as_ref().map_or(&[][..], Ridges::models);
@@ -179,22 +185,28 @@ impl Scorer {
             let truth = archive.record(t + lead + 1);
             let sun = [0, 1, 2].map(|k| known(t + lead + k - 1));
             let sun = [&sun[0][..], &sun[1][..], &sun[2][..]];
-            predictor.step(problem, pool, parameters, (lead, 0), sun, Some(truth));
-            self.tally(problem, 0, lead, t, predictor.state(lead + 2));
+            for (predictor, parameters) in ensemble.iter_mut() {
+                predictor.step(problem, pool, parameters, (lead, 0), sun, Some(truth));
+            }
+            let states: Vec<&[f32]> = (ensemble.iter())
+                .map(|(predictor, _)| predictor.state(lead + 2))
+                .collect();
+            self.tally(problem, 0, lead, t, &states);
             for (method, name) in self.methods.clone().into_iter().enumerate().skip(1) {
                 match name {
-                    "persistence" => self.tally(problem, method, lead, t, archive.record(t)),
+                    "persistence" => self.tally(problem, method, lead, t, &[archive.record(t)]),
+                    "member" => self.tally(problem, method, lead, t, &states[..1]),
                     "climatology" => {
                         let Some(usual) = &self.climatology else {
                             continue;
                         };
                         let usual = usual.at(archive, t + lead + 1).to_vec();
-                        self.tally(problem, method, lead, t, &usual);
+                        self.tally(problem, method, lead, t, &[&usual]);
                     }
                     "start" => {
                         let next = untrained(problem, &start.0, &start.1, Some(truth));
                         start = (start.1, next);
-                        self.tally(problem, method, lead, t, &start.1);
+                        self.tally(problem, method, lead, t, &[&start.1]);
                     }
                     _ => {
                         let Some(ridges) = &self.ridges else { continue };
@@ -202,20 +214,26 @@ impl Scorer {
                             advance(problem, model, states, truth);
                         }
                         let chosen = ridges.of_lead(lead);
-                        self.tally(problem, method, lead, t, &rolled[chosen].1);
+                        self.tally(problem, method, lead, t, &[&rolled[chosen].1]);
                     }
                 }
             }
             if self.maps.len() < self.leads {
                 let hours = (lead + 1) as f64 * archive.step_s as f64 / 3600.0;
-                let whole = |state: &[f32]| restored(problem, state);
-                self.maps
-                    .push((hours, whole(truth), whole(predictor.state(lead + 2))));
+                let forecast = mean_of(states.iter().map(|state| restored(problem, state)));
+                self.maps.push((hours, restored(problem, truth), forecast));
             }
         }
     }
 
-    fn tally(&mut self, problem: &Problem, method: usize, lead: usize, t: usize, state: &[f32]) {
+    fn tally(
+        &mut self,
+        problem: &Problem,
+        method: usize,
+        lead: usize,
+        t: usize,
+        states: &[&[f32]],
+    ) {
         let archive = &problem.archive;
         let n = archive.channels.len();
         let truth = archive.record(t + lead + 1);
@@ -231,18 +249,24 @@ impl Scorer {
                 let held = |x: f64| if rain { x.max(0.0) } else { x };
                 places.iter().map(|place| held(value(place))).collect()
             };
-            let (f, o, c) = (pick(state), pick(truth), usual.map(pick));
-            self.tallies[method][lead][k].add(&weights, &f, &o, c.as_deref(), rain);
+            let members: Vec<Vec<f64>> = states.iter().map(|state| pick(state)).collect();
+            let (o, c) = (pick(truth), usual.map(pick));
+            let tally = &mut self.tallies[method][lead][k];
+            match &members[..] {
+                [f] => tally.add(&weights, f, &o, c.as_deref(), rain),
+                _ => tally.add_ensemble(&weights, &members, &o, c.as_deref(), rain),
+            }
         }
     }
 
-    fn finish(self, problem: &Problem, n_starts: usize, span: (Time, Time)) -> Evaluation {
+    fn finish(self, problem: &Problem, starts: Vec<Time>) -> Evaluation {
         let channels: Vec<Channel> = problem.target_channels().into_iter().cloned().collect();
         let score = |tallies: &Vec<Tally>| {
             let pairs = tallies.iter().zip(&channels);
-            pairs.filter_map(|(t, c)| t.score(c.is_rain())).collect()
+            let score = |(t, c): (&Tally, &Channel)| t.score(c.is_rain(), self.n_members);
+            pairs.filter_map(score).collect()
         };
-        let squares = |tallies: &Vec<Tally>| tallies.iter().map(|t| t.squares().to_vec()).collect();
+        let series = |tallies: &Vec<Tally>| tallies.iter().map(|t| t.series().clone()).collect();
         let methods = self
             .methods
             .iter()
@@ -250,7 +274,7 @@ impl Scorer {
             .map(|(&method, leads)| Scored {
                 method,
                 scores: leads.iter().map(score).collect(),
-                squares: leads.iter().map(squares).collect(),
+                series: leads.iter().map(series).collect(),
             });
         let ridges = self.ridges.as_ref();
         let penalties = (0..self.leads).filter_map(|lead| Some(ridges?.penalty(lead)));
@@ -266,8 +290,10 @@ impl Scorer {
             notes: self.notes,
             channels,
             step_hours: problem.archive.step_s as f64 / 3600.0,
-            n_starts,
-            span,
+            n_starts: starts.len(),
+            span: (starts[0], starts[starts.len() - 1]),
+            starts,
+            n_members: self.n_members,
             maps: self.maps,
             lat,
             lon,
@@ -276,6 +302,19 @@ impl Scorer {
             places: problem.targets_in_order().to_vec(),
         }
     }
+}
+
+/// The mean of fields.
+fn mean_of(fields: impl ExactSizeIterator<Item = Vec<f64>>) -> Vec<f64> {
+    let share = 1.0 / fields.len() as f64;
+    let mut mean = Vec::new();
+    for field in fields {
+        mean.resize(field.len(), 0.0);
+        mean.iter_mut()
+            .zip(&field)
+            .for_each(|(m, x)| *m += share * x);
+    }
+    mean
 }
 
 /// Places at which a channel is scored, and their weights: not where it has no values.

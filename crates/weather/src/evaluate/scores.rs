@@ -3,14 +3,27 @@
 /// Thresholds of rain, mm.
 const THRESHOLDS_MM: [f64; 3] = [1.0, 10.0, 25.0];
 
+/// Numbers of every forecast, in the order in which they were added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// Σ w (f−o)².
+    pub squares: Vec<f64>,
+    /// Σ w |f−o|.
+    pub absolute: Vec<f64>,
+    /// Σ w (f−o).
+    pub errors: Vec<f64>,
+    /// Anomaly correlation; NaN where one of the fields has no anomaly.
+    pub acc: Vec<f64>,
+    /// Σ w CRPS of an ensemble; of a single forecast that is its absolute error.
+    pub crps: Vec<f64>,
+    /// Σ w s² of an ensemble, s² being the variance of its members; empty of a single forecast.
+    pub variances: Vec<f64>,
+}
+
 /// Sums over forecasts, from which scores follow.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Σ w (f−o)² of every forecast, in the order in which they were added.
-    squares: Vec<f64>,
-    absolute: f64,
-    error: f64,
-    acc: (f64, f64),
+    series: Series,
     correlation: (f64, f64),
     /// Hits, misses, false alarms of each threshold.
     events: [[f64; 3]; 3],
@@ -40,6 +53,11 @@ pub struct Score {
     pub bias: f64,
     /// Anomaly correlation, about the training climatology.
     pub acc: Option<f64>,
+    /// Continuous ranked probability score; of a single forecast its MAE.
+    pub crps: f64,
+    /// Of an ensemble √(mean of Σ w s² · (M+1)/M): what the RMSE of the mean of M members is where
+    /// they are as uncertain as they say.
+    pub spread: Option<f64>,
     /// Correlation of fields.
     pub correlation: Option<f64>,
     /// Scores of rain, for rain.
@@ -75,21 +93,24 @@ impl Tally {
                 .zip(truth)
                 .map(|((w, f), o)| (*w, *f, *o))
         };
-        let mut squares = 0.0;
+        let mut sums = [0.0; 3];
         for (w, f, o) in all() {
             let error = f - o;
-            squares += w * error * error;
-            self.absolute += w * error.abs();
-            self.error += w * error;
+            sums[0] += w * error * error;
+            sums[1] += w * error.abs();
+            sums[2] += w * error;
         }
-        self.squares.push(squares);
+        let series = &mut self.series;
+        series.squares.push(sums[0]);
+        series.absolute.push(sums[1]);
+        series.errors.push(sums[2]);
+        series.crps.push(sums[1]);
         let anomalies = |usual: &[f64]| {
             let places = all().zip(usual);
             cosine(places.map(|((w, f, o), c)| (w, f - c, o - c)))
         };
-        if let Some(r) = usual.and_then(anomalies) {
-            self.acc = (self.acc.0 + r, self.acc.1 + 1.0);
-        }
+        let acc = usual.and_then(anomalies);
+        self.series.acc.push(acc.unwrap_or(f64::NAN));
         let mean_f: f64 = all().map(|(w, f, _)| w * f).sum();
         let mean_o: f64 = all().map(|(w, _, o)| w * o).sum();
         if let Some(r) = cosine(all().map(|(w, f, o)| (w, f - mean_f, o - mean_o))) {
@@ -113,24 +134,63 @@ impl Tally {
         }
     }
 
-    /// Σ w (f−o)² of every forecast that was added, in their order.
-    pub fn squares(&self) -> &[f64] {
-        &self.squares
+    /// Adds an ensemble: the same of each member, scored by their mean, by CRPS = mean |xᵢ−o| −
+    /// ½ mean |xᵢ−xⱼ| over all pairs, and by their spread.
+    pub fn add_ensemble(
+        &mut self,
+        weights: &[f64],
+        members: &[Vec<f64>],
+        truth: &[f64],
+        usual: Option<&[f64]>,
+        rain: bool,
+    ) {
+        let m = members.len() as f64;
+        let at = |place: usize| members.iter().map(move |member| member[place]);
+        let mean: Vec<f64> = (0..truth.len()).map(|p| at(p).sum::<f64>() / m).collect();
+        self.add(weights, &mean, truth, usual, rain);
+        let (mut crps, mut variance) = (0.0, 0.0);
+        for (place, &w) in weights.iter().enumerate() {
+            let off: f64 = at(place).map(|x| (x - truth[place]).abs()).sum();
+            let apart: f64 = at(place)
+                .map(|x| at(place).map(|y| (x - y).abs()).sum::<f64>())
+                .sum();
+            crps += w * (off / m - 0.5 * apart / (m * m));
+            let squares: f64 = at(place).map(|x| (x - mean[place]).powi(2)).sum();
+            variance += w * squares / (m - 1.0).max(1.0);
+        }
+        let series = &mut self.series;
+        series.variances.push(variance);
+        series.crps.pop();
+        series.crps.push(crps);
     }
 
-    /// The scores; none without a forecast.
-    pub fn score(&self, rain: bool) -> Option<Score> {
-        if self.squares.is_empty() {
+    /// Numbers of every forecast.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// The scores; none without a forecast. `members` is the size of an ensemble.
+    pub fn score(&self, rain: bool, members: usize) -> Option<Score> {
+        let series = &self.series;
+        if series.squares.is_empty() {
             return None;
         }
-        let n = self.squares.len() as f64;
+        let n = series.squares.len() as f64;
         let mean = |(sum, n): (f64, f64)| (n > 0.0).then(|| sum / n);
+        let over = |all: &[f64]| all.iter().sum::<f64>() / n;
+        let known = series.acc.iter().filter(|acc| acc.is_finite());
+        let acc = known.fold((0.0, 0.0), |(sum, n), acc| (sum + acc, n + 1.0));
+        let wider = (members as f64 + 1.0) / members as f64;
+        let spread =
+            (!series.variances.is_empty()).then(|| (over(&series.variances) * wider).sqrt());
         let ratio = |a: f64, b: f64| (b > 0.0).then(|| a / b);
         Some(Score {
-            rmse: (self.squares.iter().sum::<f64>() / n).sqrt(),
-            mae: self.absolute / n,
-            bias: self.error / n,
-            acc: mean(self.acc),
+            rmse: over(&series.squares).sqrt(),
+            mae: over(&series.absolute),
+            bias: over(&series.errors),
+            acc: mean(acc),
+            crps: over(&series.crps),
+            spread,
             correlation: mean(self.correlation),
             rain: rain.then(|| Rain {
                 csi: self.events.map(|[h, m, f]| ratio(h, h + m + f)),

@@ -1,6 +1,6 @@
 //! Scores against numbers worked out by hand, baselines against data they must fit.
 
-use super::scores::{Score, Tally};
+use super::scores::{Score, Series, Tally};
 use super::*;
 use crate::data::{Archive, Channel, Climatology};
 use crate::time::Time;
@@ -13,7 +13,7 @@ fn errors_are_means_over_places_and_times() {
     let (truth, usual) = ([1.0, 2.0, 3.0, 4.0], [2.5; 4]);
     tally.add(&weights, &[2.0, 1.0, 3.0, 6.0], &truth, Some(&usual), false);
     tally.add(&weights, &truth, &truth, Some(&usual), false);
-    let score = tally.score(false).unwrap();
+    let score = tally.score(false, 1).unwrap();
     assert!((score.rmse - 0.75_f64.sqrt()).abs() < 1e-12);
     assert!((score.mae - 0.5).abs() < 1e-12 && (score.bias - 0.25).abs() < 1e-12);
     // First: Σ f'o' = 0.75 + 0.75 + 0.25 + 5.25 = 7, Σ f'² = 15, Σ o'² = 5.
@@ -30,7 +30,7 @@ fn rain_is_counted_above_thresholds() {
     let forecast = [12.0, 30.0, 9.0, 11.0, 0.0];
     let truth = [10.0, 26.0, 15.0, 2.0, 0.5];
     tally.add(&weights, &forecast, &truth, Some(&[0.0; 5]), true);
-    let rain = tally.score(true).unwrap().rain.unwrap();
+    let rain = tally.score(true, 1).unwrap().rain.unwrap();
     assert_eq!(rain.csi, [Some(1.0), Some(0.5), Some(1.0)]);
     assert_eq!(rain.frequency_bias, [Some(1.0), Some(1.0), Some(1.0)]);
     assert_eq!(
@@ -43,7 +43,7 @@ fn rain_is_counted_above_thresholds() {
     );
     let mut dry = Tally::default();
     dry.add(&[1.0], &[0.0], &[0.0], None, true);
-    assert_eq!(dry.score(true).unwrap().rain.unwrap().csi, [None; 3]);
+    assert_eq!(dry.score(true, 1).unwrap().rain.unwrap().csi, [None; 3]);
 }
 
 fn wave(n_times: usize) -> Archive {
@@ -104,19 +104,31 @@ pub(crate) fn named(
         mae: 0.0,
         bias: 0.0,
         acc: None,
+        crps: 0.0,
+        spread: None,
         correlation: None,
         rain: None,
+    };
+    let series = |squares: Vec<f64>| Series {
+        absolute: vec![0.0; n],
+        errors: vec![0.0; n],
+        acc: vec![f64::NAN; n],
+        crps: vec![0.0; n],
+        variances: Vec::new(),
+        squares,
     };
     let methods = names.into_iter().zip(errors);
     let methods = methods.map(|(method, squares)| Scored {
         method,
         scores: squares.iter().map(|lead| vec![score(lead)]).collect(),
-        squares: squares.into_iter().map(|lead| vec![lead]).collect(),
+        series: squares.into_iter().map(|lead| vec![series(lead)]).collect(),
     });
     Evaluation {
         channels: wave(1).channels,
         step_hours,
         n_starts: n,
+        starts: (0..n as i64).map(|k| Time(k * 86_400)).collect(),
+        n_members: 1,
         span: (Time(0), Time((n as i64 - 1) * 86_400)),
         methods: methods.collect(),
         maps: Vec::new(),
@@ -131,7 +143,7 @@ pub(crate) fn named(
 }
 
 /// Numbers that look random, from 0 to 1.
-fn noise(seed: u64) -> impl FnMut() -> f64 {
+pub(crate) fn noise(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     move || {
         state = state
@@ -248,7 +260,13 @@ fn scores_are_those_of_plain_loops() {
             baselines: true,
         };
         let mut pool = fitzroy_device::nn::Pool::new(1);
-        let found = evaluate(&problem, &parameters, &mut pool, &options, &mut |_, _| true);
+        let found = evaluate(
+            &problem,
+            &[&parameters],
+            &mut pool,
+            &options,
+            &mut |_, _| true,
+        );
         let found = found.unwrap().unwrap();
         let starts: Vec<usize> = (65..77).collect();
         assert_eq!(found.n_starts, starts.len());
@@ -289,7 +307,13 @@ fn a_checkpoint_remembers_climatology() {
         let restored = Problem::restore(archive, splits, &checkpoint).unwrap();
         let mut pool = fitzroy_device::nn::Pool::new(1);
         let parameters = checkpoint.best_parameters();
-        let found = evaluate(&restored, parameters, &mut pool, &options, &mut |_, _| true);
+        let found = evaluate(
+            &restored,
+            &[parameters],
+            &mut pool,
+            &options,
+            &mut |_, _| true,
+        );
         let found = found.unwrap().unwrap();
         let usual = found.methods.iter().find(|m| m.method == "climatology");
         (
@@ -378,4 +402,124 @@ fn plain(
         }
     }
     Some([(squares / total).sqrt(), absolute / total, sum / total])
+}
+
+/// CRPS as the integral of (F(x) − 1{x ≥ o})² over the steps of the distribution of the members, and the spread, of
+/// random ensembles; with rain that is held above 0 by nobody.
+#[test]
+fn ensembles_are_scored_as_their_definitions_say() {
+    let mut next = noise(3);
+    for m in [2, 3, 7] {
+        let n = 20;
+        let mut field = || (0..n).map(|_| 4.0 * next() - 2.0).collect::<Vec<f64>>();
+        let members: Vec<Vec<f64>> = (0..m).map(|_| field()).collect();
+        let truth = field();
+        let weights = vec![1.0 / n as f64; n];
+        let mut tally = Tally::default();
+        tally.add_ensemble(&weights, &members, &truth, None, false);
+        let score = tally.score(false, m).unwrap();
+        let (mut crps, mut variance, mut squares) = (0.0, 0.0, 0.0);
+        for place in 0..n {
+            let own: Vec<f64> = members.iter().map(|f| f[place]).collect();
+            let o = truth[place];
+            let mut edges = own.clone();
+            edges.push(o);
+            edges.sort_by(f64::total_cmp);
+            for pair in edges.windows(2) {
+                let middle = 0.5 * (pair[0] + pair[1]);
+                let below = own.iter().filter(|x| **x <= middle).count() as f64 / m as f64;
+                let step = if middle >= o { 1.0 } else { 0.0 };
+                crps += (pair[1] - pair[0]) * (below - step).powi(2) / n as f64;
+            }
+            let mean = own.iter().sum::<f64>() / m as f64;
+            let spread = own.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (m as f64 - 1.0);
+            variance += spread / n as f64;
+            squares += (mean - o).powi(2) / n as f64;
+        }
+        assert!((score.crps - crps).abs() < 1e-12, "{} {crps}", score.crps);
+        assert!((score.rmse - squares.sqrt()).abs() < 1e-12);
+        let spread = (variance * (m as f64 + 1.0) / m as f64).sqrt();
+        assert!((score.spread.unwrap() - spread).abs() < 1e-12);
+    }
+}
+
+/// Members that are one and the same are that one, without spread; of two the mean is scored, and the first is scored
+/// as if it were alone.
+#[test]
+fn an_ensemble_of_one_network_is_that_network() {
+    use crate::train::tests::{archive, problem_from};
+    use crate::train::{Baseline, GraphKind, Task, initial};
+    let task = Task::Forecast { boundary_width: 1 };
+    let problem = problem_from(archive(60), task, GraphKind::Flat, Baseline::Momentum);
+    let network =
+        fitzroy_device::nn::Network::new(&problem.spec, fitzroy_device::nn::Recompute::None);
+    let network = network.unwrap();
+    let one = initial(&problem, &network, 1);
+    let two = initial(&problem, &network, 2);
+    let options = Options {
+        leads: 2,
+        from: None,
+        until: None,
+        starts_max: 4,
+        baselines: false,
+    };
+    let mut pool = fitzroy_device::nn::Pool::new(1);
+    let mut scored = |members: &[&[f32]]| {
+        let found = evaluate(&problem, members, &mut pool, &options, &mut |_, _| true);
+        found.unwrap().unwrap()
+    };
+    let (alone, twice) = (scored(&[&one]), scored(&[&one, &one]));
+    for lead in 0..2 {
+        let both = alone.methods[0].scores[lead]
+            .iter()
+            .zip(&twice.methods[0].scores[lead]);
+        for (a, b) in both {
+            assert!(
+                (a.rmse - b.rmse).abs() < 1e-12 && b.spread == Some(0.0),
+                "{a:?} {b:?}"
+            );
+            assert!((b.crps - b.mae).abs() < 1e-12 && a.spread.is_none());
+        }
+    }
+    let pair = scored(&[&one, &two]);
+    let member = pair.methods.iter().find(|m| m.method == "member").unwrap();
+    assert!(member.scores[1][0].spread.is_none());
+    assert_eq!(member.scores[1][0].rmse, alone.methods[0].scores[1][0].rmse);
+    let own = &pair.methods[0].scores[1][0];
+    assert!(own.spread.unwrap() > 0.0 && own.crps < member.scores[1][0].crps);
+}
+
+/// One variable by itself: a fifth less error is ahead, the other way round behind, the same level, a week too short.
+#[test]
+fn a_variable_stands_where_its_errors_are() {
+    let series = |factor: f64, n: usize, seed: u64| -> Vec<Vec<f64>> {
+        let mut next = noise(seed);
+        vec![
+            (0..n)
+                .map(|_| factor * (1.0 + 0.4 * (next() - 0.5)))
+                .collect(),
+        ]
+    };
+    let stands = |own: f64, n: usize| {
+        let found = found(24.0, [series(own, n, 1), series(1.0, n, 2)]);
+        (found.standing(1, 0, 0), found.standings(1))
+    };
+    assert_eq!(stands(0.8, 60), (Standing::Ahead, [1, 0, 0, 0]));
+    assert_eq!(stands(1.0, 60), (Standing::Level, [0, 1, 0, 0]));
+    assert_eq!(stands(1.25, 60), (Standing::Behind, [0, 0, 1, 0]));
+    assert_eq!(stands(0.8, 5), (Standing::Unknown, [0, 0, 0, 1]));
+}
+
+/// Seasons hold the initial times of their months, and the errors of these alone.
+#[test]
+fn seasons_are_those_of_initial_times() {
+    let errors = |n: usize| vec![(0..n).map(|k| (k * k) as f64).collect::<Vec<f64>>()];
+    assert!(seasons(&found(24.0, [errors(50), errors(50)])).is_empty());
+    // From the first of January: 59 days of winter, then the first of spring.
+    let all = seasons(&found(24.0, [errors(70), errors(70)]));
+    let told: Vec<(&str, usize)> = all.iter().map(|s| (s.name, s.n_starts)).collect();
+    assert_eq!(told, [("DJF", 59), ("MAM", 11)]);
+    let plain = (59..70).map(|k: u64| (k * k) as f64).sum::<f64>() / 11.0;
+    assert!((all[1].rmse[0][0][0] - plain.sqrt()).abs() < 1e-12);
+    assert_eq!(all[1].ratio(1, 0), 1.0);
 }

@@ -18,6 +18,7 @@
 //! Canay, Romano and Shaikh 2017 (blocks of dependent data, changes of sign); Berger 1982.
 
 use super::found::Evaluation;
+use fitzroy::Named;
 
 /// The largest chance with which an advantage counts. Neighbouring blocks are not quite
 /// independent: with errors alike for two days and blocks of a week a model without an advantage is
@@ -106,6 +107,55 @@ pub(super) fn chance(d: &[f64]) -> f64 {
     reached.count() as f64 / f64::from(all)
 }
 
+/// Where the model stands beside a rival, of one variable at one lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Ahead by more than chance.
+    Ahead,
+    /// No difference beyond chance.
+    Level,
+    /// Behind by more than chance.
+    Behind,
+    /// The initial times are too few to tell.
+    Unknown,
+}
+
+impl Named for Standing {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("ahead", Standing::Ahead),
+        ("level", Standing::Level),
+        ("behind", Standing::Behind),
+        ("unknown", Standing::Unknown),
+    ];
+}
+
+/// Where the model stands beside `rival`, by the test of the module for one variable alone, made
+/// either way.
+pub(super) fn standing(found: &Evaluation, rival: usize, lead: usize, channel: usize) -> Standing {
+    let lead_hours = (lead + 1) as f64 * found.step_hours;
+    let blocks = n_blocks(found.n_starts, found.span_hours(), lead_hours);
+    if blocks < BLOCKS_MIN {
+        return Standing::Unknown;
+    }
+    let of = |method: usize, k: usize| {
+        let block = k * found.n_starts / blocks..(k + 1) * found.n_starts / blocks;
+        let squares = &found.methods[method].series[lead][channel].squares;
+        squares[block].iter().sum::<f64>()
+    };
+    let d: Vec<f64> = (0..blocks)
+        .map(|k| log_ratio(of(rival, k), of(0, k)))
+        .collect();
+    let clear = |sign: f64| {
+        let d: Vec<f64> = d.iter().map(|x| sign * x - MARGIN).collect();
+        chance(&d) <= LEVEL
+    };
+    match (clear(1.0), clear(-1.0)) {
+        (true, _) => Standing::Ahead,
+        (_, true) => Standing::Behind,
+        _ => Standing::Level,
+    }
+}
+
 /// The model beside every method in `names`, at every judged lead.
 pub(super) fn comparisons(found: &Evaluation, names: &[&'static str]) -> Vec<Comparison> {
     let own = &found.methods[0];
@@ -127,7 +177,8 @@ pub(super) fn comparisons(found: &Evaluation, names: &[&'static str]) -> Vec<Com
             let block = |k: usize| k * found.n_starts / blocks..(k + 1) * found.n_starts / blocks;
             let mean = |errors: &[f64], k: usize| errors[block(k)].iter().sum::<f64>();
             let d = (0..blocks).map(|k| {
-                let ratios = own.squares[lead].iter().zip(&rival.squares[lead]);
+                let ratios = own.series[lead].iter().zip(&rival.series[lead]);
+                let ratios = ratios.map(|(a, b)| (&a.squares, &b.squares));
                 let sum: f64 = ratios.map(|(a, b)| log_ratio(mean(b, k), mean(a, k))).sum();
                 sum / channels as f64 - MARGIN
             });

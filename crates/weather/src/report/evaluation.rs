@@ -1,6 +1,7 @@
 //! The page of scores: does the model beat what costs nothing, where, and how does it look.
 
-use super::tables::{advantages, rain, scores};
+use super::ensemble::{spread, spread_figure};
+use super::tables::{advantages, by_season, rain, scores, standings};
 use crate::data::Channel;
 use crate::evaluate::{Evaluation, asked};
 use fitzroy::{Error, ErrorKind, Result};
@@ -174,6 +175,9 @@ pub fn evaluation_page(
         ("last forecast".into(), found.span.1.iso()),
         ("forecasts".into(), count(found.n_starts)),
     ];
+    if found.n_members > 1 {
+        page.facts.push(("members".into(), count(found.n_members)));
+    }
     page.verdict = Some(verdict(found));
     page.cards = cards(found);
     let style = Style::default();
@@ -193,6 +197,22 @@ pub fn evaluation_page(
     if found.compared() {
         let table = Block::Table(advantages(found));
         sections.insert(1, Section::new("Beyond chance", vec![table]));
+        let tables = (1..found.methods.len()).map(|m| Block::Table(standings(found, m)));
+        let section = Section::new("By variable and lead", tables.collect());
+        sections.insert(2, section.folded());
+    }
+    if found.n_members > 1 {
+        let figure = Block::Figure {
+            scene: spread_figure(found, &style),
+            caption: "Where the members are as uncertain as they say, their spread is the error of their mean. Below it \
+                      the ensemble is too sure of itself."
+                .into(),
+        };
+        let table = Block::Table(spread(found));
+        sections.push(Section::new("Spread and error", vec![figure, table]));
+    }
+    if let Some(table) = by_season(found) {
+        sections.push(Section::new("Seasons", vec![Block::Table(table)]).folded());
     }
     if let Some(table) = rain(found) {
         sections.push(Section::new("Rain", vec![Block::Table(table)]));

@@ -1,5 +1,6 @@
 //! Training and scores as figures and pages.
 
+mod ensemble;
 mod evaluation;
 mod history;
 mod rates;
@@ -10,6 +11,7 @@ mod training;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
+pub use ensemble::spread_figure;
 pub use evaluation::{evaluation_page, leads_figure, mapped, maps_figures};
 pub use history::{History, StepLine};
 pub use rates::{rates_figure, rates_page};

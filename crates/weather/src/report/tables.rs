@@ -1,11 +1,11 @@
 //! The tables of the page of scores.
 
 use crate::data::Channel;
-use crate::evaluate::{Comparison, Evaluation};
+use crate::evaluate::{Comparison, Evaluation, Standing, intervals, seasons};
 use fitzroy_report::figure::{count, said};
 use fitzroy_report::page::{Cell, Column, State, Table};
 
-fn titled(channel: &Channel) -> String {
+pub(super) fn titled(channel: &Channel) -> String {
     match channel.units.is_empty() {
         true => channel.label(),
         false => format!("{} ({})", channel.label(), channel.units),
@@ -46,6 +46,97 @@ pub(super) fn advantages(found: &Evaluation) -> Table {
     }
 }
 
+/// Where the model stands beside a method, variable by variable (rows) and lead by lead.
+pub(super) fn standings(found: &Evaluation, method: usize) -> Table {
+    let intervals = intervals(found);
+    let mut columns = vec![Column::text("variable")];
+    let leads = found.methods[0].scores.len();
+    for lead in 0..leads {
+        let hours = said((lead + 1) as f64 * found.step_hours);
+        columns.push(Column::number(&format!("{hours} h"), "ratio of RMSE"));
+    }
+    let mut rows = Vec::new();
+    for (k, channel) in found.channels.iter().enumerate() {
+        let mut row: Vec<Cell> = vec![titled(channel).into()];
+        for lead in 0..leads {
+            let rmse = |m: usize| found.methods[m].scores[lead][k].rmse;
+            let ratio = rmse(0) / rmse(method);
+            let between = intervals[method][lead][k].ratio;
+            let between = between.map_or(String::new(), |[low, high]| {
+                format!(" ({low:.2}–{high:.2})")
+            });
+            let cell = Cell::from(format!("{ratio:.3}{between}"));
+            row.push(match found.standing(method, lead, k) {
+                Standing::Ahead => cell.state(State::Good),
+                Standing::Behind => cell.state(State::Warn),
+                Standing::Level | Standing::Unknown => cell,
+            });
+        }
+        rows.push(row);
+    }
+    let [ahead, level, behind, unknown] = found.standings(method);
+    let told = match unknown {
+        0 => format!("ahead in {ahead} places, level in {level}, behind in {behind}"),
+        _ => "the initial times span too little to tell".into(),
+    };
+    let name = found.methods[method].method;
+    Table {
+        caption: format!("Beside {name}: {told}"),
+        columns,
+        rows,
+        note: format!(
+            "RMSE of the model over that of {name}, with 95 % intervals (block bootstrap over initial times). Marked: ahead \
+             or behind by half a percent and by more than chance, each variable and lead by itself."
+        ),
+        ..Table::default()
+    }
+}
+
+/// The model beside every method by season: geometric mean over variables of RMSE ratios.
+pub(super) fn by_season(found: &Evaluation) -> Option<Table> {
+    let seasons = seasons(found);
+    if seasons.is_empty() {
+        return None;
+    }
+    let mut columns = vec![
+        Column::text("season"),
+        Column::number("forecasts", "initial times"),
+        Column::number("hours", "hours ahead"),
+    ];
+    for method in &found.methods[1..] {
+        let meaning = format!("RMSE of the model over that of {}", method.method);
+        columns.push(Column::number(method.method, &meaning));
+    }
+    let mut rows = Vec::new();
+    for season in &seasons {
+        for lead in 0..found.methods[0].scores.len() {
+            let hours = said((lead + 1) as f64 * found.step_hours);
+            let mut row: Vec<Cell> = vec![
+                season.name.into(),
+                count(season.n_starts).into(),
+                hours.into(),
+            ];
+            row.extend((1..found.methods.len()).map(|m| {
+                let ratio = season.ratio(m, lead);
+                let cell = Cell::from(format!("{ratio:.3}"));
+                if ratio < 1.0 {
+                    cell
+                } else {
+                    cell.state(State::Warn)
+                }
+            }));
+            rows.push(row);
+        }
+    }
+    Some(Table {
+        caption: "RMSE of the model over that of others, geometric mean over variables".into(),
+        columns,
+        rows,
+        note: "By the months of the initial time. Errors of each variable are under by_season in scores.json.".into(),
+        ..Table::default()
+    })
+}
+
 /// Errors of all methods, variable by variable and lead by lead.
 pub(super) fn scores(found: &Evaluation) -> Table {
     let mut columns = vec![
@@ -56,10 +147,15 @@ pub(super) fn scores(found: &Evaluation) -> Table {
         let meaning = format!("root mean square error of {}", method.method);
         columns.push(Column::number(method.method, &meaning));
     }
+    columns.push(Column::number(
+        "95 %",
+        "interval of the model's root mean square error",
+    ));
     columns.push(Column::number("MAE", "mean absolute error of the model"));
     columns.push(Column::number("bias", "mean of forecast − truth"));
     columns.push(Column::number("ACC", "anomaly correlation of the model"));
     let mut rows = Vec::new();
+    let intervals = intervals(found);
     for (k, channel) in found.channels.iter().enumerate() {
         for lead in 0..found.methods[0].scores.len() {
             let own = &found.methods[0].scores[lead][k];
@@ -75,6 +171,11 @@ pub(super) fn scores(found: &Evaluation) -> Table {
                     cell
                 });
             }
+            let interval = intervals[0][lead][k].rmse;
+            let interval = interval.map_or("–".into(), |[low, high]| {
+                Cell::from(format!("{}–{}", said(low), said(high)))
+            });
+            row.push(interval);
             row.push(said(own.mae).into());
             row.push(said(own.bias).into());
             row.push(

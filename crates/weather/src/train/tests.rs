@@ -597,7 +597,9 @@ fn a_network_that_has_learnt_passes_and_one_that_has_not_fails() {
     let mut pool = fitzroy_device::nn::Pool::new(1);
     let mut scored = |parameters: &[f32]| {
         let found =
-            crate::evaluate::evaluate(&problem, parameters, &mut pool, &options, &mut |_, _| true);
+            crate::evaluate::evaluate(&problem, &[parameters], &mut pool, &options, &mut |_, _| {
+                true
+            });
         found.unwrap().unwrap()
     };
     let learner = Learner::new(

@@ -30,9 +30,10 @@ use std::sync::atomic::Ordering;
 pub(crate) struct EvaluateArgs {
     #[command(flatten)]
     data: Data,
-    /// Checkpoint, or a folder of them
-    #[arg(long, value_name = "FILE|DIR")]
-    checkpoint: PathBuf,
+    /// Checkpoint, or a folder of them; several, or a folder of members (train --members), are an
+    /// ensemble
+    #[arg(long, value_name = "FILE|DIR", required = true, num_args = 1..)]
+    checkpoint: Vec<PathBuf>,
     /// First initial time
     #[arg(long, value_name = "DATE")]
     test_start_time: Option<String>,
@@ -85,7 +86,7 @@ impl EvaluateArgs {
         Ok(Scoring {
             data: &self.data.data,
             reading: self.data.reading()?,
-            checkpoint: &self.checkpoint,
+            checkpoints: &self.checkpoint,
             options,
             strict: self.strict,
             channels: &self.channels,

@@ -68,13 +68,17 @@ pub(crate) struct TrainArgs {
     /// are the checkpoint's where nothing is said. With --resume-from, that goes on
     #[arg(long, value_name = "FILE|DIR")]
     init_from: Option<PathBuf>,
+    /// Train an ensemble: so many networks one after the other, with seeds from --seed on, in the
+    /// folders member-01, member-02, ... of --out
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) members: usize,
     /// Say where the time of 20 steps goes, and stop: profile.txt, and profile.json for
     /// chrome://tracing
     #[arg(long)]
     pub(super) profile: bool,
     /// Find a learning rate, and stop: the loss over 120 steps at growing rates, as a figure, and the
     /// rate that it suggests
-    #[arg(long, conflicts_with_all = ["profile", "dry_run", "resume_from"])]
+    #[arg(long, conflicts_with_all = ["profile", "dry_run", "resume_from", "members"])]
     pub(super) find_lr: bool,
     /// Say what would be trained, and whether it fits, and stop
     #[arg(long)]
@@ -424,12 +428,17 @@ impl TrainArgs {
         }
     }
 
-    fn start(&self) -> Start {
-        match (&self.resume_from, &self.init_from) {
-            (Some(path), _) => Start::Resume(path.clone()),
-            (None, Some(path)) => Start::Weights(path.clone()),
-            (None, None) => Start::Fresh,
+    pub(super) fn start(&self) -> Start {
+        match &self.resume_from {
+            Some(path) => Start::Resume(path.clone()),
+            None => self.fresh(),
         }
+    }
+
+    /// Where a training starts that has no checkpoint to go on from.
+    pub(super) fn fresh(&self) -> Start {
+        let from = self.init_from.clone();
+        from.map_or(Start::Fresh, Start::Weights)
     }
 
     fn weighting(&self) -> Result<Weighting> {

@@ -22,9 +22,10 @@ use std::path::PathBuf;
 pub(crate) struct PredictArgs {
     #[command(flatten)]
     data: Data,
-    /// Checkpoint, or a folder of them
-    #[arg(long, value_name = "FILE|DIR")]
-    checkpoint: PathBuf,
+    /// Checkpoint, or a folder of them; several, or a folder of members (train --members), are an
+    /// ensemble
+    #[arg(long, value_name = "FILE|DIR", required = true, num_args = 1..)]
+    checkpoint: Vec<PathBuf>,
     /// Time of the last known state
     #[arg(long, value_name = "DATE", required_unless_present = "target_time")]
     initial_time: Option<String>,
@@ -59,7 +60,7 @@ impl PredictArgs {
         let forecasting = Forecasting {
             data: &data,
             reading: self.data.reading()?,
-            checkpoint: &self.checkpoint,
+            checkpoints: &self.checkpoint,
             start: date("--initial-time", &self.initial_time)?,
             target: date("--target-time", &self.target_time)?,
             n_steps: self.num_steps,
@@ -84,11 +85,13 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
     args.machine.warn();
     let made = args.forecast(&*face::notes())?;
     let (start, last) = (made.start.iso(), made.times[made.times.len() - 1].iso());
+    let shown = |path: &PathBuf| path.display().to_string();
     let (file, steps) = (args.output.display().to_string(), args.num_steps);
     if args.machine.json {
         json::print(&json!({
             "file": file, "initial_time": start, "steps": steps, "last_time": last,
-            "checkpoint": made.checkpoint.display().to_string(),
+            "checkpoint": shown(&made.checkpoints[0]),
+            "checkpoints": made.checkpoints.iter().map(shown).collect::<Vec<String>>(),
         }));
     } else {
         terminal::out(format_args!(

@@ -8,15 +8,18 @@ use clap::{Args, FromArgMatches};
 use fitzroy::Result;
 use fitzroy_session::clock::Clock;
 use fitzroy_session::face::Face;
-use fitzroy_session::weather::{Trained, Training, pages};
-use fitzroy_weather::train::{BesideStart, Ended, Event, Found};
+use fitzroy_session::weather::{Start, Trained, Training, ensemble_folder, member_name, pages};
+use fitzroy_weather::train::{BesideStart, Ended, Event, Found, newest};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Trains.
 pub(crate) fn run(args: &TrainArgs) -> Result<Outcome> {
+    if args.members > 1 && !args.dry_run {
+        return ensemble(args);
+    }
     let gpu = args.machine.gpu()?;
     let threads = args.threads(gpu.is_some())?;
     args.machine.warn();
@@ -78,6 +81,10 @@ pub(crate) fn train(
     let mut found = matches(parser, words, &[])?;
     let args = TrainArgs::from_arg_matches_mut(&mut found);
     let args = args.expect("matches of the same flags");
+    if args.members > 1 && !args.dry_run {
+        let done = members(&args, stop, observer, face, &|_, _| {})?;
+        return Ok(members_json(&done));
+    }
     let (clock, gpu) = (Clock::start(), args.machine.gpu()?);
     let threads = args.threads(gpu.is_some())?;
     let training = Training::new(&args.request(threads)?, gpu, &**face)?;
@@ -97,6 +104,111 @@ pub(crate) fn train(
     let mut document = trained.document.clone();
     document["advice"] = json!(trained.advice());
     Ok(document)
+}
+
+/// Members that were trained, and the folder of all of them.
+struct Members {
+    folder: PathBuf,
+    documents: Vec<Value>,
+    /// How the last one ended.
+    ended: Ended,
+}
+
+/// Trains members one after the other, until all have ended or one does not end well. `begins` is
+/// told of each.
+fn members(
+    args: &TrainArgs,
+    stop: &AtomicBool,
+    observer: &(dyn Fn(&Event<'_>) + Sync),
+    face: &Arc<dyn Face>,
+    begins: &dyn Fn(usize, &Training),
+) -> Result<Members> {
+    let folder = ensemble_folder(args.out.as_deref().or(args.resume_from.as_deref()), face)?;
+    let (mut documents, mut last) = (Vec::new(), Ended::Finished);
+    for number in 1..=args.members {
+        let (clock, gpu) = (Clock::start(), args.machine.gpu()?);
+        let mut request = args.request(args.threads(gpu.is_some())?)?;
+        request.settings.seed += number as u64 - 1;
+        let own = folder.join(member_name(number));
+        let begun = args.resume_from.is_some() && !newest(&own).is_empty();
+        request.start = match (begun, args.start()) {
+            (true, _) => Start::Resume(own.clone()),
+            (false, Start::Resume(_)) => args.fresh(),
+            (false, start) => start,
+        };
+        let training = Training::new(&request, gpu, &**face)?;
+        begins(number, &training);
+        if let Some((found, ended)) = training.ended() {
+            documents.push(nothing_left_json(found, ended));
+            continue;
+        }
+        let opened = training.open(Some(&own), face)?;
+        let trained = training.run(&opened, (stop, clock), observer, args.profile, &**face)?;
+        let mut document = trained.document.clone();
+        document["advice"] = json!(trained.advice());
+        documents.push(document);
+        last = trained.outcome.ended;
+        if !matches!(last, Ended::Finished | Ended::Early | Ended::Profiled) {
+            break;
+        }
+    }
+    Ok(Members {
+        folder,
+        documents,
+        ended: last,
+    })
+}
+
+fn members_json(done: &Members) -> Value {
+    json!({
+        "out": done.folder.display().to_string(),
+        "ended": format!("{:?}", done.ended).to_lowercase(), "members": done.documents,
+    })
+}
+
+/// Trains an ensemble and says so.
+fn ensemble(args: &TrainArgs) -> Result<Outcome> {
+    args.machine.warn();
+    let (face, talks) = (face::notes(), args.machine.talks());
+    let stop = interrupt::catch_with("stopping: a checkpoint will be written")?;
+    let observer = |event: &Event<'_>| {
+        if talks {
+            tell(event, args.machine.verbose);
+        }
+    };
+    let begins = |number: usize, training: &Training| {
+        if talks {
+            let seed = training.settings.seed;
+            terminal::note(format_args!(
+                "member {number} of {}, seed {seed}",
+                args.members
+            ));
+        }
+    };
+    let done = members(args, &stop, &observer, &face, &begins)?;
+    if args.machine.json {
+        json::print(&members_json(&done));
+    } else {
+        for (k, member) in done.documents.iter().enumerate() {
+            terminal::out(format_args!(
+                "{}: {}, {} steps, best validation loss {}",
+                member_name(k + 1),
+                member["ended"].as_str().unwrap_or_default(),
+                member["steps"],
+                member["best_validation_loss"]
+                    .as_f64()
+                    .map_or("–".into(), |x| format!("{x:.5}")),
+            ));
+        }
+        terminal::out(format_args!("wrote {}", done.folder.display()));
+    }
+    let unwritten = |m: &Value| m["unwritten"].as_array().is_some_and(|all| !all.is_empty());
+    Ok(match done.ended {
+        Ended::Interrupted => Outcome::Interrupted,
+        Ended::Degenerate | Ended::Diverged => Outcome::NotPassed,
+        _ if done.documents.iter().any(unwritten) => Outcome::NotPassed,
+        _ => Outcome::Done,
+    })
 }
 
 /// Finds a learning rate.
