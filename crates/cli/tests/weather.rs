@@ -876,6 +876,71 @@ fn an_ensemble_is_trained_scored_and_forecast_with() {
         .complains(&["cannot be members of one ensemble", "task"]);
 }
 
+/// The model's own forecasts, given as those of others, have its scores; files that do not say when they were made, or
+/// are of other times, are refused.
+#[test]
+fn forecasts_of_others_are_one_more_column() {
+    let scratch = Scratch::new("weather-theirs");
+    synthetic(&scratch, "a.nc", &[]);
+    let flags = ["--variables", "U,TEM", "--max-steps", "4", "--out", "run"];
+    scratch.fitzroy(&train(&flags)).ends_with(0);
+    let predict = [
+        "weather",
+        "predict",
+        "--data",
+        "a.nc",
+        "--checkpoint",
+        "run",
+        "--num-steps",
+        "3",
+    ];
+    for (time, file) in [("2000-01-11T12", "f1.nc"), ("2000-01-11T18", "f2.nc")] {
+        let more = ["--initial-time", time, "--output", file];
+        scratch
+            .fitzroy(&[&predict[..], &more].concat())
+            .ends_with(0);
+    }
+    let evaluate = [
+        "weather",
+        "evaluate",
+        "--data",
+        "a.nc",
+        "--checkpoint",
+        "run",
+        "--leads",
+        "2",
+    ];
+    let more = ["--forecast", "f2.nc", "f1.nc", "--out", "scores", "--json"];
+    let scores = scratch
+        .fitzroy(&[&evaluate[..], &more].concat())
+        .ends_with(0)
+        .json();
+    assert_eq!(scores["forecasts"], 2);
+    assert_eq!(scores["first_start"], "2000-01-11T12:00");
+    let of = |method: &str| -> Vec<f64> {
+        let all = scores["scores"].as_array().expect("scores").iter();
+        let own = all.filter(|s| s["method"] == method);
+        own.map(|s| s["rmse"].as_f64().expect("a score")).collect()
+    };
+    let (own, theirs) = (of("model"), of("forecast"));
+    assert_eq!(own.len(), 8);
+    for (a, b) in own.iter().zip(&theirs) {
+        assert!((a / b - 1.0).abs() < 1e-3, "{own:?} {theirs:?}");
+    }
+    let page = fs::read_to_string(scratch.0.join("scores/report.html")).expect("a page");
+    assert!(page.contains("Beside forecast: "));
+    let said = scratch.fitzroy(&[&evaluate[..], &["--forecast", "a.nc"]].concat());
+    said.ends_with(2)
+        .complains(&["--forecast a.nc", "when the forecast was made"]);
+    let said = scratch.fitzroy(&[&evaluate[..], &["--forecast", "f1.nc", "f1.nc"]].concat());
+    said.ends_with(2)
+        .complains(&["two files are of 2000-01-11T12:00"]);
+    let late = ["--test-start-time", "2000-01-12", "--forecast", "f1.nc"];
+    let said = scratch.fitzroy(&[&evaluate[..], &late].concat());
+    said.ends_with(2)
+        .complains(&["for which --forecast has all times"]);
+}
+
 /// A network that has not learnt is called ahead of nothing; the end of its training says so, too.
 #[test]
 fn an_untrained_network_does_not_pass() {

@@ -1,14 +1,14 @@
 //! A checkpoint scored beside its rivals.
 
-use super::{find_members, pages, read_for, saved_split};
+use super::{channels_of, find_members, pages, read_for, saved_split};
 use crate::face::{Face, Note};
 use crate::folder::Folder;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::nn::Pool;
-use fitzroy_weather::data::{Asked, Split, Splits};
+use fitzroy_weather::data::{Asked, Chosen, Forecasts, Reading, Split, Splits};
 use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate};
 use fitzroy_weather::report::mapped;
-use fitzroy_weather::train::Problem;
+use fitzroy_weather::train::{Checkpoint, Problem};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +23,8 @@ pub struct Scoring<'a> {
     pub checkpoints: &'a [PathBuf],
     /// Leads, initial times and rivals.
     pub options: Options,
+    /// Files with forecasts of others.
+    pub forecasts: &'a [PathBuf],
     /// Whether the tuned linear model must be among the rivals.
     pub strict: bool,
     /// Variables or channels that are drawn as maps.
@@ -48,6 +50,19 @@ pub struct Scored {
 }
 
 impl Scoring<'_> {
+    /// The forecasts of others.
+    fn theirs(&self, problem: &Problem, checkpoint: &Checkpoint) -> Result<Forecasts> {
+        let (variables, levels) = channels_of(checkpoint);
+        let saved = Reading::from_json(&checkpoint.reading)?;
+        let chosen = Chosen {
+            variables,
+            levels,
+            reading: self.reading.over(saved),
+        };
+        let (archive, scales) = (&problem.archive, &problem.normaliser);
+        Forecasts::read(self.forecasts, &chosen, archive, scales)
+    }
+
     /// Scores; none if `progress`, which is told how many of how many forecasts are made, ended it by
     /// false.
     ///
@@ -85,7 +100,11 @@ impl Scoring<'_> {
             .iter()
             .map(|found| found.checkpoint.best_parameters())
             .collect();
-        let scored = evaluate(&problem, &members, &mut pool, &self.options, progress)?;
+        let options = Options {
+            forecasts: self.theirs(&problem, &found.checkpoint)?,
+            ..self.options.clone()
+        };
+        let scored = evaluate(&problem, &members, &mut pool, &options, progress)?;
         let Some(evaluation) = scored else {
             return Ok(None);
         };

@@ -6,7 +6,7 @@ use super::merge::Merged;
 use super::missing::Missing;
 use super::names::Names;
 use super::parts::Parts;
-use super::times::usual_step;
+use super::times::{RECORDS_MIN, check_number, usual_step};
 use crate::files::Region;
 use crate::graph::{Place, Points};
 use crate::time::Time;
@@ -184,8 +184,19 @@ impl Archive {
         chosen: &Chosen,
         memory_bytes: Option<u64>,
     ) -> Result<(Self, Contents)> {
+        Self::read_at_least(RECORDS_MIN, paths, chosen, memory_bytes)
+    }
+
+    /// The same, of as few as `least` times.
+    pub(super) fn read_at_least(
+        least: usize,
+        paths: &[PathBuf],
+        chosen: &Chosen,
+        memory_bytes: Option<u64>,
+    ) -> Result<(Self, Contents)> {
         let parts = Parts::open(paths, &chosen.reading)?;
         let merged = Merged::new(&parts, chosen)?;
+        check_number(&merged.times, least)?;
         let axes = &parts.all[0].file.axes;
         let mut archive = Archive {
             step_s: 0,

@@ -6,7 +6,7 @@ use super::check::is_number;
 use super::merge::Merged;
 use super::missing::Missing;
 use super::parts::{Part, Parts};
-use super::times::usual_step;
+use super::times::{RECORDS_MIN, check_number, usual_step};
 use crate::files::{Dims, Held};
 use crate::time::Time;
 use fitzroy::Result;
@@ -99,6 +99,10 @@ impl Inspection {
     pub fn new(paths: &[PathBuf], chosen: &Chosen) -> Result<Self> {
         let parts = Parts::open(paths, &chosen.reading)?;
         let merged = Merged::new(&parts, chosen);
+        let merged = merged.and_then(|merged| {
+            check_number(&merged.times, RECORDS_MIN)?;
+            Ok(merged)
+        });
         let mut notes: Vec<String> = Vec::new();
         let mut others: Vec<String> = Vec::new();
         let mut times: Vec<Time> = Vec::new();

@@ -3,7 +3,7 @@
 use super::archive::{Channel, Chosen, KNOWN};
 use super::names::{Meaning, Names};
 use super::parts::{Part, Parts};
-use super::times::{check_number, check_order, common};
+use super::times::{check_order, common};
 use crate::files::{Dims, Held};
 use crate::time::Time;
 use fitzroy::{Error, Result};
@@ -68,7 +68,6 @@ impl Merged {
             course.order(parts)?;
         }
         let times = common(&courses, &mut notes)?;
-        check_number(&times)?;
         Ok(Merged {
             courses,
             times,

@@ -76,8 +76,12 @@ pub(super) fn check_order(part: &Part) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn check_number(times: &[Time]) -> Result<()> {
-    if times.len() < 4 {
+/// A window to learn from, and one to look at.
+pub(super) const RECORDS_MIN: usize = 4;
+
+/// Refuses fewer times than are needed.
+pub(super) fn check_number(times: &[Time], least: usize) -> Result<()> {
+    if times.len() < least {
         return Err(Error::data(format!(
             "{} records are too few to learn from",
             times.len()

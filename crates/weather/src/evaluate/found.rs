@@ -12,7 +12,7 @@ use crate::time::Time;
 pub struct Scored {
     /// `model` (of an ensemble the mean), `persistence`, `climatology`, `start` (what the network
     /// corrects, without the network), `linear` (a ridge regression whose penalty the validation
-    /// records chose), or `member` (the first of an ensemble).
+    /// records chose), `forecast` (of others), or `member` (the first of an ensemble).
     pub method: &'static str,
     /// Lead by lead, channel by channel.
     pub scores: Vec<Vec<Score>>,
@@ -70,6 +70,13 @@ impl Evaluation {
     /// The model beside what it must be ahead of, at every lead to 48 hours.
     pub fn comparisons(&self) -> Vec<Comparison> {
         comparisons(self, &RIVALS)
+    }
+
+    /// The same, and beside the forecasts of others.
+    pub fn shown(&self) -> Vec<Comparison> {
+        let mut all = self.comparisons();
+        all.extend(self.beside("forecast"));
+        all
     }
 
     /// The model beside a method, at every lead to 48 hours.

@@ -123,7 +123,7 @@ pub fn document(evaluation: &Evaluation) -> Value {
             }
         }
     }
-    let comparisons = evaluation.comparisons();
+    let comparisons = evaluation.shown();
     let comparisons = comparisons.iter().map(|c| {
         json!({
             "rival": c.rival, "lead_hours": c.lead_hours, "rmse_ratio": c.ratio,
@@ -212,7 +212,7 @@ pub fn table(evaluation: &Evaluation) -> String {
             out.push('\n');
         }
     }
-    for c in evaluation.comparisons() {
+    for c in evaluation.shown() {
         let chance = c.chance.map_or("unknown".into(), |p| format!("{p:.3}"));
         let _ = writeln!(
             out,

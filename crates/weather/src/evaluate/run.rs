@@ -4,7 +4,7 @@ use super::baselines::Ridges;
 use super::forecast::{force, restored};
 use super::found::{Evaluation, Scored};
 use super::scores::Tally;
-use crate::data::{Channel, Climatology, FORCINGS, Linear, Split, forcings};
+use crate::data::{Channel, Climatology, FORCINGS, Forecasts, Linear, Split, forcings};
 use crate::time::Time;
 use crate::train::{Predictor, Problem, untrained};
 use fitzroy::{Error, ErrorKind, Result};
@@ -24,6 +24,8 @@ pub struct Options {
     pub starts_max: usize,
     /// Whether the baselines are scored too.
     pub baselines: bool,
+    /// Forecasts of others; where there are some, the initial times are theirs.
+    pub forecasts: Forecasts,
 }
 
 /// Scores a model, or an ensemble of several sets of parameters of one network.
@@ -53,12 +55,29 @@ pub fn evaluate(
     };
     let mut starts: Vec<u32> = problem.windows(Split::Test, leads).0;
     starts.retain(inside);
+    let theirs = &options.forecasts;
+    if !theirs.is_empty() {
+        starts.retain(|t| {
+            let t = *t as usize;
+            let has = |k| {
+                theirs
+                    .state(archive.times[t], archive.times[t + k])
+                    .is_some()
+            };
+            (1..=leads).all(has)
+        });
+    }
     if starts.is_empty() {
         return Err(Error::new(
             ErrorKind::Data,
             format!(
-                "no forecast of {leads} steps starts between the dates inside of the test split \
+                "no forecast of {leads} steps {}starts between the dates inside of the test split \
                  ({} to {})",
+                if theirs.is_empty() {
+                    ""
+                } else {
+                    "for which ⟨forecast⟩ has all times "
+                },
                 archive.times[problem.splits.test.start].iso(),
                 archive.times[problem.splits.test.end - 1].iso()
             ),
@@ -77,7 +96,7 @@ pub fn evaluate(
         ensemble.push((predictor, *parameters));
     }
     for (count, &start) in starts.iter().enumerate() {
-        scorer.add(problem, pool, &mut ensemble, start as usize);
+        scorer.add(problem, pool, (&mut ensemble, theirs), start as usize);
         if !progress(count + 1, starts.len()) {
             return Ok(None);
         }
@@ -133,6 +152,9 @@ impl Scorer {
                 ridges = Some(Ridges::tuned(problem, leads));
             }
         }
+        if !options.forecasts.is_empty() {
+            methods.push("forecast");
+        }
         if n_members > 1 {
             methods.push("member");
         }
@@ -164,7 +186,7 @@ impl Scorer {
         &mut self,
         problem: &Problem,
         pool: &mut Pool,
-        ensemble: &mut [(Predictor, &[f32])],
+        (ensemble, theirs): (&mut [(Predictor, &[f32])], &Forecasts),
         t: usize,
     ) {
         let archive = &problem.archive;
@@ -195,6 +217,11 @@ impl Scorer {
             for (method, name) in self.methods.clone().into_iter().enumerate().skip(1) {
                 match name {
                     "persistence" => self.tally(problem, method, lead, t, &[archive.record(t)]),
+                    "forecast" => {
+                        let state = theirs.state(archive.times[t], archive.times[t + lead + 1]);
+                        let Some(state) = state else { continue };
+                        self.tally(problem, method, lead, t, &[state]);
+                    }
                     "member" => self.tally(problem, method, lead, t, &states[..1]),
                     "climatology" => {
                         let Some(usual) = &self.climatology else {

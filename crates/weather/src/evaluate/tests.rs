@@ -258,6 +258,7 @@ fn scores_are_those_of_plain_loops() {
             until: None,
             starts_max: 0,
             baselines: true,
+            forecasts: crate::data::Forecasts::default(),
         };
         let mut pool = fitzroy_device::nn::Pool::new(1);
         let found = evaluate(
@@ -302,6 +303,7 @@ fn a_checkpoint_remembers_climatology() {
         until: None,
         starts_max: 0,
         baselines: true,
+        forecasts: crate::data::Forecasts::default(),
     };
     let scored = |archive: Archive, splits: Splits| {
         let restored = Problem::restore(archive, splits, &checkpoint).unwrap();
@@ -462,6 +464,7 @@ fn an_ensemble_of_one_network_is_that_network() {
         until: None,
         starts_max: 4,
         baselines: false,
+        forecasts: crate::data::Forecasts::default(),
     };
     let mut pool = fitzroy_device::nn::Pool::new(1);
     let mut scored = |members: &[&[f32]]| {

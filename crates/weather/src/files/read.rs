@@ -38,6 +38,8 @@ pub struct FieldFile {
     pub names: Vec<String>,
     /// What was read otherwise than it stands in the file.
     pub notes: Vec<String>,
+    /// When it was forecast, where it says so.
+    pub initial: Option<Time>,
     /// Which point of the file each latitude is.
     rows: Vec<usize>,
     /// Which point of the file each longitude is.
@@ -91,6 +93,7 @@ impl FieldFile {
         region: Option<&Region>,
     ) -> Result<Self> {
         let (time_dim, times, calendar) = times(&source, layout, known)?;
+        let initial = initial(&source, layout, &times);
         let found = match curved(&source, layout)? {
             Some(_) if region.is_some() => {
                 return Err(Error::data(
@@ -111,6 +114,7 @@ impl FieldFile {
         let (variables, others) = grid.held(&source)?;
         Ok(FieldFile {
             source,
+            initial,
             axes: Axes {
                 times,
                 lat: found.lat,
@@ -227,4 +231,28 @@ fn times(
     let calendar = array.text("calendar").unwrap_or_default();
     let times = from_cf(&array.all()?, &units, &calendar)?;
     Ok((dim.map(str::to_string), times, calendar))
+}
+
+/// When the forecast of a file was made: a time of one place beside those of its fields, or what an
+/// attribute of the file says.
+fn initial(source: &Source, layout: &Layout, times: &[Time]) -> Option<Time> {
+    let beside = layout.arrays.iter().filter(|array| {
+        let one = array.shape.iter().product::<usize>() == 1;
+        array.role == Some(Role::Time) && one
+    });
+    let read = |name: &str| {
+        let array = source.array(name).ok()?;
+        let (units, calendar) = (array.text("units")?, array.text("calendar"));
+        let found = from_cf(&array.all().ok()?, &units, &calendar.unwrap_or_default());
+        found.ok()?.first().copied()
+    };
+    let mut found = beside.filter_map(|array| read(&array.name));
+    // The only time of a file is that of its field.
+    let told = found.find(|time| times != [*time]);
+    let named = || {
+        let names = ["initial_time", "forecast_reference_time", "init_time"];
+        let text = names.iter().find_map(|name| source.attribute(name))?;
+        Time::parse(text.trim_end_matches('Z')).ok()
+    };
+    told.or_else(named)
 }

@@ -65,6 +65,14 @@ impl Source {
         names.into_iter().filter(|n| !n.contains('/')).collect()
     }
 
+    /// An attribute of a whole NetCDF-4 file that is text.
+    pub(super) fn attribute(&self, name: &str) -> Option<String> {
+        match self {
+            Source::Hdf5(file, _) => file.attr_string(name).ok(),
+            Source::Classic(_) | Source::Zarr(_) => None,
+        }
+    }
+
     /// An array by its name.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ const MAPS_EACH: usize = 6;
 /// Hours ahead of the maps, if so many were forecast.
 const MAPS_HOURS: f64 = 24.0;
 /// Methods that set the height of the charts; others can explode.
-const FRAMING: [&str; 3] = ["model", "persistence", "climatology"];
+const FRAMING: [&str; 4] = ["model", "persistence", "climatology", "forecast"];
 
 /// RMSE by lead of every method, variable by variable. The axis ends a little above the model,
 /// persistence and climatology; a line that goes further is cut there.

@@ -38,7 +38,7 @@ pub(super) fn advantages(found: &Evaluation) -> Table {
     Table {
         caption: "The model beside what it must be ahead of".into(),
         columns,
-        rows: found.comparisons().iter().map(row).collect(),
+        rows: found.shown().iter().map(row).collect(),
         note: "A marked number does not meet what is asked for. – means that the initial times \
                span too little to tell."
             .into(),

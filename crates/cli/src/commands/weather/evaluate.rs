@@ -9,6 +9,7 @@ use fitzroy::Result;
 use fitzroy_session::clock::Clock;
 use fitzroy_session::face::Face;
 use fitzroy_session::weather::{Scored, Scoring};
+use fitzroy_weather::data::Forecasts;
 use fitzroy_weather::evaluate::{Evaluation, Options, table};
 use fitzroy_weather::time::Time;
 use std::path::PathBuf;
@@ -22,8 +23,8 @@ use std::sync::atomic::Ordering;
     run/best.safetensors --leads 8 --strict\n\n\
     Scores the test split beside persistence, climatology, the start of training (the linear model\n\
     in the checkpoint, which the network corrects) and a linear model of the 3 x 3 neighbourhood\n\
-    whose penalty the validation records choose for each lead. Climatology and the tuned model are\n\
-    left out where the data do not hold the training records.\n\
+    whose penalty the validation records choose for each lead. Where the data do not hold the\n\
+    training records, the tuned model is left out, and climatology is the checkpoint's.\n\
     --strict ends with 1 unless the model is ahead of persistence, of its start and of the tuned\n\
     model at every lead to 48 hours: on every variable, and in the mean by more than chance."
 )]
@@ -46,6 +47,11 @@ pub(crate) struct EvaluateArgs {
     /// Initial times at most, evenly spread; 0: all
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_starts: usize,
+    /// Forecasts of others as one more column: a file for each initial time, with the times that it is
+    /// for and, as forecast_reference_time or attribute initial_time, when it was made; scored are the
+    /// initial times that have one
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    forecast: Vec<PathBuf>,
     /// Score the baselines too (the default)
     #[arg(long, hide = true, conflicts_with = "no_baselines")]
     baselines: bool,
@@ -82,12 +88,14 @@ impl EvaluateArgs {
             until: date("--test-end-time", &self.test_end_time)?,
             starts_max: self.max_starts,
             baselines: !self.no_baselines,
+            forecasts: Forecasts::default(),
         };
         Ok(Scoring {
             data: &self.data.data,
             reading: self.data.reading()?,
             checkpoints: &self.checkpoint,
             options,
+            forecasts: &self.forecast,
             strict: self.strict,
             channels: &self.channels,
             pictures: self.visualizations,

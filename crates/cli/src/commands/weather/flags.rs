@@ -32,10 +32,10 @@ pub(crate) struct TrainArgs {
     /// Folder for the results [default: a fresh weather-1, weather-2, ...]
     #[arg(long, visible_alias = "output-dir", value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
-    /// Variables to use [default: those known, else all]
+    /// Variables to use [default: those known, else all; with --init-from the checkpoint's]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     variables: Vec<String>,
-    /// Levels to use, hPa [default: all]
+    /// Levels to use, hPa [default: all; with --init-from the checkpoint's]
     #[arg(long, value_name = "HPA", value_delimiter = ',')]
     levels: Vec<f64>,
     /// What to learn
