@@ -42,6 +42,8 @@ pub enum FindingKind {
     RewriteUndone,
     /// A lower precision was not good enough, and f64 was used.
     PrecisionRaised,
+    /// A GPU failed, and others made its draws.
+    DeviceLost,
     /// Independence proposals would not have been right or not have been worth it.
     ProposalsRefused,
     /// Solutions of differential equations took almost all the steps that they may.
@@ -53,7 +55,7 @@ pub enum FindingKind {
 }
 
 /// What every kind of finding weighs, if it does not say otherwise, and the advice.
-const ADVICE: [(FindingKind, Weight, Advice); 21] = [
+const ADVICE: [(FindingKind, Weight, Advice); 22] = [
     (
         FindingKind::NonFinite,
         Weight::Refusal,
@@ -194,6 +196,14 @@ const ADVICE: [(FindingKind, Weight, Advice); 21] = [
         Advice::plain(
             "the draws are right, made in f64; ask for ⟨precision f64⟩, or centre and scale data \
              with large offsets",
+        ),
+    ),
+    (
+        FindingKind::DeviceLost,
+        Weight::Remark,
+        Advice::plain(
+            "the draws are right: other GPUs went on from what it had handed back; before it is used \
+             again look at `nvidia-smi -q` and the system's log (`dmesg`)",
         ),
     ),
     (

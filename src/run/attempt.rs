@@ -7,7 +7,7 @@ use super::posterior::{self, CoordinateChoice, ModelPosterior};
 use super::records::{ModelRecords, Shared, Told, whole};
 use super::subject::Subject;
 use super::watch::Watch;
-use super::{Caller, Outcome, Settings, initial, prior, solutions, start, trace};
+use super::{Caller, Device, Outcome, Settings, initial, prior, solutions, start, trace};
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
 use crate::fit::sample::{self, Run};
@@ -96,7 +96,7 @@ fn attempt(
     if posterior.is_refused() {
         return Ok(None);
     }
-    posterior.on(&settings.device, sampler.chains, settings.precision)?;
+    posterior.on(&settings.device, settings.precision)?;
     let first = Arc::clone(posterior.compiled());
     let mut settings = Cow::Borrowed(settings);
     if !settings.initvals.is_empty() {
@@ -142,6 +142,7 @@ fn attempt(
     timing.collecting = (caller.now)() - ended;
     let mut findings: Vec<Finding> = posterior.finding().cloned().into_iter().collect();
     findings.extend(raised);
+    findings.extend(lost(&settings.device));
     findings.extend(solutions::cut(&compiled, &some)?);
     findings.extend(found_by_sampler(&run));
     Ok(Some(Outcome {
@@ -164,6 +165,21 @@ fn attempt(
         compiled: Some(compiled),
         kept,
     }))
+}
+
+/// GPUs that failed while others took over their chains.
+fn lost(device: &Device) -> impl Iterator<Item = Finding> {
+    device.records().filter_map(|record| {
+        let made = record.transitions();
+        let (label, why) = (&record.label, record.failed()?);
+        let fact = format!("{label} failed after {made} transitions: {why}");
+        Some(Finding::new(
+            FindingKind::DeviceLost,
+            made as f64,
+            label.clone(),
+            fact,
+        ))
+    })
 }
 
 /// What the sampler itself has to say of a run.

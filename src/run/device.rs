@@ -1,8 +1,9 @@
-//! What a run is made on: threads of this process, or a machine for kernels, and how many of its
+//! What a run is made on: threads of this process, or machines for kernels, and how many of their
 //! threads a chain gets there.
 
-use crate::fit::sample::kernel::{Lower, Remote};
-use fitzroy_device::gpu::text::Source;
+use super::plan::Inventory;
+use crate::fit::sample::kernel::{Lower, Record, Remote, Worker};
+use fitzroy_device::gpu::text::{Precision, Source};
 use fitzroy_device::gpu::{Gpu, MOST_MEMBERS, Machine};
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -20,10 +21,20 @@ pub enum Team {
 }
 
 /// Where the transitions of a run are made.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Device {
-    machine: Option<Arc<Mutex<dyn Machine>>>,
+    /// One, unless it is several machines.
+    places: Vec<Place>,
     team: Team,
+}
+
+/// This process, or a machine for kernels.
+#[derive(Clone)]
+struct Place {
+    machine: Option<Arc<Mutex<dyn Machine>>>,
+    record: Arc<Record>,
+    speed: f64,
+    most_chains: usize,
     multiprocessors: usize,
     memory_bytes: u64,
     budget_ns: Option<u64>,
@@ -107,30 +118,65 @@ impl Load {
     }
 }
 
+impl Default for Device {
+    fn default() -> Self {
+        Device::threads()
+    }
+}
+
 impl Device {
+    fn at(machine: Option<Arc<Mutex<dyn Machine>>>) -> Self {
+        let place = Place {
+            machine,
+            record: Arc::default(),
+            speed: 1.0,
+            most_chains: usize::MAX,
+            multiprocessors: 0,
+            memory_bytes: 0,
+            budget_ns: None,
+        };
+        Device {
+            places: vec![place],
+            team: Team::default(),
+        }
+    }
+
     /// Threads of this process.
     pub fn threads() -> Self {
-        Self::default()
+        Self::at(None)
     }
 
     /// A machine for kernels.
     pub fn machine(machine: impl Machine + 'static) -> Self {
-        Device {
-            machine: Some(Arc::new(Mutex::new(machine))),
-            ..Self::default()
-        }
+        Self::at(Some(Arc::new(Mutex::new(machine))))
     }
 
     /// A GPU: with all multiprocessors whose blocks can wait for each other, and with launches as short as
-    /// its watchdog asks for.
-    pub fn gpu(gpu: Gpu) -> Self {
+    /// its watchdog asks for; as fast as it is predicted to be in `precision`.
+    pub fn gpu(gpu: Gpu, precision: Precision) -> Self {
         let (multiprocessors, description) = (gpu.meeting(), &gpu.description);
         let budget_ns = description.launch_budget_ns();
         let memory_bytes = description.free_bytes.unwrap_or(description.memory_bytes);
+        let inventory = Inventory::of(description, precision);
         Self::machine(gpu)
             .with_multiprocessors(multiprocessors)
             .with_memory_bytes(memory_bytes)
             .with_budget_ns(budget_ns)
+            .with_speed(inventory.seconds(1.0).recip())
+            .with_label(inventory.label)
+    }
+
+    /// All of these machines, which share the chains of a run by their speeds. The draws are those of one.
+    pub fn several(machines: impl IntoIterator<Item = Device>) -> Self {
+        let mut machines = machines.into_iter();
+        let mut all = machines.next().unwrap_or_default();
+        all.places.extend(machines.flat_map(|one| one.places));
+        all
+    }
+
+    fn with(mut self, change: impl Fn(&mut Place)) -> Self {
+        self.places.iter_mut().for_each(change);
+        self
     }
 
     /// The same with other teams.
@@ -140,34 +186,89 @@ impl Device {
 
     /// The same with so many multiprocessors whose blocks can wait for each other.
     pub fn with_multiprocessors(self, multiprocessors: usize) -> Self {
-        Device {
-            multiprocessors,
-            ..self
-        }
+        self.with(|place| place.multiprocessors = multiprocessors)
     }
 
     /// The same with so many bytes of memory.
     pub fn with_memory_bytes(self, memory_bytes: u64) -> Self {
-        Device {
-            memory_bytes,
-            ..self
-        }
+        self.with(|place| place.memory_bytes = memory_bytes)
     }
 
     /// The same where launches begin no further transition after so many nanoseconds: for a GPU whose
     /// watchdog ends long kernels. A single transition is never cut.
     pub fn with_budget_ns(self, budget_ns: Option<u64>) -> Self {
-        Device { budget_ns, ..self }
+        self.with(|place| place.budget_ns = budget_ns)
     }
 
-    /// Whether it is a machine for kernels.
+    /// The same with another speed; among several machines only ratios count.
+    pub fn with_speed(self, speed: f64) -> Self {
+        self.with(|place| place.speed = speed)
+    }
+
+    /// The same with memory for so many chains.
+    pub fn with_most_chains(self, most_chains: usize) -> Self {
+        self.with(|place| place.most_chains = most_chains)
+    }
+
+    /// The same under another name, with a record of its own.
+    pub fn with_label(self, label: impl Into<String>) -> Self {
+        let record = Arc::new(Record::new(label));
+        self.with(|place| place.record = Arc::clone(&record))
+    }
+
+    /// Whether it is a machine for kernels, or several.
     pub fn is_machine(&self) -> bool {
-        self.machine.is_some()
+        self.places[0].machine.is_some()
+    }
+
+    /// The speed of each machine.
+    pub fn speeds(&self) -> impl Iterator<Item = f64> {
+        self.places.iter().map(|place| place.speed)
+    }
+
+    /// What each machine has done; nothing is known of threads.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        let machines = self.places.iter().filter(|place| place.machine.is_some());
+        machines.map(|place| &*place.record)
     }
 
     /// Threads to a chain, for `chains` chains of `dim` coordinates with `n_operations` elements
-    /// computed for a gradient.
+    /// computed for a gradient; of several machines on the first.
     pub fn team(&self, dim: usize, n_operations: f64, chains: usize) -> usize {
+        self.places[0].team(self.team, dim, n_operations, chains)
+    }
+
+    /// What advances the chains of `source`, or of `lower` while that agrees, in `dim` coordinates with
+    /// `n_operations` elements computed for a gradient; none on threads.
+    pub(super) fn remote<'a>(
+        &'a self,
+        source: Arc<Source>,
+        lower: Option<Lower<'a>>,
+        n_operations: f64,
+    ) -> Option<Remote<'a>> {
+        let dim = source.dim;
+        let worker = |place: &'a Place| {
+            let team = self.team;
+            Some(Worker {
+                machine: place.machine.as_deref()?,
+                record: &place.record,
+                speed: place.speed,
+                most_chains: place.most_chains,
+                team: Box::new(move |n| place.team(team, dim, n_operations, n)),
+                budget_ns: place.budget_ns,
+            })
+        };
+        let workers: Vec<Worker<'a>> = self.places.iter().filter_map(worker).collect();
+        (!workers.is_empty()).then_some(Remote {
+            source,
+            lower,
+            workers,
+        })
+    }
+}
+
+impl Place {
+    fn team(&self, asked: Team, dim: usize, n_operations: f64, chains: usize) -> usize {
         let load = Load {
             dim,
             n_operations,
@@ -175,28 +276,11 @@ impl Device {
             multiprocessors: self.multiprocessors,
             memory_bytes: self.memory_bytes,
         };
-        match self.team {
+        match asked {
             Team::Auto => load.team(),
             Team::Threads(n) => n,
             Team::Sharded => load.sharded().unwrap_or(BLOCK_TEAM),
         }
-    }
-
-    /// What advances the chains of `source`, or of `lower` while that agrees; none on threads.
-    pub(super) fn remote<'a>(
-        &'a self,
-        source: Arc<Source>,
-        lower: Option<Lower<'a>>,
-        team: usize,
-    ) -> Option<Remote<'a>> {
-        let machine = self.machine.as_deref()?;
-        Some(Remote {
-            source,
-            lower,
-            machine,
-            team,
-            budget_ns: self.budget_ns,
-        })
     }
 }
 

@@ -1,9 +1,9 @@
 //! The kernel of a run before there is a run: its text, and what it takes of a machine's memory.
 
-use super::Settings;
 use super::attempt::allowed;
 use super::compiled::Terms;
 use super::posterior::ModelPosterior;
+use super::{Device, Settings};
 use crate::Result;
 use crate::fit::sample::{self, Posterior as _};
 use crate::model::joint::Joint;
@@ -57,6 +57,19 @@ impl KernelMemory {
             n_operations: compiled.n_operations(),
             plates: posterior.plates(),
         })
+    }
+
+    /// The same on another device.
+    pub fn on(&self, device: Device) -> KernelMemory {
+        KernelMemory {
+            source: Arc::clone(&self.source),
+            settings: Settings {
+                device,
+                ..self.settings.clone()
+            },
+            plates: self.plates.clone(),
+            ..*self
+        }
     }
 
     /// Threads to each of `n_chains` chains.

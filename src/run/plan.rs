@@ -9,6 +9,7 @@ use super::posterior::ModelPosterior;
 use crate::Result;
 use crate::fit::sample::Target;
 use crate::model::joint::Joint;
+use fitzroy_device::gpu::Description;
 use fitzroy_device::gpu::text::Precision;
 
 /// What a run asks of a device.
@@ -103,6 +104,18 @@ pub fn weigh(cost: &str, cpu_s: f64, gpu_s: f64, gpu: &Inventory) -> Plan {
 }
 
 impl Inventory {
+    /// What the driver says of a GPU, of which kernels would compute in `precision`.
+    pub fn of(description: &Description, precision: Precision) -> Inventory {
+        Inventory {
+            label: format!("cuda:{}", description.index),
+            multiprocessors: description.multiprocessors,
+            memory_bytes: description.memory_bytes,
+            clock_mhz: description.clock_mhz,
+            f64_per_clock: description.f64_per_clock(),
+            precision,
+        }
+    }
+
     /// Clocks of `n_operations` elementwise operations that all multiprocessors share.
     fn clocks(&self, n_operations: f64) -> f64 {
         let per_clock = match self.precision {

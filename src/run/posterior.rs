@@ -55,8 +55,8 @@ pub(super) struct ModelPosterior<'a> {
     refused: bool,
     /// Whether the density has been compared at draws of the warm-up.
     compared: bool,
-    /// Where transitions are made, and for how many chains.
-    device: (Device, usize),
+    /// Where transitions are made.
+    device: Device,
     /// What they are computed in there, as long as that agrees with f64.
     precision: Precision,
     agreement: Agreement,
@@ -122,7 +122,7 @@ impl<'a> ModelPosterior<'a> {
             undone: None,
             refused: false,
             compared: false,
-            device: (Device::threads(), 0),
+            device: Device::threads(),
             precision: Precision::F64,
             agreement: Agreement::default(),
             shown,
@@ -163,14 +163,9 @@ impl<'a> ModelPosterior<'a> {
         out
     }
 
-    /// Has the transitions of `n_chains` chains made on `device`, there in `precision`.
-    pub(super) fn on(
-        &mut self,
-        device: &Device,
-        n_chains: usize,
-        precision: Precision,
-    ) -> Result<()> {
-        self.device = (device.clone(), n_chains);
+    /// Has the transitions made on `device`, there in `precision`.
+    pub(super) fn on(&mut self, device: &Device, precision: Precision) -> Result<()> {
+        self.device = device.clone();
         if device.is_machine() {
             self.precision = precision;
             self.compiled.source(Precision::F64)?;
@@ -339,8 +334,7 @@ impl Posterior for ModelPosterior<'_> {
     type Target = Evaluator;
 
     fn remote(&self) -> Option<Remote<'_>> {
-        let (device, n_chains) = &self.device;
-        if !device.is_machine() {
+        if !self.device.is_machine() {
             return None;
         }
         let source = |precision| {
@@ -352,8 +346,8 @@ impl Posterior for ModelPosterior<'_> {
             agreement: &self.agreement,
         });
         let compiled = &self.compiled;
-        let team = device.team(compiled.dim, compiled.n_operations(), *n_chains);
-        device.remote(source(Precision::F64), lower, team)
+        let exact = source(Precision::F64);
+        self.device.remote(exact, lower, compiled.n_operations())
     }
 
     fn dim(&self) -> usize {

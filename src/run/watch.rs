@@ -2,6 +2,7 @@
 //! when a stop is overdue.
 
 use super::{Caller, Timing};
+use crate::Error;
 use crate::draws::Attribute;
 use crate::fit::sample::{Event, Loading, Observer, Phase};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -138,5 +139,9 @@ impl Observer for Watch<'_> {
         }
         drop(kernels);
         self.caller.observer.loading(loading);
+    }
+
+    fn lost(&self, label: &str, why: &Error) {
+        self.caller.observer.lost(label, why);
     }
 }

@@ -21,10 +21,10 @@ pub enum Second {
     On(Card),
 }
 
-/// A GPU that was taken into use.
+/// A GPU that was taken into use, or several.
 #[derive(Clone, Debug)]
 pub struct Card {
-    /// `cuda:N`.
+    /// `cuda:N` or `cuda:N,M`.
     pub label: String,
     /// Its name, such as `NVIDIA H200`.
     pub name: String,
@@ -32,8 +32,8 @@ pub struct Card {
     pub device: Device,
     /// What it computes in.
     pub precision: Precision,
-    /// Bytes of its memory, the most that were in use.
-    pub used: Arc<AtomicU64>,
+    /// Bytes of the memory of each, the most that were in use.
+    pub used: Vec<Arc<AtomicU64>>,
 }
 
 /// A run on a GPU, beside the same on the CPU.
@@ -162,7 +162,8 @@ impl GpuRun {
 
     /// Bytes of memory, the most that were in use.
     pub fn memory_bytes(&self) -> u64 {
-        self.card.used.load(Ordering::Relaxed)
+        let each = self.card.used.iter();
+        each.map(|used| used.load(Ordering::Relaxed)).sum()
     }
 
     fn checks(&self, names: Names) -> Vec<Check> {

@@ -93,7 +93,8 @@ pub(crate) fn read() -> clap::error::Result<Command> {
 /// Flags that every command takes.
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// Where to compute: auto, cpu, cuda or cuda:N [env: FITZROY_DEVICE] [default: auto]
+    /// Where to compute: auto, cpu, cuda, cuda:N, or on several GPUs cuda:0,1 or cuda:all [env:
+    /// FITZROY_DEVICE] [default: auto]
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
     /// Precision on a GPU: auto is f64, or mixed on cards whose f64 is slow; a CPU computes in f64

@@ -89,8 +89,14 @@ impl Gpus {
 
     /// A short run of an example.
     fn sample(&self, arguments: &[&str], is_real: bool) -> Said {
+        self.sample_of(["30", "20", "3"], arguments, is_real)
+    }
+
+    /// The same with so many transitions of the warm-up, draws and chains.
+    fn sample_of(&self, counts: [&str; 3], arguments: &[&str], is_real: bool) -> Said {
         let path = |file: &str| repository(&format!("models/{file}")).display().to_string();
         let (model, data) = (path("eight-schools.fz"), path("eight-schools.csv"));
+        let [tune, draws, chains] = counts;
         let usual = [
             "sample",
             &model,
@@ -99,11 +105,11 @@ impl Gpus {
             "--no-report",
             "--no-progress",
             "--tune",
-            "30",
+            tune,
             "--draws",
-            "20",
+            draws,
             "--chains",
-            "3",
+            chains,
             "--json",
         ];
         self.run(&[&usual[..], arguments].concat(), is_real)
@@ -222,6 +228,108 @@ fn curves_are_fitted_and_networks_trained_as_on_the_cpu() {
         assert!((gpu - cpu).abs() < bound * cpu, "{precision}: {gpu}, {cpu}");
     }
     assert!(gpus.log().lines().filter(|l| l.contains("launch")).count() > 100);
+}
+
+/// Three unequal GPUs.
+const THREE: &str = "capability=9.0,multiprocessors=8;capability=7.0,multiprocessors=4;\
+                     capability=8.0,multiprocessors=4,name=NVIDIA Other";
+
+/// Catches: chains that depend on who makes them, a share that nobody hears of.
+#[test]
+fn several_gpus_share_the_chains_and_make_the_draws_of_the_cpu() {
+    let Some(gpus) = Gpus::new("ptx-several", THREE) else {
+        return;
+    };
+    let gpus = gpus.with("FITZROY_PTX_LATE", "1");
+    let cpu = gpus.sample(&["--device", "cpu", "--out", "cpu"], false);
+    let expected = cpu.ends_with(0).json()["summary"].clone();
+    for (device, label, team) in [
+        ("cuda:all", "cuda:0,1,2", "32"),
+        ("cuda:2,1", "cuda:1,2", "128"),
+        ("cuda:0,1", "cuda:0,1", "sharded"),
+    ] {
+        let out = label.replace([':', ','], "-");
+        let flags = ["--device", device, "--team", team, "--out", &out];
+        let said = gpus.sample(&flags, false).ends_with(0);
+        let header = format!("device: {label} (");
+        let said = said.complains(&[&header, "chains: ", " on cuda:1", "memory: about "]);
+        let said = said.json();
+        assert_eq!(said["summary"], expected, "{device}");
+        let shared = said["gpus"].as_array().unwrap();
+        let sum = |key: &str| -> u64 { shared.iter().map(|g| g[key].as_u64().unwrap()).sum() };
+        assert_eq!((sum("chains"), sum("transitions")), (3, 150), "{shared:?}");
+        assert_eq!(said["device_memory"]["used_bytes"], sum("used_bytes"));
+        assert!(shared.iter().all(|g| g["failed"].is_null()), "{shared:?}");
+    }
+    // A run goes on with another number of GPUs, or with none.
+    let go = |device: &str, draws: &str, more: &[&str]| {
+        let flags = [&["--device", device, "--out", "steps"], more].concat();
+        let said = gpus.sample_of(["30", draws, "3"], &flags, false);
+        said.ends_with(0).json()
+    };
+    go("cuda:0,1", "7", &["--publish-every", "0"]);
+    go("cuda:all", "13", &["--resume"]);
+    assert_eq!(go("cuda:1", "20", &["--resume"])["summary"], expected);
+}
+
+/// One GPU of three fails in its fourth launch: the others go on from what it had handed back.
+#[test]
+fn a_gpu_that_fails_costs_its_launch_and_its_chains_go_on_elsewhere() {
+    let three = "multiprocessors=8,fails_at=4;multiprocessors=8;multiprocessors=8,fails_at=9";
+    let Some(gpus) = Gpus::new("ptx-lost", three) else {
+        return;
+    };
+    let cpu = gpus.sample(&["--device", "cpu", "--out", "cpu"], false);
+    let flags = ["--device", "cuda:all", "--out", "gpu"];
+    let said = gpus.sample(&flags, false).ends_with(0);
+    let said = said.complains(&[
+        "cuda:0 has failed and makes no more draws; its chains go on on the other GPUs",
+        "cuda:2 has failed",
+        "CUDA_ERROR_LAUNCH_FAILED",
+    ]);
+    let said = said.json();
+    assert_eq!(cpu.ends_with(0).json()["summary"], said["summary"]);
+    let failed: Vec<bool> = (0..3)
+        .map(|k| said["gpus"][k]["failed"].is_string())
+        .collect();
+    assert_eq!(failed, [true, false, true], "{}", said["gpus"]);
+    let findings = said["findings"].to_string();
+    assert!(findings.contains("cuda:0 failed after"), "{findings}");
+}
+
+/// Several GPUs are obeyed or refused.
+#[test]
+fn several_gpus_that_cannot_be_used_or_are_too_small_are_said() {
+    let gpus = "memory_mib=64;memory_mib=64,taken_mib=40;memory_mib=1,taken_mib=1";
+    let Some(gpus) = Gpus::new("ptx-small", gpus) else {
+        return;
+    };
+    let refused = |chains: &str, device: &str, parts: &[&str]| {
+        let said = gpus.sample_of(["2", "2", chains], &["--device", device], false);
+        said.ends_with(2).complains(parts);
+    };
+    refused(
+        "3",
+        "cuda:0,3",
+        &["--device cuda:0,3, cuda:3", "there is no cuda:3"],
+    );
+    refused("3", "cuda:1,1", &["stands there twice"]);
+    let room = [
+        "30000 chains",
+        "room for ",
+        " on cuda:0, of whose memory 64 MiB",
+        "--chains ",
+    ];
+    refused("30000", "cuda:all", &room);
+    let flags = ["--device", "cuda:0,1", "--out", "a"];
+    let said = gpus
+        .sample_of(["2", "2", "40"], &flags, false)
+        .ends_with(0)
+        .json();
+    let shares: Vec<u64> = (0..2)
+        .map(|k| said["gpus"][k]["chains"].as_u64().unwrap())
+        .collect();
+    assert_eq!(shares, [20, 20]);
 }
 
 /// Several GPUs, one of which is full and one goes wrong: what is said; and the last of them makes the draws of

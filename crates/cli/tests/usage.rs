@@ -46,7 +46,7 @@ fn wrong_usage_ends_with_two() {
 
 #[test]
 fn an_unknown_device_is_named_with_what_there_is() {
-    let forms = "auto, cpu, cuda or cuda:N";
+    let forms = "auto, cpu, cuda, cuda:N, cuda:0,1 or cuda:all";
     fitzroy(&["verify", "--device", "tpu"])
         .ends_with(2)
         .complains(&["--device", "tpu", forms]);

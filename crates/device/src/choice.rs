@@ -13,29 +13,64 @@ pub enum Choice {
     Cpu,
     /// A GPU, by number where one was given.
     Gpu(Option<usize>),
+    /// Several GPUs, which share the work.
+    Gpus(Several),
 }
+
+/// Several GPUs as a user asks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Several {
+    /// All that can be used.
+    All,
+    /// Those whose numbers are the places of bits that are set: two at least.
+    These(u64),
+}
+
+impl Several {
+    /// The numbers that were given, in order; none for all.
+    pub fn numbers(self) -> Option<Vec<usize>> {
+        match self {
+            Several::All => None,
+            Several::These(bits) => Some((0..64).filter(|n| bits >> n & 1 == 1).collect()),
+        }
+    }
+}
+
+/// What can be asked for.
+const FORMS: &str = "auto, cpu, cuda, cuda:N, cuda:0,1 or cuda:all";
 
 impl FromStr for Choice {
     type Err = Error;
 
-    /// Reads `auto`, `cpu`, `cuda` or `cuda:N`.
+    /// Reads `auto`, `cpu`, `cuda`, `cuda:N`, `cuda:N,M,...` or `cuda:all`.
     fn from_str(text: &str) -> Result<Self> {
-        let wrong = || {
-            let message = format!("there is no device `{text}`; use auto, cpu, cuda or cuda:N");
+        let wrong = |what: &str| {
+            let message = format!("there is no device `{text}`{what}; use {FORMS}");
             Error::new(ErrorKind::Usage, message)
         };
         match text {
-            "auto" => Ok(Choice::Auto),
-            "cpu" => Ok(Choice::Cpu),
-            "cuda" => Ok(Choice::Gpu(None)),
-            _ => {
-                let number = text.strip_prefix("cuda:").ok_or_else(wrong)?;
-                number
-                    .parse()
-                    .map(|n| Choice::Gpu(Some(n)))
-                    .map_err(|_| wrong())
-            }
+            "auto" => return Ok(Choice::Auto),
+            "cpu" => return Ok(Choice::Cpu),
+            "cuda" => return Ok(Choice::Gpu(None)),
+            "cuda:all" => return Ok(Choice::Gpus(Several::All)),
+            _ => {}
         }
+        let numbers = text.strip_prefix("cuda:").ok_or_else(|| wrong(""))?;
+        let mut bits = 0u64;
+        for number in numbers.split(',') {
+            let number: usize = number.trim().parse().map_err(|_| wrong(""))?;
+            if !numbers.contains(',') {
+                return Ok(Choice::Gpu(Some(number)));
+            }
+            if number >= 64 {
+                return Err(wrong(": of several GPUs the numbers are below 64"));
+            }
+            if bits >> number & 1 == 1 {
+                return Err(wrong(&format!(": GPU {number} stands there twice")));
+            }
+            bits |= 1 << number;
+        }
+        Ok(Choice::Gpus(Several::These(bits)))
     }
 }
 
@@ -47,10 +82,24 @@ impl Choice {
     pub fn require_cpu(self) -> Result<()> {
         match self {
             Choice::Auto | Choice::Cpu => Ok(()),
-            Choice::Gpu(_) => {
+            Choice::Gpu(_) | Choice::Gpus(_) => {
                 let advice = "this command computes on the CPU alone; use ⟨device cpu⟩ or auto";
                 Err(Error::new(ErrorKind::Device, advice).context("⟨device cuda⟩"))
             }
+        }
+    }
+
+    /// Accepts at most one GPU; `what` says who has no use for more, such as `networks are trained`.
+    ///
+    /// # Errors
+    /// Several were asked for.
+    pub fn require_one(self, what: &str) -> Result<Choice> {
+        match self {
+            Choice::Gpus(_) => Err(Error::new(
+                ErrorKind::Device,
+                format!("{what} on one GPU; use ⟨device cuda⟩ or ⟨device cuda:0⟩"),
+            )),
+            other => Ok(other),
         }
     }
 }
@@ -60,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_four_forms_are_read() {
+    fn the_forms_of_one_device_are_read() {
         assert_eq!("auto".parse::<Choice>().unwrap(), Choice::Auto);
         assert_eq!("cpu".parse::<Choice>().unwrap(), Choice::Cpu);
         assert_eq!("cuda".parse::<Choice>().unwrap(), Choice::Gpu(None));
@@ -68,13 +117,34 @@ mod tests {
     }
 
     #[test]
+    fn several_gpus_are_read_in_any_order_and_none_twice() {
+        let several = |text: &str| match text.parse::<Choice>() {
+            Ok(Choice::Gpus(several)) => several.numbers(),
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(several("cuda:all"), None);
+        assert_eq!(several("cuda:0,1"), Some(vec![0, 1]));
+        assert_eq!(several("cuda:5, 0,63"), Some(vec![0, 5, 63]));
+        for (text, said) in [("cuda:1,1", "twice"), ("cuda:0,64", "below 64")] {
+            let error = text.parse::<Choice>().unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+        let error = Choice::Gpus(Several::All).require_one("networks are trained");
+        assert!(error.unwrap_err().to_string().contains("on one GPU"));
+        assert!(
+            Choice::Gpu(None)
+                .require_one("networks are trained")
+                .is_ok()
+        );
+    }
+
+    #[test]
     fn anything_else_is_refused_with_the_forms() {
-        for text in ["", "gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"] {
+        for text in [
+            "", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:0,", "cuda:0,x", "CPU",
+        ] {
             let error = text.parse::<Choice>().unwrap_err();
-            assert!(
-                error.to_string().contains("auto, cpu, cuda or cuda:N"),
-                "{error}"
-            );
+            assert!(error.to_string().contains(FORMS), "{error}");
         }
     }
 

@@ -97,7 +97,7 @@ pub(crate) fn on_gpu(places: &Places) -> Result<Device> {
 pub(crate) fn on_gpu_with_clock(places: &Places) -> Result<(Device, Arc<AtomicU64>)> {
     let gpu = Gpu::open(places, 0)?;
     let busy = gpu.busy();
-    Ok((Device::gpu(gpu), busy))
+    Ok((Device::gpu(gpu, Precision::F64), busy))
 }
 
 /// What it took to make a kernel ready.

@@ -205,7 +205,7 @@ pub(crate) fn memory(places: &Places) -> Result<Value> {
     const CHAINS: usize = 1024;
     let gpu = Gpu::open(places, 0)?;
     let (used, free) = (gpu.used(), gpu.free_bytes());
-    let device = Device::gpu(gpu);
+    let device = Device::gpu(gpu, Precision::F64);
     let counts = [CHAINS, 20, 20];
     let mut asked = settings(device.clone(), Precision::F64, counts);
     asked.rewrites = M2_WHOLE.rewrites;

@@ -67,7 +67,7 @@ impl<'f> Source for Foreign<'f> {
     }
 
     fn choose(&self, request: &Request) -> Result<Chosen> {
-        if let Choice::Gpu(_) = request.asked()? {
+        if let Choice::Gpu(_) | Choice::Gpus(_) = request.asked()? {
             return Err(Error::usage(
                 "⟨device cuda⟩ needs a model: a density that somebody else computes runs on this \
                  processor",

@@ -196,6 +196,7 @@ impl<S: Sampled> Session<S> {
         };
         let mut document = run_json(&outcome, &self.settings, &diagnosis, &facts);
         document["peak_memory_bytes"] = json!(probe::peak_bytes());
+        document["gpus"] = self.chosen.gpus_document();
         document["device_memory"] = self.chosen.memory_document();
         document["device_reason"] = json!(self.chosen.reason);
         if let Subject::Model(joint) = self.subject.subject() {

@@ -1,8 +1,9 @@
 //! What can be known to go wrong before a job is submitted.
 
 use crate::cluster::{Cluster, missing, refused};
+use crate::command::{Command, KINDS};
 use crate::plan::Plan;
-use crate::profile::{notation, seconds};
+use crate::profile::{Profile, notation, seconds};
 use crate::{Error, ErrorKind, Result};
 use std::path::Path;
 
@@ -49,14 +50,6 @@ pub fn warnings(plan: &Plan, temporary: &Path) -> Result<Vec<Warning>> {
                 path.display()
             ));
         }
-    }
-    if plan.profile.gpus.is_some()
-        && matches!(plan.command.kind.name, "curve-fit" | "weather train")
-    {
-        found.push(format!(
-            "`{}` computes on processors, and a GPU is asked for: take --profile cpu",
-            plan.command.kind.name
-        ));
     }
     Ok(found)
 }
@@ -131,6 +124,26 @@ fn time(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
     }
 }
 
+/// All GPUs of a task have something to do.
+///
+/// # Errors
+/// The profile asks for several, and the command uses one.
+pub fn gpus_are_used(command: &Command, profile: &Profile) -> Result<()> {
+    let gpus = profile.gpus.as_deref().unwrap_or_default();
+    if profile.n_gpus() < 2 || command.kind.shares_gpus {
+        return Ok(());
+    }
+    let sharing = KINDS.iter().filter(|kind| kind.shares_gpus);
+    let sharing: Vec<String> = sharing.map(|kind| format!("`{}`", kind.name)).collect();
+    Err(Error::usage(format!(
+        "`gpus` is `{gpus}`: a task of `{}` computes on one GPU, and the others would only be reserved; \
+         set one with --set gpus={}1. Several are shared by {}",
+        command.kind.name,
+        gpus.trim_end_matches(|c: char| c.is_ascii_digit()),
+        sharing.join(", ")
+    )))
+}
+
 /// The type of GPU exists somewhere.
 fn gpu(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
     let Some(asked) = &plan.profile.gpus else {
@@ -176,7 +189,6 @@ fn gpu(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
 mod tests {
     use super::*;
     use crate::cluster::tests::Fake;
-    use crate::command::Command;
     use crate::plan::{Basis, Estimate, Time};
     use crate::{profile, split::Split};
 
@@ -249,6 +261,27 @@ mod tests {
     }
 
     #[test]
+    fn several_gpus_are_for_commands_that_share_them() {
+        let four = plan(Some("h100:4"), "60").profile;
+        for (words, is_fine) in [
+            (&["sample", "m.fz"][..], true),
+            (&["stop-signal", "fit", "s.csv"], true),
+            (&["weather", "train"], false),
+        ] {
+            let command = Command::parse(words).unwrap();
+            assert_eq!(gpus_are_used(&command, &four).is_ok(), is_fine, "{words:?}");
+            let one = plan(Some("h100:1"), "60").profile;
+            assert!(gpus_are_used(&command, &one).is_ok(), "{words:?}");
+        }
+        let training = Command::parse(&["weather", "train"]).unwrap();
+        let said = gpus_are_used(&training, &four).unwrap_err().to_string();
+        assert!(
+            said.contains("--set gpus=h100:1") && said.contains("`sample`"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn folders_of_one_node_and_idle_gpus_are_warned_of() {
         let mut plan = plan(Some("h100:1"), "60");
         let here = Path::new("/scratch/local");
@@ -263,7 +296,7 @@ mod tests {
         });
         plan.command = Command::parse(&["weather", "train"]).unwrap();
         let found = warnings(&plan, here).unwrap().join("\n");
-        for part in ["about 2 times", "all share", "--profile cpu"] {
+        for part in ["about 2 times", "all share"] {
             assert!(found.contains(part), "{found}");
         }
     }

@@ -40,6 +40,8 @@ pub struct Kind {
     pub resume: Resume,
     /// Tables that it leaves in its folder, which `collect` puts under one another.
     pub tables: &'static [&'static str],
+    /// Whether several GPUs of a node share its work.
+    pub shares_gpus: bool,
 }
 
 const fn kind(
@@ -53,21 +55,30 @@ const fn kind(
         share,
         resume,
         tables,
+        shares_gpus: false,
+    }
+}
+
+/// The same for a command whose work several GPUs share.
+const fn on_gpus(kind: Kind) -> Kind {
+    Kind {
+        shares_gpus: true,
+        ..kind
     }
 }
 
 /// Every command that may run as a job.
 pub const KINDS: [Kind; 9] = [
-    kind("sample", Share::Chains, Resume::Flag, &[]),
+    on_gpus(kind("sample", Share::Chains, Resume::Flag, &[])),
     kind("curve-fit", Share::Sets, Resume::Again, &["fits.csv"]),
-    kind(
+    on_gpus(kind(
         "stop-signal fit",
         Share::Blocks,
         Resume::Flag,
         &["subjects.csv"],
-    ),
+    )),
     kind("weather train", Share::Whole, Resume::Checkpoint, &[]),
-    kind("bench sample", Share::Whole, Resume::Document, &[]),
+    on_gpus(kind("bench sample", Share::Whole, Resume::Document, &[])),
     kind("bench hierarchical", Share::Whole, Resume::Document, &[]),
     kind("bench curve-fit", Share::Whole, Resume::Document, &[]),
     kind("bench stop-signal", Share::Whole, Resume::Document, &[]),

@@ -13,7 +13,7 @@ pub struct Profile {
     pub name: String,
     /// `--partition`.
     pub partition: Option<String>,
-    /// `--gpus-per-node`, as TYPE:COUNT; none for a run on CPUs.
+    /// `--gpus-per-node`, as TYPE:COUNT, all of which a task gets; none for a run on CPUs.
     pub gpus: Option<String>,
     /// `--cpus-per-task`.
     pub cpus: u32,
@@ -77,6 +77,12 @@ impl Profile {
         self.gpus.is_some()
     }
 
+    /// GPUs of a task.
+    #[must_use]
+    pub fn n_gpus(&self) -> u64 {
+        self.gpus.as_deref().map_or(0, count)
+    }
+
     /// The time to ask for, in seconds, for a task that may take `wanted_s`: with `auto` that and ten
     /// minutes, rounded up to five minutes, at most `max_time`; `max_time` where nothing is known.
     ///
@@ -135,7 +141,7 @@ impl Profile {
         let word = || one_word(key, text()?);
         match key {
             "partition" => self.partition = filled(word()?),
-            "gpus" => self.gpus = filled(one_gpu(word()?)?),
+            "gpus" => self.gpus = filled(some_gpus(word()?)?),
             "mem" => self.mem = word()?,
             "time" => {
                 self.time = text()?;
@@ -299,19 +305,23 @@ fn one_word(key: &str, text: String) -> Result<String> {
     }
 }
 
-/// Refuses several GPUs: a task computes on one, and the others would only be reserved.
-fn one_gpu(text: String) -> Result<String> {
-    let count = text.rsplit(':').next().unwrap_or_default();
-    match count.parse::<u64>() {
-        Ok(n) if n != 1 => {
-            let kind = text.strip_suffix(count).unwrap_or_default();
+/// Refuses no GPU at all by a number: leaving the key out says so.
+fn some_gpus(text: String) -> Result<String> {
+    match count(&text) {
+        0 => {
+            let kind = text.strip_suffix('0').unwrap_or_default();
             Err(Error::usage(format!(
-                "`gpus` is `{text}`: a task computes on one GPU; write {kind}1, and spread chains over \
-                 tasks with --split"
+                "`gpus` is `{text}`; write {kind}1, or leave it empty for a run on processors"
             )))
         }
         _ => Ok(text),
     }
+}
+
+/// How many GPUs `h100:4` or `4` are; one where no number stands.
+fn count(gpus: &str) -> u64 {
+    let last = gpus.rsplit(':').next().unwrap_or_default();
+    last.parse().unwrap_or(1)
 }
 
 /// Seconds of a time in Slurm's notation; none for anything else.
@@ -445,6 +455,10 @@ mod tests {
         let h100 = find(&profiles, "h100").unwrap();
         assert_eq!(h100.partition.as_deref(), Some("hopper"));
         assert_eq!(h100.gpus.as_deref(), Some("h100:1"));
+        assert_eq!(h100.n_gpus(), 1);
+        let mut four = h100.clone();
+        override_by(&mut four, "gpus=h100:4").unwrap();
+        assert_eq!(four.n_gpus(), 4);
         assert_eq!(h100.env, [("A".to_owned(), "b c".to_owned())]);
         assert_eq!(find(&profiles, "big").unwrap().cpus, 128);
     }
@@ -517,8 +531,7 @@ mod tests {
             ("extra=[\"a\"", "extra="),
             ("env={ \"A B\" = \"c\" }", "no name of a variable"),
             ("env=A", "env=NAME=VALUE"),
-            ("gpus=h100:4", "write h100:1"),
-            ("gpus=2", "write 1"),
+            ("gpus=h100:0", "write h100:1"),
             ("gpus=0", "write 1"),
         ] {
             let message = override_by(&mut profile, assignment)

@@ -178,7 +178,11 @@ fn start(plan: &Plan) -> String {
     let words = command.without("--strict").words();
     let mut line: Vec<String> = words.iter().map(|w| quoted(w)).collect();
     if p.has_gpu() && command.value("--device").is_none() {
-        line.push("--device cuda".to_owned());
+        let device = match p.n_gpus() {
+            1 => "cuda",
+            _ => "cuda:all",
+        };
+        line.push(format!("--device {device}"));
     }
     if command.value("--threads").is_none() {
         line.push("--threads \"$SLURM_CPUS_PER_TASK\"".to_owned());
@@ -405,6 +409,16 @@ mod tests {
     fn the_same_plan_gives_the_same_bytes() {
         let one = plan("h100", Split::None, &SAMPLE);
         assert_eq!(job(&one).unwrap(), job(&one.clone()).unwrap());
+    }
+
+    #[test]
+    fn a_task_with_several_gpus_uses_all_of_them() {
+        let mut four = plan("h100", Split::None, &SAMPLE);
+        profile::override_by(&mut four.profile, "gpus=h100:4").unwrap();
+        let text = job(&four).unwrap();
+        for part in ["--gpus-per-node=h100:4", "--device cuda:all "] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 
     #[test]

@@ -88,7 +88,8 @@ class Model:
         `out` names a folder in which the draws are published while they are made, and which is left
         with tables and a report (`report.html`): what `fitzroy sample --out` leaves. An earlier run
         there is replaced with `overwrite`, and goes on with `resume`. `device` is 'auto', 'cpu',
-        'cuda' or 'cuda:N'; `precision` that of a GPU.
+        'cuda', 'cuda:N', or for chains on several GPUs 'cuda:0,1' or 'cuda:all'; `precision` that of
+        a GPU.
 
         With `blocking=False` the run goes on in the background, and a `fitzroy.Run` is returned.
 

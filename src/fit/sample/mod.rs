@@ -268,6 +268,12 @@ pub trait Observer: Sync {
     /// A machine is made ready to run a kernel, or now is. All chains wait meanwhile, for the text may
     /// have to be compiled.
     fn loading(&self, _: Loading) {}
+
+    /// The machine that people call `label` has failed and takes no further part; its chains go on
+    /// elsewhere, from what it had handed back.
+    fn lost(&self, label: &str, why: &crate::Error) {
+        let _ = (label, why);
+    }
 }
 
 /// How far a kernel is.

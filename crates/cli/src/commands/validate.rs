@@ -13,6 +13,7 @@ use fitzroy::validate::{
     Card, MODEL, Second, Settings, Validation, report_text, validate, validation_json,
 };
 use fitzroy_device::choice::Choice;
+use fitzroy_device::gpu::Gpu;
 use fitzroy_session::chains::summaries;
 use fitzroy_session::clock::{Clock, timestamp};
 use fitzroy_session::folder::Folder;
@@ -25,7 +26,8 @@ use std::sync::atomic::Ordering;
 /// Flags of `fitzroy validate`.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  fitzroy validate\n  fitzroy validate --quick --out check\n\n\
+    after_help = "Examples:\n  fitzroy validate\n  fitzroy validate --quick --out check\n  \
+    fitzroy validate --device cuda:all\n\n\
     Looks at the machine, makes a three-level data set with known truth, samples it, and checks\n\
     convergence, truth and predictions. Where there is a GPU, or with --device cuda, the same run is\n\
     made there as well and compared with that of the CPU: speed, memory, agreement. Exit 0 when\n\
@@ -124,30 +126,31 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<Outcome> {
     })
 }
 
-/// The GPU that the run is repeated on: the one asked for, or the best that can be used.
+/// The GPUs that the run is repeated on: those asked for, or the best that can be used.
 ///
 /// # Errors
-/// Those of [`fitzroy_session::device::Request::asked`], or that GPU cannot be used.
+/// Those of [`fitzroy_session::device::Request::asked`], or such a GPU cannot be used.
 fn second(common: &Common) -> Result<Second> {
     let places = common.places();
     let precision = common.asked_precision();
-    let (gpu, _) = match common.request()?.asked()? {
-        Choice::Gpu(number) => device::open(&places, number, precision)?,
+    let gpus = match common.request()?.asked()? {
+        Choice::Gpu(number) => vec![device::open(&places, number, precision)?.0],
+        Choice::Gpus(several) => device::open_several(&places, several)?.0,
         Choice::Cpu => return Ok(Second::No("--device cpu was asked for".into())),
         Choice::Auto => match device::best(&places, precision) {
-            Ok(found) => found,
+            Ok((gpu, _)) => vec![gpu],
             Err(trouble) => {
                 return Ok(Second::No(format!("{trouble}; {}", trouble.remedy())));
             }
         },
     };
-    let description = &gpu.description;
+    let precision = precision.unwrap_or_else(|| device::precision_of(&gpus));
     Ok(Second::On(Card {
-        label: format!("cuda:{}", description.index),
-        name: description.name.clone(),
-        precision: precision.unwrap_or(description.precision()),
-        used: gpu.used(),
-        device: Device::gpu(gpu),
+        label: device::label_of(&gpus),
+        name: device::name_of(&gpus),
+        precision,
+        used: gpus.iter().map(Gpu::used).collect(),
+        device: Device::several(gpus.into_iter().map(|gpu| Device::gpu(gpu, precision))),
     }))
 }
 

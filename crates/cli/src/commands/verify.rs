@@ -8,6 +8,7 @@ use fitzroy::Result;
 use fitzroy::verify::{Depth, Gpu, Verdict, Verification, gib, verification_json, verify};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
+use fitzroy_session::device::{open, open_several};
 use std::time::Instant;
 
 /// Flags of `fitzroy verify`.
@@ -30,8 +31,10 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     args.common.check_precision()?;
     let places = args.common.places();
     // A GPU that was asked for and cannot be used is an error here as everywhere.
-    if let Choice::Gpu(number) = args.common.device()? {
-        fitzroy_session::device::open(&places, number, args.common.asked_precision())?;
+    match args.common.device()? {
+        Choice::Gpu(number) => drop(open(&places, number, args.common.asked_precision())?),
+        Choice::Gpus(several) => drop(open_several(&places, several)?),
+        Choice::Auto | Choice::Cpu => {}
     }
     let start = Instant::now();
     let depth = match args.conformance {

@@ -7,10 +7,12 @@ use super::machine::{Machine, Meanwhile, Program};
 use super::text::{COMMON, HOST_HEADER, Source};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use libloading::Library;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What makes the entry callable from outside.
 pub const LAUNCHER: &str = "
@@ -93,6 +95,34 @@ fn failure(text: impl Into<String>) -> Error {
     Error::new(ErrorKind::Device, text)
 }
 
+/// What was compiled in this process, by text. Each library is a file of its own: one that is loaded twice is
+/// one library with one memory.
+static COMPILED: Mutex<BTreeMap<String, Arc<Vec<u8>>>> = Mutex::new(BTreeMap::new());
+
+fn compile_file(source: &Path, library: &Path) -> Result<()> {
+    let flags = [
+        "-std=c++17",
+        "-O1",
+        "-ffp-contract=off",
+        "-fPIC",
+        "-shared",
+        "-w",
+    ];
+    let output = Command::new("g++")
+        .args(flags)
+        .arg(source)
+        .arg("-o")
+        .arg(library)
+        .output()
+        .map_err(|e| failure(format!("g++ could not be started: {e}; install it")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = said.lines().take(20).collect();
+    Err(failure(format!("g++: {}", said.join("\n"))))
+}
+
 impl HostLibrary {
     /// Whether `g++` runs here.
     pub fn has_compiler() -> bool {
@@ -113,29 +143,19 @@ impl HostLibrary {
         let (source, library) = (folder.join("kernel.cpp"), folder.join("kernel.so"));
         let whole = format!("{HOST_HEADER}\n{COMMON}\n{text}");
         std::fs::write(&source, &whole).map_err(io)?;
+        let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept().get(&whole).cloned();
+        if let Some(bytes) = found {
+            std::fs::write(&library, &*bytes).map_err(io)?;
+        } else {
+            compile_file(&source, &library)?;
+            let bytes = std::fs::read(&library).map_err(io)?;
+            kept().insert(whole.clone(), Arc::new(bytes));
+        }
         let lines = whole.lines().zip(1..);
         let barriers = lines.filter(|(l, _)| is_barrier(l)).map(|l| l.1);
-        let flags = [
-            "-std=c++17",
-            "-O1",
-            "-ffp-contract=off",
-            "-fPIC",
-            "-shared",
-            "-w",
-        ];
-        let output = Command::new("g++")
-            .args(flags)
-            .arg(&source)
-            .arg("-o")
-            .arg(&library)
-            .output()
-            .map_err(|e| failure(format!("g++ could not be started: {e}; install it")))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said: Vec<&str> = said.lines().take(20).collect();
-            return Err(failure(format!("g++: {}", said.join("\n"))));
-        }
-        Self::open(&library, folder, barriers.collect())
+        let barriers = barriers.collect();
+        Self::open(&library, folder, barriers)
     }
 
     fn open(path: &Path, folder: PathBuf, barriers: Vec<usize>) -> Result<HostLibrary> {

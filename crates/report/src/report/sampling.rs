@@ -102,6 +102,7 @@ fn head(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -> Vec<(String
     add("numbers", Some(count(summary.rows.len())));
     add("date", attribute(trace, "created_at"));
     add("device", Some(facts.device.clone()));
+    add("GPUs", Some(facts.gpus.join("; ")));
     add("precision", attribute(trace, "fitzroy_precision"));
     add("seed", attribute(trace, "fitzroy_seed"));
     let by = attribute(trace, "inference_library").unwrap_or_default();

@@ -15,6 +15,7 @@ use crate::face::{Face, Note};
 use crate::folder::Folder;
 use crate::progress::{Board, PROGRESS, Progress, State};
 use fitzroy::draws::Flush;
+use fitzroy::fit::sample::{Event, Observer};
 use fitzroy::run::{self, Caller, Keeping, STREAM, Saved, Settings, Subject};
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,24 @@ pub enum Ended {
     Early,
     /// The draws could no longer be written, which has been told.
     Unwritable(Error),
+}
+
+/// Has events shown on the board, and what goes wrong told.
+struct Told<'a> {
+    board: &'a Board,
+    face: &'a Arc<dyn Face>,
+}
+
+impl Observer for Told<'_> {
+    fn event(&self, event: &Event<'_>) {
+        self.board.event(event);
+    }
+
+    fn lost(&self, label: &str, why: &Error) {
+        self.face.tell(Note::Notice(&format!(
+            "warning: {label} has failed and makes no more draws; its chains go on on the other GPUs: {why}"
+        )));
+    }
 }
 
 impl Chains<'_> {
@@ -187,7 +206,10 @@ impl Chains<'_> {
     fn sample(&self, board: &Board, keeping: Option<&Keeping<'_>>) -> Result<run::Outcome> {
         let now = || self.clock.seconds();
         let caller = Caller {
-            observer: board,
+            observer: &Told {
+                board,
+                face: self.face,
+            },
             stop: self.stop,
             now: &now,
             created_at: &timestamp(),

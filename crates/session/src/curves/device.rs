@@ -1,9 +1,10 @@
 //! The device that a fit is computed on.
 
 use crate::clock::Clock;
-use crate::device::{self, ASKED_FOR, Request, follow, inventory};
+use crate::device::{self, ASKED_FOR, Request, follow};
 use crate::face::{Face, Note};
 use fitzroy::Result;
+use fitzroy::run::Inventory;
 use fitzroy_curve_fit::Options;
 use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::pass::{OnMachine, Shared, Table, place, work};
@@ -46,8 +47,8 @@ impl FitDevice {
             gpu: None,
             candidates: None,
         };
-        match request.choice {
-            Choice::Cpu => {}
+        match request.choice.require_one("curves are fitted")? {
+            Choice::Cpu | Choice::Gpus(_) => {}
             Choice::Gpu(number) => {
                 let (gpu, reason) = device::open(&request.places, number, None)?;
                 on.is_news = reason != ASKED_FOR;
@@ -89,7 +90,8 @@ impl FitDevice {
     ) -> Result<()> {
         if let Some((places, descriptions)) = self.candidates.take() {
             let work = work(plan, table, options, &|| clock.seconds())?;
-            let placed = |gpu: Description| (place(&work, &inventory(&gpu, Precision::F64)), gpu);
+            let placed =
+                |gpu: Description| (place(&work, &Inventory::of(&gpu, Precision::F64)), gpu);
             let plans = descriptions.into_iter().map(placed).collect();
             // Columns that do not fit are sent through in pieces.
             let (gpu, reason) = follow(plans, &places, &|_| Ok(()));

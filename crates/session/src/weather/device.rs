@@ -61,7 +61,7 @@ pub fn gpu(
     precision: Precision,
     compiler: Option<PathBuf>,
 ) -> Result<Option<Taken>> {
-    let Choice::Gpu(number) = choice else {
+    let Choice::Gpu(number) = choice.require_one("networks are trained")? else {
         return Ok(None);
     };
     let places = places(compiler);

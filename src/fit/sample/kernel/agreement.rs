@@ -4,6 +4,7 @@
 use super::super::chain::{Chain, PhaseSettings};
 use super::super::run::Session;
 use super::super::{Phase, Target};
+use super::workers::working;
 use super::{Job, Kinds, Lower, Remote, STATE_EXTRA, Slot, Stretch, chain_words, program_for};
 use crate::Result;
 use fitzroy_device::gpu::idle;
@@ -87,10 +88,10 @@ impl Agreement {
 }
 
 /// Compares the precisions where a window of the warm-up begins, and before the first draw.
-/// Starting points may lie so far out that f32 has no numbers there, so they are not looked at.
+/// Starting points may lie so far out that f32 has no numbers there, so they are not looked at. All
+/// machines are asked at the same draws, and one that disagrees decides for all.
 pub(super) fn examine<T: Target>(
     remote: &Remote<'_>,
-    stretch: &mut Stretch<'_>,
     chains: &mut [Chain<T>],
     phase: &PhaseSettings,
     session: &Session<'_>,
@@ -118,10 +119,20 @@ pub(super) fn examine<T: Target>(
     chains[0].gradients += points.len() as u64;
     // The kernel of the transitions to come, so that it is compiled once.
     let kinds = remote.kinds(session.settings, chains);
-    let got = evaluate(stretch, lower, (remote.team, kinds), &points, session)?;
-    let found = Disagreement::of(&exact, &got);
-    if found.n_points > 0 && found.matters() {
-        lower.agreement.refuse(found);
+    for (worker, n) in working(&remote.workers, chains.len())? {
+        let n = worker.at_once(n);
+        let code = ((worker.team)(n), worker.kinds(kinds));
+        let mut stretch = worker.stretch(n, remote.source.dim);
+        match evaluate(&mut stretch, lower, code, &points, session) {
+            Ok(got) => {
+                let found = Disagreement::of(&exact, &got);
+                if found.n_points > 0 && found.matters() {
+                    lower.agreement.refuse(found);
+                    break;
+                }
+            }
+            Err(error) => worker.lost(error, remote.workers.len() == 1, session),
+        }
     }
     Ok(())
 }

@@ -39,9 +39,8 @@ pub(super) fn header_of<S: Sampled>(model: &Path, data: &str, session: &Session<
             chosen.label, chosen.name, chosen.reason
         ));
     }
-    if let Some(memory) = chosen.memory_text() {
-        terminal::note(memory);
-    }
+    let more = [chosen.shares_text(), chosen.memory_text()];
+    more.into_iter().flatten().for_each(terminal::note);
 }
 
 /// How many values have a distribution; where none has, that the likelihood is in `target`.

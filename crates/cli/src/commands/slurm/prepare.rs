@@ -88,6 +88,7 @@ pub(super) fn plans(args: &JobArgs) -> Result<Vec<Plan>> {
         for assignment in &args.set {
             profile::override_by(&mut profile, assignment).map_err(|e| e.context("--set"))?;
         }
+        check::gpus_are_used(&command, &profile)?;
         let given = profile.program.as_ref().map(PathBuf::from);
         let program = given.unwrap_or_else(|| ours.clone());
         plans.push(Plan {

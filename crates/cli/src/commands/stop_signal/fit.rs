@@ -31,6 +31,7 @@ use std::path::{Path, PathBuf};
     fitzroy stop-signal fit sim/data.csv --out fit\n  \
     fitzroy stop-signal fit study.csv --unit ms --priors priors.toml --draws 2000\n  \
     fitzroy stop-signal fit study.csv --only s017 --pooling none --out s017\n  \
+    fitzroy stop-signal fit study.csv --device cuda:0,1\n  \
     fitzroy stop-signal fit sst.csv --profile abcd --min-accuracy 0.6 --max-omissions 0.25\n  \
     fitzroy stop-signal fit export.txt --columns layout.toml --premature drop\n  \
     fitzroy stop-signal fit study.xlsx --columns subject=ID,rt=Go.RT --unit ms\n  \
@@ -264,6 +265,8 @@ fn header(study: &Study, session: &Session) {
     ));
     let need = run::estimate(joint.model(), joint.binding(), settings);
     terminal::note(format_args!("memory  about {:.0} MB", need.bytes / 1e6));
+    let on_gpus = [session.chosen.shares_text(), session.chosen.memory_text()];
+    on_gpus.into_iter().flatten().for_each(terminal::note);
     let remarks = study.remarks.iter();
     remarks.for_each(|r| terminal::note(format_args!("data: {r}")));
     study

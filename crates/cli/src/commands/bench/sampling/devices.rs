@@ -1,5 +1,5 @@
 //! `bench sample --device all`: the same problem on the CPU and on the GPU, with few and with many
-//! chains and with teams of every kind, the same seed over and over; `--device cuda`: the GPU alone.
+//! chains and with teams of every kind, the same seed over and over; `--device cuda` and `cuda:all`: GPUs alone.
 
 use super::page::Shown;
 use super::problems::Problem;
@@ -7,9 +7,10 @@ use super::runs::{Bench, spread};
 use super::show::median;
 use crate::commands::plot;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::gpu::{Driver, Places};
+use fitzroy_device::gpu::{Driver, Places, Trouble};
 use fitzroy_report::draw::Scene;
 use fitzroy_report::figure::{Bar, Style, bar_figure};
+use fitzroy_session::device::label;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -22,20 +23,23 @@ struct Strategy {
 }
 
 /// What takes part.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Devices {
-    /// The CPU, and this GPU if it is there.
-    All(usize),
-    /// This GPU, which has to be there.
-    Gpu(usize),
+#[derive(Clone, PartialEq)]
+pub(super) struct Devices {
+    /// The GPUs, which share the chains.
+    pub(super) gpus: Vec<usize>,
+    /// Whether the CPU does, too, and the GPUs only if they are there.
+    pub(super) with_cpu: bool,
 }
 
 impl Devices {
-    /// The GPU that takes part.
-    fn gpu(self) -> usize {
-        match self {
-            Devices::All(number) | Devices::Gpu(number) => number,
+    /// Multiprocessors of all GPUs together; why there are none.
+    fn multiprocessors(&self, places: &Places) -> std::result::Result<usize, Trouble> {
+        let driver = Driver::open(places)?;
+        let mut sum = 0;
+        for &number in &self.gpus {
+            sum += driver.describe(number)?.multiprocessors as usize;
         }
+        Ok(sum)
     }
 }
 
@@ -72,21 +76,21 @@ const STRATEGIES: [Strategy; 11] = {
 
 impl Strategy {
     /// `cpu, 4 chains` or `cuda:0, 64 chains, a warp each`.
-    fn name(self, gpu: usize) -> String {
+    fn name(self, gpus: &str) -> String {
         let Strategy { chains, on } = self;
         match on {
             On::Thread => format!("cpu, {chains} chains"),
-            On::Team(32) => format!("cuda:{gpu}, {chains} chains, a warp each"),
-            On::Team(_) => format!("cuda:{gpu}, {chains} chains, a block each"),
-            On::Shard => format!("cuda:{gpu}, {chains} chains, sharded"),
+            On::Team(32) => format!("{gpus}, {chains} chains, a warp each"),
+            On::Team(_) => format!("{gpus}, {chains} chains, a block each"),
+            On::Shard => format!("{gpus}, {chains} chains, sharded"),
         }
     }
 
     /// `cpu` or `cuda:0`.
-    fn device(self, gpu: usize) -> String {
+    fn device(self, gpus: &str) -> String {
         match self.on {
             On::Thread => "cpu".into(),
-            _ => format!("cuda:{gpu}"),
+            _ => gpus.into(),
         }
     }
 
@@ -99,18 +103,18 @@ impl Strategy {
         }
     }
 
-    fn flags(self, gpu: usize) -> Vec<String> {
-        let mut flags = vec!["--device".to_string(), self.device(gpu)];
+    fn flags(self, gpus: &str) -> Vec<String> {
+        let mut flags = vec!["--device".to_string(), self.device(gpus)];
         if let Some(team) = self.team() {
             flags.extend(["--team".into(), team]);
         }
         flags
     }
 
-    /// Whether it is asked for, and a GPU of so many multiprocessors, 0 without one, can do it.
-    fn is_possible(self, devices: Devices, multiprocessors: usize) -> bool {
+    /// Whether it is asked for, and GPUs of so many multiprocessors, 0 without one, can do it.
+    fn is_possible(self, devices: &Devices, multiprocessors: usize) -> bool {
         match self.on {
-            On::Thread => matches!(devices, Devices::All(_)),
+            On::Thread => devices.with_cpu,
             On::Team(_) => multiprocessors > 0,
             On::Shard => multiprocessors >= 2 * self.chains,
         }
@@ -129,7 +133,7 @@ pub(super) fn measure(
     bench: &Bench,
     problem: &Problem,
     places: &Places,
-    (devices, chains): (Devices, &[usize]),
+    (devices, chains): (&Devices, &[usize]),
     tell: &dyn Fn(&str),
 ) -> Result<Vec<Value>> {
     if let Some(other) = chains
@@ -139,13 +143,12 @@ pub(super) fn measure(
         let message = format!("--strategies: {other} chains are not compared; use 4, 64 or 1024");
         return Err(Error::new(ErrorKind::Usage, message));
     }
-    let gpu = devices.gpu();
-    let found = Driver::open(places).and_then(|driver| driver.describe(gpu));
-    let multiprocessors = found.as_ref().map_or(0, |d| d.multiprocessors as usize);
-    if let Err(trouble) = &found {
-        if let Devices::Gpu(number) = devices {
-            let error = Error::from(trouble.clone());
-            return Err(error.context(format!("--device cuda:{number}")));
+    let gpus = label(&devices.gpus);
+    let found = devices.multiprocessors(places);
+    let multiprocessors = *found.as_ref().unwrap_or(&0);
+    if let Err(trouble) = found {
+        if !devices.with_cpu {
+            return Err(Error::from(trouble).context(format!("--device {gpus}")));
         }
         tell(&format!(
             "no GPU takes part: {trouble}; {}. The rows of the CPU stand alone",
@@ -158,7 +161,7 @@ pub(super) fn measure(
         if !strategy.is_possible(devices, multiprocessors) || !chains.contains(&strategy.chains) {
             continue;
         }
-        let (mut row, said) = repeated(bench, problem, strategy, gpu)?;
+        let (mut row, said) = repeated(bench, problem, strategy, &gpus)?;
         // The first stands for what the others have to agree with.
         match reference.is_null() {
             true => reference = said,
@@ -181,7 +184,7 @@ fn repeated(
     bench: &Bench,
     problem: &Problem,
     strategy: Strategy,
-    gpu: usize,
+    gpus: &str,
 ) -> Result<(Value, Value)> {
     // The total counts: many chains need few draws each.
     let [tune, draws, _] = match strategy.chains >= 1024 {
@@ -194,7 +197,7 @@ fn repeated(
         data: problem.data.clone(),
         ..*problem
     };
-    let mut flags = strategy.flags(gpu);
+    let mut flags = strategy.flags(gpus);
     if let (true, Some(name)) = (strategy.on != On::Thread, bench.precision()) {
         flags.extend(["--precision".into(), name.into()]);
     }
@@ -214,8 +217,8 @@ fn repeated(
     let repeatable = answers.iter().all(|a| a["summary"] == last["summary"]);
     let mut row = json!({
         "problem": problem.name,
-        "strategy": strategy.name(gpu),
-        "device": strategy.device(gpu),
+        "strategy": strategy.name(gpus),
+        "device": strategy.device(gpus),
         "name": last["device"]["name"],
         "precision": last["precision"],
         "chains": strategy.chains,
@@ -371,19 +374,23 @@ mod tests {
 
     #[test]
     fn chains_are_spread_where_there_are_multiprocessors_for_them() {
-        let possible = |devices, n| {
+        let possible = |with_cpu, n| {
+            let devices = &Devices {
+                gpus: vec![1],
+                with_cpu,
+            };
             let possible = STRATEGIES.iter().filter(|s| s.is_possible(devices, n));
             possible.count()
         };
-        let all = [0, 1, 8, 132].map(|n| possible(Devices::All(0), n));
+        let all = [0, 1, 8, 132].map(|n| possible(true, n));
         assert_eq!(all, [3, 9, 10, 11]);
         // The CPU does not take part where a GPU was asked for.
-        assert_eq!(possible(Devices::Gpu(1), 132), 8);
+        assert_eq!(possible(false, 132), 8);
     }
 
     #[test]
     fn strategies_have_names_of_their_own() {
-        let mut names: Vec<String> = STRATEGIES.iter().map(|s| s.name(0)).collect();
+        let mut names: Vec<String> = STRATEGIES.iter().map(|s| s.name("cuda:0")).collect();
         names.sort();
         names.dedup();
         assert_eq!(names.len(), STRATEGIES.len());

@@ -17,7 +17,7 @@ use devices::Devices;
 use fitzroy::fit::sample::Sampler;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::choice::Choice;
-use fitzroy_session::device::{best, open};
+use fitzroy_session::device::{best, open, open_several};
 use problems::Problem;
 use runs::{Bench, Rewrites};
 use std::path::PathBuf;
@@ -138,16 +138,31 @@ pub(crate) fn sample(args: &SampleBench) -> Result<Outcome> {
     if common.wants_all_devices() {
         // Without a GPU the first is the one that is missing.
         let number = best(&places, precision).map_or(0, |found| found.0.description.index);
-        return measuring.devices(&problem, repeats, chains, Devices::All(number));
+        let devices = Devices {
+            gpus: vec![number],
+            with_cpu: true,
+        };
+        return measuring.devices(&problem, repeats, chains, &devices);
     }
+    let alone = |gpus: Vec<usize>| {
+        let devices = Devices {
+            gpus,
+            with_cpu: false,
+        };
+        measuring.devices(&problem, repeats, chains, &devices)
+    };
     match common.request()?.asked()? {
-        Choice::Gpu(number) => {
-            let number = match number {
-                Some(number) => number,
-                // Runs are processes of their own: it is given back before they begin.
-                None => open(&places, None, precision)?.0.description.index,
-            };
-            measuring.devices(&problem, repeats, chains, Devices::Gpu(number))
+        Choice::Gpu(Some(number)) => alone(vec![number]),
+        // Runs are processes of their own: GPUs are given back before they begin.
+        Choice::Gpu(None) => {
+            let number = open(&places, None, precision)?.0.description.index;
+            alone(vec![number])
+        }
+        Choice::Gpus(several) => {
+            let gpus = open_several(&places, several)?.0;
+            let numbers = gpus.iter().map(|gpu| gpu.description.index).collect();
+            drop(gpus);
+            alone(numbers)
         }
         _ => measuring.run("sample", vec![problem], repeats),
     }
@@ -194,7 +209,7 @@ impl Measuring {
         problem: &Problem,
         repeats: usize,
         chains: &[usize],
-        devices: Devices,
+        devices: &Devices,
     ) -> Result<Outcome> {
         let threads = self.common.threads()?.threads;
         if let Some(path) = &self.figure {
