@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_one_node_and_idle_gpus_are_warned_of() {
+    fn folders_of_one_node_and_short_times_are_warned_of() {
         let mut plan = plan(Some("h100:1"), "60");
         let here = Path::new("/scratch/local");
         assert_eq!(warnings(&plan, here).unwrap(), Vec::<String>::new());
