@@ -911,8 +911,9 @@ fn forecasts_of_others_are_one_more_column() {
         "2",
     ];
     let more = ["--forecast", "f2.nc", "f1.nc", "--out", "scores", "--json"];
+    let parts = ["--subregion", "north=46,90,-180,180", "west=-90,90,-20,0"];
     let scores = scratch
-        .fitzroy(&[&evaluate[..], &more].concat())
+        .fitzroy(&[&evaluate[..], &parts, &more].concat())
         .ends_with(0)
         .json();
     assert_eq!(scores["forecasts"], 2);
@@ -928,7 +929,16 @@ fn forecasts_of_others_are_one_more_column() {
         assert!((a / b - 1.0).abs() < 1e-3, "{own:?} {theirs:?}");
     }
     let page = fs::read_to_string(scratch.0.join("scores/report.html")).expect("a page");
-    assert!(page.contains("Beside forecast: "));
+    assert!(page.contains("Beside forecast: ") && page.contains("Parts of the region"));
+    let parts = scores["by_subregion"].as_array().expect("parts");
+    assert_eq!(
+        (parts.len(), &parts[0]["subregion"]),
+        (2 * 6 * 8, &serde_json::json!("north"))
+    );
+    let far = ["--subregion", "far=-50,-40,0,10"];
+    let said = scratch.fitzroy(&[&evaluate[..], &far].concat());
+    said.ends_with(2)
+        .complains(&["--subregion far", "no point"]);
     let said = scratch.fitzroy(&[&evaluate[..], &["--forecast", "a.nc"]].concat());
     said.ends_with(2)
         .complains(&["--forecast a.nc", "when the forecast was made"]);

@@ -1,6 +1,7 @@
 //! What an evaluation found.
 
 use super::scores::{Score, Series};
+use super::seasons::Part;
 use super::verdict::{
     Comparison, HOURS, LEVEL, RIVALS, Standing, below, comparisons, judged, standing,
 };
@@ -33,6 +34,8 @@ pub struct Evaluation {
     pub starts: Vec<Time>,
     /// Members of the ensemble that is the model; 1 if it is none.
     pub n_members: usize,
+    /// Parts of the region that were scored by themselves.
+    pub areas: Vec<Part>,
     /// First and last initial time.
     pub span: (Time, Time),
     /// The model first.

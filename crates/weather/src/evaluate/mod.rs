@@ -1,6 +1,7 @@
 //! Forecasts beside persistence, climatology, the start of training and a tuned linear model, and
 //! whether the model is ahead by more than chance.
 
+mod areas;
 mod baselines;
 mod bootstrap;
 mod forecast;
@@ -14,11 +15,12 @@ mod seasons;
 pub(crate) mod tests;
 mod verdict;
 
+pub use areas::Area;
 pub use bootstrap::{Intervals, intervals};
 pub use forecast::forecast;
 pub use found::{Evaluation, Scored, asked};
 pub use report::{csv, document, table};
 pub use run::{Options, evaluate};
 pub use scores::{Rain, Score, Series, Tally};
-pub use seasons::{Season, seasons};
+pub use seasons::{Part, seasons};
 pub use verdict::{Comparison, Standing, judged};

@@ -3,7 +3,7 @@
 use super::bootstrap::{Intervals, intervals};
 use super::found::Evaluation;
 use super::scores::Score;
-use super::seasons::seasons;
+use super::seasons::{Part, seasons};
 use fitzroy::Named;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -78,15 +78,15 @@ fn standings(evaluation: &Evaluation, intervals: &[Vec<Vec<Intervals>>]) -> Valu
     entries.into()
 }
 
-/// Root mean square errors by season.
-fn by_season(evaluation: &Evaluation) -> Value {
+/// Root mean square errors by season, or by part of the region.
+fn by_part(evaluation: &Evaluation, parts: &[Part], (what, of): (&str, &str)) -> Value {
     let mut entries = Vec::new();
-    for season in seasons(evaluation) {
-        for (method, leads) in evaluation.methods.iter().zip(&season.rmse) {
+    for part in parts {
+        for (method, leads) in evaluation.methods.iter().zip(&part.rmse) {
             for (lead, errors) in leads.iter().enumerate() {
                 for (channel, rmse) in evaluation.channels.iter().zip(errors) {
                     entries.push(json!({
-                        "season": season.name, "forecasts": season.n_starts,
+                        what: part.name, of: part.count,
                         "method": method.method, "variable": channel.variable,
                         "level_hpa": channel.level,
                         "lead_hours": (lead + 1) as f64 * evaluation.step_hours, "rmse": rmse,
@@ -143,7 +143,8 @@ pub fn document(evaluation: &Evaluation) -> Value {
         "linear_penalties": evaluation.penalties,
         "notes": evaluation.notes,
         "by_variable": standings(evaluation, &intervals),
-        "by_season": by_season(evaluation),
+        "by_season": by_part(evaluation, &seasons(evaluation), ("season", "forecasts")),
+        "by_subregion": by_part(evaluation, &evaluation.areas, ("subregion", "points")),
         "scores": entries,
     })
 }

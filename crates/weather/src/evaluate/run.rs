@@ -1,5 +1,6 @@
 //! Forecasts of a trained model, and its scores beside the baselines'.
 
+use super::areas::{Area, Areas};
 use super::baselines::Ridges;
 use super::forecast::{force, restored};
 use super::found::{Evaluation, Scored};
@@ -26,6 +27,8 @@ pub struct Options {
     pub baselines: bool,
     /// Forecasts of others; where there are some, the initial times are theirs.
     pub forecasts: Forecasts,
+    /// Parts of the region to score by themselves, too.
+    pub areas: Vec<Area>,
 }
 
 /// Scores a model, or an ensemble of several sets of parameters of one network.
@@ -88,7 +91,7 @@ pub fn evaluate(
         let most = options.starts_max;
         starts = (0..most).map(|k| starts[k * n / most]).collect();
     }
-    let mut scorer = Scorer::new(problem, options, leads, members.len());
+    let mut scorer = Scorer::new(problem, options, leads, members.len())?;
     let mut ensemble = Vec::new();
     for parameters in members {
         let mut predictor = Predictor::new(problem, pool, 1, 1, Recompute::Mlp)?;
@@ -120,11 +123,12 @@ struct Scorer {
     /// Scored places among the outputs, and their weights, which sum to 1.
     places: Vec<usize>,
     weights: Vec<f64>,
+    areas: Areas,
     maps: Vec<(f64, Vec<f64>, Vec<f64>)>,
 }
 
 impl Scorer {
-    fn new(problem: &Problem, options: &Options, leads: usize, n_members: usize) -> Self {
+    fn new(problem: &Problem, options: &Options, leads: usize, n_members: usize) -> Result<Self> {
         let mut methods = vec!["model"];
         let (mut ridges, mut notes) = (None, Vec::new());
         let trained_on = |split| !problem.windows(split, 1).0.is_empty();
@@ -162,7 +166,9 @@ impl Scorer {
         let places: Vec<usize> = (0..weights.len()).filter(|&k| weights[k] != 0.0).collect();
         let total: f64 = places.iter().map(|&k| f64::from(weights[k])).sum();
         let n_channels = problem.target_channels().len();
-        Scorer {
+        let sizes = [methods.len(), leads, n_channels];
+        Ok(Scorer {
+            areas: Areas::new(problem, &options.areas, &places, sizes)?,
             tallies: vec![vec![vec![Tally::default(); n_channels]; leads]; methods.len()],
             methods,
             climatology: problem.provenance.climatology.clone().or_else(|| {
@@ -178,7 +184,7 @@ impl Scorer {
                 .collect(),
             places,
             maps: Vec::new(),
-        }
+        })
     }
 
     /// One forecast by every method, scored at every lead.
@@ -189,6 +195,7 @@ impl Scorer {
         (ensemble, theirs): (&mut [(Predictor, &[f32])], &Forecasts),
         t: usize,
     ) {
+        self.areas.begin();
         let archive = &problem.archive;
         let sizes = archive.n_nodes() * FORCINGS;
         let known = |t: usize| {
@@ -283,6 +290,13 @@ impl Scorer {
                 [f] => tally.add(&weights, f, &o, c.as_deref(), rain),
                 _ => tally.add_ensemble(&weights, &members, &o, c.as_deref(), rain),
             }
+            let mean = mean_of(members.into_iter());
+            let squares: Vec<f64> = mean.iter().zip(&o).map(|(f, o)| (f - o).powi(2)).collect();
+            let held: Vec<usize> = (places.iter())
+                .filter_map(|place| self.places.binary_search(place).ok())
+                .collect();
+            self.areas
+                .add([method, lead, k], &held, (&weights, &squares));
         }
     }
 
@@ -321,6 +335,7 @@ impl Scorer {
             span: (starts[0], starts[starts.len() - 1]),
             starts,
             n_members: self.n_members,
+            areas: self.areas.finish(),
             maps: self.maps,
             lat,
             lon,

@@ -1,22 +1,22 @@
-//! Scores by season of the initial time.
+//! Scores by season of the initial time, and what they have in common with those of other parts.
 
 use super::found::Evaluation;
 
 /// Names of the seasons, by months.
 const NAMES: [&str; 4] = ["DJF", "MAM", "JJA", "SON"];
 
-/// Errors of a season.
+/// Errors of a part of the forecasts: a season, or a part of the region.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Season {
-    /// Its months.
-    pub name: &'static str,
-    /// Initial times in it.
-    pub n_starts: usize,
+pub struct Part {
+    /// What it is called: a season by its months.
+    pub name: String,
+    /// Initial times of a season, points of a part of the region.
+    pub count: usize,
     /// Method by method, lead by lead, channel by channel: root mean square error.
     pub rmse: Vec<Vec<Vec<f64>>>,
 }
 
-impl Season {
+impl Part {
     /// Geometric mean over channels of the model's error over that of a method at a lead.
     pub fn ratio(&self, method: usize, lead: usize) -> f64 {
         let pairs = self.rmse[0][lead].iter().zip(&self.rmse[method][lead]);
@@ -26,7 +26,7 @@ impl Season {
 }
 
 /// The seasons that the initial times fall into; none where it is one alone.
-pub fn seasons(found: &Evaluation) -> Vec<Season> {
+pub fn seasons(found: &Evaluation) -> Vec<Part> {
     let of = |k: usize| (found.starts[k].month() % 12 / 3) as usize;
     let season = |number: usize| {
         let own: Vec<usize> = (0..found.starts.len())
@@ -40,12 +40,12 @@ pub fn seasons(found: &Evaluation) -> Vec<Season> {
             let lead = |lead: &Vec<super::Series>| lead.iter().map(|s| mean(&s.squares)).collect();
             method.series.iter().map(lead).collect()
         });
-        Season {
-            name: NAMES[number],
-            n_starts: own.len(),
+        Part {
+            name: NAMES[number].into(),
+            count: own.len(),
             rmse: methods.collect(),
         }
     };
-    let all: Vec<Season> = (0..4).map(season).filter(|s| s.n_starts > 0).collect();
+    let all: Vec<Part> = (0..4).map(season).filter(|s| s.count > 0).collect();
     if all.len() < 2 { Vec::new() } else { all }
 }

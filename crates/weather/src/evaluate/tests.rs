@@ -129,6 +129,7 @@ pub(crate) fn named(
         n_starts: n,
         starts: (0..n as i64).map(|k| Time(k * 86_400)).collect(),
         n_members: 1,
+        areas: Vec::new(),
         span: (Time(0), Time((n as i64 - 1) * 86_400)),
         methods: methods.collect(),
         maps: Vec::new(),
@@ -259,6 +260,7 @@ fn scores_are_those_of_plain_loops() {
             starts_max: 0,
             baselines: true,
             forecasts: crate::data::Forecasts::default(),
+            areas: halves(&raw),
         };
         let mut pool = fitzroy_device::nn::Pool::new(1);
         let found = evaluate(
@@ -270,6 +272,25 @@ fn scores_are_those_of_plain_loops() {
         );
         let found = found.unwrap().unwrap();
         let starts: Vec<usize> = (65..77).collect();
+        // Two parts that together are all: their squares, weighed by area, are those of all.
+        let weight = |part: &Part| -> f64 {
+            let rows = raw_rows(&raw, part.name == "north");
+            rows.iter().map(|lat| lat.to_radians().cos()).sum()
+        };
+        for (m, method) in found.methods.iter().enumerate() {
+            for lead in 0..3 {
+                let parts = found.areas.iter();
+                let all: f64 = parts
+                    .clone()
+                    .map(|p| weight(p) * p.rmse[m][lead][0].powi(2))
+                    .sum();
+                let total: f64 = parts.map(weight).sum();
+                let own = method.scores[lead][0].rmse;
+                assert!(((all / total).sqrt() / own - 1.0).abs() < 1e-6, "{own}");
+            }
+        }
+        let (north, south) = (&found.areas[0].rmse[1][0][0], &found.areas[1].rmse[1][0][0]);
+        assert!(north != south && found.areas[0].count > found.areas[1].count);
         assert_eq!(found.n_starts, starts.len());
         for method in &found.methods {
             for lead in 1..=3 {
@@ -304,6 +325,7 @@ fn a_checkpoint_remembers_climatology() {
         starts_max: 0,
         baselines: true,
         forecasts: crate::data::Forecasts::default(),
+        areas: Vec::new(),
     };
     let scored = |archive: Archive, splits: Splits| {
         let restored = Problem::restore(archive, splits, &checkpoint).unwrap();
@@ -340,6 +362,34 @@ fn a_checkpoint_remembers_climatology() {
     assert_eq!((whole.0, later.0), (0, 1));
     assert!(whole.1 == later.1 && whole.2 == later.2);
     assert!(later.1[0][0].acc.is_none() && later.2[0][0].acc.is_some());
+}
+
+/// The region north and south of its fourth row.
+fn halves(raw: &Archive) -> Vec<Area> {
+    let border = raw.lat[3];
+    let half = |name: &str, south: f64, north: f64| Area {
+        name: name.into(),
+        region: crate::files::Region {
+            south,
+            north,
+            west: -180.0,
+            east: 180.0,
+        },
+    };
+    vec![
+        half("north", border, 90.0),
+        half("south", -90.0, border - 0.5),
+    ]
+}
+
+/// Latitudes inside of the boundary of two cells, from the fourth row on or before it.
+fn raw_rows(raw: &Archive, north: bool) -> Vec<f64> {
+    let inside = &raw.lat[2..raw.lat.len() - 2];
+    inside
+        .iter()
+        .copied()
+        .filter(|lat| (*lat >= raw.lat[3]) == north)
+        .collect()
 }
 
 /// RMSE, MAE and bias of a method that is known without a network.
@@ -465,6 +515,7 @@ fn an_ensemble_of_one_network_is_that_network() {
         starts_max: 4,
         baselines: false,
         forecasts: crate::data::Forecasts::default(),
+        areas: Vec::new(),
     };
     let mut pool = fitzroy_device::nn::Pool::new(1);
     let mut scored = |members: &[&[f32]]| {
@@ -520,7 +571,7 @@ fn seasons_are_those_of_initial_times() {
     assert!(seasons(&found(24.0, [errors(50), errors(50)])).is_empty());
     // From the first of January: 59 days of winter, then the first of spring.
     let all = seasons(&found(24.0, [errors(70), errors(70)]));
-    let told: Vec<(&str, usize)> = all.iter().map(|s| (s.name, s.n_starts)).collect();
+    let told: Vec<(&str, usize)> = all.iter().map(|s| (&s.name[..], s.count)).collect();
     assert_eq!(told, [("DJF", 59), ("MAM", 11)]);
     let plain = (59..70).map(|k: u64| (k * k) as f64).sum::<f64>() / 11.0;
     assert!((all[1].rmse[0][0][0] - plain.sqrt()).abs() < 1e-12);

@@ -1,9 +1,9 @@
 //! The page of scores: does the model beat what costs nothing, where, and how does it look.
 
 use super::ensemble::{spread, spread_figure};
-use super::tables::{advantages, by_season, rain, scores, standings};
+use super::tables::{advantages, by_part, rain, scores, standings};
 use crate::data::Channel;
-use crate::evaluate::{Evaluation, asked};
+use crate::evaluate::{Evaluation, asked, seasons};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_report::draw::{Scene, Stroke};
 use fitzroy_report::figure::{Chart, Heat, Layer, Style, charts, count, heat_figure, tint_of};
@@ -211,8 +211,13 @@ pub fn evaluation_page(
         let table = Block::Table(spread(found));
         sections.push(Section::new("Spread and error", vec![figure, table]));
     }
-    if let Some(table) = by_season(found) {
-        sections.push(Section::new("Seasons", vec![Block::Table(table)]).folded());
+    for (title, parts, what) in [
+        ("Seasons", &seasons(found), ["season", "forecasts"]),
+        ("Parts of the region", &found.areas, ["subregion", "points"]),
+    ] {
+        if let Some(table) = by_part(found, parts, what) {
+            sections.push(Section::new(title, vec![Block::Table(table)]).folded());
+        }
     }
     if let Some(table) = rain(found) {
         sections.push(Section::new("Rain", vec![Block::Table(table)]));

@@ -1,7 +1,7 @@
 //! The tables of the page of scores.
 
 use crate::data::Channel;
-use crate::evaluate::{Comparison, Evaluation, Standing, intervals, seasons};
+use crate::evaluate::{Comparison, Evaluation, Part, Standing, intervals};
 use fitzroy_report::figure::{count, said};
 use fitzroy_report::page::{Cell, Column, State, Table};
 
@@ -86,21 +86,22 @@ pub(super) fn standings(found: &Evaluation, method: usize) -> Table {
         rows,
         note: format!(
             "RMSE of the model over that of {name}, with 95 % intervals (block bootstrap over initial times). Marked: ahead \
-             or behind by half a percent and by more than chance, each variable and lead by itself."
+             or behind by half a percent and by more than chance, each variable and lead by itself; this \
+             asks for more than an interval that leaves out 1."
         ),
         ..Table::default()
     }
 }
 
-/// The model beside every method by season: geometric mean over variables of RMSE ratios.
-pub(super) fn by_season(found: &Evaluation) -> Option<Table> {
-    let seasons = seasons(found);
-    if seasons.is_empty() {
+/// The model beside every method by part of the forecasts: geometric mean over variables of RMSE
+/// ratios. `what` the parts are, and what is counted of them.
+pub(super) fn by_part(found: &Evaluation, parts: &[Part], what: [&str; 2]) -> Option<Table> {
+    if parts.is_empty() {
         return None;
     }
     let mut columns = vec![
-        Column::text("season"),
-        Column::number("forecasts", "initial times"),
+        Column::text(what[0]),
+        Column::number(what[1], "in it"),
         Column::number("hours", "hours ahead"),
     ];
     for method in &found.methods[1..] {
@@ -108,16 +109,13 @@ pub(super) fn by_season(found: &Evaluation) -> Option<Table> {
         columns.push(Column::number(method.method, &meaning));
     }
     let mut rows = Vec::new();
-    for season in &seasons {
+    for part in parts {
         for lead in 0..found.methods[0].scores.len() {
             let hours = said((lead + 1) as f64 * found.step_hours);
-            let mut row: Vec<Cell> = vec![
-                season.name.into(),
-                count(season.n_starts).into(),
-                hours.into(),
-            ];
+            let name = part.name.as_str();
+            let mut row: Vec<Cell> = vec![name.into(), count(part.count).into(), hours.into()];
             row.extend((1..found.methods.len()).map(|m| {
-                let ratio = season.ratio(m, lead);
+                let ratio = part.ratio(m, lead);
                 let cell = Cell::from(format!("{ratio:.3}"));
                 if ratio < 1.0 {
                     cell
@@ -132,7 +130,10 @@ pub(super) fn by_season(found: &Evaluation) -> Option<Table> {
         caption: "RMSE of the model over that of others, geometric mean over variables".into(),
         columns,
         rows,
-        note: "By the months of the initial time. Errors of each variable are under by_season in scores.json.".into(),
+        note: format!(
+            "Errors of each variable are under by_{} in scores.json.",
+            what[0]
+        ),
         ..Table::default()
     })
 }

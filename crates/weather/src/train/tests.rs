@@ -594,6 +594,7 @@ fn a_network_that_has_learnt_passes_and_one_that_has_not_fails() {
         starts_max: 0,
         baselines: true,
         forecasts: crate::data::Forecasts::default(),
+        areas: Vec::new(),
     };
     let mut pool = fitzroy_device::nn::Pool::new(1);
     let mut scored = |parameters: &[f32]| {

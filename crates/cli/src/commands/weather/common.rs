@@ -123,7 +123,8 @@ pub(super) struct Data {
     region: Option<Region>,
 }
 
-fn region(text: &str) -> std::result::Result<Region, String> {
+/// A region as people write it.
+pub(super) fn region(text: &str) -> std::result::Result<Region, String> {
     let numbers: Vec<f64> = text.split(',').flat_map(|x| x.trim().parse()).collect();
     match numbers[..] {
         [south, north, west, east] if south < north && text.split(',').count() == 4 => Ok(Region {

@@ -1,6 +1,6 @@
 //! `fitzroy weather evaluate`.
 
-use super::common::{Data, Machine};
+use super::common::{Data, Machine, region};
 use crate::exit::Outcome;
 use crate::requests::{Words, matches};
 use crate::{face, interrupt, json, terminal};
@@ -10,7 +10,7 @@ use fitzroy_session::clock::Clock;
 use fitzroy_session::face::Face;
 use fitzroy_session::weather::{Scored, Scoring};
 use fitzroy_weather::data::Forecasts;
-use fitzroy_weather::evaluate::{Evaluation, Options, table};
+use fitzroy_weather::evaluate::{Area, Evaluation, Options, table};
 use fitzroy_weather::time::Time;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,6 +52,9 @@ pub(crate) struct EvaluateArgs {
     /// initial times that have one
     #[arg(long, value_name = "FILE", num_args = 1..)]
     forecast: Vec<PathBuf>,
+    /// Score parts of the region by themselves, too, as alps=44,48,5,15: south, north, west and east
+    #[arg(long, value_name = "NAME=S,N,W,E", num_args = 1.., value_parser = area, allow_hyphen_values = false)]
+    subregion: Vec<Area>,
     /// Score the baselines too (the default)
     #[arg(long, hide = true, conflicts_with = "no_baselines")]
     baselines: bool,
@@ -75,6 +78,16 @@ pub(crate) struct EvaluateArgs {
     machine: Machine,
 }
 
+/// A part of the region and its name.
+fn area(text: &str) -> std::result::Result<Area, String> {
+    let wrong = "needs a name and south, north, west and east in degrees, as alps=44,48,5,15";
+    let (name, sides) = text.split_once('=').ok_or(wrong)?;
+    Ok(Area {
+        name: name.into(),
+        region: region(sides).map_err(|_| wrong)?,
+    })
+}
+
 impl EvaluateArgs {
     /// What is scored, and how.
     fn scoring(&self) -> Result<Scoring<'_>> {
@@ -89,6 +102,7 @@ impl EvaluateArgs {
             starts_max: self.max_starts,
             baselines: !self.no_baselines,
             forecasts: Forecasts::default(),
+            areas: self.subregion.clone(),
         };
         Ok(Scoring {
             data: &self.data.data,
