@@ -62,10 +62,16 @@ pub(crate) fn ci(root: &Path) -> bool {
 
 /// Tests of random problems against oracles: package, tests, the variable that sets how many, and how many
 /// problems one of these stands for.
-const DIFFERENTIAL: [(&str, &[&str], &str, u64); 8] = [
+const DIFFERENTIAL: [(&str, &[&str], &str, u64); 9] = [
     (
         "fitzroy",
         &["--test", "differential"],
+        "FITZROY_DIFFERENTIAL",
+        1,
+    ),
+    (
+        "fitzroy",
+        &["--test", "linear_gaussian"],
         "FITZROY_DIFFERENTIAL",
         1,
     ),

@@ -31,7 +31,7 @@ pub use graph::{Bindings, DataId, DataSlot, Dim, DimId, Graph, IndexId, IndexSlo
 pub use named::Named;
 pub use op::{Binary, Op, Unary};
 pub use real::Real;
-pub use recurrence::{Carried, Leaf, Ran, Recurrence, Unrolled};
+pub use recurrence::{Carried, FirstOrder, Leaf, Ran, Recurrence, Unrolled};
 pub use reference::evaluate;
 pub use spelling::Spelling;
 pub use tangent::tangent;

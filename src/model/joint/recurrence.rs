@@ -189,7 +189,7 @@ impl<'g> Build<'_, 'g> {
             time: None,
             states: Vec::new(),
         });
-        let first_term = self.terms.len();
+        let (first_term, first_latent) = (self.terms.len(), self.latents.len());
         let mut definitions: Vec<(&Computed, NodeId)> = Vec::new();
         for statement in statements {
             match statement {
@@ -219,8 +219,11 @@ impl<'g> Build<'_, 'g> {
         let terms = self.terms[first_term..]
             .iter()
             .flat_map(|t| [t.node, t.sum]);
+        let latents = self.latents[first_latent..]
+            .iter()
+            .flat_map(|l| [l.mean, l.sd]);
         let values = definitions.iter().map(|(_, value)| *value).chain(terms);
-        let values: Vec<NodeId> = values.collect();
+        let values: Vec<NodeId> = values.chain(latents).collect();
         let mut values = self
             .scope
             .with(|g| g.substitute(&values, &known))
@@ -230,6 +233,11 @@ impl<'g> Build<'_, 'g> {
         }
         for term in &mut self.terms[first_term..] {
             for slot in [&mut term.node, &mut term.sum] {
+                *slot = values.next().expect("one for each");
+            }
+        }
+        for latent in &mut self.latents[first_latent..] {
+            for slot in [&mut latent.mean, &mut latent.sd] {
                 *slot = values.next().expect("one for each");
             }
         }

@@ -120,7 +120,6 @@ impl<'g> Build<'_, 'g> {
         if let Law::Scalar(Scalar::Normal, arguments) = law
             && limits.is_none()
             && s.centring == Centring::Auto
-            && self.lags.is_none()
         {
             self.latent(u, arguments[0], arguments[1]);
         }
@@ -143,7 +142,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// Notes that the last parameter has a normal prior in its coordinate.
-    fn latent(&mut self, u: Value<'g>, mean: Value<'g>, sd: Value<'g>) {
+    pub(super) fn latent(&mut self, u: Value<'g>, mean: Value<'g>, sd: Value<'g>) {
         let node = |v| self.scope.node(v);
         self.latents.push(Latent {
             parameter: self.parameters.len() - 1,

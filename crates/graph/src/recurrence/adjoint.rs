@@ -20,16 +20,10 @@ impl Recurrence {
         let n = self.states.len();
         let inputs = g.node(id).inputs.clone();
         let rows = self.rows(g);
-        let first = usize::from(self.reverse);
-        let over_steps = |g: &mut Graph, all: NodeId, s: usize, from: usize| {
-            let (part, steps) = (self.state(g, all, s), g.size(self.time));
-            let cut = g.slice(part, rows, from, steps).expect("one row fewer");
-            g.relabel(cut, self.hole_dims(s))
-        };
-        let mut leaves: Vec<NodeId> = (0..n).map(|s| over_steps(g, id, s, first)).collect();
+        let mut leaves: Vec<NodeId> = (0..n).map(|s| self.values(g, id, s, false)).collect();
         leaves.extend(&inputs[n..]);
         let next = self.instantiate(g, &leaves);
-        let left: Vec<NodeId> = (0..n).map(|s| over_steps(g, d, s, 1 - first)).collect();
+        let left: Vec<NodeId> = (0..n).map(|s| self.values(g, d, s, true)).collect();
         // The adjoint that a step passes to the one before it.
         let passed: Vec<NodeId> = (0..n).map(|s| g.hole(self.hole_dims(s))).collect();
         let whole = |g: &mut Graph, passed: &[NodeId]| -> Vec<(NodeId, NodeId)> {
@@ -70,7 +64,7 @@ impl Recurrence {
     }
 
     /// The states after every step, where `behind` stands behind the holes.
-    fn instantiate(&self, g: &mut Graph, behind: &[NodeId]) -> Vec<NodeId> {
+    pub(super) fn instantiate(&self, g: &mut Graph, behind: &[NodeId]) -> Vec<NodeId> {
         let mut at: Vec<NodeId> = behind.to_vec();
         for node in &self.nodes[self.holes..] {
             let inputs = node.inputs.iter().map(|i| at[i.index()]).collect();

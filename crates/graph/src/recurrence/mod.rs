@@ -12,9 +12,11 @@
 
 mod adjoint;
 mod elements;
+mod first_order;
 mod steps;
 mod unroll;
 
+pub use first_order::FirstOrder;
 pub use steps::{Carried, Ran};
 pub use unroll::{Leaf, Unrolled};
 

@@ -227,31 +227,21 @@ impl Graph {
 
     /// The operation and, of each state, its values before and after every step.
     fn run(&mut self, of: Recurrence, inputs: Vec<NodeId>, holes: &[NodeId]) -> Vec<Ran> {
-        let (time, reverse) = (of.time, of.reverse);
         let of = Arc::new(of);
         let total = (0..of.states.len()).map(|s| of.len_of_state(self, s)).sum();
-        let name = format!("{}*", self.dim_info(time).name);
+        let name = format!("{}*", self.dim_info(of.time).name);
         let flat = self.dim(&name, total);
         let all = self.push(Op::Recurrence(Arc::clone(&of)), inputs, vec![flat]);
-        let (steps, first) = (self.size(time), usize::from(reverse));
-        let cut = |g: &mut Graph, part: NodeId, s: usize, from: usize| {
-            let longer = of.rows(g);
-            let cut = g.slice(part, longer, from, steps).expect("one row fewer");
-            let dims = of.hole_dims(s).to_vec();
-            let cut = g.relabel(cut, &dims);
-            let whole = g.dims(holes[s]).to_vec();
-            g.broadcast(cut, &whole)
+        let whole: Vec<Vec<DimId>> = holes.iter().map(|h| self.dims(*h).to_vec()).collect();
+        let mut cut = |s: usize, after: bool| {
+            let cut = of.values(self, all, s, after);
+            self.broadcast(cut, &whole[s])
         };
-        let states = 0..of.states.len();
-        states
-            .map(|s| {
-                let part = of.state(self, all, s);
-                Ran {
-                    before: cut(self, part, s, first),
-                    after: cut(self, part, s, 1 - first),
-                }
-            })
-            .collect()
+        let ran = |s: usize| Ran {
+            before: cut(s, false),
+            after: cut(s, true),
+        };
+        (0..of.states.len()).map(ran).collect()
     }
 }
 
@@ -277,6 +267,14 @@ impl Recurrence {
         let longer = self.rows(g);
         let dims = [&self.states[s][..], &[longer], &self.lanes].concat();
         g.relabel(part, &dims)
+    }
+
+    /// State `s` before or after every step, of a row of numbers as the result is one.
+    pub(super) fn values(&self, g: &mut Graph, all: NodeId, s: usize, after: bool) -> NodeId {
+        let (part, rows, steps) = (self.state(g, all, s), self.rows(g), g.size(self.time));
+        let start = usize::from(self.reverse != after);
+        let cut = g.slice(part, rows, start, steps).expect("one row fewer");
+        g.relabel(cut, self.hole_dims(s))
     }
 
     /// Operations of a step over single numbers.

@@ -89,12 +89,6 @@ impl Block {
         self.integrated().map(|n| n.latent).collect()
     }
 
-    /// Numbers that are integrated out.
-    pub(super) fn n_integrated(&self) -> usize {
-        let group = self.group.iter().filter(|g| g.integrated.is_some());
-        group.map(|g| g.len).sum::<usize>() + self.widths().0
-    }
-
     /// Columns that are integrated out, and all columns.
     pub(super) fn widths(&self) -> (usize, usize) {
         let width = |c: &Columns| c.len;

@@ -1,15 +1,19 @@
 //! Rewrites of the joint density: exact, and only where a pattern matches in full.
 
+mod coefficients;
 mod dense;
 mod design;
 mod find;
 mod form;
 mod gram;
+mod kalman;
 mod kinds;
 mod linear;
 mod normal;
+mod reading;
 mod recognise;
 mod repeated;
+mod series;
 mod signed;
 mod small;
 mod wide;
@@ -20,9 +24,10 @@ pub(super) use signed::{Factors, Positive, reaches_zero, sign};
 use super::build::Build;
 use super::{Term, TermKind};
 use crate::dist::Real;
-use dense::Dense;
+use coefficients::Regression;
 use find::Block;
 use fitzroy_graph::{Expr as Value, NodeId, Scope};
+use series::StateSpace;
 use std::collections::HashMap;
 
 /// A parameter with an untruncated normal prior, whose coordinate is the number itself.
@@ -73,7 +78,9 @@ enum Replacement {
     /// Sums over its rows.
     Sums(Block),
     /// A matrix of its coefficients.
-    Matrix(Dense),
+    Matrix(Regression),
+    /// The filter of a series.
+    Filter(Box<StateSpace>),
 }
 
 impl Replacement {
@@ -81,6 +88,7 @@ impl Replacement {
         match self {
             Replacement::Sums(block) => block.term,
             Replacement::Matrix(dense) => dense.term,
+            Replacement::Filter(of) => of.regression.term,
         }
     }
 
@@ -88,7 +96,8 @@ impl Replacement {
     fn rows(&self) -> usize {
         match self {
             Replacement::Sums(block) => block.y.len(),
-            Replacement::Matrix(dense) => dense.rows,
+            Replacement::Matrix(dense) => dense.n_rows,
+            Replacement::Filter(of) => of.regression.n_rows,
         }
     }
 
@@ -97,6 +106,7 @@ impl Replacement {
         match self {
             Replacement::Sums(block) => block.latents(),
             Replacement::Matrix(dense) => dense.latents(),
+            Replacement::Filter(of) => of.latents(),
         }
     }
 
@@ -104,6 +114,7 @@ impl Replacement {
         match self {
             Replacement::Sums(block) => normal::write(scope, block, name),
             Replacement::Matrix(dense) => dense::write(scope, dense, name),
+            Replacement::Filter(of) => kalman::write(scope, of, name),
         }
     }
 }
@@ -221,24 +232,36 @@ impl<'g> Build<'_, 'g> {
             let gone = block.latents();
             !gone.is_empty() && n_stay(&gone) > 0
         });
-        let mut dense = rewrites.collapse.then(|| sites.dense(which)).flatten();
-        // The same company as that of group effects.
-        if let Some(dense) = &mut dense
-            && dense.coefficients.len() > 1
-            && n_stay(&dense.latents()) == 1
-        {
-            dense.keep_one();
-        }
-        let dense = dense.filter(|dense| n_stay(&dense.latents()) > 0);
-        let more = |block: &Block| {
-            dense
-                .as_ref()
-                .is_none_or(|d| block.n_integrated() >= d.width())
+        // Matrices and filters keep the same company as group effects do.
+        let accompanied = |regression: &mut Regression, others: &[usize]| {
+            let gone = [others, &regression.latents()].concat();
+            if !regression.coefficients.is_empty() && gone.len() > 1 && n_stay(&gone) == 1 {
+                regression.keep_one();
+            }
         };
-        match collapsed.filter(more) {
-            Some(block) => return Some(Replacement::Sums(block)),
-            None if dense.is_some() => return dense.map(Replacement::Matrix),
-            None => {}
+        let mut dense = rewrites.collapse.then(|| sites.dense(which)).flatten();
+        if let Some(dense) = &mut dense {
+            accompanied(dense, &[]);
+        }
+        let mut filter = rewrites.collapse.then(|| sites.state_space(which));
+        if let Some(Some(of)) = &mut filter {
+            accompanied(&mut of.regression, &[of.series.latent]);
+        }
+        let found = [
+            collapsed.map(Replacement::Sums),
+            dense.map(Replacement::Matrix),
+            filter.flatten().map(|of| Replacement::Filter(Box::new(of))),
+        ];
+        let width = |r: &Replacement| -> usize {
+            let len = |l: &usize| self.scope.with(|g| g.len(self.latents[*l].node));
+            r.latents().iter().map(len).sum()
+        };
+        let found = found.into_iter().flatten();
+        let found = found.filter(|r| n_stay(&r.latents()) > 0);
+        // Of those that integrate out as many numbers the first, which costs least.
+        let best = found.rev().max_by_key(width);
+        if best.is_some() {
+            return best;
         }
         let sums = rewrites.sufficient.then(|| sites.block(which, false));
         sums.flatten().map(Replacement::Sums)

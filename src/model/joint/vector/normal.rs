@@ -124,7 +124,11 @@ pub(super) fn parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
     }
     let kernel = lit(-0.5) * (u * u).sum_over(&[v.event]);
     let density = kernel - lit(v.k as f64 * HALF_LN_TWO_PI);
-    define_moved(b, site, &v, Moments { mean, factor }, (u, density))
+    define_moved(b, site, &v, Moments { mean, factor }, (u, density))?;
+    if site.s.centring == Centring::Auto {
+        b.latent(u, lit(0.0), lit(1.0));
+    }
+    Ok(())
 }
 
 /// x = mu + L u of coordinates u, and their density.

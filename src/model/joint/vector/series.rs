@@ -133,6 +133,9 @@ pub(super) fn walk_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<(
     let of_steps = Scalar::Normal.log_density(z, &[lit(0.0), lit(1.0)]);
     let density = of_first.broadcast(b.scope, &v.outer) + of_steps.sum_over(&[w.steps]);
     b.define(site.s, x, density, &v.outer);
+    if matches!(w.first, Law::Scalar(Scalar::Normal, _)) && site.s.centring == Centring::Auto {
+        b.latent(u, lit(0.0), lit(1.0));
+    }
     Ok(())
 }
 
@@ -285,12 +288,26 @@ fn autoregressive_density<'g>(
 }
 
 /// An autoregressive series, sampled as it is.
-pub(super) fn autoregressive_parameter(b: &mut Build<'_, '_>, site: &Site<'_>) -> Result<()> {
+pub(super) fn autoregressive_parameter<'g>(b: &mut Build<'_, 'g>, site: &Site<'_>) -> Result<()> {
     let a = autoregression(b, site)?;
-    let x = b.coordinates_of(site.s, &a.v.dims());
-    let x = b.or_given(site.s, x, |_, x| vec![x]);
+    let u = b.coordinates_of(site.s, &a.v.dims());
+    let x = b.or_given(site.s, u, |_, x| vec![x]);
     let density = autoregressive_density(b, site, &a, x)?;
     b.define(site.s, x, density, &a.v.outer);
+    if let ([rho], Law::Scalar(Scalar::Normal, first), Centring::Auto) =
+        (&a.rho[..], &a.first, site.s.centring)
+    {
+        let (v, n) = (&a.v, a.v.k - 1);
+        let part = |len: usize| v.with(b.scope.with(|g| g.slice_dim(v.event, len)));
+        let (one, later) = (part(1), part(n));
+        let whole = |start: Value<'g>, steps: Value<'g>| {
+            let start = b.place(v, start.broadcast(b.scope, &one), 0);
+            start + b.place(v, steps.broadcast(b.scope, &later), 1)
+        };
+        let mean = whole(first[0], *rho * b.slice(u, v.event, 0, n));
+        let sd = whole(first[1], a.sigma);
+        b.latent(u, mean, sd);
+    }
     Ok(())
 }
 
