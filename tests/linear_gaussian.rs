@@ -38,11 +38,11 @@ fn series_are_integrated_out_exactly_where_they_are_linear_and_normal() {
             &["m", "z"],
         ),
         (
-            format!("z[obs] ~ Normal(0.5, x^2 + 0.1)\ny ~ Normal(s * cumsum(z), r)"),
+            "z[obs] ~ Normal(0.5, x^2 + 0.1)\ny ~ Normal(s * cumsum(z), r)".into(),
             &["z"],
         ),
         (
-            format!("z[obs] ~ Normal(0, s)\ny ~ Normal(m * w + cumsum(z), r)"),
+            "z[obs] ~ Normal(0, s)\ny ~ Normal(m * w + cumsum(z), r)".into(),
             &["m", "z"],
         ),
         (format!("{walk}y ~ Normal(v, r)"), &["v"]),
@@ -51,15 +51,15 @@ fn series_are_integrated_out_exactly_where_they_are_linear_and_normal() {
             &["m", "v", "b"],
         ),
         (
-            format!("v[groups] ~ GaussianRandomWalk(m, s)\ny ~ Normal(x * v[g], r)"),
+            "v[groups] ~ GaussianRandomWalk(m, s)\ny ~ Normal(x * v[g], r)".into(),
             &["v"],
         ),
         (
-            format!("v[groups] ~ GaussianRandomWalk(0, s)\ny ~ Normal(m + v[g], r * w)"),
+            "v[groups] ~ GaussianRandomWalk(0, s)\ny ~ Normal(m + v[g], r * w)".into(),
             &["m", "v"],
         ),
         (
-            format!("v[obs] ~ AR(0.7, s, init_dist=Normal(0, 3))\ny ~ Normal(v, r)"),
+            "v[obs] ~ AR(0.7, s, init_dist=Normal(0, 3))\ny ~ Normal(v, r)".into(),
             &["v"],
         ),
         (
@@ -90,16 +90,13 @@ fn series_are_integrated_out_exactly_where_they_are_linear_and_normal() {
         ),
         // Series side by side, of which some elements are read.
         (
-            format!(
-                "dim two = 2\nv[two, obs] ~ GaussianRandomWalk(0, s, init_dist=Normal(0, 1))\n\
+            "dim two = 2\nv[two, obs] ~ GaussianRandomWalk(0, s, init_dist=Normal(0, 1))\n\
                      y ~ Normal(m + v[1], r)"
-            ),
+                .into(),
             &["m", "v"],
         ),
         (
-            format!(
-                "dim long = 15\nv[long] ~ GaussianRandomWalk(0, s)\nlet seen[obs] = v[2:14]\ny ~ Normal(seen, r)"
-            ),
+            "dim long = 15\nv[long] ~ GaussianRandomWalk(0, s)\nlet seen[obs] = v[2:14]\ny ~ Normal(seen, r)".into(),
             &["v"],
         ),
         // Not linear, not normal, not alone, or not of the first order.
@@ -108,15 +105,11 @@ fn series_are_integrated_out_exactly_where_they_are_linear_and_normal() {
         (format!("{walk}y ~ StudentT(4, v, r)"), &[]),
         (format!("{walk}y ~ Normal(v, r)\ntarget += -v[3]^2"), &[]),
         (
-            format!(
-                "v[obs] ~ GaussianRandomWalk(0, s, init_dist=StudentT(3, 0, 1))\ny ~ Normal(m + v, r)"
-            ),
+            "v[obs] ~ GaussianRandomWalk(0, s, init_dist=StudentT(3, 0, 1))\ny ~ Normal(m + v, r)".into(),
             &[],
         ),
         (
-            format!(
-                "dim two = 2\nrho[two] ~ Normal(0, 0.3)\nv[obs] ~ AR(rho, s)\ny ~ Normal(m + v, r)"
-            ),
+            "dim two = 2\nrho[two] ~ Normal(0, 0.3)\nv[obs] ~ AR(rho, s)\ny ~ Normal(m + v, r)".into(),
             &[],
         ),
         (
