@@ -145,18 +145,22 @@ def test_weights_forecast_the_same_in_numpy(data, tmp_path):
         made = weather.predict(data, trained, initial_time=start)
         own = example["step"](records, trained.checkpoint, start)
         _, state = example["load"](trained.checkpoint)
+        changes = []
         for k, channel in enumerate(state["identity"]["channels"]):
             field = made[channel["variable"]].isel(time=0)
             if channel["level"] is not None:
                 field = field.sel(level=channel["level"])
             theirs, sd = field.values, state["normaliser"]["sd"][k]
-            ours = np.maximum(own[..., k], 0) if channel["variable"] == "precipitation" else own[..., k]
+            rain = channel["variable"] == "precipitation"
+            ours = np.maximum(own[..., k], 0) if rain else own[..., k]
             # Forecasts are computed in f32.
             np.testing.assert_allclose(ours, theirs, atol=2e-5 * sd, rtol=2e-6)
             now = records[channel["variable"]].sel(time=start)
             if channel["level"] is not None:
                 now = now.sel(level=channel["level"])
-            assert np.abs(theirs - now.values).max() > 0.05 * sd
+            changes.append(np.abs(theirs - now.values).max() / sd)
+        # What is compared is changes that are hundreds of times as large.
+        assert np.median(changes) > 0.01
 
 
 def test_an_ensemble_is_scored_as_numpy_does(data, tmp_path):
@@ -165,12 +169,12 @@ def test_an_ensemble_is_scored_as_numpy_does(data, tmp_path):
     assert len(trained.document["members"]) == 3 and trained.checkpoint == tmp_path / "all"
     records = xr.open_dataset(data)
     times = records["time"].values
-    starts = times[-7:-3]
+    starts = times[-6:-3]
     dates = {"test_start_time": str(starts[0])[:19], "test_end_time": str(starts[-1])[:19]}
     scores = weather.evaluate(
         data, trained, leads=2, out=tmp_path / "scores", progressbar=False, **dates
     )
-    assert scores.document["members"] == 3
+    assert scores.document["members"] == 3 and scores.document["forecasts"] == len(starts)
     members = [tmp_path / "all" / f"member-0{k}" / "best.safetensors" for k in (1, 2, 3)]
     made = [
         [weather.predict(data, m, initial_time=t, num_steps=2) for t in starts] for m in members
@@ -179,13 +183,18 @@ def test_an_ensemble_is_scored_as_numpy_does(data, tmp_path):
         records.sizes["lon"] - 2
     )
     weights /= weights.sum()
-    for name, level in (("TEM", 850), ("U", 250), ("precipitation", None)):
-        cut = lambda field: field.values[..., 1:-1, 1:-1].astype("f8")  # noqa: E731
-        pick = lambda d, t: d[name].sel(time=t) if level is None else d[name].sel(time=t, level=level)  # noqa: E731
+    # Files hold f32, which is too coarse for small errors of temperatures.
+    for name, level in (("V", 850), ("U", 250), ("precipitation", None)):
+
+        def pick(fields, time):
+            field = fields[name].sel(time=time)
+            field = field if level is None else field.sel(level=level)
+            return field.values[..., 1:-1, 1:-1].astype("f8")
+
         for lead in (1, 2):
             valid = starts + lead * (times[1] - times[0])
-            x = np.array([[cut(pick(d, t)) for d, t in zip(m, valid)] for m in made])
-            o = np.array([cut(pick(records, t)) for t in valid])
+            x = np.array([[pick(d, t) for d, t in zip(m, valid)] for m in made])
+            o = np.array([pick(records, t) for t in valid])
             mean = x.mean(0)
             rmse = np.sqrt(((mean - o) ** 2 * weights).sum((1, 2)).mean())
             apart = np.abs(x[:, None] - x[None]).mean((0, 1))
@@ -200,7 +209,7 @@ def test_an_ensemble_is_scored_as_numpy_does(data, tmp_path):
                 and s["lead_hours"] == 6 * lead
             )
             for key, plain in (("rmse", rmse), ("crps", crps), ("spread", spread)):
-                assert own[key] == pytest.approx(plain, rel=2e-3), (name, lead, key)
+                assert own[key] == pytest.approx(plain, rel=1e-4), (name, lead, key)
     both = weather.predict(data, members[:2], initial_time=starts[0])
     pair = np.array([m[0]["U"].isel(time=0).values for m in made[:2]])
     np.testing.assert_allclose(both["U"].isel(time=0), pair.mean(0), rtol=1e-5, atol=1e-5)

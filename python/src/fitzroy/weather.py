@@ -98,6 +98,9 @@ def train(
     ...; `fitzroy weather train --help` lists them. Ctrl-C writes a checkpoint and ends the
     training, which `resume_from` goes on with.
 
+    `members=4` trains an ensemble, `init_from=...` starts from the weights of another training, and
+    `find_lr=True` only looks for a learning rate: `.document["suggested_learning_rate"]`.
+
     `progressbar` may be a function of what happens ('step', 'validation', 'saved', 'note') and a
     dict of its numbers; what it raises ends the training.
 
@@ -125,9 +128,9 @@ def evaluate(
     progressbar: bool = True,
     **settings: Any,
 ) -> Scores:
-    """Scores a checkpoint (a file, a folder or a training), or several as an ensemble, on the test records of `data`, beside
-    persistence, climatology and linear models. Settings are those of `fitzroy weather evaluate`:
-    `leads=8`, `max_starts=100`, `channels=[...]`, `out=...`, ..."""
+    """Scores a checkpoint (a file, a folder or a training), or several as an ensemble, on the test
+    records of `data`, beside persistence, climatology and linear models. Settings are those of
+    `fitzroy weather evaluate`: `leads=8`, `max_starts=100`, `channels=[...]`, `out=...`, ..."""
     shown, end = progress(progressbar)
     count = (lambda made, of: shown([made], [0], of)) if shown is not None else None
     with Files(data) as files:
@@ -153,8 +156,9 @@ def predict(
     """A forecast of `num_steps` from `initial_time`, or of `target_time`, as an xarray Dataset.
 
     Of several checkpoints, or a folder of members, it is their mean, with `NAME_spread` beside each
-    variable. The boundary of the region is forced with later records of `data`, or of files in `boundary`.
-    `output` names a NetCDF file to keep it in, whose path is returned where there is no xarray.
+    variable. The boundary of the region is forced with later records of `data`, or of files in
+    `boundary`. `output` names a NetCDF file to keep it in, whose path is returned where there is no
+    xarray.
     """
     with tempfile.TemporaryDirectory(prefix="fitzroy-") as folder, Files(data) as files:
         place = os.fspath(output) if output is not None else os.path.join(folder, "forecast.nc")
