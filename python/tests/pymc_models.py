@@ -1234,3 +1234,190 @@ def series_of_ones_own() -> None:
     phi, sigma = pm.Uniform("phi", -1, 1), pm.HalfNormal("sigma", 1)
     x = pm.CustomDist("x", pm.Normal("start", 0, 1), phi, sigma, dist=draws, shape=15)
     pm.Normal("y", x, 0.5, observed=rng(50).normal(size=15))
+
+
+@model
+@with_coords(pupil=range(14), task=["read", "spell", "add", "take"], skill=["words", "numbers"])
+def loadings_of_two_skills() -> None:
+    """A matrix of which parts of columns are set, one after the other."""
+    words_ = pm.Normal("words_", 1, 0.5, shape=2)
+    numbers = pm.Normal("numbers", 1, 0.5, shape=2)
+    loading = pt.zeros((4, 2))
+    loading = pt.set_subtensor(loading[:2, 0], pt.set_subtensor(words_[0], 1.0))
+    loading = pt.set_subtensor(loading[2:, 1], pt.set_subtensor(numbers[0], 1.0))
+    loading = pm.Deterministic("loading", loading, dims=("task", "skill"))
+    factor, _, _ = pm.LKJCholeskyCov("factor", n=2, eta=2, sd_dist=pm.Exponential.dist(1, shape=2))
+    skills = pm.MvNormal("skills", 0, chol=factor, dims=("pupil", "skill"))
+    noise = pm.InverseGamma("noise", 5, 4, dims="task")
+    score = rng(70).normal(size=(14, 4))
+    pm.Normal("score", pt.dot(skills, loading.T), noise, observed=score, dims=("pupil", "task"))
+
+
+@model
+def weights_below_a_diagonal() -> None:
+    below, scale = pm.Normal("below", 0, 1, shape=7), pm.HalfNormal("scale", 1, shape=2)
+    rows, columns = np.tril_indices(5, k=-1, m=2)
+    weight = pt.set_subtensor(pt.zeros((5, 2))[rows, columns], below)
+    weight = pt.set_subtensor(weight[np.arange(2), np.arange(2)], scale)
+    # A row whose length is that of the matrix, and an element of each row.
+    weight = pt.set_subtensor(weight[4, :], pm.Normal("last", 0, 1, shape=2))
+    weight = pm.Deterministic("weight", weight)
+    cov = weight @ weight.T + pm.HalfNormal("noise", 1) ** 2 * pt.eye(5)
+    pm.MvNormal("y", 0, cov=cov, observed=rng(71).normal(size=(9, 5)))
+
+
+@model
+@with_coords(row=range(16), known=["one", "age"], gappy=["height", "weight"])
+def gaps_in_a_table_of_covariates() -> None:
+    r = rng(72)
+    table = r.normal(size=(16, 2))
+    table[[1, 4, 7], 0] = np.nan
+    table[[4, 9], 1] = np.nan
+    whole = pm.Data("whole", np.c_[np.ones(16), r.normal(size=16)], dims=("row", "known"))
+    b, c = pm.Normal("b", 0, 1, dims="known"), pm.Normal("c", 0, 1, dims="gappy")
+    centre = pm.Normal("centre", 0, 1, dims="gappy")
+    seen = np.ma.masked_invalid(table)
+    gaps = pm.Normal("gaps", centre, 1.0, observed=seen, dims=("row", "gappy"))
+    mu = pt.dot(whole, b) + pt.dot(gaps, c)
+    pm.Normal("y", mu, pm.HalfNormal("s", 1.0), observed=r.normal(size=16), dims="row")
+
+
+@model
+def vectors_with_gaps() -> None:
+    """The density of vectors of which some elements are parameters."""
+    y = rng(73).normal(size=(12, 3)) + 4
+    gaps = rng(74).random((12, 3)) < 0.2
+    lost = pm.Uniform("lost", 0, 10, shape=int(gaps.sum()))
+    whole = pm.Deterministic("whole", pt.set_subtensor(pt.as_tensor(y)[gaps], lost))
+    factor, _, _ = pm.LKJCholeskyCov("factor", n=3, eta=1.0, sd_dist=pm.Exponential.dist(1.0))
+    vectors = pm.MvNormal.dist(pm.Normal("mean", 0, 3, shape=3), chol=factor)
+    pm.Potential("of_vectors", pm.logp(vectors, whole))
+
+
+@model
+def processes_of_several_outputs() -> None:
+    """A covariance that looks up a square matrix at a position for each row and each column."""
+    x = np.array([[t, k] for k in range(3) for t in np.linspace(0, 1, 4)])
+    mix = pm.Normal("mix", 0, 1, shape=(3, 1))
+    own = pm.Gamma("own", 2, 2, shape=3)
+    cov = pm.gp.cov.Matern52(2, ls=pm.Gamma("ls", 3, 4), active_dims=[0])
+    cov = cov * pm.gp.cov.Coregion(2, W=mix, kappa=own, active_dims=[1])
+    gp = pm.gp.Marginal(cov_func=cov)
+    gp.marginal_likelihood("y", X=x, y=rng(75).normal(size=12), sigma=pm.HalfNormal("s", 1.0))
+
+
+@model
+@with_coords(player=range(6), seat=range(3))
+def looked_up_by_a_table() -> None:
+    r = rng(76)
+    seats = np.array([[0, 1, 2], [3, 1, 5], [4, 4, 0], [2, 5, 1]])
+    strength = pm.Normal("strength", 0, 1, dims="player")
+    with_seat = pm.Normal("with_seat", 0, 1, dims=("player", "seat"))
+    table = strength[seats] + with_seat[seats, np.arange(3)[None, :]]
+    pm.Deterministic("corner", with_seat[seats][1, :, 2])
+    pm.Normal("y", table - table.mean(axis=1, keepdims=True), 1, observed=r.normal(size=(4, 3)))
+
+
+def _ring(n: int) -> Any:
+    near = np.zeros((n, n))
+    near[np.arange(n), (np.arange(n) + 1) % n] = 1
+    return near + near.T
+
+
+@model
+@with_coords(area=range(7))
+def areas_beside_each_other() -> None:
+    tau, alpha = pm.Gamma("tau", 2.0, 1.0), pm.Beta("alpha", 2.0, 2.0)
+    phi = pm.CAR("phi", mu=np.zeros(7), tau=tau, alpha=alpha, W=_ring(7), dims="area")
+    mu = pt.exp(pm.Normal("level", 0, 1) + phi)
+    pm.Poisson("cases", mu, observed=rng(77).poisson(2, 7), dims="area")
+
+
+@model
+@with_coords(area=range(7))
+def areas_by_their_differences() -> None:
+    """A flat variable whose length only a dim tells, and which is used."""
+    phi = pm.Flat("phi", dims="area")
+    i, j = np.nonzero(np.triu(_ring(7)))
+    pm.Potential("differences", -0.5 * pt.sum((phi[i] - phi[j]) ** 2))
+    pm.Potential("centred", pm.logp(pm.Normal.dist(0.0, 0.1), pt.mean(phi)))
+    spread = pm.HalfNormal("spread", 1)
+    pm.Normal("y", spread * phi, 1, observed=rng(78).normal(size=7), dims="area")
+
+
+@model
+@with_coords(trial=range(20))
+def choices_by_what_was_learned() -> None:
+    """A loop that sets the element of its state at which a step's datum points."""
+    r = rng(79)
+    chosen, gain = r.integers(0, 3, 20), r.integers(0, 2, 20)
+    rate, care = pm.Beta("rate", 2, 2), pm.HalfNormal("care", 3)
+
+    def learn(arm: Any, gain: Any, value: Any, rate: Any) -> Any:
+        return pt.set_subtensor(value[arm], value[arm] + rate * (gain - value[arm]))
+
+    values, _ = pytensor.scan(
+        learn,
+        sequences=[pt.as_tensor(chosen, dtype="int32"), pt.as_tensor(gain, dtype="int32")],
+        outputs_info=[0.5 * pt.ones((3,), dtype="float64")],
+        non_sequences=[rate],
+    )
+    scores = care * values[:-1]
+    chances = scores - pt.logsumexp(scores, axis=1, keepdims=True)
+    pm.Potential("of_choices", pt.sum(chances[np.arange(19), chosen[1:]]))
+
+
+@model
+@with_coords(lag=[-2, -1], step=range(12), time=range(14))
+def observed_series_of_ones_own() -> None:
+    """A loop of a dim's length whose start is a variable of another dim."""
+    from pymc.pytensorf import collect_default_updates
+
+    def step(far: Any, near: Any, rho: Any, sigma: Any) -> Any:
+        x = near * rho[0] + far * rho[1] + pm.Normal.dist(sigma=sigma)
+        return x, collect_default_updates([x])
+
+    def draws(start: Any, rho: Any, sigma: Any, size: Any) -> Any:
+        x, _ = pytensor.scan(
+            step,
+            outputs_info=[{"initial": start, "taps": [-2, -1]}],
+            non_sequences=[rho, sigma],
+            n_steps=12,
+            strict=True,
+        )
+        return x
+
+    rho, sigma = pm.Normal("rho", 0, 0.3, dims="lag"), pm.HalfNormal("sigma", 1)
+    start = pm.Normal("start", 0, 1, dims="lag")
+    x = rng(80).normal(size=12)
+    steps = pm.CustomDist("steps", start, rho, sigma, dist=draws, observed=x, dims="step")
+    pm.Deterministic("whole", pt.concatenate([start, steps]), dims="time")
+
+
+@model
+@with_coords(site=range(4))
+def limits_by_transforms() -> None:
+    """Transforms of one's own restrict a variable, without a division by what is left."""
+    between = pm.distributions.transforms.Interval
+    late = pm.Normal("late", 3, 2, transform=between(4, None), initval=np.full(3, 5.0), shape=3)
+    early = pm.Normal("early", 3, 2, transform=between(None, 2.5), initval=1.0)
+    alone = {"default_transform": None}
+    share = pm.HalfNormal("share", 1, transform=between(0.2, 0.9), initval=0.5, **alone)
+    inside = pm.Uniform("inside", 0, 10, transform=between(3, 4), initval=3.5, **alone)
+    positive = pm.Normal("positive", 0.5, 1, transform=pm.distributions.transforms.log, dims="site")
+    chance = pm.Normal("chance", 0.5, 1, transform=pm.distributions.transforms.logodds)
+    floor = pm.Normal("floor", 0, 1)
+    above = between(bounds_fn=lambda *ins: (ins[-2], None))
+    higher = pm.Normal("higher", floor, 1, transform=above, initval=1.0)
+    mu = late.sum() + early + share * inside + chance * higher + positive
+    pm.Normal("y", mu, 3, observed=rng(81).normal(8, 3, 4), dims="site")
+
+
+@model
+def priors_by_points() -> None:
+    at = np.linspace(-2, 3, 12) ** 3 / 9
+    shape = np.exp(-0.5 * (at - 0.5) ** 2) + 0.01
+    a = pm.Interpolated("a", at, shape)
+    b = pm.Interpolated("b", np.linspace(-1, 1, 9), 2 - np.abs(np.linspace(-1, 1, 9)))
+    x = rng(82).normal(size=20)
+    pm.Normal("y", a + x * b, 1, observed=rng(83).normal(size=20))

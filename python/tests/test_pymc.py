@@ -12,6 +12,7 @@ pm = pytest.importorskip("pymc")
 az = pytest.importorskip("arviz")
 
 from pymc_models import MODELS, NOT_YET, ROUNDED_BY_PYMC  # noqa: E402
+from pytensor.graph.traversal import ancestors  # noqa: E402
 
 import fitzroy as fz  # noqa: E402
 from fitzroy.pymc import ConversionWarning, Unconvertible  # noqa: E402
@@ -46,9 +47,13 @@ def test_deterministics_are_those_of_pymc(name):
     model = MODELS[name]()
     draws = fz.sample(model, draws=10, tune=50, chains=2, random_seed=3, progressbar=False)
     posterior = _posterior(draws)
-    names = [v.name for v in model.deterministics if not _is_factor(model, v.name)]
-    # PyMC draws the observed elements of `y` anew.
-    if not names or "y_unobserved" in model.named_vars:
+    # PyMC draws observed variables anew.
+    names = [
+        v.name
+        for v in model.deterministics
+        if not _is_factor(model, v.name) and not set(ancestors([v])) & set(model.observed_RVs)
+    ]
+    if not names:
         return
     with model:
         want = pm.compute_deterministics(
@@ -67,6 +72,7 @@ def test_deterministics_are_those_of_pymc(name):
         ("missing_covariate", "y", [7, 30]),
         # Computed by PyMC, row by row.
         ("missing_cells_of_a_table", "y", [6, 16]),
+        ("gaps_in_a_table_of_covariates", "gaps", [2, 8, 9, 14, 19]),
         ("series_with_gaps", "y", [5, 6, 20]),
     ],
 )
@@ -134,6 +140,40 @@ def test_the_same_seed_gives_the_same_draws_and_seeds_may_be_lists():
     )
     assert np.array_equal(one.posterior["noise"], two.posterior["noise"])
     assert not np.array_equal(one.posterior["noise"], three.posterior["noise"])
+
+
+def test_an_observed_series_stands_in_what_is_made_of_it():
+    model = MODELS["observed_series_of_ones_own"]()
+    found = fz.from_pymc(model)
+    assert found.missing == []
+    draws = found.sample(draws=10, tune=50, random_seed=1, progressbar=False)
+    whole = draws.posterior["whole"].values
+    assert np.all(whole[..., 2:] == model.rvs_to_values[model["steps"]].data)
+    assert np.all(whole[..., :2] == draws.posterior["start"].values)
+
+
+def test_transforms_of_ones_own_restrict():
+    draws = fz.sample(MODELS["limits_by_transforms"](), draws=300, random_seed=1, progressbar=False)
+    low = {"late": 4, "share": 0.2, "inside": 3, "positive": 0, "chance": 0}
+    high = {"early": 2.5, "share": 0.9, "inside": 4, "chance": 1}
+    for name, end in low.items():
+        assert float(draws.posterior[name].min()) >= end
+    for name, end in high.items():
+        assert float(draws.posterior[name].max()) <= end
+    assert bool((draws.posterior["higher"] >= draws.posterior["floor"]).all())
+
+
+def test_a_check_says_where_pymc_has_no_density():
+    found = fz.pymc.Check(np.zeros(2), np.array([0, -np.inf]), np.zeros((2, 1)), np.zeros((2, 1)))
+    assert "PyMC gives no finite log density at 1 of them" in repr(found)
+
+
+def test_names_end_as_they_do_in_the_model():
+    with pm.Model() as model:
+        pm.Normal("lambda_", 0, 1)
+        pm.Normal("lambda", 0, 1)
+    names = [line.split(" ")[0] for line in fz.from_pymc(model).text.splitlines()]
+    assert names == ["lambda_", "lambda"]
 
 
 def test_answers_are_those_of_pymc():

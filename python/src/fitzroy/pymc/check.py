@@ -17,6 +17,7 @@ from ..model import run
 from .convert import Conversion, convert
 from .discrete import combinations, is_discrete
 from .distributions import kind_of
+from .folding import CANONICAL
 from .starts import unpacked
 
 __all__ = ["Check", "check"]
@@ -61,10 +62,12 @@ class Check:
         return float(np.ptp(self.model))
 
     def __repr__(self) -> str:
+        none = np.sum(~np.isfinite(self.model))
+        seen = f"; PyMC gives no finite log density at {none} of them" if none else ""
         return (
             f"log densities of {len(self.text)} points differ by a constant and at most "
             f"{self.spread:.1e}, over a range of {self.range:.0f} nats; slopes differ by at most "
-            f"{self.slope_error:.1e} of the largest"
+            f"{self.slope_error:.1e} of the largest{seen}"
         )
 
     def _repr_html_(self) -> str:
@@ -122,10 +125,9 @@ def _of_model(model: Any, free: dict[str, Array], n: int) -> tuple[Array, dict[s
     with autocast_float_as("float64"):
         logp = model.logp()
         by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
-        density = pytensor.function(
-            [*values, *whole], [logp, *by_values], mode=QUICK, on_unused_input="ignore"
-        )
+    given = {"inputs": [*values, *whole], "outputs": [logp, *by_values]}
     forward, back = _value_variables(model)
+    density = _running(given, [*forward(*[free[rv.name][0] for rv in rvs]), *all_whole[0]])
     out = np.empty(n)
     slopes = {rv.name: np.empty((n, *free[rv.name].shape[1:])) for rv in rvs}
     for k in range(n):
@@ -137,8 +139,21 @@ def _of_model(model: Any, free: dict[str, Array], n: int) -> tuple[Array, dict[s
     return out, slopes
 
 
+def _running(given: dict[str, Any], at: list[Array]) -> Any:
+    """A function that runs at a point, compiled as fast as that goes."""
+    with autocast_float_as("float64"):
+        quick = pytensor.function(**given, mode=QUICK, on_unused_input="ignore")
+        try:
+            quick(*at)
+        except np.exceptions.AxisError:
+            return pytensor.function(**given, mode=CANONICAL, on_unused_input="ignore")
+    return quick
+
+
 def _sum(found: list[list[Array]]) -> list[Array]:
     """ln Σ eˣ of the first of each of `found`, and the slopes of that."""
+    if len(found) == 1:
+        return found[0]
     x = np.array([float(one[0]) for one in found])
     weights = np.exp(x - x.max())
     shares = weights / weights.sum()

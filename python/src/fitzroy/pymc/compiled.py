@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pymc as pm
 import pytensor.tensor as pt
 from pymc.initial_point import make_initial_point_fn
 from pymc.model.transform.optimization import freeze_dims_and_data
@@ -86,8 +85,8 @@ def compile_model(model: Any) -> Compiled:
     except ImportError as error:
         raise Unconvertible("the compiled gradient", "numba is not installed") from error
 
-    frozen = freeze_dims_and_data(model)
-    start = frozen.initial_point()
+    frozen = _frozen(model)
+    start = model.initial_point()
     # A frozen model has its variables in another order.
     values = [frozen.rvs_to_values[frozen[rv.name]] for rv in model.free_RVs]
     places = [(v.name, np.shape(start[v.name]), v.dtype) for v in values]
@@ -124,6 +123,17 @@ def compile_model(model: Any) -> Compiled:
     )
     compiled._coords.update(coords)
     return Compiled(model, compiled, places, dict(zip(recorded, (o.dtype for o in outs))))
+
+
+def _frozen(model: Any) -> Any:
+    """The model with its data as constants, and without its starts, which PyMC leaves out or
+    refuses to copy."""
+    starts = dict(model.rvs_to_initial_values)
+    try:
+        model.rvs_to_initial_values.update(dict.fromkeys(starts))
+        return freeze_dims_and_data(model)
+    finally:
+        model.rvs_to_initial_values.update(starts)
 
 
 def _callable_from_c(numba: Any, density: Any, expand: Any, n: int, recorded: int) -> Any:

@@ -14,6 +14,7 @@ from pytensor.scalar.basic import autocast_float_as
 from . import (  # noqa: F401
     elementwise,
     indexing,
+    interpolation,
     joining,
     matrices,
     ode,
@@ -25,7 +26,8 @@ from . import (  # noqa: F401
 )
 from .axes import Axis, Expr, Unconvertible, number
 from .discrete import FINITE, is_discrete
-from .distributions import Family, call, kind_of, params_of, written
+from .distributions import Family, Text, call, kind_of, params_of, written
+from .limits import ends_of, is_own
 from .vectors import start
 from .walk import Walk
 
@@ -66,7 +68,8 @@ def convert(model: Any) -> Conversion:
         raise
     except Exception as error:
         # Models of other people hold graphs that nobody here has seen.
-        raise Unconvertible("the model", f"{type(error).__name__}: {error}") from error
+        said = str(error).strip().partition("\n")[0]
+        raise Unconvertible("the model", f"{type(error).__name__}: {said}") from error
 
 
 class _Converter:
@@ -82,7 +85,9 @@ class _Converter:
         discrete = [v for v in model.free_RVs if is_discrete(v)]
         endless = [v.name for v in discrete if kind_of(v) not in FINITE]
         if endless:
-            raise Unconvertible("a discrete parameter with infinitely many values", ", ".join(endless))
+            raise Unconvertible(
+                "a discrete parameter with infinitely many values", ", ".join(endless)
+            )
         items = [*model.basic_RVs, *model.deterministics, *model.potentials]
         self.walk.count(items)
         self.walk.constants.free.update(model.basic_RVs)
@@ -96,6 +101,7 @@ class _Converter:
                 self.random(v)
         out, writer = self.out, self.walk.writer
         out.text = writer.text()
+        out.notes = list(dict.fromkeys(out.notes))
         out.data = writer.data
         self.label()
         return out
@@ -157,15 +163,18 @@ class _Converter:
         if kind == "PartialObserved":
             # PyMC evaluates both parts in one piece, so neither has a density of its own.
             raise Unconvertible(
-                v.name.rsplit("_", 1)[0], "values are missing of a distribution that does not give numbers one by one"
+                v.name.rsplit("_", 1)[0],
+                "values are missing of a distribution that does not give numbers one by one",
             )
         observed = v in model.observed_RVs
         value = walk.constants.value(model.rvs_to_values[v]) if observed else None
-        axes = walk.axes_of(v.name, self.shape(v) if value is None else value.shape)
+        sizes = self.shape(v) if value is None else value.shape
+        walk.constants.sizes[v] = tuple(int(s) for s in sizes)
+        axes = walk.axes_of(v.name, sizes)
         mark = (walk.writer.mark(), dict(self.out.called))
         shown = self.name(v)
         transform = model.rvs_to_transforms.get(v)
-        tail = self.tail(transform)
+        tail = self.tail(v, transform, axes)
         try:
             if tail is None:
                 raise Unconvertible(kind, f"the transform {type(transform).__name__}")
@@ -177,7 +186,7 @@ class _Converter:
             return
         if value is not None:
             walk.writer.observed(shown, value, axes)
-        walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes, twice=True)} ~ {text()}{tail}")
+        walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes, twice=True)} ~ {text()}{tail()}")
         walk.know(v, Expr(list(axes), shown, named=True))
 
     def shape(self, v: Any) -> tuple[int, ...]:
@@ -189,19 +198,20 @@ class _Converter:
             return tuple(int(s) for s in known)
         return tuple(int(s) for s in self.walk.constants.value(v.shape))
 
-    #: Transforms that the language makes by itself for the support of a distribution.
-    OWN = frozenset(
-        "LogTransform LogOddsTransform Interval IntervalTransform SimplexTransform "
-        "CircularTransform ZeroSumTransform LogExpM1 SumTo1".split()
-    )
-
-    def tail(self, transform: Any) -> str | None:
+    def tail(self, v: Any, transform: Any, axes: list[Axis]) -> Text | None:
         """What follows a distribution; none for a transform without a counterpart."""
-        if transform is None or type(transform).__name__ in self.OWN:
-            return ""
-        if type(transform).__name__ == "Ordered":
-            return " ordered"
-        return None
+        name = type(transform).__name__
+        if transform is None or is_own(v, transform):
+            return lambda: ""
+        if name == "Ordered":
+            return lambda: " ordered"
+        ends = ends_of(v, transform)
+        if ends is None or v.owner.op.ndim_supp:
+            return None
+        family = Family(self.walk, v, axes)
+        named = {k: family.param(x) for k, x in zip(("lower", "upper"), ends) if x is not None}
+        limits = call("bounded", **named)
+        return lambda: f" {limits()}"
 
     def by_density(
         self, v: Any, axes: list[Axis], value: Array | None, transform: Any, why: Unconvertible
@@ -226,6 +236,8 @@ class _Converter:
             density = logp(self.given_values(v), placed, warn_rvs=False)
         e = walk.expr(density)
         walk.writer.say(lambda: f"target += {e.text()}")
+        if value is not None:
+            walk.know(v, walk.constant(placed, v.name))
         walk.notes.append(f"{v.name} counts by its log density: {why}")
         self.out.by_density.append(v.name)
 
@@ -238,7 +250,8 @@ class _Converter:
         for rv in self.model.basic_RVs:
             known = self.walk.known(rv)
             if rv is not v and known is not None:
-                values[rv] = rv.type(rv.name)
+                sizes = self.walk.constants.sizes.get(rv, rv.type.shape)
+                values[rv] = pt.tensor(rv.name, dtype=rv.type.dtype, shape=sizes)
                 self.walk.know(values[rv], known)
         return clone_replace(v, values, rebuild_strict=False)
 
@@ -251,16 +264,14 @@ class _Converter:
             return "HalfFlat()"
         if kind == "LogOddsTransform":
             return "Uniform(0, 1)"
-        if kind in ("Interval", "IntervalTransform"):
-            ends = transform.args_fn(*v.owner.inputs)
-            low, high = (
-                None if x is None else self.walk.constants.uniform(pt.as_tensor(x)) for x in ends
-            )
+        ends = ends_of(v, transform)
+        if ends is not None:
+            low, high = (None if x is None else self.walk.constants.uniform(x) for x in ends)
             if low is not None and high is not None and np.isfinite(high - low):
                 n = int(np.prod([a.size for a in axes]))
                 self.walk.writer.say(lambda: f"target += {number(n * np.log(high - low))}")
                 return f"Uniform({number(low)}, {number(high)})"
-            if low == 0 and (ends[1] is None or high == np.inf):
+            if low == 0 and ends[1] is None:
                 return "HalfFlat()"
         raise why
 

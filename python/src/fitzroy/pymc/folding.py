@@ -14,10 +14,12 @@ from pytensor.graph.basic import Constant
 from pytensor.graph.replace import clone_replace
 from pytensor.tensor.random.op import RandomVariable
 
-__all__ = ["Constants", "is_random"]
+__all__ = ["CANONICAL", "Constants", "is_random"]
 
 #: Values are computed as they stand, without compiling anything.
 AS_IT_STANDS = Mode(linker="py", optimizer=None)
+#: For what does not run without canonical forms: numbers that are added along an axis.
+CANONICAL = Mode(linker="py", optimizer="fast_compile")
 
 
 def is_random(op: Any) -> bool:
@@ -31,6 +33,8 @@ class Constants:
     def __init__(self) -> None:
         #: Variables that are not constant whatever stands above them.
         self.free: set[Any] = set()
+        #: Shapes of variables, whose types may not know the lengths of dims.
+        self.sizes: dict[Any, tuple[int, ...]] = {}
         self._is: dict[Any, bool] = {}
         self._values: dict[Any, np.ndarray[Any, Any]] = {}
 
@@ -82,8 +86,7 @@ class Constants:
             elif (shape := _static_shape(v)) is not None:
                 out = shape
             else:
-                alone = self._without_variables(v)
-                out = pytensor.function([], alone, mode=AS_IT_STANDS, on_unused_input="ignore")()
+                out = _computed(self._without_variables(v))
             self._values[v] = np.asarray(out)
         return self._values[v]
 
@@ -95,8 +98,9 @@ class Constants:
             if one in seen:
                 continue
             seen.add(one)
-            if one in self.free and None not in one.type.shape:
-                zeros[one] = pt.zeros(one.type.shape, dtype=one.type.dtype)
+            sizes = self.sizes.get(one, one.type.shape) if one in self.free else (None,)
+            if None not in sizes:
+                zeros[one] = pt.zeros(sizes, dtype=one.type.dtype)
             elif one.owner is not None:
                 stack.extend(one.owner.inputs)
         return clone_replace(v, zeros, rebuild_strict=False) if zeros else v
@@ -114,6 +118,13 @@ class Constants:
             return None
         first = value.flat[0]
         return float(first) if np.all(value == first) else None
+
+
+def _computed(v: Any) -> Any:
+    try:
+        return pytensor.function([], v, mode=AS_IT_STANDS, on_unused_input="ignore")()
+    except np.exceptions.AxisError:
+        return pytensor.function([], v, mode=CANONICAL, on_unused_input="ignore")()
 
 
 def _static_shape(v: Any) -> Any:

@@ -84,6 +84,8 @@ ROWS = (*CASTS, "Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
 
 @op("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1")
 def indexed(walk: Walk, v: Any) -> Expr:
+    if hasattr(v.owner.op, "core_op"):
+        return _by_step(walk, v)
     keys: list[Any] = []
     for s in subscripts(walk, v.owner):
         keys.extend([(p, None) for p in s] if isinstance(s, list) else [s])
@@ -122,9 +124,27 @@ def indexed(walk: Walk, v: Any) -> Expr:
                 shown.append(walk.writer.index(places, rows, a, key[1] or "idx"))
     if all(s == ":" for s in shown):
         return e.moved(axes)
-    if len(rows) > 1:
-        raise Unconvertible("AdvancedSubtensor", "positions with more than one axis")
-    return Expr(axes, lambda: f"{e.text()}[{', '.join(shown)}]")
+    return Expr(axes, lambda: walk.writer.picked(e, shown))
+
+
+def _by_step(walk: Walk, v: Any) -> Expr:
+    """An element of each step's vector, by positions that are constant."""
+    source, *at = v.owner.inputs
+    if len(at) != 1 or at[0].type.ndim != 1 or source.type.ndim != 2 or v.type.ndim != 1:
+        raise Unconvertible("Subtensor", "of a batch in this form")
+    places, e = _subscript(walk, at[0]), walk.expr(source)
+    steps, of = e.axes
+    if not isinstance(places, tuple) or steps is None or of is None:
+        raise Unconvertible("Subtensor", "of a batch at positions that are not constant")
+    n = of.root.size
+    chosen = np.arange(n) == (places[0] % n)[:, None]
+
+    def text() -> str:
+        # A sum of the one that is chosen stays within its step.
+        part = walk.writer.datum(chosen, [steps, of], "chosen")
+        return f"sum(where({part}, {e.text()}, 0), axis={walk.axis_name(e, 1)})"
+
+    return Expr([steps], text)
 
 
 def _rows(walk: Walk, keys: list[Any]) -> list[Axis]:

@@ -135,4 +135,4 @@ def _looked_up(walk: Walk, e: Expr, axis: int, place: Any, rows: Axis) -> Expr:
     at = [":"] * len(e.real)
     at[sum(1 for a in e.axes[:axis] if a is not None)] = name
     out = [rows if i == axis else a for i, a in enumerate(e.axes)]
-    return Expr(out, lambda: f"{e.text()}[{', '.join(at)}]")
+    return Expr(out, lambda: walk.writer.picked(e, at))

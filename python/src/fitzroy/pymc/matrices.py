@@ -13,8 +13,9 @@ __all__ = ["square"]
 def square(walk: Walk, v: Any, where: str) -> Expr:
     """A square matrix, whose two axes become one dim and its twin."""
     e = walk.expr(v)
-    if len(e.axes) != 2:
+    if any(a is not None for a in e.axes[:-2]):
         raise Unconvertible(where, "of a batch of matrices")
+    e = e.moved(e.axes[-2:])
     rows, columns = e.axes
     if rows is None or columns is None:
         raise Unconvertible(where, "of one row, or of rows that are repeated")
@@ -35,14 +36,23 @@ def cholesky(walk: Walk, v: Any) -> Expr:
 
 
 def _solved(walk: Walk, v: Any, call: str, factor: Any, right: Any) -> Expr:
-    """A call with `{}` for a square matrix, and what it is solved for, by columns."""
+    """A call with `{}` for a square matrix, and what it is solved for: the axis along which it is,
+    with all others as columns."""
     where = type(_core(v)).__name__
     matrix = square(walk, factor, where)
-    b = walk.writer.named(walk.expr(right))
-    if not 1 <= len(b.axes) <= 2 or b.axes[0] is None:
-        raise Unconvertible(where, "for a batch, or for rows that are repeated")
-    unite(matrix.real[0], b.axes[0], where)
-    return Expr(b.axes, lambda: f"{call.format(matrix.text())}, {b.text()})")
+    e = walk.expr(right)
+    own = getattr(_core(v), "b_ndim", None) or len(e.axes)
+    k = len(e.axes) - own
+    along = e.axes[k]
+    if along is None:
+        raise Unconvertible(where, "for rows that are repeated")
+    unite(matrix.real[0], along, where)
+    others = [a for i, a in enumerate(e.axes) if i != k]
+    if k and any(a is not None and a.root is along.root for a in others):
+        raise Unconvertible(where, "for a batch along the dim of the matrix")
+    b = walk.writer.named(e.moved([along, *others]))
+    out = Expr(b.axes, lambda: f"{call.format(matrix.text())}, {b.text()})")
+    return out.moved(e.axes)
 
 
 @op("SolveTriangular")

@@ -19,7 +19,9 @@ OF_OP = object()
 def _over(e: Expr, axis: Any) -> tuple[list[int], list[int]]:
     """Places of the axes that go, and of those of them that the array has."""
     n = len(e.axes)
-    places = list(range(n)) if axis is None else [int(a) % max(n, 1) for a in np.atleast_1d(axis)]
+    # PyTensor reduces numbers along an axis, too.
+    whole = axis is None or not n
+    places = list(range(n)) if whole else [int(a) % n for a in np.atleast_1d(axis)]
     return places, [i for i in places if e.axes[i] is not None]
 
 

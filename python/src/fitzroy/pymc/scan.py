@@ -69,7 +69,9 @@ class _Loop:
         inner, results = step.inputs, list(step.outputs)
         behind: dict[Any, Any] = {}
         for here, there in zip(op.inner_seqs(inner), op.outer_seqs(outer)):
-            behind[here] = self.known(here, self.sequence(there))
+            behind[here] = self.positions(there)
+            if behind[here] is None:
+                behind[here] = self.known(here, self.sequence(there))
         taps = [*op.info.mit_sot_in_slices, *op.info.sit_sot_in_slices]
         whole = [*op.outer_mitsot(outer), *op.outer_sitsot(outer)]
         before = [*op.inner_mitsot(inner), *op.inner_sitsot(inner)]
@@ -89,6 +91,12 @@ class _Loop:
         over = pt.tensor(dtype=inner.type.dtype, shape=(self.n_steps, *inner.type.shape))
         self.walk.know(over, e)
         return over
+
+    def positions(self, v: Any) -> Any:
+        """Whole numbers that are constant, at which steps look something up."""
+        if not v.type.dtype.startswith(("int", "uint")) or not self.walk.constants.holds(v):
+            return None
+        return pt.constant(self.walk.constants.value(v)[: self.n_steps])
 
     def sequence(self, v: Any) -> Expr:
         e = self.walk.expr(v)
@@ -110,6 +118,10 @@ class _Loop:
     def past(self, state: _State, lag: int) -> Expr:
         """A state some steps before."""
         starts = [self.walk.expr(state.start[state.n_start - k]) for k in range(1, lag + 1)]
+        for start in starts:
+            for a, there in zip(start.axes, state.axes[1:]):
+                if a is not None and there is not None:
+                    unite(there, a, "Scan")
 
         def text() -> str:
             out = state.shown

@@ -42,7 +42,7 @@ class Writer:
 
     def fresh(self, want: str) -> str:
         """A name of the language that nothing else has."""
-        name = re.sub(r"\W", "_", want).strip("_") or "x"
+        name = re.sub(r"\W", "_", want).lstrip("_") or "x"
         if name[0].isdigit() or name in RESERVED:
             name = f"v_{name}"
         base, k = name, 2
@@ -110,6 +110,17 @@ class Writer:
                 return known.name
         made = _Declared(self.fresh(name), list(rows), of)
         return self._declare(made, positions, same)
+
+    def picked(self, e: Expr, shown: Sequence[str]) -> str:
+        """Elements of a named array, by what stands between the brackets for each of its axes.
+
+        Columns of positions are declared to point into the first of two equal axes; along the
+        second they are numbers.
+        """
+        columns = {one.name for one in self._declared if one.of is not None}
+        twins = [twin for _, twin in counted(e.axes)]
+        parts = [f"{s} + 0" if twin and s in columns else s for s, twin in zip(shown, twins)]
+        return f"{e.text()}[{', '.join(parts)}]"
 
     def observed(self, name: str, values: Array, axes: Sequence[Axis]) -> None:
         """Declares what is observed."""
