@@ -48,10 +48,12 @@ class _Loop:
     def __init__(self, walk: Walk, node: Any) -> None:
         self.walk, self.node, self.op = walk, node, node.op
         info = self.op.info
+        # Later versions call them otherwise.
+        drawn = "n_untraced_sit_sot" if hasattr(info, "n_untraced_sit_sot") else "n_shared_outs"
         for there, what in (
             (info.as_while, "that stops by a condition"),
             (info.mit_mot_out_slices, "of a gradient"),
-            (info.n_shared_outs, "that draws or updates in its steps"),
+            (getattr(info, drawn), "that draws or updates in its steps"),
         ):
             if there:
                 raise Unconvertible("Scan", what)
