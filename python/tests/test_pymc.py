@@ -216,6 +216,8 @@ def test_correlations_have_the_spread_of_their_distribution():
         pm.LKJCorr("R", n=3, eta=2.0)
     if model["R"].type.ndim != 2:
         pytest.skip("a packed triangle, which is sampled by PyMC")
+    with pytest.raises(Unconvertible, match="the check of the correlations R: PyMC has other"):
+        fz.from_pymc(model).check()
     draws = fz.sample(model, draws=5000, random_seed=1, progressbar=False)
     # (r + 1)/2 is Beta(eta + (n - 2)/2, the same): variance 1/6. 20,000 nearly independent draws
     # have a standard error of the variance of some 0.0015.

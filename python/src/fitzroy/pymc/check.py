@@ -14,6 +14,7 @@ from pytensor.scalar.basic import autocast_float_as
 
 from .. import _fitzroy
 from ..model import run
+from .axes import Unconvertible
 from .convert import Conversion, convert
 from .discrete import combinations, is_discrete
 from .distributions import kind_of
@@ -75,8 +76,15 @@ class Check:
 
 
 def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
-    """Compares density and gradient of the model's text with those of PyMC at `n` points."""
+    """Compares density and gradient of the model's text with those of PyMC at `n` points.
+
+    Raises Unconvertible for what cannot be compared.
+    """
     conversion = convert(model)
+    for rv in model.free_RVs:
+        if kind_of(rv) == "LKJCorr":
+            why = "PyMC has other coordinates of them, and with these another density"
+            raise Unconvertible(f"the check of the correlations {rv.name}", why)
     chains = 4
     settings = {
         "draws": -(-n // chains),
