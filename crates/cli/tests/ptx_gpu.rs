@@ -272,6 +272,48 @@ fn several_gpus_share_the_chains_and_make_the_draws_of_the_cpu() {
     assert_eq!(go("cuda:1", "20", &["--resume"])["summary"], expected);
 }
 
+/// Catches: fits that depend on who made them.
+#[test]
+fn several_gpus_fit_curves_as_the_cpu_does() {
+    let Some(gpus) = Gpus::new("ptx-curves", THREE) else {
+        return;
+    };
+    let mut text = "g,x,y\n".to_string();
+    for i in 0..4000 {
+        let x = f64::from(i % 20) * 0.3;
+        let ripple = f64::from((i * 37) % 11 - 5) * 0.03;
+        text += &format!("{},{x},{}\n", i / 20, 2.0 * (-0.5 * x).exp() + 0.3 + ripple);
+    }
+    gpus.scratch.file("decay.csv", &text);
+    let start = [
+        "curve-fit",
+        "--model",
+        "a*exp(-b*x)+c",
+        "decay.csv",
+        "--p0",
+        "a=1,b=1,c=0",
+        "--json",
+    ];
+    let fit = |device: &str, more: &[&str]| {
+        let all = [&start[..], &["--device", device], more].concat();
+        gpus.fitzroy(&all).ends_with(0).json()
+    };
+    let found = fit("cuda:all", &[]);
+    assert_eq!(found["parameters"], fit("cpu", &[])["parameters"]);
+    assert_eq!(found["device"]["kind"], "cuda:0,1,2", "{}", found["device"]);
+    let table =
+        |out: &str| std::fs::read_to_string(gpus.scratch.0.join(out).join("fits.csv")).unwrap();
+    for (device, out) in [("cpu", "on-cpu"), ("cuda:0,2", "on-gpus")] {
+        fit(device, &["--batch-by", "g", "--out", out]);
+    }
+    assert_eq!(table("on-cpu"), table("on-gpus"));
+    let log = gpus.log();
+    assert!(
+        (0..3).all(|k| log.contains(&format!("launch gpu={k}"))),
+        "{log}"
+    );
+}
+
 /// One GPU of three fails in its fourth launch: the others go on from what it had handed back.
 #[test]
 fn a_gpu_that_fails_costs_its_launch_and_its_chains_go_on_elsewhere() {

@@ -9,11 +9,11 @@ use fitzroy::rng::{Purpose, Rng};
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many, fit_many_on};
 use fitzroy_curve_fit::fit::{Plan, fit_table};
 use fitzroy_curve_fit::method::Next;
-use fitzroy_curve_fit::pass::{Columns, OnMachine, Pieces, Shared, Table};
+use fitzroy_curve_fit::pass::{Columns, OnMachine, Pieces, Seat, Shared, Table};
 use fitzroy_curve_fit::{Formula, Loss, Options, values};
 use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
 use fitzroy_device::gpu::text::{for_device, rows};
-use fitzroy_device::gpu::{Compiler, Places};
+use fitzroy_device::gpu::{Compiler, Machine, Meanwhile, Places, Program};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -141,17 +141,145 @@ fn small_fits_as_a_kernel_are_those_of_the_lanes() {
     let stop = AtomicBool::new(false);
     let want = fit_many(&plan, &table, &groups, &options, &stop).unwrap();
     for threads in [1, 32] {
-        let Some(mut machine) = host(threads) else {
+        let Some(machine) = host(threads) else {
             return;
         };
-        let got: Batch =
-            fit_many_on(Some(&mut machine), &plan, &table, &groups, &options, &stop).unwrap();
+        let seats = [Seat::new("a", Arc::new(Mutex::new(machine)), 1 << 30, 1.0)];
+        let got: Batch = fit_many_on(&seats, &plan, &table, &groups, &options, &stop).unwrap();
         assert_eq!(got.status, want.status);
         assert_eq!(got.evaluations, want.evaluations);
         let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
         assert_eq!(bits(&got.theta), bits(&want.theta), "{threads} threads");
         assert_eq!(bits(&got.se), bits(&want.se));
     }
+}
+
+/// A machine whose launches fail from number `fails_at` on.
+struct Fragile {
+    own: HostMachine,
+    launches: usize,
+    fails_at: usize,
+}
+
+impl Machine for Fragile {
+    fn load(&mut self, program: &Program) -> fitzroy::Result<()> {
+        self.own.load(program)
+    }
+
+    fn reserve(&mut self, slot: usize, words: usize) -> fitzroy::Result<u64> {
+        self.own.reserve(slot, words)
+    }
+
+    fn write(&mut self, at: u64, words: &[u64]) -> fitzroy::Result<()> {
+        self.own.write(at, words)
+    }
+
+    fn read(&mut self, at: u64, words: &mut [u64]) -> fitzroy::Result<()> {
+        self.own.read(at, words)
+    }
+
+    fn launch(
+        &mut self,
+        job: u64,
+        n_teams: usize,
+        meanwhile: Meanwhile<'_>,
+    ) -> fitzroy::Result<f64> {
+        self.launches += 1;
+        match self.launches < self.fails_at {
+            true => self.own.launch(job, n_teams, meanwhile),
+            false => Err(fitzroy::Error::device("it fell off the bus")),
+        }
+    }
+}
+
+/// Machines of different speeds, of which some fail.
+fn seats(fail_at: &[usize]) -> Option<Vec<Seat>> {
+    let seat = |(k, &fails_at): (usize, &usize)| {
+        let machine = Fragile {
+            own: host(1)?,
+            launches: 0,
+            fails_at,
+        };
+        let speed = [1.0, 0.4, 0.7][k % 3];
+        let machine = Arc::new(Mutex::new(machine));
+        Some(Seat::new(format!("cuda:{k}"), machine, 1 << 30, speed))
+    };
+    fail_at.iter().enumerate().map(seat).collect()
+}
+
+const NEVER: usize = usize::MAX;
+
+/// Catches: tiles that are joined in the order of machines or of time, rows that are lost with a machine or
+/// summed twice, columns that are taken to be where they are not any more.
+#[test]
+fn passes_on_several_machines_have_the_bits_of_the_cpu_whichever_fail() {
+    let rows = damped(20_001);
+    let want = fitted(&rows, Loss::Linear);
+    let pieces = Pieces {
+        table: &rows,
+        tiles: 3,
+    };
+    for fail_at in [
+        &[NEVER, NEVER][..],
+        &[NEVER; 3],
+        &[3, NEVER],
+        &[NEVER, 1, 5],
+    ] {
+        for (table, budget) in [(&rows as &dyn Table, 1 << 30), (&pieces, 40_000)] {
+            let Some(mut seats) = seats(fail_at) else {
+                return;
+            };
+            seats.iter_mut().for_each(|seat| seat.budget_bytes = budget);
+            let on = OnMachine::several(table, &seats);
+            assert_eq!(
+                fitted(&on, Loss::Linear),
+                want,
+                "{fail_at:?}, {budget} bytes"
+            );
+            let failed = seats.iter().filter(|seat| seat.failed().is_some()).count();
+            assert_eq!(failed, fail_at.iter().filter(|n| **n != NEVER).count());
+        }
+    }
+    let Some(seats) = seats(&[2, 2]) else { return };
+    let on = OnMachine::several(&rows, &seats);
+    let (plan, options) = plan(Loss::Linear);
+    let found = fit_table(&plan, &on, &options, &mut |_| Next::Continue);
+    let said = found.err().unwrap().to_string();
+    assert!(
+        said.contains("all GPUs have failed: cuda:0: it fell"),
+        "{said}"
+    );
+}
+
+#[test]
+fn small_fits_on_several_machines_are_those_of_the_lanes_whichever_fail() {
+    let (table, groups) = spots(150);
+    let (plan, options) = spot_plan();
+    let stop = AtomicBool::new(false);
+    let want = fit_many(&plan, &table, &groups, &options, &stop).unwrap();
+    let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+    for fail_at in [
+        &[NEVER, NEVER][..],
+        &[NEVER; 3],
+        &[1, NEVER],
+        &[2, 1, NEVER],
+    ] {
+        let Some(seats) = seats(fail_at) else { return };
+        let got = fit_many_on(&seats, &plan, &table, &groups, &options, &stop).unwrap();
+        assert_eq!(got.status, want.status, "{fail_at:?}");
+        assert_eq!(got.evaluations, want.evaluations, "{fail_at:?}");
+        assert_eq!(bits(&got.theta), bits(&want.theta), "{fail_at:?}");
+        assert_eq!(bits(&got.se), bits(&want.se), "{fail_at:?}");
+    }
+    let Some(seats) = seats(&[1, 1]) else { return };
+    let failed = fit_many_on(&seats, &plan, &table, &groups, &options, &stop);
+    assert!(
+        failed
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("all GPUs have failed")
+    );
 }
 
 #[test]

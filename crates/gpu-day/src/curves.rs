@@ -5,9 +5,9 @@ use fitzroy::Result;
 use fitzroy_curve_fit::batch::{Batch, Groups, fit_many, fit_many_on};
 use fitzroy_curve_fit::fit::{Plan, fit_table};
 use fitzroy_curve_fit::method::Next;
-use fitzroy_curve_fit::pass::{Columns, OnMachine, Table};
+use fitzroy_curve_fit::pass::{Columns, OnMachine, Seat, Table};
 use fitzroy_curve_fit::{Estimate, Formula, Options, values};
-use fitzroy_device::gpu::{Gpu, Machine, Places};
+use fitzroy_device::gpu::{Gpu, Places};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
@@ -79,11 +79,9 @@ pub(crate) fn many(places: &Places, n: usize) -> Result<Value> {
     let (plan, options) = plan()?;
     let never = AtomicBool::new(false);
     let (cpu, cpu_s) = timed(|| fit_many(&plan, &rows, &groups, &options, &never))?;
-    let mut gpu = Gpu::open(places, 0)?;
-    let mut on_gpu = || {
-        let machine: &mut dyn Machine = &mut gpu;
-        timed(|| fit_many_on(Some(machine), &plan, &rows, &groups, &options, &never))
-    };
+    let gpu = Arc::new(Mutex::new(Gpu::open(places, 0)?));
+    let seats = [Seat::new("cuda:0", gpu, 1 << 30, 1.0)];
+    let on_gpu = || timed(|| fit_many_on(&seats, &plan, &rows, &groups, &options, &never));
     let (_, first_s) = on_gpu()?;
     let (there, gpu_s) = on_gpu()?;
     let all = |b: &Batch| bits(b.theta.iter().chain(&b.se).chain(&b.cost));

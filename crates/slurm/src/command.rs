@@ -70,7 +70,7 @@ const fn on_gpus(kind: Kind) -> Kind {
 /// Every command that may run as a job.
 pub const KINDS: [Kind; 9] = [
     on_gpus(kind("sample", Share::Chains, Resume::Flag, &[])),
-    kind("curve-fit", Share::Sets, Resume::Again, &["fits.csv"]),
+    on_gpus(kind("curve-fit", Share::Sets, Resume::Again, &["fits.csv"])),
     on_gpus(kind(
         "stop-signal fit",
         Share::Blocks,

@@ -1,4 +1,4 @@
-//! Small fits on a machine for kernels, one to a thread.
+//! Small fits on machines for kernels, one to a thread.
 
 use super::errors::Errors;
 use super::grids::Grids;
@@ -7,14 +7,28 @@ use super::{Batch, Groups, Starts};
 use crate::fit::{Options, Plan};
 use crate::method::Status;
 use crate::method::optimality::is_flat;
-use crate::pass::Columns;
+use crate::pass::{Columns, Seat, from_a_queue};
 use fitzroy::Result;
-use fitzroy_device::gpu::Machine;
-use fitzroy_device::gpu::rows::{Ended, SmallFits, fit_small};
+use fitzroy_device::gpu::rows::{Ended, SmallFit, SmallFits, fit_small};
 use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
 
 /// Fits sent at once.
 const SENT: usize = 1 << 18;
+/// Parts of the fits that each of several machines is expected to make: those that are faster make more.
+const TURNS: usize = 4;
+/// Fits side by side in a kernel.
+const ABREAST: usize = 32;
+
+/// How many of `n` fits are sent to one of several machines at once.
+fn sent(n: usize, machines: usize) -> usize {
+    match machines {
+        1 => SENT,
+        several => (n / (TURNS * several))
+            .next_multiple_of(ABREAST)
+            .clamp(ABREAST, SENT),
+    }
+}
 
 /// The cosine between residuals and a partial at which a fit has converged. Sums are those before a last step
 /// that is taken blindly, which may gain `SLIGHT` of the cost: its root, and a margin.
@@ -35,7 +49,7 @@ fn status(ended: Ended) -> Status {
 
 /// Fits every group that has rows enough.
 pub(super) fn run(
-    machine: &mut dyn Machine,
+    seats: &[Seat],
     plan: &Plan,
     table: &Columns<'_>,
     groups: &Groups,
@@ -44,7 +58,6 @@ pub(super) fn run(
     batch: &mut Batch,
 ) -> Result<()> {
     let (n, p) = (groups.len(), plan.free.len());
-    let program = &plan.programs.pass;
     let columns: Vec<&[f64]> = (0..plan.programs.columns().count())
         .map(|c| table.column(c))
         .collect();
@@ -53,9 +66,10 @@ pub(super) fn run(
         .collect();
     let grids = Grids::find(plan, table, groups);
     order.sort_by_key(|&k| (grids.shape(k), groups.rows(k).len()));
-    let mut errors = Errors::new(p);
     let alike = order.chunk_by(|&a, &b| grids.shape(a) == grids.shape(b));
-    for part in alike.flat_map(|alike| alike.chunks(SENT)) {
+    let parts = alike.flat_map(|alike| alike.chunks(sent(alike.len(), seats.len())));
+    let taken = Mutex::new((batch, Errors::new(p)));
+    from_a_queue(seats, parts, &|machine, part| {
         let rows: Vec<Cow<'_, [u32]>> = part.iter().map(|&k| grids.rows(k, groups)).collect();
         let rows: Vec<&[u32]> = rows.iter().map(|rows| &rows[..]).collect();
         let own: Vec<f64> = part
@@ -74,34 +88,62 @@ pub(super) fn run(
                 .separated()
                 .zip(grids.shape(part[0]).map(|[nx, _]| nx)),
         };
-        for (&k, fit) in part
-            .iter()
-            .zip(fit_small(machine, program, &columns, &fits)?)
-        {
-            batch.theta[k * p..(k + 1) * p].copy_from_slice(&fit.theta);
-            batch.status[k] = status(fit.ended);
-            batch.evaluations[k] = fit.evaluations as u32;
-            if fit.ended == Ended::NonFinite {
-                continue;
-            }
-            batch.cost[k] = fit.cost;
-            let q = p + 1;
-            let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
-            let flat = is_flat(p, entry, |a| fit.theta[a], |_| 0.0, FLAT);
-            if batch.status[k].converged() && fit.ended != Ended::ExactFit && !flat {
-                batch.status[k] = Status::NoProgress;
-            }
-            let dof = groups.rows(k).len().saturating_sub(p);
-            if !batch.status[k].converged() || dof == 0 && !options.absolute_sigma {
-                continue;
-            }
-            let s2 = match options.absolute_sigma {
-                true => 1.0,
-                false => 2.0 * fit.cost / dof as f64,
-            };
-            errors.take(k, entry, s2, &mut batch.se);
+        let made = fit_small(machine, &plan.programs.pass, &columns, &fits)?;
+        let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let (batch, errors) = &mut *taken;
+        for (&k, fit) in part.iter().zip(&made) {
+            take(k, fit, groups.rows(k).len(), options, batch, errors);
         }
-    }
+        Ok(())
+    })?;
+    let (batch, mut errors) = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
     errors.give(&mut batch.se);
     Ok(())
+}
+
+/// Takes the fit of group `k`, which has `n_rows` rows, into the batch.
+fn take(
+    k: usize,
+    fit: &SmallFit,
+    n_rows: usize,
+    options: &Options,
+    batch: &mut Batch,
+    errors: &mut Errors,
+) {
+    let p = fit.theta.len();
+    batch.theta[k * p..(k + 1) * p].copy_from_slice(&fit.theta);
+    batch.status[k] = status(fit.ended);
+    batch.evaluations[k] = fit.evaluations as u32;
+    if fit.ended == Ended::NonFinite {
+        return;
+    }
+    batch.cost[k] = fit.cost;
+    let q = p + 1;
+    let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
+    let flat = is_flat(p, entry, |a| fit.theta[a], |_| 0.0, FLAT);
+    if batch.status[k].converged() && fit.ended != Ended::ExactFit && !flat {
+        batch.status[k] = Status::NoProgress;
+    }
+    let dof = n_rows.saturating_sub(p);
+    if !batch.status[k].converged() || dof == 0 && !options.absolute_sigma {
+        return;
+    }
+    let s2 = match options.absolute_sigma {
+        true => 1.0,
+        false => 2.0 * fit.cost / dof as f64,
+    };
+    errors.take(k, entry, s2, &mut batch.se);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_machines_take_turns_at_parts_of_whole_warps() {
+        assert_eq!(sent(1000, 1), SENT);
+        assert_eq!(sent(1000, 3), 96);
+        assert_eq!(sent(3, 2), 32);
+        assert_eq!(sent(100_000_000, 2), SENT);
+    }
 }

@@ -21,9 +21,8 @@ pub use groups::Groups;
 use crate::fit::{CovarianceKind, CovarianceStatus, Method, Options, Plan, fit_table};
 use crate::formula::{Loss, Setting, computed_column};
 use crate::method::{Next, Status};
-use crate::pass::Columns;
+use crate::pass::{Columns, Seat};
 use fitzroy::Result;
-use fitzroy_device::gpu::Machine;
 use grids::Grids;
 use starts::{Starts, searched, starts};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -168,16 +167,16 @@ pub fn fit_many(
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Batch> {
-    fit_many_on(None, plan, table, groups, options, stop)
+    fit_many_on(&[], plan, table, groups, options, stop)
 }
 
-/// As [`fit_many`], with the lanes on a machine for kernels where there is one: fits with bounds,
+/// As [`fit_many`], with the lanes on machines for kernels where there are any, which take parts of them in turns: fits with bounds,
 /// robust losses or counts, and those that do not end well, stay with this processor.
 ///
 /// # Errors
-/// Those of the machine.
+/// Those of the machines, all of which have failed.
 pub fn fit_many_on(
-    machine: Option<&mut dyn Machine>,
+    machines: &[Seat],
     plan: &Plan,
     table: &Columns<'_>,
     groups: &Groups,
@@ -197,9 +196,9 @@ pub fn fit_many_on(
         }
     }
     if in_lanes {
-        match machine {
-            Some(on) => machine::run(on, plan, table, groups, options, &starts, &mut batch)?,
-            None => share(plan, table, groups, options, &starts, &mut batch, stop),
+        match machines.is_empty() {
+            false => machine::run(machines, plan, table, groups, options, &starts, &mut batch)?,
+            true => share(plan, table, groups, options, &starts, &mut batch, stop),
         }
     }
     for k in 0..n {

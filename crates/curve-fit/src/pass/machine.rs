@@ -1,30 +1,31 @@
-//! Passes on a machine for kernels: a GPU, or a stand-in for one.
+//! Passes on machines for kernels: GPUs, or stand-ins for them.
 //!
-//! Sums have the bits of the CPU's. Columns stay on the machine when they fit; otherwise each pass
+//! Sums have the bits of the CPU's, for they are joined here in the order of tiles. Columns stay on a machine when
+//! they fit; otherwise each pass
 //! sends them through in pieces of whole tiles, which changes no bit.
 
+use super::seats::{Seat, Shared, divide, none_works};
 use super::{Table, TileTree, Visitor};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_device::cpu::{RowProgram, TILE_ROWS};
-use fitzroy_device::gpu::Machine;
 use fitzroy_device::gpu::rows::{Uploaded, accumulate, upload};
 use fitzroy_device::gpu::text::rows::pass;
+use fitzroy_device::gpu::{Machine, Program, side_by_side};
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-/// A machine that several parts of a fit use in turn.
-pub type Shared = Arc<Mutex<dyn Machine>>;
-
-/// What sums passes on a machine.
+/// What sums passes on machines: neighbouring rows on each.
 pub struct Engine {
-    machine: Shared,
-    /// Bytes that columns may take there.
-    budget_bytes: u64,
-    /// The whole table, once it was copied.
-    whole: Option<Uploaded>,
+    places: Vec<Place>,
 }
 
-/// A table whose passes run on a machine.
+/// A machine, and the rows that were copied there.
+struct Place {
+    seat: Seat,
+    held: Option<(Range<usize>, Uploaded)>,
+}
+
+/// A table whose passes run on machines.
 pub struct OnMachine<'t> {
     table: &'t dyn Table,
     engine: Mutex<Engine>,
@@ -33,12 +34,20 @@ pub struct OnMachine<'t> {
 impl<'t> OnMachine<'t> {
     /// Sums passes through `table` on `machine`, where columns may take `budget_bytes`.
     pub fn new(table: &'t dyn Table, machine: Shared, budget_bytes: u64) -> Self {
+        let seat = Seat::new("the machine", machine, budget_bytes, 1.0);
+        Self::several(table, &[seat])
+    }
+
+    /// The same on several machines, which share the rows by their speeds.
+    pub fn several(table: &'t dyn Table, seats: &[Seat]) -> Self {
+        let place = |seat: &Seat| Place {
+            seat: seat.clone(),
+            held: None,
+        };
         OnMachine {
             table,
             engine: Mutex::new(Engine {
-                machine,
-                budget_bytes,
-                whole: None,
+                places: seats.iter().map(place).collect(),
             }),
         }
     }
@@ -58,8 +67,17 @@ impl Table for OnMachine<'_> {
     }
 }
 
+/// One pass: what is summed, and where.
+struct Pass<'p> {
+    table: &'p dyn Table,
+    program: &'p RowProgram,
+    text: Program,
+    params: &'p [f64],
+}
+
 impl Engine {
-    /// Sums of `program` at `params` over all rows of `table`.
+    /// Sums of `program` at `params` over all rows of `table`. Rows of a machine that fails are summed by the
+    /// others.
     pub(super) fn sums(
         &mut self,
         table: &dyn Table,
@@ -67,49 +85,104 @@ impl Engine {
         params: &[f64],
         out: &mut [f64],
     ) -> Result<()> {
-        let machine = Arc::clone(&self.machine);
-        let mut machine = machine
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let machine: &mut dyn Machine = &mut *machine;
-        let (text, n) = (pass(program), table.n_rows());
-        let mut tree = TileTree::new(program.n_sums());
-        let mut take = |sums: &[f64]| tree.push(sums);
-        if let Some(whole) = &self.whole {
-            accumulate(machine, program, &text, params, whole, &mut take)?;
-        } else {
-            let room = self.rows_of_piece(table)?;
-            for start in (0..n).step_by(room) {
-                let end = (start + room).min(n);
-                let piece = send(machine, table, start..end, room.min(n))?;
-                accumulate(machine, program, &text, params, &piece, &mut take)?;
-                if end - start == n {
-                    self.whole = Some(piece);
+        let pass = Pass {
+            table,
+            program,
+            text: pass(program),
+            params,
+        };
+        // Sums of tiles, and the first row that each stretch of them is of.
+        let mut made: Vec<(usize, Vec<f64>)> = Vec::new();
+        let all = 0..table.n_rows();
+        let mut left = Vec::from([all]);
+        while let Some(rows) = left.pop() {
+            let works = |place: &&mut Place| place.seat.failed().is_none();
+            let places: Vec<_> = self.places.iter_mut().filter(works).collect();
+            let speeds: Vec<f64> = places.iter().map(|place| place.seat.speed).collect();
+            let mut shares: Vec<_> = places.into_iter().zip(divide(&rows, &speeds)).collect();
+            shares.retain(|(_, rows)| !rows.is_empty());
+            if shares.is_empty() && !rows.is_empty() {
+                return Err(none_works(self.places.iter().map(|place| &place.seat)));
+            }
+            let ended = side_by_side(&mut shares, |(place, rows)| place.sums(&pass, rows));
+            for ((place, rows), sums) in shares.into_iter().zip(ended) {
+                match sums {
+                    Ok(sums) => made.push((rows.start, sums)),
+                    Err(error) => {
+                        place.seat.fail(error);
+                        left.push(rows);
+                    }
                 }
             }
+        }
+        made.sort_by_key(|(first, _)| *first);
+        let mut tree = TileTree::new(program.n_sums());
+        for (_, sums) in &made {
+            let tiles = sums.chunks_exact(program.n_sums().max(1));
+            tiles.for_each(|sums| tree.push(sums));
         }
         tree.total(out);
         Ok(())
     }
+}
 
-    /// Rows that there is room for, in whole tiles.
-    fn rows_of_piece(&self, table: &dyn Table) -> Result<usize> {
-        let mut n_columns = 1;
-        table.visit(0..TILE_ROWS.min(table.n_rows()), &mut |_, columns| {
-            n_columns = columns.len().max(1);
-            Ok(())
-        })?;
-        let tile = 8 * (TILE_ROWS * n_columns) as u64;
-        let tiles = self.budget_bytes / tile;
-        if tiles == 0 {
-            let message = format!(
-                "a tile of rows takes {tile} bytes, and {} are free on the device; use ⟨device cpu⟩",
-                self.budget_bytes
-            );
-            return Err(Error::new(ErrorKind::Device, message));
+impl Place {
+    /// Sums of each tile of `rows`, one after the other. The rows stay where they were copied to, if there is
+    /// room for all of them.
+    fn sums(&mut self, pass: &Pass<'_>, rows: &Range<usize>) -> Result<Vec<f64>> {
+        let seat = self.seat.clone();
+        let mut machine = seat.lock();
+        let mut sums = Vec::with_capacity(rows.len().div_ceil(TILE_ROWS) * pass.program.n_sums());
+        let mut add = |machine: &mut dyn Machine, piece: &Uploaded| {
+            let mut take = |tile: &[f64]| sums.extend_from_slice(tile);
+            accumulate(
+                machine,
+                pass.program,
+                &pass.text,
+                pass.params,
+                piece,
+                &mut take,
+            )
+        };
+        if let Some((_, piece)) = self.held.as_ref().filter(|(held, _)| held == rows) {
+            add(&mut *machine, piece)?;
+            return Ok(sums);
         }
-        Ok((tiles as usize).saturating_mul(TILE_ROWS))
+        self.held = None;
+        let room = rows_of_piece(pass.table, seat.budget_bytes)?;
+        for start in rows.clone().step_by(room) {
+            let some = start..(start + room).min(rows.end);
+            let piece = send(
+                &mut *machine,
+                pass.table,
+                some.clone(),
+                room.min(rows.len()),
+            )?;
+            add(&mut *machine, &piece)?;
+            if some == *rows {
+                self.held = Some((some, piece));
+            }
+        }
+        Ok(sums)
     }
+}
+
+/// Rows of `table` that there is room for in `budget_bytes`, in whole tiles.
+fn rows_of_piece(table: &dyn Table, budget_bytes: u64) -> Result<usize> {
+    let mut n_columns = 1;
+    table.visit(0..TILE_ROWS.min(table.n_rows()), &mut |_, columns| {
+        n_columns = columns.len().max(1);
+        Ok(())
+    })?;
+    let tile = 8 * (TILE_ROWS * n_columns) as u64;
+    let tiles = budget_bytes / tile;
+    if tiles == 0 {
+        let message = format!(
+            "a tile of rows takes {tile} bytes, and {budget_bytes} are free on the device; use ⟨device cpu⟩"
+        );
+        return Err(Error::new(ErrorKind::Device, message));
+    }
+    Ok((tiles as usize).saturating_mul(TILE_ROWS))
 }
 
 /// Copies some rows to the machine.

@@ -3,13 +3,16 @@
 mod journal;
 mod machine;
 mod place;
+mod seats;
 mod stretches;
 mod table;
 mod tree;
 
 pub use journal::{Belongs, Journal, Position, Watch};
-pub use machine::{Engine, OnMachine, Shared};
+pub use machine::{Engine, OnMachine};
 pub use place::{Work, place, work};
+pub(crate) use seats::from_a_queue;
+pub use seats::{Seat, Shared};
 pub(crate) use stretches::Stretches;
 pub(crate) use table::spread_rows;
 pub use table::{Columns, Kept, Pieces, Table, Visitor, visit_all};

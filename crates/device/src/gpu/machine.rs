@@ -1,6 +1,6 @@
 //! What runs a kernel: memory in words of eight bytes, a program, launches.
 
-use fitzroy_graph::Result;
+use fitzroy_graph::{Error, Result};
 
 /// A kernel, as text after the header of the machine that will run it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,41 @@ pub type Meanwhile<'m> = &'m mut dyn FnMut(&mut dyn Machine) -> Result<()>;
 /// None.
 pub fn idle(_: &mut dyn Machine) -> Result<()> {
     Ok(())
+}
+
+/// Does `work` for each of several machines at the same time, on a thread of the host for each; for one on this
+/// thread.
+pub fn side_by_side<M: Send, R: Send>(
+    machines: &mut [M],
+    work: impl Fn(&mut M) -> R + Sync,
+) -> Vec<R> {
+    if let [only] = machines {
+        return vec![work(only)];
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let begin = |machine| scope.spawn(move || work(machine));
+        let threads: Vec<_> = machines.iter_mut().map(begin).collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        let passed_on = |panic| std::panic::resume_unwind(panic);
+        joined.map(|made| made.unwrap_or_else(passed_on)).collect()
+    })
+}
+
+/// Why a run ends of which all machines have failed, by their labels. Of a single one it is what that says.
+///
+/// # Panics
+/// There is none.
+pub fn all_failed(machines: &[(&str, &Error)]) -> Error {
+    if let [(_, only)] = machines {
+        return (*only).clone();
+    }
+    let each = machines
+        .iter()
+        .map(|(label, why)| format!("{label}: {why}"));
+    let each: Vec<String> = each.collect();
+    let message = format!("all GPUs have failed: {}", each.join("; "));
+    Error::new(machines[0].1.kind(), message)
 }
 
 /// Runs kernels: a GPU, or this processor standing in for one in tests.

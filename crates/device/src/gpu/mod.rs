@@ -28,7 +28,9 @@ pub use compiler::{Compiler, OPTIONS, Places, Target, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
 pub(crate) use library::is_cut;
-pub use machine::{Grid, MOST_MEMBERS, Machine, Meanwhile, Program, blocks, idle};
+pub use machine::{
+    Grid, MOST_MEMBERS, Machine, Meanwhile, Program, all_failed, blocks, idle, side_by_side,
+};
 pub use sensors::{Sensors, free_bytes, sensors};
 pub use stream::GpuWork;
 pub use trouble::Trouble;

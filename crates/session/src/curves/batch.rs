@@ -11,7 +11,6 @@ use fitzroy_curve_fit::fit::{Doubt, Doubts, Plan, check_rows};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::source::{Assembled, Missing, Request, assemble};
 use fitzroy_curve_fit::{Formula, Options};
-use fitzroy_device::gpu::Machine;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -90,13 +89,15 @@ impl GroupFits<'_> {
         let table = data.table(&plan.roles.predictors)?;
         device.settle(&plan, &table, options, &self.clock, self.face)?;
         let before = self.clock.seconds();
-        let mut machine = device.machine().map(|shared| {
-            shared
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-        });
-        let gpu = machine.as_deref_mut().map(|m| m as &mut dyn Machine);
-        let batch = fit_many_on(gpu, &plan, &table, &groups, options, self.stop)?;
+        let batch = fit_many_on(
+            device.machines(),
+            &plan,
+            &table,
+            &groups,
+            options,
+            self.stop,
+        )?;
+        device.tell_failed(self.face);
         let fit_s = self.clock.seconds() - before;
         Ok(Fitted {
             fit_s,

@@ -1,13 +1,13 @@
 //! The device that a fit is computed on.
 
 use crate::clock::Clock;
-use crate::device::{self, ASKED_FOR, Request, follow};
+use crate::device::{self, ASKED_FOR, Request, follow, label_of, name_of};
 use crate::face::{Face, Note};
-use fitzroy::Result;
 use fitzroy::run::Inventory;
+use fitzroy::{Error, Result};
 use fitzroy_curve_fit::Options;
 use fitzroy_curve_fit::fit::Plan;
-use fitzroy_curve_fit::pass::{OnMachine, Shared, Table, place, work};
+use fitzroy_curve_fit::pass::{OnMachine, Seat, Table, place, work};
 use fitzroy_device::choice::Choice;
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Description, Gpu, Places};
@@ -25,8 +25,8 @@ pub struct FitDevice {
     reason: String,
     /// Whether the reason is worth a line: not where there is only a CPU, or it was asked for.
     is_news: bool,
-    /// A GPU and the bytes that columns may take there.
-    gpu: Option<(Shared, u64)>,
+    /// The GPUs; none on this processor.
+    gpus: Vec<Seat>,
     /// GPUs that the fit may go to, once it is known what the fit costs.
     candidates: Option<(Places, Vec<Description>)>,
 }
@@ -44,16 +44,21 @@ impl FitDevice {
             name: probe::model(),
             reason: ASKED_FOR.into(),
             is_news: false,
-            gpu: None,
+            gpus: Vec::new(),
             candidates: None,
         };
-        match request.choice.require_one("curves are fitted")? {
-            Choice::Cpu | Choice::Gpus(_) => {}
+        match request.choice {
+            Choice::Cpu => {}
             Choice::Gpu(number) => {
                 let (gpu, reason) = device::open(&request.places, number, None)?;
                 on.is_news = reason != ASKED_FOR;
                 on.reason = reason;
-                on.take(gpu);
+                on.take(vec![gpu]);
+            }
+            Choice::Gpus(several) => {
+                let (gpus, reason) = device::open_several(&request.places, several)?;
+                (on.is_news, on.reason) = (true, reason);
+                on.take(gpus);
             }
             Choice::Auto => match device::described(&request.places) {
                 Ok(descriptions) => {
@@ -69,11 +74,17 @@ impl FitDevice {
         Ok(on)
     }
 
-    fn take(&mut self, gpu: Gpu) {
-        self.kind = format!("cuda:{}", gpu.description.index);
-        self.name.clone_from(&gpu.description.name);
-        let free = gpu.description.free_bytes.unwrap_or(1 << 30);
-        self.gpu = Some((Arc::new(Mutex::new(gpu)), free / 10 * 7));
+    fn take(&mut self, gpus: Vec<Gpu>) {
+        self.kind = label_of(&gpus);
+        self.name = name_of(&gpus);
+        let seat = |gpu: Gpu| {
+            let inventory = Inventory::of(&gpu.description, Precision::F64);
+            let free = gpu.description.free_bytes.unwrap_or(1 << 30);
+            let speed = inventory.seconds(1.0).recip();
+            let machine = Arc::new(Mutex::new(gpu));
+            Seat::new(inventory.label, machine, free / 10 * 7, speed)
+        };
+        self.gpus = gpus.into_iter().map(seat).collect();
     }
 
     /// Decides where there is a choice, now that the work is known, and says why.
@@ -97,7 +108,7 @@ impl FitDevice {
             let (gpu, reason) = follow(plans, &places, &|_| Ok(()));
             self.reason = reason;
             if let Some(gpu) = gpu {
-                self.take(gpu);
+                self.take(vec![gpu]);
             }
         }
         if self.is_news {
@@ -107,23 +118,36 @@ impl FitDevice {
         Ok(())
     }
 
-    /// The GPU, if it is one.
-    pub fn machine(&self) -> Option<&Shared> {
-        self.gpu.as_ref().map(|(shared, _)| shared)
+    /// The GPUs; none on this processor.
+    pub fn machines(&self) -> &[Seat] {
+        &self.gpus
     }
 
-    /// `table` with its passes on the GPU; none where there is no GPU.
+    /// `table` with its passes on the GPUs; none where there is no GPU.
     pub fn table<'t>(&self, table: &'t dyn Table) -> Option<OnMachine<'t>> {
-        let (shared, budget) = self.gpu.as_ref()?;
-        Some(OnMachine::new(table, Arc::clone(shared), *budget))
+        (!self.gpus.is_empty()).then(|| OnMachine::several(table, &self.gpus))
+    }
+
+    /// Says which GPUs have failed, of several.
+    pub fn tell_failed(&self, face: &dyn Face) {
+        for (label, why) in self.failed() {
+            face.tell(Note::Notice(&format!(
+                "warning: {label} has failed, and other GPUs did its work: {why}"
+            )));
+        }
+    }
+
+    fn failed(&self) -> impl Iterator<Item = (&str, &Error)> {
+        let seats = self.gpus.iter();
+        seats.filter_map(|seat| Some((seat.label.as_str(), seat.failed()?)))
     }
 
     /// `cpu, 2 threads` or `cuda:0`.
     pub fn text(&self) -> String {
-        match (&self.gpu, self.threads) {
-            (Some(_), _) => self.kind.clone(),
-            (None, 1) => "cpu, 1 thread".into(),
-            (None, n) => format!("cpu, {n} threads"),
+        match (self.gpus.is_empty(), self.threads) {
+            (false, _) => self.kind.clone(),
+            (true, 1) => "cpu, 1 thread".into(),
+            (true, n) => format!("cpu, {n} threads"),
         }
     }
 
@@ -136,6 +160,8 @@ impl FitDevice {
     pub fn json(&self) -> Value {
         json!({
             "kind": self.kind, "name": self.name, "threads": self.threads, "reason": self.reason,
+            "failed": self.failed().map(|(label, why)| json!({"label": label, "why": why.to_string()}))
+                .collect::<Vec<_>>(),
         })
     }
 }

@@ -190,6 +190,7 @@ impl<'a> Fitting<'a> {
             }
         };
         let mut estimate = fit_table(&plan, passes, &options, observer)?;
+        device.tell_failed(&*self.face);
         let in_both = !self.x_sigma.is_empty();
         if in_both {
             let found = fit::orthogonal(&plan, data, &self.x_sigma, &options, &estimate, observer)?;

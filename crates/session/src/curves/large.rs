@@ -138,6 +138,7 @@ impl LargeFit<'_> {
                 false => Next::Continue,
             }
         });
+        device.tell_failed(&**self.face);
         if kept.stopped() {
             tell(State::Interrupted, &costs);
             let at = fitted.err().map_or_else(String::new, |e| e.to_string());

@@ -6,7 +6,7 @@
 use super::super::chain::Chain;
 use super::super::run::Session;
 use crate::{Error, Result};
-use fitzroy_device::gpu::Machine;
+use fitzroy_device::gpu::{Machine, all_failed, side_by_side};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -88,7 +88,9 @@ pub(super) fn working<'w, 'a>(
     let alive = workers.iter().filter(|w| w.record.failed().is_none());
     let alive: Vec<_> = alive.collect();
     if alive.is_empty() {
-        return Err(all_failed(workers));
+        let why = |w: &'w Worker<'a>| Some((w.record.label.as_str(), w.record.failed()?));
+        let failed: Vec<_> = workers.iter().filter_map(why).collect();
+        return Err(all_failed(&failed));
     }
     let with = |most: &dyn Fn(&Worker<'_>) -> usize| -> Vec<(f64, usize)> {
         alive.iter().map(|w| (w.speed, most(w))).collect()
@@ -98,23 +100,6 @@ pub(super) fn working<'w, 'a>(
     let found = found.expect("there is room without limits");
     let pairs = alive.into_iter().zip(found);
     Ok(pairs.filter(|(_, n)| *n > 0).collect())
-}
-
-fn all_failed(workers: &[Worker<'_>]) -> Error {
-    let failed: Vec<_> = workers
-        .iter()
-        .filter_map(|w| Some((&w.record.label, w.record.failed()?)))
-        .collect();
-    match &failed[..] {
-        [(_, only)] => (*only).clone(),
-        several => {
-            let each = several.iter().map(|(label, why)| format!("{label}: {why}"));
-            let each: Vec<String> = each.collect();
-            let kind = several.first().map(|(_, why)| why.kind());
-            let kind = kind.expect("a run on machines has one at least");
-            Error::new(kind, format!("all GPUs have failed: {}", each.join("; ")))
-        }
-    }
 }
 
 impl Worker<'_> {
@@ -183,18 +168,7 @@ pub(super) fn share_out<T: Send>(
     let mut left = vec![chains];
     while let Some(some) = left.pop() {
         let mut parts = parts(workers, some)?;
-        let ended: Vec<Result<()>> = match &mut parts[..] {
-            [only] => vec![only.advance(work)],
-            several => std::thread::scope(|scope| {
-                let begin = |part| scope.spawn(|| Part::advance(part, work));
-                let threads: Vec<_> = several.iter_mut().map(begin).collect();
-                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                    let joined = thread.join();
-                    joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                };
-                threads.into_iter().map(join).collect()
-            }),
-        };
+        let ended = side_by_side(&mut parts, |part| part.advance(work));
         for (part, ended) in parts.into_iter().zip(ended) {
             if let Err(error) = ended {
                 part.worker.lost(error, workers.len() == 1, session);
