@@ -9,7 +9,7 @@ use crate::{face, invocation, terminal};
 use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use fitzroy::run::Team;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::choice::Choice;
+use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_device::gpu::MOST_MEMBERS;
 use fitzroy_device::gpu::text::Precision as Kernels;
 use fitzroy_session::device::{Request, require_f64};
@@ -100,6 +100,10 @@ pub(crate) struct Common {
     /// Precision on a GPU: auto is f64, or mixed on cards whose f64 is slow; a CPU computes in f64
     #[arg(long, value_enum, value_name = "PRECISION", default_value = "auto")]
     precision: Precision,
+    /// The most of a GPU's memory to plan with, of each of several: a share of all that it has, as 0.75, or a
+    /// size, as 40GB or 512MiB [default: nine tenths of what is free]
+    #[arg(long, value_name = "SHARE|SIZE")]
+    device_memory: Option<String>,
     /// Threads to a chain on a GPU, to compare strategies: 32, a multiple of it up to 256, or `sharded`:
     /// the blocks of as many multiprocessors as there are for each chain
     #[arg(long, value_name = "N", hide = true)]
@@ -204,9 +208,19 @@ impl Common {
             choice: self.device()?,
             precision: self.asked_precision(),
             team: self.team()?,
+            memory: self.device_memory()?,
             places: self.places(),
             verbose: self.verbose > 0,
         })
+    }
+
+    /// The most of a GPU's memory to plan with, if it was said.
+    ///
+    /// # Errors
+    /// It is neither a share nor a size.
+    fn device_memory(&self) -> Result<Option<MemoryCap>> {
+        let cap = self.device_memory.as_deref().map(str::parse).transpose();
+        cap.map_err(|error: Error| error.context("--device-memory"))
     }
 
     /// Device, precision and threads of a command that computes on the CPU alone.

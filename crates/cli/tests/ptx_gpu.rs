@@ -279,7 +279,7 @@ fn several_gpus_fit_curves_as_the_cpu_does() {
         return;
     };
     let mut text = "g,x,y\n".to_string();
-    for i in 0..4000 {
+    for i in 0..12_000 {
         let x = f64::from(i % 20) * 0.3;
         let ripple = f64::from((i * 37) % 11 - 5) * 0.03;
         text += &format!("{},{x},{}\n", i / 20, 2.0 * (-0.5 * x).exp() + 0.3 + ripple);
@@ -359,7 +359,7 @@ fn several_gpus_that_cannot_be_used_or_are_too_small_are_said() {
     let room = [
         "30000 chains",
         "room for ",
-        " on cuda:0, of whose memory 64 MiB",
+        " on cuda:0 (9/10 of the 64 MiB that are free may be used)",
         "--chains ",
     ];
     refused("30000", "cuda:all", &room);
@@ -372,6 +372,39 @@ fn several_gpus_that_cannot_be_used_or_are_too_small_are_said() {
         .map(|k| said["gpus"][k]["chains"].as_u64().unwrap())
         .collect();
     assert_eq!(shares, [20, 20]);
+}
+
+/// Catches: a cap that is read and not kept, or that nobody finds in the record.
+#[test]
+fn a_cap_of_device_memory_is_planned_with_and_recorded() {
+    let Some(gpus) = Gpus::new("ptx-cap", "memory_mib=400;memory_mib=100") else {
+        return;
+    };
+    let run = |device: &str, cap: &str, chains: &str, out: &str| {
+        let flags = ["--device", device, "--device-memory", cap, "--out", out];
+        gpus.sample_of(["2", "2", chains], &flags, false)
+    };
+    let few = run("cuda:0", "0.01", "1000", "a").ends_with(2);
+    few.complains(&[
+        "1000 chains need ",
+        "--device-memory allows 4 of the 400 MiB",
+        "--chains ",
+    ]);
+    // Equal GPUs, of which one has room for less.
+    let said = run("cuda:all", "0.01", "120", "b").ends_with(0).json();
+    let of = |key: &str| [0, 1].map(|k| said["gpus"][k][key].as_u64().unwrap());
+    assert_eq!(of("cap_bytes"), [4 * 1_048_576, 1_048_576]);
+    let [more, less] = of("chains");
+    assert!(more + less == 120 && more > less, "{more} and {less}");
+    let [taken, expected] = [of("used_bytes"), of("expected_bytes")];
+    assert!(
+        expected[1] <= 1_048_576 && taken[1] <= expected[1],
+        "{}",
+        said["gpus"]
+    );
+    assert_eq!(said["device_memory"]["cap_bytes"], 5 * 1_048_576);
+    let wrong = run("cuda:0", "1.5", "3", "c").ends_with(2);
+    wrong.complains(&["--device-memory", "1.5", "as 0.75"]);
 }
 
 /// Several GPUs, one of which is full and one goes wrong: what is said; and the last of them makes the draws of

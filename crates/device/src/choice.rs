@@ -104,6 +104,62 @@ impl Choice {
     }
 }
 
+/// How much of a GPU's memory may be taken, as a user says it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MemoryCap {
+    /// A share of all that it has: above 0, at most 1.
+    Share(f64),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl MemoryCap {
+    /// Bytes, of a GPU that has `total`.
+    pub fn bytes(self, total: u64) -> u64 {
+        match self {
+            MemoryCap::Share(share) => (total as f64 * share) as u64,
+            MemoryCap::Bytes(bytes) => bytes.min(total),
+        }
+    }
+}
+
+/// Units of memory.
+const UNITS: [(&str, f64); 6] = [
+    ("GiB", 1_073_741_824.0),
+    ("MiB", 1_048_576.0),
+    ("GB", 1e9),
+    ("MB", 1e6),
+    ("G", 1_073_741_824.0),
+    ("M", 1_048_576.0),
+];
+
+impl FromStr for MemoryCap {
+    type Err = Error;
+
+    /// Reads a share such as `0.75`, or a size such as `40GB`, `40GiB` or `512MiB`.
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            let message = format!(
+                "`{text}` is no share above 0 and up to 1, as 0.75, and no size, as 40GB or 512MiB"
+            );
+            Error::new(ErrorKind::Usage, message)
+        };
+        let text = text.trim();
+        let in_unit = |(unit, bytes): &(&str, f64)| Some((text.strip_suffix(unit)?, *bytes));
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|x| *x > 0.0);
+        match UNITS.iter().find_map(in_unit) {
+            Some((size, unit)) => {
+                let bytes = number(size).map(|size| size * unit).filter(|b| *b < 1e18);
+                bytes.map(|b| MemoryCap::Bytes(b as u64)).ok_or_else(wrong)
+            }
+            None => {
+                let share = number(text).filter(|share| *share <= 1.0);
+                share.map(MemoryCap::Share).ok_or_else(wrong)
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +201,26 @@ mod tests {
         ] {
             let error = text.parse::<Choice>().unwrap_err();
             assert!(error.to_string().contains(FORMS), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_cap_of_memory_is_a_share_or_a_size() {
+        let bytes = |text: &str| {
+            text.parse::<MemoryCap>()
+                .map(|cap| cap.bytes(80_000_000_000))
+        };
+        assert_eq!(bytes("0.75").unwrap(), 60_000_000_000);
+        assert_eq!(bytes("1").unwrap(), 80_000_000_000);
+        assert_eq!(bytes("40GB").unwrap(), 40_000_000_000);
+        assert_eq!(bytes("1.5 GiB").unwrap(), 1_610_612_736);
+        assert_eq!(bytes("512M").unwrap(), 512 << 20);
+        assert_eq!(bytes("200GB").unwrap(), 80_000_000_000);
+        for text in [
+            "", "0", "-1", "40", "1.5", "GB", "x", "inf", "NaN", "0GB", "1e30GB",
+        ] {
+            let error = bytes(text).unwrap_err().to_string();
+            assert!(error.contains("as 0.75"), "{error}");
         }
     }
 

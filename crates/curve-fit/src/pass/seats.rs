@@ -1,7 +1,7 @@
 //! The machines that fits are computed on: who takes which tiles or fits, and what becomes of those of a
 //! machine that fails.
 
-use fitzroy::{Error, ErrorKind, Result};
+use fitzroy::{Error, Result};
 use fitzroy_device::cpu::TILE_ROWS;
 use fitzroy_device::gpu::{Machine, all_failed, side_by_side};
 use std::ops::Range;

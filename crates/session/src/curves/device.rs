@@ -1,19 +1,22 @@
 //! The device that a fit is computed on.
 
 use crate::clock::Clock;
-use crate::device::{self, ASKED_FOR, Request, follow, label_of, name_of};
+use crate::device::{self, ASKED_FOR, Request, Room, follow, label_of, name_of};
 use crate::face::{Face, Note};
 use fitzroy::run::Inventory;
 use fitzroy::{Error, Result};
 use fitzroy_curve_fit::Options;
 use fitzroy_curve_fit::fit::Plan;
 use fitzroy_curve_fit::pass::{OnMachine, Seat, Table, place, work};
-use fitzroy_device::choice::Choice;
+use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Description, Gpu, Places};
 use fitzroy_device::probe;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
+
+/// Tenths of the free memory that columns may take.
+const COLUMNS: u64 = 7;
 
 /// What a fit is computed on.
 pub struct FitDevice {
@@ -27,6 +30,8 @@ pub struct FitDevice {
     is_news: bool,
     /// The GPUs; none on this processor.
     gpus: Vec<Seat>,
+    /// The most of their memory to plan with.
+    cap: Option<MemoryCap>,
     /// GPUs that the fit may go to, once it is known what the fit costs.
     candidates: Option<(Places, Vec<Description>)>,
 }
@@ -45,6 +50,7 @@ impl FitDevice {
             reason: ASKED_FOR.into(),
             is_news: false,
             gpus: Vec::new(),
+            cap: request.memory,
             candidates: None,
         };
         match request.choice {
@@ -80,9 +86,10 @@ impl FitDevice {
         let seat = |gpu: Gpu| {
             let inventory = Inventory::of(&gpu.description, Precision::F64);
             let free = gpu.description.free_bytes.unwrap_or(1 << 30);
+            let room = Room::new(free, gpu.description.memory_bytes, self.cap);
             let speed = inventory.seconds(1.0).recip();
             let machine = Arc::new(Mutex::new(gpu));
-            Seat::new(inventory.label, machine, free / 10 * 7, speed)
+            Seat::new(inventory.label, machine, room.budget(COLUMNS), speed)
         };
         self.gpus = gpus.into_iter().map(seat).collect();
     }

@@ -12,13 +12,14 @@ use fitzroy::fit::sample::Sampler;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Device, Inventory, Settings, Team, gradient_costs, plan};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::choice::Choice;
+use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Description, Gpu, Places};
 use fitzroy_device::probe;
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Instant;
+pub use taken::Room;
 use taken::Taken;
 
 /// What a run will compute on.
@@ -34,6 +35,7 @@ pub struct Chosen {
     /// What kernels compute in, and threads to a chain.
     precision: Option<Precision>,
     team: Team,
+    cap: Option<MemoryCap>,
     /// The GPUs that were taken; none on the CPU.
     gpus: Vec<Taken>,
     /// GPUs that the run may go to, once it is known what the run costs.
@@ -87,6 +89,8 @@ pub struct Request {
     pub precision: Option<Precision>,
     /// Threads to a chain on a GPU.
     pub team: Team,
+    /// The most of a GPU's memory to plan with; none where nine tenths of what is free may be taken.
+    pub memory: Option<MemoryCap>,
     /// Where the libraries of a GPU may lie.
     pub places: Places,
     /// Whether a GPU that nobody asked for and that is not there is worth a word.
@@ -99,6 +103,7 @@ impl Default for Request {
             choice: Choice::Auto,
             precision: None,
             team: Team::Auto,
+            memory: None,
             places: places(None),
             verbose: false,
         }
@@ -151,6 +156,7 @@ impl Request {
             is_news: false,
             precision: self.precision,
             team: self.team,
+            cap: self.memory,
             gpus: Vec::new(),
             candidates: None,
         };
@@ -185,8 +191,8 @@ impl Chosen {
         self.name = name_of(&gpus);
         self.reason = reason;
         self.is_news = true;
-        let gpus = gpus.into_iter();
-        self.gpus = gpus.map(|gpu| Taken::new(gpu, precision)).collect();
+        let taken = |gpu| Taken::new(gpu, precision, self.cap);
+        self.gpus = gpus.into_iter().map(taken).collect();
     }
 
     /// Decides, now that the run is known, and has `settings` say where and in which precision.
@@ -222,7 +228,7 @@ impl Chosen {
         descriptions: Vec<Description>,
     ) -> Result<()> {
         let start = Instant::now();
-        let (asked, team) = (self.precision, self.team);
+        let (asked, team, cap) = (self.precision, self.team, self.cap);
         let precision = |gpu: &Description| asked.unwrap_or(gpu.precision());
         let costs = gradient_costs(joint, settings, &|| start.elapsed().as_secs_f64())?;
         let planned = |gpu: Description| {
@@ -242,7 +248,8 @@ impl Chosen {
                 ..settings.clone()
             };
             let free = gpu.free_bytes().unwrap_or(description.memory_bytes);
-            taken::fitting("the GPU", free, joint, &there).map(drop)
+            let room = Room::new(free, description.memory_bytes, cap);
+            taken::fitting("the GPU", room, joint, &there).map(drop)
         });
         match gpu {
             Some(gpu) => self.take(vec![gpu], reason),

@@ -4,11 +4,51 @@ use fitzroy::fit::sample::kernel::shares;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{Device, KernelMemory, Settings, Team};
 use fitzroy::{Error, ErrorKind, Result};
+use fitzroy_device::choice::MemoryCap;
 use fitzroy_device::gpu::Gpu;
 use fitzroy_device::gpu::text::Precision;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The memory of a GPU, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// What was free.
+    pub free: u64,
+    /// What may be taken at most, if somebody said so.
+    pub cap: Option<u64>,
+}
+
+impl Room {
+    /// Of a GPU that has `total` bytes.
+    pub fn new(free: u64, total: u64, cap: Option<MemoryCap>) -> Room {
+        Room {
+            free,
+            cap: cap.map(|cap| cap.bytes(total)),
+        }
+    }
+
+    /// What a run may take: `tenths` tenths of what is free, and no more than the cap.
+    pub fn budget(self, tenths: u64) -> u64 {
+        (self.free / 10 * tenths).min(self.cap.unwrap_or(u64::MAX))
+    }
+
+    /// What may be taken, in words.
+    fn words(self) -> String {
+        let free = mib(self.free);
+        match self.cap.filter(|cap| *cap < self.free / 10 * USABLE) {
+            None => format!("9/10 of the {free} MiB that are free may be used"),
+            Some(cap) => format!(
+                "⟨device_memory⟩ allows {} of the {free} MiB that are free",
+                cap >> 20
+            ),
+        }
+    }
+}
+
+/// Tenths of the free memory that a run may take.
+const USABLE: u64 = 9;
 
 /// A GPU that a run has taken.
 pub(super) struct Taken {
@@ -16,8 +56,8 @@ pub(super) struct Taken {
     label: String,
     name: String,
     device: Device,
-    /// Bytes of its memory that were free.
-    free: u64,
+    /// Its memory.
+    room: Room,
     /// What the run is expected to take; 0 until that is known.
     expected: u64,
     /// Its chains, once they are known.
@@ -30,17 +70,20 @@ pub(super) struct Taken {
 
 impl Taken {
     /// `gpu`, for kernels in `precision`.
-    pub(super) fn new(gpu: Gpu, precision: Precision) -> Taken {
+    pub(super) fn new(gpu: Gpu, precision: Precision, cap: Option<MemoryCap>) -> Taken {
         let description = &gpu.description;
+        let total = description.memory_bytes;
+        let room = Room::new(description.free_bytes.unwrap_or(total), total, cap);
         Taken {
             label: format!("cuda:{}", description.index),
             name: description.name.clone(),
-            free: description.free_bytes.unwrap_or(description.memory_bytes),
+            room,
             expected: 0,
             chains: 0,
             used: gpu.used(),
             busy: gpu.busy(),
-            device: Device::gpu(gpu, precision),
+            device: Device::gpu(gpu, precision)
+                .with_memory_bytes(room.free.min(room.cap.unwrap_or(u64::MAX))),
         }
     }
 
@@ -77,7 +120,8 @@ impl Taken {
             "chains": self.chains,
             "transitions": self.transitions(),
             "busy_s": self.busy_s(),
-            "free_bytes": self.free,
+            "free_bytes": self.room.free,
+            "cap_bytes": self.room.cap,
             "expected_bytes": self.expected,
             "used_bytes": self.used(),
             "failed": self.failed(),
@@ -89,7 +133,8 @@ impl Taken {
 pub(super) fn memory_document(gpus: &[Taken]) -> Value {
     let sum = |bytes: &dyn Fn(&Taken) -> u64| gpus.iter().map(bytes).sum::<u64>();
     json!({
-        "free_bytes": sum(&|gpu| gpu.free),
+        "free_bytes": sum(&|gpu| gpu.room.free),
+        "cap_bytes": gpus.iter().map(|gpu| gpu.room.cap).sum::<Option<u64>>(),
         "expected_bytes": sum(&|gpu| gpu.expected),
         "used_bytes": sum(&Taken::used),
     })
@@ -116,7 +161,7 @@ pub(super) fn shares_text(gpus: &[Taken]) -> String {
 /// `memory: about 80 MiB of the 143000 MiB that are free on cuda:0`, or `memory: about 80 of 143000 MiB on
 /// cuda:0, 40 of 81000 MiB on cuda:1`.
 pub(super) fn memory_text(gpus: &[Taken]) -> String {
-    let sizes = |gpu: &Taken| (mib(gpu.expected), mib(gpu.free));
+    let sizes = |gpu: &Taken| (mib(gpu.expected), mib(gpu.room.free));
     match gpus {
         [only] => {
             let (expected, free) = sizes(only);
@@ -156,11 +201,6 @@ pub(super) fn made_text(gpus: &[Taken]) -> String {
     format!("transitions: {}", each.join(", "))
 }
 
-/// Share of the free memory that a run may take: nine tenths.
-fn budget(free: u64) -> u64 {
-    free / 10 * 9
-}
-
 /// Whole MiB, rounded up.
 fn mib(bytes: u64) -> u64 {
     bytes.div_ceil(1 << 20)
@@ -182,7 +222,7 @@ pub(super) fn share(
             device: only.device().with_team(team),
             ..settings.clone()
         };
-        only.expected = fitting(&only.label, only.free, joint, &there)?;
+        only.expected = fitting(&only.label, only.room, joint, &there)?;
         only.chains = chains;
         return Ok(());
     }
@@ -190,7 +230,7 @@ pub(super) fn share(
     let on = |gpu: &Taken| memory.on(gpu.device().with_team(team));
     let most: Vec<usize> = gpus
         .iter()
-        .map(|gpu| on(gpu).chains_within(budget(gpu.free), chains))
+        .map(|gpu| on(gpu).chains_within(gpu.room.budget(USABLE), chains))
         .collect();
     let speeds = gpus.iter().flat_map(|gpu| gpu.device.speeds());
     let machines: Vec<(f64, usize)> = speeds.zip(most.iter().copied()).collect();
@@ -210,13 +250,10 @@ pub(super) fn share(
 
 /// Several GPUs have too little memory for all chains.
 fn too_many(gpus: &[Taken], most: &[usize], settings: &Settings) -> Error {
-    let rooms = gpus.iter().zip(most).map(|(gpu, most)| {
-        let free = mib(gpu.free);
-        format!(
-            "for {most} on {}, of whose memory {free} MiB are free",
-            gpu.label
-        )
-    });
+    let rooms = gpus
+        .iter()
+        .zip(most)
+        .map(|(gpu, most)| format!("for {most} on {} ({})", gpu.label, gpu.room.words()));
     let rooms: Vec<String> = rooms.collect();
     let mut advice = Vec::new();
     let fits: usize = most.iter().sum();
@@ -228,7 +265,7 @@ fn too_many(gpus: &[Taken], most: &[usize], settings: &Settings) -> Error {
     }
     advice.push("use ⟨device cpu⟩".into());
     let message = format!(
-        "{} chains: 9/10 of what is free may be used, and there is room {}; {}",
+        "{} chains: there is room {}; {}",
         settings.sampler.chains,
         rooms.join(", "),
         advice.join(", or ")
@@ -236,19 +273,20 @@ fn too_many(gpus: &[Taken], most: &[usize], settings: &Settings) -> Error {
     Error::new(ErrorKind::Device, message)
 }
 
-/// Bytes that a run takes of a GPU with `free` bytes.
+/// Bytes that a run takes of a GPU with this memory.
 ///
 /// # Errors
-/// More than nine tenths of them: how many chains fit, and what a lower precision would take.
-pub(super) fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings) -> Result<u64> {
+/// More than it may: how many chains fit, and what a lower precision would take.
+pub(super) fn fitting(label: &str, room: Room, joint: &Joint, settings: &Settings) -> Result<u64> {
+    let budget = room.budget(USABLE);
     let chains = settings.sampler.chains;
     let memory = KernelMemory::new(joint, settings)?;
     let wanted = memory.bytes(chains);
-    if wanted <= budget(free) {
+    if wanted <= budget {
         return Ok(wanted);
     }
     let mut advice = Vec::new();
-    let fits = memory.chains_within(budget(free), chains);
+    let fits = memory.chains_within(budget, chains);
     if fits > 0 {
         advice.push(format!(
             "run fewer chains (⟨chains {fits}⟩ needs {} MiB)",
@@ -261,7 +299,7 @@ pub(super) fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings
             ..settings.clone()
         };
         let bytes = KernelMemory::new(joint, &lower)?.bytes(chains);
-        let enough = match bytes <= budget(free) {
+        let enough = match bytes <= budget {
             true => "which fits",
             false => "still too much",
         };
@@ -272,10 +310,32 @@ pub(super) fn fitting(label: &str, free: u64, joint: &Joint, settings: &Settings
     }
     advice.push("use ⟨device cpu⟩".into());
     let message = format!(
-        "{label}: {chains} chains need {} MiB, and 9/10 of the {} MiB that are free may be used; {}",
+        "{label}: {chains} chains need {} MiB, and {}; {}",
         mib(wanted),
-        mib(free),
+        room.words(),
         advice.join(", or ")
     );
     Err(Error::new(ErrorKind::Device, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_bounds_what_may_be_taken_and_is_said_where_it_does() {
+        let of = |cap: Option<MemoryCap>| Room::new(1000 << 20, 2000 << 20, cap);
+        assert_eq!(of(None).budget(USABLE), (1000 << 20) / 10 * 9);
+        assert_eq!(of(Some(MemoryCap::Share(0.25))).budget(USABLE), 500 << 20);
+        assert_eq!(of(Some(MemoryCap::Bytes(7))).budget(USABLE), 7);
+        // More than is free cannot be had.
+        let wide = of(Some(MemoryCap::Share(1.0)));
+        assert_eq!(wide.budget(USABLE), of(None).budget(USABLE));
+        assert_eq!(wide.words(), of(None).words());
+        let said = of(Some(MemoryCap::Share(0.25))).words();
+        assert_eq!(
+            said,
+            "⟨device_memory⟩ allows 500 of the 1000 MiB that are free"
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::device::{self, places};
 use fitzroy::{Error, Named, Result};
-use fitzroy_device::choice::Choice;
+use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_device::gpu::GpuWork;
 use fitzroy_device::gpu::text::Precision as Kernels;
 use fitzroy_device::gpu::work::Math;
@@ -41,7 +41,7 @@ pub struct Taken {
     pub work: GpuWork,
     /// What its products are computed in.
     pub math: Math,
-    /// Bytes of its memory that were free.
+    /// Bytes of its memory that were free, as far as they may be taken.
     pub free_bytes: u64,
     /// `cuda:0 (NVIDIA H200)`.
     pub label: String,
@@ -51,7 +51,7 @@ fn fail<T>(message: String) -> Result<T> {
     Err(Error::device(message))
 }
 
-/// The GPU that was asked for, taken into use; none if the processor trains, as `auto` has it until
+/// The GPU that was asked for, taken into use, of whose memory no more than `cap` is planned with; none if the processor trains, as `auto` has it until
 /// somebody has measured otherwise.
 ///
 /// # Errors
@@ -60,6 +60,7 @@ pub fn gpu(
     choice: Choice,
     precision: Precision,
     compiler: Option<PathBuf>,
+    cap: Option<MemoryCap>,
 ) -> Result<Option<Taken>> {
     let Choice::Gpu(number) = choice.require_one("networks are trained")? else {
         return Ok(None);
@@ -83,6 +84,8 @@ pub fn gpu(
         }
     };
     let free_bytes = found.free_bytes.unwrap_or(found.memory_bytes);
+    let cap = cap.map(|cap| cap.bytes(found.memory_bytes));
+    let free_bytes = free_bytes.min(cap.unwrap_or(u64::MAX));
     let label = format!("cuda:{} ({})", found.index, found.name);
     let work = GpuWork::new(gpu, &places).map_err(Error::from)?;
     Ok(Some(Taken {

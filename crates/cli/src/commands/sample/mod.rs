@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
     fitzroy sample growth.fz y=weights.csv --set limit=10 --draws 9000 --out growth --resume\n  \
     fitzroy sample growth.fz --data heights.xlsx --sheet 'Run 2'\n  \
     fitzroy sample growth.fz --data messung.txt --decimal comma\n  \
-    fitzroy sample growth.fz --data heights.csv --device cuda:all --chains 1024\n  \
+    fitzroy sample growth.fz --data heights.csv --device cuda:all --device-memory 0.75 --chains 1024\n  \
     fitzroy sample --density ./radon_model.so --data radon.json\n\n\
     Writes trace.nc (for ArviZ), run.zarr (the draws while they are made), run.state (to go on \
     from), summary.txt, summary.csv, summary.json, run.json, report.html and progress.json into \

@@ -4,7 +4,7 @@ use crate::args::{count, environment};
 use crate::named::named;
 use clap::{Args, ValueEnum};
 use fitzroy::Result;
-use fitzroy_device::choice::Choice;
+use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_session::weather::device::{Precision, Taken, gpu, require_cpu};
 use fitzroy_weather::data::{Asked, Missing, Names};
 use fitzroy_weather::files::Region;
@@ -26,6 +26,9 @@ pub(super) struct Machine {
     /// capability 8.0 on, else f32
     #[arg(long, value_name = "PRECISION", default_value = "auto", value_parser = named::<Precision>())]
     precision: Precision,
+    /// The most of the GPU's memory to plan with: a share of all that it has, as 0.75, or a size, as 40GB
+    #[arg(long, value_name = "SHARE|SIZE")]
+    device_memory: Option<MemoryCap>,
     /// NVIDIA's compiler of kernels, or its folder [env: FITZROY_NVRTC]
     #[arg(long = "nvrtc", value_name = "PATH")]
     compiler: Option<PathBuf>,
@@ -72,7 +75,8 @@ impl Machine {
     /// # Errors
     /// It cannot be used, or not in this precision.
     pub(super) fn gpu(&self) -> Result<Option<Taken>> {
-        gpu(self.choice()?, self.precision, self.compiler.clone())
+        let compiler = self.compiler.clone();
+        gpu(self.choice()?, self.precision, compiler, self.device_memory)
     }
 
     /// Threads of a command that computes on the CPU alone, once everything asked for is known to
