@@ -168,6 +168,16 @@ def test_a_check_says_where_pymc_has_no_density():
     assert "PyMC gives no finite log density at 1 of them" in repr(found)
 
 
+def test_rates_are_those_that_were_given():
+    with pm.Model() as model:
+        pm.Gamma("a", 2, 10)
+        pm.Gamma("b", 2, np.array([[10], [50]]), shape=(2, 3))
+    found = fz.from_pymc(model)
+    assert "a ~ Gamma(2, 10)" in found.text
+    assert np.array_equal(found.data["c"], [10, 50])
+    assert found.check().spread < 1e-12
+
+
 def test_names_end_as_they_do_in_the_model():
     with pm.Model() as model:
         pm.Normal("lambda_", 0, 1)

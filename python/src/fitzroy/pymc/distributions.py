@@ -211,7 +211,9 @@ def gamma(f: Family) -> Text:
     halved = scalar_name(alpha) == "TrueDiv" and f.walk.constants.uniform(scale) == 2
     if halved and f.walk.constants.uniform(strip(alpha).owner.inputs[1]) == 2:
         return call("ChiSquared", f.param(strip(alpha).owner.inputs[0]))
-    return call("Gamma", f.param(alpha), f.inverse(scale))
+    # PyMC rounds 1/10 of a whole 10 to float32, and its inverse in the density to 10 again.
+    given = scalar_name(scale) == "Reciprocal"
+    return call("Gamma", f.param(alpha), f.param(_below(scale)) if given else f.inverse(scale))
 
 
 @family("Rice")
