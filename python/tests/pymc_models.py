@@ -1421,3 +1421,15 @@ def priors_by_points() -> None:
     b = pm.Interpolated("b", np.linspace(-1, 1, 9), 2 - np.abs(np.linspace(-1, 1, 9)))
     x = rng(82).normal(size=20)
     pm.Normal("y", a + x * b, 1, observed=rng(83).normal(size=20))
+
+
+@model
+@with_coords(month=range(8), part=["a", "b"])
+def walks_of_vectors() -> None:
+    factor, _, _ = pm.LKJCholeskyCov("factor", n=2, eta=2, sd_dist=pm.HalfNormal.dist(1, shape=2))
+    start = pm.MvNormal.dist(np.zeros(2), np.eye(2))
+    drift = pm.Normal("drift", 0, 0.3, shape=2)
+    level = pm.MvGaussianRandomWalk(
+        "level", mu=drift, chol=factor, init_dist=start, dims=("month", "part")
+    )
+    pm.Normal("y", level, 0.5, observed=rng(84).normal(size=(8, 2)), dims=("month", "part"))

@@ -127,6 +127,19 @@ def indexed(walk: Walk, v: Any) -> Expr:
     return Expr(axes, lambda: walk.writer.picked(e, shown))
 
 
+@op("Split")
+def split(walk: Walk, v: Any) -> Expr:
+    """One of the pieces that an axis is split into."""
+    # As of Join, the axis is an input or part of the op.
+    given, inputs = getattr(v.owner.op, "axis", None), list(v.owner.inputs)
+    axis = walk.constants.whole(inputs.pop(1)) if given is None else int(given)
+    source, sizes = inputs
+    before = [slice(None)] * (axis % source.type.ndim)
+    ends = np.cumsum([0, *walk.constants.value(sizes)])
+    k = v.owner.outputs.index(v)
+    return walk.expr(source[(*before, slice(int(ends[k]), int(ends[k + 1])))])
+
+
 def _by_step(walk: Walk, v: Any) -> Expr:
     """An element of each step's vector, by positions that are constant."""
     source, *at = v.owner.inputs

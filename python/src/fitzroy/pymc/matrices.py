@@ -80,18 +80,20 @@ def solve(walk: Walk, v: Any) -> Expr:
     return _solved(walk, v, "cho_solve(cholesky({})", *v.owner.inputs[:2])
 
 
-def _plain_diagonal(v: Any) -> bool:
+def _plain_diagonal(v: Any, n: int = 2) -> bool:
+    """Whether a diagonal is that of the last two of `n` axes."""
     given = v.owner.op
-    axes = (getattr(given, "axis1", 0), getattr(given, "axis2", 1))
-    return axes == (0, 1) and getattr(given, "offset", 0) == 0
+    axes = (getattr(given, "axis1", 0) % n, getattr(given, "axis2", 1) % n)
+    return axes == (n - 2, n - 1) and getattr(given, "offset", 0) == 0
 
 
 @op("ExtractDiag")
 def diagonal(walk: Walk, v: Any) -> Expr:
-    if not _plain_diagonal(v):
+    before = v.type.ndim - 1
+    if not _plain_diagonal(v, before + 2):
         raise Unconvertible("ExtractDiag", "beside the diagonal")
     e = square(walk, v.owner.inputs[0], "ExtractDiag")
-    return Expr(e.axes[:1], lambda: f"diagonal({e.text()})")
+    return Expr([*[None] * before, *e.axes[:1]], lambda: f"diagonal({e.text()})")
 
 
 @op("AllocDiag")

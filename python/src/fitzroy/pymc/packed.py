@@ -21,11 +21,10 @@ SETS = ("AdvancedIncSubtensor", "AdvancedIncSubtensor1", "IncSubtensor")
 @op(*SETS)
 def set_elements(walk: Walk, v: Any) -> Expr:
     into, values = v.owner.inputs[:2]
-    source = strip(values)
-    random = source.owner is not None and type(source.owner.op).__name__ == "_LKJCholeskyCovRV"
-    if random and walk.constants.holds(into):
-        found = walk.known(source)
-        if found is not None:
+    # A factor that PyMC keeps as a packed triangle, and the language as a matrix.
+    found = walk.known(strip(values))
+    if found is not None and len(found.axes) > strip(values).type.ndim:
+        if walk.constants.holds(into):
             return found
     shape = _shape(walk, v)
     sets = []
