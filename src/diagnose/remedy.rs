@@ -11,7 +11,7 @@ pub struct Circumstances {
     pub target_accept: Option<f64>,
     /// Depth at which trajectories are cut.
     pub max_treedepth: Option<u32>,
-    /// The family of metrics that was asked for, by its name.
+    /// The family of the metric of the draws, by its name, or else that which was asked for.
     pub metric: Option<String>,
     /// How coordinates of hierarchical parameters are chosen: `auto` or `as-written`.
     pub centring: Option<String>,
@@ -38,11 +38,15 @@ impl Circumstances {
         };
         let settings: Value = settings.unwrap_or_default();
         let word = |key: &str| settings[key].as_str().map(str::to_owned);
+        let metric = match attribute("fitzroy_metric") {
+            Some(Attribute::Text(family)) => Some(family.clone()),
+            _ => word("metric"),
+        };
         let depth = settings["max_treedepth"].as_u64();
         Circumstances {
             target_accept: tuned_to.or(settings["target_accept"].as_f64()),
             max_treedepth: depth.and_then(|depth| u32::try_from(depth).ok()),
-            metric: word("metric"),
+            metric,
             centring: word("centring"),
             sampler: word("sampler"),
             has_one_sampler: false,
@@ -210,6 +214,26 @@ mod tests {
         assert_eq!(Remedy::DenseMetric.words(&run), None);
         let deeper = Remedy::MaxTreedepth.words(&run);
         assert_eq!(deeper.as_deref(), Some("⟨max_treedepth 14⟩"));
+    }
+
+    /// Catches: advice to take the metric that `auto` has taken.
+    #[test]
+    fn the_metric_in_force_counts_and_not_that_which_was_asked_for() {
+        let text = |value: &str| Attribute::Text(value.into());
+        let of = |attributes: &[(&str, &str)]| {
+            let all = attributes
+                .iter()
+                .map(|(key, value)| ((*key).into(), text(value)));
+            Circumstances::of(&Trace {
+                attributes: all.collect(),
+                ..Trace::default()
+            })
+        };
+        let asked = ("fitzroy_settings", r#"{"metric": "auto"}"#);
+        let advised = |run: &Circumstances| Remedy::DenseMetric.words(run).is_some();
+        assert!(advised(&of(&[asked])));
+        assert!(advised(&of(&[asked, ("fitzroy_metric", "low-rank")])));
+        assert!(!advised(&of(&[asked, ("fitzroy_metric", "dense")])));
     }
 
     /// Catches: a remedy whose settings are not those of its words.

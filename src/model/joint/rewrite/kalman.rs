@@ -97,6 +97,20 @@ struct Steps<'g> {
     start: Value<'g>,
 }
 
+/// What the rows of each step say: J and ξ.
+struct Rows<'g> {
+    information: Value<'g>,
+    seen: Value<'g>,
+}
+
+impl<'g> Rows<'g> {
+    /// Mean and variance of a step given its rows, too, and κ.
+    fn update(&self, mean: Value<'g>, variance: Value<'g>) -> (Value<'g>, Value<'g>, Value<'g>) {
+        let kept = (lit(1.0) + variance * self.information).unary(Unary::Recip);
+        (kept * (mean + variance * self.seen), kept * variance, kept)
+    }
+}
+
 /// What the coefficients beside a series add to the density.
 struct Beside<'g> {
     /// S_yy − |w|², Σ ln L, and what the draws of the coefficients add to the conditional density.
@@ -111,6 +125,10 @@ struct Beside<'g> {
 impl<'g> Writer<'_, 'g> {
     fn more(&self) -> Vec<DimId> {
         self.columns.into_iter().collect()
+    }
+
+    fn with_columns(&self, dims: &[DimId]) -> Vec<DimId> {
+        [dims, &self.more()].concat()
     }
 
     fn over(&self, value: Value<'g>) -> Value<'g> {
@@ -178,56 +196,19 @@ impl<'g> Writer<'_, 'g> {
 
     fn filter(&self, steps: &Steps<'g>) -> Filtered<'g> {
         let (scope, of) = (self.scope, self.of);
-        let more = self.more();
-        let wide = |dims: &[DimId]| [dims, &more].concat();
-        let all = wide(&self.dims);
+        let all = self.with_columns(&self.dims);
         let weight = scope.expr(of.regression.sd).unary(Unary::Recip);
         let weight = self.over_rows(weight * weight);
-        let h = scope.expr(of.reading.by);
-        let data = self.data();
-        let information = of.reading.sums(scope, h * h * weight, &[]);
-        let seen = of.reading.sums(scope, h * weight * data, &more);
-        let next = |mean: Value<'g>, variance: Value<'g>| {
-            let moved =
-                steps.by.map_or(mean, |by| by * mean) + self.of_first(steps.fixed, &self.dims);
-            let by_variance = steps.by.map_or(variance, |by| by * by * variance);
-            (moved, by_variance + steps.scale * steps.scale)
+        let (h, data) = (scope.expr(of.reading.by), self.data());
+        let rows = Rows {
+            information: of.reading.sums(scope, h * h * weight, &[]),
+            seen: of.reading.sums(scope, h * weight * data, &self.more()),
         };
-        let updated = |mean: Value<'g>, variance: Value<'g>| {
-            let kept = (lit(1.0) + variance * information).unary(Unary::Recip);
-            (kept * (mean + variance * seen), kept * variance, kept)
-        };
-        let hole = |dims: &[DimId]| scope.with(|g| g.hole(dims));
-        let before = [hole(&all), hole(&self.dims)];
-        let [mean, variance] = before.map(|b| scope.expr(b));
-        let (mean, variance) = next(mean, variance);
-        let (mean, variance, _) = updated(mean, variance);
-        let after = [
-            scope.node(mean.broadcast(scope, &all)),
-            scope.node(self.over(variance)),
-        ];
-        let outer = |dims: &[DimId]| -> Vec<DimId> {
-            let own = dims.iter().copied();
-            own.filter(|d| *d != of.series.time).collect()
-        };
-        let start = self.of_first(steps.start, &outer(&self.dims));
-        let start = start.broadcast(scope, &outer(&all));
-        let starts = [scope.node(start), scope.node(lit(0.0))];
-        let carried: Vec<Carried> = (0..2)
-            .map(|k| Carried {
-                before: before[k],
-                start: starts[k],
-                after: after[k],
-            })
-            .collect();
-        let ran = scope.with(|g| g.recur(of.series.time, false, &carried));
-        let ran = ran.expect("a step of a filter is simple");
-        let (mean, variance) = next(scope.expr(ran[0].before), scope.expr(ran[1].before));
-        let (updated, _, kept) = updated(mean, variance);
-        let mean = mean.broadcast(scope, &all);
-        let rest = data - h * of.reading.rows(scope, mean, &more);
-        let rest = rest.broadcast(scope, &wide(&of.regression.rows));
-        let kept = self.over(kept);
+        let (mean, variance) = self.predicted(steps, &rows);
+        let (updated, _, kept) = rows.update(mean, variance);
+        let (mean, kept) = (mean.broadcast(scope, &all), self.over(kept));
+        let rest = data - h * of.reading.rows(scope, mean, &self.more());
+        let rest = rest.broadcast(scope, &self.with_columns(&of.regression.rows));
         let products = match of.reading.is_one_to_one() {
             // Σ ε²/(σ² + h² P), which loses no digits.
             true => {
@@ -235,9 +216,8 @@ impl<'g> Writer<'_, 'g> {
                 self.products(rest * root, &of.regression.rows)
             }
             false => {
-                let noticed = of.reading.sums(scope, h * weight * rest, &more);
-                let root = weight.sqrt();
-                self.products(rest * root, &of.regression.rows)
+                let noticed = of.reading.sums(scope, h * weight * rest, &self.more());
+                self.products(rest * weight.sqrt(), &of.regression.rows)
                     - self.products(noticed * (variance * kept).sqrt(), &self.dims)
             }
         };
@@ -248,6 +228,41 @@ impl<'g> Writer<'_, 'g> {
             kept,
             products,
         }
+    }
+
+    /// μ and P of each step.
+    fn predicted(&self, steps: &Steps<'g>, rows: &Rows<'g>) -> (Value<'g>, Value<'g>) {
+        let (scope, time) = (self.scope, self.of.series.time);
+        let all = self.with_columns(&self.dims);
+        let next = |mean: Value<'g>, variance: Value<'g>| {
+            let added = self.of_first(steps.fixed, &self.dims);
+            let kept = steps.by.map_or(mean, |by| by * mean);
+            let spread = steps.by.map_or(variance, |by| by * by * variance);
+            (kept + added, spread + steps.scale * steps.scale)
+        };
+        let hole = |dims: &[DimId]| scope.with(|g| g.hole(dims));
+        let before = [hole(&all), hole(&self.dims)];
+        let (mean, variance) = next(scope.expr(before[0]), scope.expr(before[1]));
+        let (mean, variance, _) = rows.update(mean, variance);
+        let outer = self.dims.iter().copied().filter(|d| *d != time);
+        let outer: Vec<DimId> = outer.collect();
+        let start = self.of_first(steps.start, &outer);
+        let start = start.broadcast(scope, &self.with_columns(&outer));
+        let carried = [
+            Carried {
+                before: before[0],
+                start: scope.node(start),
+                after: scope.node(mean.broadcast(scope, &all)),
+            },
+            Carried {
+                before: before[1],
+                start: scope.node(lit(0.0)),
+                after: scope.node(self.over(variance)),
+            },
+        ];
+        let ran = scope.with(|g| g.recur(time, false, &carried));
+        let ran = ran.expect("a step of a filter is simple");
+        next(scope.expr(ran[0].before), scope.expr(ran[1].before))
     }
 
     /// Sums over `dims` of the products of all columns with each other.

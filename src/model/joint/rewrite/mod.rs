@@ -6,6 +6,7 @@ mod design;
 mod find;
 mod form;
 mod gram;
+mod innovation;
 mod kalman;
 mod kinds;
 mod linear;
@@ -205,33 +206,12 @@ impl<'g> Build<'_, 'g> {
             allowed,
             plates: plates.collect(),
         };
-        let parameter = |n: &find::Normal| self.latents[n.latent].parameter;
         let n_stay = |latents: &[usize]| -> usize {
             let now: Vec<usize> = latents.iter().map(|l| self.latents[*l].parameter).collect();
             let stay = (0..gone.len()).filter(|p| !gone[*p] && !now.contains(p));
             stay.map(|p| self.parameters[p].len).sum()
         };
-        let mut collapsed = rewrites
-            .collapse
-            .then(|| sites.block(which, true))
-            .flatten();
-        let kept = |block: &Block| match n_stay(&block.latents()) {
-            1 => block.company().map(parameter),
-            _ => None,
-        };
-        if let Some(kept) = collapsed.as_ref().and_then(kept) {
-            let mut fewer = allowed.to_vec();
-            fewer[kept] = false;
-            let sites = Sites {
-                allowed: &fewer,
-                ..sites.clone()
-            };
-            collapsed = sites.block(which, true);
-        }
-        let collapsed = collapsed.filter(|block| {
-            let gone = block.latents();
-            !gone.is_empty() && n_stay(&gone) > 0
-        });
+        let collapsed = rewrites.collapse.then(|| self.sums(&sites, which, &n_stay));
         // Matrices and filters keep the same company as group effects do.
         let accompanied = |regression: &mut Regression, others: &[usize]| {
             let gone = [others, &regression.latents()].concat();
@@ -248,7 +228,7 @@ impl<'g> Build<'_, 'g> {
             accompanied(&mut of.regression, &[of.series.latent]);
         }
         let found = [
-            collapsed.map(Replacement::Sums),
+            collapsed.flatten().map(Replacement::Sums),
             dense.map(Replacement::Matrix),
             filter.flatten().map(|of| Replacement::Filter(Box::new(of))),
         ];
@@ -265,6 +245,28 @@ impl<'g> Build<'_, 'g> {
         }
         let sums = rewrites.sufficient.then(|| sites.block(which, false));
         sums.flatten().map(Replacement::Sums)
+    }
+
+    /// The sums of normal term `which` with the effects and coefficients that are integrated out of it; `n_stay` counts
+    /// the numbers that then stay.
+    fn sums(
+        &self,
+        sites: &Sites<'_, '_>,
+        which: usize,
+        n_stay: &dyn Fn(&[usize]) -> usize,
+    ) -> Option<Block> {
+        let mut found = sites.block(which, true)?;
+        if let (1, Some(kept)) = (n_stay(&found.latents()), found.company()) {
+            let mut fewer = sites.allowed.to_vec();
+            fewer[self.latents[kept.latent].parameter] = false;
+            let sites = Sites {
+                allowed: &fewer,
+                ..sites.clone()
+            };
+            found = sites.block(which, true)?;
+        }
+        let gone = found.latents();
+        (!gone.is_empty() && n_stay(&gone) > 0).then_some(found)
     }
 
     fn words(&self, found: &Replacement) -> Rewrote {
