@@ -158,7 +158,7 @@ fn what_the_cluster_refuses_is_said_and_nothing_is_submitted() {
         "--set",
         "gpus=h100:3",
     ];
-    refused(&gpu, &["a task computes on one GPU", "write h100:1"]);
+    refused(&gpu, &["no node", "3 GPUs of type `h100`", "gpus=h100:2"]);
     let short = ["--set", "partition=short", "--set", "time=60"];
     refused(&short, &["at most 2:00", "asks for 01:00:00"]);
     let much = ["--set", "partition=cpu", "--set", "mem=9999999G"];

@@ -159,30 +159,38 @@ fn gpu(cluster: &dyn Cluster, plan: &Plan) -> Result<()> {
     let kind = |part: &str| {
         let mut fields = part.trim().split(':');
         let is_gpu = fields.next() == Some("gpu");
-        let name = fields.next()?;
+        let plain = |field: &str| field.split('(').next().unwrap_or(field).to_owned();
+        let name = plain(fields.next()?);
         let is_type = name.parse::<u32>().is_err();
-        (is_gpu && is_type).then(|| name.split('(').next().unwrap_or(name).to_owned())
+        let count = fields.next().and_then(|n| plain(n).parse::<u64>().ok());
+        (is_gpu && is_type).then_some((name, count.unwrap_or(1)))
     };
-    let mut kinds: Vec<String> = answer
-        .stdout
-        .lines()
-        .flat_map(|l| l.split(','))
-        .filter_map(kind)
-        .collect();
+    let parts = answer.stdout.lines().flat_map(|line| line.split(','));
+    let mut kinds: Vec<(String, u64)> = parts.filter_map(kind).collect();
     kinds.sort_unstable();
-    kinds.dedup();
     let wanted = asked.split(':').next().unwrap_or(asked);
     let is_count = wanted.parse::<u32>().is_ok();
-    if is_count || kinds.is_empty() || kinds.iter().any(|k| k == wanted) {
+    if is_count || kinds.is_empty() {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::Device,
-        format!(
-            "this cluster has no GPU of type `{wanted}`; it has {}. Set it with --set gpus=TYPE:1",
-            kinds.join(", ")
-        ),
-    ))
+    let refused = |message: String| Err(Error::new(ErrorKind::Device, message));
+    let most = kinds.iter().rfind(|(name, _)| name == wanted);
+    match most.map(|(_, most)| *most) {
+        Some(most) if most < plan.profile.n_gpus() => refused(format!(
+            "no node of this cluster has {} GPUs of type `{wanted}`; the most are {most}. Set it with --set \
+             gpus={wanted}:{most}",
+            plan.profile.n_gpus()
+        )),
+        Some(_) => Ok(()),
+        None => {
+            let mut names: Vec<&str> = kinds.iter().map(|(name, _)| name.as_str()).collect();
+            names.dedup();
+            refused(format!(
+                "this cluster has no GPU of type `{wanted}`; it has {}. Set it with --set gpus=TYPE:1",
+                names.join(", ")
+            ))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -232,7 +240,13 @@ mod tests {
         let mut wanted = plan(Some("v100:1"), "10");
         wanted.profile.partition = None;
         assert!(message(&fake, &wanted).contains("it has a100, h100"));
-        wanted.profile.gpus = Some("h100:1".to_owned());
+        wanted.profile.gpus = Some("h100:3".to_owned());
+        let said = message(&fake, &wanted);
+        assert!(
+            said.contains("no node") && said.contains("gpus=h100:2"),
+            "{said}"
+        );
+        wanted.profile.gpus = Some("h100:2".to_owned());
         let fake = fake.with("sbatch", true, "");
         assert!(before_submitting(&fake, &wanted, "job.sbatch").is_ok());
         wanted.profile.gpus = Some("1".to_owned());
