@@ -247,8 +247,9 @@ def test_what_cannot_be_asked_for_is_refused():
 
 
 def test_chains_start_at_the_values_of_variables():
-    """The first transition of a chain in a sharp posterior cannot lead away from a start in the
-    other mode, 20 standard deviations off."""
+    """Chains in a sharp posterior stay near the mode that they start in: the other one is 20 standard
+    deviations off. The long first steps of the warm-up lead one chain in 200 over, so the seed is
+    given."""
     with pm.Model() as model:
         x = pm.Normal("x", 0, 100)
         s = pm.HalfNormal("s", 1)
@@ -266,7 +267,12 @@ def test_chains_start_at_the_values_of_variables():
     fz.register()
     with model:
         draws = pm.sample(
-            50, tune=50, nuts_sampler="fitzroy", initvals={"x": -2.0}, progressbar=False
+            50,
+            tune=50,
+            nuts_sampler="fitzroy",
+            initvals={"x": -2.0},
+            random_seed=1,
+            progressbar=False,
         )
     assert float(draws.posterior["x"].mean()) < -1.9
 
