@@ -14,7 +14,7 @@ use fitzroy::data::Dataset;
 use fitzroy::model::joint::{Coordinates, Joint, Rewrites};
 use fitzroy::rng::{Purpose, Rng};
 use std::f64::consts::{LN_2, PI};
-use support::rewritten::{BOUND, point, values};
+use support::rewritten::{BOUND, at_start, drawn_at, point, values};
 use support::{Density, everywhere, joint};
 
 struct Chance(Rng);
@@ -305,22 +305,13 @@ fn n_models() -> u32 {
 /// the density as written. Catches what the models of `rewrites.rs`, all of one kind, do not hold.
 fn check_rewritten(plain: &Joint, what: &str) {
     let rewritten = plain.rewritten(Rewrites::ALL);
-    let coordinates = vec![Coordinates::NonCentred; rewritten.plates().len()];
+    let coordinates = at_start(&rewritten);
     let (new, written) = (
         rewritten.graphs(&coordinates),
         rewritten.plain_graphs(&coordinates),
     );
     for number in 0..2 {
-        let u = point(&rewritten, number);
-        let mut nodes = vec![new.density];
-        nodes.extend(new.conditional);
-        let total: f64 = values(&new, &u, &nodes).concat().iter().sum();
-        let mut x = u.clone();
-        for &(k, node) in &new.restored {
-            let parameter = &rewritten.parameters()[k];
-            let own = values(&new, &u, &[node]).remove(0);
-            x[parameter.offset..parameter.offset + parameter.len].copy_from_slice(&own);
-        }
+        let (_, x, total) = drawn_at(&rewritten, &new, number);
         near(total, values(&written, &x, &[written.density])[0][0], what);
     }
 }

@@ -10,24 +10,13 @@ use fitzroy::data::Dataset;
 use fitzroy::fit::sample::{Adapt, Integrator, MetricKind, PastTurn, Sampler};
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{CoordinateChoice, Device, Settings, Team, kernel_text};
-use fitzroy_device::gpu::host::{HostLibrary, HostMachine, is_barrier};
+use fitzroy_device::gpu::host::{HostMachine, is_barrier};
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{MOST_MEMBERS, Machine, Meanwhile, Program};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use support::draws::{bits, sampled, settings};
-
-fn has_compiler() -> bool {
-    let found = HostLibrary::has_compiler();
-    assert!(
-        found || std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
-        "FITZROY_REQUIRE_GXX is set and there is no g++"
-    );
-    if !found {
-        eprintln!("skipped: there is no g++");
-    }
-    found
-}
+use support::has_compiler;
 
 #[track_caller]
 fn assert_same_draws(joint: &Joint, settings: &Settings, threads: usize, what: &str) {

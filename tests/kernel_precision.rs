@@ -17,22 +17,11 @@ use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{Caller, Device, Outcome, Settings, bind, run};
-use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
+use fitzroy_device::gpu::host::HostMachine;
 use fitzroy_device::gpu::text::Precision;
+use support::has_compiler;
 
 const BOUND: f64 = 5.0;
-
-fn has_compiler() -> bool {
-    let found = HostLibrary::has_compiler();
-    assert!(
-        found || std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
-        "FITZROY_REQUIRE_GXX is set and there is no g++"
-    );
-    if !found {
-        eprintln!("skipped: there is no g++");
-    }
-    found
-}
 
 /// The settings of a kernel with `threads` threads to a chain.
 fn on_kernel(settings: &Settings, precision: Precision, threads: usize) -> Settings {

@@ -15,7 +15,7 @@ use fitzroy::diagnose::FindingKind;
 use fitzroy::fit::sample::{Adapt, MetricKind};
 use fitzroy::model::joint::{Joint, Rewrites};
 use fitzroy::run::{CoordinateChoice, Device, Outcome, Settings, Team};
-use fitzroy_device::gpu::host::{HostLibrary, HostMachine};
+use fitzroy_device::gpu::host::HostMachine;
 use fitzroy_device::gpu::text::Precision;
 use fitzroy_device::gpu::{Machine, Meanwhile, Program};
 use fitzroy_graph::Error;
@@ -23,18 +23,7 @@ use fitzroy_ptx::machine::PtxMachine;
 use fitzroy_ptx::run::Order;
 use std::sync::Arc;
 use support::draws::{bits, sampled, settings};
-
-fn has_compiler() -> bool {
-    let found = HostLibrary::has_compiler();
-    assert!(
-        found || std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
-        "FITZROY_REQUIRE_GXX is set and there is no g++"
-    );
-    if !found {
-        eprintln!("skipped: there is no g++");
-    }
-    found
-}
+use support::has_compiler;
 
 fn eight_schools() -> Joint {
     support::example_joint("eight-schools", "eight-schools.csv").unwrap()

@@ -10,20 +10,7 @@ use fitzroy_device::cpu::Function;
 use fitzroy_device::gpu::host::HostLibrary;
 use fitzroy_device::gpu::text::{Source, emit};
 use fitzroy_graph::{NodeId, Op};
-use support::EXAMPLES;
-
-/// Whether there is a C++ compiler; says so when there is none.
-fn has_compiler() -> bool {
-    let found = HostLibrary::has_compiler();
-    assert!(
-        found || std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
-        "FITZROY_REQUIRE_GXX is set and there is no g++"
-    );
-    if !found {
-        eprintln!("skipped: there is no g++");
-    }
-    found
-}
+use support::{EXAMPLES, has_compiler};
 
 /// A density: its graphs, its text, and what the CPU engine says of it.
 struct Case {

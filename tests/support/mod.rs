@@ -245,3 +245,16 @@ pub(crate) fn near(a: f64, b: f64, scale: f64, bound: f64, what: impl std::fmt::
     let same = a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= bound * scale;
     assert!(same, "{what}: {a} and {b}, off by {:e}", (a - b) / scale);
 }
+
+/// Whether there is a C++ compiler; says so when there is none.
+pub(crate) fn has_compiler() -> bool {
+    let found = fitzroy_device::gpu::host::HostLibrary::has_compiler();
+    assert!(
+        found || std::env::var_os("FITZROY_REQUIRE_GXX").is_none(),
+        "FITZROY_REQUIRE_GXX is set and there is no g++"
+    );
+    if !found {
+        eprintln!("skipped: there is no g++");
+    }
+    found
+}

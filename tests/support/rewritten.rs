@@ -42,6 +42,22 @@ pub(crate) fn at_start(joint: &Joint) -> Vec<Coordinates> {
     vec![Coordinates::NonCentred; joint.plates().len()]
 }
 
+/// A point of the density as rewritten, the same in the coordinates of the model as written, and the density
+/// of what is sampled plus that of what is integrated out given it.
+pub(crate) fn drawn_at(rewritten: &Joint, new: &Graphs, number: u32) -> (Vec<f64>, Vec<f64>, f64) {
+    let u = point(rewritten, number);
+    let mut nodes = vec![new.density];
+    nodes.extend(new.conditional);
+    let total: f64 = values(new, &u, &nodes).concat().iter().sum();
+    let mut x = u.clone();
+    for &(k, node) in &new.restored {
+        let parameter = &rewritten.parameters()[k];
+        let own = values(new, &u, &[node]).remove(0);
+        x[parameter.offset..parameter.offset + parameter.len].copy_from_slice(&own);
+    }
+    (u, x, total)
+}
+
 /// The identity, and that everything recorded is what the model as written records.
 #[track_caller]
 pub(crate) fn check_identity(rewritten: &Joint, what: &str) {
@@ -52,16 +68,7 @@ pub(crate) fn check_identity(rewritten: &Joint, what: &str) {
     );
     let mut compared = 0;
     for number in 0..4 {
-        let u = point(rewritten, number);
-        let mut nodes = vec![new.density];
-        nodes.extend(new.conditional);
-        let total: f64 = values(&new, &u, &nodes).concat().iter().sum();
-        let mut x = u.clone();
-        for &(k, node) in &new.restored {
-            let parameter = &rewritten.parameters()[k];
-            let own = values(&new, &u, &[node]).remove(0);
-            x[parameter.offset..parameter.offset + parameter.len].copy_from_slice(&own);
-        }
+        let (u, x, total) = drawn_at(rewritten, &new, number);
         let written = values(&plain, &x, &[plain.density])[0][0];
         if !written.is_finite() {
             continue;

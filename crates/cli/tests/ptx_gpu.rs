@@ -188,17 +188,8 @@ fn curves_are_fitted_and_networks_trained_as_on_the_cpu() {
         text += &format!("{x},{}\n", 2.0 * (-0.5 * x).exp() + 0.3 + ripple);
     }
     gpus.scratch.file("decay.csv", &text);
-    let curve = [
-        "curve-fit",
-        "--model",
-        "a*exp(-b*x)+c",
-        "decay.csv",
-        "--p0",
-        "a=1,b=1,c=0",
-        "--json",
-    ];
     let fit = |device: &str| {
-        let all = [&curve[..], &["--device", device]].concat();
+        let all = [&DECAY[..], &["--device", device]].concat();
         gpus.fitzroy(&all).ends_with(0).json()["parameters"].clone()
     };
     assert_eq!(fit("cpu"), fit("cuda"));
@@ -229,6 +220,17 @@ fn curves_are_fitted_and_networks_trained_as_on_the_cpu() {
     }
     assert!(gpus.log().lines().filter(|l| l.contains("launch")).count() > 100);
 }
+
+/// A fit of `decay.csv`, which each test writes.
+const DECAY: [&str; 7] = [
+    "curve-fit",
+    "--model",
+    "a*exp(-b*x)+c",
+    "decay.csv",
+    "--p0",
+    "a=1,b=1,c=0",
+    "--json",
+];
 
 /// Three unequal GPUs.
 const THREE: &str = "capability=9.0,multiprocessors=8;capability=7.0,multiprocessors=4;\
@@ -285,17 +287,8 @@ fn several_gpus_fit_curves_as_the_cpu_does() {
         text += &format!("{},{x},{}\n", i / 20, 2.0 * (-0.5 * x).exp() + 0.3 + ripple);
     }
     gpus.scratch.file("decay.csv", &text);
-    let start = [
-        "curve-fit",
-        "--model",
-        "a*exp(-b*x)+c",
-        "decay.csv",
-        "--p0",
-        "a=1,b=1,c=0",
-        "--json",
-    ];
     let fit = |device: &str, more: &[&str]| {
-        let all = [&start[..], &["--device", device], more].concat();
+        let all = [&DECAY[..], &["--device", device], more].concat();
         gpus.fitzroy(&all).ends_with(0).json()
     };
     let found = fit("cuda:all", &[]);

@@ -145,7 +145,7 @@ pub fn find_rate(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{archive, problem_from, settings};
+    use super::super::tests::{archive, problem_from, quiet, settings};
     use super::super::{Baseline, GraphKind, Settings, Task};
     use super::*;
     use std::sync::atomic::AtomicBool;
@@ -188,14 +188,7 @@ mod tests {
         let task = Task::Forecast { boundary_width: 1 };
         let problem = problem_from(archive(60), task, GraphKind::Mesh, Baseline::Momentum);
         let stop = AtomicBool::new(false);
-        let caller = Caller {
-            now: &|| 0.0,
-            wall_time: &|| 1e9,
-            stop: &stop,
-            observer: &|_| {},
-            spare: None,
-            profile: None,
-        };
+        let caller = quiet(&stop);
         let found = find_rate(Target::Cpu, &problem, &settings(), &caller)
             .unwrap()
             .unwrap();

@@ -119,6 +119,18 @@ impl Drop for Folder {
     }
 }
 
+/// A caller that watches nothing.
+pub(crate) fn quiet(stop: &AtomicBool) -> Caller<'_> {
+    Caller {
+        now: &|| 0.0,
+        wall_time: &|| 1e9,
+        stop,
+        observer: &|_| {},
+        spare: None,
+        profile: None,
+    }
+}
+
 pub(crate) fn run(
     problem: &Problem,
     settings: &Settings,
@@ -126,15 +138,7 @@ pub(crate) fn run(
     folder: &Path,
 ) -> Outcome {
     let stop = AtomicBool::new(false);
-    let caller = Caller {
-        now: &|| 0.0,
-        wall_time: &|| 1e9,
-        stop: &stop,
-        observer: &|_| {},
-        spare: None,
-        profile: None,
-    };
-    train(problem, settings, from, folder, &caller).unwrap()
+    train(problem, settings, from, folder, &quiet(&stop)).unwrap()
 }
 
 pub(crate) fn last(folder: &Path) -> Checkpoint {

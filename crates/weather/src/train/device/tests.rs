@@ -1,6 +1,6 @@
 //! Training as lists, whose kernels run as C++ on this processor, against training on the CPU.
 
-use super::super::tests::{Folder, archive, last, problem_from, run, settings};
+use super::super::tests::{Folder, archive, last, problem_from, quiet, run, settings};
 use super::super::*;
 use fitzroy_device::gpu::host::HostLibrary;
 use fitzroy_device::gpu::host_work::HostWork;
@@ -24,14 +24,7 @@ fn run_on_lists(
     math: Math,
 ) -> Outcome {
     let stop = AtomicBool::new(false);
-    let caller = Caller {
-        now: &|| 0.0,
-        wall_time: &|| 1e9,
-        stop: &stop,
-        observer: &|_| {},
-        spare: None,
-        profile: None,
-    };
+    let caller = quiet(&stop);
     let settings = Settings {
         device: Some(math),
         ..settings.clone()
