@@ -184,8 +184,11 @@ impl Accelerator for HostWork {
         Ok(start.next_multiple_of(256))
     }
 
-    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        self.bytes(at, bytes.len() as u64)?.copy_from_slice(bytes);
+    fn write(&mut self, mut at: u64, parts: &[&[u8]]) -> Result<()> {
+        for part in parts {
+            self.bytes(at, part.len() as u64)?.copy_from_slice(part);
+            at += part.len() as u64;
+        }
         Ok(())
     }
 

@@ -198,7 +198,8 @@ impl GpuWork {
         }
     }
 
-    fn send(&mut self, at: u64, bytes: &[u8]) -> std::result::Result<(), Trouble> {
+    fn send(&mut self, at: u64, parts: &[&[u8]]) -> std::result::Result<(), Trouble> {
+        let len = parts.iter().map(|part| part.len()).sum();
         self.gpu.enter()?;
         let k = self.n_copies % 2;
         let f = &self.functions;
@@ -207,24 +208,31 @@ impl GpuWork {
         // SAFETY: the event was made here.
         let status = unsafe { (driver.functions.event_wait)(self.copied[k]) };
         driver.check("cuEventSynchronize", status)?;
-        if self.pinned[k].1 < bytes.len() {
+        if self.pinned[k].1 < len {
             if !self.pinned[k].0.is_null() {
                 // SAFETY: it was allocated here, and nothing reads it any more.
                 unsafe { (f.pinned_free)(self.pinned[k].0) };
                 self.pinned[k] = (std::ptr::null_mut(), 0);
             }
             // SAFETY: the pointer is to memory of this record.
-            let status = unsafe { (f.pinned_allocate)(&mut self.pinned[k].0, bytes.len(), 0) };
+            let status = unsafe { (f.pinned_allocate)(&mut self.pinned[k].0, len, 0) };
             driver.check("cuMemHostAlloc", status)?;
-            self.pinned[k].1 = bytes.len();
+            self.pinned[k].1 = len;
         }
         let pinned = self.pinned[k].0;
-        // SAFETY: there is room for as many bytes; the address lies in memory reserved here; the
-        // list before the last one is waited for on the GPU.
+        let mut to = pinned.cast::<u8>();
+        for part in parts {
+            // SAFETY: there is room for all parts, one after the other.
+            unsafe {
+                std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len());
+                to = to.add(part.len());
+            }
+        }
+        // SAFETY: the address lies in memory reserved here; the list before the last one is waited for
+        // on the GPU.
         let status = unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), pinned.cast(), bytes.len());
             (driver.functions.stream_wait_event)(self.streams[1], self.done[self.n_runs % 2], 0)
-                | (driver.functions.write)(at, pinned, bytes.len(), self.streams[1])
+                | (driver.functions.write)(at, pinned, len, self.streams[1])
                 | (driver.functions.event_record)(self.copied[k], self.streams[1])
         };
         self.n_copies += 1;
@@ -347,8 +355,8 @@ impl Accelerator for GpuWork {
         Ok(self.take(bytes)?)
     }
 
-    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        Ok(self.send(at, bytes)?)
+    fn write(&mut self, at: u64, parts: &[&[u8]]) -> Result<()> {
+        Ok(self.send(at, parts)?)
     }
 
     fn read(&mut self, at: u64, bytes: &mut [u8]) -> Result<()> {

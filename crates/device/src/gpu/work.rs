@@ -109,6 +109,13 @@ pub struct List {
     pub commands: Vec<Command>,
 }
 
+/// The bytes of numbers as a machine reads them: all machines count bytes from the lowest.
+pub fn bytes_of(numbers: &[f32]) -> &[u8] {
+    const { assert!(cfg!(target_endian = "little")) };
+    // SAFETY: any bytes are bytes, and they are as many as the numbers have.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
+
 /// Runs lists: a GPU, or this processor in its place, for tests.
 pub trait Accelerator: Send {
     /// Compiles `text`, which follows the words of the machine, and finds `kernels` in it; what a
@@ -124,13 +131,13 @@ pub trait Accelerator: Send {
     /// Not enough memory: how much was needed and how much is free.
     fn reserve(&mut self, bytes: u64) -> Result<u64>;
 
-    /// Has bytes arrive at an address before anything is run that is asked for later. It may happen
-    /// while the list runs that was asked for last, but not while one before that does: callers
-    /// write to two places in turn.
+    /// Has bytes, part after part, arrive at an address before anything is run that is asked for later.
+    /// It may happen while the list runs that was asked for last, but not while one before that does:
+    /// callers write to two places in turn.
     ///
     /// # Errors
     /// Those of the machine.
-    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<()>;
+    fn write(&mut self, at: u64, parts: &[&[u8]]) -> Result<()>;
 
     /// Reads bytes from an address, once everything asked for has ended.
     ///

@@ -1,13 +1,13 @@
 //! Batches: which windows, in which order, and their numbers.
 
 use super::problem::Problem;
-use crate::data::{FORCINGS, forcings};
+use crate::data::{Archive, FORCINGS, forcings};
 use fitzroy::rng::philox;
 
 /// States and forcings of `size` windows: records t−1, t, ..., t + steps.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// (record, sample, node, channel).
+    /// (record, sample, node, channel); empty in an outline.
     pub states: Vec<f32>,
     /// (record, sample, node, forcing); empty where the task has none.
     pub forcings: Vec<f32>,
@@ -15,14 +15,41 @@ pub struct Batch {
     pub size: usize,
     /// Steps to be forecast.
     pub steps: usize,
+    /// Records that the windows start at.
+    starts: Vec<u32>,
 }
 
 impl Batch {
     /// Fills the batch with the windows that start at records `starts`.
     pub fn fill(&mut self, problem: &Problem, starts: &[u32], steps: usize) {
+        self.outline(problem, starts, steps);
         let archive = &problem.archive;
-        let record = archive.record_len();
+        let mut states = std::mem::take(&mut self.states);
+        states.reserve((steps + 2) * starts.len() * archive.record_len());
+        for record in self.records(archive) {
+            states.extend_from_slice(record);
+        }
+        self.states = states;
+    }
+
+    /// Records of the windows where they lie: (record, sample).
+    pub(super) fn records<'a>(&'a self, archive: &'a Archive) -> impl Iterator<Item = &'a [f32]> {
+        let of = move |offset| {
+            let times = self
+                .starts
+                .iter()
+                .map(move |&start| start as usize + offset - 1);
+            times.map(|time| archive.record(time))
+        };
+        (0..self.steps + 2).flat_map(of)
+    }
+
+    /// As [`Self::fill`], without states: for those who take the records themselves.
+    pub(super) fn outline(&mut self, problem: &Problem, starts: &[u32], steps: usize) {
+        let archive = &problem.archive;
         (self.size, self.steps) = (starts.len(), steps);
+        self.starts.clear();
+        self.starts.extend_from_slice(starts);
         self.states.clear();
         let n_forcings = if problem.is_forecast() {
             archive.n_nodes() * FORCINGS
@@ -31,12 +58,10 @@ impl Batch {
         };
         self.forcings
             .resize((steps + 2) * starts.len() * n_forcings, 0.0);
-        self.states.reserve((steps + 2) * starts.len() * record);
         let mut at = 0;
         for offset in 0..steps + 2 {
             for &start in starts {
                 let time = start as usize + offset - 1;
-                self.states.extend_from_slice(archive.record(time));
                 if n_forcings > 0 {
                     let to = &mut self.forcings[at..at + n_forcings];
                     forcings(archive.times[time], archive, to);

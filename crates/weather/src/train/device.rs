@@ -7,7 +7,7 @@ use super::plan::Settings;
 use super::problem::{LossKind, Problem};
 use crate::data::{FORCINGS, NEIGHBOURS};
 use fitzroy::Result;
-use fitzroy_device::gpu::work::{Accelerator, Command, List, Math};
+use fitzroy_device::gpu::work::{Accelerator, Command, List, Math, bytes_of};
 use fitzroy_device::nn::gpu::{NAMES, OnDevice, STATUS, Status, Update, status, text};
 use fitzroy_device::nn::{AdamW, Network};
 use std::collections::HashMap;
@@ -236,8 +236,6 @@ pub(super) struct DeviceLearner {
     lists: HashMap<(Deed, usize), List>,
     /// Batches that were sent.
     tick: u64,
-    /// Bytes of a batch on their way.
-    packed: Vec<u8>,
     /// Bytes of the machine's memory.
     pub(super) bytes: u64,
     /// What a user should know of the machine.
@@ -264,7 +262,7 @@ impl DeviceLearner {
         let device = OnDevice::new(network, size, math, averaged, own, machine.as_mut())?;
         for (place, bytes) in places.fixed.iter().zip(fixed(problem)) {
             if !bytes.is_empty() {
-                machine.write(device.extra() + place, &bytes)?;
+                machine.write(device.extra() + place, &[&bytes])?;
             }
         }
         let mut learner = DeviceLearner {
@@ -283,7 +281,6 @@ impl DeviceLearner {
             },
             lists: HashMap::new(),
             tick: 0,
-            packed: Vec::new(),
             bytes: parts.iter().map(|p| p.1).sum(),
             notes,
         };
@@ -300,7 +297,7 @@ impl DeviceLearner {
             c.average.as_ref(),
         ];
         for (at, values) in self.device.state().iter().zip(arrays.into_iter().flatten()) {
-            self.machine.write(*at, &numbers(values.iter().copied()))?;
+            self.machine.write(*at, &[bytes_of(values)])?;
         }
         let mut known = [0.0_f64; STATUS];
         let p = &c.progress;
@@ -308,7 +305,7 @@ impl DeviceLearner {
         known[2] = p.n_skipped as f64;
         known[3] = p.in_a_row as f64;
         let known: Vec<u8> = known.iter().flat_map(|x| x.to_le_bytes()).collect();
-        self.machine.write(self.device.status(), &known)
+        self.machine.write(self.device.status(), &[&known])
     }
 
     /// Brings parameters, moments and average back.
@@ -335,7 +332,7 @@ impl DeviceLearner {
         let found = self.device.read_status(self.machine.as_mut())?;
         for place in [4, status::VALIDATION] {
             let at = self.device.status() + 8 * place;
-            self.machine.write(at, &[0; 16])?;
+            self.machine.write(at, &[&[0; 16]])?;
         }
         Ok(found)
     }
@@ -350,14 +347,13 @@ impl DeviceLearner {
     ) -> Result<()> {
         let mut header = [0.0_f32; HEADER];
         (header[0], header[1]) = (rate as f32, count as f32);
-        self.packed.clear();
-        for part in [&header[..], &batch.states, &batch.forcings] {
-            self.packed
-                .extend(part.iter().flat_map(|x| x.to_le_bytes()));
-        }
+        // Records go to the machine from where they lie: a batch may have 100 MB.
+        let mut parts = vec![bytes_of(&header)];
+        parts.extend(batch.records(&problem.archive).map(bytes_of));
+        parts.push(bytes_of(&batch.forcings));
         let place = self.device.extra() + self.places.staging;
         let turn = self.tick % 2 * 4 * self.places.len;
-        self.machine.write(place + turn, &self.packed)?;
+        self.machine.write(place + turn, &parts)?;
         self.tick += 1;
         self.ask(problem, deed, batch.steps)
     }

@@ -18,6 +18,9 @@ pub enum Target {
     Device(Box<dyn Accelerator>, Math),
 }
 
+/// Makes a batch of the windows that start at some records.
+pub(super) type Fill = fn(&mut Batch, &Problem, &[u32], usize);
+
 /// A learner of either kind.
 pub(super) enum Engine {
     Cpu(Box<Cpu>),
@@ -143,6 +146,14 @@ impl Engine {
         }
     }
 
+    /// How batches are made for it.
+    pub(super) fn filler(&self) -> Fill {
+        match self {
+            Engine::Cpu(_) => Batch::fill,
+            Engine::Device(_) => Batch::outline,
+        }
+    }
+
     pub(super) fn is_device(&self) -> bool {
         matches!(self, Engine::Device(_))
     }
@@ -198,6 +209,7 @@ impl Engine {
         steps: usize,
     ) -> Result<(f64, Vec<f64>)> {
         let averaged = checkpoint.average.is_some();
+        let fill = self.filler();
         match self {
             Engine::Cpu(cpu) => {
                 let parameters = checkpoint.best_parameters();
@@ -206,7 +218,7 @@ impl Engine {
                 let (mut sum, mut count) = (0.0, 0.0);
                 let mut squares = vec![0.0; problem.targets_in_order().len()];
                 let size = learner.predictor.batch_size();
-                in_batches(problem, (windows, steps), size, |batch, n| {
+                in_batches(problem, (windows, steps), (size, fill), |batch, n| {
                     let loss = learner.forecast(problem, pool, parameters, batch, n, false);
                     let last = learner.predictor.state(steps + 1);
                     add_squares(problem, last, batch.state(steps + 1), n, &mut squares);
@@ -222,7 +234,7 @@ impl Engine {
                     device.ask(problem, Deed::Swap, 0)?;
                 }
                 let size = device.batch;
-                in_batches(problem, (windows, steps), size, |batch, n| {
+                in_batches(problem, (windows, steps), (size, fill), |batch, n| {
                     device.submit(problem, batch, (0.0, n), Deed::Validate)
                 })?;
                 if averaged {
@@ -256,7 +268,7 @@ fn add_squares(problem: &Problem, own: &[f32], truth: &[f32], n: usize, squares:
 fn in_batches(
     problem: &Problem,
     (windows, steps): (&[u32], usize),
-    size: usize,
+    (size, fill): (usize, Fill),
     mut work: impl FnMut(&Batch, usize) -> Result<()>,
 ) -> Result<()> {
     let mut batch = Batch::default();
@@ -265,7 +277,7 @@ fn in_batches(
         starts.clear();
         starts.extend_from_slice(group);
         starts.resize(size, group[group.len() - 1]);
-        batch.fill(problem, &starts, steps);
+        fill(&mut batch, problem, &starts, steps);
         work(&batch, group.len())?;
     }
     Ok(())

@@ -119,7 +119,7 @@ pub fn find_rate(
         let rate = RATES.0 * (RATES.1 / RATES.0).powf(k as f64 / (STEPS - 1) as f64);
         let mut loss = 0.0;
         for (number, part) in own.chunks(s.batch_size).enumerate() {
-            batch.fill(problem, part, steps);
+            engine.filler()(&mut batch, problem, part, steps);
             let ends = (number == 0, number + 1 == s.accumulate);
             loss += engine.learn(problem, &checkpoint, &batch, rate, ends)?;
         }

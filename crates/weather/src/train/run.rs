@@ -4,7 +4,7 @@ use super::batch::{Batch, order};
 use super::beside::{BesideStart, Losses, beside_start, trials};
 use super::caller::{Caller, Ended, Event, Outcome};
 use super::checkpoint::Checkpoint;
-use super::engine::{Engine, Target};
+use super::engine::{Engine, Fill, Target};
 use super::events::Recorder;
 use super::files::Files;
 use super::plan::Settings;
@@ -173,7 +173,7 @@ fn readers<'scope, 'env>(
     s: &Settings,
     scope: &'scope std::thread::Scope<'scope, 'env>,
     groups: &'env [&'env [u32]],
-    steps: usize,
+    (steps, fill): (usize, Fill),
 ) -> Vec<mpsc::Receiver<Batch>> {
     let n = if s.prefetch > 0 { s.readers } else { 0 };
     let reader = |number: usize| {
@@ -181,7 +181,7 @@ fn readers<'scope, 'env>(
         scope.spawn(move || {
             for starts in groups.iter().skip(number).step_by(n) {
                 let mut batch = Batch::default();
-                batch.fill(problem, starts, steps);
+                fill(&mut batch, problem, starts, steps);
                 // Nobody listens any more: the run has ended.
                 if give.send(batch).is_err() {
                     return;
@@ -276,7 +276,8 @@ impl Run<'_> {
         let n_updates = groups.len() / s.accumulate;
         let groups = &groups[..n_updates * s.accumulate];
         std::thread::scope(|scope| {
-            let takers = readers(problem, s, scope, groups, steps);
+            let fill = self.engine.filler();
+            let takers = readers(problem, s, scope, groups, (steps, fill));
             let mut next = takers.iter().cycle();
             let mut own = Batch::default();
             for update in groups.chunks(s.accumulate) {
@@ -292,7 +293,7 @@ impl Run<'_> {
                             Error::new(ErrorKind::Data, "the thread that reads data has stopped")
                         })?;
                     } else {
-                        own.fill(problem, starts, steps);
+                        fill(&mut own, problem, starts, steps);
                     }
                     let waited = (self.caller.now)() - before;
                     self.since.3 += waited;

@@ -132,7 +132,7 @@ impl OnDevice {
                 .iter()
                 .flat_map(|&x| (x as f32).to_le_bytes())
                 .collect();
-            machine.write(base + layout.of(*buffer, 0), &bytes)?;
+            machine.write(base + layout.of(*buffer, 0), &[&bytes])?;
         }
         for (edges, places) in network.edges.iter().zip(&layout.edges) {
             for (place, index) in [
@@ -143,7 +143,7 @@ impl OnDevice {
                 (places.sent, &edges.sent),
             ] {
                 let bytes: Vec<u8> = index.iter().flat_map(|i| i.to_le_bytes()).collect();
-                machine.write(base + place, &bytes)?;
+                machine.write(base + place, &[&bytes])?;
             }
         }
         Ok(OnDevice {

@@ -42,13 +42,14 @@ fn place(
     let theta: Vec<f32> = parameters(&network).iter().map(|&x| x as f32).collect();
     let n_grid = spec.nodes[0].n;
     let device = OnDevice::new(network, (batch, 1), math, averaged, 0, host).unwrap();
-    host.write(device.state()[0], &bytes(&theta)).unwrap();
+    host.write(device.state()[0], &[&bytes(&theta)]).unwrap();
     let numbers =
         |n: usize, seed| -> Vec<f32> { noise(n, seed).iter().map(|&x| x as f32).collect() };
     let input = numbers(batch * n_grid * 5, 3);
-    host.write(device.input(0, 0), &bytes(&input)).unwrap();
+    host.write(device.input(0, 0), &[&bytes(&input)]).unwrap();
     let slope = numbers(batch * n_grid * spec.out_channels, 4);
-    host.write(device.output_slope(), &bytes(&slope)).unwrap();
+    host.write(device.output_slope(), &[&bytes(&slope)])
+        .unwrap();
     device
 }
 
@@ -143,23 +144,27 @@ fn a_warp_and_products_of_its_own_change_little() {
 /// Lower precisions: the bound is a few of their last places, 2⁻¹¹ and 2⁻⁹, after some ten layers.
 #[test]
 fn lower_precisions_are_as_close_as_they_can_be() {
-    let spec = spec(33, 40, 1);
     let mut pool = Pool::new(2);
-    let (out, gradient, _) = run::<f64>(&spec, Recompute::None, &mut pool, 2);
     let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
-    for (math, bound) in [(Math::Tf32, 2e-3), (Math::Bf16, 2e-2)] {
-        for own_products in [false, true] {
-            let Some(mut host) = machine(1) else { return };
-            host.own_products = own_products;
-            let found = on_device(&mut host, &spec, Recompute::Mlp, 2, math);
-            for (found, expected) in [(&found.0, &out), (&found.1, &gradient)] {
-                let pairs = found.iter().zip(expected);
-                let off: Vec<f64> = pairs.map(|(a, b)| f64::from(*a) - b).collect();
-                let off = length(&off) / length(expected);
-                assert!(off < bound, "{math:?}: {off}");
-                // What is rounded must show, or nothing was.
-                if !own_products || math == Math::Bf16 {
-                    assert!(off > bound / 400.0, "{math:?}: {off}");
+    // Rows that are read number by number, and rows of packs.
+    for spec in [spec(33, 40, 1), spec(16, 16, 2)] {
+        let (out, gradient, _) = run::<f64>(&spec, Recompute::None, &mut pool, 2);
+        for (math, bound) in [(Math::Tf32, 2e-3), (Math::Bf16, 2e-2)] {
+            for (threads, own_products) in [(1, false), (1, true), (32, false)] {
+                let Some(mut host) = machine(threads) else {
+                    return;
+                };
+                host.own_products = own_products;
+                let found = on_device(&mut host, &spec, Recompute::Mlp, 2, math);
+                for (found, expected) in [(&found.0, &out), (&found.1, &gradient)] {
+                    let pairs = found.iter().zip(expected);
+                    let off: Vec<f64> = pairs.map(|(a, b)| f64::from(*a) - b).collect();
+                    let off = length(&off) / length(expected);
+                    assert!(off < bound, "{math:?}: {off}");
+                    // What is rounded must show, or nothing was.
+                    if !own_products || math == Math::Bf16 {
+                        assert!(off > bound / 400.0, "{math:?}: {off}");
+                    }
                 }
             }
         }
@@ -182,7 +187,7 @@ fn parameters_after_updates_are_those_of_the_cpu() {
         .iter()
         .map(|&x| x as f32)
         .collect();
-    host.write(device.state()[3], &bytes(&theta)).unwrap();
+    host.write(device.state()[3], &[&bytes(&theta)]).unwrap();
     let start = theta.clone();
     let (mut m, mut v, mut average) = (vec![0.0; n], vec![0.0; n], theta.clone());
     let mut commands = learn(&device);
@@ -206,7 +211,7 @@ fn parameters_after_updates_are_those_of_the_cpu() {
     for step in 1..=5_u64 {
         let rate = 1e-3 * step as f64;
         let at = device.status() + 8 * status::RATE;
-        host.write(at, &rate.to_le_bytes()).unwrap();
+        host.write(at, &[&rate.to_le_bytes()]).unwrap();
         host.run(&list).unwrap();
         let input = cpu.input(&mut workspace, 0, 0);
         input.copy_from_slice(&numbers(grid * 5, 3));
@@ -245,7 +250,8 @@ fn parameters_after_updates_are_those_of_the_cpu() {
         assert!(off < 1e-3, "{off}");
     }
     let before = read(&mut host, places[0], n);
-    host.write(device.input(0, 0), &bytes(&[f32::NAN])).unwrap();
+    host.write(device.input(0, 0), &[&bytes(&[f32::NAN])])
+        .unwrap();
     for _ in 0..4 {
         host.run(&list).unwrap();
     }
