@@ -64,9 +64,16 @@ impl Recorder<'_> {
         self.launch("reduce", width, &words);
     }
 
-    /// g times SiLU', what the product with the layer before needs, and the slope by the bias.
-    fn activation_backward(&mut self, g: u64, z: u64, (rows, n, bias): (u64, usize, usize)) {
+    /// g times SiLU', what the product with the layer before needs, and the slope by the bias, which
+    /// is in z already where `whole`.
+    fn activation_backward(
+        &mut self,
+        g: u64,
+        (z, whole): (u64, bool),
+        (rows, n, bias): (u64, usize, usize),
+    ) {
         let (each, n_pieces) = pieces(rows);
+        let pack = self.pack(n, Some(bias));
         let words = [
             g,
             z,
@@ -75,8 +82,10 @@ impl Recorder<'_> {
             rows,
             n as u64,
             each,
+            if whole { 0 } else { self.parameter(bias) },
+            pack,
         ];
-        let n_teams = n_pieces * (n as u64).div_ceil(32);
+        let n_teams = n_pieces * (n as u64).div_ceil(32 * pack);
         self.launch("silu_back", n_teams, &words);
         self.reduce(n_pieces, n as u64, bias);
     }
@@ -88,8 +97,8 @@ impl Recorder<'_> {
         let slope = block.slope.map_or(0, |slope| self.of(slope, 0));
         let Some((gamma, _)) = block.norm else {
             let n = rows * last.n as u64;
-            self.launch("cast", teams(n), &[slope, g, n]);
-            return self.activation_backward(g, 0, (rows, last.n, last.b));
+            self.cast(slope, g, n);
+            return self.activation_backward(g, (0, true), (rows, last.n, last.b));
         };
         let (x, rstd) = self.saved(block, step);
         let (each, n_pieces) = pieces(rows);
@@ -137,7 +146,7 @@ impl Recorder<'_> {
             let at = [slopes[now], self.weight(layer.w), next];
             self.product(at, [rows, k, n], [false, true], (false, true));
             let z = self.pre(block, number - 1, step);
-            self.activation_backward(next, z, (rows, layer.k, before.b));
+            self.activation_backward(next, (z, number == 1), (rows, layer.k, before.b));
             let at = [activation, slopes[now], self.gradient(layer.w)];
             self.product(at, [k, n, rows], [true, false], (true, false));
             now = 1 - now;
@@ -200,14 +209,14 @@ impl Recorder<'_> {
             block.rows as u64,
             samples,
             summed,
+            self.pack(block.layers[0].n, None),
         ];
         self.launch(
             "gather_back",
             row_teams(lookup.rows as u64 * samples),
             &words,
         );
-        let source = self.of(lookup.source, step);
-        let source = self.factor(source, rows * k);
+        let source = self.factor(lookup.source, step, rows * k);
         let at = [source, sums, self.gradient(lookup.w)];
         self.product(at, [k, n, rows], [true, false], (true, false));
         let at = [sums, self.weight(lookup.w), self.of(lookup.slope, 0)];

@@ -16,52 +16,11 @@ struct Words {
     return
 #define EACH(i, n) (long long i = team * TEAM + THREAD; i < (n); i += COUNT(0) * TEAM)
 #define EACH_ROW(row, n) (long long row = team; row < (n); row += COUNT(0))
-/* Numbers of a row of NORM that one thread holds. */
-#define MINE ((NORM + TEAM - 1) / TEAM)
-
-FUNCTION float float_of(unsigned bits)
-{
-    union {
-        unsigned bits;
-        float x;
-    } both;
-    both.bits = bits;
-    return both.x;
-}
-
-FUNCTION unsigned bits_of(float x)
-{
-    union {
-        unsigned bits;
-        float x;
-    } both;
-    both.x = x;
-    return both.bits;
-}
-
-FUNCTION float from_bf16(unsigned short x)
-{
-    return float_of((unsigned)x << 16);
-}
-
-/* To the nearest, ties to even; NaN stays NaN. */
-FUNCTION unsigned short to_bf16(float x)
-{
-    const unsigned bits = bits_of(x);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (unsigned short)(bits >> 16 | 64u);
-    return (unsigned short)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-#if WORK16
-typedef unsigned short work_t;
-FUNCTION float get(work_t x) { return from_bf16(x); }
-FUNCTION work_t put(float x) { return to_bf16(x); }
-#else
-typedef float work_t;
-FUNCTION float get(work_t x) { return x; }
-FUNCTION work_t put(float x) { return x; }
-#endif
+/* A row of NORM is held by a team: each thread has MINE times PACK numbers that lie side by side, the j-th of
+   them from number PLACE(j) on. */
+#define PACK (NORM % WIDE == 0 ? WIDE : 1)
+#define MINE ((NORM / PACK + TEAM - 1) / TEAM)
+#define PLACE(j) ((THREAD + (j) * TEAM) * PACK)
 
 /* The sum over a team's threads, the same for all of them: by an xor butterfly. */
 #ifdef __CUDACC__
@@ -97,7 +56,12 @@ template <class T> FUNCTION T team_sum(T x)
 
 FUNCTION float sigmoid(float x)
 {
+#if WORK16 && defined(__CUDACC__)
+    // Two last places of f32 are nothing beside one of bf16.
+    return __fdividef(1.0f, 1.0f + __expf(-x));
+#else
     return 1.0f / (1.0f + expf(-x));
+#endif
 }
 
 /* to 1, count 2. */
@@ -112,8 +76,16 @@ KERNEL(zero)
 KERNEL(cast)
 {
     TEAM_OR_LEAVE();
-    for EACH (i, COUNT(3))
-        AT(work_t, 2)[i] = put(AT(const float, 1)[i]);
+    const long long packs = COUNT(3) / WIDE, rest = packs * WIDE;
+    for EACH (i, packs) {
+        float x[WIDE];
+        read<WIDE>(AT(const float, 1) + i * WIDE, x);
+        for (int p = 0; p < WIDE; ++p)
+            x[p] = nearest(x[p]);
+        write<WIDE>(AT(work_t, 2) + i * WIDE, x);
+    }
+    for EACH (i, COUNT(3) - rest)
+        AT(work_t, 2)[rest + i] = put(AT(const float, 1)[rest + i]);
 }
 
 /* z 1 += bias 2; rows 3, width 4. */
@@ -125,88 +97,137 @@ KERNEL(add_bias)
             AT(float, 1)[row * COUNT(4) + c] += AT(const float, 2)[c];
 }
 
-/* z 1 += bias 3 and what is looked up; a 2 = SiLU(z). Rows 4, width 5, rows of a sample 6; 7 says
-   that nothing is in z yet. Three look-ups from 8 on: table (0 ends them), index (0: the row's own
-   number), rows of a sample in the table (0: the same for all samples). */
-KERNEL(gather_rows)
+/* a 2 = SiLU(z 1 + bias 3 + what is looked up). Rows 4, width 5, rows of a sample 6; 7 says that nothing is in
+   z yet. Three look-ups from 8 on: table (0 ends them), index (0: the row's own number), rows of a sample in
+   the table (0: the same for all samples). 17 says that z stays as it is; else the sum takes its place. A thread takes
+   18 numbers at a time, 1 or WIDE. */
+template <int P> FUNCTION void gather(const Words &words, long long team)
 {
-    TEAM_OR_LEAVE();
     const int width = (int)COUNT(5);
-    for EACH_ROW (row, COUNT(4)) {
-        const long long sample = row / COUNT(6), own = row % COUNT(6);
-        const float *line[3] = {0, 0, 0};
-        for (int k = 0; k < 3; ++k) {
-            const float *table = AT(const float, 8 + 3 * k);
-            const unsigned *index = AT(const unsigned, 9 + 3 * k);
-            if (table)
-                line[k] = table + ((index ? index[own] : own) + sample * COUNT(10 + 3 * k)) * width;
-        }
-        for (int c = THREAD; c < width; c += TEAM) {
-            const long long i = row * width + c;
-            float z = AT(const float, 3)[c];
+    for (int c = THREAD * P; c < width; c += TEAM * P) {
+        float bias[P];
+        read<P>(AT(const float, 3) + c, bias);
+        for EACH_ROW (row, COUNT(4)) {
+            const unsigned of_sample = (unsigned)COUNT(6);
+            const unsigned sample = (unsigned)row / of_sample, own = (unsigned)row - sample * of_sample;
+            work_t *at = AT(work_t, 1) + row * width + c;
+            float z[P], more[3][P];
+            for (int k = 0; k < 3; ++k) {
+                const work_t *table = AT(const work_t, 8 + 3 * k);
+                const unsigned *index = AT(const unsigned, 9 + 3 * k);
+                for (int p = 0; p < P; ++p)
+                    more[k][p] = 0.0f;
+                if (table)
+                    read<P>(table + ((index ? index[own] : own) + sample * COUNT(10 + 3 * k)) * width + c, more[k]);
+            }
+            for (int p = 0; p < P; ++p)
+                z[p] = 0.0f;
             if (!COUNT(7))
-                z += get(AT(work_t, 1)[i]);
-            for (int k = 0; k < 3; ++k)
-                if (line[k])
-                    z += line[k][c];
-            const work_t kept = put(z);
-            z = get(kept);
-            AT(work_t, 1)[i] = kept;
-            AT(work_t, 2)[i] = put(z * sigmoid(z));
+                read<P>(at, z);
+            for (int p = 0; p < P; ++p)
+                z[p] = bias[p] + z[p] + more[0][p] + more[1][p] + more[2][p];
+            if (!COUNT(17)) {
+                for (int p = 0; p < P; ++p)
+                    z[p] = nearest(z[p]);
+                write<P>(at, z);
+            }
+            for (int p = 0; p < P; ++p)
+                z[p] = nearest(z[p] * sigmoid(z[p]));
+            write<P>(AT(work_t, 2) + row * width + c, z);
         }
     }
 }
 
+KERNEL(gather_rows)
+{
+    TEAM_OR_LEAVE();
+    if (COUNT(18) == WIDE)
+        gather<WIDE>(words, team);
+    else
+        gather<1>(words, team);
+}
+
 /* LayerNorm, residual and sums by receiver. z 1 + bias 3 becomes x; 1/sd 2, scale 4, shift 5; base
-   6 (0: none) with 7 rows a sample (0: the same for all), result 8 (0: not wanted), sums 9 (0: none)
-   over the rows from starts 10 (0: every row for itself); groups of a sample 11, rows of a sample 12,
-   samples 13. */
+   6 (0: none) with 7 rows a sample (0: the same for all), result 8 (0: not wanted) and once more as products
+   read it 14 (0: not wanted), sums as they read them 9 (0: none) over the rows from starts 10 (0: every row for
+   itself); groups of a sample 11, rows of a sample 12, samples 13. */
 KERNEL(norm_rows)
 {
     TEAM_OR_LEAVE();
-    const unsigned *starts = AT(const unsigned, 10);
+    const unsigned *starts = AT(const unsigned, 10), groups = (unsigned)COUNT(11);
     const float *bias = AT(const float, 3), *scale = AT(const float, 4), *shift = AT(const float, 5);
     const float *base = AT(const float, 6);
-    float *out = AT(float, 8), *to = AT(float, 9);
+    float *out = AT(float, 8);
+    work_t *to = AT(work_t, 9), *again = AT(work_t, 14);
     for EACH_ROW (t, COUNT(11) * COUNT(13)) {
-        const long long sample = t / COUNT(11), group = t % COUNT(11);
-        const long long first = starts ? starts[group] : group;
-        const long long end = starts ? starts[group + 1] : group + 1;
-        float sum[MINE];
+        const unsigned sample = (unsigned)t / groups, group = (unsigned)t - sample * groups;
+        const unsigned first = starts ? starts[group] : group;
+        const unsigned end = starts ? starts[group + 1] : group + 1;
+        float sum[MINE][PACK];
         for (int j = 0; j < MINE; ++j)
-            sum[j] = 0.0f;
+            for (int p = 0; p < PACK; ++p)
+                sum[j][p] = 0.0f;
         for (long long row = first; row < end; ++row) {
-            work_t *z = AT(work_t, 1) + (sample * COUNT(12) + row) * NORM;
-            const long long base_row = row + sample * COUNT(7);
-            float v[MINE], total = 0.0f, square = 0.0f;
+            const long long at = (sample * COUNT(12) + row) * NORM;
+            const float *base_at = base + (row + sample * COUNT(7)) * NORM;
+            work_t *z = AT(work_t, 1) + at;
+            float v[MINE][PACK], total = 0.0f, square = 0.0f;
             for (int j = 0; j < MINE; ++j) {
-                const int c = THREAD + j * TEAM;
-                v[j] = c < NORM ? get(z[c]) + bias[c] : 0.0f;
-                total += v[j];
+                const int c = PLACE(j);
+                for (int p = 0; p < PACK; ++p)
+                    v[j][p] = 0.0f;
+                if (c >= NORM)
+                    continue;
+                float of_column[PACK];
+                read<PACK>(z + c, v[j]);
+                read_vector<PACK>(bias + c, of_column);
+                for (int p = 0; p < PACK; ++p) {
+                    v[j][p] += of_column[p];
+                    total += v[j][p];
+                }
             }
             const float mean = team_sum(total) / NORM;
-            for (int j = 0; j < MINE; ++j) {
-                v[j] = THREAD + j * TEAM < NORM ? v[j] - mean : 0.0f;
-                square = fmaf(v[j], v[j], square);
-            }
+            for (int j = 0; j < MINE; ++j)
+                for (int p = 0; p < PACK; ++p) {
+                    v[j][p] = PLACE(j) < NORM ? v[j][p] - mean : 0.0f;
+                    square = fmaf(v[j][p], v[j][p], square);
+                }
             const float rstd = 1.0f / sqrtf(team_sum(square) / NORM + 1e-5f);
             if (THREAD == 0)
                 AT(float, 2)[sample * COUNT(12) + row] = rstd;
             for (int j = 0; j < MINE; ++j) {
-                const int c = THREAD + j * TEAM;
+                const int c = PLACE(j);
                 if (c >= NORM)
                     continue;
-                const work_t x = put(v[j] * rstd);
-                z[c] = x;
-                const float y = fmaf(get(x), scale[c], shift[c]);
+                float *y = v[j], below[PACK], factor[PACK], offset[PACK];
+                read_vector<PACK>(scale + c, factor);
+                read_vector<PACK>(shift + c, offset);
+                for (int p = 0; p < PACK; ++p) {
+                    y[p] = nearest(y[p] * rstd);
+                    below[p] = 0.0f;
+                }
+                if (out && base)
+                    read<PACK>(base_at + c, below);
+                write<PACK>(z + c, y);
+                for (int p = 0; p < PACK; ++p) {
+                    y[p] = fmaf(y[p], factor[p], offset[p]);
+                    sum[j][p] += y[p];
+                    y[p] += below[p];
+                }
                 if (out)
-                    out[(sample * COUNT(12) + row) * NORM + c] = base ? base[base_row * NORM + c] + y : y;
-                sum[j] += y;
+                    write<PACK>(out + at + c, y);
+                for (int p = 0; p < PACK; ++p)
+                    y[p] = nearest(y[p]);
+                if (again)
+                    write<PACK>(again + at + c, y);
             }
         }
-        for (int j = 0; to && j < MINE; ++j)
-            if (THREAD + j * TEAM < NORM)
-                to[t * NORM + THREAD + j * TEAM] = sum[j];
+        for (int j = 0; to && j < MINE; ++j) {
+            for (int p = 0; p < PACK; ++p)
+                sum[j][p] = nearest(sum[j][p]);
+            if (PLACE(j) < NORM)
+                write<PACK>(to + t * NORM + PLACE(j), sum[j]);
+        }
     }
 }
 
@@ -218,76 +239,106 @@ KERNEL(norm_back)
     TEAM_OR_LEAVE();
     const float *slope = AT(const float, 1), *table = AT(const float, 2), *scale = AT(const float, 7);
     const long long first = team * COUNT(12), end = LEAST(first + COUNT(12), COUNT(10));
-    float by_bias[MINE], by_scale[MINE], by_shift[MINE];
+    const unsigned of_sample = (unsigned)COUNT(11);
+    float by_bias[MINE][PACK], by_scale[MINE][PACK], by_shift[MINE][PACK];
     for (int j = 0; j < MINE; ++j)
-        by_bias[j] = by_scale[j] = by_shift[j] = 0.0f;
+        for (int p = 0; p < PACK; ++p)
+            by_bias[j][p] = by_scale[j][p] = by_shift[j][p] = 0.0f;
     for (long long row = first; row < end; ++row) {
-        const long long sample = row / COUNT(11), own = row % COUNT(11);
+        const unsigned sample = (unsigned)row / of_sample, own = (unsigned)row - sample * of_sample;
         const long long group = table ? AT(const unsigned, 3)[own] + sample * COUNT(4) : 0;
-        float g[MINE], x[MINE], mean = 0.0f, along = 0.0f;
+        float g[MINE][PACK], x[MINE][PACK], mean = 0.0f, along = 0.0f;
         for (int j = 0; j < MINE; ++j) {
-            const int c = THREAD + j * TEAM;
-            g[j] = x[j] = 0.0f;
+            const int c = PLACE(j);
+            float more[PACK], factor[PACK];
+            for (int p = 0; p < PACK; ++p)
+                g[j][p] = x[j][p] = more[p] = 0.0f;
             if (c >= NORM)
                 continue;
-            x[j] = get(AT(const work_t, 5)[row * NORM + c]);
-            g[j] = slope ? slope[row * NORM + c] : 0.0f;
+            read<PACK>(AT(const work_t, 5) + row * NORM + c, x[j]);
+            if (slope)
+                read<PACK>(slope + row * NORM + c, g[j]);
             if (table)
-                g[j] += table[group * NORM + c];
-            by_scale[j] = fmaf(g[j], x[j], by_scale[j]);
-            by_shift[j] += g[j];
-            g[j] *= scale[c];
-            mean += g[j];
-            along = fmaf(g[j], x[j], along);
+                read<PACK>(table + group * NORM + c, more);
+            read_vector<PACK>(scale + c, factor);
+            for (int p = 0; p < PACK; ++p) {
+                g[j][p] += more[p];
+                by_scale[j][p] = fmaf(g[j][p], x[j][p], by_scale[j][p]);
+                by_shift[j][p] += g[j][p];
+                g[j][p] *= factor[p];
+                mean += g[j][p];
+                along = fmaf(g[j][p], x[j][p], along);
+            }
         }
         mean = team_sum(mean) / NORM;
         along = team_sum(along) / NORM;
         const float rstd = AT(const float, 6)[row];
         for (int j = 0; j < MINE; ++j) {
-            const int c = THREAD + j * TEAM;
+            const int c = PLACE(j);
             if (c >= NORM)
                 continue;
-            const work_t d = put((g[j] - mean - x[j] * along) * rstd);
-            AT(work_t, 8)[row * NORM + c] = d;
-            by_bias[j] += get(d);
+            for (int p = 0; p < PACK; ++p) {
+                g[j][p] = nearest((g[j][p] - mean - x[j][p] * along) * rstd);
+                by_bias[j][p] += g[j][p];
+            }
+            write<PACK>(AT(work_t, 8) + row * NORM + c, g[j]);
         }
     }
     float *sums = AT(float, 9) + team * 3 * NORM;
     for (int j = 0; j < MINE; ++j) {
-        const int c = THREAD + j * TEAM;
+        const int c = PLACE(j);
         if (c >= NORM)
             continue;
-        sums[c] = by_bias[j];
-        sums[NORM + c] = by_scale[j];
-        sums[2 * NORM + c] = by_shift[j];
+        write<PACK>(sums + c, by_bias[j]);
+        write<PACK>(sums + NORM + c, by_scale[j]);
+        write<PACK>(sums + 2 * NORM + c, by_shift[j]);
     }
 }
 
-/* g 1 *= SiLU'(z 2), a 3 = SiLU(z); without z (0) neither. Sums of g over the rows of a team to 4. Rows
-   5, width 6, rows of a team 7; teams share a row by 32 columns. */
+/* g 1 *= SiLU'(z 2 + bias 8 (0: none)), a 3 = SiLU(z + bias); without z (0) neither. Sums of g over the rows of
+   a team to 4. Rows 5, width 6, rows of a team 7; a thread takes 9 numbers at a time, 1 or WIDE, and teams share
+   a row by those of 32. */
+template <int P> FUNCTION void silu_slopes(const Words &words, long long team)
+{
+    const long long width = COUNT(6), parts = (width + 32 * P - 1) / (32 * P);
+    const long long piece = team / parts, start = team % parts * 32 * P;
+    const long long first = piece * COUNT(7), end = LEAST(first + COUNT(7), COUNT(5));
+    for (long long c = start + THREAD * P; c < LEAST(width, start + 32 * P); c += TEAM * P) {
+        work_t *g = AT(work_t, 1) + c, *a = AT(work_t, 3) + c;
+        const work_t *z = AT(const work_t, 2);
+        float sum[P], bias[P];
+        for (int p = 0; p < P; ++p)
+            sum[p] = bias[p] = 0.0f;
+        if (words.w[8])
+            read<P>(AT(const float, 8) + c, bias);
+        for (long long row = first; row < end; ++row) {
+            float slope[P], x[P];
+            read<P>(g + row * width, slope);
+            if (z) {
+                read<P>(z + c + row * width, x);
+                for (int p = 0; p < P; ++p) {
+                    x[p] += bias[p];
+                    const float s = sigmoid(x[p]);
+                    slope[p] = nearest(slope[p] * (s * (1.0f + x[p] * (1.0f - s))));
+                    x[p] = nearest(x[p] * s);
+                }
+                write<P>(a + row * width, x);
+                write<P>(g + row * width, slope);
+            }
+            for (int p = 0; p < P; ++p)
+                sum[p] += slope[p];
+        }
+        write<P>(AT(float, 4) + piece * width + c, sum);
+    }
+}
+
 KERNEL(silu_back)
 {
     TEAM_OR_LEAVE();
-    const long long width = COUNT(6), parts = (width + 31) / 32;
-    const long long piece = team / parts, start = team % parts * 32;
-    const long long first = piece * COUNT(7), end = LEAST(first + COUNT(7), COUNT(5));
-    const work_t *z = AT(const work_t, 2);
-    for (long long c = start + THREAD; c < LEAST(width, start + 32); c += TEAM) {
-        float sum = 0.0f;
-        for (long long row = first; row < end; ++row) {
-            const long long i = row * width + c;
-            float g = get(AT(work_t, 1)[i]);
-            if (z) {
-                const float x = get(z[i]), s = sigmoid(x);
-                AT(work_t, 3)[i] = put(x * s);
-                const work_t d = put(g * (s * (1.0f + x * (1.0f - s))));
-                AT(work_t, 1)[i] = d;
-                g = get(d);
-            }
-            sum += g;
-        }
-        AT(float, 4)[piece * width + c] = sum;
-    }
+    if (COUNT(9) == WIDE)
+        silu_slopes<WIDE>(words, team);
+    else
+        silu_slopes<1>(words, team);
 }
 
 /* to 4 += sums of the columns of 1: pieces 2, width 3; a team to a column. */
@@ -295,6 +346,7 @@ KERNEL(reduce)
 {
     TEAM_OR_LEAVE();
     float sum = 0.0f;
+#pragma unroll 8
     for (long long piece = THREAD; piece < COUNT(2); piece += TEAM)
         sum += AT(const float, 1)[piece * COUNT(3) + team];
     sum = team_sum(sum);
@@ -304,25 +356,42 @@ KERNEL(reduce)
 
 /* to 4 = sums of the rows of g 1 that look a row up: starts 2 and ids 3 (both 0: its own number; ids
    0: consecutive). Rows of a sample looked up 5, width 6, rows of a sample in g 7, samples 8, samples
-   that are summed 9. */
-KERNEL(gather_back)
+   that are summed 9; a thread takes 10 numbers at a time, 1 or WIDE. */
+template <int P> FUNCTION void slopes_of_looked_up(const Words &words, long long team)
 {
-    TEAM_OR_LEAVE();
     const int width = (int)COUNT(6);
     const unsigned *starts = AT(const unsigned, 2), *ids = AT(const unsigned, 3);
     for EACH_ROW (t, COUNT(5) * COUNT(8)) {
-        const long long row = t % COUNT(5);
-        const long long first = starts ? starts[row] : row, end = starts ? starts[row + 1] : row + 1;
-        for (int c = THREAD; c < width; c += TEAM) {
-            float sum = 0.0f;
+        const unsigned sample = (unsigned)t / (unsigned)COUNT(5), row = (unsigned)t - sample * (unsigned)COUNT(5);
+        const unsigned first = starts ? starts[row] : row, end = starts ? starts[row + 1] : row + 1;
+        for (int c = THREAD * P; c < width; c += TEAM * P) {
+            float sum[P];
+            for (int p = 0; p < P; ++p)
+                sum[p] = 0.0f;
             for (long long k = 0; k < COUNT(9); ++k) {
-                const work_t *g = AT(const work_t, 1) + (t / COUNT(5) + k) * COUNT(7) * width;
-                for (long long e = first; e < end; ++e)
-                    sum += get(g[(ids ? ids[e] : e) * width + c]);
+                const work_t *g = AT(const work_t, 1) + (sample + k) * COUNT(7) * width + c;
+#pragma unroll 4
+                for (unsigned e = first; e < end; ++e) {
+                    float x[P];
+                    read<P>(g + (long long)(ids ? ids[e] : e) * width, x);
+                    for (int p = 0; p < P; ++p)
+                        sum[p] += x[p];
+                }
             }
-            AT(work_t, 4)[t * width + c] = put(sum);
+            for (int p = 0; p < P; ++p)
+                sum[p] = nearest(sum[p]);
+            write<P>(AT(work_t, 4) + t * width + c, sum);
         }
     }
+}
+
+KERNEL(gather_back)
+{
+    TEAM_OR_LEAVE();
+    if (COUNT(10) == WIDE)
+        slopes_of_looked_up<WIDE>(words, team);
+    else
+        slopes_of_looked_up<1>(words, team);
 }
 
 /* to 1 += sums over samples of 2; numbers of a sample 3, samples 4. */
@@ -367,95 +436,5 @@ KERNEL(product)
             else
                 AT(float, 3)[at] = COUNT(9) ? AT(float, 3)[at] + sum[r] : sum[r];
         }
-    }
-}
-
-/* What a run knows of itself, in f64; the order of `Status` in nn/gpu/mod.rs. */
-enum {
-    TICK, UPDATES, SKIPPED, IN_A_ROW, LOSSES, N_LOSSES, LAST_LOSS, LAST_NORM, FACTOR, CORRECT_M, CORRECT_V,
-    RATE, PAST, SKIP, LOSS, VALIDATION, N_VALIDATION
-};
-
-/* Sums of squares of 1, of 2 numbers, one for each team to 3. */
-KERNEL(square_sums)
-{
-    TEAM_OR_LEAVE();
-    double sum = 0.0;
-    for EACH (i, COUNT(2)) {
-        const double g = AT(const float, 1)[i];
-        sum += g * g;
-    }
-    sum = team_sum(sum);
-    if (THREAD == 0)
-        AT(double, 3)[team] = sum;
-}
-
-/* What the update will be: sums of squares 1, of 2 teams; status 3; longest gradient 4, micro-batches
-   5, largest weight of the past 6, betas 7 and 8. A gradient that is not finite skips the update; after
-   three in a row no other is made. */
-KERNEL(decide)
-{
-    TEAM_OR_LEAVE();
-    double sum = 0.0;
-    for (long long i = THREAD; i < COUNT(2); i += TEAM)
-        sum += AT(const double, 1)[i];
-    sum = team_sum(sum);
-    if (THREAD != 0)
-        return;
-    double *s = AT(double, 3);
-    const double count = (double)COUNT(5), norm = sqrt(sum) / count;
-    s[LAST_LOSS] = s[LOSS] / count;
-    s[LAST_NORM] = norm;
-    s[LOSS] = 0.0;
-    s[SKIP] = !(norm - norm == 0.0) || s[IN_A_ROW] >= 3.0;
-    if (s[SKIP] != 0.0) {
-        s[SKIPPED] += 1.0;
-        s[IN_A_ROW] += 1.0;
-        return;
-    }
-    s[IN_A_ROW] = 0.0;
-    s[LOSSES] += s[LAST_LOSS];
-    s[N_LOSSES] += 1.0;
-    const double t = s[UPDATES] += 1.0;
-    s[FACTOR] = LEAST(NUMBER(4) / norm, 1.0) / count;
-    s[CORRECT_M] = 1.0 / (1.0 - pow(NUMBER(7), t));
-    s[CORRECT_V] = 1.0 / (1.0 - pow(NUMBER(8), t));
-    s[PAST] = LEAST(NUMBER(6), (1.0 + t) / (10.0 + t));
-}
-
-/* AdamW: parameters 1, gradient 2, m 3, v 4, average 5 (0: none), status 6, count 7; betas 8 and 9,
-   epsilon 10, decay 11. */
-KERNEL(adamw)
-{
-    TEAM_OR_LEAVE();
-    const double *s = AT(const double, 6);
-    if (s[SKIP] != 0.0)
-        return;
-    const float b1 = (float)NUMBER(8), c1 = (float)(1.0 - NUMBER(8)), b2 = (float)NUMBER(9);
-    const float c2 = (float)(1.0 - NUMBER(9)), epsilon = (float)NUMBER(10), decay = (float)NUMBER(11);
-    const float hat1 = (float)s[CORRECT_M], hat2 = (float)s[CORRECT_V], rate = (float)-s[RATE];
-    const float factor = (float)s[FACTOR], past = (float)s[PAST];
-    for EACH (i, COUNT(7)) {
-        const float g = AT(const float, 2)[i] * factor;
-        const float m = AT(float, 3)[i] * b1 + g * c1, v = AT(float, 4)[i] * b2 + g * g * c2;
-        const float x = AT(float, 1)[i];
-        const float step = m * hat1 / (sqrtf(v * hat2) + epsilon) + x * decay;
-        const float moved = fmaf(step, rate, x);
-        AT(float, 3)[i] = m;
-        AT(float, 4)[i] = v;
-        AT(float, 1)[i] = moved;
-        if (words.w[5])
-            AT(float, 5)[i] = past * AT(float, 5)[i] + (1.0f - past) * moved;
-    }
-}
-
-/* 1 and 2 change places; count 3. */
-KERNEL(swap)
-{
-    TEAM_OR_LEAVE();
-    for EACH (i, COUNT(3)) {
-        const float x = AT(float, 1)[i];
-        AT(float, 1)[i] = AT(float, 2)[i];
-        AT(float, 2)[i] = x;
     }
 }

@@ -8,8 +8,8 @@ use crate::gpu::work::Math;
 /// Every array starts on such a border, for whole lines and the widest loads.
 const BORDER: u64 = 256;
 /// Teams that sum columns, at most, and rows that one of them sums, at least.
-pub(super) const PIECES: u64 = 2048;
-const PIECE: u64 = 16;
+pub(super) const PIECES: u64 = 3072;
+const PIECE: u64 = 8;
 /// Teams that sum squares.
 pub(super) const SQUARES: u64 = 1024;
 
@@ -19,6 +19,12 @@ pub(super) struct Place {
     pub(super) at: u64,
     /// From one step to the next.
     pub(super) step: u64,
+}
+
+impl Place {
+    fn of(&self, step: usize) -> u64 {
+        self.at + step as u64 * self.step
+    }
 }
 
 /// Indices of a set of edges.
@@ -37,6 +43,10 @@ pub(super) struct Layout {
     pub(super) math: Math,
     pub(super) batch: usize,
     pub(super) places: Vec<Place>,
+    /// Arrays that are in the type of work alone.
+    narrow: Vec<bool>,
+    /// States once more as products read them, where that is not what they are.
+    twins: Vec<Option<Place>>,
     pub(super) edges: Vec<EdgePlaces>,
     pub(super) parameters: u64,
     pub(super) gradient: u64,
@@ -131,14 +141,28 @@ impl Layout {
         self.parts.push((name, bytes - before));
     }
 
-    fn arrays(&mut self, network: &Network, steps: usize, taker: &mut Taker) {
-        let plan = &network.plan;
-        let mut narrow = vec![false; plan.len()];
-        for kept in network.blocks.iter().filter_map(|b| b.kept.as_ref()) {
-            for buffer in kept.pre.iter().chain([&kept.x]) {
+    /// Which arrays are in the type of work alone, and which have a twin in it.
+    fn kinds(network: &Network) -> (Vec<bool>, Vec<bool>) {
+        let mut narrow = vec![false; network.plan.len()];
+        let mut twin = narrow.clone();
+        for block in &network.blocks {
+            let kept = block.kept.iter();
+            let kept = kept.flat_map(|kept| kept.pre.iter().chain([&kept.x]));
+            let sums = block.aggregate.iter().map(|aggregate| &aggregate.to);
+            let looked_up = block.lookups.iter().map(|lookup| &lookup.projected);
+            for buffer in kept.chain(sums).chain(looked_up) {
                 narrow[buffer.number()] = true;
             }
+            if let (Some(out), Some(_)) = (block.out, block.norm) {
+                twin[out.number()] = true;
+            }
         }
+        (narrow, twin)
+    }
+
+    fn arrays(&mut self, network: &Network, steps: usize, taker: &mut Taker) {
+        let plan = &network.plan;
+        let (narrow, twin) = Self::kinds(network);
         let mut skip = vec![false; plan.len()];
         // What the CPU's backward pass works in.
         for buffer in [network.transposed, network.lanes, Plan::FIRST] {
@@ -147,6 +171,7 @@ impl Layout {
         for number in 0..plan.len() {
             if skip[number] {
                 self.places.push(Place::default());
+                self.twins.push(None);
                 continue;
             }
             let (len, copies) = plan.size(number);
@@ -155,12 +180,19 @@ impl Layout {
                 Copies::Samples => (self.batch, 1),
                 Copies::Steps => (self.batch, steps),
             };
-            let width = if narrow[number] { self.math.bytes() } else { 4 };
-            let one = ((len * samples) as u64 * width).next_multiple_of(BORDER);
-            let at = taker.take(one * steps as u64);
-            let step = if steps > 1 { one } else { 0 };
-            self.places.push(Place { at, step });
+            let mut take = |width: u64| {
+                let one = ((len * samples) as u64 * width).next_multiple_of(BORDER);
+                let at = taker.take(one * steps as u64);
+                let step = if steps > 1 { one } else { 0 };
+                Place { at, step }
+            };
+            let bytes = self.math.bytes();
+            self.places
+                .push(take(if narrow[number] { bytes } else { 4 }));
+            self.twins
+                .push((twin[number] && bytes < 4).then(|| take(bytes)));
         }
+        self.narrow = narrow;
         for edges in &network.edges {
             let mut index = |len: usize| taker.take(4 * len as u64);
             self.edges.push(EdgePlaces {
@@ -221,7 +253,20 @@ impl Layout {
     }
 
     pub(super) fn of(&self, buffer: Buffer, step: usize) -> u64 {
-        let place = self.places[buffer.number()];
-        place.at + step as u64 * place.step
+        self.places[buffer.number()].of(step)
+    }
+
+    /// Where a state lies once more as products read it.
+    pub(super) fn twin(&self, buffer: Buffer, step: usize) -> Option<u64> {
+        self.twins[buffer.number()].map(|place| place.of(step))
+    }
+
+    /// Where an array lies as products read it, if it does.
+    pub(super) fn operand(&self, buffer: Buffer, step: usize) -> Option<u64> {
+        let itself = self.math.bytes() == 4 || self.narrow[buffer.number()];
+        match itself {
+            true => Some(self.of(buffer, step)),
+            false => self.twin(buffer, step),
+        }
     }
 }

@@ -18,7 +18,12 @@ use layout::{Layout, SQUARES};
 use record::{Recorder, teams};
 
 /// The kernels as text, after the words of a machine and `#define`s of `WORK16` and `NORM`.
-pub const KERNELS: &str = include_str!("kernels.c");
+pub const KERNELS: &str = concat!(
+    include_str!("numbers.c"),
+    include_str!("kernels.c"),
+    "\n",
+    include_str!("optimiser.c")
+);
 
 /// Their names.
 pub const NAMES: [&str; 15] = [

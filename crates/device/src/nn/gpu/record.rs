@@ -8,6 +8,8 @@ use crate::gpu::work::{Command, Math, Product};
 
 /// Teams of a kernel that goes through numbers one by one, at most.
 const TEAMS: u64 = 1 << 16;
+/// Teams that are not too many for a GPU at once.
+const FEW: u64 = 1 << 15;
 
 /// Writes commands; `base` is where the memory starts.
 pub(super) struct Recorder<'a> {
@@ -20,6 +22,11 @@ pub(super) struct Recorder<'a> {
 /// Teams for `n` numbers.
 pub(super) fn teams(n: u64) -> u64 {
     n.div_ceil(32).clamp(1, TEAMS)
+}
+
+/// Teams for `n` numbers that threads go through in packs of 16 bytes.
+fn pack_teams(n: u64) -> u64 {
+    teams(n.div_ceil(4))
 }
 
 /// Teams for `n` rows, a row each at a time.
@@ -59,14 +66,18 @@ impl Recorder<'_> {
         self.launch("zero", teams(n), &[at, n]);
     }
 
-    /// Numbers in f32 as products read them; what was made so before is lost.
-    pub(super) fn factor(&mut self, at: u64, n: u64) -> u64 {
-        if self.layout.math != Math::Bf16 {
-            return at;
+    /// `n` numbers of an array as products read them; what was made so before is lost.
+    pub(super) fn factor(&mut self, buffer: Buffer, step: usize, n: u64) -> u64 {
+        if let Some(place) = self.layout.operand(buffer, step) {
+            return self.at(place);
         }
         let to = self.at(self.layout.factor);
-        self.launch("cast", teams(n), &[at, to, n]);
+        self.cast(self.of(buffer, step), to, n);
         to
+    }
+
+    pub(super) fn cast(&mut self, from: u64, to: u64, n: u64) {
+        self.launch("cast", pack_teams(n), &[from, to, n]);
     }
 
     pub(super) fn product(
@@ -83,6 +94,17 @@ impl Recorder<'_> {
             add,
             narrow,
         }));
+    }
+
+    /// Numbers of a row of `n` that a thread takes at a time: 16 bytes in the type of work, if rows, and
+    /// a bias that goes with them, can be cut so.
+    pub(super) fn pack(&self, n: usize, bias: Option<usize>) -> u64 {
+        let wide = 16 / self.layout.math.bytes();
+        let even = bias.is_none_or(|bias| self.parameter(bias).is_multiple_of(16));
+        match even && (n as u64).is_multiple_of(wide) {
+            true => wide,
+            false => 1,
+        }
     }
 
     pub(super) fn rows(&self, block: &Block) -> u64 {
@@ -127,8 +149,7 @@ impl Recorder<'_> {
         let network = self.network;
         if self.layout.math == Math::Bf16 {
             let n = network.n_parameters() as u64;
-            let words = [self.parameter(0), self.weight(0), n];
-            self.launch("cast", teams(n), &words);
+            self.cast(self.parameter(0), self.weight(0), n);
         }
         for block in network.blocks.iter().filter(|b| b.once) {
             self.block(block, 0, true);
@@ -151,14 +172,13 @@ impl Recorder<'_> {
         let n = block.layers[0].n as u64;
         for lookup in block.lookups.iter().filter(|l| l.once == once) {
             let (rows, k) = (self.lookup_rows(lookup), lookup.k as u64);
-            let source = self.of(lookup.source, step);
-            let source = self.factor(source, rows * k);
+            let source = self.factor(lookup.source, step, rows * k);
             let at = [
                 source,
                 self.weight(lookup.w),
                 self.of(lookup.projected, step),
             ];
-            self.product(at, [rows, n, k], [false; 2], (false, false));
+            self.product(at, [rows, n, k], [false; 2], (false, true));
         }
     }
 
@@ -176,8 +196,7 @@ impl Recorder<'_> {
 
     /// The source of a dense part as products read it.
     pub(super) fn source(&mut self, dense: &Dense, rows: u64, step: usize) -> u64 {
-        let source = self.of(dense.source, step);
-        self.factor(source, rows * dense.k as u64)
+        self.factor(dense.source, step, rows * dense.k as u64)
     }
 
     /// Bias, what is looked up, and the activation.
@@ -199,7 +218,13 @@ impl Recorder<'_> {
                 words.push(if lookup.once { 0 } else { lookup.rows as u64 });
             }
         }
-        self.launch("gather_rows", row_teams(rows), &words);
+        // Other layers add their bias again where they need it.
+        words.resize(16, 0);
+        words.push(u64::from(number > 0));
+        words.push(self.pack(layer.n, Some(layer.b)));
+        // Where rows are many a team reads its bias once for several.
+        let n_teams = rows.div_ceil(4).max(rows.min(FEW));
+        self.launch("gather_rows", row_teams(n_teams), &words);
     }
 
     /// A block forward. Without `deliver` only what the backward pass needs is computed.
@@ -263,6 +288,8 @@ impl Recorder<'_> {
             groups,
             block.rows as u64,
             samples,
+            out.and_then(|out| self.layout.twin(out, step))
+                .map_or(0, |place| self.at(place)),
         ];
         self.launch("norm_rows", row_teams(groups * samples), &words);
     }
