@@ -13,6 +13,7 @@ mod runs;
 mod sampler;
 mod steps;
 mod stop_signal;
+mod watched;
 mod weather;
 
 use serde_json::{Value, json};

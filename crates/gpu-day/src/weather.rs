@@ -1,6 +1,7 @@
 //! Training of graph networks: against the CPU, and how long a step takes.
 
 use crate::steps::{How, failure};
+use crate::watched::Watched;
 use fitzroy::Result;
 use fitzroy_device::gpu::work::Math;
 use fitzroy_device::gpu::{Gpu, GpuWork, Places};
@@ -207,7 +208,7 @@ pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
     let problem = problem(archive(&lat, &lon, &levels, 40), task, architecture)?;
     let settings = Settings {
         batch_size: 8,
-        max_steps: Some(how.few(60) as u64),
+        max_steps: Some(how.few(40) as u64),
         log_every: if how.small { 2 } else { 10 },
         validation_frequency: 1000,
         ..Settings::default()
@@ -219,11 +220,20 @@ pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
             device: Some(math),
             ..settings.clone()
         };
-        let outcome = run(on_gpu(places, math)?, &problem, &settings, &folder.0)?;
+        let start = Instant::now();
+        let watched = Watched::new(Box::new(GpuWork::new(Gpu::open(places, 0)?, places)?));
+        let target = Target::Device(Box::new(watched.clone()), math);
+        let outcome = run(target, &problem, &settings, &folder.0)?;
         let name = math.name();
         found.insert(format!("{name}_ms"), json!(1e3 * outcome.step_s.1));
         found.insert(format!("{name}_first_step_s"), json!(outcome.step_s.0));
         found.insert(format!("{name}_last_loss"), json!(outcome.last_loss));
+        found.insert(format!("{name}_data_wait"), json!(outcome.data_wait));
+        let whole = start.elapsed().as_secs_f64();
+        found.insert(format!("{name}_run_s"), json!(whole));
+        for (what, value) in watched.found(if how.small { 1 } else { 5 })? {
+            found.insert(format!("{name}_{what}"), value);
+        }
     }
     Ok(Value::Object(found))
 }
