@@ -32,13 +32,13 @@ impl Writer<'_> {
         self.at(self.learner.places.fixed[what as usize])
     }
 
-    /// Numbers of a record, and nodes, of all samples.
+    /// Numbers of a record, and nodes that are used, of all samples.
     fn record(&self) -> u64 {
-        (self.learner.batch * self.problem.archive.record_len()) as u64
+        self.nodes() * self.problem.archive.channels.len() as u64
     }
 
     fn nodes(&self) -> u64 {
-        (self.learner.batch * self.problem.archive.n_nodes()) as u64
+        (self.learner.batch * self.learner.used.len()) as u64
     }
 
     /// Outputs of all samples.
@@ -53,7 +53,7 @@ impl Writer<'_> {
     }
 
     fn forcing(&self, record: usize) -> u64 {
-        let n = (self.learner.batch * self.problem.archive.n_nodes() * FORCINGS) as u64;
+        let n = self.nodes() * FORCINGS as u64;
         self.truth(self.steps + 2) + 4 * n * record as u64
     }
 

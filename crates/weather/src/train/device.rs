@@ -5,6 +5,7 @@ use super::checkpoint::Checkpoint;
 use super::commands::Writer;
 use super::plan::Settings;
 use super::problem::{LossKind, Problem};
+use super::used::Used;
 use crate::data::{FORCINGS, NEIGHBOURS};
 use fitzroy::Result;
 use fitzroy_device::gpu::work::{Accelerator, Command, List, Math, bytes_of};
@@ -48,7 +49,7 @@ pub fn kernel_text(problem: &Problem, network: &Network, math: Math) -> String {
     };
     let defines = [
         ("CHANNELS", problem.archive.channels.len()),
-        ("NODES", problem.archive.n_nodes()),
+        ("NODES", Used::new(problem).len()),
         ("PLACES", problem.outputs.len()),
         ("TARGETS", problem.targets.len()),
         ("INSIDE", inside(problem)),
@@ -112,8 +113,9 @@ fn indices(values: impl IntoIterator<Item = u32>) -> Vec<u8> {
 }
 
 /// What never changes, as bytes, in the order of [`Fixed`].
-fn fixed(problem: &Problem) -> Vec<Vec<u8>> {
+fn fixed(problem: &Problem, used: &Used) -> Vec<Vec<u8>> {
     let n = &problem.normaliser;
+    let statics = used.parts(&problem.statics.0, problem.statics.1);
     let single = |values: &[f64]| numbers(values.iter().map(|&x| x as f32));
     let threshold = problem.weighting.heavy.1;
     let heavy = n.mean.iter().zip(&n.sd);
@@ -136,7 +138,7 @@ fn fixed(problem: &Problem) -> Vec<Vec<u8>> {
         }
     }
     let mut all = vec![
-        numbers(problem.statics.0.iter().copied()),
+        numbers(statics.flatten().copied()),
         numbers(problem.tendency_scales.iter().copied()),
         single(&n.momentum),
         single(&n.rest_mean),
@@ -144,7 +146,7 @@ fn fixed(problem: &Problem) -> Vec<Vec<u8>> {
         numbers(heavy),
         numbers(problem.node_weights.iter().copied()),
         numbers(problem.channel_weights.iter().copied()),
-        indices(problem.outputs.iter().copied()),
+        indices(used.numbers(&problem.outputs)),
         indices(problem.targets.iter().map(|&t| t as u32)),
         numbers(weights),
         indices(neighbours),
@@ -155,14 +157,14 @@ fn fixed(problem: &Problem) -> Vec<Vec<u8>> {
         problem
             .fed
             .iter()
-            .map(|fed| indices(fed.nodes.iter().copied())),
+            .map(|fed| indices(used.numbers(&fed.nodes))),
     );
     all
 }
 
 impl Places {
-    fn new(problem: &Problem, batch: usize, steps: usize) -> Places {
-        let record = (batch * problem.archive.record_len()) as u64;
+    fn new(problem: &Problem, used: &Used, batch: usize, steps: usize) -> Places {
+        let record = (batch * used.len() * problem.archive.channels.len()) as u64;
         let forcings = match problem.is_forecast() {
             true => (batch * problem.archive.n_nodes() * FORCINGS) as u64,
             false => 0,
@@ -180,7 +182,7 @@ impl Places {
         let slopes = take(4 * (steps as u64 + 2) * record);
         let (change, by_next) = (take(4 * record), take(4 * record));
         let losses = take(8 * LOSSES);
-        let contents = fixed(problem);
+        let contents = fixed(problem, used);
         let fixed = contents.iter().map(|b| take(b.len() as u64)).collect();
         Places {
             bytes: places.bytes,
@@ -205,7 +207,7 @@ pub(super) fn bytes(
     (batch, steps): (usize, usize),
     math: Math,
 ) -> Vec<(&'static str, u64)> {
-    let own = Places::new(problem, batch, steps).bytes;
+    let own = Places::new(problem, &Used::new(problem), batch, steps).bytes;
     OnDevice::bytes(
         network,
         (batch, steps),
@@ -232,6 +234,7 @@ pub(super) struct DeviceLearner {
     pub(super) device: OnDevice,
     pub(super) places: Places,
     pub(super) batch: usize,
+    pub(super) used: Used,
     update: Update,
     lists: HashMap<(Deed, usize), List>,
     /// Batches that were sent.
@@ -255,12 +258,13 @@ impl DeviceLearner {
         let batch = settings.batch_size;
         let text = kernel_text(problem, &network, math);
         let notes = machine.load(&text, &kernel_names(), math)?;
-        let places = Places::new(problem, batch, steps);
+        let used = Used::new(problem);
+        let places = Places::new(problem, &used, batch, steps);
         let (size, averaged) = ((batch, steps), settings.average.is_some());
         let parts = OnDevice::bytes(&network, size, math, averaged, places.bytes);
         let own = places.bytes;
         let device = OnDevice::new(network, size, math, averaged, own, machine.as_mut())?;
-        for (place, bytes) in places.fixed.iter().zip(fixed(problem)) {
+        for (place, bytes) in places.fixed.iter().zip(fixed(problem, &used)) {
             if !bytes.is_empty() {
                 machine.write(device.extra() + place, &[&bytes])?;
             }
@@ -270,6 +274,7 @@ impl DeviceLearner {
             device,
             places,
             batch,
+            used,
             update: Update {
                 adamw: AdamW {
                     weight_decay: settings.weight_decay,
@@ -349,7 +354,13 @@ impl DeviceLearner {
         (header[0], header[1]) = (rate as f32, count as f32);
         // Records go to the machine from where they lie: a batch may have 100 MB.
         let mut parts = vec![bytes_of(&header)];
-        parts.extend(batch.records(&problem.archive).map(bytes_of));
+        let width = problem.archive.channels.len();
+        let records = batch.records(&problem.archive);
+        parts.extend(
+            records
+                .flat_map(|r| self.used.parts(r, width))
+                .map(bytes_of),
+        );
         parts.push(bytes_of(&batch.forcings));
         let place = self.device.extra() + self.places.staging;
         let turn = self.tick % 2 * 4 * self.places.len;

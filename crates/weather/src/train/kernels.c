@@ -1,5 +1,5 @@
 /* Kernels of forecasts: inputs, the step itself, its loss, and the way back. They follow those of
-   networks. CHANNELS, NODES, PLACES (output nodes), TARGETS (output channels), INSIDE (output nodes that
+   networks. CHANNELS, NODES (that are used), PLACES (output nodes), TARGETS (output channels), INSIDE (those that
    are not forced), STATICS, STRIDE (of the linear model; 0: momentum), FORECAST and LOSS_KIND are defined
    before. */
 

@@ -23,6 +23,7 @@ mod schedule;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 pub(crate) mod tests;
+mod used;
 
 pub use batch::{Batch, order};
 pub use beside::{BesideStart, Monitor};
