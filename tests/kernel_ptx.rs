@@ -12,7 +12,7 @@ mod support;
 use fitzroy::fit::sample::MetricKind;
 use fitzroy::model::joint::Joint;
 use fitzroy::run::{CoordinateChoice, Device, Settings, Team};
-use fitzroy_device::gpu::{Compiler, closeness, conformance};
+use fitzroy_device::gpu::{Compiler, Machine, Program, closeness, conformance, idle};
 use fitzroy_ptx::machine::PtxMachine;
 use fitzroy_ptx::run::Order;
 use nvrtc::compiler;
@@ -185,6 +185,60 @@ fn every_operation_has_the_bits_of_the_cpu() {
         let mut machine = PtxMachine::new(Arc::clone(&compiler), arch);
         let off = closeness(&mut machine, 32);
         off.unwrap_or_else(|e| panic!("compute_{arch}: {e}"));
+    }
+}
+
+const JOINS: &str = "
+struct Job {
+    const double *terms;
+    const wide_t *counts;
+    double *out;
+    wide_t n;
+};
+
+ENTRY void advance(const Job *job)
+{
+    for (int k = 0; k < (int)job->n; ++k) {
+        const double by_warp = JOIN_TILES(job->terms, (int)job->counts[k]);
+        const double alone = join_tiles(job->terms, (int)job->counts[k]);
+        if (MEMBER == 0) {
+            job->out[2 * k] = by_warp;
+            job->out[2 * k + 1] = alone;
+        }
+    }
+}
+";
+
+/// A warp joins any number of tiles as one thread does.
+#[test]
+fn tiles_are_joined_by_a_warp_as_by_one_thread() {
+    let Some(compiler) = compiler().map(Arc::new) else {
+        return;
+    };
+    let counts: Vec<u64> = (1..=70)
+        .chain([96, 127, 128, 129, 992, 1023, 1024, 1500])
+        .collect();
+    let terms = (1..1501u64).map(|k| {
+        let digits = (k * 2_654_435_761 % 1_000_003) as f64;
+        digits / 7.0 * 10f64.powi((k % 9) as i32 - 4)
+    });
+    let terms: Vec<u64> = terms.map(f64::to_bits).collect();
+    let mut machine = PtxMachine::new(compiler, 90);
+    let text = JOINS.to_string();
+    machine.load(&Program { text, team: 32 }).unwrap();
+    let mut place = |slot, words: &[u64]| {
+        let at = machine.reserve(slot, words.len()).unwrap();
+        machine.write(at, words).unwrap();
+        at
+    };
+    let mut made = vec![0; 2 * counts.len()];
+    let [terms, at_counts, out] = [place(0, &terms), place(1, &counts), place(2, &made)];
+    let job = place(3, &[terms, at_counts, out, counts.len() as u64]);
+    machine.launch(job, 1, &mut idle).unwrap();
+    machine.read(out, &mut made).unwrap();
+    for (n, pair) in counts.iter().zip(made.chunks(2)) {
+        assert_eq!(pair[0], pair[1], "{n} tiles");
+        assert!(f64::from_bits(pair[0]) > 0.0, "{n} tiles");
     }
 }
 

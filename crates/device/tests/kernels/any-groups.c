@@ -29,12 +29,6 @@ APART double value_and_gradient(const double *q, double *g, double *w,
             s = s + w[41 + j];
         w[341 + k] = s;
     }
-    SYNC();
-    SHARE(g, 17) {
-        const double *p = w + 341 + 8 * g;
-        w[3 + g] = table[301 + g] - table[300 + g] < 16 ? p[0]
-            : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
-    }
     SHARE(k, 64) {
         double s = 0.0;
         if (k < 32) {
@@ -64,6 +58,11 @@ APART double value_and_gradient(const double *q, double *g, double *w,
     const double t16 = t2 * 2.0;
     const double t17 = t15 * t16;
     const double t18 = fma(-t2, t17, fixed_392);
+    SHARE(g, 17) {
+        const double *p = w + 341 + 8 * g;
+        w[3 + g] = table[301 + g] - table[300 + g] < 16 ? p[0]
+            : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
+    }
     SHARE(i, 17) {
         const double t19 = t6 * w[3 + i];
         const double t20 = fma((-1.0), q[1 + i], t19);

@@ -49,7 +49,7 @@ APART double value_and_gradient(const double *q, double *g, double *w,
             w[1503 + k / 8] = s;
     }
     SYNC();
-    const double t9 = join_tiles(w + 1503, 2);
+    const double t9 = JOIN_TILES(w + 1503, 2);
     const double t10 = 0.0 + w[1505];
     const double t11 = q_0 * 1200.0;
     const double t12 = fma(t4, t9, -t11);

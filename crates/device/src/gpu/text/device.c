@@ -64,7 +64,7 @@ FUNCTION double mild_quotient(double a, double b)
    comes out, so that nothing waits for n. */
 #define WHICH(bits, i, from, n, most, condition)                                                 \
     {                                                                                            \
-        const int own = (from) + (int)(threadIdx.x % 32), i = LEAST(own, (most) - 1);            \
+        const int own = (from) + (int)(threadIdx.x % 32), i = own < (n) ? own : (from);          \
         bits |= (bits_t)__ballot_sync(0xffffffffu, (own < (n)) & (condition)) << (from);         \
     }
 
@@ -84,6 +84,36 @@ FUNCTION double join_eight(const double *p, int thread, unsigned all)
 #define JOIN_FOUR(p, n)                                                                           \
     join_eight((p) + 32 * LEAST((int)(threadIdx.x % 32 / 8), (n) - 1), (int)(threadIdx.x % 8), 0xffffffffu)
 #define JOINED(four, p, which) __shfl_sync(0xffffffffu, four, 8 * (which))
+
+/* `join_tiles` by the threads of a warp, all of which have the sum: 32 tiles at a time by pairs, as the tree has
+   them, and what these come to by the tree. One thread alone would wait for its own memory at every tile. */
+APART double join_by_warp(const double *s, int n)
+{
+    const unsigned all = 0xffffffffu;
+    const int lane = (int)(threadIdx.x % 32), whole = n / 32, rest = n % 32;
+    const int last = 32 * whole + lane;
+    double tree[17], total = 0.0, x = s[last < n ? last : n - 1];
+    for (int level = 0; level < 5; ++level) {
+        const double part = __shfl_sync(all, x, (rest >> level & ~1) << level);
+        total = rest >> level & 1 ? total + part : total;
+        x = x + __shfl_xor_sync(all, x, 1 << level);
+    }
+    for (int some = 0; some < whole; ++some) {
+        x = s[32 * some + lane];
+        for (int level = 0; level < 5; ++level)
+            x = x + __shfl_xor_sync(all, x, 1 << level);
+        int level = 0;
+        for (; some >> level & 1; ++level)
+            x = x + tree[level];
+        tree[level] = x;
+    }
+    for (int level = 0; level < 17; ++level)
+        if (whole >> level & 1)
+            total = total + tree[level];
+    return total;
+}
+
+#define JOIN_TILES(s, n) join_by_warp(s, n)
 
 /* All threads of a team, THREAD of TEAM, meet with SYNC(), those of one block, MEMBER of MEMBERS, with
    MEET(). */

@@ -58,6 +58,7 @@ int blocks_of_team = 1;
 #define JOIN_ONE(p) join_lanes(p)
 #define JOIN_FOUR(p, n) 0.0
 #define JOINED(four, p, which) join_lanes((p) + 32 * (which))
+#define JOIN_TILES(s, n) join_tiles(s, n)
 /* All threads of a team meet, or those of one block. */
 #define SYNC() fibers_meet(__LINE__, true)
 #define MEET() fibers_meet(__LINE__, false)

@@ -31,7 +31,7 @@ pub use precision::Precision;
 use precision::Real;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use sums::Total;
+use sums::{Runs, Total};
 
 /// The text of a log density and its gradient, and the numbers that it reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -102,7 +102,7 @@ pub fn emit_in(
     let lower = Lower::new(graph, &order, &outputs);
     let mut writer = Writer::new(&lower, dim, precision);
     for step in &lower.steps {
-        writer.totals_for(step);
+        writer.sums_for(step);
         match step {
             Step::Loop(plan) if plan.n == 1 => writer.single(plan),
             Step::Loop(plan) => writer.many(plan),
@@ -111,7 +111,7 @@ pub fn emit_in(
             Step::Ode(plan) => writer.ode(plan),
         }
     }
-    writer.write_totals();
+    writer.write_sums();
     let starts: Vec<usize> = slopes.iter().map(|s| s.0).collect();
     writer.results(&lower, &order, &outputs, &starts, dim);
     Ok(writer.finish(dim))
@@ -131,8 +131,9 @@ struct Writer<'a> {
     n_loops_met: usize,
     /// Arrays that are a parameter with its sign turned, by their address: that of the parameter.
     turned: HashMap<usize, Loc>,
-    /// Sums that wait until one of them is needed.
+    /// Sums that wait until one of their kind is needed.
     totals: Vec<Total>,
+    runs: Vec<Runs>,
     arrays: Arrays,
     /// Whether differential equations are solved.
     has_odes: bool,
@@ -163,6 +164,7 @@ impl<'a> Writer<'a> {
             n_loops_met: 0,
             turned: HashMap::new(),
             totals: Vec::new(),
+            runs: Vec::new(),
             arrays: Arrays::new(lower, precision),
             has_odes: false,
             has_matrices: false,

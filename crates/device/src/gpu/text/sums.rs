@@ -38,6 +38,18 @@ pub(super) struct Total {
     to: usize,
 }
 
+/// Sums of long runs whose parts nothing has asked to be joined yet: they are joined with others, so that the
+/// team meets once for all of them.
+pub(super) struct Runs {
+    /// Eight for each run.
+    parts: Place,
+    /// Where the CPU keeps the sums.
+    to: usize,
+    len: usize,
+    /// The first row of run `g`, and the one behind its last.
+    rows: [String; 2],
+}
+
 /// Terms of a sum whose loads may all be under way at once.
 const MOST_AT_ONCE: usize = 16;
 
@@ -141,9 +153,6 @@ impl Writer<'_> {
                 Reduction::Total { terms, total } => {
                     let (n, to) = (turn.plan.n, total);
                     self.totals.push(Total { terms, n, to });
-                    if self.is_crowded() {
-                        self.write_totals();
-                    }
                 }
                 Reduction::Groups {
                     term,
@@ -172,9 +181,9 @@ impl Writer<'_> {
     }
 
     /// Writes the sums that wait, where `step` reads one of them.
-    pub(super) fn totals_for(&mut self, step: &Step) {
-        let reads = |at: usize| {
-            let is = |loc: &Loc| loc.arena == Arena::Work && loc.at == at;
+    pub(super) fn sums_for(&mut self, step: &Step) {
+        let reads = |at: usize, len: usize| {
+            let is = |loc: &Loc| loc.arena == Arena::Work && (at..at + len).contains(&loc.at);
             match step {
                 Step::Loop(plan) => plan.code.iter().any(|c| c.from.iter().flatten().any(is)),
                 Step::Kernel(plan) => plan.inputs.iter().any(|(loc, _)| is(loc)),
@@ -182,8 +191,46 @@ impl Writer<'_> {
                 Step::Ode(plan) => plan.inputs.iter().any(|(loc, _)| is(loc)),
             }
         };
-        if self.totals.iter().any(|total| reads(total.to)) {
+        if self.totals.iter().any(|total| reads(total.to, 1)) {
             self.write_totals();
+        }
+        if self.runs.iter().any(|runs| reads(runs.to, runs.len)) {
+            self.write_runs();
+        }
+    }
+
+    /// Writes all sums that wait.
+    pub(super) fn write_sums(&mut self) {
+        self.write_totals();
+        self.write_runs();
+    }
+
+    /// Joins the parts of all sums of long runs that wait, each of which has one owner.
+    fn write_runs(&mut self) {
+        let all = std::mem::take(&mut self.runs);
+        for runs in &all {
+            self.arrays
+                .read_place(runs.parts, 8 * runs.len, Access::Any);
+        }
+        self.step("");
+        for Runs {
+            parts,
+            to,
+            len,
+            rows: [first, end],
+        } in all
+        {
+            let (whole, real) = (format!("{end} - {first} < {SHORT_RUN}"), parts.real.name());
+            let to = self.arrays.place(to);
+            self.step(&format!(
+                "    SHARE(g, {len}) {{\n        \
+                 const {real} *p = {} + {} + 8 * g;\n        {} = {whole} ? p[0]\n            \
+                 : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));\n    }}\n",
+                parts.real.memory(),
+                parts.at,
+                array(to, "g")
+            ));
+            self.arrays.wrote(to, len, Access::Along);
         }
     }
 
@@ -212,7 +259,7 @@ impl Writer<'_> {
             let sum = match (&joined, tiles(total)) {
                 (Joined::Values(values), _) => format!("0.0 + {}", values[before]),
                 (Joined::At(at), 1) => format!("0.0 + w[{}]", at + before),
-                (Joined::At(at), n) => format!("join_tiles(w + {}, {n})", at + before),
+                (Joined::At(at), n) => format!("JOIN_TILES(w + {}, {n})", at + before),
             };
             before += tiles(total);
             let name = self.name();
@@ -360,11 +407,14 @@ impl Writer<'_> {
         }
         let sums = self.tile_sums(partials, all);
         self.step(&format!(
-            "    SHARE(c, {columns})\n        {} = join_tiles(w + {} + c * {tiles}, {tiles});\n",
-            array(place, "c"),
-            sums.at
+            "    SHARE(k, {}) {{\n        \
+             const double s = JOIN_TILES(w + {} + k / 32 * {tiles}, {tiles});\n        \
+             if (k % 32 == 0)\n            {} = s;\n    }}\n",
+            32 * columns,
+            sums.at,
+            array(place, "k / 32")
         ));
-        self.arrays.wrote(place, columns, Access::Along);
+        self.arrays.wrote(place, columns, Access::Any);
     }
 
     /// `s`, the sum of `x` over a loop with this head. Beyond 64 terms a sum in `float` is moved to
@@ -399,7 +449,7 @@ impl Writer<'_> {
         let most = counts.iter().max().copied().unwrap_or(0);
         let (first, end, step) = (&rows.first, &rows.end, rows.step);
         if by_runs && most >= SHORT_RUN {
-            return self.long_runs(place, len, [first, end], &x, most);
+            return self.long_runs(plan.total, len, [first, end], &x, most);
         }
         let (sum, body) = if own {
             (String::new(), format!("0.0{} + {x}", self.real.suffix()))
@@ -414,9 +464,9 @@ impl Writer<'_> {
         self.arrays.wrote(place, len, Access::Along);
     }
 
-    /// Sums of runs of up to `most` rows, the long ones in eight parts. Rows of a run stand
-    /// together, so the step is 1.
-    fn long_runs(&mut self, to: Place, len: usize, rows: [&str; 2], x: &str, most: usize) {
+    /// Sums of runs of up to `most` rows, the long ones in eight parts, which are joined with others. Rows of a
+    /// run stand together, so the step is 1.
+    fn long_runs(&mut self, total: usize, len: usize, rows: [&str; 2], x: &str, most: usize) {
         let [first, end] = rows;
         let parts = self.arrays.reserve(8 * len, self.real);
         let head = format!(
@@ -430,17 +480,12 @@ impl Writer<'_> {
             array(parts, "k")
         ));
         self.arrays.wrote(parts, 8 * len, Access::Along);
-        self.arrays.read_place(parts, 8 * len, Access::Any);
-        let (whole, real) = (format!("{end} - {first} < {SHORT_RUN}"), self.real.name());
-        self.step(&format!(
-            "    SHARE(g, {len}) {{\n        \
-             const {real} *p = {} + {} + 8 * g;\n        {} = {whole} ? p[0]\n            \
-             : ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));\n    }}\n",
-            parts.real.memory(),
-            parts.at,
-            array(to, "g")
-        ));
-        self.arrays.wrote(to, len, Access::Along);
+        self.runs.push(Runs {
+            parts,
+            to: total,
+            len,
+            rows: [first.into(), end.into()],
+        });
     }
 
     /// The sums of a loop over one element, which every thread knows.
