@@ -37,6 +37,25 @@ pub(crate) struct Window {
 const USEFUL_OFFSET: i64 = 4;
 
 impl Window {
+    /// Forgets all draws, and keeps their memory for those to come.
+    pub(crate) fn clear(&mut self) {
+        let Window {
+            mut positions,
+            mut gradients,
+            mut log_densities,
+            ..
+        } = std::mem::take(self);
+        for numbers in [&mut positions, &mut gradients, &mut log_densities] {
+            numbers.clear();
+        }
+        *self = Window {
+            positions,
+            gradients,
+            log_densities,
+            ..Window::default()
+        };
+    }
+
     fn learn(&mut self, dim: usize, space: &Workspace, (diverged, held): (bool, bool)) {
         let draw = &space.candidate;
         let counts = diverged && self.log_densities.len() >= SEARCHING;

@@ -336,19 +336,33 @@ fn learnt(
 /// The present window becomes the previous one.
 fn next_window<T>(chain: &mut Chain<T>) {
     chain.windows.swap(0, 1);
-    chain.windows[0] = Window::default();
+    chain.windows[0].clear();
 }
 
-/// Positions and gradients of both windows of all chains that are not stuck.
-fn pool_windows<T>(chains: &[Chain<T>]) -> (Vec<f64>, Vec<f64>) {
-    let (mut positions, mut gradients) = (Vec::new(), Vec::new());
-    for chain in chains.iter().filter(|c| c.stuck == 0) {
-        for window in &chain.windows {
-            positions.extend_from_slice(&window.positions);
-            gradients.extend_from_slice(&window.gradients);
+/// Draws that an estimate uses, at most: as many, or so many times the coordinates. Few chains never have
+/// more; of a thousand chains the others would only cost time.
+const MOST_POOLED: usize = 16_384;
+const MOST_POOLED_PER_COORDINATE: usize = 16;
+
+/// Positions and gradients of both windows of all chains that are not stuck; of very many draws every second,
+/// third or so.
+fn pool_windows<T: Target>(chains: &[Chain<T>]) -> (Vec<f64>, Vec<f64>) {
+    let dim = chains[0].target.dim().max(1);
+    let free = || chains.iter().filter(|c| c.stuck == 0);
+    let windows = || free().flat_map(|chain| &chain.windows);
+    let n: usize = windows().map(|w| w.positions.len() / dim).sum();
+    let every = n
+        .div_ceil(MOST_POOLED.max(MOST_POOLED_PER_COORDINATE * dim))
+        .max(1);
+    let pooled = |rows: fn(&Window) -> &[f64]| {
+        let mut pooled = Vec::with_capacity(n.div_ceil(every) * dim);
+        let rows = windows().flat_map(|w| rows(w).chunks_exact(dim));
+        for row in rows.step_by(every) {
+            pooled.extend_from_slice(row);
         }
-    }
-    (positions, gradients)
+        pooled
+    };
+    (pooled(|w| &w.positions), pooled(|w| &w.gradients))
 }
 
 /// Offers the posterior a change of coordinates and carries it out. Whether there was one.
