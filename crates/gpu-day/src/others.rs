@@ -13,6 +13,9 @@ use std::process::Command;
 /// The script of the peer.
 const PEER: &str = include_str!("../../../benches/peers/gpu_numpyro.py");
 
+/// Seconds that it may take, about: compilation takes most of them.
+const PEER_S: &str = "60";
+
 /// What was measured of samplers on a CPU.
 const ON_CPU: &str = include_str!("../../../benches/results/2026-11-23-sampling.json");
 
@@ -45,7 +48,14 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
         .arg(&script)
         .arg(&data)
         .args([
-            "--chains", &words[0], "--tune", &words[1], "--draws", &words[2],
+            "--chains",
+            &words[0],
+            "--tune",
+            &words[1],
+            "--draws",
+            &words[2],
+            "--seconds",
+            PEER_S,
         ])
         .output();
     // What cannot be removed lies in the folder for temporary files.
@@ -72,11 +82,11 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
 
 /// The steps `peers` and `peers-1024`.
 pub(crate) fn peers(places: &Places, how: &How<'_>) -> Result<Value> {
-    peer(places, how.peers, 4, how.few(300))
+    peer(places, how.peers, 4, how.few(100))
 }
 
 pub(crate) fn peers_many(places: &Places, how: &How<'_>) -> Result<Value> {
-    peer(places, how.peers, 1024, how.few(100))
+    peer(places, how.peers, 1024, how.few(50))
 }
 
 /// NVIDIA's checkers of memory, races and barriers on a short run, where they are installed.

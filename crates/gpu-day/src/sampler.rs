@@ -268,7 +268,8 @@ pub(crate) fn stop(places: &Places) -> Result<Value> {
             told.store(true, Ordering::Relaxed);
         });
         let start = Instant::now();
-        let counts = [64, 1000, 1_000_000];
+        // More chains make gigabytes of draws in the meantime, which take their time to be collected.
+        let counts = [8, 1000, 1_000_000];
         let ran = sampled_in(&M2_WHOLE, device, Precision::F64, counts, &told);
         (start.elapsed(), ran)
     });
@@ -285,7 +286,7 @@ pub(crate) fn repeat(places: &Places, how: &How<'_>) -> Result<Value> {
     let mut times = Vec::new();
     let mut first = Vec::new();
     for k in 0..5 {
-        let (outcome, _) = sampled(&M1_WHOLE, on_gpu(places)?, 64, how.few(200), how.few(1000))?;
+        let (outcome, _) = sampled(&M1_WHOLE, on_gpu(places)?, 64, how.few(200), how.few(5000))?;
         times.push(outcome.timing.sampling);
         let made = draws(&outcome);
         if k > 0 {
