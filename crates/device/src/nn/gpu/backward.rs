@@ -1,7 +1,7 @@
 //! A network as a list of kernels and products: backward.
 
 use super::super::block::{Block, Index, Lookup, Role};
-use super::layout::pieces;
+use super::layout::{SUMMED, pieces};
 use super::record::{Recorder, row_teams, teams};
 
 impl Recorder<'_> {
@@ -53,14 +53,26 @@ impl Recorder<'_> {
         (len * samples) as u64
     }
 
-    /// gradient from `to` on += sums over pieces of `width` numbers.
-    fn reduce(&mut self, n_pieces: u64, width: u64, to: usize) {
-        let words = [
-            self.at(self.layout.partial),
-            n_pieces,
-            width,
-            self.gradient(to),
-        ];
+    /// A place for `n_pieces` rows of `width` numbers, whose sums [`Self::reduce`] adds to the gradient
+    /// from `to` on.
+    fn partial(&mut self, n_pieces: u64, width: u64, to: usize) -> u64 {
+        if self.sums.arrays.len() == SUMMED {
+            self.reduce();
+        }
+        let (first, each) = self.layout.partial;
+        let place = self.at(first + each * self.sums.arrays.len() as u64);
+        let to = self.gradient(to);
+        self.sums.n_rows = n_pieces;
+        self.sums.arrays.push([place, width, to]);
+        place
+    }
+
+    /// Adds all that was summed by pieces to the gradient.
+    fn reduce(&mut self) {
+        let arrays = std::mem::take(&mut self.sums.arrays);
+        let width = arrays.iter().map(|array| array[1]).sum();
+        let mut words = vec![self.sums.n_rows];
+        words.extend(arrays.into_iter().flatten());
         self.launch("reduce", width, &words);
     }
 
@@ -74,11 +86,12 @@ impl Recorder<'_> {
     ) {
         let (each, n_pieces) = pieces(rows);
         let pack = self.pack(n, Some(bias));
+        let partial = self.partial(n_pieces, n as u64, bias);
         let words = [
             g,
             z,
             self.at(self.layout.activation),
-            self.at(self.layout.partial),
+            partial,
             rows,
             n as u64,
             each,
@@ -87,7 +100,6 @@ impl Recorder<'_> {
         ];
         let n_teams = n_pieces * (n as u64).div_ceil(32 * pack);
         self.launch("silu_back", n_teams, &words);
-        self.reduce(n_pieces, n as u64, bias);
     }
 
     /// The slope by a block's last layer.
@@ -110,6 +122,8 @@ impl Recorder<'_> {
                 self.network.edges[edges].by_receiver.len() as u64 - 1,
             )
         });
+        // Bias, scale and shift stand one after the other among the parameters.
+        let partial = self.partial(n_pieces, 3 * last.n as u64, last.b);
         let words = [
             slope,
             table,
@@ -119,14 +133,12 @@ impl Recorder<'_> {
             rstd,
             self.parameter(gamma),
             g,
-            self.at(self.layout.partial),
+            partial,
             rows,
             block.rows as u64,
             each,
         ];
         self.launch("norm_back", n_pieces, &words);
-        // Bias, scale and shift stand one after the other among the parameters.
-        self.reduce(n_pieces, 3 * last.n as u64, last.b);
     }
 
     fn block_backward(&mut self, block: &Block, step: usize, input_slope: bool) {
@@ -180,6 +192,7 @@ impl Recorder<'_> {
         for lookup in &block.lookups {
             self.source_backward(block, lookup, g, step);
         }
+        self.reduce();
     }
 
     /// Sums of g at the rows that are looked up, then the products there.

@@ -341,17 +341,30 @@ KERNEL(silu_back)
         silu_slopes<1>(words, team);
 }
 
-/* to 4 += sums of the columns of 1: pieces 2, width 3; a team to a column. */
+/* Sums of columns, added to what stands there, of up to six arrays with 1 rows: from 2 on array, width (0 ends
+   them) and where the sums are added; a team to a column. */
 KERNEL(reduce)
 {
     TEAM_OR_LEAVE();
+    const float *from = 0;
+    float *to = 0;
+    long long column = team, width = 0;
+#pragma unroll
+    for (int k = 2; k < 20; k += 3) {
+        if (column >= 0 && column < COUNT(k + 1)) {
+            width = COUNT(k + 1);
+            from = AT(const float, k) + column;
+            to = AT(float, k + 2) + column;
+        }
+        column -= COUNT(k + 1);
+    }
     float sum = 0.0f;
 #pragma unroll 8
-    for (long long piece = THREAD; piece < COUNT(2); piece += TEAM)
-        sum += AT(const float, 1)[piece * COUNT(3) + team];
+    for (long long piece = THREAD; piece < COUNT(1); piece += TEAM)
+        sum += from[piece * width];
     sum = team_sum(sum);
     if (THREAD == 0)
-        AT(float, 4)[team] += sum;
+        *to += sum;
 }
 
 /* to 4 = sums of the rows of g 1 that look a row up: starts 2 and ids 3 (both 0: its own number; ids

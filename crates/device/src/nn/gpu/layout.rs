@@ -10,6 +10,8 @@ const BORDER: u64 = 256;
 /// Teams that sum columns, at most, and rows that one of them sums, at least.
 pub(super) const PIECES: u64 = 3072;
 const PIECE: u64 = 8;
+/// Arrays whose columns are summed at a time, at most.
+pub(super) const SUMMED: usize = 6;
 /// Teams that sum squares.
 pub(super) const SQUARES: u64 = 1024;
 
@@ -63,7 +65,8 @@ pub(super) struct Layout {
     pub(super) slopes: [u64; 2],
     /// Sums at what is looked up.
     pub(super) sums: u64,
-    pub(super) partial: u64,
+    /// Places for arrays whose columns are summed, and the bytes of each.
+    pub(super) partial: (u64, u64),
     /// For blocks that keep nothing.
     pub(super) pre: Vec<u64>,
     pub(super) x: u64,
@@ -246,7 +249,8 @@ impl Layout {
         self.activation = taker.take(width * activation);
         self.slopes = [(); 2].map(|()| taker.take(width * widest));
         self.sums = taker.take(width * sums);
-        self.partial = taker.take(4 * partial);
+        let each = (4 * partial).next_multiple_of(BORDER);
+        self.partial = (taker.take(each * SUMMED as u64), each);
         self.pre = pre.iter().map(|n| taker.take(width * n)).collect();
         self.x = taker.take(width * x);
         self.rstd = taker.take(4 * tallest);

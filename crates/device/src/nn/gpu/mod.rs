@@ -15,7 +15,7 @@ use super::optimiser::AdamW;
 use crate::gpu::work::{Accelerator, Command, Math};
 use fitzroy_graph::Result;
 use layout::{Layout, SQUARES};
-use record::{Recorder, teams};
+use record::{Recorder, Sums, teams};
 
 /// The kernels as text, after the words of a machine and `#define`s of `WORK16` and `NORM`.
 pub const KERNELS: &str = concat!(
@@ -169,6 +169,7 @@ impl OnDevice {
             layout: &self.layout,
             base: self.base,
             commands,
+            sums: Sums::default(),
         });
     }
 

@@ -17,6 +17,16 @@ pub(super) struct Recorder<'a> {
     pub(super) layout: &'a Layout,
     pub(super) base: u64,
     pub(super) commands: &'a mut Vec<Command>,
+    /// What [`Self::reduce`] will do.
+    pub(super) sums: Sums,
+}
+
+/// Arrays of as many rows each whose columns are still to be summed: address, width, and where the sums
+/// are added.
+#[derive(Default)]
+pub(super) struct Sums {
+    pub(super) n_rows: u64,
+    pub(super) arrays: Vec<[u64; 3]>,
 }
 
 /// Teams for `n` numbers.
