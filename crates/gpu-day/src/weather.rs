@@ -208,8 +208,8 @@ pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
     let problem = problem(archive(&lat, &lon, &levels, 40), task, architecture)?;
     let settings = Settings {
         batch_size: 8,
-        max_steps: Some(how.few(40) as u64),
-        log_every: if how.small { 2 } else { 10 },
+        max_steps: Some(how.few(24) as u64),
+        log_every: if how.small { 2 } else { 8 },
         validation_frequency: 1000,
         ..Settings::default()
     };
@@ -231,7 +231,7 @@ pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
         found.insert(format!("{name}_data_wait"), json!(outcome.data_wait));
         let whole = start.elapsed().as_secs_f64();
         found.insert(format!("{name}_run_s"), json!(whole));
-        for (what, value) in watched.found(if how.small { 1 } else { 5 })? {
+        for (what, value) in watched.found(if how.small { 1 } else { 2 })? {
             found.insert(format!("{name}_{what}"), value);
         }
     }
