@@ -121,6 +121,7 @@ mod tree;
 mod until;
 mod vector;
 mod warmup;
+mod windows;
 
 pub use blocks::{Block, Blocks, Next};
 pub use checkpoint::Checkpoint;

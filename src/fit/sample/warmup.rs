@@ -1,7 +1,7 @@
 //! Warm-up: windows at whose ends all chains meet, and metric, step size and coordinates change.
 
 use super::blocks::Pacer;
-use super::chain::{Chain, Window};
+use super::chain::Chain;
 use super::estimate::{self, Wish};
 use super::flights::{self, FIRST_FLIGHT};
 use super::independence::{self, Independence, Proposal, Scratch};
@@ -16,6 +16,7 @@ use super::step_size::median;
 use super::strictness;
 use super::trajectory::Point;
 use super::vector::{self, Vector};
+use super::windows::{pool_windows, recoordinate};
 use super::{Adapt, MetricKind, Phase, Posterior, Sampler, Stream, Target, normals};
 use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
@@ -337,79 +338,6 @@ fn learnt(
 fn next_window<T>(chain: &mut Chain<T>) {
     chain.windows.swap(0, 1);
     chain.windows[0].clear();
-}
-
-/// Draws that an estimate uses, at most: as many, or so many times the coordinates. Few chains never have
-/// more; of a thousand chains the others would only cost time.
-const MOST_POOLED: usize = 16_384;
-const MOST_POOLED_PER_COORDINATE: usize = 16;
-
-/// Positions and gradients of both windows of all chains that are not stuck; of very many draws every second,
-/// third or so.
-fn pool_windows<T: Target>(chains: &[Chain<T>]) -> (Vec<f64>, Vec<f64>) {
-    let dim = chains[0].target.dim().max(1);
-    let free = || chains.iter().filter(|c| c.stuck == 0);
-    let windows = || free().flat_map(|chain| &chain.windows);
-    let n: usize = windows().map(|w| w.positions.len() / dim).sum();
-    let every = n
-        .div_ceil(MOST_POOLED.max(MOST_POOLED_PER_COORDINATE * dim))
-        .max(1);
-    let pooled = |rows: fn(&Window) -> &[f64]| {
-        let mut pooled = Vec::with_capacity(n.div_ceil(every) * dim);
-        let rows = windows().flat_map(|w| rows(w).chunks_exact(dim));
-        for row in rows.step_by(every) {
-            pooled.extend_from_slice(row);
-        }
-        pooled
-    };
-    (pooled(|w| &w.positions), pooled(|w| &w.gradients))
-}
-
-/// Offers the posterior a change of coordinates and carries it out. Whether there was one.
-fn recoordinate<P: Posterior>(
-    posterior: &mut P,
-    chains: &mut [Chain<P::Target>],
-    session: &Session<'_>,
-    last: bool,
-) -> bool {
-    let (positions, gradients) = pool_windows(chains);
-    let Some(map) = posterior.recoordinate(&positions, &gradients, last) else {
-        return false;
-    };
-    let dim = posterior.dim();
-    for chain in chains.iter_mut() {
-        chain.target = posterior.target();
-        // The centre was one of the coordinates before.
-        if chain.metric.rotates() {
-            chain.metric = Arc::new(chain.metric.straight());
-        }
-    }
-    session.threads.run_all(chains, |chain| {
-        let point = &mut chain.space.candidate;
-        map(&mut point.position.as_flattened_mut()[..dim]);
-        point.evaluate(&mut chain.target);
-        chain.gradients += 1;
-        if let Some(kept) = &mut chain.warmup {
-            kept.positions.chunks_exact_mut(dim).for_each(&map);
-        }
-        for window in &mut chain.windows {
-            let Window {
-                positions,
-                gradients,
-                ..
-            } = window;
-            let rows = positions
-                .chunks_exact_mut(dim)
-                .zip(gradients.chunks_exact_mut(dim));
-            for (position, gradient) in rows {
-                map(position);
-                chain.target.value_and_gradient(position, gradient);
-                chain.gradients += 1;
-            }
-        }
-        Progress::Done
-    });
-    true
 }
 
 /// Leaves out chains that lie far below the others, and restarts those that did so twice.

@@ -1,0 +1,201 @@
+//! The draws of the warm-up's windows: pooled for estimates, and taken along to other coordinates.
+
+use super::chain::{Chain, Window};
+use super::pool::Progress;
+use super::run::Session;
+use super::{CoordinateMap, Posterior, Target};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Draws that an estimate uses, at most: as many, or so many times the coordinates. Few chains never have
+/// more; of a thousand chains the others would only cost time.
+const MOST_POOLED: usize = 16_384;
+const MOST_POOLED_PER_COORDINATE: usize = 16;
+
+/// Positions and gradients of both windows of all chains that are not stuck; of very many draws every second,
+/// third or so.
+pub(super) fn pool_windows<T: Target>(chains: &[Chain<T>]) -> (Vec<f64>, Vec<f64>) {
+    let dim = chains[0].target.dim().max(1);
+    let free = || chains.iter().filter(|c| c.stuck == 0);
+    let windows = || free().flat_map(|chain| &chain.windows);
+    let n: usize = windows().map(|w| w.positions.len() / dim).sum();
+    let every = n
+        .div_ceil(MOST_POOLED.max(MOST_POOLED_PER_COORDINATE * dim))
+        .max(1);
+    let pooled = |rows: fn(&Window) -> &[f64]| {
+        let mut pooled = Vec::with_capacity(n.div_ceil(every) * dim);
+        let rows = windows().flat_map(|w| rows(w).chunks_exact(dim));
+        for row in rows.step_by(every) {
+            pooled.extend_from_slice(row);
+        }
+        pooled
+    };
+    (pooled(|w| &w.positions), pooled(|w| &w.gradients))
+}
+
+/// Offers the posterior a change of coordinates and carries it out. Whether there was one.
+pub(super) fn recoordinate<P: Posterior>(
+    posterior: &mut P,
+    chains: &mut [Chain<P::Target>],
+    session: &Session<'_>,
+    last: bool,
+) -> bool {
+    let (positions, gradients) = pool_windows(chains);
+    let Some(map) = posterior.recoordinate(&positions, &gradients, last) else {
+        return false;
+    };
+    let dim = posterior.dim();
+    for chain in chains.iter_mut() {
+        chain.target = posterior.target();
+        // The centre was one of the coordinates before.
+        if chain.metric.rotates() {
+            chain.metric = Arc::new(chain.metric.straight());
+        }
+    }
+    let n: usize = chains.iter().map(|c| rows_of(c, dim)).sum();
+    let is_heavy = n as f64 * posterior.gradient_cost() > HEAVY;
+    session.threads.run_all(chains, |chain| {
+        let point = &mut chain.space.candidate;
+        map(&mut point.position.as_flattened_mut()[..dim]);
+        point.evaluate(&mut chain.target);
+        chain.gradients += 1 + rows_of(chain, dim) as u64;
+        if let Some(kept) = &mut chain.warmup {
+            kept.positions.chunks_exact_mut(dim).for_each(&map);
+        }
+        if !is_heavy {
+            let Chain {
+                windows, target, ..
+            } = chain;
+            rows(windows, dim).for_each(|row| move_row(row, &map, target));
+        }
+        Progress::Done
+    });
+    if is_heavy {
+        move_apart(posterior, chains, session.settings.threads, &map);
+    }
+    true
+}
+
+/// Operations from which on it pays to start threads, of which there may be more than chains.
+const HEAVY: f64 = 1e8;
+
+/// A position and the slopes there.
+type Row<'w> = (&'w mut [f64], &'w mut [f64]);
+
+/// How many draws the windows of a chain hold.
+fn rows_of<T>(chain: &Chain<T>, dim: usize) -> usize {
+    let rows = chain.windows.iter().map(|w| w.positions.len() / dim.max(1));
+    rows.sum()
+}
+
+fn rows(windows: &mut [Window], dim: usize) -> impl Iterator<Item = Row<'_>> {
+    windows.iter_mut().flat_map(move |window| {
+        let positions = window.positions.chunks_exact_mut(dim);
+        positions.zip(window.gradients.chunks_exact_mut(dim))
+    })
+}
+
+fn move_row((position, gradient): Row<'_>, map: &CoordinateMap, target: &mut impl Target) {
+    map(position);
+    target.value_and_gradient(position, gradient);
+}
+
+/// Moves the draws of all windows on `threads` threads, each with an evaluator of its own.
+fn move_apart<P: Posterior>(
+    posterior: &P,
+    chains: &mut [Chain<P::Target>],
+    threads: usize,
+    map: &CoordinateMap,
+) {
+    let dim = posterior.dim();
+    let windows = chains.iter_mut().map(|chain| &mut chain.windows[..]);
+    let all = Mutex::new(windows.flat_map(|windows| rows(windows, dim)));
+    let next = || all.lock().unwrap_or_else(PoisonError::into_inner).next();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut target = posterior.target();
+                while let Some(row) = next() {
+                    move_row(row, map, &mut target);
+                }
+            });
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::sample::targets::Known;
+    use crate::fit::sample::{Settings, Stream};
+
+    const TARGET: Known = Known::Waves {
+        dim: 2,
+        count: 1,
+        sd: 1.0,
+    };
+
+    /// A chain whose windows hold `n` draws each, numbered from `first` on.
+    fn chain(first: usize, n: usize) -> Chain<Known> {
+        let stream = Stream {
+            seed: 0,
+            stream: 0,
+            chain: 0,
+        };
+        let mut chain = Chain::new(0, stream, TARGET, &Settings::default());
+        for (k, window) in chain.windows.iter_mut().enumerate() {
+            let numbers = (0..n).map(|i| (first + k * n + i) as f64);
+            window.positions = numbers.flat_map(|x| [x, -x]).collect();
+            window.gradients = window.positions.iter().map(|x| 10.0 * x).collect();
+        }
+        chain
+    }
+
+    #[test]
+    fn all_of_few_draws_are_pooled_and_every_so_many_of_many() {
+        let chains = [chain(0, 300), chain(600, 300)];
+        let (positions, gradients) = pool_windows(&chains);
+        let firsts: Vec<f64> = positions.chunks_exact(2).map(|row| row[0]).collect();
+        assert_eq!(firsts, (0..1200).map(|i| i as f64).collect::<Vec<_>>());
+        assert!(
+            positions
+                .iter()
+                .zip(&gradients)
+                .all(|(x, g)| *g == 10.0 * x)
+        );
+        let mut chains: Vec<_> = (0..10).map(|k| chain(k * 4000, 2000)).collect();
+        chains[3].stuck = 1;
+        let (positions, gradients) = pool_windows(&chains);
+        // 36,000 draws: every third.
+        assert_eq!(positions.len(), 2 * 12_000);
+        assert_eq!(positions[..6], [0.0, -0.0, 3.0, -3.0, 6.0, -6.0]);
+        assert!(
+            positions
+                .iter()
+                .zip(&gradients)
+                .all(|(x, g)| *g == 10.0 * x)
+        );
+        assert!(!positions.contains(&12_000.0) && positions.contains(&16_003.0));
+    }
+
+    #[test]
+    fn draws_are_moved_alike_on_any_number_of_threads() {
+        let map: CoordinateMap = Box::new(|position| position.iter_mut().for_each(|x| *x *= 0.01));
+        let mut alone = [chain(0, 70), chain(140, 70)];
+        for Chain {
+            windows, target, ..
+        } in &mut alone
+        {
+            rows(windows, 2).for_each(|row| move_row(row, &map, target));
+        }
+        for threads in [1, 2, 5] {
+            let mut chains = [chain(0, 70), chain(140, 70)];
+            move_apart(&TARGET, &mut chains, threads, &map);
+            for (a, b) in chains.iter().zip(&alone) {
+                for (a, b) in a.windows.iter().zip(&b.windows) {
+                    assert_eq!(a.positions, b.positions);
+                    assert_eq!(a.gradients, b.gradients);
+                }
+            }
+        }
+    }
+}
