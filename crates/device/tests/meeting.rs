@@ -30,6 +30,10 @@ static double __shfl_xor_sync(unsigned, double own, int)
 {
     return own;
 }
+static double __shfl_sync(unsigned, double own, int)
+{
+    return own;
+}
 static long long __double_as_longlong(double);
 static double __longlong_as_double(long long);
 #define TEAM 768
