@@ -40,20 +40,16 @@ impl Window {
     /// Forgets all draws, and keeps their memory for those to come.
     pub(crate) fn clear(&mut self) {
         let Window {
-            mut positions,
-            mut gradients,
-            mut log_densities,
-            ..
-        } = std::mem::take(self);
-        for numbers in [&mut positions, &mut gradients, &mut log_densities] {
-            numbers.clear();
-        }
-        *self = Window {
             positions,
             gradients,
             log_densities,
-            ..Window::default()
-        };
+            divergences,
+            held,
+        } = self;
+        for numbers in [positions, gradients, log_densities] {
+            numbers.clear();
+        }
+        (*divergences, *held) = (0, [0; 2]);
     }
 
     fn learn(&mut self, dim: usize, space: &Workspace, (diverged, held): (bool, bool)) {

@@ -134,10 +134,7 @@ KERNEL(forecast)
 KERNEL(sum_losses)
 {
     TEAM_OR_LEAVE();
-    double sum = 0.0;
-    for (long long i = THREAD; i < COUNT(2); i += TEAM)
-        sum += AT(const double, 1)[i];
-    sum = team_sum(sum);
+    const double sum = sum_of_teams(AT(const double, 1), COUNT(2));
     if (THREAD != 0)
         return;
     const double count = AT(const float, 5)[1], loss = sum / (count * INSIDE * TARGETS);

@@ -955,9 +955,9 @@ FUNCTION bool grow_subtree(Chain *chain, Tree *tree, Dice *dice, unsigned leaves
         const double energy = 0.5 * fold_eight(chain->sums) - chain->log_density;
         const double log_weight = chain->sums[ENERGY_START] - energy;
         bits_t turned = 0;
-        WHICH(turned, i, 0, n_spans, MOST_SPANS, turns(chain->sums + 16 + 16 * i));
+        WHICH(turned, i, 0, n_spans, turns(chain->sums + 16 + 16 * i));
         if (MOST_SPANS > 32)
-            WHICH(turned, i, 32, n_spans, MOST_SPANS, turns(chain->sums + 16 + 16 * i));
+            WHICH(turned, i, 32, n_spans, turns(chain->sums + 16 + 16 * i));
         if (fabs(log_weight) > fabs(tree->max_energy_error))
             tree->max_energy_error = -log_weight;
         weigh(tree, weight);

@@ -60,9 +60,9 @@ FUNCTION double mild_quotient(double a, double b)
 #define HELD(first, second, of_second, at) __shfl_sync(0xffffffffu, (of_second) ? (second)[0] : (first)[0], at)
 
 /* Sets bit i of `bits` where the condition holds, for the 32 numbers i < n from `from` on: every warp finds
-   out for itself, each of its threads for another i. The condition can be looked at for all i < most, whatever
-   comes out, so that nothing waits for n. */
-#define WHICH(bits, i, from, n, most, condition)                                                 \
+   out for itself, each of its threads for another i. Threads without one look at the first, whatever comes out:
+   no branch, and no memory that the others do not read. */
+#define WHICH(bits, i, from, n, condition)                                                       \
     {                                                                                            \
         const int own = (from) + (int)(threadIdx.x % 32), i = own < (n) ? own : (from);          \
         bits |= (bits_t)__ballot_sync(0xffffffffu, (own < (n)) & (condition)) << (from);         \

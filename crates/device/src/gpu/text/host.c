@@ -40,7 +40,7 @@ int blocks_of_team = 1;
 #define ROLLED
 #define FOUR
 #define FULL
-#define WHICH(bits, i, from, n, most, condition)                                                 \
+#define WHICH(bits, i, from, n, condition)                                                       \
     for (int i = (from); i < (n) && i < (from) + 32; ++i)                                        \
         bits |= (bits_t)(condition) << i;
 #define MILD_QUOTIENT(a, b) ((a) / (b))

@@ -54,6 +54,15 @@ template <class T> FUNCTION T team_sum(T x)
 }
 #endif
 
+/* The sum of what `n` teams have summed. */
+FUNCTION double sum_of_teams(const double *sums, long long n)
+{
+    double sum = 0.0;
+    for (long long i = THREAD; i < n; i += TEAM)
+        sum += sums[i];
+    return team_sum(sum);
+}
+
 FUNCTION float sigmoid(float x)
 {
 #if WORK16 && defined(__CUDACC__)
