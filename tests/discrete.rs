@@ -60,6 +60,8 @@ struct Trial {
     count: Vec<i64>,
     group: Vec<usize>,
     n_groups: usize,
+    /// Two columns of whole numbers, with gaps.
+    gaps: [Vec<Option<i64>>; 2],
     data: Dataset,
 }
 
@@ -88,13 +90,52 @@ impl Trial {
         let w = y.iter().copied().chain(y.iter().map(|y| 2.0 * y));
         data.insert_real("w", &[2, n], w.collect());
         data.insert_real("y", &[n], y.clone());
+        let known = |i: usize, share: f64, rng: &mut Rng| i == 0 || rng.uniform() > share;
+        let column = |most: i64, rng: &mut Rng| -> Vec<Option<i64>> {
+            let value = |rng: &mut Rng| (rng.uniform() * (most + 1) as f64) as i64;
+            (0..n)
+                .map(|i| Some(value(rng)).filter(|_| known(i, 0.4, rng)))
+                .collect()
+        };
+        let gaps = [column(1, rng), column(2, rng)];
+        for (name, column) in ["first", "second"].iter().zip(&gaps) {
+            let numbers = column.iter().map(|x| x.map_or(f64::NAN, |x| x as f64));
+            data.insert_real(name, &[n], numbers.collect());
+        }
         Trial {
             y,
             count,
             group,
             n_groups,
+            gaps,
             data,
         }
+    }
+
+    /// Columns with `z` in their gaps.
+    fn filled(&self, z: &[i64]) -> [Vec<i64>; 2] {
+        let mut z = z.iter().copied();
+        let mut value = |known: &Option<i64>| known.unwrap_or_else(|| z.next().unwrap_or(0));
+        let mut column = |k: usize| self.gaps[k].iter().map(&mut value).collect();
+        [column(0), column(1)]
+    }
+
+    /// The gaps of column `k`, each with the values from 0 on.
+    fn gaps_of(&self, k: usize) -> Vec<(i64, usize)> {
+        let gaps = self.gaps[k].iter().filter(|x| x.is_none());
+        gaps.map(|_| (0, k + 2)).collect()
+    }
+
+    /// Of numbers by row those whose row is known in column `k`, or those whose row is not.
+    fn rows_of<'a>(
+        &'a self,
+        k: usize,
+        known: bool,
+        by_row: &'a [f64],
+    ) -> impl Iterator<Item = f64> + 'a {
+        let rows = self.gaps[k].iter().zip(by_row);
+        rows.filter(move |(x, _)| x.is_some() == known)
+            .map(|(_, &x)| x)
     }
 
     fn n(&self) -> usize {
@@ -427,6 +468,63 @@ const CASES: &[Case] = &[
         },
     },
     Case {
+        name: "a covariate with gaps",
+        model: "data first[obs]: int
+                first ~ Bernoulli(inv_logit(a))
+                y ~ Normal(b + c * first, 1)",
+        values: |t| t.gaps_of(0),
+        prior: |t, p, z| t.rows_of(0, false, &firsts(t, p, z)).sum(),
+        rows: |t, p, z| {
+            let [first, _] = t.filled(z);
+            let row = |i: usize| normal(t.y[i], p[1] + p[2] * first[i] as f64, 1.0);
+            let known = firsts(t, p, z);
+            let known = t.rows_of(0, true, &known);
+            known.chain((0..t.n()).map(row)).collect()
+        },
+    },
+    Case {
+        name: "two columns with gaps, one given the other",
+        model: "data first[obs]: int, second[obs]
+                first ~ Bernoulli(inv_logit(a))
+                second ~ Binomial(2, inv_logit(b + c * first))
+                y ~ Normal(a * first + b * second, 1)",
+        values: |t| [t.gaps_of(0), t.gaps_of(1)].concat(),
+        prior: |t, p, z| {
+            let of_first = t.rows_of(0, false, &firsts(t, p, z)).sum::<f64>();
+            of_first + t.rows_of(1, false, &seconds(t, p, z)).sum::<f64>()
+        },
+        rows: |t, p, z| {
+            let [first, second] = t.filled(z);
+            let mean = |i: usize| p[0] * first[i] as f64 + p[1] * second[i] as f64;
+            let (firsts, seconds) = (firsts(t, p, z), seconds(t, p, z));
+            let known = t.rows_of(0, true, &firsts);
+            let known = known.chain(t.rows_of(1, true, &seconds));
+            known
+                .chain((0..t.n()).map(|i| normal(t.y[i], mean(i), 1.0)))
+                .collect()
+        },
+    },
+    Case {
+        name: "gaps that nothing depends on, and what they are drawn by",
+        model: "data second[obs]
+                z ~ Bernoulli(inv_logit(a))
+                x ~ Binomial(2, inv_logit(b + z))
+                second ~ Binomial(2, inv_logit(c))",
+        values: |t| [vec![(0, 2), (0, 3)], t.gaps_of(1)].concat(),
+        prior: |t, p, z| {
+            let one = |x: &i64| binomial(*x, 2, inv_logit(p[2]));
+            let (own, gaps) = z.split_at(2);
+            assert_eq!(gaps.len(), t.gaps_of(1).len());
+            bernoulli(own[0] == 1, inv_logit(p[0]))
+                + binomial(own[1], 2, inv_logit(p[1] + own[0] as f64))
+                + gaps.iter().map(one).sum::<f64>()
+        },
+        rows: |t, p, _| {
+            let known = t.gaps[1].iter().flatten();
+            known.map(|&x| binomial(x, 2, inv_logit(p[2]))).collect()
+        },
+    },
+    Case {
         name: "vectors of data given one value",
         model: "z ~ DiscreteUniform(0, 11)
                 y ~ MvNormal(a * sin(z * (1 + at)), chol=diag(2 - 0.1 * at))",
@@ -439,6 +537,21 @@ const CASES: &[Case] = &[
         },
     },
 ];
+
+/// ln p of every row of the first column with `z` in its gaps.
+fn firsts(t: &Trial, p: &[f64], z: &[i64]) -> Vec<f64> {
+    let [first, _] = t.filled(z);
+    let row = |&x: &i64| bernoulli(x == 1, inv_logit(p[0]));
+    first.iter().map(row).collect()
+}
+
+/// ln p of every row of the second given the first.
+fn seconds(t: &Trial, p: &[f64], z: &[i64]) -> Vec<f64> {
+    let [first, second] = t.filled(z);
+    let both = first.iter().zip(&second);
+    both.map(|(&f, &s)| binomial(s, 2, inv_logit(p[1] + p[2] * f as f64)))
+        .collect()
+}
 
 fn model_of(case: &Case) -> String {
     format!(

@@ -150,6 +150,46 @@ fn the_trace_says_where_values_were_missing() {
     assert_eq!(gone, [false, false, true, true, false]);
 }
 
+/// p ~ Beta(2, 2), xᵢ ~ Bernoulli(p), yᵢ ~ Normal(2 xᵢ, 1), kᵢ ~ Poisson(3): one x and two counts are
+/// missing. Known x: 1, 0; with x = 1 in the gap p has a Beta(4, 3), with 0 a Beta(3, 4).
+#[test]
+fn missing_whole_numbers_are_summed_out_and_drawn() {
+    let text = "data x[obs]: int, y[obs], k[obs]: int
+        p ~ Beta(2, 2)
+        x ~ Bernoulli(p)
+        y ~ Normal(2 * x, 1)
+        k ~ Poisson(3)";
+    let csv = "x,y,k\n1,1.4,\nNA,1.2,2\n0,-0.3,\n";
+    let outcome = sampled(text, "missing-7.csv", csv, &settings());
+    let likelihood = |x: f64| (-0.5 * (1.2 - 2.0 * x).powi(2)).exp();
+    let share = likelihood(1.0) / (likelihood(0.0) + likelihood(1.0));
+    let mean_of_p = share * 4.0 / 7.0 + (1.0 - share) * 3.0 / 7.0;
+    let within = 12.0 / 7.0 / 7.0 / 8.0;
+    let square = within + share * (4.0f64 / 7.0).powi(2) + (1.0 - share) * (3.0f64 / 7.0).powi(2);
+    check(
+        &outcome,
+        "p",
+        &[[mean_of_p, (square - mean_of_p * mean_of_p).sqrt()]],
+    );
+    let whole = |name: &str| {
+        let found = variable(&outcome, "posterior", name);
+        let Column::Integer(values) = &found.values else {
+            panic!("{name} holds whole numbers")
+        };
+        let per_draw = values.len() / 8000;
+        let n = values.len() as f64;
+        (per_draw, values.iter().sum::<i64>() as f64 / n, n)
+    };
+    let (gaps, got, n) = whole("x_missing");
+    assert_eq!(gaps, 1);
+    // Draws are independent given p, which barely moves their share: 6 errors leave room for that.
+    let error = (share * (1.0 - share) / n).sqrt();
+    assert!((got - share).abs() < 6.0 * error, "{got} for {share}");
+    let (gaps, got, n) = whole("k_missing");
+    assert_eq!(gaps, 2);
+    assert!((got - 3.0).abs() < 5.0 * (3.0 / n).sqrt(), "{got} for 3");
+}
+
 #[test]
 fn draws_of_the_prior_hold_the_missing_values() {
     let mut settings = settings();

@@ -14,7 +14,7 @@ MODELS: dict[str, Callable[[], Any]] = {}
 #: Those that have no counterpart in the language yet, with a part of the reason.
 NOT_YET = {
     "spatial_lag": "Solve",
-    "missing_counts": "discrete parameter with infinitely many values: y_unobserved",
+    "missing_counts_as_covariate": "discrete parameter with infinitely many values: x_unobserved",
     "missing_censored_times": "^y: values are missing of a distribution that",
     "missing_part_of_a_vector": "^y: values are missing of a distribution that",
 }
@@ -544,6 +544,34 @@ def series_with_gaps() -> None:
 def missing_counts() -> None:
     y = np.ma.array([1, 2, 0, 4], mask=[False, False, True, False])
     pm.Poisson("y", pm.HalfNormal("rate", 2), observed=y)
+
+
+@model
+def missing_answers() -> None:
+    r = rng(52)
+    y = r.integers(0, 2, 30).astype(float)
+    y[[2, 9]] = np.nan
+    y = np.ma.masked_invalid(y)
+    pm.Bernoulli("y", logit_p=pm.Normal("a", 0, 1) + r.normal(size=30), observed=y)
+
+
+@model
+def coal_mining() -> None:
+    r = rng(53)
+    year = np.arange(40)
+    y = r.poisson(np.where(year < 22, 3.0, 1.0)).astype(float)
+    y[[7, 31]] = np.nan
+    switch = pm.DiscreteUniform("switch", 0, 39)
+    early, late = pm.Exponential("early", 1.0), pm.Exponential("late", 1.0)
+    rate = pm.Deterministic("rate", pm.math.switch(switch >= year, early, late))
+    pm.Poisson("y", rate, observed=y)
+
+
+@model
+def missing_counts_as_covariate() -> None:
+    x = np.ma.array([1, 2, 0, 4], mask=[False, False, True, False])
+    x = pm.Poisson("x", pm.HalfNormal("rate", 2), observed=x)
+    pm.Normal("y", pm.Normal("b", 0, 1) * x, 1, observed=np.arange(4.0))
 
 
 @model

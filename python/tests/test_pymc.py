@@ -74,6 +74,9 @@ def test_deterministics_are_those_of_pymc(name):
         ("missing_cells_of_a_table", "y", [6, 16]),
         ("gaps_in_a_table_of_covariates", "gaps", [2, 8, 9, 14, 19]),
         ("series_with_gaps", "y", [5, 6, 20]),
+        ("missing_answers", "y", [2, 9]),
+        ("missing_counts", "y", [2]),
+        ("coal_mining", "y", [7, 31]),
     ],
 )
 def test_observed_elements_stand_among_the_missing_ones(name, of, gaps):

@@ -82,9 +82,10 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
         }
     }
     let missing = binding.arrays.iter().filter_map(|a| a.missing.as_ref());
-    let n_missing = missing.map(|m| m.at.len() as f64).sum::<f64>();
+    let n_missing = missing.clone().map(|m| m.at.len() as f64).sum::<f64>();
+    let sampled = missing.filter(|m| !m.is_discrete);
     let sizes = Sizes {
-        coordinates: coordinates + n_missing,
+        coordinates: coordinates + sampled.map(|m| m.at.len() as f64).sum::<f64>(),
         recorded: recorded + n_missing,
         rows: rows - n_missing,
         largest,

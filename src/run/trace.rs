@@ -179,16 +179,25 @@ impl Collect<'_> {
 
     /// Makes whole numbers of the values of discrete parameters.
     fn count_discrete(&self, variables: &mut [Variable]) {
-        let model = self.joint.model();
         for variable in variables {
-            let symbol = model.symbols().get(&variable.name);
-            let parameter = symbol.filter(|s| s.role == Role::Parameter);
-            let statement = parameter.map(|s| &model.statements()[s.statement]);
-            if let (Some(Statement::Sampled(s)), Column::Real(values)) =
-                (statement, &variable.values)
-                && values_of(&s.distribution).discrete()
+            if let Column::Real(values) = &variable.values
+                && self.is_discrete(&variable.name)
             {
                 variable.values = Column::Integer(values.iter().map(|&x| x as i64).collect());
+            }
+        }
+    }
+
+    /// Whether `name` is a discrete parameter, or missing data with a discrete distribution.
+    fn is_discrete(&self, name: &str) -> bool {
+        let (model, arrays) = (self.joint.model(), &self.joint.binding().arrays);
+        let symbol = model.symbols().get(name);
+        let parameter = symbol.filter(|s| s.role == Role::Parameter);
+        match parameter.map(|s| &model.statements()[s.statement]) {
+            Some(Statement::Sampled(s)) => values_of(&s.distribution).discrete(),
+            _ => {
+                let mut missing = arrays.iter().filter_map(|a| a.missing.as_ref());
+                missing.any(|m| m.is_discrete && m.parameter == name)
             }
         }
     }

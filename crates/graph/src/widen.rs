@@ -169,9 +169,22 @@ impl Graph {
                 continue;
             }
             let node = self.node(id).clone();
-            let inputs = node.inputs.iter().filter_map(|i| found.get(i).copied());
-            let inputs: Vec<NodeId> = inputs.collect();
-            let made = self.source_of(&node, &inputs);
+            let made = match (&node.op, &node.inputs[..]) {
+                // A choice by what is known depends on what is chosen.
+                (Op::Select, &[condition, a, b])
+                    if !found.contains_key(&condition) && !self.varies(condition) =>
+                {
+                    let nothing = self.lit(0.0);
+                    let nothing = self.broadcast(nothing, &node.dims);
+                    let [a, b] = [a, b].map(|i| found.get(&i).copied().unwrap_or(nothing));
+                    self.push(Op::Select, vec![condition, a, b], node.dims.clone())
+                }
+                _ => {
+                    let inputs = node.inputs.iter().filter_map(|i| found.get(i).copied());
+                    let inputs: Vec<NodeId> = inputs.collect();
+                    self.source_of(&node, &inputs)
+                }
+            };
             found.insert(id, made);
         }
         found.get(&root).copied().unwrap_or_else(|| {

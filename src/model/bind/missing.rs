@@ -10,7 +10,7 @@ use crate::dist::{Form, Structured, Support};
 /// Places named in a note.
 const MOST_PLACES: usize = 8;
 
-/// The elements of a data array that are missing. Each is a parameter.
+/// The elements of a data array that are missing. Each is a parameter; a discrete one is summed out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Missing {
     /// What the parameter is called: `NAME_missing`.
@@ -22,6 +22,8 @@ pub struct Missing {
     pub observed_dim: usize,
     /// Row-major places of the missing elements, ascending.
     pub at: Vec<usize>,
+    /// Whether its distribution gives whole numbers.
+    pub is_discrete: bool,
 }
 
 impl Missing {
@@ -50,8 +52,12 @@ impl Binding {
                 1 => ("is", ""),
                 _ => ("are", "s"),
             };
+            let become_what = match missing.is_discrete {
+                true => ", summed out, and drawn as".to_owned(),
+                false => format!(" and sampled as parameter{s}"),
+            };
             Some(format!(
-                "{} of {n} values of `{}` {are} missing ({}{more}) and sampled as parameter{s} `{}`",
+                "{} of {n} values of `{}` {are} missing ({}{more}){become_what} `{}`",
                 missing.at.len(),
                 array.name,
                 shown.join("; "),
@@ -133,9 +139,9 @@ impl Binder<'_> {
                  `{law}` speaks of a part: {REMOVE}"
             ));
         }
-        if values_of(&s.distribution).discrete() || declared.whole {
+        if declared.whole && !values_of(&s.distribution).discrete() {
             return Some(format!(
-                "`{name}` holds whole numbers, and only real ones can be parameters: {REMOVE}"
+                "`{name}` holds whole numbers, and `{law}` does not give such: {REMOVE}"
             ));
         }
         if !single_numbers(&s.distribution) {
@@ -185,11 +191,13 @@ impl Binder<'_> {
         let first = dims.len();
         let own: Vec<&BoundDim> = array.dims.iter().map(|&d| &self.dims[d]).collect();
         let len = own.iter().map(|d| d.size).product();
+        let mut statements = self.sampled().filter(|s| s.name.text == array.name);
         let missing = Missing {
             parameter,
             dim: first,
             observed_dim: first + 1,
             at,
+            is_discrete: statements.any(|s| values_of(&s.distribution).discrete()),
         };
         let dim = |name: String, at: &[usize], what: &str| BoundDim {
             name,

@@ -44,28 +44,30 @@ impl<'g> Build<'_, 'g> {
         dims: &[DimId],
         observed: bool,
     ) {
-        let (mut draw, mut arguments) = law.drawing();
-        if let Some((lower, upper)) = limits {
-            draw = Draw::Truncated(Box::new(draw));
-            arguments.splice(0..0, [lower, upper]);
-        }
-        self.draw(
-            s,
-            Drawing {
-                draw,
-                arguments,
-                outer: dims,
-                event: &[],
-                observed,
-            },
-        );
+        let drawing = Drawing {
+            observed,
+            ..drawing_of(law, limits, dims)
+        };
+        self.draw(s, drawing);
     }
 
     /// Notes that a variable is drawn anew.
     pub(super) fn draw(&mut self, s: &Sampled, drawing: Drawing<'_, 'g>) {
-        let name = s.name.text.clone();
+        let mut drawn = self.drawn_as(&s.name.text, &drawing);
+        if !drawing.observed {
+            let dims: Vec<DimId> = drawing.outer.iter().chain(drawing.event).copied().collect();
+            let offset = self.n_params + self.n_drawn;
+            self.n_drawn += self.scope.with(|g| g.len_of(&dims));
+            self.later.insert(drawn.name.clone(), (dims, offset));
+            drawn.feeds = Some(offset);
+        }
+        self.drawn.push(drawn);
+    }
+
+    /// The variable `name` drawn in that way, which nothing reads yet.
+    pub(super) fn drawn_as(&self, name: &str, drawing: &Drawing<'_, 'g>) -> Drawn {
         let dims: Vec<DimId> = drawing.outer.iter().chain(drawing.event).copied().collect();
-        let (dim_names, shape) = self.dim_names(&name, &dims);
+        let (dim_names, shape) = self.dim_names(name, &dims);
         let (mut nodes, mut widths) = (Vec::new(), Vec::new());
         for &argument in &drawing.arguments {
             let own = argument.dims();
@@ -79,23 +81,37 @@ impl<'g> Build<'_, 'g> {
             };
             nodes.push(self.scope.node(argument.broadcast(self.scope, &full)));
         }
-        let feeds = (!drawing.observed).then(|| {
-            let offset = self.n_params + self.n_drawn;
-            self.n_drawn += self.scope.with(|g| g.len_of(&dims));
-            self.later.insert(name.clone(), (dims.clone(), offset));
-            offset
-        });
-        self.drawn.push(Drawn {
-            name,
+        Drawn {
+            name: name.into(),
             dims: dim_names,
             shape,
             observed: drawing.observed,
             event_dims: drawing.event.len(),
-            law: drawing.draw,
+            law: drawing.draw.clone(),
             arguments: nodes,
             widths,
-            feeds,
+            feeds: None,
             part: None,
-        });
+        }
+    }
+}
+
+/// How numbers over `dims` are drawn: not those of data.
+pub(super) fn drawing_of<'a, 'g>(
+    law: &Law<'g>,
+    limits: Option<(Value<'g>, Value<'g>)>,
+    dims: &'a [DimId],
+) -> Drawing<'a, 'g> {
+    let (mut draw, mut arguments) = law.drawing();
+    if let Some((lower, upper)) = limits {
+        draw = Draw::Truncated(Box::new(draw));
+        arguments.splice(0..0, [lower, upper]);
+    }
+    Drawing {
+        draw,
+        arguments,
+        outer: dims,
+        event: &[],
+        observed: false,
     }
 }

@@ -5,6 +5,7 @@ use super::cells::Cells;
 use super::law::Of;
 use super::observed::Observed;
 use super::{Joint, Observations};
+use crate::dist::Real;
 use crate::model::ast::{Name, Sampled, Statement};
 use crate::model::check::uses;
 use crate::model::source::{line_number, located};
@@ -151,7 +152,10 @@ impl<'m, 'g> Build<'m, 'g> {
         };
         let law_of_gone = law.map(&mut |v| self.pick(v, &gone));
         let limits_of_gone = limits.map(|(a, b)| (self.pick(a, &gone), self.pick(b, &gone)));
-        self.number_parameter(&own, &[gone.along], &law_of_gone, limits_of_gone)?;
+        match missing.is_discrete {
+            true => self.discrete_numbers(&own, &[gone.along], &law_of_gone, limits_of_gone)?,
+            false => self.number_parameter(&own, &[gone.along], &law_of_gone, limits_of_gone)?,
+        }
         let parameter = self.names[&missing.parameter];
 
         let known: Vec<f64> = seen.at.iter().map(|&i| values[i]).collect();
@@ -178,13 +182,19 @@ impl<'m, 'g> Build<'m, 'g> {
         self.observed(y, observed, &law_of_seen, limits_of_seen)?;
         self.note_part(n_terms, n_drawn, &part);
 
-        let whole = self.filled_in(&gone, values, parameter);
+        let whole = self.filled_in(&gone, values, parameter, missing.is_discrete);
         self.names.insert(name.clone(), whole);
         Ok(())
     }
 
     /// The array with the elements of `parameter` where its own are missing.
-    fn filled_in(&self, gone: &Cells<'_>, values: &[f64], parameter: Value<'g>) -> Value<'g> {
+    fn filled_in(
+        &self,
+        gone: &Cells<'_>,
+        values: &[f64],
+        parameter: Value<'g>,
+        is_discrete: bool,
+    ) -> Value<'g> {
         let name = gone.name;
         let mut known = values.to_vec();
         let mut is_missing = vec![0.0; values.len()];
@@ -203,7 +213,13 @@ impl<'m, 'g> Build<'m, 'g> {
             self.scope
                 .bound_data(&format!("{name} {what}"), gone.dims, values)
         };
-        data("known", &known) + data("is missing", &is_missing) * spread
+        let (known, is_missing) = (data("known", &known), data("is missing", &is_missing));
+        match is_discrete {
+            // A condition that is known tells which rows depend on which missing element.
+            true => is_missing.select(spread, known),
+            // A sum is what the rewrites of linear models see.
+            false => known + is_missing * spread,
+        }
     }
 
     /// An error: what is observed depends on missing values.

@@ -16,7 +16,7 @@ from .. import _fitzroy
 from ..model import run
 from .axes import Unconvertible
 from .convert import Conversion, convert
-from .discrete import combinations, is_discrete
+from .discrete import combinations, drawn_afterwards, is_discrete
 from .distributions import kind_of
 from .folding import CANONICAL
 from .starts import unpacked
@@ -98,7 +98,6 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     arrays: dict[str, Any] = dict(conversion.data)
     raw = run(conversion.text, arrays, settings, False)
     free = free_values(model, conversion, raw["groups"]["posterior"], n)
-    free = {rv.name: free[rv.name] for rv in moving(model)}
     theirs, slopes = _of_model(model, free, n)
     shown = {name: text for text, name in conversion.called.items()}
     ends, of_ends = _on_intervals(model, free)
@@ -128,10 +127,11 @@ def _of_model(model: Any, free: dict[str, Array], n: int) -> tuple[Array, dict[s
     rvs = moving(model)
     values = [model.rvs_to_values[rv] for rv in rvs]
     whole = [model.rvs_to_values[rv] for rv in model.free_RVs if is_discrete(rv)]
-    all_whole = combinations(model)
+    all_whole, later = combinations(model), drawn_afterwards(model)
+    counted = [v for v in [*model.basic_RVs, *model.potentials] if v not in later]
     # Without this PyMC computes √2 and the like in float32.
     with autocast_float_as("float64"):
-        logp = model.logp()
+        logp = model.logp(vars=counted)
         by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
     given = {"inputs": [*values, *whole], "outputs": [logp, *by_values]}
     forward, back = _value_variables(model)
@@ -173,10 +173,10 @@ def _sum(found: list[list[Array]]) -> list[Array]:
 def free_values(
     model: Any, conversion: Conversion, posterior: dict[str, Any], n: int
 ) -> dict[str, Array]:
-    """Draws of the free variables by PyMC's names, in PyMC's shapes."""
+    """Draws of the free variables that are no whole numbers by PyMC's names, in PyMC's shapes."""
     shown = {name: text for text, name in conversion.called.items()}
     out = {}
-    for rv in model.free_RVs:
+    for rv in moving(model):
         values = posterior[shown[rv.name]][1]
         values = values.reshape(-1, *values.shape[2:])[:n]
         if rv.name in conversion.packed:

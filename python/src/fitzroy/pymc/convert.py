@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import ancestors
 from pytensor.scalar.basic import autocast_float_as
 
 # The tables of ops and distributions fill when their modules are read.
@@ -25,7 +26,7 @@ from . import (  # noqa: F401
     shapes,
 )
 from .axes import Axis, Expr, Unconvertible, number
-from .discrete import FINITE, is_discrete
+from .discrete import drawn_afterwards
 from .distributions import Family, Text, call, kind_of, params_of, written
 from .limits import ends_of, is_own
 from .vectors import start
@@ -79,15 +80,12 @@ class _Converter:
         self.out = Conversion("", {}, {}, self.walk.notes, {})
         #: Deterministics that a distribution brings along.
         self.own: set[str] = set()
+        #: Variables that are drawn after all others.
+        self.later: list[Any] = []
 
     def run(self) -> Conversion:
         model = self.model
-        discrete = [v for v in model.free_RVs if is_discrete(v)]
-        endless = [v.name for v in discrete if kind_of(v) not in FINITE]
-        if endless:
-            raise Unconvertible(
-                "a discrete parameter with infinitely many values", ", ".join(endless)
-            )
+        self.later = drawn_afterwards(model)
         items = [*model.basic_RVs, *model.deterministics, *model.potentials]
         self.walk.count(items)
         self.walk.constants.free.update(model.basic_RVs)
@@ -129,7 +127,7 @@ class _Converter:
         walk = self.walk
         if v.name in self.own:
             return
-        if walk.constants.holds(v):
+        if walk.constants.holds(v) or set(self.later) & set(ancestors([v])):
             self.out.missing.append(v.name)
             return
         mark = walk.writer.mark()
@@ -182,11 +180,16 @@ class _Converter:
         except Unconvertible as why:
             walk.writer.back(mark[0])
             self.out.called = mark[1]
+            if v in self.later:
+                raise
             self.by_density(v, axes, value, transform, why)
             return
         if value is not None:
             walk.writer.observed(shown, value, axes)
-        walk.writer.say(lambda: f"{shown}{walk.writer.dims(axes, twice=True)} ~ {text()}{tail()}")
+        verb = "predict " if v in self.later else ""
+        walk.writer.say(
+            lambda: f"{verb}{shown}{walk.writer.dims(axes, twice=True)} ~ {text()}{tail()}"
+        )
         walk.know(v, Expr(list(axes), shown, named=True))
 
     def shape(self, v: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Discrete free variables, which Fitzroy sums out."""
+"""Discrete free variables: Fitzroy sums them out, or draws them after all others."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from pytensor.graph.traversal import ancestors
 
 from .axes import Unconvertible
 from .distributions import kind_of, params_of
 from .walk import Walk
 
-__all__ = ["FINITE", "combinations", "is_discrete"]
+__all__ = ["combinations", "drawn_afterwards", "is_discrete"]
 
 Array = np.ndarray[Any, Any]
 
@@ -27,16 +28,32 @@ def is_discrete(v: Any) -> bool:
     return bool(v.type.dtype.startswith(("int", "uint", "bool")))
 
 
+def drawn_afterwards(model: Any) -> list[Any]:
+    """Free variables with infinitely many values that no density but their own depends on, as missing
+    counts: the sum over them is 1, so that they need not be summed.
+
+    Raises Unconvertible for others with infinitely many values.
+    """
+    endless = [v for v in model.free_RVs if is_discrete(v) and kind_of(v) not in FINITE]
+    counted = [*model.basic_RVs, *model.potentials]
+    needed = [v for v in endless if any(w is not v and v in ancestors([w]) for w in counted)]
+    if needed:
+        names = ", ".join(v.name for v in needed)
+        raise Unconvertible("a discrete parameter with infinitely many values", names)
+    return endless
+
+
 def combinations(model: Any) -> list[tuple[Array, ...]]:
-    """Every combination of values of the discrete free variables, in their order.
+    """Every combination of values of the discrete free variables, in their order; of those that are
+    drawn afterwards one value.
 
     Raises Unconvertible where they are too many to add PyMC's densities of.
     """
-    constants = Walk(model).constants
+    constants, later = Walk(model).constants, drawn_afterwards(model)
     spaces: list[list[Array]] = []
     n = 1
     for v in filter(is_discrete, model.free_RVs):
-        values = _values(constants, v)
+        values = range(1) if v in later else _values(constants, v)
         shape = tuple(int(s) for s in constants.value(v.shape))
         elements = int(np.prod(shape))
         n *= len(values) ** elements

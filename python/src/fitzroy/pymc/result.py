@@ -16,6 +16,7 @@ from pytensor.graph.traversal import ancestors
 from ..results import Groups, tree
 from .check import QUICK, packed
 from .convert import Conversion
+from .discrete import is_discrete
 
 __all__ = ["dims_of", "dressed", "tree_of"]
 
@@ -26,9 +27,11 @@ def tree_of(
     model: Any, conversion: Conversion, raw: dict[str, Any], var_names: Iterable[str] | None
 ) -> Any:
     """What `pm.sample` returns of the draws of a text."""
+    # What is drawn after all others is a prediction to Fitzroy, and a free variable to PyMC.
+    later = raw["groups"].get("predictions", {})
     drawn = {
-        name: _posterior(model, conversion, raw["groups"][name])
-        for name in ("posterior", "warmup_posterior")
+        name: _posterior(model, conversion, {**raw["groups"][name], **more})
+        for name, more in (("posterior", later), ("warmup_posterior", {}))
         if name in raw["groups"]
     }
     return dressed(model, raw, drawn, var_names, conversion.missing)
@@ -85,6 +88,8 @@ def _posterior(model: Any, conversion: Conversion, drawn: dict[str, Any]) -> dic
 def _shaped(model: Any, name: str, values: Array) -> Array:
     """Draws in the shape that the model gives the variable: with axes of length 1."""
     variable = model.named_vars[name]
+    if variable in model.free_RVs and is_discrete(variable):
+        values = values.astype(variable.type.dtype)
     if values.ndim - 2 == variable.type.ndim:
         return values
     shape = variable.type.shape

@@ -1,9 +1,10 @@
 //! A statement about a discrete parameter: its values and its prior.
 
 use super::super::build::Build;
+use super::super::drawing::drawing_of;
 use super::super::law::{Law, Of};
 use super::super::sampled::kind;
-use super::super::{TermKind, vector};
+use super::super::vector;
 use super::{Discrete, MOST_VALUES};
 use crate::Result;
 use crate::dist::{Bound, Real, Support};
@@ -36,25 +37,11 @@ impl<'g> Build<'_, 'g> {
             name: &s.name,
             dims: &dims,
         };
-        let hole = self.scope.with(|g| g.hole(&dims));
-        let z = self.scope.expr(hole);
-        let k = self.discrete.len();
-        self.discrete.push(Discrete {
-            name: s.name.clone(),
-            hole,
-            dims: dims.clone(),
-            low: 0.0,
-            count: 0,
-            term: self.terms.len(),
-            is_chain,
-            before: None,
-        });
+        let (k, z) = self.declared(s, &dims, is_chain);
         let density = match self.law(&s.distribution, of)? {
             Some(law) => {
                 let limits = self.limit_values(s, &dims)?;
-                let (low, count) = self.range_of(s, &law, limits, &dims)?;
-                self.has_values(k, low, count)?;
-                self.log_mass_at(s, z, &law, limits)?
+                self.numbers(k, s, &law, limits)?
             }
             None => {
                 let (shares, axis) = vector::categories(self, s, &dims)?;
@@ -63,10 +50,62 @@ impl<'g> Build<'_, 'g> {
             }
         };
         self.check_start(k)?;
-        self.give(s, z);
-        let density = density.broadcast(self.scope, &dims);
-        self.term(&s.name.text, TermKind::Prior, density);
+        self.define(s, z, density, &dims);
         Ok(())
+    }
+
+    /// A discrete parameter of a distribution of single numbers.
+    pub(in super::super) fn discrete_numbers(
+        &mut self,
+        s: &Sampled,
+        dims: &[DimId],
+        law: &Law<'g>,
+        limits: Limits<'g>,
+    ) -> Result<()> {
+        let (k, z) = self.declared(s, dims, false);
+        let density = self.numbers(k, s, law, limits)?;
+        self.define(s, z, density, dims);
+        Ok(())
+    }
+
+    /// A new discrete variable, and what stands for its values.
+    fn declared(&mut self, s: &Sampled, dims: &[DimId], is_chain: bool) -> (usize, Value<'g>) {
+        let hole = self.scope.with(|g| g.hole(dims));
+        self.discrete.push(Discrete {
+            name: s.name.clone(),
+            hole,
+            dims: dims.to_vec(),
+            low: 0.0,
+            count: 0,
+            endless: None,
+            own_draw: None,
+            term: self.terms.len(),
+            is_chain,
+            before: None,
+        });
+        (self.discrete.len() - 1, self.scope.expr(hole))
+    }
+
+    /// Notes which numbers variable `k` can be and how they are drawn; ln P of them.
+    fn numbers(
+        &mut self,
+        k: usize,
+        s: &Sampled,
+        law: &Law<'g>,
+        limits: Limits<'g>,
+    ) -> Result<Value<'g>> {
+        let dims = self.discrete[k].dims.clone();
+        match self.range_of(s, law, limits, &dims) {
+            Ok((low, count)) => self.has_values(k, low, count)?,
+            Err(why) => self.discrete[k].endless = Some(why),
+        }
+        let is_normalised = limits.is_none() || kind(s) == Some(LimitKind::Truncated);
+        if is_normalised && !self.discrete[k].is_chain {
+            let drawing = drawing_of(law, limits, &dims);
+            self.discrete[k].own_draw = Some(self.drawn_as(&s.name.text, &drawing));
+        }
+        let z = self.scope.expr(self.discrete[k].hole);
+        self.log_mass_at(s, z, law, limits)
     }
 
     /// Notes which values variable `k` has. Its prior may have looked up a table by values before.

@@ -5,17 +5,20 @@
 //! A variable z with elements i is summed out of all terms that depend on it: with the terms' log
 //! densities ℓ(z), which split into ℓᵢ(zᵢ), what is left is Σᵢ ln Σᵥ exp ℓᵢ(v). This may depend on
 //! discrete variables that are summed out later. Drawn are those summed out last first: each given
-//! those that its sums depend on.
+//! those that its sums depend on. A variable that nothing but its prior depends on has the sum 1.
 
 mod chain;
 mod coupling;
 mod declare;
+mod leaf;
 mod look_up;
 mod pointwise;
 mod sum;
 mod weights;
 
+use super::Drawn;
 use super::build::Build;
+use crate::Error;
 use crate::model::ast::Name;
 use chain::Before;
 use fitzroy_graph::{DimId, Expr as Value, NodeId};
@@ -33,6 +36,10 @@ pub(super) struct Discrete {
     /// The least value, and how many there are.
     low: f64,
     count: usize,
+    /// Why its values cannot be listed, if so.
+    endless: Option<Error>,
+    /// How it is drawn by its own distribution, if that is normalised.
+    own_draw: Option<Drawn>,
     /// Its prior among the terms.
     term: usize,
     /// Whether it depends on its own step before, and on what, once that has been asked for.

@@ -17,10 +17,10 @@ const SOME_VALUES: usize = 64;
 
 /// Something that is added to the density and depends on discrete variables.
 #[derive(Clone)]
-struct Factor {
-    node: NodeId,
+pub(super) struct Factor {
+    pub(super) node: NodeId,
     /// The term that it is; none for what is left of others.
-    term: Option<usize>,
+    pub(super) term: Option<usize>,
     /// Combinations of values that have been summed over within each element.
     width: usize,
 }
@@ -43,9 +43,12 @@ impl<'g> Build<'_, 'g> {
         }
         let mut factors = self.factors(only_priors);
         let mut left: Vec<usize> = (0..self.discrete.len()).collect();
-        let mut draws = Vec::new();
+        let mut draws = self.leaves(&mut left, &mut factors);
         while !left.is_empty() {
             let k = left.remove(self.next_of(&left));
+            if let Some(why) = self.discrete[k].endless.clone() {
+                return Err(why);
+            }
             let depends = self.dependents_of(k);
             let prior = Some(self.discrete[k].term);
             let (mine, others): (Vec<Factor>, Vec<Factor>) = factors
@@ -60,7 +63,7 @@ impl<'g> Build<'_, 'g> {
         Ok(())
     }
 
-    fn dependents_of(&self, k: usize) -> Vec<bool> {
+    pub(super) fn dependents_of(&self, k: usize) -> Vec<bool> {
         let holes: Vec<NodeId> = self.discrete[k].holes().collect();
         self.scope.with(|g| g.dependents(&holes))
     }

@@ -2,7 +2,9 @@
 
 use super::{Reals, Tested, assert_near, error, joint};
 use crate::data::Labels;
+use crate::dist::Scalar;
 use crate::model::Model;
+use crate::model::joint::Draw;
 
 const NAN: f64 = f64::NAN;
 
@@ -241,14 +243,8 @@ fn missing_values_are_refused_where_they_cannot_be_parameters() {
              parameters, or remove the row or fill it in",
         ),
         (
-            "data x[obs], y[obs]\ny ~ Normal(x, 1)\nx ~ Poisson(1)",
-            "`x` holds whole numbers, and only real ones can be parameters: remove the row or \
-             fill it in",
-        ),
-        (
             "data x[obs]: int, y[obs]\ny ~ Normal(x, 1)\nx ~ Normal(0, 1)",
-            "`x` holds whole numbers, and only real ones can be parameters: remove the row or \
-             fill it in",
+            "`x` holds whole numbers, and `Normal` does not give such: remove the row or fill it in",
         ),
         (
             "data x[obs] in groups, y[obs]\na[groups] ~ Normal(0, 1)\ny ~ Normal(a[x], 1)",
@@ -318,6 +314,59 @@ fn what_depends_on_missing_values_is_not_observed() {
          fill them in, or write `x` as a parameter of which a column is observed\n    \
          x ~ Normal(m, 1)\n    ^"
     );
+}
+
+#[test]
+fn missing_counts_that_nothing_depends_on_are_drawn_from_their_distribution() {
+    let text = "data y[obs]: int, most[obs], x[obs]
+                a ~ Normal(0, 1)
+                y ~ Poisson(exp(a + x)) truncated(upper=most)
+                x ~ Normal(a, 1)";
+    let missing: &Reals<'_> = &[
+        ("y", &[3], &[2.0, NAN, 1.0]),
+        ("most", &[3], &[f64::INFINITY, f64::INFINITY, 4.0]),
+        ("x", &[3], &[0.5, 0.1, -0.3]),
+    ];
+    let known: &Reals<'_> = &[
+        ("y", &[2], &[2.0, 1.0]),
+        ("most", &[2], &[f64::INFINITY, 4.0]),
+        ("x", &[2], &[0.5, -0.3]),
+        ("other", &[1], &[0.1]),
+    ];
+    let by_hand = format!("{text}\ndata other[one]\nother ~ Normal(a, 1)");
+    check_same((text, missing), (&by_hand, known));
+    let joint = joint(text, missing);
+    assert_eq!(joint.n_params(), 1);
+    let graphs = joint.graphs(&[]);
+    let [drawn] = &graphs.discrete[..] else {
+        panic!("one variable is drawn: {:?}", graphs.discrete)
+    };
+    assert_eq!(drawn.name, "y_missing");
+    assert_eq!(drawn.dims, ["y_missing_at"]);
+    let Draw::Truncated(inner) = &drawn.law else {
+        panic!("between bounds: {:?}", drawn.law)
+    };
+    assert_eq!(**inner, Draw::Scalar(Scalar::Poisson));
+    assert_eq!(
+        joint.binding().missing_notes(),
+        ["1 of 3 values of `y` is missing (row 2), summed out, and drawn as `y_missing`"]
+    );
+}
+
+#[test]
+fn missing_counts_that_something_depends_on_need_a_greatest_value() {
+    let data: &Reals<'_> = &[("x", &[2], &[1.0, NAN]), ("y", &[2], &[1.0, 2.0])];
+    let message = error(
+        "data x[obs], y[obs]\nx ~ Poisson(1)\ny ~ Normal(x, 1)",
+        data,
+    );
+    assert_eq!(
+        message,
+        "line 2, column 5: `x_missing` has infinitely many values, and only a finite number can be \
+         summed out: limit it by `truncated(upper=...)`\n    x ~ Poisson(1)\n        ^^^^^^^^^^"
+    );
+    let text = "data x[obs], y[obs]\nx ~ Poisson(1) truncated(upper=9)\ny ~ Normal(x, 1)";
+    assert_eq!(joint(text, data).graphs(&[]).discrete.len(), 1);
 }
 
 #[test]
