@@ -28,10 +28,10 @@ def tree_of(
 ) -> Any:
     """What `pm.sample` returns of the draws of a text."""
     # What is drawn after all others is a prediction to Fitzroy, and a free variable to PyMC.
-    later = raw["groups"].get("predictions", {})
+    more: dict[str, Any] = {"posterior": raw["groups"].get("predictions", {})}
     drawn = {
-        name: _posterior(model, conversion, {**raw["groups"][name], **more})
-        for name, more in (("posterior", later), ("warmup_posterior", {}))
+        name: _posterior(model, conversion, {**raw["groups"][name], **more.get(name, {})})
+        for name in ("posterior", "warmup_posterior")
         if name in raw["groups"]
     }
     return dressed(model, raw, drawn, var_names, conversion.missing)
