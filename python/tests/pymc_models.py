@@ -9,6 +9,7 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytensor.tensor as pt
+from pytensor.tensor.signal.conv import convolve1d
 
 MODELS: dict[str, Callable[[], Any]] = {}
 #: Those that have no counterpart in the language yet, with a part of the reason.
@@ -544,6 +545,41 @@ def series_with_gaps() -> None:
 def missing_counts() -> None:
     y = np.ma.array([1, 2, 0, 4], mask=[False, False, True, False])
     pm.Poisson("y", pm.HalfNormal("rate", 2), observed=y)
+
+
+@model
+def correlated_slopes_of_a_slice() -> None:
+    r = rng(54)
+    group, x = r.integers(0, 8, 60), r.normal(size=(60, 2))
+    chol, _, _ = pm.LKJCholeskyCov("chol", n=3, eta=2.0, sd_dist=pm.Exponential.dist(1.0))
+    effect = pt.dot(chol, pm.Normal("z", 0, 1, shape=(3, 8))).T
+    mean = effect[group, 0] + (effect[group, 1:] * x).sum(axis=1)
+    pm.Normal("y", mean, pm.HalfNormal("s", 1), observed=r.normal(size=60))
+
+
+@model
+def carry_over_of_advertising() -> None:
+    r = rng(55)
+    spent = pt.as_tensor(r.uniform(size=(2, 40)))
+    keep = pm.Beta("keep", 2, 2, shape=2)
+    weights = keep[:, None] ** pt.arange(6)
+    carried = convolve1d(spent, weights / weights.sum(axis=1, keepdims=True), mode="full")[:, :40]
+    smooth = convolve1d(pm.Normal("level", 0, 1, shape=42), np.ones(3) / 3, mode="valid")
+    blurred = convolve1d(r.normal(size=40), pm.Normal("blur", 0, 1, shape=4), mode="same")
+    mean = pm.HalfNormal("effect", 1, shape=2) @ carried + smooth + blurred
+    pm.Normal("y", mean, pm.HalfNormal("s", 1), observed=r.normal(size=40))
+
+
+@model
+def products_of_batches() -> None:
+    r = rng(56)
+    a, b = pm.Normal("a", 0, 1, shape=(4, 3, 2)), pm.Normal("b", 0, 1, shape=(2, 5))
+    one = (a @ b).reshape((12, 5)) + (a @ r.normal(size=(4, 2, 5))).reshape((12, 5))
+    two = pt.tensordot(a, r.normal(size=(3, 5)), axes=([1], [0]))
+    vectors = (pt.as_tensor(r.normal(size=(4, 3, 2))) @ pm.Normal("c", 0, 1, shape=(4, 2, 1)))[:, :, 0]
+    pm.Normal("y", one, 1, observed=r.normal(size=(12, 5)))
+    pm.Normal("z", two + (a @ a.transpose(0, 2, 1))[:, :2, :1], 1, observed=r.normal(size=(4, 2, 5)))
+    pm.Normal("w", vectors.reshape((2, 6)).sum(axis=0), 1, observed=r.normal(size=6))
 
 
 @model

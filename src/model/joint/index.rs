@@ -1,19 +1,12 @@
 //! `base[subscripts]`: elements, slices, and look-ups by columns of positions.
 
 use super::build::Build;
+use super::columns::{Column, Columns};
 use super::observations::is_own;
 use crate::Result;
 use crate::model::Content;
 use crate::model::ast::{Expr, ExprKind, Span, Subscript};
 use fitzroy_graph::{DimId, Expr as Value};
-
-/// Positions along one axis of an array, for every cell of some dims.
-struct Column {
-    name: String,
-    /// The dims of its cells, most often one: the rows of the data.
-    rows: Vec<DimId>,
-    at: Vec<u32>,
-}
 
 impl<'g> Build<'_, 'g> {
     pub(super) fn index(&mut self, base: &Expr, subscripts: &[Subscript]) -> Result<Value<'g>> {
@@ -43,14 +36,15 @@ impl<'g> Build<'_, 'g> {
             );
             return Err(self.model.error(subscripts[0].span(), message));
         }
-        if n_columns > 1 {
-            return self.index_jointly(base, value, subscripts, columns);
-        }
+        let mut groups: Vec<Columns> = Vec::new();
         for ((&axis, subscript), column) in dims.iter().zip(subscripts).zip(columns) {
-            value = match column {
-                Some(column) => self.look_up(base, value, axis, column, subscript.span())?,
-                None => self.subscript(base, value, axis, subscript)?,
-            };
+            match column {
+                Some(column) => Columns::add(&mut groups, axis, column),
+                None => value = self.subscript(base, value, axis, subscript)?,
+            }
+        }
+        for group in groups {
+            value = self.look_up_jointly(base, value, group, subscripts[0].span())?;
         }
         self.with_primes(value, &dims, subscripts).ok_or_else(|| {
             let message = format!("`{base}` would have one axis twice here; name each once");
@@ -221,90 +215,5 @@ impl<'g> Build<'_, 'g> {
                 .error(e.span, format!("`{e}` is not a whole number")));
         }
         Ok(at.clamp(0.0, size as f64) as usize)
-    }
-
-    /// `value` with `axis` replaced by the dims of the column.
-    fn look_up(
-        &mut self,
-        base: &Expr,
-        value: Value<'g>,
-        axis: DimId,
-        column: Column,
-        span: Span,
-    ) -> Result<Value<'g>> {
-        let kept: Vec<DimId> = value.dims().into_iter().filter(|&d| d != axis).collect();
-        if let Some(&twice) = column.rows.iter().find(|d| kept.contains(d)) {
-            let rows = self.name_of(twice);
-            let message = format!("`{base}` already has the dim `{rows}` of `{}`", column.name);
-            return Err(self.model.error(span, message));
-        }
-        match column.rows[..] {
-            [rows] if rows != axis => {
-                let index = self.scope.bound_index(&column.name, rows, axis, &column.at);
-                Ok(value.gather(index))
-            }
-            _ => Ok(self.look_up_cells(value, axis, &column)),
-        }
-    }
-
-    /// The same of a column with several dims, or that puts the axis into another order: its cells
-    /// stand in one row, and get their dims back.
-    fn look_up_cells(&self, value: Value<'g>, axis: DimId, column: &Column) -> Value<'g> {
-        let name = format!("cells of {}", column.name);
-        let rows = self.scope.dim(&name, column.at.len());
-        let index = self.scope.bound_index(&name, rows, axis, &column.at);
-        let value = value.gather(index);
-        let dims = value.dims();
-        let at = dims.iter().position(|&d| d == rows).expect("its rows");
-        let dims = [&dims[..at], &column.rows, &dims[at + 1..]].concat();
-        self.relabel(value, &dims)
-    }
-
-    /// Several columns over the same rows: `table[a, b]` picks one element per row.
-    fn index_jointly(
-        &mut self,
-        base: &Expr,
-        value: Value<'g>,
-        subscripts: &[Subscript],
-        columns: Vec<Option<Column>>,
-    ) -> Result<Value<'g>> {
-        let dims = value.dims();
-        if columns.iter().flatten().count() != dims.len() {
-            let span = subscripts[0].span();
-            let message =
-                format!("`{base}`: either every subscript is an index column, or only one of them");
-            return Err(self.model.error(span, message));
-        }
-        let mut together: Option<Column> = None;
-        for ((&axis, column), s) in dims
-            .iter()
-            .zip(columns.into_iter().flatten())
-            .zip(subscripts)
-        {
-            let size = self.scope.with(|g| g.size(axis)) as u32;
-            together = match together {
-                None => Some(column),
-                Some(before) if before.rows == column.rows => Some(Column {
-                    name: format!("{},{}", before.name, column.name),
-                    at: before
-                        .at
-                        .iter()
-                        .zip(&column.at)
-                        .map(|(f, a)| f * size + a)
-                        .collect(),
-                    rows: before.rows,
-                }),
-                Some(_) => {
-                    let name = column.name;
-                    let message =
-                        format!("`{name}` does not fit this axis of `{base}`, or other rows");
-                    return Err(self.model.error(s.span(), message));
-                }
-            };
-        }
-        let cells = self.flat(&dims);
-        let value = self.relabel(value, &[cells]);
-        let column = together.expect("there are several columns");
-        self.look_up(base, value, cells, column, subscripts[0].span())
     }
 }

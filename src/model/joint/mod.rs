@@ -4,6 +4,7 @@
 mod along;
 mod build;
 mod cells;
+mod columns;
 mod coordinates;
 mod dims;
 mod discrete;

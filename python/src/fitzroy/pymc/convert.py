@@ -13,6 +13,7 @@ from pytensor.scalar.basic import autocast_float_as
 
 # The tables of ops and distributions fill when their modules are read.
 from . import (  # noqa: F401
+    convolution,
     elementwise,
     indexing,
     interpolation,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .axes import MULTIPLY, Expr, Unconvertible, unite
+from .batches import contracted
 from .elementwise import settled
 from .walk import Walk, op
 
@@ -13,9 +14,12 @@ __all__: list[str] = []
 
 @op("Dot", "MatMul", "Matmul", "BatchedDot")
 def dot(walk: Walk, v: Any) -> Expr:
-    if type(v.owner.op).__name__ == "BatchedDot":
-        raise Unconvertible("BatchedDot", "the language has no products of batches")
     a, b = (walk.expr(i) for i in v.owner.inputs[:2])
+    if v.type.ndim > 2:
+        # Batches of matrices: the axes before the last two meet.
+        left = a.moved([*a.axes, None])
+        right = b.moved([*b.axes[:-2], None, *b.axes[-2:]])
+        return contracted(walk, left, right, -2)
     for e, k in ((a, len(a.axes) - 1), (b, max(len(b.axes) - 2, 0))):
         axis = e.axes[k]
         if axis is not None and axis.root.size == 1:
@@ -29,9 +33,6 @@ def dot(walk: Walk, v: Any) -> Expr:
     rest_a = a.axes[:inner_a]
     rest_b = [x for k, x in enumerate(b.axes) if k != inner_b]
     axes = [*rest_a, *rest_b]
-    if v.type.ndim < len(axes):
-        # Batches of matrices and vectors: the axes before the last two meet.
-        raise Unconvertible("Dot", "of batches of matrices")
     if over_a is None and over_b is None:
         left = a.moved([*rest_a, *[None] * len(rest_b)])
         right = b.moved([*[None] * len(rest_a), *rest_b])

@@ -10,7 +10,7 @@ from .axes import Axis, Expr, Unconvertible
 from .elementwise import constant
 from .walk import Walk, op
 
-__all__ = ["log_sum_exp"]
+__all__ = ["log_sum_exp", "reduced"]
 
 #: The axis that the op names.
 OF_OP = object()
@@ -25,7 +25,7 @@ def _over(e: Expr, axis: Any) -> tuple[list[int], list[int]]:
     return places, [i for i in places if e.axes[i] is not None]
 
 
-def _reduced(walk: Walk, name: str, e: Expr, axis: Any) -> Expr:
+def reduced(walk: Walk, name: str, e: Expr, axis: Any) -> Expr:
     places, real = _over(e, axis)
     axes = [a for i, a in enumerate(e.axes) if i not in places]
     if not real:
@@ -45,7 +45,7 @@ def _reduced(walk: Walk, name: str, e: Expr, axis: Any) -> Expr:
 
 def log_sum_exp(walk: Walk, e: Expr, axis: Any) -> Expr:
     """log(sum(exp(e))) along `axis`."""
-    return _reduced(walk, "log_sum_exp", e, axis)
+    return reduced(walk, "log_sum_exp", e, axis)
 
 
 #: Reductions, by the class of their ops.
@@ -58,7 +58,7 @@ def reduction(walk: Walk, v: Any) -> Expr:
     name = REDUCTIONS.get(kind)
     if name is None:
         raise Unconvertible(kind, "the language has no such reduction")
-    return _reduced(walk, name, walk.expr(v.owner.inputs[0]), v.owner.op.axis)
+    return reduced(walk, name, walk.expr(v.owner.inputs[0]), v.owner.op.axis)
 
 
 @op("LogSumExp", "LogSumExpOp")

@@ -83,45 +83,35 @@ def reshaped(walk: Walk, v: Any) -> Expr:
             if a is not None and a.root.size == 1:
                 e = walk.first(e, i)
         return e.moved([next(real) if s != 1 else None for s in shape])
-    long = [s for s in shape if s != 1]
-    if len(long) == 1:
-        return _flat(walk, e, shape)
-    if len(sizes) == 1:
-        return _folded(walk, e, shape)
-    raise Unconvertible("Reshape", f"of {sizes} to {shape}")
+    return _regrouped(walk, e, shape)
 
 
-def _flat(walk: Walk, e: Expr, shape: list[int]) -> Expr:
-    """All elements in a row, looked up one by one."""
-    e = walk.writer.named(e)
-    sizes = tuple(a.root.size for a in e.real)
-    rows = Axis(int(np.prod(sizes)))
-    places = np.unravel_index(np.arange(rows.size), sizes)
-    names = [walk.writer.index(p, [rows], a, "flat") for p, a in zip(places, e.real)]
-    axes = [rows if s != 1 else None for s in shape]
-    return Expr(axes, lambda: f"{e.text()}[{', '.join(names)}]")
-
-
-def _row(e: Expr, name: str, columns: Axis) -> Expr:
-    return Expr([columns], lambda: f"{e.text()}[{name}]")
-
-
-def _folded(walk: Walk, e: Expr, shape: list[int]) -> Expr:
-    """A row of elements as a matrix: each row of it is a look-up, chosen by its place."""
-    long = [k for k, s in enumerate(shape) if s != 1]
-    if len(long) != 2:
-        raise Unconvertible("Reshape", f"to {shape}")
-    n, m = (shape[k] for k in long)
-    e = walk.writer.named(e)
-    of = e.real[0]
-    rows, columns = Axis(n), Axis(m)
-    from .joining import stacked
-
-    parts = []
-    for i in range(n):
-        name = walk.writer.index(np.arange(i * m, (i + 1) * m), [columns], of, "part")
-        parts.append(_row(e, name, columns))
-    out = stacked(walk, parts, rows)
-    axes: list[Axis | None] = [None] * len(shape)
-    axes[long[0]], axes[long[1]] = out.axes[0], out.axes[1]
-    return out.moved(axes)
+def _regrouped(walk: Walk, e: Expr, shape: list[int]) -> Expr:
+    """All elements in their order in another shape. Axes are taken together up to where those before
+    and those after have as many elements; the elements of such a group are looked up."""
+    for i, a in enumerate(e.axes):
+        if a is not None and a.root.size == 1:
+            e = walk.first(e, i)
+    e = walk.writer.named(e.moved(e.real))
+    old, new = iter(e.real), iter([s for s in shape if s != 1])
+    shown: list[str] = []
+    axes: list[Axis] = []
+    for first in old:
+        before, after = [first], [next(new)]
+        while (have := int(np.prod([a.root.size for a in before]))) != (want := int(np.prod(after))):
+            if have < want:
+                before.append(next(old))
+            else:
+                after.append(next(new))
+        if len(before) == len(after) == 1:
+            shown.append(":")
+            axes.append(first)
+            continue
+        rows = [Axis(s) for s in after]
+        places = np.unravel_index(np.arange(have).reshape(after), [a.root.size for a in before])
+        shown += [walk.writer.index(p, rows, a, "at") for p, a in zip(places, before)]
+        axes += rows
+    real = iter(axes)
+    return Expr(
+        [next(real) if s != 1 else None for s in shape], lambda: walk.writer.picked(e, shown)
+    )
