@@ -14,7 +14,7 @@ from pytensor.tensor.signal.conv import convolve1d
 MODELS: dict[str, Callable[[], Any]] = {}
 #: Those that have no counterpart in the language yet, with a part of the reason.
 NOT_YET = {
-    "spatial_lag": "Solve",
+    "a_number_alone": "discrete variables alone",
     "missing_counts_as_covariate": "discrete parameter with infinitely many values: x_unobserved",
     "missing_censored_times": "^y: values are missing of a distribution that",
     "missing_part_of_a_vector": "^y: values are missing of a distribution that",
@@ -576,10 +576,56 @@ def products_of_batches() -> None:
     a, b = pm.Normal("a", 0, 1, shape=(4, 3, 2)), pm.Normal("b", 0, 1, shape=(2, 5))
     one = (a @ b).reshape((12, 5)) + (a @ r.normal(size=(4, 2, 5))).reshape((12, 5))
     two = pt.tensordot(a, r.normal(size=(3, 5)), axes=([1], [0]))
+    three = pt.einsum("ij,ijk->ik", pm.Normal("d", 0, 1, shape=(4, 3)), r.normal(size=(4, 3, 5)))
     vectors = (pt.as_tensor(r.normal(size=(4, 3, 2))) @ pm.Normal("c", 0, 1, shape=(4, 2, 1)))[:, :, 0]
     pm.Normal("y", one, 1, observed=r.normal(size=(12, 5)))
     pm.Normal("z", two + (a @ a.transpose(0, 2, 1))[:, :2, :1], 1, observed=r.normal(size=(4, 2, 5)))
+    pm.Normal("v", three, 1, observed=r.normal(size=(4, 5)))
     pm.Normal("w", vectors.reshape((2, 6)).sum(axis=0), 1, observed=r.normal(size=6))
+
+
+@model
+def elements_that_are_added_to() -> None:
+    r = rng(57)
+    a, b = pm.Normal("a", 0, 1, shape=6), pm.Normal("b", 0, 1, shape=(2, 2))
+    sums = pt.inc_subtensor(pt.zeros(4)[np.array([0, 1, 1, 2, 0, 2])], a)
+    sums = pt.inc_subtensor(pt.set_subtensor(sums[3], a[0])[1:3], 2 * a[:2])
+    table = pt.inc_subtensor(pt.ones((3, 4))[:2, 1:3], b)
+    pm.Normal("y", pt.inc_subtensor(table[2], a[0] ** 2), 1, observed=r.normal(size=(3, 4)))
+    pm.Normal("z", sums, 1, observed=r.normal(size=4))
+
+
+@model
+def chain_of_two_states_by_a_table() -> None:
+    r = rng(58)
+    p, q = pm.Beta("p", 1, 1), pm.Beta("q", 1, 1)
+    moves = pt.stack([pt.stack([1 - p, p]), pt.stack([q, 1 - q])])
+    share, seen = pt.as_tensor([1.0, 0.0]), []
+    for _ in range(6):
+        share = share @ moves
+        seen.append(share[1])
+    pm.Binomial("k", n=20, p=pt.stack(seen), observed=r.integers(0, 20, 6))
+
+
+@model
+def forward_algorithm_of_a_batch() -> None:
+    r = rng(59)
+    y = r.normal(size=25)
+    moves = pm.Dirichlet("moves", np.ones((2, 2)))
+    mu = pm.Normal("mu", 0, 2, shape=2)
+    of_rows = pm.logp(pm.Normal.dist(mu[None, :], 1.0), y[:, None])
+
+    def step(row: Any, before: Any, log_moves: Any) -> Any:
+        return row + pt.logsumexp(before[:, None] + log_moves, axis=0)
+
+    out = pytensor.scan(
+        step,
+        sequences=[of_rows[1:]],
+        outputs_info=[of_rows[0] + np.log(0.5)],
+        non_sequences=[pt.log(moves)],
+    )
+    ends = out[0] if isinstance(out, (tuple, list)) else out
+    pm.Potential("total", pt.logsumexp(ends[-1]))
 
 
 @model
@@ -608,6 +654,12 @@ def missing_counts_as_covariate() -> None:
     x = np.ma.array([1, 2, 0, 4], mask=[False, False, True, False])
     x = pm.Poisson("x", pm.HalfNormal("rate", 2), observed=x)
     pm.Normal("y", pm.Normal("b", 0, 1) * x, 1, observed=np.arange(4.0))
+
+
+@model
+def a_number_alone() -> None:
+    levels = pt.as_tensor(np.linspace(-2.0, 2.0, 5))
+    pm.Normal("y", levels[pm.DiscreteUniform("k", 0, 4)], 1, observed=[0.3, 1.2])
 
 
 @model

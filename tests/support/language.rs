@@ -277,6 +277,8 @@ let L[obs, obs] = cholesky(smooth + rough + (0.3 + s^2) * identity(obs))
 target += -sum((L @ z)^2) / 9 - log_det(tril(L) @ transpose(tril(L)))
 let w = solve_lower(L, z) + solve_upper(transpose(L), z) + cho_solve(L, z)
 target += -sum(w^2) / 99 - sum(log(diagonal(L))) - sum(outer(v, v) @ diag(v)) / 9
+let A[kinds, kinds] = 3 * identity(kinds) + outer(v, sin(v))
+target += log_abs_det(A) - sum(linear_solve(A, v)^2) / 9 - sum(inverse(A))
 ";
 
 /// Positions computed from data, and arrays that are joined.

@@ -1,7 +1,7 @@
 //! What functions are called in other languages.
 
 /// Names other languages use, and ours.
-const ELSEWHERE: [(&str, &str); 77] = [
+const ELSEWHERE: [(&str, &str); 79] = [
     ("ode_rk45", "solve"),
     ("ode_bdf", "solve_stiff"),
     ("integrate_ode_rk45", "solve"),
@@ -48,8 +48,10 @@ const ELSEWHERE: [(&str, &str); 77] = [
     ("mdivide_left_tri_low", "solve_lower"),
     ("cholesky_solve", "cho_solve"),
     ("logdet", "log_det"),
-    ("slogdet", "log_det"),
-    ("log_determinant", "log_det"),
+    ("slogdet", "log_abs_det"),
+    ("log_determinant", "log_abs_det"),
+    ("mdivide_left", "linear_solve"),
+    ("matrix_inverse", "inverse"),
     ("eye", "identity"),
     ("identity_matrix", "identity"),
     ("diag_matrix", "diag"),

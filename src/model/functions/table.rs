@@ -62,7 +62,7 @@ const fn matrix(
 }
 
 /// All functions, in the order of the reference.
-pub const FUNCTIONS: [Function; 106] = [
+pub const FUNCTIONS: [Function; 109] = [
     f("exp", &["x"], "eˣ"),
     f("log", &["x"], "natural logarithm"),
     f("log1p", &["x"], "log(1 + x), accurate near 0"),
@@ -335,6 +335,17 @@ pub const FUNCTIONS: [Function; 106] = [
         "cho_solve",
         &["L", "b"],
         "the x with L Lᵀ x = b, for a lower triangular L",
+    ),
+    matrix(
+        "linear_solve",
+        &["A", "b"],
+        "the x with A x = b, for any square matrix A that is not singular",
+    ),
+    matrix("inverse", &["A"], "the matrix B with A B = identity"),
+    matrix(
+        "log_abs_det",
+        &["A"],
+        "logarithm of the absolute determinant of any square matrix",
     ),
     matrix(
         "log_det",

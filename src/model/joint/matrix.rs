@@ -51,12 +51,15 @@ impl<'g> Build<'_, 'g> {
                     self.solve(name, (lower, l.1), y, &[true])
                 }
                 "cho_solve" => self.solve(name, l, y, &[false, true]),
+                "linear_solve" => self.linear_solve(l, y),
                 other => panic!("function `{other}` is in the table and has no meaning"),
             };
         }
         match name {
             "transpose" => self.transpose(x, given[0]),
             "diag" => self.diag(x, given[0]),
+            "inverse" => self.inverse_matrix((x, given[0])),
+            "log_abs_det" => self.log_abs_det((x, given[0])),
             _ => {
                 let square = self.square(x, given[0], name)?;
                 if matches!(name, "cholesky" | "log_det") {
@@ -92,7 +95,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// `x` if it is a square matrix over a dim and its twin.
-    fn square(&self, x: Value<'g>, at: &Expr, name: &str) -> Result<Value<'g>> {
+    pub(super) fn square(&self, x: Value<'g>, at: &Expr, name: &str) -> Result<Value<'g>> {
         let x = self.in_order(x);
         match x.dims()[..] {
             [k, t] if self.twins(k, t) => Ok(x),
@@ -135,7 +138,10 @@ impl<'g> Build<'_, 'g> {
     }
 
     fn identity(&self, dim: &Expr) -> Value<'g> {
-        let dim = self.dim_of(dim);
+        self.identity_over(self.dim_of(dim))
+    }
+
+    pub(super) fn identity_over(&self, dim: DimId) -> Value<'g> {
         let ones = self.scope.with(|g| {
             let one = g.lit(1.0);
             let ones = g.broadcast(one, &[dim]);
@@ -193,7 +199,7 @@ impl<'g> Build<'_, 'g> {
     }
 
     /// L⁻¹ or L⁻ᵀ of `b`, one after the other, along the dim of L; other dims of `b` repeat it.
-    fn solve(
+    pub(super) fn solve(
         &self,
         name: &str,
         (l, at_l): (Value<'g>, &Expr),

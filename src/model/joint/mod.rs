@@ -11,6 +11,7 @@ mod discrete;
 mod draw;
 mod drawing;
 mod function;
+mod general;
 mod index;
 mod interval;
 mod inverse;

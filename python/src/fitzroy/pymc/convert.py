@@ -27,7 +27,7 @@ from . import (  # noqa: F401
     shapes,
 )
 from .axes import Axis, Expr, Unconvertible, number
-from .discrete import drawn_afterwards
+from .discrete import drawn_afterwards, is_discrete
 from .distributions import Family, Text, call, kind_of, params_of, written
 from .limits import ends_of, is_own
 from .vectors import start
@@ -86,6 +86,8 @@ class _Converter:
 
     def run(self) -> Conversion:
         model = self.model
+        if model.free_RVs and all(is_discrete(v) for v in model.free_RVs):
+            raise Unconvertible("a model of discrete variables alone", "there is no slope to follow")
         self.later = drawn_afterwards(model)
         items = [*model.basic_RVs, *model.deterministics, *model.potentials]
         self.walk.count(items)

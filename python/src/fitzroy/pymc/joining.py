@@ -9,7 +9,7 @@ import numpy as np
 
 from .axes import Axis, Expr, Unconvertible
 from .elementwise import met
-from .walk import Walk, op
+from .walk import Walk, core_name, op, strip
 
 __all__ = ["join_parts", "stacked"]
 
@@ -41,6 +41,9 @@ def join_parts(walk: Walk, v: Any) -> tuple[int, list[Any]]:
 @op("Join")
 def join(walk: Walk, v: Any) -> Expr:
     axis, inputs = join_parts(walk, v)
+    table = _table(walk, inputs) if axis == 0 else None
+    if table is not None:
+        return table
     parts = [walk.expr(i) for i in inputs]
     n = len(parts[0].axes)
     axis %= n
@@ -57,6 +60,25 @@ def join(walk: Walk, v: Any) -> Expr:
         out = stacked(walk, [p.moved(_without(p.axes, axis)) for p in parts], new, others)
         return walk.writer.let(out, axes=[*others[:axis], new, *others[axis:]]) if axis else out
     return _concatenated(walk, parts, sizes, axis, new, others)
+
+
+def _table(walk: Walk, inputs: Sequence[Any]) -> Expr | None:
+    """Rows of numbers below each other: of a square table both axes may become one dim."""
+    rows = [strip(i) for i in inputs]
+    for i, row in zip(inputs, rows):
+        made = row.owner is not None and core_name(row.owner.op) == "MakeVector"
+        if not made or i.type.ndim != 2 or i.type.shape[0] != 1 or walk.known(row) is not None:
+            return None
+    cells = [[walk.expr(x) for x in row.owner.inputs] for row in rows]
+    n, m = len(cells), len(cells[0])
+    if min(n, m) == 1 or any(len(row) != m for row in cells):
+        return None
+
+    def text() -> str:
+        lines = [", ".join(e.text() for e in row) for row in cells]
+        return f"[{', '.join(f'[{line}]' for line in lines)}]"
+
+    return walk.writer.let(Expr([Axis(n), Axis(m)], text))
 
 
 def _without(axes: Sequence[Axis | None], k: int) -> list[Axis | None]:

@@ -75,9 +75,28 @@ def cholesky_solve(walk: Walk, v: Any) -> Expr:
 
 @op("Solve")
 def solve(walk: Walk, v: Any) -> Expr:
-    if getattr(_core(v), "assume_a", "gen") not in ("pos", "positive definite"):
-        raise Unconvertible("Solve", "with a matrix that is not said to be positive definite")
-    return _solved(walk, v, "cho_solve(cholesky({})", *v.owner.inputs[:2])
+    is_definite = getattr(_core(v), "assume_a", "gen") in ("pos", "positive definite")
+    call = "cho_solve(cholesky({})" if is_definite else "linear_solve({}"
+    return _solved(walk, v, call, *v.owner.inputs[:2])
+
+
+@op("MatrixInverse")
+def inverse(walk: Walk, v: Any) -> Expr:
+    e = square(walk, v.owner.inputs[0], "MatrixInverse")
+    return Expr(e.axes, lambda: f"inverse({e.text()})")
+
+
+@op("SLogDet")
+def log_determinant(walk: Walk, v: Any) -> Expr:
+    if v is not v.owner.outputs[1]:
+        raise Unconvertible("SLogDet", "the sign of a determinant")
+    e = square(walk, v.owner.inputs[0], "SLogDet")
+    return Expr([], lambda: f"log_abs_det({e.text()})")
+
+
+@op("Det")
+def determinant(walk: Walk, v: Any) -> Expr:
+    raise Unconvertible("Det", "the sign of a determinant; pt.linalg.slogdet(A)[1] has none")
 
 
 def _plain_diagonal(v: Any, n: int = 2) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 
-from .axes import Axis, Expr, Unconvertible, number, unite
+from .axes import ADD, Axis, Expr, Unconvertible, number, unite
+from .batches import contracted
 from .walk import Walk, core_name, op, strip
 
 __all__: list[str] = []
@@ -27,14 +28,49 @@ def set_elements(walk: Walk, v: Any) -> Expr:
         if walk.constants.holds(into):
             return found
     shape = _shape(walk, v)
+    if not _sets(v.owner) and _meet(walk, v, shape):
+        return _summed(walk, v, shape)
     sets = []
     while v.owner is not None and core_name(v.owner.op) in SETS and not walk.constants.holds(v):
-        sets.append((_places(walk, v, shape), v.owner.inputs[1]))
+        sets.append((_places(walk, v, shape), v.owner))
         v = v.owner.inputs[0]
-    out = _base(walk, v, shape, [places for places, _ in sets])
-    for places, values in reversed(sets):
-        out = _set(walk, out, values, places)
+        if v.owner is not None and core_name(v.owner.op) in SETS and _meet(walk, v, shape):
+            break
+    gone = [places for places, node in sets if _sets(node)]
+    out = _base(walk, v, shape, gone)
+    for places, node in reversed(sets):
+        out = _set(walk, out, node.inputs[1], places, _sets(node))
     return out
+
+
+def _sets(node: Any) -> bool:
+    """Whether elements are set, and not added to."""
+    return bool(getattr(getattr(node.op, "core_op", node.op), "set_instead_of_inc", False))
+
+
+def _meet(walk: Walk, v: Any, shape: tuple[int, ...]) -> bool:
+    """Whether several values are added to one element."""
+    node = v.owner
+    if _sets(node) or not all(walk.constants.holds(i) for i in node.inputs[2:]):
+        return False
+    ones = pt.constant(np.ones(_shape(walk, node.inputs[1])))
+    counts = node.op(pt.constant(np.zeros(shape)), ones, *node.inputs[2:])
+    return bool(walk.constants.value(counts).max() > 1)
+
+
+def _summed(walk: Walk, v: Any, shape: tuple[int, ...]) -> Expr:
+    """A vector to whose elements sums of others are added, by a matrix of zeros and ones."""
+    node = v.owner
+    if len(shape) != 1 or len(node.inputs) != 3:
+        raise Unconvertible(core_name(node.op), "several values that are added to one element")
+    at = walk.constants.value(node.inputs[2]).reshape(-1).astype(int)
+    base = _base(walk, node.inputs[0], shape, [])
+    rows, values = base.real[0], walk.expr(node.inputs[1])
+    parts = values.axes[-1] if values.axes and values.axes[-1] is not None else Axis(len(at))
+    adds = np.arange(shape[0])[:, None] == at % shape[0]
+    left = Expr([rows, parts], lambda: walk.writer.datum(adds, [rows, parts], "adds"), named=True)
+    total = contracted(walk, left, values, -1)
+    return Expr(base.axes, lambda: f"{base.text(ADD)} + {total.text(ADD)}", ADD)
 
 
 def _shape(walk: Walk, v: Any) -> tuple[int, ...]:
@@ -45,12 +81,12 @@ def _shape(walk: Walk, v: Any) -> tuple[int, ...]:
 def _places(walk: Walk, v: Any, shape: tuple[int, ...]) -> Array:
     """For each element which of the values it is set to, counted through them; −1 for none."""
     node, name = v.owner, core_name(v.owner.op)
-    if not getattr(getattr(node.op, "core_op", node.op), "set_instead_of_inc", False):
-        raise Unconvertible(name, "elements that are added to")
     if not all(walk.constants.holds(i) for i in node.inputs[2:]):
         raise Unconvertible(name, "elements that are set at places that are not constant")
     own = _shape(walk, node.inputs[1])
-    counted = np.arange(np.prod(own, dtype=int), dtype=float).reshape(own)
+    # What is added to −1 is one more.
+    first = 0.0 if _sets(node) else 1.0
+    counted = first + np.arange(np.prod(own, dtype=int)).reshape(own)
     # The op itself says where its values go.
     return walk.constants.value(
         node.op(pt.constant(np.full(shape, -1.0)), pt.constant(counted), *node.inputs[2:])
@@ -77,12 +113,15 @@ def _base(walk: Walk, v: Any, shape: tuple[int, ...], sets: Sequence[Array]) -> 
     return Expr(axes, lambda: walk.writer.datum(kept, real, "c"), named=True)
 
 
-def _set(walk: Walk, base: Expr, values: Any, places: Array) -> Expr:
-    """`base` with `values` at `places`."""
+def _set(walk: Walk, base: Expr, values: Any, places: Array, sets: bool) -> Expr:
+    """`base` with `values` at `places`, or with these added there."""
     axes = base.real
     chosen = walk.expr(values)
     if not axes:
-        return chosen.moved(base.axes)
+        whole = chosen.moved(base.axes)
+        if sets:
+            return whole
+        return Expr(base.axes, lambda: f"{base.text(ADD)} + {whole.text(ADD)}", ADD)
     there = places >= 0
     own = _shape(walk, values)
     if chosen.number is not None:
@@ -92,8 +131,9 @@ def _set(walk: Walk, base: Expr, values: Any, places: Array) -> Expr:
             walk, base, chosen, places, own
         )
     shown = walk.writer.datum(there.reshape([a.root.size for a in axes]), axes, "part")
-    before = base.text
-    return Expr(base.axes, lambda: f"where({shown}, {chosen.text()}, {before()})")
+    if sets:
+        return Expr(base.axes, lambda: f"where({shown}, {chosen.text()}, {base.text()})")
+    return Expr(base.axes, lambda: f"{base.text(ADD)} + where({shown}, {chosen.text()}, 0)", ADD)
 
 
 def _along(walk: Walk, base: Expr, values: Expr, places: Array, own: Sequence[int]) -> Expr | None:

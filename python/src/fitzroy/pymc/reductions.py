@@ -63,10 +63,16 @@ def reduction(walk: Walk, v: Any) -> Expr:
 
 @op("LogSumExp", "LogSumExpOp")
 def log_sum_exp_op(walk: Walk, v: Any) -> Expr:
-    e, given = walk.expr(v.owner.inputs[0]), v.owner.op
-    out = log_sum_exp(walk, e, given.axis)
+    e = walk.expr(v.owner.inputs[0])
+    given = getattr(v.owner.op, "core_op", v.owner.op)
+    axis = given.axis
+    if given is not v.owner.op and axis is not None:
+        # The op counts the axes of each element of a batch.
+        own = len(v.owner.op.inputs_sig[0])
+        axis = tuple(int(a) % own + len(e.axes) - own for a in np.atleast_1d(axis))
+    out = log_sum_exp(walk, e, axis)
     if getattr(given, "keepdims", False):
-        places, _ = _over(e, given.axis)
+        places, _ = _over(e, axis)
         return out.moved([None if i in places else a for i, a in enumerate(e.axes)])
     return out
 

@@ -17,6 +17,7 @@ from ..results import warn_of
 from .axes import Unconvertible
 from .check import Check, check
 from .convert import Conversion, convert
+from .discrete import is_discrete
 from .result import tree_of
 from .starts import starts
 
@@ -169,12 +170,14 @@ def sample(
         except Unconvertible as why:
             message = f"{reason}, and is sampled by PyMC: {why}"
             warnings.warn(message, ConversionWarning, stacklevel=2)
+            # PyMC refuses settings of NUTS for a model that has nothing for it.
+            slopes = not all(is_discrete(v) for v in model.free_RVs)
+            of_nuts = {"target_accept": target_accept} if slopes else {}
             return pm.sample(
                 draws,
                 tune=tune,
                 chains=chains,
                 cores=cores,
-                target_accept=target_accept,
                 random_seed=random_seed,
                 initvals=initvals,
                 var_names=var_names,
@@ -182,6 +185,7 @@ def sample(
                 discard_tuned_samples=discard_tuned_samples,
                 idata_kwargs=idata_kwargs,
                 model=model,
+                **of_nuts,
             )
         message = f"{reason}, and is sampled by its compiled gradient"
         warnings.warn(message, ConversionWarning, stacklevel=2)

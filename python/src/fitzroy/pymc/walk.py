@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.replace import graph_replace
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 
 from .axes import ATOM, Axis, Expr, Unconvertible, counted, number
@@ -68,6 +70,7 @@ class Walk:
         self.loops: dict[Any, Any] = {}
         self._exprs: dict[Any, Expr] = {}
         self._uses: dict[Any, int] = {}
+        self._inner: dict[Any, list[Any]] = {}
         self._dims: dict[str, Axis] = {}
 
     def count(self, roots: Iterable[Any]) -> None:
@@ -136,8 +139,24 @@ class Walk:
         if convert is None:
             if is_random(v.owner.op):
                 raise Unconvertible(name, "a random variable that is not of the model")
+            if isinstance(v.owner.op, OpFromGraph):
+                return self.expr(self._inside(v))
             raise Unconvertible(name, "the language has no such operation")
         return convert(self, v)
+
+    def _inside(self, v: Any) -> Any:
+        """`v`, which an op with a graph of its own gives, by that graph."""
+        node = v.owner
+        found = self._inner.get(node)
+        if found is None:
+            graph = node.op.fgraph
+            # As of PyTensor 3 it cannot be changed, but copied to one that can.
+            graph = graph.unfreeze() if hasattr(graph, "unfreeze") else graph
+            given = dict(zip(graph.inputs, node.inputs))
+            found = graph_replace(graph.outputs, given, strict=False)
+            self._inner[node] = found
+            self.count(found)
+        return found[node.outputs.index(v)]
 
     def constant(self, v: Any, name: str | None = None) -> Expr:
         """A number, or declared data."""

@@ -1,6 +1,7 @@
 //! Functions of matrices: values of NumPy, SciPy and PyMC, slopes, and what must not go wrong.
 
 use super::{Tested, error};
+use crate::rng::{Purpose, Rng};
 use serde_json::Value;
 
 /// Bound: NumPy and the engine round in another order; condition numbers are up to about 1e2.
@@ -247,4 +248,94 @@ fn an_axis_of_a_product_that_is_ambiguous_is_refused() {
         message.contains("the last dim of the first must be the first dim"),
         "{message}"
     );
+}
+
+/// Solutions, inverses and determinants of matrices that are not symmetric against Gaussian elimination
+/// with pivots, up to conditions of 1e6, and their slopes.
+#[test]
+fn systems_of_any_matrix_are_those_of_elimination() {
+    let head = "data A[k, k], B[k, m], c[k]\ns ~ Normal(0, 1)\n\
+                let M[k, k] = A * exp(s)\n\
+                x[k, m] = linear_solve(M, B)\nz[k] = linear_solve(M, c)\n\
+                y[k, k] = inverse(M)\nd = log_abs_det(M)\n\
+                target += sum(x^2) + sum(z) + sum(y) + d - s^2\n";
+    let mut rng = Rng::new(41, 0, 0, 1, Purpose::Test);
+    for (k, smallest) in [(1, 1.0), (2, 1e-3), (3, 1.0), (5, 1e-6), (8, 1e-4)] {
+        // A product of random numbers and a diagonal from 1 to the smallest.
+        let size = |i: usize| f64::powf(smallest, i as f64 / (k.max(2) - 1) as f64);
+        let mut normals = |n: usize| (0..n).map(|_| rng.normal()).collect::<Vec<f64>>();
+        let (left, right) = (orthogonal(normals(k * k), k), orthogonal(normals(k * k), k));
+        let cell = |i: usize, j: usize| {
+            (0..k)
+                .map(|l| left[i * k + l] * size(l) * right[l * k + j])
+                .sum::<f64>()
+        };
+        let a: Vec<f64> = (0..k * k).map(|c| cell(c / k, c % k)).collect();
+        let (b, c) = (normals(2 * k), normals(k));
+        let data: &super::Reals<'_> = &[("A", &[k, k], &a), ("B", &[k, 2], &b), ("c", &[k], &c)];
+        let tested = Tested::new(head, data);
+        tested.check_gradient();
+        let scale = 0.3f64.exp();
+        let scaled: Vec<f64> = a.iter().map(|x| x * scale).collect();
+        let identity: Vec<f64> = (0..k * k).map(|c| f64::from(c / k == c % k)).collect();
+        for (name, right, m) in [("x", &b, 2), ("z", &c, 1), ("y", &identity, k)] {
+            let (want, _) = eliminated(scaled.clone(), right.to_vec(), k, m);
+            let got = tested.recorded(name, &[0.3]);
+            let most = want.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+            for (g, w) in got.iter().zip(&want) {
+                // Elimination itself loses as many digits as the condition has.
+                assert!(
+                    (g - w).abs() < 1e-13 / smallest * most,
+                    "{name} of {k}: {g} {w}"
+                );
+            }
+        }
+        let (_, log_det) = eliminated(scaled, identity, k, k);
+        let got = tested.recorded("d", &[0.3])[0];
+        assert!(
+            (got - log_det).abs() < 1e-13 / smallest.powi(2),
+            "{got} {log_det}"
+        );
+    }
+    let singular: &super::Reals<'_> = &[("A", &[2, 2], &[1.0, 2.0, 2.0, 4.0])];
+    assert_eq!(
+        error("data A[k, k]\ns ~ Normal(log_abs_det(A), 1)", singular)
+            .lines()
+            .next(),
+        Some("line 2, column 24: `A` is singular, or so nearly that `log_abs_det` has no meaning")
+    );
+}
+
+/// Rows made orthonormal one after the other.
+fn orthogonal(mut rows: Vec<f64>, k: usize) -> Vec<f64> {
+    for i in 0..k {
+        for j in 0..i {
+            let dot: f64 = (0..k).map(|l| rows[i * k + l] * rows[j * k + l]).sum();
+            (0..k).for_each(|l| rows[i * k + l] -= dot * rows[j * k + l]);
+        }
+        let norm = (0..k).map(|l| rows[i * k + l].powi(2)).sum::<f64>().sqrt();
+        (0..k).for_each(|l| rows[i * k + l] /= norm);
+    }
+    rows
+}
+
+/// The solution of A X = B by elimination with pivots, and ln |det A|.
+fn eliminated(mut a: Vec<f64>, mut b: Vec<f64>, k: usize, m: usize) -> (Vec<f64>, f64) {
+    let mut log_det = 0.0;
+    for c in 0..k {
+        let pivot = (c..k).max_by(|&i, &j| a[i * k + c].abs().total_cmp(&a[j * k + c].abs()));
+        let pivot = pivot.unwrap_or(c);
+        (0..k).for_each(|j| a.swap(c * k + j, pivot * k + j));
+        (0..m).for_each(|j| b.swap(c * m + j, pivot * m + j));
+        log_det += a[c * k + c].abs().ln();
+        for i in (0..k).filter(|&i| i != c) {
+            let factor = a[i * k + c] / a[c * k + c];
+            (0..k).for_each(|j| a[i * k + j] -= factor * a[c * k + j]);
+            (0..m).for_each(|j| b[i * m + j] -= factor * b[c * m + j]);
+        }
+    }
+    for c in 0..k {
+        (0..m).for_each(|j| b[c * m + j] /= a[c * k + c]);
+    }
+    (b, log_det)
 }
