@@ -4,6 +4,8 @@ well."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -131,7 +133,9 @@ def _of_model(model: Any, free: dict[str, Array], n: int) -> tuple[Array, dict[s
     counted = [v for v in [*model.basic_RVs, *model.potentials] if v not in later]
     # Without this PyMC computes √2 and the like in float32.
     with autocast_float_as("float64"):
-        logp = model.logp(vars=counted)
+        # PyTensor without a C compiler adds no more than 32 terms at once.
+        terms = [term.sum() for term in model.logp(vars=counted, sum=False)]
+        logp = reduce(add, terms)
         by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
     given = {"inputs": [*values, *whole], "outputs": [logp, *by_values]}
     forward, back = _value_variables(model)
