@@ -155,6 +155,14 @@ def test_an_observed_series_stands_in_what_is_made_of_it():
     assert np.all(whole[..., :2] == draws.posterior["start"].values)
 
 
+def test_a_conversion_serves_again():
+    model = MODELS["missing_values"]()
+    found = fz.from_pymc(model)
+    settings = {"draws": 10, "tune": 20, "random_seed": 1, "progressbar": False}
+    one, two = found.sample(**settings), fz.sample(model, conversion=found, **settings)
+    assert np.all(one.posterior["mu"].values == two.posterior["mu"].values)
+
+
 def test_transforms_of_ones_own_restrict():
     draws = fz.sample(MODELS["limits_by_transforms"](), draws=300, random_seed=1, progressbar=False)
     low = {"late": 4, "share": 0.2, "inside": 3, "positive": 0, "chance": 0}

@@ -70,7 +70,7 @@ class Converted:
 
     def sample(self, **settings: Any) -> Any:
         """As `fitzroy.sample` of the model."""
-        return sample(self.model, conversion=self._conversion, **settings)
+        return sample(self.model, conversion=self, **settings)
 
 
 def from_pymc(model: Any = None) -> Converted:
@@ -106,7 +106,7 @@ def sample(
     discard_tuned_samples: bool = True,
     idata_kwargs: dict[str, Any] | None = None,
     backend: str = "auto",
-    conversion: Conversion | None = None,
+    conversion: Converted | None = None,
     blocking: bool = True,
 ) -> Any:
     """Samples an unchanged PyMC model, and returns what `pm.sample` returns.
@@ -153,7 +153,7 @@ def sample(
             compiled = _compiled(model, settings)
             drawn = compiled.sample(settings, initvals, var_names, progressbar)
         else:
-            found = conversion or convert(model)
+            found = conversion._conversion if conversion else convert(model)
             if initvals:
                 settings["initvals"] = starts(model, found, initvals)
             drawn = _sampled(model, found, settings, var_names, progressbar, blocking)
