@@ -2,9 +2,10 @@
 
 use super::chains::{Chains, mean, sd};
 use super::mcse::{Mcse, mcse};
+use super::places::Places;
 use super::ranks::quantile;
 use super::rhat::rhat;
-use super::summary::{Row, gather, group_of_draws, shape_of_draws};
+use super::summary::{gather, group_of_draws, shape_of_draws};
 use super::threads::on_threads;
 use super::{RHAT_LIMIT, count, say};
 use crate::draws::{Block, Column, Group, Opened, Trace, Variable};
@@ -91,11 +92,13 @@ pub fn agreement(
     enough_draws(shape_a.1.min(shape_b.1))?;
     let (pairs, left_out) = common(a, b, variables)?;
     let elements = pairs.iter();
-    let elements = elements.flat_map(|&(v, w)| (0..v.elements()).map(move |i| (v, w, i)));
-    let elements: Vec<(&Variable, &Variable, usize)> = elements.collect();
+    let places: Vec<Places<'_>> = elements.clone().map(|(v, _)| Places::new(first, v)).collect();
+    let elements = elements.enumerate();
+    let elements = elements.flat_map(|(p, &(v, w))| (0..v.elements()).map(move |i| (p, v, w, i)));
+    let elements: Vec<(usize, &Variable, &Variable, usize)> = elements.collect();
     let one = |_: &mut (), job: usize| {
-        let (v, w, i) = elements[job];
-        element(Row::label_of(first, v, i), [v, w], i)
+        let (p, v, w, i) = elements[job];
+        element(places[p].label(i), [v, w], i)
     };
     let found = on_threads(elements.len(), threads, || (), one);
     Ok(conclude(found, left_out))
@@ -130,12 +133,13 @@ pub fn agreement_opened(
     let (pairs, left_out) = common(a, b, variables)?;
     let mut found = Vec::new();
     for (v, _) in pairs {
+        let places = Places::new(&outline_a, v);
         let mut own = vec![None; v.elements()];
         for block in blocks(sides, &v.name)? {
             let [p, q] = sides.map(|side| part(side, &v.name, &block));
             let (p, q) = (p?, q?);
             let one = |_: &mut (), k: usize| {
-                let label = Row::label_of(&outline_a, v, block.elements[k]);
+                let label = places.label(block.elements[k]);
                 element(label, [&p, &q], k)
             };
             let of_block = on_threads(block.elements.len(), threads, || (), one);

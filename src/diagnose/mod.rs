@@ -6,6 +6,7 @@
 mod chains;
 mod lags;
 mod order;
+mod places;
 mod threads;
 
 mod energy;
@@ -51,12 +52,14 @@ pub use loo::{
     Compared, Comparison, Loo, Pointwise, compare, loo, loo_opened, loo_pit, loo_pit_opened,
 };
 pub use mcse::{Mcse, mcse};
+pub use order::ascending;
+pub use places::{Label, Places};
 pub use ranks::{Ordered, Scores, quantile, quantile_of_sorted};
 pub use remedy::{Circumstances, Remedy};
 pub use rhat::{rhat, rhat_nested, superchains};
 pub(crate) use sampler::percent;
 pub use stored::diagnose_stored;
-pub use summary::{Label, Row, Summary, SummaryOptions, summary, unknown_variable};
+pub use summary::{Row, Summary, SummaryOptions, summary, unknown_variable};
 pub use verdict::{BY_DISCRETE, Diagnosis, diagnose};
 pub use weight::{Verdict, Weight};
 

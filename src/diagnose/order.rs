@@ -13,7 +13,7 @@ const PLACE_BITS: u32 = u64::BITS - DIGIT_BITS * PASSES as u32;
 /// A radix sort on the leading 33 bits of the span of the numbers, with the place in the other 31,
 /// leaves runs that differ in lower bits only; those are usually single numbers and are sorted by
 /// comparison.
-pub(crate) fn ascending(x: &[f64]) -> Vec<(f64, u32)> {
+pub fn ascending(x: &[f64]) -> Vec<(f64, u32)> {
     if x.len() < 256 {
         let pairs = x.iter().zip(0u32..).map(|(&v, i)| (v + 0.0, i));
         let mut pairs: Vec<(f64, u32)> = pairs.collect();

@@ -126,9 +126,7 @@ fn scatter_scores(ascending: &[(f64, u32)], scores: &Scores, z: &mut [f64]) {
 
 /// The sorted copy of `x`, which must hold no NaN.
 pub(crate) fn sorted(x: &[f64]) -> Vec<f64> {
-    let mut copy: Vec<f64> = x.iter().map(|v| v + 0.0).collect();
-    copy.sort_unstable_by(f64::total_cmp);
-    copy
+    order::ascending(x).into_iter().map(|(v, _)| v).collect()
 }
 
 /// The quantile of ascending numbers at `p` in [0, 1], Hyndman and Fan's type 7, rounded as NumPy

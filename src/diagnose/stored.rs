@@ -2,9 +2,10 @@
 
 use super::chains::Chains;
 use super::element::element_statistics;
+use super::places::Places;
 use super::ranks::Scores;
 use super::sampler::SamplerStatistics;
-use super::summary::{Row, Summary, SummaryOptions, check_probability, gather, row_of};
+use super::summary::{Row, Summary, SummaryOptions, check_probability, gather};
 use super::threads::on_threads;
 use super::verdict::{Diagnosis, Draws, conclude, known_group};
 use crate::Result;
@@ -34,6 +35,7 @@ pub fn diagnose_stored(stored: &Stored, options: &SummaryOptions) -> Result<Diag
     let scores = Scores::new(2 * n_chains * (n_draws / 2));
     let mut rows = Vec::new();
     for variable in &group.variables {
+        let places = Places::new(&outline, variable);
         let mut own: Vec<Option<Row>> = vec![None; variable.elements()];
         stored.columns(&group.name, &variable.name, &mut |elements, part| {
             let statistics = |(): &mut (), k: usize| {
@@ -43,7 +45,7 @@ pub fn diagnose_stored(stored: &Stored, options: &SummaryOptions) -> Result<Diag
             };
             let found = on_threads(elements.len(), options.threads, || (), statistics);
             for (&element, statistics) in elements.iter().zip(found) {
-                own[element] = Some(row_of(&outline, variable, element, statistics));
+                own[element] = Some(places.row(element, statistics));
             }
         })?;
         rows.extend(own.into_iter().flatten());

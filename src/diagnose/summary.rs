@@ -2,9 +2,10 @@
 
 use super::chains::Chains;
 use super::element::{ElementStatistics, StatisticsOptions, element_statistics};
+use super::places::{Label, Places, written};
 use super::ranks::Scores;
 use super::threads::on_threads;
-use crate::draws::{Column, Group, Labels, Trace, Variable};
+use crate::draws::{Column, Group, Trace, Variable};
 use crate::{Error, ErrorKind, Result};
 
 /// What to summarise, and how.
@@ -44,46 +45,16 @@ pub struct Row {
     pub statistics: ElementStatistics,
 }
 
-/// A coordinate label.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Label {
-    /// A whole number.
-    Integer(i64),
-    /// A name.
-    Text(String),
-}
-
-impl std::fmt::Display for Label {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Label::Integer(i) => write!(f, "{i}"),
-            Label::Text(text) => f.write_str(text),
-        }
-    }
-}
-
 impl Row {
     /// The element as people write it: `mu`, `theta[3]`, `theta[Choate]`, `omega[2, 0]`.
     pub fn label(&self) -> String {
         written(&self.name, &self.index, &self.labels)
     }
 
-    /// The same of an element of a variable that has no row.
+    /// The same of an element of a variable that has no row; of many of them, see [`Places`].
     pub fn label_of(trace: &Trace, variable: &Variable, element: usize) -> String {
-        let index = index_of(element, &variable.shape[2..]);
-        written(&variable.name, &index, &labels_of(trace, variable, &index))
+        Places::new(trace, variable).label(element)
     }
-}
-
-fn written(name: &str, index: &[usize], labels: &[Label]) -> String {
-    let inside: Vec<String> = match labels.is_empty() {
-        true => index.iter().map(usize::to_string).collect(),
-        false => labels.iter().map(Label::to_string).collect(),
-    };
-    if inside.is_empty() {
-        return name.into();
-    }
-    format!("{name}[{}]", inside.join(", "))
 }
 
 /// A summary and what it was made from.
@@ -256,50 +227,31 @@ fn all_rows(
     };
     let blocks: Vec<(usize, usize)> = (0..variables.len()).flat_map(blocks_of).collect();
     let scores = Scores::new(2 * n_chains * (n_draws / 2));
+    let places = variables.iter().map(|v| Places::new(trace, v));
+    let places: Vec<Places<'_>> = places.collect();
     let rows = |_: &mut (), job: usize| {
         let (v, start) = blocks[job];
-        block_rows(trace, variables[v], start, &scores, options.statistics)
+        block_rows(&places[v], start, &scores, options.statistics)
     };
     on_threads(blocks.len(), options.threads, || (), rows).concat()
 }
 
 /// The rows of up to [`BLOCK`] elements from `start` on.
 fn block_rows(
-    trace: &Trace,
-    variable: &Variable,
+    places: &Places<'_>,
     start: usize,
     scores: &Scores,
     options: StatisticsOptions,
 ) -> Vec<Row> {
+    let variable = places.variable();
     let (n_chains, n_draws) = (variable.shape[0], variable.shape[1]);
     let end = (start + BLOCK).min(variable.elements());
     let columns = gather(variable, start, end);
     let row = |(element, draws): (usize, Vec<f64>)| {
         let x = Chains::new(&draws, n_chains, n_draws);
-        row_of(
-            trace,
-            variable,
-            element,
-            element_statistics(x, scores, options),
-        )
+        places.row(element, element_statistics(x, scores, options))
     };
     (start..end).zip(columns).map(row).collect()
-}
-
-/// The row of one element.
-pub(crate) fn row_of(
-    trace: &Trace,
-    variable: &Variable,
-    element: usize,
-    statistics: ElementStatistics,
-) -> Row {
-    let index = index_of(element, &variable.shape[2..]);
-    Row {
-        name: variable.name.clone(),
-        labels: labels_of(trace, variable, &index),
-        index,
-        statistics,
-    }
 }
 
 /// The draws of elements `start..end`, each chain after chain.
@@ -330,37 +282,4 @@ fn columns<T: Copy>(
         }
     }
     columns
-}
-
-/// Position along every dimension of the element at `flat`, row-major.
-fn index_of(mut flat: usize, shape: &[usize]) -> Vec<usize> {
-    let mut index = vec![0; shape.len()];
-    for (place, &size) in index.iter_mut().zip(shape).rev() {
-        *place = flat % size;
-        flat /= size;
-    }
-    index
-}
-
-/// Labels of an element, or none when they only repeat its positions.
-fn labels_of(trace: &Trace, variable: &Variable, index: &[usize]) -> Vec<Label> {
-    let dims = &variable.dims[2..];
-    let coordinate = |d: usize| trace.coords.get(&dims[d]).filter(|l| l.len() > index[d]);
-    let informative = |d: usize| coordinate(d).is_some_and(|labels| !counts_from_zero(labels));
-    if !(0..dims.len()).any(informative) {
-        return Vec::new();
-    }
-    let label = |d: usize| match coordinate(d) {
-        Some(Labels::Text(v)) => Label::Text(v[index[d]].clone()),
-        Some(Labels::Integers(v)) => Label::Integer(v[index[d]]),
-        None => Label::Integer(index[d] as i64),
-    };
-    (0..dims.len()).map(label).collect()
-}
-
-fn counts_from_zero(labels: &Labels) -> bool {
-    match labels {
-        Labels::Integers(v) => v.iter().zip(0..).all(|(&label, i)| label == i),
-        Labels::Text(_) => false,
-    }
 }

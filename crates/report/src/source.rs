@@ -2,7 +2,7 @@
 
 use crate::figure::{Draws, ForestColumn, ForestRow, Predictive, Series};
 use fitzroy::diagnose::{
-    ESS_LIMIT, RHAT_LIMIT, Row, Summary, SummaryOptions, hdi, summary, unknown_variable,
+    ESS_LIMIT, Places, RHAT_LIMIT, Row, Summary, SummaryOptions, hdi, summary, unknown_variable,
 };
 use fitzroy::draws::{Column, Group, Labels, Trace, Variable};
 use fitzroy::{Error, ErrorKind, Result};
@@ -94,8 +94,9 @@ impl<'a> Source<'a> {
             let Some(variable) = self.group.variable(base) else {
                 return Err(unknown_variable(self.group, base));
             };
+            let places = Places::new(self.trace, variable);
             let same = |e: &Element| {
-                squeezed(&self.label(e)) == squeezed(name) || plain(e) == squeezed(name)
+                squeezed(&places.label(e.element)) == squeezed(name) || plain(e) == squeezed(name)
             };
             match all(variable).find(same) {
                 Some(element) => out.push(element),

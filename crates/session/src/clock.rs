@@ -1,5 +1,7 @@
 //! The clock of a run, which the library below does not read.
 
+use fitzroy_device::probe::processor_seconds;
+use serde_json::{Value, json};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Seconds since the program began to work.
@@ -20,6 +22,30 @@ impl Clock {
     /// When it started, in seconds since 1970.
     pub fn started(&self) -> f64 {
         unix_seconds() - self.seconds()
+    }
+}
+
+/// Seconds of the stages of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stages(Vec<(&'static str, f64, Option<f64>)>);
+
+impl Stages {
+    /// The stage `name` ends now, and with it everything before that has no stage.
+    pub(crate) fn end(&mut self, name: &'static str, clock: &Clock) {
+        self.0.push((name, clock.seconds(), processor_seconds()));
+    }
+
+    /// By name, in their order: seconds by the clock, and those of all processors together, which
+    /// other programs on the machine change less.
+    pub(crate) fn document(&self) -> Value {
+        let (mut since, mut since_processor) = (0.0, Some(0.0));
+        let one = |&(name, now, processor): &(&'static str, f64, Option<f64>)| {
+            let taken = processor.zip(since_processor).map(|(now, since)| now - since);
+            let document = json!({"s": now - since, "processor_s": taken});
+            (since, since_processor) = (now, processor);
+            (name.to_string(), document)
+        };
+        Value::Object(self.0.iter().map(one).collect())
     }
 }
 

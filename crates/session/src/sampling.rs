@@ -1,7 +1,7 @@
 //! A model sampled in one call.
 
 use crate::chains::{Destination, Ended};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stages};
 use crate::device::{Chosen, Request};
 use crate::face::{Face, silent};
 use crate::session::{Fit, NEVER, Sampled, Session};
@@ -265,8 +265,12 @@ impl<W: Source> Sampling<'_, W> {
             Some(chosen) => chosen,
             None => self.source.choose(&self.request)?,
         };
+        let mut stages = Stages::default();
+        stages.end("reading", &self.clock);
+        let subject = self.source.bound(&settings)?;
+        stages.end("binding", &self.clock);
         Ok(Session {
-            subject: self.source.bound(&settings)?,
+            subject,
             settings,
             chosen,
             name: self.name,
@@ -278,6 +282,7 @@ impl<W: Source> Sampling<'_, W> {
             folder: None,
             from: None,
             reading_s: 0.0,
+            stages,
         })
     }
 

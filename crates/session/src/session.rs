@@ -1,7 +1,7 @@
 //! A model sampled step by step, for faces that show something between the steps.
 
 use crate::chains::{self, Chains, Destination, Ended, Need};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stages};
 use crate::device::Chosen;
 use crate::face::Face;
 use crate::folder::Folder;
@@ -91,6 +91,7 @@ pub struct Session<S = Joint> {
     pub(crate) from: Option<Saved>,
     /// Seconds until the chains began.
     pub(crate) reading_s: f64,
+    pub(crate) stages: Stages,
 }
 
 /// A sampled model.
@@ -168,6 +169,7 @@ impl<S: Sampled> Session<S> {
             None => self.chains(stop).run_in_memory(),
         };
         self.folder = folder;
+        self.stages.end("chains", &self.clock);
         ran
     }
 
@@ -187,6 +189,7 @@ impl<S: Sampled> Session<S> {
             None => (outcome.diagnose(&options)?, self.clock.seconds()),
         };
         adapt(&mut diagnosis, &outcome.trace);
+        self.stages.end("examining", &self.clock);
         let facts = run::Machine {
             model: self.name.clone(),
             device: self.chosen.name.clone(),
@@ -196,6 +199,7 @@ impl<S: Sampled> Session<S> {
         };
         let mut document = run_json(&outcome, &self.settings, &diagnosis, &facts);
         document["peak_memory_bytes"] = json!(probe::peak_bytes());
+        document["stages"] = self.stages.document();
         document["gpus"] = self.chosen.gpus_document();
         document["device_memory"] = self.chosen.memory_document();
         document["device_reason"] = json!(self.chosen.reason);

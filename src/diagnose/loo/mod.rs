@@ -18,7 +18,8 @@ pub use stored::{loo_opened, loo_pit_opened};
 
 use super::chains::{Chains, variance};
 use super::ess::ess_mean;
-use super::summary::{Row, gather, group_of_draws, shape_of_draws};
+use super::places::Places;
+use super::summary::{gather, group_of_draws, shape_of_draws};
 use super::threads::on_threads;
 use crate::draws::{Column, Group, Trace, Variable};
 use crate::{Error, ErrorKind, Result};
@@ -119,6 +120,7 @@ fn conclude(
     let elpd_i: Vec<f64> = pointwise.iter().map(|x| x.elpd).collect();
     let observed = trace.group("observed_data");
     let observed = observed.and_then(|g| g.variable(&likelihood.name));
+    let places = Places::new(trace, likelihood);
     let k_limit = (1.0 - 1.0 / (size as f64).log10()).min(0.7);
     Loo {
         variable: likelihood.name.clone(),
@@ -130,9 +132,7 @@ fn conclude(
         k_limit,
         pointwise,
         observed: observed.map(|v| reals(&v.values)),
-        names: (0..n)
-            .map(|i| Row::label_of(trace, likelihood, i))
-            .collect(),
+        names: (0..n).map(|i| places.label(i)).collect(),
     }
 }
 

@@ -1,11 +1,13 @@
 //! What this machine is: its processor, its memory, and how fast they are.
 
 mod memory;
+mod processor;
 mod rates;
 
 use crate::lanes::Level;
 
 pub use memory::{Memory, peak_bytes};
+pub use processor::processor_seconds;
 pub use rates::{MULTIPLY_ADDS_PER_ROUND, Streams, multiply_adds};
 
 /// The processor as programs see it.

@@ -4,6 +4,8 @@
 //! applications in goodness-of-fit evaluation and multiple sample comparison", Statistics and
 //! Computing 32 (2022).
 
+use fitzroy::diagnose::ascending;
+
 /// Draws up to which the band is exact; beyond, its pointwise level is that of this many.
 const EXACT_MAX: usize = 500;
 
@@ -219,16 +221,13 @@ pub fn ecdf_difference(values: &[f64], points: usize) -> Vec<f64> {
 /// Ranks of every chain's draws among all draws, from 1/S to 1; equal draws share their average
 /// rank. None when a draw is not a number.
 pub fn fractional_ranks(chains: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
-    let mut order: Vec<(f64, usize, usize)> = Vec::new();
-    for (c, draws) in chains.iter().enumerate() {
-        order.extend(draws.iter().enumerate().map(|(d, &v)| (v, c, d)));
-    }
-    if order.iter().any(|(v, _, _)| v.is_nan()) {
+    let pooled = chains.concat();
+    if pooled.iter().any(|v| v.is_nan()) {
         return None;
     }
-    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let order = ascending(&pooled);
     let total = order.len() as f64;
-    let mut ranks: Vec<Vec<f64>> = chains.iter().map(|c| vec![0.0; c.len()]).collect();
+    let mut ranks = vec![0.0; pooled.len()];
     for tied in order
         .chunk_by(|a, b| a.0 == b.0)
         .scan(0usize, |start, tied| {
@@ -239,9 +238,11 @@ pub fn fractional_ranks(chains: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     {
         let (first, tied) = tied;
         let rank = (first as f64 + (tied.len() + 1) as f64 / 2.0) / total;
-        for &(_, c, d) in tied {
-            ranks[c][d] = rank;
+        for &(_, place) in tied {
+            ranks[place as usize] = rank;
         }
     }
-    Some(ranks)
+    let mut rest = ranks.as_slice();
+    let own = |chain: &Vec<f64>| rest.split_off(..chain.len()).unwrap_or_default().to_vec();
+    Some(chains.iter().map(own).collect())
 }

@@ -1,6 +1,6 @@
 //! Densities of draws: a Gaussian kernel for real numbers, shares for whole ones.
 
-use fitzroy::diagnose::{quantile_of_sorted, sd};
+use fitzroy::diagnose::{ascending, quantile_of_sorted, sd};
 
 /// Points of a density.
 const POINTS: usize = 512;
@@ -38,8 +38,7 @@ fn estimate(draws: &[f64], all: Option<[f64; 2]>) -> Option<Density> {
     if draws.len() < 2 || !draws.iter().all(|v| v.is_finite()) {
         return None;
     }
-    let mut sorted = draws.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
+    let sorted: Vec<f64> = ascending(draws).into_iter().map(|(v, _)| v).collect();
     let (low, high) = (sorted[0], sorted[sorted.len() - 1]);
     let middle = low / 2.0 + high / 2.0;
     let range = high - low;
@@ -95,19 +94,25 @@ fn convolve(bins: &[f64], width: f64, mirror_low: bool, mirror_high: bool) -> Ve
         .collect();
     let total = kernel[0] + 2.0 * kernel[1..].iter().sum::<f64>();
     let mut out = vec![0.0; bins.len()];
+    // Both wings, so that what lies inside is one stretch.
+    let wings: Vec<f64> = kernel[1..].iter().rev().chain(&kernel).copied().collect();
     for (i, &bin) in bins.iter().enumerate().filter(|(_, b)| **b > 0.0) {
         let i = i as isize;
-        for k in -reach..=reach {
-            let mut at = i + k;
-            if at < 0 && mirror_low {
-                at = -at;
-            }
-            if at >= n && mirror_high {
-                at = 2 * (n - 1) - at;
-            }
+        let mirrored = |out: &mut [f64], at: isize, k: isize| {
             if (0..n).contains(&at) {
                 out[at as usize] += bin * kernel[k.unsigned_abs()] / total;
             }
+        };
+        if mirror_low {
+            (-reach..-i).for_each(|k| mirrored(&mut out, -(i + k), k));
+        }
+        let (first, last) = ((i - reach).max(0), (i + reach).min(n - 1));
+        let inside = &wings[(first - i + reach) as usize..=(last - i + reach) as usize];
+        for (to, weight) in out[first as usize..=last as usize].iter_mut().zip(inside) {
+            *to += bin * weight / total;
+        }
+        if mirror_high {
+            (n - i..=reach).for_each(|k| mirrored(&mut out, 2 * (n - 1) - (i + k), k));
         }
     }
     // Half of the bin at a mirrored end lies outside, so its mass stands for twice the density.

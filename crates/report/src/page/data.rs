@@ -32,7 +32,8 @@ impl LiveSeries {
             true => v.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32,
             false => f32::NAN,
         });
-        let bytes: Vec<u8> = narrowed.flat_map(f32::to_le_bytes).collect();
+        let mut bytes = Vec::with_capacity(4 * chains * n.div_ceil(step));
+        narrowed.for_each(|v| bytes.extend_from_slice(&v.to_le_bytes()));
         LiveSeries {
             label: series.label.clone(),
             n_chains: chains,
@@ -64,7 +65,11 @@ impl Live {
 pub(crate) fn json_text(value: &Value) -> String {
     let text = value.to_string();
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut rest = text.as_str();
+    // Nearly all of it are draws in base64, which hold none of these.
+    while let Some(at) = rest.bytes().position(|b| matches!(b, b'<' | b'>' | b'&' | 0xe2)) {
+        out.push_str(&rest[..at]);
+        let c = rest[at..].chars().next().expect("a character begins here");
         match c {
             '<' => out.push_str("\\u003c"),
             '>' => out.push_str("\\u003e"),
@@ -73,6 +78,8 @@ pub(crate) fn json_text(value: &Value) -> String {
             '\u{2029}' => out.push_str("\\u2029"),
             c => out.push(c),
         }
+        rest = &rest[at + c.len_utf8()..];
     }
+    out.push_str(rest);
     out
 }

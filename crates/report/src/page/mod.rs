@@ -24,7 +24,7 @@ pub use data::{Live, LiveSeries};
 pub use table::{Cell, Column, Table};
 
 use crate::draw::{Theme, escaped, font_faces};
-use serde_json::{Map, json};
+use serde_json::json;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
@@ -63,28 +63,37 @@ impl Page {
 
     /// The file. Whatever came from a user is escaped.
     pub fn html(&self) -> String {
-        let mut out = String::with_capacity(1 << 20);
-        self.head(&mut out);
-        self.top(&mut out);
-        let mut tables = Vec::new();
-        for (k, section) in self.sections.iter().enumerate() {
-            section.write(k, &mut out, &mut tables);
-        }
+        // The text of the sections and that of the data are about equally long.
+        let (mut out, tables, data) = std::thread::scope(|scope| {
+            let data = scope.spawn(|| self.data());
+            let mut out = String::with_capacity(1 << 20);
+            self.head(&mut out);
+            self.top(&mut out);
+            let mut tables = Vec::new();
+            for (k, section) in self.sections.iter().enumerate() {
+                section.write(k, &mut out, &mut tables);
+            }
+            let data = data.join().expect("writing JSON does not fail");
+            (out, tables, data)
+        });
         out += "</main>";
         if !self.footer.is_empty() {
             out += &format!("<footer>{}</footer>", escaped(&self.footer));
         }
-        let mut data = Map::new();
-        data.insert("tables".into(), json!(tables));
-        data.insert("series".into(), self.live.json());
-        let files: Vec<_> = self.downloads.iter().map(|(n, t)| json!([n, t])).collect();
-        data.insert("files".into(), json!(files));
-        out += "<script type=\"application/json\" id=\"data\">";
-        out += &json_text(&serde_json::Value::Object(data));
-        out += "</script><script>";
+        out += "<script type=\"application/json\" id=\"data\">{\"tables\":";
+        out += &json_text(&json!(tables));
+        out += &data;
+        out += "}</script><script>";
         out += SCRIPT;
         out += "</script></body></html>\n";
         out
+    }
+
+    /// What the script needs besides the tables, as further fields of an object.
+    fn data(&self) -> String {
+        let files: Vec<_> = self.downloads.iter().map(|(n, t)| json!([n, t])).collect();
+        let (series, files) = (json_text(&self.live.json()), json_text(&json!(files)));
+        format!(",\"series\":{series},\"files\":{files}")
     }
 
     fn head(&self, out: &mut String) {

@@ -1,8 +1,10 @@
 //! Figures and pages of a trace.
 
 mod facts;
+mod figures;
 mod kind;
 mod loo;
+mod parts;
 mod sampling;
 mod text;
 mod validation;

@@ -1,25 +1,25 @@
 //! The report of a run of a sampler.
 
 use super::facts::{RunFacts, attribute, number, seconds, settings};
+use super::figures::Figures;
+use super::parts::{Part, side_by_side};
 use super::text::{CITATIONS, RUN_CAPTIONS as SAY};
 use crate::draw::Scene;
-use crate::figure::{
-    Bar, Posterior, Style, bar_figure, count, energy_figure, forest_figure, pair_figure,
-    posterior_figure, predictive_figure, rank_figure, trace_figure,
-};
+use crate::figure::{Bar, Style, bar_figure, count, predictive_figure};
 use crate::page::{Block, Card, Cell, Column, LiveSeries, Page, Section, State, Table, Verdict};
-use crate::source::{Element, Source, forest_rows};
+use crate::source::{Element, Source};
 use fitzroy::Result;
 use fitzroy::diagnose::{self, DIVERGENT_LIMIT, Diagnosis, ESS_LIMIT, RHAT_LIMIT, Row};
 use fitzroy::report::{r_hat, rounded, summary_csv, verdict_line, whole};
 
-/// Numbers whose traces stand in the page, and rows of its forest.
+/// Numbers whose traces stand in the page.
 const SHOWN: usize = 12;
-const FOREST: usize = 60;
 /// Bytes of draws that a page carries, in base64.
 const LIVE_BYTES: usize = 1_000_000;
 /// Bytes of the summary up to which it can be downloaded from the page.
 const CSV_BYTES: usize = 2_200_000;
+/// Bytes that a row of the summary has at least.
+const CSV_ROW_BYTES: usize = 25;
 /// Rows of the table.
 const ROWS: usize = 10_000;
 
@@ -45,10 +45,26 @@ pub fn sampling_page(source: &Source<'_>, found: &Diagnosis, facts: &RunFacts) -
 
     let all = source.elements(&[])?;
     let (shown, left_out) = source.worst_first(&all, &found.summary.rows, SHOWN);
-    summary_section(&mut page, source, found, &all, &shown);
-    figure_sections(&mut page, source, found, facts, &shown, left_out, &all);
-    predictive_section(&mut page, source, facts.threads);
-    timing_section(&mut page, facts);
+    let figures = Figures {
+        source,
+        found,
+        facts,
+        style: style(found),
+        draws: source.draws(&shown, 0),
+        left_out,
+        all: &all,
+    };
+    let parts: [&Part<'_>; 8] = [
+        &|page| summary_section(page, source, found, &all, &shown),
+        &|page| figures.traces(page),
+        &|page| figures.posteriors(page),
+        &|page| figures.forest(page),
+        &|page| figures.ranks(page),
+        &|page| figures.energy(page),
+        &|page| predictive_section(page, source, facts.threads),
+        &|page| timing_section(page, facts),
+    ];
+    side_by_side(&mut page, &parts, facts.threads);
     page.sections
         .push(Section::new("Settings", vec![Block::Facts(settings(trace))]).folded());
     if let Some(model) = attribute(trace, "fitzroy_model") {
@@ -245,8 +261,9 @@ fn summary_section(
         },
     };
     let mut blocks = vec![Block::Table(table), Block::Explorer];
-    let csv = summary_csv(&found.summary);
-    if csv.len() <= CSV_BYTES {
+    let may_fit = rows.len() * CSV_ROW_BYTES <= CSV_BYTES;
+    let csv = may_fit.then(|| summary_csv(&found.summary));
+    if let Some(csv) = csv.filter(|csv| csv.len() <= CSV_BYTES) {
         page.downloads.push(("summary.csv".into(), csv));
         blocks.push(Block::Download("summary.csv".into()));
     }
@@ -299,90 +316,11 @@ fn cells(row: &Row) -> Vec<Cell> {
     ]
 }
 
-fn figure(scene: Scene, caption: &str) -> Block {
+pub(super) fn figure(scene: Scene, caption: &str) -> Block {
     Block::Figure {
         scene,
         caption: caption.into(),
     }
-}
-
-fn figure_sections(
-    page: &mut Page,
-    source: &Source<'_>,
-    found: &Diagnosis,
-    facts: &RunFacts,
-    shown: &[Element<'_>],
-    left_out: usize,
-    all: &[Element<'_>],
-) {
-    let style = style(found);
-    let mut draws = source.draws(shown, 0);
-    let mut add = |title: &str, blocks: Vec<Block>| page.sections.push(Section::new(title, blocks));
-    let more = match left_out {
-        0 => String::new(),
-        n => format!(
-            " {} more: click on a row of the table, or use fitzroy plot.",
-            count(n)
-        ),
-    };
-    add(
-        "Traces",
-        vec![figure(
-            trace_figure(&draws, &style),
-            &format!("{}{more}", SAY.trace),
-        )],
-    );
-    let compare = Posterior {
-        reference: facts.truths.clone(),
-        rope: None,
-    };
-    let caption = match facts.truths.is_empty() {
-        true => SAY.posterior.to_string(),
-        false => format!("{} {}", SAY.posterior, SAY.truth),
-    };
-    add(
-        "Posteriors",
-        vec![figure(posterior_figure(&draws, &compare, &style), &caption)],
-    );
-    if all.len() > 1 {
-        let (chosen, hidden) = forest_choice(source, all, &found.summary.rows);
-        let columns = source.forest(&chosen, &found.summary.rows);
-        let mut scene = forest_figure(&forest_rows(&[columns]), &[], 0, &style);
-        scene.title = "Forest".into();
-        let more = match hidden {
-            0 => String::new(),
-            n => format!(" {} more stand in the table.", count(n)),
-        };
-        add(
-            "Forest",
-            vec![figure(scene, &format!("{}{more}", SAY.forest))],
-        );
-    }
-    add("Ranks", vec![figure(rank_figure(&draws, &style), SAY.rank)]);
-    if let Some(energy) = source.energy() {
-        let mut blocks = vec![figure(energy_figure(&energy, &style), SAY.energy)];
-        if draws.divergent.iter().any(|d| !d.is_empty()) && draws.series.len() > 1 {
-            draws.series.truncate(4);
-            blocks.push(figure(pair_figure(&draws, &style), SAY.pair));
-        }
-        add("Energy and divergences", blocks);
-    }
-}
-
-/// Rows of the forest, in the order of the model.
-fn forest_choice<'a>(
-    source: &Source<'a>,
-    all: &[Element<'a>],
-    rows: &[Row],
-) -> (Vec<Element<'a>>, usize) {
-    let (mut chosen, hidden) = source.worst_first(all, rows, FOREST);
-    if hidden > 0 {
-        let same = |a: &Element, b: &Element| {
-            std::ptr::eq(a.variable, b.variable) && a.element == b.element
-        };
-        chosen.sort_by_cached_key(|e| all.iter().position(|o| same(o, e)));
-    }
-    (chosen, hidden)
 }
 
 fn predictive_section(page: &mut Page, source: &Source<'_>, threads: usize) {
