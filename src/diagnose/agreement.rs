@@ -92,7 +92,10 @@ pub fn agreement(
     enough_draws(shape_a.1.min(shape_b.1))?;
     let (pairs, left_out) = common(a, b, variables)?;
     let elements = pairs.iter();
-    let places: Vec<Places<'_>> = elements.clone().map(|(v, _)| Places::new(first, v)).collect();
+    let places: Vec<Places<'_>> = elements
+        .clone()
+        .map(|(v, _)| Places::new(first, v))
+        .collect();
     let elements = elements.enumerate();
     let elements = elements.flat_map(|(p, &(v, w))| (0..v.elements()).map(move |i| (p, v, w, i)));
     let elements: Vec<(usize, &Variable, &Variable, usize)> = elements.collect();

@@ -7,7 +7,7 @@ use super::posterior::{self, CoordinateChoice, ModelPosterior};
 use super::records::{ModelRecords, Shared, Told, whole};
 use super::subject::Subject;
 use super::watch::Watch;
-use super::{Caller, Device, Outcome, Settings, initial, prior, solutions, start, trace};
+use super::{Caller, Device, Outcome, Settings, initial, keep, prior, solutions, start, trace};
 use crate::Result;
 use crate::diagnose::{Finding, FindingKind};
 use crate::fit::sample::{self, Run};
@@ -24,6 +24,7 @@ pub(super) fn run(
 ) -> Result<Outcome> {
     let start = (caller.now)();
     if settings.prior_only {
+        keep::refuse(settings)?;
         prior::refuse_improper(joint)?;
         if let Some(outcome) = prior::ancestral(joint, settings, caller)? {
             return Ok(outcome);
@@ -98,6 +99,7 @@ fn attempt(
     }
     posterior.on(&settings.device, settings.precision)?;
     let first = Arc::clone(posterior.compiled());
+    keep::check(&settings.keep, &first.graphs)?;
     let mut settings = Cow::Borrowed(settings);
     if !settings.initvals.is_empty() {
         let init = initial::points(joint, &posterior, &settings)?;

@@ -259,11 +259,6 @@ impl Compiled {
         self.recorded.as_ref()
     }
 
-    /// The same as nodes.
-    pub(super) fn recorded_nodes(&self) -> Vec<NodeId> {
-        recorded_nodes(&self.graphs, self.lp)
-    }
-
     /// Compiles further nodes of the same graph.
     pub(super) fn function(&self, outputs: &[NodeId]) -> Result<Function> {
         self.function_for(Engine::Interpreter, outputs)

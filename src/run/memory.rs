@@ -1,6 +1,7 @@
 //! How much memory a run will need, known before anything large is made.
 
 use super::Settings;
+use super::keep::keeps;
 use crate::model::ast::{Keep, Statement, Subscript};
 use crate::model::families::values_of;
 use crate::model::{Binding, Model, Role};
@@ -8,6 +9,11 @@ use crate::{Error, ErrorKind, Result};
 
 /// Numbers that a chain keeps for each coordinate while it moves, roughly.
 const PER_COORDINATE: f64 = 64.0;
+/// Numbers for each observation that all chains share, its data in their copies while they are bound
+/// included, and those that each chain has for itself, roughly. Regressions on one to five columns take
+/// 30 to 100 and up to 2.
+const PER_ROW: f64 = 128.0;
+const PER_ROW_AND_CHAIN: f64 = 8.0;
 /// Numbers that a chain keeps whatever the model, and for each draw (its statistics), roughly.
 const PER_CHAIN: f64 = 2048.0;
 const PER_DRAW: f64 = 11.0;
@@ -62,19 +68,22 @@ pub fn estimate(model: &Model, binding: &Binding, settings: &Settings) -> Estima
             }
             _ => dims_of(name),
         };
+        let kept = f64::from(u8::from(keeps(&settings.keep, name)));
         match (statement, role) {
             (Statement::Sampled(s), _) if s.predicted => recorded += elements,
             (Statement::Sampled(s), Some(Role::Parameter))
                 if values_of(&s.distribution).discrete() =>
             {
-                recorded += elements;
+                recorded += kept * elements;
             }
             (Statement::Sampled(_), Some(Role::Parameter)) => {
                 coordinates += elements;
-                recorded += elements;
+                recorded += kept * elements;
             }
             (Statement::Sampled(_), _) => rows += elements,
-            (Statement::Computed(s), _) if s.keep != Keep::Local => recorded += elements,
+            (Statement::Computed(s), _) if s.keep != Keep::Local => {
+                recorded += kept * elements;
+            }
             _ => continue,
         }
         if elements > largest.1 {
@@ -122,7 +131,8 @@ pub(super) fn estimate_of(sizes: Sizes, settings: &Settings) -> Estimate {
         + chains * kept * (coordinates + recorded)
         + chains * sampler.tune as f64 * coordinates // Warm-up windows: draws and slopes.
         + chains * (PER_CHAIN + PER_DRAW * if on_disk { 0.0 } else { sampler.draws as f64 })
-        + chains * PER_COORDINATE * (coordinates + rows);
+        + chains * PER_COORDINATE * coordinates
+        + (PER_ROW + chains * PER_ROW_AND_CHAIN) * rows;
     Estimate {
         bytes: 8.0 * numbers,
         draws_bytes: 8.0 * draws,

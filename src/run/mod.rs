@@ -33,6 +33,7 @@ mod foreign;
 mod hash;
 mod initial;
 mod integrated;
+mod keep;
 mod kept;
 mod kernels;
 mod memory;
@@ -96,6 +97,8 @@ pub struct Settings {
     pub rewrites: Rewrites,
     /// Whether replicates of the observed data are drawn (group `posterior_predictive`).
     pub predictive: bool,
+    /// The variables whose draws are kept, by name; all when empty. What is sampled does not depend on it.
+    pub keep: Vec<String>,
     /// Whether the log likelihood of every observation is kept (group `log_likelihood`).
     pub log_likelihood: bool,
     /// Samples the priors alone: groups `prior`, `prior_predictive` and `sample_stats_prior`.

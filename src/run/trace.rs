@@ -7,6 +7,7 @@ pub(super) use facts::settings_json;
 
 use super::compiled::Compiled;
 use super::integrated::Integrated;
+use super::keep::keeps;
 use super::kept::block_run;
 use super::predictive::{Key, Replicator};
 use super::records::Told;
@@ -100,6 +101,7 @@ impl Collect<'_> {
         let graphs = &self.compiled.graphs;
         let mut recorded = self.told.group(name("posterior", "prior"), variables);
         let by_discrete = graphs.recorded.iter();
+        let by_discrete = by_discrete.filter(|r| keeps(&self.told.settings.keep, &r.name));
         let by_discrete = by_discrete.filter(|r| graphs.reads_drawn(&[r.node]));
         let by_discrete: Vec<&str> = by_discrete.map(|r| r.name.as_str()).collect();
         if !by_discrete.is_empty() {
@@ -205,8 +207,10 @@ impl Collect<'_> {
     /// What is recorded of every draw, and the log density in the coordinates as written, Jacobians
     /// of the transforms included.
     fn recorded(&self, positions: &Positions<'_>) -> Result<(Vec<Variable>, Vec<f64>)> {
-        let records = &self.compiled.graphs.recorded;
-        let columns = records.iter().map(|r| Column3 {
+        let keep = &self.told.settings.keep;
+        let records = self.compiled.graphs.recorded.iter();
+        let records = records.filter(|r| keeps(keep, &r.name));
+        let columns = records.clone().map(|r| Column3 {
             name: r.name.clone(),
             dims: r.dims.clone(),
             shape: r.shape.clone(),
@@ -217,9 +221,11 @@ impl Collect<'_> {
             dims: Vec::new(),
             shape: Vec::new(),
         });
-        let mut variables = match self.compiled.recorded() {
+        let nodes: Vec<NodeId> = records.map(|r| r.node).chain([self.compiled.lp]).collect();
+        let compiled = self.compiled.recorded().filter(|_| keep.is_empty());
+        let mut variables = match compiled {
             Some(function) => self.swept(columns, function, positions),
-            None => self.evaluated(columns, &self.compiled.recorded_nodes(), positions)?,
+            None => self.evaluated(columns, &nodes, positions)?,
         };
         match variables.pop().map(|v| v.values) {
             Some(Column::Real(lp)) => {

@@ -40,7 +40,9 @@ impl Stages {
     pub(crate) fn document(&self) -> Value {
         let (mut since, mut since_processor) = (0.0, Some(0.0));
         let one = |&(name, now, processor): &(&'static str, f64, Option<f64>)| {
-            let taken = processor.zip(since_processor).map(|(now, since)| now - since);
+            let taken = processor
+                .zip(since_processor)
+                .map(|(now, since)| now - since);
             let document = json!({"s": now - since, "processor_s": taken});
             (since, since_processor) = (now, processor);
             (name.to_string(), document)

@@ -239,7 +239,7 @@ impl Told<'_> {
 /// What decides the draws, as one JSON object.
 pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
     let s = &settings.sampler;
-    json!({
+    let mut document = json!({
         "chains": s.chains,
         "tune": s.tune,
         "end_warmup_early": s.end_warmup_early,
@@ -263,5 +263,9 @@ pub(in crate::run) fn settings_json(settings: &Settings) -> serde_json::Value {
         "predictive": settings.predictive,
         "log_likelihood": settings.log_likelihood,
         "keep_warmup": s.keep_warmup,
-    })
+    });
+    if !settings.keep.is_empty() {
+        document["keep"] = json!(settings.keep);
+    }
+    document
 }

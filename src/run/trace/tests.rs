@@ -322,7 +322,9 @@ fn lp_of_vectors_and_matrices_is_that_of_pymc() {
         let engine = fitzroy_device::cpu::Engine::Interpreter;
         let chosen = chosen.as_slice().into();
         let compiled = Compiled::new(&joint, &chosen, Terms::All, engine).unwrap();
-        let function = compiled.function(&compiled.recorded_nodes()).unwrap();
+        let recorded = compiled.graphs.recorded.iter().map(|r| r.node);
+        let nodes: Vec<_> = recorded.chain([compiled.lp]).collect();
+        let function = compiled.function(&nodes).unwrap();
         let mut workspace = function.workspace();
         function.run(&mut workspace, &numbers(&case["u"]));
         let records = compiled.graphs.recorded.iter().enumerate();

@@ -19,11 +19,12 @@ pub fn processor_seconds() -> Option<f64> {
     None
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    #[cfg(unix)]
     fn work_takes_processor_time() {
         let before = processor_seconds().unwrap();
         let mut x = 1.0_f64;

@@ -67,7 +67,10 @@ pub(crate) fn json_text(value: &Value) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     // Nearly all of it are draws in base64, which hold none of these.
-    while let Some(at) = rest.bytes().position(|b| matches!(b, b'<' | b'>' | b'&' | 0xe2)) {
+    while let Some(at) = rest
+        .bytes()
+        .position(|b| matches!(b, b'<' | b'>' | b'&' | 0xe2))
+    {
         out.push_str(&rest[..at]);
         let c = rest[at..].chars().next().expect("a character begins here");
         match c {

@@ -70,6 +70,15 @@ pub(crate) struct SampleArgs {
     /// Draws per chain, at most, of --until-ess and --until-rhat [default: 10000]
     #[arg(long, value_name = "N")]
     max_draws: Option<usize>,
+    /// Variables whose draws are kept, as a,b,c: for models with very many; all others are sampled and
+    /// forgotten, and have no summary [default: all]
+    #[arg(
+        long,
+        value_name = "VAR,...",
+        value_delimiter = ',',
+        conflicts_with = "prior_only"
+    )]
+    keep: Vec<String>,
     /// Draw replicates of the observed data
     #[arg(long)]
     predictive: bool,
@@ -90,11 +99,12 @@ pub(crate) struct SampleArgs {
 }
 
 /// What only a model takes.
-const FOR_MODELS: [&str; 10] = [
+const FOR_MODELS: [&str; 11] = [
     "model",
     "bindings",
     "set",
     "rewrites",
+    "keep",
     "predictive",
     "prior_only",
     "dump_kernel",
@@ -117,6 +127,7 @@ impl SampleArgs {
             .rewrites
             .parse()
             .map_err(|error: Error| error.context("--rewrites"))?;
+        settings.keep.clone_from(&self.keep);
         settings.predictive = self.predictive;
         settings.prior_only = self.prior_only;
         let sampler = &mut settings.sampler;
