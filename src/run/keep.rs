@@ -62,12 +62,8 @@ y[obs]        ~ Normal(theta[group], 1)
         let y: Vec<f64> = (0..12)
             .map(|i| f64::from(i % 5) - 0.1 * f64::from(i))
             .collect();
-        data.insert_real("y", &["obs"], y);
-        data.insert_real(
-            "group",
-            &["obs"],
-            (0..12).map(|i| f64::from(i / 3)).collect(),
-        );
+        data.insert_real("y", &[12], y);
+        data.insert_real("group", &[12], (0..12).map(|i| f64::from(i / 3)).collect());
         let model = Model::parse(MODEL).unwrap();
         let mut settings = Settings {
             keep: keep.iter().map(|&name| name.into()).collect(),

@@ -126,3 +126,28 @@ fn check(said: &Said, kib: u32, failed: &mut usize) {
         "{kib}: the table is shown all the same"
     );
 }
+
+/// Catches: draws in the store of variables that were not asked for, a run that goes on with others.
+#[test]
+fn a_run_keeps_the_variables_that_it_is_asked_for() {
+    let scratch = Scratch::new("keep");
+    let kept = ["--in-memory", "0", "--no-report", "--keep", "tau,mu"];
+    run(&mut sample(&scratch, "r", "200", &kept)).ends_with(0);
+    let csv = fs::read_to_string(scratch.0.join("r/summary.csv")).expect("it was written");
+    let names: Vec<&str> = csv
+        .lines()
+        .skip(1)
+        .filter_map(|l| l.split(',').next())
+        .collect();
+    assert_eq!(names, ["mu", "tau"]);
+    assert!(!scratch.0.join("r/run.zarr/posterior/theta").exists());
+    let all = ["--in-memory", "0", "--no-report", "--resume"];
+    let said = run(&mut sample(&scratch, "r", "300", &all));
+    said.ends_with(2)
+        .complains(&[r#"has other settings: keep ["tau","mu"], not null"#]);
+    let more = [&kept[..], &["--resume"]].concat();
+    run(&mut sample(&scratch, "r", "300", &more)).ends_with(0);
+    let said = run(&mut sample(&scratch, "s", "200", &["--keep", "mu,thata"]));
+    said.ends_with(2)
+        .complains(&["--keep names `thata`", "it records mu, tau, theta"]);
+}

@@ -203,10 +203,21 @@ fn check(name: &str, then: &str, now: &str) -> Result<()> {
 fn other_settings(then: &str, now: &str) -> Vec<String> {
     let parse = |text: &str| serde_json::from_str::<Value>(text).unwrap_or(Value::Null);
     let (then, now) = (parse(then), parse(now));
-    let names = now.as_object().into_iter().flatten();
+    let keys = |of: &Value| -> Vec<String> {
+        of.as_object()
+            .map_or(Vec::new(), |o| o.keys().cloned().collect())
+    };
+    // A choice of variables stands only where there is one.
+    let mut names = keys(&now);
+    names.extend(
+        keys(&then)
+            .into_iter()
+            .filter(|name| now.get(name).is_none()),
+    );
     names
-        .filter(|(name, value)| !FREE.contains(&name.as_str()) && then[name.as_str()] != **value)
-        .map(|(name, value)| format!("{name} {}, not {value}", then[name.as_str()]))
+        .iter()
+        .filter(|name| !FREE.contains(&name.as_str()) && then[*name] != now[*name])
+        .map(|name| format!("{name} {}, not {}", then[name], now[name]))
         .collect()
 }
 
