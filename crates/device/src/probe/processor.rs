@@ -10,7 +10,7 @@ pub fn processor_seconds() -> Option<f64> {
     };
     // SAFETY: the system writes to `time`, which lives here, and nowhere else.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    (failed == 0).then(|| time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64)
+    (failed == 0).then_some(time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64)
 }
 
 /// As on other systems.
