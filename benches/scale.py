@@ -31,7 +31,8 @@ from run import FITZROY, HERE, ROOT, load, machine, output
 FEW = ["--tune", "200", "--draws", "100"]
 # curve: what grows, how far by tens, flags with n in the place of {n}, and how that is said
 CURVES = {
-    "groups": ("groups of 10 rows, normal effects", (100, 1_000_000), FEW, "4 chains of 200 + 100"),
+    "groups": ("groups of 10 rows, normal effects", (100, 1_000_000), ["--tune", "150", "--draws", "50"],
+               "4 chains of 150 + 50"),
     "effects": ("groups of 10 rows, Poisson effects", (10, 100_000), FEW, "4 chains of 200 + 100"),
     "matches": ("players of a Bradley-Terry model, 32 matches for each", (100, 100_000), FEW, "4 chains of 200 + 100"),
     "coefficients": ("coefficients of a regression on 2,000 rows", (10, 10_000), FEW, "4 chains of 200 + 100"),
@@ -190,7 +191,7 @@ def table(document):
         for p in curve["points"]:
             of = p.get("parts_s")
             cells = [number(of["reading"] + of["binding"]), *(number(of[k]) for k in PARTS[2:])] if of else [""] * 4
-            own = f"{p['slope']:.2f}" + (" †" if p["bends"] else "") if "slope" in p else ""
+            own = f"{round(p['slope'], 2) + 0.0:.2f}" + (" †" if p["bends"] else "") if "slope" in p else ""
             peak = number(p["peak_mib"]) if p["peak_mib"] else ""
             ess = number(p["ess_per_s"]) if of else ""
             lines.append(f"| {p['n']:,} | {number(p['processor_s'])} | {own} | {number(p['s'])} | {' | '.join(cells)} | {peak} | "
