@@ -1188,6 +1188,18 @@ def spatial_lag() -> None:
 
 
 @model
+def spatial_errors_by_a_determinant() -> None:
+    r = rng(65)
+    W = r.random((8, 8)) * (1 - np.eye(8))
+    W, y = W / W.sum(axis=1, keepdims=True), r.normal(size=8)
+    rho, mu, s = pm.Uniform("rho", -0.9, 0.9), pm.Normal("mu", 0, 1), pm.HalfNormal("s", 1)
+    A = pt.eye(8) - rho * W
+    pm.Potential("volume", pt.linalg.slogdet(A)[1])
+    pm.Potential("errors", pm.logp(pm.Normal.dist(0, s), A @ y - mu).sum())
+    pm.Deterministic("spread", pt.linalg.inv(A))
+
+
+@model
 def amplitudes() -> None:
     pm.Rice("y", nu=pm.HalfNormal("nu", 2), sigma=1.0, observed=rng(46).rayleigh(1, 20))
 

@@ -21,7 +21,7 @@ from .axes import (
     number,
     unite,
 )
-from .walk import Walk, core_name, op
+from .walk import Walk, core_name, op, scalar_name
 
 __all__: list[str] = []
 
@@ -113,7 +113,7 @@ def elementwise(walk: Walk, v: Any) -> Expr:
         # Truths added are their `or`, as in NumPy.
         name = "OR"
     if name == "Log":
-        found = log_of_sum(walk, v.owner.inputs[0])
+        found = log_of_sum(walk, v.owner.inputs[0]) or log_of_size(walk, v.owner.inputs[0])
         if found is not None:
             return found
     ins = [walk.expr(i) for i in v.owner.inputs]
@@ -218,3 +218,15 @@ def log_of_sum(walk: Walk, v: Any) -> Expr | None:
     from .reductions import log_sum_exp
 
     return log_sum_exp(walk, walk.expr(inner.inputs[0]), v.owner.op.axis)
+
+
+def log_of_size(walk: Walk, v: Any) -> Expr | None:
+    """log(abs(det(A))), which is what PyTensor 2 makes of `slogdet`."""
+    if scalar_name(v) != "Abs":
+        return None
+    inner = v.owner.inputs[0]
+    if inner.owner is None or core_name(inner.owner.op) != "Det":
+        return None
+    from .matrices import log_determinant_of
+
+    return log_determinant_of(walk, inner.owner.inputs[0])

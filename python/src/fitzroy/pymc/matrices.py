@@ -7,7 +7,7 @@ from typing import Any
 from .axes import MULTIPLY, Axis, Expr, Unconvertible, unite
 from .walk import Walk, op
 
-__all__ = ["square"]
+__all__ = ["log_determinant_of", "square"]
 
 
 def square(walk: Walk, v: Any, where: str) -> Expr:
@@ -90,7 +90,12 @@ def inverse(walk: Walk, v: Any) -> Expr:
 def log_determinant(walk: Walk, v: Any) -> Expr:
     if v is not v.owner.outputs[1]:
         raise Unconvertible("SLogDet", "the sign of a determinant")
-    e = square(walk, v.owner.inputs[0], "SLogDet")
+    return log_determinant_of(walk, v.owner.inputs[0])
+
+
+def log_determinant_of(walk: Walk, matrix: Any) -> Expr:
+    """ln |det| of a square matrix."""
+    e = square(walk, matrix, "a determinant")
     return Expr([], lambda: f"log_abs_det({e.text()})")
 
 
