@@ -47,9 +47,9 @@ pub use findings::{Finding, FindingKind};
 pub(crate) use findings::{count, say, thousands};
 pub use interval::{Interval, eti, hdi};
 pub use lags::autocorrelation;
-pub(crate) use loo::tail_shape;
 pub use loo::{
     Compared, Comparison, Loo, Pointwise, compare, loo, loo_opened, loo_pit, loo_pit_opened,
+    tail_shape,
 };
 pub use mcse::{Mcse, mcse};
 pub use order::ascending;

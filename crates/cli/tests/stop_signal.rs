@@ -537,3 +537,167 @@ fn an_export_with_a_layout_has_the_fit_of_the_plain_file() {
         .ends_with(2)
         .complains(&["--min-accuracy is 60", "a share from 0 to 1"]);
 }
+
+/// Four subjects in two blocks and few draws: files are there and subjects are all; whether such a
+/// combination can be trusted is not asked for.
+#[test]
+fn blocks_are_combined_and_what_are_no_blocks_is_refused() {
+    let here = Scratch::new("ss-combine");
+    simulate(&here, "4", "sim");
+    let short = ["--draws", "40", "--no-report"];
+    for (block, out) in [("1/2", "a"), ("2/2", "b")] {
+        fit(&here, out, &[&short[..], &["--block", block]].concat());
+    }
+    let combine = |words: &str| {
+        let all = ["stop-signal", "combine"]
+            .into_iter()
+            .chain(words.split(' '));
+        here.fitzroy(&all.collect::<Vec<_>>())
+    };
+    let said = combine("a b --out both --draws 30 --tune 40 --no-progress --json");
+    assert!([0, 1].contains(&said.code), "{}", said.err);
+    let document = said.json();
+    assert_eq!(
+        (
+            document["subjects"].as_u64(),
+            document["child_draws"].as_u64()
+        ),
+        (Some(4), Some(80))
+    );
+    assert_eq!(document["trusted"].as_bool(), Some(said.code == 0));
+    for file in [
+        "trace.nc",
+        "summary.csv",
+        "subjects.csv",
+        "combine.json",
+        "model.fz",
+        "report.html",
+    ] {
+        assert!(here.0.join("both").join(file).exists(), "{file}");
+    }
+    let table = fs::read_to_string(here.0.join("both/subjects.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 4 * 13);
+    let summary = fs::read_to_string(here.0.join("both/summary.csv")).unwrap();
+    assert!(
+        summary.lines().nth(1).unwrap().starts_with("mu_ssrt,"),
+        "{summary}"
+    );
+    // What cannot be put together.
+    combine("a a")
+        .ends_with(2)
+        .complains(&["subject `s001` is in a and in a"]);
+    combine("a sim")
+        .ends_with(2)
+        .complains(&["sim: this is not the folder of a finished"]);
+    combine("a b --child-draws 3")
+        .ends_with(2)
+        .complains(&["--child-draws must be 20 or more"]);
+    here.file("priors.toml", "[B]\nm = 1.5\n");
+    fit(
+        &here,
+        "c",
+        &[&short[..], &["--block", "2/2", "--priors", "priors.toml"]].concat(),
+    );
+    combine("a c")
+        .ends_with(2)
+        .complains(&["different models or priors"]);
+    fit(
+        &here,
+        "d",
+        &[&short[..], &["--block", "2/2", "--pooling", "none"]].concat(),
+    );
+    combine("d").ends_with(2).complains(&["--pooling partial"]);
+}
+
+/// A group of children in two blocks: its slope is drawn, named and combined. What it is about is said.
+#[test]
+fn populations_depend_on_columns_of_a_table_of_children() {
+    let here = Scratch::new("ss-slopes");
+    simulate(&here, "4", "sim");
+    here.file(
+        "children.csv",
+        "subject,age,group\ns001,9,a\ns002,10,b\ns003,11,a\ns004,10.5,b\n",
+    );
+    let slopes = [
+        "--subjects",
+        "children.csv",
+        "--slope",
+        "stop_mu=age,ptf=group",
+    ];
+    let short = ["--draws", "30", "--no-report"];
+    for (block, out) in [("1/2", "a"), ("2/2", "b")] {
+        fit(
+            &here,
+            out,
+            &[&short[..], &slopes, &["--block", block]].concat(),
+        );
+    }
+    let text = |path: &str| fs::read_to_string(here.0.join(path)).unwrap();
+    let summary = text("a/summary.csv");
+    let names: Vec<&str> = summary
+        .lines()
+        .map(|l| l.split(',').next().unwrap())
+        .collect();
+    assert_eq!(names[1], "mu_ssrt");
+    assert_eq!(
+        names[13..15],
+        ["slope_stop_mu_x_age", "slope_ptf_x_group_b"]
+    );
+    let report: serde_json::Value = serde_json::from_str(&text("a/data_report.json")).unwrap();
+    let said = report["covariates"][1]["meaning"].as_str().unwrap();
+    assert_eq!(said, "group: 1 for b, 0 for a and others");
+    let all = "stop-signal combine a b --out both --draws 30 --tune 40 --no-progress --no-report";
+    let said = here.fitzroy(&all.split(' ').collect::<Vec<_>>());
+    assert!([0, 1].contains(&said.code), "{}", said.err);
+    assert!(text("both/summary.csv").contains("\nslope_stop_mu_x_age,"));
+    let refused = |more: &str, what: &str| {
+        let args = format!("stop-signal fit sim/data.csv --out x {more}");
+        here.fitzroy(&args.split(' ').collect::<Vec<_>>())
+            .ends_with(2)
+            .complains(&[what]);
+    };
+    refused("--slope g=age", "--subjects");
+    refused(
+        "--subjects children.csv --slope g=iq",
+        "column iq is missing",
+    );
+    refused(
+        "--subjects children.csv --slope g",
+        "--slope g: give PARAMETER=COLUMN",
+    );
+    let none = "--subjects children.csv --slope g=age --pooling none";
+    refused(none, "slopes are on the parameters of a population");
+}
+
+/// The whole chain on two subjects; so few draws do not converge, and it says so.
+#[test]
+fn a_validation_is_one_command_with_a_checklist() {
+    let here = Scratch::new("ss-validate");
+    let args = "stop-signal validate --subjects 2 --chains 2 --tune 60 --draws 40 --replicates 20 \
+                --device cpu --no-progress --out valid";
+    let said = here
+        .fitzroy(&args.split_whitespace().collect::<Vec<_>>())
+        .ends_with(1);
+    for part in [
+        "FAIL  bulk ESS",
+        "mu_B",
+        "P(respond) at SSD",
+        "SKIP  CPU against GPU",
+        " failed, ",
+    ] {
+        assert!(said.out.contains(part), "no {part} in {}", said.out);
+    }
+    for file in [
+        "data.csv",
+        "true_params.json",
+        "validation.json",
+        "behaviour.png",
+        "report.html",
+    ] {
+        assert!(here.0.join("valid").join(file).exists(), "{file}");
+    }
+    let none = ["stop-signal", "validate", "--subjects", "0"];
+    here.fitzroy(&none)
+        .ends_with(2)
+        .complains(&["must be above 0"]);
+}

@@ -136,6 +136,20 @@ pub fn agreement(found: &Diagnosis, other: Option<(&Diagnosis, [&Place; 2])>) ->
     out
 }
 
+/// That there is nothing to compare a fit with, as `here` is the one device there is.
+pub fn one_device(here: &Place) -> Check {
+    let found = format!(
+        "computed on the {} alone; needs a GPU, by ⟨device cuda⟩",
+        here.device
+    );
+    Check::new(
+        "CPU against GPU",
+        State::Skipped,
+        found,
+        "within 5 % or 4 Monte Carlo errors",
+    )
+}
+
 /// Whether the group parameters of two fits agree, and the largest relative difference.
 fn compare(found: &Diagnosis, other: &Diagnosis) -> (bool, String) {
     let group = |name: &str| name.starts_with("mu_") || name.starts_with("sigma_");

@@ -3,11 +3,14 @@
 #![forbid(unsafe_code)]
 
 pub mod check;
+pub mod combine;
 pub mod config;
+pub mod covariates;
 pub mod coverage;
 pub mod data;
 pub mod exclude;
 pub mod figure;
+pub mod integration;
 pub mod layout;
 pub mod loglik;
 pub mod model;

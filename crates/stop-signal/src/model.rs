@@ -58,6 +58,8 @@ pub struct Spec {
     pub centred: Vec<String>,
     /// Likewise non-centred.
     pub noncentred: Vec<String>,
+    /// Parameters whose logarithm, or probit, has a slope on a covariate, and its name.
+    pub slopes: Vec<(String, String)>,
 }
 
 impl Default for Spec {
@@ -71,6 +73,7 @@ impl Default for Spec {
             nodes: 24,
             centred: Vec::new(),
             noncentred: Vec::new(),
+            slopes: Vec::new(),
         }
     }
 }
@@ -112,6 +115,11 @@ impl Spec {
     /// # Errors
     /// One is not, or is asked to be both.
     pub fn check(&self) -> Result<()> {
+        if !self.slopes.is_empty() && (self.kind != Kind::Rdex || self.pooling == Pooling::None) {
+            let message = "slopes are on the parameters of a population, which there is with \
+                           ⟨pooling partial⟩ and not in the Wald baseline";
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
         let names = self.names();
         for name in self.centred.iter().chain(&self.noncentred) {
             if !names.contains(&name.as_str()) {
@@ -137,8 +145,15 @@ impl Spec {
     fn rdex(&self) -> String {
         let mut out = String::from(
             "# Stop-signal model: two racing Wald accumulators against an ex-Gaussian stop process\n\
-             data outcome[trials], rt[trials], ssd[trials], who[trials] in subject\n\n",
+             data outcome[trials], rt[trials], ssd[trials], who[trials] in subject\n",
         );
+        let mut covariates: Vec<&String> = self.slopes.iter().map(|s| &s.1).collect();
+        covariates.sort();
+        covariates.dedup();
+        for name in covariates {
+            let _ = writeln!(out, "data {name}[subject]");
+        }
+        out.push('\n');
         for (k, name) in NAMES.iter().enumerate() {
             let _ = match k < N_POSITIVE {
                 true => self.positive(&mut out, k, name),
@@ -161,6 +176,29 @@ impl Spec {
         out
     }
 
+    /// What a subject's parameter is expected to be: `centre` and slopes, whose statements are added.
+    fn expected(&self, out: &mut String, k: usize, centre: &str) -> String {
+        let name = NAMES[k];
+        let own: Vec<&String> = self
+            .slopes
+            .iter()
+            .filter(|s| s.0 == name)
+            .map(|s| &s.1)
+            .collect();
+        if own.is_empty() {
+            return centre.into();
+        }
+        let mut sum = centre.to_owned();
+        for covariate in own {
+            // As large as subjects differ anyway.
+            let slope = format!("slope_{name}_{covariate}");
+            let _ = writeln!(out, "{slope} ~ Normal(0, {})", self.priors[k].h);
+            let _ = write!(sum, " + {slope} * {covariate}");
+        }
+        let _ = writeln!(out, "_expected_{name}[subject] = {sum}");
+        format!("_expected_{name}")
+    }
+
     /// log X ~ Normal(log mu_X, sigma_X).
     fn positive(&self, out: &mut String, k: usize, name: &str) -> std::fmt::Result {
         let Prior { m, s, h } = self.priors[k];
@@ -174,15 +212,17 @@ impl Spec {
                 writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
                 writeln!(out, "sigma_{name} = abs(_signed_{name})")?;
                 let effect = format!("_signed_{name} * _z_{name}");
-                writeln!(out, "log_{name}[subject] = log_mu_{name} + {effect}")?;
+                let mean = self.expected(out, k, &format!("log_mu_{name}"));
+                writeln!(out, "log_{name}[subject] = {mean} + {effect}")?;
             }
             Pooling::Partial => {
                 writeln!(out, "log_mu_{name} ~ Normal({:.15}, {s})", m.ln())?;
                 writeln!(out, "sigma_{name} ~ HalfNormal({h})")?;
                 writeln!(out, "mu_{name} = exp(log_mu_{name})")?;
+                let mean = self.expected(out, k, &format!("log_mu_{name}"));
                 writeln!(
                     out,
-                    "log_{name}[subject] ~ Normal(log_mu_{name}, sigma_{name}){at}"
+                    "log_{name}[subject] ~ Normal({mean}, sigma_{name}){at}"
                 )?;
             }
             Pooling::None => {
@@ -206,9 +246,10 @@ impl Spec {
                 writeln!(out, "mu_{name}_probit ~ Normal({m}, {s})")?;
                 writeln!(out, "sigma_{name}_probit ~ HalfNormal({h})")?;
                 writeln!(out, "mu_{name} = exp(log_ndtr(mu_{name}_probit))")?;
+                let mean = self.expected(out, k, &format!("mu_{name}_probit"));
                 writeln!(
                     out,
-                    "probit_{name}[subject] ~ Normal(mu_{name}_probit, sigma_{name}_probit){at}"
+                    "probit_{name}[subject] ~ Normal({mean}, sigma_{name}_probit){at}"
                 )?;
             }
             Pooling::None => {
@@ -281,6 +322,17 @@ impl Spec {
             .map(|r| study.subjects[r.subject].clone())
             .collect();
         data.insert(Array::text("who", &n, names, "memory"));
+        // The model has subjects in the order of their names.
+        let mut order: Vec<usize> = (0..study.subjects.len()).collect();
+        order.sort_by(|a, b| study.subjects[*a].cmp(&study.subjects[*b]));
+        if !study.covariates.is_empty() {
+            let labels = order.iter().map(|&i| study.subjects[i].clone()).collect();
+            data.insert(Array::text("subject", &[order.len()], labels, "memory"));
+        }
+        for c in &study.covariates {
+            let values = order.iter().map(|&i| c.values[i]).collect();
+            data.insert_real(&c.name, &[order.len()], values);
+        }
         data
     }
 }

@@ -314,7 +314,7 @@ fn reals(values: &Column) -> Vec<f64> {
 
 /// Shape k of the upper tail of importance weights, from their logs, which must be finite: −∞ where
 /// all are equal, ∞ or NaN where no tail can be fitted (Vehtari and others, JMLR 25, 2024).
-pub(crate) fn tail_shape(log_weights: &[f64]) -> f64 {
+pub fn tail_shape(log_weights: &[f64]) -> f64 {
     let negative: Vec<f64> = log_weights.iter().map(|w| -w).collect();
     Psis::default().smooth(&negative, 1.0)
 }

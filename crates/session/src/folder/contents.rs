@@ -39,6 +39,7 @@ const FILES: &[&str] = &[
     "true_params.json",
     "subjects.csv",
     "data_report.json",
+    "combine.json",
     "ppc.json",
     "ppc.csv",
 ];

@@ -1,7 +1,9 @@
 //! Stop-signal tasks: a study fitted, and what a fit leaves beside its draws.
 
+mod combine;
 mod results;
 
+pub use combine::{Combined, Combining, combine};
 pub use results::{About, Write, behaviour, estimates, report, subjects_csv};
 
 use crate::sampling::{Sampling, Special};
@@ -157,6 +159,12 @@ const FIRST: [&str; 12] = [
     "mu_g",
 ];
 
+/// Where a row of the summary stands: slopes follow the group's medians.
+fn place(name: &str) -> usize {
+    let rest = FIRST.len() + usize::from(!name.starts_with("slope_"));
+    FIRST.iter().position(|f| *f == name).unwrap_or(rest)
+}
+
 /// What a fit says of its draws. Coordinates in disguise are left out of tables, since their
 /// exponentials are there; advice names no sampler, since there is one.
 pub fn adapt(diagnosis: &mut Diagnosis, trace: &Trace) {
@@ -164,7 +172,6 @@ pub fn adapt(diagnosis: &mut Diagnosis, trace: &Trace) {
     let rows = &mut diagnosis.summary.rows;
     rows.retain(|row| !inner(&row.name));
     // What a study of stopping asks for stands first.
-    let place = |name: &str| FIRST.iter().position(|f| *f == name).unwrap_or(FIRST.len());
     rows.sort_by_key(|row| place(&row.name));
     diagnosis.advise(&Circumstances {
         has_one_sampler: true,

@@ -5,6 +5,7 @@ mod read;
 pub use read::{parse, read};
 
 use crate::exclude::{Excluded, Rules};
+use crate::integration;
 use crate::layout::Layout;
 use crate::simulate::Trial;
 use fitzroy::data::TableOptions;
@@ -97,6 +98,19 @@ pub struct Study {
     pub n_read: usize,
     /// How the table was read, where it could have been meant otherwise.
     pub remarks: Vec<String>,
+    /// What the population depends on.
+    pub covariates: Vec<Covariate>,
+}
+
+/// A number of every subject on which the population depends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Covariate {
+    /// Its name in the model.
+    pub name: String,
+    /// What its numbers mean.
+    pub meaning: String,
+    /// Of every subject, in the order of [`Study::subjects`].
+    pub values: Vec<f64>,
 }
 
 /// Trials of which the same was said.
@@ -275,17 +289,25 @@ impl Study {
     /// What was read, for a file beside the results.
     pub fn report(&self) -> Value {
         let counts = self.counts();
-        let each = self.subjects.iter().zip(&counts).map(|(name, c)| {
-            json!({"subject": name,
+        let ssrt = integration::of_study(self);
+        let each = self
+            .subjects
+            .iter()
+            .zip(&counts)
+            .zip(&ssrt)
+            .map(|((name, c), ssrt)| {
+                json!({"subject": name, "integration": ssrt.map(|s| s.json()),
                    "go": {"match": c.go[0], "mismatch": c.go[1], "none": c.go[2]},
                    "stop": {"match": c.stop[0], "mismatch": c.stop[1], "none": c.stop[2]}})
-        });
+            });
         let counted = self
             .counted
             .iter()
             .map(|c| json!({"what": c.what, "trials": c.trials, "first_row": c.first_row}));
         let excluded = self.excluded.iter().map(Excluded::json);
-        json!({"table": self.remarks, "rows": self.n_read, "trials": self.rows.len(), "subjects": each.collect::<Vec<_>>(),
+        let covariates = self.covariates.iter();
+        let covariates = covariates.map(|c| json!({"name": c.name, "meaning": c.meaning}));
+        json!({"covariates": covariates.collect::<Vec<_>>(), "table": self.remarks, "rows": self.n_read, "trials": self.rows.len(), "subjects": each.collect::<Vec<_>>(),
                "counted": counted.collect::<Vec<_>>(),
                "excluded_subjects": excluded.collect::<Vec<_>>(), "warnings": self.warnings})
     }
@@ -304,6 +326,11 @@ impl Study {
                 new[k] = Some(out.subjects.len());
                 out.subjects.push(name.clone());
             }
+        }
+        for c in &mut out.covariates {
+            let mut place = new.iter();
+            c.values
+                .retain(|_| place.next().is_some_and(Option::is_some));
         }
         let keep = |r: &Row| new[r.subject].map(|subject| Row { subject, ..*r });
         out.rows = self.rows.iter().filter_map(keep).collect();

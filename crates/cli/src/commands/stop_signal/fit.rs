@@ -19,7 +19,9 @@ use fitzroy_session::chains::Ended;
 use fitzroy_session::clock::Clock;
 use fitzroy_session::stop_signal::{About, StudyFit, Write, adapt, report};
 use fitzroy_session::{Fit, Session};
+use fitzroy_stop_signal::covariates::{Asked, Covariates};
 use fitzroy_stop_signal::data::{self, Options, Study};
+use fitzroy_stop_signal::integration;
 use fitzroy_stop_signal::model::{Pooling, Spec};
 use fitzroy_stop_signal::priors;
 use serde_json::Value;
@@ -36,6 +38,7 @@ use std::path::{Path, PathBuf};
     fitzroy stop-signal fit export.txt --columns layout.toml --premature drop\n  \
     fitzroy stop-signal fit study.xlsx --columns subject=ID,rt=Go.RT --unit ms\n  \
     fitzroy stop-signal fit study.csv --block 3/40 --out block-3\n  \
+    fitzroy stop-signal fit study.csv --subjects children.csv --slope stop_mu=age,ptf=group\n  \
     fitzroy stop-signal fit study.csv --out study --resume\n\n\
     Columns: subject, stimulus (0, 1), response (0 none, 1, 2), rt, ssd (empty on go trials),\n\
     perhaps trial_type (go, stop); other columns and codes are said by --columns.\n\
@@ -57,6 +60,18 @@ pub(crate) struct FitArgs {
     /// Subject parameters with non-centred coordinates
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     noncentred: Vec<String>,
+    /// A table of subjects (column `subject`) with the columns of --slope
+    #[arg(long, value_name = "FILE", requires = "slope")]
+    subjects: Option<PathBuf>,
+    /// The population's PARAMETER depends on COLUMN of --subjects: a slope on numbers (per standard
+    /// deviation; two values are 0 and 1), a difference for each label but the first
+    #[arg(
+        long,
+        value_name = "PARAMETER=COLUMN",
+        value_delimiter = ',',
+        requires = "subjects"
+    )]
+    slope: Vec<String>,
     /// Block K of N blocks of subjects, for jobs of an array
     #[arg(long, value_name = "K/N")]
     block: Option<String>,
@@ -93,12 +108,26 @@ impl FitArgs {
         if let Some(path) = &self.priors {
             spec.priors = priors::read(&text(path)?).map_err(|e| e.context(path.display()))?;
         }
+        if let Some(found) = self.covariates()? {
+            spec.slopes = found.slopes;
+        }
         spec.check()?;
         Ok(spec)
     }
 
+    /// The columns that the population depends on, if it does.
+    fn covariates(&self) -> Result<Option<Covariates>> {
+        let asked = Asked::new(&self.slope)?;
+        let path = self.subjects.as_ref().filter(|_| !asked.is_empty());
+        path.map(|path| asked.read(path, &self.reading.tables()))
+            .transpose()
+    }
+
     fn study(&self, spec: &Spec) -> Result<Study> {
-        let study = data::read(&self.data, &self.reading.options(spec)?)?;
+        let mut study = data::read(&self.data, &self.reading.options(spec)?)?;
+        if let Some(found) = self.covariates()? {
+            found.join(&mut study)?;
+        }
         let Some(block) = &self.block else {
             return Ok(study);
         };
@@ -273,6 +302,8 @@ fn header(study: &Study, session: &Session) {
         .warnings
         .iter()
         .for_each(|w| terminal::note(format_args!("warning: {w}")));
+    let integrated = integration::sentence(study);
+    integrated.into_iter().for_each(terminal::note);
 }
 
 fn show(fit: &Fit, quiet: bool) {

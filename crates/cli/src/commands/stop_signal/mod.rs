@@ -1,11 +1,13 @@
 //! `fitzroy stop-signal`: a file per subcommand.
 
 mod check;
+mod combine;
 mod coverage;
 mod fit;
 mod loglik;
 mod shared;
 mod simulate;
+mod validate;
 
 pub(crate) use fit::{Collected, FitArgs};
 
@@ -35,8 +37,12 @@ enum StopSignalCommand {
     Fit(Box<fit::FitArgs>),
     /// Checks a fit: sampler, known truth, posterior predictive
     Check(Box<check::CheckArgs>),
+    /// Combines fits of blocks of subjects into one population
+    Combine(combine::CombineArgs),
     /// Simulates studies, fits them, and counts how often intervals hold the truth
     Coverage(coverage::CoverageArgs),
+    /// Simulates a study with known truth, fits it, and prints a checklist
+    Validate(validate::ValidateArgs),
     /// Prints the log likelihood of every trial at given parameters
     Loglik(loglik::LoglikArgs),
 }
@@ -47,7 +53,9 @@ pub(crate) fn run(args: &StopSignalArgs) -> Result<Outcome> {
         StopSignalCommand::Simulate(args) => simulate::run(args),
         StopSignalCommand::Fit(args) => fit::run(args),
         StopSignalCommand::Check(args) => check::run(args),
+        StopSignalCommand::Combine(args) => combine::run(args),
         StopSignalCommand::Coverage(args) => coverage::run(args),
+        StopSignalCommand::Validate(args) => validate::run(args),
         StopSignalCommand::Loglik(args) => loglik::run(args),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::tables::TableFlags;
 use clap::{Args, ValueEnum};
+use fitzroy::data::TableOptions;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_stop_signal::data::Options;
 use fitzroy_stop_signal::exclude::Rules;
@@ -163,6 +164,11 @@ impl Reading {
             tables: self.tables.options(),
             rules: self.rules()?,
         })
+    }
+
+    /// How tables are read.
+    pub(super) fn tables(&self) -> TableOptions {
+        self.tables.options()
     }
 
     fn layout(&self) -> Result<Layout> {

@@ -1,0 +1,303 @@
+//! The fit of one block: what of its draws and of its model is needed.
+
+use super::Blocks;
+use crate::params::{N_POSITIVE, NAMES};
+use fitzroy::diagnose::{Chains, mean, rhat, sd};
+use fitzroy::draws::{Group, Trace, Variable};
+use fitzroy::{Error, ErrorKind, Result};
+use std::collections::BTreeMap;
+
+/// How a parameter of subjects hangs on the population: normal, as a logarithm or a probit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// The parameter.
+    pub name: &'static str,
+    /// What of a subject is normal: `log_B`.
+    pub subject: String,
+    /// Its mean in the population: `log_mu_B`.
+    pub centre: String,
+    /// Its standard deviation: `sigma_B`.
+    pub spread: String,
+    /// Its mean for a subject, which may depend on covariates.
+    pub expected: String,
+    /// Covariates and the slopes on them.
+    pub slopes: Vec<(String, String)>,
+}
+
+/// The levels of the stop-signal models, in the order of [`NAMES`].
+pub fn levels() -> Vec<Level> {
+    let one = |(k, name): (usize, &&'static str)| {
+        let [subject, centre, spread] = match k < N_POSITIVE {
+            true => [
+                format!("log_{name}"),
+                format!("log_mu_{name}"),
+                format!("sigma_{name}"),
+            ],
+            false => [
+                format!("probit_{name}"),
+                format!("mu_{name}_probit"),
+                format!("sigma_{name}_probit"),
+            ],
+        };
+        Level {
+            name,
+            subject,
+            expected: centre.clone(),
+            centre,
+            spread,
+            slopes: Vec::new(),
+        }
+    };
+    NAMES.iter().enumerate().map(one).collect()
+}
+
+/// A block of subjects as its fit left it.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its folder.
+    pub name: String,
+    /// Its model.
+    pub model: String,
+    /// Names of its subjects.
+    pub subjects: Vec<String>,
+    /// By level, draws of every subject: `[subject][point]`.
+    pub values: Vec<Vec<f64>>,
+    /// By level, mean and spread of the population at those draws.
+    pub population: Vec<[Vec<f64>; 2]>,
+    /// Slopes at those draws.
+    pub slopes: BTreeMap<String, Vec<f64>>,
+    /// Names of covariates.
+    pub covariates: Vec<String>,
+    given: BTreeMap<String, Vec<f64>>,
+    /// Mean and standard deviation of what is recorded of the population, over all draws.
+    moments: BTreeMap<String, (f64, f64)>,
+    /// Largest R-hat of the population.
+    pub worst_r_hat: f64,
+    /// Draws of every subject that are kept.
+    pub n_points: usize,
+}
+
+fn refused<T>(message: String) -> Result<T> {
+    Err(Error::new(ErrorKind::Data, message))
+}
+
+impl Block {
+    /// From the trace of the fit of `model`, at most `n_points` draws of every subject, evenly over
+    /// all chains and in their order.
+    ///
+    /// # Errors
+    /// The trace is not that of a stop-signal model whose subjects have a population.
+    pub fn new(name: &str, model: &str, trace: &Trace, n_points: usize) -> Result<Block> {
+        let Some(posterior) = trace.group("posterior") else {
+            return refused(format!("{name}: the trace has no posterior"));
+        };
+        let find = |wanted: &str| {
+            posterior.variable(wanted).ok_or_else(|| {
+                let message = format!(
+                    "{name}: the fit has no `{wanted}`; blocks are fits of the stop-signal model \
+                     with ⟨pooling partial⟩, and no Wald baselines"
+                );
+                Error::new(ErrorKind::Data, message)
+            })
+        };
+        let levels = levels();
+        let first = find(&levels[0].subject)?;
+        let n_draws = first.shape[0] * first.shape[1];
+        let points = points(n_draws, n_points);
+        let (mut values, mut population) = (Vec::new(), Vec::new());
+        for level in &levels {
+            let subject = find(&level.subject)?;
+            values.push(subject_major(subject, &points));
+            let of = |v: &Variable| pick(&v.element(0).concat(), &points);
+            population.push([of(find(&level.centre)?), of(find(&level.spread)?)]);
+        }
+        let labels = trace.coords.get("subject");
+        let subjects = labels.map_or(Vec::new(), |l| (0..l.len()).map(|i| l.text(i)).collect());
+        let (moments, worst_r_hat) = examined(posterior);
+        let mut block = Block {
+            name: name.into(),
+            model: model.into(),
+            subjects,
+            values,
+            population,
+            slopes: BTreeMap::new(),
+            covariates: Vec::new(),
+            given: BTreeMap::new(),
+            moments,
+            worst_r_hat,
+            n_points: points.len(),
+        };
+        block.read_covariates(trace, &points)?;
+        Ok(block)
+    }
+
+    fn read_covariates(&mut self, trace: &Trace, points: &[usize]) -> Result<()> {
+        let posterior = trace.group("posterior");
+        for (slope, covariate) in slopes_of(&self.model) {
+            let drawn = posterior.and_then(|g| g.variable(&slope));
+            let given = trace
+                .group("constant_data")
+                .and_then(|g| g.variable(&covariate));
+            let (Some(drawn), Some(given)) = (drawn, given) else {
+                return refused(format!(
+                    "{}: its trace lacks `{slope}` or `{covariate}`, which its model has",
+                    self.name
+                ));
+            };
+            let values = match &given.values {
+                fitzroy::draws::Column::Real(v) => v.clone(),
+                fitzroy::draws::Column::Integer(v) => v.iter().map(|x| *x as f64).collect(),
+                fitzroy::draws::Column::Flag(v) => {
+                    v.iter().map(|x| f64::from(u8::from(*x))).collect()
+                }
+            };
+            let drawn = pick(&drawn.element(0).concat(), points);
+            self.slopes.insert(slope, drawn);
+            if !self.covariates.contains(&covariate) {
+                self.covariates.push(covariate.clone());
+            }
+            self.given.insert(covariate, values);
+        }
+        Ok(())
+    }
+
+    /// Mean and standard deviation of a number of the population.
+    pub fn moments(&self, name: &str) -> Option<(f64, f64)> {
+        self.moments.get(name).copied()
+    }
+
+    /// A covariate of every subject.
+    pub fn covariate(&self, name: &str) -> &[f64] {
+        self.given.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Keeps `n` of the draws.
+    pub(super) fn thin(&mut self, n: usize) {
+        let kept = points(self.n_points, n);
+        let stride = self.n_points;
+        for values in &mut self.values {
+            let rows = values.chunks(stride).map(|row| pick(row, &kept));
+            *values = rows.collect::<Vec<_>>().concat();
+        }
+        let population = self.population.iter_mut().flatten();
+        for draws in population.chain(self.slopes.values_mut()) {
+            *draws = pick(draws, &kept);
+        }
+        self.n_points = kept.len();
+    }
+}
+
+/// Slopes of a model's text and the covariates that they stand at: `slope_X_COVARIATE`.
+fn slopes_of(model: &str) -> Vec<(String, String)> {
+    let lines = model.lines().filter_map(|line| line.split_once(" ~ "));
+    let names = lines
+        .map(|(name, _)| name)
+        .filter(|n| n.starts_with("slope_"));
+    let of = |slope: &str| {
+        let mut at = NAMES
+            .iter()
+            .filter_map(|x| slope.strip_prefix(&format!("slope_{x}_")));
+        let covariate = at.find(|c| c.starts_with("x_"))?;
+        Some((slope.to_owned(), covariate.to_owned()))
+    };
+    names.filter_map(of).collect()
+}
+
+/// Positions of `n` of `of` draws, evenly spread.
+pub(super) fn points(of: usize, n: usize) -> Vec<usize> {
+    let n = n.min(of);
+    (0..n).map(|j| (2 * j + 1) * of / (2 * n)).collect()
+}
+
+fn pick(draws: &[f64], at: &[usize]) -> Vec<f64> {
+    at.iter().map(|&p| draws[p]).collect()
+}
+
+fn subject_major(variable: &Variable, points: &[usize]) -> Vec<f64> {
+    let each = (0..variable.elements()).map(|i| pick(&variable.element(i).concat(), points));
+    each.collect::<Vec<_>>().concat()
+}
+
+/// Moments of every number of the population, and the worst R-hat.
+fn examined(posterior: &Group) -> (BTreeMap<String, (f64, f64)>, f64) {
+    let mut moments = BTreeMap::new();
+    let mut worst: f64 = 1.0;
+    for variable in posterior
+        .variables
+        .iter()
+        .filter(|v| v.elements() == 1 && v.shape.len() == 2)
+    {
+        let draws = variable.element(0).concat();
+        let found = rhat(Chains::new(&draws, variable.shape[0], variable.shape[1]));
+        if found > worst {
+            worst = found;
+        }
+        moments.insert(variable.name.clone(), (mean(&draws), sd(&draws)));
+    }
+    (moments, worst)
+}
+
+/// Statements of a model that are about the population: those whose left side has no dim, and what
+/// subjects expect.
+fn population(model: &str) -> String {
+    let mut out = String::new();
+    for line in model.lines() {
+        let left = line.split(['~', '=']).next().unwrap_or_default();
+        let plain = !left.contains('[') && line.contains(['~', '=']);
+        if plain && !line.starts_with(['#', ' ']) || left.starts_with("_expected_") {
+            out += line;
+            out.push('\n');
+        }
+        if line.starts_with("data ") && line.ends_with("[subject]") {
+            out.insert_str(0, &format!("{line}\n"));
+        }
+    }
+    out
+}
+
+/// Puts blocks together.
+///
+/// # Errors
+/// There is one block only, models differ, or a subject is in two of them.
+pub fn join(blocks: Vec<Block>) -> Result<Blocks> {
+    let [first, others @ ..] = &blocks[..] else {
+        return refused("there are no blocks".into());
+    };
+    if let Some(other) = others.iter().find(|b| b.model != first.model) {
+        return refused(format!(
+            "{} and {} were fitted with different models or priors: their model.fz differ",
+            first.name, other.name
+        ));
+    }
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for block in &blocks {
+        for subject in &block.subjects {
+            if let Some(other) = seen.insert(subject, &block.name) {
+                return refused(format!(
+                    "subject `{subject}` is in {other} and in {}; blocks must have no subject in \
+                     common",
+                    block.name
+                ));
+            }
+        }
+    }
+    let n_points = blocks.iter().map(|b| b.n_points).min().unwrap_or(0);
+    let mut levels = levels();
+    let slopes = slopes_of(&first.model);
+    for level in &mut levels {
+        let own = format!("slope_{}_", level.name);
+        let mine = slopes.iter().filter(|(s, c)| *s == format!("{own}{c}"));
+        level.slopes = mine.cloned().collect();
+        if !level.slopes.is_empty() {
+            level.expected = format!("_expected_{}", level.name);
+        }
+    }
+    let mut joined = Blocks {
+        population: population(&first.model),
+        blocks,
+        levels,
+        n_points,
+    };
+    joined.thin(n_points);
+    Ok(joined)
+}
