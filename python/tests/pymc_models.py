@@ -14,6 +14,7 @@ from pytensor.tensor.signal.conv import convolve1d
 MODELS: dict[str, Callable[[], Any]] = {}
 #: Those that have no counterpart in the language yet, with a part of the reason.
 NOT_YET = {
+    "spatial_volume": "Det",
     "a_number_alone": "discrete variables alone",
     "missing_counts_as_covariate": "discrete parameter with infinitely many values: x_unobserved",
     "missing_censored_times": "^y: values are missing of a distribution that",
@@ -1185,6 +1186,16 @@ def spatial_lag() -> None:
     rho, b = pm.Uniform("rho", -0.9, 0.9), pm.Normal("b", 0, 2)
     mu = pt.linalg.solve(pt.eye(20) - rho * W, b * x)
     pm.Normal("y", mu, pm.HalfNormal("s", 1), observed=x + 0.3 * r.normal(size=20))
+
+
+@model
+def spatial_volume() -> None:
+    r = rng(64)
+    W = r.random((20, 20)) * (1 - np.eye(20))
+    W, x = W / W.sum(axis=1, keepdims=True), r.normal(size=20)
+    rho, b = pm.Uniform("rho", -0.9, 0.9), pm.Normal("b", 0, 2)
+    pm.Potential("volume", pt.log(pt.linalg.det(pt.eye(20) - rho * W)))
+    pm.Normal("y", b * x, pm.HalfNormal("s", 1), observed=x + 0.3 * r.normal(size=20))
 
 
 @model

@@ -134,7 +134,7 @@ def test_a_pymc_model_is_converted_and_comes_back_as_its_own(tmp_path):
     with pytest.raises(ValueError, match="another than the one that was submitted"):
         slurm.Job(tmp_path / "run", model).result()
     with pm.Model() as endless:
-        pm.Poisson("n", 3)
+        pm.Normal("x", pm.Poisson("n", 3), 1)
     with pytest.raises(ValueError, match="no job can sample it.*infinitely many"):
         slurm.submit(fz.sample, endless, out=tmp_path / "other", dry_run=True)
     assert not (tmp_path / "other").exists()

@@ -199,7 +199,7 @@ impl Graph {
             Op::Broadcast | Op::Gather(_) => {
                 if let Some(core) = self.uniform_in_group(a, index) {
                     let counts = self.counts(index);
-                    let scaled = self.bin(Binary::Mul, core, counts);
+                    let scaled = self.times_over(core, counts, &dims);
                     return self.broadcast(scaled, &dims);
                 }
             }
@@ -208,13 +208,22 @@ impl Graph {
                 for (u, v) in [(u, v), (v, u)] {
                     if let Some(core) = self.uniform_in_group(u, index) {
                         let inner = self.segment_sum(v, index);
-                        return self.bin(Binary::Mul, inner, core);
+                        return self.times_over(inner, core, &dims);
                     }
                 }
             }
             _ => {}
         }
         self.push(Op::SegmentSum(index), vec![a], dims)
+    }
+
+    /// `a` times `b`, over `dims` if neither has the dims of the other.
+    fn times_over(&mut self, a: NodeId, b: NodeId, dims: &[DimId]) -> NodeId {
+        let a = match self.combined_dims(a, b) {
+            Ok(_) => a,
+            Err(_) => self.broadcast(a, dims),
+        };
+        self.bin(Binary::Mul, a, b)
     }
 
     /// The value by group of a lift that is the same for all rows of a group.

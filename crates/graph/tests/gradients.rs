@@ -235,3 +235,27 @@ fn the_same_model_is_the_same_graph() {
     let text = |(g, _, _): (Graph, NodeId, Bindings)| g.to_string();
     assert_eq!(text(grouped()), text(grouped()));
 }
+
+/// A look-up of which only some of the dims of the result are seen, with and without weights of rows:
+/// the slope of a row is the same for all rows of a group, along dims that the group has not.
+#[test]
+fn look_ups_that_are_repeated_along_others_have_their_slopes() {
+    for weighted in [false, true] {
+        let scope = Scope::new();
+        let (a, b) = (scope.dim("a", 2), scope.dim("b", 2));
+        let (rows, groups) = (scope.dim("rows", 3), scope.dim("groups", 2));
+        let index = scope.bound_index("index", rows, groups, &[1, 0, 1]);
+        let x = scope.param(0, &[a, b, groups]);
+        let looked = x.gather(index);
+        let looked = match weighted {
+            true => looked * scope.bound_data("weights", &[rows], &[0.5, 2.0, -1.0]),
+            false => looked,
+        };
+        // Squares of the sums over rows: their slopes are over a and b alone.
+        let sums = looked.sum_over(&[rows]);
+        let y = scope.node((sums * sums).sum_all());
+        let (mut graph, bindings) = scope.finish_bound();
+        let at = [0.3, -0.2, 0.9, 1.4, -0.8, 0.1, 0.5, -1.1];
+        check_gradient(&mut graph, y, &bindings, &at);
+    }
+}
