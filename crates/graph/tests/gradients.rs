@@ -236,26 +236,28 @@ fn the_same_model_is_the_same_graph() {
     assert_eq!(text(grouped()), text(grouped()));
 }
 
-/// A look-up of which only some of the dims of the result are seen, with and without weights of rows:
-/// the slope of a row is the same for all rows of a group, along dims that the group has not.
+/// Sums by group of what is repeated along the rows, with and without weights of rows, against loops:
+/// neither the values nor the counts of the groups have the dims of the other.
 #[test]
-fn look_ups_that_are_repeated_along_others_have_their_slopes() {
-    for weighted in [false, true] {
-        let scope = Scope::new();
-        let (a, b) = (scope.dim("a", 2), scope.dim("b", 2));
-        let (rows, groups) = (scope.dim("rows", 3), scope.dim("groups", 2));
-        let index = scope.bound_index("index", rows, groups, &[1, 0, 1]);
-        let x = scope.param(0, &[a, b, groups]);
-        let looked = x.gather(index);
-        let looked = match weighted {
-            true => looked * scope.bound_data("weights", &[rows], &[0.5, 2.0, -1.0]),
-            false => looked,
-        };
-        // Squares of the sums over rows: their slopes are over a and b alone.
-        let sums = looked.sum_over(&[rows]);
-        let y = scope.node((sums * sums).sum_all());
-        let (mut graph, bindings) = scope.finish_bound();
-        let at = [0.3, -0.2, 0.9, 1.4, -0.8, 0.1, 0.5, -1.1];
-        check_gradient(&mut graph, y, &bindings, &at);
+fn sums_by_group_of_what_rows_repeat_have_all_dims() {
+    let mut graph = Graph::new();
+    let (a, b) = (graph.dim("a", 2), graph.dim("b", 2));
+    let (rows, groups) = (graph.dim("rows", 3), graph.dim("groups", 2));
+    let index = graph.index("index", rows, groups);
+    let weights = graph.data("weights", &[rows]);
+    let bindings = Bindings {
+        data: vec![vec![0.5, 2.0, -1.0]],
+        indices: vec![vec![1, 0, 1]],
+    };
+    let x = graph.param(0, &[a, b]);
+    let repeated = graph.broadcast(x, &[a, b, rows]);
+    let weighted = graph.binary(Binary::Mul, repeated, weights).unwrap();
+    let at = [0.3, -0.2, 0.9, 1.4];
+    for (node, by_group) in [(repeated, [1.0, 2.0]), (weighted, [2.0, -0.5])] {
+        let sums = graph.segment_sum(node, index);
+        let all = graph.broadcast(sums, &[a, b, groups]);
+        let want = at.iter().flat_map(|x| by_group.map(|w| w * x));
+        let got = &evaluate(&graph, &bindings, &at, &[all])[0];
+        assert_eq!(*got, want.collect::<Vec<f64>>());
     }
 }
