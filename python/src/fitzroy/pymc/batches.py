@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .axes import MULTIPLY, Axis, Expr, unite
-from .elementwise import settled
+from .axes import MULTIPLY, Expr
+from .elementwise import met, settled
 from .reductions import reduced
 from .walk import Walk
 
@@ -15,19 +15,10 @@ def contracted(walk: Walk, left: Expr, right: Expr, over: int) -> Expr:
     counted from the last (-1)."""
     n = max(len(left.axes), len(right.axes))
     left, right = (e.moved([*[None] * (n - len(e.axes)), *e.axes]) for e in (left, right))
-    axes = [_met(a, b) for a, b in zip(left.axes, right.axes)]
+    axes = met([left, right], "a product")
     ins = settled(walk, [left, right], axes)
 
     def text() -> str:
         return f"{ins[0].text(MULTIPLY)} * {ins[1].text(MULTIPLY + 1)}"
 
     return reduced(walk, "sum", Expr(axes, text, MULTIPLY), over)
-
-
-def _met(a: Axis | None, b: Axis | None) -> Axis | None:
-    if a is None or b is None:
-        return a or b
-    if 1 in (a.root.size, b.root.size):
-        return a if b.root.size == 1 else b
-    return unite(a, b, "a product")
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .axes import MULTIPLY, Axis, Expr, Unconvertible, unite
-from .walk import Walk, op
+from .walk import Walk, core_of, op
 
 __all__ = ["log_determinant_of", "square"]
 
@@ -23,14 +23,10 @@ def square(walk: Walk, v: Any, where: str) -> Expr:
     return walk.writer.named(e)
 
 
-def _core(v: Any) -> Any:
-    return getattr(v.owner.op, "core_op", v.owner.op)
-
-
 @op("Cholesky")
 def cholesky(walk: Walk, v: Any) -> Expr:
     e = square(walk, v.owner.inputs[0], "Cholesky")
-    if getattr(_core(v), "lower", True):
+    if getattr(core_of(v.owner.op), "lower", True):
         return Expr(e.axes, lambda: f"cholesky({e.text()})")
     return Expr(e.axes, lambda: f"transpose(cholesky({e.text()}))")
 
@@ -38,10 +34,10 @@ def cholesky(walk: Walk, v: Any) -> Expr:
 def _solved(walk: Walk, v: Any, call: str, factor: Any, right: Any) -> Expr:
     """A call with `{}` for a square matrix, and what it is solved for: the axis along which it is,
     with all others as columns."""
-    where = type(_core(v)).__name__
+    where = type(core_of(v.owner.op)).__name__
     matrix = square(walk, factor, where)
     e = walk.expr(right)
-    own = getattr(_core(v), "b_ndim", None) or len(e.axes)
+    own = getattr(core_of(v.owner.op), "b_ndim", None) or len(e.axes)
     k = len(e.axes) - own
     along = e.axes[k]
     if along is None:
@@ -57,7 +53,7 @@ def _solved(walk: Walk, v: Any, call: str, factor: Any, right: Any) -> Expr:
 
 @op("SolveTriangular")
 def solve_triangular(walk: Walk, v: Any) -> Expr:
-    given = _core(v)
+    given = core_of(v.owner.op)
     if getattr(given, "unit_diagonal", False):
         raise Unconvertible("SolveTriangular", "with a diagonal of ones that is not there")
     lower = bool(given.lower)
@@ -69,13 +65,13 @@ def solve_triangular(walk: Walk, v: Any) -> Expr:
 
 @op("CholeskySolve", "CholSolve")
 def cholesky_solve(walk: Walk, v: Any) -> Expr:
-    matrix = "{}" if getattr(_core(v), "lower", True) else "transpose({})"
+    matrix = "{}" if getattr(core_of(v.owner.op), "lower", True) else "transpose({})"
     return _solved(walk, v, f"cho_solve({matrix}", *v.owner.inputs[:2])
 
 
 @op("Solve")
 def solve(walk: Walk, v: Any) -> Expr:
-    is_definite = getattr(_core(v), "assume_a", "gen") in ("pos", "positive definite")
+    is_definite = getattr(core_of(v.owner.op), "assume_a", "gen") in ("pos", "positive definite")
     call = "cho_solve(cholesky({})" if is_definite else "linear_solve({}"
     return _solved(walk, v, call, *v.owner.inputs[:2])
 

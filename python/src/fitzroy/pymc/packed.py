@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 
 from .axes import ADD, Axis, Expr, Unconvertible, number, unite
 from .batches import contracted
-from .walk import Walk, core_name, op, strip
+from .walk import Walk, core_name, core_of, op, strip
 
 __all__: list[str] = []
 
@@ -45,7 +45,7 @@ def set_elements(walk: Walk, v: Any) -> Expr:
 
 def _sets(node: Any) -> bool:
     """Whether elements are set, and not added to."""
-    return bool(getattr(getattr(node.op, "core_op", node.op), "set_instead_of_inc", False))
+    return bool(getattr(core_of(node.op), "set_instead_of_inc", False))
 
 
 def _meet(walk: Walk, v: Any, shape: tuple[int, ...]) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .axes import Axis, Expr, Unconvertible
 from .elementwise import constant
-from .walk import Walk, op
+from .walk import Walk, core_of, op
 
 __all__ = ["log_sum_exp", "reduced"]
 
@@ -64,7 +64,7 @@ def reduction(walk: Walk, v: Any) -> Expr:
 @op("LogSumExp", "LogSumExpOp")
 def log_sum_exp_op(walk: Walk, v: Any) -> Expr:
     e = walk.expr(v.owner.inputs[0])
-    given = getattr(v.owner.op, "core_op", v.owner.op)
+    given = core_of(v.owner.op)
     axis = given.axis
     if given is not v.owner.op and axis is not None:
         # The op counts the axes of each element of a batch.

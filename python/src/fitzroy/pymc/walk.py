@@ -13,7 +13,7 @@ from .axes import ATOM, Axis, Expr, Unconvertible, counted, number
 from .folding import Constants, is_random
 from .writer import Writer
 
-__all__ = ["OPS", "Walk", "core_name", "look_through", "op", "scalar_name", "strip"]
+__all__ = ["OPS", "Walk", "core_name", "core_of", "look_through", "op", "scalar_name", "strip"]
 
 #: How an op is converted, by the name of its class.
 Convert = Callable[["Walk", Any], Expr]
@@ -30,9 +30,14 @@ def op(*names: str) -> Callable[[Convert], Convert]:
     return register
 
 
+def core_of(op: Any) -> Any:
+    """An op, or what it does to each element of a batch."""
+    return getattr(op, "core_op", op)
+
+
 def core_name(op: Any) -> str:
     """The class of an op, or of what it does to each element of a batch."""
-    return type(getattr(op, "core_op", op)).__name__
+    return type(core_of(op)).__name__
 
 
 def strip(v: Any) -> Any:
