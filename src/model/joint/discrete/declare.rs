@@ -95,14 +95,16 @@ impl<'g> Build<'_, 'g> {
         limits: Limits<'g>,
     ) -> Result<Value<'g>> {
         let dims = self.discrete[k].dims.clone();
-        match self.range_of(s, law, limits, &dims) {
-            Ok((low, count)) => self.has_values(k, low, count)?,
-            Err(why) => self.discrete[k].endless = Some(why),
-        }
         let is_normalised = limits.is_none() || kind(s) == Some(LimitKind::Truncated);
         if is_normalised && !self.discrete[k].is_chain {
             let drawing = drawing_of(law, limits, &dims);
             self.discrete[k].own_draw = Some(self.drawn_as(&s.name.text, &drawing));
+        }
+        match self.range_of(s, law, limits, &dims) {
+            Ok((low, count)) => self.has_values(k, low, count)?,
+            // It may turn out that nothing depends on it.
+            Err(why) if self.discrete[k].own_draw.is_some() => self.discrete[k].endless = Some(why),
+            Err(why) => return Err(why),
         }
         let z = self.scope.expr(self.discrete[k].hole);
         self.log_mass_at(s, z, law, limits)
