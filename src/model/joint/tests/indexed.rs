@@ -1,6 +1,7 @@
 //! Look-ups by an index of an index.
 
 use super::{Reals, Tested, error};
+use crate::rng::{Purpose, Rng};
 
 const HEAD: &str = "data y[obs], school[obs] in schools, region[schools] in regions\n\
                     dim regions = 3\nb[regions] ~ Normal(0, 1)\nc[schools] ~ Normal(0, 1)\n";
@@ -109,5 +110,79 @@ fn columns_over_different_rows_give_all_combinations() {
         let got = tested.recorded("m", &point);
         let want = (0..12).map(|c| want(c / 2, c % 2));
         assert_eq!(got, want.collect::<Vec<f64>>(), "{expression}");
+    }
+}
+
+/// Every way to write three subscripts as all of an axis, an element, or a column over rows, over others
+/// or over cells of both, with random positions, against plain loops.
+#[test]
+fn subscripts_of_all_kinds_combine() {
+    const AXES: [(&str, usize); 3] = [("days", 2), ("schools", 4), ("arms", 3)];
+    let (obs, parts) = (5, 2);
+    let mut rng = Rng::new(43, 0, 0, 1, Purpose::Test);
+    let mut pick = |n: usize, size: usize| -> Vec<f64> {
+        let one = |_| (rng.uniform() * size as f64).floor();
+        (0..n).map(one).collect()
+    };
+    let columns = AXES.map(|(_, size)| [obs, parts, obs * parts].map(|n| pick(n, size)));
+    let mut text = String::from("data z[obs]\n");
+    let z = vec![0.0; obs];
+    let mut data: Vec<(String, Vec<usize>, &[f64])> = vec![("z".into(), vec![obs], &z)];
+    for ((name, size), columns) in AXES.iter().zip(&columns) {
+        let shapes = [vec![obs], vec![parts], vec![obs, parts]];
+        let dims = ["obs", "parts", "obs, parts"];
+        text += &format!("dim {name} = {size}\n");
+        for (k, (shape, column)) in shapes.into_iter().zip(columns).enumerate() {
+            text += &format!("data {name}{k}[{}] in {name}\n", dims[k]);
+            data.push((format!("{name}{k}"), shape, column));
+        }
+    }
+    text += "u[days, schools, arms] ~ Normal(0, 1)\n";
+    let data: Vec<(&str, &[usize], &[f64])> = data
+        .iter()
+        .map(|(n, s, v)| (n.as_str(), &s[..], *v))
+        .collect();
+    for case in 0..5usize.pow(3) {
+        let kinds = [case / 25, case / 5 % 5, case % 5];
+        // All of an axis, its last element, and the three columns.
+        let written = [0, 1, 2].map(|a| match kinds[a] {
+            0 => ":".to_string(),
+            1 => "-1".into(),
+            k => format!("{}{}", AXES[a].0, k - 2),
+        });
+        let has = |k: usize| kinds.contains(&k) || kinds.contains(&4);
+        let mut over: Vec<(&str, usize)> = vec![("obs", obs), ("parts", parts)];
+        over.retain(|(name, _)| has(if *name == "obs" { 2 } else { 3 }));
+        over.extend((0..3).filter(|&a| kinds[a] == 0).map(|a| AXES[a]));
+        if over.is_empty() {
+            continue;
+        }
+        let names: Vec<&str> = over.iter().map(|(name, _)| *name).collect();
+        let model = format!(
+            "{text}m[{}] = u[{}]\nz ~ Normal(sum(m), 1)",
+            names.join(", "),
+            written.join(", ")
+        );
+        let tested = Tested::new(&model, &data);
+        let point: Vec<f64> = (0..tested.n_params).map(|k| k as f64).collect();
+        let n: usize = over.iter().map(|(_, size)| size).product();
+        let want = (0..n).map(|cell| {
+            let mut rest = cell;
+            let mut at = std::collections::BTreeMap::new();
+            for &(name, size) in over.iter().rev() {
+                at.insert(name, rest % size);
+                rest /= size;
+            }
+            let place = [0, 1, 2].map(|a| match kinds[a] {
+                0 => at[AXES[a].0],
+                1 => AXES[a].1 - 1,
+                2 => columns[a][0][at["obs"]] as usize,
+                3 => columns[a][1][at["parts"]] as usize,
+                _ => columns[a][2][at["obs"] * parts + at["parts"]] as usize,
+            });
+            ((place[0] * 4 + place[1]) * 3 + place[2]) as f64
+        });
+        let got = tested.recorded("m", &point);
+        assert_eq!(got, want.collect::<Vec<f64>>(), "u[{}]", written.join(", "));
     }
 }
