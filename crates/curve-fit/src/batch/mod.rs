@@ -258,6 +258,7 @@ fn suit_lanes(plan: &Plan, options: &Options) -> bool {
     options.loss == Loss::Linear
         && !plan.bounds.any()
         && options.multistart <= 1
+        && !options.global
         && matches!(options.method, Method::Auto | Method::Lm)
         && matches!(
             options.covariance,

@@ -170,7 +170,7 @@ pub(crate) fn conclude(
         subsample_rows: solution.subsample_rows,
         finish: solution.finish,
         method: solution.method,
-        minima: minima(&solution.costs, options.multistart),
+        minima: minima(&solution.costs, starts_of(options, &solution.costs)),
         findings: solution.findings,
         flags: Vec::new(),
     };
@@ -373,6 +373,14 @@ pub(super) fn value_of(
     })
 }
 
+/// Starts that were asked for, or that a global search gave.
+fn starts_of(options: &Options, costs: &[f64]) -> usize {
+    match options.global {
+        true => costs.len().max(options.multistart),
+        false => options.multistart,
+    }
+}
+
 /// Distinct minima of several starts.
 fn minima(costs: &[f64], n_starts: usize) -> Option<Minima> {
     if n_starts <= 1 || costs.is_empty() {
@@ -487,6 +495,8 @@ impl Advice<'_> {
         }
         if let Some(m) = &e.minima
             && m.costs.len() > 1
+            // A search of the whole field is the remedy for them.
+            && !self.options.global
         {
             let text = format!(
                 "{} distinct minima; {} of {} starts reached the best",
@@ -497,7 +507,6 @@ impl Advice<'_> {
             e.flags.push("multiple_minima");
             say(e, text);
         }
-        let _ = self.options;
     }
 
     /// Which parameters cannot be told apart.

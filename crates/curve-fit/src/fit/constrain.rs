@@ -343,6 +343,7 @@ pub(super) fn starts(
     let mut all = vec![Options {
         p0,
         multistart: 1,
+        global: false,
         ..options.clone()
     }];
     if gaps.iter().any(|gap| *gap < 0.0) {

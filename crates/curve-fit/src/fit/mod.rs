@@ -1,12 +1,16 @@
 //! Fits: from a formula, data and options to an estimate.
 
+mod components;
 mod conclude;
 mod constrain;
+mod correlated;
 mod data;
 mod descend;
 mod doubt;
 mod estimate;
+mod evolution;
 mod finish;
+mod finished;
 mod odr;
 mod options;
 mod pattern;
@@ -14,6 +18,7 @@ mod plan;
 mod predict;
 mod problem;
 mod quality;
+mod region;
 mod resample;
 mod residuals;
 mod robust;
@@ -26,17 +31,20 @@ mod solve;
 mod start;
 mod verdict;
 
+pub use components::{Component, Peak, components};
 pub use conclude::{check_counts, check_rows};
 pub use constrain::{Bound, Constrained, Slack};
+pub use correlated::{Correlated, correlated};
 pub use data::{Data, Sigma};
 pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 pub use odr::{Orthogonal, orthogonal};
 pub use options::{CovarianceKind, Finish, Method, Options, Progressive, Scale, values};
 pub use pattern::Pattern;
 pub use plan::Plan;
-pub use predict::{Prediction, pointwise, predict, profile};
+pub use predict::{Prediction, pointwise, predict, profile, quantile};
 pub(crate) use quality::{Judge, quality_at};
 pub use quality::{Quality, quality};
+pub use region::{Contour, Profile, Regions, regions};
 pub use resample::{Resampled, Resampling, Spread, resample};
 pub(crate) use search::falls_short;
 pub use select::{Candidate, Nested, Ranked, Selection, select};

@@ -147,6 +147,9 @@ pub struct Options {
     pub finish: Finish,
     /// Number of starts; 1 is none but the given or automatic one.
     pub multistart: usize,
+    /// Whether the field within bounds, or automatic ranges, is searched by differential evolution for
+    /// further starts.
+    pub global: bool,
     /// How starts fill the bounds.
     pub starts: Design,
     /// Seed of starts and of the subsample.
@@ -175,6 +178,7 @@ impl Default for Options {
             progressive: Progressive::Auto,
             finish: Finish::Fast,
             multistart: 1,
+            global: false,
             starts: Design::Sobol,
             seed: 42,
             threads: 1,

@@ -119,7 +119,7 @@ pub fn predict(
 }
 
 /// The quantile behind the intervals of `estimate`.
-pub(crate) fn quantile(estimate: &Estimate) -> f64 {
+pub fn quantile(estimate: &Estimate) -> f64 {
     let known = estimate.absolute_sigma || estimate.loss == Loss::Poisson || estimate.dof == 0;
     let dof = if known {
         f64::INFINITY
@@ -168,7 +168,7 @@ pub fn profile(
         let mut options = options.clone();
         options.fixed.push((name.to_string(), value));
         options.bounds.retain(|(n, _, _)| n != name);
-        options.multistart = 1;
+        (options.multistart, options.global) = (1, false);
         // Differences of costs count here.
         options.finish = Finish::Exact;
         options

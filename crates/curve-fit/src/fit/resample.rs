@@ -84,6 +84,7 @@ pub fn resample(
     let options = Options {
         p0: at.collect(),
         multistart: 1,
+        global: false,
         ..options.clone()
     };
     let mut values = Vec::new();

@@ -204,6 +204,7 @@ fn contains(
             let options = Options {
                 p0,
                 multistart: 1,
+                global: false,
                 ..options.clone()
             };
             let found = super::fit_table(large.plan, &table, &options, &mut |_| Next::Continue);

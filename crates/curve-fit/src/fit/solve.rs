@@ -1,6 +1,7 @@
 //! From a plan and a table to the minimum: start, progressive start, both methods.
 
 use super::descend::descend;
+use super::evolution::global;
 use super::finish::{finish_on_all, parted};
 use super::options::{Method, Options, Progressive, Scale};
 use super::plan::Plan;
@@ -223,11 +224,14 @@ fn all_starts(
         }
     }
     let start = start::start(plan, options, problem)?;
-    let starts = if options.multistart > 1 {
+    let mut starts = if options.multistart > 1 {
         start::many(plan, options, problem)?
     } else {
         vec![start.theta.clone()]
     };
+    if options.global {
+        starts.extend(global(plan, options, problem, &start.theta)?);
+    }
     Ok((starts, start))
 }
 

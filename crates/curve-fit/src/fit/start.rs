@@ -205,7 +205,7 @@ fn builtin(plan: &Plan, sample: &Sample, theta: &mut [f64], rules: &mut [StartRu
 
 /// Least squares of the curve, whatever its loss: robust losses and counts have no linear parameters to
 /// solve for, and a start need not be the end.
-fn least_squares(plan: &Plan) -> Result<Arc<Programs>> {
+pub(super) fn least_squares(plan: &Plan) -> Result<Arc<Programs>> {
     Ok(match plan.programs.loss() {
         Loss::Linear => Arc::clone(&plan.programs),
         _ => Arc::new(with_loss(plan, Loss::Linear)?),
@@ -400,7 +400,7 @@ fn solve(
 }
 
 /// Where free parameters may lie.
-fn ranges(plan: &Plan, sample: &Sample) -> Vec<(f64, f64)> {
+pub(super) fn ranges(plan: &Plan, sample: &Sample) -> Vec<(f64, f64)> {
     let powers = plan.formula.powers(&plan.roles);
     let power = |k: usize| powers[plan.free[k]];
     (0..plan.free.len())

@@ -128,6 +128,15 @@ impl Formula {
         &self.value
     }
 
+    /// The same statements with another value.
+    pub(crate) fn with_value(&self, value: Expr) -> Formula {
+        Formula {
+            value,
+            builtin: None,
+            ..self.clone()
+        }
+    }
+
     /// The built-in curve it is, if it is one and nothing else.
     pub fn builtin(&self) -> Option<&library::Use> {
         self.builtin.as_ref()

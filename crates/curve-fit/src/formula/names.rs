@@ -83,6 +83,21 @@ impl Formula {
         Ok(roles)
     }
 
+    /// Parameters that occur in the value itself.
+    pub(crate) fn value_names(&self, columns: &[&str]) -> Result<Vec<String>> {
+        let mut finder = Finder {
+            formula: self,
+            columns,
+            labels: &[],
+            local: Vec::new(),
+            roles: Roles::default(),
+        };
+        finder.expr(&self.value)?;
+        let names = finder.roles.parameters.into_iter().map(|p| p.name);
+        let is_local = |name: &String| self.lets.iter().any(|(local, _)| local.text == *name);
+        Ok(names.filter(|name| !is_local(name)).collect())
+    }
+
     /// Puts parameters in the order of the arguments of a function.
     fn order(&self, arguments: &[String], columns: &[&str], roles: &mut Roles) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));

@@ -1,11 +1,11 @@
-//! Figures of a fit: data with curve and bands above residuals; how residuals are spread; the cost.
+//! Figures of a fit: data with curve and bands above residuals; the cost.
 
+use super::parts;
 use super::shown::{Cloud, Shown};
-use fitzroy_graph::special::ndtri;
-use fitzroy_report::draw::{Ink, Scene, Stroke};
+use fitzroy_report::draw::{AxisSpec, Ink, Scene, Stroke};
 use fitzroy_report::figure::{Chart, Layer, Style, charts, stacked};
 
-/// Heights in pixels of data, residuals, and of smaller panels.
+/// Heights in pixels of data, residuals, and of the cost.
 const DATA: f64 = 380.0;
 const RESIDUALS: f64 = 190.0;
 const SMALL: f64 = 260.0;
@@ -14,150 +14,124 @@ const SMALL: f64 = 260.0;
 pub fn fit_figure(shown: &Shown, confidence: f64, style: &Style) -> Scene {
     let percent = (1e4 * confidence).round() / 100.0;
     let mut layers = Vec::new();
-    cloud(&mut layers, &shown.data, Named::Data);
+    let mut below = Vec::new();
+    bands(&mut layers, shown, percent);
+    parts::layers(shown, &mut layers);
+    cloud(&mut layers, &shown.data, Named::Data, shown.log);
     error_bars(&mut layers, shown);
+    lines(&mut layers, shown);
+    if !shown.over_predictor {
+        layers.push(diagonal(&shown.data));
+    }
+    let up = above(shown, &mut layers);
+    let mut top = Chart::new(&shown.title, "", &shown.up, layers);
+    let [across, _] = shown.log;
+    cloud(
+        &mut below,
+        &shown.residuals,
+        Named::Residuals,
+        [across, false],
+    );
+    below.push(level(&shown.residuals));
+    let unit = match shown.weighted {
+        true => "residual / σ".to_string(),
+        false => format!("{} − curve", shown.up),
+    };
+    let mut under = Chart::new("", "", &unit, below).log(across, false);
+    // Both over the same range.
+    top.x = AxisSpec {
+        name: String::new(),
+        ..under.x.clone()
+    };
+    if let Some(up) = up {
+        top.y = up.grid();
+    }
+    under.x.name.clone_from(&shown.across);
+    stacked(&shown.title, &[(top, DATA), (under, RESIDUALS)], style)
+}
+
+/// A logarithmic axis upwards for the data and curves, if it is one; what reaches to 0 and below is cut there.
+fn above(shown: &Shown, layers: &mut [Layer]) -> Option<AxisSpec> {
+    if !shown.log[1] {
+        return None;
+    }
+    let data = match &shown.data {
+        Cloud::Dots { y, .. } => y.clone(),
+        Cloud::Counts { y, .. } => y.to_vec(),
+    };
+    let least = data.iter().copied().filter(|v| *v > 0.0);
+    let least = least.fold(f64::INFINITY, f64::min);
+    let most = data.iter().copied().fold(0.0, f64::max);
+    // A curve may go far below the data, a figure may not.
+    let curves = shown.curves.iter().flat_map(|c| c.band.value.iter());
+    let [low, high] = curves.fold([least, most], |[low, high], &v| {
+        let v = v.clamp(least / 100.0, most * 100.0);
+        [low.min(v), high.max(v)]
+    });
+    let cut = |v: &mut f64| {
+        if *v < low / 10.0 {
+            *v = low / 10.0;
+        }
+    };
+    for layer in layers {
+        match layer {
+            Layer::Band { low, high, .. } => low.iter_mut().chain(high).for_each(cut),
+            Layer::Line { y, .. } => y.iter_mut().for_each(cut),
+            Layer::Points { .. } | Layer::Cells { .. } => {}
+        }
+    }
+    Some(AxisSpec::new(&shown.up, [low / 1.4, high * 1.4]).log())
+}
+
+/// Where new observations fall, and where the curve is, behind all else.
+fn bands(layers: &mut Vec<Layer>, shown: &Shown, percent: f64) {
     for (k, curve) in shown.curves.iter().enumerate() {
         let once = |name: String| if k == 0 { name } else { String::new() };
-        let ink = curve_ink(shown, k);
         let (x, band) = (&curve.x, &curve.band);
         if shown.curves.len() == 1 {
-            layers.push(Layer::Band {
-                name: format!("{percent} % of new observations"),
-                x: x.clone(),
-                low: finite(&band.prediction_lower, &band.value),
-                high: finite(&band.prediction_upper, &band.value),
-                ink: Ink::Grey,
-            });
+            let name = format!("{percent} % of new observations");
+            let low = finite(&band.prediction_lower, &band.value);
+            let high = finite(&band.prediction_upper, &band.value);
+            edged(layers, name, x, [low, high], Ink::Grey);
         }
-        layers.push(Layer::Band {
-            name: once(format!("{percent} % band of the curve")),
-            x: x.clone(),
-            low: finite(&band.lower, &band.value),
-            high: finite(&band.upper, &band.value),
-            ink,
-        });
+        let name = once(format!("{percent} % band of the curve"));
+        let low = finite(&band.lower, &band.value);
+        let high = finite(&band.upper, &band.value);
+        edged(layers, name, x, [low, high], curve_ink(shown, k));
+    }
+}
+
+/// A band with lines at its edges, since a tint alone is hardly seen where it is wide.
+fn edged(layers: &mut Vec<Layer>, name: String, x: &[f64], [low, high]: [Vec<f64>; 2], ink: Ink) {
+    layers.push(Layer::Band {
+        name,
+        x: x.to_vec(),
+        low: low.clone(),
+        high: high.clone(),
+        ink,
+    });
+    layers.extend([low, high].map(|y| Layer::Line {
+        name: String::new(),
+        x: x.to_vec(),
+        y,
+        stroke: Stroke::new(ink, 0.8).opacity(0.8),
+    }));
+}
+
+/// The curves.
+fn lines(layers: &mut Vec<Layer>, shown: &Shown) {
+    for (k, curve) in shown.curves.iter().enumerate() {
         let name = match curve.name.as_str() {
             "" => "fitted curve".to_string(),
             name => format!("fitted, {name}"),
         };
         layers.push(Layer::Line {
             name,
-            x: x.clone(),
-            y: band.value.clone(),
-            stroke: Stroke::new(ink, 1.8),
+            x: curve.x.clone(),
+            y: curve.band.value.clone(),
+            stroke: Stroke::new(curve_ink(shown, k), 1.8),
         });
     }
-    if !shown.over_predictor {
-        layers.push(diagonal(&shown.data));
-    }
-    let mut top = Chart::new("", "", &shown.up, layers);
-    let mut below = Vec::new();
-    cloud(&mut below, &shown.residuals, Named::Residuals);
-    below.push(level(&shown.residuals));
-    let unit = match shown.weighted {
-        true => "residual / σ".to_string(),
-        false => format!("{} − curve", shown.up),
-    };
-    let mut under = Chart::new("", &shown.across, &unit, below);
-    // Both over the same range.
-    top.x.range = under.x.range;
-    under.x.name.clone_from(&shown.across);
-    stacked(&shown.verdict, &[(top, DATA), (under, RESIDUALS)], style)
-}
-
-/// Histogram and normal quantiles of the residuals.
-pub fn residual_figure(shown: &Shown, style: &Style) -> Scene {
-    let mut sorted: Vec<f64> = shown
-        .sample
-        .iter()
-        .copied()
-        .filter(|r| r.is_finite())
-        .collect();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len().max(1) as f64;
-    let mean = sorted.iter().sum::<f64>() / n;
-    let sd = (sorted.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / n).sqrt();
-    let normal: Vec<f64> = (0..sorted.len())
-        .map(|i| ndtri((i as f64 + 0.5) / n))
-        .collect();
-    let ends = [-3.2, 3.2];
-    let quantiles = Chart::new(
-        "Normal quantiles",
-        "quantile of a normal distribution",
-        "residual",
-        vec![
-            Layer::Line {
-                name: "normal".into(),
-                x: ends.to_vec(),
-                y: ends.map(|z| mean + sd * z).to_vec(),
-                stroke: Stroke::new(Ink::Mark, 1.0),
-            },
-            Layer::Points {
-                name: String::new(),
-                x: normal,
-                y: sorted.clone(),
-                ink: Ink::Series(0),
-                size: 3.0,
-            },
-        ],
-    );
-    let histogram = Chart::new(
-        "Residuals",
-        "residual",
-        "density",
-        histogram(&sorted, mean, sd),
-    );
-    charts("", &[histogram, quantiles], 2, SMALL, style)
-}
-
-/// Steps of a density and the normal curve of the same mean and sd.
-fn histogram(sorted: &[f64], mean: f64, sd: f64) -> Vec<Layer> {
-    let (Some(&low), Some(&high)) = (sorted.first(), sorted.last()) else {
-        return Vec::new();
-    };
-    if high <= low {
-        return Vec::new();
-    }
-    let n = sorted.len();
-    let bins = ((n as f64).sqrt() as usize).clamp(5, 60);
-    let width = (high - low) / bins as f64;
-    let mut counts = vec![0.0; bins];
-    for r in sorted {
-        counts[(((r - low) / width) as usize).min(bins - 1)] += 1.0;
-    }
-    let (mut x, mut up) = (Vec::new(), Vec::new());
-    for (k, count) in counts.iter().enumerate() {
-        x.extend([low + width * k as f64, low + width * (k + 1) as f64]);
-        up.extend([count / (n as f64 * width); 2]);
-    }
-    let places: Vec<f64> = (0..200)
-        .map(|i| low + (high - low) * f64::from(i) / 199.0)
-        .collect();
-    let bell = |x: &f64| {
-        let z = (x - mean) / sd;
-        (-0.5 * z * z).exp() / (sd * (2.0 * std::f64::consts::PI).sqrt())
-    };
-    vec![
-        Layer::Band {
-            name: String::new(),
-            low: vec![0.0; x.len()],
-            x: x.clone(),
-            high: up.clone(),
-            ink: Ink::Series(0),
-        },
-        Layer::Line {
-            name: String::new(),
-            x,
-            y: up,
-            stroke: Stroke::new(Ink::Series(0), 1.2),
-        },
-        Layer::Line {
-            name: "normal".into(),
-            y: places.iter().map(bell).collect(),
-            x: places,
-            stroke: Stroke::new(Ink::Mark, 1.0),
-        },
-    ]
 }
 
 /// The cost above its minimum, step by step; nothing where there is too little to see.
@@ -204,7 +178,7 @@ fn curve_ink(shown: &Shown, k: usize) -> Ink {
     }
 }
 
-fn cloud(layers: &mut Vec<Layer>, cloud: &Cloud, which: Named) {
+fn cloud(layers: &mut Vec<Layer>, cloud: &Cloud, which: Named, log: [bool; 2]) {
     let name = |text: &str| match which {
         Named::Data => text.to_string(),
         Named::Residuals => String::new(),
@@ -232,13 +206,13 @@ fn cloud(layers: &mut Vec<Layer>, cloud: &Cloud, which: Named) {
         }
         Cloud::Counts { x, y, counts } => {
             let [across, up] = Shown::CELLS;
-            let size = [(x[1] - x[0]) / across as f64, (y[1] - y[0]) / up as f64];
+            let (x, y) = (Steps::new(*x, across, log[0]), Steps::new(*y, up, log[1]));
             let most = counts.iter().copied().max().unwrap_or(1).max(1) as f64;
             let filled = counts.iter().enumerate().filter(|(_, c)| **c > 0);
             let (mut xs, mut ys, mut share) = (Vec::new(), Vec::new(), Vec::new());
             for (at, count) in filled {
-                xs.push(x[0] + size[0] * ((at % across) as f64 + 0.5));
-                ys.push(y[0] + size[1] * ((at / across) as f64 + 0.5));
+                xs.push(x.middle(at % across));
+                ys.push(y.middle(at / across));
                 // By the root, so that thin parts are seen.
                 share.push((*count as f64 / most).sqrt());
             }
@@ -246,10 +220,39 @@ fn cloud(layers: &mut Vec<Layer>, cloud: &Cloud, which: Named) {
                 name: name("data, darker where rows are dense"),
                 x: xs,
                 y: ys,
-                size,
+                size: [x.size, y.size],
                 share,
                 ink: Ink::Series(0),
             });
+        }
+    }
+}
+
+/// Cells along an axis, equal in numbers or in powers.
+struct Steps {
+    first: f64,
+    size: f64,
+    log: bool,
+}
+
+impl Steps {
+    fn new([low, high]: [f64; 2], n: usize, log: bool) -> Steps {
+        let size = match log {
+            true => (high / low).powf(1.0 / n as f64),
+            false => (high - low) / n as f64,
+        };
+        Steps {
+            first: low,
+            size,
+            log,
+        }
+    }
+
+    fn middle(&self, k: usize) -> f64 {
+        let k = k as f64 + 0.5;
+        match self.log {
+            true => self.first * self.size.powf(k),
+            false => self.first + self.size * k,
         }
     }
 }

@@ -1,9 +1,13 @@
 //! The report of a fit as one HTML file.
 
-use super::figure::{cost_figure, fit_figure, residual_figure};
+use super::figure::{cost_figure, fit_figure};
+use super::image::image_figure;
+use super::parts;
+use super::regions::region_figure;
 use super::shown::Shown;
+use super::spread::residual_figure;
 use super::text::{Timing, beside, grouped, significant};
-use crate::fit::{CovarianceStatus, Estimate, Quality, Standing};
+use crate::fit::{CovarianceStatus, Estimate, Quality, Regions, Standing, quantile};
 use crate::formula::Loss;
 use fitzroy_report::figure::Style;
 use fitzroy_report::page::{Block, Card, Cell, Column, Page, Section, State, Table, Verdict};
@@ -21,6 +25,8 @@ pub struct Told {
     pub timing: Timing,
     /// Profile-likelihood intervals: name and ends.
     pub profiles: Vec<(String, f64, f64)>,
+    /// How χ² rises around the fit, if it was asked for.
+    pub regions: Regions,
     /// The cost at each step.
     pub costs: Vec<f64>,
 }
@@ -49,23 +55,32 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
          observations. Below: what is left. It should look like noise around the line, without waves \
          and {width}."
     );
-    page.sections.push(Section::new(
-        "Fit",
-        vec![Block::Figure {
-            scene: fit_figure(shown, e.confidence, &style),
-            caption,
-        }],
-    ));
+    let mut fit = vec![Block::Figure {
+        scene: fit_figure(shown, e.confidence, &style),
+        caption,
+    }];
+    fit.extend(image_figure(shown, &style).map(|scene| Block::Figure {
+        scene,
+        caption: "What is left, on the right, should show no part of what is on the left.".into(),
+    }));
+    page.sections.push(Section::new("Fit", fit));
     page.sections.push(Section::new(
         "Parameters",
         vec![Block::Table(parameters(e, told))],
     ));
+    if !shown.parts.is_empty() {
+        page.sections.push(Section::new(
+            "Terms",
+            vec![Block::Table(parts::table(&shown.parts))],
+        ));
+    }
     if e.popt.len() > 1 && e.pcov.iter().any(|x| x.is_finite()) {
         page.sections.push(Section::new(
             "Correlations",
             vec![Block::Table(correlations(e))],
         ));
     }
+    page.sections.extend(confidence(e, told, &style));
     page.sections
         .push(Section::new("Residuals", residuals(shown, quality, &style)));
     let mut work = vec![Block::Facts(facts(e, told))];
@@ -94,6 +109,17 @@ pub fn fit_page(e: &Estimate, quality: &Quality, shown: &Shown, told: &Told) -> 
         significant(100.0 * e.confidence, 3)
     );
     page
+}
+
+/// Profiles and contours, if they were asked for.
+fn confidence(e: &Estimate, told: &Told, style: &Style) -> Option<Section> {
+    let scene = region_figure(&told.regions, quantile(e), style)?;
+    let caption = "Blue: how χ² rises as a parameter moves and the others are fitted again; where it crosses the \
+                   line the interval ends. Grey: what the covariance stands for. Where they part, intervals by \
+                   standard errors are wrong on that side. Of two parameters: where both lie."
+        .into();
+    let figure = Block::Figure { scene, caption };
+    Some(Section::new("Confidence regions", vec![figure]))
 }
 
 /// What the sum that a fit makes small is called.
@@ -221,8 +247,9 @@ fn correlations(e: &Estimate) -> Table {
 
 fn residuals(shown: &Shown, q: &Quality, style: &Style) -> Vec<Block> {
     let caption = "Left: how residuals are spread, against a normal distribution of the same \
-                   width. Right: points on the line are normal; ends that bend away are outliers, \
-                   for which there is a robust loss.";
+                   width. Middle: points on the line are normal; ends that bend away are outliers, \
+                   for which there is a robust loss. Right: how alike residuals are that stand so far \
+                   apart; bars beyond the band, or far fewer runs than expected, are a pattern.";
     let facts = vec![
         ("RMSE".to_string(), significant(q.rmse, 5)),
         ("mean absolute error".to_string(), significant(q.mae, 5)),

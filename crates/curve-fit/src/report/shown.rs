@@ -1,22 +1,19 @@
 //! What a figure of a fit shows: the rows, or how many fall where when there are many.
 
-use crate::fit::{Estimate, Plan, Prediction, predict};
-use crate::formula::WEIGHT;
-use crate::pass::{Table, visit_all};
+use super::glance::{CORRELATED, DOTS, Glance, Places, Range, Serial, rows};
+use super::image::Image;
+use super::view::View;
+use crate::fit::{Component, Estimate, Plan, Prediction, components, predict};
+use crate::pass::Table;
 use fitzroy::Result;
 
-/// Rows up to which each is a dot.
-const DOTS: usize = 3000;
 /// Cells across and up where rows are counted.
 const ACROSS: usize = 180;
 const UP: usize = 90;
-/// Residuals that stand for all in histogram and quantiles.
-const SAMPLED: usize = 4000;
 /// Places at which a curve is computed.
 const PLACES: usize = 400;
 /// Data sets drawn apart.
 const SETS: usize = 7;
-
 /// Numbers in pairs: each a dot, or counted in cells.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cloud {
@@ -51,8 +48,19 @@ pub struct Curve {
     pub band: Prediction,
 }
 
+/// A term of a curve that is a sum, as it stands on the others.
+#[derive(Clone)]
+pub struct Part {
+    /// What is known of it.
+    pub component: Component,
+    /// The background below it, at the places of the curve; 0 for the background itself.
+    pub from: Vec<f64>,
+    /// The term with that.
+    pub to: Vec<f64>,
+}
+
 /// What a figure of a fit shows.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Shown {
     /// What stands across: the predictor, or "fitted" where there are several.
     pub across: String,
@@ -74,185 +82,75 @@ pub struct Shown {
     pub sample: Vec<f64>,
     /// Number of rows.
     pub n: usize,
-    /// The headline of a fit that did not converge or is in doubt, else nothing.
-    pub verdict: String,
+    /// The title that was asked for, and the headline of a fit that did not converge or is in doubt.
+    pub title: String,
+    /// Whether the axes across and upwards are logarithmic.
+    pub log: [bool; 2],
+    /// The terms of a curve that is a sum.
+    pub parts: Vec<Part>,
+    /// Data, curve and residuals over two predictors.
+    pub image: Option<Image>,
+    /// How residuals follow one another along the predictor, or in the order of rows.
+    pub serial: Serial,
 }
-
-/// One row as a figure sees it.
-struct Seen {
-    x: f64,
-    y: f64,
-    r: f64,
-    sigma: f64,
-    set: usize,
-}
-
-/// Which columns matter.
-struct Places {
-    x: Option<usize>,
-    set: Option<usize>,
-    weight: Option<usize>,
-}
-
-impl Places {
-    fn of(plan: &Plan) -> Places {
-        let indexed = plan.roles.parameters.iter().find_map(|p| p.indexed.clone());
-        let labels = indexed.map(|(_, column, _)| column);
-        let is_label = |name: &String| labels.as_ref() == Some(name);
-        let names = &plan.roles.predictors;
-        let numeric: Vec<usize> = (0..names.len()).filter(|&k| !is_label(&names[k])).collect();
-        let x = match numeric[..] {
-            [one] => Some(one),
-            _ => None,
-        };
-        Places {
-            x,
-            set: names.iter().position(is_label),
-            weight: plan.programs.columns().position(|c| c == WEIGHT),
-        }
-    }
-}
-
-/// Every row in turn.
-fn rows(
-    plan: &Plan,
-    table: &dyn Table,
-    estimate: &Estimate,
-    places: &Places,
-    take: &mut dyn FnMut(usize, &Seen),
-) -> Result<()> {
-    let p = estimate.popt.len();
-    let mut params = vec![0.0; 2 * p + 1];
-    params[..p].copy_from_slice(&estimate.popt);
-    let curve = plan.programs.curve();
-    let mut out = vec![Vec::new(); curve.n_outputs()];
-    let mut workspace = curve.workspace();
-    curve.set_parameters(&mut workspace, &params);
-    visit_all(table, &mut |first, columns| {
-        out.iter_mut().for_each(|o| o.resize(columns[0].len(), 0.0));
-        curve.evaluate(&mut workspace, columns, &mut out);
-        for i in 0..out[p].len() {
-            let (f, y) = (out[p][i], out[p + 1][i]);
-            let w = places.weight.map_or(1.0, |k| columns[k][i]);
-            let seen = Seen {
-                x: places.x.map_or(f, |k| columns[k][i]),
-                y,
-                r: (y - f) * w,
-                sigma: 1.0 / w,
-                set: places.set.map_or(0, |k| columns[k][i] as usize),
-            };
-            take(first + i, &seen);
-        }
-        Ok(())
-    })
-}
-
-/// Least and greatest finite number.
-#[derive(Clone, Copy)]
-struct Range([f64; 2]);
-
-impl Range {
-    fn add(&mut self, x: f64) {
-        if x.is_finite() {
-            self.0 = [self.0[0].min(x), self.0[1].max(x)];
-        }
-    }
-
-    /// The cell of `x` among `n`.
-    fn cell(&self, x: f64, n: usize) -> Option<usize> {
-        let [low, high] = self.0;
-        let share = (x - low) / (high - low);
-        let at = if high > low { share * n as f64 } else { 0.0 };
-        x.is_finite().then(|| (at as usize).min(n - 1))
-    }
-}
-
-const NOTHING: Range = Range([f64::INFINITY, f64::NEG_INFINITY]);
 
 impl Shown {
     /// Reads the rows once, or twice where there are many.
     ///
     /// # Errors
     /// The data cannot be read.
-    pub fn new(plan: &Plan, table: &dyn Table, estimate: &Estimate, y: &str) -> Result<Shown> {
+    pub fn new(plan: &Plan, table: &dyn Table, estimate: &Estimate, view: &View) -> Result<Shown> {
         let n = table.n_rows();
         let places = Places::of(plan);
-        let step = n.div_ceil(SAMPLED).max(1);
-        let (mut x_range, mut y_range, mut r_range) = (NOTHING, NOTHING, NOTHING);
-        let (mut kept, mut sample) = (Vec::new(), Vec::new());
-        let mut squares = 0.0;
-        rows(plan, table, estimate, &places, &mut |row, seen| {
-            x_range.add(seen.x);
-            y_range.add(seen.y);
-            r_range.add(seen.r);
-            squares += seen.sigma * seen.sigma;
-            if row % step == step / 2 {
-                sample.push(seen.r);
-            }
-            if n <= DOTS {
-                kept.push([seen.x, seen.y, seen.r, seen.sigma, seen.set as f64]);
-            }
-        })?;
-        let all = |k: usize| kept.iter().map(|row| row[k]).collect::<Vec<f64>>();
-        let sets: Vec<usize> = kept.iter().map(|row| row[4] as usize).collect();
-        let (data, residuals) = if n <= DOTS {
-            let cloud = |k: usize| Cloud::Dots {
-                x: all(0),
-                y: all(k),
-                set: sets.clone(),
-            };
-            (cloud(1), cloud(2))
-        } else {
-            let mut counts = [vec![0u64; ACROSS * UP], vec![0u64; ACROSS * UP]];
-            rows(plan, table, estimate, &places, &mut |_, seen| {
-                let Some(across) = x_range.cell(seen.x, ACROSS) else {
-                    return;
-                };
-                let up = [y_range.cell(seen.y, UP), r_range.cell(seen.r, UP)];
-                for (counts, up) in counts.iter_mut().zip(up) {
-                    if let Some(up) = up {
-                        counts[up * ACROSS + across] += 1;
-                    }
-                }
-            })?;
-            let [data, residuals] = counts;
-            let cloud = |y: Range, counts: Vec<u64>| Cloud::Counts {
-                x: x_range.0,
-                y: y.0,
-                counts,
-            };
-            (cloud(y_range, data), cloud(r_range, residuals))
+        let glance = Glance::new(plan, table, estimate, &places)?;
+        let log = view
+            .axes
+            .log(&glance.some(0), &glance.some(1), &glance.some(2));
+        // What fitted and observed values have in common is one scale.
+        let log = match places.x {
+            Some(_) => log,
+            None => [log[0] && log[1]; 2],
         };
-        let doubtful = !estimate.converged() || estimate.doubts().is_some();
+        let mut ranges = glance.ranges;
+        for k in 0..2 {
+            if log[k] {
+                ranges[k] = glance.above[k];
+            }
+        }
+        let (data, residuals) = match glance.dots(n) {
+            Some(both) => both,
+            None => counted(plan, table, estimate, &places, (&ranges, log))?,
+        };
+        // New observations are taken to be as good as those at hand.
+        let sigma = (glance.squares / n as f64).sqrt();
+        let curves = curves(plan, estimate, &places, (ranges[0].0, log[0]), sigma)?;
+        let parts = parts(plan, estimate, ranges[0].0, &curves)?;
+        let image = places.plane.and_then(|at| {
+            let names = at.map(|k| view.column(&plan.roles.predictors[k]));
+            Image::new(names, &glance.plane)
+        });
         Ok(Shown {
-            verdict: if doubtful {
-                estimate.headline()
-            } else {
-                String::new()
-            },
+            title: view.headed(estimate),
             across: match places.x {
-                Some(k) => plan.roles.predictors[k].clone(),
+                Some(k) => view.column(&plan.roles.predictors[k]),
                 None => "fitted".into(),
             },
-            up: y.into(),
+            up: view.response.clone(),
             over_predictor: places.x.is_some(),
             data,
             residuals,
             weighted: plan.weighted,
-            // New observations are taken to be as good as those at hand.
-            curves: curves(
-                plan,
-                estimate,
-                &places,
-                x_range.0,
-                (squares / n as f64).sqrt(),
-            )?,
+            curves,
             sigma: match n <= DOTS / 10 && plan.weighted {
-                true => all(3),
+                true => glance.kept.iter().map(|row| row[3]).collect(),
                 false => Vec::new(),
             },
-            sample,
+            sample: glance.some(3),
             n,
+            log,
+            parts,
+            image,
+            serial: glance.serial(places.x.is_some() && n <= CORRELATED),
         })
     }
 
@@ -260,12 +158,67 @@ impl Shown {
     pub const CELLS: [usize; 2] = [ACROSS, UP];
 }
 
+/// How many rows fall where, by response and by residual.
+fn counted(
+    plan: &Plan,
+    table: &dyn Table,
+    estimate: &Estimate,
+    places: &Places,
+    ([x, y, r], log): (&[Range; 3], [bool; 2]),
+) -> Result<(Cloud, Cloud)> {
+    let mut counts = [vec![0u64; ACROSS * UP], vec![0u64; ACROSS * UP]];
+    rows(plan, table, estimate, places, &mut |_, seen| {
+        let Some(across) = x.cell(seen.x, ACROSS, log[0]) else {
+            return;
+        };
+        let up = [y.cell(seen.y, UP, log[1]), r.cell(seen.r, UP, false)];
+        for (counts, up) in counts.iter_mut().zip(up) {
+            if let Some(up) = up {
+                counts[up * ACROSS + across] += 1;
+            }
+        }
+    })?;
+    let cloud = |y: &Range, counts: Vec<u64>| Cloud::Counts {
+        x: x.0,
+        y: y.0,
+        counts,
+    };
+    let [data, residuals] = counts;
+    Ok((cloud(y, data), cloud(r, residuals)))
+}
+
+/// The terms of a curve that is a sum, each on the background.
+fn parts(plan: &Plan, estimate: &Estimate, range: [f64; 2], curves: &[Curve]) -> Result<Vec<Part>> {
+    let [curve] = curves else {
+        return Ok(Vec::new());
+    };
+    let all = components(plan, estimate, range)?;
+    let values = |c: &Component| c.at(&estimate.popt, &curve.x);
+    let ground = match all.iter().find(|c| c.background) {
+        Some(ground) => values(ground)?,
+        None => vec![0.0; curve.x.len()],
+    };
+    let part = |component: Component| {
+        let own = values(&component)?;
+        let from = match component.background {
+            true => vec![0.0; own.len()],
+            false => ground.clone(),
+        };
+        Ok(Part {
+            to: own.iter().zip(&from).map(|(a, b)| a + b).collect(),
+            from,
+            component,
+        })
+    };
+    all.into_iter().map(part).collect()
+}
+
 /// The curve over the range of its predictor, for each data set of which there are few.
 fn curves(
     plan: &Plan,
     estimate: &Estimate,
     places: &Places,
-    [low, high]: [f64; 2],
+    ([low, high], log): ([f64; 2], bool),
     sigma: f64,
 ) -> Result<Vec<Curve>> {
     let Some(at) = places.x.filter(|_| low <= high) else {
@@ -283,8 +236,14 @@ fn curves(
     if labels.is_empty() {
         labels.push(String::new());
     }
-    let step = (high - low) / (PLACES - 1) as f64;
-    let x: Vec<f64> = (0..PLACES).map(|i| low + step * i as f64).collect();
+    let place = |i: usize| {
+        let share = i as f64 / (PLACES - 1) as f64;
+        match log {
+            true => low * (high / low).powf(share),
+            false => low + (high - low) * share,
+        }
+    };
+    let x: Vec<f64> = (0..PLACES).map(place).collect();
     let one = |(set, name): (usize, String)| {
         let own = vec![set as f64; PLACES];
         let n = plan.roles.predictors.len();

@@ -53,7 +53,7 @@ pub enum Layer {
         x: Vec<f64>,
         /// Middles up.
         y: Vec<f64>,
-        /// Width and height of each.
+        /// Width and height of each: differences, or factors where an axis is logarithmic.
         size: [f64; 2],
         /// 0 to 1.
         share: Vec<f64>,
@@ -142,14 +142,23 @@ impl Layer {
                 },
             ),
             Layer::Points { name, ink, .. } => Key::dot(name, *ink),
-            Layer::Band { name, ink, .. } => Key::area(name, *ink, BAND),
+            Layer::Band { name, ink, .. } => Key::area(name, *ink, tint(*ink)),
             Layer::Cells { name, ink, .. } => Key::area(name, *ink, 0.6),
         };
         (!key.label.is_empty()).then_some(key)
     }
 }
 
-const BAND: f64 = 0.18;
+/// Tint of bands, and of grey ones, which need more to be seen.
+const BAND: f64 = 0.2;
+const GREY_BAND: f64 = 0.3;
+
+fn tint(ink: Ink) -> f64 {
+    match ink {
+        Ink::Grey => GREY_BAND,
+        _ => BAND,
+    }
+}
 
 /// Charts in rows of `columns`, each `height` pixels high, with one legend above them that names
 /// each layer once.
@@ -218,6 +227,14 @@ impl Chart {
     }
 }
 
+/// The two sides of a cell.
+fn around(middle: f64, size: f64, log: bool) -> [f64; 2] {
+    match log {
+        true => [middle / size.sqrt(), middle * size.sqrt()],
+        false => [middle - size / 2.0, middle + size / 2.0],
+    }
+}
+
 /// Steps between empty and full of [`Layer::Cells`].
 const SHADES: usize = 6;
 
@@ -237,7 +254,7 @@ impl Layer {
             } => {
                 let fill = Fill {
                     ink: *ink,
-                    opacity: BAND,
+                    opacity: tint(*ink),
                 };
                 scene.path(vec![axes.between(x, low, high)], true, Some(fill), None);
             }
@@ -253,9 +270,10 @@ impl Layer {
                 let mut shades = vec![Vec::new(); SHADES];
                 for ((x, y), share) in x.iter().zip(y).zip(share) {
                     let k = (share * SHADES as f64) as usize;
-                    let (w, h) = (width / 2.0, height / 2.0);
-                    let corners = [(-w, -h), (w, -h), (w, h), (-w, h)];
-                    let outline = corners.map(|(dx, dy)| axes.at(x + dx, y + dy));
+                    let across = around(*x, *width, axes.x.log);
+                    let up = around(*y, *height, axes.y.log);
+                    let corners = [(0, 0), (1, 0), (1, 1), (0, 1)];
+                    let outline = corners.map(|(i, j)| axes.at(across[i], up[j]));
                     shades[k.min(SHADES - 1)].push(outline.to_vec());
                 }
                 for (k, parts) in shades.into_iter().enumerate() {

@@ -9,6 +9,7 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::batch::{Batch, Groups, doubts, fit_many_on};
 use fitzroy_curve_fit::fit::{Doubt, Doubts, Plan, check_rows};
 use fitzroy_curve_fit::formula::Roles;
+use fitzroy_curve_fit::report::Many;
 use fitzroy_curve_fit::source::{Assembled, Missing, Request, assemble};
 use fitzroy_curve_fit::{Formula, Options};
 use serde_json::{Map, Value, json};
@@ -44,6 +45,8 @@ pub struct Fitted {
     pub doubts: Vec<Doubts>,
     /// Seconds of the fits.
     pub fit_s: f64,
+    /// What figures show.
+    pub shown: Many,
     /// Values of parameters that were held or tied, by name.
     held: Vec<(String, Vec<f64>)>,
 }
@@ -79,7 +82,9 @@ impl GroupFits<'_> {
             unchecked: true,
             ..self.request.clone()
         };
-        let Assembled { data, remarks, .. } = assemble(arrays, self.formula, &request)?;
+        let Assembled {
+            data, remarks, y, ..
+        } = assemble(arrays, self.formula, &request)?;
         remarks.iter().for_each(|r| self.face.tell(Note::Remark(r)));
         let roles = self.formula.roles(&data.names(), &data.label_columns())?;
         let options = &options(&roles)?;
@@ -99,9 +104,12 @@ impl GroupFits<'_> {
         )?;
         device.tell_failed(self.face);
         let fit_s = self.clock.seconds() - before;
+        let doubts = doubts(&batch, &plan, &table, &groups, options);
+        let names = [self.column, y.as_str()];
         Ok(Fitted {
             fit_s,
-            doubts: doubts(&batch, &plan, &table, &groups, options),
+            shown: Many::new(&plan, &table, (&groups, &batch, &doubts), names)?,
+            doubts,
             held: batch.held(&plan)?,
             n_rows: data.n_rows(),
             groups,

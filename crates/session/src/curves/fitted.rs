@@ -6,9 +6,11 @@ use fitzroy::data::{DataFile, TableOptions};
 use fitzroy::report::json_number;
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::Data;
-use fitzroy_curve_fit::fit::{self, Estimate, Plan, Prediction, Quality, Resampled};
+use fitzroy_curve_fit::fit::{
+    self, Component, Estimate, Plan, Prediction, Quality, Regions, Resampled,
+};
 use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::report::{self, Shown, Timing, Told};
+use fitzroy_curve_fit::report::{self, Serial, Shown, Timing, Told, View};
 use fitzroy_device::probe;
 use fitzroy_report::page::Page;
 use serde_json::{Map, Value, json};
@@ -25,6 +27,8 @@ pub struct Fitted<'d> {
     pub data: Option<&'d Data<'d>>,
     /// What the response is called.
     pub y: String,
+    /// How it is shown; the response is `y`.
+    pub view: View,
     /// The column of standard deviations, or a number, if there is one.
     pub sigma: Option<String>,
     /// Whether sigma are known, not only up to a factor.
@@ -39,8 +43,12 @@ pub struct Fitted<'d> {
     pub timing: Timing,
     /// Profile-likelihood intervals: name and ends.
     pub profiles: Vec<(String, f64, f64)>,
+    /// How χ² rises around the fit, along the parameters of the profiles and around each two.
+    pub regions: Regions,
     /// Errors from fits of parts of the rows, if they were asked for.
     pub resampled: Option<Resampled>,
+    /// Residuals that are independent, where errors of the response are correlated.
+    pub whitened: Option<Vec<f64>>,
     /// Priors in place of flat ones, for a posterior: name and distribution.
     pub priors: Vec<(String, String)>,
     /// The cost at each step.
@@ -86,6 +94,11 @@ impl Fitted<'_> {
         if let Some(resampled) = &self.resampled {
             document.insert("resampled".into(), report::resampled_json(resampled));
         }
+        // The curve itself was computed before, so its terms can be, too.
+        let components = self.components().unwrap_or_default();
+        if !components.is_empty() {
+            document.insert("components".into(), report::components_json(&components));
+        }
         Value::Object(document)
     }
 
@@ -104,6 +117,7 @@ impl Fitted<'_> {
         if let Some(resampled) = &self.resampled {
             out += &report::resampled_text(resampled);
         }
+        out += &report::components_text(&self.components().unwrap_or_default());
         out
     }
 
@@ -112,7 +126,31 @@ impl Fitted<'_> {
     /// # Errors
     /// The data cannot be read.
     pub fn shown(&self) -> Result<Shown> {
-        Shown::new(&self.plan, &*self.table, &self.estimate, &self.y)
+        let view = View {
+            response: self.y.clone(),
+            ..self.view.clone()
+        };
+        let mut shown = Shown::new(&self.plan, &*self.table, &self.estimate, &view)?;
+        if let Some(residuals) = &self.whitened {
+            shown.serial = Serial::of(residuals);
+            shown.sample.clone_from(residuals);
+        }
+        Ok(shown)
+    }
+
+    /// The terms of a curve that is a sum, over the range of its predictor.
+    ///
+    /// # Errors
+    /// The curve cannot be computed.
+    pub fn components(&self) -> Result<Vec<Component>> {
+        let names = &self.plan.roles.predictors;
+        let column = match (self.data, &names[..]) {
+            (Some(data), [x]) => data.column(x).unwrap_or_default(),
+            _ => return Ok(Vec::new()),
+        };
+        let ends = [f64::INFINITY, f64::NEG_INFINITY];
+        let range = column.iter().fold(ends, |[a, b], x| [a.min(*x), b.max(*x)]);
+        fit::components(&self.plan, &self.estimate, range)
     }
 
     /// Writes `fit.json`, `summary.txt`, `parameters.csv` and what else is asked for.
@@ -147,6 +185,7 @@ impl Fitted<'_> {
             seed: self.seed,
             timing: self.timing,
             profiles: self.profiles.clone(),
+            regions: self.regions.clone(),
             costs: self.costs.clone(),
         };
         report::fit_page(&self.estimate, &self.quality, shown, &told)

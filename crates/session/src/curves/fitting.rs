@@ -10,7 +10,7 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::fit::{self, Estimate, Plan, Resampling, fit_table};
 use fitzroy_curve_fit::method::{Next, Progress};
 use fitzroy_curve_fit::pass::Table;
-use fitzroy_curve_fit::report::Timing;
+use fitzroy_curve_fit::report::{Timing, View};
 use fitzroy_curve_fit::{Data, Formula, Options, Sigma};
 use fitzroy_device::choice::Choice;
 use std::sync::Arc;
@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Steps whose cost is kept for a report.
 const MOST_COSTS: usize = 2000;
+
+/// The smaller probability of contours: that of one standard deviation.
+const ONE_SIGMA: f64 = 0.682_689_492_137;
 
 /// Fits `formula` to `data`; nothing happens before [`Fitting::run`].
 ///
@@ -31,6 +34,7 @@ pub fn fit<'a>(formula: &'a Formula, data: &'a Data<'a>) -> Fitting<'a> {
         profiles: None,
         resampling: None,
         x_sigma: Vec::new(),
+        sigma_matrix: None,
         time_limit_s: None,
         device: None,
         request: Request {
@@ -57,6 +61,8 @@ pub struct Fitting<'a> {
     resampling: Option<Resampling>,
     /// Standard deviations of predictors.
     x_sigma: Vec<(String, Sigma<'a>)>,
+    /// The covariance matrix of the errors of the response, row by row.
+    sigma_matrix: Option<Vec<f64>>,
     time_limit_s: Option<f64>,
     device: Option<FitDevice>,
     request: Request,
@@ -106,6 +112,12 @@ impl<'a> Fitting<'a> {
     /// Standard deviations of predictors: the fit is by orthogonal distances.
     pub fn x_sigma(mut self, x_sigma: Vec<(String, Sigma<'a>)>) -> Self {
         self.x_sigma = x_sigma;
+        self
+    }
+
+    /// The covariance matrix of the errors of the response, row by row, where these are correlated.
+    pub fn sigma_matrix(mut self, matrix: Option<Vec<f64>>) -> Self {
+        self.sigma_matrix = matrix;
         self
     }
 
@@ -196,21 +208,36 @@ impl<'a> Fitting<'a> {
             let found = fit::orthogonal(&plan, data, &self.x_sigma, &options, &estimate, observer)?;
             estimate = found.estimate;
         }
+        let correlated = match &self.sigma_matrix {
+            Some(matrix) => {
+                let found = fit::correlated(&plan, data, matrix, &options, &estimate, observer)?;
+                estimate = found.estimate.clone();
+                Some(found)
+            }
+            None => None,
+        };
         timing.fit = clock.seconds() - before;
         timing.total = clock.seconds();
         estimate.n_dropped = self.n_dropped;
         // The measures of the residuals take another read, which many rows would feel.
         let mut quality = fit::quality(&plan, &table, &estimate)?;
-        match in_both {
+        match (in_both, &correlated) {
             // Criteria and tests are of errors of the response alone.
-            true => {
+            (true, _) => {
                 let none = f64::NAN;
                 (quality.aic, quality.bic, quality.chi2_p) = (none, none, none);
                 quality.pattern = None;
             }
-            false => estimate.weigh(&quality),
+            (_, Some(found)) => quality = found.quality(&quality),
+            _ => {}
+        }
+        if !in_both {
+            estimate.weigh(&quality);
         }
         let profiles = profiles(self.profiles, &plan, passes, &options, &estimate)?;
+        let names: Vec<String> = profiles.iter().map(|(name, ..)| name.clone()).collect();
+        let levels = [ONE_SIGMA, options.confidence];
+        let regions = fit::regions(&plan, passes, &estimate, &names, &levels)?;
         let resampled = match self.resampling {
             Some(how) => Some(fit::resample(&plan, data, &options, &estimate, how)?),
             None => None,
@@ -221,6 +248,7 @@ impl<'a> Fitting<'a> {
             table: Box::new(table),
             data: Some(data),
             y: self.y,
+            view: View::default(),
             sigma: None,
             absolute_sigma: options.absolute_sigma,
             seed: options.seed,
@@ -228,7 +256,9 @@ impl<'a> Fitting<'a> {
             quality,
             timing,
             profiles,
+            regions,
             resampled,
+            whitened: correlated.map(|found| found.residuals),
             priors: Vec::new(),
             costs,
             device,

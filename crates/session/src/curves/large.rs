@@ -9,11 +9,11 @@ use crate::folder::Folder;
 use crate::progress::{PROGRESS, State};
 use fitzroy::data::TableOptions;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::fit::{Plan, fit_table, quality};
+use fitzroy_curve_fit::fit::{Plan, Regions, fit_table, quality};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Next;
 use fitzroy_curve_fit::pass::{Belongs, Journal, Kept, Table};
-use fitzroy_curve_fit::report::Timing;
+use fitzroy_curve_fit::report::{Timing, View};
 use fitzroy_curve_fit::source::{
     FileTable, LargeOptions, Stored, error_column, errors_of_others, file_table, fingerprint,
 };
@@ -158,6 +158,7 @@ impl LargeFit<'_> {
             table: Box::new(table),
             data: None,
             y,
+            view: View::default(),
             sigma,
             absolute_sigma: options.absolute_sigma,
             seed: options.seed,
@@ -165,7 +166,9 @@ impl LargeFit<'_> {
             quality,
             timing,
             profiles: Vec::new(),
+            regions: Regions::default(),
             resampled: None,
+            whitened: None,
             priors: Vec::new(),
             costs,
             device,

@@ -1,15 +1,17 @@
 //! `--batch-by COLUMN`: a fit for every group of rows.
 
 use super::CurveFitArgs;
+use crate::commands::plot;
 use crate::exit::Outcome;
 use crate::{interrupt, json, terminal};
 use fitzroy::Result;
 use fitzroy::data::Array;
 use fitzroy_curve_fit::fit::CovarianceStatus;
 use fitzroy_curve_fit::method::Status;
-use fitzroy_curve_fit::report::grouped;
+use fitzroy_curve_fit::report::{grouped, many_page, panel_figure};
 use fitzroy_curve_fit::source::Request;
 use fitzroy_curve_fit::{Formula, Options};
+use fitzroy_report::figure::Style;
 use fitzroy_session::clock::Clock;
 use fitzroy_session::curves::batch::{Fitted, GroupFits};
 use fitzroy_session::curves::device::FitDevice;
@@ -53,7 +55,15 @@ pub(super) fn run(
     document["file"] = json!(path.display().to_string());
     document["timing_s"] = json!({"fit": fitted.fit_s, "total": clock.seconds()});
     folder.write("fit.json", &format!("{document:#}\n"))?;
+    if !args.chains.no_report {
+        let page = many_page(&fitted.shown, &folder.face().command());
+        folder.write("report.html", &page.html())?;
+    }
     folder.finish()?;
+    for path in &args.plot {
+        let scene = panel_figure(&fitted.shown, &Style::default());
+        plot::write_scene(path, "--plot", &scene)?;
+    }
     if args.common.json {
         json::print(&document);
     } else {

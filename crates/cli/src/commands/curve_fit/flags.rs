@@ -14,6 +14,7 @@ use fitzroy_curve_fit::fit::Resampling;
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::method::Limits;
 use fitzroy_curve_fit::method::starts::Design;
+use fitzroy_curve_fit::report::{Axes, View};
 use fitzroy_curve_fit::source::{Missing, Request, SigmaOf};
 use fitzroy_curve_fit::{CovarianceKind, Finish, Loss, Method, Options, Progressive, Scale};
 use fitzroy_session::clock::Clock;
@@ -61,8 +62,13 @@ pub(crate) struct CurveFitArgs {
     /// called so, as y_err or sigma_y]
     #[arg(long, value_name = "COLUMN|NUMBER|none", allow_negative_numbers = true)]
     pub(super) sigma: Option<String>,
+    /// A file with the covariance matrix of the errors of the response, where these are correlated: NPY, or a table of
+    /// as many columns as rows
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sigma", "x_sigma", "batch_by", "memory_limit", "posterior",
+          "to_model", "profile", "compare", "bootstrap", "jackknife", "workflow", "loss", "likelihood"])]
+    pub(super) sigma_matrix: Option<PathBuf>,
     /// Sigma are known, not only up to a factor
-    #[arg(long, requires = "sigma")]
+    #[arg(long)]
     pub(super) absolute_sigma: bool,
     /// Standard deviations of a predictor, for a fit by orthogonal distances; may repeat
     #[arg(long, value_name = "NAME=COLUMN|NUMBER", conflicts_with_all = ["batch_by", "memory_limit", "posterior",
@@ -151,6 +157,9 @@ pub(crate) struct CurveFitArgs {
     /// Number of starts
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) multistart: usize,
+    /// Searches the whole field, within bounds or ranges that follow from the data, by differential evolution
+    #[arg(long)]
+    pub(super) global: bool,
     /// How starts fill the bounds
     #[arg(long, value_name = "DESIGN", default_value = "sobol", value_parser = named::<Design>())]
     starts: Design,
@@ -187,9 +196,20 @@ pub(crate) struct CurveFitArgs {
     /// Writes the same curve as a model for `fitzroy sample`
     #[arg(long, value_name = "FILE.fz")]
     pub(super) to_model: Option<PathBuf>,
-    /// Draws the data with the curve, its bands and the residuals; may repeat
-    #[arg(long, value_name = "FILE.svg|.png|.pdf", conflicts_with = "batch_by")]
+    /// Draws the data with the curve, its bands and the residuals, or many fits as small panels; may repeat
+    #[arg(long, value_name = "FILE.svg|.png|.pdf")]
     pub(super) plot: Vec<PathBuf>,
+    /// Axes of figures: auto goes by the data
+    #[arg(long, value_name = "KIND", default_value = "auto", value_parser = named::<Axes>())]
+    axes: Axes,
+    /// Stands above figures
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    title: String,
     /// Samples the posterior of the same curve, from the fit on
     #[arg(long, conflicts_with = "batch_by")]
     pub(super) posterior: bool,
@@ -222,12 +242,13 @@ enum Likelihood {
 }
 
 /// Algorithms of other programs, and what is here in their place.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     ("dogbox", "use trf or lm, which know bounds, too"),
     ("leastsq", "use lm"),
     ("least_squares", "use trf"),
     ("multi-start", "use --multistart 20"),
-    ("cmaes", "use --multistart 20 with --bound"),
+    ("cmaes", "use --global with --bound"),
+    ("differential_evolution", "use --global with --bound"),
     ("hybrid_streaming", "use --memory-limit 2GB"),
 ];
 
@@ -257,6 +278,16 @@ impl CurveFitArgs {
             Some(out) => Folder::resume(Path::new(""), out, &face),
             None => self.output.open("curve-fit", &face),
         }
+    }
+
+    /// How figures show the fit.
+    pub(super) fn view(&self) -> Result<View> {
+        Ok(View {
+            columns: texts("--x", &self.x)?,
+            axes: self.axes,
+            title: self.title.clone(),
+            ..View::default()
+        })
     }
 
     /// Parameters whose profiles are asked for; no names stand for all.
@@ -300,6 +331,14 @@ impl CurveFitArgs {
         let chains = &self.chains;
         let (sampled, large) = (self.posterior, self.memory_limit.is_some());
         let batch = self.batch_by.is_some();
+        lacks(
+            self.absolute_sigma
+                && self.sigma.is_none()
+                && self.sigma_matrix.is_none()
+                && self.workflow.is_none(),
+            "--absolute-sigma",
+            "--sigma or --sigma-matrix: it says how these are meant",
+        )?;
         lacks(
             chains.resume && !sampled && !large,
             "--resume",
@@ -359,6 +398,7 @@ impl CurveFitArgs {
             progressive: self.progressive,
             finish: self.finish,
             multistart: self.multistart,
+            global: self.global,
             starts: self.starts,
             seed: self.common.seed,
             threads,
@@ -396,6 +436,7 @@ impl CurveFitArgs {
     pub(super) fn request(&self) -> Result<Request> {
         let sigma = match &self.sigma {
             None if self.likelihood == Likelihood::Poisson => SigmaOf::Unknown,
+            None if self.sigma_matrix.is_some() => SigmaOf::Unknown,
             None => SigmaOf::ByName,
             Some(text) if text == "none" => SigmaOf::Unknown,
             Some(text) => match text.parse() {

@@ -117,6 +117,36 @@ pub(super) fn x_sigma<'d>(
         .collect()
 }
 
+/// The covariance matrix of `--sigma-matrix`, row by row.
+pub(super) fn sigma_matrix(args: &CurveFitArgs) -> Result<Option<Vec<f64>>> {
+    let Some(path) = &args.sigma_matrix else {
+        return Ok(None);
+    };
+    let what = format!("--sigma-matrix {}", path.display());
+    let file = DataFile::read(path, &args.tables.options()).map_err(|e| e.context(&what))?;
+    let numbers = |a: &Array| match &a.values {
+        Values::Real(values) => Ok(values.clone()),
+        Values::Text(_) => Err(Error::data(format!(
+            "{what}: column `{}` is not numeric; needs a matrix of numbers, without a line of names or with one",
+            a.name
+        ))),
+    };
+    let columns: Vec<Vec<f64>> = file.arrays.iter().map(numbers).collect::<Result<_>>()?;
+    if let ([one], [array]) = (&columns[..], &file.arrays[..])
+        && array.shape.len() == 2
+    {
+        return Ok(Some(one.clone()));
+    }
+    let n = columns.len();
+    if let Some(other) = columns.iter().find(|c| c.len() != n) {
+        return Err(Error::data(format!(
+            "{what}: {} rows and {n} columns; a covariance matrix has as many of both",
+            other.len()
+        )));
+    }
+    Ok(Some((0..n * n).map(|i| columns[i % n][i / n]).collect()))
+}
+
 /// Columns of `--x-sigma`, each after the flag.
 pub(super) fn columns_of_x_sigma(args: &CurveFitArgs) -> Result<Vec<(String, String)>> {
     let all = texts("--x-sigma", &args.x_sigma)?.into_iter();

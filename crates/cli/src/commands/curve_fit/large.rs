@@ -89,9 +89,10 @@ pub(super) fn run(
         .as_ref()
         .map(|_| args.folder())
         .transpose()?;
-    let Some(fitted) = fit.run(device, options, in_order, &mut folder)? else {
+    let Some(mut fitted) = fit.run(device, options, in_order, &mut folder)? else {
         return Ok(Outcome::Interrupted);
     };
+    fitted.view = args.view()?;
     let result = Results {
         args,
         fitted: &fitted,

@@ -41,6 +41,9 @@ pub(crate) fn run(args: &CurveFitArgs) -> Result<Outcome> {
 /// The fit that `args` describe, perhaps with the columns of a workflow.
 fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result<Outcome> {
     args.check()?;
+    for path in &args.plot {
+        plot::check_figure(path, "--plot")?;
+    }
     let threads = args.common.threads()?.threads;
     let device = FitDevice::choose(&args.common.request()?, threads)?;
     let options = args.options(threads)?;
@@ -70,9 +73,6 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
     remarks.iter().for_each(|r| face.tell(Note::Remark(r)));
     let roles = formula.roles(&data.names(), &data.label_columns())?;
     let options = args.in_order(options, &roles)?;
-    for path in &args.plot {
-        plot::check_figure(path, "--plot")?;
-    }
     let priors = args.priors()?;
     let stop = interrupt::catch_with("stopping: what was done so far is the result")?;
     let mut fitting = curves::fit(&formula, &data)
@@ -80,6 +80,7 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
         .chosen(device)
         .resampling(args.resampling())
         .x_sigma(inputs::x_sigma(args, &data)?)
+        .sigma_matrix(inputs::sigma_matrix(args)?)
         .response(y)
         .dropped(n_dropped)
         .face(args.face())
@@ -93,6 +94,7 @@ fn fit(args: &CurveFitArgs, workflow: Option<Workflow>, clock: &Clock) -> Result
     }
     let mut fitted = fitting.run()?;
     fitted.sigma = sigma;
+    fitted.view = args.view()?;
     fitted.priors = priors;
     let face = args.chains.face(&args.common);
     let mut sampling = match args.posterior {
