@@ -3,6 +3,7 @@
 use crate::steps::timed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// Names the interpreters, separated by colons; each needs pip, maturin, numpy and pytest.
 const INTERPRETERS: &str = "FITZROY_PYTHON_DEV";
@@ -11,8 +12,7 @@ const REQUIRED: &str = "FITZROY_REQUIRE_PYTHON";
 /// What an interpreter must have.
 const NEEDED: &str = "import maturin, numpy, pip, pytest";
 
-/// Formats and lints the extension, builds the wheel, installs it in each interpreter and runs its
-/// tests there.
+/// Builds the wheel, installs it in each interpreter and runs its tests there.
 pub(crate) fn check(root: &Path) -> bool {
     let named = std::env::var(INTERPRETERS).unwrap_or_default();
     let all: Vec<&str> = named.split(':').filter(|name| !name.is_empty()).collect();
@@ -35,9 +35,8 @@ pub(crate) fn check(root: &Path) -> bool {
         return !required;
     };
     let folder = root.join("python");
-    rust(&folder, first)
-        && wheel(&folder, first)
-        && able.iter().all(|python| tests(&folder, python))
+    wheel(&folder, first)
+        && side_by_side(&able, |python| tests(&folder, python))
         && (able.len() == all.len() || !required)
 }
 
@@ -51,19 +50,9 @@ fn is_able(python: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The Rust side has a workspace of its own.
-fn rust(folder: &Path, python: &str) -> bool {
-    let cargo = |args: &[&str]| {
-        let mut command = Command::new("cargo");
-        command.args(args).env("PYO3_PYTHON", python);
-        run(folder, command)
-    };
-    cargo(&["fmt", "--check"]) && cargo(&["clippy", "--", "-D", "warnings"])
-}
-
 /// Where wheels are put.
 fn wheels(folder: &Path) -> PathBuf {
-    folder.join("target").join("wheels")
+    folder.join("..").join("target").join("wheels")
 }
 
 fn wheel(folder: &Path, python: &str) -> bool {
@@ -72,11 +61,28 @@ fn wheel(folder: &Path, python: &str) -> bool {
     // A wheel of another version would be installed, too.
     let _ = std::fs::remove_dir_all(&out);
     command.args(["-m", "maturin", "build", "--release", "--out"]);
-    command.arg(out);
-    run(folder, command)
+    command.arg(out).current_dir(folder);
+    timed(command)
 }
 
-/// Installs the wheel and runs types and tests.
+/// Most of what a test waits for is one thread of Python: the interpreters share the processors.
+fn side_by_side(interpreters: &[&str], check: impl Fn(&str) -> bool + Sync) -> bool {
+    std::thread::scope(|scope| {
+        let check = &check;
+        let running: Vec<_> = interpreters
+            .iter()
+            .map(|python| scope.spawn(move || check(python)))
+            .collect();
+        // All are waited for, also after one has failed.
+        let ended = running
+            .into_iter()
+            .map(|one| one.join().is_ok_and(|passed| passed));
+        ended.fold(true, |all, passed| all & passed)
+    })
+}
+
+/// Installs the wheel and runs types and tests. What they print is shown when they have ended, so that two
+/// interpreters do not write into each other's lines.
 fn tests(folder: &Path, python: &str) -> bool {
     let made = std::fs::read_dir(wheels(folder)).into_iter().flatten();
     let made = made.flatten().map(|entry| entry.path()).next();
@@ -100,21 +106,34 @@ fn tests(folder: &Path, python: &str) -> bool {
     let typed = || {
         let has = Command::new(python).args(["-c", "import mypy"]).status();
         match has.is_ok_and(|status| status.success()) {
-            true => run(folder, module(&["mypy"])),
+            true => shown_at_end(folder, module(&["mypy"])),
             false => {
                 println!("==> mypy: skipped, {python} does not have it");
                 true
             }
         }
     };
-    run(folder, install) && typed() && run(folder, module(&["pytest", "-q"]))
+    shown_at_end(folder, install)
+        && typed()
+        && shown_at_end(folder, module(&["pytest", "-q", "--durations=15"]))
 }
 
-fn run(folder: &Path, mut command: Command) -> bool {
-    command.current_dir(folder);
-    // The crates of the library need not be built twice.
-    if std::env::var_os("CARGO_TARGET_DIR").is_none() {
-        command.env("CARGO_TARGET_DIR", folder.join("..").join("target"));
-    }
-    timed(command)
+fn shown_at_end(folder: &Path, mut command: Command) -> bool {
+    let begun = Instant::now();
+    let name = format!("{command:?}");
+    let output = match command.current_dir(folder).output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("{name}: {error}");
+            return false;
+        }
+    };
+    println!(
+        "==> {name}: {}, {:.0} s\n{}{}",
+        output.status,
+        begun.elapsed().as_secs_f64(),
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output.status.success()
 }
