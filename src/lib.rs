@@ -36,7 +36,7 @@
 //! distributions, [`model`] the language and the joint density, [`draws`] the trace and its
 //! NetCDF file, [`diagnose`] can the draws be trusted, [`fit`] the sampler, [`report`] tables,
 //! [`verify`] is the machine fit for work, [`run`] all of it together, [`validate`] known truth,
-//! sampled and checked.
+//! sampled and checked. [`examples`] are models that come along.
 //!
 //! Nothing here prints, reads a clock or the environment, or keeps global state.
 
@@ -44,6 +44,7 @@ pub mod data;
 pub mod diagnose;
 pub mod dist;
 pub mod draws;
+pub mod examples;
 pub mod fit;
 pub mod model;
 pub mod report;

@@ -194,6 +194,8 @@ fn every_link_inside_the_repository_leads_somewhere() {
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "COMPARE.md",
+        "GOVERNANCE.md",
+        "SECURITY.md",
         "models/README.md",
     ] {
         let text = std::fs::read_to_string(markdown::root().join(name)).unwrap();

@@ -2,6 +2,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod python;
+mod release;
+mod site;
 mod steps;
 mod tidy;
 
@@ -22,6 +24,10 @@ Usage: cargo xtask COMMAND
          files changed at random for every reader and parser, so many seconds each (60)
   python the Python package: its wheel, types and tests, with the interpreters that FITZROY_PYTHON_DEV names
          (separated by colons; each needs pip, maturin, numpy and pytest); skipped without one
+  release [--out DIR]
+         what is handed out: programs, a Debian package, wheels, an SBOM, checksums; each is tried.
+         Needs Linux, python3 with venv, readelf, tar and dpkg-deb
+  site   the documentation and the API as HTML in target/site, every link checked
   help   this text
 ";
 
@@ -41,6 +47,11 @@ fn main() -> ExitCode {
             None => return usage(),
         },
         Some("python") => python::check(&root()),
+        Some("release") => match release_folder() {
+            Some(folder) => release::make(&root(), folder.as_deref()),
+            None => return usage(),
+        },
+        Some("site") => site::make(&root()),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             true
@@ -66,6 +77,16 @@ fn numbers(usual: u64) -> Option<(u64, u64)> {
         None => Some(usual),
     };
     number(2, usual).zip(number(3, 1))
+}
+
+/// The folder behind `--out`, if one is named; `None` if the words are others.
+fn release_folder() -> Option<Option<String>> {
+    let words: Vec<String> = std::env::args().skip(2).collect();
+    match &words[..] {
+        [] => Some(None),
+        [flag, folder] if flag == "--out" => Some(Some(folder.clone())),
+        _ => None,
+    }
 }
 
 /// The root of the repository: the folder above this crate.

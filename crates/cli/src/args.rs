@@ -1,8 +1,8 @@
 //! The command line: what may be said, with the help that explains it.
 
 use crate::commands::{
-    bench, compare, completions, curve_fit, data, diagnose, models, plot, report, sample, slurm,
-    stop_signal, validate, verify, weather,
+    bench, compare, completions, curve_fit, data, diagnose, man, models, plot, report, sample,
+    slurm, stop_signal, validate, verify, weather,
 };
 use crate::progress::Style;
 use crate::{face, invocation, terminal};
@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Models(models::ModelsArgs),
     /// Prints a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Writes manual pages for `man`
+    Man(man::ManArgs),
 }
 
 /// Reads the command line.

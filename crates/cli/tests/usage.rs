@@ -106,6 +106,27 @@ fn completions_know_the_commands() {
 }
 
 #[test]
+fn every_command_has_a_manual_page() {
+    let scratch = Scratch::new("man");
+    let said = scratch.fitzroy(&["man", "pages/man1"]).ends_with(0);
+    let folder = scratch.0.join("pages/man1");
+    let n = std::fs::read_dir(&folder).expect("it was made").count();
+    said.says(&[&format!("{n} manual pages")]);
+    let page = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a page");
+    assert!(page("fitzroy.1").contains("fitzroy\\-curve\\-fit(1)"));
+    for (name, flag) in [
+        ("sample", "target"),
+        ("weather-train", "checkpoint"),
+        ("man", "DIR"),
+    ] {
+        assert!(page(&format!("fitzroy-{name}.1")).contains(flag), "{name}");
+    }
+    scratch.file("taken", "");
+    let said = scratch.fitzroy(&["man", "taken"]).ends_with(2);
+    said.complains(&["taken"]);
+}
+
+#[test]
 fn models_are_listed_and_printed_as_they_are() {
     let list = fitzroy(&["models"]).ends_with(0);
     assert!(list.out.contains("hierarchical") && list.out.contains("eight-schools"));

@@ -166,6 +166,12 @@ fn stored(data_type: &Value) -> Option<Stored> {
 }
 
 impl Plan {
+    /// Whether chunks are named as a run of ours names them. Who saves a store of ours anew keeps its
+    /// attributes, but gives chunks other names, and may leave out those that hold nothing but the fill value.
+    pub(super) fn is_ours(&self) -> bool {
+        self.prefix && self.separator == "."
+    }
+
     /// The name of a chunk.
     pub(super) fn key(&self, index: &[usize]) -> String {
         let mut key: Vec<String> = index.iter().map(usize::to_string).collect();

@@ -222,7 +222,8 @@ impl Store {
         Ok(out)
     }
 
-    /// The decoded bytes of a chunk; none where it was never written.
+    /// The decoded bytes of a chunk; none where it was never written, which in a store of ours is damage: a
+    /// run writes every chunk before it says that there are draws in it.
     fn chunk(&self, path: &str, plan: &Plan, index: &[usize]) -> Result<Option<Vec<u8>>> {
         let (key, read) = match &plan.shards {
             None => {
@@ -240,7 +241,14 @@ impl Store {
         let mut bytes = match read {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(None),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return match self.order.is_empty() || !plan.is_ours() {
+                    true => Ok(None),
+                    false => Err(wrong(format!(
+                        "{path}/{key} is not there: a part of the run was lost"
+                    ))),
+                };
+            }
             Err(error) => return Err(Error::new(ErrorKind::Io, crate::data::io_message(&error))),
         };
         let context = |error: Error| error.context(format!("chunk {key}"));

@@ -296,6 +296,10 @@ fn damaged_and_foreign_stores_are_refused_with_the_reason() {
         "{text}"
     );
     make();
+    fs::remove_file(root.join("posterior/mu/c.0.1")).unwrap();
+    let text = refused();
+    assert!(text.contains("posterior/mu/c.0.1 is not there"), "{text}");
+    make();
     edit("\"name\":\"bytes\"", "\"name\":\"pcodec\"");
     assert!(refused().contains("`pcodec`"), "{}", refused());
     make();

@@ -77,6 +77,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("rng", &[]),
     ("data", &[]),
     ("dist", &["rng"]),
+    ("examples", &[]),
     ("model", &["rng", "data", "dist"]),
     ("draws", &["data"]),
     ("diagnose", &["draws"]),

@@ -6,6 +6,7 @@ mod distributions;
 mod imports;
 mod settings;
 mod source;
+pub(crate) mod versions;
 mod words;
 
 use source::Source;
@@ -52,6 +53,7 @@ pub(crate) fn inspect(root: &Path) -> std::io::Result<Report> {
     }
     distributions::check(&sources, &mut failures);
     imports::check_manifests(root, &mut failures)?;
+    versions::check(root, &mut failures)?;
     Ok(Report {
         failures,
         warnings,

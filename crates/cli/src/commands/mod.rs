@@ -7,6 +7,7 @@ pub(crate) mod completions;
 pub(crate) mod curve_fit;
 pub(crate) mod data;
 pub(crate) mod diagnose;
+pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod plot;
 pub(crate) mod report;
@@ -40,5 +41,6 @@ pub(crate) fn run(command: Command) -> Result<Outcome> {
         Command::Bench(args) => bench::run(&args),
         Command::Models(args) => models::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }

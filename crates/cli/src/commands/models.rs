@@ -5,6 +5,7 @@ use crate::exit::Outcome;
 use crate::{json, terminal};
 use clap::Args;
 use fitzroy::dist::{Entry, entries, entry};
+use fitzroy::examples::{DISTRIBUTIONS, EXAMPLES, Example, find};
 use fitzroy::model::functions::{FUNCTIONS, Function};
 use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::library;
@@ -33,68 +34,23 @@ pub(crate) struct ModelsArgs {
     common: Common,
 }
 
-/// The reference of distributions, which is made from the formulas in the code.
-const REFERENCE: &str = include_str!("../../../../docs/distributions.md");
-
-/// A model that comes along.
-struct Example {
-    name: &'static str,
-    text: &'static str,
-}
-
-macro_rules! examples {
-    ($($name:literal),+ $(,)?) => {
-        &[$(Example {
-            name: $name,
-            text: include_str!(concat!("../../../../models/", $name, ".fz")),
-        }),+]
-    };
-}
-
 /// Characters of a summary that still fit beside a name.
 const LONG_SUMMARY: usize = 90;
 
-/// In the order of models/README.md: the simple ones first.
-const EXAMPLES: &[Example] = examples![
-    "linear",
-    "logistic",
-    "poisson",
-    "negative-binomial",
-    "hierarchical",
-    "hierarchical-noncentred",
-    "eight-schools",
-    "eight-schools-noncentred",
-    "radon",
-    "artists",
-    "conversion-funnel",
-    "energy",
-    "mixture",
-    "random-walk",
-    "pumps",
-    "seeds",
-    "rats",
-    "ratings",
-    "slopes",
-    "trips",
-    "autoregression",
-];
+/// The first sentence of the comment that a model begins with; of a long one what its colon explains.
+fn summary(example: &Example) -> String {
+    let comment = example.text.lines().map_while(|l| l.strip_prefix('#'));
+    let text = comment.map(str::trim).collect::<Vec<_>>().join(" ");
+    let sentence = text.split(". ").next().unwrap_or_default();
+    let kept = match sentence.split_once(": ") {
+        Some((first, _)) if sentence.len() > LONG_SUMMARY => first,
+        _ => sentence,
+    };
+    kept.trim_end_matches('.').into()
+}
 
-impl Example {
-    /// The first sentence of the comment it begins with; of a long one what its colon explains.
-    fn summary(&self) -> String {
-        let comment = self.text.lines().map_while(|line| line.strip_prefix('#'));
-        let text = comment.map(str::trim).collect::<Vec<_>>().join(" ");
-        let sentence = text.split(". ").next().unwrap_or_default();
-        let kept = match sentence.split_once(": ") {
-            Some((first, _)) if sentence.len() > LONG_SUMMARY => first,
-            _ => sentence,
-        };
-        kept.trim_end_matches('.').into()
-    }
-
-    fn document(&self) -> Value {
-        json!({"name": self.name, "summary": self.summary(), "text": self.text})
-    }
+fn document(example: &Example) -> Value {
+    json!({"name": example.name, "summary": summary(example), "text": example.text})
 }
 
 /// Prints the list, or one model.
@@ -105,12 +61,12 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<Outcome> {
         _ if args.functions => list_functions(as_json),
         _ if args.curves => list_curves(as_json),
         None if as_json => {
-            let models: Vec<Value> = EXAMPLES.iter().map(Example::document).collect();
+            let models: Vec<Value> = EXAMPLES.iter().map(document).collect();
             json::print(&json!({ "models": models }));
         }
         None => {
             for example in EXAMPLES {
-                terminal::out(format_args!("{:26} {}", example.name, example.summary()));
+                terminal::out(format_args!("{:26} {}", example.name, summary(example)));
             }
             terminal::out(
                 "\nfitzroy models NAME prints one; --distributions and --functions list what a \
@@ -125,7 +81,7 @@ pub(crate) fn run(args: &ModelsArgs) -> Result<Outcome> {
             }
         }
         Some(name) => match (find(name), entry(name)) {
-            (Some(example), _) if as_json => json::print(&example.document()),
+            (Some(example), _) if as_json => json::print(&document(example)),
             (Some(example), _) => terminal::out(example.text.trim_end()),
             (None, Some(found)) if as_json => json::print(&described(&found)),
             // Brackets need no escape but in Markdown.
@@ -227,14 +183,10 @@ fn described(entry: &Entry) -> Value {
 /// The section of the reference about a distribution.
 fn section(entry: &Entry) -> &'static str {
     let heading = format!("\n### {}\n", entry.name);
-    let found = REFERENCE.split_once(&heading).map(|(_, rest)| rest);
+    let found = DISTRIBUTIONS.split_once(&heading).map(|(_, rest)| rest);
     let rest = found.expect("a test holds the reference to the table");
     let end = rest.find("\n### ").or_else(|| rest.find("\n<!--"));
     rest[..end.unwrap_or(rest.len())].trim()
-}
-
-fn find(name: &str) -> Option<&'static Example> {
-    EXAMPLES.iter().find(|e| e.name == name)
 }
 
 fn unknown(name: &str) -> Error {
@@ -249,7 +201,7 @@ fn unknown(name: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXAMPLES, section};
+    use super::{EXAMPLES, section, summary};
     use fitzroy::dist::entries;
     use std::path::Path;
 
@@ -275,8 +227,8 @@ mod tests {
         listed.sort_unstable();
         assert_eq!(listed, files);
         for example in EXAMPLES {
-            let length = example.summary().chars().count();
-            assert!((11..=100).contains(&length), "{}", example.summary());
+            let length = summary(example).chars().count();
+            assert!((11..=100).contains(&length), "{}", summary(example));
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Random changes of files: bits, bytes, numbers, pieces.
-#![allow(unreachable_pub)] // Each test file uses it.
+#![allow(dead_code, unreachable_pub)] // Each test file uses a part.
 
 /// Random numbers by SplitMix64.
 pub struct Numbers(pub u64);

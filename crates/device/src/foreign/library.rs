@@ -1,7 +1,7 @@
 //! Libraries of other people: opened, and asked for what they have.
 
 use crate::Fnv;
-use crate::gpu::is_cut;
+use crate::gpu::{IS_STATIC, STATIC, is_cut};
 use fitzroy_graph::{Error, ErrorKind, Result};
 use libloading::Library as Opened;
 use std::ffi::{CStr, c_char};
@@ -29,6 +29,9 @@ impl Library {
         }
         if is_cut(&path) {
             return Err(io("the file is cut short".into()));
+        }
+        if IS_STATIC {
+            return Err(io(STATIC.into()));
         }
         // SAFETY: whoever names the library vouches for its initialisers.
         let opened = unsafe { Opened::new(&path) };

@@ -3,7 +3,7 @@
 //! Only entry points of CUDA 11 and older are used, so old drivers work.
 
 use super::compiler::Places;
-use super::library::{functions, open};
+use super::library::{IS_STATIC, functions, open};
 use super::text::Precision;
 use super::trouble::Trouble;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -174,7 +174,7 @@ fn library(places: &Places) -> Result<(libloading::Library, PathBuf), Trouble> {
         }
     }
     match bare {
-        Trouble::Unreadable { reason, .. } if reason.contains("No such file") => {
+        Trouble::Unreadable { reason, .. } if IS_STATIC || reason.contains("No such file") => {
             Err(Trouble::NoDriver)
         }
         other => Err(other),

@@ -5,8 +5,20 @@ use libloading::Library;
 use std::io::Read;
 use std::path::Path;
 
+/// Whether this program has the C library inside. One that opens another library would bring a second C library
+/// into the process, of whatever version, and may crash.
+pub(crate) const IS_STATIC: bool = cfg!(all(unix, target_feature = "crt-static"));
+/// What is said where such a program would have to.
+pub(crate) const STATIC: &str = "this program is linked statically and opens no libraries; take the one that is not called static";
+
 /// Opens a library. An absolute path needs no LD_LIBRARY_PATH.
 pub(super) fn open(path: &Path) -> Result<Library, Trouble> {
+    if IS_STATIC {
+        return Err(Trouble::Unreadable {
+            library: path.to_path_buf(),
+            reason: STATIC.into(),
+        });
+    }
     if is_cut(path) {
         return Err(Trouble::Unreadable {
             library: path.to_path_buf(),

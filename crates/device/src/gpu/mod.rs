@@ -27,7 +27,7 @@ pub use check::{Rates, closeness, conformance, rates};
 pub use compiler::{Compiler, OPTIONS, Places, Target, Usage};
 pub use device::{Gpu, Loaded};
 pub use driver::{Description, Driver};
-pub(crate) use library::is_cut;
+pub(crate) use library::{IS_STATIC, STATIC, is_cut};
 pub use machine::{
     Grid, MOST_MEMBERS, Machine, Meanwhile, Program, all_failed, blocks, idle, side_by_side,
 };

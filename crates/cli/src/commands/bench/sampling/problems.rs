@@ -2,6 +2,7 @@
 //! with known truth, made from a seed.
 
 use fitzroy::data::Values;
+use fitzroy::examples;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy::validate::{Truth, generate};
 use serde_json::{Value, json};
@@ -20,6 +21,11 @@ pub(super) struct Problem {
     pub(super) target_accept: f64,
     /// What scalar parameters must be near to: the truth, or the mean of a reference posterior.
     pub(super) truth: &'static [(&'static str, f64)],
+}
+
+/// The text of a model that comes along.
+fn example(name: &str) -> &'static str {
+    examples::find(name).expect("it comes along").text
 }
 
 /// Rubin (1981): effects of coaching and their standard errors.
@@ -75,7 +81,7 @@ pub(super) fn artists(counts: [usize; 3], seed: u64) -> Problem {
     }
     Problem {
         name: "artists".into(),
-        model: include_str!("../../../../../../models/artists.fz"),
+        model: example("artists"),
         data: json!({"artist": artist, "y": y, "features": features}),
         counts,
         target_accept: 0.8,
@@ -99,7 +105,7 @@ pub(super) fn groups(groups: usize, seed: u64) -> Problem {
     };
     Problem {
         name: format!("groups-{groups}"),
-        model: include_str!("../../../../../../models/hierarchical-noncentred.fz"),
+        model: example("hierarchical-noncentred"),
         data: json!({"y": column("y"), "group": group}),
         counts: [1_000, draws, 4],
         target_accept,
@@ -115,7 +121,7 @@ pub(super) fn groups(groups: usize, seed: u64) -> Problem {
 pub(super) fn eight_schools() -> Problem {
     Problem {
         name: "eight-schools".into(),
-        model: include_str!("../../../../../../models/eight-schools.fz"),
+        model: example("eight-schools"),
         data: json!({"y": EFFECTS, "sigma": ERRORS}),
         counts: [1_000, 1_000, 4],
         target_accept: 0.8,
