@@ -1,4 +1,4 @@
-//! `fitzroy bench sample` and `bench hierarchical`.
+//! `fitzroy bench sample`, `bench hierarchical`, and fits of one's own beside SciPy.
 
 mod program;
 
@@ -136,4 +136,66 @@ fn curves_can_be_measured_in_parts() {
     fitzroy(&["bench", "curve-fit", "--rows", "3"])
         .ends_with(2)
         .complains(&["--rows 3", "100 rows"]);
+}
+
+/// Three decays in a file; SciPy, where a Python is there, ends at the same minimum as this program.
+#[test]
+fn a_fit_of_ones_own_is_timed_beside_scipy_and_both_have_one_answer() {
+    let scratch = Scratch::new("bench-own");
+    let file = scratch.0.join("decay.csv");
+    let mut text = "t,counts\n".to_string();
+    for i in 0..80 {
+        let t = f64::from(i) * 0.1;
+        let ripple = f64::from((i * 37) % 19) / 19.0 - 0.5;
+        text += &format!("{t},{}\n", 5.0 * (-0.6 * t).exp() + 1.0 + 0.1 * ripple);
+    }
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let model = [
+        "bench",
+        "curve-fit",
+        "--model",
+        "a*exp(-b*t)+c",
+        file,
+        "--json",
+    ];
+    let alone = fitzroy(&[&model[..], &["--python", "none"]].concat())
+        .ends_with(0)
+        .json();
+    assert_eq!(alone["programs"].as_array().unwrap().len(), 2);
+    assert!(alone["no_peers"].as_str().unwrap().contains("none"));
+    let Ok(pythons) = std::env::var("FITZROY_PYTHON_DEV") else {
+        return;
+    };
+    let python = pythons.split(':').next().unwrap();
+    let bounded = ["--python", python, "--bound", "b=0:"];
+    let found = fitzroy(&[&model[..], &bounded].concat())
+        .ends_with(0)
+        .json();
+    let rows = found["programs"].as_array().unwrap();
+    assert!(rows.len() >= 4, "{found}");
+    for row in rows {
+        assert_eq!(row["best"], true, "{row}");
+        let own = row["popt"].as_array().unwrap().iter();
+        for (got, want) in own.zip(rows[0]["popt"].as_array().unwrap()) {
+            let (got, want) = (got.as_f64().unwrap(), want.as_f64().unwrap());
+            assert!((got / want - 1.0).abs() < 1e-5, "{row}");
+        }
+    }
+    // What has no counterpart in NumPy is told, and the fit is timed all the same.
+    let odd = [
+        "bench",
+        "curve-fit",
+        "--model",
+        "a*log_ndtr(b*t)+c",
+        file,
+        "--json",
+        "--python",
+        python,
+    ];
+    let odd = fitzroy(&odd).json();
+    assert!(
+        odd["no_peers"].as_str().unwrap().contains("log_ndtr"),
+        "{odd}"
+    );
 }

@@ -321,7 +321,14 @@ fn many_fits_are_panels_and_parameters_over_their_group() {
     let stop = std::sync::atomic::AtomicBool::new(false);
     let batch = fit_many(&plan, &table, &groups, &options, &stop).unwrap();
     let doubts = doubts(&batch, &plan, &table, &groups, &options);
-    let many = Many::new(&plan, &table, (&groups, &batch, &doubts), ["T", "y"]).unwrap();
+    let many = Many::new(
+        &plan,
+        &table,
+        (&groups, &batch, &doubts),
+        "T",
+        &View::of("y"),
+    )
+    .unwrap();
     assert_eq!(
         (many.panels.len(), many.counts[0], many.counts[1]),
         (24, 30, 29)

@@ -110,6 +110,11 @@ impl<'d> Data<'d> {
         &self.y
     }
 
+    /// Standard deviations of the response.
+    pub fn sigma(&self) -> &Sigma<'d> {
+        &self.sigma
+    }
+
     /// True when rows have standard deviations.
     pub fn has_sigma(&self) -> bool {
         !matches!(self.sigma, Sigma::Unknown)

@@ -6,6 +6,7 @@ mod curve;
 mod derive;
 mod names;
 mod newton;
+mod numpy;
 mod python;
 mod separate;
 mod structure;

@@ -34,11 +34,11 @@ const ELSEWHERE: [(&str, &str); 26] = [
     ("clip", "np.clip({0}, {1}, {2})"),
 ];
 /// Functions of NumPy, and of `scipy.special`, by the same name.
-const NUMPY: [&str; 21] = [
+const NUMPY: [&str; 20] = [
     "exp", "log", "log1p", "expm1", "log2", "log10", "sqrt", "square", "sin", "cos", "tan", "sinh",
-    "cosh", "tanh", "cbrt", "sign", "floor", "ceil", "trunc", "hypot", "arctan2",
+    "cosh", "tanh", "cbrt", "sign", "floor", "ceil", "trunc", "hypot",
 ];
-const SPECIAL: [&str; 7] = ["erf", "erfc", "erfcx", "erfinv", "j0", "j1", "y0"];
+const SPECIAL: [&str; 4] = ["erf", "erfc", "erfcx", "erfinv"];
 
 impl Formula {
     /// The formula as statements and a value in Python: `np` is NumPy, `special` is `scipy.special`.
@@ -74,7 +74,8 @@ fn written(e: &Expr) -> Result<String> {
         }
         ExprKind::Call(call) => called(call)?,
         ExprKind::Index(..) | ExprKind::List(_) => {
-            let message = "parameters with an index, as c[set], have no counterpart in a function of NumPy";
+            let message =
+                "parameters with an index, as c[set], have no counterpart in a function of NumPy";
             return Err(Error::usage(message));
         }
     })
@@ -114,10 +115,7 @@ mod tests {
             "((a * np.exp(((-(u ** 2.0)) / 2.0))) + (np.arctan(x) / np.pi))"
         );
         let (_, value) = written("where(x < x0, a, b) + inv_logit(x)").expect("known");
-        assert_eq!(
-            value,
-            "(np.where((x < x0), a, b) + special.expit(x))"
-        );
+        assert_eq!(value, "(np.where((x < x0), a, b) + special.expit(x))");
         let error = written("a*x + c[set]").expect_err("indexed").to_string();
         assert!(error.contains("index"), "{error}");
     }

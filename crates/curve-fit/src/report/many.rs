@@ -1,6 +1,7 @@
 //! Many fits: some of them as small panels, and all parameters against what the groups are.
 
 use super::text::grouped;
+use super::view::View;
 use crate::batch::{Batch, Groups};
 use crate::fit::{Doubts, Plan, pointwise};
 use crate::pass::{Columns, Table, visit_all};
@@ -66,7 +67,7 @@ pub struct Many {
 }
 
 impl Many {
-    /// Of a batch; `y` and `by` are what the response and the column of the groups are called.
+    /// Of a batch by the column `by`.
     ///
     /// # Errors
     /// The rows cannot be read.
@@ -74,7 +75,8 @@ impl Many {
         plan: &Plan,
         table: &Columns<'_>,
         (groups, batch, doubts): (&Groups, &Batch, &[Doubts]),
-        [by, y]: [&str; 2],
+        by: &str,
+        view: &View,
     ) -> Result<Many> {
         let n = groups.len();
         let p = batch.names.len();
@@ -87,7 +89,7 @@ impl Many {
             None => groups.labels.clone(),
         };
         let across = match &plan.roles.predictors[..] {
-            [one] => one.clone(),
+            [one] => view.column(one),
             _ => "fitted".into(),
         };
         let all = rows(plan, table)?;
@@ -111,7 +113,7 @@ impl Many {
         Ok(Many {
             model: plan.formula.text().into(),
             by: by.into(),
-            axes: [across, y.into()],
+            axes: [across, view.response.clone()],
             panels: chosen.iter().map(panel).collect::<Result<_>>()?,
             names: batch.names.clone(),
             at: numbers.unwrap_or_else(|| (0..n).map(|k| k as f64).collect()),

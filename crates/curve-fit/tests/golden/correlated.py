@@ -1,6 +1,6 @@
 """Fits with a full covariance matrix of the errors, by SciPy's curve_fit.
 
-    python correlated.py > correlated.json
+python correlated.py > correlated.json
 """
 
 import json
@@ -27,9 +27,7 @@ def main():
         matrix = np.outer(spread, spread) * np.exp(-np.abs(x[:, None] - x[None, :]) / 1.2)
         y = f(x, *truth) + np.linalg.cholesky(matrix) @ rng.standard_normal(n)
         for absolute in (False, True):
-            popt, pcov = curve_fit(
-                f, x, y, truth, sigma=matrix, absolute_sigma=absolute, xtol=1e-14, ftol=1e-14
-            )
+            popt, pcov = curve_fit(f, x, y, truth, sigma=matrix, absolute_sigma=absolute, xtol=1e-14, ftol=1e-14)
             off = y - f(x, *popt)
             out.append(
                 {

@@ -1,6 +1,6 @@
 """Problems with many minima, each solved by SciPy's differential evolution within the same bounds.
 
-    python global.py > global.json
+python global.py > global.json
 """
 
 import json

@@ -8,9 +8,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+from scipy.integrate import quad
 from scipy.optimize import least_squares
 from scipy.special import erf, expit, voigt_profile
-from scipy.stats import exponnorm, lognorm, maxwell, t as students_t, weibull_min
+from scipy.stats import exponnorm, gumbel_r, lognorm, maxwell, t as students_t, weibull_min
 
 R = 8.314462618
 N = 90
@@ -27,6 +28,25 @@ def split(shape):
 def doniach(x, a, x0, w, alpha):
     u = (x - x0) / w
     return a * np.cos(np.pi * alpha / 2 + (1 - alpha) * np.arctan(u)) / (1 + u * u) ** ((1 - alpha) / 2)
+
+
+def debye_heat(x, a, theta):
+    part = lambda u: quad(lambda z: z**4 / (4 * np.sinh(z / 2) ** 2), 1e-300, u, epsabs=0, epsrel=1e-13)[0] * 3 / u**3  # noqa: E731
+    return a * np.array([part(theta / t) for t in np.atleast_1d(x)])
+
+
+def cole_cole(x, e_inf, e_s, tau, alpha):
+    return (e_inf + (e_s - e_inf) / (1 + (1j * x * tau) ** (1 - alpha))).real
+
+
+def dho(x, a, x0, g, kt):
+    return a * g * (1 / ((x - x0) ** 2 + g * g) - 1 / ((x + x0) ** 2 + g * g)) / -np.expm1(-x / kt)
+
+
+def morrison(x, v0, e, k):
+    # The enzyme that is free, as the root of its own equation.
+    bound = ((e + x + k) - np.sqrt((e + x + k) ** 2 - 4 * e * x)) / 2
+    return v0 * (1 - bound / e)
 
 
 SHAPES = {
@@ -77,6 +97,18 @@ SHAPES = {
     "shockley": (lambda x, i0, vt: i0 * np.expm1(x / vt), (1e-3, 0.06), (0, 0.5)),
     "lennard_jones": (lambda x, e, s: 4 * e * ((s / x) ** 12 - (s / x) ** 6), (1.7, 3.4), (3.3, 9)),
     "morse": (lambda x, d, a, r0, c: d * np.expm1(-a * (x - r0)) ** 2 + c, (4.7, 1.9, 0.74, -4.7), (0.35, 4)),
+    "debye_heat": (debye_heat, (24.9, 340.0), (25, 400)),
+    "einstein_heat": (lambda x, a, t: a * (t / x) ** 2 * np.exp(t / x) / np.expm1(t / x) ** 2, (24.9, 300.0), (30, 500)),
+    "antoine": (lambda x, a, b, c: 10 ** (a - b / (c + x)), (7.1, 1250, 230), (20, 110)),
+    "langevin": (lambda x, m, h: m * (1 / np.tanh(x / h) - h / x), (5.0, 0.7), (-6.05, 6)),
+    "cauchy_dispersion": (lambda x, a, b, c: a + b / x**2 + c / x**4, (1.45, 0.004, 2e-4), (0.35, 1.1)),
+    "cole_cole": (cole_cole, (4.5, 78, 0.7, 0.2), (0.02, 25)),
+    "damped_harmonic": (dho, (9, 4, 0.6, 2.2), (0.1, 10)),
+    "gumbel": (lambda x, a, x0, w: a * np.e * w * gumbel_r.pdf(x, x0, w), (6, 12, 2), (4, 32)),
+    "exponential_rise": (lambda x, a, b, c: -a * np.expm1(-b * x) + c, (4, 0.5, 1.5), (0, 12)),
+    "boltzmann": (lambda x, a1, a2, x0, dx: (a1 - a2) / (1 + np.exp((x - x0) / dx)) + a2, (1, 9, -40, 6), (-90, 20)),
+    "two_sites": (lambda x, b1, k1, b2, k2: b1 / (1 + k1 / x) + b2 / (1 + k2 / x), (4, 0.3, 6, 20), (0.02, 80)),
+    "morrison": (morrison, (8, 2, 0.15), (0.0, 7)),
 }
 
 out = {}

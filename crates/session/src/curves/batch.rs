@@ -9,7 +9,7 @@ use fitzroy::{Error, ErrorKind, Result};
 use fitzroy_curve_fit::batch::{Batch, Groups, doubts, fit_many_on};
 use fitzroy_curve_fit::fit::{Doubt, Doubts, Plan, check_rows};
 use fitzroy_curve_fit::formula::Roles;
-use fitzroy_curve_fit::report::Many;
+use fitzroy_curve_fit::report::{Many, View};
 use fitzroy_curve_fit::source::{Assembled, Missing, Request, assemble};
 use fitzroy_curve_fit::{Formula, Options};
 use serde_json::{Map, Value, json};
@@ -105,10 +105,19 @@ impl GroupFits<'_> {
         device.tell_failed(self.face);
         let fit_s = self.clock.seconds() - before;
         let doubts = doubts(&batch, &plan, &table, &groups, options);
-        let names = [self.column, y.as_str()];
+        let view = View {
+            columns: self.request.rename.clone(),
+            ..View::of(y)
+        };
         Ok(Fitted {
             fit_s,
-            shown: Many::new(&plan, &table, (&groups, &batch, &doubts), names)?,
+            shown: Many::new(
+                &plan,
+                &table,
+                (&groups, &batch, &doubts),
+                self.column,
+                &view,
+            )?,
             doubts,
             held: batch.held(&plan)?,
             n_rows: data.n_rows(),

@@ -1,5 +1,6 @@
 //! `fitzroy bench curve-fit`: warm fits of two curves by size, and many small fits.
 
+use super::own_curve::{self, OwnCurve};
 use crate::args::Common;
 use crate::exit::Outcome;
 use crate::{json, terminal};
@@ -38,6 +39,8 @@ pub(crate) struct CurveFitBench {
     /// Writes the results as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    #[command(flatten)]
+    own: Box<OwnCurve>,
     #[command(flatten)]
     common: Common,
 }
@@ -144,7 +147,7 @@ fn write_npy(path: &Path, values: &[f64]) -> Result<()> {
 }
 
 /// Median, least and greatest of the seconds of `repeats` runs after a first.
-fn time(repeats: usize, mut run: impl FnMut() -> Result<()>) -> Result<[f64; 3]> {
+pub(super) fn time(repeats: usize, mut run: impl FnMut() -> Result<()>) -> Result<[f64; 3]> {
     run()?;
     let mut all = Vec::new();
     for _ in 0..repeats {
@@ -173,6 +176,9 @@ fn wrong(what: &str) -> Outcome {
 
 /// Measures, asserts, prints.
 pub(crate) fn run(args: &CurveFitBench) -> Result<Outcome> {
+    if let Some(model) = &args.own.model {
+        return own_curve::run(&args.own, model, &args.common);
+    }
     let machine = args.common.machine()?;
     let wanted = args.wanted()?;
     let sizes: &[usize] = match (args.preset, &args.rows[..]) {

@@ -1,6 +1,7 @@
 //! `fitzroy bench WHAT`: measures this machine; asserts the answers before it reports a time.
 
 mod curve_fit;
+mod own_curve;
 mod sampling;
 mod stop_signal;
 mod weather;
@@ -32,8 +33,10 @@ enum What {
         after_help = "Example:\n  fitzroy bench hierarchical --only groups-100 --figure groups.png"
     )]
     Hierarchical(sampling::HierarchicalBench),
-    /// Curve fits from 1,000 to 10 million rows, and 10,000 small ones
-    #[command(after_help = "Example:\n  fitzroy bench curve-fit --preset standard --json")]
+    /// Curve fits from 1,000 to 10 million rows, and 10,000 small ones; or one of your own beside SciPy and lmfit
+    #[command(
+        after_help = "Examples:\n  fitzroy bench curve-fit --preset standard --json\n  fitzroy bench curve-fit --model 'a*exp(-b*t)+c' decay.csv --y counts --python python3"
+    )]
     CurveFit(curve_fit::CurveFitBench),
     /// Stop-signal studies: the gradient, and fits
     #[command(

@@ -5,7 +5,7 @@ mod compare;
 mod flags;
 mod inputs;
 pub(super) mod large;
-mod pairs;
+pub(super) mod pairs;
 mod sets;
 mod show;
 mod workflow;

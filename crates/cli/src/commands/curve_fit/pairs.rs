@@ -3,7 +3,7 @@
 use fitzroy::{Error, Result};
 
 /// NAME=TEXT, one per flag.
-pub(super) fn texts(flag: &str, given: &[String]) -> Result<Vec<(String, String)>> {
+pub(in crate::commands) fn texts(flag: &str, given: &[String]) -> Result<Vec<(String, String)>> {
     let split = |text: &String| match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
             Ok((name.trim().to_string(), value.trim().to_string()))
@@ -16,7 +16,7 @@ pub(super) fn texts(flag: &str, given: &[String]) -> Result<Vec<(String, String)
 }
 
 /// NAME=NUMBER, several separated by commas.
-pub(super) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>> {
+pub(in crate::commands) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>> {
     let parts: Vec<String> = given
         .iter()
         .flat_map(|g| g.split(',').map(str::to_string))
@@ -35,7 +35,7 @@ pub(super) fn values(flag: &str, given: &[String]) -> Result<Vec<(String, f64)>>
 ///
 /// # Errors
 /// Some have names and others do not.
-pub(super) fn numbers(flag: &str, given: &[String]) -> Result<Option<Vec<f64>>> {
+pub(in crate::commands) fn numbers(flag: &str, given: &[String]) -> Result<Option<Vec<f64>>> {
     let inner = |text: &String| text.trim().trim_matches(['[', ']', '(', ')']).to_string();
     let parts: Vec<String> = given
         .iter()
@@ -80,7 +80,7 @@ fn intervals(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
 }
 
 /// NAME=LO:HI, several separated by commas.
-pub(super) fn bounds(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
+pub(in crate::commands) fn bounds(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
     let parts: Vec<String> = given
         .iter()
         .flat_map(|g| g.split(',').map(str::to_string))
@@ -89,6 +89,6 @@ pub(super) fn bounds(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f
 }
 
 /// COLUMN=LO:HI.
-pub(super) fn ranges(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
+pub(in crate::commands) fn ranges(flag: &str, given: &[String]) -> Result<Vec<(String, f64, f64)>> {
     intervals(flag, given)
 }

@@ -2,6 +2,7 @@
 
 mod binding;
 mod growth;
+mod laws;
 mod oscillations;
 mod peaks;
 mod physics;
@@ -48,6 +49,7 @@ pub static ENTRIES: std::sync::LazyLock<Vec<Entry>> = std::sync::LazyLock::new(|
     all.extend(skewed::entries());
     all.extend(steps::entries());
     all.extend(physics::entries());
+    all.extend(laws::entries());
     all.extend(planes::entries());
     all
 });

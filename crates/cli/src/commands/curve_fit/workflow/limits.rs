@@ -29,24 +29,25 @@ pub(super) fn limits(document: &Document, args: &mut CurveFitArgs) -> Result<()>
     Ok(())
 }
 
-/// Presets that start more than once, and how often where nothing else is said.
-const GLOBAL: [&str; 3] = ["auto_global", "global", "multistart"];
+/// Presets that search the whole field, and how many starts several are where nothing else is said.
+const GLOBAL: [&str; 2] = ["auto_global", "global"];
 const STARTS: usize = 10;
 
-/// How many starts: `n_starts`, `multistart`, or a preset of `workflow`.
+/// How many starts: `n_starts`, `multistart`, or a preset of `workflow`, of which the global ones search the field.
 pub(super) fn starts(document: &Document, args: &mut CurveFitArgs) -> Result<()> {
-    // The flag comes before the file.
-    if args.multistart > 1 {
+    // The flags come before the file.
+    if args.multistart > 1 || args.global {
         return Ok(());
     }
-    let mut several = false;
+    let (mut several, mut wide) = (false, false);
     for key in ["workflow", "fitting.workflow"] {
         let Some(preset) = document.text(key)? else {
             continue;
         };
         match preset.as_str() {
             "auto" | "standard" | "fast" | "default" => {}
-            global if GLOBAL.contains(&global) => several = true,
+            "multistart" => several = true,
+            global if GLOBAL.contains(&global) => wide = true,
             other => {
                 return Err(Error::usage(format!(
                     "{key}: {other}: use auto or auto_global; files larger than memory are read with \
@@ -70,13 +71,14 @@ pub(super) fn starts(document: &Document, args: &mut CurveFitArgs) -> Result<()>
         "fitting.multistart.n_starts",
     ] {
         if let Some(n) = document.number(key)? {
-            let off = key.contains("multistart") && !several;
+            let off = key.contains("multistart") && !several && !wide;
             args.multistart = if off { 1 } else { (n as usize).max(1) };
-            several = false;
+            (several, wide) = (false, false);
         }
     }
     if several {
         args.multistart = STARTS;
     }
+    args.global = wide;
     Ok(())
 }
