@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
+mod closure;
 pub mod fit;
 pub mod formula;
 pub mod library;
@@ -20,6 +21,7 @@ pub mod posterior;
 pub mod report;
 pub mod source;
 
+pub use closure::{ClosureEstimate, ClosureFit};
 pub use fit::{
     CovarianceKind, CurveFit, Data, Estimate, Finish, Method, Options, Progressive, Scale, Sigma,
     curve_fit, values,

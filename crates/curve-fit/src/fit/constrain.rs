@@ -1,9 +1,10 @@
-//! Linear constraints between parameters: equations solved for one parameter each, inequalities with a slack
-//! that is bounded by 0.
+//! Constraints between parameters: linear equations solved for one parameter each, linear inequalities with a slack
+//! that is bounded by 0; others are left to `curved`.
 //!
 //! `a < b` makes b = a + s with a parameter s ≥ 0, so that active sets, first-order conditions, errors and names of
 //! what is active are those of bounds.
 
+use super::curved::Curved;
 use super::estimate::Estimate;
 use super::options::Options;
 use super::plan::Plan;
@@ -38,6 +39,15 @@ pub struct Constrained {
     pub slacks: Vec<Slack>,
     /// The ties without the inequalities.
     pub equations: Vec<(String, String)>,
+    /// Those that are not linear.
+    pub curved: Vec<Curved>,
+}
+
+/// What a text comes to.
+enum Read {
+    /// A row, and whether it is an equation.
+    Linear(Row, bool),
+    Curved(Box<Curved>),
 }
 
 /// A parameter with its lower and upper bound.
@@ -52,17 +62,23 @@ impl Constrained {
     /// Reads `options.constraints` over the parameters of `roles`, which have these bounds.
     ///
     /// # Errors
-    /// Texts that are no constraint, are not linear in the parameters, contradict each other, or leave no parameter
-    /// that they could be solved for.
+    /// Texts that are no constraint, and linear ones that contradict each other, or leave no parameter that they could
+    /// be solved for.
     pub fn new(roles: &Roles, options: &Options, bounds: &[Bound]) -> Result<Constrained> {
         if options.constraints.is_empty() {
             return Ok(Constrained::default());
         }
         let names: Vec<&str> = roles.parameters.iter().map(|p| p.name.as_str()).collect();
         let mut rows = Vec::new();
-        let mut slacks = Vec::new();
+        let (mut slacks, mut curved) = (Vec::new(), Vec::new());
         for text in &options.constraints {
-            let (row, equation) = read(text, roles)?;
+            let (row, equation) = match read(text, roles)? {
+                Read::Linear(row, equation) => (row, equation),
+                Read::Curved(constraint) => {
+                    curved.push(*constraint);
+                    continue;
+                }
+            };
             if equation {
                 rows.push((text.as_str(), row));
             } else {
@@ -101,6 +117,7 @@ impl Constrained {
             ties,
             slacks,
             equations,
+            curved,
         })
     }
 
@@ -135,8 +152,8 @@ impl Row {
     }
 }
 
-/// A constraint as a row, and whether it is an equation.
-fn read(text: &str, roles: &Roles) -> Result<(Row, bool)> {
+/// A constraint as a row if it is linear.
+fn read(text: &str, roles: &Roles) -> Result<Read> {
     let wrong = |why: &str| Error::usage(format!("⟨constraint {text}⟩: {why}"));
     let found = SIGNS
         .iter()
@@ -185,10 +202,13 @@ fn read(text: &str, roles: &Roles) -> Result<(Row, bool)> {
             .zip(others)
             .all(|(a, b)| (a - b).abs() <= ROUNDING * size)
     };
+    let equation = matches!(sign, "=" | "==");
     if !(same(&other) && same(&third) && constant.is_finite()) {
-        return Err(wrong(
-            "is not linear in the parameters; write the formula in other parameters for which it is, or use ⟨tie⟩",
-        ));
+        return Ok(Read::Curved(Box::new(Curved {
+            text: text.into(),
+            equation,
+            formula,
+        })));
     }
     if size == 0.0 {
         return Err(wrong("depends on no parameter"));
@@ -197,7 +217,7 @@ fn read(text: &str, roles: &Roles) -> Result<(Row, bool)> {
         coefficients,
         constant,
     };
-    Ok((row, matches!(sign, "=" | "==")))
+    Ok(Read::Linear(row, equation))
 }
 
 /// The rows solved for one parameter each, by elimination: ties in the others. The last `n_slacks` names are of

@@ -4,6 +4,7 @@ mod components;
 mod conclude;
 mod constrain;
 mod correlated;
+mod curved;
 mod data;
 mod descend;
 mod doubt;
@@ -35,6 +36,7 @@ pub use components::{Component, Peak, components};
 pub use conclude::{check_counts, check_rows};
 pub use constrain::{Bound, Constrained, Slack};
 pub use correlated::{Correlated, correlated};
+pub use curved::Curved;
 pub use data::{Data, Sigma};
 pub use estimate::{CovarianceStatus, Estimate, Fitted, Kind, Minima};
 pub use odr::{Orthogonal, orthogonal};
@@ -247,6 +249,9 @@ pub fn fit_table(
         }
     }
     let mut best = best.expect("a fit has a start");
+    if !plan.constrained.curved.is_empty() {
+        best = curved::constrained(plan, table, options, best, observer)?;
+    }
     constrain::tell(plan, &mut best);
     Ok(best)
 }

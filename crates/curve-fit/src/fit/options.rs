@@ -123,7 +123,7 @@ pub struct Options {
     pub fixed: Vec<(String, f64)>,
     /// Parameters given by a formula of others.
     pub tied: Vec<(String, String)>,
-    /// Linear equations and inequalities between parameters: `a + b = 1`, `a < b`.
+    /// Equations and inequalities between parameters: `a + b = 1`, `a*b < 2`.
     pub constraints: Vec<String>,
     /// Name, lower and upper bound.
     pub bounds: Vec<(String, f64, f64)>,

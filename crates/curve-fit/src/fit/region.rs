@@ -86,7 +86,9 @@ pub fn regions(
                 .is_some_and(|f| f.kind == Kind::Free)
     };
     let mut out = Regions::default();
-    if !estimate.converged() || p == 0 {
+    // Fits here know bounds and ties alone.
+    let curved = !plan.constrained.curved.is_empty();
+    if !estimate.converged() || p == 0 || curved {
         return Ok(out);
     }
     let own: Vec<usize> = (0..p).filter(usable).collect();

@@ -196,7 +196,11 @@ impl Estimate {
     /// What this fit is, besides its residuals.
     pub(crate) fn ended(&self) -> Ended {
         Ended {
-            n_parameters: self.popt.len(),
+            // An equation between parameters takes one of them.
+            n_parameters: match self.dof {
+                0 => self.popt.len(),
+                dof => self.n.saturating_sub(dof),
+            },
             dof: self.dof,
             chi2: self.chi2,
             loss: self.loss,

@@ -37,6 +37,14 @@ pub fn model_text(plan: &Plan, names: &Names<'_>) -> Result<String> {
         let message = "a curve that is Rust code has no text; write it as a formula";
         return Err(Error::new(ErrorKind::Usage, message));
     }
+    if let Some(constraint) = plan.constrained.curved.first() {
+        let message = format!(
+            "⟨constraint {}⟩: a posterior with a constraint that is not linear has no model text; write the curve in \
+             parameters that know no constraint",
+            constraint.text
+        );
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
     check_names(plan)?;
     check_priors(plan, names.priors)?;
     let mut out = format!("# {}\n", plan.formula.text().replace('\n', "; "));

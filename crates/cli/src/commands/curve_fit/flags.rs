@@ -98,7 +98,7 @@ pub(crate) struct CurveFitArgs {
     /// Ties a parameter to others: 'c = 2*a'
     #[arg(long, value_name = "NAME=EXPR")]
     pub(super) tie: Vec<String>,
-    /// A linear equation or inequality of parameters: 'a + b = 1', 'a < b'; may repeat
+    /// An equation or inequality of parameters: 'a + b = 1', 'a < b', 'a*b < 2'; may repeat
     #[arg(long, value_name = "CONSTRAINT", conflicts_with_all = ["batch_by", "memory_limit"])]
     pub(super) constraint: Vec<String>,
     /// Another curve for the same rows, compared by AIC, AICc, BIC and F tests; may repeat. It takes the flags of
