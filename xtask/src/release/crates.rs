@@ -78,7 +78,8 @@ pub(super) fn linked(release: &Release) -> Result<Vec<Linked>> {
         .into_iter()
         .map(|id| {
             let package = packages[id];
-            let mut below: Vec<String> = uses[id].iter().map(|u| key(packages[u])).collect();
+            let below = uses[id].iter().filter(|u| !is_macro(packages[*u]));
+            let mut below: Vec<String> = below.map(|u| key(packages[u])).collect();
             below.sort();
             described(package, below, &lock)
         })
@@ -96,11 +97,17 @@ fn reachable<'a>(
     let program = programs.next().ok_or("there is no crate fitzroy-cli")?.0;
     let (mut found, mut waiting) = (BTreeSet::new(), vec![*program]);
     while let Some(id) = waiting.pop() {
-        if found.insert(id) {
+        // A procedural macro runs in the compiler.
+        if !is_macro(packages[id]) && found.insert(id) {
             waiting.extend(uses[id].iter().copied());
         }
     }
     Ok(found)
+}
+
+fn is_macro(package: &Value) -> bool {
+    let mut kinds = list(&package["targets"]).flat_map(|target| list(&target["kind"]));
+    kinds.any(|kind| kind == "proc-macro")
 }
 
 /// The dependencies of a node that are linked.

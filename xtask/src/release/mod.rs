@@ -22,7 +22,7 @@ use std::time::Instant;
 use tools::Tools;
 use tree::Tree;
 pub(crate) use tree::walk;
-use variant::{Build, VARIANTS};
+use variant::{Build, Downloads, VARIANTS, Variant};
 
 /// A failure, in words.
 pub(crate) type Result<T> = std::result::Result<T, String>;
@@ -114,11 +114,38 @@ fn target_folder(root: &Path) -> Result<PathBuf> {
 fn artefacts(release: &Release) -> Result<Vec<String>> {
     let mut notes = vec![crates::package(release)?];
     let tools = Tools::prepared(&release.work)?;
-    let mut builds = Vec::new();
-    let mut downloads = variant::Downloads::Allowed;
+    let third_party = licences::collect(release)?;
+    // The manual pages of all are written by the first that runs here.
+    let mut pages = None;
+    for (variant, triple) in buildable(&mut notes) {
+        let build = variant.build(release, &tools, triple)?;
+        let pages = match &pages {
+            Some(there) => there,
+            None if build.runs_here() => pages.insert(pages::write(release, &build.binary)?),
+            None => return Err("no program can be built that runs on this machine".into()),
+        };
+        let tree = Tree::laid(release, &build, pages, &third_party)?;
+        notes.push(archive(release, &build, &tree)?);
+        if let Some(architecture) = variant.debian {
+            notes.push(debian::package(release, &build, &tree, architecture)?);
+        }
+        if variant.has_wheel {
+            notes.push(wheel::make(release, &tools, &build, &third_party)?);
+        }
+    }
+    notes.push(sbom::write_list(release)?);
+    notes.push(sums(release)?);
+    Ok(notes)
+}
+
+/// The variants whose standard library can be had, with its name; those for this processor come first. Notes those
+/// that are left out.
+fn buildable(notes: &mut Vec<String>) -> Vec<(&'static Variant, &'static str)> {
+    let mut downloads = Downloads::Allowed;
+    let mut found = Vec::new();
     for variant in &VARIANTS {
         match variant.triple(&mut downloads) {
-            Some(triple) => builds.push(variant.build(release, &tools, triple)?),
+            Some(triple) => found.push((variant, triple)),
             None => notes.push(format!(
                 "skipped  {}: the standard library for {} is not installed and cannot be had",
                 variant.name,
@@ -126,23 +153,8 @@ fn artefacts(release: &Release) -> Result<Vec<String>> {
             )),
         }
     }
-    let own = builds.iter().find(|build| build.runs_here());
-    let own = own.ok_or("nothing that was built runs on this machine")?;
-    let pages = pages::write(release, &own.binary)?;
-    let third_party = licences::collect(release)?;
-    for build in &builds {
-        let tree = Tree::laid(release, build, &pages, &third_party)?;
-        notes.push(archive(release, build, &tree)?);
-        if let Some(architecture) = build.variant.debian {
-            notes.push(debian::package(release, build, &tree, architecture)?);
-        }
-        if build.variant.has_wheel {
-            notes.push(wheel::make(release, &tools, build, &third_party)?);
-        }
-    }
-    notes.push(sbom::write_list(release)?);
-    notes.push(sums(release)?);
-    Ok(notes)
+    found.sort_by_key(|(_, triple)| !variant::runs_here(triple));
+    found
 }
 
 /// A tar archive of the tree, unpacked and tried.

@@ -178,7 +178,7 @@ impl Variant {
 impl Build {
     /// Whether this machine can run it.
     pub(super) fn runs_here(&self) -> bool {
-        self.triple.starts_with(std::env::consts::ARCH) && cfg!(target_os = "linux")
+        runs_here(self.triple)
     }
 
     /// What a machine must have, in words.
@@ -188,6 +188,11 @@ impl Build {
             false => format!("needs glibc {} or newer", self.elf.glibc),
         }
     }
+}
+
+/// Whether this machine can run what is built for a target.
+pub(super) fn runs_here(triple: &str) -> bool {
+    triple.starts_with(std::env::consts::ARCH) && cfg!(target_os = "linux")
 }
 
 /// Whether the standard library for a target is there.

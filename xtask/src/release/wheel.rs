@@ -32,6 +32,8 @@ pub(super) fn make(
     maturin.arg(format!("manylinux_{}", GLIBC.replace('.', "_")));
     maturin.arg("--out").arg(&folder);
     maturin.env("CARGO_ENCODED_RUSTFLAGS", build.variant.flags(release));
+    // The same settings as those of the program, whose crates are built already.
+    maturin.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
     let target = release.work.join(build.variant.name);
     maturin.env("CARGO_TARGET_DIR", target);
     maturin.current_dir(release.root.join("python"));
@@ -70,15 +72,19 @@ fn with_licences(
         copied.map_err(|e| format!("{name}: {e}"))?;
     }
     write(&licences.join(THIRD_PARTY), third_party.as_bytes())?;
+    let packed = fresh(release.work.join("packed"))?;
     let mut pack = tools.command("wheel");
-    pack.arg("pack")
-        .arg(&unpacked)
-        .arg("--dest-dir")
-        .arg(&release.out);
+    pack.arg("pack").arg(&unpacked);
+    pack.arg("--dest-dir").arg(&packed);
     pack.env("SOURCE_DATE_EPOCH", &release.epoch);
     run(pack)?;
-    let name = wheel.file_name().expect("a wheel has a name");
-    Ok(release.out.join(name))
+    // Its tags may stand in another order than maturin's.
+    let made = only_file(&packed)?;
+    let to = release
+        .out
+        .join(made.file_name().expect("a wheel has a name"));
+    std::fs::copy(&made, &to).map_err(|e| format!("{}: {e}", to.display()))?;
+    Ok(to)
 }
 
 fn only_file(folder: &Path) -> Result<PathBuf> {
