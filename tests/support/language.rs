@@ -1,7 +1,7 @@
 //! Models that use, together, every distribution and every function of the language, with data.
 
 use super::{joint, special};
-use fitzroy::data::Dataset;
+use fitzroy::data::{Dataset, Values};
 use fitzroy::model::joint::Joint;
 
 /// Numbers that parameters of distributions are: a place, two positive numbers and a share.
@@ -392,6 +392,26 @@ fn of_counts(family: &str) -> &'static str {
         _ if family.starts_with("Geometric") => "from_one",
         _ => "count",
     }
+}
+
+/// Each distribution of numbers with arguments from [`HEAD`], and numbers that it may give.
+pub(crate) fn families() -> Vec<(&'static str, Vec<f64>)> {
+    let known = data();
+    let numbers = |array: &str| match &known.get(array).expect("an array").values {
+        Values::Real(numbers) => numbers.clone(),
+        Values::Text(_) => panic!("`{array}` holds numbers"),
+    };
+    let of = |families: &[&'static str], array: fn(&str) -> &'static str| {
+        let one = |&family: &&'static str| (family, numbers(array(family)));
+        families.iter().map(one).collect::<Vec<_>>()
+    };
+    [
+        of(&REALS, |_| "real"),
+        of(&POSITIVE, |_| "positive"),
+        of(&SHARES, |_| "share"),
+        of(&COUNTS, of_counts),
+    ]
+    .concat()
 }
 
 /// Name, text and data of each model.

@@ -233,12 +233,28 @@ impl<'g> Expr<'g> {
         Ok(scope.expr(scope.with(|g| g.binary(op, a, b))?))
     }
 
-    #[track_caller]
+    /// As [`Expr::try_binary`]; where neither has all dims of the other, each element of one meets each of
+    /// the other. Formulas of distributions are written so: `Gamma(a[g], b[h])` of a variable over `[g, h]`.
     fn binary(self, op: Binary, other: Self) -> Self {
-        match self.try_binary(op, other) {
-            Ok(out) => out,
-            Err(error) => panic!("{error}; combine dims by lookups first"),
+        let out = self.try_binary(op, other).or_else(|_| {
+            let [a, b] = Self::together([self, other]);
+            a.try_binary(op, b)
+        });
+        out.expect("arguments over the same dims combine")
+    }
+
+    /// Each of `values` repeated to the dims of all.
+    fn together<const N: usize>(values: [Self; N]) -> [Self; N] {
+        let Some(scope) = values.iter().find_map(|v| v.scope()) else {
+            return values;
+        };
+        let mut all: Vec<DimId> = Vec::new();
+        for dim in values.iter().flat_map(|v| v.dims()) {
+            if !all.contains(&dim) {
+                all.push(dim);
+            }
         }
+        values.map(|v| v.broadcast(scope, &all))
     }
 
     /// `yes` where this is not 0, else `no`.
@@ -357,11 +373,11 @@ impl<'g> Real for Expr<'g> {
     functions_of_two!(
         powf Pow, min Min, max Max, log_add_exp LogAddExp, lt Lt, le Le, equals Eq
     );
-    #[track_caller]
     fn select(self, yes: Self, no: Self) -> Self {
-        match self.try_select(yes, no) {
-            Ok(out) => out,
-            Err(error) => panic!("{error}; combine dims by lookups first"),
-        }
+        let out = self.try_select(yes, no).or_else(|_| {
+            let [c, a, b] = Self::together([self, yes, no]);
+            c.try_select(a, b)
+        });
+        out.expect("arguments over the same dims combine")
     }
 }

@@ -151,8 +151,8 @@ impl<'g> Build<'_, 'g> {
         }
     }
 
-    /// `values` repeated to the dims of all of them, where each of their expressions names its dims and
-    /// they do not combine otherwise.
+    /// `values` repeated to the dims of all of them, where they do not combine otherwise and it is said which
+    /// axis is which: one of them has all dims, or each of their expressions names its own.
     pub(super) fn spread_to_all(&mut self, values: &mut [Value<'g>], from: &[&Expr]) {
         let mut all: Vec<DimId> = Vec::new();
         for value in values.iter() {
@@ -163,8 +163,11 @@ impl<'g> Build<'_, 'g> {
                     .collect::<Vec<_>>(),
             );
         }
-        let widest = values.iter().map(|v| v.dims().len()).max();
-        if widest == Some(all.len()) || !from.iter().all(|e| self.names_dims(e)) {
+        let has = |a: &Value<'g>, b: &Value<'g>| b.dims().iter().all(|d| a.dims().contains(d));
+        let combine = |a: &Value<'g>| values.iter().all(|b| has(a, b) || has(b, a));
+        let one_has_all = values.iter().any(|v| v.dims().len() == all.len());
+        let said = one_has_all || from.iter().all(|e| self.names_dims(e));
+        if !said || values.iter().all(combine) {
             return;
         }
         for value in values {
