@@ -134,8 +134,9 @@ fn chosen(n: usize, good: impl Fn(usize) -> bool) -> Vec<usize> {
     if n <= PANELS {
         return (0..n).collect();
     }
-    let mut out: Vec<usize> = (0..n).filter(|&k| !good(k)).take(TROUBLED).collect();
     let others: Vec<usize> = (0..n).filter(|&k| good(k)).collect();
+    let troubled = TROUBLED.max(PANELS.saturating_sub(others.len()));
+    let mut out: Vec<usize> = (0..n).filter(|&k| !good(k)).take(troubled).collect();
     let wanted = (PANELS - out.len()).min(others.len());
     out.extend((0..wanted).map(|i| others[i * (others.len() - 1) / (wanted - 1).max(1)]));
     out.sort_unstable();
@@ -341,4 +342,24 @@ pub fn many_page(many: &Many, command: &str) -> Page {
     }
     page.sections.push(Section::new("Model", text).folded());
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_are_filled_whatever_went_well() {
+        assert_eq!(chosen(10, |_| true), (0..10).collect::<Vec<_>>());
+        for n_bad in [0, 1, 5, 60, 95, 100] {
+            let all = chosen(100, |k| k >= n_bad);
+            assert_eq!(all.len(), PANELS, "{n_bad} bad ones");
+            assert!(all.is_sorted());
+            let bad = all.iter().filter(|k| **k < n_bad).count();
+            assert_eq!(
+                bad,
+                n_bad.min(TROUBLED.max(PANELS.saturating_sub(100 - n_bad)))
+            );
+        }
+    }
 }

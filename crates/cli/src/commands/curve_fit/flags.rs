@@ -35,6 +35,9 @@ use std::sync::Arc;
     fitzroy curve-fit --model 'a*exp(-b*t)+c[set]' --data-set left=l.csv --data-set right=r.csv\n  \
     fitzroy curve-fit --model 'a*exp(-b*t)+c' big.parquet --y counts --memory-limit 2GB --out big\n  \
     fitzroy curve-fit --model 'a*t+b' line.csv --y y --posterior --prior 'a ~ Normal(2, 1)'\n  \
+    fitzroy curve-fit --model 'a*sin(w*x+k*x^2+p)' chirp.csv --global --bound w=0:12\n  \
+    fitzroy curve-fit --model 'a*exp(-b*t)' decay.csv --x 't=time (s)' --axes log-y --plot decay.png\n  \
+    fitzroy curve-fit --model 'a*t+b' line.csv --sigma-matrix covariance.npy --constraint 'a^2+b^2=1'\n  \
     fitzroy curve-fit --workflow fit.yaml --json\n\n\
     Names in the model that are columns are predictors; all others are parameters.")]
 pub(crate) struct CurveFitArgs {
