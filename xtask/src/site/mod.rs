@@ -59,37 +59,51 @@ fn written(root: &Path) -> Result<(PathBuf, usize, Vec<String>), String> {
     if out.exists() {
         fs::remove_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
     }
-    let pages = pages(root)?;
-    let contents = contents(&pages);
+    let (pages, n_listed) = pages(root)?;
+    let contents = contents(&pages[..n_listed]);
     for page in &pages {
         put(&out.join(page.target()), page.html(&contents).as_bytes())?;
-        for file in page.files() {
-            copy(&root.join(&file), &out.join(&file))?;
+        for file in page.files().iter().filter(|file| !file.ends_with(".md")) {
+            copy(&root.join(file), &out.join(file))?;
         }
     }
     put(&out.join("site.css"), STYLE.as_bytes())?;
     api(root, &target)?;
     copy(&target.join("doc"), &out.join("api"))?;
+    put(&out.join("api/index.html"), crates().as_bytes())?;
     let dead = links::dead(&out)?;
     Ok((out, pages.len(), dead))
 }
 
-/// Every page, those of the top first.
-fn pages(root: &Path) -> Result<Vec<Page>, String> {
+/// Every page: those that are listed, then others that these lead to. Gives the number of the former, too.
+fn pages(root: &Path) -> Result<(Vec<Page>, usize), String> {
     let docs = fs::read_dir(root.join("docs")).map_err(|e| format!("docs: {e}"))?;
     let names = docs.flatten().map(|entry| entry.file_name());
-    let mut names: Vec<String> = names
+    let mut docs: Vec<String> = names
         .map(|name| format!("docs/{}", name.to_string_lossy()))
         .filter(|name| name.ends_with(".md"))
         .collect();
-    names.sort();
-    let all = PAGES.iter().map(|name| name.to_string()).chain(names);
-    all.map(|name| {
-        let path = root.join(&name);
+    docs.sort();
+    let mut names: Vec<String> = PAGES.iter().map(|name| name.to_string()).collect();
+    names.extend(docs);
+    let n_listed = names.len();
+    let mut pages: Vec<Page> = Vec::new();
+    while let Some(name) = names.get(pages.len()) {
+        let path = root.join(name);
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(Page::new(root, name, text))
-    })
-    .collect()
+        let page = Page::new(root, name.clone(), text);
+        for more in page
+            .files()
+            .into_iter()
+            .filter(|file| file.ends_with(".md"))
+        {
+            if !names.contains(&more) {
+                names.push(more);
+            }
+        }
+        pages.push(page);
+    }
+    Ok((pages, n_listed))
 }
 
 /// The list of pages that stands beside each of them: title and target.
@@ -100,8 +114,21 @@ fn contents(pages: &[Page]) -> Vec<(String, String)> {
     // What people read comes before what is about the project.
     all.rotate_left(PAGES.len() - 1);
     all.insert(0, start);
-    all.push(("API".into(), "api/fitzroy/index.html".into()));
+    all.push(("API".into(), "api/index.html".into()));
     all
+}
+
+/// The page that leads to the crates.
+fn crates() -> String {
+    let item = |name: &str| {
+        let folder = name.replace('-', "_");
+        format!("<li><a href=\"{folder}/index.html\">{name}</a></li>\n")
+    };
+    let items: String = CRATES.iter().map(|name| item(name)).collect();
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Fitzroy: API</title>\n\
+         <link rel=\"stylesheet\" href=\"../site.css\">\n<main>\n<h1>API</h1>\n<ul>\n{items}</ul>\n</main>\n"
+    )
 }
 
 /// The pages of rustdoc.
@@ -111,8 +138,7 @@ fn api(root: &Path, target: &Path) -> Result<(), String> {
         fs::remove_dir_all(&old).map_err(|e| format!("{}: {e}", old.display()))?;
     }
     let mut doc = Command::new("cargo");
-    doc.args(["doc", "--no-deps", "--lib", "--release"])
-        .current_dir(root);
+    doc.args(["doc", "--no-deps", "--lib"]).current_dir(root);
     for name in CRATES {
         doc.args(["-p", name]);
     }

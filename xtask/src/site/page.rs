@@ -30,7 +30,7 @@ impl Page {
         heading.unwrap_or(&self.source)
     }
 
-    /// Files of the repository that it links to and that are no pages.
+    /// Files and folders of the repository that it links to.
     pub(super) fn files(&self) -> Vec<String> {
         let links = Parser::new_ext(&self.text, options()).filter_map(|event| match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -38,7 +38,7 @@ impl Page {
             }
             _ => None,
         });
-        links.filter(|path| !path.ends_with(".md")).collect()
+        links.collect()
     }
 
     /// The path from the root that a link leads to; none if it leads elsewhere.
