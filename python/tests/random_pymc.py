@@ -129,6 +129,48 @@ def _variable(d: Draft, positive_one: bool, dims: Dims) -> Node:
     return Node(getattr(pm, kind)(name, **arguments, **where), dims)
 
 
+def _whole(d: Draft) -> tuple[Node, bool]:
+    """A variable whose elements belong together, and whether they are positive."""
+    kind = d.pick(["Dirichlet", "ZeroSumNormal", "GaussianRandomWalk", "AR", "MvNormal", "LKJ", "Ordered"])
+    dim = d.pick(["g", "h"])
+    n, name = d.sizes[dim], d.name("w")
+    if kind == "Dirichlet":
+        return Node(pm.Dirichlet(name, np.round(d.rng.uniform(1, 4, n), 2), dims=dim), (dim,)), True
+    if kind == "ZeroSumNormal":
+        return Node(pm.ZeroSumNormal(name, _number(d, 0.5, 2), dims=("k", dim)), ("k", dim)), False
+    if kind == "GaussianRandomWalk":
+        start = pm.Normal.dist(0.0, 1.0)
+        walk = pm.GaussianRandomWalk(
+            name, _number(d, -1, 1), _scale(d, ()), init_dist=start, dims=dim
+        )
+        return Node(walk, (dim,)), False
+    if kind == "AR":
+        start = pm.Normal.dist(0.0, 1.0)
+        return Node(pm.AR(name, 0.6, 0.8, init_dist=start, dims=dim), (dim,)), False
+    if kind == "MvNormal":
+        factor = np.tril(np.round(d.rng.normal(size=(n, n)) * 0.3, 2)) + np.eye(n)
+        mean = pt.broadcast_to(real(d, (dim,), 1), (n,))
+        return Node(pm.MvNormal(name, mean, chol=factor, dims=dim), (dim,)), False
+    if kind == "LKJ":
+        sds = pm.HalfNormal.dist(1.0, shape=n)
+        factor, _, sigma = pm.LKJCholeskyCov(name, n=n, eta=2.0, sd_dist=sds)
+        return (Node(sigma, (dim,)), True) if d.chance(0.5) else (Node(factor, (dim, dim + "2")), False)
+    return (
+        Node(
+            pm.Normal(
+                name,
+                0.0,
+                2.0,
+                transform=pm.distributions.transforms.ordered,
+                initval=np.arange(float(n)),
+                dims=dim,
+            ),
+            (dim,),
+        ),
+        False,
+    )
+
+
 # Expressions.
 
 
@@ -374,7 +416,7 @@ LIKELIHOODS: list[tuple[Callable[..., Any], Callable[[Draft, Dims], Any]]] = [
 def random_model(seed: int) -> Any:
     """A model of one to three levels, of one or two likelihoods, with potentials and deterministics."""
     rng = np.random.default_rng(seed)
-    sizes = {"g": 3, "h": 4, "k": 2, "obs": 7}
+    sizes = {"g": 3, "h": 4, "k": 2, "obs": 7, "g2": 3, "h2": 4}
     d = Draft(rng, sizes)
     # Without this PyTensor keeps constants in float32, and PyMC computes with their rounded functions.
     with (
@@ -382,8 +424,11 @@ def random_model(seed: int) -> Any:
         pm.Model(coords={name: range(n) for name, n in sizes.items()}) as model,
     ):
         for _ in range(rng.integers(2, 6)):
-            which = d.chance(0.4)
-            node = _variable(d, which, d.dims())
+            if d.chance(0.2):
+                node, which = _whole(d)
+            else:
+                which = d.chance(0.4)
+                node = _variable(d, which, d.dims())
             (d.positive if which else d.real).append(node)
             if d.chance(0.3):
                 dims = d.dims()
