@@ -320,3 +320,32 @@ def test_the_text_can_be_read():
     assert "theta[school] ~ Normal(mu, tau)" in found.text
     assert set(found.data) == {"y", "c"}
     assert found.notes == [] and found.missing == []
+
+
+def test_log_likelihoods_of_a_model_with_starts():
+    # PyMC itself refuses these.
+    model = MODELS["limits_by_transforms"]()
+    asked = {"log_likelihood": True}
+    draws = fz.sample(
+        model, draws=20, tune=50, chains=2, random_seed=1, progressbar=False, idata_kwargs=asked
+    )
+    assert np.isfinite(draws.log_likelihood["y"]).all()
+    assert any(start is not None for start in model.rvs_to_initial_values.values())
+
+
+def test_draws_are_kept_where_pymc_gives_no_log_likelihood(monkeypatch):
+    def none(*_, **__):
+        raise NotImplementedError("none here")
+
+    monkeypatch.setattr(pm, "compute_log_likelihood", none)
+    with pytest.warns(ConversionWarning, match="no log likelihood: .*none here"):
+        draws = fz.sample(
+            MODELS["linear_regression"](),
+            draws=20,
+            tune=50,
+            chains=2,
+            random_seed=1,
+            progressbar=False,
+            idata_kwargs={"log_likelihood": True},
+        )
+    assert draws.posterior.sizes["draw"] == 20

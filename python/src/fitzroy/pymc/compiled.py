@@ -20,6 +20,7 @@ from ..progress import Progress
 from ..results import warn_of
 from .axes import Unconvertible
 from .result import dims_of, dressed
+from .starts import without_starts
 
 __all__ = ["Compiled", "compile_model"]
 
@@ -85,7 +86,9 @@ def compile_model(model: Any) -> Compiled:
     except ImportError as error:
         raise Unconvertible("the compiled gradient", "numba is not installed") from error
 
-    frozen = _frozen(model)
+    with without_starts(model):
+        # Data as constants.
+        frozen = freeze_dims_and_data(model)
     start = model.initial_point()
     # A frozen model has its variables in another order.
     values = [frozen.rvs_to_values[frozen[rv.name]] for rv in model.free_RVs]
@@ -123,17 +126,6 @@ def compile_model(model: Any) -> Compiled:
     )
     compiled._coords.update(coords)
     return Compiled(model, compiled, places, dict(zip(recorded, (o.dtype for o in outs))))
-
-
-def _frozen(model: Any) -> Any:
-    """The model with its data as constants, and without its starts, which PyMC leaves out or
-    refuses to copy."""
-    starts = dict(model.rvs_to_initial_values)
-    try:
-        model.rvs_to_initial_values.update(dict.fromkeys(starts))
-        return freeze_dims_and_data(model)
-    finally:
-        model.rvs_to_initial_values.update(starts)
 
 
 def _callable_from_c(numba: Any, density: Any, expand: Any, n: int, recorded: int) -> Any:

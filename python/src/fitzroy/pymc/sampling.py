@@ -19,7 +19,7 @@ from .check import Check, check
 from .convert import Conversion, convert
 from .discrete import is_discrete
 from .result import tree_of
-from .starts import starts
+from .starts import starts, without_starts
 
 __all__ = ["Converted", "ConversionWarning", "from_pymc", "sample"]
 
@@ -191,9 +191,18 @@ def sample(
         warnings.warn(message, ConversionWarning, stacklevel=2)
         drawn = compiled.sample(settings, initvals, var_names, progressbar)
     if (idata_kwargs or {}).get("log_likelihood"):
-        with model:
-            pm.compute_log_likelihood(drawn, progressbar=False)
+        _add_log_likelihood(model, drawn)
     return drawn
+
+
+def _add_log_likelihood(model: Any, drawn: Any) -> None:
+    """As `pm.compute_log_likelihood`; where PyMC cannot, the draws are there without it."""
+    try:
+        with model, without_starts(model):
+            pm.compute_log_likelihood(drawn, progressbar=False)
+    except Exception as why:
+        message = f"the draws have no log likelihood: PyMC gives none ({why})"
+        warnings.warn(message, ConversionWarning, stacklevel=3)
 
 
 def _compiled(model: Any, settings: dict[str, Any]) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,20 @@ from pymc.initial_point import make_initial_point_fn
 from ..data import numbers_of
 from .convert import Conversion
 
-__all__ = ["starts", "unpacked"]
+__all__ = ["starts", "unpacked", "without_starts"]
 
 Array = np.ndarray[Any, Any]
+
+
+@contextmanager
+def without_starts(model: Any) -> Iterator[None]:
+    """The model has no starts of its own for a while: PyMC leaves them out of copies, or refuses to copy."""
+    own = dict(model.rvs_to_initial_values)
+    try:
+        model.rvs_to_initial_values.update(dict.fromkeys(own))
+        yield
+    finally:
+        model.rvs_to_initial_values.update(own)
 
 
 def starts(model: Any, conversion: Conversion, initvals: Any) -> list[dict[str, Array]]:
