@@ -7,7 +7,7 @@ mod program;
 
 use fitzroy::draws::{Column, Trace, read_trace};
 use mutation::Numbers;
-use program::{SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run};
+use program::{SMALL_NETWORK, Said, Scratch, program, repository, run, weights_of_one_step};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -214,24 +214,7 @@ fn a_run_whose_files_are_cut_goes_on_to_the_same_draws_or_says_what_is_damaged()
 #[test]
 fn a_checkpoint_of_a_network_cut_anywhere_is_refused() {
     let scratch = Scratch::new("cut-network");
-    let synth = ["weather", "synth", "--out", "a.nc"];
-    scratch
-        .fitzroy(&[&synth[..], &SMALL_WEATHER].concat())
-        .ends_with(0);
-    let train = [
-        "weather",
-        "train",
-        "--data",
-        "a.nc",
-        "--out",
-        "w",
-        "--max-steps",
-        "1",
-    ];
-    let quiet = ["--no-progress"];
-    let said = scratch.fitzroy(&[&train[..], &SMALL_NETWORK, &quiet].concat());
-    assert!(said.code <= 1, "{}", said.err);
-    let path = scratch.0.join("w/best.safetensors");
+    let path = weights_of_one_step(&scratch, &SMALL_NETWORK);
     let bytes = fs::read(&path).expect("it was written");
     for cut in cuts(bytes.len(), 400, &mut Numbers(13)) {
         damage(&path, &bytes, cut);

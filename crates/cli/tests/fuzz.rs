@@ -17,7 +17,7 @@ use fitzroy_weather::data::Names;
 use fitzroy_weather::files::FieldFile;
 use fitzroy_weather::train::Checkpoint;
 use mutation::{Numbers, mutated};
-use program::{SMALL_WEATHER, Scratch, repository};
+use program::{Scratch, repository, weights_of_one_step};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -228,22 +228,6 @@ fn targets(scratch: &Scratch) -> Vec<Target> {
         seeds,
         read,
     };
-    let flags = [
-        &["weather", "synth", "--out", "a.nc"][..],
-        &SMALL_WEATHER[..],
-    ]
-    .concat();
-    scratch.fitzroy(&flags).ends_with(0);
-    let train = [
-        "weather",
-        "train",
-        "--data",
-        "a.nc",
-        "--out",
-        "w",
-        "--max-steps",
-        "1",
-    ];
     let small = [
         "--latent-size",
         "8",
@@ -251,11 +235,10 @@ fn targets(scratch: &Scratch) -> Vec<Target> {
         "1",
         "--mlp-num-hidden-layers",
         "1",
+        "--boundary-width",
+        "1",
     ];
-    let own = ["--boundary-width", "1", "--no-progress"];
-    let said = scratch.fitzroy(&[&train[..], &small, &own].concat());
-    assert!(said.code <= 1, "{}", said.err);
-    let best = fs::read(scratch.0.join("w/best.safetensors")).unwrap();
+    let best = fs::read(weights_of_one_step(scratch, &small)).unwrap();
     let weather = vec![fs::read(scratch.0.join("a.nc")).unwrap()];
     let decay = |i: i32| format!("{i} {:.5} 0.03\n", 2.0 * (-0.1 * f64::from(i)).exp() + 0.3);
     scratch.file("decay.txt", &(0..40).map(decay).collect::<String>());

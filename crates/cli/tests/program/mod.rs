@@ -167,6 +167,19 @@ pub const SMALL_NETWORK: [&str; 14] = [
     "30",
 ];
 
+/// The weights of a network after one step on twelve days of weather, which are in `a.nc`.
+pub fn weights_of_one_step(scratch: &Scratch, network: &[&str]) -> PathBuf {
+    let synth = ["weather", "synth", "--out", "a.nc"];
+    scratch
+        .fitzroy(&[&synth[..], &SMALL_WEATHER].concat())
+        .ends_with(0);
+    let train = ["weather", "train", "--data", "a.nc", "--out", "w"];
+    let once = ["--max-steps", "1", "--no-progress"];
+    let said = scratch.fitzroy(&[&train[..], &once, network].concat());
+    assert!(said.code <= 1, "{}", said.err);
+    scratch.0.join("w/best.safetensors")
+}
+
 /// A disk of so many KiB that a test mounted; unmounted when dropped.
 pub struct SmallDisk(PathBuf);
 
