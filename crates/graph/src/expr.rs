@@ -248,13 +248,19 @@ impl<'g> Expr<'g> {
         let Some(scope) = values.iter().find_map(|v| v.scope()) else {
             return values;
         };
+        let all = Self::dims_of_all(&values);
+        values.map(|v| v.broadcast(scope, &all))
+    }
+
+    /// The dims of all `values`, in the order in which they are met.
+    pub fn dims_of_all(values: &[Self]) -> Vec<DimId> {
         let mut all: Vec<DimId> = Vec::new();
         for dim in values.iter().flat_map(|v| v.dims()) {
             if !all.contains(&dim) {
                 all.push(dim);
             }
         }
-        values.map(|v| v.broadcast(scope, &all))
+        all
     }
 
     /// `yes` where this is not 0, else `no`.

@@ -154,15 +154,7 @@ impl<'g> Build<'_, 'g> {
     /// `values` repeated to the dims of all of them, where they do not combine otherwise and it is said which
     /// axis is which: one of them has all dims, or each of their expressions names its own.
     pub(super) fn spread_to_all(&mut self, values: &mut [Value<'g>], from: &[&Expr]) {
-        let mut all: Vec<DimId> = Vec::new();
-        for value in values.iter() {
-            let dims = value.dims();
-            all.extend(
-                dims.into_iter()
-                    .filter(|d| !all.contains(d))
-                    .collect::<Vec<_>>(),
-            );
-        }
+        let all = Value::dims_of_all(values);
         let has = |a: &Value<'g>, b: &Value<'g>| b.dims().iter().all(|d| a.dims().contains(d));
         let combine = |a: &Value<'g>| values.iter().all(|b| has(a, b) || has(b, a));
         let one_has_all = values.iter().any(|v| v.dims().len() == all.len());

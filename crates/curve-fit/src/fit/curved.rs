@@ -1,11 +1,10 @@
 //! Constraints that are not linear: by multipliers and a penalty (the augmented Lagrangian of Hestenes and of Powell
 //! 1969), which damped steps minimise as they do least squares.
 
-use super::conclude::value_of;
 use super::estimate::{CovarianceStatus, Estimate};
+use super::finished::settle;
 use super::options::Options;
 use super::plan::Plan;
-use super::predict::quantile;
 use super::problem::Problem;
 use crate::formula::{Formula, Loss, tie_value};
 use crate::method::dense::inverse;
@@ -267,21 +266,7 @@ fn finished(plan: &Plan, before: Estimate, found: Held, evaluations: usize) -> R
         Some(v) => v.iter().map(|v| v * s2).collect(),
         None => vec![f64::NAN; p * p],
     };
-    let t = quantile(&e);
-    for (k, fitted) in e.parameters.iter_mut().enumerate() {
-        let (value, se, _) = value_of(plan, k, &theta, &e.pcov)?;
-        (fitted.value, fitted.se) = (value, se);
-        (fitted.ci_lower, fitted.ci_upper) = (value - t * se, value + t * se);
-        let free = plan.free.iter().position(|&f| f == k);
-        fitted.at_bound = free.is_some_and(|at| at_bound[at]);
-        if fitted.at_bound {
-            e.findings.push(format!(
-                "`{}` ended at its bound {value} and has no standard error",
-                fitted.name
-            ));
-        }
-    }
-    e.popt = theta;
+    settle(plan, theta, &at_bound, &mut e)?;
     Ok(e)
 }
 

@@ -56,7 +56,24 @@ pub(super) fn finished(
     if let Some(rank) = &solved.rank {
         (e.rank, e.condition) = (rank.rank, rank.condition);
     }
-    let t = quantile(&e);
+    settle(plan, theta, &at_bound, &mut e)?;
+    if !e.status.converged() && e.status != Status::Interrupted {
+        e.findings.push(format!(
+            "the fit by {what} did not converge; give starting values (⟨p0⟩) or bounds"
+        ));
+    }
+    Ok(e)
+}
+
+/// Puts the values at `theta` into `e`, with errors and intervals by its covariance, and tells which ended at
+/// their bounds.
+pub(super) fn settle(
+    plan: &Plan,
+    theta: Vec<f64>,
+    at_bound: &[bool],
+    e: &mut Estimate,
+) -> Result<()> {
+    let t = quantile(e);
     for (k, fitted) in e.parameters.iter_mut().enumerate() {
         let (value, se, _) = value_of(plan, k, &theta, &e.pcov)?;
         (fitted.value, fitted.se) = (value, se);
@@ -70,11 +87,6 @@ pub(super) fn finished(
             ));
         }
     }
-    if !e.status.converged() && e.status != Status::Interrupted {
-        e.findings.push(format!(
-            "the fit by {what} did not converge; give starting values (⟨p0⟩) or bounds"
-        ));
-    }
     e.popt = theta;
-    Ok(e)
+    Ok(())
 }
