@@ -8,6 +8,7 @@ use fitzroy::data::Dataset;
 use fitzroy::model::Model;
 use fitzroy::model::joint::{Coordinates, Joint};
 use fitzroy::rng::{Purpose, Rng};
+use support::kernels::{Case, assert_same_bits};
 use support::{Density, everywhere, joint, near};
 
 const TRIALS: u32 = 200;
@@ -221,6 +222,38 @@ fn look_ups_and_joins_are_those_of_loops() {
             );
         }
     }
+}
+
+/// Catches: a kernel that reads past the rows of a look-up, or leaves out elements that no row looks at.
+#[test]
+fn kernels_of_look_ups_and_joins_have_the_bits_of_the_cpu() {
+    let kernel = |seed| Case::centred(format!("seed {seed}"), &joint(TEXT, &Trial::new(seed).data));
+    assert_same_bits(&(0..20).map(kernel).collect::<Vec<_>>(), true);
+}
+
+/// Look-ups of the first elements, the last, some alone, none of the first, each with rows of its own number.
+#[test]
+fn kernels_add_up_the_slopes_of_the_elements_that_rows_look_at_alone() {
+    let places: [&[usize]; 9] = [
+        &[0, 1, 2],
+        &[0],
+        &[4],
+        &[2, 3, 4],
+        &[0, 0, 1, 1],
+        &[0, 1, 2, 0, 1, 2],
+        &[0, 1, 2, 3, 4, 0, 1],
+        &[1, 1, 3],
+        &[4, 0, 2],
+    ];
+    let kernel = |places: &[usize]| {
+        let mut data = Dataset::new();
+        let places: Vec<f64> = places.iter().map(|&p| p as f64).collect();
+        data.insert_real("at", &[places.len()], places.clone());
+        let text = "dim k = 5\ndata at[n] in k\na[k] ~ Normal(0, 1)\nb[k] ~ Normal(0, 1)\n\
+                    target += -sum((a[at] - exp(b[at]))^2) + sum(a * cos(b))\n";
+        Case::centred(format!("{places:?}"), &joint(text, &data))
+    };
+    assert_same_bits(&places.map(kernel), true);
 }
 
 fn error(text: &str, data: &[(&str, &[usize], &[f64])]) -> String {

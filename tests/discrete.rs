@@ -13,6 +13,7 @@ use fitzroy::model::joint::{Coordinates, Graphs, TermKind};
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy::run::{Caller, Outcome, Settings, bind, run};
 use std::f64::consts::PI;
+use support::kernels::{Case as Kernel, assert_same_bits};
 use support::{Density, everywhere, joint};
 
 fn normal(x: f64, m: f64, s: f64) -> f64 {
@@ -682,6 +683,16 @@ fn densities_are_those_of_sums_over_all_combinations() {
             check_slopes(&what, &point, &gradient, &|u| by_hand.density(u));
         }
     }
+}
+
+#[test]
+fn kernels_of_models_with_discrete_parameters_have_the_bits_of_the_cpu() {
+    let mut rng = Rng::new(31, 0, 0, 2, Purpose::Test);
+    let kernel = |case: &Case| {
+        let joint = joint(&model_of(case), &Trial::new(&mut rng).data);
+        Kernel::centred(case.name.into(), &joint)
+    };
+    assert_same_bits(&CASES.iter().map(kernel).collect::<Vec<_>>(), false);
 }
 
 /// Draws of all discrete parameters at `position`, in the order of the model's statements.

@@ -9,10 +9,13 @@ use fitzroy::model::joint::Joint;
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::lanes::Level;
 use std::cell::Cell;
+use support::kernels::{Case as Kernel, assert_same_bits};
 use support::{Density, joint, near};
 
 /// Models made by chance; each has its number as seed.
 const MODELS: u32 = 300;
+/// The first of them, whose kernels are compiled and run.
+const KERNELS: u32 = 40;
 
 /// Dims are named by numbers: 0 rows, 1 groups, 2 items, and 3, 4, 5 the same less their first.
 const DIMS: [&str; 3] = ["obs", "groups", "items"];
@@ -644,6 +647,20 @@ fn check(seed: u32) {
 #[test]
 fn expressions_made_by_chance_have_the_values_and_slopes_they_should() {
     (0..MODELS).for_each(check);
+}
+
+/// Catches: memory of a kernel that is read where nothing was written, sums of groups without rows, places that
+/// are written in another order than on the CPU.
+#[test]
+fn kernels_of_expressions_made_by_chance_have_the_bits_of_the_cpu() {
+    let kernel = |seed: u32| {
+        let case = case(seed).0;
+        Kernel::centred(
+            format!("expression {seed}\n{}", case.text),
+            &joint(&case.text, &case.dataset),
+        )
+    };
+    assert_same_bits(&(0..KERNELS).map(kernel).collect::<Vec<_>>(), false);
 }
 
 /// Found by chance: a whole-array operation that reads a constant repeated over its dims.

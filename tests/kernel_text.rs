@@ -5,66 +5,9 @@
 
 mod support;
 
-use fitzroy::model::joint::{Coordinates, Graphs, Joint};
-use fitzroy_device::cpu::Function;
-use fitzroy_device::gpu::host::HostLibrary;
-use fitzroy_device::gpu::text::{Source, emit};
-use fitzroy_graph::{NodeId, Op};
-use support::{EXAMPLES, has_compiler};
-
-/// A density: its graphs, its text, and what the CPU engine says of it.
-struct Case {
-    name: String,
-    graphs: Graphs,
-    source: Source,
-    slopes: Vec<(usize, NodeId)>,
-}
-
-impl Case {
-    fn new(name: String, joint: &Joint, coordinates: &[Coordinates]) -> Case {
-        let graphs = joint.graphs(coordinates);
-        let slopes: Vec<(usize, NodeId)> = graphs
-            .gradient
-            .iter()
-            .map(|p| match graphs.graph.node(p.param).op {
-                Op::Param { offset } => (offset, p.adjoint),
-                _ => panic!("a gradient is with respect to a parameter"),
-            })
-            .collect();
-        let source = emit(
-            &graphs.graph,
-            &graphs.bindings,
-            graphs.density,
-            &slopes,
-            joint.n_params(),
-        )
-        .unwrap();
-        Case {
-            name,
-            graphs,
-            source,
-            slopes,
-        }
-    }
-
-    /// Value and gradient by the CPU engine.
-    fn expected(&self, q: &[f64]) -> Vec<f64> {
-        let mut outputs = vec![self.graphs.density];
-        outputs.extend(self.slopes.iter().map(|s| s.1));
-        let graphs = &self.graphs;
-        let function = Function::compile(&graphs.graph, &graphs.bindings, &outputs).unwrap();
-        let mut workspace = function.workspace();
-        function.run(&mut workspace, q);
-        let mut out = vec![0.0; 1 + q.len()];
-        out[0] = function.output(&workspace, 0)[0];
-        for (k, (offset, _)) in self.slopes.iter().enumerate() {
-            let part = function.output(&workspace, k + 1);
-            let to = &mut out[1 + offset..];
-            to.iter_mut().zip(part).for_each(|(t, p)| *t += p);
-        }
-        out
-    }
-}
+use fitzroy::model::joint::Coordinates;
+use support::EXAMPLES;
+use support::kernels::{Case, assert_same_bits};
 
 /// All examples in three choices of coordinates.
 fn cases() -> Vec<Case> {
@@ -100,9 +43,6 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn texts_give_the_bits_of_the_engine_with_one_thread_and_with_many() {
-    if !has_compiler() {
-        return;
-    }
     assert_same_bits(&cases(), false);
 }
 
@@ -110,12 +50,8 @@ fn texts_give_the_bits_of_the_engine_with_one_thread_and_with_many() {
 /// densities are numbers at the points that are tried.
 #[test]
 fn texts_of_all_distributions_and_functions_give_the_bits_of_the_engine() {
-    if !has_compiler() {
-        return;
-    }
     let models = support::language::joints().into_iter();
-    let centred = |joint: &Joint| vec![Coordinates::Centred; joint.plates().len()];
-    let cases = models.map(|(name, joint)| Case::new(name.into(), &joint, &centred(&joint)));
+    let cases = models.map(|(name, joint)| Case::centred(name.into(), &joint));
     assert_same_bits(&cases.collect::<Vec<Case>>(), true);
 }
 
@@ -133,41 +69,5 @@ fn no_distribution_and_no_function_is_left_out() {
             .collect();
         let whole = |at: &usize| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         assert!(starts.iter().any(whole), "{name}");
-    }
-}
-
-/// With one thread and with many; `finite` asks for values that are numbers.
-fn assert_same_bits(cases: &[Case], finite: bool) {
-    let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
-    let mut library = HostLibrary::densities(&sources).unwrap();
-    for (k, case) in cases.iter().enumerate() {
-        for point in 0..3 {
-            let q: Vec<f64> = (0..case.source.dim)
-                .map(|i| 0.9 * ((i * 37 + point * 11) % 19) as f64 / 19.0 - 0.4)
-                .collect();
-            let expected = case.expected(&q);
-            let number = expected.iter().position(|x| !x.is_finite());
-            assert!(
-                !finite || number.is_none(),
-                "{}, number {number:?}",
-                case.name
-            );
-            for threads in [1, 32, 128] {
-                let (values, gradient) = library
-                    .value_and_gradient(k, &case.source, &q, threads, point as u32)
-                    .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-                let first = values[0].to_bits();
-                assert!(values.iter().all(|v| v.to_bits() == first), "{}", case.name);
-                let got: Vec<f64> = values[..1].iter().chain(&gradient).copied().collect();
-                for (i, (a, b)) in got.iter().zip(&expected).enumerate() {
-                    let same = a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-                    assert!(
-                        same,
-                        "{}, {threads} threads, number {i}: {a:e}, the engine gives {b:e}",
-                        case.name
-                    );
-                }
-            }
-        }
     }
 }

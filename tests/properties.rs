@@ -8,6 +8,7 @@ use fitzroy::data::Dataset;
 use fitzroy::model::joint::{Chosen, Coordinates, Joint};
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::lanes::Level;
+use support::kernels::{Case as Kernel, assert_same_bits};
 use support::{Density, EXAMPLES, everywhere, example_joint, joint, near, signed};
 
 /// Models made by chance; each has its number as seed.
@@ -287,6 +288,21 @@ fn the_device_agrees_with_the_reference_on_models_made_by_chance() {
         let what = format!("model {seed}\n{}\nsigned", case.centred);
         agrees_in(&joint, &signed(&joint), &x, &what);
     }
+}
+
+#[test]
+fn kernels_of_models_made_by_chance_have_the_bits_of_the_cpu() {
+    let kernel = |seed| {
+        let (case, mut chance) = (case(seed), Chance::new(2000 + seed));
+        let joint = joint(&case.centred, &case.data);
+        let coordinates = partial(&joint, &mut chance);
+        Kernel::new(
+            format!("model {seed}\n{}", case.centred),
+            &joint,
+            &coordinates,
+        )
+    };
+    assert_same_bits(&(0..30).map(kernel).collect::<Vec<_>>(), false);
 }
 
 #[test]

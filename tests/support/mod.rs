@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr)] // a skipped test says so
 
 pub(crate) mod draws;
+pub(crate) mod kernels;
 pub(crate) mod language;
 pub(crate) mod rewritten;
 mod special;

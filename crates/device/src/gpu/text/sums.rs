@@ -452,7 +452,14 @@ impl Writer<'_> {
             return self.long_runs(plan.total, len, [first, end], &x, most);
         }
         let (sum, body) = if own {
-            (String::new(), format!("0.0{} + {x}", self.real.suffix()))
+            let zero = format!("0.0{}", self.real.suffix());
+            let of_row = format!("{zero} + {x}");
+            // Groups past the last row are empty.
+            let body = match n < len {
+                true => format!("g < {n} ? {of_row} : {zero}"),
+                false => of_row,
+            };
+            (String::new(), body)
         } else {
             let head = format!("for (int j = {first}; j < {end}; j += {step})");
             (self.sum_of(&head, &x, "0.0", most), "s".to_string())

@@ -1,0 +1,114 @@
+//! Kernel texts, compiled as C++ and run here, against the CPU engine, bit for bit.
+
+use super::has_compiler;
+use fitzroy::model::joint::{Coordinates, Graphs, Joint};
+use fitzroy_device::cpu::Function;
+use fitzroy_device::gpu::host::HostLibrary;
+use fitzroy_device::gpu::text::{Source, emit};
+use fitzroy_graph::{NodeId, Op};
+
+/// A density: its graphs, its text, and what the CPU engine says of it.
+pub(crate) struct Case {
+    name: String,
+    graphs: Graphs,
+    pub(crate) source: Source,
+    slopes: Vec<(usize, NodeId)>,
+}
+
+impl Case {
+    /// A model with all its effects centred.
+    pub(crate) fn centred(name: String, joint: &Joint) -> Case {
+        Case::new(
+            name,
+            joint,
+            &vec![Coordinates::Centred; joint.plates().len()],
+        )
+    }
+
+    pub(crate) fn new(name: String, joint: &Joint, coordinates: &[Coordinates]) -> Case {
+        let graphs = joint.graphs(coordinates);
+        let slopes: Vec<(usize, NodeId)> = graphs
+            .gradient
+            .iter()
+            .map(|p| match graphs.graph.node(p.param).op {
+                Op::Param { offset } => (offset, p.adjoint),
+                _ => panic!("a gradient is with respect to a parameter"),
+            })
+            .collect();
+        let source = emit(
+            &graphs.graph,
+            &graphs.bindings,
+            graphs.density,
+            &slopes,
+            joint.n_params(),
+        )
+        .unwrap();
+        Case {
+            name,
+            graphs,
+            source,
+            slopes,
+        }
+    }
+
+    /// Value and gradient by the CPU engine.
+    fn expected(&self, q: &[f64]) -> Vec<f64> {
+        let mut outputs = vec![self.graphs.density];
+        outputs.extend(self.slopes.iter().map(|s| s.1));
+        let graphs = &self.graphs;
+        let function = Function::compile(&graphs.graph, &graphs.bindings, &outputs).unwrap();
+        let mut workspace = function.workspace();
+        function.run(&mut workspace, q);
+        let mut out = vec![0.0; 1 + q.len()];
+        out[0] = function.output(&workspace, 0)[0];
+        for (k, (offset, _)) in self.slopes.iter().enumerate() {
+            let part = function.output(&workspace, k + 1);
+            let to = &mut out[1 + offset..];
+            to.iter_mut().zip(part).for_each(|(t, p)| *t += p);
+        }
+        out
+    }
+}
+
+/// With one thread and with many; `finite` asks for values that are numbers.
+pub(crate) fn assert_same_bits(cases: &[Case], finite: bool) {
+    if !has_compiler() {
+        return;
+    }
+    let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
+    let mut library = HostLibrary::densities(&sources).unwrap();
+    for (k, case) in cases.iter().enumerate() {
+        for point in 0..3 {
+            let q: Vec<f64> = (0..case.source.dim)
+                .map(|i| 0.9 * ((i * 37 + point * 11) % 19) as f64 / 19.0 - 0.4)
+                .collect();
+            let expected = case.expected(&q);
+            let number = expected.iter().position(|x| !x.is_finite());
+            assert!(
+                !finite || number.is_none(),
+                "{}, number {number:?}",
+                case.name
+            );
+            for threads in [1, 32, 128] {
+                let (values, gradient) = library
+                    .value_and_gradient(k, &case.source, &q, threads, point as u32)
+                    .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                let first = values[0].to_bits();
+                assert!(
+                    values.iter().all(|v| v.to_bits() == first),
+                    "{}, {threads} threads: {values:?}",
+                    case.name
+                );
+                let got: Vec<f64> = values[..1].iter().chain(&gradient).copied().collect();
+                for (i, (a, b)) in got.iter().zip(&expected).enumerate() {
+                    let same = a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+                    assert!(
+                        same,
+                        "{}, {threads} threads, number {i}: {a:e}, the engine gives {b:e}",
+                        case.name
+                    );
+                }
+            }
+        }
+    }
+}
