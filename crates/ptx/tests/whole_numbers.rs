@@ -187,6 +187,40 @@ fn bits_are_moved_counted_and_chosen() {
 }
 
 #[test]
+fn products_of_the_parts_of_words_are_added_up() {
+    let words = ["b32", "b32", "b32"];
+    let three = whole(N, &[32, 32, 32], 12);
+    let byte = |x: u64, k: u64| (x >> (8 * k)) & 0xff;
+    let half = |x: u64, k: u64| (x >> (16 * k)) & 0xffff;
+    let signed = |x: u64, bits: u32| ((x << (64 - bits)) as i64) >> (64 - bits);
+    let low = |x: i64| x as u64 & 0xffff_ffff;
+    check(
+        "dp2a.lo.u32.u32 %d, %a, %b, %c;",
+        "b32",
+        &words,
+        &three,
+        |x| {
+            let sum = x[2] + half(x[0], 0) * byte(x[1], 0) + half(x[0], 1) * byte(x[1], 1);
+            sum & 0xffff_ffff
+        },
+    );
+    check(
+        "dp2a.hi.s32.u32 %d, %a, %b, %c;",
+        "b32",
+        &words,
+        &three,
+        |x| {
+            let term = |k| signed(half(x[0], k), 16) * byte(x[1], k + 2) as i64;
+            low(x[2] as i64 + term(0) + term(1))
+        },
+    );
+    check("dp4a.u32.s32 %d, %a, %b, %c;", "b32", &words, &three, |x| {
+        let term = |k| byte(x[0], k) as i64 * signed(byte(x[1], k), 8);
+        low(x[2] as i64 + (0..4).map(term).sum::<i64>())
+    });
+}
+
+#[test]
 fn fields_are_put_in_and_taken_out_bit_by_bit() {
     let operands = whole(N, &[32, 32, 6, 6], 12);
     check(

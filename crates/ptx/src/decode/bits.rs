@@ -39,6 +39,7 @@ pub(super) fn decode(m: &mut Modifiers, s: &Statement, names: &mut Names) -> Res
             let f = move |a: u32, b: u32, c: u32| by_table(a, b, c, table as u32);
             computed(to, three([a?, b?, c?], f))
         }
+        "dp2a" | "dp4a" => dot_product(m, s, names)?,
         "setp" => set_predicate(m, s, names)?,
         "selp" => {
             let kind = m.kind()?;
@@ -52,6 +53,40 @@ pub(super) fn decode(m: &mut Modifiers, s: &Statement, names: &mut Names) -> Res
         _ => return Ok(None),
     };
     Ok(Some(kind))
+}
+
+/// The sum of products of parts of two words, and of a third word: bytes with bytes, or the halves of the
+/// first with two bytes of the second.
+fn dot_product(m: &mut Modifiers, s: &Statement, names: &mut Names) -> Result<Kind> {
+    let n_parts = if m.name == "dp4a" { 4 } else { 2 };
+    // Bytes of the second word before those that are used.
+    let skipped = match n_parts {
+        4 => 0,
+        _ => {
+            let half = m.one_of(&[("lo", 0), ("hi", 2)]);
+            half.ok_or_else(|| m.refuse("which half?"))?
+        }
+    };
+    let signed = [m.kind()?, m.kind()?].map(|kind| kind.kind == 's');
+    let [d, a, b, c] = exactly(m, &s.operands)?;
+    let [a, b, c] = [a, b, c].map(|o| names.value(o, 32, s.line));
+    let to = names.result(d, 32, s.line)?;
+    let part = |word: u32, bits: u32, k: u32, is_signed: bool| {
+        let high = word << (32 - bits * (k + 1));
+        match is_signed {
+            true => high as i32 >> (32 - bits),
+            false => (high >> (32 - bits)) as i32,
+        }
+    };
+    // The last type is the second word's.
+    let f = move |a: u32, b: u32, c: u32| {
+        (0..n_parts).fold(c, |sum, k| {
+            let x = part(a, 32 / n_parts, k, signed[1]);
+            let y = part(b, 8, k + skipped, signed[0]);
+            sum.wrapping_add(x.wrapping_mul(y) as u32)
+        })
+    };
+    Ok(computed(to, three([a?, b?, c?], f)))
 }
 
 fn logic(m: &mut Modifiers, s: &Statement, names: &mut Names) -> Result<Kind> {
