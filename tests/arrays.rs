@@ -256,6 +256,15 @@ fn kernels_add_up_the_slopes_of_the_elements_that_rows_look_at_alone() {
     assert_same_bits(&places.map(kernel), true);
 }
 
+/// Catches: a quotient of what is stored by another thread, before that has been stored.
+#[test]
+fn kernels_divide_what_was_found_of_an_array_when_it_is_there() {
+    let text = "dim k = 5\na[k] ~ Normal(0, 1)\nlowest ~ Logistic(min(a), 1.08)\n\
+                b ~ Logistic(max(a), 1.08)\ntarget += -(max(a) - b) / 3 + cumsum(a, axis=k)[2] / 7\n";
+    let case = Case::centred("quotients".into(), &joint(text, &Dataset::new()));
+    assert_same_bits(&[case], true);
+}
+
 fn error(text: &str, data: &[(&str, &[usize], &[f64])]) -> String {
     let mut set = Dataset::new();
     for (name, shape, values) in data {

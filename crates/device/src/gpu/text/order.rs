@@ -146,10 +146,18 @@ pub(super) fn divisions_apart(text: &str) -> (String, String) {
     (out, rest)
 }
 
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}
+
 /// The words of a text that may be names of numbers.
 fn names(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-    words.filter(|w| is_name(w))
+    words(text).filter(|w| is_name(w))
+}
+
+/// Whether an expression reads what threads share.
+fn reads_memory(value: &str) -> bool {
+    words(value).any(|word| ["w", "v"].contains(&word))
 }
 
 /// Whether a line stands in no loop.
@@ -217,8 +225,7 @@ fn needed_for(lines: &[&str], x: &str, quotients: &HashSet<&str>) -> Option<Vec<
     let mut needed = Vec::new();
     let mut open = vec![x];
     while let Some(text) = open.pop() {
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        for name in words.filter(|w| is_name(w)) {
+        for name in names(text) {
             if quotients.contains(name) {
                 return None;
             }
@@ -226,6 +233,10 @@ fn needed_for(lines: &[&str], x: &str, quotients: &HashSet<&str>) -> Option<Vec<
             // What another step made is there already.
             let Some(at) = at else { continue };
             let (_, value) = definition_of(lines[at])?;
+            // What others have stored is there when all have met, which no name tells.
+            if reads_memory(value) {
+                return None;
+            }
             if !needed.contains(&at) {
                 needed.push(at);
                 open.push(value);
@@ -287,6 +298,9 @@ mod tests {
         assert_eq!(divisions + &rest, expected);
         let none = "    const double t2 = t1 / t0;\n";
         assert_eq!(divisions_apart(none), (String::new(), none.to_string()));
+        // What others store must be there before.
+        let shared = "    const double t2 = q[3] - w[0];\n    const double t3 = t2 / 20.0;\n";
+        assert_eq!(divisions_apart(shared), (String::new(), shared.to_string()));
     }
 
     #[test]
