@@ -45,7 +45,7 @@ def test_bands_are_those_of_the_delta_method():
     np.testing.assert_allclose(band.se, want, rtol=1e-10)
     np.testing.assert_allclose(band.value, decay(at, *found.popt))
     assert np.all(band.prediction_lower < band.lower)
-    called = fz.CurveFit(lambda x, a, b, c: decay(np.array(list(x)), a, b, c))
+    called = fz.CurveFit(lambda x, a, b, c: decay(np.array([v * a for v in x]) / a, a, b, c))
     with pytest.warns(fz.UntracedWarning):
         other = called.fit(X, Y, p0=[1.5, 1.0, 0.3])
     np.testing.assert_allclose(other.predict(at).se, want, rtol=1e-5)

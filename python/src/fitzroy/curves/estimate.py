@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import host
+from ..tracing import Untraceable
 from .function import Compiled
 from .solve import Found, Problem, called, quantile
 
@@ -122,8 +123,11 @@ class Estimate:
 
     def _slopes(self, x: Any) -> tuple[Array, Array]:
         if self._compile is not None:
-            value, partials = self._compile(x).pointwise(self.popt.tolist())
-            return value, partials
+            try:
+                value, partials = self._compile(x).pointwise(self.popt.tolist())
+                return value, partials
+            except Untraceable:  # at these points
+                pass
         if isinstance(x, (list, tuple)):
             x = np.asarray(x, dtype=float)
         value = np.asarray(host(called(self._f, x, self.popt)), dtype=float).reshape(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import host
-from ..tracing import Untraceable, needed_names, parameter_names
+from ..tracing import Untraceable, needed_names, parameter_names, point_axes
 from .estimate import Estimate
 from .function import Compiled, of_formula, of_function
 from .gaps import without_gaps
@@ -277,6 +278,7 @@ class Again:
         self.names = list(problem.names)
         self.held = dict(problem.options.get("fixed", []))
         self.bounds = (problem.lower, problem.upper)
+        self.axes = point_axes(problem.x, problem.y.size) if text is None else range(0)
 
     def __call__(self, x: Any) -> Compiled:
         if self.text is not None:
@@ -287,7 +289,8 @@ class Again:
         assert self.f is not None, "there is a text or a function"
         x = _array(x)
         theta = feasible(*self.bounds).tolist()
-        return of_function(self.f, x, x.shape[-1], self.names, theta)
+        n = math.prod(x.shape[axis] for axis in self.axes)
+        return of_function(self.f, x, n, self.names, theta)
 
 
 def _of_many(asked: _Asked, x: Any, n_fits: int, n: int) -> Compiled:
@@ -304,7 +307,7 @@ def _of_many(asked: _Asked, x: Any, n_fits: int, n: int) -> Compiled:
         theta = feasible(asked.lower, asked.upper) if asked.start is None else asked.start
         traced = of_function(asked.curve, one, n, names, theta.tolist())
         if each:
-            if len(traced.columns) != 1:
+            if len(traced.columns) != 1 or traced.of_this_x:
                 raise Untraceable("x with a row for each fit, and a function of other arrays")
             columns = {traced.columns[0][0]: np.ascontiguousarray(x).reshape(-1)}
         else:

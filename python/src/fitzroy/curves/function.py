@@ -44,7 +44,7 @@ def _remember(known: dict[Any, Any], key: Any, value: Any) -> None:
 class Compiled:
     """A formula over columns: what a fit needs."""
 
-    __slots__ = ("columns", "curve", "held", "parameters", "text", "unused")
+    __slots__ = ("columns", "curve", "held", "of_this_x", "parameters", "text", "unused")
 
     def __init__(
         self, text: str, columns: dict[str, np.ndarray[Any, Any]], parameters: Sequence[str]
@@ -55,6 +55,8 @@ class Compiled:
         self.parameters = list(parameters)
         #: Parameters that are not fitted, and their values.
         self.held: dict[str, float] = {}
+        #: Whether the formula holds at its columns alone, and at no other points.
+        self.of_this_x = False
         self.curve = compiled(text)
         known = set(self.curve.parameters(list(columns)))
         #: Places of parameters that the formula does not read.
@@ -63,7 +65,7 @@ class Compiled:
     def over(self, names: Sequence[str], parts: np.ndarray[Any, Any]) -> Compiled:
         """The same formula over other columns."""
         out = Compiled.__new__(Compiled)
-        out.text, out.curve, out.held = self.text, self.curve, {}
+        out.text, out.curve, out.held, out.of_this_x = self.text, self.curve, {}, False
         out.parameters, out.unused = self.parameters, self.unused
         out.columns = [
             (name, np.ascontiguousarray(part, dtype=float)) for name, part in zip(names, parts)
@@ -104,11 +106,12 @@ def of_function(
         out = Compiled(found.text, found.columns, found.parameters)
     except ValueError as error:
         raise Untraceable(str(error)) from error
+    out.of_this_x = found.of_this_x
     checked = (getattr(f, "__code__", None) or type(f), found.text)
-    if checked not in _checked:
+    if found.of_this_x or checked not in _checked:
         _check(f, x, out, found, theta)
         _remember(_checked, checked, None)
-    if key is not None and not found.closes_over_columns:
+    if key is not None and not found.of_this_x:
         _remember(_traced, key, (out, list(found.columns)))
     return out
 
@@ -123,31 +126,35 @@ def of_formula(text: str, columns: dict[str, np.ndarray[Any, Any]]) -> Compiled:
 def _check(
     f: Callable[..., Any], x: np.ndarray[Any, Any], made: Compiled, found: Trace, theta: Any
 ) -> None:
-    """Compares a trace with its function, at some points and, if they disagree, at all.
+    """Compares a trace with its function, at some points and, if they disagree, at all; for two
+    values of each parameter, since one of them may be a 0 or a 1 that hides what it stands for.
 
     A function that looks at the kind, the number or the order of its points may do other things
     with arrays than with the values that record a trace.
     """
     n = len(made.columns[0][1])
-    if n > CHECKED and not found.closes_over_columns and x.shape[-1] == n:
+    other = [1.0625 * p + 0.03125 for p in theta]
+    if n > CHECKED and not found.of_this_x and x.shape[-1] == n:
         some = np.linspace(0, n - 1, CHECKED).astype(int)
         part = Compiled(made.text, {k: v[some] for k, v in made.columns}, made.parameters)
-        if _agree(f, x[..., some], part, theta):
+        if all(_agree(f, x[..., some], part, at, at is theta) for at in (theta, other)):
             return
-    if not _agree(f, x, made, theta):
+    if not all(_agree(f, x, made, at, at is theta) for at in (theta, other)):
         raise Untraceable(
             "the function gives other values for arrays than its trace does: it looks at the kind, "
             "the number or the order of the points"
         )
 
 
-def _agree(f: Callable[..., Any], x: Any, made: Compiled, theta: Any) -> bool:
+def _agree(f: Callable[..., Any], x: Any, made: Compiled, theta: Any, allowed: bool) -> bool:
+    """Whether both have the same values; true where the function has none at parameters of which
+    nobody said that they are allowed."""
     with np.errstate(all="ignore"):
         try:
-            raw = np.asarray(f(x, *theta))
+            raw = np.asarray(f(x.copy(), *np.array(theta, dtype=float)))
             want = raw.astype(float).reshape(-1)
         except Exception:
-            return False
+            return not allowed
         got = made.pointwise(theta)[0]
         if want.size == 1:
             want = np.broadcast_to(want, got.shape)

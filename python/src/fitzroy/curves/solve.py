@@ -181,7 +181,12 @@ def whitened(problem: Problem) -> Callable[[np.ndarray[Any, Any]], np.ndarray[An
 
 
 def called(f: Callable[..., Any], x: Any, theta: np.ndarray[Any, Any]) -> Any:
-    """f(x, *theta); by JAX in float64, since differences of float32 are noise."""
+    """f(x, *theta); by JAX in float64, since differences of float32 are noise.
+
+    The function gets a copy of an array, which it may change.
+    """
+    if type(x) is np.ndarray:
+        x = x.copy()
     with in_float64():
         return f(x, *theta)
 

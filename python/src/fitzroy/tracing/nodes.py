@@ -36,6 +36,14 @@ class Node:
         self.depth = 0
         self.text = form
 
+    def same(self, other: Node) -> bool:
+        """Whether both are one expression."""
+        return self is other or (
+            self.form == other.form
+            and len(self.args) == len(other.args)
+            and all(a.same(b) for a, b in zip(self.args, other.args))
+        )
+
 
 class Recorded:
     """Anything that stands for a node."""
@@ -57,6 +65,8 @@ class Tape:
         self.operations: list[Node] = []
         self.columns: dict[str, np.ndarray[Any, Any]] = {}
         self._known: dict[int, str] = {}
+        #: The arrays of `_known`, whose ids stay theirs.
+        self._kept: list[object] = []
 
     def free_name(self, stem: str) -> str:
         """A name that nothing else has."""
@@ -75,9 +85,11 @@ class Tape:
     def column(self, values: np.ndarray[Any, Any]) -> Node:
         """An array with one element for each point."""
         name = self._known.get(id(values))
-        if name is None:
+        # The function may have changed it in the meantime.
+        if name is None or not np.array_equal(self.columns[name], values, equal_nan=True):
             name = self._known[id(values)] = self.free_name("column")
-            self.columns[name] = values
+            self.columns[name] = np.array(values)
+            self._kept.append(values)
         return Node(name)
 
     def node(self, value: object) -> Node:
@@ -99,6 +111,11 @@ class Tape:
         if array.size == 1 and array.ndim <= 1:
             return Node(number(float(array.reshape(()))))
         if array.shape in (self.shape, (self.n,)):
+            first = array.reshape(-1)[0] if array.size else np.nan
+            if np.all(array == first):
+                return Node(number(float(first)))
+            if not np.all(np.isfinite(array)):
+                raise Untraceable("the function computes with a column that is not finite")
             return self.column(value if isinstance(value, np.ndarray) else array)
         raise Untraceable(
             f"the function meets an array of shape {array.shape}; a formula knows numbers and "
