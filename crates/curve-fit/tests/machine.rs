@@ -154,6 +154,90 @@ fn small_fits_as_a_kernel_are_those_of_the_lanes() {
     }
 }
 
+/// Terms of curves, and values near which their parameters `#` start.
+const TERMS: [(&str, &[f64]); 9] = [
+    ("#*exp(-#*x)", &[2.0, 0.6]),
+    ("#/(1+((x-#)/#)^2)", &[2.0, 6.0, 0.7]),
+    ("#*sin(#*x+#)", &[1.0, 2.2, 0.4]),
+    ("#/(1+exp(-#*(x-#)))", &[2.0, 1.5, 5.0]),
+    ("#*log(1+#*x)", &[1.1, 2.0]),
+    ("#*x/(#+x)", &[4.0, 2.0]),
+    ("#*atan(#*(x-#))", &[1.0, 1.0, 5.0]),
+    ("#*sqrt(x+#)", &[1.0, 1.0]),
+    ("#*x^#", &[0.5, 1.3]),
+];
+
+/// A curve of one to three terms, and groups of rows that it was not made for: steps of their fits lose their
+/// way, become tiny, or end where hardly anything depends on a parameter.
+fn any_curve(seed: u32, n_fits: u32) -> (Plan, Options, Columns<'static>, Groups) {
+    let mut rng = Rng::new(77, 0, 0, seed, Purpose::Test);
+    let mut below = |n: usize| (rng.uniform() * n as f64) as usize;
+    let (first, n_terms) = (below(TERMS.len()), 1 + below(3));
+    let (mut text, mut p0) = (String::new(), Vec::new());
+    for k in 0..n_terms {
+        let (term, starts) = TERMS[(first + 2 * k) % TERMS.len()];
+        let mut term = term.to_string();
+        for start in starts {
+            let name = format!("p{}", p0.len());
+            term = term.replacen('#', &name, 1);
+            p0.push((name, start * (0.8 + 0.4 * rng.uniform())));
+        }
+        text += if k == 0 { "" } else { " + " };
+        text += &term;
+    }
+    let (mut x, mut y, mut labels) = (vec![], vec![], vec![]);
+    for k in 0..n_fits {
+        let knots: Vec<f64> = (0..9).map(|_| 3.0 + rng.normal()).collect();
+        for _ in 0..25 {
+            let at = 0.05 + 7.9 * rng.uniform();
+            let (i, part) = (at as usize, at.fract());
+            x.push(at);
+            y.push(knots[i] * (1.0 - part) + knots[i + 1] * part + 0.1 * rng.normal());
+            labels.push(f64::from(k));
+        }
+    }
+    let options = Options {
+        p0: p0.into_iter().collect(),
+        ..Options::default()
+    };
+    let formula = Formula::parse(&text).unwrap();
+    let plan = Plan::new(
+        &formula,
+        formula.roles(&["x"], &[]).unwrap(),
+        false,
+        &options,
+    )
+    .unwrap();
+    let columns = [x, y].into_iter().map(Cow::Owned).collect();
+    (
+        plan,
+        options,
+        Columns::new(columns),
+        Groups::by_number(&labels),
+    )
+}
+
+/// Catches: a fit that one of both calls converged, or does once more alone.
+#[test]
+fn fits_of_any_curve_as_a_kernel_are_those_of_the_lanes() {
+    let stop = AtomicBool::new(false);
+    for seed in 0..12 {
+        let (plan, options, table, groups) = any_curve(seed, 60);
+        let want = fit_many(&plan, &table, &groups, &options, &stop).unwrap();
+        let Some(machine) = host(32) else {
+            return;
+        };
+        let seats = [Seat::new("a", Arc::new(Mutex::new(machine)), 1 << 30, 1.0)];
+        let got = fit_many_on(&seats, &plan, &table, &groups, &options, &stop).unwrap();
+        assert_eq!(got.status, want.status, "curve {seed}");
+        assert_eq!(got.evaluations, want.evaluations, "curve {seed}");
+        assert_eq!(got.n_alone, want.n_alone, "curve {seed}");
+        let bits = |v: &[f64]| v.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        assert_eq!(bits(&got.theta), bits(&want.theta), "curve {seed}");
+        assert_eq!(bits(&got.se), bits(&want.se), "curve {seed}");
+    }
+}
+
 /// A machine whose launches fail from number `fails_at` on.
 struct Fragile {
     own: HostMachine,

@@ -22,7 +22,7 @@ const IDLE: usize = usize::MAX;
 const SOON: usize = 4;
 
 /// The cosine between residuals and a partial at which a fit of a batch has converged.
-const FLAT: f64 = 1e-5;
+pub(super) const FLAT: f64 = 1e-5;
 
 /// Columns for which a pass needs no memory of its own.
 const FEW: usize = 16;

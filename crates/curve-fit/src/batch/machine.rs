@@ -3,6 +3,7 @@
 use super::errors::Errors;
 use super::grids::Grids;
 use super::judge::SMALL;
+use super::lanes::FLAT;
 use super::{Batch, Groups, Starts};
 use crate::fit::{Options, Plan};
 use crate::method::Status;
@@ -29,10 +30,6 @@ fn sent(n: usize, machines: usize) -> usize {
             .clamp(ABREAST, SENT),
     }
 }
-
-/// The cosine between residuals and a partial at which a fit has converged. Sums are those before a last step
-/// that is taken blindly, which may gain `SLIGHT` of the cost: its root, and a margin.
-const FLAT: f64 = 2e-4;
 
 fn status(ended: Ended) -> Status {
     match ended {
@@ -120,7 +117,8 @@ fn take(
     batch.cost[k] = fit.cost;
     let q = p + 1;
     let entry = |a: usize, b: usize| fit.sums[a * q + b - a * (a + 1) / 2];
-    let flat = is_flat(p, entry, |a| fit.theta[a], |_| 0.0, FLAT);
+    let moved = |a: usize| fit.theta[a] - fit.evaluated[a];
+    let flat = is_flat(p, entry, |a| fit.evaluated[a], moved, FLAT);
     if batch.status[k].converged() && fit.ended != Ended::ExactFit && !flat {
         batch.status[k] = Status::NoProgress;
     }

@@ -167,6 +167,8 @@ const ENDS: [Ended; 8] = [
 pub struct SmallFit {
     /// Its parameters.
     pub theta: Vec<f64>,
+    /// Where its sums are: its parameters, or those before a last step that was taken without an evaluation.
+    pub evaluated: Vec<f64>,
     /// Sums of products of `[J…, r]` there.
     pub sums: Vec<f64>,
     /// Its cost.
@@ -272,9 +274,10 @@ pub fn fit_small(
     machine.read(results, &mut words)?;
     let numbers = words.chunks_exact(width).map(|words| {
         let x: Vec<f64> = words.iter().map(|w| f64::from_bits(*w)).collect();
-        let after = width - 3;
+        let after = width - 3 - p;
         SmallFit {
             theta: x[..p].to_vec(),
+            evaluated: x[after + 3..].to_vec(),
             sums: x[p..after].to_vec(),
             cost: x[after],
             ended: ENDS[(x[after + 1] as usize).clamp(1, ENDS.len()) - 1],

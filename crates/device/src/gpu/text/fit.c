@@ -94,6 +94,8 @@ FUNCTION void fit(const Job *job, long long index)
     const double *columns = job->columns + job->offsets[index / 32] * 32 + index % 32;
     const long long n = job->n_rows[index];
     double here[SUMS], there[SUMS], theta[P], trial[P];
+    /* Whether the last step was taken without an evaluation. */
+    bool blind = false;
     struct Past past;
     double lambda = FIRST_DAMPING, nu = FIRST_GROWTH, cost = 0.0, predicted = 0.0, change = 0.0;
     /* Change of the step before the last, if both were accepted, else 0. */
@@ -165,19 +167,21 @@ FUNCTION void fit(const Job *job, long long index)
             && predicted <= cost * SLIGHT && steady) {
             status = (int)SMALL_STEP;
             cost = cost - predicted;
-            for (int k = 0; k < P; ++k)
-                theta[k] = trial[k];
+            blind = true;
             break;
         }
     }
-    double *out = job->results + index * (P + SUMS + 3);
+    double *out = job->results + index * (2 * P + SUMS + 3);
     for (int k = 0; k < P; ++k)
-        out[k] = theta[k];
+        out[k] = blind ? trial[k] : theta[k];
     for (int k = 0; k < SUMS; ++k)
         out[P + k] = status == NON_FINITE ? there[k] : here[k];
     out[P + SUMS] = cost;
     out[P + SUMS + 1] = status;
     out[P + SUMS + 2] = evaluations;
+    /* Where the sums are. */
+    for (int k = 0; k < P; ++k)
+        out[P + SUMS + 3 + k] = theta[k];
 }
 
 ENTRY void advance(const Job *job)

@@ -217,9 +217,9 @@ fn small_fits(n_free: usize, sums_at: &str) -> Program {
     Program { text, team: LANES }
 }
 
-/// Numbers that a small fit leaves: parameters, sums, cost, status, evaluations.
+/// Numbers that a small fit leaves: parameters, sums, cost, status, evaluations, where the sums are.
 pub fn result_words(n_free: usize) -> usize {
-    n_free + (n_free + 1) * (n_free + 2) / 2 + 3
+    2 * n_free + (n_free + 1) * (n_free + 2) / 2 + 3
 }
 
 /// Many small fits on grids of one width, one to a thread; rows stand in the order of the grid.
