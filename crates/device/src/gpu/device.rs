@@ -4,6 +4,7 @@ use super::cache::Cache;
 use super::compiler::{Compiler, OPTIONS, Places, Target};
 use super::driver::{Description, Driver};
 use super::machine::{Grid, Machine, Meanwhile, Program};
+use super::pinned::Pinned;
 use super::text::for_device;
 use super::trouble::Trouble;
 use fitzroy_graph::Result;
@@ -41,6 +42,9 @@ pub struct Gpu {
     events: [*mut c_void; 2],
     /// The end of the last copy before a program, which waits for it.
     copied: *mut c_void,
+    /// What long copies to the host come through, in turns, and when each has come.
+    pinned: [Pinned; 2],
+    come: [*mut c_void; 2],
     /// Of the program that was loaded last.
     pub loaded: Loaded,
     /// Why compiled kernels could not be kept.
@@ -61,6 +65,8 @@ struct Ready {
     function: *mut c_void,
 }
 
+/// Words of a part of a long copy to the host: 4 MiB.
+const PART: usize = 1 << 19;
 /// Places in [`Gpu::streams`].
 const PROGRAMS: usize = 0;
 const COPIES: usize = 1;
@@ -112,6 +118,8 @@ impl Gpu {
             used: Arc::default(),
             events: [std::ptr::null_mut(); 2],
             copied: std::ptr::null_mut(),
+            pinned: [Pinned::NONE; 2],
+            come: [std::ptr::null_mut(); 2],
             loaded: Loaded::default(),
             cache_note: None,
             trouble: None,
@@ -124,10 +132,13 @@ impl Gpu {
             gpu.driver.check("cuStreamCreate", status)?;
         }
         let [begun, ended] = &mut gpu.events;
+        let [first, second] = &mut gpu.come;
         for (event, flags) in [
             (begun, SLEEP_FOR_EVENT),
             (ended, SLEEP_FOR_EVENT),
             (&mut gpu.copied, NO_TIMING),
+            (first, NO_TIMING),
+            (second, NO_TIMING),
         ] {
             // SAFETY: as above.
             let status = unsafe { (gpu.driver.functions.event_create)(event, flags) };
@@ -297,8 +308,15 @@ impl Gpu {
         self.driver.check("cuMemcpyHtoDAsync", status)
     }
 
-    fn copy_here(&self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
+    fn copy_here(&mut self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
         self.enter()?;
+        match words.len() > PART {
+            true => self.copy_in_parts(at, words),
+            false => self.copy_at_once(at, words),
+        }
+    }
+
+    fn copy_at_once(&self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
         let bytes = std::mem::size_of_val(words);
         let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
         // SAFETY: the address is inside memory reserved here, and the words may be written until the
@@ -308,6 +326,40 @@ impl Gpu {
         // SAFETY: the stream was made here.
         let status = unsafe { (f.stream_wait)(stream) };
         self.driver.check("cuStreamSynchronize", status)
+    }
+
+    /// While a part comes, the host takes the one before it to its place.
+    fn copy_in_parts(&mut self, at: u64, words: &mut [u64]) -> std::result::Result<(), Trouble> {
+        let mut places = [std::ptr::null_mut::<c_void>(); 2];
+        for (place, pinned) in places.iter_mut().zip(&mut self.pinned) {
+            *place = pinned.reserve(&self.driver, 8 * PART)?;
+        }
+        let (f, stream) = (&self.driver.functions, self.streams[COPIES]);
+        let ask = |k: usize, len: usize| {
+            let from = at + (8 * k * PART) as u64;
+            // SAFETY: the address is inside memory reserved here, and the part before the last one has
+            // been taken from where this one goes.
+            let status = unsafe { (f.read)(places[k % 2], from, 8 * len, stream) };
+            self.driver.check("cuMemcpyDtoHAsync", status)?;
+            // SAFETY: the event and the stream were made here.
+            let status = unsafe { (f.event_record)(self.come[k % 2], stream) };
+            self.driver.check("cuEventRecord", status)
+        };
+        let mut parts: Vec<&mut [u64]> = words.chunks_mut(PART).collect();
+        ask(0, parts[0].len())?;
+        for k in 0..parts.len() {
+            if let Some(next) = parts.get(k + 1) {
+                ask(k + 1, next.len())?;
+            }
+            // SAFETY: as above.
+            let status = unsafe { (f.event_wait)(self.come[k % 2]) };
+            self.driver.check("cuEventSynchronize", status)?;
+            let len = parts[k].len();
+            // SAFETY: that many words have come, and nothing writes them until they are asked for.
+            let come = unsafe { std::slice::from_raw_parts(places[k % 2].cast::<u64>(), len) };
+            parts[k].copy_from_slice(come);
+        }
+        Ok(())
     }
 
     /// Has the program begin with `job`, after all copies so far; the events tell when it begins and
@@ -427,11 +479,15 @@ impl Drop for Gpu {
             for stream in self.streams.iter().filter(|s| !s.is_null()) {
                 (f.stream_destroy)(*stream);
             }
-            let events = self.events.iter().chain([&self.copied]);
+            let events = self.events.iter().chain(&self.come).chain([&self.copied]);
             for event in events.filter(|e| !e.is_null()) {
                 (f.event_destroy)(*event);
             }
-            (f.context_release)(self.handle);
         }
+        for pinned in &mut self.pinned {
+            pinned.release(&self.driver);
+        }
+        // SAFETY: it was taken into use once, and nothing of it is left.
+        unsafe { (self.driver.functions.context_release)(self.handle) };
     }
 }

@@ -30,6 +30,8 @@ functions! {
     free_memory = "cuMemGetInfo_v2"(*mut usize, *mut usize);
     allocate = "cuMemAlloc_v2"(*mut u64, usize);
     free = "cuMemFree_v2"(u64);
+    pinned_allocate = "cuMemHostAlloc"(*mut *mut c_void, usize, c_uint);
+    pinned_free = "cuMemFreeHost"(*mut c_void);
     write = "cuMemcpyHtoDAsync_v2"(u64, *const c_void, usize, *mut c_void);
     read = "cuMemcpyDtoHAsync_v2"(*mut c_void, u64, usize, *mut c_void);
     module_load = "cuModuleLoadData"(*mut *mut c_void, *const c_void);

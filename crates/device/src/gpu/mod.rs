@@ -15,6 +15,7 @@ pub mod host;
 pub mod host_work;
 mod library;
 mod machine;
+mod pinned;
 pub mod rows;
 mod sensors;
 mod stream;

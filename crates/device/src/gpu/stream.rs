@@ -5,6 +5,7 @@ use super::compiler::Places;
 use super::device::{Gpu, NO_TIMING, NON_BLOCKING};
 use super::library::{functions, open};
 use super::machine::Program;
+use super::pinned::Pinned;
 use super::trouble::Trouble;
 use super::work::{Accelerator, Command, Launch, List, Math, Product};
 use fitzroy_graph::Result;
@@ -21,8 +22,6 @@ functions! {
     graph_destroy = "cuGraphDestroy"(*mut c_void);
     exec_destroy = "cuGraphExecDestroy"(*mut c_void);
     set = "cuMemsetD8_v2"(u64, u8, usize);
-    pinned_allocate = "cuMemHostAlloc"(*mut *mut c_void, usize, c_uint);
-    pinned_free = "cuMemFreeHost"(*mut c_void);
 }
 
 /// Threads of a block, and of a team.
@@ -50,7 +49,7 @@ pub struct GpuWork {
     copied: [Pointer; 2],
     done: [Pointer; 2],
     /// Memory that the GPU can read, for copies on their way.
-    pinned: [(Pointer, usize); 2],
+    pinned: [Pinned; 2],
     n_copies: usize,
     n_runs: usize,
     /// Lists that have run once, and those that were noted.
@@ -83,7 +82,7 @@ impl GpuWork {
             streams: [null; 2],
             copied: [null; 2],
             done: [null; 2],
-            pinned: [(null, 0); 2],
+            pinned: [Pinned::NONE; 2],
             n_copies: 0,
             n_runs: 0,
             seen: HashSet::new(),
@@ -202,24 +201,12 @@ impl GpuWork {
         let len = parts.iter().map(|part| part.len()).sum();
         self.gpu.enter()?;
         let k = self.n_copies % 2;
-        let f = &self.functions;
         let driver = &self.gpu.driver;
         // The copy before the last one has left its memory.
         // SAFETY: the event was made here.
         let status = unsafe { (driver.functions.event_wait)(self.copied[k]) };
         driver.check("cuEventSynchronize", status)?;
-        if self.pinned[k].1 < len {
-            if !self.pinned[k].0.is_null() {
-                // SAFETY: it was allocated here, and nothing reads it any more.
-                unsafe { (f.pinned_free)(self.pinned[k].0) };
-                self.pinned[k] = (std::ptr::null_mut(), 0);
-            }
-            // SAFETY: the pointer is to memory of this record.
-            let status = unsafe { (f.pinned_allocate)(&mut self.pinned[k].0, len, 0) };
-            driver.check("cuMemHostAlloc", status)?;
-            self.pinned[k].1 = len;
-        }
-        let pinned = self.pinned[k].0;
+        let pinned = self.pinned[k].reserve(driver, len)?;
         let mut to = pinned.cast::<u8>();
         for part in parts {
             // SAFETY: there is room for all parts, one after the other.
@@ -402,9 +389,9 @@ impl Drop for GpuWork {
             for stream in self.streams.iter().filter(|s| !s.is_null()) {
                 (driver.stream_destroy)(*stream);
             }
-            for (pinned, _) in self.pinned.iter().filter(|p| !p.0.is_null()) {
-                (f.pinned_free)(*pinned);
-            }
+        }
+        for pinned in &mut self.pinned {
+            pinned.release(&self.gpu.driver);
         }
     }
 }

@@ -51,18 +51,30 @@ fn absorb<T: Target>(
         acceptance_sum: x(6),
         nonfinite: x(10) != 0.0,
     };
+    let dim = chain.target.dim();
     let point = &mut chain.space.candidate;
-    let dim = (row.len() - ROW_HEAD) / 2;
+    // Rows of draws have no gradient.
     let (position, gradient) = row[ROW_HEAD..].split_at(dim);
-    let load = |to: &mut [f64], from: &[u64]| {
-        to.iter_mut()
-            .zip(from)
-            .for_each(|(t, f)| *t = f64::from_bits(*f));
-    };
     load(point.position.as_flattened_mut(), position);
     load(point.gradient.as_flattened_mut(), gradient);
     point.energy = x(3);
     point.log_density = x(8);
     point.offset = x(9) as i64;
     chain.conclude(phase, x(7), x(4), &growth, session.observer);
+}
+
+fn load(to: &mut [f64], from: &[u64]) {
+    to.iter_mut()
+        .zip(from)
+        .for_each(|(t, f)| *t = f64::from_bits(*f));
+}
+
+/// Takes the gradients out of the `states` that a kernel has left, one after the other, into the books.
+pub(super) fn keep_gradients<T: Target>(chains: &mut [Chain<T>], states: &[u64]) {
+    let of_chain = states.len() / chains.len();
+    for (chain, state) in chains.iter_mut().zip(states.chunks_exact(of_chain)) {
+        let dim = chain.target.dim();
+        let to = chain.space.candidate.gradient.as_flattened_mut();
+        load(to, &state[dim..2 * dim]);
+    }
 }

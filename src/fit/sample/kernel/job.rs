@@ -31,10 +31,11 @@ pub(super) struct Job {
     pub(super) target_accept: u64,
     pub(super) budget_ns: u64,
     pub(super) progress: u64,
+    pub(super) n_row: u64,
 }
 
 impl Job {
-    pub(super) fn words(&self) -> [u64; 19] {
+    pub(super) fn words(&self) -> [u64; 20] {
         [
             self.fixed,
             self.table,
@@ -55,6 +56,7 @@ impl Job {
             self.target_accept,
             self.budget_ns,
             self.progress,
+            self.n_row,
         ]
     }
 }

@@ -17,11 +17,11 @@ use super::chain::{Chain, PhaseSettings};
 use super::metric::LOW_RANK_MOST;
 use super::rotation::FAR;
 use super::run::Session;
-use super::{Loading, Settings, Target};
+use super::{Loading, Phase, Settings, Target};
 use crate::Result;
 use crate::rng::Purpose;
 pub use agreement::{Agreement, Disagreement};
-use books::keep_books;
+use books::{keep_books, keep_gradients};
 use fitzroy_device::gpu::text::{Source, for_device};
 use fitzroy_device::gpu::{Machine, Meanwhile, Program, idle};
 use job::{Job, prepare};
@@ -281,8 +281,12 @@ impl Leg<'_> {
         drop(turn);
         let mut job = prepare(&mut stretch, (source, team), chains, phase, session)?;
         job.fresh = self.fresh;
-        let row = ROW_HEAD + 2 * stretch.dim;
-        let most = most(row, n_chains);
+        let dim = stretch.dim;
+        let most = most(ROW_HEAD + 2 * dim, n_chains);
+        // Nothing is learned from draws, so that their gradients need not come back.
+        let has_gradients = phase.phase == Phase::Warmup;
+        let row = ROW_HEAD + dim * (1 + usize::from(has_gradients));
+        job.n_row = row as u64;
         job.budget_ns = worker.budget_ns.unwrap_or(0);
         // How long a transition takes is not known before the first.
         let mut n = 1;
@@ -326,6 +330,12 @@ impl Leg<'_> {
             // The kernel has kept its own state for the next launch.
             job.fresh = 0;
         }
-        take_in(&mut *stretch.machine, ended)
+        take_in(&mut *stretch.machine, ended)?;
+        if !has_gradients && ended.is_some() {
+            let mut states = vec![0u64; n_chains * (2 * dim + STATE_EXTRA)];
+            stretch.machine.read(job.states, &mut states)?;
+            keep_gradients(chains, &states);
+        }
+        Ok(())
     }
 }

@@ -29,7 +29,7 @@ struct Job {
     const double *metric;    /* S of a chain: its kind, its number of directions, how many rotations make
                                 a step, their centre if there are any, the numbers of S */
     const double *forgetting; /* t^-0.75 by count, for the averaged step size */
-    double *rows;            /* n_transitions rows of ROW numbers a chain */
+    double *rows;            /* n_transitions rows of n_row numbers a chain */
     wide_t metric_stride;    /* numbers from one chain's metric to the next; 0 if shared */
     wide_t n_chains;
     wide_t n_transitions;
@@ -42,6 +42,7 @@ struct Job {
     double target_accept;
     wide_t budget_ns;        /* how long transitions may begin, from the first team's start on; 0 if always */
     wide_t *progress;        /* when the first team started, then transitions that each chain has made */
+    wide_t n_row;            /* R_POINT + DIM, or DIM more if rows have slopes */
 };
 
 enum { PADDED = (DIM + 7) / 8 * 8 };
@@ -75,7 +76,7 @@ enum {
     STATE = 2 * DIM + N_SCALARS
 };
 
-/* What is written of a transition, then the point and its slope. */
+/* What is written of a transition, then the point, and its slope if the host learns from it. */
 enum {
     R_STOP,
     R_DEPTH,
@@ -88,8 +89,7 @@ enum {
     R_LOG_DENSITY,
     R_OFFSET,
     R_NONFINITE,
-    R_POINT,
-    ROW = R_POINT + 2 * DIM
+    R_POINT
 };
 
 enum { TURNED = 0, DIVERGED = 1, AT_DEPTH = 2 };
@@ -1061,7 +1061,7 @@ FUNCTION void learn(double *state, double acceptance, double target, const doubl
 }
 
 FUNCTION void write_row(
-    const Chain *chain, const Tree *tree, double step_size, double *row)
+    const Chain *chain, const Tree *tree, double step_size, double *row, bool has_slope)
 {
     const double *known = known_of(chain, chain->candidate);
     if (BLOCK != 0)
@@ -1083,7 +1083,8 @@ FUNCTION void write_row(
     EACH(i)
     {
         row[R_POINT + i] = q[i];
-        row[R_POINT + DIM + i] = q[STRIDE + i];
+        if (has_slope)
+            row[R_POINT + DIM + i] = q[STRIDE + i];
     }
 }
 
@@ -1167,15 +1168,17 @@ ENTRY void IN_HASTE advance(const Job *job)
     dice.key[0] = (unsigned)job->seed;
     dice.key[1] = (unsigned)job->stream ^ (unsigned)(job->seed >> 32);
     dice.chain = (unsigned)scalar[S_CHAIN];
-    double *row = job->rows + (wide_t)index * job->n_transitions * ROW;
+    const wide_t n_row = job->n_row;
+    const bool has_slope = n_row > R_POINT + DIM;
+    double *row = job->rows + (wide_t)index * job->n_transitions * n_row;
     wide_t n = 0;
 #if DEADLINE
     /* An earlier launch may have made the first of them. */
     if (job->budget_ns != 0)
         n = job->progress[1 + index] & ~LATE;
-    row += n * ROW;
+    row += n * n_row;
 #endif
-    for (; n < job->n_transitions; ++n, row += ROW) {
+    for (; n < job->n_transitions; ++n, row += n_row) {
 #if DEADLINE
         if (is_late(job, index, n))
             break;
@@ -1193,7 +1196,7 @@ ENTRY void IN_HASTE advance(const Job *job)
         if (job->is_warmup)
             learn(scalar, quotient_of(tree.acceptance_sum, tree.n_steps), job->target_accept,
                 job->forgetting);
-        write_row(&chain, &tree, step_size, row);
+        write_row(&chain, &tree, step_size, row, has_slope);
     }
 #if DEADLINE
     if (job->budget_ns != 0 && THREAD == 0 && n == job->n_transitions)

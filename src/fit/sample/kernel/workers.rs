@@ -3,6 +3,7 @@
 //! A chain's random numbers go by seed, chain and transition, and its books are kept here, so its draws
 //! are the same whichever machine makes them, and a chain goes on from its books on another machine.
 
+use super::super::Target;
 use super::super::chain::Chain;
 use super::super::run::Session;
 use crate::{Error, Result};
@@ -158,7 +159,7 @@ impl<T> Part<'_, '_, '_, T> {
 ///
 /// # Errors
 /// All have failed.
-pub(super) fn share_out<T: Send>(
+pub(super) fn share_out<T: Target + Send>(
     workers: &[Worker<'_>],
     chains: &mut [Chain<T>],
     iteration: usize,
@@ -172,6 +173,10 @@ pub(super) fn share_out<T: Send>(
         for (part, ended) in parts.into_iter().zip(ended) {
             if let Err(error) = ended {
                 part.worker.lost(error, workers.len() == 1, session);
+                // The gradients at draws went with it.
+                for chain in part.chains.iter_mut() {
+                    chain.space.candidate.evaluate(&mut chain.target);
+                }
                 // Those of one launch stand at the same transition.
                 let together = part.chains.chunk_by_mut(|a, b| a.iteration == b.iteration);
                 left.extend(together.filter(|c| (c[0].iteration as usize) < iteration));
