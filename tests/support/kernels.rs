@@ -70,6 +70,9 @@ impl Case {
     }
 }
 
+/// Of the points that are tried: what is usual, and what only a search that has lost its way comes to.
+const SCALES: [f64; 9] = [1.0, 1.0, 1.0, 7.0, 40.0, 1e-9, 1e5, 1e20, 1e170];
+
 /// With one thread and with many; `finite` asks for values that are numbers.
 pub(crate) fn assert_same_bits(cases: &[Case], finite: bool) {
     if !has_compiler() {
@@ -78,14 +81,14 @@ pub(crate) fn assert_same_bits(cases: &[Case], finite: bool) {
     let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
     let mut library = HostLibrary::densities(&sources).unwrap();
     for (k, case) in cases.iter().enumerate() {
-        for point in 0..3 {
+        for (point, scale) in SCALES.iter().enumerate() {
             let q: Vec<f64> = (0..case.source.dim)
-                .map(|i| 0.9 * ((i * 37 + point * 11) % 19) as f64 / 19.0 - 0.4)
+                .map(|i| scale * (0.9 * ((i * 37 + point * 11) % 19) as f64 / 19.0 - 0.4))
                 .collect();
             let expected = case.expected(&q);
             let number = expected.iter().position(|x| !x.is_finite());
             assert!(
-                !finite || number.is_none(),
+                !finite || *scale != 1.0 || number.is_none(),
                 "{}, number {number:?}",
                 case.name
             );
@@ -101,10 +104,13 @@ pub(crate) fn assert_same_bits(cases: &[Case], finite: bool) {
                 );
                 let got: Vec<f64> = values[..1].iter().chain(&gradient).copied().collect();
                 for (i, (a, b)) in got.iter().zip(&expected).enumerate() {
-                    let same = a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+                    // Zero over an infinite scale may have another sign, which nothing looks at.
+                    let same = a.to_bits() == b.to_bits()
+                        || (a.is_nan() && b.is_nan())
+                        || (*scale != 1.0 && *a == 0.0 && *b == 0.0);
                     assert!(
                         same,
-                        "{}, {threads} threads, number {i}: {a:e}, the engine gives {b:e}",
+                        "{}, {threads} threads, scale {scale:e}, number {i}: {a:e}, the engine gives {b:e}",
                         case.name
                     );
                 }
