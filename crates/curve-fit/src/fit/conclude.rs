@@ -448,6 +448,12 @@ impl Advice<'_> {
                 );
                 say(e, text);
             }
+            Status::Kink => {
+                let text = "the curve has a kink where the sum of squares is least; standard errors are those of \
+                            one side of it, and may be too small";
+                say(e, text.into());
+                e.flags.push("kink");
+            }
             Status::NonFinite => say(e, "not converged: the model has no finite value".into()),
             Status::Interrupted => say(e, "not converged: interrupted".into()),
             _ => {}

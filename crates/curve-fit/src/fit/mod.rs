@@ -12,6 +12,7 @@ mod estimate;
 mod evolution;
 mod finish;
 mod finished;
+mod kink;
 mod odr;
 mod options;
 mod pattern;

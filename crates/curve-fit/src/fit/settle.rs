@@ -1,6 +1,7 @@
 //! The end of a minimisation: parameters beside a bound are put on it, and first-order conditions are asked
 //! before a fit is said to have converged.
 
+use super::kink;
 use super::options::{Method, Options};
 use super::problem::Problem;
 use crate::method::optimality::{descent, on_bounds};
@@ -16,10 +17,26 @@ const LEAST_FALL: f64 = 1e-12;
 /// The part of the cost that rounding may add on a bound.
 const ROUNDED: f64 = 1e-13;
 
-/// Goes on from `best` until first-order conditions hold: by the method's own steps and by the trust region
-/// in turn. What still does not fulfil them has made no progress; what gave up where they hold has converged,
-/// to rounding.
+/// Goes on from `best` until first-order conditions hold, or up to a kink of the curve.
 pub(super) fn settle(
+    bounds: &Bounds,
+    options: &Options,
+    problem: &mut Problem<'_>,
+    best: &mut (Minimum, String),
+    observer: &mut Observer<'_>,
+) -> Result<()> {
+    fulfil(bounds, options, problem, best, observer)?;
+    let status = best.0.status;
+    let stuck = gave_up(status) || status == Status::EvaluationLimit;
+    if stuck && kink::rests(problem, bounds, &options.limits, &mut best.0)? {
+        best.0.status = Status::Kink;
+    }
+    Ok(())
+}
+
+/// Goes on by the method's own steps and by the trust region in turn. What still does not fulfil first-order
+/// conditions has made no progress; what gave up where they hold has converged, to rounding.
+fn fulfil(
     bounds: &Bounds,
     options: &Options,
     problem: &mut Problem<'_>,

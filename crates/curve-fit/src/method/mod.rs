@@ -78,6 +78,8 @@ pub enum Status {
     ExactFit,
     /// Rounding hides any further reduction: converged.
     Rounding,
+    /// The curve has a kink at the minimum, where slopes jump: converged.
+    Kink,
     /// The limit of evaluations was reached.
     EvaluationLimit,
     /// The time limit was reached.
@@ -95,12 +97,13 @@ pub enum Status {
 }
 
 impl Status {
-    const NAMES: [(Status, &'static str); 12] = [
+    const NAMES: [(Status, &'static str); 13] = [
         (Status::SmallStep, "small_step"),
         (Status::SmallReduction, "small_reduction"),
         (Status::SmallGradient, "small_gradient"),
         (Status::ExactFit, "exact_fit"),
         (Status::Rounding, "rounding"),
+        (Status::Kink, "kink"),
         (Status::EvaluationLimit, "evaluation_limit"),
         (Status::TimeLimit, "time_limit"),
         (Status::DampingLimit, "damping_limit"),
@@ -119,6 +122,7 @@ impl Status {
                 | Status::SmallGradient
                 | Status::ExactFit
                 | Status::Rounding
+                | Status::Kink
         )
     }
 
@@ -214,7 +218,7 @@ impl Bounds {
     }
 
     /// True when parameter `k` is at a bound, and the gradient pushes outward.
-    fn holds(&self, k: usize, theta: f64, gradient: f64) -> bool {
+    pub(crate) fn holds(&self, k: usize, theta: f64, gradient: f64) -> bool {
         theta <= self.lower[k] && gradient > 0.0 || theta >= self.upper[k] && gradient < 0.0
     }
 

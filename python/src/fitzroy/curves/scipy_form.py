@@ -31,6 +31,7 @@ ENDED = {
     "small_step": (2, "The relative change of the parameters is below the tolerance."),
     "exact_fit": (1, "The sum of squares is zero."),
     "rounding": (3, "Rounding hides any further reduction of the sum of squares."),
+    "kink": (2, "The curve has a kink at the minimum, and no step is lower."),
     "small_gradient": (4, "The gradient is below the tolerance."),
 }
 FAILED = {
