@@ -5,9 +5,10 @@
 
 mod support;
 
+use fitzroy::data::Dataset;
 use fitzroy::model::joint::Coordinates;
 use support::EXAMPLES;
-use support::kernels::{Case, assert_same_bits};
+use support::kernels::{Case, assert_near, assert_same_bits};
 
 /// All examples in three choices of coordinates.
 fn cases() -> Vec<Case> {
@@ -53,6 +54,49 @@ fn texts_of_all_distributions_and_functions_give_the_bits_of_the_engine() {
     let models = support::language::joints().into_iter();
     let cases = models.map(|(name, joint)| Case::centred(name.into(), &joint));
     assert_same_bits(&cases.collect::<Vec<Case>>(), true);
+}
+
+/// Catches: an array of which a kernel keeps one number, a sum that is taken twice.
+#[test]
+fn texts_in_mixed_precision_give_about_the_numbers_of_the_engine() {
+    // Others take long to compile and read memory as these do.
+    let some = [
+        "vectors",
+        "functions",
+        "composed",
+        "recurrences",
+        "matrices",
+        "arrays",
+        "discrete",
+    ];
+    let models = support::language::joints().into_iter();
+    let cases = models
+        .filter(|(name, _)| some.contains(name))
+        .map(|(name, joint)| Case::mixed(name.into(), &joint));
+    let cases: Vec<Case> = cases.collect();
+    assert_near(&cases);
+}
+
+/// A vector and a matrix that stand first where kernels keep numbers.
+#[test]
+fn arrays_that_stand_first_are_read_whole() {
+    let texts = [
+        "z[k] ~ MvNormal(0, cov=C)\ntarget += -z[0]^4\n",
+        "z[k] ~ MvNormal(z2, chol=cholesky(C))\nz2 ~ Normal(0, 1)\ntarget += -z[0]^4\n",
+        "z[k] ~ Normal(0, 1)\ns ~ Normal(0, 1)\n\
+         let x[k] = solve_lower(cholesky(C * exp(s)), z)\ntarget += -sum(x^4) + z[0] * s - s^4\n",
+        "m[k] ~ Normal(0, 5)\nL[k, k] ~ LKJCholeskyCov(1, HalfNormal(2))\ntarget += -sum((L @ m)^2)\n",
+    ];
+    let mut data = Dataset::new();
+    data.insert_real(
+        "C",
+        &[3, 3],
+        vec![2.0, 0.3, 0.1, 0.3, 1.5, -0.2, 0.1, -0.2, 1.0],
+    );
+    let joint = |text: &str| support::joint(&format!("dim k = 3\ndata C[k, k]\n{text}"), &data);
+    let exact = texts.map(|text| Case::centred(text.into(), &joint(text)));
+    assert_same_bits(&exact, true);
+    assert_near(&texts.map(|text| Case::mixed(text.into(), &joint(text))));
 }
 
 /// Catches a distribution or a function that is new and that no kernel has been made of.

@@ -8,7 +8,7 @@ use fitzroy::data::Dataset;
 use fitzroy::model::joint::{Chosen, Coordinates, Joint};
 use fitzroy::rng::{Purpose, Rng};
 use fitzroy_device::lanes::Level;
-use support::kernels::{Case as Kernel, assert_same_bits};
+use support::kernels::{Case as Kernel, assert_near, assert_same_bits};
 use support::{Density, EXAMPLES, everywhere, example_joint, joint, near, signed};
 
 /// Models made by chance; each has its number as seed.
@@ -303,6 +303,12 @@ fn kernels_of_models_made_by_chance_have_the_bits_of_the_cpu() {
         )
     };
     assert_same_bits(&(0..30).map(kernel).collect::<Vec<_>>(), false);
+    let mixed = |seed| {
+        let case = case(seed);
+        let joint = joint(&case.centred, &case.data);
+        Kernel::mixed(format!("model {seed}\n{}", case.centred), &joint)
+    };
+    assert_near(&(0..30).map(mixed).collect::<Vec<_>>());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::has_compiler;
 use fitzroy::model::joint::{Coordinates, Graphs, Joint};
 use fitzroy_device::cpu::Function;
 use fitzroy_device::gpu::host::HostLibrary;
-use fitzroy_device::gpu::text::{Source, emit};
+use fitzroy_device::gpu::text::{Precision, Source, emit_in};
 use fitzroy_graph::{NodeId, Op};
 
 /// A density: its graphs, its text, and what the CPU engine says of it.
@@ -26,6 +26,15 @@ impl Case {
     }
 
     pub(crate) fn new(name: String, joint: &Joint, coordinates: &[Coordinates]) -> Case {
+        Case::in_precision(name, joint, coordinates, Precision::F64)
+    }
+
+    fn in_precision(
+        name: String,
+        joint: &Joint,
+        coordinates: &[Coordinates],
+        precision: Precision,
+    ) -> Case {
         let graphs = joint.graphs(coordinates);
         let slopes: Vec<(usize, NodeId)> = graphs
             .gradient
@@ -35,12 +44,13 @@ impl Case {
                 _ => panic!("a gradient is with respect to a parameter"),
             })
             .collect();
-        let source = emit(
+        let source = emit_in(
             &graphs.graph,
             &graphs.bindings,
             graphs.density,
             &slopes,
             joint.n_params(),
+            precision,
         )
         .unwrap();
         Case {
@@ -49,6 +59,12 @@ impl Case {
             source,
             slopes,
         }
+    }
+
+    /// With sums in f64 and all else in f32.
+    pub(crate) fn mixed(name: String, joint: &Joint) -> Case {
+        let centred = vec![Coordinates::Centred; joint.plates().len()];
+        Case::in_precision(name, joint, &centred, Precision::Mixed)
     }
 
     /// Value and gradient by the CPU engine.
@@ -114,6 +130,51 @@ pub(crate) fn assert_same_bits(cases: &[Case], finite: bool) {
                         case.name
                     );
                 }
+            }
+        }
+    }
+}
+
+/// How far a number in mixed precision may lie from that of f64, of the size of all: terms cancel.
+const MIXED: f64 = 1e-3;
+
+/// Kernels in mixed precision give about the numbers of f64, and the same for any number of threads.
+pub(crate) fn assert_near(cases: &[Case]) {
+    if !has_compiler() {
+        return;
+    }
+    let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
+    let mut library = HostLibrary::densities(&sources).unwrap();
+    for (k, case) in cases.iter().enumerate() {
+        let q: Vec<f64> = (0..case.source.dim)
+            .map(|i| 0.9 * ((i * 37) % 19) as f64 / 19.0 - 0.4)
+            .collect();
+        let expected = case.expected(&q);
+        let size = 1.0 + expected.iter().map(|x| x.abs()).sum::<f64>();
+        let mut first: Option<Vec<u64>> = None;
+        for threads in [1, 32, 128] {
+            let (values, gradient) = library
+                .value_and_gradient(k, &case.source, &q, threads, 3)
+                .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            let got: Vec<f64> = values[..1].iter().chain(&gradient).copied().collect();
+            let bits: Vec<u64> = values
+                .iter()
+                .take(1)
+                .chain(&gradient)
+                .map(|x| x.to_bits())
+                .collect();
+            assert_eq!(
+                *first.get_or_insert_with(|| bits.clone()),
+                bits,
+                "{}",
+                case.name
+            );
+            for (i, (a, b)) in got.iter().zip(&expected).enumerate() {
+                assert!(
+                    (a - b).abs() <= MIXED * size || !b.is_finite(),
+                    "{}, {threads} threads, number {i}: {a:e}, in f64 {b:e}",
+                    case.name
+                );
             }
         }
     }

@@ -49,7 +49,9 @@ pub(super) fn loads_first(body: &str, parameter: &str) -> String {
             let before = text[..at].bytes().next_back();
             let index = text[from..].split(']').next().unwrap_or_default();
             let is_number = !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit());
-            if before.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_') || !is_number {
+            // What has its address taken is the first of many.
+            let is_other = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'&';
+            if before.is_some_and(is_other) || !is_number {
                 continue;
             }
             if kept == MOST_KEPT {
@@ -59,6 +61,7 @@ pub(super) fn loads_first(body: &str, parameter: &str) -> String {
             let (element, name) = (format!("{open}{index}]"), format!("{array}_{index}"));
             let _ = writeln!(loads, "    const {real} {name} = {element};");
             text = text.replace(&element, &name);
+            text = text.replace(&format!("&{name}"), &format!("&{element}"));
             from = at;
         }
     }
@@ -281,6 +284,11 @@ mod tests {
         let expected = "    const float q_1 = q[1];\n    const double fixed_7 = fixed[7];\n    \
                         const double t1 = q_1 + q[2 + i] * fixed_7;\n    return q_1 - fixed[7 + i];\n";
         assert_eq!(loads_first(body, "float"), expected);
+        let body =
+            "    tri_solve(3, 1, &fixed[0], &q[0], false, w + 9);\n    return q[0] + fixed[0];\n";
+        let expected = "    const double q_0 = q[0];\n    const double fixed_0 = fixed[0];\n    \
+                        tri_solve(3, 1, &fixed[0], &q[0], false, w + 9);\n    return q_0 + fixed_0;\n";
+        assert_eq!(loads_first(body, "double"), expected);
     }
 
     #[test]
