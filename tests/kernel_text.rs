@@ -99,6 +99,15 @@ fn arrays_that_stand_first_are_read_whole() {
     assert_near(&texts.map(|text| Case::mixed(text.into(), &joint(text))));
 }
 
+/// Catches: a maximum in f32 of numbers in f64, of which none equals it.
+#[test]
+fn the_slope_of_a_maximum_in_mixed_precision_is_that_of_f64() {
+    let text = "dim k = 7\nb ~ Logistic(0, 1.28)\ns[k] ~ Normal(0, 1)\nlet t[k] = 1 / (1 + exp(-b / 3))\n\
+                target += max(t) + sum(softmax(t, axis=k) * s) + max(exp(s))\n";
+    let joint = support::joint(text, &Dataset::new());
+    assert_near(&[Case::mixed("maxima".into(), &joint)]);
+}
+
 /// Catches a distribution or a function that is new and that no kernel has been made of.
 #[test]
 fn no_distribution_and_no_function_is_left_out() {
