@@ -114,9 +114,9 @@ def fits(d: Drawn, rng) -> None:
         )
     if want is None:
         return
+    assert got is not None, "no minimum, where SciPy has one"
     if not d.smooth:
         return
-    assert got is not None, "no minimum, where SciPy has one"
     ours, chi2 = [chi_squared(d, p, y, sigma) for p in (got, want)]
     if ours > chi2 * (1 + 1e-8):  # a minimum, too, if SciPy stays at it
         more.pop("absolute_sigma")
