@@ -145,7 +145,7 @@ def _apply(equation: Any, args: list[Any], tape: Tape) -> list[Any]:
     if name == "convert_element_type":
         return [_converted(args[0], kinds[0], str(given["new_dtype"]), tape)]
     if any(kind not in ("float64", "bool") for kind in kinds):
-        kinds = _whole(name, kinds)
+        _check_kinds(name, kinds)
     if name in BITWISE and set(kinds) != {"bool"}:
         raise Untraceable(f"JAX's `{name}` works on bits of integers")
     if name == "select_n" and (len(args) != 3 or kinds[0] != "bool"):
@@ -158,14 +158,13 @@ def _apply(equation: Any, args: list[Any], tape: Tape) -> list[Any]:
     return [tape.apply(form, tuple(args))]
 
 
-def _whole(name: str, kinds: list[str]) -> list[str]:
-    """The kinds of arguments that are not all float64, where a form means the same for them."""
+def _check_kinds(name: str, kinds: list[str]) -> None:
+    """Refuses arguments that are not all float64, where a form means something else for them."""
     strange = [kind for kind in kinds if not kind.startswith(("float64", "int", "uint", "bool"))]
     if strange:
         raise Untraceable(f"the function computes with values of type {strange[0]}")
     if name in ("div", "integer_pow", "pow"):
         raise Untraceable(f"JAX's `{name}` of integers is rounded")
-    return kinds
 
 
 def _converted(node: Node, before: str, after: str, tape: Tape) -> Node:

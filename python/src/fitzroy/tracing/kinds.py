@@ -12,7 +12,7 @@ import numpy as np
 
 from .nodes import Untraceable
 
-__all__ = ["kind_beside", "kind_of", "typed"]
+__all__ = ["kind_beside", "kind_of", "rank", "typed"]
 
 #: Operations whose result is true or false.
 COMPARISONS = frozenset(
@@ -41,6 +41,11 @@ OF_INTEGERS = frozenset(
 )
 #: Operations on integers or truth values whose result is a float64.
 TO_FLOAT = frozenset("divide true_divide".split())
+
+
+def rank(kind: str) -> int:
+    """How much a kind holds: truth values least, float64 most."""
+    return "bif".index(kind)
 
 
 def kind_of(dtype: Any) -> str:

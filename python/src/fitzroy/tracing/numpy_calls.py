@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from .kinds import kind_beside, kind_of, typed
+from .kinds import kind_beside, kind_of, rank, typed
 from .nodes import NoAttribute, Node, Recorded, Tape, Untraceable
 
 __all__ = ["ONE", "Traced"]
@@ -171,7 +171,7 @@ class Traced(Recorded, NDArrayOperatorsMixin):
         if (
             value.at is ALL
             and self.at is not ALL
-            or "bif".index(value.kind) > "bif".index(self.kind)
+            or rank(value.kind) > rank(self.kind)
         ):
             raise Untraceable("the function changes an array to values that it cannot hold")
         self.node = value.node
@@ -262,7 +262,7 @@ class Traced(Recorded, NDArrayOperatorsMixin):
 
     def astype(self, dtype: Any, *_: object, **__: object) -> Traced:
         kind = kind_of(dtype)
-        if "bif".index(kind) >= "bif".index(self.kind):
+        if rank(kind) >= rank(self.kind):
             return self.fresh(kind=kind)
         if kind == "b":
             return self.apply("not_equal", (self, 0))
@@ -372,7 +372,7 @@ def _kind(value: object) -> str:
 
 def _wider(*values: object) -> str:
     """The kind that holds all of these."""
-    return max((_kind(v) for v in values), key="bif".index)
+    return max((_kind(v) for v in values), key=rank)
 
 
 def _where(self: Traced, condition: object, *values: object) -> Traced:
@@ -444,7 +444,7 @@ def _full_like(
     if not isinstance(a, Traced) or shape is not None:
         raise Untraceable("an array of another shape than that of the points")
     kind = a.kind if dtype is None else kind_of(dtype)
-    if "bif".index(_kind(fill_value)) > "bif".index(kind) and not isinstance(fill_value, float):
+    if rank(_kind(fill_value)) > rank(kind) and not isinstance(fill_value, float):
         raise Untraceable("the function puts numbers into an array that cannot hold them")
     if kind != "f":
         fill_value = int(fill_value) if kind == "i" else bool(fill_value)
