@@ -86,6 +86,45 @@ impl Case {
     }
 }
 
+/// Cases as one library, and what it says of each.
+struct Kernels<'c> {
+    cases: &'c [Case],
+    library: HostLibrary,
+}
+
+impl<'c> Kernels<'c> {
+    fn of(cases: &'c [Case]) -> Kernels<'c> {
+        let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
+        let library = HostLibrary::densities(&sources).unwrap();
+        Kernels { cases, library }
+    }
+
+    /// Value and gradient of case `k`; all threads of the team must have the value.
+    fn found(&mut self, k: usize, q: &[f64], threads: usize, seed: u32) -> Vec<f64> {
+        let Case { name, source, .. } = &self.cases[k];
+        let (values, gradient) = self
+            .library
+            .value_and_gradient(k, source, q, threads, seed)
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let first = values[0].to_bits();
+        assert!(
+            values.iter().all(|v| v.to_bits() == first),
+            "{name}, {threads} threads: {values:?}"
+        );
+        values[..1].iter().chain(&gradient).copied().collect()
+    }
+}
+
+impl Case {
+    /// Point number `number`, whose coordinates are within half of `scale`.
+    fn point(&self, number: usize, scale: f64) -> Vec<f64> {
+        let one = |i: usize| 0.9 * ((i * 37 + number * 11) % 19) as f64 / 19.0 - 0.4;
+        (0..self.source.dim).map(|i| scale * one(i)).collect()
+    }
+}
+
+const THREADS: [usize; 3] = [1, 32, 128];
+
 /// Of the points that are tried: what is usual, and what only a search that has lost its way comes to.
 const SCALES: [f64; 9] = [1.0, 1.0, 1.0, 7.0, 40.0, 1e-9, 1e5, 1e20, 1e170];
 
@@ -94,36 +133,24 @@ pub(crate) fn assert_same_bits(cases: &[Case], finite: bool) {
     if !has_compiler() {
         return;
     }
-    let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
-    let mut library = HostLibrary::densities(&sources).unwrap();
+    let mut kernels = Kernels::of(cases);
     for (k, case) in cases.iter().enumerate() {
-        for (point, scale) in SCALES.iter().enumerate() {
-            let q: Vec<f64> = (0..case.source.dim)
-                .map(|i| scale * (0.9 * ((i * 37 + point * 11) % 19) as f64 / 19.0 - 0.4))
-                .collect();
+        for (number, &scale) in SCALES.iter().enumerate() {
+            let q = case.point(number, scale);
             let expected = case.expected(&q);
-            let number = expected.iter().position(|x| !x.is_finite());
+            let odd = expected.iter().position(|x| !x.is_finite());
             assert!(
-                !finite || *scale != 1.0 || number.is_none(),
-                "{}, number {number:?}",
+                !finite || scale != 1.0 || odd.is_none(),
+                "{}, number {odd:?}",
                 case.name
             );
-            for threads in [1, 32, 128] {
-                let (values, gradient) = library
-                    .value_and_gradient(k, &case.source, &q, threads, point as u32)
-                    .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-                let first = values[0].to_bits();
-                assert!(
-                    values.iter().all(|v| v.to_bits() == first),
-                    "{}, {threads} threads: {values:?}",
-                    case.name
-                );
-                let got: Vec<f64> = values[..1].iter().chain(&gradient).copied().collect();
+            for threads in THREADS {
+                let got = kernels.found(k, &q, threads, number as u32);
                 for (i, (a, b)) in got.iter().zip(&expected).enumerate() {
                     // Zero over an infinite scale may have another sign, which nothing looks at.
                     let same = a.to_bits() == b.to_bits()
                         || (a.is_nan() && b.is_nan())
-                        || (*scale != 1.0 && *a == 0.0 && *b == 0.0);
+                        || (scale != 1.0 && *a == 0.0 && *b == 0.0);
                     assert!(
                         same,
                         "{}, {threads} threads, scale {scale:e}, number {i}: {a:e}, the engine gives {b:e}",
@@ -143,39 +170,22 @@ pub(crate) fn assert_near(cases: &[Case]) {
     if !has_compiler() {
         return;
     }
-    let sources: Vec<&Source> = cases.iter().map(|c| &c.source).collect();
-    let mut library = HostLibrary::densities(&sources).unwrap();
+    let mut kernels = Kernels::of(cases);
     for (k, case) in cases.iter().enumerate() {
-        let q: Vec<f64> = (0..case.source.dim)
-            .map(|i| 0.9 * ((i * 37) % 19) as f64 / 19.0 - 0.4)
-            .collect();
+        let q = case.point(0, 1.0);
         let expected = case.expected(&q);
         let size = 1.0 + expected.iter().map(|x| x.abs()).sum::<f64>();
-        let mut first: Option<Vec<u64>> = None;
-        for threads in [1, 32, 128] {
-            let (values, gradient) = library
-                .value_and_gradient(k, &case.source, &q, threads, 3)
-                .unwrap_or_else(|e| panic!("{}: {e}", case.name));
-            let got: Vec<f64> = values[..1].iter().chain(&gradient).copied().collect();
-            let bits: Vec<u64> = values
-                .iter()
-                .take(1)
-                .chain(&gradient)
-                .map(|x| x.to_bits())
-                .collect();
-            assert_eq!(
-                *first.get_or_insert_with(|| bits.clone()),
-                bits,
-                "{}",
+        let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+        let of_teams = THREADS.map(|threads| kernels.found(k, &q, threads, 3));
+        for got in &of_teams {
+            assert_eq!(bits(got), bits(&of_teams[0]), "{}", case.name);
+        }
+        for (i, (a, b)) in of_teams[0].iter().zip(&expected).enumerate() {
+            assert!(
+                (a - b).abs() <= MIXED * size || !b.is_finite(),
+                "{}, number {i}: {a:e}, in f64 {b:e}",
                 case.name
             );
-            for (i, (a, b)) in got.iter().zip(&expected).enumerate() {
-                assert!(
-                    (a - b).abs() <= MIXED * size || !b.is_finite(),
-                    "{}, {threads} threads, number {i}: {a:e}, in f64 {b:e}",
-                    case.name
-                );
-            }
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn binary(op: Binary, a: &str, b: &str, real: Real) -> String {
         Binary::Le => format!("{a} <= {b} ? 1.0{f} : 0.0{f}"),
         // A number equals what was kept of it in f32 only as far as f32 has digits: else a maximum of numbers
         // would be none of them.
-        Binary::Eq if [a, b].iter().any(|x| x.starts_with("(double)")) => {
+        Binary::Eq if Real::is_widened(a) || Real::is_widened(b) => {
             format!("(float)({a}) == (float)({b}) ? 1.0{f} : 0.0{f}")
         }
         Binary::Eq => format!("{a} == {b} ? 1.0{f} : 0.0{f}"),

@@ -135,7 +135,7 @@ impl Writer<'_> {
     fn doubles(&mut self, plan: &KernelPlan, k: usize) -> String {
         let (loc, len) = plan.inputs[k];
         let first = self.element(loc, len, "0", Access::Any);
-        if !first.starts_with("(double)") {
+        if !Real::is_widened(&first) {
             return format!("&{first}");
         }
         let x = self.element(loc, len, "i", Access::Any);

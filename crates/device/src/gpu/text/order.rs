@@ -46,12 +46,9 @@ pub(super) fn loads_first(body: &str, parameter: &str) -> String {
         let mut from = 0;
         while let Some(at) = text[from..].find(&open).map(|at| at + from) {
             from = at + open.len();
-            let before = text[..at].bytes().next_back();
             let index = text[from..].split(']').next().unwrap_or_default();
             let is_number = !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit());
-            // What has its address taken is the first of many.
-            let is_other = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'&';
-            if before.is_some_and(is_other) || !is_number {
+            if !stands_alone(&text[..at]) || !is_number {
                 continue;
             }
             if kept == MOST_KEPT {
@@ -60,12 +57,30 @@ pub(super) fn loads_first(body: &str, parameter: &str) -> String {
             kept += 1;
             let (element, name) = (format!("{open}{index}]"), format!("{array}_{index}"));
             let _ = writeln!(loads, "    const {real} {name} = {element};");
-            text = text.replace(&element, &name);
-            text = text.replace(&format!("&{name}"), &format!("&{element}"));
+            text = renamed(&text, &element, &name);
             from = at;
         }
     }
     loads + &text
+}
+
+/// Whether what comes behind `before` is one number of an array: neither a part of another name, nor the first
+/// of many numbers, whose address is taken.
+fn stands_alone(before: &str) -> bool {
+    let last = before.bytes().next_back();
+    !last.is_some_and(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'&')
+}
+
+/// `text` with `name` for `element` wherever that stands alone.
+fn renamed(text: &str, element: &str, name: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (k, part) in text.split(element).enumerate() {
+        if k > 0 {
+            out += if stands_alone(&out) { name } else { element };
+        }
+        out += part;
+    }
+    out
 }
 
 /// Place and value of a line that stores the element of this turn.

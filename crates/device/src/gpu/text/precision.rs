@@ -105,6 +105,11 @@ impl Real {
         }
     }
 
+    /// Whether `text` is a number in `f32` that [`Real::cast`] has made one in `f64`.
+    pub(crate) fn is_widened(text: &str) -> bool {
+        text.starts_with("(double)")
+    }
+
     /// `x` as a literal of this type.
     pub(crate) fn literal(self, x: f64) -> String {
         let text = literal(x);
