@@ -3,22 +3,22 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `work` of 0, 1, .. `n_jobs` − 1, in this order, done on at most `threads` threads, the caller's
-/// among them. Every thread makes one `desk` and keeps it.
+/// among them. Every thread makes one `workspace` and keeps it.
 pub(crate) fn on_threads<T: Send, D>(
     n_jobs: usize,
     threads: usize,
-    desk: impl Fn() -> D + Sync,
+    workspace: impl Fn() -> D + Sync,
     work: impl Fn(&mut D, usize) -> T + Sync,
 ) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let serve = || {
-        let (mut desk, mut done) = (desk(), Vec::new());
+        let (mut workspace, mut done) = (workspace(), Vec::new());
         loop {
             let job = next.fetch_add(1, Ordering::Relaxed);
             if job >= n_jobs {
                 return done;
             }
-            done.push((job, work(&mut desk, job)));
+            done.push((job, work(&mut workspace, job)));
         }
     };
     let helpers = threads.clamp(1, n_jobs.max(1)) - 1;

@@ -1,6 +1,6 @@
 //! One run of a model: rewritten, and as written where that turned out to be another density.
 
-use super::compiled::{Compiled, How, Terms, centring};
+use super::compiled::{Compilation, Compiled, Terms, centring};
 use super::integrated::Integrated;
 use super::kept::{self, Keeping, Saved};
 use super::posterior::{self, CoordinateChoice, ModelPosterior};
@@ -85,7 +85,7 @@ fn attempt(
 ) -> Result<Option<Outcome>> {
     let sampler = &settings.sampler;
     // Of two processors the other one may be busy, and to wait for it costs more than it saves.
-    let how = How {
+    let compilation = Compilation {
         engine: settings.engine,
         aside: sampler.threads > 2 && trace::worth_machine_code(sampler.chains * sampler.draws),
     };
@@ -93,7 +93,7 @@ fn attempt(
         true => Terms::Priors,
         false => Terms::All,
     };
-    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, how)?;
+    let mut posterior = ModelPosterior::new(joint, settings.coordinates, terms, compilation)?;
     if posterior.is_refused() {
         return Ok(None);
     }

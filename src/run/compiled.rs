@@ -24,19 +24,19 @@ pub(super) enum Terms {
     Priors,
 }
 
-/// How a density is compiled.
+/// The settings of a compilation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct How {
+pub(super) struct Compilation {
     /// What evaluates it.
     pub(super) engine: Engine,
     /// Whether a second thread compiles meanwhile what will be asked for after it.
     pub(super) aside: bool,
 }
 
-impl From<Engine> for How {
+impl From<Engine> for Compilation {
     fn from(engine: Engine) -> Self {
         let aside = false;
-        How { engine, aside }
+        Compilation { engine, aside }
     }
 }
 
@@ -111,10 +111,10 @@ impl Compiled {
         joint: &Joint,
         chosen: &Chosen,
         terms: Terms,
-        how: impl Into<How>,
+        compilation: impl Into<Compilation>,
     ) -> Result<Arc<Compiled>> {
         let graphs = with_terms(of_terms(joint, terms).graphs_of(chosen), terms)?;
-        Self::of(joint, graphs, chosen, how.into())
+        Self::of(joint, graphs, chosen, compilation.into())
     }
 
     /// As [`Compiled::new`], without sums in place of rows and with nothing integrated out: what is
@@ -127,11 +127,16 @@ impl Compiled {
         let graphs = of_terms(joint, terms).plain_graphs(coordinates);
         let graphs = graphs.with_gradient();
         let graphs = with_terms(graphs, terms)?;
-        let how = Engine::Interpreter.into();
-        Self::of(joint, graphs, &coordinates.into(), how)
+        let compilation = Engine::Interpreter.into();
+        Self::of(joint, graphs, &coordinates.into(), compilation)
     }
 
-    fn of(joint: &Joint, mut graphs: Graphs, chosen: &Chosen, how: How) -> Result<Arc<Compiled>> {
+    fn of(
+        joint: &Joint,
+        mut graphs: Graphs,
+        chosen: &Chosen,
+        compilation: Compilation,
+    ) -> Result<Arc<Compiled>> {
         let leaves: Vec<Leaf> = graphs
             .gradient
             .iter()
@@ -179,11 +184,11 @@ impl Compiled {
             let (graph, bindings) = (&graphs.graph, &graphs.bindings);
             Function::compile_for(Level::detect(), engine, graph, bindings, nodes)
         };
-        let engine = how.engine;
+        let engine = compilation.engine;
         let of_draws = recorded_nodes(&graphs, lp);
         // What reads draws of discrete parameters is computed where these are drawn.
         let sampled = graphs.discrete.is_empty();
-        let aside = how.aside && sampled && is_small(&graphs, &of_draws);
+        let aside = compilation.aside && sampled && is_small(&graphs, &of_draws);
         let (recorded, density, frames, whole) = std::thread::scope(|scope| {
             let recorded = aside.then(|| scope.spawn(|| compile(engine, &of_draws)));
             let density = compile(engine, &outputs);

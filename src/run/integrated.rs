@@ -21,7 +21,7 @@ pub(super) struct Integrated {
 }
 
 /// Memory for one draw.
-pub(super) struct Desk {
+pub(super) struct CoordinateWorkspace {
     noise: Vec<[f64; 8]>,
     position: Vec<f64>,
 }
@@ -53,8 +53,8 @@ impl Integrated {
         }
     }
 
-    pub(super) fn desk(&self) -> Desk {
-        Desk {
+    pub(super) fn workspace(&self) -> CoordinateWorkspace {
+        CoordinateWorkspace {
             noise: vec![[0.0; 8]; (self.full - self.dim).div_ceil(8)],
             position: vec![0.0; self.full],
         }
@@ -64,7 +64,7 @@ impl Integrated {
     /// transition number `transition`.
     pub(super) fn extend<'a>(
         &self,
-        desk: &'a mut Desk,
+        workspace: &'a mut CoordinateWorkspace,
         sampled: &'a [f64],
         chain: usize,
         transition: usize,
@@ -77,22 +77,22 @@ impl Integrated {
             ..self.stream
         };
         let (n, purpose) = (self.full - self.dim, Purpose::Integrated);
-        fill_normals(&mut desk.noise, n, stream, transition as u32, purpose);
-        let (own, others) = desk.position.split_at_mut(self.dim);
+        fill_normals(&mut workspace.noise, n, stream, transition as u32, purpose);
+        let (own, others) = workspace.position.split_at_mut(self.dim);
         own.copy_from_slice(sampled);
-        others.copy_from_slice(&desk.noise.as_flattened()[..n]);
-        &desk.position
+        others.copy_from_slice(&workspace.noise.as_flattened()[..n]);
+        &workspace.position
     }
 
     /// Every hundredth draw of every chain, one row after the other; the first of them was made in
     /// transition number `first`.
     pub(super) fn every_hundredth(&self, run: &Run, first: usize) -> Vec<f64> {
-        let mut desk = self.desk();
+        let mut workspace = self.workspace();
         let mut rows = Vec::new();
         for (chain, draws) in run.chains.iter().enumerate() {
             let some = draws.positions.chunks_exact(self.dim).enumerate();
             for (at, sampled) in some.step_by(COMPARED) {
-                rows.extend_from_slice(self.extend(&mut desk, sampled, chain, first + at));
+                rows.extend_from_slice(self.extend(&mut workspace, sampled, chain, first + at));
             }
         }
         rows

@@ -60,7 +60,7 @@ pub use kernels::{KernelMemory, kernel_source, kernel_text};
 pub use memory::{Estimate, estimate};
 pub use plan::{Costs, Inventory, OPENING_S, Plan, cards, gradient_costs, plan, seconds_on, weigh};
 pub use posterior::CoordinateChoice;
-pub use predictive::{Desk, Key, Replicator};
+pub use predictive::{Key, ReplicationWorkspace, Replicator};
 pub use report::{Machine, run_json};
 pub use subject::Subject;
 
@@ -343,12 +343,12 @@ impl Outcome {
 
     /// The unconstrained position of a draw that was made by [`run`], for a [`Replicator`].
     pub fn position(&self, chain: usize, draw: usize) -> Vec<f64> {
-        let (dim, mut desk) = (self.integrated.dim, self.integrated.desk());
+        let (dim, mut workspace) = (self.integrated.dim, self.integrated.workspace());
         let sampled = &self.positions[chain][draw * dim..(draw + 1) * dim];
         let transition = self.first_transition + draw;
         let all = self
             .integrated
-            .extend(&mut desk, sampled, chain, transition);
+            .extend(&mut workspace, sampled, chain, transition);
         all.to_vec()
     }
 }

@@ -1,6 +1,6 @@
 //! A model as something to sample from: its coordinates, and when they change.
 
-use super::compiled::{Change, Compiled, Evaluator, How, Terms, Written, log_jacobian};
+use super::compiled::{Change, Compilation, Compiled, Evaluator, Terms, Written, log_jacobian};
 use super::coordinates;
 use super::device::Device;
 use super::mirrors::mirrors;
@@ -43,7 +43,7 @@ const GUARD_TOLERANCE: f64 = 1e-8;
 pub(super) struct ModelPosterior<'a> {
     joint: &'a Joint,
     terms: Terms,
-    how: How,
+    compilation: Compilation,
     /// What each plate may do.
     asked: Vec<Centring>,
     compiled: Arc<Compiled>,
@@ -72,9 +72,9 @@ impl<'a> ModelPosterior<'a> {
         joint: &'a Joint,
         choice: CoordinateChoice,
         terms: Terms,
-        how: impl Into<How>,
+        compilation: impl Into<Compilation>,
     ) -> Result<Self> {
-        let how = how.into();
+        let compilation = compilation.into();
         let asked = joint
             .plates()
             .iter()
@@ -101,8 +101,8 @@ impl<'a> ModelPosterior<'a> {
             let write = || Written::new(joint, &as_written, terms);
             // Where it is known to be needed.
             let sure = start.plates != as_written || joint.is_rewritten();
-            let other = (how.aside && sure).then(|| scope.spawn(write));
-            let compiled = Compiled::new(joint, &start, terms, how)?;
+            let other = (compilation.aside && sure).then(|| scope.spawn(write));
+            let compiled = Compiled::new(joint, &start, terms, compilation)?;
             let same = start.plates == as_written && compiled.graphs.done.is_empty();
             let written = match other {
                 Some(thread) => Some(thread.join().expect("compiling does not panic")?),
@@ -115,7 +115,7 @@ impl<'a> ModelPosterior<'a> {
         let mut posterior = ModelPosterior {
             joint,
             terms,
-            how,
+            compilation,
             asked,
             compiled,
             written,
@@ -133,7 +133,7 @@ impl<'a> ModelPosterior<'a> {
     }
 
     fn compile(&self, chosen: &Chosen) -> Result<Arc<Compiled>> {
-        Compiled::new(self.joint, chosen, self.terms, self.how)
+        Compiled::new(self.joint, chosen, self.terms, self.compilation)
     }
 
     /// True when rewritten and written density disagreed and the run has to start again as written.

@@ -50,7 +50,7 @@ pub struct Replicator {
 }
 
 /// Memory for drawing.
-pub struct Desk {
+pub struct ReplicationWorkspace {
     stages: Vec<Workspace>,
     computed: Option<Workspace>,
     /// The parameters, then the drawn variables that others read.
@@ -118,8 +118,8 @@ impl Replicator {
     }
 
     /// Memory for drawing; one per thread.
-    pub fn workspace(&self) -> Desk {
-        Desk {
+    pub fn workspace(&self) -> ReplicationWorkspace {
+        ReplicationWorkspace {
             stages: self.stages.iter().map(|s| s.function.workspace()).collect(),
             computed: self.computed.as_ref().map(Function::workspace),
             position: vec![0.0; self.n_extended],
@@ -129,23 +129,29 @@ impl Replicator {
 
     /// One replicate of every drawn variable at `position`, then every computed one, each into its
     /// slice of `out`.
-    pub fn draw(&self, desk: &mut Desk, position: &[f64], key: Key, out: &mut [&mut [f64]]) {
+    pub fn draw(
+        &self,
+        work: &mut ReplicationWorkspace,
+        position: &[f64],
+        key: Key,
+        out: &mut [&mut [f64]],
+    ) {
         assert_eq!(
             out.len(),
             self.n_drawn + self.n_computed,
             "a slice for each"
         );
-        desk.position[..position.len()].copy_from_slice(position);
-        for (stage, workspace) in self.stages.iter().zip(&mut desk.stages) {
-            stage.function.run(workspace, &desk.position);
+        work.position[..position.len()].copy_from_slice(position);
+        for (stage, workspace) in self.stages.iter().zip(&mut work.stages) {
+            stage.function.run(workspace, &work.position);
             for variable in &stage.variables {
                 let out = match variable.place {
                     Some(place) => &mut *out[place],
                     None => {
-                        desk.hidden.clear();
-                        desk.hidden
+                        work.hidden.clear();
+                        work.hidden
                             .resize(variable.drawn.shape.iter().product(), 0.0);
-                        &mut desk.hidden[..]
+                        &mut work.hidden[..]
                     }
                 };
                 let stream = key.stream ^ (variable.order << VARIABLE_SHIFT);
@@ -156,12 +162,12 @@ impl Replicator {
                     .collect();
                 variable.drawn.draw(&mut rng, &given, out);
                 if let Some(at) = variable.drawn.feeds {
-                    desk.position[at..at + out.len()].copy_from_slice(out);
+                    work.position[at..at + out.len()].copy_from_slice(out);
                 }
             }
         }
-        if let (Some(function), Some(workspace)) = (&self.computed, &mut desk.computed) {
-            function.run(workspace, &desk.position);
+        if let (Some(function), Some(workspace)) = (&self.computed, &mut work.computed) {
+            function.run(workspace, &work.position);
             for (k, row) in out[self.n_drawn..].iter_mut().enumerate() {
                 row.copy_from_slice(function.output(workspace, k));
             }

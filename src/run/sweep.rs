@@ -57,12 +57,12 @@ where
                     rows.extend(rest.split_off_mut(..len));
                 }
             }
-            let (mut work, mut desk) = (worker(), integrated.desk());
+            let (mut work, mut workspace) = (worker(), integrated.workspace());
             let of_draws = rows.chunks_mut(lengths.len().max(1));
             for (draw, rows) in of_draws.enumerate() {
                 let sampled = &positions.chains[chain][draw * dim..(draw + 1) * dim];
                 let transition = positions.transition + draw;
-                let position = integrated.extend(&mut desk, sampled, chain, transition);
+                let position = integrated.extend(&mut workspace, sampled, chain, transition);
                 work(chain, draw, position, rows);
             }
         }

@@ -321,7 +321,7 @@ impl Collect<'_> {
         let replicator = Replicator::new(self.compiled, wanted, nodes)?;
         let (sampler, first) = (&self.told.settings.sampler, positions.first);
         Ok(sweep(positions, lengths, self.threads(), || {
-            let mut desk = replicator.workspace();
+            let mut workspace = replicator.workspace();
             let replicator = &replicator;
             move |chain: usize, draw: usize, position: &[f64], rows: &mut [&mut [f64]]| {
                 let key = Key {
@@ -330,7 +330,7 @@ impl Collect<'_> {
                     chain: sampler.first_chain.wrapping_add(chain as u32),
                     draw: (first + draw) as u32,
                 };
-                replicator.draw(&mut desk, position, key, rows);
+                replicator.draw(&mut workspace, position, key, rows);
             }
         }))
     }

@@ -140,11 +140,11 @@ fn one(name: &str, arguments: &Arguments) -> ExitCode {
     let result = match (step, &arguments.keep) {
         (_, Some(folder)) => resume::keep(&places, folder, arguments.draws),
         (Some(step), None) => {
-            let how = steps::How {
+            let setup = steps::Setup {
                 peers: arguments.peers.as_deref(),
                 small: arguments.rehearse,
             };
-            (step.run)(&places, &how)
+            (step.run)(&places, &setup)
         }
         (None, None) => {
             eprintln!("there is no step `{name}`");

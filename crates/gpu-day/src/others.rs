@@ -2,7 +2,7 @@
 
 use crate::models::M1_WHOLE;
 use crate::sampler::speed;
-use crate::steps::{How, failure};
+use crate::steps::{Setup, failure};
 use fitzroy::Result;
 use fitzroy::run::Team;
 use fitzroy_device::gpu::Places;
@@ -81,12 +81,12 @@ fn peer(places: &Places, python: Option<&Path>, chains: usize, n: usize) -> Resu
 }
 
 /// The steps `peers` and `peers-1024`.
-pub(crate) fn peers(places: &Places, how: &How<'_>) -> Result<Value> {
-    peer(places, how.peers, 4, how.few(100))
+pub(crate) fn peers(places: &Places, setup: &Setup<'_>) -> Result<Value> {
+    peer(places, setup.peers, 4, setup.few(100))
 }
 
-pub(crate) fn peers_many(places: &Places, how: &How<'_>) -> Result<Value> {
-    peer(places, how.peers, 1024, how.few(50))
+pub(crate) fn peers_many(places: &Places, setup: &Setup<'_>) -> Result<Value> {
+    peer(places, setup.peers, 1024, setup.few(50))
 }
 
 /// NVIDIA's checkers of memory, races and barriers on a short run, where they are installed.

@@ -7,7 +7,7 @@ use crate::runs::{
     draws, leapfrogs_per_s, on_gpu, on_gpu_with_clock, ready, run_of, same_draws, sampled,
     sampled_in, settings,
 };
-use crate::steps::{How, failure};
+use crate::steps::{Setup, failure};
 use fitzroy::Result;
 use fitzroy::diagnose::SummaryOptions;
 use fitzroy::fit::sample::Integrator;
@@ -282,11 +282,17 @@ pub(crate) fn stop(places: &Places) -> Result<Value> {
 }
 
 /// Five runs of M1 with 64 chains: the spread of their times, and of their draws, which is none.
-pub(crate) fn repeat(places: &Places, how: &How<'_>) -> Result<Value> {
+pub(crate) fn repeat(places: &Places, setup: &Setup<'_>) -> Result<Value> {
     let mut times = Vec::new();
     let mut first = Vec::new();
     for k in 0..5 {
-        let (outcome, _) = sampled(&M1_WHOLE, on_gpu(places)?, 64, how.few(200), how.few(5000))?;
+        let (outcome, _) = sampled(
+            &M1_WHOLE,
+            on_gpu(places)?,
+            64,
+            setup.few(200),
+            setup.few(5000),
+        )?;
         times.push(outcome.timing.sampling);
         let made = draws(&outcome);
         if k > 0 {

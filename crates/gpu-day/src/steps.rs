@@ -13,15 +13,15 @@ use fitzroy_device::gpu::text::Precision;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// How steps are made.
-pub(crate) struct How<'a> {
+/// What all steps are given.
+pub(crate) struct Setup<'a> {
     /// A Python for the peers.
     pub(crate) peers: Option<&'a Path>,
     /// Whether problems are small: no GPU is there, and it is tried whether all of it runs.
     pub(crate) small: bool,
 }
 
-impl How<'_> {
+impl Setup<'_> {
     /// `n`, or a tenth of it and at least 4.
     pub(crate) fn few(&self, n: usize) -> usize {
         match self.small {
@@ -31,7 +31,7 @@ impl How<'_> {
     }
 }
 
-type Run = fn(&Places, &How<'_>) -> Result<Value>;
+type Run = fn(&Places, &Setup<'_>) -> Result<Value>;
 
 /// A step.
 pub(crate) struct Step {
@@ -76,21 +76,31 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "equal-schools",
         30,
-        |p, how| equal(p, &SCHOOLS, how.few(200)),
+        |p, setup| equal(p, &SCHOOLS, setup.few(200)),
         &[],
     ),
-    step("equal-m1", 30, |p, how| equal(p, &M1, how.few(150)), &[]),
+    step(
+        "equal-m1",
+        30,
+        |p, setup| equal(p, &M1, setup.few(150)),
+        &[],
+    ),
     step(
         "equal-m1-whole",
         30,
-        |p, how| equal(p, &M1_WHOLE, how.few(100)),
+        |p, setup| equal(p, &M1_WHOLE, setup.few(100)),
         &[],
     ),
-    step("equal-m2", 45, |p, how| equal(p, &M2, how.few(100)), &[]),
+    step(
+        "equal-m2",
+        45,
+        |p, setup| equal(p, &M2, setup.few(100)),
+        &[],
+    ),
     step(
         "equal-m2-whole",
         45,
-        |p, how| equal(p, &M2_WHOLE, how.few(60)),
+        |p, setup| equal(p, &M2_WHOLE, setup.few(60)),
         &[],
     ),
     // Leapfrogs of all parameters, as other programs make them; what `fitzroy sample` does comes below.
@@ -98,25 +108,25 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "m1-4",
         30,
-        |p, how| speed(p, &M1_WHOLE, 4, how.few(2000), Team::Auto),
+        |p, setup| speed(p, &M1_WHOLE, 4, setup.few(2000), Team::Auto),
         &[("leapfrogs_per_s_per_chain", '>', 1e6)],
     ),
     step(
         "m1-1024",
         45,
-        |p, how| speed(p, &M1_WHOLE, 1024, how.few(200), Team::Auto),
+        |p, setup| speed(p, &M1_WHOLE, 1024, setup.few(200), Team::Auto),
         &[("leapfrogs_per_s", '>', 3e8)],
     ),
     step(
         "m2-4",
         30,
-        |p, how| speed(p, &M2_WHOLE, 4, how.few(1000), Team::Auto),
+        |p, setup| speed(p, &M2_WHOLE, 4, setup.few(1000), Team::Auto),
         &[("leapfrogs_per_s_per_chain", '>', 5e5)],
     ),
     step(
         "m2-1024",
         60,
-        |p, how| speed(p, &M2_WHOLE, 1024, how.few(100), Team::Auto),
+        |p, setup| speed(p, &M2_WHOLE, 1024, setup.few(100), Team::Auto),
         &[("leapfrogs_per_s", '>', 1e8)],
     ),
     step(
@@ -164,7 +174,7 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "equal-stop-signal",
         60,
-        |p, how| stop_signal::equal(p, 6, how.few(20)),
+        |p, setup| stop_signal::equal(p, 6, setup.few(20)),
         &[],
     ),
     step(
@@ -176,13 +186,13 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "curve-rows",
         30,
-        |p, how| curves::large(p, how.few(4_000_000)),
+        |p, setup| curves::large(p, setup.few(4_000_000)),
         &[],
     ),
     step(
         "curve-batch",
         30,
-        |p, how| curves::many(p, how.few(100_000)),
+        |p, setup| curves::many(p, setup.few(100_000)),
         &[],
     ),
     step("weather", 60, weather::equal, &[]),
@@ -197,49 +207,49 @@ pub(crate) const STEPS: &[Step] = &[
     step(
         "m1-64-warp",
         30,
-        |p, how| speed(p, &M1_WHOLE, 64, how.few(300), Team::Threads(32)),
+        |p, setup| speed(p, &M1_WHOLE, 64, setup.few(300), Team::Threads(32)),
         &[],
     ),
     step(
         "m1-64-block",
         30,
-        |p, how| speed(p, &M1_WHOLE, 64, how.few(300), Team::Threads(128)),
+        |p, setup| speed(p, &M1_WHOLE, 64, setup.few(300), Team::Threads(128)),
         &[],
     ),
     step(
         "m2-4-sharded",
         30,
-        |p, how| speed(p, &M2_WHOLE, 4, how.few(300), Team::Sharded),
+        |p, setup| speed(p, &M2_WHOLE, 4, setup.few(300), Team::Sharded),
         &[],
     ),
     step(
         "m2-64-warp",
         30,
-        |p, how| speed(p, &M2_WHOLE, 64, how.few(200), Team::Threads(32)),
+        |p, setup| speed(p, &M2_WHOLE, 64, setup.few(200), Team::Threads(32)),
         &[],
     ),
     step(
         "m2-64-block",
         30,
-        |p, how| speed(p, &M2_WHOLE, 64, how.few(200), Team::Threads(128)),
+        |p, setup| speed(p, &M2_WHOLE, 64, setup.few(200), Team::Threads(128)),
         &[],
     ),
     step(
         "m1-4096",
         45,
-        |p, how| speed(p, &M1_WHOLE, 4096, how.few(50), Team::Auto),
+        |p, setup| speed(p, &M1_WHOLE, 4096, setup.few(50), Team::Auto),
         &[],
     ),
     step(
         "m1-4-rewritten",
         30,
-        |p, how| speed(p, &M1, 4, how.few(500), Team::Auto),
+        |p, setup| speed(p, &M1, 4, setup.few(500), Team::Auto),
         &[],
     ),
     step(
         "m2-4-rewritten",
         30,
-        |p, how| speed(p, &M2, 4, how.few(300), Team::Auto),
+        |p, setup| speed(p, &M2, 4, setup.few(300), Team::Auto),
         &[],
     ),
     step("sanitizer", 60, |p, _| sanitizer(p), &[]),

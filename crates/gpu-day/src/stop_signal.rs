@@ -2,7 +2,7 @@
 //! one multiprocessor and spread over many.
 
 use crate::runs::{leapfrogs_per_s, on_gpu, ready, run_of, same_draws};
-use crate::steps::How;
+use crate::steps::Setup;
 use fitzroy::Result;
 use fitzroy::fit::sample::Init;
 use fitzroy::fit::sample::kernel::program;
@@ -97,9 +97,9 @@ fn cold_start(places: &Places, task: &Task, precision: Precision) -> Result<[f64
 
 /// Steps a second of four chains in the precision that suits the GPU, as is chosen without a word,
 /// sharded, and with a block to each; and the seconds in which the first of the kernels was compiled.
-pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
-    let (subjects, n) = (how.few(100), how.few(60));
-    let depth = if how.small { SHALLOW } else { DEEP };
+pub(crate) fn speed(places: &Places, setup: &Setup<'_>) -> Result<Value> {
+    let (subjects, n) = (setup.few(100), setup.few(60));
+    let depth = if setup.small { SHALLOW } else { DEEP };
     let task = Task::new(subjects)?;
     let precision = Driver::open(places)?.describe(0)?.precision();
     let cold = cold_start(places, &task, precision)?;

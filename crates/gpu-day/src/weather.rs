@@ -1,6 +1,6 @@
 //! Training of graph networks: against the CPU, and how long a step takes.
 
-use crate::steps::{How, failure};
+use crate::steps::{Setup, failure};
 use crate::watched::Watched;
 use fitzroy::Result;
 use fitzroy_device::gpu::work::Math;
@@ -126,8 +126,8 @@ fn away(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Twelve steps with rollouts in every precision against the CPU in f32: losses and parameters.
-pub(crate) fn equal(places: &Places, how: &How<'_>) -> Result<Value> {
-    let [n_lat, n_lon, width] = match how.small {
+pub(crate) fn equal(places: &Places, setup: &Setup<'_>) -> Result<Value> {
+    let [n_lat, n_lon, width] = match setup.small {
         true => [8, 9, 16],
         false => [14, 16, 64],
     };
@@ -182,9 +182,9 @@ pub(crate) fn equal(places: &Places, how: &How<'_>) -> Result<Value> {
 }
 
 /// Milliseconds a step of the network of the original pipeline: 256 wide, 12 layers, batches of 8.
-pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
+pub(crate) fn speed(places: &Places, setup: &Setup<'_>) -> Result<Value> {
     // Every quarter of a degree of a region of 25 by 55; small, every 2.5 degrees in a smaller network.
-    let (by, width, n_layers) = match how.small {
+    let (by, width, n_layers) = match setup.small {
         true => (2.5, 16, 2),
         false => (0.25, 256, 12),
     };
@@ -208,8 +208,8 @@ pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
     let problem = problem(archive(&lat, &lon, &levels, 40), task, architecture)?;
     let settings = Settings {
         batch_size: 8,
-        max_steps: Some(how.few(24) as u64),
-        log_every: if how.small { 2 } else { 8 },
+        max_steps: Some(setup.few(24) as u64),
+        log_every: if setup.small { 2 } else { 8 },
         validation_frequency: 1000,
         ..Settings::default()
     };
@@ -231,7 +231,7 @@ pub(crate) fn speed(places: &Places, how: &How<'_>) -> Result<Value> {
         found.insert(format!("{name}_data_wait"), json!(outcome.data_wait));
         let whole = start.elapsed().as_secs_f64();
         found.insert(format!("{name}_run_s"), json!(whole));
-        for (what, value) in watched.found(if how.small { 1 } else { 2 })? {
+        for (what, value) in watched.found(if setup.small { 1 } else { 2 })? {
             found.insert(format!("{name}_{what}"), value);
         }
     }

@@ -186,7 +186,12 @@ pub fn predictive(all: &[Compared]) -> Vec<Check> {
             c.quantile(0.05),
             c.quantile(0.95)
         );
-        Check::new(&c.what.name(), state, found, "inside 99 % of replicates")
+        Check::new(
+            &c.statistic.name(),
+            state,
+            found,
+            "inside 99 % of replicates",
+        )
     };
     all.iter().map(one).collect()
 }

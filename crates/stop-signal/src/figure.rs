@@ -1,7 +1,7 @@
 //! The figures of the model: data against posterior predictive, and a page of all of it.
 
 use crate::check::{Check, State};
-use crate::predictive::{Compared, What};
+use crate::predictive::{Compared, Statistic};
 use fitzroy_report::draw::{Ink, Scene, Stroke};
 use fitzroy_report::figure::{Chart, ForestColumn, ForestRow, Layer, Style, charts, forest_figure};
 use fitzroy_report::page::{Block, Cell, Column, Page, Section, State as Look, Table, Verdict};
@@ -9,10 +9,15 @@ use fitzroy_report::page::{Block, Cell, Column, Page, Section, State as Look, Ta
 const POINT: f64 = 6.0;
 
 /// Data (dots) and replicates (band) of the statistics that `at` gives a place.
-fn layers(all: &[Compared], at: impl Fn(What) -> Option<f64>, ink: Ink, name: &str) -> Vec<Layer> {
+fn layers(
+    all: &[Compared],
+    at: impl Fn(Statistic) -> Option<f64>,
+    ink: Ink,
+    name: &str,
+) -> Vec<Layer> {
     let chosen: Vec<(f64, &Compared)> = all
         .iter()
-        .filter_map(|c| Some((at(c.what)?, c)))
+        .filter_map(|c| Some((at(c.statistic)?, c)))
         .filter(|(_, c)| c.observed.is_finite() && c.quantile(0.5).is_finite())
         .collect();
     let x: Vec<f64> = chosen.iter().map(|c| c.0).collect();
@@ -49,7 +54,7 @@ pub fn behaviour(all: &[Compared], go_rt: f64, style: &Style) -> Scene {
     let inhibition = layers(
         all,
         |w| match w {
-            What::Respond(d) => Some(d),
+            Statistic::Respond(d) => Some(d),
             _ => None,
         },
         blue,
@@ -58,7 +63,7 @@ pub fn behaviour(all: &[Compared], go_rt: f64, style: &Style) -> Scene {
     let accuracy = layers(
         all,
         |w| match w {
-            What::Accuracy(d) => Some(d),
+            Statistic::Accuracy(d) => Some(d),
             _ => None,
         },
         blue,
@@ -67,7 +72,7 @@ pub fn behaviour(all: &[Compared], go_rt: f64, style: &Style) -> Scene {
     let mut times = layers(
         all,
         |w| match w {
-            What::Time(d) => Some(d),
+            Statistic::Time(d) => Some(d),
             _ => None,
         },
         blue,
@@ -89,7 +94,7 @@ pub fn behaviour(all: &[Compared], go_rt: f64, style: &Style) -> Scene {
     let mut quantiles = layers(
         all,
         |w| match w {
-            What::Quantile(true, q) => Some(q),
+            Statistic::Quantile(true, q) => Some(q),
             _ => None,
         },
         blue,
@@ -98,7 +103,7 @@ pub fn behaviour(all: &[Compared], go_rt: f64, style: &Style) -> Scene {
     quantiles.extend(layers(
         all,
         |w| match w {
-            What::Quantile(false, q) => Some(q),
+            Statistic::Quantile(false, q) => Some(q),
             _ => None,
         },
         Ink::Series(1),

@@ -14,9 +14,9 @@ pub const QUANTILES: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
 /// Delays at which all subjects together have fewer trials are left out.
 const LEAST_TRIALS: usize = 20;
 
-/// What a statistic is about.
+/// A posterior predictive statistic.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum Statistic {
     /// Share of right responses on go trials with a response.
     GoAccuracy,
     /// Share of go trials without a response.
@@ -33,18 +33,18 @@ pub enum What {
     Slower,
 }
 
-impl What {
+impl Statistic {
     /// Its name in tables.
     pub fn name(self) -> String {
         match self {
-            What::GoAccuracy => "go accuracy".into(),
-            What::Omissions => "go omissions".into(),
-            What::Quantile(true, q) => format!("go RT quantile {q}, right"),
-            What::Quantile(false, q) => format!("go RT quantile {q}, wrong"),
-            What::Respond(d) => format!("P(respond) at SSD {d:.3}"),
-            What::Accuracy(d) => format!("accuracy at SSD {d:.3}"),
-            What::Time(d) => format!("signal-respond RT at SSD {d:.3}"),
-            What::Slower => "go RT − signal-respond RT within subjects".into(),
+            Statistic::GoAccuracy => "go accuracy".into(),
+            Statistic::Omissions => "go omissions".into(),
+            Statistic::Quantile(true, q) => format!("go RT quantile {q}, right"),
+            Statistic::Quantile(false, q) => format!("go RT quantile {q}, wrong"),
+            Statistic::Respond(d) => format!("P(respond) at SSD {d:.3}"),
+            Statistic::Accuracy(d) => format!("accuracy at SSD {d:.3}"),
+            Statistic::Time(d) => format!("signal-respond RT at SSD {d:.3}"),
+            Statistic::Slower => "go RT − signal-respond RT within subjects".into(),
         }
     }
 }
@@ -53,7 +53,7 @@ impl What {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Which.
-    pub what: What,
+    pub statistic: Statistic,
     /// Of the data.
     pub observed: f64,
     /// Of each replicate.
@@ -167,8 +167,8 @@ pub fn compare(
     let mut found: Vec<Compared> = asked
         .iter()
         .zip(observed)
-        .map(|(&what, observed)| Compared {
-            what,
+        .map(|(&statistic, observed)| Compared {
+            statistic,
             observed,
             replicated: Vec::new(),
         })
@@ -188,7 +188,7 @@ pub fn compare(
 }
 
 /// The statistics that the data have enough trials for.
-fn asked(seen: &[Seen]) -> Vec<What> {
+fn asked(seen: &[Seen]) -> Vec<Statistic> {
     let mut delays: Vec<f64> = seen
         .iter()
         .map(|s| s.ssd)
@@ -203,14 +203,14 @@ fn asked(seen: &[Seen]) -> Vec<What> {
         }
     }
     kept.retain(|k| k.1 >= LEAST_TRIALS);
-    let mut out = vec![What::GoAccuracy, What::Omissions];
+    let mut out = vec![Statistic::GoAccuracy, Statistic::Omissions];
     for right in [true, false] {
-        out.extend(QUANTILES.map(|q| What::Quantile(right, q)));
+        out.extend(QUANTILES.map(|q| Statistic::Quantile(right, q)));
     }
-    out.extend(kept.iter().map(|k| What::Respond(k.0)));
-    out.extend(kept.iter().map(|k| What::Accuracy(k.0)));
-    out.extend(kept.iter().map(|k| What::Time(k.0)));
-    out.push(What::Slower);
+    out.extend(kept.iter().map(|k| Statistic::Respond(k.0)));
+    out.extend(kept.iter().map(|k| Statistic::Accuracy(k.0)));
+    out.extend(kept.iter().map(|k| Statistic::Time(k.0)));
+    out.push(Statistic::Slower);
     out
 }
 
@@ -219,7 +219,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / n
 }
 
-fn statistics(seen: &[Seen], asked: &[What], n_subjects: usize) -> Vec<f64> {
+fn statistics(seen: &[Seen], asked: &[Statistic], n_subjects: usize) -> Vec<f64> {
     let go: Vec<&Seen> = seen.iter().filter(|s| s.ssd.is_infinite()).collect();
     let times = |right: bool| -> Vec<f64> {
         let wanted = if right { 1 } else { 2 };
@@ -231,14 +231,14 @@ fn statistics(seen: &[Seen], asked: &[What], n_subjects: usize) -> Vec<f64> {
     let (right, wrong) = (times(true), times(false));
     let at = |d: f64| seen.iter().filter(move |s| (s.ssd - d).abs() < 1e-6);
     let yes = |b: bool| f64::from(u8::from(b));
-    let one = |what: &What| match *what {
-        What::GoAccuracy => mean(
+    let one = |statistic: &Statistic| match *statistic {
+        Statistic::GoAccuracy => mean(
             go.iter()
                 .filter(|s| s.outcome > 0)
                 .map(|s| yes(s.outcome == 1)),
         ),
-        What::Omissions => mean(go.iter().map(|s| yes(s.outcome == 0))),
-        What::Quantile(is_right, q) => {
+        Statistic::Omissions => mean(go.iter().map(|s| yes(s.outcome == 0))),
+        Statistic::Quantile(is_right, q) => {
             let of = if is_right { &right } else { &wrong };
             if of.is_empty() {
                 f64::NAN
@@ -246,10 +246,12 @@ fn statistics(seen: &[Seen], asked: &[What], n_subjects: usize) -> Vec<f64> {
                 quantile(of, q)
             }
         }
-        What::Respond(d) => mean(at(d).map(|s| yes(s.outcome > 0))),
-        What::Accuracy(d) => mean(at(d).filter(|s| s.outcome > 0).map(|s| yes(s.outcome == 1))),
-        What::Time(d) => mean(at(d).filter(|s| s.outcome > 0).map(|s| s.rt)),
-        What::Slower => slower(seen, n_subjects),
+        Statistic::Respond(d) => mean(at(d).map(|s| yes(s.outcome > 0))),
+        Statistic::Accuracy(d) => {
+            mean(at(d).filter(|s| s.outcome > 0).map(|s| yes(s.outcome == 1)))
+        }
+        Statistic::Time(d) => mean(at(d).filter(|s| s.outcome > 0).map(|s| s.rt)),
+        Statistic::Slower => slower(seen, n_subjects),
     };
     asked.iter().map(one).collect()
 }

@@ -4,6 +4,7 @@ mod blank;
 mod budget;
 mod distributions;
 mod imports;
+mod names;
 mod settings;
 mod source;
 pub(crate) mod versions;
@@ -48,6 +49,7 @@ pub(crate) fn inspect(root: &Path) -> std::io::Result<Report> {
     for source in &sources {
         words::check(source, &mut failures);
         imports::check(source, &mut failures);
+        names::check(source, &mut failures);
         settings::check(source, &mut failures);
         budget::check(source, &mut failures, &mut warnings);
     }

@@ -17,12 +17,12 @@ use fitzroy::Result;
 )]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
-    what: What,
+    command: BenchCommand,
 }
 
 /// What is measured.
 #[derive(Subcommand)]
-enum What {
+enum BenchCommand {
     /// A regression with a hundred intercepts, rewritten and as it stands
     #[command(
         after_help = "Examples:\n  fitzroy bench sample --preset standard --json\n  fitzroy bench sample --device all --figure devices.png\n  fitzroy bench sample --device cuda --strategies 1024"
@@ -49,11 +49,11 @@ enum What {
 
 /// Measures and prints.
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
-    match &args.what {
-        What::Sample(args) => sampling::sample(args),
-        What::Hierarchical(args) => sampling::hierarchical(args),
-        What::CurveFit(args) => curve_fit::run(args),
-        What::StopSignal(args) => stop_signal::run(args),
-        What::Weather(args) => weather::run(args),
+    match &args.command {
+        BenchCommand::Sample(args) => sampling::sample(args),
+        BenchCommand::Hierarchical(args) => sampling::hierarchical(args),
+        BenchCommand::CurveFit(args) => curve_fit::run(args),
+        BenchCommand::StopSignal(args) => stop_signal::run(args),
+        BenchCommand::Weather(args) => weather::run(args),
     }
 }

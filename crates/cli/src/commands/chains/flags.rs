@@ -39,13 +39,13 @@ pub(crate) struct ChainFlags {
     #[arg(long, value_name = "KIND", default_value = "auto", value_parser = named::<MetricKind>())]
     metric: MetricKind,
     /// Coordinates of hierarchical parameters: chosen in the warm-up, or as the model writes them
-    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = named::<CoordinateChoice>())]
+    #[arg(long, value_name = "COORDINATES", default_value = "auto", value_parser = named::<CoordinateChoice>())]
     pub(crate) centring: CoordinateChoice,
     /// What evaluates the model over rows; all give the same numbers, and traces say which one did
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = named::<Engine>())]
     pub(crate) engine: Engine,
     /// Whose draws a chain adapts to: those of all chains, or its own
-    #[arg(long, value_name = "WHOSE", default_value = "pooled", value_parser = named::<Adapt>())]
+    #[arg(long, value_name = "SCOPE", default_value = "pooled", value_parser = named::<Adapt>())]
     adapt: Adapt,
     /// The chains of task I of N, I from 0, with the numbers and random streams they have in the whole run
     #[arg(long, value_name = "I/N")]
@@ -59,7 +59,7 @@ pub(crate) struct ChainFlags {
     /// Double trajectories once more after they have turned: twice the gradients, and more than that
     /// for a few slow directions. Auto does where the warm-up shows such directions, and in
     /// hierarchical stop-signal fits
-    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = named::<PastTurn>())]
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = named::<PastTurn>())]
     past_turn: PastTurn,
     /// What a step of NUTS is: an exact rotation in the normal distribution that the warm-up fits, which
     /// takes a seventh to a half of the gradients where the posterior is near to one, or a leapfrog.

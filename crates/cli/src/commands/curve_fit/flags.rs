@@ -152,10 +152,10 @@ pub(crate) struct CurveFitArgs {
     #[arg(long, value_name = "SECONDS")]
     pub(super) time_limit: Option<f64>,
     /// Starts on a subsample of many rows
-    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = named::<Progressive>())]
+    #[arg(long, value_name = "MODE", default_value = "auto", value_parser = named::<Progressive>())]
     progressive: Progressive,
     /// Reads all rows once more at the end
-    #[arg(long, value_name = "HOW", default_value = "fast", value_parser = named::<Finish>())]
+    #[arg(long, value_name = "MODE", default_value = "fast", value_parser = named::<Finish>())]
     finish: Finish,
     /// Number of starts
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -59,7 +59,7 @@ pub(crate) struct SampleArgs {
     #[arg(long, value_name = "KINDS", default_value = "auto")]
     rewrites: String,
     /// Where chains start: the best of several random points, or draws that Pathfinder finds
-    #[arg(long, value_enum, value_name = "HOW", default_value = "jitter")]
+    #[arg(long, value_enum, value_name = "METHOD", default_value = "jitter")]
     init: Start,
     /// Sample until the bulk and tail ESS of every coordinate are N, or --max-draws
     #[arg(long, value_name = "N", conflicts_with = "draws")]

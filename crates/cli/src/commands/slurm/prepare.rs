@@ -34,7 +34,7 @@ pub(super) struct JobArgs {
     set: Vec<String>,
     /// How the run is spread over tasks: none, chains:N (sample), or parts:N (data sets of curve-fit
     /// --batch-by, subjects of stop-signal fit)
-    #[arg(long, value_name = "HOW", default_value = "none")]
+    #[arg(long, value_name = "SPLIT", default_value = "none")]
     split: Split,
     /// Tasks that may run at once, at most
     #[arg(long, value_name = "N")]

@@ -148,7 +148,7 @@ fn csv(all: &[Compared]) -> String {
         let [m, low, high] = [0.5, 0.05, 0.95].map(|q| c.quantile(q));
         out += &format!(
             "\"{}\",{},{m},{low},{high},{}\n",
-            c.what.name(),
+            c.statistic.name(),
             c.observed,
             c.p()
         );

@@ -49,7 +49,7 @@ pub(crate) struct FitArgs {
     /// The trials: a table of text, or .xlsx
     data: PathBuf,
     /// Whether subjects come from one population
-    #[arg(long, value_name = "HOW", default_value = "partial", value_parser = named::<Pooling>())]
+    #[arg(long, value_name = "POOLING", default_value = "partial", value_parser = named::<Pooling>())]
     pooling: Pooling,
     /// Priors, TOML or JSON: a table per parameter with m, s and h
     #[arg(long, value_name = "FILE")]

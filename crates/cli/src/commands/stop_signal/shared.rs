@@ -57,10 +57,10 @@ pub(super) struct Reading {
     #[arg(long, value_name = "FILE|ROLE=COLUMN", value_delimiter = ',')]
     columns: Vec<String>,
     /// Responses that do not come after the picture (rt not above 0) [default: that of the layout, refuse]
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "POLICY")]
     premature: Option<Premature>,
     /// A delay on go trials, where trial_type says which those are [default: that of the layout, refuse]
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "POLICY")]
     ssd_on_go: Option<SsdOnGo>,
     /// Leaves out subjects with a smaller share of right go responses
     #[arg(long, value_name = "SHARE")]

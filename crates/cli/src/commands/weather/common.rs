@@ -119,7 +119,7 @@ pub(super) struct Data {
     names: Option<PathBuf>,
     /// What is done about missing values: refuse; leave-out: times that have any; fill, between the
     /// times around [default: refuse, or as in the training of the checkpoint]
-    #[arg(long, value_name = "WHAT", value_parser = named::<Missing>())]
+    #[arg(long, value_name = "POLICY", value_parser = named::<Missing>())]
     missing: Option<Missing>,
     /// A part of the grid alone: south, north, west and east, degrees; 350 to 20 lies on both sides
     /// of Greenwich

@@ -288,7 +288,7 @@ struct LoopArgs {
     #[arg(long, value_name = "NAME=X", value_delimiter = ',')]
     loss_weights: Vec<String>,
     /// What the backward pass computes again to save memory
-    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = named::<Recompute>())]
+    #[arg(long, value_name = "PART", default_value = "none", value_parser = named::<Recompute>())]
     recompute: Recompute,
     /// Steps between validations
     #[arg(long, value_name = "N", default_value_t = 500)]
@@ -305,7 +305,7 @@ struct LoopArgs {
     early_stopping_patience: u64,
     /// What of a validation chooses the best checkpoint and ends the run, beside the start's: the
     /// losses one step and many steps ahead, or the RMSE of all variables at the longest lead
-    #[arg(long, value_name = "WHAT", default_value = "losses", value_parser = named::<Monitor>())]
+    #[arg(long, value_name = "SCORE", default_value = "losses", value_parser = named::<Monitor>())]
     monitor: Monitor,
     /// Checkpoints kept beside the best
     #[arg(long, value_name = "N", default_value_t = 3)]

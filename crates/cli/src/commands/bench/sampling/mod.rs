@@ -29,7 +29,7 @@ struct Measuring {
     #[arg(long, value_name = "N")]
     repeats: Option<usize>,
     /// Rewrites of the models
-    #[arg(long, value_enum, value_name = "HOW", default_value = "both")]
+    #[arg(long, value_enum, value_name = "MODE", default_value = "both")]
     rewrites: Rewrites,
     /// Samplers, comma-separated: nuts, walnuts, mams, chees, independence
     #[arg(
