@@ -24,9 +24,10 @@ Usage: cargo xtask COMMAND
          files changed at random for every reader and parser, so many seconds each (60)
   python the Python package: its wheel, types and tests, with the interpreters that FITZROY_PYTHON_DEV names
          (separated by colons; each needs pip, maturin, numpy and pytest); skipped without one
-  release [--out DIR]
-         what is handed out: programs, a Debian package, wheels, an SBOM, checksums; each is tried.
-         Needs Linux, python3 with venv, readelf, tar and dpkg-deb
+  release [--out DIR] [--only PART,...]
+         what is handed out: programs, Debian packages, wheels, an SBOM, checksums; each is tried.
+         PART is `crates`, or a program as it stands in the names of files, such as aarch64-linux.
+         Needs Linux, python3 with venv, readelf and dpkg-deb; qemu-user-static to try other processors
   site   the documentation and the API as HTML in target/site, every link checked
   help   this text
 ";
@@ -47,8 +48,8 @@ fn main() -> ExitCode {
             None => return usage(),
         },
         Some("python") => python::check(&root()),
-        Some("release") => match release_folder() {
-            Some(folder) => release::make(&root(), folder.as_deref()),
+        Some("release") => match release::Options::read(&words()) {
+            Some(options) => release::make(&root(), &options),
             None => return usage(),
         },
         Some("site") => site::make(&root()),
@@ -79,14 +80,9 @@ fn numbers(usual: u64) -> Option<(u64, u64)> {
     number(2, usual).zip(number(3, 1))
 }
 
-/// The folder behind `--out`, if one is named; `None` if the words are others.
-fn release_folder() -> Option<Option<String>> {
-    let words: Vec<String> = std::env::args().skip(2).collect();
-    match &words[..] {
-        [] => Some(None),
-        [flag, folder] if flag == "--out" => Some(Some(folder.clone())),
-        _ => None,
-    }
+/// The words behind the command.
+fn words() -> Vec<String> {
+    std::env::args().skip(2).collect()
 }
 
 /// The root of the repository: the folder above this crate.

@@ -39,12 +39,61 @@ pub(crate) struct Release {
     version: String,
     /// Seconds since 1970 of the commit: the time of every file in every archive.
     epoch: String,
+    /// When it began.
+    start: Instant,
 }
 
-/// Makes a release in `out`, a folder that is empty or not there. True if all of it was made and works.
-pub(crate) fn make(root: &Path, out: Option<&str>) -> bool {
+/// What is asked for.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Options {
+    /// The folder for artefacts: for a whole release one that is empty or not there.
+    out: Option<String>,
+    /// The parts to make; none: all of them.
+    only: Vec<String>,
+}
+
+/// The part that is no program: the crates as they are published.
+const CRATES: &str = "crates";
+
+impl Options {
+    /// Reads the words of a command line; none where they are others.
+    pub(crate) fn read(words: &[String]) -> Option<Options> {
+        let mut options = Options::default();
+        for pair in words.chunks(2) {
+            match pair {
+                [flag, folder] if flag == "--out" => options.out = Some(folder.clone()),
+                [flag, parts] if flag == "--only" => {
+                    options.only = parts.split(',').map(Into::into).collect();
+                }
+                _ => return None,
+            }
+        }
+        Some(options)
+    }
+
+    fn wants(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == part)
+    }
+
+    /// Refuses a part that is none.
+    fn check(&self) -> Result<()> {
+        let names = VARIANTS.iter().map(|variant| variant.name);
+        let parts: Vec<&str> = std::iter::once(CRATES).chain(names).collect();
+        match self
+            .only
+            .iter()
+            .find(|only| !parts.contains(&only.as_str()))
+        {
+            Some(other) => Err(format!("no part is called {other}: {}", parts.join(", "))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes a release. True if all that is asked for was made and works.
+pub(crate) fn make(root: &Path, options: &Options) -> bool {
     let start = Instant::now();
-    match prepared(root, out).and_then(|release| artefacts(&release)) {
+    match prepared(root, options, start).and_then(|release| artefacts(&release, options)) {
         Ok(notes) => {
             println!(
                 "\n==> released after {:.0} s",
@@ -62,7 +111,9 @@ pub(crate) fn make(root: &Path, out: Option<&str>) -> bool {
     }
 }
 
-fn prepared(root: &Path, out: Option<&str>) -> Result<Release> {
+fn prepared(root: &Path, options: &Options, start: Instant) -> Result<Release> {
+    options.check()?;
+    tools::require()?;
     let manifest = read(&root.join("Cargo.toml"))?;
     let version = versions::of_workspace(&manifest).ok_or("Cargo.toml has no version")?;
     let mut git = Command::new("git");
@@ -74,11 +125,12 @@ fn prepared(root: &Path, out: Option<&str>) -> Result<Release> {
     git.args(["log", "-1", "--format=%ct"]).current_dir(root);
     let epoch = output(git)?.trim().to_string();
     let target = target_folder(root)?;
-    let out = match out {
+    let out = match &options.out {
         Some(folder) => std::path::absolute(folder).map_err(|e| format!("{folder}: {e}"))?,
         None => target.join("dist").join(version),
     };
-    if fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some()) {
+    let is_filled = fs::read_dir(&out).is_ok_and(|mut entries| entries.next().is_some());
+    if is_filled && options.only.is_empty() {
         return Err(format!(
             "{} is not empty: remove it, or name another folder with --out",
             out.display()
@@ -94,6 +146,7 @@ fn prepared(root: &Path, out: Option<&str>) -> Result<Release> {
         work,
         version: version.into(),
         epoch,
+        start,
     })
 }
 
@@ -110,21 +163,23 @@ fn target_folder(root: &Path) -> Result<PathBuf> {
         .into())
 }
 
-/// Builds and tries everything. Gives a line for each artefact, and one for whatever is missing.
-fn artefacts(release: &Release) -> Result<Vec<String>> {
-    let mut notes = vec![crates::package(release)?];
+/// Builds and tries what is asked for. Gives a line for each artefact, and one for whatever is missing.
+fn artefacts(release: &Release, options: &Options) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    if options.wants(CRATES) {
+        notes.push(crates::package(release)?);
+    }
     let tools = Tools::prepared(&release.work)?;
     let third_party = licences::collect(release)?;
     // The manual pages of all are written by the first that runs here.
-    let mut pages = None;
-    for (variant, triple) in buildable(&mut notes) {
+    let mut share = None;
+    for (variant, triple) in buildable(options, &mut notes) {
         let build = variant.build(release, &tools, triple)?;
-        let pages = match &pages {
+        let share = match &share {
             Some(there) => there,
-            None if build.runs_here() => pages.insert(pages::write(release, &build.binary)?),
-            None => return Err("no program can be built that runs on this machine".into()),
+            None => share.insert(pages::of(release, &build)?),
         };
-        let tree = Tree::laid(release, &build, pages, &third_party)?;
+        let tree = Tree::laid(release, &build, share, &third_party)?;
         notes.push(archive(release, &build, &tree)?);
         if let Some(architecture) = variant.debian {
             notes.push(debian::package(release, &build, &tree, architecture)?);
@@ -132,18 +187,20 @@ fn artefacts(release: &Release) -> Result<Vec<String>> {
         if variant.has_wheel {
             notes.push(wheel::make(release, &tools, &build, &third_party)?);
         }
+        let seconds = release.start.elapsed().as_secs();
+        println!("==> {} is made, after {seconds} s", variant.name);
     }
     notes.push(sbom::write_list(release)?);
     notes.push(sums(release)?);
     Ok(notes)
 }
 
-/// The variants whose standard library can be had, with its name; those for this processor come first. Notes those
-/// that are left out.
-fn buildable(notes: &mut Vec<String>) -> Vec<(&'static Variant, &'static str)> {
+/// The variants that are wanted and whose standard library can be had, with its name; those for this processor come
+/// first. Notes those that are left out.
+fn buildable(options: &Options, notes: &mut Vec<String>) -> Vec<(&'static Variant, &'static str)> {
     let mut downloads = Downloads::Allowed;
     let mut found = Vec::new();
-    for variant in &VARIANTS {
+    for variant in VARIANTS.iter().filter(|v| options.wants(v.name)) {
         match variant.triple(&mut downloads) {
             Some(triple) => found.push((variant, triple)),
             None => notes.push(format!(
@@ -172,14 +229,18 @@ fn archive(release: &Release, build: &Build, tree: &Tree) -> Result<String> {
     Ok(line(&path, &format!("{}; {tried}", build.needs())))
 }
 
-/// SHA256SUMS of everything in the folder.
+/// What the file with the checksums is called.
+const SUMS: &str = "SHA256SUMS";
+
+/// The checksums of everything else in the folder.
 fn sums(release: &Release) -> Result<String> {
     let entries = fs::read_dir(&release.out).map_err(|e| e.to_string())?;
-    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let mut names: Vec<_> = names.filter(|name| name != SUMS).collect();
     names.sort();
     let mut command = Command::new("sha256sum");
     command.args(&names).current_dir(&release.out);
-    let path = release.out.join("SHA256SUMS");
+    let path = release.out.join(SUMS);
     write(&path, output(command)?.as_bytes())?;
     Ok(line(&path, &format!("of {} files", names.len())))
 }
@@ -207,4 +268,29 @@ fn fresh(path: PathBuf) -> Result<PathBuf> {
     }
     fs::create_dir_all(&path).map_err(said)?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_asked_for_by_name() {
+        let read = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+            Options::read(&words)
+        };
+        let all = read(&[]).unwrap();
+        assert!(all.wants("crates") && all.wants("aarch64-linux") && all.check().is_ok());
+        let some = read(&["--only", "crates,aarch64-linux", "--out", "a"]).unwrap();
+        assert_eq!(some.out.as_deref(), Some("a"));
+        assert!(some.wants("aarch64-linux") && !some.wants("x86_64-linux"));
+        let wrong = read(&["--only", "wheel"]).unwrap().check().unwrap_err();
+        assert!(
+            wrong.starts_with("no part is called wheel: crates, x86_64-linux,"),
+            "{wrong}"
+        );
+        assert_eq!(read(&["--only"]), None);
+        assert_eq!(read(&["release"]), None);
+    }
 }

@@ -1,6 +1,7 @@
 //! Manual pages and completions, as the program itself writes them.
 
 use super::process::{output, run};
+use super::variant::Build;
 use super::{Release, Result, fresh};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +13,21 @@ const SHELLS: [(&str, &str, &str); 3] = [
     ("fish", "fish/vendor_completions.d", "fitzroy.fish"),
 ];
 
+/// Gives the folder `share` with them: written by a program that runs here, or what an earlier one wrote.
+pub(super) fn of(release: &Release, build: &Build) -> Result<PathBuf> {
+    let earlier = release.work.join("share");
+    match build.runs_here() {
+        true => written(release, &build.binary),
+        false if earlier.exists() => Ok(earlier),
+        false => Err(format!(
+            "manual pages are written by a program that runs on this machine: make one before {}",
+            build.triple
+        )),
+    }
+}
+
 /// Writes them as they lie below `share`. Gives that folder.
-pub(super) fn write(release: &Release, program: &Path) -> Result<PathBuf> {
+fn written(release: &Release, program: &Path) -> Result<PathBuf> {
     let share = fresh(release.work.join("share"))?;
     let folder = share.join("man").join("man1");
     let mut man = Command::new(program);

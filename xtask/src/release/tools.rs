@@ -16,6 +16,38 @@ const WHEELS: [&str; 6] = [
     "ziglang==0.17.1",
 ];
 
+/// Programs of the system that a release calls, and the Debian package that has each.
+const PROGRAMS: [(&str, &str); 9] = [
+    ("dpkg-deb", "dpkg"),
+    ("git", "git"),
+    ("gzip", "gzip"),
+    ("ldd", "libc-bin"),
+    ("md5sum", "coreutils"),
+    ("python3", "python3 and python3-venv"),
+    ("readelf", "binutils"),
+    ("sha256sum", "coreutils"),
+    ("tar", "tar"),
+];
+
+/// Refuses to begin where a program is missing that is called at the end.
+pub(super) fn require() -> Result<()> {
+    let missing = PROGRAMS.iter().filter(|(name, _)| found(name).is_none());
+    let missing: Vec<String> = missing
+        .map(|(name, package)| format!("{name} (Debian: {package})"))
+        .collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(format!("install what is missing: {}", missing.join(", "))),
+    }
+}
+
+/// The path of a program, if it is installed.
+pub(super) fn found(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut paths = std::env::split_paths(&path).map(|folder| folder.join(program));
+    paths.find(|path| path.is_file())
+}
+
 /// The environment with the tools.
 pub(super) struct Tools {
     folder: PathBuf,
@@ -49,11 +81,24 @@ impl Tools {
         command
     }
 
-    /// Cargo, which finds the environment's subcommands.
-    pub(super) fn cargo(&self) -> Command {
-        let mut command = Command::new("cargo");
-        command.env("PATH", self.path());
-        command
+    /// Writes the linker for a target of Zig, such as `x86_64-linux-gnu.2.17`. Programs and extensions for Python are
+    /// linked by the same one: cargo compiles everything again for another linker.
+    pub(super) fn linker(&self, target: &str) -> Result<PathBuf> {
+        use std::os::unix::fs::PermissionsExt;
+        let bin = self.folder.join("bin");
+        let path = bin.join(format!("link-{target}"));
+        let text = format!(
+            "#!/bin/sh\n\
+             export CARGO_ZIGBUILD_ZIG_COMMAND='{}' CARGO_ZIGBUILD_ZIG_COMMAND_ARGS='-m ziglang'\n\
+             exec '{}' zig cc -- -target {target} \"$@\"\n",
+            bin.join("python3").display(),
+            bin.join("cargo-zigbuild").display(),
+        );
+        write(&path, text.as_bytes())?;
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, executable)
+            .map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(path)
     }
 
     /// The search path with the environment in front.

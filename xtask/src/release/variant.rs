@@ -2,7 +2,7 @@
 
 use super::elf::{self, Elf};
 use super::process::{output, run};
-use super::tools::Tools;
+use super::tools::{Tools, found};
 use super::{Release, Result};
 use std::fs;
 use std::path::PathBuf;
@@ -72,6 +72,14 @@ pub(super) enum Downloads {
     Given,
 }
 
+/// What runs a program on this machine.
+pub(super) enum Runner {
+    Processor,
+    /// The path of an emulator.
+    Emulator(PathBuf),
+    None,
+}
+
 /// A program that was built.
 pub(super) struct Build {
     pub(super) variant: &'static Variant,
@@ -108,31 +116,18 @@ impl Variant {
         tools: &Tools,
         triple: &'static str,
     ) -> Result<Build> {
-        let target = release.work.join(self.name);
-        let mut cargo = tools.cargo();
-        let zig = self.linking != Linking::Static || triple.ends_with("musl");
-        cargo.arg(if zig { "zigbuild" } else { "build" });
-        cargo.args([
-            "--release",
-            "--locked",
-            "-p",
-            "fitzroy-cli",
-            "--bin",
-            "fitzroy",
-        ]);
-        let named = match self.linking {
-            Linking::Glibc(version) => format!("{triple}.{version}"),
-            Linking::Static => triple.into(),
-        };
-        cargo
-            .args(["--target", &named])
-            .arg("--target-dir")
-            .arg(&target);
-        cargo.env("CARGO_ENCODED_RUSTFLAGS", self.flags(release));
-        cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+        let mut cargo = Command::new("cargo");
+        cargo.args(["build", "--release", "--locked", "--target", triple]);
+        cargo.args(["-p", "fitzroy-cli", "--bin", "fitzroy"]);
+        if self.has_wheel {
+            // Together with what the wheel needs, whose crates would be compiled again for its features.
+            cargo.args(["-p", "fitzroy-python", "--lib"]);
+        }
+        self.prepare(&mut cargo, release, tools, triple)?;
         cargo.current_dir(&release.root);
         run(cargo)?;
-        let binary = target.join(triple).join("release").join("fitzroy");
+        let folder = target_folder(release).join(triple).join("release");
+        let binary = folder.join("fitzroy");
         let elf = elf::inspect(&binary)?;
         self.check(&elf)?;
         Ok(Build {
@@ -143,8 +138,31 @@ impl Variant {
         })
     }
 
+    /// Tells a command that calls cargo what it needs to know, the same for the program and for the wheel.
+    pub(super) fn prepare(
+        &self,
+        command: &mut Command,
+        release: &Release,
+        tools: &Tools,
+        triple: &str,
+    ) -> Result<()> {
+        command.env("CARGO_TARGET_DIR", target_folder(release));
+        command.env("CARGO_ENCODED_RUSTFLAGS", self.flags(release));
+        command.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+        // Zig has the C library's symbols of every version, and musl.
+        let zig = triple.replace("-unknown", "");
+        let zig = match self.linking {
+            Linking::Glibc(version) => format!("{zig}.{version}"),
+            Linking::Static if triple.ends_with("musl") => zig,
+            Linking::Static => return Ok(()),
+        };
+        let name = triple.to_uppercase().replace('-', "_");
+        command.env(format!("CARGO_TARGET_{name}_LINKER"), tools.linker(&zig)?);
+        Ok(())
+    }
+
     /// Flags of the compiler: no path of this machine stands in the program.
-    pub(super) fn flags(&self, release: &Release) -> String {
+    fn flags(&self, release: &Release) -> String {
         let home = std::env::var("HOME").unwrap_or_default();
         let cargo = std::env::var("CARGO_HOME").unwrap_or(format!("{home}/.cargo"));
         let mut flags = vec![
@@ -176,9 +194,30 @@ impl Variant {
 }
 
 impl Build {
-    /// Whether this machine can run it.
+    /// What runs it on this machine.
+    pub(super) fn runner(&self) -> Runner {
+        if runs_here(self.triple) {
+            return Runner::Processor;
+        }
+        match found(&self.emulator()) {
+            Some(path) => Runner::Emulator(path),
+            None => Runner::None,
+        }
+    }
+
+    /// Whether this processor runs it.
     pub(super) fn runs_here(&self) -> bool {
-        runs_here(self.triple)
+        matches!(self.runner(), Runner::Processor)
+    }
+
+    /// The processor it is built for, as Rust and QEMU call it.
+    pub(super) fn architecture(&self) -> &'static str {
+        self.triple.split('-').next().unwrap_or_default()
+    }
+
+    /// The program that runs it elsewhere. It must be static, for it runs in a root without libraries.
+    pub(super) fn emulator(&self) -> String {
+        format!("qemu-{}-static", self.architecture())
     }
 
     /// What a machine must have, in words.
@@ -193,6 +232,11 @@ impl Build {
 /// Whether this machine can run what is built for a target.
 pub(super) fn runs_here(triple: &str) -> bool {
     triple.starts_with(std::env::consts::ARCH) && cfg!(target_os = "linux")
+}
+
+/// Where all are built: what runs in the compiler is then compiled once.
+fn target_folder(release: &Release) -> PathBuf {
+    release.work.join("build")
 }
 
 /// Whether the standard library for a target is there.

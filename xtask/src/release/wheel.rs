@@ -27,15 +27,13 @@ pub(super) fn make(
 ) -> Result<String> {
     let folder = fresh(release.work.join("wheels").join(build.variant.name))?;
     let mut maturin = tools.command("maturin");
-    maturin.args(["build", "--release", "--locked", "--zig"]);
+    maturin.args(["build", "--release", "--locked"]);
     maturin.args(["--target", build.triple, "--compatibility"]);
     maturin.arg(format!("manylinux_{}", GLIBC.replace('.', "_")));
     maturin.arg("--out").arg(&folder);
-    maturin.env("CARGO_ENCODED_RUSTFLAGS", build.variant.flags(release));
-    // The same settings as those of the program, whose crates are built already.
-    maturin.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
-    let target = release.work.join(build.variant.name);
-    maturin.env("CARGO_TARGET_DIR", target);
+    build
+        .variant
+        .prepare(&mut maturin, release, tools, build.triple)?;
     maturin.current_dir(release.root.join("python"));
     run(maturin)?;
     let wheel = with_licences(release, tools, &only_file(&folder)?, third_party)?;

@@ -32,12 +32,7 @@ const RUST: &str = "rust-version";
 const PLACES: &[Place] = &[
     place("CITATION.cff", VERSION, "version: ", ""),
     place("CHANGELOG.md", VERSION, "## ", ""),
-    place(
-        "packaging/conda/meta.yaml",
-        VERSION,
-        "{% set version = \"",
-        "\" %}",
-    ),
+    place("packaging/conda/recipe.yaml", VERSION, "version: \"", "\""),
     place("docs/install.md", VERSION, "fitzroy_", "_amd64.deb"),
     place(
         "packaging/docker/Dockerfile",

@@ -37,11 +37,25 @@ pub(crate) fn run(args: &ManArgs) -> Result<Outcome> {
 
 /// Writes the page of a command and those below it. Gives their number.
 fn write(command: &clap::Command, folder: &Path) -> std::io::Result<usize> {
-    let page = clap_mangen::Man::new(command.clone());
+    let version = concat!("fitzroy ", env!("CARGO_PKG_VERSION"));
+    let page = clap_mangen::Man::new(command.clone())
+        .source(version)
+        .manual("Fitzroy");
     let mut text = Vec::new();
     page.render(&mut text)?;
+    let text = with_headings(&String::from_utf8_lossy(&text));
     std::fs::write(folder.join(page.get_filename()), text)?;
     let shown = command.get_subcommands().filter(|c| !c.is_hide_set());
     let below: std::io::Result<Vec<usize>> = shown.map(|c| write(c, folder)).collect();
     Ok(1 + below?.iter().sum::<usize>())
+}
+
+/// Calls what stands behind the options by the usual headings of manual pages.
+fn with_headings(page: &str) -> String {
+    ["Examples", "Example"]
+        .iter()
+        .fold(page.to_string(), |page, word| {
+            page.replace(&format!(".SH EXTRA\n{word}:\n"), ".SH EXAMPLES\n")
+        })
+        .replace(".SH EXTRA\n", ".SH NOTES\n")
 }
