@@ -121,6 +121,10 @@ fn every_command_has_a_manual_page() {
     ] {
         assert!(page(&format!("fitzroy-{name}.1")).contains(flag), "{name}");
     }
+    let sample = page("fitzroy-sample.1");
+    let version = concat!("fitzroy ", env!("CARGO_PKG_VERSION"));
+    assert!(sample.contains(version) && sample.contains(".SH EXAMPLES\n"));
+    assert!(page("fitzroy.1").contains(".SH NOTES\n"));
     scratch.file("taken", "");
     let said = scratch.fitzroy(&["man", "taken"]).ends_with(2);
     said.complains(&["taken"]);
