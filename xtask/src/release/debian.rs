@@ -62,8 +62,8 @@ fn control(release: &Release, build: &Build, architecture: &str, kib: u64) -> St
          Section: science\n\
          Priority: optional\n\
          Description: fits models to data\n \
-         Samples hierarchical models that are written in a few lines of text, fits curves\n \
-         by least squares, and says whether the results can be trusted.\n",
+         Samples hierarchical models that are written in a few lines of text, fits\n \
+         curves by least squares, and says whether the results can be trusted.\n",
         release.version,
         depends.join(", ")
     )
