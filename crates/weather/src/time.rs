@@ -205,6 +205,19 @@ fn julian_days(year: i64, month: i64, day: i64) -> i64 {
     365 * shifted + shifted.div_euclid(4) + day_of_year - 719_470
 }
 
+/// What is wrong with units of times that say no date to count from, and what to do.
+fn no_start(units: &str, first: Option<&f64>) -> String {
+    let first = first.map_or(String::new(), |x| format!(" (its first is {x})"));
+    let cure = match units.contains("%Y") {
+        true => "these are dates: make them relative first, cdo -r copy OLD.nc NEW.nc",
+        false => {
+            "needed are CF units such as `hours since 1970-01-01`: set them with the date that the \
+             numbers are counted from, as by ncatted or xarray"
+        }
+    };
+    format!("time units `{units}`{first}; {cure}")
+}
+
 /// Times from numbers in CF `units` ("hours since 1970-01-01") of a `calendar`.
 ///
 /// Years of 365 days keep their dates. Days of years of 360 fall on the nearest in the course of the
@@ -216,9 +229,7 @@ pub fn from_cf(numbers: &[f64], units: &str, calendar: &str) -> Result<Vec<Time>
     let fail = |message: String| Err(Error::new(ErrorKind::Data, message));
     let calendar = Calendar::of(calendar)?;
     let Some((unit, start)) = units.split_once(" since ") else {
-        return fail(format!(
-            "time units `{units}`; needed are CF units such as `hours since 1970-01-01`"
-        ));
+        return fail(no_start(units, numbers.first()));
     };
     let unit_s = match unit.trim().to_lowercase().as_str() {
         "nanosecond" | "nanoseconds" | "ns" => 1e-9,
@@ -230,7 +241,8 @@ pub fn from_cf(numbers: &[f64], units: &str, calendar: &str) -> Result<Vec<Time>
         "day" | "days" | "d" => 86_400.0,
         other => {
             return fail(format!(
-                "time unit `{other}`; needed is seconds or parts of them, minutes, hours or days"
+                "time unit `{other}`; needed is seconds or parts of them, minutes, hours or days: \
+                 months and years differ in length, so write days since a date"
             ));
         }
     };

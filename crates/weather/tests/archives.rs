@@ -5,7 +5,7 @@
 //! all kinds are made anew, of another seed for each. `FITZROY_DIFFERENTIAL` says how many seeds.
 #![allow(clippy::unwrap_used)]
 
-use fitzroy_weather::data::{Archive, Chosen, Names, Reading};
+use fitzroy_weather::data::{Archive, Chosen, Missing, Names, Reading};
 use fitzroy_weather::files::Region;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,18 @@ fn texts(value: &Value) -> Vec<String> {
     list.map(|v| v.as_str().unwrap().to_string()).collect()
 }
 
+/// What is wrong with the refusal of an archive whose message must hold these words.
+fn refused(files: &[PathBuf], words: &[String]) -> Result<(), String> {
+    let message = match Archive::read(files, &Chosen::default(), None) {
+        Ok(read) => return Err(format!("was read, {} records", read.times.len())),
+        Err(error) => error.to_string(),
+    };
+    match words.iter().find(|word| !message.contains(*word)) {
+        None => Ok(()),
+        Some(word) => Err(format!("`{word}` is not in: {message}")),
+    }
+}
+
 /// What differs between an archive and what xarray reads.
 fn compare(folder: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(folder.join("expected.json")).unwrap();
@@ -32,6 +44,10 @@ fn compare(folder: &Path) -> Result<(), String> {
         .iter()
         .map(|file| folder.join(file))
         .collect();
+    if let Some(words) = expected.get("refused").map(texts) {
+        return refused(&files, &words);
+    }
+    let missing = expected.get("missing").and_then(Value::as_str);
     let region = expected.get("region").map(numbers);
     let region = region.map(|edges| Region {
         south: edges[0],
@@ -48,7 +64,10 @@ fn compare(folder: &Path) -> Result<(), String> {
                 None => Names::default(),
             },
             region,
-            ..Reading::default()
+            missing: match missing {
+                Some("fill") => Missing::Fill,
+                _ => Missing::Refuse,
+            },
         },
     };
     let read = Archive::read(&files, &chosen, None).map_err(|error| error.to_string())?;
@@ -81,13 +100,14 @@ fn compare(folder: &Path) -> Result<(), String> {
         let largest = all
             .clone()
             .map(|(t, node)| values[place(t, node)].abs())
-            .fold(0.0, f64::max);
+            .fold(0.0, f64::max); // Missing values are passed over.
         for (t, node) in all {
             let (b, a) = (
                 values[place(t, node)],
                 read.record(t)[node * labels.len() + channel],
             );
-            if !near(f64::from(a), b, largest) {
+            let filled = missing.is_some() && b.is_nan();
+            if !filled && !near(f64::from(a), b, largest) {
                 return Err(format!("{label}, record {t}, node {node}: {a}, not {b}"));
             }
         }
@@ -125,15 +145,13 @@ fn the_page_says_what_is_read_and_what_it_is_called() {
     let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
     let page = text("../../docs/weather.md");
     let maker = text("tests/golden/archives.py");
-    let kinds = maker.split_once("KINDS = [").unwrap().1;
-    let kinds: Vec<&str> = kinds
-        .split_once(']')
-        .unwrap()
-        .0
-        .split(',')
-        .map(str::trim)
-        .collect();
-    for kind in kinds.iter().filter(|kind| !kind.is_empty()) {
+    let centres = text("tests/golden/centres.py");
+    let list = |of: &'static str, from: &'static str| {
+        let rest = from.split_once(of).unwrap().1;
+        rest.split_once(']').unwrap().0.split(',').map(str::trim)
+    };
+    let kinds = list("KINDS = [", maker.leak()).chain(list("CENTRES = [", centres.leak()));
+    for kind in kinds.filter(|kind| !kind.is_empty()) {
         assert!(
             page.contains(&format!("`{kind}`")),
             "docs/weather.md lacks {kind}"

@@ -2,10 +2,14 @@
 
 use super::objects::Objects;
 use crate::{Error, ErrorKind, Result};
+use rust_hdf5::format::{FormatError, FormatResult};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Names of the dimensions of every dataset at the top of a NetCDF-4 file, as far as the file
+/// How deep groups are followed.
+const DEPTH: usize = 16;
+
+/// Names of the dimensions of every dataset of a NetCDF-4 file, by its path, as far as the file
 /// tells them: those whose axes have scales. A scale without labels is listed under its own name
 /// alone.
 ///
@@ -13,39 +17,73 @@ use std::path::Path;
 /// The file cannot be read as HDF5. The message begins with the path.
 pub fn netcdf_dims(path: impl AsRef<Path>) -> Result<BTreeMap<String, Vec<String>>> {
     let path = path.as_ref();
-    let failed = |error: rust_hdf5::format::FormatError| {
+    let failed = |error: FormatError| {
         let message = format!("the file is damaged or cut short ({error})");
         Error::new(ErrorKind::Data, message).context(path.display())
     };
     let mut objects = Objects::open(path).map_err(failed)?;
+    let mut datasets = Vec::new();
     let root = objects.root();
-    let top = objects.object(root).map_err(failed)?;
-    let names: BTreeMap<u64, String> = top.links.iter().map(|(n, at)| (*at, n.clone())).collect();
+    collect(&mut objects, root, "", DEPTH, &mut datasets).map_err(failed)?;
+    let names: BTreeMap<u64, String> = datasets
+        .iter()
+        .map(|(path, at)| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            (*at, name.to_string())
+        })
+        .collect();
     let mut found = BTreeMap::new();
-    for (name, address) in &top.links {
-        let object = objects.object(*address).map_err(failed)?;
-        if !object.is_dataset {
-            continue;
-        }
-        let Some(list) = object.attribute("DIMENSION_LIST").map(|a| a.data.clone()) else {
-            // A scale names itself.
-            if object.attribute("CLASS").is_some() {
-                found.insert(name.clone(), vec![name.clone()]);
-            }
-            continue;
-        };
-        let rank = list.len() / objects.element_bytes();
-        let mut dims = Vec::new();
-        for axis in 0..rank {
-            let scales = objects.references(&list, axis).map_err(failed)?;
-            match scales.iter().find_map(|at| names.get(at)) {
-                Some(name) => dims.push(name.clone()),
-                None => break,
-            }
-        }
-        if dims.len() == rank {
-            found.insert(name.clone(), dims);
+    for (path, address) in datasets {
+        if let Some(dims) = dims_of(&mut objects, address, &names).map_err(failed)? {
+            found.insert(path, dims);
         }
     }
     Ok(found)
+}
+
+/// Paths and addresses of the datasets in a group and below it.
+fn collect(
+    objects: &mut Objects,
+    group: u64,
+    above: &str,
+    depth: usize,
+    datasets: &mut Vec<(String, u64)>,
+) -> FormatResult<()> {
+    for (name, address) in objects.object(group)?.links {
+        let path = match above {
+            "" => name,
+            above => format!("{above}/{name}"),
+        };
+        if objects.object(address)?.is_dataset {
+            datasets.push((path, address));
+        } else if depth > 0 {
+            collect(objects, address, &path, depth - 1, datasets)?;
+        }
+    }
+    Ok(())
+}
+
+/// Names of the dimensions of a dataset, where it tells them all.
+fn dims_of(
+    objects: &mut Objects,
+    address: u64,
+    names: &BTreeMap<u64, String>,
+) -> FormatResult<Option<Vec<String>>> {
+    let object = objects.object(address)?;
+    let Some(list) = object.attribute("DIMENSION_LIST").map(|a| a.data.clone()) else {
+        // A scale names itself.
+        let own = names
+            .get(&address)
+            .filter(|_| object.attribute("CLASS").is_some());
+        return Ok(own.map(|name| vec![name.clone()]));
+    };
+    let mut dims = Vec::new();
+    for axis in 0..list.len() / objects.element_bytes() {
+        let scales = objects.references(&list, axis)?;
+        match scales.iter().find_map(|at| names.get(at)) {
+            Some(name) => dims.push(name.clone()),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(dims))
 }

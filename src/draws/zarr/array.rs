@@ -75,9 +75,13 @@ pub(super) fn unpack(codec: &str, bytes: Vec<u8>) -> Result<Vec<u8>> {
                 .fold(0, |n, &b| n << 8 | usize::from(b));
             unpack_lz4(&bytes[4..], length, &mut out)?;
         }
-        "crc32c" if bytes.len() >= 4 => {
+        "crc32c" => {
             out = bytes;
-            out.truncate(out.len() - 4);
+            let end = out.len().checked_sub(4);
+            let sum = end.map(|end| out.split_off(end));
+            if sum.as_deref() != Some(&crc32c::crc32c(&out).to_le_bytes()) {
+                return Err(wrong("it is damaged or cut short (its checksum differs)"));
+            }
         }
         other => {
             return Err(wrong(format!(
@@ -189,9 +193,13 @@ impl Plan {
         !matches!(self.stored, Stored::Text | Stored::Wide(_))
     }
 
-    /// Whether it holds whole numbers.
-    pub(super) fn whole_numbers(&self) -> bool {
-        matches!(self.stored, Stored::Signed(_) | Stored::Unsigned(_))
+    /// Bits of whole numbers, and whether they have a sign.
+    pub(super) fn whole_kind(&self) -> Option<(u32, bool)> {
+        match self.stored {
+            Stored::Signed(size) => Some((8 * size as u32, true)),
+            Stored::Unsigned(size) => Some((8 * size as u32, false)),
+            _ => None,
+        }
     }
 
     /// The whole array.

@@ -30,8 +30,8 @@ pub struct ZarrArray {
     pub attributes: Vec<(String, Attribute)>,
     /// The number that stands for a missing one, in stores of version 2.
     pub missing: Option<f64>,
-    /// Whether it holds whole numbers.
-    pub whole: bool,
+    /// Bits of its numbers, and whether they have a sign, where they are whole.
+    pub whole_kind: Option<(u32, bool)>,
 }
 
 impl ZarrArrays {
@@ -55,7 +55,7 @@ impl ZarrArrays {
             let older = node["zarr_format"] == 2;
             arrays.push(ZarrArray {
                 name: name.clone(),
-                whole: plan.whole_numbers(),
+                whole_kind: plan.whole_kind(),
                 dims: plan.dims,
                 shape: plan.shape,
                 chunk: plan.chunk,

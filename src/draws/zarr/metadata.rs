@@ -114,10 +114,12 @@ pub(super) fn attributes_json(attributes: &[(String, Attribute)]) -> Value {
     Value::Object(pairs.collect())
 }
 
-/// Attributes from JSON; lists and objects are left out.
+/// Attributes from JSON, those that are lists of one number or text among them; other lists and
+/// objects are left out.
 pub(super) fn attributes_of(node: &Value) -> Vec<(String, Attribute)> {
     let one = |(name, value): (&String, &Value)| {
-        let value = match value {
+        let only = value.as_array().filter(|list| list.len() == 1);
+        let value = match only.map_or(value, |list| &list[0]) {
             Value::String(text) => Attribute::Text(text.clone()),
             Value::Number(n) => match n.as_i64() {
                 Some(i) => Attribute::Integer(i),

@@ -253,10 +253,12 @@ impl Store {
         };
         let context = |error: Error| error.context(format!("chunk {key}"));
         for codec in plan.codecs.iter().rev() {
-            let undone = undo(codec, &bytes, &plan.chunk, plan.element_bytes());
+            let name = codec["name"].as_str().unwrap_or("");
+            let name = name.strip_prefix("numcodecs.").unwrap_or(name);
+            let undone = undo((name, codec), &bytes, &plan.chunk, plan.element_bytes());
             bytes = match undone.map_err(context)? {
                 Some(undone) => undone,
-                None => unpack(codec["name"].as_str().unwrap_or(""), bytes).map_err(context)?,
+                None => unpack(name, bytes).map_err(context)?,
             };
         }
         Ok(Some(bytes))

@@ -19,6 +19,8 @@ pub(super) struct Shards {
     first: bool,
     /// Bytes of that list.
     index_bytes: usize,
+    /// Whether its last four bytes are its CRC-32C.
+    checked: bool,
 }
 
 /// The shards that a codec describes, and the sizes and codecs of the chunks in them.
@@ -40,7 +42,7 @@ pub(super) fn shards(codec: &Value, shape: &[usize]) -> Result<(Shards, Vec<usiz
     let n = n
         .filter(|n| *n <= CHUNKS_MAX)
         .ok_or_else(|| bad("chunk_shape"))?;
-    let mut index_bytes = 16 * n;
+    let (mut index_bytes, mut checked) = (16 * n, false);
     for codec in configuration["index_codecs"]
         .as_array()
         .into_iter()
@@ -48,7 +50,10 @@ pub(super) fn shards(codec: &Value, shape: &[usize]) -> Result<(Shards, Vec<usiz
     {
         match codec["name"].as_str().unwrap_or("") {
             "bytes" if codec["configuration"]["endian"] != "big" => {}
-            "crc32c" => index_bytes += 4,
+            "crc32c" if !checked => {
+                index_bytes += 4;
+                checked = true;
+            }
             _ => return Err(bad("index_codecs")),
         }
     }
@@ -57,6 +62,7 @@ pub(super) fn shards(codec: &Value, shape: &[usize]) -> Result<(Shards, Vec<usiz
         counts,
         first: configuration["index_location"] == "start",
         index_bytes,
+        checked,
     };
     Ok((shards, inner, codecs.ok_or_else(|| bad("codecs"))?))
 }
@@ -83,6 +89,12 @@ impl Shards {
             Part::Last(n)
         };
         let index = files.part(name, part)?;
+        let (entries, sum) =
+            index.split_at(index.len().saturating_sub(if self.checked { 4 } else { 0 }));
+        if self.checked && sum != crc32c::crc32c(entries).to_le_bytes() {
+            let message = "the list of its chunks is damaged (its checksum differs)";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
         let word = |at: usize| {
             let eight = index.get(at..).and_then(|b| b.first_chunk::<8>());
             eight.map(|b| u64::from_le_bytes(*b))

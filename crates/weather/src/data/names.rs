@@ -1,6 +1,6 @@
 //! What variables are called in archives of others, and the units they are brought to.
 
-use super::units::{conversion, in_a_second};
+use super::units::{conversion, rate};
 use crate::files::{AxisNames, Dims, Held};
 use fitzroy::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -170,8 +170,9 @@ impl Names {
                 let conversion = match held.units.as_deref().unwrap_or_default() {
                     "" => (1.0, 0.0),
                     units => conversion(units, &wanted).or_else(|| {
-                        let (scale, offset) = conversion(&in_a_second(units)?, &wanted)?;
-                        Some((scale * step_s? as f64, offset))
+                        let (counted, seconds) = rate(units)?;
+                        let (scale, offset) = conversion(&counted, &wanted)?;
+                        Some((scale * step_s? as f64 / seconds, offset))
                     })?,
                 };
                 Some(Meaning {

@@ -59,13 +59,18 @@ pub(super) fn common(courses: &[Course], notes: &mut Vec<String>) -> Result<Vec<
 pub(super) fn check_order(part: &Part) -> Result<()> {
     for (k, pair) in part.file.axes.times.windows(2).enumerate() {
         if pair[1] <= pair[0] {
-            let what = if pair[1] == pair[0] {
-                "repeats"
-            } else {
-                "goes back"
+            let (what, cure) = match pair[1] == pair[0] {
+                true => (
+                    "repeats",
+                    "keep each time once, as by xarray's drop_duplicates(\"time\")",
+                ),
+                false => (
+                    "goes back",
+                    "sort the records, as by xarray's sortby(\"time\")",
+                ),
             };
             return Err(Error::data(format!(
-                "{}: time {what}: record {} is {} after {}; sort the records and keep each time once",
+                "{}: time {what}: record {} is {} after {}; {cure}",
                 part.path,
                 k + 1,
                 pair[1].iso(),

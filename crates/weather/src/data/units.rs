@@ -122,13 +122,29 @@ pub(super) fn conversion(from: &str, to: &str) -> Option<(f64, f64)> {
     })
 }
 
-/// The unit that a rate gives in a second: `kg m-2` of `kg m-2 s-1`.
-pub(super) fn in_a_second(rate: &str) -> Option<String> {
-    let rate = plain(rate);
-    let whole = rate
-        .strip_suffix("s-1")
-        .or_else(|| rate.strip_suffix("/s"))?;
-    Some(whole.trim_end().to_string())
+/// Ends of rates, and seconds in which they give one of their unit.
+const RATES: [(&str, f64); 12] = [
+    ("s-1", 1.0),
+    ("/s", 1.0),
+    ("/sec", 1.0),
+    ("h-1", 3600.0),
+    ("hr-1", 3600.0),
+    ("/h", 3600.0),
+    ("/hr", 3600.0),
+    ("/hour", 3600.0),
+    ("day-1", 86_400.0),
+    ("d-1", 86_400.0),
+    ("/day", 86_400.0),
+    ("/d", 86_400.0),
+];
+
+/// The unit that a rate counts, and in how many seconds: `kg m-2` and 1 of `kg m-2 s-1`.
+pub(super) fn rate(units: &str) -> Option<(String, f64)> {
+    let units = plain(units);
+    RATES.iter().find_map(|(end, seconds)| {
+        let whole = units.strip_suffix(end)?;
+        Some((whole.trim_end().to_string(), *seconds))
+    })
 }
 
 #[cfg(test)]
@@ -161,8 +177,9 @@ mod tests {
             assert_eq!(conversion(from, to), None, "{from}");
         }
         assert_eq!(conversion("furlong", "furlong"), Some((1.0, 0.0)));
-        assert_eq!(in_a_second("kg m**-2 s**-1").as_deref(), Some("kg m-2"));
-        assert_eq!(in_a_second("mm/s").as_deref(), Some("mm"));
-        assert_eq!(in_a_second("mm"), None);
+        assert_eq!(rate("kg m**-2 s**-1"), Some(("kg m-2".into(), 1.0)));
+        assert_eq!(rate("mm/hr"), Some(("mm".into(), 3600.0)));
+        assert_eq!(rate("mm day-1"), Some(("mm".into(), 86_400.0)));
+        assert_eq!(rate("mm"), None);
     }
 }

@@ -311,6 +311,15 @@ impl Variable {
         self.kind != Kind::Text
     }
 
+    /// Bits and signedness of whole numbers.
+    pub(super) fn whole_kind(&self) -> Option<(u32, bool)> {
+        match self.kind {
+            Kind::Signed(n) => Some((8 * n as u32, true)),
+            Kind::Unsigned(n) => Some((8 * n as u32, false)),
+            Kind::Real(_) | Kind::Text => None,
+        }
+    }
+
     /// Bytes of the variable, or of one of its records.
     fn own_bytes(&self) -> Option<u64> {
         let inner = self.shape.iter().skip(usize::from(self.by_record));

@@ -2,8 +2,9 @@
 
 use super::longitudes::{NEAR, eastward, outside, whole, within};
 use super::read::Region;
-use super::roles::{AxisNames, Layout, Role};
+use super::roles::{AxisNames, Info, Layout, Role};
 use super::source::Source;
+use super::walk::Unpack;
 use fitzroy::{Error, Result};
 
 /// Points of a file, and which of its rows and columns they are.
@@ -31,7 +32,7 @@ pub(super) fn regular(
     let places = |what: &str, role: Role, names: &[String]| {
         let axis = layout.axis(role);
         let (dim, at) = axis.ok_or_else(|| no_axis(what, names, layout))?;
-        let values = source.array(&layout.arrays[at].name)?.all()?;
+        let values = source.array(&layout.arrays[at].name)?.values()?;
         Ok::<_, Error>((dim.to_string(), values))
     };
     let (lat_dim, mut lat) = places("latitude", Role::Lat, &known.lat)?;
@@ -82,28 +83,23 @@ pub(super) fn curved(source: &Source, layout: &Layout) -> Result<Option<Found>> 
     if layout.axis(Role::Lat).is_some() && layout.axis(Role::Lon).is_some() {
         return Ok(None);
     }
-    let of = |role: Role| {
-        let wide = |a: &&super::roles::Info| a.role == Some(role) && (2..4).contains(&a.dims.len());
-        layout.arrays.iter().find(wide)
-    };
-    let (Some(lat), Some(lon)) = (of(Role::Lat), of(Role::Lon)) else {
+    let Some((lat, lon)) = pair(layout)? else {
         return Ok(None);
     };
-    if lat.dims != lon.dims || lat.shape != lon.shape {
-        return Err(Error::data(format!(
-            "`{}` has the dims ({}) and `{}` has ({}); they must be the same",
-            lat.name,
-            lat.dims.join(", "),
-            lon.name,
-            lon.dims.join(", ")
-        )));
-    }
     let n = lat.dims.len();
     let (rows, columns) = (lat.shape[n - 2], lat.shape[n - 1]);
     let field = |name: &str| {
         let mut counts = vec![1; n];
         (counts[n - 2], counts[n - 1]) = (rows, columns);
-        source.array(name)?.slice(&vec![0; n], &counts)
+        let array = source.array(name)?;
+        let unpack = Unpack::of(&array);
+        let stored = array.slice(&vec![0; n], &counts)?;
+        Ok::<_, Error>(
+            stored
+                .into_iter()
+                .map(|x| unpack.value(x))
+                .collect::<Vec<f64>>(),
+        )
     };
     let (phi, mut lambda) = (field(&lat.name)?, field(&lon.name)?);
     if rows < 2 || columns < 2 || !phi.iter().chain(&lambda).all(|x| x.abs() <= 720.0) {
@@ -133,11 +129,68 @@ pub(super) fn curved(source: &Source, layout: &Layout) -> Result<Option<Found>> 
     }))
 }
 
+/// The latitudes and longitudes of two dims or more that are those of the most fields: models have
+/// others for winds between the points.
+fn pair(layout: &Layout) -> Result<Option<(&Info, &Info)>> {
+    let of = |role: Role| {
+        let wide = move |a: &&Info| a.role == Some(role) && (2..4).contains(&a.dims.len());
+        layout.arrays.iter().filter(wide)
+    };
+    let pairs = of(Role::Lat).flat_map(|lat| of(Role::Lon).map(move |lon| (lat, lon)));
+    let fit = |pair: &(&Info, &Info)| pair.0.dims == pair.1.dims && pair.0.shape == pair.1.shape;
+    let fields = |lat: &Info| {
+        let last = &lat.dims[lat.dims.len() - 2..];
+        let on_it = |a: &&Info| a.role.is_none() && last.iter().all(|dim| a.dims.contains(dim));
+        layout.arrays.iter().filter(on_it).count()
+    };
+    // Of equals the first.
+    let all: Vec<(&Info, &Info)> = pairs.collect();
+    let best = all
+        .iter()
+        .filter(|pair| fit(pair))
+        .rev()
+        .max_by_key(|pair| fields(pair.0));
+    match (best, all.first()) {
+        (Some(best), _) => Ok(Some(*best)),
+        (None, None) => Ok(None),
+        (None, Some((lat, lon))) => Err(Error::data(format!(
+            "`{}` has the dims ({}) and `{}` has ({}); they must be the same",
+            lat.name,
+            lat.dims.join(", "),
+            lon.name,
+            lon.dims.join(", ")
+        ))),
+    }
+}
+
+/// Says that an axis is missing, and what to do where the grid is of a kind that is known.
 fn no_axis(what: &str, names: &[String], layout: &Layout) -> Error {
     let has: Vec<&str> = layout.arrays.iter().map(|a| a.name.as_str()).collect();
-    Error::data(format!(
-        "there is no {what} axis ({}); the file has {}",
-        names.join(", "),
-        has.join(", ")
-    ))
+    let along = |role: Role| {
+        let one = |a: &&Info| a.role == Some(role) && a.dims.len() == 1;
+        let mut found = layout.arrays.iter().filter(one).map(|a| a.dims[0].as_str());
+        found.next()
+    };
+    let metres = |a: &&Info| {
+        let name = a.standard_name.as_deref().unwrap_or_default();
+        name == "projection_y_coordinate" || name == "grid_latitude"
+    };
+    let cells = along(Role::Lat).filter(|dim| Some(*dim) == along(Role::Lon));
+    let cure = match (cells, layout.arrays.iter().find(metres)) {
+        (Some(dim), _) => format!(
+            "the points lie along `{dim}`, without rows and columns: bring them to a grid first, \
+             as by `cdo remapnn,r360x180 OLD.nc NEW.nc`"
+        ),
+        (None, Some(axis)) => format!(
+            "the grid is projected (`{}`): add the latitude and longitude of each point as \
+             variables of its rows and columns, as pyproj makes them",
+            axis.name
+        ),
+        _ => format!("there is no {what} axis ({})", names.join(", ")),
+    };
+    let has = match has.is_empty() {
+        true => "no arrays of numbers".into(),
+        false => has.join(", "),
+    };
+    Error::data(format!("{cure}; the file has {has}"))
 }

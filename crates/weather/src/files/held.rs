@@ -1,11 +1,9 @@
 //! The variables of a file that lie on its grid.
 
+use super::pressure::pressures;
 use super::roles::{Info, Layout, Role};
-use super::source::{Array, Source};
-use fitzroy::{Error, Result};
-
-/// No pressure level lies beneath this.
-const HIGHEST_HPA: f64 = 1200.0;
+use super::source::Source;
+use fitzroy::Result;
 
 /// What a variable of a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +86,16 @@ impl Grid<'_> {
             **n > 1 && !known && self.layout.role(dim) == Role::Other
         });
         let names: Vec<&str> = more.map(|(dim, _)| dim.as_str()).collect();
+        let mut levels = info
+            .dims
+            .iter()
+            .filter_map(|dim| Some((dim, self.no_pressure(dim)?)));
+        if let Some((dim, what)) = levels.next().filter(|_| on_grid) {
+            return format!(
+                ", whose `{dim}` holds no pressures ({what}): pick one place of it by xarray's \
+                 isel, or interpolate to pressure levels, as by `cdo ml2pl`"
+            );
+        }
         match names.is_empty() || !on_grid {
             true => String::new(),
             false => format!(
@@ -95,6 +103,12 @@ impl Grid<'_> {
                 names.join(", ")
             ),
         }
+    }
+
+    /// What the levels of a dim are, if they are no pressures.
+    fn no_pressure(&self, dim: &str) -> Option<&str> {
+        let at = self.layout.dims.get(dim)?.1?;
+        self.layout.arrays[at].no_pressure.as_deref()
     }
 
     fn variable(&self, info: &Info, source: &Source) -> Result<Option<Held>> {
@@ -105,6 +119,9 @@ impl Grid<'_> {
                 _ if Some(dim.as_str()) == self.time => 0,
                 _ if dim == self.lat => 2,
                 _ if dim == self.lon => 3,
+                // Depths and heights of one place say nothing.
+                Role::Level if info.shape[axis] == 1 && self.no_pressure(dim).is_some() => continue,
+                Role::Level if self.no_pressure(dim).is_some() => return Ok(None),
                 Role::Level => {
                     level_dim = Some(dim);
                     1
@@ -129,12 +146,13 @@ impl Grid<'_> {
             let arrays = &self.layout.arrays;
             arrays.iter().position(|a| {
                 let named = info.coordinates.contains(&a.name);
-                named && a.role == Some(Role::Level) && a.dims.is_empty()
+                let pressure = a.role == Some(Role::Level) && a.no_pressure.is_none();
+                named && pressure && a.dims.is_empty()
             })
         };
         let levels = match placed.or_else(beside) {
             None => Vec::new(),
-            Some(at) => levels(&source.array(&self.layout.arrays[at].name)?)?,
+            Some(at) => pressures(&source.array(&self.layout.arrays[at].name)?)?,
         };
         // A time without an axis of its own is that of all fields.
         let over_time = axes[0].is_some() || self.time.is_none() && self.n_times > 0;
@@ -152,19 +170,5 @@ impl Grid<'_> {
             axes,
             versions,
         }))
-    }
-}
-
-/// Pressure levels in hPa.
-fn levels(array: &Array<'_>) -> Result<Vec<f64>> {
-    let pascal = array.text("units").is_some_and(|u| u == "Pa");
-    let scale = if pascal { 0.01 } else { 1.0 };
-    let levels: Vec<f64> = array.all()?.iter().map(|p| p * scale).collect();
-    match levels.iter().find(|p| **p > HIGHEST_HPA) {
-        None => Ok(levels),
-        Some(level) => Err(Error::data(format!(
-            "level {level} hPa is no pressure level of the air; if it is in Pa, say so in the \
-             attribute units of the level axis"
-        ))),
     }
 }

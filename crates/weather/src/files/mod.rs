@@ -1,10 +1,13 @@
 //! Gridded fields in files: CF NetCDF-4, written and read; NetCDF-3 and Zarr, read.
 
 mod classic;
+mod foreign;
 mod grid;
+mod groups;
 mod held;
 mod longitudes;
 mod preprocess;
+mod pressure;
 mod read;
 mod roles;
 mod source;

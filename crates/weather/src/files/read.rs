@@ -60,7 +60,14 @@ pub struct Region {
 }
 
 pub(super) fn damaged(error: Hdf5Error) -> Error {
-    Error::data(format!("the file is damaged or cut short ({error})"))
+    let said = error.to_string();
+    Error::data(match said.contains("unsupported") {
+        true => format!(
+            "it is packed in a way that is not read ({said}); pack it anew: nccopy -d 4 OLD.nc \
+             NEW.nc, or h5repack -f GZIP=4 OLD.h5 NEW.h5"
+        ),
+        false => format!("the file is damaged or cut short ({said})"),
+    })
 }
 
 impl FieldFile {
@@ -94,6 +101,8 @@ impl FieldFile {
     ) -> Result<Self> {
         let (time_dim, times, calendar) = times(&source, layout, known)?;
         let initial = initial(&source, layout, &times);
+        let group = Some(&source.group).filter(|group| !group.is_empty());
+        let of_group = group.map(|group| format!("the fields are those of the group `{group}`"));
         let found = match curved(&source, layout)? {
             Some(_) if region.is_some() => {
                 return Err(Error::data(
@@ -124,7 +133,12 @@ impl FieldFile {
             variables,
             others,
             names: layout.arrays.iter().map(|a| a.name.clone()).collect(),
-            notes: found.note.into_iter().chain(days(&calendar)).collect(),
+            notes: found
+                .note
+                .into_iter()
+                .chain(days(&calendar))
+                .chain(of_group)
+                .collect(),
             rows: found.rows,
             columns: found.columns,
         })
@@ -221,16 +235,49 @@ fn times(
     layout: &Layout,
     known: &AxisNames,
 ) -> Result<(Option<String>, Vec<Time>, String)> {
+    if let Some(found) = layout.of_two_dims() {
+        return counted(source, layout, found);
+    }
     let found = layout.axis(Role::Time).map(|(dim, at)| (Some(dim), at));
+    if found.is_none()
+        && let Some((dim, name)) = &layout.stamps
+    {
+        return Ok((Some(dim.clone()), stamps(source, name)?, String::new()));
+    }
     let scalar = || layout.scalar(Role::Time, &known.time).map(|at| (None, at));
-    let Some((dim, at)) = found.or_else(scalar) else {
-        return Ok((None, Vec::new(), String::new()));
-    };
-    let array = source.array(&layout.arrays[at].name)?;
+    match found.or_else(scalar) {
+        Some(found) => counted(source, layout, found),
+        None => Ok((None, Vec::new(), String::new())),
+    }
+}
+
+/// Times as numbers of a unit.
+fn counted(
+    source: &Source,
+    layout: &Layout,
+    (dim, at): (Option<&str>, usize),
+) -> Result<(Option<String>, Vec<Time>, String)> {
+    let name = &layout.arrays[at].name;
+    let array = source.array(name)?;
     let units = array.text("units").unwrap_or_default();
     let calendar = array.text("calendar").unwrap_or_default();
-    let times = from_cf(&array.all()?, &units, &calendar)?;
+    let times = from_cf(&array.values()?, &units, &calendar);
+    let times = times.map_err(|error| error.context(format!("`{name}`")))?;
     Ok((dim.map(str::to_string), times, calendar))
+}
+
+/// Times as texts: `2020-01-30T06:00`, or with an underline as WRF writes them.
+fn stamps(source: &Source, name: &str) -> Result<Vec<Time>> {
+    let texts = source.array(name)?.texts().unwrap_or_default();
+    let parse = |text: &String| {
+        Time::parse(&text.replace('_', "T")).map_err(|_| {
+            Error::data(format!(
+                "`{name}` holds the text `{text}`, which is no time such as 2020-01-30T06:00; \
+                 write numbers with units such as `hours since 1970-01-01`"
+            ))
+        })
+    };
+    texts.iter().map(parse).collect()
 }
 
 /// When the forecast of a file was made: a time of one place beside those of its fields, or what an

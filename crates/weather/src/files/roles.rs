@@ -1,5 +1,6 @@
 //! What the dims of a file count: time, levels, latitudes, longitudes, or nothing that matters.
 
+use super::pressure::not_pressures;
 use super::source::{Array, Source};
 use fitzroy::Result;
 use std::collections::BTreeMap;
@@ -21,7 +22,13 @@ impl Default for AxisNames {
     fn default() -> Self {
         let owned = |names: &[&str]| names.iter().map(|n| n.to_string()).collect();
         AxisNames {
-            time: owned(&["valid_time", "time", "forecast_reference_time", "Time"]),
+            time: owned(&[
+                "valid_time",
+                "time",
+                "forecast_reference_time",
+                "Time",
+                "Times",
+            ]),
             level: owned(&[
                 "level",
                 "plev",
@@ -64,6 +71,8 @@ pub(super) struct Info {
     pub(super) coordinates: Vec<String>,
     /// What its places are, if it is an axis.
     pub(super) role: Option<Role>,
+    /// For levels that are no pressures: what they are.
+    pub(super) no_pressure: Option<String>,
 }
 
 /// The arrays of a file and what its dims count.
@@ -71,6 +80,8 @@ pub(super) struct Layout {
     pub(super) arrays: Vec<Info>,
     /// The role of each dim, and the array that says where its places are.
     pub(super) dims: BTreeMap<String, (Role, Option<usize>)>,
+    /// The dim of the times and the array of texts that tells them, where no array of numbers does.
+    pub(super) stamps: Option<(String, String)>,
 }
 
 const LAT_UNITS: [&str; 6] = [
@@ -94,7 +105,7 @@ fn role(array: &Array<'_>, name: &str, known: &AxisNames) -> Option<Role> {
     let text = |attribute: &str| array.text(attribute).unwrap_or_default();
     let (units, standard) = (text("units"), text("standard_name"));
     let named = |names: &[String]| names.iter().any(|n| n == name);
-    if units.contains(" since ") && !name.ends_with("bnds") && !name.ends_with("bounds") {
+    if units.contains(" since ") {
         return Some(Role::Time);
     }
     let is = |names: &[String], standard_name: &str, all: &[&str]| {
@@ -117,9 +128,17 @@ impl Layout {
     pub(super) fn new(source: &Source, known: &AxisNames) -> Result<Self> {
         let mut arrays = Vec::new();
         let mut unnamed = Vec::new();
+        let mut texts = Vec::new();
+        let bounds = bounds(source)?;
         for name in source.names() {
             let array = source.array(&name)?;
+            if bounds.contains(&name) {
+                continue;
+            }
             if !array.numeric() {
+                let dim = array.dims().and_then(<[_]>::first);
+                let dim = dim.filter(|_| array.textual()).cloned();
+                texts.extend(dim.map(|dim| (dim, name)));
                 continue;
             }
             let shape = array.shape();
@@ -139,6 +158,10 @@ impl Layout {
                 standard_name: array.text("standard_name"),
                 long_name: array.text("long_name"),
                 coordinates: words.split_whitespace().map(str::to_string).collect(),
+                no_pressure: match role {
+                    Some(Role::Level) => not_pressures(&array, &name)?,
+                    _ => None,
+                },
                 name,
                 shape,
                 dims,
@@ -148,9 +171,13 @@ impl Layout {
         let mut layout = Layout {
             arrays,
             dims: BTreeMap::new(),
+            stamps: None,
         };
         layout.guess(&unnamed);
-        layout.assign();
+        layout.assign(known);
+        let place = |name: &String| known.time.iter().position(|k| k == name);
+        let stamps = texts.into_iter().filter(|(_, name)| place(name).is_some());
+        layout.stamps = stamps.min_by_key(|(_, name)| place(name));
         Ok(layout)
     }
 
@@ -177,7 +204,28 @@ impl Layout {
         }
     }
 
-    fn assign(&mut self) {
+    /// The array that says where the places of a dim are.
+    fn placed(&self, dim: &str, known: &AxisNames) -> Option<usize> {
+        let along = |k: &usize| self.arrays[*k].dims == [dim];
+        let axes = || (0..self.arrays.len()).filter(along);
+        let of_role = |k: &usize| self.arrays[*k].role.is_some();
+        let own = axes().find(|&k| self.arrays[k].name == dim).filter(of_role);
+        // A forecast says beside the time at which it was made that for which it is.
+        let before = |k: usize| {
+            known
+                .time
+                .iter()
+                .position(|name| *name == self.arrays[k].name)
+        };
+        let first = |own: usize| {
+            let place = before(own).filter(|_| self.arrays[own].role == Some(Role::Time))?;
+            axes().find(|&k| before(k).is_some_and(|other| other < place))
+        };
+        own.map(|own| first(own).unwrap_or(own))
+            .or_else(|| axes().find(of_role))
+    }
+
+    fn assign(&mut self, known: &AxisNames) {
         let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
         for array in &self.arrays {
             for (dim, &size) in array.dims.iter().zip(&array.shape) {
@@ -185,14 +233,8 @@ impl Layout {
             }
         }
         for (dim, size) in sizes {
-            let along = |a: &&Info| a.dims.len() == 1 && a.dims[0] == dim;
-            let own = self.arrays.iter().position(|a| a.name == dim && along(&a));
-            let others = self
-                .arrays
-                .iter()
-                .position(|a| a.role.is_some() && along(&a));
+            let placed = self.placed(&dim, known);
             let role_of = |k: usize| self.arrays[k].role;
-            let placed = own.filter(|&k| role_of(k).is_some()).or(others);
             let role = match placed.and_then(role_of) {
                 Some(role) => role,
                 None if dim == "expver" => Role::Versions,
@@ -201,6 +243,18 @@ impl Layout {
             };
             self.dims.insert(dim, (role, placed));
         }
+    }
+
+    /// Times of forecasts that have an axis of starts and one of steps, of which one has one place:
+    /// the dim of the other, and the array.
+    pub(super) fn of_two_dims(&self) -> Option<(Option<&str>, usize)> {
+        let at = self.arrays.iter().position(|a| {
+            let times = a.role == Some(Role::Time) && a.dims.len() == 2;
+            times && a.shape.contains(&1)
+        })?;
+        let array = &self.arrays[at];
+        let many = usize::from(array.shape[1] != 1);
+        Some((Some(&array.dims[many]), at))
     }
 
     /// The role of a dim.
@@ -239,6 +293,24 @@ impl Layout {
         });
         found.min_by_key(|&k| place(&self.arrays[k]))
     }
+}
+
+/// Names of the arrays that hold the bounds of the places of others.
+fn bounds(source: &Source) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for name in source.names() {
+        let array = source.array(&name)?;
+        found.extend(
+            ["bounds", "climatology"]
+                .iter()
+                .filter_map(|what| array.text(what)),
+        );
+        let ends = ["_bnds", "_bounds", "_bnd"];
+        if ends.iter().any(|end| name.ends_with(end)) {
+            found.push(name);
+        }
+    }
+    Ok(found)
 }
 
 /// Which dim each axis is of: in order, or where all sizes differ.

@@ -1,7 +1,10 @@
 //! Where fields lie: a NetCDF file or a Zarr store, as named arrays with attributes.
 
 use super::classic::{Classic, Variable};
+use super::foreign::foreign;
+use super::groups::group_of_fields;
 use super::read::damaged;
+use super::walk::Unpack;
 use fitzroy::draws::{Attribute, ZarrArray, ZarrArrays, netcdf_dims};
 use fitzroy::{Error, ErrorKind, Result};
 use rust_hdf5::{DatatypeMessage, H5Dataset, H5File};
@@ -19,8 +22,14 @@ const NO_VARIABLE: &str = "This is a netCDF dimension but not a netCDF variable"
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// An open file or store.
-pub(super) enum Source {
+/// An open file or store, and the group in which its fields lie.
+pub(super) struct Source {
+    format: Format,
+    /// Its path, empty for the top.
+    pub(super) group: String,
+}
+
+enum Format {
     /// NetCDF-4, and the dims of its datasets as far as it tells them.
     Hdf5(H5File, BTreeMap<String, Vec<String>>),
     /// NetCDF-3.
@@ -30,82 +39,120 @@ pub(super) enum Source {
 
 impl Source {
     /// # Errors
-    /// It is neither a NetCDF file nor a Zarr store, or cannot be read.
+    /// It is neither a NetCDF file nor a Zarr store, or cannot be read; its fields lie in several
+    /// groups.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        if path.is_dir() {
-            return Ok(Source::Zarr(ZarrArrays::open(path)?));
-        }
-        let mut start = [0_u8; 8];
-        let io = |error: std::io::Error| Error::new(ErrorKind::Io, error.to_string());
-        let mut raw = std::fs::File::open(path).map_err(io)?;
-        let n = std::io::Read::read(&mut raw, &mut start).map_err(io)?;
-        let start = &start[..n];
-        if start.starts_with(b"PK") {
-            return Ok(Source::Zarr(ZarrArrays::open(path)?));
-        }
-        if start.starts_with(b"CDF") {
-            return Ok(Source::Classic(Classic::open(path)?));
-        }
-        if start != b"\x89HDF\r\n\x1a\n" {
-            return Err(Error::data(foreign(start)));
-        }
-        // Files that this cannot follow tell their axes by sizes.
-        let dims = netcdf_dims(path).unwrap_or_default();
-        let file = H5File::options().no_locking().open(path).map_err(damaged)?;
-        Ok(Source::Hdf5(file, dims))
+        let mut source = Source {
+            format: Format::open(path)?,
+            group: String::new(),
+        };
+        source.group = group_of_fields(&source)?;
+        Ok(source)
     }
 
-    /// Names of the arrays at the top.
+    /// Paths of all arrays.
+    pub(super) fn paths(&self) -> Vec<String> {
+        match &self.format {
+            Format::Hdf5(file, _) => file.dataset_names(),
+            Format::Classic(file) => file.variables.iter().map(|v| v.name.clone()).collect(),
+            Format::Zarr(store) => store.arrays().iter().map(|a| a.name.clone()).collect(),
+        }
+    }
+
+    /// Names of the arrays of the group, and of those above it, whose axes it may use.
     pub(super) fn names(&self) -> Vec<String> {
-        let names = match self {
-            Source::Hdf5(file, _) => file.dataset_names(),
-            Source::Classic(file) => file.variables.iter().map(|v| v.name.clone()).collect(),
-            Source::Zarr(store) => store.arrays().iter().map(|a| a.name.clone()).collect(),
-        };
-        names.into_iter().filter(|n| !n.contains('/')).collect()
+        let mut names: Vec<String> = Vec::new();
+        for path in self.paths() {
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            if self.enclosing().any(|group| group == folder) && !names.iter().any(|n| n == name) {
+                names.push(name.to_string());
+            }
+        }
+        names
+    }
+
+    /// The group, and those around it.
+    fn enclosing(&self) -> impl Iterator<Item = &str> {
+        let inner = (!self.group.is_empty()).then_some(self.group.as_str());
+        std::iter::successors(inner, |group| {
+            group.rsplit_once('/').map(|(above, _)| above)
+        })
+        .chain([""])
     }
 
     /// An attribute of a whole NetCDF-4 file that is text.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
-        match self {
-            Source::Hdf5(file, _) => file.attr_string(name).ok(),
-            Source::Classic(_) | Source::Zarr(_) => None,
+        match &self.format {
+            Format::Hdf5(file, _) => file.attr_string(name).ok(),
+            Format::Classic(_) | Format::Zarr(_) => None,
         }
     }
 
-    /// An array by its name.
+    /// An array of the group by its name.
     ///
     /// # Errors
     /// The file is damaged.
     pub(super) fn array(&self, name: &str) -> Result<Array<'_>> {
-        match self {
-            Source::Hdf5(file, dims) => {
-                let dims = dims.get(name).map(Vec::as_slice);
-                Ok(Array::Hdf5(file.dataset(name).map_err(damaged)?, dims))
+        let mut found = Err(Error::data(format!("there is no `{name}`")));
+        for group in self.enclosing() {
+            let path = match group {
+                "" => name.to_string(),
+                group => format!("{group}/{name}"),
+            };
+            found = self.at(&path);
+            if found.is_ok() {
+                break;
             }
-            Source::Classic(file) => {
-                let found = file.variables.iter().find(|v| v.name == name);
-                let found = found.ok_or_else(|| Error::data(format!("there is no `{name}`")))?;
-                Ok(Array::Classic(file, found))
+        }
+        found
+    }
+
+    /// An array by its path.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub(super) fn at(&self, path: &str) -> Result<Array<'_>> {
+        let lacks = || Error::data(format!("there is no `{path}`"));
+        match &self.format {
+            Format::Hdf5(file, dims) => {
+                let dims = dims.get(path).map(Vec::as_slice);
+                Ok(Array::Hdf5(file.dataset(path).map_err(damaged)?, dims))
             }
-            Source::Zarr(store) => {
-                let found = store.arrays().iter().find(|a| a.name == name);
-                let found = found.ok_or_else(|| Error::data(format!("there is no `{name}`")))?;
-                Ok(Array::Zarr(store, found))
+            Format::Classic(file) => {
+                let found = file.variables.iter().find(|v| v.name == path);
+                Ok(Array::Classic(file, found.ok_or_else(lacks)?))
+            }
+            Format::Zarr(store) => {
+                let found = store.arrays().iter().find(|a| a.name == path);
+                Ok(Array::Zarr(store, found.ok_or_else(lacks)?))
             }
         }
     }
 }
 
-/// What a file is that is none of those that can be read, and how it becomes one.
-fn foreign(start: &[u8]) -> &'static str {
-    if start.starts_with(b"GRIB") {
-        "this is a GRIB file; convert it: cdo -f nc4 copy OLD.grib NEW.nc, or with Python \
-         xarray.open_dataset(\"OLD.grib\", engine=\"cfgrib\").to_netcdf(\"NEW.nc\")"
-    } else if start.starts_with(b"\x0e\x03\x13\x01") {
-        "this is an HDF4 file; convert it to NetCDF-4: h4toh5 OLD.hdf NEW.nc"
-    } else {
-        "this is neither a NetCDF file nor a Zarr store"
+impl Format {
+    fn open(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            return Ok(Format::Zarr(ZarrArrays::open(path)?));
+        }
+        let mut start = [0_u8; 64];
+        let io = |error: std::io::Error| Error::new(ErrorKind::Io, error.to_string());
+        let mut raw = std::fs::File::open(path).map_err(io)?;
+        let n = std::io::Read::read(&mut raw, &mut start).map_err(io)?;
+        let start = &start[..n];
+        if start.starts_with(b"PK") {
+            return Ok(Format::Zarr(ZarrArrays::open(path)?));
+        }
+        if start.starts_with(b"CDF") {
+            return Ok(Format::Classic(Classic::open(path)?));
+        }
+        if !start.starts_with(b"\x89HDF\r\n\x1a\n") {
+            return Err(Error::data(foreign(start)));
+        }
+        // Files that this cannot follow tell their axes by sizes.
+        let dims = netcdf_dims(path).unwrap_or_default();
+        let file = H5File::options().no_locking().open(path).map_err(damaged)?;
+        Ok(Format::Hdf5(file, dims))
     }
 }
 
@@ -160,7 +207,7 @@ impl Array<'_> {
                 DatatypeMessage::FixedPoint { .. }
             ),
             Array::Classic(..) => false,
-            Array::Zarr(_, array) => array.whole,
+            Array::Zarr(_, array) => array.whole_kind.is_some(),
         })
     }
 
@@ -199,6 +246,57 @@ impl Array<'_> {
             Attribute::Real(x) => Some(*x),
             Attribute::Text(text) => text_number(text),
         }
+    }
+
+    /// Bits and signedness of its numbers as they are stored, where they are whole.
+    pub(super) fn whole_kind(&self) -> Option<(u32, bool)> {
+        match self {
+            Array::Hdf5(dataset, _) => match dataset.datatype().ok()? {
+                DatatypeMessage::FixedPoint { size, signed, .. } => Some((8 * size, signed)),
+                _ => None,
+            },
+            Array::Classic(_, variable) => variable.whole_kind(),
+            Array::Zarr(_, array) => array.whole_kind,
+        }
+    }
+
+    /// True for texts and characters.
+    pub(super) fn textual(&self) -> bool {
+        match self {
+            Array::Hdf5(dataset, _) => matches!(
+                dataset.datatype(),
+                Ok(DatatypeMessage::FixedString { .. } | DatatypeMessage::VarLenString { .. })
+            ),
+            Array::Classic(_, variable) => !variable.numeric(),
+            Array::Zarr(..) => false,
+        }
+    }
+
+    /// Its texts, if it holds texts: an axis of characters makes one of them.
+    pub(super) fn texts(&self) -> Option<Vec<String>> {
+        let (bytes, width) = match self {
+            Array::Hdf5(dataset, _) => match dataset.datatype().ok()? {
+                DatatypeMessage::FixedString { size: 1, .. } => {
+                    (dataset.read_raw_bytes().ok()?, *dataset.shape().last()?)
+                }
+                DatatypeMessage::FixedString { size, .. } => {
+                    (dataset.read_raw_bytes().ok()?, size as usize)
+                }
+                _ => return dataset.read_vlen_strings().ok(),
+            },
+            Array::Classic(_, variable) if variable.numeric() => return None,
+            Array::Classic(file, variable) => {
+                let all = file.slice(variable, &vec![0; variable.shape.len()], &variable.shape);
+                let bytes = all.ok()?.iter().map(|&x| x as u8).collect();
+                (bytes, *variable.shape.last()?)
+            }
+            Array::Zarr(..) => return None,
+        };
+        let text = |row: &[u8]| {
+            let text = String::from_utf8_lossy(row);
+            text.trim_end_matches(['\0', ' ']).to_string()
+        };
+        Some(bytes.chunks_exact(width.max(1)).map(text).collect())
     }
 
     /// Numbers that stand for missing ones, as they are stored.
@@ -266,6 +364,15 @@ impl Array<'_> {
                 self.slice(&vec![0; shape.len()], &shape)
             }
         }
+    }
+
+    /// All its values: numbers unpacked, missing ones NaN.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub(super) fn values(&self) -> Result<Vec<f64>> {
+        let unpack = Unpack::of(self);
+        Ok(self.all()?.into_iter().map(|x| unpack.value(x)).collect())
     }
 }
 

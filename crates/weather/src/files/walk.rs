@@ -8,6 +8,21 @@ pub(super) struct Unpack {
     scale: f64,
     offset: f64,
     missing: Vec<f64>,
+    /// Numbers outside of this range are a turn off: the file says that its signed numbers are
+    /// unsigned, or the other way round.
+    turn: Option<(f64, f64)>,
+}
+
+/// The range of the numbers that are meant, where `_Unsigned` says that they are stored with the
+/// other sign.
+fn turn(array: &Array<'_>) -> Option<(f64, f64)> {
+    let (bits, signed) = array.whole_kind()?;
+    let all = f64::exp2(f64::from(bits));
+    match (array.text("_Unsigned")?.as_str(), signed) {
+        ("true", true) => Some((0.0, all)),
+        ("false", false) => Some((-all / 2.0, all / 2.0)),
+        _ => None,
+    }
 }
 
 impl Unpack {
@@ -16,13 +31,21 @@ impl Unpack {
             scale: array.number("scale_factor").unwrap_or(1.0),
             offset: array.number("add_offset").unwrap_or(0.0),
             missing: array.missing(),
+            turn: turn(array),
         }
     }
 
-    fn value(&self, x: f64) -> f64 {
-        match self.missing.contains(&x) {
+    /// The value of a stored number, NaN where it stands for a missing one.
+    pub(super) fn value(&self, x: f64) -> f64 {
+        let mut meant = x;
+        if let Some((low, high)) = self.turn {
+            let by = high - low;
+            meant += if x < low { by } else { 0.0 };
+            meant -= if x >= high { by } else { 0.0 };
+        }
+        match self.missing.contains(&x) || self.missing.contains(&meant) {
             true => f64::NAN,
-            false => x * self.scale + self.offset,
+            false => meant * self.scale + self.offset,
         }
     }
 }

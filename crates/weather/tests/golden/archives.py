@@ -10,98 +10,16 @@ The folder `archives` beside this file holds some of them, made by
     python archives.py archives 1 cds_new cds_old ncep noleap cdf5 zip_v2 zip_v3 curvilinear
 """
 
-import json
 import pathlib
 import shutil
 import sys
-import warnings
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-warnings.filterwarnings("ignore")
-G = 9.80665
-
-
-def grid(rng, south=40.0, west=0.0, step=0.5, lats=None, lons=None):
-    n_lat, n_lon = lats or int(rng.integers(3, 6)), lons or int(rng.integers(4, 7))
-    return south + step * np.arange(n_lat), west + step * np.arange(n_lon)
-
-
-def field(rng, shape, mean, sd):
-    return (mean + sd * rng.standard_normal(shape)).astype("f4")
-
-
-def hours(rng, start, n, step=6):
-    return pd.date_range(start, periods=n, freq=f"{step}h")
-
-
-def expect(folder, files, data, channels, lat, lon, times, variables=()):
-    """`channels`: (label, (time, lat, lon) array of f8), whatever the file's order."""
-    values = np.stack([np.asarray(c[1], "f8") for c in channels], axis=1)
-    flat = [None if np.isnan(x) else float(f"{x:.9g}") for x in values.ravel()]
-    out = {
-        "files": [str(f) for f in files],
-        "variables": list(variables),
-        "times": [int(t) for t in times],
-        "lat": np.asarray(lat, "f8").ravel().tolist(),
-        "lon": np.asarray(lon, "f8").ravel().tolist(),
-        "shape": list(values.shape),
-        "channels": [c[0] for c in channels],
-        "values": flat,
-    }
-    (folder / "expected.json").write_text(json.dumps(out, separators=(",", ":")))
-
-
-def seconds(times):
-    return np.asarray(pd.DatetimeIndex(np.asarray(times)).astype("datetime64[s]").astype("i8"))
-
-
-def usual(folder, files, name_of, convert=None, level=None, sort_lon=None, variables=(), opened=None):
-    """What xarray reads from files that are one series of regular grids, brought to our order.
-
-    `name_of`: the names here of the file's, in the order of channels."""
-    convert = convert or {}
-    if opened is None:
-        sets = [xr.open_zarr(folder / f) if ".zarr" in f else xr.open_dataset(folder / f) for f in files]
-        opened = xr.merge(sets, compat="no_conflicts", join="outer") if len(sets) > 1 else sets[0]
-    data = opened
-    rename = {}
-    for known, ours in [
-        (("valid_time", "Time"), "time"),
-        (("latitude",), "lat"),
-        (("longitude",), "lon"),
-        (("pressure_level", "plev", "isobaricInhPa"), "level"),
-    ]:
-        for name in known:
-            if name in data.dims and ours not in data.dims:
-                if ours in data.coords:
-                    data = data.drop_vars(ours)
-                rename[name] = ours
-    data = data.rename(rename).squeeze([d for d in data.dims if d in ("number", "surface", "height")])
-    data = data.sortby("lat").sortby("time")
-    if sort_lon is not None:
-        data = data.assign_coords(lon=(data.lon - sort_lon) % 360 + sort_lon).sortby("lon")
-    channels = []
-    for theirs, ours in name_of.items():
-        scale, offset = convert.get(theirs, (1.0, 0.0))
-        array = data[theirs].astype("f8") * scale + offset
-        if "level" in array.dims:
-            given = opened[level or next(n for n in ("pressure_level", "plev", "isobaricInhPa", "level") if n in opened)]
-            pascal = given.attrs.get("units") == "Pa"
-            for k, p in enumerate(np.atleast_1d(given.values)):
-                p = float(p) * (0.01 if pascal else 1.0)
-                one = array.isel(level=k).transpose("time", "lat", "lon")
-                channels.append((f"{ours} {p:g} hPa", one.values))
-        else:
-            channels.append((ours, array.transpose("time", "lat", "lon").values))
-    expect(folder, files, data, channels, data.lat, data.lon, seconds(data.time), variables)
-
-
-def packed(low, high, name="i2"):
-    scale = (high - low) / 60000.0
-    return {"dtype": name, "scale_factor": scale, "add_offset": (low + high) / 2, "_FillValue": -32767}
+from centres import CENTRES
+from shared import G, SMALL, expect, field, grid, hours, more, packed, projected, seconds, small, usual
 
 
 def cds_new(folder, rng):
@@ -302,24 +220,7 @@ def weatherbench(folder, rng):
         {"geopotential": (1 / G, 0)},
         opened=xr.open_zarr(folder / "a.zarr").sel(level=picked),
     )
-    expected = json.loads((folder / "expected.json").read_text())
-    (folder / "expected.json").write_text(json.dumps(expected | {"levels": picked}))
-
-
-def small(rng, n_times=9):
-    lat, lon = grid(rng, lats=4, lons=6)
-    times = hours(rng, "2018-01-01", n_times)
-    shape = (n_times, len(lat), len(lon))
-    return xr.Dataset(
-        {
-            "t2m": (("time", "lat", "lon"), field(rng, shape, 280, 9), {"units": "K"}),
-            "tcwv": (("time", "lat", "lon"), np.abs(field(rng, shape, 20, 9)), {"units": "kg m**-2"}),
-        },
-        {"time": times, "lat": lat, "lon": lon},
-    )
-
-
-SMALL = {"t2m": "t2m", "tcwv": "tcwv"}
+    more(folder, levels=picked)
 
 
 def zarr_v3(folder, rng):
@@ -436,8 +337,7 @@ def region(folder, rng):
     read = read.assign_coords(longitude=(read.longitude + 180) % 360 - 180).sortby("longitude").sortby("latitude")
     read = read.sel(latitude=slice(box[0], box[1]), longitude=slice(box[2], box[3]))
     usual(folder, ["a.zarr"], {"2m_temperature": "t2m"}, opened=read)
-    expected = json.loads((folder / "expected.json").read_text())
-    (folder / "expected.json").write_text(json.dumps(expected | {"region": box}))
+    more(folder, region=box)
 
 
 def own_names(folder, rng):
@@ -457,8 +357,7 @@ def own_names(folder, rng):
     read = xr.open_dataset(folder / "a.nc").rename(row="lat", column="lon", pl="level")
     convert = {"Temperature_isobaric": (1, 273.15), "go3": (1e-3, 0)}
     usual(folder, ["a.nc"], {"Temperature_isobaric": "TEM", "go3": "ozone"}, convert, opened=read)
-    expected = json.loads((folder / "expected.json").read_text())
-    (folder / "expected.json").write_text(json.dumps(expected | {"names": "names.toml"}))
+    more(folder, names="names.toml")
 
 
 def calendar(folder, rng, name, start, n, freq):
@@ -579,14 +478,6 @@ def cfgrib(folder, rng):
     usual(folder, ["a.nc"], {"t": "TEM", "u": "U"})
 
 
-def projected(rng):
-    n_y, n_x = 5, 6
-    y, x = np.meshgrid(np.arange(n_y), np.arange(n_x), indexing="ij")
-    lat = 50 + 0.4 * y + 0.05 * x - 0.002 * x**2
-    lon = 5 + 0.6 * x - 0.07 * y
-    return lat, lon
-
-
 def curvilinear(folder, rng):
     lat, lon = projected(rng)
     times = hours(rng, "2020-01-01", 6)
@@ -635,7 +526,7 @@ KINDS = [
 
 def main():
     root, seed, names = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
-    for number, kind in enumerate(KINDS):
+    for number, kind in enumerate(KINDS + CENTRES):
         if names and kind.__name__ not in names:
             continue
         folder = root / kind.__name__
