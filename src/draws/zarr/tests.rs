@@ -355,3 +355,21 @@ fn a_store_of_xarray_reads_as_the_netcdf_file_it_was_made_from() {
         }
     }
 }
+
+/// Checksums of chunks are asked: RFC 3720, B.4, has that of 32 zeros, and any changed bit is found.
+#[test]
+fn a_chunk_whose_checksum_differs_is_damaged() {
+    let mut packed = vec![0; 32];
+    packed.extend(0x8A91_36AA_u32.to_le_bytes());
+    assert_eq!(
+        super::array::unpack("crc32c", packed.clone()).unwrap(),
+        [0; 32]
+    );
+    for bit in 0..8 * packed.len() {
+        let mut other = packed.clone();
+        other[bit / 8] ^= 1 << (bit % 8);
+        let error = super::array::unpack("crc32c", other).unwrap_err();
+        assert!(error.to_string().contains("checksum"), "{error}");
+    }
+    assert!(super::array::unpack("crc32c", vec![1, 2]).is_err());
+}
