@@ -138,6 +138,7 @@ pub fn image_figure(shown: &Shown, style: &Style) -> Option<Scene> {
         names: image.names.clone(),
         values: values.to_vec(),
         tint,
+        lines: Vec::new(),
     };
     let fields = [
         heat("data", &image.data, scale, ""),

@@ -29,6 +29,8 @@ pub struct Heat {
     pub values: Vec<f64>,
     /// Tints.
     pub tint: Tint,
+    /// Lines over the cells, as coasts: places across and up. What leaves the field is cut off.
+    pub lines: Vec<Vec<[f64; 2]>>,
 }
 
 /// Tints that can be told apart.
@@ -178,8 +180,66 @@ fn draw(scene: &mut Scene, field: &Heat, cell: Rect) {
             scene.areas(parts, ink_of(at), opacity(at % (STEPS + 1)));
         }
     }
+    let ends = |edges: &[f64]| [edges[0], edges[edges.len() - 1]];
+    let visible = cut(&field.lines, [ends(&xs), ends(&ys)])
+        .into_iter()
+        .map(|line| {
+            let pixels = line
+                .iter()
+                .map(|[x, y]| [axes.x.pixel(*x), axes.y.pixel(*y)]);
+            pixels.collect::<Vec<Point>>()
+        });
+    let visible: Vec<Vec<Point>> = visible.collect();
+    if !visible.is_empty() {
+        scene.lines(visible, Stroke::new(Ink::Muted, 0.9));
+    }
     frame(scene, &axes);
     scale(scene, field, &axes, upper.bottom());
+}
+
+/// What of lines lies in a box of two ranges.
+fn cut(lines: &[Vec<[f64; 2]>], box_of: [[f64; 2]; 2]) -> Vec<Vec<[f64; 2]>> {
+    let mut out: Vec<Vec<[f64; 2]>> = Vec::new();
+    for line in lines {
+        let mut open = false;
+        for pair in line.windows(2) {
+            let Some([a, b]) = piece([pair[0], pair[1]], box_of) else {
+                open = false;
+                continue;
+            };
+            match out.last_mut().filter(|_| open) {
+                Some(last) => last.push(b),
+                None => out.push(vec![a, b]),
+            }
+            // The next piece goes on where this one ends inside.
+            open = b == pair[1];
+        }
+    }
+    out
+}
+
+/// The piece of a straight line that lies in a box (Liang and Barsky).
+fn piece([a, b]: [[f64; 2]; 2], box_of: [[f64; 2]; 2]) -> Option<[[f64; 2]; 2]> {
+    let (mut from, mut to) = (0.0_f64, 1.0_f64);
+    for axis in 0..2 {
+        let along = b[axis] - a[axis];
+        let [low, high] = box_of[axis].map(|edge| edge - a[axis]);
+        if along == 0.0 {
+            if low > 0.0 || high < 0.0 {
+                return None;
+            }
+            continue;
+        }
+        let (enter, leave) = (low / along, high / along);
+        from = from.max(enter.min(leave));
+        to = to.min(enter.max(leave));
+    }
+    let at = |share: f64| match share {
+        0.0 => a,
+        1.0 => b,
+        share => [0, 1].map(|axis| a[axis] + share * (b[axis] - a[axis])),
+    };
+    (from < to).then(|| [at(from), at(to)])
 }
 
 fn ink_of(at: usize) -> Ink {
@@ -243,6 +303,7 @@ mod tests {
             names: ["longitude".into(), "latitude".into()],
             values: (0..n * (n / 2)).map(|k| (k % 7) as f64 - 3.0).collect(),
             tint,
+            lines: vec![vec![[-500.0, -10.0], [500.0, 60.0], [0.5, 30.4]]],
         }
     }
 
@@ -256,6 +317,45 @@ mod tests {
         assert_eq!(tint_of([1.0, f64::NAN, -3.0], true), Tint::Around(3.0));
         assert_eq!(tint_of([1.0, 3.0], false), Tint::From(1.0, 3.0));
         assert_eq!(tint_of([], false), Tint::From(0.0, 1.0));
+    }
+
+    /// Points of random lines, walked in small steps: those in the box lie on the pieces that are
+    /// kept, and the pieces never leave the box.
+    #[test]
+    fn lines_are_cut_at_the_edges_of_the_field() {
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 40) as f64 / (1_u64 << 24) as f64
+        };
+        let ranges = [[0.0, 2.0], [1.0, 3.0]];
+        for _ in 0..300 {
+            let line: Vec<[f64; 2]> = (0..4)
+                .map(|_| [4.0 * random() - 1.0, 4.0 * random()])
+                .collect();
+            let kept = cut(std::slice::from_ref(&line), ranges);
+            let inside = |[x, y]: [f64; 2], by: f64| {
+                (-by..=2.0 + by).contains(&x) && (1.0 - by..=3.0 + by).contains(&y)
+            };
+            assert!(kept.iter().flatten().all(|p| inside(*p, 1e-9)));
+            let length = |lines: &[Vec<[f64; 2]>]| -> f64 {
+                let pairs = lines.iter().flat_map(|line| line.windows(2));
+                pairs
+                    .map(|p| (p[1][0] - p[0][0]).hypot(p[1][1] - p[0][1]))
+                    .sum()
+            };
+            let mut walked = 0.0;
+            for pair in line.windows(2) {
+                let n = 2000;
+                let at =
+                    |k: f64| [0, 1].map(|i| pair[0][i] + k / n as f64 * (pair[1][i] - pair[0][i]));
+                let in_box = (0..n).filter(|k| inside(at(*k as f64 + 0.5), 0.0)).count();
+                walked += in_box as f64 / n as f64 * length(&[pair.to_vec()]);
+            }
+            assert!((length(&kept) - walked).abs() < 0.02, "{line:?}");
+        }
     }
 
     /// Fine fields are averaged, holes stay empty, and nothing leaves the figure.

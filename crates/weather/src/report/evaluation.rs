@@ -1,5 +1,6 @@
 //! The page of scores: does the model beat what costs nothing, where, and how does it look.
 
+use super::coast::coast;
 use super::ensemble::{spread, spread_figure};
 use super::tables::{advantages, by_part, rain, scores, standings};
 use crate::data::Channel;
@@ -120,12 +121,23 @@ fn at_hours(found: &Evaluation) -> Option<&(f64, Vec<f64>, Vec<f64>)> {
     wanted.or(found.maps.last())
 }
 
+/// The coast on maps of latitudes and longitudes; none on those of rows and columns.
+fn coast_of(found: &Evaluation) -> Vec<Vec<[f64; 2]>> {
+    let ends = |places: &[f64]| Some([*places.first()?, *places.last()?]);
+    let both = ends(&found.lon).zip(ends(&found.lat));
+    match both.filter(|_| !found.curved) {
+        Some((lon, lat)) => coast(lon, lat),
+        None => Vec::new(),
+    }
+}
+
 fn maps_figure(found: &Evaluation, channels: &[usize], style: &Style) -> Option<Scene> {
     let (hours, truth, forecast) = at_hours(found)?;
     let n = found.n_channels;
     let field = |state: &[f64], channel: usize| -> Vec<f64> {
         state.iter().skip(channel).step_by(n).copied().collect()
     };
+    let lines = coast_of(found);
     let mut fields = Vec::new();
     for &number in channels {
         let (channel, at) = (&found.channels[number], found.places[number]);
@@ -151,6 +163,7 @@ fn maps_figure(found: &Evaluation, channels: &[usize], style: &Style) -> Option<
                 },
                 values,
                 tint,
+                lines: lines.clone(),
             });
         }
     }

@@ -1,5 +1,6 @@
 //! Training and scores as figures and pages.
 
+mod coast;
 mod ensemble;
 mod evaluation;
 mod history;
