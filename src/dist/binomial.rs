@@ -1,7 +1,7 @@
 //! Successes and trials: Bernoulli, Binomial, BetaBinomial, Geometric.
 
 use super::formula::{
-    count_ln, count_ln_1m, is_probability, ln_1m_exp, ln_beta, ln_choose, not_count, positive,
+    count_ln, count_ln_1m, is_probability, ln_1m_exp, ln_choose, ln_rising, not_count, positive,
     probability, require, unless,
 };
 use super::sampling::{Rng, beta_draw, binomial_draw};
@@ -206,9 +206,11 @@ impl Univariate<3> for BetaBinomial {
     const SUPPORT: Support = Support::IntegerRange(Bound::At(0.0), Bound::Arg(2));
 
     fn log_density<R: Real>(y: R, [alpha, beta, n]: [R; 3]) -> R {
-        let kernel = ln_choose(n, y) + ln_beta(y + alpha, n - y + beta);
-        let norm = ln_beta(positive(alpha), positive(beta));
-        unless(not_successes(y, n), kernel) - require(trials(n).equals(n), norm)
+        let zero = R::lit(0.0);
+        let valid = trials(n).equals(n) * zero.lt(alpha) * zero.lt(beta);
+        let shares = ln_rising(alpha, y) + ln_rising(beta, n - y) - ln_rising(alpha + beta, n);
+        let value = unless(not_successes(y, n), ln_choose(n, y) + shares);
+        require(valid, value)
     }
 
     fn cdf(y: f64, args: [f64; 3]) -> Option<f64> {

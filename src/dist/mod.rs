@@ -51,7 +51,7 @@ pub use compound::mixture;
 pub use exponential::{ExGaussian, Exponential, Laplace, Logistic};
 pub use extreme::{Gumbel, Pareto, Wald, Weibull};
 pub use fitzroy_graph::Real;
-pub(crate) use formula::{ln_1m_exp, ln_beta, ln_choose, positive};
+pub(crate) use formula::{ln_1m_exp, ln_beta, ln_choose, ln_rising, positive};
 pub use further::{AsymmetricLaplace, ChiSquared, DiscreteWeibull, LogitNormal, Moyal};
 pub use gamma::{Gamma, InverseGamma};
 pub use hurdle::{HurdleGamma, HurdleLogNormal, HurdleNegativeBinomial};

@@ -2,7 +2,7 @@
 //! DirichletMultinomial.
 
 use super::Real;
-use super::formula::{count_ln, positive};
+use super::formula::{count_ln, ln_rising, positive};
 use super::sampling::{Rng, beta_draw, binomial_draw, ln_gamma_draw};
 use super::vector_transform::sum;
 
@@ -61,14 +61,14 @@ pub fn draw_multinomial(rng: &mut Rng, n: f64, p: &[f64]) -> Vec<f64> {
 ///
 /// ln P(y) = ln n! + ln Γ(A) − ln Γ(n + A) + Σ [ln Γ(y + a) − ln Γ(a) − ln y!], with n = Σy and A = Σa.
 ///
-/// Requires a > 0. The differences of ln Γ cost about 1e-16·(n + A) ln(n + A).
+/// Requires a > 0.
 /// Source: Johnson, Kotz and Balakrishnan, *Discrete Multivariate Distributions*, section 35.13.
 pub fn dirichlet_multinomial<R: Real>(y: &[R], a: &[R]) -> R {
     let one = R::lit(1.0);
-    let term = |(&y, &a): (&R, &R)| (y + a).lgamma() - positive(a).lgamma() - (y + one).lgamma();
+    let term = |(&y, &a): (&R, &R)| ln_rising(positive(a), y) - (y + one).lgamma();
     let terms: Vec<R> = y.iter().zip(a).map(term).collect();
     let (n, total) = (sum(y), sum(a));
-    sum(&terms) + ((n + one).lgamma() + total.lgamma() - (n + total).lgamma())
+    sum(&terms) + ((n + one).lgamma() - ln_rising(total, n))
 }
 
 /// A draw of [`dirichlet_multinomial`].

@@ -3,6 +3,7 @@
 mod draws;
 mod golden;
 mod graphs;
+mod limits;
 mod structured;
 mod tails;
 mod transforms;

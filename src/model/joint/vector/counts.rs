@@ -5,7 +5,7 @@ use super::super::{Draw, observed::Observed};
 use super::shares::concentrations;
 use super::site::{Site, Vector, lit, positive};
 use crate::Result;
-use crate::dist::Real;
+use crate::dist::{Real, ln_rising};
 use fitzroy_graph::Expr as Value;
 
 /// ln n! − Σ ln y! of observed counts, which must sum to n.
@@ -121,8 +121,8 @@ pub(super) fn mixed_observed<'g>(
     let constant = ways(b, site, (y, n), &v, observed)?;
     let event = [v.event];
     let total = a.sum_over(&event);
-    let counted = ((y + a).lgamma() - positive(a).lgamma()).sum_over(&event);
-    let rows = constant + total.lgamma() - (n + total).lgamma() + counted;
+    let counted = ln_rising(positive(a), y).sum_over(&event);
+    let rows = constant - ln_rising(total, n) + counted;
     b.vector_term(observed, &v.outer, rows, None);
     mixed_draw(b, site, true)
 }
