@@ -544,3 +544,28 @@ fn a_density_that_is_another_is_taken_back_with_a_finding() {
     assert_eq!(outcome.findings[0].kind, FindingKind::RewriteUndone);
     assert!(outcome.rewrites.is_empty());
 }
+
+/// A scale over a dim of one place is one number. Catches: its dim in what has none.
+#[test]
+fn dims_of_one_place_are_no_dims() {
+    let head = "data y[obs, unit], x[obs, column]\n";
+    let texts = [
+        "b[unit, column] ~ Normal(0, 50)\nlet t[column, unit] = b\n\
+         s[unit] ~ HalfNormal(1)\ny[obs, unit] ~ Normal(x @ t, s)",
+        "b[unit] ~ Normal(1, 2)\ns[unit] ~ HalfNormal(1)\ny[obs, unit] ~ Normal(b, s)",
+        "m[unit] ~ Normal(0, 1)\nb[unit] ~ Normal(m, 2)\ns[unit] ~ HalfNormal(1)\n\
+         y[obs, unit] ~ Normal(b, s)",
+        "k[unit] ~ HalfNormal(1)\nb[column, unit] ~ Normal(0, k)\ns[unit] ~ HalfNormal(1)\n\
+         y[obs, unit] ~ Normal(x @ b, s)",
+    ];
+    for text in texts {
+        for units in [1, 2] {
+            let numbers = |n: usize| (0..n).map(|i| (0.7 * i as f64).sin()).collect::<Vec<f64>>();
+            let mut data = Dataset::new();
+            data.insert_real("y", &[6, units], numbers(6 * units));
+            data.insert_real("x", &[6, 3], numbers(18));
+            let plain = joint(&format!("{head}{text}"), &data);
+            check_identity(&plain.rewritten(Rewrites::ALL), &format!("{units}: {text}"));
+        }
+    }
+}

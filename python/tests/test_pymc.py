@@ -135,6 +135,42 @@ def test_pymc_samples_by_name_and_goes_on_with_the_result():
     assert abs(float(draws.posterior["mu"].mean()) - 4.4) < 0.5
 
 
+def test_every_call_of_pymc_is_fitzroys_if_asked():
+    """As packages make them that are built on PyMC."""
+    given = {"draws": 300, "tune": 300, "chains": 4, "random_seed": 2, "progressbar": False}
+    rng = np.random.default_rng(1)
+    fz.register(default=True)
+    try:
+        with MODELS["eight_schools"]():
+            ours = pm.sample(**given, init="auto", n_init=50, nuts_sampler="pymc")
+        with pm.Model():
+            side = pm.Bernoulli("side", 0.5)
+            centre = pm.Normal("centre", 6.0 * side - 3.0, 1)
+            pm.Normal("y", centre, 1, observed=3 + rng.normal(size=9))
+            summed = pm.sample(**given, target_accept=0.9)
+        with pm.Model():
+            pm.Normal("x")
+            steps = pm.sample(**given, step=pm.Metropolis())
+    finally:
+        fz.register()
+    assert ours.posterior.attrs["inference_library"] == "fitzroy"
+    assert summed.posterior.attrs["inference_library"] == "fitzroy"
+    assert float(summed.posterior["side"].mean()) > 0.99
+    assert steps.posterior.attrs["inference_library"] != "fitzroy"
+    with MODELS["eight_schools"]():
+        theirs = pm.sample(**{**given, "draws": 20, "tune": 20, "chains": 1})
+    assert theirs.posterior.attrs["inference_library"] != "fitzroy"
+
+
+def test_gamma_functions_are_reflected_below_0():
+    with pm.Model() as model:
+        x = pm.Normal("x", 0, 2)
+        pm.Normal("y", pt.tanh(pt.gamma(x)), 1, observed=[0.3, -0.2])
+    check = fz.from_pymc(model).check()
+    assert check.spread < 1e-9
+    assert check.slope_error < 1e-7
+
+
 def test_the_same_seed_gives_the_same_draws_and_seeds_may_be_lists():
     model = MODELS["linear_regression"]()
     one, two, three = (

@@ -1,46 +1,101 @@
-"""`pm.sample(nuts_sampler="fitzroy")`."""
+"""`pm.sample(nuts_sampler="fitzroy")`, and Fitzroy in the place of PyMC's own sampler."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
+
+from .discrete import is_discrete
 
 __all__ = ["register"]
 
+#: Arguments of `pm.sample` of which only PyMC's own sampler knows something.
+OWN = ("step", "trace", "callback")
 
-def register() -> None:
+
+class _Choice:
+    """Which calls of `pm.sample` are Fitzroy's."""
+
+    #: Those that name no sampler.
+    default = False
+
+
+def register(*, default: bool = False) -> None:
     """Makes `pm.sample(nuts_sampler="fitzroy")` work, from here on in this process.
 
-    PyMC's list of samplers is closed, so that the function that picks one is replaced by one that
-    knows Fitzroy, too. Options go into `nuts={...}` (`nuts_sampler_kwargs` before PyMC 6):
-    `target_accept`, `max_treedepth`, `sampler`.
+    With `default=True` every call of `pm.sample` that names no other sampler is Fitzroy's, also
+    those that packages built on PyMC make (Bambi, PyMC-Marketing, CausalPy); `register()` ends
+    that. Calls with a `step`, a `trace`, a `callback` or `return_inferencedata=False` stay PyMC's.
+    Options go into `nuts={...}` (`nuts_sampler_kwargs` before PyMC 6): `target_accept`,
+    `max_treedepth`, `sampler`.
     """
+    import pymc as pm
+    import pymc.sampling
     import pymc.sampling.mcmc as mcmc
 
-    others = mcmc._sample_external_nuts
-    if getattr(others, "knows_fitzroy", False):
+    _Choice.default = default
+    if hasattr(pm.sample, "of_pymc"):
         return
+    # PyMC's list of samplers is closed, so that the function that picks one is replaced by one
+    # that knows Fitzroy, too.
+    others = mcmc._sample_external_nuts
 
     def pick(sampler: str, draws: int, **given: Any) -> Any:
         if sampler != "fitzroy":
             return others(sampler, draws, **given)
         return _sample(draws, given)
 
-    pick.knows_fitzroy = True  # type: ignore[attr-defined]
     mcmc._sample_external_nuts = pick
+    chosen = _choosing(pm.sample)
+    for module in (pm, pymc.sampling, mcmc):
+        setattr(module, "sample", chosen)  # noqa: B010
+
+
+def _choosing(of_pymc: Callable[..., Any]) -> Callable[..., Any]:
+    """`pm.sample` that hands to Fitzroy what is Fitzroy's."""
+
+    @functools.wraps(of_pymc)
+    def sample(*args: Any, **given: Any) -> Any:
+        name = given.get("nuts_sampler")
+        own = any(given.get(k) is not None for k in OWN)
+        own = own or given.get("return_inferencedata") is False
+        if name != "fitzroy" and (own or not _Choice.default or name not in (None, "pymc")):
+            return of_pymc(*args, **given)
+        given["nuts_sampler"] = "fitzroy"
+        if own or not _has_discrete(given.get("model")):
+            return of_pymc(*args, **given)
+        # PyMC refuses other samplers for discrete variables; Fitzroy sums them out if it can.
+        draws = args[0] if args else given.get("draws", 1000)
+        return _sample(draws, given)
+
+    sample.of_pymc = of_pymc  # type: ignore[attr-defined]
+    return sample
+
+
+def _has_discrete(model: Any) -> bool:
+    import pymc as pm
+
+    return any(is_discrete(v) for v in pm.modelcontext(model).free_RVs)
 
 
 def _sample(draws: int, given: dict[str, Any]) -> Any:
     from .sampling import sample
 
-    options = dict(given.get("nuts_kwargs") or given.get("nuts_sampler_kwargs") or {})
-    if given.get("target_accept") is not None:
-        options.setdefault("target_accept", given["target_accept"])
-    tune = given.get("tune")
+    # PyMC 6 calls the options of a sampler `nuts`; a call that did not pass through PyMC has them
+    # as its user wrote them.
+    options: dict[str, Any] = {}
+    for name in ("nuts_sampler_kwargs", "nuts", "nuts_kwargs"):
+        options.update(given.get(name) or {})
+    for name in ("target_accept", "max_treedepth"):
+        if given.get(name) is not None:
+            options.setdefault(name, given[name])
+    tune, chains = given.get("tune"), given.get("chains")
     return sample(
-        given["model"],
+        given.get("model"),
         draws=draws,
         tune=1000 if tune is None else tune,
-        chains=given["chains"],
+        chains=4 if chains is None else chains,
         cores=given.get("cores"),
         random_seed=given.get("random_seed"),
         initvals=given.get("initvals"),

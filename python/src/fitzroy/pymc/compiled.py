@@ -100,16 +100,16 @@ def compile_model(model: Any) -> Compiled:
     parts, at = {}, 0
     for value, (_, shape, dtype) in zip(values, places):
         size = int(np.prod(shape))
-        parts[value] = x[at : at + size].reshape(shape).astype(dtype)
+        parts[value] = _like(value, x[at : at + size].reshape(shape).astype(dtype))
         at += size
     logp = rewrite_pregrad(frozen.logp())
-    slopes = pt.concatenate([g.ravel() for g in pt.grad(logp, values)])
+    slopes = pt.concatenate([_plain(g).ravel() for g in pt.grad(logp, values)])
     recorded = [rv.name for rv in (*model.free_RVs, *model.deterministics)]
     known = {v.name: v for v in frozen.unobserved_value_vars}
-    outs = [known[name] for name in recorded]
+    outs = [_plain(known[name]) for name in recorded]
     logp, slopes, *outs = clone_replace([logp, slopes, *outs], parts)
     shapes = _shapes(x, outs, _joined(start, places))
-    flat = pt.concatenate([pt.as_tensor(o).ravel().astype("float64") for o in outs])
+    flat = pt.concatenate([o.ravel().astype("float64") for o in outs])
     with frozen:
         density = compile_graph([x], [logp, slopes], mode="NUMBA")
         expand = compile_graph([x], [flat], mode="NUMBA")
@@ -126,6 +126,20 @@ def compile_model(model: Any) -> Compiled:
     )
     compiled._coords.update(coords)
     return Compiled(model, compiled, places, dict(zip(recorded, (o.dtype for o in outs))))
+
+
+def _plain(v: Any) -> Any:
+    """An array without names of dims, which variables of `pymc.dims` have."""
+    return v.values if hasattr(v.type, "dims") else pt.as_tensor(v)
+
+
+def _like(value: Any, array: Any) -> Any:
+    """The array with the names of dims of the variable whose value it is."""
+    if not hasattr(value.type, "dims"):
+        return array
+    from pytensor.xtensor import as_xtensor
+
+    return as_xtensor(array, dims=value.type.dims)
 
 
 def _callable_from_c(numba: Any, density: Any, expand: Any, n: int, recorded: int) -> Any:
@@ -169,7 +183,7 @@ def _shapes(x: Any, outs: list[Any], at: Array) -> list[tuple[int, ...]]:
     if all(None not in shape for shape in static):
         return [tuple(shape) for shape in static]
     compute = compile_graph(
-        [x], [pt.as_tensor(o).shape for o in outs], mode="FAST_COMPILE", on_unused_input="ignore"
+        [x], [o.shape for o in outs], mode="FAST_COMPILE", on_unused_input="ignore"
     )
     return [tuple(int(k) for k in np.atleast_1d(s)) for s in compute(at)]
 

@@ -74,6 +74,8 @@ FORMS = {
     "IsNan": "{0} != {0}",
     "IsInf": "abs({0}) == inf",
     "Invert": "not {0}",
+    # By reflection where the argument is negative.
+    "Gamma": "where({0} > 0, exp(lgamma({0})), pi / (sin(pi * {0}) * exp(lgamma(1 - {0}))))",
 }
 #: Sign and binding of ops between two or more.
 CHAINS = {"Add": ("+", ADD), "Mul": ("*", MULTIPLY), "AND": ("and", AND), "OR": ("or", OR)}

@@ -173,7 +173,9 @@ def sample(
             # PyMC refuses settings of NUTS for a model that has nothing for it.
             slopes = not all(is_discrete(v) for v in model.free_RVs)
             of_nuts = {"target_accept": target_accept} if slopes else {}
-            return pm.sample(
+            # Not the one that `register` may have put in its place.
+            of_pymc = getattr(pm.sample, "of_pymc", pm.sample)
+            return of_pymc(
                 draws,
                 tune=tune,
                 chains=chains,

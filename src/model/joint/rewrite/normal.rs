@@ -129,7 +129,8 @@ pub(super) fn write<'g>(scope: &'g Scope, block: &Block, name: &str) -> Rewritte
     let mut block = block.clone();
     centre_group_prior(&mut block);
     let sums = Sums::new(&block, alike(scope, &block));
-    let sigma = block.sigma.map(|s| scope.expr(s));
+    // One number, which may lie over dims of one place.
+    let sigma = block.sigma.map(|s| relabelled(scope, scope.expr(s), &[]));
     let (precision, log_sigma) = match sigma {
         Some(s) => ((s * s).unary(fitzroy_graph::Unary::Recip), s.ln()),
         None => (lit(1.0), lit(0.0)),
