@@ -12,6 +12,7 @@ pm = pytest.importorskip("pymc")
 az = pytest.importorskip("arviz")
 
 from pymc_models import MODELS, NOT_YET, ROUNDED_BY_PYMC  # noqa: E402
+import pytensor.tensor as pt  # noqa: E402
 from pytensor.graph.traversal import ancestors  # noqa: E402
 
 import fitzroy as fz  # noqa: E402
@@ -169,6 +170,23 @@ def test_gamma_functions_are_reflected_below_0():
     check = fz.from_pymc(model).check()
     assert check.spread < 1e-9
     assert check.slope_error < 1e-7
+
+
+def test_models_of_named_dims_are_sampled_by_their_gradient():
+    pmd = pytest.importorskip("pymc.dims")
+    with pm.Model(coords={"group": ["a", "b", "c"], "row": range(6)}) as model:
+        y = pmd.Data("y", np.repeat([-3.0, 0.0, 3.0], 2), dims="row")
+        group = pmd.Data("of", np.repeat([0, 1, 2], 2), dims="row")
+        mu = pmd.Normal("mu", 0, 2, dims="group")
+        sigma = pmd.HalfNormal("sigma", 1)
+        pmd.Deterministic("twice", 2 * mu)
+        pmd.Normal("seen", mu.isel(group=group), sigma, observed=y, dims="row")
+    with pytest.warns(ConversionWarning, match="compiled gradient"):
+        draws = fz.sample(model, draws=200, tune=300, random_seed=1, progressbar=False)
+    assert draws.posterior["mu"].dims == ("chain", "draw", "group")
+    assert draws.posterior["twice"].dims == ("chain", "draw", "group")
+    means = draws.posterior["mu"].mean(("chain", "draw")).values
+    assert np.allclose(means, [-3, 0, 3], atol=0.5)
 
 
 def test_the_same_seed_gives_the_same_draws_and_seeds_may_be_lists():
