@@ -206,3 +206,16 @@ fn csv_reads_back_to_the_same_bits() {
     assert_eq!(&lines[10][2], "a, b");
     assert_eq!((&lines[11][1], &lines[11][2]), ("1", "say \"c\""));
 }
+
+/// The sd of so heavy a tail is larger than the interval: rounded by it, both ends were 0.
+#[test]
+fn an_interval_narrower_than_its_sd_keeps_its_ends() {
+    let mut diagnosis = examine(&eight_schools());
+    let row = &mut diagnosis.summary.rows[0].statistics;
+    (row.mean, row.mcse_mean) = (456.2, 164.0);
+    (row.sd, row.mcse_sd) = (5373.3, 2310.5);
+    (row.lower, row.upper) = (26.7, 361.2);
+    let text = diagnosis_text(&diagnosis, &TextOptions::default());
+    assert!(text.contains("[  30,  360]"), "{text}");
+    assert!(text.contains("460"), "{text}");
+}

@@ -2,7 +2,7 @@
 
 use super::number::{r_hat, rounded, whole};
 use super::table::{Align, Column, lay_out, on_right, wrap};
-use crate::diagnose::{Diagnosis, ESS_LIMIT, RHAT_LIMIT, Row, Summary};
+use crate::diagnose::{Diagnosis, ESS_LIMIT, ElementStatistics, RHAT_LIMIT, Row, Summary};
 use crate::diagnose::{count, percent, say, thousands};
 
 /// How much a table shows.
@@ -172,7 +172,7 @@ fn columns(summary: &Summary, rows: &[&Row]) -> Vec<Column> {
             rounded(
                 row.statistics.mean,
                 row.statistics.mcse_mean,
-                row.statistics.sd,
+                spread(&row.statistics),
             )
         }),
         column("sd", Align::Point, &|row| {
@@ -191,9 +191,20 @@ fn columns(summary: &Summary, rows: &[&Row]) -> Vec<Column> {
     ]
 }
 
+/// The sd; or a quarter of the interval if that is narrower than one sd, as of a tail so heavy that
+/// its sd is larger than what is worth reading.
+fn spread(s: &ElementStatistics) -> f64 {
+    let width = s.upper - s.lower;
+    match width < s.sd && width > 0.0 {
+        true => 0.25 * width,
+        false => s.sd,
+    }
+}
+
 /// `[47.78, 50.70]` with the digits of the mean, each end lined up on the right.
 fn intervals(rows: &[&Row]) -> Vec<String> {
-    let end = |row: &&Row, value: f64| rounded(value, row.statistics.mcse_mean, row.statistics.sd);
+    let end =
+        |row: &&Row, value: f64| rounded(value, row.statistics.mcse_mean, spread(&row.statistics));
     let lower: Vec<String> = rows
         .iter()
         .map(|row| end(row, row.statistics.lower))
