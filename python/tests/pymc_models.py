@@ -1572,3 +1572,16 @@ def walks_of_vectors() -> None:
         "level", mu=drift, chol=factor, init_dist=start, dims=("month", "part")
     )
     pm.Normal("y", level, 0.5, observed=rng(84).normal(size=(8, 2)), dims=("month", "part"))
+
+
+@model
+@with_coords(lag=range(6), week=range(30))
+def lengths_of_checked_weights() -> None:
+    """The length of weights, with whose parameters PyMC checks that they are positive."""
+    lags = pm.Data("lags", np.arange(1.0, 7.0), dims="lag")
+    x = pm.Data("x", rng(85).gamma(2, 1, size=30), dims="week")
+    shape, rate = pm.Gamma("shape", 4, 2), pm.Gamma("rate", 4, 2)
+    weights = pm.math.exp(pm.logp(pm.Gamma.dist(shape, rate), lags))
+    ones = pt.ones(weights.shape[0])
+    share = pm.Deterministic("share", weights / pt.dot(ones, weights), dims="lag")
+    pm.Normal("y", pt.dot(share, lags) * x, 1, observed=rng(86).normal(3, 1, 30), dims="week")

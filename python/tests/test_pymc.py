@@ -172,7 +172,7 @@ def test_gamma_functions_are_reflected_below_0():
     assert check.slope_error < 1e-7
 
 
-def test_models_of_named_dims_are_sampled_by_their_gradient():
+def test_models_of_named_dims_can_be_sampled_by_their_gradient():
     pmd = pytest.importorskip("pymc.dims")
     with pm.Model(coords={"group": ["a", "b", "c"], "row": range(6)}) as model:
         y = pmd.Data("y", np.repeat([-3.0, 0.0, 3.0], 2), dims="row")
@@ -181,8 +181,8 @@ def test_models_of_named_dims_are_sampled_by_their_gradient():
         sigma = pmd.HalfNormal("sigma", 1)
         pmd.Deterministic("twice", 2 * mu)
         pmd.Normal("seen", mu.isel(group=group), sigma, observed=y, dims="row")
-    with pytest.warns(ConversionWarning, match="compiled gradient"):
-        draws = fz.sample(model, draws=200, tune=300, random_seed=1, progressbar=False)
+    settings = {"draws": 200, "tune": 300, "random_seed": 1, "progressbar": False}
+    draws = fz.sample(model, backend="compiled", **settings)
     assert draws.posterior["mu"].dims == ("chain", "draw", "group")
     assert draws.posterior["twice"].dims == ("chain", "draw", "group")
     means = draws.posterior["mu"].mean(("chain", "draw")).values

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any
-
-from .discrete import is_discrete
 
 __all__ = ["register"]
 
@@ -62,21 +61,15 @@ def _choosing(of_pymc: Callable[..., Any]) -> Callable[..., Any]:
         own = own or given.get("return_inferencedata") is False
         if name != "fitzroy" and (own or not _Choice.default or name not in (None, "pymc")):
             return of_pymc(*args, **given)
-        given["nuts_sampler"] = "fitzroy"
-        if own or not _has_discrete(given.get("model")):
-            return of_pymc(*args, **given)
-        # PyMC refuses other samplers for discrete variables; Fitzroy sums them out if it can.
+        if own:
+            return of_pymc(*args, **{**given, "nuts_sampler": "fitzroy"})
+        # PyMC would first take the model's gradient, and refuse a model without one by it: with
+        # discrete variables, which Fitzroy sums out, or with an op that has none in PyTensor.
         draws = args[0] if args else given.get("draws", 1000)
         return _sample(draws, given)
 
     sample.of_pymc = of_pymc  # type: ignore[attr-defined]
     return sample
-
-
-def _has_discrete(model: Any) -> bool:
-    import pymc as pm
-
-    return any(is_discrete(v) for v in pm.modelcontext(model).free_RVs)
 
 
 def _sample(draws: int, given: dict[str, Any]) -> Any:
@@ -91,14 +84,17 @@ def _sample(draws: int, given: dict[str, Any]) -> Any:
         if given.get(name) is not None:
             options.setdefault(name, given[name])
     tune, chains = given.get("tune"), given.get("chains")
+    if chains is None:
+        # As many as PyMC runs.
+        chains = max(2, given.get("cores") or min(4, os.cpu_count() or 1))
     return sample(
         given.get("model"),
         draws=draws,
         tune=1000 if tune is None else tune,
-        chains=4 if chains is None else chains,
+        chains=chains,
         cores=given.get("cores"),
         random_seed=given.get("random_seed"),
-        initvals=given.get("initvals"),
+        initvals=given.get("initvals") or given.get("start"),
         var_names=given.get("var_names"),
         progressbar=bool(given.get("progressbar", True)) and not given.get("quiet", False),
         discard_tuned_samples=given.get("discard_tuned_samples", True),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytensor
+import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
 from pytensor.graph.replace import graph_replace
 from pytensor.scalar.basic import autocast_float_as
@@ -21,7 +22,8 @@ from .convert import Conversion, convert
 from .discrete import combinations, drawn_afterwards, is_discrete
 from .distributions import kind_of
 from .folding import CANONICAL
-from .starts import unpacked
+from .layout import as_model, as_text
+from .lowering import in_plain_arrays, like, values_of
 
 __all__ = ["Check", "check"]
 
@@ -83,7 +85,8 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     Raises Unconvertible for what cannot be compared.
     """
     conversion = convert(model)
-    for rv in model.free_RVs:
+    plain = conversion.model
+    for rv in plain.free_RVs:
         if kind_of(rv) == "LKJCorr":
             why = "PyMC has other coordinates of them, and with these another density"
             raise Unconvertible(f"the check of the correlations {rv.name}", why)
@@ -99,18 +102,16 @@ def check(model: Any, n: int = 64, random_seed: int = 1) -> Check:
     }
     arrays: dict[str, Any] = dict(conversion.data)
     raw = run(conversion.text, arrays, settings, False)
-    free = free_values(model, conversion, raw["groups"]["posterior"], n)
-    theirs, slopes = _of_model(model, free, n)
+    free = free_values(plain, conversion, raw["groups"]["posterior"], n)
+    theirs, slopes = _of_model(model, plain, free, n)
     shown = {name: text for text, name in conversion.called.items()}
-    ends, of_ends = _on_intervals(model, free)
+    ends, of_ends = _on_intervals(plain, free)
     for name, slope in of_ends.items():
         slopes[name] = slopes[name] + slope
 
     def of_text(values: dict[str, Array]) -> dict[str, Array]:
         return {
-            shown[name]: np.ascontiguousarray(
-                unpacked(x) if name in conversion.packed else x, dtype=float
-            )
+            shown[name]: np.ascontiguousarray(as_text(conversion, name, x), dtype=float)
             for name, x in values.items()
         }
 
@@ -123,19 +124,21 @@ def moving(model: Any) -> list[Any]:
     return [rv for rv in model.free_RVs if not is_discrete(rv)]
 
 
-def _of_model(model: Any, free: dict[str, Array], n: int) -> tuple[Array, dict[str, Array]]:
+def _of_model(
+    model: Any, plain: Any, free: dict[str, Array], n: int
+) -> tuple[Array, dict[str, Array]]:
     """model.logp at values of the free variables, summed over those of discrete ones, and its slopes
-    by these values."""
+    by these values; `plain` is the model in plain arrays."""
     rvs = moving(model)
     values = [model.rvs_to_values[rv] for rv in rvs]
     whole = [model.rvs_to_values[rv] for rv in model.free_RVs if is_discrete(rv)]
-    all_whole, later = combinations(model), drawn_afterwards(model)
-    counted = [v for v in [*model.basic_RVs, *model.potentials] if v not in later]
+    all_whole, later = combinations(plain), {v.name for v in drawn_afterwards(plain)}
+    counted = [v for v in [*model.basic_RVs, *model.potentials] if v.name not in later]
     # Without this PyMC computes √2 and the like in float32.
     with autocast_float_as("float64"):
         # PyTensor without a C compiler adds no more than 32 terms at once.
-        terms = [term.sum() for term in model.logp(vars=counted, sum=False)]
-        logp = reduce(add, terms)
+        terms = [values_of(term).sum() for term in model.logp(vars=counted, sum=False)]
+        [logp] = in_plain_arrays([reduce(add, terms)])
         by_values = pytensor.grad(logp, values, disconnected_inputs="ignore")
     given = {"inputs": [*values, *whole], "outputs": [logp, *by_values]}
     forward, back = _value_variables(model)
@@ -183,38 +186,33 @@ def free_values(
     for rv in moving(model):
         values = posterior[shown[rv.name]][1]
         values = values.reshape(-1, *values.shape[2:])[:n]
-        if rv.name in conversion.packed:
-            values = packed(values)
+        values = as_model(conversion, rv.name, values)
         out[rv.name] = values.reshape(n, *values.shape[1:])
     return out
-
-
-def packed(values: Array) -> Array:
-    """Lower triangles row by row, as PyMC keeps Cholesky factors."""
-    rows, columns = np.tril_indices(values.shape[-1])
-    return values[..., rows, columns]
 
 
 def _value_variables(model: Any) -> tuple[Any, Any]:
     """A function from constrained values of the free variables to PyMC's value variables, and one
     from slopes by the latter to slopes by the former."""
-    ins = {rv: rv.type() for rv in moving(model)}
+    arrays = [pt.tensor(dtype=rv.type.dtype, shape=rv.type.shape) for rv in moving(model)]
+    ins = {rv: like(rv, array) for rv, array in zip(moving(model), arrays)}
     outs = []
     for rv in ins:
         transform = model.rvs_to_transforms[rv]
         out = ins[rv] if transform is None else transform.forward(ins[rv], *rv.owner.inputs)
-        outs.append(graph_replace([out], ins, strict=False)[0])
+        outs.append(graph_replace([values_of(out)], ins, strict=False)[0])
+    outs = in_plain_arrays(outs)
     given: dict[str, Any] = {"mode": AS_IT_STANDS, "on_unused_input": "ignore"}
     given["allow_input_downcast"] = True
-    forward = pytensor.function(list(ins.values()), outs, **given)
+    forward = pytensor.function(arrays, outs, **given)
     # A variable without a transform is its own value, whose slope would be asked for twice.
     apart = [out if out.owner is not None else out.copy() for out in outs]
     slopes = [out.type() for out in outs]
     known = dict(zip(apart, slopes))
     by_ins = pytensor.grad(
-        None, list(ins.values()), known_grads=known, disconnected_inputs="ignore"
+        None, arrays, known_grads=known, disconnected_inputs="ignore"
     )
-    back = pytensor.function([*ins.values(), *slopes], by_ins, **given)
+    back = pytensor.function([*arrays, *slopes], by_ins, **given)
     return forward, back
 
 

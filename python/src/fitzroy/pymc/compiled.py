@@ -19,6 +19,7 @@ from ..density import Density
 from ..progress import Progress
 from ..results import warn_of
 from .axes import Unconvertible
+from .lowering import in_plain_arrays, like, values_of
 from .result import dims_of, dressed
 from .starts import without_starts
 
@@ -100,13 +101,13 @@ def compile_model(model: Any) -> Compiled:
     parts, at = {}, 0
     for value, (_, shape, dtype) in zip(values, places):
         size = int(np.prod(shape))
-        parts[value] = _like(value, x[at : at + size].reshape(shape).astype(dtype))
+        parts[value] = like(value, x[at : at + size].reshape(shape).astype(dtype))
         at += size
-    logp = rewrite_pregrad(frozen.logp())
-    slopes = pt.concatenate([_plain(g).ravel() for g in pt.grad(logp, values)])
+    logp = rewrite_pregrad(in_plain_arrays([values_of(frozen.logp())])[0])
+    slopes = pt.concatenate([values_of(g).ravel() for g in pt.grad(logp, values)])
     recorded = [rv.name for rv in (*model.free_RVs, *model.deterministics)]
     known = {v.name: v for v in frozen.unobserved_value_vars}
-    outs = [_plain(known[name]) for name in recorded]
+    outs = [values_of(known[name]) for name in recorded]
     logp, slopes, *outs = clone_replace([logp, slopes, *outs], parts)
     shapes = _shapes(x, outs, _joined(start, places))
     flat = pt.concatenate([o.ravel().astype("float64") for o in outs])
@@ -126,20 +127,6 @@ def compile_model(model: Any) -> Compiled:
     )
     compiled._coords.update(coords)
     return Compiled(model, compiled, places, dict(zip(recorded, (o.dtype for o in outs))))
-
-
-def _plain(v: Any) -> Any:
-    """An array without names of dims, which variables of `pymc.dims` have."""
-    return v.values if hasattr(v.type, "dims") else pt.as_tensor(v)
-
-
-def _like(value: Any, array: Any) -> Any:
-    """The array with the names of dims of the variable whose value it is."""
-    if not hasattr(value.type, "dims"):
-        return array
-    from pytensor.xtensor import as_xtensor
-
-    return as_xtensor(array, dims=value.type.dims)
 
 
 def _callable_from_c(numba: Any, density: Any, expand: Any, n: int, recorded: int) -> Any:

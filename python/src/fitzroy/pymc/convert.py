@@ -30,8 +30,9 @@ from .axes import Axis, Expr, Unconvertible, number
 from .discrete import drawn_afterwards, is_discrete
 from .distributions import Family, Text, call, kind_of, params_of, written
 from .limits import ends_of, is_own
+from .lowering import lowered
 from .vectors import start
-from .walk import Walk
+from .walk import Walk, strip
 
 __all__ = ["Conversion", "convert"]
 
@@ -53,6 +54,11 @@ class Conversion:
     called: dict[str, str]
     #: Covariance factors, whose draws PyMC keeps as packed triangles.
     packed: set[str] = field(default_factory=set)
+    #: Variables whose axes the text has in the order in which they are drawn, with the order of the
+    #: model.
+    turned: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    #: The model in plain arrays.
+    model: Any = None
     #: Deterministics that PyMC has to compute from the draws.
     missing: list[str] = field(default_factory=list)
     #: Variables whose density is there, and which cannot be drawn from.
@@ -65,7 +71,10 @@ def convert(model: Any) -> Conversion:
     Raises Unconvertible, with the reason.
     """
     try:
-        return _Converter(model).run()
+        plain = lowered(model)
+        out = _Converter(plain).run()
+        out.model = plain
+        return out
     except Unconvertible:
         raise
     except Exception as error:
@@ -172,20 +181,28 @@ class _Converter:
         sizes = self.shape(v) if value is None else value.shape
         walk.constants.sizes[v] = tuple(int(s) for s in sizes)
         axes = walk.axes_of(v.name, sizes)
+        drawn = strip(v)
+        if drawn is not v:
+            order = tuple(int(k) for k in v.owner.op.new_order)
+            axes = [axes[order.index(k)] for k in range(len(order))]
+            value = None if value is None else value.transpose(np.argsort(order))
+            self.out.turned[v.name], drawn.name = order, v.name
+            walk.constants.sizes[drawn] = tuple(a.size for a in axes)
         mark = (walk.writer.mark(), dict(self.out.called))
         shown = self.name(v)
         transform = model.rvs_to_transforms.get(v)
-        tail = self.tail(v, transform, axes)
+        tail = self.tail(drawn, transform, axes)
         try:
             if tail is None:
                 raise Unconvertible(kind, f"the transform {type(transform).__name__}")
-            text = written(Family(walk, v, axes))
+            text = written(Family(walk, drawn, axes))
         except Unconvertible as why:
             walk.writer.back(mark[0])
             self.out.called = mark[1]
             if v in self.later:
                 raise
-            self.by_density(v, axes, value, transform, why)
+            self.by_density(drawn, axes, value, transform, why)
+            self.turn(v)
             return
         if value is not None:
             walk.writer.observed(shown, value, axes)
@@ -193,7 +210,13 @@ class _Converter:
         walk.writer.say(
             lambda: f"{verb}{shown}{walk.writer.dims(axes, twice=True)} ~ {text()}{tail()}"
         )
-        walk.know(v, Expr(list(axes), shown, named=True))
+        walk.know(drawn, Expr(list(axes), shown, named=True))
+        self.turn(v)
+
+    def turn(self, v: Any) -> None:
+        """The variable with its axes in the order of the model."""
+        if self.walk.known(v) is None:
+            self.walk.know(v, self.walk.apply(v))
 
     def shape(self, v: Any) -> tuple[int, ...]:
         known = list(v.type.shape)

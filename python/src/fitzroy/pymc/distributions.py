@@ -104,7 +104,7 @@ class Family:
 
 def params_of(rv: Any) -> list[Any]:
     """The parameters of a random variable, without generators and sizes."""
-    node = rv.owner
+    node = strip(rv).owner
     try:
         return list(node.op.dist_params(node))
     except ValueError:
@@ -157,7 +157,7 @@ def family(*kinds: str) -> Callable[[Write], Write]:
 
 def kind_of(rv: Any) -> str:
     """The kind of a random variable: the class of its op without `RV`."""
-    return kind_of_op(rv.owner.op)
+    return kind_of_op(strip(rv).owner.op)
 
 
 def kind_of_op(op: Any) -> str:

@@ -11,7 +11,10 @@ from pymc.distributions.distribution import SymbolicRandomVariable
 from pytensor.compile.mode import Mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.replace import clone_replace
+from pytensor.graph.rewriting.basic import node_rewriter, out2in
+from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor.random.op import RandomVariable
 
 __all__ = ["CANONICAL", "Constants", "is_random"]
@@ -20,6 +23,15 @@ __all__ = ["CANONICAL", "Constants", "is_random"]
 AS_IT_STANDS = Mode(linker="py", optimizer=None)
 #: For what does not run without canonical forms: numbers that are added along an axis.
 CANONICAL = Mode(linker="py", optimizer="fast_compile")
+
+
+@node_rewriter([CheckAndRaise])  # type: ignore[untyped-decorator]
+def _without_check(fgraph: Any, node: Any) -> list[Any]:
+    """What is checked, which zeros in place of variables need not fulfil."""
+    return [node.inputs[0]]
+
+
+WITHOUT_CHECKS = out2in(_without_check)
 
 
 def is_random(op: Any) -> bool:
@@ -103,7 +115,11 @@ class Constants:
                 zeros[one] = pt.zeros(sizes, dtype=one.type.dtype)
             elif one.owner is not None:
                 stack.extend(one.owner.inputs)
-        return clone_replace(v, zeros, rebuild_strict=False) if zeros else v
+        if not zeros:
+            return v
+        graph = FunctionGraph(outputs=[clone_replace(v, zeros, rebuild_strict=False)], clone=False)
+        WITHOUT_CHECKS.rewrite(graph)
+        return graph.outputs[0]
 
     def whole(self, v: Any) -> int:
         """A constant whole number."""

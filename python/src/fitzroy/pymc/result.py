@@ -14,9 +14,10 @@ from pytensor.graph.replace import graph_replace
 from pytensor.graph.traversal import ancestors
 
 from ..results import Groups, tree
-from .check import QUICK, packed
+from .check import QUICK
 from .convert import Conversion
 from .discrete import is_discrete
+from .layout import as_model
 
 __all__ = ["dims_of", "dressed", "tree_of"]
 
@@ -77,7 +78,7 @@ def _posterior(model: Any, conversion: Conversion, drawn: dict[str, Any]) -> dic
         name = conversion.called.get(shown)
         if name is None or name not in model.named_vars:
             continue
-        out[name] = _shaped(model, name, packed(values) if name in conversion.packed else values)
+        out[name] = _shaped(model, name, as_model(conversion, name, values))
     order = {name: k for k, name in enumerate(model.named_vars)}
     return {
         name: (("chain", "draw", *dims_of(model, name, out[name].ndim - 2)), out[name])

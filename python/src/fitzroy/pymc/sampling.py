@@ -155,8 +155,8 @@ def sample(
         else:
             found = conversion._conversion if conversion else convert(model)
             if initvals:
-                settings["initvals"] = starts(model, found, initvals)
-            drawn = _sampled(model, found, settings, var_names, progressbar, blocking)
+                settings["initvals"] = starts(found.model, found, initvals)
+            drawn = _sampled(found, settings, var_names, progressbar, blocking)
             if not blocking:
                 return drawn
     except Unconvertible as why:
@@ -217,7 +217,6 @@ def _compiled(model: Any, settings: dict[str, Any]) -> Any:
 
 
 def _sampled(
-    model: Any,
     conversion: Conversion,
     settings: dict[str, Any],
     var_names: Iterable[str] | None,
@@ -229,7 +228,7 @@ def _sampled(
         arrays.setdefault(name, ([len(labels)], labels))
 
     def made(raw: dict[str, Any]) -> Any:
-        return tree_of(model, conversion, raw, var_names)
+        return tree_of(conversion.model, conversion, raw, var_names)
 
     if not blocking:
         return in_background(conversion.text, arrays, settings, progressbar, made)

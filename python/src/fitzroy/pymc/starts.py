@@ -11,9 +11,9 @@ import pytensor.tensor as pt
 from pymc.initial_point import make_initial_point_fn
 
 from ..data import numbers_of
-from .convert import Conversion
+from .layout import as_text
 
-__all__ = ["starts", "unpacked", "without_starts"]
+__all__ = ["starts", "without_starts"]
 
 Array = np.ndarray[Any, Any]
 
@@ -29,7 +29,7 @@ def without_starts(model: Any) -> Iterator[None]:
         model.rvs_to_initial_values.update(own)
 
 
-def starts(model: Any, conversion: Conversion, initvals: Any) -> list[dict[str, Array]]:
+def starts(model: Any, conversion: Any, initvals: Any) -> list[dict[str, Array]]:
     """One set of values for all chains, or one for each, by the names and shapes of the text.
 
     A key is a free variable or its name, or that of its value variable (`sigma_log__`), whose
@@ -42,7 +42,7 @@ def starts(model: Any, conversion: Conversion, initvals: Any) -> list[dict[str, 
     return [_of_chain(model, conversion, one or {}) for one in sets]
 
 
-def _of_chain(model: Any, conversion: Conversion, given: Mapping[Any, Any]) -> dict[str, Array]:
+def _of_chain(model: Any, conversion: Any, given: Mapping[Any, Any]) -> dict[str, Array]:
     natural: dict[str, Any] = {}
     symbolic: dict[Any, Any] = {}
     for key, value in given.items():
@@ -65,7 +65,7 @@ def _of_chain(model: Any, conversion: Conversion, given: Mapping[Any, Any]) -> d
     out = {}
     for name, value in natural.items():
         array = numbers_of(name, value)
-        out[shown[name]] = unpacked(array) if name in conversion.packed else array
+        out[shown[name]] = as_text(conversion, name, array)
     return out
 
 
@@ -79,15 +79,3 @@ def _variable(model: Any, key: Any) -> tuple[Any, bool]:
             return rv, model.rvs_to_transforms[rv] is not None
     names = ", ".join(rv.name for rv in model.free_RVs)
     raise ValueError(f"initvals: the model has no free variable {name!r}; it has {names}")
-
-
-def unpacked(values: Array) -> Array:
-    """Packed lower triangles, of which the last axis is one, as square matrices."""
-    length = values.shape[-1] if values.ndim else 0
-    n = int((np.sqrt(8 * length + 1) - 1) / 2)
-    if n * (n + 1) // 2 != length:
-        return values
-    out = np.zeros((*values.shape[:-1], n, n))
-    rows, columns = np.tril_indices(n)
-    out[..., rows, columns] = values
-    return out

@@ -1,0 +1,51 @@
+"""The same values as the model and its text lay them out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_model", "as_text"]
+
+Array = np.ndarray[Any, Any]
+
+
+def as_model(conversion: Any, name: str, values: Array) -> Array:
+    """Draws of a variable of the text, with any axes before its own, as PyMC has them."""
+    if name in conversion.packed:
+        return _packed(values)
+    order = conversion.turned.get(name)
+    return values if order is None else _turned(values, order)
+
+
+def as_text(conversion: Any, name: str, values: Array) -> Array:
+    """Values of a variable of the model, with any axes before its own, as the text has them."""
+    if name in conversion.packed:
+        return _unpacked(values)
+    order = conversion.turned.get(name)
+    return values if order is None else _turned(values, np.argsort(order))
+
+
+def _turned(values: Array, order: Any) -> Array:
+    """Values whose last axes are in another order."""
+    before = values.ndim - len(order)
+    return values.transpose([*range(before), *(before + int(k) for k in order)])
+
+
+def _packed(values: Array) -> Array:
+    """Lower triangles row by row, as PyMC keeps Cholesky factors."""
+    rows, columns = np.tril_indices(values.shape[-1])
+    return values[..., rows, columns]
+
+
+def _unpacked(values: Array) -> Array:
+    """Packed lower triangles, of which the last axis is one, as square matrices."""
+    length = values.shape[-1] if values.ndim else 0
+    n = int((np.sqrt(8 * length + 1) - 1) / 2)
+    if n * (n + 1) // 2 != length:
+        return values
+    out = np.zeros((*values.shape[:-1], n, n))
+    rows, columns = np.tril_indices(n)
+    out[..., rows, columns] = values
+    return out
