@@ -2,11 +2,13 @@
 
 use crate::arrays::matrix;
 use crate::attend::{Looks, attended};
+use crate::devices::Fitting;
 use crate::errors::{named, raised, spelled};
-use fitzroy_curve_fit::batch::{Batch, Groups, fit_many};
-use fitzroy_curve_fit::fit::{Plan, pointwise};
+use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, fit_many_on, suit_machines};
+use fitzroy_curve_fit::fit::{Plan, fit_table, pointwise};
 use fitzroy_curve_fit::method::statistics::t_quantile as quantile;
 use fitzroy_curve_fit::method::{Next, Progress};
+use fitzroy_curve_fit::pass::Table;
 use fitzroy_curve_fit::{CurveFit, Data, Estimate, Finish, Options, Scale, Sigma};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -71,6 +73,7 @@ impl Curve {
         options: &Bound<'py, PyDict>,
         brief: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let mut on = Fitting::asked(options)?;
         let options = options_of(options)?;
         let mut data = data_of(&columns, &y)?;
         if let Some(sigma) = &sigma {
@@ -82,12 +85,18 @@ impl Curve {
                 true => Next::Continue,
                 false => Next::Interrupt,
             };
-            self.fitter.fit_watched(&data, &options, watch)
+            let (plan, table) = self.fitter.prepare(&data, &options)?;
+            on.settle(&plan, &table, &options, None)?;
+            let remote = on.table(&table);
+            let passes: &dyn Table = remote.as_ref().map_or(&table, |remote| remote);
+            on.ended(fit_table(&plan, passes, &options, watch))
         });
         if let Some(error) = looks.raised {
             return Err(error);
         }
-        dict(py, fitted.map_err(raised)?, brief)
+        let out = dict(py, fitted.map_err(raised)?, brief)?;
+        on.describe(&out)?;
+        Ok(out)
     }
 
     /// Fits `n_fits` data sets that follow each other in the columns, in y and in sigma.
@@ -101,6 +110,7 @@ impl Curve {
         n_fits: usize,
         options: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let mut on = Fitting::asked(options)?;
         let options = options_of(options)?;
         let mut data = data_of(&columns, &y)?;
         if let Some(sigma) = &sigma {
@@ -121,13 +131,24 @@ impl Curve {
                 let plan = self.fitter.plan(&data, &options)?;
                 let groups = Groups::equal(n_fits, n);
                 let table = data.table(&plan.roles.predictors)?;
-                fit_many(&plan, &table, &groups, &options, &stop)
+                let declines = (!suit_machines(&plan, &options)).then_some(ON_PROCESSOR);
+                on.settle(&plan, &table, &options, declines)?;
+                on.ended(fit_many_on(
+                    on.machines(),
+                    &plan,
+                    &table,
+                    &groups,
+                    &options,
+                    &stop,
+                ))
             },
         );
-        match trouble {
-            Some(error) => Err(error),
-            None => dict_of_many(py, fitted.map_err(raised)?),
+        if let Some(error) = trouble {
+            return Err(error);
         }
+        let out = dict_of_many(py, fitted.map_err(raised)?)?;
+        on.describe(&out)?;
+        Ok(out)
     }
 
     /// The curve and its partial derivatives at every row of `columns`.
@@ -262,6 +283,8 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
             "xtol" => options.limits.xtol = value.extract()?,
             "ftol" => options.limits.ftol = value.extract()?,
             "gtol" => options.limits.gtol = value.extract()?,
+            // What it is computed on.
+            "device" | "precision" | "device_memory" => {}
             _ => {
                 let message = format!("a fit has no option `{name}`");
                 return Err(PyValueError::new_err(message));

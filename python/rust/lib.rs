@@ -5,6 +5,7 @@ mod attend;
 mod callbacks;
 mod curves;
 mod density;
+mod devices;
 mod errors;
 mod foreign;
 mod language;
@@ -24,6 +25,8 @@ fn _fitzroy(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(curves::t_quantile, m)?)?;
     m.add_function(wrap_pyfunction!(callbacks::least_squares, m)?)?;
     m.add_function(wrap_pyfunction!(density::log_density, m)?)?;
+    m.add_function(wrap_pyfunction!(devices::check_device, m)?)?;
+    m.add_function(wrap_pyfunction!(devices::release_devices, m)?)?;
     m.add_function(wrap_pyfunction!(language::names, m)?)?;
     m.add_function(wrap_pyfunction!(language::usage, m)?)?;
     m.add_function(wrap_pyfunction!(program::main, m)?)?;

@@ -2,6 +2,7 @@
 
 use crate::arrays::{attributes, dataset, group, labels};
 use crate::attend::attended;
+use crate::devices::request;
 use crate::errors::{named, raised, spelled};
 use crate::notebook::Notebook;
 use crate::traces::words_of;
@@ -143,20 +144,6 @@ impl<'a, 'py> Run<'a, 'py> {
         trace_of(py, &out, std::mem::take(&mut fit.trace))?;
         Ok(out)
     }
-}
-
-/// The device that is asked for by `device` and `precision`.
-fn request(settings: &Bound<'_, PyDict>) -> PyResult<Request> {
-    let mut request = Request::default();
-    if let Some(name) = given::<String>(settings, "device")? {
-        let wrong = |error: fitzroy::Error| raised(error.context(format!("device='{name}'")));
-        request.choice = name.parse().map_err(wrong)?;
-    }
-    let precision = given::<String>(settings, "precision")?.filter(|name| name != "auto");
-    request.precision = precision
-        .map(|name| named("precision", &name))
-        .transpose()?;
-    Ok(request)
 }
 
 /// What there is to say of a run besides its draws.

@@ -18,6 +18,7 @@ import pytest
 
 pytest.importorskip("pymc")
 
+from executed import executed  # noqa: E402
 from random_pymc import random_model  # noqa: E402
 
 import fitzroy as fz  # noqa: E402
@@ -27,24 +28,6 @@ HERE = Path(__file__).parent
 #: How many are tried, from which seed on; more by hand.
 N = int(os.environ.get("FITZROY_RANDOM_MODELS", "12"))
 FIRST = int(os.environ.get("FITZROY_FIRST_SEED", "0"))
-
-
-def executed(folder: Path) -> dict[str, str]:
-    """The environment in which kernels are executed on the processor."""
-    driver = HERE.parents[1] / "target" / "release" / "deps" / "libfitzroy_ptx.so"
-    compiler = os.environ.get("FITZROY_NVRTC")
-    if not compiler or not driver.exists():
-        pytest.skip("no FITZROY_NVRTC, or `cargo test` has not made the driver that executes PTX")
-    file = Path(compiler)
-    for library in ("libcuda.so.1", "libnvrtc.so.12"):
-        (folder / library).symlink_to(driver)
-    return {
-        "LD_LIBRARY_PATH": str(folder),
-        "FITZROY_NVRTC": str(folder),
-        "FITZROY_CACHE_DIR": str(folder / "cache"),
-        "FITZROY_PTX_NVRTC": str(file / "libnvrtc.so.12" if file.is_dir() else file),
-        "FITZROY_PTX_GPUS": "capability=9.0,multiprocessors=12",
-    }
 
 
 def test_kernels_of_random_models_make_the_draws_of_the_processor(tmp_path):

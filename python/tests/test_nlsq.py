@@ -223,9 +223,11 @@ def test_the_streaming_optimiser_gives_its_dict():
     [
         ({}, False),
         ({"JAX_PLATFORM_NAME": "cpu"}, False),
-        ({"JAX_PLATFORM_NAME": "cuda"}, True),
-        ({"JAX_PLATFORM_NAME": "cuda", "NLSQ_FORCE_CPU": "1"}, False),
-        ({"JAX_PLATFORM_NAME": "cuda", "NLSQ_FORCE_CPU": "0"}, True),
+        ({"JAX_PLATFORM_NAME": "cuda"}, False),
+        ({"JAX_PLATFORM_NAME": "gpu"}, False),
+        ({"JAX_PLATFORM_NAME": "tpu"}, True),
+        ({"JAX_PLATFORM_NAME": "tpu", "NLSQ_FORCE_CPU": "1"}, False),
+        ({"JAX_PLATFORM_NAME": "tpu", "NLSQ_FORCE_CPU": "0"}, True),
     ],
 )
 def test_variables_ask_for_a_device(monkeypatch, set_, warned):
@@ -236,8 +238,10 @@ def test_variables_ask_for_a_device(monkeypatch, set_, warned):
     for how in (nlsq.curve_fit, nlsq.fit, nlsq.curve_fit_large, nlsq.CurveFit().curve_fit):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            how(decay, X, Y, p0=START)
+            found = how(decay, X, Y, p0=START)
             how(decay, X, Y, p0=START, device="cpu")
+        if how is nlsq.fit and set_.get("JAX_PLATFORM_NAME") in ("gpu", "cuda"):
+            assert found.device == "cpu" and found.device_reason.startswith("auto: ")
         assert [w.category for w in caught] == ([RuntimeWarning] if warned else [])
         assert all(w.filename == __file__ for w in caught)
 
@@ -245,7 +249,7 @@ def test_variables_ask_for_a_device(monkeypatch, set_, warned):
 @pytest.mark.parametrize(
     ("given", "kind", "words"),
     [
-        (dict(device="cuda"), ValueError, "device='cuda'"),
+        (dict(device="tpu"), ValueError, "device='tpu'"),
         (dict(method="newton"), ValueError, "method='newton' is not known"),
         (dict(auto_bounds=True), ValueError, "auto_bounds=True is not offered"),
         (dict(timeit=True), ValueError, "timeit=True is not offered"),

@@ -300,6 +300,10 @@ fn several_gpus_fit_curves_as_the_cpu_does() {
         fit(device, &["--batch-by", "g", "--out", out]);
     }
     assert_eq!(table("on-cpu"), table("on-gpus"));
+    let bounded = ["--device", "cuda:0", "--batch-by", "g", "--bound", "a=0:9"];
+    let said = gpus.fitzroy(&[&DECAY[..], &bounded].concat()).ends_with(0);
+    let said = said.complains(&["--device cuda:0: many fits with bounds"]);
+    assert_eq!(said.json()["device"]["kind"], "cpu");
     let log = gpus.log();
     assert!(
         (0..3).all(|k| log.contains(&format!("launch gpu={k}"))),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .curves.scipy_form import curve_fit
     from .curves.words import OptimizeWarning, UntracedWarning
     from .density import Density
-    from .machine import devices, verify
+    from .machine import devices, release_devices, verify
     from .model import Model
     from .pymc import Converted, from_pymc, register, sample
     from .results import ConvergenceWarning
@@ -51,6 +51,7 @@ __all__ = [
     "nlsq",
     "read",
     "register",
+    "release_devices",
     "report",
     "sample",
     "slurm",
@@ -82,6 +83,7 @@ MODULES = {
     "loo": "traces",
     "read": "traces",
     "register": "pymc",
+    "release_devices": "machine",
     "report": "traces",
     "sample": "pymc",
     "verify": "machine",

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _fitzroy
 
-__all__ = ["Devices", "Verification", "devices", "verify"]
+__all__ = ["Devices", "Verification", "devices", "release_devices", "verify"]
 
 
 class Devices:
@@ -85,6 +85,15 @@ class Verification:
 def devices() -> Devices:
     """Lists the processor and the GPUs, without a check."""
     return Devices(json.loads(_fitzroy.devices()))
+
+
+def release_devices() -> None:
+    """Gives back the GPUs that fits of curves keep in use from the first fit on until the process ends.
+
+    A GPU in use takes some hundred megabytes of its memory, and a GPU in exclusive mode is closed to
+    other processes meanwhile. The next fit on a GPU opens it again.
+    """
+    _fitzroy.release_devices()
 
 
 def verify(conformance: bool = False) -> Verification:

@@ -185,7 +185,7 @@ pub fn fit_many_on(
 ) -> Result<Batch> {
     let (n, p) = (groups.len(), plan.free.len());
     let starts = starts(plan, table, groups, options)?;
-    let in_lanes = suit_lanes(plan, options);
+    let in_lanes = suit_machines(plan, options);
     let mut batch = Batch::new(plan.names(), n);
     for (k, theta) in batch.theta.chunks_mut(p.max(1)).enumerate() {
         theta.copy_from_slice(starts.of(k));
@@ -252,9 +252,13 @@ pub fn fit_many_on(
     Ok(batch)
 }
 
-/// Whether lanes can do what `options` ask for: damped steps from one start, least squares without bounds,
-/// and the classic covariance.
-fn suit_lanes(plan: &Plan, options: &Options) -> bool {
+/// Why fits that do not suit machines are made where they are.
+pub const ON_PROCESSOR: &str = "many fits with bounds, a loss other than linear, several starts, another method than lm, or \
+     another covariance than the classic one are made on the processor";
+
+/// Whether lanes, and machines, can do what `options` ask for: damped steps from one start, least squares
+/// without bounds, and the classic covariance.
+pub fn suit_machines(plan: &Plan, options: &Options) -> bool {
     options.loss == Loss::Linear
         && !plan.bounds.any()
         && options.multistart <= 1

@@ -57,7 +57,7 @@ pub use verdict::{Doubt, Doubts, Standing};
 
 use crate::formula::{Closure, Curve, Formula};
 use crate::method::{Next, Observer};
-use crate::pass::Table;
+use crate::pass::{Columns, Table};
 use fitzroy::Result;
 use fitzroy_graph::Expr;
 use std::sync::{Arc, Mutex};
@@ -218,13 +218,27 @@ impl CurveFit {
         options: &Options,
         observer: &mut Observer<'_>,
     ) -> Result<Estimate> {
+        let (plan, table) = self.prepare(data, options)?;
+        fit_table(&plan, &table, options, observer)
+    }
+
+    /// The plan of a fit of `data`, which have been looked at, and the columns it reads: for fits that
+    /// [`fit_table`] makes, on another device perhaps.
+    ///
+    /// # Errors
+    /// What is wrong with data or options.
+    pub fn prepare<'d>(
+        &self,
+        data: &'d Data<'_>,
+        options: &Options,
+    ) -> Result<(Arc<Plan>, Columns<'d>)> {
         let plan = self.plan(data, options)?;
         conclude::check_rows(&plan, data)?;
         if data.n_rows() <= LOOKED_AT || options.loss.is_robust() {
             data.check_finite(&plan.roles.predictors)?;
         }
         let table = data.table(&plan.roles.predictors)?;
-        fit_table(&plan, &table, options, observer)
+        Ok((plan, table))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::face::{Face, Note};
 use fitzroy::data::{Array, Values};
 use fitzroy::report::csv_field;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_curve_fit::batch::{Batch, Groups, doubts, fit_many_on};
+use fitzroy_curve_fit::batch::{Batch, Groups, ON_PROCESSOR, doubts, fit_many_on, suit_machines};
 use fitzroy_curve_fit::fit::{Doubt, Doubts, Plan, check_rows};
 use fitzroy_curve_fit::formula::Roles;
 use fitzroy_curve_fit::report::{Many, View};
@@ -92,6 +92,9 @@ impl GroupFits<'_> {
         // What is no count is no gap: it would be fitted all the same.
         check_rows(&plan, &data)?;
         let table = data.table(&plan.roles.predictors)?;
+        if !suit_machines(&plan, options) {
+            device.decline(ON_PROCESSOR, self.face);
+        }
         device.settle(&plan, &table, options, &self.clock, self.face)?;
         let before = self.clock.seconds();
         let batch = fit_many_on(

@@ -30,10 +30,26 @@ pub struct FitDevice {
     is_news: bool,
     /// The GPUs; none on this processor.
     gpus: Vec<Seat>,
+    /// Their numbers.
+    numbers: Vec<usize>,
     /// The most of their memory to plan with.
     cap: Option<MemoryCap>,
     /// GPUs that the fit may go to, once it is known what the fit costs.
     candidates: Option<(Places, Vec<Description>)>,
+}
+
+/// Refuses a precision that fits do not have.
+///
+/// # Errors
+/// A lower one than f64 is asked for.
+pub fn require_f64(precision: Option<Precision>) -> Result<()> {
+    match precision.filter(|p| *p != Precision::F64) {
+        None => Ok(()),
+        Some(lower) => Err(Error::device(format!(
+            "⟨precision {}⟩: curves are fitted in f64, on a GPU as on the CPU; use auto or f64",
+            lower.name()
+        ))),
+    }
 }
 
 impl FitDevice {
@@ -42,7 +58,7 @@ impl FitDevice {
     /// # Errors
     /// A GPU is asked for and cannot be used; a precision is asked for that fits do not have.
     pub fn choose(request: &Request, threads: usize) -> Result<FitDevice> {
-        device::require_f64(request.precision)?;
+        require_f64(request.precision)?;
         let mut on = FitDevice {
             threads,
             kind: "cpu".into(),
@@ -50,6 +66,7 @@ impl FitDevice {
             reason: ASKED_FOR.into(),
             is_news: false,
             gpus: Vec::new(),
+            numbers: Vec::new(),
             cap: request.memory,
             candidates: None,
         };
@@ -83,6 +100,7 @@ impl FitDevice {
     fn take(&mut self, gpus: Vec<Gpu>) {
         self.kind = label_of(&gpus);
         self.name = name_of(&gpus);
+        self.numbers = gpus.iter().map(|gpu| gpu.description.index).collect();
         let seat = |gpu: Gpu| {
             let inventory = Inventory::of(&gpu.description, Precision::F64);
             let free = gpu.description.free_bytes.unwrap_or(1 << 30);
@@ -130,6 +148,22 @@ impl FitDevice {
         &self.gpus
     }
 
+    /// Their numbers.
+    pub fn numbers(&self) -> &[usize] {
+        &self.numbers
+    }
+
+    /// Stays on this processor, for `why`, and tells of it where a GPU had been asked for.
+    pub fn decline(&mut self, why: &str, face: &dyn Face) {
+        self.candidates = None;
+        if !self.gpus.is_empty() {
+            self.is_news = false;
+            face.tell(Note::Notice(&format!("⟨device {}⟩: {why}", self.kind)));
+        }
+        (self.gpus, self.numbers) = (Vec::new(), Vec::new());
+        (self.kind, self.name, self.reason) = ("cpu".into(), probe::model(), why.into());
+    }
+
     /// `table` with its passes on the GPUs; none where there is no GPU.
     pub fn table<'t>(&self, table: &'t dyn Table) -> Option<OnMachine<'t>> {
         (!self.gpus.is_empty()).then(|| OnMachine::several(table, &self.gpus))
@@ -147,6 +181,16 @@ impl FitDevice {
     fn failed(&self) -> impl Iterator<Item = (&str, &Error)> {
         let seats = self.gpus.iter();
         seats.filter_map(|seat| Some((seat.label.as_str(), seat.failed()?)))
+    }
+
+    /// `cpu`, `cuda:0` or `cuda:0,1`.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// Why this one.
+    pub fn reason(&self) -> &str {
+        &self.reason
     }
 
     /// `cpu, 2 threads` or `cuda:0`.

@@ -60,6 +60,9 @@ class Estimate:
     formula: str | None
     #: Why a function was called instead of traced; empty otherwise.
     untraced: str
+    #: What it was computed on: `cpu`, `cuda:0`, `cuda:0,1`; and why, if a device was asked for.
+    device: str
+    device_reason: str
 
     def __init__(
         self, found: Found, problem: Problem, columns_of: Callable[[Any], Compiled] | None
@@ -85,6 +88,8 @@ class Estimate:
         self.untraced = found.reason
         renamed = found.made.parameters if found.made else self.names
         self.findings = [_as_called(f, renamed, self.names) for f in facts["findings"]]
+        self.device = facts.get("device", "cpu")
+        self.device_reason = facts.get("device_reason", "")
         self.absolute_sigma = problem.absolute_sigma
         self._f = problem.f
         self._compile = columns_of
@@ -165,7 +170,8 @@ class Estimate:
         how = "converged" if self.converged else f"NOT CONVERGED ({self.status})"
         chi2 = f", chi2/dof {self.reduced_chi2:.4g}" if self.dof else ""
         missing = "" if self.covariance_status == "ok" else f", errors: {self.covariance_status}"
-        return f"{how}, {self.n} points{chi2}{missing}"
+        where = "" if self.device == "cpu" else f", on {self.device}"
+        return f"{how}, {self.n} points{chi2}{missing}{where}"
 
     def _repr_html_(self) -> str:
         import html

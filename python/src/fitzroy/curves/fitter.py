@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import host
+from ..progress import tell
 from ..tracing import Untraceable, needed_names, parameter_names, point_axes
 from .estimate import Estimate
 from .function import Compiled, of_formula, of_function
@@ -18,7 +19,7 @@ from .gaps import without_gaps
 from .hints import Held, Hint, hints_of, of_params
 from .many import ManyEstimates
 from .scipy_form import bounds_of, curve_fit, untraced
-from .solve import Problem, feasible, fit_formula, processors, solve
+from .solve import DEVICE, Problem, feasible, fit_formula, processors, solve
 from .words import UntracedWarning
 
 __all__ = ["Again", "CurveFit", "ManyEstimates"]
@@ -100,6 +101,9 @@ class CurveFit:
         seed: int = 42,
         threads: int | None = None,
         nan_policy: str = "raise",
+        device: str | None = None,
+        device_memory: str | float | None = None,
+        precision: str | None = None,
     ) -> Estimate:
         """Fits y at x.
 
@@ -109,6 +113,11 @@ class CurveFit:
         may lmfit's `Parameters`. bounds are a pair of arrays, SciPy's `Bounds`, or a dict of pairs
         by name. `fixed` holds parameters at a number. sigma are standard deviations of y. Points
         with NaN are an error, and are left out with `nan_policy='omit'`.
+
+        `device` says where it is computed: 'cpu', the default; 'cuda', 'cuda:1'; several GPUs as
+        'cuda:0,1' or 'cuda:all'; 'auto', a GPU where it is expected to be faster. A GPU needs a
+        curve that can be traced, and gives the bits of the processor. `device_memory` limits what
+        is taken of a GPU, as 0.75 or '40GB'. `precision` is 'f64'.
 
         Raises ValueError for what is wrong with the data; a fit that does not converge is a result.
         """
@@ -125,6 +134,7 @@ class CurveFit:
             options["max_evaluations"] = max_evaluations
         if threads is not None:
             options["threads"] = threads
+        options.update(_device(device, device_memory, precision))
         if sigma is not None:
             sigma = np.ascontiguousarray(
                 np.broadcast_to(np.asarray(host(sigma), dtype=float), y.shape)
@@ -234,12 +244,16 @@ class CurveFit:
         fixed: Mapping[str, float] | None = None,
         absolute_sigma: bool = False,
         threads: int | None = None,
+        device: str | None = None,
+        device_memory: str | float | None = None,
+        precision: str | None = None,
         **options: Any,
     ) -> ManyEstimates:
         """Fits each row of y, an array (n_fits, n), at x, an array of n points or one of y's shape.
 
         What is wrong with one fit is its status, and its row of `popt` is NaN. The function must be
-        one that can be traced.
+        one that can be traced. `device`, `device_memory` and `precision` are as in `fit`; a GPU makes
+        fits without bounds, with linear loss.
         """
         y = np.asarray(host(y), dtype=float)
         if y.ndim != 2:
@@ -248,6 +262,7 @@ class CurveFit:
         asked = self._asked(x, p0, bounds, fixed)
         names = asked.names
         options.update(absolute_sigma=absolute_sigma, threads=threads or processors())
+        options.update(_device(device, device_memory, precision))
         made = _of_many(asked, x, n_fits, n)
         if asked.held and isinstance(asked.curve, str):
             options["fixed"] = list(asked.held.items())
@@ -266,7 +281,18 @@ class CurveFit:
         popt, se = facts["popt"], facts["se"]
         if order != list(range(len(order))):
             popt, se = popt[:, order], se[:, order]
-        return ManyEstimates(names, popt, se, facts["chi2"], facts["converged"], facts["status"])
+        if "notes" in facts:
+            tell(facts["notes"], stacklevel=2)
+        return ManyEstimates(
+            names,
+            popt,
+            se,
+            facts["chi2"],
+            facts["converged"],
+            facts["status"],
+            facts.get("device", "cpu"),
+            facts.get("device_reason", ""),
+        )
 
 
 class Again:
@@ -317,6 +343,11 @@ def _of_many(asked: _Asked, x: Any, n_fits: int, n: int) -> Compiled:
         unused = ", ".join(names[k] for k in made.unused)
         raise ValueError(f"the curve does not depend on {unused}")
     return made
+
+
+def _device(*asked: Any) -> dict[str, Any]:
+    """What is asked of the device, as options."""
+    return {name: value for name, value in zip(DEVICE, asked) if value is not None}
 
 
 def _no_function(*_: object) -> Any:

@@ -31,12 +31,17 @@ class ManyEstimates:
     converged: Array
     #: How each ended.
     status: list[str]
+    #: What they were computed on: `cpu`, `cuda:0`, `cuda:0,1`; and why, if a device was asked for.
+    device: str = "cpu"
+    device_reason: str = ""
 
     def __len__(self) -> int:
         return len(self.status)
 
     def __repr__(self) -> str:
-        return f"{len(self)} fits of {', '.join(self.names)}: {int(self.converged.sum())} converged"
+        where = "" if self.device == "cpu" else f", on {self.device}"
+        n = int(self.converged.sum())
+        return f"{len(self)} fits of {', '.join(self.names)}: {n} converged{where}"
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in ("", *self.names, "chi2", "status"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import host
 from ..tracing import parameter_names
-from .solve import Found, Problem, solve
+from .solve import DEVICE, Found, Problem, solve
 from .words import UntracedWarning, optimize_warning
 
 __all__ = ["curve_fit", "infodict", "message_of", "problem_of", "solved"]
@@ -69,7 +69,9 @@ def curve_fit(
     of ones; tolerances (`ftol`, `xtol`, `gtol`) have no effect, since fits end as near to the
     minimum as rounding allows; with a robust `loss` the covariance is the sandwich.
 
-    Further keywords: `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`.
+    Further keywords: `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`; `device` ('cpu', 'auto',
+    'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all'), `device_memory` and `precision`. On a GPU the fit has
+    the bits of the processor's, and `infodict["device"]` says where it was made.
 
     Raises ValueError, TypeError and RuntimeError when SciPy does.
     """
@@ -308,6 +310,9 @@ def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
                 out["max_evaluations"] = int(value)
         elif name in ("loss", "f_scale", "threads"):
             out[name] = value
+        elif name in DEVICE:
+            if value is not None:
+                out[name] = value
         elif name not in WITHOUT_EFFECT:
             raise TypeError(f"curve_fit() got an unexpected keyword argument '{name}'")
     if out.get("loss", "linear") == "linear":
@@ -325,6 +330,8 @@ def infodict(problem: Problem, found: Found) -> dict[str, Any]:
         residuals = (values - problem.y) * weights
         jacobian = jacobian * np.reshape(weights, (-1, 1))
     info: dict[str, Any] = {"nfev": found.facts["evaluations"], "fvec": residuals}
+    if "device" in found.facts:
+        info["device"] = found.facts["device"]
     if problem.method != "trf" and not problem.bounded:
         p = len(found.popt)
         q, r = np.linalg.qr(jacobian)

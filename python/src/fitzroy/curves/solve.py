@@ -11,10 +11,11 @@ import numpy as np
 
 from .. import _fitzroy
 from ..arrays import host
+from ..progress import tell
 from ..tracing import Untraceable, in_float64
 from .function import Compiled, of_function
 
-__all__ = ["Found", "Problem", "called", "feasible", "solve", "whitened"]
+__all__ = ["DEVICE", "Found", "Problem", "called", "feasible", "solve", "whitened"]
 
 #: Points from which all processors work on one fit, and from which errors are those of the point
 #: before the last step, right to 1e-5, instead of another pass.
@@ -23,6 +24,8 @@ MANY_POINTS = 100_000
 EXACT = {"xtol": 1e-11, "ftol": 1e-18, "gtol": 1e-12}
 BY_DIFFERENCES = {"xtol": 1e-9, "ftol": 1e-14, "gtol": 1e-9}
 
+#: Options that say what a fit is computed on.
+DEVICE = ("device", "device_memory", "precision")
 #: What there is to say of a fit of a function that was called.
 SAID = {
     "rank_deficient": ["the data do not determine all parameters; standard errors do not exist"],
@@ -98,9 +101,26 @@ def solve(problem: Problem) -> Found:
         reason = str(error)
     if made is not None and problem.factor is None:
         return fit_formula(problem, made)
+    _require_processor(problem, reason or "errors are correlated, which is the processor's work")
     found = _fit_called(problem, made, start)
     found.reason = reason
     return found
+
+
+def _require_processor(problem: Problem, why: str) -> None:
+    """Refuses a GPU that a fit cannot go to: what was asked for never becomes the processor in silence."""
+    asked = {name: problem.options[name] for name in DEVICE if name in problem.options}
+    if not asked:
+        return
+    _fitzroy.check_device(asked)
+    device = asked.get("device", "cpu")
+    if device not in ("auto", "cpu"):
+        raise ValueError(
+            f"device='{device}': a GPU fits what can be written as a formula, and this cannot: {why}. "
+            "Leave `device` out"
+        )
+    if device == "auto":
+        problem.options["device_reason"] = f"auto: {why}"
 
 
 def fit_formula(problem: Problem, made: Compiled) -> Found:
@@ -123,6 +143,8 @@ def fit_formula(problem: Problem, made: Compiled) -> Found:
     if sigma is not None and sigma.size == 1:
         sigma = np.full(problem.y.size, float(sigma.reshape(())))
     facts = made.curve.fit(made.columns, problem.y, sigma, options, problem.brief)
+    if "notes" in facts:
+        tell(facts.pop("notes"), stacklevel=4)
     if facts["names"] == made.parameters:
         return Found(facts.pop("popt"), facts.pop("pcov"), facts, made)
     # The formula has its own order of parameters.
@@ -251,6 +273,9 @@ def _fit_called(problem: Problem, made: Compiled | None, start: np.ndarray[Any, 
         start=start,
         confidence=problem.options.get("confidence", 0.95),
     )
+    if "device" in problem.options:
+        facts["device"] = "cpu"
+        facts["device_reason"] = problem.options.get("device_reason", "asked for")
     popt = facts.pop("popt")
     _intervals(facts, popt, pcov, problem.absolute_sigma)
     return Found(

@@ -75,8 +75,9 @@ def curve_fit(
 
     Further keywords: `multistart=True` with `n_starts` or `global_search=True` for several starts
     inside the bounds, of which the best end is returned; `data_mask`, points that count; `jac`,
-    `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`, `nan_policy`; `device`, 'cpu' or 'auto'.
-    Without it NLSQ_FORCE_CPU and JAX_PLATFORM_NAME are read. `method='multi-start'` and `'cmaes'`
+    `maxfev` or `max_nfev`, `loss`, `f_scale`, `threads`, `nan_policy`; `device` ('cpu', 'auto',
+    'gpu' or 'cuda', 'cuda:1', 'cuda:all') and `device_memory`, as in `fitzroy.curve_fit`. Without
+    it NLSQ_FORCE_CPU and JAX_PLATFORM_NAME are read. `method='multi-start'` and `'cmaes'`
     are 10 and 20 starts; `'hybrid_streaming'` and `'auto'` are the ordinary fit. Tolerances and
     settings of NLSQ's solver and checks are accepted and have no effect. A `callback` is not
     called, and a warning says so.
@@ -172,7 +173,7 @@ def fitted(
 ) -> Any:
     """One fit. Warnings are those of the caller `depth` above."""
     kwargs = {k: v for k, v in kwargs.items() if k not in WITHOUT_EFFECT}
-    devices.require(kwargs.pop("device", None), depth)
+    kwargs["device"] = devices.asked(kwargs.get("device"), depth)
     full_output, return_eval = kwargs.pop("full_output", False), kwargs.pop("return_eval", False)
     kwargs.pop("compute_diagnostics", None)
     if kwargs.pop("timeit", False):
