@@ -74,7 +74,11 @@ fn wanted_plates(
         for k in (0..places.len()).filter(|k| free(*k)) {
             let scale = frames.of(k).1;
             for (j, tally) in tallies[k].iter_mut().enumerate() {
-                let power = libm::pow(scale[j], centring(&present[k], j));
+                let power = match centring(&present[k], j) {
+                    0.0 => 1.0,
+                    1.0 => scale[j],
+                    c => libm::pow(scale[j], c),
+                };
                 tally.add(power * slope[places[k].offset + j], scale[j]);
             }
         }

@@ -244,6 +244,9 @@ pub(crate) fn centre<T: Target>(chains: &mut [Chain<T>], adapt: Adapt) {
 }
 
 fn centre_together<T: Target>(chains: &mut [Chain<T>]) {
+    if chains.iter().all(|chain| chain.flights.is_none()) {
+        return;
+    }
     let dim = chains[0].target.dim();
     let mut sum = vec![0.0; dim];
     let mut n = 0.0;

@@ -18,12 +18,12 @@ pub type Mirrors = Vec<Vec<usize>>;
 const CROSSES_SELDOM: usize = 20;
 
 /// Brings the chains and what they remember to one side of the posterior's mirrors: all of them, or
-/// each by its own moves.
+/// each by its own moves. Whether any was brought anywhere.
 pub(crate) fn bring_together<P: Posterior>(
     posterior: &mut P,
     chains: &mut [Chain<P::Target>],
     adapt: Adapt,
-) {
+) -> bool {
     let dim = posterior.dim();
     let at = chains[0].space.candidate.position.as_flattened();
     let mirrors = posterior.mirrors(&at[..dim]);
@@ -31,13 +31,16 @@ pub(crate) fn bring_together<P: Posterior>(
         Adapt::Pooled => chains.len(),
         Adapt::PerChain => 1,
     };
+    let mut folded = false;
     for chains in chains.chunks_mut(together) {
-        fold_all(chains, dim, &mirrors);
+        folded |= fold_all(chains, dim, &mirrors);
     }
+    folded
 }
 
-/// Brings the chains to the side above 0 of every mirror that they seldom cross.
-fn fold_all<T>(chains: &mut [Chain<T>], dim: usize, mirrors: &Mirrors) {
+/// Brings the chains to the side above 0 of every mirror that they seldom cross. Whether there is one.
+fn fold_all<T>(chains: &mut [Chain<T>], dim: usize, mirrors: &Mirrors) -> bool {
+    let mut folded = false;
     for mirror in mirrors {
         let (mut moves, mut crossings) = (0, 0);
         for chain in chains.iter().filter(|chain| chain.stuck == 0) {
@@ -51,8 +54,10 @@ fn fold_all<T>(chains: &mut [Chain<T>], dim: usize, mirrors: &Mirrors) {
         }
         if crossings * CROSSES_SELDOM < moves {
             chains.iter_mut().for_each(|chain| fold(chain, dim, mirror));
+            folded = true;
         }
     }
+    folded
 }
 
 /// Brings a chain and what it remembers to the side above 0.
@@ -117,7 +122,7 @@ mod tests {
         let below: Vec<[f64; 3]> = (1..30).map(|i| [-f64::from(i), 1.0, 2.0]).collect();
         let above: Vec<[f64; 3]> = (1..30).map(|i| [f64::from(i), -1.0, 2.0]).collect();
         let mut chains = [chain(&below), chain(&above)];
-        fold_all(&mut chains, 3, &vec![vec![0, 1]]);
+        assert!(fold_all(&mut chains, 3, &vec![vec![0, 1]]));
         let slopes: Vec<f64> = above.concat().iter().map(|x| 10.0 * x).collect();
         for chain in &chains {
             for window in &chain.windows {
@@ -135,7 +140,7 @@ mod tests {
         let side = |i: i32| if i % 3 == 0 { -1.0 } else { 1.0 };
         let rows: Vec<[f64; 3]> = (0..60).map(|i| [side(i), 1.0, 2.0]).collect();
         let mut chains = [chain(&rows)];
-        fold_all(&mut chains, 3, &vec![vec![0, 1]]);
+        assert!(!fold_all(&mut chains, 3, &vec![vec![0, 1]]));
         assert_eq!(chains[0].windows[0].positions, rows.concat());
     }
 }

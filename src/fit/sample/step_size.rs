@@ -125,6 +125,23 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
+/// For each of `values` the median of all others, NaN of none.
+pub(crate) fn medians_of_others(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut medians = vec![f64::NAN; values.len()];
+    let n = values.len().saturating_sub(1);
+    for (rank, &own) in order.iter().enumerate() {
+        let other = |k: usize| values[order[k + usize::from(k >= rank)]];
+        medians[own] = match n {
+            0 => f64::NAN,
+            n if n % 2 == 1 => other(n / 2),
+            n => 0.5 * (other(n / 2 - 1) + other(n / 2)),
+        };
+    }
+    medians
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,5 +206,21 @@ mod tests {
         assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), 2.5);
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
         assert!(median(vec![]).is_nan());
+    }
+
+    #[test]
+    fn medians_of_others_are_those_of_all_but_one() {
+        let mut rng = Rng::new(11, 0, 0, 0, Purpose::Test);
+        for n in 0..40 {
+            // Ties, and what is no number.
+            let values: Vec<f64> = (0..n).map(|_| (3.0 * rng.normal()).round()).collect();
+            let values = values.iter().map(|x| if *x == 5.0 { f64::NAN } else { *x });
+            let values: Vec<f64> = values.collect();
+            for (i, found) in medians_of_others(&values).into_iter().enumerate() {
+                let mut others = values.clone();
+                others.remove(i);
+                assert_eq!(found.to_bits(), median(others).to_bits(), "{values:?}, {i}");
+            }
+        }
     }
 }

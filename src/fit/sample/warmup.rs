@@ -12,11 +12,11 @@ use super::pool::Progress;
 use super::rotation;
 use super::run::{Restart, Session, State};
 use super::settled;
-use super::step_size::median;
+use super::step_size::{median, medians_of_others};
 use super::strictness;
 use super::trajectory::Point;
 use super::vector::{self, Vector};
-use super::windows::{pool_windows, recoordinate};
+use super::windows::{Pooled, pool_windows, recoordinate};
 use super::{Adapt, MetricKind, Phase, Posterior, Sampler, Stream, Target, normals};
 use crate::rng::{Purpose, Rng};
 use std::sync::Arc;
@@ -112,11 +112,15 @@ pub(crate) fn warm_up<P: Posterior>(
             state.restarts.extend(restart_stuck(chains, end));
         }
         let mut moved = false;
+        let mut pooled = None;
         if settings.adapt == Adapt::Pooled && last_change.is_some_and(|last| end <= last) {
-            moved = recoordinate(posterior, chains, session, last_change == Some(end));
+            let windows = pool_windows(chains);
+            let last = last_change == Some(end);
+            moved = recoordinate(posterior, chains, session, &windows, last);
+            pooled = Some(windows);
         }
-        mirrors::bring_together(posterior, &mut state.chains, settings.adapt);
-        let chains = &mut state.chains;
+        let folded = mirrors::bring_together(posterior, chains, settings.adapt);
+        pooled = pooled.filter(|_| !moved && !folded);
         let may_end = settings.end_warmup_early && compared && !moved;
         let agreed = may_end && settled::agree(chains);
         let before = Arc::clone(&chains[0].metric);
@@ -129,7 +133,10 @@ pub(crate) fn warm_up<P: Posterior>(
             plates: &plates,
         };
         match settings.adapt {
-            Adapt::Pooled => adapt_pooled(chains, session, (wish, fraction)),
+            Adapt::Pooled => {
+                let pooled = pooled.unwrap_or_else(|| pool_windows(chains));
+                adapt_pooled(chains, session, &pooled, (wish, fraction));
+            }
             Adapt::PerChain => adapt_alone(chains, session, (wish, fraction)),
         }
         flights::centre(chains, settings.adapt);
@@ -265,18 +272,18 @@ fn pooled_step_size<T: Target>(chains: &[Chain<T>]) -> f64 {
     }))
 }
 
-/// Metric and step size from the windows of all chains.
+/// Metric and step size from the `pooled` windows of all chains.
 fn adapt_pooled<T: Target + Send>(
     chains: &mut [Chain<T>],
     session: &Session<'_>,
+    (positions, gradients): &Pooled,
     at: (Wish<'_>, f64),
 ) {
     strictness::judge(chains, session.settings, at.1);
-    let (positions, gradients) = pool_windows(chains);
     let dim = chains[0].target.dim();
     let step_size = pooled_step_size(chains);
     let before = &chains[0].metric;
-    let metric = learnt((&positions, &gradients, dim), before, session, at).map(Arc::new);
+    let metric = learnt((positions, gradients, dim), before, session, at).map(Arc::new);
     for chain in chains.iter_mut() {
         if let Some(metric) = &metric {
             chain.metric = Arc::clone(metric);
@@ -351,11 +358,8 @@ fn restart_stuck<T: Target>(chains: &mut [Chain<T>], iteration: usize) -> Vec<Re
         .iter()
         .map(|c| median(c.windows[0].log_densities.clone()))
         .collect();
-    let gap = |i: usize| {
-        let others = medians.iter().enumerate().filter(|(j, _)| *j != i);
-        median(others.map(|(_, m)| *m).collect()) - medians[i]
-    };
-    let gaps: Vec<f64> = (0..chains.len()).map(gap).collect();
+    let others = medians_of_others(&medians);
+    let gaps: Vec<f64> = others.iter().zip(&medians).map(|(o, m)| o - m).collect();
     // Not for NaN, when there is no other chain.
     let far_below = |i: usize| gaps[i] > allowed;
     let mut restarts = Vec::new();
