@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from executed import executed
 
 import fitzroy as fz
 from fitzroy import weather
@@ -216,3 +218,47 @@ def test_an_ensemble_is_scored_as_numpy_does(data, tmp_path):
     inside = np.isfinite(pair[0])
     spread = both["U_spread"].isel(time=0).values
     np.testing.assert_allclose(spread[inside], pair.std(0, ddof=1)[inside], rtol=1e-3, atol=1e-5)
+
+
+def test_scores_and_forecasts_come_from_the_gpu_that_is_asked_for(data, trained, tmp_path):
+    text = f"""
+import json
+from fitzroy import weather
+found = {{}}
+for device in ("cpu", "cuda"):
+    scores = weather.evaluate(
+        {str(data)!r}, {str(trained.folder)!r}, leads=2, max_starts=3, device=device,
+        out={str(tmp_path)!r} + "/" + device, progressbar=False,
+    )
+    file = {str(tmp_path)!r} + "/" + device + ".nc"
+    made = weather.predict(
+        {str(data)!r}, {str(trained.folder)!r}, initial_time="2000-01-10", num_steps=2,
+        output=file, device=device,
+    )
+    where = made.attrs["device"] if hasattr(made, "attrs") else None
+    rmse = [s["rmse"] for s in scores.document["scores"]]
+    values = float(abs(made["TEM"]).sum()) if where else None
+    found[device] = scores.document["device"], where, rmse, values
+print(json.dumps(found))
+"""
+    env = {**os.environ, **executed(tmp_path, "capability=9.0,name=NVIDIA Test")}
+    done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    (here, where, cpu, one), (there, elsewhere, gpu, other) = found["cpu"], found["cuda"]
+    assert here == "cpu" and there == "cuda:0 (NVIDIA Test), f32"
+    assert where in ("cpu", None) and elsewhere in (there, None)
+    np.testing.assert_allclose(cpu, gpu, rtol=1e-4)
+    if one is not None:
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_a_gpu_that_is_not_there_is_said(data, trained, tmp_path):
+    if fz.devices().gpus:
+        pytest.skip("there is a GPU")
+    for call in (
+        lambda: weather.evaluate(data, trained, device="cuda", progressbar=False),
+        lambda: weather.predict(data, trained, initial_time="2000-01-10", device="cuda"),
+    ):
+        with pytest.raises(RuntimeError, match="device='cuda': "):
+            call()

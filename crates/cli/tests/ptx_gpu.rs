@@ -8,7 +8,9 @@
 
 mod program;
 
-use program::{SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run};
+use program::{
+    SMALL_NETWORK, SMALL_WEATHER, Said, Scratch, program, repository, run, weights_of_one_step,
+};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -425,4 +427,106 @@ fn gpus_that_are_full_or_go_wrong_are_said_and_others_work() {
     assert_eq!(gpu.json()["summary"], cpu.ends_with(0).json()["summary"]);
     let log = gpus.log();
     assert!(log.contains("launch gpu=2"), "{log}");
+}
+
+/// Catches: a forecast among others that gets the numbers of its neighbour, a member with the parameters of another, a
+/// precision or a device that nobody is told of.
+#[test]
+fn forecasts_and_scores_on_a_gpu_are_those_of_the_cpu() {
+    let Some(gpus) = Gpus::new("ptx-weather", "capability=9.0") else {
+        return;
+    };
+    weights_of_one_step(&gpus.scratch, &SMALL_NETWORK);
+    let more = ["--seed", "7", "--max-steps", "2", "--out", "other"];
+    let train = ["weather", "train", "--data", "a.nc"];
+    run(program(&gpus.scratch.0).args([&train[..], &SMALL_NETWORK, &more].concat())).ends_with(0);
+    let scores = |out: &str, more: &[&str]| {
+        let asked = ["weather", "evaluate", "--data", "a.nc", "--max-starts", "5"];
+        let usual = [
+            "--leads",
+            "2",
+            "--json",
+            "--checkpoint",
+            "w",
+            "other",
+            "--out",
+            out,
+        ];
+        gpus.fitzroy(&[&asked[..], &usual, more].concat())
+            .ends_with(0)
+    };
+    let rmse = |said: &serde_json::Value| -> Vec<f64> {
+        let all = said["scores"].as_array().unwrap().iter();
+        all.map(|s| s["rmse"].as_f64().unwrap()).collect()
+    };
+    let cpu = scores("cpu", &["--device", "cpu"]).json();
+    assert_eq!(cpu["device"], "cpu");
+    for (precision, bound) in [("auto", 1e-4), ("tf32", 1e-2), ("bf16", 3e-2)] {
+        let said = scores(precision, &["--device", "cuda:0", "--precision", precision]);
+        let words = if precision == "auto" {
+            "f32"
+        } else {
+            precision
+        };
+        let said = said.json();
+        let device = said["device"].as_str().unwrap();
+        assert!(
+            device.starts_with("cuda:0 (") && device.ends_with(words),
+            "{device}"
+        );
+        for (a, b) in rmse(&cpu).iter().zip(rmse(&said)) {
+            assert!((a / b - 1.0).abs() < bound, "{precision}: {a} and {b}");
+        }
+    }
+    // A forecast as a file, scored as that of others beside the CPU's own.
+    let start = [
+        "weather",
+        "predict",
+        "--data",
+        "a.nc",
+        "--initial-time",
+        "2000-01-11T12",
+    ];
+    let rest = [
+        "--checkpoint",
+        "w",
+        "--num-steps",
+        "3",
+        "--output",
+        "f.nc",
+        "--json",
+    ];
+    let predict = [&start[..], &rest, &["--device", "cuda"]].concat();
+    let made = gpus.fitzroy(&predict).ends_with(0).json();
+    assert!(
+        made["device"].as_str().unwrap().ends_with(", f32"),
+        "{made}"
+    );
+    let asked = [
+        "weather", "evaluate", "--data", "a.nc", "--leads", "2", "--json",
+    ];
+    let theirs = ["--checkpoint", "w", "--forecast", "f.nc", "--out", "theirs"];
+    let said = gpus
+        .fitzroy(&[&asked[..], &theirs].concat())
+        .ends_with(0)
+        .json();
+    let of = |method: &str| -> Vec<f64> {
+        let own = said["scores"].as_array().unwrap().iter();
+        let own = own.filter(|s| s["method"] == method);
+        own.map(|s| s["rmse"].as_f64().unwrap()).collect()
+    };
+    assert!(of("model").len() > 10);
+    // Files hold f32 in units of the variables, 280 K to 2e-5 K, so that small errors are those of rounding, too.
+    for (a, b) in of("model").iter().zip(of("forecast")) {
+        assert!((a - b).abs() < 1e-4 * b + 1e-5, "{a} and {b}");
+    }
+    let cap = ["--device", "cuda", "--device-memory", "0.1MB"];
+    let small = [&start[..], &rest, &cap].concat();
+    std::fs::remove_file(gpus.scratch.0.join("f.nc")).unwrap();
+    gpus.fitzroy(&small).ends_with(2).complains(&[
+        "a forecast of 3 steps needs",
+        "of the GPU's memory",
+        "--device cpu",
+    ]);
+    assert!(gpus.log().lines().filter(|l| l.contains("launch")).count() > 100);
 }

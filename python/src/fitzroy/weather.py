@@ -130,7 +130,7 @@ def evaluate(
 ) -> Scores:
     """Scores a checkpoint (a file, a folder or a training), or several as an ensemble, on the test
     records of `data`, beside persistence, climatology and linear models. Settings are those of
-    `fitzroy weather evaluate`: `leads=8`, `max_starts=100`, `channels=[...]`, `out=...`, ..."""
+    `fitzroy weather evaluate`: `leads=8`, `max_starts=100`, `channels=[...]`, `out=...`, `device='cuda'`, ..."""
     shown, end = progress(progressbar)
     count = (lambda made, of: shown([made], [0], of)) if shown is not None else None
     with Files(data) as files:
@@ -157,7 +157,8 @@ def predict(
 
     Of several checkpoints, or a folder of members, it is their mean, with `NAME_spread` beside each
     variable. The boundary of the region is forced with later records of `data`, or of files in
-    `boundary`. `output` names a NetCDF file to keep it in, whose path is returned where there is no
+    `boundary`. `device='cuda'` forecasts on a GPU, in f32 unless `precision` says otherwise; the
+    attribute `device` says what was used. `output` names a NetCDF file to keep it in, whose path is returned where there is no
     xarray.
     """
     with tempfile.TemporaryDirectory(prefix="fitzroy-") as folder, Files(data) as files:

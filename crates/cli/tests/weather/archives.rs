@@ -1,7 +1,7 @@
 //! Files of others, and how they are told of.
 
 use super::program::{SMALL_NETWORK, Scratch, repository};
-use super::{synthetic, train};
+use super::{evaluate, predict, synthetic, train};
 
 /// xarray opens what was synthesised, and saves it as Zarr of both versions with every codec that is
 /// read; training on any of them is training on the file.
@@ -84,21 +84,19 @@ fn a_real_sample_is_read_trained_on_and_scored() {
             .iter()
             .all(|b| b["rmse_ratio"].as_f64().is_some_and(|r| r < 1.0))
     );
-    let scored = scratch.fitzroy(&[
-        "weather",
-        "evaluate",
-        "--data",
+    let scored = scratch.fitzroy(&evaluate(
         &sample,
-        "--checkpoint",
         "run",
-        "--leads",
-        "2",
-        "--max-starts",
-        "6",
-        "--out",
-        "scores",
-        "--json",
-    ]);
+        &[
+            "--leads",
+            "2",
+            "--max-starts",
+            "6",
+            "--out",
+            "scores",
+            "--json",
+        ],
+    ));
     let scored = scored.ends_with(0).json();
     let persistence = scored["scores"].as_array().expect("scores").iter();
     let rmse: Vec<f64> = persistence
@@ -210,17 +208,8 @@ fn a_curvilinear_grid_trains_as_the_same_grid_said_by_its_axes() {
     let scores = |data: &str, run: &str| {
         let checkpoint = format!("{run}/best.safetensors");
         let out = format!("{run}-scores");
-        let args = [
-            "weather",
-            "evaluate",
-            "--data",
-            data,
-            "--checkpoint",
-            &checkpoint,
-            "--leads",
-            "2",
-        ];
-        let args: Vec<&str> = args.into_iter().chain(["--json", "--out", &out]).collect();
+        let more = ["--leads", "2", "--json", "--out", &out];
+        let args = evaluate(data, &checkpoint, &more);
         let found = scratch.fitzroy(&args).ends_with(0).json();
         let all = found["scores"].as_array().unwrap().iter();
         all.map(|s| s["rmse"].as_f64().unwrap())
@@ -231,23 +220,10 @@ fn a_curvilinear_grid_trains_as_the_same_grid_said_by_its_axes() {
     for (a, b) in a.iter().zip(&b) {
         assert!((a / b - 1.0).abs() < 1e-3, "{a} and {b}");
     }
-    let start = [
-        "--initial-time",
-        "2000-01-10",
-        "--num-steps",
-        "2",
-        "--output",
-        "forecast.nc",
-    ];
-    let args = [
-        "weather",
-        "predict",
-        "--data",
-        "curved.nc",
-        "--checkpoint",
-        "turned",
-    ];
-    scratch.fitzroy(&[&args[..], &start].concat()).ends_with(0);
+    let more = ["--num-steps", "2", "--output", "forecast.nc"];
+    scratch
+        .fitzroy(&predict("curved.nc", "turned", "2000-01-10", &more))
+        .ends_with(0);
     let said = scratch.fitzroy(&["weather", "inspect", "--data", "forecast.nc"]);
     said.says(&["curvilinear", "9 latitudes from", "TEM"]);
     scratch

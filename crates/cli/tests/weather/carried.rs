@@ -1,7 +1,7 @@
 //! A training that starts from the weights of another.
 
 use super::program::Scratch;
-use super::{parameters, synthetic, train};
+use super::{evaluate, parameters, predict, synthetic, train};
 use std::fs;
 
 /// A run starts from the weights of another with a variable more, and is told so; names, region and
@@ -98,31 +98,14 @@ fn a_run_starts_from_the_weights_of_another_and_remembers_how_it_read() {
     scratch.fitzroy(&rest).ends_with(0);
     let end = |run: &str| parameters(&scratch.0.join(run).join("checkpoint-00000005.safetensors"));
     assert!(end("tuned") == end("whole"));
-    let evaluate = [
-        "weather",
-        "evaluate",
-        "--data",
-        "a.nc",
-        "--checkpoint",
-        "tuned",
-        "--leads",
-        "1",
-    ];
-    let scores = [&evaluate[..], &["--out", "scores", "--json"]].concat();
-    let scores = scratch.fitzroy(&scores).ends_with(0).json();
+    let more = ["--leads", "1", "--out", "scores", "--json"];
+    let scores = scratch
+        .fitzroy(&evaluate("a.nc", "tuned", &more))
+        .ends_with(0)
+        .json();
     assert_eq!(scores["scores"].as_array().map(Vec::len), Some(5 * 6));
-    let predict = [
-        "weather",
-        "predict",
-        "--data",
-        "a.nc",
-        "--checkpoint",
-        "tuned",
-        "--output",
-        "f.nc",
-    ];
-    let at = ["--initial-time", "2000-01-10"];
-    scratch.fitzroy(&[&predict[..], &at].concat()).ends_with(0);
+    let asked = predict("a.nc", "tuned", "2000-01-10", &["--output", "f.nc"]);
+    scratch.fitzroy(&asked).ends_with(0);
     let said = scratch.fitzroy(&[&tune[..], &["--latent-size", "24"]].concat());
     said.ends_with(2)
         .complains(&["--latent-size is 16 there, 24 here"]);

@@ -31,6 +31,30 @@ fn train(more: &[&'static str]) -> Vec<&'static str> {
     args
 }
 
+/// Scores a checkpoint, or several: `more` may begin with others.
+fn evaluate<'a>(data: &'a str, checkpoint: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let asked = [
+        "weather",
+        "evaluate",
+        "--data",
+        data,
+        "--checkpoint",
+        checkpoint,
+    ];
+    [&asked[..], more].concat()
+}
+
+/// Forecasts from a time by a checkpoint, or several: `more` may begin with others.
+fn predict<'a>(
+    data: &'a str,
+    checkpoint: &'a str,
+    from: &'a str,
+    more: &[&'a str],
+) -> Vec<&'a str> {
+    let asked = ["weather", "predict", "--data", data, "--initial-time", from];
+    [&asked[..], &["--checkpoint", checkpoint], more].concat()
+}
+
 /// Starts a run in the background.
 fn start(scratch: &Scratch, more: &[&'static str]) -> std::process::Child {
     let mut command = program(&scratch.0);
@@ -78,19 +102,11 @@ fn synthetic_data_become_a_scored_forecast() {
     ] {
         assert!(scratch.0.join("run").join(name).exists(), "{name}");
     }
-    let scored = scratch.fitzroy(&[
-        "weather",
-        "evaluate",
-        "--data",
+    let scored = scratch.fitzroy(&evaluate(
         "a.nc",
-        "--checkpoint",
         "run/best.safetensors",
-        "--leads",
-        "2",
-        "--out",
-        "scores",
-        "--json",
-    ]);
+        &["--leads", "2", "--out", "scores", "--json"],
+    ));
     let scored = scored.ends_with(0).json();
     let scores = scored["scores"].as_array().unwrap();
     // Five methods, two leads, five variables on two levels and rain.
@@ -105,20 +121,12 @@ fn synthetic_data_become_a_scored_forecast() {
             .all(|s| s["rmse"].as_f64().unwrap().is_finite())
     );
     scratch
-        .fitzroy(&[
-            "weather",
-            "predict",
-            "--data",
+        .fitzroy(&predict(
             "a.nc",
-            "--checkpoint",
             "run",
-            "--initial-time",
             "2000-01-10",
-            "--num-steps",
-            "3",
-            "--output",
-            "forecast.nc",
-        ])
+            &["--num-steps", "3", "--output", "forecast.nc"],
+        ))
         .ends_with(0);
     // What was written can be read as data again, and holds three times: too few to train on.
     let said = scratch.fitzroy(&["weather", "train", "--data", "forecast.nc", "--dry-run"]);

@@ -1,7 +1,7 @@
 //! Pages, pictures and profiles.
 
 use super::program::{SMALL_NETWORK, Scratch};
-use super::{synthetic, train};
+use super::{evaluate, synthetic, train};
 use std::fs;
 
 /// What a finished run shows to people; a folder of training makes its page anew at any time.
@@ -53,20 +53,18 @@ fn training_and_scores_leave_pages_pictures_and_a_profile() {
     scratch.fitzroy(&["report", "run"]).ends_with(0);
     assert_eq!(read("run/report.html"), page);
     scratch
-        .fitzroy(&[
-            "weather",
-            "evaluate",
-            "--data",
+        .fitzroy(&evaluate(
             "a.nc",
-            "--checkpoint",
             "run/best.safetensors",
-            "--leads",
-            "5",
-            "--out",
-            "scores",
-            "--visualizations",
-            "--strict",
-        ])
+            &[
+                "--leads",
+                "5",
+                "--out",
+                "scores",
+                "--visualizations",
+                "--strict",
+            ],
+        ))
         // Eight steps do not beat a regression.
         .ends_with(1);
     let page = read("scores/report.html");

@@ -1,7 +1,7 @@
 //! What is refused before anything is computed, and in which words.
 
 use super::program::{SMALL_NETWORK, Scratch, fitzroy, program, run};
-use super::{synthetic, train};
+use super::{evaluate, predict, synthetic, train};
 
 #[test]
 fn a_gpu_that_is_not_there_is_an_error() {
@@ -19,22 +19,28 @@ fn a_gpu_that_is_not_there_is_an_error() {
             .args(&args)
             .env("CUDA_VISIBLE_DEVICES", ""));
         hidden.ends_with(2).complains(&["--device cuda: "]);
-        let said = scratch.fitzroy(
-            &[
-                &[
-                    "weather",
-                    "evaluate",
-                    "--data",
-                    "a.nc",
-                    "--checkpoint",
-                    "none",
-                ][..],
-                &flags,
-            ]
-            .concat(),
-        );
-        said.ends_with(2)
-            .complains(&["cuda", "computes on the CPU alone"]);
+        for asked in [
+            evaluate("a.nc", "none", &flags),
+            predict(
+                "a.nc",
+                "none",
+                "2000-01-10",
+                &[&flags[..], &["--output", "f.nc"]].concat(),
+            ),
+        ] {
+            let hidden = run(program(&scratch.0)
+                .args(&asked)
+                .env("CUDA_VISIBLE_DEVICES", ""));
+            hidden.ends_with(2).complains(&["--device cuda: "]);
+        }
+    }
+    for (flags, words) in [
+        (["--device", "cuda:all"], "networks forecast on one GPU"),
+        (["--precision", "tf32"], "need a GPU"),
+        (["--precision", "f64"], "in f32 and below"),
+    ] {
+        let said = scratch.fitzroy(&evaluate("a.nc", "none", &flags));
+        said.ends_with(2).complains(&[words]);
     }
     let said = scratch.fitzroy(&train(&["--precision", "bf16"]));
     said.ends_with(2).complains(&["--precision", "need a GPU"]);
@@ -143,32 +149,19 @@ fn checkpoints_of_other_models_and_damaged_ones_are_named() {
     said.ends_with(0)
         .complains(&["damaged", "the one before it", "step 2"]);
     assert_eq!(std::fs::read(&newest).unwrap(), bytes);
-    let said = scratch.fitzroy(&[
-        "weather",
-        "predict",
-        "--data",
+    let said = scratch.fitzroy(&predict(
         "a.nc",
-        "--checkpoint",
         "run",
-        "--initial-time",
         "2000-01-12T18",
-        "--num-steps",
-        "4",
-        "--output",
-        "f.nc",
-    ]);
+        &["--num-steps", "4", "--output", "f.nc"],
+    ));
     said.ends_with(2)
         .complains(&["no record of 2000-01-13", "--boundary"]);
-    let said = scratch.fitzroy(&[
-        "weather",
-        "evaluate",
-        "--data",
+    let said = scratch.fitzroy(&evaluate(
         "a.nc",
-        "--checkpoint",
         "run",
-        "--test-start-time",
-        "2020-01-01",
-    ]);
+        &["--test-start-time", "2020-01-01"],
+    ));
     said.ends_with(2).complains(&["no forecast", "test split"]);
 }
 

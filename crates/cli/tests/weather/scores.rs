@@ -1,7 +1,7 @@
 //! Ensembles, forecasts of others, and verdicts.
 
 use super::program::Scratch;
-use super::{parameters, synthetic, train};
+use super::{evaluate, parameters, predict, synthetic, train};
 use std::fs;
 
 /// Members are trained one after the other, go on where they were, and are scored and forecast with as one.
@@ -49,7 +49,6 @@ fn an_ensemble_is_trained_scored_and_forecast_with() {
         "member-03: finished, 4 steps",
         "wrote all",
     ]);
-    let evaluate = ["weather", "evaluate", "--data", "a.nc", "--checkpoint"];
     let more = [
         "--leads",
         "3",
@@ -58,7 +57,7 @@ fn an_ensemble_is_trained_scored_and_forecast_with() {
         "--visualizations",
         "--json",
     ];
-    let said = scratch.fitzroy(&[&evaluate[..], &["all"], &more].concat());
+    let said = scratch.fitzroy(&evaluate("a.nc", "all", &more));
     let scores = said.ends_with(0).json();
     assert_eq!(scores["members"], 3);
     let first = &scores["scores"][0];
@@ -85,24 +84,14 @@ fn an_ensemble_is_trained_scored_and_forecast_with() {
         columns[0] == 32 && columns.iter().all(|n| *n == 32),
         "{columns:?}"
     );
-    let predict = [
-        "weather",
-        "predict",
-        "--data",
-        "a.nc",
-        "--initial-time",
-        "2000-01-10",
+    let more = [
+        "all/member-03/best.safetensors",
         "--output",
         "f.nc",
-    ];
-    let members = [
-        "--checkpoint",
-        "all/member-01",
-        "all/member-03/best.safetensors",
         "--json",
     ];
     let made = scratch
-        .fitzroy(&[&predict[..], &members].concat())
+        .fitzroy(&predict("a.nc", "all/member-01", "2000-01-10", &more))
         .ends_with(0)
         .json();
     assert_eq!(made["checkpoints"].as_array().map(Vec::len), Some(2));
@@ -120,7 +109,7 @@ fn an_ensemble_is_trained_scored_and_forecast_with() {
         .expect("a width");
     let other = [&other[..usual], &other[usual + 2..]].concat();
     scratch.fitzroy(&other).ends_with(0);
-    let said = scratch.fitzroy(&[&evaluate[..], &["all", "other"]].concat());
+    let said = scratch.fitzroy(&evaluate("a.nc", "all", &["other"]));
     said.ends_with(2)
         .complains(&["cannot be members of one ensemble", "task"]);
 }
@@ -133,36 +122,25 @@ fn forecasts_of_others_are_one_more_column() {
     synthetic(&scratch, "a.nc", &[]);
     let flags = ["--variables", "U,TEM", "--max-steps", "4", "--out", "run"];
     scratch.fitzroy(&train(&flags)).ends_with(0);
-    let predict = [
-        "weather",
-        "predict",
-        "--data",
-        "a.nc",
-        "--checkpoint",
-        "run",
-        "--num-steps",
-        "3",
-    ];
     for (time, file) in [("2000-01-11T12", "f1.nc"), ("2000-01-11T18", "f2.nc")] {
-        let more = ["--initial-time", time, "--output", file];
+        let more = ["--num-steps", "3", "--output", file];
         scratch
-            .fitzroy(&[&predict[..], &more].concat())
+            .fitzroy(&predict("a.nc", "run", time, &more))
             .ends_with(0);
     }
-    let evaluate = [
-        "weather",
-        "evaluate",
-        "--data",
-        "a.nc",
-        "--checkpoint",
-        "run",
+    let more = [
         "--leads",
         "2",
+        "--forecast",
+        "f2.nc",
+        "f1.nc",
+        "--out",
+        "scores",
+        "--json",
     ];
-    let more = ["--forecast", "f2.nc", "f1.nc", "--out", "scores", "--json"];
     let parts = ["--subregion", "north=46,90,-180,180", "west=-90,90,-20,0"];
     let scores = scratch
-        .fitzroy(&[&evaluate[..], &parts, &more].concat())
+        .fitzroy(&evaluate("a.nc", "run", &[&parts[..], &more].concat()))
         .ends_with(0)
         .json();
     assert_eq!(scores["forecasts"], 2);
@@ -184,18 +162,20 @@ fn forecasts_of_others_are_one_more_column() {
         (parts.len(), &parts[0]["subregion"]),
         (2 * 6 * 8, &serde_json::json!("north"))
     );
+    let two =
+        |more: &[&'static str]| evaluate("a.nc", "run", &[&["--leads", "2"][..], more].concat());
     let far = ["--subregion", "far=-50,-40,0,10"];
-    let said = scratch.fitzroy(&[&evaluate[..], &far].concat());
+    let said = scratch.fitzroy(&two(&far));
     said.ends_with(2)
         .complains(&["--subregion far", "no point"]);
-    let said = scratch.fitzroy(&[&evaluate[..], &["--forecast", "a.nc"]].concat());
+    let said = scratch.fitzroy(&two(&["--forecast", "a.nc"]));
     said.ends_with(2)
         .complains(&["--forecast a.nc", "when the forecast was made"]);
-    let said = scratch.fitzroy(&[&evaluate[..], &["--forecast", "f1.nc", "f1.nc"]].concat());
+    let said = scratch.fitzroy(&two(&["--forecast", "f1.nc", "f1.nc"]));
     said.ends_with(2)
         .complains(&["two files are of 2000-01-11T12:00"]);
     let late = ["--test-start-time", "2000-01-12", "--forecast", "f1.nc"];
-    let said = scratch.fitzroy(&[&evaluate[..], &late].concat());
+    let said = scratch.fitzroy(&two(&late));
     said.ends_with(2)
         .complains(&["for which --forecast has all times"]);
 }
@@ -223,16 +203,10 @@ fn an_untrained_network_does_not_pass() {
         "{}",
         said.out
     );
-    let mut evaluate = vec![
-        "weather",
-        "evaluate",
-        "--data",
-        "a.nc",
-        "--checkpoint",
-        "run",
-    ];
-    evaluate.extend_from_slice(&["--leads", "8", "--out", "scores", "--strict"]);
-    let said = scratch.fitzroy(&evaluate).ends_with(1);
+    let more = ["--leads", "8", "--out", "scores", "--strict"];
+    let said = scratch
+        .fitzroy(&evaluate("a.nc", "run", &more))
+        .ends_with(1);
     assert!(said.out.contains("not ahead: "), "{}", said.out);
     let scores = std::fs::read_to_string(scratch.0.join("scores/scores.json")).expect("scores");
     assert!(scores.contains("no advantage over start beyond chance (RMSE ratio 1.000"));
@@ -245,7 +219,7 @@ fn an_untrained_network_does_not_pass() {
         .ends_with(0);
     let copy = std::fs::read_to_string(scratch.0.join("copy.html")).expect("a copy");
     assert_eq!(copy, page);
-    let said = scratch.fitzroy(&[&evaluate[..6], &["--no-baselines", "--strict"]].concat());
+    let said = scratch.fitzroy(&evaluate("a.nc", "run", &["--no-baselines", "--strict"]));
     said.ends_with(2).complains(&["--strict"]);
 }
 
@@ -265,35 +239,13 @@ fn scores_need_no_training_records() {
             "run",
         ]))
         .ends_with(0);
-    let forecast = [
-        "weather",
-        "predict",
-        "--data",
-        "a.nc",
-        "--checkpoint",
-        "run",
-        "--initial-time",
-        "2000-01-08",
-        "--num-steps",
-        "12",
-        "--output",
-        "later.nc",
-    ];
-    scratch.fitzroy(&forecast).ends_with(0);
-    let evaluate = [
-        "weather",
-        "evaluate",
-        "--data",
-        "later.nc",
-        "--checkpoint",
-        "run",
-        "--leads",
-        "2",
-        "--out",
-        "scores",
-    ];
+    let more = ["--num-steps", "12", "--output", "later.nc"];
+    scratch
+        .fitzroy(&predict("a.nc", "run", "2000-01-08", &more))
+        .ends_with(0);
+    let more = ["--leads", "2", "--out", "scores", "--json"];
     let said = scratch
-        .fitzroy(&[&evaluate[..], &["--json"]].concat())
+        .fitzroy(&evaluate("later.nc", "run", &more))
         .ends_with(0);
     let said = said.complains(&["none of the training records", "linear model is left out"]);
     let scores = said.json();
@@ -314,7 +266,7 @@ fn scores_need_no_training_records() {
         own.filter_map(|s| s["rmse"].as_f64())
             .all(|rmse| rmse < 0.02)
     );
-    let said = scratch.fitzroy(&[&evaluate[..8], &["--strict"]].concat());
+    let said = scratch.fitzroy(&evaluate("later.nc", "run", &["--leads", "2", "--strict"]));
     said.ends_with(2)
         .complains(&["--strict", "training records"]);
 }

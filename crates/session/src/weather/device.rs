@@ -1,17 +1,19 @@
-//! The device that a network is trained on.
+//! The device that a network is trained on, and forecasts.
 
 use crate::device::{self, places};
+use crate::face::{Face, Note};
 use fitzroy::{Error, Named, Result};
 use fitzroy_device::choice::{Choice, MemoryCap};
 use fitzroy_device::gpu::GpuWork;
 use fitzroy_device::gpu::text::Precision as Kernels;
 use fitzroy_device::gpu::work::Math;
+use fitzroy_weather::train::{Forecaster, Target};
 use std::path::PathBuf;
 
 /// What products of matrices are computed in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// f32 on a processor; on a GPU bf16 from compute capability 8.0 on, else f32.
+    /// f32 on a processor and for forecasts; to train on a GPU bf16 from compute capability 8.0 on, else f32.
     #[default]
     Auto,
     /// f32.
@@ -35,7 +37,16 @@ impl Named for Precision {
     ];
 }
 
-/// A GPU that will train.
+/// What a network is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Learn.
+    Training,
+    /// Forecast, for others or for scores.
+    Forecasts,
+}
+
+/// A GPU that was taken into use.
 pub struct Taken {
     /// Runs the lists of kernels.
     pub work: GpuWork,
@@ -51,18 +62,22 @@ fn fail<T>(message: String) -> Result<T> {
     Err(Error::device(message))
 }
 
-/// The GPU that was asked for, taken into use, of whose memory no more than `cap` is planned with; none if the processor trains, as `auto` has it until
-/// somebody has measured otherwise.
+/// The GPU that was asked for, taken into use, of whose memory no more than `cap` is planned with; none for the
+/// processor, which `auto` is until somebody has measured otherwise.
 ///
 /// # Errors
 /// It cannot be used, or not in this precision: it is never replaced by the processor.
 pub fn gpu(
-    choice: Choice,
+    (choice, work): (Choice, Work),
     precision: Precision,
     compiler: Option<PathBuf>,
     cap: Option<MemoryCap>,
 ) -> Result<Option<Taken>> {
-    let Choice::Gpu(number) = choice.require_one("networks are trained")? else {
+    let what = match work {
+        Work::Training => "networks are trained",
+        Work::Forecasts => "networks forecast",
+    };
+    let Choice::Gpu(number) = choice.require_one(what)? else {
         return Ok(None);
     };
     let places = places(compiler);
@@ -71,7 +86,7 @@ pub fn gpu(
     let found = &gpu.description;
     let recent = found.capability >= (8, 0);
     let math = match precision {
-        Precision::Auto if recent => Math::Bf16,
+        Precision::Auto if recent && work == Work::Training => Math::Bf16,
         Precision::Auto | Precision::F32 => Math::F32,
         Precision::Tf32 if recent => Math::Tf32,
         Precision::Bf16 if recent => Math::Bf16,
@@ -99,6 +114,18 @@ pub fn gpu(
 /// Why there is no f64.
 const F64: &str = "⟨precision f64⟩: networks are trained in f32 and below; use auto or f32";
 
+impl Taken {
+    /// Bytes of its memory that forecasts may take.
+    pub fn budget_bytes(&self) -> u64 {
+        self.free_bytes / 10 * 9
+    }
+
+    /// `cuda:0 (NVIDIA H200), f32`.
+    pub fn described(&self) -> String {
+        format!("{}, {}", self.label, self.math.name())
+    }
+}
+
 /// Refuses what this processor does not compute in.
 ///
 /// # Errors
@@ -112,4 +139,22 @@ pub fn require_cpu(choice: Choice, precision: Precision) -> Result<()> {
         }
         Precision::F64 => fail(F64.into()),
     }
+}
+
+/// Where forecasts are made, and what that is called; a GPU is told.
+pub(super) fn target(gpu: Option<Taken>, face: &dyn Face) -> (Target, String) {
+    match gpu {
+        None => (Target::Cpu, "cpu".into()),
+        Some(gpu) => {
+            let device = gpu.described();
+            face.tell(Note::Remark(&format!("device: {device}")));
+            (Target::Device(Box::new(gpu.work), gpu.math), device)
+        }
+    }
+}
+
+/// Tells what a user should know of the machine.
+pub(super) fn tell_notes(forecaster: &Forecaster<'_>, face: &dyn Face) {
+    let notes = forecaster.notes().iter();
+    notes.for_each(|note| face.tell(Note::Notice(note)));
 }

@@ -1,15 +1,15 @@
 //! A checkpoint scored beside its rivals.
 
+use super::device::{Taken, target, tell_notes};
 use super::{channels_of, find_members, pages, read_for, saved_split};
 use crate::face::{Face, Note};
 use crate::folder::Folder;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::Pool;
 use fitzroy_weather::data::{Asked, Chosen, Forecasts, Reading, Split, Splits};
 use fitzroy_weather::evaluate::{Evaluation, Options, csv, document, evaluate};
 use fitzroy_weather::report::mapped;
-use fitzroy_weather::train::{Checkpoint, Problem};
-use serde_json::Value;
+use fitzroy_weather::train::{Checkpoint, Forecaster, Problem};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub struct Scoring<'a> {
     pub out: Option<&'a Path>,
     /// Threads.
     pub threads: usize,
+    /// The GPU that forecasts; none for this processor.
+    pub gpu: Option<Taken>,
 }
 
 /// Scores of a checkpoint.
@@ -69,7 +71,7 @@ impl Scoring<'_> {
     /// # Errors
     /// Checkpoint or data cannot be read or do not suffice; a file cannot be written.
     pub fn run(
-        &self,
+        mut self,
         face: &Arc<dyn Face>,
         progress: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<Option<Scored>> {
@@ -94,7 +96,6 @@ impl Scoring<'_> {
         }
         let channels = mapped(&problem.target_channels(), self.channels)?;
         let mut folder = Folder::open(Path::new(""), self.out, "evaluation", None, face)?;
-        let mut pool = Pool::new(self.threads);
         let paths: Vec<PathBuf> = members.iter().map(|found| found.path.clone()).collect();
         let members: Vec<&[f32]> = members
             .iter()
@@ -104,11 +105,18 @@ impl Scoring<'_> {
             forecasts: self.theirs(&problem, &found.checkpoint)?,
             ..self.options.clone()
         };
-        let scored = evaluate(&problem, &members, &mut pool, &options, progress)?;
+        let gpu = self.gpu.take();
+        let memory_bytes = gpu.as_ref().map(Taken::budget_bytes);
+        let (target, device) = target(gpu, &**face);
+        let extent = options.extent(self.threads, memory_bytes);
+        let mut forecaster = Forecaster::new(target, &problem, &members, extent)?;
+        tell_notes(&forecaster, &**face);
+        let scored = evaluate(&problem, &mut forecaster, &options, progress)?;
         let Some(evaluation) = scored else {
             return Ok(None);
         };
-        let document = document(&evaluation);
+        let mut document = document(&evaluation);
+        document["device"] = json!(device);
         folder.write("scores.json", &format!("{document:#}\n"))?;
         folder.write("scores.csv", &csv(&evaluation))?;
         let pictures = self.pictures;

@@ -1,14 +1,14 @@
 //! A forecast as a file.
 
+use super::device::{Taken, target, tell_notes};
 use super::{find_members, read_for};
 use crate::face::Face;
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::Pool;
 use fitzroy_weather::data::{Asked, Splits};
 use fitzroy_weather::evaluate::forecast;
 use fitzroy_weather::files::{GridFile, GridHeader, GridVariable};
 use fitzroy_weather::time::Time;
-use fitzroy_weather::train::Problem;
+use fitzroy_weather::train::{Extent, Forecaster, Problem};
 use std::path::{Path, PathBuf};
 
 /// What is forecast.
@@ -29,6 +29,8 @@ pub struct Forecasting<'a> {
     pub output: &'a Path,
     /// Threads.
     pub threads: usize,
+    /// The GPU that forecasts; none for this processor.
+    pub gpu: Option<Taken>,
 }
 
 /// A forecast that was written.
@@ -39,6 +41,8 @@ pub struct Forecast {
     pub times: Vec<Time>,
     /// The checkpoints that made it.
     pub checkpoints: Vec<PathBuf>,
+    /// What it was computed on: `cpu`, or the GPU and its precision.
+    pub device: String,
 }
 
 fn usage<T>(message: String) -> Result<T> {
@@ -51,7 +55,7 @@ impl Forecasting<'_> {
     /// # Errors
     /// Checkpoint or data cannot be read or do not suffice; the file is there already, or cannot be
     /// written.
-    pub fn run(&self, face: &dyn Face) -> Result<Forecast> {
+    pub fn run(mut self, face: &dyn Face) -> Result<Forecast> {
         if self.n_steps == 0 {
             return usage("⟨num_steps 0⟩: needs at least 1".into());
         }
@@ -87,13 +91,21 @@ impl Forecasting<'_> {
                     .into(),
             );
         }
-        let mut pool = Pool::new(self.threads);
-        let mut all = Vec::new();
-        for found in &members {
-            let parameters = found.checkpoint.best_parameters();
-            all.push(forecast(&problem, parameters, &mut pool, t, self.n_steps)?);
-        }
-        let states = joined(all);
+        let gpu = self.gpu.take();
+        let extent = Extent {
+            steps: self.n_steps,
+            starts: 1,
+            threads: self.threads,
+            memory_bytes: gpu.as_ref().map(Taken::budget_bytes),
+        };
+        let (target, device) = target(gpu, face);
+        let best = members
+            .iter()
+            .map(|found| found.checkpoint.best_parameters());
+        let best: Vec<&[f32]> = best.collect();
+        let mut forecaster = Forecaster::new(target, &problem, &best, extent)?;
+        tell_notes(&forecaster, face);
+        let states = joined(forecast(&problem, &mut forecaster, t)?);
         let times = (1..=self.n_steps).map(|k| Time(start.0 + k as i64 * step_s));
         let times: Vec<Time> = times.collect();
         let step = found.checkpoint.progress.step;
@@ -104,6 +116,7 @@ impl Forecasting<'_> {
             ("forecast_reference_time", start.iso()),
             ("checkpoint", shown.join(", ")),
             ("members", members.len().to_string()),
+            ("device", device.clone()),
             ("checkpoint_step", step.to_string()),
             ("source", format!("Fitzroy {}", env!("CARGO_PKG_VERSION"))),
         ];
@@ -117,6 +130,7 @@ impl Forecasting<'_> {
         Ok(Forecast {
             start,
             times,
+            device,
             checkpoints: members.into_iter().map(|found| found.path).collect(),
         })
     }

@@ -1,10 +1,8 @@
 //! Forecasts of a trained model, in the channels' units.
 
-use crate::data::{FORCINGS, forcings};
 use crate::time::Time;
-use crate::train::{Predictor, Problem};
+use crate::train::{Forecaster, Problem, Start};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{Pool, Recompute};
 
 /// Puts the truth on the boundary.
 pub(super) fn force(problem: &Problem, truth: &[f32], state: &mut [f32]) {
@@ -31,23 +29,21 @@ pub(super) fn restored(problem: &Problem, state: &[f32]) -> Vec<f64> {
     state.iter().enumerate().map(value).collect()
 }
 
-/// Forecasts `steps` steps from record `t`: states in the channels' units. The boundary comes
+/// Forecasts from record `t` by every member: the states of its steps in the channels' units. The boundary comes
 /// from the archive's later records.
 ///
 /// # Errors
-/// A record before the start, or one of the boundary, is missing.
+/// A record before the start, or one of the boundary, is missing; a machine fails.
 pub fn forecast(
     problem: &Problem,
-    parameters: &[f32],
-    pool: &mut Pool,
+    forecaster: &mut Forecaster<'_>,
     t: usize,
-    steps: usize,
-) -> Result<Vec<Vec<f64>>> {
+) -> Result<Vec<Vec<Vec<f64>>>> {
     let archive = &problem.archive;
-    let step_s = archive.step_s;
-    let at = |k: i64| {
-        let time = Time(archive.times[t].0 + k * step_s);
-        archive.times.binary_search(&time).ok().ok_or_else(|| {
+    let record = |k: i64| {
+        let time = Time(archive.times[t].0 + k * archive.step_s);
+        let found = archive.times.binary_search(&time).ok();
+        found.map(|at| archive.record(at)).ok_or_else(|| {
             let what = if k < 0 {
                 "a forecast starts from two states one step apart"
             } else {
@@ -58,27 +54,21 @@ pub fn forecast(
             Error::new(ErrorKind::Data, message)
         })
     };
-    let known = |time: i64| {
-        let mut out = vec![0.0; archive.n_nodes() * FORCINGS];
-        let time = Time(archive.times[t].0 + time * step_s);
-        forcings(time, archive, &mut out);
-        out
+    let (steps, before) = (forecaster.n_steps(), record(-1)?);
+    let truth = match problem.node_weights.contains(&0.0) {
+        true => (1..=steps as i64).map(record).collect::<Result<_>>()?,
+        false => Vec::new(),
     };
-    let forced = problem.node_weights.contains(&0.0);
-    let mut predictor = Predictor::new(problem, pool, 1, 1, Recompute::Mlp)?;
-    predictor.embed(pool, parameters);
-    predictor.start(archive.record(at(-1)?), archive.record(t));
-    let mut states = Vec::new();
-    for step in 0..steps {
-        let truth = if forced {
-            Some(archive.record(at(step as i64 + 1)?))
-        } else {
-            None
-        };
-        let sun = [-1, 0, 1].map(|k| known(step as i64 + k));
-        let sun = [&sun[0][..], &sun[1][..], &sun[2][..]];
-        predictor.step(problem, pool, parameters, (step, 0), sun, truth);
-        states.push(restored(problem, predictor.state(step + 2)));
-    }
-    Ok(states)
+    let start = Start {
+        before,
+        now: archive.record(t),
+        time: archive.times[t],
+        truth,
+    };
+    let rolled = forecaster.roll(problem, &[start])?;
+    let of = |member| {
+        let states = (0..steps).map(|step| restored(problem, rolled[0].state(member, step)));
+        states.collect()
+    };
+    Ok((0..forecaster.n_members()).map(of).collect())
 }

@@ -5,11 +5,10 @@ use super::baselines::Ridges;
 use super::forecast::{force, restored};
 use super::found::{Evaluation, Scored};
 use super::scores::Tally;
-use crate::data::{Channel, Climatology, FORCINGS, Forecasts, Linear, Split, forcings};
+use crate::data::{Channel, Climatology, Forecasts, Linear, Split};
 use crate::time::Time;
-use crate::train::{Predictor, Problem, untrained};
+use crate::train::{Extent, Forecaster, Problem, Rollout, Start, untrained};
 use fitzroy::{Error, ErrorKind, Result};
-use fitzroy_device::nn::{Pool, Recompute};
 use std::borrow::Cow;
 
 /// What to score.
@@ -31,7 +30,23 @@ pub struct Options {
     pub areas: Vec<Area>,
 }
 
-/// Scores a model, or an ensemble of several sets of parameters of one network.
+impl Options {
+    /// What a forecaster is to be made for, with so many threads or so much memory of a GPU.
+    pub fn extent(&self, threads: usize, memory_bytes: Option<u64>) -> Extent {
+        Extent {
+            steps: self.leads,
+            starts: match self.starts_max {
+                0 => usize::MAX,
+                most => most,
+            },
+            threads,
+            memory_bytes,
+        }
+    }
+}
+
+/// Scores a model, or an ensemble of several sets of parameters of one network, by the forecasts of `forecaster`,
+/// whose steps are the leads.
 ///
 /// On the boundary all methods get the truth; only the inside is scored. Leads without truth
 /// (a gap, the end) are left out.
@@ -40,17 +55,12 @@ pub struct Options {
 /// No initial time lies between the dates.
 pub fn evaluate(
     problem: &Problem,
-    members: &[&[f32]],
-    pool: &mut Pool,
+    forecaster: &mut Forecaster<'_>,
     options: &Options,
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Option<Evaluation>> {
     let archive = &problem.archive;
-    let leads = if problem.is_forecast() {
-        options.leads.max(1)
-    } else {
-        1
-    };
+    let leads = forecaster.n_steps();
     let inside = |t: &u32| {
         let time = archive.times[*t as usize];
         options.from.is_none_or(|from| time >= from)
@@ -91,21 +101,32 @@ pub fn evaluate(
         let most = options.starts_max;
         starts = (0..most).map(|k| starts[k * n / most]).collect();
     }
-    let mut scorer = Scorer::new(problem, options, leads, members.len())?;
-    let mut ensemble = Vec::new();
-    for parameters in members {
-        let mut predictor = Predictor::new(problem, pool, 1, 1, Recompute::Mlp)?;
-        predictor.embed(pool, parameters);
-        ensemble.push((predictor, *parameters));
-    }
-    for (count, &start) in starts.iter().enumerate() {
-        scorer.add(problem, pool, (&mut ensemble, theirs), start as usize);
-        if !progress(count + 1, starts.len()) {
-            return Ok(None);
+    let mut scorer = Scorer::new(problem, options, leads, forecaster.n_members())?;
+    let mut count = 0;
+    for part in starts.chunks(forecaster.abreast()) {
+        let asked = part.iter().map(|&t| start_at(problem, t as usize, leads));
+        let rolled = forecaster.roll(problem, &asked.collect::<Vec<_>>())?;
+        for (&start, rolled) in part.iter().zip(&rolled) {
+            scorer.add(problem, (rolled, theirs), start as usize);
+            count += 1;
+            if !progress(count, starts.len()) {
+                return Ok(None);
+            }
         }
     }
     let starts = starts.iter().map(|t| archive.times[*t as usize]);
     Ok(Some(scorer.finish(problem, starts.collect())))
+}
+
+/// What a forecast from record `t` is made from, with the truth of all leads.
+fn start_at(problem: &Problem, t: usize, leads: usize) -> Start<'_> {
+    let archive = &problem.archive;
+    Start {
+        before: archive.record(t - 1),
+        now: archive.record(t),
+        time: archive.times[t],
+        truth: (1..=leads).map(|k| archive.record(t + k)).collect(),
+    }
 }
 
 /// A baseline that is rolled out like the network: its last two states.
@@ -188,38 +209,17 @@ impl Scorer {
     }
 
     /// One forecast by every method, scored at every lead.
-    fn add(
-        &mut self,
-        problem: &Problem,
-        pool: &mut Pool,
-        (ensemble, theirs): (&mut [(Predictor, &[f32])], &Forecasts),
-        t: usize,
-    ) {
+    fn add(&mut self, problem: &Problem, (forecast, theirs): (&Rollout, &Forecasts), t: usize) {
         self.areas.begin();
         let archive = &problem.archive;
-        let sizes = archive.n_nodes() * FORCINGS;
-        let known = |t: usize| {
-            let mut out = vec![0.0; sizes];
-            forcings(archive.times[t], archive, &mut out);
-            out
-        };
-        for (predictor, _) in ensemble.iter_mut() {
-            predictor.start(archive.record(t - 1), archive.record(t));
-        }
         let first = || (archive.record(t - 1).to_vec(), archive.record(t).to_vec());
         let mut start = first();
         let models = self.ridges.as_ref().map_or(&[][..], Ridges::models);
         let mut rolled: Vec<Rolled> = models.iter().map(|_| first()).collect();
         for lead in 0..self.leads {
             let truth = archive.record(t + lead + 1);
-            let sun = [0, 1, 2].map(|k| known(t + lead + k - 1));
-            let sun = [&sun[0][..], &sun[1][..], &sun[2][..]];
-            for (predictor, parameters) in ensemble.iter_mut() {
-                predictor.step(problem, pool, parameters, (lead, 0), sun, Some(truth));
-            }
-            let states: Vec<&[f32]> = (ensemble.iter())
-                .map(|(predictor, _)| predictor.state(lead + 2))
-                .collect();
+            let members = 0..self.n_members;
+            let states: Vec<&[f32]> = members.map(|m| forecast.state(m, lead)).collect();
             self.tally(problem, 0, lead, t, &states);
             for (method, name) in self.methods.clone().into_iter().enumerate().skip(1) {
                 match name {

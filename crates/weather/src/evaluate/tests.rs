@@ -4,6 +4,16 @@ use super::scores::{Score, Series, Tally};
 use super::*;
 use crate::data::{Archive, Channel, Climatology};
 use crate::time::Time;
+use crate::train::{Forecaster, Target};
+
+/// Forecasts of a test by this processor.
+fn on_processor<'m>(
+    problem: &crate::train::Problem,
+    members: &[&'m [f32]],
+    options: &Options,
+) -> Forecaster<'m> {
+    Forecaster::new(Target::Cpu, problem, members, options.extent(1, None)).unwrap()
+}
 
 /// Two forecasts of four places, by hand: errors 1, −1, 0, 2 and 0, 0, 0, 0.
 #[test]
@@ -262,14 +272,8 @@ fn scores_are_those_of_plain_loops() {
             forecasts: crate::data::Forecasts::default(),
             areas: halves(&raw),
         };
-        let mut pool = fitzroy_device::nn::Pool::new(1);
-        let found = evaluate(
-            &problem,
-            &[&parameters],
-            &mut pool,
-            &options,
-            &mut |_, _| true,
-        );
+        let mut forecaster = on_processor(&problem, &[&parameters], &options);
+        let found = evaluate(&problem, &mut forecaster, &options, &mut |_, _| true);
         let found = found.unwrap().unwrap();
         let starts: Vec<usize> = (65..77).collect();
         // Two parts that together are all: their squares, weighed by area, are those of all.
@@ -329,15 +333,9 @@ fn a_checkpoint_remembers_climatology() {
     };
     let scored = |archive: Archive, splits: Splits| {
         let restored = Problem::restore(archive, splits, &checkpoint).unwrap();
-        let mut pool = fitzroy_device::nn::Pool::new(1);
         let parameters = checkpoint.best_parameters();
-        let found = evaluate(
-            &restored,
-            &[parameters],
-            &mut pool,
-            &options,
-            &mut |_, _| true,
-        );
+        let mut forecaster = on_processor(&restored, &[parameters], &options);
+        let found = evaluate(&restored, &mut forecaster, &options, &mut |_, _| true);
         let found = found.unwrap().unwrap();
         let usual = found.methods.iter().find(|m| m.method == "climatology");
         (
@@ -517,9 +515,9 @@ fn an_ensemble_of_one_network_is_that_network() {
         forecasts: crate::data::Forecasts::default(),
         areas: Vec::new(),
     };
-    let mut pool = fitzroy_device::nn::Pool::new(1);
-    let mut scored = |members: &[&[f32]]| {
-        let found = evaluate(&problem, members, &mut pool, &options, &mut |_, _| true);
+    let scored = |members: &[&[f32]]| {
+        let mut forecaster = on_processor(&problem, members, &options);
+        let found = evaluate(&problem, &mut forecaster, &options, &mut |_, _| true);
         found.unwrap().unwrap()
     };
     let (alone, twice) = (scored(&[&one]), scored(&[&one, &one]));

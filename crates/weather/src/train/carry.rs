@@ -351,12 +351,11 @@ impl Map<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Folder, archive, last, problem_from, run, settings};
+    use super::super::tests::{Folder, archive, last, on_processor, problem_from, run, settings};
     use super::super::{Baseline, GraphKind, Settings};
     use super::*;
     use crate::data::SplitBy;
     use crate::evaluate::forecast;
-    use fitzroy_device::nn::Pool;
 
     fn splits(archive: &Archive) -> Splits {
         let by = SplitBy::Ratios {
@@ -411,7 +410,9 @@ mod tests {
     }
 
     fn forecasts(problem: &Problem, parameters: &[f32]) -> Vec<Vec<f64>> {
-        forecast(problem, parameters, &mut Pool::new(1), 20, 3).unwrap()
+        forecast(problem, &mut on_processor(problem, parameters, 3), 20)
+            .unwrap()
+            .remove(0)
     }
 
     /// With nothing changed forecasts are the same bit for bit, also after a step whose rate is 0.

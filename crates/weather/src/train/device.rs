@@ -217,6 +217,17 @@ pub(super) fn bytes(
     )
 }
 
+/// Bytes by part that `batch` forecasts of `steps` steps side by side take of a GPU.
+pub(super) fn forecast_bytes(
+    problem: &Problem,
+    network: &Network,
+    (batch, steps): (usize, usize),
+    math: Math,
+) -> Vec<(&'static str, u64)> {
+    let own = Places::new(problem, &Used::new(problem), batch, steps).bytes;
+    OnDevice::bytes(network, (batch, 1), math, false, own)
+}
+
 /// What a list does with a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Deed {
@@ -252,15 +263,53 @@ impl DeviceLearner {
         network: Network,
         settings: &Settings,
         steps: usize,
-        (mut machine, math): (Box<dyn Accelerator>, Math),
+        machine: (Box<dyn Accelerator>, Math),
         checkpoint: &Checkpoint,
     ) -> Result<Self> {
-        let batch = settings.batch_size;
+        let update = Update {
+            adamw: AdamW {
+                weight_decay: settings.weight_decay,
+                ..AdamW::default()
+            },
+            clip: settings.clip_norm,
+            count: settings.accumulate as u64,
+            past: settings.average.unwrap_or(0.0),
+        };
+        let (size, averaged) = ((settings.batch_size, steps), settings.average.is_some());
+        let mut learner = Self::on(problem, network, (size, steps), (update, averaged), machine)?;
+        learner.push(checkpoint)?;
+        Ok(learner)
+    }
+
+    /// The same for `batch` forecasts of `steps` steps side by side, from which nothing is learnt.
+    pub(super) fn for_forecasts(
+        problem: &Problem,
+        network: Network,
+        size: (usize, usize),
+        machine: (Box<dyn Accelerator>, Math),
+    ) -> Result<Self> {
+        let update = Update {
+            adamw: AdamW::default(),
+            clip: 1.0,
+            count: 1,
+            past: 0.0,
+        };
+        Self::on(problem, network, (size, 1), (update, false), machine)
+    }
+
+    /// For batches and steps of `size`, the insides of `kept` of which are kept.
+    fn on(
+        problem: &Problem,
+        network: Network,
+        ((batch, steps), kept): ((usize, usize), usize),
+        (update, averaged): (Update, bool),
+        (mut machine, math): (Box<dyn Accelerator>, Math),
+    ) -> Result<Self> {
         let text = kernel_text(problem, &network, math);
         let notes = machine.load(&text, &kernel_names(), math)?;
         let used = Used::new(problem);
         let places = Places::new(problem, &used, batch, steps);
-        let (size, averaged) = ((batch, steps), settings.average.is_some());
+        let size = (batch, kept);
         let parts = OnDevice::bytes(&network, size, math, averaged, places.bytes);
         let own = places.bytes;
         let device = OnDevice::new(network, size, math, averaged, own, machine.as_mut())?;
@@ -269,28 +318,34 @@ impl DeviceLearner {
                 machine.write(device.extra() + place, &[&bytes])?;
             }
         }
-        let mut learner = DeviceLearner {
+        Ok(DeviceLearner {
             machine,
             device,
             places,
             batch,
             used,
-            update: Update {
-                adamw: AdamW {
-                    weight_decay: settings.weight_decay,
-                    ..AdamW::default()
-                },
-                clip: settings.clip_norm,
-                count: settings.accumulate as u64,
-                past: settings.average.unwrap_or(0.0),
-            },
+            update,
             lists: HashMap::new(),
             tick: 0,
             bytes: parts.iter().map(|p| p.1).sum(),
             notes,
-        };
-        learner.push(checkpoint)?;
-        Ok(learner)
+        })
+    }
+
+    /// Takes other parameters.
+    pub(super) fn take_parameters(&mut self, parameters: &[f32]) -> Result<()> {
+        let at = self.device.state()[0];
+        self.machine.write(at, &[bytes_of(parameters)])
+    }
+
+    /// The states that were forecast last, (step, sample, node that is used, channel).
+    pub(super) fn predicted(&mut self, problem: &Problem, steps: usize) -> Result<Vec<f32>> {
+        let record = self.batch * self.used.len() * problem.archive.channels.len();
+        let mut bytes = vec![0; 4 * steps * record];
+        let at = self.device.extra() + self.places.predicted;
+        self.machine.read(at, &mut bytes)?;
+        let numbers = bytes.as_chunks::<4>().0.iter();
+        Ok(numbers.map(|x| f32::from_le_bytes(*x)).collect())
     }
 
     fn push(&mut self, checkpoint: &Checkpoint) -> Result<()> {
@@ -352,21 +407,31 @@ impl DeviceLearner {
     ) -> Result<()> {
         let mut header = [0.0_f32; HEADER];
         (header[0], header[1]) = (rate as f32, count as f32);
-        // Records go to the machine from where they lie: a batch may have 100 MB.
-        let mut parts = vec![bytes_of(&header)];
         let width = problem.archive.channels.len();
         let records = batch.records(&problem.archive);
-        parts.extend(
-            records
-                .flat_map(|r| self.used.parts(r, width))
-                .map(bytes_of),
-        );
-        parts.push(bytes_of(&batch.forcings));
+        self.send(&header, records, width, &batch.forcings)?;
+        self.ask(problem, deed, batch.steps)
+    }
+
+    /// Sends whole records of `width` channels, (record, sample), and the forcings of these.
+    pub(super) fn send<'r>(
+        &mut self,
+        header: &[f32; HEADER],
+        records: impl Iterator<Item = &'r [f32]>,
+        width: usize,
+        forcings: &[f32],
+    ) -> Result<()> {
+        // Records go to the machine from where they lie: a batch may have 100 MB.
+        let mut parts = vec![bytes_of(header)];
+        let used = &self.used;
+        let used = records.flat_map(|r| used.parts(r, width));
+        parts.extend(used.map(bytes_of));
+        parts.push(bytes_of(forcings));
         let place = self.device.extra() + self.places.staging;
         let turn = self.tick % 2 * 4 * self.places.len;
         self.machine.write(place + turn, &parts)?;
         self.tick += 1;
-        self.ask(problem, deed, batch.steps)
+        Ok(())
     }
 
     /// Asks for a deed.

@@ -249,6 +249,11 @@ fn bytes(
     parts
 }
 
+/// Bytes for people.
+pub(super) fn gib(bytes: u64) -> String {
+    format!("{:.2} GiB", bytes as f64 / (1_u64 << 30) as f64)
+}
+
 /// Refuses what does not fit, with the smallest change that does.
 fn check_memory(problem: &Problem, s: &Settings, plan: &Plan) -> Result<()> {
     let held = plan.bytes[0].1;
@@ -256,7 +261,6 @@ fn check_memory(problem: &Problem, s: &Settings, plan: &Plan) -> Result<()> {
     let Some(free) = s.memory_bytes.filter(|&free| needed > free) else {
         return Ok(());
     };
-    let gib = |bytes: u64| format!("{:.2} GiB", bytes as f64 / (1_u64 << 30) as f64);
     let parts: Vec<String> = plan.bytes[1..]
         .iter()
         .map(|(name, bytes)| format!("{name} {}", gib(*bytes)))

@@ -86,6 +86,21 @@ fn problem() -> Problem {
     )
 }
 
+/// Forecasts of `steps` steps by this processor.
+pub(crate) fn on_processor<'m>(
+    problem: &Problem,
+    parameters: &'m [f32],
+    steps: usize,
+) -> Forecaster<'m> {
+    let extent = Extent {
+        steps,
+        starts: 1,
+        threads: 1,
+        memory_bytes: None,
+    };
+    Forecaster::new(Target::Cpu, problem, &[parameters], extent).unwrap()
+}
+
 pub(crate) fn settings() -> Settings {
     Settings {
         batch_size: 4,
@@ -600,12 +615,10 @@ fn a_network_that_has_learnt_passes_and_one_that_has_not_fails() {
         forecasts: crate::data::Forecasts::default(),
         areas: Vec::new(),
     };
-    let mut pool = fitzroy_device::nn::Pool::new(1);
-    let mut scored = |parameters: &[f32]| {
+    let scored = |parameters: &[f32]| {
+        let mut forecaster = on_processor(&problem, parameters, options.leads);
         let found =
-            crate::evaluate::evaluate(&problem, &[parameters], &mut pool, &options, &mut |_, _| {
-                true
-            });
+            crate::evaluate::evaluate(&problem, &mut forecaster, &options, &mut |_, _| true);
         found.unwrap().unwrap()
     };
     let learner = Learner::new(
@@ -700,12 +713,12 @@ fn errors_of_validations_are_those_of_plain_loops_and_end_a_run() {
     let raw = archive(60);
     let windows = problem.windows(crate::data::Split::Validation, 3).0;
     assert!(!windows.len().is_multiple_of(settings.batch_size));
-    let mut pool = fitzroy_device::nn::Pool::new(1);
-    let mut errors = |parameters: &[f32]| -> Vec<f64> {
+    let errors = |parameters: &[f32]| -> Vec<f64> {
         let mut sums = [(0.0, 0.0); 3];
+        let mut forecaster = on_processor(&problem, parameters, 3);
         for &t in &windows {
-            let made = crate::evaluate::forecast(&problem, parameters, &mut pool, t as usize, 3);
-            let made = made.unwrap().remove(2);
+            let made = crate::evaluate::forecast(&problem, &mut forecaster, t as usize);
+            let made = made.unwrap().remove(0).remove(2);
             let truth = raw.record(t as usize + 3);
             for k in 0..made.len() {
                 let (node, channel) = (k / 3, k % 3);

@@ -5,7 +5,7 @@ use crate::named::named;
 use clap::{Args, ValueEnum};
 use fitzroy::Result;
 use fitzroy_device::choice::{Choice, MemoryCap};
-use fitzroy_session::weather::device::{Precision, Taken, gpu, require_cpu};
+use fitzroy_session::weather::device::{Precision, Taken, Work, gpu, require_cpu};
 use fitzroy_weather::data::{Asked, Missing, Names};
 use fitzroy_weather::files::Region;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ pub(super) struct Machine {
     /// Accepted for old job files, without effect
     #[arg(long, value_name = "FLAGS", hide = true)]
     xla_flags: Option<String>,
-    /// Precision of products: auto and f32 on the CPU; on a GPU auto is bf16 from compute
-    /// capability 8.0 on, else f32
+    /// Precision of products: f32 on the CPU; on a GPU f32, tf32 or bf16. auto is f32 for forecasts and
+    /// scores; for training on a GPU it is bf16 from compute capability 8.0 on
     #[arg(long, value_name = "PRECISION", default_value = "auto", value_parser = named::<Precision>())]
     precision: Precision,
     /// The most of the GPU's memory to plan with: a share of all that it has, as 0.75, or a size, as 40GB
@@ -75,12 +75,28 @@ impl Machine {
     /// # Errors
     /// It cannot be used, or not in this precision.
     pub(super) fn gpu(&self) -> Result<Option<Taken>> {
-        let compiler = self.compiler.clone();
-        gpu(self.choice()?, self.precision, compiler, self.device_memory)
+        self.gpu_for(Work::Training)
     }
 
-    /// Threads of a command that computes on the CPU alone, once everything asked for is known to
-    /// be here.
+    /// The same for forecasts.
+    ///
+    /// # Errors
+    /// It cannot be used, or the CPU is asked for what it does not compute in.
+    pub(super) fn gpu_of_forecasts(&self) -> Result<Option<Taken>> {
+        let found = self.gpu_for(Work::Forecasts)?;
+        if found.is_none() {
+            require_cpu(self.choice()?, self.precision)?;
+        }
+        Ok(found)
+    }
+
+    fn gpu_for(&self, work: Work) -> Result<Option<Taken>> {
+        let compiler = self.compiler.clone();
+        let asked = (self.choice()?, work);
+        gpu(asked, self.precision, compiler, self.device_memory)
+    }
+
+    /// Threads of a training on the CPU, once everything asked for is known to be here.
     pub(super) fn threads(&self) -> Result<usize> {
         require_cpu(self.choice()?, self.precision)?;
         self.host_threads()

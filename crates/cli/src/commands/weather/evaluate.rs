@@ -114,7 +114,8 @@ impl EvaluateArgs {
             channels: &self.channels,
             pictures: self.visualizations,
             out: self.out.as_deref(),
-            threads: self.machine.threads()?,
+            threads: self.machine.host_threads()?,
+            gpu: self.machine.gpu_of_forecasts()?,
         })
     }
 }

@@ -65,7 +65,8 @@ impl PredictArgs {
             target: date("--target-time", &self.target_time)?,
             n_steps: self.num_steps,
             output: &self.output,
-            threads: self.machine.threads()?,
+            threads: self.machine.host_threads()?,
+            gpu: self.machine.gpu_of_forecasts()?,
         };
         forecasting.run(face)
     }
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<Outcome> {
     if args.machine.json {
         json::print(&json!({
             "file": file, "initial_time": start, "steps": steps, "last_time": last,
-            "checkpoint": shown(&made.checkpoints[0]),
+            "checkpoint": shown(&made.checkpoints[0]), "device": made.device,
             "checkpoints": made.checkpoints.iter().map(shown).collect::<Vec<String>>(),
         }));
     } else {
