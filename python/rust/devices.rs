@@ -96,6 +96,17 @@ impl Fitting {
         options: &Options,
         declines: Option<&str>,
     ) -> Result<()> {
+        let chosen = self.choose(plan, table, options, declines);
+        self.ended(chosen)
+    }
+
+    fn choose(
+        &mut self,
+        plan: &Plan,
+        table: &dyn Table,
+        options: &Options,
+        declines: Option<&str>,
+    ) -> Result<()> {
         let Some(request) = self.request.as_mut() else {
             return Ok(());
         };
@@ -143,13 +154,15 @@ impl Fitting {
         out.set_item("notes", self.face.notes())
     }
 
-    /// What came of the fit: a GPU that went wrong is given back, for it may be of no more use.
-    pub(crate) fn ended<T>(&self, fitted: Result<T>) -> Result<T> {
+    /// What came of the choice or of the fit: a GPU that went wrong is given back, for it may be of no more
+    /// use.
+    pub(crate) fn ended<T>(&self, result: Result<T>) -> Result<T> {
         let failed = self.machines().iter().any(|seat| seat.failed().is_some());
-        if failed || fitted.is_err() {
+        let refused = |error: &Error| error.kind() == ErrorKind::Device;
+        if failed || result.as_ref().is_err_and(refused) {
             release_devices();
         }
-        fitted
+        result
     }
 }
 

@@ -259,3 +259,14 @@ def test_findings_name_arguments_of_python():
     fit = fz.CurveFit("a*x + b + 0*c").fit(x, 2 * x + 1)
     assert any("fix" in finding for finding in fit.findings), fit.findings
     assert not any("--" in f or "⟨" in f for f in fit.findings)
+
+
+def test_the_formula_of_a_table_is_that_of_its_fit():
+    def plane(x, a, b):
+        return a * x[:, 0] + b * x[:, 1]
+
+    table = np.random.default_rng(1).normal(size=(30, 2))
+    fitter = fz.CurveFit(plane)
+    assert fitter.formula(table) == fitter.fit(table, plane(table, 2.0, 3.0)).formula
+    with pytest.raises(fz.Untraceable):
+        fz.CurveFit(lambda x, a: float(a) * x[:, 0]).formula(table)

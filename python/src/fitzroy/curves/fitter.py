@@ -231,7 +231,14 @@ class CurveFit:
         x = _array(x)
         names = self.names(x, p0)
         theta = feasible(*_named_bounds((-np.inf, np.inf), names)) if p0 is None else p0
-        return of_function(self.curve, x, np.shape(x)[-1], names, list(theta)).text
+        shape = np.shape(x)
+        try:
+            return of_function(self.curve, x, shape[-1], names, list(theta)).text
+        except Untraceable:
+            if len(shape) < 2:
+                raise
+        # Points may be the rows of a table.
+        return of_function(self.curve, x, shape[0], names, list(theta)).text
 
     def fit_many(
         self,
